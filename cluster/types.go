@@ -1,0 +1,252 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+)
+
+// Key names a namespaced object. The namespace of a cluster-scoped object is
+// empty. Keys are comparable and are what rows and selections are keyed by.
+type Key struct {
+	Namespace string
+	Name      string
+}
+
+// String gives "namespace/name", or the name alone when there is no namespace.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// Kind says what sort of object a Ref points at, in kubectl's singular words.
+type Kind string
+
+// The kinds that are watched.
+const (
+	KindNode          Kind = "node"
+	KindPod           Kind = "pod"
+	KindDeployment    Kind = "deployment"
+	KindReplicaSet    Kind = "replicaset"
+	KindLease         Kind = "lease"
+	KindEndpointSlice Kind = "endpointslice"
+	KindEvent         Kind = "event"
+)
+
+// Kinds lists the watched kinds in the order in which they are shown.
+var Kinds = []Kind{KindNode, KindLease, KindPod, KindDeployment, KindReplicaSet, KindEndpointSlice, KindEvent}
+
+// Ref points at one object.
+type Ref struct {
+	Kind Kind
+	Key
+}
+
+// String gives "kind namespace/name".
+func (r Ref) String() string { return fmt.Sprintf("%s %s", r.Kind, r.Key) }
+
+// Transition is one observed change of one thing: a node's status, a pod's
+// status, a deployment's word, a service's ready endpoints, a taint. None is
+// ever dropped or merged. Immutable once made.
+type Transition struct {
+	// Subject is what changed.
+	Subject Ref
+	// What is the aspect that changed: "status", "boot", "taint", "ready",
+	// "endpoints", "replicas", "node", "cordon", "heartbeat", "event".
+	What string
+	// From and To are the words before and after; From is empty for a thing
+	// seen for the first time, To is empty for one that is gone.
+	From, To string
+	// Why is the reason and message of the source, made harmless for a terminal.
+	Why string
+	// SourceTime is the time the source itself gives (a condition's
+	// lastTransitionTime, a Lease's renewTime, a taint's timeAdded); zero
+	// where it gives none. Seen is when the watch delivered it.
+	SourceTime, Seen time.Time
+}
+
+// LinkState says what is known of the way to the API server.
+type LinkState int
+
+// Link states.
+const (
+	// LinkConnecting: nothing has been received yet.
+	LinkConnecting LinkState = iota
+	// LinkLive: the server answered within the last few seconds.
+	LinkLive
+	// LinkLost: the server does not answer; everything shown is as old as
+	// Link.LastContact says and is being retried for ever.
+	LinkLost
+)
+
+// String gives one lower-case word: connecting, live, lost.
+func (s LinkState) String() string {
+	switch s {
+	case LinkLive:
+		return "live"
+	case LinkLost:
+		return "lost"
+	default:
+		return "connecting"
+	}
+}
+
+// Link is the state of the connection to the API server.
+type Link struct {
+	State LinkState
+	// LastContact is when the server last sent anything; zero if never.
+	LastContact time.Time
+	// Err is one sentence on the last failure; empty when live.
+	Err string
+	// NextTry is when the next attempt is due; zero when live.
+	NextTry time.Time
+}
+
+// Access is how far one kind can be read.
+type Access struct {
+	// Synced: the first full list has arrived.
+	Synced bool
+	// Forbidden: RBAC refuses it; what is shown of it is "forbidden", never
+	// an empty list.
+	Forbidden bool
+	// Err is one sentence on the last failure; empty when it is being watched.
+	Err string
+}
+
+// Tri is a condition's status.
+type Tri int
+
+// Values of a condition's status. TriNone means the condition is not there.
+const (
+	TriNone Tri = iota
+	TriTrue
+	TriFalse
+	TriUnknown
+)
+
+// Taint is a node's taint, trimmed.
+type Taint struct {
+	Key, Effect string
+	// TimeAdded has a resolution of one second and is set for NoExecute by
+	// the node lifecycle controller; zero otherwise.
+	TimeAdded time.Time
+}
+
+// Node is a node as its API objects (Node and Lease) tell it. Immutable.
+type Node struct {
+	Name, UID    string
+	ControlPlane bool
+	// Roles are the names of node-role.kubernetes.io/ labels, sorted.
+	Roles         []string
+	Unschedulable bool
+	// Ready is the Ready condition; Reason and Message are its own.
+	Ready           Tri
+	Reason, Message string
+	// ReadySince is the Ready condition's lastTransitionTime (1 s resolution).
+	ReadySince time.Time
+	// Renewed is the Lease's renewTime by the node's own clock, RenewSeen when
+	// the watch delivered it by ours. Zero when leases can't be read.
+	Renewed, RenewSeen time.Time
+	// Overdue: a Watcher has concluded that a renewal is missing; it holds until
+	// the next one is seen. See Snapshot.Silent.
+	Overdue bool
+	// LeaseDuration is the Lease's leaseDurationSeconds; a kubelet renews
+	// every quarter of it (pkg/kubelet/kubelet.go).
+	LeaseDuration time.Duration
+	BootID        string
+	// Addresses are the node's InternalIPs and ExternalIPs, in its order.
+	Addresses      []string
+	ProviderID     string
+	Annotations    map[string]string // only keys below lightsout.dev/
+	Taints         []Taint
+	KubeletVersion string
+	OSImage        string
+	// CPUMilli and MemoryBytes are allocatable; MaxPods is allocatable pods.
+	CPUMilli, MemoryBytes, MaxPods int64
+	// Zone is region/zone from the topology labels; empty when unlabelled.
+	Zone string
+	// ExcludeDisruption: labelled node.kubernetes.io/exclude-disruption, so
+	// it does not count in the zone rule.
+	ExcludeDisruption bool
+	// Changed is when the last Transition of this node was seen.
+	Changed time.Time
+	// Gone is when the object was deleted; ended things stay visible a while.
+	Gone time.Time
+}
+
+// Pod is a pod, trimmed to what is shown and reckoned with. Immutable.
+type Pod struct {
+	Key
+	UID, Node string
+	Phase     string
+	// Status is the word in kubectl's STATUS column
+	// (pkg/printers/internalversion/printers.go); see Snapshot.PodWord for
+	// the word that is shown.
+	Status string
+	// ReadyContainers of Containers is kubectl's READY column. It keeps its
+	// value when a node dies: nobody updates container statuses then.
+	ReadyContainers, Containers int
+	// Ready is the pod's Ready condition, which the control plane turns False
+	// when the node goes silent; endpoints follow it.
+	Ready       bool
+	ReadySince  time.Time
+	Restarts    int
+	RestartedAt time.Time
+	Created     time.Time
+	// Deleting is the deletionTimestamp; zero when the pod is not being deleted.
+	Deleting time.Time
+	IP       string
+	// Owner is the controlling owner (a ReplicaSet, DaemonSet, StatefulSet, …)
+	// and Deployment the deployment behind a ReplicaSet, where known.
+	OwnerKind, OwnerName string
+	Deployment           string
+	// Static: a mirror of a static pod (kubernetes.io/config.mirror).
+	Static bool
+	// UnreachableFor and NotReadyFor are the tolerationSeconds for the two
+	// NoExecute taints of a lost node; negative means tolerated for ever,
+	// zero means evicted at once.
+	UnreachableFor, NotReadyFor time.Duration
+	// Concurrency is the container concurrency of a Knative revision's
+	// queue-proxy (CONTAINER_CONCURRENCY); 0 when there is none or no limit.
+	Concurrency int
+	// CPUMilli is the sum of the containers' CPU requests.
+	CPUMilli int64
+	// Ports names the container ports, e.g. 8012 "queue-port"; used to find a
+	// metrics port. Sorted by number.
+	Ports   []int32
+	Changed time.Time
+	Gone    time.Time
+}
+
+// Knative is what a deployment's labels, annotations and queue-proxy say of
+// the revision behind it.
+type Knative struct {
+	Service, Revision    string
+	MinScale, MaxScale   int // 0: not set
+	ContainerConcurrency int // 0: unlimited
+	TimeoutSeconds       int // 0: not told
+}
+
+// Deployment is a deployment, trimmed. Immutable.
+type Deployment struct {
+	Key
+	UID string
+	// Replicas is spec.replicas; the others are the status counts.
+	Replicas, Total, Updated, ReadyReplicas, Available int
+	// ProgressFailed: Progressing is False with ProgressDeadlineExceeded.
+	ProgressFailed bool
+	MaxUnavailable int
+	// Word is lightsout's own: Running, Scaling, Updating, Down, Stopped, Failed.
+	Word    string
+	Knative *Knative
+	Changed time.Time
+	Gone    time.Time
+}
+
+// Endpoints sums up a service's endpoint slices. Immutable.
+type Endpoints struct {
+	Service                            Key
+	Ready, Serving, Terminating, Total int
+	Changed                            time.Time
+}

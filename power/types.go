@@ -1,0 +1,204 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// State is a machine's power state. Unknown is never Off.
+type State int
+
+// Power states.
+const (
+	Unknown State = iota
+	On
+	Off
+	// Transitioning: switching on or off, deploying, or in any other state
+	// that will become On or Off by itself.
+	Transitioning
+)
+
+// String gives one lower-case word: unknown, on, off, switching.
+func (s State) String() string {
+	switch s {
+	case On:
+		return "on"
+	case Off:
+		return "off"
+	case Transitioning:
+		return "switching"
+	default:
+		return "unknown"
+	}
+}
+
+// Proof says how well a State is known.
+type Proof int
+
+// Proofs, weakest first. Only a power API proves Off; silence on ssh presumes it.
+const (
+	ProofNone Proof = iota
+	Presumed
+	Proven
+)
+
+// String gives one lower-case word: unproven, presumed, proven.
+func (p Proof) String() string {
+	switch p {
+	case Presumed:
+		return "presumed"
+	case Proven:
+		return "proven"
+	default:
+		return "unproven"
+	}
+}
+
+// Reading is one look at a machine's state.
+type Reading struct {
+	State State
+	Proof Proof
+	// Detail is the driver's own word for it ("PowerOFF", "ssh answers"),
+	// already harmless for a terminal.
+	Detail string
+	At     time.Time
+}
+
+// Action is something that is done to a machine.
+type Action string
+
+// Actions.
+const (
+	// ActionShutdown asks the guest to shut itself down.
+	ActionShutdown Action = "shutdown"
+	// ActionOff pulls the plug.
+	ActionOff Action = "off"
+	// ActionOn powers on.
+	ActionOn Action = "on"
+)
+
+// Abilities says what a driver can do.
+type Abilities struct {
+	// State: can tell the power state. ProvesOff: its Off is proof.
+	State, ProvesOff  bool
+	On, Shutdown, Off bool
+}
+
+// Can reports whether a can do action.
+func (a Abilities) Can(action Action) bool {
+	switch action {
+	case ActionShutdown:
+		return a.Shutdown
+	case ActionOff:
+		return a.Off
+	case ActionOn:
+		return a.On
+	}
+	return false
+}
+
+// NodeRef is what is known of a Kubernetes node when its machine is looked for.
+type NodeRef struct {
+	Name string `json:"name"`
+	// Addresses are the node's IPs, most preferred first.
+	Addresses   []string          `json:"addresses,omitempty"`
+	ProviderID  string            `json:"providerID,omitempty"`
+	BootID      string            `json:"bootID,omitempty"`
+	Annotations map[string]string `json:"-"`
+}
+
+// Machine is what a driver switches. It is plain data and is kept in the
+// journal, so that powering on needs neither the API server nor a look-up.
+type Machine struct {
+	// Driver is the name of the driver that this machine belongs to.
+	Driver string `json:"driver"`
+	// ID is the driver's own identity for it (a VM's uuid, host:port for ssh).
+	ID string `json:"id"`
+	// Name is for people; Address is an IP it is known by.
+	Name    string `json:"name,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Params are the driver's own settings for this machine, never secrets
+	// (mdx: "service_level").
+	Params map[string]string `json:"params,omitempty"`
+	// How says how it was found: "config", "annotation", "providerID",
+	// "address", "name".
+	How string `json:"how,omitempty"`
+}
+
+// Driver switches machines by one mechanism. Every method is safe for use by
+// several goroutines and ends when its context does. An accepted call is not
+// success: Fleet verifies by State.
+type Driver interface {
+	// Name is the driver's name in configuration files.
+	Name() string
+	// Abilities says what it can do.
+	Abilities() Abilities
+	// Find looks a node's machine up. hint is the name or id given for it by
+	// configuration, or empty. It returns ErrNoMachine when there is none and
+	// an *AmbiguousError when there are several.
+	Find(ctx context.Context, node NodeRef, hint string) (Machine, error)
+	// State looks once. A machine that can't be reached is a Reading with
+	// State Unknown (or presumed Off), not an error; an error means that the
+	// question could not be asked.
+	State(ctx context.Context, m Machine) (Reading, error)
+	// On, Shutdown and Off ask for the change and return when it is accepted.
+	// They return ErrCannot when the driver has no such ability, and an
+	// *UnconfirmedError when it can't be told whether the request arrived.
+	On(ctx context.Context, m Machine) error
+	Shutdown(ctx context.Context, m Machine) error
+	Off(ctx context.Context, m Machine) error
+}
+
+// Errors that drivers return.
+var (
+	ErrNoMachine = errors.New("no machine matches")
+	ErrCannot    = errors.New("this driver can't do that")
+)
+
+// AmbiguousError says that several machines match a node.
+type AmbiguousError struct {
+	Node    string
+	Matches []string
+}
+
+// UnconfirmedError says that a request was sent and that it can't be told
+// whether it was carried out: go and look, never send it again blindly.
+type UnconfirmedError struct{ Why string }
+
+// Binding is a node and the machines that stand for it: one is used for
+// switching off, another perhaps for switching on.
+type Binding struct {
+	Node NodeRef `json:"node"`
+	// Off is used for Shutdown and Off, On for switching on. Either may be
+	// nil; OffErr and OnErr then say why in one sentence.
+	Off    *Machine `json:"off,omitempty"`
+	On     *Machine `json:"on,omitempty"`
+	OffErr string   `json:"-"`
+	OnErr  string   `json:"-"`
+}
+
+// Phase is where an operation on one machine stands.
+type Phase string
+
+// Phases of an operation.
+const (
+	PhaseAsking    Phase = "asking"    // the request is being sent
+	PhaseAccepted  Phase = "accepted"  // accepted, not yet seen
+	PhaseDone      Phase = "done"      // the wanted state was seen; Proof says how well
+	PhaseFailed    Phase = "failed"    // refused, or the deadline passed
+	PhaseUncertain Phase = "uncertain" // can't be told; look before doing anything else
+)
+
+// Progress is one step of an operation on one machine, told as it happens.
+type Progress struct {
+	Op      string // the operation's id in the journal
+	Action  Action
+	Node    string
+	Machine Machine
+	Phase   Phase
+	Reading Reading
+	// Text is one sentence for the operator.
+	Text string
+	At   time.Time
+}
