@@ -1,0 +1,259 @@
+package trial
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+	"lightsout/power"
+)
+
+// The ids of choices.
+const (
+	choiceNo      = "no"
+	choiceYes     = "yes"
+	choiceRestore = "on"
+	choiceLeave   = "leave"
+)
+
+// ask queues a question; the first in the queue is shown.
+func (e *Engine) ask(q Question, answer func(Answer)) *asked {
+	e.nextID++
+	q.ID = fmt.Sprintf("q%d", e.nextID)
+	a := &asked{question: &q, answer: answer}
+	e.questions = append(e.questions, a)
+	return a
+}
+
+func (e *Engine) withdraw(a *asked) {
+	e.questions = slices.DeleteFunc(e.questions, func(x *asked) bool { return x == a })
+}
+
+// answered checks an answer against its question before it is acted on: the
+// screen is not trusted with the guards.
+func (e *Engine) answered(a Answer) {
+	i := slices.IndexFunc(e.questions, func(x *asked) bool { return x.question.ID == a.Question })
+	if i < 0 {
+		return
+	}
+	q := e.questions[i]
+	known := slices.ContainsFunc(q.question.Choices, func(c Choice) bool { return c.ID == a.Choice })
+	if !known || (a.Choice == choiceYes && (q.question.Refused || q.question.Type != "" && a.Typed != q.question.Type)) {
+		a.Choice = choiceNo
+	}
+	e.questions = slices.Delete(e.questions, i, i+1)
+	q.answer(a)
+}
+
+// switchQuestion says what will be switched, how it will be undone, what it
+// hits and what the guards say.
+func (e *Engine) switchQuestion(p plan) Question {
+	q := Question{Kind: "switch", Title: switchTitle(p.ask)}
+	for _, b := range p.bindings {
+		q.Lines = append(q.Lines, Line{Text: b.Node.Name + "  " + e.routeText(p.ask.Action, b)})
+	}
+	if p.ask.Action != power.ActionOn && p.snapshot != nil {
+		q.Lines = append(q.Lines, Line{Text: "What it hits:"})
+		q.Lines = append(q.Lines, radiusLines(cluster.Blast(p.snapshot, p.ask.Nodes))...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.problems)) {
+		q.Lines = append(q.Lines, Line{Level: Bad, Text: fmt.Sprintf("%s: %v", name, p.problems[name])})
+	}
+	for _, f := range p.findings {
+		level := Warning
+		if f.Severity == power.Refuse {
+			level = Bad
+		}
+		q.Lines = append(q.Lines, Line{Level: level, Text: f.Text})
+	}
+	switch {
+	case power.Refused(p.findings):
+		q.Refused = true
+		q.Choices = []Choice{{choiceNo, "close"}}
+		return q
+	case p.ask.Action == power.ActionOn:
+	case e.opt.Production:
+		q.Type = e.opt.Cluster
+	case power.NeedsOverride(p.findings):
+		q.Type = strings.Join(p.ask.Nodes, " ")
+	}
+	if e.opt.DryRun {
+		q.Lines = append(q.Lines, Line{Text: "Dry run: nothing will be switched."})
+	}
+	q.Choices = []Choice{{choiceNo, "no"}, {choiceYes, yesLabel(p.ask.Action)}}
+	return q
+}
+
+// radiusLines puts a blast radius into words.
+func radiusLines(r cluster.Radius) []Line {
+	lines := []Line{{Text: fmt.Sprintf("%s, %d Ready %s left", plural(r.Pods, "pod", "pods"), r.ReadyWorkersLeft, nounFor(r.ReadyWorkersLeft, "worker", "workers"))}}
+	const most = 8
+	for i, d := range r.Deployments {
+		if i == most {
+			lines = append(lines, Line{Text: fmt.Sprintf("and %d more deployments", len(r.Deployments)-most)})
+			break
+		}
+		l := Line{Text: fmt.Sprintf("%s: %d → %d available", d.Key, d.AvailableBefore, d.AvailableAfter)}
+		if d.CapacityBefore > 0 {
+			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
+		}
+		if d.BelowMinimum {
+			l.Level, l.Text = Warning, l.Text+fmt.Sprintf(", below its minimum of %d", d.Minimum)
+		}
+		lines = append(lines, l)
+	}
+	if r.Room != "" {
+		l := Line{Text: r.Room}
+		if r.WillNotFit > 0 {
+			l.Level = Warning
+		}
+		lines = append(lines, l)
+	}
+	if n := len(r.StatefulSetPods); n > 0 {
+		lines = append(lines, Line{Level: Warning, Text: plural(n, "StatefulSet pod", "StatefulSet pods") + " will hang in Terminating and not be replaced"})
+	}
+	if r.ZoneRule != "" {
+		lines = append(lines, Line{Level: Warning, Text: r.ZoneRule})
+	}
+	return lines
+}
+
+func nounFor(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func switchTitle(a AskPower) string {
+	n := plural(len(a.Nodes), "node", "nodes")
+	if len(a.Nodes) == 1 {
+		n = a.Nodes[0]
+	}
+	switch a.Action {
+	case power.ActionOn:
+		return "Power on " + n + "?"
+	case power.ActionOff:
+		return "Pull the plug on " + n + "?"
+	default:
+		return "Shut down " + n + "?"
+	}
+}
+
+func yesLabel(a power.Action) string {
+	switch a {
+	case power.ActionOn:
+		return "power on"
+	case power.ActionOff:
+		return "pull the plug"
+	default:
+		return "shut down"
+	}
+}
+
+// routeText says by which machine an action is done and how it is undone.
+func (e *Engine) routeText(a power.Action, b power.Binding) string {
+	m, err := e.opt.Fleet.Can(b, a)
+	if err != nil {
+		return "no way: " + err.Error()
+	}
+	text := "by " + machineName(&m)
+	if a != power.ActionOn && b.On != nil {
+		text += "; on again by " + machineName(b.On)
+	}
+	return text
+}
+
+// askRestore offers to power on what an earlier run has left off.
+func (e *Engine) askRestore(left []power.LeftOff) {
+	q := Question{Kind: "restore", Title: "Machines are still off", Choices: []Choice{{choiceNo, "not now"}, {choiceYes, "power on"}}}
+	q.Lines = append(q.Lines, Line{Text: "lightsout switched these off and has not seen them on again:"})
+	q.Lines = append(q.Lines, leftOffLines(left)...)
+	e.ask(q, func(a Answer) {
+		if a.Choice == choiceYes {
+			e.restore()
+		}
+	})
+}
+
+func leftOffLines(left []power.LeftOff) []Line {
+	var lines []Line
+	for _, l := range left {
+		text := "  " + l.Binding.Node.Name
+		if l.Certainty == power.LeftOffUncertain {
+			text += " (asked for, outcome not known)"
+		}
+		lines = append(lines, Line{Level: Warning, Text: text})
+	}
+	return lines
+}
+
+// restore powers on everything that was left off.
+func (e *Engine) restore() {
+	if e.opt.Fleet == nil {
+		e.warn("power", "power", e.noPower())
+		return
+	}
+	p := plan{ask: AskPower{Action: power.ActionOn}}
+	for _, name := range slices.Sorted(maps.Keys(e.leftOff)) {
+		p.ask.Nodes = append(p.ask.Nodes, name)
+		p.bindings = append(p.bindings, e.leftOff[name].Binding)
+	}
+	e.switchMachines(p)
+}
+
+// askQuit ends the session, or first asks what to do with machines that are off.
+func (e *Engine) askQuit() {
+	if len(e.leftOff) == 0 {
+		busy := e.opt.Fleet != nil && len(e.opt.Fleet.Busy()) > 0
+		if !busy {
+			e.ending = true
+			return
+		}
+	}
+	if slices.ContainsFunc(e.questions, func(a *asked) bool { return a.question.Kind == "quit" }) {
+		return
+	}
+	var left []power.LeftOff
+	for _, name := range slices.Sorted(maps.Keys(e.leftOff)) {
+		left = append(left, e.leftOff[name])
+	}
+	q := Question{Kind: "quit", Title: "Leave with machines off?", Choices: []Choice{{choiceNo, "stay"}, {choiceRestore, "power on, then leave"}, {choiceLeave, "leave them off"}}}
+	if len(left) > 0 {
+		q.Lines = append(q.Lines, Line{Text: "Still off:"})
+		q.Lines = append(q.Lines, leftOffLines(left)...)
+		q.Lines = append(q.Lines, Line{Text: "`lightsout restore` powers them on later, and so does the next start."})
+	} else {
+		q.Title = "Leave while machines are being switched?"
+		q.Choices = []Choice{{choiceNo, "stay"}, {choiceLeave, "leave"}}
+	}
+	e.ask(q, func(a Answer) {
+		switch a.Choice {
+		case choiceLeave:
+			e.ending = true
+		case choiceRestore:
+			e.leaveWhenOn = true
+			e.restore()
+		}
+	})
+}
+
+// LeftOff names the nodes whose machines this program has switched off and not
+// seen on again, from the journal. Safe for use by several goroutines.
+func (e *Engine) LeftOff() []string {
+	if e.opt.Journal == nil {
+		return nil
+	}
+	left, err := e.opt.Journal.LeftOff()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Binding.Node.Name)
+	}
+	slices.Sort(names)
+	return names
+}
