@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"lightsout/loadgen"
+)
+
+// config is the file lightsout.yaml. Unknown fields are errors.
+type config struct {
+	// Context and Kubeconfig choose the cluster, as kubectl's flags do.
+	Context    string `json:"context,omitempty"`
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Namespaces bounds what is watched; empty is all.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Bastion is user@host:port or an alias of the ssh configuration; all
+	// connections go through it. Empty: straight.
+	Bastion string `json:"bastion,omitempty"`
+	// Production asks for the cluster's name before anything is switched off.
+	Production bool `json:"production,omitempty"`
+	// Pace is written by the lab: "fast" says that its timings are shortened.
+	Pace  string      `json:"pace,omitempty"`
+	SSH   sshConfig   `json:"ssh,omitempty"`
+	Power powerConfig `json:"power,omitempty"`
+	Load  loadConfig  `json:"load,omitempty"`
+	// State is the folder of journals and records.
+	State string `json:"state,omitempty"`
+}
+
+type sshConfig struct {
+	Config        string   `json:"config,omitempty"`
+	User          string   `json:"user,omitempty"`
+	IdentityFiles []string `json:"identity_files,omitempty"`
+	KnownHosts    []string `json:"known_hosts,omitempty"`
+	Shutdown      string   `json:"shutdown,omitempty"`
+}
+
+// Not "on" and "off": YAML 1.1 reads those keys as booleans.
+type powerConfig struct {
+	Off   string                `json:"off_by,omitempty"`
+	On    string                `json:"on_by,omitempty"`
+	MDX   *mdxConfig            `json:"mdx,omitempty"`
+	Nodes map[string]nodeConfig `json:"nodes,omitempty"`
+}
+
+type mdxConfig struct {
+	URL        string `json:"url,omitempty"`
+	Project    string `json:"project,omitempty"`
+	TokenFile  string `json:"token_file,omitempty"`
+	TokenEnv   string `json:"token_env,omitempty"`
+	ViaBastion bool   `json:"via_bastion,omitempty"`
+}
+
+type nodeConfig struct {
+	Machine      string `json:"machine,omitempty"`
+	Address      string `json:"address,omitempty"`
+	ServiceLevel string `json:"service_level,omitempty"`
+	Off          string `json:"off_by,omitempty"`
+	On           string `json:"on_by,omitempty"`
+}
+
+type loadConfig struct {
+	URL              string           `json:"url,omitempty"`
+	Host             string           `json:"host,omitempty"`
+	Profile          string           `json:"profile,omitempty"`
+	Model            string           `json:"model,omitempty"`
+	Prompt           string           `json:"prompt,omitempty"`
+	MaxTokens        int              `json:"max_tokens,omitempty"`
+	APIKeyFile       string           `json:"api_key_file,omitempty"`
+	APIKeyEnv        string           `json:"api_key_env,omitempty"`
+	Timeout          *metav1.Duration `json:"timeout,omitempty"`
+	ConnectTimeout   *metav1.Duration `json:"connect_timeout,omitempty"`
+	FirstByteTimeout *metav1.Duration `json:"first_byte_timeout,omitempty"`
+	IdleTimeout      *metav1.Duration `json:"idle_timeout,omitempty"`
+	Stall            *metav1.Duration `json:"stall,omitempty"`
+	// ViaBastion sends requests through the bastion; the default is to do so
+	// when there is one.
+	ViaBastion *bool  `json:"via_bastion,omitempty"`
+	Deployment string `json:"deployment,omitempty"`
+	Burst      int    `json:"burst,omitempty"`
+	Hold       int    `json:"hold,omitempty"`
+}
+
+// defaultConfigPath is looked at when --config is not given.
+func defaultConfigPath() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "lightsout", "lightsout.yaml")
+}
+
+// loadConfigFile reads the file at path, or, when path is empty, ./lightsout.yaml
+// or the one in the user's configuration folder if there is one. Errors name
+// the file, the line and the field.
+func loadConfigFile(path string) (*config, error) {
+	paths := []string{path}
+	if path == "" {
+		paths = []string{"lightsout.yaml", defaultConfigPath()}
+	}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if errors.Is(err, os.ErrNotExist) && path == "" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the config file can't be read: %w", err)
+		}
+		c, err := parseConfig(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+		return c, nil
+	}
+	return &config{}, nil
+}
+
+// maxConfig bounds the size of a config file, in bytes.
+const maxConfig = 1 << 20
+
+// parseConfig reads a config strictly. Errors start with "line N: " where the
+// line is known.
+func parseConfig(data []byte) (*config, error) {
+	if len(data) > maxConfig {
+		return nil, fmt.Errorf("the config is larger than %d bytes", maxConfig)
+	}
+	c := &config{}
+	if err := yaml.UnmarshalStrict(data, c); err != nil {
+		return nil, explainYAML(data, err)
+	}
+	return c, c.check(data)
+}
+
+var (
+	unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
+	atLine       = regexp.MustCompile(`line (\d+): `)
+	wrongType    = regexp.MustCompile(`cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type (\S+)`)
+	notDuration  = regexp.MustCompile(`time: (.*)$`)
+)
+
+// explainYAML turns the YAML library's errors into one sentence with a line.
+func explainYAML(data []byte, err error) error {
+	text := strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: ")
+	text = strings.TrimPrefix(text, "error converting YAML to JSON: ")
+	if m := unknownField.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%sthere is no field %q; see the README for the fields there are", lineOf(data, m[1]), m[1])
+	}
+	if m := wrongType.FindStringSubmatch(text); m != nil {
+		field := m[2][strings.LastIndex(m[2], ".")+1:]
+		return fmt.Errorf("%s%s can't be a %s; a %s is wanted", lineOf(data, m[2]), field, m[1], wantedType(m[3]))
+	}
+	if m := atLine.FindStringSubmatchIndex(text); m != nil {
+		n := text[m[2]:m[3]]
+		rest := strings.TrimSpace(strings.TrimPrefix(text[m[1]:], "yaml: "))
+		return fmt.Errorf("line %s: %s", n, strings.ReplaceAll(rest, "\n", " "))
+	}
+	if m := notDuration.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s; write it like 90s or 30m", m[1])
+	}
+	return errors.New(strings.ReplaceAll(text, "\n", " "))
+}
+
+func wantedType(t string) string {
+	switch {
+	case strings.HasPrefix(t, "[]"):
+		return "list"
+	case strings.HasPrefix(t, "map["), strings.HasPrefix(t, "main."):
+		return "group of fields"
+	case strings.HasPrefix(t, "int"), strings.HasPrefix(t, "float"):
+		return "number"
+	case t == "bool":
+		return "true or false"
+	}
+	return "text"
+}
+
+// lineOf finds the line of a field given by its dotted path, "line N: " or empty.
+func lineOf(data []byte, path string) string {
+	name := path[strings.LastIndex(path, ".")+1:]
+	key := regexp.MustCompile(`^\s*(- )?["']?` + regexp.QuoteMeta(name) + `["']?\s*:`)
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if key.Match(line) {
+			return "line " + strconv.Itoa(i+1) + ": "
+		}
+	}
+	return ""
+}
+
+// check finds contradictions that the types allow.
+func (c *config) check(data []byte) error {
+	fail := func(field, format string, args ...any) error {
+		return fmt.Errorf(lineOf(data, field)+format, args...)
+	}
+	for _, d := range []struct{ field, driver string }{{"off_by", c.Power.Off}, {"on_by", c.Power.On}} {
+		switch d.driver {
+		case "", "ssh", "mdx":
+		default:
+			return fail(d.field, "there is no power driver %q; there are ssh and mdx", d.driver)
+		}
+	}
+	if c.Power.On == "ssh" {
+		return fail("on_by", "ssh can't power on; set power.on_by to mdx")
+	}
+	if m := c.Power.MDX; m != nil {
+		if m.TokenFile != "" && m.TokenEnv != "" {
+			return fail("token_env", "give the portal's token by token_file or token_env, not both")
+		}
+		if m.URL != "" {
+			if u, err := url.Parse(m.URL); err != nil || u.Host == "" {
+				return fail("url", "power.mdx.url is no URL: %q", m.URL)
+			}
+		}
+	} else if c.Power.Off == "mdx" || c.Power.On == "mdx" {
+		return fail("power", "power.mdx is missing: it needs at least project and token_file or token_env")
+	}
+	l := c.Load
+	switch loadgen.Profile(l.Profile) {
+	case "", loadgen.HTTP, loadgen.Chat:
+	default:
+		return fail("profile", "there is no load profile %q; there are http and chat", l.Profile)
+	}
+	if l.URL != "" {
+		if u, err := url.Parse(l.URL); err != nil || u.Host == "" {
+			return fail("load", "load.url is no URL: %q", l.URL)
+		}
+	}
+	if l.Deployment != "" && strings.Count(l.Deployment, "/") != 1 {
+		return fail("deployment", "load.deployment must be namespace/name: %q", l.Deployment)
+	}
+	if l.APIKeyFile != "" && l.APIKeyEnv != "" {
+		return fail("api_key_env", "give the API key by api_key_file or api_key_env, not both")
+	}
+	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 {
+		return fail("load", "burst, hold and max_tokens can't be negative")
+	}
+	return nil
+}
+
+func (l loadConfig) timeouts() loadgen.Timeouts {
+	get := func(d *metav1.Duration) time.Duration {
+		if d == nil {
+			return 0
+		}
+		return d.Duration
+	}
+	return loadgen.Timeouts{
+		Connect: get(l.ConnectTimeout), FirstByte: get(l.FirstByteTimeout), Idle: get(l.IdleTimeout),
+		Total: get(l.Timeout), Stall: get(l.Stall),
+	}
+}
+
+// stateDir is where journals and records are kept.
+func (c *config) stateDir() (string, error) {
+	if c.State != "" {
+		return c.State, nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lightsout"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no home folder to keep the journal in; set state in lightsout.yaml: %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "lightsout"), nil
+}
+
+// readSecret takes a secret from a file that only its owner may read, or from
+// an environment variable. Its value is in no error.
+func readSecret(what, file, env string) (string, error) {
+	switch {
+	case env != "":
+		v := os.Getenv(env)
+		if v == "" {
+			return "", fmt.Errorf("%s: the environment variable %s is empty", what, env)
+		}
+		return v, nil
+	case file != "":
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", fmt.Errorf("%s can't be read: %w", what, err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return "", fmt.Errorf("%s: others may read %s; run chmod 600 on it", what, file)
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("%s can't be read: %w", what, err)
+		}
+		return strings.TrimSpace(string(b)), nil
+	}
+	return "", nil
+}

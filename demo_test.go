@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ready matches the nodes pane when so many of 5 nodes are Ready.
+func ready(n string) string { return `\b` + n + `/5 ready` }
+
+// TestTheMDXExperimentByKeyboard is the experiment of the mdx article, typed
+// and read as an operator does.
+func TestTheMDXExperimentByKeyboard(t *testing.T) {
+	bin := binaries(t)
+	state := t.TempDir()
+	x := openTerminal(t, 120, 36, []string{"XDG_STATE_HOME=" + state}, filepath.Join(bin, "lightsout")+" demo mdx --pace fast; echo exit $?; exec sleep 600")
+	const long = 3 * time.Minute
+	x.waitFor("16 pods Running", long, `16/16\s+Running`, ready("5"))
+
+	x.keys("b")
+	x.waitFor("16 sent, 16 served", long, `served 16 of 16`, `queued 0`)
+	x.waitFor("all 16 ended ok", long, `16 sent = 16 ok`)
+
+	x.mark("kube-node3")
+	x.mark("kube-node4")
+	x.keys("s")
+	x.answer("Shut down 2 nodes?", "y")
+	x.waitFor("both nodes silent", long, `kube-node3\s+\S*Ready \(silent`, `kube-node4\s+\S*Ready \(silent`)
+	x.waitFor("both NotReady, the deployment Scaling", long,
+		`kube-node3\s+NotReady`, `kube-node4\s+NotReady`, ready("3"), `8/16\s+Scaling`)
+	x.waitFor("both machines off by the portal's word", long, `kube-node3\s+NotReady.*\boff\b`, `kube-node4\s+NotReady.*\boff\b`)
+
+	x.keys("n")
+	x.waitFor("the prompt for a number", long, `(?i)how many|size|number`)
+	x.keys("C-u", "1", "2", "Enter")
+	x.keys("b")
+	x.waitFor("12 sent: 8 served and 4 queued at once", long, `served 8 of 8`, `queued 4`)
+	x.waitFor("all 12 ended ok", long, `28 sent = 28 ok`)
+
+	x.keys("o")
+	x.answer("Power on 2 nodes?", "y")
+	x.waitFor("4 workers Ready, the deployment Running", long, ready("5"), `16/16\s+Running`)
+
+	x.keys("n")
+	x.waitFor("the prompt for a number", long, `(?i)how many|size|number`)
+	x.keys("C-u", "1", "6", "Enter")
+	x.keys("b")
+	x.waitFor("16 sent, 16 served again", long, `served 16 of 16`, `queued 0`)
+	x.waitFor("all 44 ended ok", long, `44 sent = 44 ok`)
+
+	x.keys("q")
+	s := x.waitFor("the shell again", long, `exit 0`)
+	if strings.Contains(s, "still off") {
+		t.Errorf("something is said to be off:\n%s", s)
+	}
+	checkRecord(t, state)
+}
+
+// mark marks a node by moving the cursor to it in the nodes pane.
+func (x *terminal) mark(node string) {
+	x.t.Helper()
+	x.keys("1")
+	marked := regexp.MustCompile(`[✓*]\s*` + node)
+	deadline := time.Now().Add(time.Minute)
+	cursor := regexp.MustCompile(`[▌>]\s*[✓* ]?\s*[✕x ]?\s*(kube-\S+)`)
+	for !marked.MatchString(x.screen()) {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%s can't be marked:\n%s", node, x.screen())
+		}
+		m := cursor.FindStringSubmatch(x.screen())
+		switch {
+		case m == nil || m[1] < node:
+			x.keys("Down")
+		case m[1] > node:
+			x.keys("Up")
+		default:
+			x.keys("Space")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// checkRecord looks for what must be on disk after a session.
+func checkRecord(t *testing.T, state string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(state, "lightsout", "*", "sessions", "*", "events.jsonl"))
+	if err == nil && len(files) == 0 {
+		files, err = filepath.Glob(filepath.Join(os.TempDir(), "lightsout-lab*", "state", "*", "sessions", "*", "events.jsonl"))
+	}
+	if err != nil || len(files) == 0 {
+		t.Logf("no record outside the lab's own folder: %v", err)
+		return
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kube-node3", "NotReady", "16/16"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the record lacks %q", want)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/cluster"
+	"lightsout/power"
+	"lightsout/trial"
+)
+
+// viewWait bounds how long a command waits for the first view of the cluster.
+const viewWait = 15 * time.Second
+
+func newPowerCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "power",
+		Short: "Show and switch the machines of nodes",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "status [NODE...]",
+		Short: "Show each node and the power state of its machine",
+		RunE:  func(cmd *cobra.Command, args []string) error { return powerStatus(cmd.Context(), *o, args) },
+	})
+	for _, a := range []struct {
+		action power.Action
+		short  string
+	}{
+		{power.ActionShutdown, "Ask the machines of nodes to shut down, side by side, and wait until they are off"},
+		{power.ActionOff, "Pull the plug on the machines of nodes, side by side"},
+		{power.ActionOn, "Power on the machines of nodes, side by side, and wait until they are on"},
+	} {
+		var yes bool
+		var confirm string
+		c := &cobra.Command{
+			Use:   string(a.action) + " NODE...",
+			Short: a.short,
+			Args:  usageArgs(cobra.MinimumNArgs(1)),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return powerSwitch(cmd.Context(), *o, a.action, args, yes, confirm)
+			},
+		}
+		c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+		c.Flags().StringVar(&confirm, "confirm", "", "the `text` to type where one is asked for")
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+// powerSwitch does one action by the same engine, guards and questions as the
+// screen.
+func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, yes bool, confirm string) error {
+	if o.readOnly {
+		return usageError{fmt.Errorf("--read-only: nothing can be switched")}
+	}
+	s, err := newSession(o)
+	if err != nil {
+		return err
+	}
+	if s.noPower != "" {
+		return errors.New(s.noPower)
+	}
+	c := newConsole(yes, confirm)
+	c.lanes = []string{"power"}
+	return s.run(ctx, func(ctx context.Context) error {
+		snapshot, err := s.view(ctx, c)
+		if err != nil && action != power.ActionOn { // powering on needs no view
+			return err
+		}
+		for _, n := range nodes {
+			if synced(snapshot) && snapshot.Node(n) == nil {
+				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
+			}
+		}
+		s.engine.Send(trial.AskPower{Action: action, Nodes: nodes})
+		before := c.asked
+		var failed []string
+		err = c.show(ctx, s.engine, func(f *trial.Frame) bool {
+			if c.asked == before {
+				return false
+			}
+			done, bad := settled(f, nodes)
+			failed = bad
+			return done
+		})
+		if err == nil && len(failed) > 0 {
+			err = fmt.Errorf("not done: %s", strings.Join(failed, ", "))
+		}
+		return err
+	})
+}
+
+// view waits for the first view of the cluster, answering questions meanwhile.
+func (s *session) view(ctx context.Context, c *console) (*cluster.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, viewWait)
+	defer cancel()
+	err := c.show(ctx, s.engine, func(f *trial.Frame) bool {
+		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot != nil && f.Snapshot.Link.State == cluster.LinkLost
+	})
+	snapshot := s.watcher.Snapshot()
+	if err == nil && !synced(snapshot) {
+		err = fmt.Errorf("the cluster can't be seen: %s", snapshot.Link.Err)
+	}
+	return snapshot, err
+}
+
+// synced reports whether the nodes have been seen.
+func synced(s *cluster.Snapshot) bool {
+	return s != nil && s.Access[cluster.KindNode].Synced
+}
+
+func nodeNames(s *cluster.Snapshot) string {
+	var names []string
+	for _, n := range s.Nodes() {
+		names = append(names, n.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// powerStatus prints a table of nodes and machines.
+func powerStatus(ctx context.Context, o options, nodes []string) error {
+	o.readOnly = true
+	s, err := newSession(o)
+	if err != nil {
+		return err
+	}
+	c := newConsole(false, "")
+	c.out, c.lanes = os.Stderr, []string{}
+	return s.run(ctx, func(ctx context.Context) error {
+		snapshot, err := s.view(ctx, c)
+		if err != nil {
+			return err
+		}
+		var refs []power.NodeRef
+		for _, n := range snapshot.Nodes() {
+			if len(nodes) == 0 || slices.Contains(nodes, n.Name) {
+				refs = append(refs, trial.NodeRef(n))
+			}
+		}
+		for _, n := range nodes {
+			if snapshot.Node(n) == nil {
+				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
+			}
+		}
+		readings := map[string]power.Reading{}
+		var bindings []power.Binding
+		if s.fleet != nil {
+			bindings = s.fleet.Resolve(ctx, refs)
+			for _, r := range s.fleet.Read(ctx, bindings) {
+				readings[r.Node] = r.Reading
+			}
+		}
+		w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "NODE\tSTATUS\tPOWER\tPROOF\tMACHINE")
+		for i, ref := range refs {
+			machine := s.noPower
+			if s.fleet != nil {
+				machine = trial.MachineText(bindings[i])
+			}
+			r := readings[ref.Name]
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ref.Name, snapshot.NodeWord(snapshot.Node(ref.Name), time.Now()), r.State, r.Proof, machine)
+		}
+		return w.Flush()
+	})
+}
+
+func newRestoreCommand(o *options) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "restore",
+		Short: "Power on the machines that lightsout switched off and has not seen on again",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+// restore works from the journal alone: it needs neither the API server nor a
+// name service.
+func restore(ctx context.Context, o options, yes bool) error {
+	s, err := newSession(o)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if s.noPower != "" {
+		return errors.New(s.noPower)
+	}
+	left, err := s.journal.LeftOff()
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		fmt.Println("nothing is off that lightsout switched off")
+		return nil
+	}
+	var bindings []power.Binding
+	fmt.Println("switched off by lightsout and not seen on again:")
+	for _, l := range left {
+		fmt.Printf("  %s  %s\n", l.Binding.Node.Name, trial.MachineText(l.Binding))
+		bindings = append(bindings, l.Binding)
+	}
+	if o.dryRun {
+		fmt.Println("dry run: nothing is powered on")
+		return nil
+	}
+	if !yes {
+		c := newConsole(false, "")
+		if c.in == nil {
+			return fmt.Errorf("nobody can be asked here; repeat with --yes")
+		}
+		fmt.Print("power on? [y/N] ")
+		if text, err := c.line(ctx); err != nil || (text != "y" && text != "yes") {
+			return errNotDone
+		}
+	}
+	return s.fleet.Do(ctx, power.ActionOn, bindings, func(p power.Progress) {
+		fmt.Printf("%s  %s\n", p.Node, p.Text)
+	})
+}

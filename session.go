@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/loadgen"
+	"lightsout/power"
+	"lightsout/power/mdx"
+	"lightsout/power/ssh"
+	"lightsout/trial"
+)
+
+// session is all the parts, built and handed to each other.
+type session struct {
+	opt     options
+	config  *config
+	engine  *trial.Engine
+	watcher *cluster.Watcher
+	ssh     *ssh.Client
+	fleet   *power.Fleet
+	journal *power.Journal
+	load    *loadgen.Generator
+	mdx     *mdx.Driver
+	noPower string
+	// dir is the session's record.
+	dir string
+}
+
+// newSession reads the configuration and builds the parts; it connects to
+// nothing yet. Errors are one sentence each.
+func newSession(o options) (_ *session, err error) {
+	cfg, err := loadConfigFile(o.configFile)
+	if err != nil {
+		return nil, err
+	}
+	override(&cfg.Kubeconfig, o.kubeconfig)
+	override(&cfg.Context, o.context)
+	override(&cfg.Bastion, o.bastion)
+	override(&cfg.State, o.state)
+	if len(o.namespaces) > 0 {
+		cfg.Namespaces = o.namespaces
+	}
+	s := &session{opt: o, config: cfg}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+
+	// The engine comes first: the others call back into it.
+	s.ssh, err = ssh.New(ssh.Options{
+		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
+		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
+		AskSecret: s.askSecret, AskHostKey: s.askHostKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var dial func(context.Context, string, string) (net.Conn, error)
+	if cfg.Bastion != "" {
+		dial = s.dialBastion
+	}
+	access, err := cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
+	if err != nil {
+		return nil, err
+	}
+	state, err := cfg.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	state = filepath.Join(state, fileName(access.Context))
+	if s.dir, err = trial.NewSessionDir(filepath.Join(state, "sessions"), time.Now()); err != nil {
+		return nil, err
+	}
+	if s.journal, err = power.OpenJournal(state, access.Context); err != nil {
+		return nil, err
+	}
+	topt := trial.Options{
+		Cluster: access.Context, Via: s.ssh.Via(), ReadOnly: o.readOnly, DryRun: o.dryRun,
+		Production: cfg.Production || strings.Contains(strings.ToLower(access.Context), "production"),
+		Dir:        s.dir,
+	}
+	if cfg.Pace != "real" {
+		topt.Pace = cfg.Pace
+	}
+	if ns, name, ok := strings.Cut(cfg.Load.Deployment, "/"); ok {
+		topt.Focus = cluster.Key{Namespace: ns, Name: name}
+	}
+	if err = s.buildPower(); err != nil {
+		return nil, err
+	}
+	topt.NoPower = s.noPower
+	if cfg.Load.URL == "" {
+		topt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"
+	}
+	if s.engine, err = trial.NewEngine(topt); err != nil {
+		return nil, err
+	}
+	if s.watcher, err = cluster.NewWatcher(access, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: s.engine.Transition}); err != nil {
+		return nil, err
+	}
+	if err = s.buildLoad(dial); err != nil {
+		return nil, err
+	}
+	s.engine.SetParts(s.watcher, s.fleet, s.journal, s.load, func(ctx context.Context) trial.SelfInfo {
+		return s.self(ctx, access.Server)
+	})
+	return s, nil
+}
+
+func override(field *string, flag string) {
+	if flag != "" {
+		*field = flag
+	}
+}
+
+var notFileName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// fileName makes a context's name fit for a folder.
+func fileName(name string) string {
+	name = strings.Trim(notFileName.ReplaceAllString(name, "_"), ".")
+	if name == "" {
+		return "cluster"
+	}
+	return name[:min(len(name), 100)]
+}
+
+// dialBastion connects through the bastion. A failure of the bastion is told in
+// its own words: the cause beneath would be taken for the far end's.
+func (s *session) dialBastion(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := s.ssh.DialContext(ctx, network, addr)
+	var bastion *ssh.ConnectError
+	var key *ssh.HostKeyError
+	if errors.As(err, &bastion) || errors.As(err, &key) {
+		return nil, errors.New("through the bastion: " + err.Error())
+	}
+	return c, err
+}
+
+func (s *session) buildPower() error {
+	p := s.config.Power
+	if p.Off == "" && p.On == "" && len(p.Nodes) == 0 {
+		s.noPower = "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"
+		return nil
+	}
+	drivers := []power.Driver{ssh.NewDriver(s.ssh, ssh.DriverOptions{Shutdown: s.config.SSH.Shutdown, NodeSilent: func(m power.Machine) bool {
+		return s.engine.NodeSilent(m)
+	}})}
+	if m := p.MDX; m != nil {
+		opt := mdx.Options{URL: m.URL, Project: m.Project}
+		switch {
+		case m.TokenEnv != "":
+			opt.Token = mdx.TokenEnv(m.TokenEnv)
+		case m.TokenFile != "":
+			opt.Token = mdx.TokenFile(m.TokenFile)
+		default:
+			return errors.New("power.mdx has no token: set token_file or token_env")
+		}
+		if m.ViaBastion {
+			opt.Dial = s.ssh.DialContext
+		}
+		d, err := mdx.New(opt)
+		if err != nil {
+			return err
+		}
+		s.mdx = d
+		drivers = append(drivers, d)
+	}
+	cfg := power.Config{
+		Cluster: s.config.Context, Off: p.Off, On: p.On, Nodes: map[string]power.NodeConfig{},
+		ReadOnly: s.opt.readOnly, DryRun: s.opt.dryRun,
+	}
+	for name, n := range p.Nodes {
+		cfg.Nodes[name] = power.NodeConfig(n)
+	}
+	var err error
+	s.fleet, err = power.NewFleet(cfg, s.journal, drivers...)
+	return err
+}
+
+func (s *session) buildLoad(dial func(context.Context, string, string) (net.Conn, error)) error {
+	l := s.config.Load
+	if l.URL == "" {
+		return nil
+	}
+	key, err := readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv)
+	if err != nil {
+		return err
+	}
+	if l.ViaBastion != nil && !*l.ViaBastion {
+		dial = nil
+	}
+	s.load, err = loadgen.New(loadgen.Options{
+		Target: loadgen.Target{
+			URL: l.URL, Host: l.Host, Profile: loadgen.Profile(l.Profile),
+			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens, APIKey: key,
+		},
+		Timeouts: l.timeouts(), Dial: dial,
+		Backends: s.engine.Backends, Capacity: s.engine.Capacity,
+		Record: s.engine.Record,
+		Fetch: func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+			return s.watcher.PodProxyGet(ctx, namespace, pod, int(port), path)
+		},
+	})
+	return err
+}
+
+// self names this program's machine and the way to the cluster.
+func (s *session) self(ctx context.Context, server string) trial.SelfInfo {
+	var info trial.SelfInfo
+	if name, err := os.Hostname(); err == nil {
+		info.Names = append(info.Names, name)
+	}
+	if addrs, err := net.InterfaceAddrs(); err == nil {
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() {
+				info.Addresses = append(info.Addresses, n.IP.String())
+			}
+		}
+	}
+	if s.config.Bastion != "" {
+		info.BastionNames = []string{s.config.Bastion}
+		info.BastionAddresses = s.ssh.BastionAddresses(ctx)
+	}
+	if u, err := url.Parse(server); err == nil && net.ParseIP(u.Hostname()) != nil {
+		info.APIAddresses = []string{u.Hostname()}
+	}
+	return info
+}
+
+func (s *session) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
+	a, err := s.engine.Ask(ctx, trial.Question{
+		Kind: "hostkey", Title: "Trust the host key of " + q.Host + "?",
+		Lines: []trial.Line{
+			{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
+			{Text: "It is not in any known_hosts file. If yes, it is added to " + q.File + "."},
+		},
+		Choices: []trial.Choice{{ID: "no", Label: "no"}, {ID: "yes", Label: "trust and remember"}},
+	})
+	return a.Choice == "yes", err
+}
+
+func (s *session) askSecret(ctx context.Context, q ssh.SecretQuestion) (string, error) {
+	a, err := s.engine.Ask(ctx, trial.Question{
+		Kind: "secret", Title: q.Prompt, Secret: true,
+		Choices: []trial.Choice{{ID: "no", Label: "skip this key"}, {ID: "yes", Label: "unlock"}},
+	})
+	if err != nil {
+		return "", err
+	}
+	if a.Choice != "yes" {
+		return "", fmt.Errorf("no passphrase was given for %s", q.File)
+	}
+	return a.Typed, nil
+}
+
+// run runs all parts while show does; it ends when show returns, when ctx ends
+// or when the operator leaves.
+func (s *session) run(ctx context.Context, show func(context.Context) error) error {
+	defer s.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	watched := make(chan error, 1)
+	var ended error
+	wg.Add(2)
+	go func() {
+		defer wg.Done()
+		watched <- s.watcher.Run(ctx)
+	}()
+	go func() {
+		defer wg.Done()
+		defer cancel()
+		ended = s.engine.Run(ctx)
+	}()
+	err := show(ctx)
+	cancel()
+	wg.Wait()
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = ended
+	}
+	return err
+}
+
+func (s *session) close() {
+	if s.load != nil {
+		s.load.Close()
+	}
+	if s.mdx != nil {
+		s.mdx.Close()
+	}
+	if s.ssh != nil {
+		_ = s.ssh.Close()
+	}
+	if s.journal != nil {
+		_ = s.journal.Close()
+	}
+}
