@@ -1,0 +1,415 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// phases collects the phases that were reported, by node.
+type phases struct {
+	by   map[string][]Phase
+	last map[string]Progress
+}
+
+func record(p *phases) func(Progress) {
+	p.by, p.last = map[string][]Phase{}, map[string]Progress{}
+	return func(x Progress) {
+		p.by[x.Node] = append(p.by[x.Node], x.Phase)
+		p.last[x.Node] = x
+	}
+}
+
+func TestShutdownIsProvenByThePowerAPI(t *testing.T) {
+	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3", "n4")
+	api := newFake("mdx", allAbilities, "n3", "n4")
+	for _, id := range []string{"n3", "n4"} {
+		ssh.machines[id].obey = func(Action, *fakeMachine) error {
+			// ssh is silent at once; the machine takes its time.
+			ssh.mu.Lock()
+			ssh.machines[id].reading = Reading{State: Off, Proof: Presumed, Detail: "ssh is silent"}
+			ssh.mu.Unlock()
+			time.AfterFunc(30*time.Millisecond, func() { api.set(id, ActionOff) })
+			return nil
+		}
+	}
+	f, j := testFleet(t, Config{}, ssh, api)
+	var got phases
+	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3", "n4"), record(&got)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"n3", "n4"} {
+		if want := []Phase{PhaseAsking, PhaseAccepted, PhaseAccepted, PhaseDone}; !reflect.DeepEqual(got.by[n], want) {
+			t.Errorf("%s went through %v, want %v", n, got.by[n], want)
+		}
+		if r := got.last[n].Reading; r.Proof != Proven || r.Detail != "PowerOFF" {
+			t.Errorf("%s ended with %+v: not the API's word", n, r)
+		}
+		if c := api.callsTo(n); len(c) != 0 {
+			t.Errorf("the API was asked to %v", c)
+		}
+	}
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off", "n4 off"}) && !reflect.DeepEqual(got, []string{"n4 off", "n3 off"}) {
+		t.Errorf("left off: %v", got)
+	}
+	if err := f.Do(context.Background(), ActionOn, bind("ssh", "mdx", "n3", "n4"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := leftOff(t, j); len(got) != 0 {
+		t.Errorf("left off after powering on: %v", got)
+	}
+}
+
+func TestSilentSSHIsTakenWhenThePowerAPIDoesNotAnswer(t *testing.T) {
+	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3")
+	ssh.machines["n3"].obey = func(Action, *fakeMachine) error {
+		ssh.mu.Lock()
+		defer ssh.mu.Unlock()
+		ssh.machines["n3"].reading = Reading{State: Off, Proof: Presumed, Detail: "ssh is silent"}
+		return nil
+	}
+	api := newFake("mdx", allAbilities, "n3")
+	api.machines["n3"].readErr = errors.New("the portal is down")
+	f, j := testFleet(t, Config{}, ssh, api)
+	var got phases
+	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), record(&got)); err != nil {
+		t.Fatal(err)
+	}
+	if r := got.last["n3"].Reading; r.State != Off || r.Proof != Presumed {
+		t.Errorf("ended with %+v, want presumed off", r)
+	}
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off"}) {
+		t.Errorf("left off: %v", got)
+	}
+}
+
+func TestTheIntentIsOnDiskBeforeTheRequest(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	f, j := testFleet(t, Config{}, api)
+	var seen []Entry
+	api.machines["n3"].obey = func(Action, *fakeMachine) error {
+		file, err := os.Open(j.Path())
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		seen, _, err = ReadJournal(file)
+		api.set("n3", ActionOff)
+		return err
+	}
+	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 1 || seen[0].Kind != EntryIntent || seen[0].Node != "n3" ||
+		seen[0].Binding.Node.BootID != "boot-1" || seen[0].Binding.On == nil || seen[0].PID != os.Getpid() {
+		t.Errorf("while the request was being sent the journal held %+v", seen)
+	}
+}
+
+func TestNothingIsSwitchedWithoutAJournal(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	f, j := testFleet(t, Config{}, api)
+	j.Close()
+	without, err := NewFleet(Config{}, nil, api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fleet := range []*Fleet{f, without} {
+		err := fleet.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil)
+		var failed *ActionError
+		if !errors.As(err, &failed) || !strings.Contains(failed.Failed["n3"], "journal") {
+			t.Errorf("got %v, want a word about the journal", err)
+		}
+	}
+	if c := api.callsTo("n3"); len(c) != 0 {
+		t.Errorf("the machine was asked to %v", c)
+	}
+}
+
+func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	api.set("n3", ActionOff)
+	f, j := testFleet(t, Config{}, api)
+	var got phases
+	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), record(&got)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []Phase{PhaseDone}; !reflect.DeepEqual(got.by["n3"], want) {
+		t.Errorf("went through %v, want %v", got.by["n3"], want)
+	}
+	if c := api.callsTo("n3"); len(c) != 0 {
+		t.Errorf("the machine was asked to %v", c)
+	}
+	if left := leftOff(t, j); len(left) != 0 {
+		t.Errorf("a machine that was off before is offered for powering on: %v", left)
+	}
+}
+
+func TestARequestToSwitchOffIsSentOnce(t *testing.T) {
+	cases := map[string]struct {
+		reply error
+		after Reading // what is seen afterwards
+		phase Phase
+		left  []string
+	}{
+		"accepted and never done": {
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed, left: []string{"n3 uncertain"},
+		},
+		"accepted and then unknown": {
+			after: Reading{Detail: "Suspended"}, phase: PhaseUncertain, left: []string{"n3 uncertain"},
+		},
+		"unconfirmed and never done": {
+			reply: &UnconfirmedError{Why: "the connection was lost"},
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed, left: []string{"n3 uncertain"},
+		},
+		"unconfirmed and done": {
+			reply: &UnconfirmedError{Why: "the connection was lost"},
+			after: Reading{State: Off, Proof: Proven, Detail: "PowerOFF"}, phase: PhaseDone, left: []string{"n3 off"},
+		},
+		"not sent": {
+			reply: errors.New("no route to the bastion"),
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed,
+		},
+		"refused": {
+			reply: &RefusedError{Why: "sudo wants a password"},
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed,
+		},
+	}
+	for _, action := range []Action{ActionShutdown, ActionOff} {
+		for name, c := range cases {
+			t.Run(string(action)+" "+name, func(t *testing.T) {
+				api := newFake("mdx", allAbilities, "n3")
+				api.machines["n3"].obey = func(_ Action, m *fakeMachine) error {
+					api.mu.Lock()
+					defer api.mu.Unlock()
+					m.reading = c.after
+					return c.reply
+				}
+				f, j := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond, OffTimeout: 150 * time.Millisecond}, api)
+				var got phases
+				err := f.Do(context.Background(), action, bind("mdx", "mdx", "n3"), record(&got))
+				if (err == nil) != (c.phase == PhaseDone) {
+					t.Errorf("returned %v", err)
+				}
+				if got.last["n3"].Phase != c.phase {
+					t.Errorf("ended %q (%s), want %q", got.last["n3"].Phase, got.last["n3"].Text, c.phase)
+				}
+				if calls := api.callsTo("n3"); !reflect.DeepEqual(calls, []Action{action}) {
+					t.Errorf("the machine was asked to %v, want once %v", calls, action)
+				}
+				if left := leftOff(t, j); !reflect.DeepEqual(left, c.left) {
+					t.Errorf("left off: %v, want %v", left, c.left)
+				}
+			})
+		}
+	}
+}
+
+func TestPoweringOnIsAskedForAgain(t *testing.T) {
+	for name, reply := range map[string]error{
+		"after an error":              errors.New("429 the portal is busy"),
+		"after an unconfirmed answer": &UnconfirmedError{Why: "timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFake("mdx", allAbilities, "n3")
+			api.set("n3", ActionOff)
+			tries := 0
+			api.machines["n3"].obey = func(a Action, _ *fakeMachine) error {
+				if tries++; tries < 3 {
+					return reply
+				}
+				api.set("n3", a)
+				return nil
+			}
+			f, _ := testFleet(t, Config{}, api)
+			if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil); err != nil {
+				t.Fatal(err)
+			}
+			if c := api.callsTo("n3"); len(c) != 3 {
+				t.Errorf("asked %d times, want 3", len(c))
+			}
+		})
+	}
+	t.Run("but not after a refusal", func(t *testing.T) {
+		api := newFake("mdx", allAbilities, "n3")
+		api.set("n3", ActionOff)
+		api.machines["n3"].obey = func(Action, *fakeMachine) error { return &RefusedError{Why: "the token was refused"} }
+		f, _ := testFleet(t, Config{}, api)
+		if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil); err == nil {
+			t.Error("no error")
+		}
+		if c := api.callsTo("n3"); len(c) != 1 {
+			t.Errorf("asked %d times, want once", len(c))
+		}
+	})
+}
+
+func TestGivingUpLeavesTheJournalUncertainAndStartsNothingNew(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3", "n4")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	api.machines["n3"].obey = func(Action, *fakeMachine) error { cancel(); return nil }
+	f, j := testFleet(t, Config{Parallel: 1}, api)
+	var got phases
+	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n3"), record(&got)); err == nil {
+		t.Error("no error")
+	}
+	if got.last["n3"].Phase != PhaseUncertain {
+		t.Errorf("ended %q (%s)", got.last["n3"].Phase, got.last["n3"].Text)
+	}
+	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n4"), record(&got)); err == nil {
+		t.Error("no error")
+	}
+	if c := api.callsTo("n4"); len(c) != 0 {
+		t.Errorf("with an ended context the machine was asked to %v", c)
+	}
+	if left := leftOff(t, j); !reflect.DeepEqual(left, []string{"n3 uncertain"}) {
+		t.Errorf("left off: %v", left)
+	}
+}
+
+func TestManyMachinesAreSwitchedSideBySideWithinTheBound(t *testing.T) {
+	const n, bound = 30, 4
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("n%d", i))
+	}
+	api := newFake("mdx", allAbilities, names...)
+	var (
+		once sync.Once
+		full = make(chan struct{})
+	)
+	for _, id := range names {
+		api.machines[id].obey = func(a Action, _ *fakeMachine) error {
+			api.mu.Lock()
+			reached := api.inFlight == bound
+			api.mu.Unlock()
+			if reached {
+				once.Do(func() { close(full) })
+			}
+			select { // nobody goes on before as many as may are under way
+			case <-full:
+			case <-time.After(10 * time.Second):
+			}
+			api.set(id, a)
+			return nil
+		}
+	}
+	f, _ := testFleet(t, Config{Parallel: bound}, api)
+	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", names...), nil); err != nil {
+		t.Fatal(err)
+	}
+	if api.most != bound {
+		t.Errorf("%d requests were under way at once, want %d", api.most, bound)
+	}
+}
+
+func TestANodeWithAnOperationUnderWayIsRefused(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	api.machines["n3"].obey = func(a Action, _ *fakeMachine) error {
+		close(asked)
+		<-goOn
+		api.set("n3", a)
+		return nil
+	}
+	f, _ := testFleet(t, Config{}, api)
+	first := make(chan error)
+	go func() { first <- f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil) }()
+	<-asked
+	if got := f.Busy(); !reflect.DeepEqual(got, map[string]Action{"n3": ActionShutdown}) {
+		t.Errorf("busy: %v", got)
+	}
+	if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil); err == nil || !strings.Contains(err.Error(), "under way") {
+		t.Errorf("a second action on the node: %v", err)
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if got := f.Busy(); len(got) != 0 {
+		t.Errorf("busy afterwards: %v", got)
+	}
+}
+
+func TestDryRunAndReadOnlySwitchNothing(t *testing.T) {
+	for _, cfg := range []Config{{DryRun: true}, {ReadOnly: true}, {DryRun: true, ReadOnly: true}} {
+		api := newFake("mdx", allAbilities, "n3")
+		f, j := testFleet(t, cfg, api)
+		var got phases
+		err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), record(&got))
+		if (err != nil) != cfg.ReadOnly {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+		if c := api.callsTo("n3"); len(c) != 0 {
+			t.Errorf("%+v: the machine was asked to %v", cfg, c)
+		}
+		if data, _ := os.ReadFile(j.Path()); len(data) != 0 {
+			t.Errorf("%+v: the journal holds %s", cfg, data)
+		}
+	}
+}
+
+func TestWatchTellsEveryMachineAgainAndAgainUntilItsContextEnds(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3", "n4")
+	api.machines["n4"].readErr = errors.New("the portal \x1b[31mis down")
+	f, _ := testFleet(t, Config{}, api)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	rounds := 0
+	seen := map[string][]Reading{}
+	f.Watch(ctx, func() []Binding { rounds++; return bind("mdx", "mdx", "n3", "n4", "n5") }, 0, func(node string, r Reading) {
+		seen[node] = append(seen[node], r)
+		if rounds == 2 && len(seen["n3"]) == 2 && len(seen["n4"]) == 2 && len(seen["n5"]) == 2 {
+			cancel()
+		}
+	})
+	if r := seen["n3"][1]; r.State != On || r.At.IsZero() {
+		t.Errorf("n3: %+v", r)
+	}
+	if r := seen["n4"][1]; r.State != Unknown || r.Detail != "the portal is down" {
+		t.Errorf("n4 could not be read and is %+v, want unknown and why", r)
+	}
+	if r := seen["n5"][0]; r.State != Unknown {
+		t.Errorf("n5: %+v", r)
+	}
+}
+
+func TestAskingAgainSettlesOnlyWhatIsOn(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	f, j := testFleet(t, Config{}, api)
+	do := func(a Action) {
+		t.Helper()
+		if err := f.Do(context.Background(), a, bind("mdx", "mdx", "n3"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(ActionShutdown)
+	do(ActionShutdown)
+	if left := leftOff(t, j); !reflect.DeepEqual(left, []string{"n3 off"}) {
+		t.Errorf("after asking a machine that is off to shut down: %v", left)
+	}
+	api.set("n3", ActionOn) // somebody else powers it on
+	do(ActionOn)
+	if left := leftOff(t, j); len(left) != 0 {
+		t.Errorf("a machine that is on already is left off: %v", left)
+	}
+}
+
+func TestTheDriverThatProvesOffIsTheOneThatIsLookedAt(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	wol := newFake("wol", Abilities{State: true, On: true}, "n3")
+	api.set("n3", ActionOff)
+	f, _ := testFleet(t, Config{}, api, wol)
+	for _, b := range []Binding{bind("mdx", "wol", "n3")[0], bind("wol", "mdx", "n3")[0]} {
+		if r := f.Read(context.Background(), []Binding{b})[0]; r.State != Off {
+			t.Errorf("off by %s, on by %s: %+v", b.Off.Driver, b.On.Driver, r)
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// AnnotationMachine is the node annotation that names a node's machine.
+const AnnotationMachine = "lightsout.dev/machine"
+
+// Ways in which a machine was found, in the order in which they are tried.
+const (
+	HowConfig     = "config"
+	HowAnnotation = "annotation"
+	HowProviderID = "providerID"
+	HowAddress    = "address"
+	HowName       = "name"
+)
+
+// ParamServiceLevel is the Machine.Params key for the service level that a VM
+// is powered on with, and ParamServiceLevelFrom says where it was found:
+// "config", "portal" or "assumed".
+const (
+	ParamServiceLevel     = "service_level"
+	ParamServiceLevelFrom = "service_level_from"
+)
+
+// NodeConfig is what the configuration says of one node. Empty fields say
+// nothing.
+type NodeConfig struct {
+	// Machine is the driver's name or id for the node's machine.
+	Machine string
+	// Address replaces the node's addresses.
+	Address string
+	// ServiceLevel is what the VM is powered on with.
+	ServiceLevel string
+	// Off and On are names of drivers.
+	Off, On string
+}
+
+// Config is how a fleet is switched. A zero duration or number means the default.
+type Config struct {
+	// Cluster names the cluster in Progress and in the journal.
+	Cluster string
+	// Off and On are the names of the drivers used for switching off and on;
+	// either may be empty.
+	Off, On string
+	// Nodes holds what differs, by node name.
+	Nodes map[string]NodeConfig
+	// Parallel is how many requests of one sort (switching, looking while
+	// switching, everything else) are under way at once; 10.
+	Parallel int
+	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) end
+	// the wait for the wanted state, counted from the request.
+	ShutdownTimeout, OffTimeout, OnTimeout time.Duration
+	// PollInterval is the pause between two looks at a machine during an
+	// action; 2 s. ReadTimeout bounds each look; 5 s, and never more.
+	PollInterval, ReadTimeout time.Duration
+	// ReadOnly refuses every action; DryRun does everything but the switching.
+	ReadOnly, DryRun bool
+}
+
+func (c *Config) setDefaults() {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	if c.Parallel <= 0 {
+		c.Parallel = 10
+	}
+	def(&c.ShutdownTimeout, 3*time.Minute)
+	def(&c.OffTimeout, 2*time.Minute)
+	def(&c.OnTimeout, 10*time.Minute)
+	def(&c.PollInterval, 2*time.Second)
+	def(&c.ReadTimeout, 5*time.Second)
+	c.ReadTimeout = min(c.ReadTimeout, 5*time.Second)
+}
+
+func (c *Config) timeout(a Action) time.Duration {
+	switch a {
+	case ActionOn:
+		return c.OnTimeout
+	case ActionOff:
+		return c.OffTimeout
+	}
+	return c.ShutdownTimeout
+}
+
+// Fleet is the machines of one cluster. It finds them, looks at them and
+// switches them side by side. It is safe for use by several goroutines, and
+// starts none that outlives the call that started it.
+type Fleet struct {
+	cfg     Config
+	journal *Journal
+	drivers map[string]Driver
+	// Requests to switch, looks during an action and everything else are
+	// bounded apart, so that looking at dead machines holds up no action.
+	asks, looks, others slots
+	// retryPause is how long a failed or unanswered power-on is left alone
+	// before it is asked for again.
+	retryPause time.Duration
+
+	mu   sync.Mutex
+	busy map[string]Action
+}
+
+// NewFleet makes a fleet. journal may be nil: then nothing can be switched.
+// It is an error to name a driver that is not among drivers.
+func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
+	cfg.setDefaults()
+	f := &Fleet{
+		cfg: cfg, journal: journal,
+		drivers: make(map[string]Driver, len(drivers)),
+		asks:    make(slots, cfg.Parallel),
+		looks:   make(slots, cfg.Parallel),
+		others:  make(slots, cfg.Parallel),
+
+		retryPause: 10 * time.Second,
+		busy:       map[string]Action{},
+	}
+	for _, d := range drivers {
+		if _, twice := f.drivers[d.Name()]; twice {
+			return nil, fmt.Errorf("there are two power drivers named %q", d.Name())
+		}
+		f.drivers[d.Name()] = d
+	}
+	check := func(field, name string) error {
+		if _, ok := f.drivers[name]; name != "" && !ok {
+			return fmt.Errorf("%s names the driver %q, which is not configured", field, name)
+		}
+		return nil
+	}
+	errs := []error{check("power.off", cfg.Off), check("power.on", cfg.On)}
+	for name, n := range cfg.Nodes {
+		errs = append(errs, check("power.nodes."+name+".off", n.Off), check("power.nodes."+name+".on", n.On))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Busy tells which nodes have an operation under way.
+func (f *Fleet) Busy() map[string]Action {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make(map[string]Action, len(f.busy))
+	for n, a := range f.busy {
+		out[n] = a
+	}
+	return out
+}
+
+// claim marks a node as having an operation under way; release undoes it.
+func (f *Fleet) claim(node string, a Action) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other, ok := f.busy[node]; ok {
+		return fmt.Errorf("an operation (%s) is already under way on %s", other, node)
+	}
+	f.busy[node] = a
+	return nil
+}
+
+func (f *Fleet) release(node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.busy, node)
+}
+
+// slots bounds how many requests are under way at once.
+type slots chan struct{}
+
+// take waits for a free slot; the caller gives it back with free.
+func (s slots) take(ctx context.Context) error {
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s slots) free() { <-s }
+
+// driverFor names the driver for one side of a node.
+func (f *Fleet) driverFor(node string, on bool) string {
+	n := f.cfg.Nodes[node]
+	switch {
+	case on && n.On != "":
+		return n.On
+	case on:
+		return f.cfg.On
+	case n.Off != "":
+		return n.Off
+	}
+	return f.cfg.Off
+}
+
+// Can gives the machine that would be asked to do a, or one sentence why there
+// is none.
+func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
+	m, why := b.Off, b.OffErr
+	if a == ActionOn {
+		m, why = b.On, b.OnErr
+	}
+	if m == nil {
+		if why == "" {
+			why = "it is not known which machine it is"
+		}
+		return Machine{}, errors.New(why)
+	}
+	d, ok := f.drivers[m.Driver]
+	if !ok {
+		return Machine{}, fmt.Errorf("the driver %q is not configured", m.Driver)
+	}
+	if !d.Abilities().Can(a) {
+		return Machine{}, fmt.Errorf("the driver %s can't %s machines: %w", m.Driver, Verb(a), ErrCannot)
+	}
+	return *m, nil
+}
+
+// Preflighter is a driver that can tell beforehand whether a machine would
+// obey. Nothing is switched by asking.
+type Preflighter interface {
+	Preflight(ctx context.Context, a Action, m Machine) error
+}
+
+// Preflight asks the drivers that can tell whether the action would be allowed,
+// side by side, each within a minute. It returns the nodes for which it would
+// not be, or for which that can't be told.
+func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map[string]error {
+	return f.each(ctx, bindings, func(ctx context.Context, b Binding) error {
+		m, err := f.Can(b, a)
+		if err != nil {
+			return err
+		}
+		p, ok := f.drivers[m.Driver].(Preflighter)
+		if !ok {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		return p.Preflight(ctx, a, m)
+	})
+}
+
+// Prove asks the driver that would power each node on for its state: whoever
+// answers that can be expected to answer later. It returns the nodes for which
+// there was no answer, or no such driver.
+func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error {
+	return f.each(ctx, bindings, func(ctx context.Context, b Binding) error {
+		m, err := f.Can(b, ActionOn)
+		if err != nil {
+			return err
+		}
+		r, err := f.look(ctx, m)
+		switch {
+		case err != nil:
+			return err
+		case r.State == Unknown:
+			return fmt.Errorf("%s does not know the state of %s (%s)", m.Driver, m.Title(), r.Detail)
+		}
+		return nil
+	})
+}
+
+// each runs do for every binding, as many at once as there are slots, and
+// collects the errors by node.
+func (f *Fleet) each(ctx context.Context, bindings []Binding, do func(context.Context, Binding) error) map[string]error {
+	var (
+		mu   sync.Mutex
+		errs = map[string]error{}
+		wg   sync.WaitGroup
+	)
+	for _, b := range bindings {
+		wg.Go(func() {
+			err := f.others.take(ctx)
+			if err == nil {
+				defer f.others.free()
+				err = do(ctx, b)
+			}
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs[b.Node.Name] = err
+			}
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// look asks a machine's driver for its state once, within ReadTimeout. The
+// caller holds a slot.
+func (f *Fleet) look(ctx context.Context, m Machine) (Reading, error) {
+	d, ok := f.drivers[m.Driver]
+	if !ok {
+		return Reading{}, fmt.Errorf("the driver %q is not configured", m.Driver)
+	}
+	if !d.Abilities().State {
+		return Reading{}, fmt.Errorf("the driver %s can't tell a machine's state: %w", m.Driver, ErrCannot)
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
+	defer cancel()
+	r, err := d.State(ctx, m)
+	if err != nil {
+		return Reading{}, err
+	}
+	if r.At.IsZero() {
+		r.At = time.Now()
+	}
+	r.Detail = Clean(r.Detail)
+	return r, nil
+}
+
+// Title names a machine for people: its name, or what else there is.
+func (m Machine) Title() string {
+	switch {
+	case m.Name != "" && m.Name != m.ID:
+		return Clean(m.Name) + " (" + Clean(m.ID) + ")"
+	case m.ID != "":
+		return Clean(m.ID)
+	}
+	return Clean(m.Address)
+}

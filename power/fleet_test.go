@@ -1,0 +1,107 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestAMachineIsFoundByConfigThenAnnotationThenTheDriver(t *testing.T) {
+	api := newFake("mdx", allAbilities, "by-config", "by-annotation", "by-address", "node")
+	api.machines["by-address"].Address = "10.0.0.13"
+	node := NodeRef{Name: "node", Addresses: []string{"10.0.0.13"}, Annotations: map[string]string{AnnotationMachine: "by-annotation"}}
+	plain := NodeRef{Name: "node", Addresses: []string{"10.0.0.13"}}
+	bare := NodeRef{Name: "node", Addresses: []string{"10.0.0.1"}}
+	cases := []struct {
+		how, id string
+		node    NodeRef
+		cfg     NodeConfig
+	}{
+		{HowConfig, "by-config", node, NodeConfig{Machine: "by-config"}},
+		{HowAnnotation, "by-annotation", node, NodeConfig{}},
+		{HowAddress, "by-address", plain, NodeConfig{}},
+		{HowName, "node", bare, NodeConfig{}},
+		{HowConfig, "by-address", bare, NodeConfig{Address: "10.0.0.13"}},
+	}
+	for _, c := range cases {
+		f, _ := testFleet(t, Config{Off: "mdx", On: "mdx", Nodes: map[string]NodeConfig{"node": c.cfg}}, api)
+		b := f.Resolve(context.Background(), []NodeRef{c.node})[0]
+		if b.On == nil || b.On.ID != c.id || b.On.How != c.how || b.Off == nil || b.Off.ID != c.id {
+			t.Errorf("want %s by %s, got %+v (%s)", c.id, c.how, b.On, b.OnErr)
+		}
+	}
+}
+
+func TestAMachineThatIsNotExactlyOneIsNotBound(t *testing.T) {
+	api := newFake("mdx", allAbilities, "a", "b", "shared")
+	api.machines["a"].Address, api.machines["b"].Address = "10.0.0.1", "10.0.0.1"
+	f, _ := testFleet(t, Config{On: "mdx", Nodes: map[string]NodeConfig{
+		"n1": {Machine: "shared"}, "n2": {Machine: "shared"}, "n3": {Machine: "gone"},
+	}}, api)
+	got := f.Resolve(context.Background(), []NodeRef{
+		{Name: "n1"}, {Name: "n2"}, {Name: "n3"},
+		{Name: "two", Addresses: []string{"10.0.0.1"}}, {Name: "none", Addresses: []string{"10.0.0.10"}},
+	})
+	for i, want := range []string{"n1 and n2", "n1 and n2", `no machine "gone"`, "2 machines match", "no machine with an address"} {
+		b := got[i]
+		if b.On != nil || !strings.Contains(b.OnErr, want) {
+			t.Errorf("%s: bound to %+v (%q), want none and %q", b.Node.Name, b.On, b.OnErr, want)
+		}
+		if b.Off != nil || b.OffErr == "" {
+			t.Errorf("%s: no driver for off, yet %+v (%q)", b.Node.Name, b.Off, b.OffErr)
+		}
+	}
+}
+
+func TestOneNodeMayDifferFromTheRest(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n1", "n2")
+	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n1", "n2")
+	api.machines["n1"].Params = map[string]string{ParamServiceLevel: "spot", ParamServiceLevelFrom: "assumed"}
+	f, _ := testFleet(t, Config{Off: "ssh", On: "mdx", Nodes: map[string]NodeConfig{
+		"n1": {ServiceLevel: "guarantee", Off: "mdx"},
+	}}, api, ssh)
+	got := f.Resolve(context.Background(), []NodeRef{{Name: "n1"}, {Name: "n2"}})
+	if got[0].Off.Driver != "mdx" || got[1].Off.Driver != "ssh" {
+		t.Errorf("off by %s and %s", got[0].Off.Driver, got[1].Off.Driver)
+	}
+	if p := got[0].On.Params; p[ParamServiceLevel] != "guarantee" || p[ParamServiceLevelFrom] != "config" {
+		t.Errorf("params %v", p)
+	}
+	if p := api.machines["n1"].Params; p[ParamServiceLevel] != "spot" {
+		t.Error("the driver's own machine was changed")
+	}
+}
+
+func TestAnUnknownDriverIsAnErrorThatNamesTheField(t *testing.T) {
+	_, err := NewFleet(Config{On: "mdx", Nodes: map[string]NodeConfig{"n1": {Off: "ipmi"}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), `power.on names the driver "mdx"`) || !strings.Contains(err.Error(), "power.nodes.n1.off") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCanSaysWhyNot(t *testing.T) {
+	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n1")
+	f, _ := testFleet(t, Config{}, ssh)
+	b := bind("ssh", "ssh", "n1")[0]
+	if m, err := f.Can(b, ActionShutdown); err != nil || m.ID != "n1" {
+		t.Errorf("shutdown: %+v, %v", m, err)
+	}
+	if _, err := f.Can(b, ActionOn); !errors.Is(err, ErrCannot) {
+		t.Errorf("on: %v", err)
+	}
+	if _, err := f.Can(Binding{OnErr: "2 machines match"}, ActionOn); err == nil || err.Error() != "2 machines match" {
+		t.Errorf("unbound: %v", err)
+	}
+}
+
+func TestProveTellsWhichNodesCouldNotBePoweredOn(t *testing.T) {
+	api := newFake("mdx", allAbilities, "ok", "unknown", "unread")
+	api.machines["unknown"].reading = Reading{Detail: "Suspended"}
+	api.machines["unread"].readErr = errors.New("the portal refused the token")
+	f, _ := testFleet(t, Config{}, api)
+	got := f.Prove(context.Background(), append(bind("", "mdx", "ok", "unknown", "unread"), bind("mdx", "", "unbound")...))
+	if len(got) != 3 || got["ok"] != nil || got["unknown"] == nil || got["unread"] == nil || got["unbound"] == nil {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,341 @@
+package power
+
+import (
+	"fmt"
+	"net/netip"
+	"sort"
+	"strings"
+	"time"
+)
+
+// ViewLimit is how old the view of the cluster may be when something is
+// switched off.
+const ViewLimit = 15 * time.Second
+
+// Role says whether a node is part of the control plane.
+type Role int
+
+// Roles. RoleUnknown is treated as the control plane.
+const (
+	RoleUnknown Role = iota
+	RoleWorker
+	RoleControlPlane
+)
+
+// PlanNode is a node of the cluster as the guards look at it.
+type PlanNode struct {
+	Name      string
+	Addresses []string
+	Role      Role
+	// Etcd: an etcd member runs on it, whatever its role.
+	Etcd bool
+	// Ready and Schedulable count the workers that are left.
+	Ready, Schedulable bool
+}
+
+// Bound is a node's binding with what is known of its abilities.
+type Bound struct {
+	Binding Binding
+	// Can: exactly one machine can be asked to do the planned action (see
+	// Fleet.Can); Why says in one sentence why not.
+	Can bool
+	Why string
+	// OnProven: the driver that would power it on again has just told its
+	// state (see Fleet.Prove).
+	OnProven bool
+}
+
+// Plan is what is about to be switched, with all that the guards need to know.
+type Plan struct {
+	Action Action
+	// Targets are names of nodes.
+	Targets []string
+	// Nodes are all the nodes of the cluster, the targets among them.
+	Nodes []PlanNode
+	// ViewAge is how long ago the API server was last heard.
+	ViewAge time.Duration
+	// SelfNames and SelfAddresses are those of the machine that this program
+	// runs on, BastionNames and BastionAddresses those of the bastion,
+	// APIAddresses those behind which the API server answers. Addresses are
+	// IPs without a port; what is no IP matches nothing.
+	SelfNames, SelfAddresses       []string
+	BastionNames, BastionAddresses []string
+	APIAddresses                   []string
+	// Bound holds the binding of each node, by its name; all nodes' bindings,
+	// so that two nodes on one machine are seen.
+	Bound map[string]Bound
+	// Busy are nodes with an operation under way.
+	Busy             map[string]Action
+	ReadOnly, DryRun bool
+}
+
+// Severity says what a finding does to the plan.
+type Severity int
+
+// Severities, mildest first.
+const (
+	// Warn is shown.
+	Warn Severity = iota
+	// Override needs a typed confirmation.
+	Override
+	// Refuse ends it.
+	Refuse
+)
+
+// Rules, as they are named in findings.
+const (
+	RuleReadOnly      = "read-only"
+	RuleDryRun        = "dry-run"
+	RuleNothing       = "nothing-chosen"
+	RuleUnknownNode   = "unknown-node"
+	RuleStaleView     = "stale-view"
+	RuleControlPlane  = "control-plane"
+	RuleQuorumUnknown = "quorum-unknown"
+	RuleSelf          = "self"
+	RuleBastion       = "bastion"
+	RuleAPIServer     = "api-server"
+	RuleLastWorker    = "last-ready-worker"
+	RuleMachine       = "one-machine"
+	RuleShared        = "shared-machine"
+	RuleNoWayBack     = "no-way-back"
+	RuleBusy          = "busy"
+)
+
+// Finding is what one rule has to say about a plan.
+type Finding struct {
+	Rule     string
+	Severity Severity
+	// Node is empty when it is about the whole plan.
+	Node string
+	// Text is one sentence for the operator.
+	Text string
+}
+
+// Guard judges a plan before anything happens. It is a pure function. Findings
+// come worst first, then those of the whole plan, then by node. An empty result
+// says that nothing speaks against it. Powering on is held up only by
+// read-only mode, a missing machine and an operation already under way.
+func Guard(p Plan) []Finding {
+	g := guard{Plan: p, byName: make(map[string]PlanNode, len(p.Nodes))}
+	for _, n := range p.Nodes {
+		g.byName[n.Name] = n
+	}
+	g.whole()
+	for _, name := range p.Targets {
+		g.machine(name)
+		if p.Action != ActionOn {
+			g.node(name)
+		}
+	}
+	sort.SliceStable(g.found, func(i, k int) bool {
+		a, b := g.found[i], g.found[k]
+		if a.Severity != b.Severity {
+			return a.Severity > b.Severity
+		}
+		return a.Node < b.Node
+	})
+	return g.found
+}
+
+// Refused reports whether any finding refuses the plan.
+func Refused(findings []Finding) bool { return worst(findings) >= Refuse }
+
+// NeedsOverride reports whether the plan may go on only after a typed override.
+func NeedsOverride(findings []Finding) bool { return worst(findings) == Override }
+
+func worst(findings []Finding) Severity {
+	w := Warn
+	for _, f := range findings {
+		w = max(w, f.Severity)
+	}
+	return w
+}
+
+type guard struct {
+	Plan
+	byName map[string]PlanNode
+	found  []Finding
+}
+
+func (g *guard) say(rule string, s Severity, node, format string, args ...any) {
+	g.found = append(g.found, Finding{Rule: rule, Severity: s, Node: node, Text: fmt.Sprintf(format, args...)})
+}
+
+// whole holds the rules about the plan as a whole.
+func (g *guard) whole() {
+	if g.ReadOnly {
+		g.say(RuleReadOnly, Refuse, "", "Nothing is switched in read-only mode.")
+	}
+	if g.DryRun {
+		g.say(RuleDryRun, Warn, "", "This is a dry run: everything is done but the switching.")
+	}
+	if len(g.Targets) == 0 {
+		g.say(RuleNothing, Refuse, "", "No node is chosen.")
+	}
+	if g.Action == ActionOn {
+		return
+	}
+	if g.ViewAge > ViewLimit {
+		g.say(RuleStaleView, Refuse, "", "What is shown of the cluster is %s old; switching off needs a view no older than %s.",
+			g.ViewAge.Round(time.Second), ViewLimit)
+	}
+	visible := false
+	for _, n := range g.Nodes {
+		visible = visible || n.Role == RoleControlPlane || n.Etcd
+	}
+	if !visible && len(g.Nodes) > 0 {
+		g.say(RuleQuorumUnknown, Override, "", "No node of this cluster is marked as control plane, so it can't be told where it runs.")
+	}
+	g.lastWorker()
+}
+
+// lastWorker refuses to take away the last worker that can run pods.
+func (g *guard) lastWorker() {
+	target := make(map[string]bool, len(g.Targets))
+	for _, t := range g.Targets {
+		target[t] = true
+	}
+	taken, left := 0, 0
+	for _, n := range g.Nodes {
+		if n.Role == RoleControlPlane || !n.Ready {
+			continue
+		}
+		switch {
+		case target[n.Name]:
+			taken++
+		case n.Role == RoleWorker && n.Schedulable:
+			left++
+		}
+	}
+	if taken > 0 && left == 0 {
+		g.say(RuleLastWorker, Refuse, "", "No Ready worker that takes pods would be left; leave one on.")
+	}
+}
+
+// machine holds the rules about the machine behind a node, for every action.
+func (g *guard) machine(name string) {
+	if a, busy := g.Busy[name]; busy {
+		g.say(RuleBusy, Refuse, name, "An operation (%s) is under way on %s; wait for it to end.", a, name)
+	}
+	b, ok := g.Bound[name]
+	switch {
+	case !ok:
+		g.say(RuleMachine, Refuse, name, "It is not known which machine %s is.", name)
+		return
+	case !b.Can:
+		why := b.Why
+		if why == "" {
+			why = "it is not known which machine it is"
+		}
+		g.say(RuleMachine, Refuse, name, "%s can't be asked to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
+	}
+	if other := g.sharedWith(name, b.Binding); other != "" {
+		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine; name the right one for each under power.nodes.", name, other)
+	}
+	if g.Action == ActionOn || !b.Can {
+		return
+	}
+	switch {
+	case b.Binding.On == nil && b.Binding.OnErr != "":
+		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here: %s.", name, strings.TrimSuffix(b.Binding.OnErr, "."))
+	case b.Binding.On == nil:
+		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here.", name)
+	case !b.OnProven:
+		g.say(RuleNoWayBack, Override, name, "Powering %s on again is not proven to work: %s has not told its state.", name, b.Binding.On.Driver)
+	}
+}
+
+// sharedWith finds another node that one of b's machines belongs to as well.
+func (g *guard) sharedWith(name string, b Binding) string {
+	found := ""
+	for other, o := range g.Bound {
+		if other == name || (found != "" && other > found) {
+			continue
+		}
+		if sameMachine(b.Off, o.Binding.Off) || sameMachine(b.On, o.Binding.On) ||
+			sameMachine(b.Off, o.Binding.On) || sameMachine(b.On, o.Binding.Off) {
+			found = other
+		}
+	}
+	return found
+}
+
+func sameMachine(a, b *Machine) bool {
+	return a != nil && b != nil && a.Driver == b.Driver && a.ID == b.ID
+}
+
+// node holds the rules about switching one node off.
+func (g *guard) node(name string) {
+	n, ok := g.byName[name]
+	if !ok {
+		g.say(RuleUnknownNode, Refuse, name, "The cluster has no node %s.", name)
+		return
+	}
+	switch {
+	case n.Role == RoleControlPlane:
+		g.say(RuleControlPlane, Refuse, name, "%s is part of the control plane; only workers are switched off.", name)
+	case n.Etcd:
+		g.say(RuleControlPlane, Refuse, name, "%s runs an etcd member; without it the control plane may lose its quorum.", name)
+	case n.Role == RoleUnknown:
+		g.say(RuleQuorumUnknown, Refuse, name, "It can't be told whether %s is part of the control plane.", name)
+	}
+	addresses := n.Addresses
+	if b, ok := g.Bound[name]; ok {
+		for _, m := range []*Machine{b.Binding.Off, b.Binding.On} {
+			if m != nil && m.Address != "" {
+				addresses = append(addresses[:len(addresses):len(addresses)], m.Address)
+			}
+		}
+	}
+	switch {
+	case contains(g.SelfNames, name) || meets(addresses, g.SelfAddresses):
+		g.say(RuleSelf, Refuse, name, "%s is the machine that this program runs on.", name)
+	case contains(g.BastionNames, name) || meets(addresses, g.BastionAddresses):
+		g.say(RuleBastion, Refuse, name, "%s is the bastion that every connection goes through.", name)
+	case meets(addresses, g.APIAddresses):
+		g.say(RuleAPIServer, Refuse, name, "%s is where the API server is reached; without it nothing more would be seen.", name)
+	}
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n != "" && strings.EqualFold(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// meets reports whether two lists share an IP, however it is written.
+func meets(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if SameIP(x, y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SameIP reports whether two strings are the same IP address, compared whole:
+// 10.0.0.1 is not 10.0.0.10, and an IPv4 address written as IPv6 is the same
+// one. What is no IP equals nothing.
+func SameIP(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return errX == nil && errY == nil && x.Unmap().WithZone("") == y.Unmap().WithZone("")
+}
+
+// Verb gives the words for an action: "shut down", "switch off", "power on".
+func Verb(a Action) string {
+	switch a {
+	case ActionShutdown:
+		return "shut down"
+	case ActionOff:
+		return "switch off"
+	case ActionOn:
+		return "power on"
+	}
+	return string(a)
+}

@@ -1,0 +1,144 @@
+package power
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// soundPlan shuts down the worker n3 of a cluster with one control-plane node
+// and two workers; no rule speaks against it.
+func soundPlan() Plan {
+	p := Plan{
+		Action: ActionShutdown, Targets: []string{"n3"}, ViewAge: time.Second,
+		Nodes: []PlanNode{
+			{Name: "n1", Addresses: []string{"10.0.0.1"}, Role: RoleControlPlane, Etcd: true, Ready: true},
+			{Name: "n2", Addresses: []string{"10.0.0.2"}, Role: RoleWorker, Ready: true, Schedulable: true},
+			{Name: "n3", Addresses: []string{"10.0.0.3"}, Role: RoleWorker, Ready: true, Schedulable: true},
+		},
+		SelfNames: []string{"laptop", ""}, SelfAddresses: []string{"192.0.2.7", "10.0.0.30"},
+		BastionNames: []string{"bastion"}, BastionAddresses: []string{"198.51.100.1"},
+		APIAddresses: []string{"10.0.0.1"},
+		Bound:        map[string]Bound{},
+		Busy:         map[string]Action{},
+	}
+	for _, b := range bind("ssh", "mdx", "n1", "n2", "n3") {
+		p.Bound[b.Node.Name] = Bound{Binding: b, Can: true, OnProven: true}
+	}
+	return p
+}
+
+func TestASoundPlanHasNoFindings(t *testing.T) {
+	for _, a := range []Action{ActionShutdown, ActionOff, ActionOn} {
+		p := soundPlan()
+		p.Action = a
+		if got := Guard(p); len(got) != 0 {
+			t.Errorf("%s: %+v", a, got)
+		}
+	}
+}
+
+func TestEveryRuleOfTheGuard(t *testing.T) {
+	rebind := func(p *Plan, node string, change func(*Bound)) {
+		b := p.Bound[node]
+		change(&b)
+		p.Bound[node] = b
+	}
+	cases := []struct {
+		name     string
+		rule     string
+		severity Severity
+		node     string
+		change   func(*Plan)
+		// alsoOn: it holds for powering on, too.
+		alsoOn bool
+	}{
+		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *Plan) { p.Targets = []string{"n1"} }, false},
+		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *Plan) { p.Nodes[2].Etcd = true }, false},
+		{"a node whose role can't be told", RuleQuorumUnknown, Refuse, "n3", func(p *Plan) { p.Nodes[2].Role = RoleUnknown }, false},
+		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Nodes = p.Nodes[1:] }, false},
+		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *Plan) { p.SelfAddresses = []string{"::ffff:10.0.0.3"} }, false},
+		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *Plan) { p.SelfNames = []string{"N3"} }, false},
+		{"this machine, by the address of the VM", RuleSelf, Refuse, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Binding.On.Address = "192.0.2.7" })
+		}, false},
+		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *Plan) { p.BastionAddresses = []string{"10.0.0.3"} }, false},
+		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *Plan) { p.BastionNames = []string{"n3"} }, false},
+		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *Plan) { p.APIAddresses = []string{"10.0.0.3"} }, false},
+		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Ready = false }, false},
+		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Schedulable = false }, false},
+		{"all workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Targets = []string{"n2", "n3"} }, false},
+		{"an old view", RuleStaleView, Refuse, "", func(p *Plan) { p.ViewAge = ViewLimit + time.Millisecond }, false},
+		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *Plan) {
+			p.Targets = []string{"n9"}
+			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true, OnProven: true}
+		}, false},
+		{"no machine", RuleMachine, Refuse, "n3", func(p *Plan) { delete(p.Bound, "n3") }, true},
+		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Can, b.Why = false, "2 machines match" })
+		}, true},
+		{"two nodes on one machine", RuleShared, Refuse, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID = "n2" })
+		}, true},
+		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, "mdx has no machine" })
+		}, false},
+		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
+		}, false},
+		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, true},
+		{"read-only mode", RuleReadOnly, Refuse, "", func(p *Plan) { p.ReadOnly = true }, true},
+		{"a dry run", RuleDryRun, Warn, "", func(p *Plan) { p.DryRun = true }, true},
+		{"nothing chosen", RuleNothing, Refuse, "", func(p *Plan) { p.Targets = nil }, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, a := range []Action{ActionShutdown, ActionOff, ActionOn} {
+				p := soundPlan()
+				p.Action = a
+				c.change(&p)
+				var found *Finding
+				got := Guard(p)
+				for i := range got {
+					if got[i].Rule == c.rule {
+						found = &got[i]
+					}
+				}
+				if a == ActionOn && !c.alsoOn {
+					if len(got) != 0 {
+						t.Errorf("powering on is held up by %+v", got)
+					}
+					continue
+				}
+				if found == nil || found.Severity != c.severity || found.Node != c.node || !strings.HasSuffix(found.Text, ".") {
+					t.Fatalf("%s: got %+v, want %s", a, got, c.rule)
+				}
+				if Refused(got) != (c.severity == Refuse) || NeedsOverride(got) != (c.severity == Override) {
+					t.Errorf("refused %v, override %v with %+v", Refused(got), NeedsOverride(got), got)
+				}
+			}
+		})
+	}
+}
+
+func TestANodeThatIsOffAlreadyDoesNotCountAsAWorkerTaken(t *testing.T) {
+	p := soundPlan()
+	p.Nodes[1].Ready, p.Nodes[2].Ready = false, false
+	if got := Guard(p); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAddressesAreComparedWhole(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"10.0.0.1", "10.0.0.1", true}, {"10.0.0.1", "10.0.0.10", false}, {"::1", "0:0:0:0:0:0:0:1", true},
+		{"", "", false}, {"name", "name", false}, {"10.0.0.1", "::ffff:10.0.0.1", true},
+	} {
+		if got := SameIP(c.a, c.b); got != c.same {
+			t.Errorf("SameIP(%q, %q) = %v", c.a, c.b, got)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package mdx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"lightsout/power"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "mdx"
+
+// Options say which portal and project to speak to.
+type Options struct {
+	// URL is the portal's, "https://oprpl.mdx.jp".
+	URL string
+	// Project is the project's uuid or name; it may be empty when the token is
+	// for one project only.
+	Project string
+	// Token gives the token that the user has issued in the portal.
+	Token TokenSource
+	// Dial makes connections, through the bastion for example. Nil dials
+	// directly, over IPv4 only.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Driver switches virtual machines through the portal. It is safe for use by
+// several goroutines; no more than five requests are under way at once.
+type Driver struct {
+	url     string
+	project string
+	http    *http.Client
+	tokens  *tokens
+	slots   chan struct{}
+	// pauses before a read is repeated.
+	pauses []time.Duration
+
+	mu        sync.Mutex
+	projectID string // once found
+
+	inventory inventory
+}
+
+// New makes the driver. It makes no request.
+func New(opt Options) (*Driver, error) {
+	u, err := url.Parse(opt.URL)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
+		// What was given may hold a password, and is not repeated.
+		return nil, errors.New("power.mdx.url is no address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
+	}
+	if opt.Token == nil {
+		return nil, errors.New("power.mdx: the token is missing; give token_file or token_env")
+	}
+	d := &Driver{
+		url:     strings.TrimRight(u.String(), "/"),
+		project: opt.Project,
+		slots:   make(chan struct{}, parallel),
+		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
+		http: &http.Client{
+			Transport: newTransport(opt.Dial),
+			// A redirected POST would become a GET, and the token go elsewhere.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	d.tokens = &tokens{source: opt.Token, exchange: d.exchange, turn: make(chan struct{}, 1)}
+	d.inventory.turn = make(chan struct{}, 1)
+	return d, nil
+}
+
+// Close closes idle connections.
+func (d *Driver) Close() { d.http.CloseIdleConnections() }
+
+// Name gives "mdx".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: all of them; its Off is proof.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
+}
+
+// Check asks whether the portal can be used: it answers, takes the token, and
+// has the project. The error is one sentence.
+func (d *Driver) Check(ctx context.Context) error {
+	_, err := d.projectUUID(ctx)
+	return err
+}
+
+// State looks at the VM's status.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	vm, err := d.detail(ctx, m.ID)
+	var status *statusError
+	if errors.As(err, &status) && status.code == http.StatusNotFound {
+		return power.Reading{Detail: "the portal has no such VM", At: time.Now()}, nil
+	}
+	if err != nil {
+		return power.Reading{}, err
+	}
+	return reading(vm.Status), nil
+}
+
+// States looks at many VMs' status with one request for each hundred of the
+// project.
+func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
+	vms, err := d.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]string, len(vms))
+	for _, vm := range vms {
+		byID[vm.UUID] = vm.Status
+	}
+	out := make([]power.Reading, len(machines))
+	for i, m := range machines {
+		if status, ok := byID[m.ID]; ok {
+			out[i] = reading(status)
+		} else {
+			out[i] = power.Reading{Detail: "the portal has no such VM", At: time.Now()}
+		}
+	}
+	return out, nil
+}
+
+// Statuses of a VM (the operators' client, mdx_lib.py).
+const (
+	statusOn          = "PowerON"
+	statusOff         = "PowerOFF"
+	statusDeallocated = "Deallocated"
+	statusSuspended   = "Suspended"
+	statusDeploying   = "Deploying"
+)
+
+// reading maps a status. Suspended is neither on nor off: the platform does
+// that to spot VMs by itself, and power_on is not possible from it.
+func reading(status string) power.Reading {
+	r := power.Reading{Detail: power.Clean(status), At: time.Now()}
+	switch status {
+	case statusOn:
+		r.State, r.Proof = power.On, power.Proven
+	case statusOff, statusDeallocated:
+		r.State, r.Proof = power.Off, power.Proven
+	case statusDeploying:
+		r.State, r.Proof = power.Transitioning, power.Proven
+	case statusSuspended:
+		r.Detail = "Suspended, by the platform"
+	case "":
+		r.Detail = "the portal gives no status"
+	}
+	return r
+}
+
+// On powers the VM on with the service level in the machine's Params, or as
+// spot when there is none. A VM that is on already is a success; from other
+// states than off it is refused, as the portal would.
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	level := m.Params[power.ParamServiceLevel]
+	if level == "" {
+		level = LevelSpot
+	}
+	if level != LevelSpot && level != LevelGuarantee {
+		return &power.RefusedError{Why: fmt.Sprintf("%q is no service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
+			power.Clean(level), m.Title(), LevelSpot, LevelGuarantee)}
+	}
+	return d.act(ctx, m, "power_on", map[string]string{"service_level": level}, power.On, power.Off)
+}
+
+// Shutdown asks the guest to shut down.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, "shutdown", nil, power.Off, power.On)
+}
+
+// Off pulls the plug.
+func (d *Driver) Off(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, "power_off", nil, power.Off, power.On)
+}
+
+// act posts an action when the VM is in the state that it starts from.
+func (d *Driver) act(ctx context.Context, m power.Machine, action string, body any, wanted, from power.State) error {
+	r, err := d.State(ctx, m)
+	if err != nil {
+		return err
+	}
+	switch r.State {
+	case wanted:
+		return nil
+	case from:
+	case power.Transitioning:
+		return fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), r.Detail)
+	default:
+		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s; look at it in the mdx portal", m.Title(), r.Detail)}
+	}
+	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+action+"/", body, nil)
+	var status *statusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	switch {
+	case status.code == http.StatusTooManyRequests:
+		return fmt.Errorf("nothing was switched, for the mdx portal is busy: %w", err)
+	case status.code >= 500:
+		return &power.UnconfirmedError{Why: status.Error()}
+	case status.code == http.StatusNotFound && wanted == power.On:
+		return err // seen under load; asking again is harmless
+	case status.code == http.StatusForbidden:
+		return &power.RefusedError{Why: fmt.Sprintf("the mdx portal does not allow this token's user to switch %s (%s)", m.Title(), status.Error())}
+	}
+	return &power.RefusedError{Why: status.Error()}
+}
+
+var _ power.BulkDriver = (*Driver)(nil)

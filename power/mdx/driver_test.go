@@ -1,0 +1,494 @@
+package mdx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/power"
+)
+
+var ctx = context.Background()
+
+func TestStatusesAreStates(t *testing.T) {
+	for status, want := range map[string]power.Reading{
+		"PowerON":     {State: power.On, Proof: power.Proven, Detail: "PowerON"},
+		"PowerOFF":    {State: power.Off, Proof: power.Proven, Detail: "PowerOFF"},
+		"Deallocated": {State: power.Off, Proof: power.Proven, Detail: "Deallocated"},
+		"Deploying":   {State: power.Transitioning, Proof: power.Proven, Detail: "Deploying"},
+		"Suspended":   {State: power.Unknown, Detail: "Suspended, by the platform"},
+		"Detached":    {State: power.Unknown, Detail: "Detached"},
+		"NotFound":    {State: power.Unknown, Detail: "NotFound"},
+		"\x1b[31mNew": {State: power.Unknown, Detail: "New"},
+		"":            {State: power.Unknown, Detail: "the portal gives no status"},
+	} {
+		p := newPortal(t, &portalVM{uuid: "uuid-1", name: "n", status: status})
+		d := newDriver(t, p, "llm")
+		one, err := d.State(ctx, machine("uuid-1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		many, err := d.States(ctx, []power.Machine{machine("gone"), machine("uuid-1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []power.Reading{one, many[1]} {
+			got.At = time.Time{}
+			if got != want {
+				t.Errorf("%q is %+v, want %+v", status, got, want)
+			}
+		}
+		if many[0].State != power.Unknown {
+			t.Errorf("a VM that is not there is %+v", many[0])
+		}
+	}
+}
+
+func TestAVMThatIsNotThereIsUnknown(t *testing.T) {
+	d := newDriver(t, newPortal(t, fourVMs()...), "llm")
+	if r, err := d.State(ctx, machine("gone")); err != nil || r.State != power.Unknown {
+		t.Errorf("%+v, %v", r, err)
+	}
+	var refused *power.RefusedError
+	if err := d.On(ctx, machine("gone")); !errors.As(err, &refused) {
+		t.Errorf("powering it on: %v", err)
+	}
+}
+
+func TestActionsAreIdempotentAndKeepTheServiceLevel(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	d := newDriver(t, p, "llm")
+	spot := machine("uuid-1")
+	spot.Params = nil
+	steps := []struct {
+		do   func(context.Context, power.Machine) error
+		m    power.Machine
+		post string // empty: nothing is to be sent
+	}{
+		{d.On, machine("uuid-1"), ""},
+		{d.Shutdown, machine("uuid-1"), "POST /api/vm/uuid-1/shutdown/"},
+		{d.Shutdown, machine("uuid-1"), ""},
+		{d.Off, machine("uuid-1"), ""},
+		{d.On, machine("uuid-1"), "POST /api/vm/uuid-1/power_on/ guarantee"},
+		{d.Off, machine("uuid-1"), "POST /api/vm/uuid-1/power_off/"},
+		{d.On, spot, "POST /api/vm/uuid-1/power_on/ spot"},
+	}
+	var want []string
+	for i, s := range steps {
+		if err := s.do(ctx, s.m); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if s.post != "" {
+			want = append(want, s.post)
+		}
+		if got := p.posts(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("step %d: the portal got %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestOtherStatesAndLevelsAreRefused(t *testing.T) {
+	p := newPortal(t, &portalVM{uuid: "s", status: "Suspended"}, &portalVM{uuid: "d", status: "Deploying"}, &portalVM{uuid: "o", status: "PowerOFF"})
+	d := newDriver(t, p, "llm")
+	var refused *power.RefusedError
+	if err := d.On(ctx, machine("s")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "Suspended") {
+		t.Errorf("a suspended VM: %v", err)
+	}
+	if err := d.On(ctx, machine("d")); err == nil || errors.As(err, &refused) {
+		t.Errorf("a VM that is being deployed can be asked again later, got %v", err)
+	}
+	m := machine("o")
+	m.Params[power.ParamServiceLevel] = "gold"
+	if err := d.On(ctx, m); !errors.As(err, &refused) || !strings.Contains(err.Error(), "service_level") {
+		t.Errorf("an unknown level: %v", err)
+	}
+	if got := p.posts(); len(got) != 0 {
+		t.Errorf("the portal got %v", got)
+	}
+}
+
+func TestARefusedTokenIsRenewedOnceForAll(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	p.valid = map[string]bool{}
+	d := newDriver(t, p, "llm")
+	errs := make(chan error)
+	for i := range 20 {
+		go func() {
+			_, err := d.State(ctx, machine(fmt.Sprintf("uuid-%d", i%4+1)))
+			errs <- err
+		}()
+	}
+	for range 20 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	p.with(func() {
+		if p.issued != 1 {
+			t.Errorf("the token was renewed %d times", p.issued)
+		}
+		if p.most > parallel {
+			t.Errorf("%d requests at once, at most %d may be", p.most, parallel)
+		}
+	})
+	// A power request that was answered 401 was not carried out: it is sent again.
+	p.with(func() { p.valid = map[string]bool{} })
+	if err := d.Shutdown(ctx, machine("uuid-1")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANewTokenInTheFileIsTakenBeforeRenewing(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	p.valid = map[string]bool{"eyJ.first": true}
+	path := tokenFile(t, "eyJ.first")
+	d := newDriver(t, p, "llm")
+	d.tokens.source = TokenFile(path)
+	if err := d.Check(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("eyJ.second"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.with(func() { p.valid = map[string]bool{"eyJ.second": true} })
+	if _, err := d.State(ctx, machine("uuid-1")); err != nil {
+		t.Error(err)
+	}
+	p.with(func() {
+		if p.issued != 0 {
+			t.Error("the old token was renewed although there was a new one")
+		}
+	})
+}
+
+func TestAWrongTokenIsOneSentenceThatSaysWhatToDo(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	p.valid = map[string]bool{}
+	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/api/refresh/" {
+			http.Error(w, `{"detail":"expired"}`, 400)
+			return true
+		}
+		return false
+	}
+	d := newDriver(t, p, "llm")
+	err := d.Check(ctx)
+	var refused *power.RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "issue a new one") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFaultsOfReads(t *testing.T) {
+	cases := map[string]struct {
+		code  int
+		times int // how often the portal misbehaves
+		ok    bool
+	}{
+		"429 and then well": {429, 2, true},
+		"500 and then well": {500, 3, true},
+		"500 for ever":      {500, 1000, false},
+		"403":               {403, 1000, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPortal(t, fourVMs()...)
+			left := c.times
+			p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				if left--; left < 0 {
+					return false
+				}
+				http.Error(w, "<html>busy</html>", c.code)
+				return true
+			}
+			d := newDriver(t, p, "llm")
+			r, err := d.State(ctx, machine("uuid-1"))
+			if (err == nil) != c.ok || (c.ok && r.State != power.On) {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if !c.ok && !strings.Contains(err.Error(), fmt.Sprint(c.code)) {
+				t.Errorf("the status is not in %q", err)
+			}
+		})
+	}
+}
+
+func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
+	var unconfirmed *power.UnconfirmedError
+	var refused *power.RefusedError
+	isUnconfirmed := func(err error) bool { return errors.As(err, &unconfirmed) }
+	isRefused := func(err error) bool { return errors.As(err, &refused) }
+	isPlain := func(err error) bool { return err != nil && !isUnconfirmed(err) && !isRefused(err) }
+	cases := map[string]struct {
+		fault func(http.ResponseWriter, *http.Request)
+		is    func(error) bool
+	}{
+		"500: it may have been carried out": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, isUnconfirmed},
+		"429: it was not":                   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, isPlain},
+		"403":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, isRefused},
+		"400":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, isRefused},
+		"a redirect":                        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere/", 302) }, isRefused},
+		"hung up": {func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				conn.Close()
+			}
+		}, isUnconfirmed},
+		"no answer in time": {func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(10 * time.Second):
+			}
+		}, isUnconfirmed},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPortal(t, fourVMs()...)
+			p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPost {
+					c.fault(w, r)
+				}
+				return r.Method == http.MethodPost
+			}
+			d := newDriver(t, p, "llm")
+			ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+			defer cancel()
+			if err := d.Shutdown(ctx, machine("uuid-1")); !c.is(err) {
+				t.Errorf("got %T: %v", err, err)
+			}
+			if got := p.posts(); len(got) != 1 {
+				t.Errorf("the portal got %v", got)
+			}
+		})
+	}
+}
+
+func TestAnUnreachablePortalIsNotUnconfirmed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	d, err := New(Options{URL: "http://" + l.Addr().String(), Project: "llm", Token: func() (string, error) { return secretToken, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	d.pauses = nil
+	_, err = d.State(ctx, machine("uuid-1"))
+	var unconfirmed *power.UnconfirmedError
+	if err == nil || errors.As(err, &unconfirmed) || !strings.Contains(err.Error(), "can't be reached") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("got %v", err)
+	}
+	if err := d.call(ctx, http.MethodPost, "/api/vm/uuid-1/shutdown/", nil, nil); err == nil || errors.As(err, &unconfirmed) {
+		t.Errorf("a request that was not sent: %v", err)
+	}
+}
+
+func TestTheWholeWayThroughAFleet(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	d := newDriver(t, p, "llm")
+	j, err := power.OpenJournal(t.TempDir(), "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	f, err := power.NewFleet(power.Config{Off: "mdx", On: "mdx", PollInterval: 5 * time.Millisecond, ShutdownTimeout: 300 * time.Millisecond}, j, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []power.NodeRef{{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}, {Name: "kube-node4", Addresses: []string{"10.0.0.14"}}}
+	b := f.Resolve(ctx, nodes)
+	if err := f.Do(ctx, power.ActionShutdown, b, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range f.Read(ctx, b) {
+		if r.State != power.Off || r.Proof != power.Proven {
+			t.Errorf("%+v", r)
+		}
+	}
+	if err := f.Do(ctx, power.ActionOn, b, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.with(func() { p.lazy = true })
+	err = f.Do(ctx, power.ActionShutdown, b[:1], nil)
+	if err == nil || !strings.Contains(err.Error(), "did not shut down") || !strings.Contains(err.Error(), "PowerON") {
+		t.Errorf("accepted and never done: %v", err)
+	}
+	if got := p.posts(); len(got) != 5 {
+		t.Errorf("the portal got %v", got)
+	}
+}
+
+func TestAVMIsFoundByExactlyOneMatch(t *testing.T) {
+	vms := fourVMs()
+	vms = append(vms,
+		&portalVM{uuid: "uuid-5", name: "twin", status: "PowerON"}, &portalVM{uuid: "uuid-6", name: "twin", status: "PowerON"},
+		&portalVM{uuid: "uuid-7", name: "short", status: "PowerON", ipv4: []string{"10.0.0.1"}, level: "起動保証仮想マシン"})
+	d := newDriver(t, newPortal(t, vms...), projectID)
+	cases := []struct {
+		node     power.NodeRef
+		hint     string
+		id, how  string
+		level    string
+		from     string
+		ambigous bool
+	}{
+		{node: power.NodeRef{Name: "x", Addresses: []string{"10.0.0.13"}}, id: "uuid-3", how: "address", level: "spot", from: "portal"},
+		{node: power.NodeRef{Name: "x", Addresses: []string{"10.0.0.1"}}, id: "uuid-7", how: "address", level: "guarantee", from: "portal"},
+		{node: power.NodeRef{Name: "kube-node2"}, id: "uuid-2", how: "name", level: "spot", from: "portal"},
+		{node: power.NodeRef{Name: "kube-node2", Addresses: []string{"10.0.0.13"}}, id: "uuid-3", how: "address", level: "spot", from: "portal"},
+		{node: power.NodeRef{Name: "kube-node2", ProviderID: "mdx:///UUID-4"}, id: "uuid-4", how: "providerID", level: "spot", from: "portal"},
+		{node: power.NodeRef{Name: "x"}, hint: "uuid-1", id: "uuid-1", level: "spot", from: "portal"},
+		{node: power.NodeRef{Name: "kube-node2"}, hint: "kube-node1", id: "uuid-1", level: "spot", from: "portal"},
+		{node: power.NodeRef{Name: "kube-node2"}, hint: "kube-node9"},
+		{node: power.NodeRef{Name: "kube-node"}},
+		{node: power.NodeRef{Name: "kube-node2.example.com"}},
+		{node: power.NodeRef{Name: "twin"}, ambigous: true},
+		{node: power.NodeRef{Name: "x"}, hint: "twin", ambigous: true},
+	}
+	for _, c := range cases {
+		m, err := d.Find(ctx, c.node, c.hint)
+		var ambiguous *power.AmbiguousError
+		switch {
+		case c.ambigous:
+			if !errors.As(err, &ambiguous) || len(ambiguous.Matches) != 2 {
+				t.Errorf("%+v %q: %v", c.node, c.hint, err)
+			}
+		case c.id == "":
+			if !errors.Is(err, power.ErrNoMachine) {
+				t.Errorf("%+v %q: %+v, %v", c.node, c.hint, m, err)
+			}
+		case err != nil || m.ID != c.id || m.How != c.how:
+			t.Errorf("%+v %q: %+v, %v; want %s by %q", c.node, c.hint, m, err, c.id, c.how)
+		case m.Params[power.ParamServiceLevel] != c.level || m.Params[power.ParamServiceLevelFrom] != c.from:
+			t.Errorf("%s: level %v, want %s from %s", m.ID, m.Params, c.level, c.from)
+		}
+	}
+	if _, err := d.Find(ctx, power.NodeRef{Name: "twin"}, ""); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestAnUnknownServiceLevelIsAssumedAndMarked(t *testing.T) {
+	d := newDriver(t, newPortal(t, &portalVM{uuid: "u", name: "n", status: "PowerON", level: "新しい"}), "llm")
+	m, err := d.Find(ctx, power.NodeRef{Name: "n"}, "")
+	if err != nil || m.Params[power.ParamServiceLevel] != "spot" || m.Params[power.ParamServiceLevelFrom] != "assumed" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestTheProjectIsFoundByNameOrUUID(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	for project, want := range map[string]string{
+		"llm": "", projectID: "", "lllm": "has llm, others", "": "2 projects",
+	} {
+		err := newDriver(t, p, project).Check(ctx)
+		if (want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", project, err, want)
+		}
+	}
+}
+
+func TestTheTokenIsInNoError(t *testing.T) {
+	planted := "planted-secret"
+	faults := []func(http.ResponseWriter, *http.Request){
+		func(w http.ResponseWriter, r *http.Request) { // a server that repeats the header
+			http.Error(w, `{"detail":"bad `+r.Header.Get("Authorization")+`"}`, 500)
+		},
+		func(w http.ResponseWriter, r *http.Request) { http.Error(w, "bad "+r.Header.Get("Authorization"), 403) },
+		func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "no json ", r.Header.Get("Authorization")) },
+		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(401) },
+		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	}
+	for i, fault := range faults {
+		p := newPortal(t, fourVMs()...)
+		p.fault = func(w http.ResponseWriter, r *http.Request) bool { fault(w, r); return true }
+		d := newDriver(t, p, "llm")
+		_, stateErr := d.State(ctx, machine("uuid-1"))
+		for _, err := range []error{stateErr, d.Check(ctx), d.call(ctx, http.MethodPost, "/api/vm/uuid-1/shutdown/", nil, nil)} {
+			for e := err; e != nil; e = errors.Unwrap(e) {
+				if text := fmt.Sprintf("%v %+v", e, e); strings.Contains(text, planted) {
+					t.Errorf("fault %d: the token is in %q", i, text)
+				}
+			}
+		}
+		if stateErr == nil {
+			t.Errorf("fault %d: no error", i)
+		}
+	}
+}
+
+func TestTokenSources(t *testing.T) {
+	good := tokenFile(t, secretToken)
+	open := tokenFile(t, secretToken)
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LIGHTSOUT_TEST_TOKEN", " "+secretToken+" ")
+	t.Setenv("LIGHTSOUT_TEST_EMPTY", "")
+	cases := []struct {
+		name   string
+		source TokenSource
+		bad    string
+	}{
+		{"a file", TokenFile(good), ""},
+		{"a variable", TokenEnv("LIGHTSOUT_TEST_TOKEN"), ""},
+		{"a file for everybody", TokenFile(open), "chmod 600"},
+		{"no file", TokenFile(filepath.Join(t.TempDir(), "none")), "can't be read"},
+		{"an empty file", TokenFile(tokenFile(t, "")), "is empty"},
+		{"no token", TokenFile(tokenFile(t, "two "+secretToken)), "no token"},
+		{"an empty variable", TokenEnv("LIGHTSOUT_TEST_EMPTY"), "is empty"},
+	}
+	for _, c := range cases {
+		token, err := c.source()
+		if c.bad == "" && (err != nil || token != secretToken) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if c.bad != "" && (err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "planted")) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.bad)
+		}
+	}
+}
+
+func TestRequestsGoThroughTheGivenDialer(t *testing.T) {
+	p := newPortal(t, fourVMs()...)
+	dialled := make(chan string, 10)
+	d, err := New(Options{URL: "http://10.0.0.2", Project: "llm", Token: func() (string, error) { return secretToken, nil },
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled <- addr
+			return (&net.Dialer{}).DialContext(ctx, "tcp", p.Listener.Addr().String())
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Check(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-dialled; got != "10.0.0.2:80" {
+		t.Errorf("dialled %s", got)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	token := func() (string, error) { return secretToken, nil }
+	for _, u := range []string{"", "oprpl.mdx.jp", "ftp://x", "https://", "https://user:pw@host", "https://h/?q", "://"} {
+		if _, err := New(Options{URL: u, Token: token}); err == nil || !strings.Contains(err.Error(), "power.mdx.url") || strings.Contains(err.Error(), "pw") {
+			t.Errorf("%q: %v", u, err)
+		}
+	}
+	if _, err := New(Options{URL: "https://h"}); err == nil {
+		t.Error("no token: no error")
+	}
+}

@@ -1,0 +1,139 @@
+package mdx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"lightsout/power"
+)
+
+// TokenSource gives the portal's token as it now stands in its source.
+type TokenSource func() (string, error)
+
+// TokenFile reads the token from a file, which nobody else may read.
+func TokenFile(path string) TokenSource {
+	return func() (string, error) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", fmt.Errorf("the portal's token can't be read: %w", err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return "", fmt.Errorf("the token file %s can be read by others; do chmod 600 %s", path, path)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("the portal's token can't be read: %w", err)
+		}
+		return checkToken(string(data), "the token file "+path)
+	}
+}
+
+// TokenEnv reads the token from an environment variable.
+func TokenEnv(name string) TokenSource {
+	return func() (string, error) {
+		return checkToken(os.Getenv(name), "the environment variable "+name)
+	}
+}
+
+func checkToken(raw, where string) (string, error) {
+	token := strings.TrimSpace(raw)
+	if token == "" {
+		return "", fmt.Errorf("%s is empty; issue a token in the mdx portal (click your name, トークン発行) and put it there", where)
+	}
+	for _, r := range token {
+		if r <= ' ' || r > '~' {
+			return "", fmt.Errorf("%s holds something that is no token; issue one in the mdx portal (click your name, トークン発行)", where)
+		}
+	}
+	return token, nil
+}
+
+// tokens keeps the token in use. It is safe for use by several goroutines.
+type tokens struct {
+	source TokenSource
+	// exchange trades a token for a new one at the portal.
+	exchange func(ctx context.Context, old string) (string, error)
+	turn     chan struct{} // held while a token is renewed
+
+	mu      sync.Mutex
+	current string
+	read    string // what the source gave last
+}
+
+// get gives the token to use.
+func (t *tokens) get() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.current == "" {
+		token, err := t.source()
+		if err != nil {
+			return "", &power.RefusedError{Why: err.Error()}
+		}
+		t.current, t.read = token, token
+	}
+	return t.current, nil
+}
+
+// renew replaces a token that the portal has refused: by what the source gives
+// now, if that is another one, else by what the portal gives for it. Of several
+// who ask at once, one does it for all.
+func (t *tokens) renew(ctx context.Context, refused string) (string, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	t.mu.Lock()
+	current, read := t.current, t.read
+	t.mu.Unlock()
+	if current != refused {
+		return current, nil
+	}
+	token, err := t.source()
+	if err != nil {
+		return "", &power.RefusedError{Why: err.Error()}
+	}
+	if token == read || token == refused {
+		read = token
+		if token, err = t.exchange(ctx, refused); err != nil {
+			return "", err
+		}
+	} else {
+		read = token
+	}
+	t.mu.Lock()
+	t.current, t.read = token, read
+	t.mu.Unlock()
+	return token, nil
+}
+
+// errToken is what is said when the portal takes no token of ours.
+var errToken = &power.RefusedError{Why: "the mdx portal refused the token; issue a new one there (click your name, トークン発行) and put it in place of the old one"}
+
+const refreshPath = "/api/refresh/"
+
+// exchange asks the portal for a new token (POST /api/refresh/).
+func (d *Driver) exchange(ctx context.Context, old string) (string, error) {
+	var reply struct {
+		Token string `json:"token"`
+	}
+	err := d.send(ctx, http.MethodPost, refreshPath, "", map[string]string{"token": old}, &reply)
+	var status *statusError
+	if errors.As(err, &status) && status.code >= 400 && status.code < 500 && status.code != http.StatusTooManyRequests {
+		return "", errToken
+	}
+	if err != nil {
+		return "", fmt.Errorf("the token could not be renewed: %w", err)
+	}
+	token, err := checkToken(reply.Token, "the portal's reply")
+	if err != nil {
+		return "", errToken
+	}
+	return token, nil
+}

@@ -1,0 +1,295 @@
+package mdx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lightsout/power"
+)
+
+// Service levels that a VM can be powered on with.
+const (
+	LevelSpot      = "spot"
+	LevelGuarantee = "guarantee"
+)
+
+// inventoryAge is how long what is known of the project's VMs is used for
+// finding nodes.
+const inventoryAge = time.Minute
+
+// vmSummary is a VM as the project's list gives it.
+type vmSummary struct {
+	UUID   string `json:"uuid"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+}
+
+// vmDetail is a VM as its own page gives it; it has no uuid.
+type vmDetail struct {
+	Name            string `json:"name"`
+	Status          string `json:"status"`
+	ServiceLevel    string `json:"service_level"`
+	ServiceNetworks []struct {
+		IPv4 []string `json:"ipv4_address"`
+		IPv6 []string `json:"ipv6_address"`
+	} `json:"service_networks"`
+}
+
+func (v vmDetail) addresses() []string {
+	var out []string
+	for _, n := range v.ServiceNetworks {
+		out = append(append(out, n.IPv4...), n.IPv6...)
+	}
+	return out
+}
+
+// vm is what the inventory knows of one VM.
+type vm struct {
+	vmSummary
+	detail vmDetail
+}
+
+// inventory is the project's VMs with their details.
+type inventory struct {
+	turn chan struct{} // held while it is read
+
+	mu  sync.Mutex
+	at  time.Time
+	vms []vm
+}
+
+func vmPath(id string) string { return "/api/vm/" + url.PathEscape(id) + "/" }
+
+func (d *Driver) detail(ctx context.Context, id string) (vmDetail, error) {
+	var v vmDetail
+	err := d.read(ctx, vmPath(id), &v)
+	return v, err
+}
+
+// projectUUID finds the project among those that the token's user may use.
+func (d *Driver) projectUUID(ctx context.Context) (string, error) {
+	d.mu.Lock()
+	id := d.projectID
+	d.mu.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	var organisations []struct {
+		Projects []struct {
+			UUID string `json:"uuid"`
+			Name string `json:"name"`
+		} `json:"projects"`
+	}
+	if err := d.read(ctx, "/api/project/assigned/", &organisations); err != nil {
+		return "", err
+	}
+	var names, ids []string
+	for _, o := range organisations {
+		for _, p := range o.Projects {
+			names = append(names, power.Clean(p.Name))
+			if d.project == "" || p.UUID == d.project || p.Name == d.project {
+				ids = append(ids, p.UUID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	switch {
+	case len(names) == 0:
+		return "", &power.RefusedError{Why: "the mdx portal lists no project for this token's user"}
+	case len(ids) == 0:
+		return "", &power.RefusedError{Why: fmt.Sprintf("the mdx portal has no project %q for this token's user; it has %s (power.mdx.project)",
+			power.Clean(d.project), strings.Join(names, ", "))}
+	case len(ids) > 1:
+		return "", &power.RefusedError{Why: fmt.Sprintf("%d projects of the mdx portal match %q; give the uuid as power.mdx.project (%s)",
+			len(ids), power.Clean(d.project), strings.Join(names, ", "))}
+	}
+	d.mu.Lock()
+	d.projectID = ids[0]
+	d.mu.Unlock()
+	return ids[0], nil
+}
+
+// maxPages bounds a list that never ends.
+const maxPages = 1000
+
+// list gives all VMs of the project.
+func (d *Driver) list(ctx context.Context) ([]vmSummary, error) {
+	project, err := d.projectUUID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []vmSummary
+	for page := 1; page <= maxPages; page++ {
+		var reply struct {
+			Next    *string     `json:"next"`
+			Results []vmSummary `json:"results"`
+		}
+		path := fmt.Sprintf("/api/vm/project/%s/?page=%d&page_size=100", url.PathEscape(project), page)
+		if err := d.read(ctx, path, &reply); err != nil {
+			return nil, err
+		}
+		all = append(all, reply.Results...)
+		if reply.Next == nil || *reply.Next == "" {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("the mdx portal's list of VMs does not end after %d pages", maxPages)
+}
+
+// known gives the inventory, reading it if it is too old: once for all who
+// wait.
+func (d *Driver) known(ctx context.Context) ([]vm, error) {
+	inv := &d.inventory
+	select {
+	case inv.turn <- struct{}{}:
+		defer func() { <-inv.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	inv.mu.Lock()
+	vms, at := inv.vms, inv.at
+	inv.mu.Unlock()
+	if !at.IsZero() && time.Since(at) < inventoryAge {
+		return vms, nil
+	}
+	list, err := d.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	vms = make([]vm, len(list))
+	errs := make([]error, len(list))
+	var wg sync.WaitGroup
+	queue := make(chan int)
+	for range min(parallel, len(list)) {
+		wg.Go(func() {
+			for i := range queue {
+				vms[i].vmSummary = list[i]
+				vms[i].detail, errs[i] = d.detail(ctx, list[i].UUID)
+				var status *statusError
+				if errors.As(errs[i], &status) && status.code == 404 {
+					errs[i], vms[i].UUID = nil, "" // deleted since it was listed
+				}
+			}
+		})
+	}
+	for i := range list {
+		queue <- i
+	}
+	close(queue)
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("the VMs of the project can't be read: %w", first(errs))
+	}
+	vms = slices.DeleteFunc(vms, func(v vm) bool { return v.UUID == "" })
+	inv.mu.Lock()
+	inv.vms, inv.at = vms, time.Now()
+	inv.mu.Unlock()
+	return vms, nil
+}
+
+func first(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Find looks a node's VM up: by the hint (a uuid or exactly the name) if there
+// is one, and by nothing else then; otherwise by the uuid at the end of the
+// providerID, by exactly one of its addresses, by exactly its name. The first
+// of these that matches decides.
+func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	vms, err := d.known(ctx)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	if hint != "" {
+		return pick(vms, node, "", func(v vm) bool { return v.UUID == hint || v.Name == hint })
+	}
+	last := node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
+	ways := []struct {
+		how   string
+		match func(vm) bool
+	}{
+		{power.HowProviderID, func(v vm) bool { return last != "" && strings.EqualFold(v.UUID, last) }},
+		{power.HowAddress, func(v vm) bool { return shares(v.detail.addresses(), node.Addresses) }},
+		{power.HowName, func(v vm) bool { return v.Name == node.Name }},
+	}
+	for _, w := range ways {
+		m, err := pick(vms, node, w.how, w.match)
+		if !errors.Is(err, power.ErrNoMachine) {
+			return m, err
+		}
+	}
+	return power.Machine{}, power.ErrNoMachine
+}
+
+func shares(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool {
+		return slices.ContainsFunc(b, func(y string) bool { return power.SameIP(x, y) })
+	})
+}
+
+// pick gives the one VM that matches.
+func pick(vms []vm, node power.NodeRef, how string, match func(vm) bool) (power.Machine, error) {
+	var found []vm
+	for _, v := range vms {
+		if match(v) {
+			found = append(found, v)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return power.Machine{}, power.ErrNoMachine
+	case 1:
+		return found[0].machine(node, how), nil
+	}
+	e := &power.AmbiguousError{Node: node.Name}
+	for _, v := range found {
+		e.Matches = append(e.Matches, power.Clean(v.Name+" "+v.UUID))
+	}
+	return power.Machine{}, e
+}
+
+func (v vm) machine(node power.NodeRef, how string) power.Machine {
+	level, from := serviceLevel(v.detail.ServiceLevel)
+	m := power.Machine{
+		Driver: DriverName, ID: v.UUID, Name: power.Clean(v.Name), How: how,
+		Params: map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: from},
+	}
+	addresses := v.detail.addresses()
+	if len(addresses) > 0 {
+		m.Address = power.Clean(addresses[0])
+	}
+	for _, a := range addresses {
+		if slices.ContainsFunc(node.Addresses, func(n string) bool { return power.SameIP(a, n) }) {
+			m.Address = power.Clean(a)
+			break
+		}
+	}
+	return m
+}
+
+// serviceLevel reads what the portal says of a VM's level, which it says in
+// Japanese: only the word for spot is on record ("スポット仮想マシン"), so the
+// other is told by 起動保証 (guaranteed start). What is not understood is
+// powered on as spot, like the operators' client does, and is marked so.
+func serviceLevel(said string) (level, from string) {
+	lower := strings.ToLower(said)
+	switch {
+	case strings.Contains(said, "スポット"), strings.Contains(lower, LevelSpot):
+		return LevelSpot, "portal"
+	case strings.Contains(said, "保証"), strings.Contains(lower, LevelGuarantee):
+		return LevelGuarantee, "portal"
+	}
+	return LevelSpot, "assumed"
+}

@@ -1,0 +1,74 @@
+package ssh
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// bastionIdentity is what the bastion says it is, asked once a client.
+type bastionIdentity struct {
+	mu               sync.Mutex
+	asked            bool
+	names, addresses []string
+}
+
+// BastionAddresses gives the IPs that the bastion is known by: those that its
+// name resolves to here, and those that it has by its own word (hostname -I),
+// which differ where it stands in two networks. They come without port and
+// without loopback addresses. What can't be learned within a few seconds is
+// left out.
+func (c *Client) BastionAddresses(ctx context.Context) []string {
+	c.learnBastion(ctx)
+	c.identity.mu.Lock()
+	defer c.identity.mu.Unlock()
+	return append([]string(nil), c.identity.addresses...)
+}
+
+// BastionNames gives the bastion's names: its alias, and its own word for
+// itself.
+func (c *Client) BastionNames(ctx context.Context) []string {
+	c.learnBastion(ctx)
+	c.identity.mu.Lock()
+	defer c.identity.mu.Unlock()
+	return append([]string(nil), c.identity.names...)
+}
+
+func (c *Client) learnBastion(ctx context.Context) {
+	if c.bastion == nil {
+		return
+	}
+	id := &c.identity
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.asked {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	h := c.bastion.host
+	names, addresses := []string{h.alias, h.name}, []string{}
+	if ips, err := net.DefaultResolver.LookupHost(ctx, h.name); err == nil {
+		addresses = append(addresses, ips...)
+	}
+	if client, err := c.bastion.get(ctx); err == nil {
+		r, err := runOn(ctx, client, h.String(), "hostname; hostname -I")
+		if err == nil && r.Outcome == Succeeded {
+			lines := strings.Split(r.Stdout, "\n")
+			names = append(names, strings.TrimSpace(lines[0]))
+			addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
+		}
+		// Asked is asked, even when the bastion gives no shell; but no answer
+		// in time is asked for again.
+		id.asked = ctx.Err() == nil && (err != nil || r.Outcome != Uncertain)
+	}
+	id.names, id.addresses = names, nil
+	for _, a := range addresses {
+		if ip, err := netip.ParseAddr(a); err == nil && !ip.IsLoopback() {
+			id.addresses = append(id.addresses, ip.String())
+		}
+	}
+}

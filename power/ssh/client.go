@@ -1,0 +1,330 @@
+package ssh
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
+)
+
+// Options say how hosts are reached. The zero value dials directly, with the
+// user's own ssh_config, agent, keys and known hosts.
+type Options struct {
+	// Bastion is an alias of the ssh_config or [user@]host[:port]; everything
+	// goes through it. Empty: connections are made directly.
+	Bastion string
+	// ConfigFile is read instead of ~/.ssh/config and /etc/ssh/ssh_config.
+	ConfigFile string
+	// User is the user on nodes for which the ssh_config names none.
+	User string
+	// IdentityFiles and KnownHosts, when given, hold for every host and stand
+	// in place of what the ssh_config says.
+	IdentityFiles, KnownHosts []string
+	// AgentSocket is the ssh agent's socket; $SSH_AUTH_SOCK when empty, none
+	// when "none".
+	AgentSocket string
+
+	// AskSecret is asked for the passphrase of a key that the agent does not
+	// hold; an empty answer or an error leaves the key out. AskHostKey is asked
+	// whether an unknown host's key is right; yes writes it down. One question
+	// is asked at a time, with a context that ends when the answer is of no
+	// more use (the client was closed; for a node, the action was given up).
+	// Nil means that nobody can be asked.
+	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
+	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
+
+	// KeepAlive (5 s) is the pause between two signs of life that are asked of
+	// each host on the way, KeepAliveTimeout (5 s) how long the answer may take
+	// before the connection counts as lost.
+	KeepAlive, KeepAliveTimeout time.Duration
+	// ConnectTimeout (10 s) bounds the making of a connection to one host, and
+	// apart from that its handshake. Questions don't count.
+	ConnectTimeout time.Duration
+	// RetryPause (1 s) is how long a failure stands before a host on the way is
+	// dialled again.
+	RetryPause time.Duration
+}
+
+// Client reaches hosts. It connects when it is first needed and again when the
+// connection was lost, once for all who wait for it. It is safe for use by
+// several goroutines.
+type Client struct {
+	opt     Options
+	config  *config
+	bastion *link // nil: direct
+	keys    *keyring
+	hosts   *hostKeys
+
+	// ctx lives until Close; running are the goroutines that end with it.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	links  map[string]*link // by the whole way
+
+	identity bastionIdentity
+}
+
+// New reads the ssh_config and makes a client. It connects to nothing.
+func New(opt Options) (*Client, error) {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&opt.KeepAlive, 5*time.Second)
+	def(&opt.KeepAliveTimeout, 5*time.Second)
+	def(&opt.ConnectTimeout, 10*time.Second)
+	def(&opt.RetryPause, time.Second)
+	switch opt.AgentSocket {
+	case "":
+		opt.AgentSocket = os.Getenv("SSH_AUTH_SOCK")
+	case "none":
+		opt.AgentSocket = ""
+	}
+	cfg, err := readConfig(opt)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		opt: opt, config: cfg, links: map[string]*link{},
+		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: newTurn()},
+		hosts: &hostKeys{ask: opt.AskHostKey, turn: newTurn()},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if opt.Bastion != "" {
+		h, err := cfg.lookup(opt.Bastion, "")
+		if err != nil {
+			return nil, err
+		}
+		way, err := cfg.route(h)
+		if err != nil {
+			return nil, err
+		}
+		c.bastion = c.linkTo(way)
+	}
+	return c, nil
+}
+
+// linkTo gives the link at the end of a way, made of one link a host; nil for
+// an empty way.
+func (c *Client) linkTo(way []host) *link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var last *link
+	id := ""
+	for _, h := range way {
+		id += " " + h.String()
+		l, ok := c.links[id]
+		if !ok {
+			l = &link{client: c, host: h, via: last}
+			c.links[id] = l
+		}
+		last = l
+	}
+	return last
+}
+
+// DialContext connects to an address, through the bastion if there is one, as
+// seen from there. The connection supports deadlines. It can be used as
+// rest.Config.Dial and http.Transport.DialContext. Waiting ends with ctx. The
+// error is a *ConnectError where the way or the address is to blame, and names
+// the host that is.
+func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return c.dialVia(ctx, c.bastion, network, addr)
+}
+
+// dialVia connects to an address through a link, or directly without one.
+func (c *Client) dialVia(ctx context.Context, l *link, network, addr string) (net.Conn, error) {
+	if l != nil {
+		return l.dial(ctx, network, addr)
+	}
+	if c.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, dialFailed(addr, err)
+	}
+	return conn, nil
+}
+
+// node resolves a host that is not the bastion, and the link it lies behind.
+func (c *Client) node(spec string) (host, *link, error) {
+	h, err := c.config.lookup(spec, c.opt.User)
+	if err != nil {
+		return host{}, nil, err
+	}
+	if c.bastion != nil {
+		return h, c.bastion, nil
+	}
+	way, err := c.config.route(h)
+	if err != nil {
+		return host{}, nil, err
+	}
+	return h, c.linkTo(way[:len(way)-1]), nil
+}
+
+// connect makes an authenticated connection to a host. Questions are asked
+// between two attempts, never while a server waits.
+func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
+	const attempts = 4 // host key, passphrase, and one to spare for each
+	var err error
+	for range attempts {
+		var offered *offer
+		offered, err = c.keys.offer(h)
+		if err != nil {
+			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
+				text: fmt.Sprintf("there is no ssh connection to %s: %s", h, err)}
+		}
+		var client *cryptossh.Client
+		var unknown *errUnknownHost
+		client, unknown, err = c.attempt(ctx, h, via, offered)
+		offered.close()
+		switch {
+		case err == nil:
+			return client, nil
+		case unknown != nil:
+			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
+				return nil, handshakeFailed(h, "", err)
+			}
+		case causeOf(err) == CauseAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
+		case causeOf(err) == CauseAuth && len(offered.locked) > 0:
+			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
+				text: fmt.Sprintf("%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))}
+		default:
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, err
+}
+
+// attempt dials a host once and shakes hands.
+func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer) (*cryptossh.Client, *errUnknownHost, error) {
+	callback, algorithms, err := c.hosts.verifier(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	dialCtx, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
+	defer cancel()
+	conn, err := c.dialVia(dialCtx, via, "tcp", h.addr())
+	if err != nil {
+		return nil, nil, dialFailed(h.String(), err)
+	}
+	var keyErr error
+	cfg := &cryptossh.ClientConfig{
+		User: h.user,
+		Auth: []cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)},
+		HostKeyCallback: func(name string, remote net.Addr, key cryptossh.PublicKey) error {
+			keyErr = callback(name, remote, key)
+			return keyErr
+		},
+		HostKeyAlgorithms: algorithms,
+	}
+	client, err := handshake(ctx, conn, h, cfg, c.opt.ConnectTimeout)
+	if err == nil {
+		return client, nil, nil
+	}
+	if keyErr != nil {
+		err = keyErr
+	}
+	if unknown, ok := keyErr.(*errUnknownHost); ok {
+		return nil, unknown, err
+	}
+	return nil, nil, handshakeFailed(h, o.describe(), err)
+}
+
+// handshake makes an ssh client of a connection, within limit and ctx.
+func handshake(ctx context.Context, conn net.Conn, h host, cfg *cryptossh.ClientConfig, limit time.Duration) (*cryptossh.Client, error) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	sshConn, channels, requests, err := cryptossh.NewClientConn(conn, h.addr(), cfg)
+	if err != nil {
+		conn.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Time{}); err != nil || !stop() {
+		sshConn.Close()
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return cryptossh.NewClient(sshConn, channels, requests), nil
+}
+
+// Status is how the connection to the bastion stands.
+type Status struct {
+	// Direct: there is no bastion.
+	Direct, Connected bool
+	// Since is when it came to be so; zero when nothing was tried yet.
+	Since time.Time
+	// Err is one sentence on the last failure; empty when connected.
+	Err string
+}
+
+// Status tells how the connection to the bastion stands.
+func (c *Client) Status() Status {
+	if c.bastion == nil {
+		return Status{Direct: true}
+	}
+	return c.bastion.status()
+}
+
+// Via is the bastion as it was given, with its user ("mdxuser@bastion"); empty
+// when connections are made directly.
+func (c *Client) Via() string {
+	if c.bastion == nil {
+		return ""
+	}
+	h := c.bastion.host
+	h.name = h.alias
+	return h.String()
+}
+
+// Close ends every connection made through the client, and waits for its
+// goroutines.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	links := make([]*link, 0, len(c.links))
+	for _, l := range c.links {
+		links = append(links, l)
+	}
+	c.mu.Unlock()
+	c.cancel()
+	for _, l := range links {
+		l.close()
+	}
+	c.running.Wait()
+	return nil
+}
+
+// spawn runs f as one of the goroutines that Close waits for; false when the
+// client is closed.
+func (c *Client) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.running.Go(f)
+	return true
+}

@@ -1,0 +1,245 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestEverythingGoesThroughTheBastionAndTheHostsBeforeIt(t *testing.T) {
+	key := newKey(t, "id", "")
+	outer, inner := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	defer web.Close()
+	config := emptyConfig(t,
+		"Host outer", "  HostName 127.0.0.1", "  Port "+outer.port, "  User "+me(t),
+		"Host bastion", "  HostName 127.0.0.1", "  Port "+inner.port, "  User "+me(t), "  ProxyJump outer",
+		"Host *", "  IdentityFile "+key.file, "  UserKnownHostsFile "+knownHosts(t, outer, inner))
+	c := newClient(t, Options{Bastion: "bastion", ConfigFile: config})
+	if got := c.Via(); got != me(t)+"@bastion:"+inner.port {
+		t.Errorf("via %q", got)
+	}
+	if s := c.Status(); s.Connected {
+		t.Error("connected before anything was asked for")
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: c.DialContext}, Timeout: patience}
+	defer client.CloseIdleConnections()
+	for range 3 {
+		resp, err := client.Get(web.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(body) != "hello" {
+			t.Errorf("got %q", body)
+		}
+	}
+	if s := c.Status(); !s.Connected || s.Err != "" || s.Since.IsZero() {
+		t.Errorf("status %+v", s)
+	}
+	if outer.log.count("Accepted publickey") != 1 || inner.log.count("Accepted publickey") != 1 {
+		t.Error("each host on the way is to be logged in to once")
+	}
+}
+
+func TestManyWhoDialAtOnceShareOneConnection(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
+	addr := echoServer(t)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			conn, err := c.DialContext(soon(t), "tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			if err := echo(conn); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := s.log.count("Accepted publickey"); n != 1 {
+		t.Errorf("logged in %d times", n)
+	}
+}
+
+// sessionPID is the process of the server that holds the client's connection.
+func sessionPID(t *testing.T, c *Client) int {
+	t.Helper()
+	client, err := c.bastion.get(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runOn(soon(t), client, "bastion", "echo $PPID")
+	pid, convErr := strconv.Atoi(strings.TrimSpace(r.Stdout))
+	if err != nil || convErr != nil {
+		t.Fatal(r, err, convErr)
+	}
+	return pid
+}
+
+func TestALostBastionIsDialledAgain(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "silent": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			key := newKey(t, "id", "")
+			s := startSSHD(t, key.authorized, nil)
+			c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)},
+				KeepAlive: 20 * time.Millisecond, KeepAliveTimeout: 500 * time.Millisecond})
+			addr := echoServer(t)
+			before, err := c.DialContext(soon(t), "tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer before.Close()
+			if err := echo(before); err != nil {
+				t.Fatal(err)
+			}
+			pid := sessionPID(t, c)
+			t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+			if err := syscall.Kill(pid, signal); err != nil {
+				t.Fatal(err)
+			}
+			// What went over it ends, by the loss or by the missing sign of life.
+			if err := echo(before); err == nil {
+				t.Error("a connection outlived the bastion's")
+			}
+			waitFor(t, "the loss to be told", func() bool { return !c.Status().Connected })
+			if err := c.Status().Err; !strings.Contains(err, "was lost") {
+				t.Errorf("status says %q", err)
+			}
+			after, err := c.DialContext(soon(t), "tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer after.Close()
+			if err := echo(after); err != nil {
+				t.Error(err)
+			}
+			if s := c.Status(); !s.Connected || s.Err != "" {
+				t.Errorf("status %+v", s)
+			}
+		})
+	}
+}
+
+func TestUnreachableHostsAreOneSentence(t *testing.T) {
+	key := newKey(t, "id", "")
+	mute := tcpServer(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	rude := tcpServer(t, func(conn net.Conn) {})
+	web := tcpServer(t, func(conn net.Conn) { io.WriteString(conn, "HTTP/1.0 400 \x1b[31mno\r\n\r\n") })
+	cases := map[string]struct {
+		bastion string
+		cause   Cause
+		says    string
+	}{
+		"refused":       {"u@127.0.0.1:" + freePort(t), CauseRefused, "refused the connection"},
+		"no such name":  {"u@no-such-host.invalid", CauseOther, "can't be resolved"},
+		"mute":          {"u@" + mute, CauseSilent, "said nothing"},
+		"closes":        {"u@" + rude, CauseLost, "closed the connection"},
+		"not ssh":       {"u@" + web, CauseLost, "closed the connection"},
+		"not routed to": {"u@255.255.255.255", CauseOther, "255.255.255.255"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			client := newClient(t, Options{Bastion: c.bastion, IdentityFiles: []string{key.file}, ConnectTimeout: 300 * time.Millisecond,
+				KnownHosts: []string{t.TempDir() + "/none"}})
+			_, err := client.DialContext(soon(t), "tcp", "10.0.0.10:6443")
+			var e *ConnectError
+			if !errors.As(err, &e) || (e.Cause != c.cause && c.cause != CauseOther) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %T: %v", err, err)
+			}
+			if err != nil && strings.ContainsAny(err.Error(), "\x1b\r\n") {
+				t.Errorf("%q is not harmless", err)
+			}
+			if got := client.Status().Err; got != err.Error() {
+				t.Errorf("status says %q", got)
+			}
+		})
+	}
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	key := newKey(t, "id", "")
+	mute := tcpServer(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	c := newClient(t, Options{Bastion: "u@" + mute, IdentityFiles: []string{key.file}, ConnectTimeout: time.Hour})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.DialContext(ctx, "tcp", "10.0.0.10:6443"); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	c.Close() // ends the attempt, too
+	if _, err := c.DialContext(context.Background(), "tcp", "10.0.0.10:6443"); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestWhatLiesBehindTheBastionIsToldFromTheBastion(t *testing.T) {
+	key := newKey(t, "id", "")
+	open := startSSHD(t, key.authorized, nil)
+	closed := startSSHD(t, key.authorized, nil, "AllowTcpForwarding no")
+	known := knownHosts(t, open, closed)
+	dial := func(s *server, addr string) error {
+		c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{known}})
+		_, err := c.DialContext(soon(t), "tcp", addr)
+		return err
+	}
+	refused := "127.0.0.1:" + freePort(t)
+	err := dial(open, refused)
+	if causeOf(err) != CauseRefused || !strings.Contains(err.Error(), refused) {
+		t.Errorf("a closed port: %v", err)
+	}
+	if err := dial(closed, echoServer(t)); err == nil || !strings.Contains(err.Error(), "AllowTcpForwarding") {
+		t.Errorf("forwarding is not allowed: %v", err)
+	}
+}
+
+func TestWithoutABastionConnectionsAreDirect(t *testing.T) {
+	c := newClient(t, Options{})
+	conn, err := c.DialContext(soon(t), "tcp", echoServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := echo(conn); err != nil {
+		t.Error(err)
+	}
+	if c.Via() != "" || !c.Status().Direct {
+		t.Errorf("via %q, %+v", c.Via(), c.Status())
+	}
+	if _, err := c.DialContext(soon(t), "tcp", "127.0.0.1:"+freePort(t)); causeOf(err) != CauseRefused {
+		t.Errorf("a closed port: %v", err)
+	}
+}
+
+func TestTheBastionIsAskedWhoItIs(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A bastion that took too long is asked again.
+	waitFor(t, "the bastion's own name", func() bool { return slices.Contains(c.BastionNames(soon(t)), host) })
+	for _, a := range c.BastionAddresses(soon(t)) {
+		if ip := net.ParseIP(a); ip == nil || ip.IsLoopback() {
+			t.Errorf("address %q", a)
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package ssh
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/kevinburke/ssh_config"
+)
+
+// maxJumps is how many hosts may stand on the way to another; more is taken
+// for a loop in the configuration.
+const maxJumps = 8
+
+// systemConfig is the ssh_config for the whole machine, read after the user's.
+const systemConfig = "/etc/ssh/ssh_config"
+
+// host is a host as it is dialled, after the look-up in the configuration.
+type host struct {
+	alias string // as it was given, without user and port
+	name  string // what is dialled
+	port  string
+	user  string
+	// identityFiles are tried in order; explicit says that they were configured
+	// and are not the usual ones that may or may not be there.
+	identityFiles  []string
+	explicit       bool
+	identitiesOnly bool
+	knownHosts     []string // the first one is written to
+	jumps          []string // ProxyJump, nearest to us first
+}
+
+// addr is host:port, the form that known_hosts is looked up by.
+func (h host) addr() string { return net.JoinHostPort(h.name, h.port) }
+
+// String is user@host:port, without the port when it is the usual one.
+func (h host) String() string {
+	if h.port == "22" {
+		return h.user + "@" + h.name
+	}
+	return h.user + "@" + h.addr()
+}
+
+// config answers for hosts. It is immutable once read.
+type config struct {
+	files []*ssh_config.Config
+	home  string
+	local string // the local user's name
+	opt   Options
+}
+
+// readConfig reads the ssh_config files. One that was asked for must be there.
+func readConfig(opt Options) (*config, error) {
+	c := &config{opt: opt}
+	c.home, _ = os.UserHomeDir()
+	if u, err := user.Current(); err == nil {
+		c.local = u.Username
+	}
+	paths := []string{opt.ConfigFile}
+	if opt.ConfigFile == "" {
+		paths = []string{filepath.Join(c.home, ".ssh", "config"), systemConfig}
+	}
+	for _, path := range paths {
+		f, err := os.Open(c.expand(path, host{}))
+		if err != nil {
+			if opt.ConfigFile == "" && errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return nil, fmt.Errorf("the ssh configuration can't be read: %w", err)
+		}
+		parsed, err := decode(f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("the ssh configuration %s is not understood: %w", path, err)
+		}
+		c.files = append(c.files, parsed)
+	}
+	return c, nil
+}
+
+// decode parses a file. The parser is not ours: a panic in it is an error.
+func decode(f *os.File) (cfg *ssh_config.Config, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return ssh_config.Decode(f)
+}
+
+// get is the first value for a keyword, all is every one.
+func (c *config) get(alias, key string) string {
+	for _, f := range c.files {
+		if v, err := f.Get(alias, key); err == nil && v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func (c *config) all(alias, key string) []string {
+	var out []string
+	for _, f := range c.files {
+		if vs, err := f.GetAll(alias, key); err == nil {
+			out = append(out, vs...)
+		}
+	}
+	return out
+}
+
+// lookup resolves "alias", "[user@]host[:port]" or "ssh://[user@]host[:port]".
+// What is given there wins over the configuration; defaultUser comes between
+// the configuration and the local user's name.
+func (c *config) lookup(spec, defaultUser string) (host, error) {
+	userName, alias, port, err := splitSpec(spec)
+	if err != nil {
+		return host{}, err
+	}
+	h := host{alias: alias, name: alias, port: port, user: userName}
+	if v := c.get(alias, "Port"); h.port == "" {
+		h.port = v
+	}
+	if h.port == "" {
+		h.port = "22"
+	}
+	if n, err := strconv.ParseUint(h.port, 10, 16); err != nil || n == 0 {
+		return host{}, fmt.Errorf("%q is no port for the ssh host %s", h.port, alias)
+	}
+	for _, name := range []string{c.get(alias, "User"), defaultUser, c.local} {
+		if h.user == "" {
+			h.user = name
+		}
+	}
+	if v := c.get(alias, "HostName"); v != "" {
+		h.name = strings.NewReplacer("%%", "%", "%h", alias).Replace(v)
+	}
+	h.identitiesOnly = strings.EqualFold(c.get(alias, "IdentitiesOnly"), "yes")
+	h.identityFiles, h.explicit = c.identities(alias, h)
+	h.knownHosts = c.knownHosts(alias, h)
+	jump := c.get(alias, "ProxyJump")
+	if cmd := c.get(alias, "ProxyCommand"); jump == "" && cmd != "" && !strings.EqualFold(cmd, "none") {
+		return host{}, fmt.Errorf("the ssh configuration gives a ProxyCommand for %s, which is not supported: use ProxyJump", alias)
+	}
+	if jump != "" && !strings.EqualFold(jump, "none") {
+		for _, j := range strings.Split(jump, ",") {
+			h.jumps = append(h.jumps, strings.TrimSpace(j))
+		}
+	}
+	return h, nil
+}
+
+// identities lists the key files for a host.
+func (c *config) identities(alias string, h host) (files []string, explicit bool) {
+	given := c.opt.IdentityFiles
+	if len(given) == 0 {
+		given = c.all(alias, "IdentityFile")
+	}
+	for _, f := range given {
+		if !strings.EqualFold(f, "none") {
+			files = append(files, c.expand(f, h))
+		}
+	}
+	if len(given) > 0 {
+		return files, true
+	}
+	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
+		files = append(files, filepath.Join(c.home, ".ssh", name))
+	}
+	return files, false
+}
+
+// knownHosts lists the known_hosts files for a host.
+func (c *config) knownHosts(alias string, h host) []string {
+	given := c.opt.KnownHosts
+	if len(given) == 0 {
+		given = fields(c.get(alias, "UserKnownHostsFile"))
+	}
+	if len(given) == 0 {
+		given = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts"}
+	}
+	out := make([]string, 0, len(given))
+	for _, f := range given {
+		out = append(out, c.expand(f, h))
+	}
+	return out
+}
+
+// expand replaces ~ and the tokens of ssh_config(5) that concern paths.
+func (c *config) expand(path string, h host) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		path = filepath.Join(c.home, path[1:])
+	}
+	if !strings.Contains(path, "%") {
+		return path
+	}
+	return strings.NewReplacer("%%", "%", "%d", c.home, "%h", h.name, "%n", h.alias,
+		"%p", h.port, "%r", h.user, "%u", c.local).Replace(path)
+}
+
+// fields splits at blanks, as ssh does for UserKnownHostsFile, minding quotes.
+func fields(s string) []string {
+	var out []string
+	var word strings.Builder
+	quoted, any := false, false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			quoted, any = !quoted, true
+		case !quoted && (r == ' ' || r == '\t'):
+			if any {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			any = false
+		default:
+			word.WriteRune(r)
+			any = true
+		}
+	}
+	if any {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+// splitSpec takes [ssh://][user@]host[:port] apart. An IPv6 address with a port
+// stands in brackets.
+func splitSpec(spec string) (user, name, port string, err error) {
+	bad := func(why string) (string, string, string, error) {
+		return "", "", "", fmt.Errorf("%q is no ssh host (%s): give an alias or [user@]host[:port]", spec, why)
+	}
+	rest := strings.TrimSuffix(strings.TrimPrefix(spec, "ssh://"), "/")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		user, rest = rest[:i], rest[i+1:]
+		if user == "" {
+			return bad("the user is missing")
+		}
+	}
+	switch {
+	case strings.HasPrefix(rest, "["):
+		end := strings.IndexByte(rest, ']')
+		if end < 0 || (rest[end+1:] != "" && rest[end+1] != ':') {
+			return bad("the brackets don't match")
+		}
+		name, port = rest[1:end], strings.TrimPrefix(rest[end+1:], ":")
+	case strings.Count(rest, ":") == 1:
+		name, port, _ = strings.Cut(rest, ":")
+	default:
+		name = rest
+	}
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\r\n\"'`$;|&<>()\\/,*?") {
+		return bad("the host's name is empty or has characters that no name has")
+	}
+	return user, name, port, nil
+}
+
+// route is the way to a host: every host to go through, nearest to us first,
+// the host itself last.
+func (c *config) route(h host) ([]host, error) {
+	var way []host
+	seen := map[string]bool{h.alias: true}
+	jumps := h.jumps
+	for len(jumps) > 0 {
+		var next []host
+		for _, j := range jumps {
+			hop, err := c.lookup(j, "")
+			if err != nil {
+				return nil, err
+			}
+			if seen[hop.alias] || len(seen) > maxJumps {
+				return nil, fmt.Errorf("the ssh configuration goes in a circle: ProxyJump of %s leads to %s again", h.alias, hop.alias)
+			}
+			seen[hop.alias] = true
+			next = append(next, hop)
+		}
+		way = append(next, way...)
+		// Like ssh, only the nearest host's own ProxyJump is followed.
+		jumps = next[0].jumps
+	}
+	return append(way, h), nil
+}

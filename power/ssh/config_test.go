@@ -1,0 +1,130 @@
+package ssh
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	config := emptyConfig(t,
+		"Host bastion b2", "  HostName %h.example.com", "  User mdxuser", "  Port 2222",
+		"  IdentityFile ~/.ssh/mdx_%h", "  IdentityFile /keys/%r", "  IdentitiesOnly yes",
+		`  UserKnownHostsFile ~/known "/with blank/known"`,
+		"Host inner", "  ProxyJump outer,user2@middle:2200",
+		"Host outer", "  ProxyJump first",
+		"Host 10.0.0.*", "  User node", "  ProxyJump none",
+		"Host *", "  Port 22")
+	c, err := readConfig(Options{ConfigFile: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := c.lookup("bastion", "someone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := host{alias: "bastion", name: "bastion.example.com", port: "2222", user: "mdxuser", explicit: true, identitiesOnly: true,
+		identityFiles: []string{home + "/.ssh/mdx_bastion.example.com", "/keys/mdxuser"},
+		knownHosts:    []string{home + "/known", "/with blank/known"}}
+	if !reflect.DeepEqual(h, want) {
+		t.Errorf("got  %+v\nwant %+v", h, want)
+	}
+	for given, want := range map[string]string{
+		"root@bastion:22":        "root@bastion.example.com",
+		"ssh://root@bastion:22/": "root@bastion.example.com",
+		"10.0.0.13":              "node@10.0.0.13",
+		"10.1.0.13":              "someone@10.1.0.13",
+		"u@[fd00::1]:2222":       "u@[fd00::1]:2222",
+		"fd00::1":                "someone@fd00::1",
+		"a@b@host":               "a@b@host",
+	} {
+		if h, err := c.lookup(given, "someone"); err != nil || h.String() != want {
+			t.Errorf("%s: %s, %v; want %s", given, h, err, want)
+		}
+	}
+	h, err = c.lookup("u@inner", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	way, err := c.route(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, hop := range way {
+		names = append(names, hop.name+":"+hop.port)
+	}
+	if got := strings.Join(names, " "); got != "first:22 outer:22 middle:2200 inner:22" {
+		t.Errorf("the way is %s", got)
+	}
+}
+
+func TestBadSSHConfigsAreOneSentence(t *testing.T) {
+	config := emptyConfig(t, "Host loop1", "ProxyJump loop2", "Host loop2", "ProxyJump loop1",
+		"Host self", "ProxyJump self", "Host command", "ProxyCommand nc %h %p", "Host port", "Port 99999", "Host badjump", "ProxyJump user@")
+	for bastion, want := range map[string]string{
+		"loop1": "circle", "self": "circle", "command": "ProxyCommand", "port": "no port", "badjump": "no ssh host",
+		"": "", "-oProxyCommand=x": "no ssh host", "u@": "no ssh host", "@h": "no ssh host", "a b": "no ssh host", "[::1": "no ssh host", "h:x": "no port", "h:0": "no port",
+	} {
+		c, err := New(Options{Bastion: bastion, ConfigFile: config})
+		if want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", bastion, err)
+			} else {
+				c.Close()
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", bastion, err, want)
+		}
+	}
+	if _, err := New(Options{ConfigFile: filepath.Join(t.TempDir(), "none")}); err == nil || !strings.Contains(err.Error(), "can't be read") {
+		t.Errorf("a missing file: %v", err)
+	}
+	bad := filepath.Join(t.TempDir(), "bad")
+	if err := os.WriteFile(bad, []byte("Host [a\nMatch exec true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{ConfigFile: bad}); err == nil || !strings.Contains(err.Error(), "is not understood") {
+		t.Errorf("a broken file: %v", err)
+	}
+	t.Setenv("HOME", t.TempDir())
+	c, err := New(Options{})
+	if err != nil {
+		t.Errorf("no configuration at all: %v", err)
+	} else {
+		c.Close()
+	}
+}
+
+func FuzzSplitSpec(f *testing.F) {
+	for _, s := range []string{"bastion", "u@h:22", "ssh://u@[::1]:2222/", "::1", "@", "a@b@c:1", "[x", "[x]y", "-o", "h:"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		user, name, port, err := splitSpec(s)
+		if err != nil {
+			return
+		}
+		if name == "" || name[0] == '-' || strings.ContainsAny(name, " \n$`;|&") {
+			t.Fatalf("%q gives the host %q", s, name)
+		}
+		// Put together again it is the same.
+		again := "[" + name + "]:" + port
+		if user != "" {
+			again = user + "@" + again
+		}
+		if strings.ContainsAny(name, "[]@") || strings.Contains(user, "ssh://") || strings.HasSuffix(port, "/") {
+			return
+		}
+		u, n, p, err := splitSpec(again)
+		if err != nil || u != user || n != name || p != port {
+			t.Errorf("%q gives %q %q %q, and %q gives %q %q %q, %v", s, user, name, port, again, u, n, p, err)
+		}
+	})
+}

@@ -1,0 +1,337 @@
+package ssh
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"lightsout/power"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "ssh"
+
+// DefaultShutdown is the command that a node is asked to shut down with.
+const DefaultShutdown = "sudo -n shutdown -h now"
+
+// paramUser is the Machine.Params key for the user that logs in.
+const paramUser = "user"
+
+// DriverOptions say how nodes are shut down.
+type DriverOptions struct {
+	// Shutdown is the command; DefaultShutdown when empty. It must never wait
+	// for a password.
+	Shutdown string
+	// NodeSilent says whether the cluster, too, says that the machine's node
+	// (Machine.Name) is silent. A machine that does not answer on ssh is
+	// presumed off only then. When nil, it must have answered before in this
+	// run instead.
+	NodeSilent func(m power.Machine) bool
+	// Timeout (3 s) bounds one look at a machine.
+	Timeout time.Duration
+}
+
+// Driver shuts nodes down over ssh, and tells by whether their ssh server
+// answers if they are on. It can't power on, and can't pull the plug. It is
+// safe for use by several goroutines.
+type Driver struct {
+	client *Client
+	opt    DriverOptions
+
+	mu   sync.Mutex
+	seen map[string]*sight // by Machine.ID
+}
+
+// sight is what was seen of one machine.
+type sight struct {
+	answered bool // it has answered once in this run
+	// silent counts looks in a row without an answer, the first at since.
+	silent int
+	since  time.Time
+	// pending are connections still being tried; more than maxPending are not
+	// left waiting on the bastion for one dead machine.
+	pending int
+}
+
+const (
+	maxPending = 12
+	// silentLooks in a row, over a way that is alive, make a machine silent.
+	silentLooks = 2
+)
+
+// NewDriver makes the driver.
+func NewDriver(c *Client, opt DriverOptions) *Driver {
+	if opt.Shutdown == "" {
+		opt.Shutdown = DefaultShutdown
+	}
+	if opt.Timeout <= 0 {
+		opt.Timeout = 3 * time.Second
+	}
+	return &Driver{client: c, opt: opt, seen: map[string]*sight{}}
+}
+
+// Name gives "ssh".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: it tells the state without proving Off, and shuts down.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, Shutdown: true}
+}
+
+// Find gives the node's own ssh server: at its first address, or, when it has
+// none, at the hint or its name, as the ssh_config resolves it.
+func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	target, how := hint, ""
+	switch {
+	case len(node.Addresses) > 0:
+		target, how = node.Addresses[0], power.HowAddress
+	case hint == "":
+		target, how = node.Name, power.HowName
+	}
+	if strings.Count(target, ":") > 1 && !strings.HasPrefix(target, "[") {
+		target = "[" + target + "]"
+	}
+	h, _, err := d.client.node(target)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	return power.Machine{
+		Driver: DriverName, ID: h.addr(), Name: node.Name, Address: h.name,
+		Params: map[string]string{paramUser: h.user, "host": target}, How: how,
+	}, nil
+}
+
+// spec is what Client.Run is given for a machine: what Find resolved, so that
+// the ssh_config's settings for it hold again, with the user of then.
+func spec(m power.Machine) string {
+	target := m.Params["host"]
+	if target == "" {
+		target = m.ID
+	}
+	if u := m.Params[paramUser]; u != "" && !strings.Contains(target, "@") {
+		target = u + "@" + target
+	}
+	return target
+}
+
+// State looks whether the machine's ssh server says who it is. That proves On.
+// A refused connection means that the host is up and sshd is not: Unknown.
+// Silence is Unknown too, until it lasts over two looks while the bastion
+// answers, and the cluster or an earlier answer speaks for it: then it is
+// presumed Off. An error means that the way there is not to be had.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	h, via, err := d.client.node(spec(m))
+	if err != nil {
+		return power.Reading{}, err
+	}
+	if via != nil {
+		if _, err := via.get(ctx); err != nil {
+			return power.Reading{}, err
+		}
+	}
+	d.mu.Lock()
+	s := d.sightOf(m)
+	full := s.pending >= maxPending
+	if !full {
+		s.pending++
+	}
+	d.mu.Unlock()
+
+	began := time.Now()
+	err = errSilent
+	if !full {
+		err = d.probe(ctx, via, h, m)
+	}
+	r := power.Reading{At: time.Now()}
+	switch {
+	case err == nil:
+		r.State, r.Proof, r.Detail = power.On, power.Proven, "ssh answers"
+		return r, nil
+	case causeOf(err) == CauseRefused:
+		d.note(m, func(s *sight) { s.silent = 0 })
+		r.Detail = "sshd stopped: the host is up and refuses ssh"
+		return r, nil
+	case causeOf(err) == CauseSilent, errors.Is(err, errSilent):
+	case errors.Is(err, errMute):
+		r.Detail = "the host accepts ssh connections and says nothing"
+		return r, nil
+	default:
+		return r, err
+	}
+	if ctx.Err() != nil && time.Since(began) < d.opt.Timeout/2 {
+		return r, context.Cause(ctx) // given up, not waited for
+	}
+	r.Detail = "ssh is silent"
+	if d.presumedOff(m, via, began) {
+		r.State, r.Proof = power.Off, power.Presumed
+	}
+	return r, nil
+}
+
+var (
+	errSilent = errors.New("no answer")
+	errMute   = errors.New("connected, and no ssh server spoke")
+)
+
+// sightOf gives what was seen of a machine; d.mu is held.
+func (d *Driver) sightOf(m power.Machine) *sight {
+	s, ok := d.seen[m.ID]
+	if !ok {
+		s = &sight{}
+		d.seen[m.ID] = s
+	}
+	return s
+}
+
+func (d *Driver) note(m power.Machine, f func(*sight)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f(d.sightOf(m))
+}
+
+// presumedOff counts one more look without an answer.
+func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
+	alive := time.Now()
+	if via != nil {
+		alive = via.lastAlive()
+	}
+	d.mu.Lock()
+	s := d.sightOf(m)
+	if s.silent == 0 {
+		s.since = began
+	}
+	s.silent++
+	off := s.silent >= silentLooks && alive.After(s.since) && (d.opt.NodeSilent != nil || s.answered)
+	d.mu.Unlock()
+	return off && (d.opt.NodeSilent == nil || d.opt.NodeSilent(m))
+}
+
+// probe connects to the ssh server and reads the first bytes of its banner
+// (RFC 4253, 4.2). An open that the bastion still waits for is left to it: its
+// late success counts as an answer.
+func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) error {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	done := make(chan error, 1)
+	run := func() {
+		err := d.banner(via, h)
+		d.note(m, func(s *sight) {
+			s.pending--
+			if err == nil {
+				s.answered, s.silent = true, 0
+			}
+		})
+		done <- err
+	}
+	if !d.client.spawn(run) {
+		d.note(m, func(s *sight) { s.pending-- })
+		return ErrClosed
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errSilent
+	}
+}
+
+// probeLimit is how long an open is left to the bastion, whose own TCP gives
+// up after about two minutes.
+const probeLimit = 130 * time.Second
+
+// banner waits as long as it takes, up to probeLimit; State does not wait for it.
+func (d *Driver) banner(via *link, h host) error {
+	ctx, cancel := context.WithTimeout(d.client.ctx, probeLimit)
+	defer cancel()
+	conn, err := d.client.dialVia(ctx, via, "tcp", h.addr())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := conn.SetReadDeadline(time.Now().Add(d.opt.Timeout)); err != nil {
+		return err
+	}
+	line, err := bufio.NewReaderSize(conn, 256).Peek(4)
+	if err != nil || string(line) != "SSH-" {
+		return errMute
+	}
+	return nil
+}
+
+// Preflight runs what shows whether the node would obey, and changes nothing:
+// it logs in and asks sudo whether it may be used without a password.
+func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
+	if a != power.ActionShutdown {
+		return power.ErrCannot
+	}
+	checks := []string{"true"}
+	if rest, ok := strings.CutPrefix(d.opt.Shutdown, "sudo -n "); ok {
+		// Either anything is allowed, or just this.
+		checks = []string{"sudo -n true", "sudo -n -l " + rest}
+	}
+	var r Result
+	for _, check := range checks {
+		var err error
+		if r, err = d.client.Run(ctx, spec(m), check); err != nil {
+			return err
+		}
+		if r.Outcome == Succeeded {
+			return nil
+		}
+	}
+	if r.Outcome != Failed {
+		return fmt.Errorf("%s did not answer whether it may be shut down: %s", m.Title(), r.Why)
+	}
+	return fmt.Errorf("%s would not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))
+}
+
+// complaint is what a failed command said, with a hint for what is usual.
+func complaint(r Result) string {
+	said := power.Clean(r.Stderr)
+	if said == "" {
+		said = power.Clean(r.Stdout)
+	}
+	switch {
+	case strings.Contains(said, "password is required"), strings.Contains(said, "terminal is required"):
+		return said + "; allow the user this command without a password (NOPASSWD in sudoers)"
+	case r.Status == 127:
+		return "the command was not found (" + said + "); set ssh.shutdown to one that is there"
+	case said == "":
+		return fmt.Sprintf("it ended with status %d and said nothing", r.Status)
+	}
+	return fmt.Sprintf("%s (status %d)", said, r.Status)
+}
+
+// Shutdown logs in and runs the shutdown command once. Nil means that it was
+// started, and ended well or was cut short by the machine's going down; only
+// the state proves that it is off.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	r, err := d.client.Run(ctx, spec(m), d.opt.Shutdown)
+	if err != nil {
+		return err
+	}
+	switch r.Outcome {
+	case Succeeded, Vanished, Killed:
+		d.note(m, func(s *sight) { s.answered = true }) // it let us in
+		return nil
+	case Failed:
+		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))}
+	}
+	return &power.UnconfirmedError{Why: r.Why}
+}
+
+// On is not possible over ssh.
+func (d *Driver) On(context.Context, power.Machine) error { return power.ErrCannot }
+
+// Off is not possible over ssh.
+func (d *Driver) Off(context.Context, power.Machine) error { return power.ErrCannot }
+
+var _ power.Driver = (*Driver)(nil)
+var _ net.Conn = (*conn)(nil)

@@ -1,0 +1,155 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	cryptossh "golang.org/x/crypto/ssh"
+
+	"lightsout/power"
+)
+
+// ErrClosed says that the client was closed.
+var ErrClosed = errors.New("the ssh client is closed")
+
+// Cause says why a host could not be reached.
+type Cause int
+
+// Causes.
+const (
+	// CauseOther is anything else.
+	CauseOther Cause = iota
+	// CauseSilent: no answer in time, or no route to the host.
+	CauseSilent
+	// CauseRefused: the host is up and refuses connections to that port.
+	CauseRefused
+	// CauseAuth: no key was accepted.
+	CauseAuth
+	// CauseHostKey: the host's key is unknown, changed or revoked.
+	CauseHostKey
+	// CauseLost: the connection was lost while it was being made.
+	CauseLost
+)
+
+// ConnectError says why a host could not be reached: nothing was sent to it.
+type ConnectError struct {
+	// Host is user@host:port, or host:port for what lies behind the bastion.
+	Host  string
+	Cause Cause
+	// text is the whole sentence.
+	text string
+	err  error
+}
+
+// Error gives one sentence that says what to do.
+func (e *ConnectError) Error() string { return e.text }
+
+// Unwrap gives the error beneath.
+func (e *ConnectError) Unwrap() error { return e.err }
+
+// HostKeyError says that a host's key was not accepted.
+type HostKeyError struct {
+	Host        string // host:port
+	Fingerprint string // SHA256:…, of the key that the host has shown
+	// Changed: another key is on record. Where are the lines "file:line".
+	Changed, Revoked bool
+	Where            []string
+	text             string
+}
+
+// Error gives one sentence that says what to do.
+func (e *HostKeyError) Error() string { return e.text }
+
+// dialFailed makes a ConnectError of what a dialer returned for what.
+func dialFailed(what string, err error) error {
+	var already *ConnectError
+	if errors.As(err, &already) {
+		return err
+	}
+	e := &ConnectError{Host: what, err: err}
+	var dns *net.DNSError
+	var open *cryptossh.OpenChannelError
+	text := strings.ToLower(err.Error())
+	switch {
+	case errors.As(err, &dns):
+		e.text = fmt.Sprintf("the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
+	case errors.As(err, &open) && open.Reason == cryptossh.Prohibited:
+		e.text = fmt.Sprintf("the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
+	case errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(text, "connection refused"):
+		e.Cause = CauseRefused
+		e.text = fmt.Sprintf("%s refused the connection: the host is up, and nothing listens there", what)
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || isTimeout(err) ||
+		strings.Contains(text, "timed out"):
+		e.Cause = CauseSilent
+		e.text = fmt.Sprintf("%s does not answer: it is off, unreachable from here, or a firewall is in between", what)
+	case errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) ||
+		strings.Contains(text, "no route to host") || strings.Contains(text, "unreachable"):
+		e.Cause = CauseSilent
+		e.text = fmt.Sprintf("there is no route to %s: it is off, or unreachable from here", what)
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &open):
+		e.Cause = CauseSilent
+		e.text = fmt.Sprintf("the bastion can't connect to %s (%s)", what, power.Clean(open.Message))
+	case isLost(err):
+		e.Cause = CauseLost
+		e.text = fmt.Sprintf("the connection was lost on the way to %s", what)
+	default:
+		e.text = fmt.Sprintf("%s can't be reached: %s", what, power.Clean(err.Error()))
+	}
+	return e
+}
+
+// handshakeFailed makes a ConnectError of what went wrong once there was a
+// connection. keys says what was offered.
+func handshakeFailed(h host, keys string, err error) error {
+	var hostKey *HostKeyError
+	var negotiation *cryptossh.AlgorithmNegotiationError
+	e := &ConnectError{Host: h.String(), err: err}
+	text := err.Error()
+	switch {
+	case errors.As(err, &hostKey):
+		e.Cause, e.text = CauseHostKey, hostKey.Error()
+	case errors.As(err, &negotiation):
+		e.text = fmt.Sprintf("%s and this program have no %s algorithm in common", h, strings.TrimPrefix(negotiation.What, "client to server "))
+		if strings.Contains(negotiation.What, "host key") {
+			e.Cause = CauseHostKey
+			e.text = fmt.Sprintf("%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
+				h, strings.Join(h.knownHosts, ", "), knownName(h.addr()))
+		}
+	case strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
+		e.Cause = CauseAuth
+		e.text = fmt.Sprintf("none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
+		if keys == "" {
+			e.text = fmt.Sprintf("there is no key to show to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
+		}
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
+		e.Cause = CauseSilent
+		e.text = fmt.Sprintf("%s accepted the connection and then said nothing; is it an ssh server, and is it not overloaded?", h)
+	case isLost(err):
+		e.Cause = CauseLost
+		e.text = fmt.Sprintf("%s closed the connection before it was ready; its sshd may be shutting down, overloaded or refusing this address", h)
+	default:
+		e.text = fmt.Sprintf("there is no ssh connection to %s: %s", h, power.Clean(strings.TrimPrefix(text, "ssh: handshake failed: ")))
+	}
+	return e
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// isLost reports whether an error is the end of a connection.
+func isLost(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}

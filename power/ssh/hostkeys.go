@@ -1,0 +1,182 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/skeema/knownhosts"
+	cryptossh "golang.org/x/crypto/ssh"
+	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
+
+	"lightsout/power"
+)
+
+// HostKeyQuestion is asked about a host whose key is not on record.
+type HostKeyQuestion struct {
+	// Host is user@host:port; KeyType and Fingerprint ("SHA256:…") are those
+	// of the key that it has shown.
+	Host, KeyType, Fingerprint string
+	// File is where the key is written on yes.
+	File string
+}
+
+// hostKeys verifies host keys. Answers are kept, so that a question is asked
+// once a run. It is safe for use by several goroutines.
+type hostKeys struct {
+	ask  func(context.Context, HostKeyQuestion) (bool, error)
+	turn turn
+
+	mu      sync.Mutex
+	answers map[string]bool // by address and key
+}
+
+// errUnknownHost ends a handshake so that the operator can be asked without the
+// server's patience running out; the connection is then made again.
+type errUnknownHost struct{ key cryptossh.PublicKey }
+
+func (e *errUnknownHost) Error() string { return "the host key is not on record" }
+
+// verifier gives the callback and the algorithms to ask for with a host. The
+// files are read each time: they change while the program runs.
+func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error) {
+	var files []string
+	for _, f := range h.knownHosts {
+		if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() {
+			files = append(files, f)
+		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, nil, fmt.Errorf("the known hosts can't be read: %w", err)
+		}
+	}
+	db, err := knownhosts.NewDB(files...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the known hosts can't be read: %s; correct or remove that line", power.Clean(err.Error()))
+	}
+	check := db.HostKeyCallback()
+	callback := func(name string, remote net.Addr, key cryptossh.PublicKey) error {
+		// Through a jump the remote address says nothing: only the name counts.
+		err := check(h.addr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+		var revoked *xknownhosts.RevokedError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &revoked):
+			return &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(key), Revoked: true,
+				Where: []string{at(revoked.Revoked)},
+				text:  fmt.Sprintf("the host key of %s is marked as revoked in %s: don't connect", h, at(revoked.Revoked))}
+		case knownhosts.IsHostKeyChanged(err):
+			return changed(h, key, err)
+		case knownhosts.IsHostUnknown(err):
+			if yes, asked := k.answer(h, key); asked && yes {
+				return nil
+			}
+			return &errUnknownHost{key: key}
+		}
+		return err
+	}
+	return callback, db.HostKeyAlgorithms(h.addr()), nil
+}
+
+func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", k.Filename, k.Line) }
+
+func changed(h host, key cryptossh.PublicKey, err error) error {
+	e := &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(key), Changed: true}
+	var keyErr *xknownhosts.KeyError
+	file := ""
+	if errors.As(err, &keyErr) {
+		for _, k := range keyErr.Want {
+			e.Where = append(e.Where, at(k))
+			file = k.Filename
+		}
+	}
+	e.text = fmt.Sprintf("the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was installed anew, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
+		h, strings.Join(e.Where, ", "), e.Fingerprint, knownName(h.addr()), file)
+	return e
+}
+
+// knownName is an address as it stands in known_hosts.
+func knownName(addr string) string { return knownhosts.Normalize(addr) }
+
+func answerKey(h host, key cryptossh.PublicKey) string {
+	return h.addr() + "\x00" + string(key.Marshal())
+}
+
+func (k *hostKeys) answer(h host, key cryptossh.PublicKey) (yes, asked bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	yes, asked = k.answers[answerKey(h, key)]
+	return yes, asked
+}
+
+// question settles an unknown host: nil means that it may be dialled again.
+// A key that was refused stays refused for this run.
+func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey) error {
+	print := cryptossh.FingerprintSHA256(key)
+	file := h.knownHosts[0]
+	refuse := func(format string, args ...any) error {
+		return &HostKeyError{Host: h.addr(), Fingerprint: print, text: fmt.Sprintf(format, args...)}
+	}
+	if !k.turn.take(ctx) {
+		return ctx.Err()
+	}
+	defer k.turn.free()
+	yes, asked := k.answer(h, key)
+	if !asked {
+		if k.ask == nil {
+			return refuse("the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
+		}
+		var err error
+		yes, err = k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
+		if err != nil {
+			return refuse("the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
+		}
+		k.mu.Lock()
+		if k.answers == nil {
+			k.answers = map[string]bool{}
+		}
+		k.answers[answerKey(h, key)] = yes
+		k.mu.Unlock()
+	}
+	if !yes {
+		return refuse("the host key of %s (%s) was not accepted; start again to be asked again", h, print)
+	}
+	if asked {
+		return nil
+	}
+	if err := record(file, h, key); err != nil {
+		return refuse("the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
+	}
+	return nil
+}
+
+// record appends a key to a known_hosts file, on a line of its own.
+func record(file string, h host, key cryptossh.PublicKey) error {
+	if file == os.DevNull || strings.EqualFold(filepath.Base(file), "none") {
+		return nil // kept for this run only
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	var line bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			line.WriteByte('\n')
+		}
+	}
+	err = knownhosts.WriteKnownHost(&line, h.addr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+	if err == nil {
+		_, err = f.Write(line.Bytes())
+	}
+	return errors.Join(err, f.Close())
+}

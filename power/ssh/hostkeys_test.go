@@ -1,0 +1,183 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
+
+	"github.com/skeema/knownhosts"
+)
+
+// reach dials something through a bastion.
+func reach(t *testing.T, c *Client) error {
+	t.Helper()
+	conn, err := c.DialContext(soon(t), "tcp", echoServer(t))
+	if err == nil {
+		conn.Close()
+	}
+	return err
+}
+
+func TestAnUnknownHostIsAskedAboutOnceAndWrittenDown(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	file := filepath.Join(t.TempDir(), ".ssh", "known_hosts")
+	var asked []HostKeyQuestion
+	opt := Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}}
+	opt.AskHostKey = func(_ context.Context, q HostKeyQuestion) (bool, error) { asked = append(asked, q); return true, nil }
+	if err := reach(t, newClient(t, opt)); err != nil {
+		t.Fatal(err)
+	}
+	want := HostKeyQuestion{Host: me(t) + "@" + s.addr, KeyType: "ssh-ed25519",
+		Fingerprint: cryptossh.FingerprintSHA256(s.keys[0].signer.PublicKey()), File: file}
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked %+v, want once %+v", asked, want)
+	}
+	for path, mode := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", filepath.Base(path), info, err)
+		}
+	}
+	// What was written is what ssh writes: another run, and ssh-keygen, find it.
+	opt.AskHostKey = nil
+	if err := reach(t, newClient(t, opt)); err != nil {
+		t.Errorf("another run: %v", err)
+	}
+	if out, err := exec.Command(tool(t, "ssh-keygen"), "-F", fmt.Sprintf("[127.0.0.1]:%s", s.port), "-f", file).Output(); err != nil || len(out) == 0 {
+		t.Errorf("ssh-keygen does not find it: %v", err)
+	}
+}
+
+func TestAnUnknownHostIsRefusedUnlessSomebodySaysYes(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	asked := 0
+	for name, ask := range map[string]func(context.Context, HostKeyQuestion) (bool, error){
+		"nobody to ask": nil,
+		"no":            func(context.Context, HostKeyQuestion) (bool, error) { asked++; return false, nil },
+		"no answer":     func(context.Context, HostKeyQuestion) (bool, error) { return true, errors.New("the screen was closed") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "known_hosts")
+			c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}, AskHostKey: ask})
+			for range 3 {
+				err := reach(t, c)
+				var hostKey *HostKeyError
+				if !errors.As(err, &hostKey) || hostKey.Changed || causeOf(err) != CauseHostKey || !strings.Contains(err.Error(), hostKey.Fingerprint) {
+					t.Errorf("got %v", err)
+				}
+				waitFor(t, "the pause to pass", func() bool { return c.bastion.mayDial() })
+			}
+			if _, err := os.Stat(file); !os.IsNotExist(err) {
+				t.Error("the key was written down")
+			}
+		})
+	}
+	if asked != 1 {
+		t.Errorf("a no was asked for %d times", asked)
+	}
+	if n := s.log.count("Accepted publickey"); n != 0 {
+		t.Errorf("logged in %d times", n)
+	}
+}
+
+func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	file := filepath.Join(t.TempDir(), "known_hosts")
+	old := newKey(t, "old", "")
+	content := "# a comment\n" + knownhosts.Line([]string{s.addr}, old.signer.PublicKey()) + "\n"
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file},
+		AskHostKey: func(context.Context, HostKeyQuestion) (bool, error) {
+			t.Error("asked about a changed key")
+			return true, nil
+		}})
+	err := reach(t, c)
+	var changed *HostKeyError
+	if !errors.As(err, &changed) || !changed.Changed || causeOf(err) != CauseHostKey {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{file + ":2", "ssh-keygen -R '[127.0.0.1]:" + s.port + "'", changed.Fingerprint} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %q", want, err)
+		}
+	}
+	if n := s.log.count("Accepted publickey"); n != 0 {
+		t.Errorf("logged in %d times", n)
+	}
+	if now, _ := os.ReadFile(file); string(now) != content {
+		t.Error("known_hosts was changed")
+	}
+}
+
+func TestHashedKnownHostsAreUnderstood(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	file := knownHosts(t, s)
+	if out, err := exec.Command(tool(t, "ssh-keygen"), "-H", "-f", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if data, _ := os.ReadFile(file); !strings.HasPrefix(string(data), "|1|") {
+		t.Fatalf("not hashed: %s", data)
+	}
+	if err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}})); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAKeyOfTheKindOnRecordIsAskedFor(t *testing.T) {
+	key := newKey(t, "id", "")
+	hostKeys := []keyPair{newKey(t, "host", ""), newECDSAKey(t, "host-ecdsa")}
+	s := startSSHD(t, key.authorized, hostKeys)
+	for i, k := range hostKeys {
+		only := *s
+		only.keys = []keyPair{k}
+		if err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, &only)}})); err != nil {
+			t.Errorf("key %d alone on record: %v", i, err)
+		}
+	}
+	// A server that has only another kind is not the one on record.
+	other := startSSHD(t, key.authorized, hostKeys[:1])
+	other.keys = []keyPair{newECDSAKey(t, "gone")}
+	err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + other.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, other)}}))
+	if causeOf(err) != CauseHostKey || !strings.Contains(err.Error(), "ssh-keygen -R") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRevokedAndBrokenKnownHosts(t *testing.T) {
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	line := knownhosts.Line([]string{s.addr}, s.keys[0].signer.PublicKey())
+	for content, want := range map[string]string{
+		line + "\n@revoked * " + strings.SplitN(line, " ", 2)[1] + "\n": "revoked",
+		line + "\nbroken line\n": "known_hosts:2",
+	} {
+		file := filepath.Join(t.TempDir(), "known_hosts")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// mayDial reports whether the last failure no longer stands.
+func (l *link) mayDial() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !time.Now().Before(l.retryAt)
+}

@@ -1,0 +1,141 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// startAgent starts a real ssh-agent with the given keys.
+func startAgent(t *testing.T, keys ...keyPair) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "agent")
+	cmd := exec.Command(tool(t, "ssh-agent"), "-D", "-a", socket)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	waitFor(t, "the agent", func() bool { _, err := os.Stat(socket); return err == nil })
+	for _, k := range keys {
+		add := exec.Command(tool(t, "ssh-add"), k.file)
+		add.Env = append(os.Environ(), "SSH_AUTH_SOCK="+socket)
+		if out, err := add.CombinedOutput(); err != nil {
+			t.Fatalf("ssh-add: %v: %s", err, out)
+		}
+	}
+	return socket
+}
+
+func TestKeysComeFromTheAgentAndFromFiles(t *testing.T) {
+	inAgent, inFile, public := newKey(t, "in-agent", ""), newKey(t, "in-file", ""), newKey(t, "public", "")
+	if err := os.WriteFile(public.file+".pub", []byte(public.authorized), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agent := startAgent(t, inAgent, public)
+	if err := os.Remove(public.file); err != nil { // only the agent has it now
+		t.Fatal(err)
+	}
+	dead := filepath.Join(t.TempDir(), "gone")
+	cases := map[string]struct {
+		accepted keyPair
+		agent    string
+		config   []string
+		ok       bool
+	}{
+		"the agent's":                      {inAgent, agent, nil, true},
+		"the agent's, besides a file's":    {inAgent, agent, []string{"IdentityFile " + inFile.file}, true},
+		"a file's, besides the agent's":    {inFile, agent, []string{"IdentityFile " + inFile.file}, true},
+		"a file's, the agent being gone":   {inFile, dead, []string{"IdentityFile " + inFile.file}, true},
+		"only a file's":                    {inFile, agent, []string{"IdentityFile " + inFile.file, "IdentitiesOnly yes"}, true},
+		"not the agent's":                  {inAgent, agent, []string{"IdentityFile " + inFile.file, "IdentitiesOnly yes"}, false},
+		"the agent's, named by a file":     {public, agent, []string{"IdentityFile " + public.file, "IdentitiesOnly yes"}, true},
+		"the agent's, named by a pub file": {public, agent, []string{"IdentityFile " + public.file + ".pub", "IdentitiesOnly yes"}, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := startSSHD(t, c.accepted.authorized, nil)
+			client := newClient(t, Options{Bastion: me(t) + "@" + s.addr, KnownHosts: []string{knownHosts(t, s)}, AgentSocket: c.agent,
+				ConfigFile: emptyConfig(t, c.config...)})
+			err := reach(t, client)
+			if (err == nil) != c.ok {
+				t.Errorf("got %v", err)
+			}
+			if err != nil && causeOf(err) != CauseAuth {
+				t.Errorf("cause %v of %v", causeOf(err), err)
+			}
+		})
+	}
+}
+
+func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
+	accepted, mine := newKey(t, "accepted", ""), newKey(t, "mine", "")
+	s := startSSHD(t, accepted.authorized, nil)
+	known := []string{knownHosts(t, s)}
+	bastion := me(t) + "@" + s.addr
+	err := reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{mine.file}}))
+	if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "none of the keys ("+mine.file+") was accepted by "+bastion) {
+		t.Errorf("a wrong key: %v", err)
+	}
+	t.Setenv("HOME", t.TempDir())
+	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known}))
+	if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "no key to show to "+bastion) {
+		t.Errorf("no key: %v", err)
+	}
+	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{"/none/such"}}))
+	if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "/none/such") {
+		t.Errorf("a missing file: %v", err)
+	}
+	garbage := filepath.Join(t.TempDir(), "garbage")
+	if err := os.WriteFile(garbage, []byte("planted-secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{garbage}}))
+	if err == nil || !strings.Contains(err.Error(), "is not understood") || strings.Contains(err.Error(), "planted-secret") {
+		t.Errorf("garbage: %v", err)
+	}
+}
+
+func TestAPassphraseIsAskedForOnceAndNeverTold(t *testing.T) {
+	const secret = "planted-secret"
+	key := newKey(t, "locked", secret)
+	s := startSSHD(t, key.authorized, nil)
+	opt := Options{Bastion: me(t) + "@" + s.addr, KnownHosts: []string{knownHosts(t, s)}, IdentityFiles: []string{key.file}}
+
+	var asked []SecretQuestion
+	opt.AskSecret = func(_ context.Context, q SecretQuestion) (string, error) {
+		asked = append(asked, q)
+		if q.Try == 1 {
+			return secret + "-wrong", nil
+		}
+		return secret, nil
+	}
+	c := newClient(t, opt)
+	if err := reach(t, c); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Run(soon(t), me(t)+"@"+s.addr, "true"); err != nil || r.Outcome != Succeeded {
+		t.Errorf("a second connection with the same key: %+v, %v", r, err)
+	}
+	if len(asked) != 2 || asked[1].Try != 2 || asked[1].File != key.file {
+		t.Errorf("asked %+v", asked)
+	}
+
+	for name, ask := range map[string]func(context.Context, SecretQuestion) (string, error){
+		"nobody to ask": nil,
+		"wrong answers": func(context.Context, SecretQuestion) (string, error) { return secret + "-wrong", nil },
+		"no answer":     func(context.Context, SecretQuestion) (string, error) { return "", errors.New(secret) },
+	} {
+		opt.AskSecret = ask
+		err := reach(t, newClient(t, opt))
+		if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "passphrase") || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
+)
+
+// turn lets one goroutine at a time ask a question.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take(ctx context.Context) bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (t turn) free() { <-t }
+
+func causeOf(err error) Cause {
+	var e *ConnectError
+	if errors.As(err, &e) {
+		return e.Cause
+	}
+	return CauseOther
+}
+
+// link is the kept connection to one host on the way, reached through the link
+// before it.
+type link struct {
+	client *Client
+	host   host
+	via    *link
+
+	mu       sync.Mutex
+	ssh      *cryptossh.Client // nil: not connected
+	dialing  *dialing          // nil: nobody is dialling
+	err      error             // the last failure, nil once connected
+	since    time.Time         // when ssh or err came to be
+	retryAt  time.Time         // until then the last failure stands
+	aliveAt  time.Time         // the last sign of life
+	finished bool              // closed for good
+}
+
+// dialing is an attempt that several may wait for.
+type dialing struct {
+	done chan struct{} // closed when ssh and err are set
+	ssh  *cryptossh.Client
+	err  error
+}
+
+// get gives the connection, making it if need be. Whoever gives up waiting
+// leaves the attempt to the others: it ends by itself.
+func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
+	l.mu.Lock()
+	if l.ssh != nil {
+		defer l.mu.Unlock()
+		return l.ssh, nil
+	}
+	d := l.dialing
+	if d == nil {
+		if l.err != nil && time.Now().Before(l.retryAt) {
+			defer l.mu.Unlock()
+			return nil, l.err
+		}
+		d = &dialing{done: make(chan struct{})}
+		if l.finished || !l.client.spawn(func() { l.connect(d) }) {
+			l.mu.Unlock()
+			return nil, ErrClosed
+		}
+		l.dialing = d
+	}
+	l.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.ssh, d.err
+	case <-ctx.Done():
+		return nil, &ConnectError{Host: l.host.String(), Cause: CauseSilent, err: ctx.Err(),
+			text: fmt.Sprintf("there is no connection to %s yet", l.host)}
+	}
+}
+
+// pause is how long the last failure stands. A server counts failed logins and
+// shuts out who makes many.
+func (l *link) pause(err error) time.Duration {
+	switch causeOf(err) {
+	case CauseAuth, CauseHostKey:
+		return 5 * l.client.opt.RetryPause
+	}
+	return l.client.opt.RetryPause
+}
+
+// connect makes the connection and keeps it until it is lost.
+func (l *link) connect(d *dialing) {
+	ctx := l.client.ctx
+	d.ssh, d.err = l.client.connect(ctx, l.host, l.via)
+	if ctx.Err() != nil {
+		if d.ssh != nil {
+			d.ssh.Close()
+		}
+		d.ssh, d.err = nil, ErrClosed
+	}
+	l.mu.Lock()
+	l.dialing, l.since, l.aliveAt = nil, time.Now(), time.Now()
+	l.err = d.err
+	if d.err != nil {
+		l.retryAt = l.since.Add(l.pause(d.err))
+	}
+	if l.finished && d.ssh != nil {
+		d.ssh.Close()
+		d.ssh, d.err = nil, ErrClosed
+	}
+	l.ssh = d.ssh
+	l.mu.Unlock()
+	close(d.done)
+	if d.ssh != nil {
+		l.keep(d.ssh)
+	}
+}
+
+// keep asks for signs of life and returns when the connection has ended.
+func (l *link) keep(client *cryptossh.Client) {
+	lost := make(chan error, 1)
+	go func() { lost <- client.Wait() }()
+	ticker := time.NewTicker(l.client.opt.KeepAlive)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-lost:
+			l.drop(client)
+			return
+		case <-l.client.ctx.Done():
+			client.Close()
+			<-lost
+			return
+		case <-ticker.C:
+		}
+		answered := make(chan error, 1)
+		go func() {
+			// Any answer is a sign of life, a refusal too (RFC 4254, 4).
+			_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
+			answered <- err
+		}()
+		limit := time.NewTimer(l.client.opt.KeepAliveTimeout)
+		select {
+		case <-answered:
+			l.alive()
+		case <-limit.C:
+			// A request that waits holds up every later one: only closing
+			// the connection gets rid of it.
+			l.drop(client)
+			client.Close()
+			<-answered
+			<-lost
+			limit.Stop()
+			return
+		}
+		limit.Stop()
+	}
+}
+
+// drop forgets a connection that was lost.
+func (l *link) drop(client *cryptossh.Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ssh != client {
+		return
+	}
+	l.ssh, l.since = nil, time.Now()
+	l.err = &ConnectError{Host: l.host.String(), Cause: CauseLost,
+		text: fmt.Sprintf("the connection to %s was lost; it is made again when it is needed", l.host)}
+}
+
+// dial opens a connection to an address as seen from the link's host. If it
+// turns out that the link itself is dead, it is made anew once.
+func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	for again := true; ; again = false {
+		client, err := l.get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := client.DialContext(ctx, network, addr)
+		if err == nil {
+			l.alive()
+			return newConn(conn, addr), nil
+		}
+		var refused *cryptossh.OpenChannelError
+		if errors.As(err, &refused) {
+			l.alive() // it was the link's host that said no
+		}
+		if !isLost(err) || ctx.Err() != nil {
+			return nil, dialFailed(addr, err)
+		}
+		l.drop(client)
+		client.Close()
+		if !again {
+			return nil, dialFailed(addr, err)
+		}
+	}
+}
+
+func (l *link) status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := Status{Connected: l.ssh != nil, Since: l.since}
+	if l.err != nil {
+		s.Err = l.err.Error()
+	}
+	return s
+}
+
+// alive notes a sign of life.
+func (l *link) alive() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aliveAt = time.Now()
+}
+
+// lastAlive is when the link's host last gave a sign of life.
+func (l *link) lastAlive() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.aliveAt
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.finished = true
+	if l.ssh != nil {
+		l.ssh.Close()
+		l.ssh = nil
+	}
+}

@@ -1,0 +1,189 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	cryptossh "golang.org/x/crypto/ssh"
+
+	"lightsout/power"
+)
+
+// Outcome is what is known of a command that was started on a host. A machine
+// that goes down takes the command's status with it in several ways.
+type Outcome int
+
+// Outcomes.
+const (
+	// Succeeded: it ended with status 0.
+	Succeeded Outcome = iota
+	// Vanished: it was started, and the channel or the whole connection ended
+	// without a status (ssh.ExitMissingError): usual for a shutdown.
+	Vanished
+	// Killed: it was started, and ended by a signal, or with a status that
+	// stands for one (128+n, or 255 without a word).
+	Killed
+	// Failed: it ended with another status; Stderr says why.
+	Failed
+	// Uncertain: the connection was lost, or waiting ended, while it was being
+	// started: it can't be told whether it ran. Look; never send it again blindly.
+	Uncertain
+)
+
+// String gives one lower-case word.
+func (o Outcome) String() string {
+	switch o {
+	case Succeeded:
+		return "succeeded"
+	case Vanished:
+		return "vanished"
+	case Killed:
+		return "killed"
+	case Failed:
+		return "failed"
+	default:
+		return "uncertain"
+	}
+}
+
+// Result is a command's outcome.
+type Result struct {
+	Outcome Outcome
+	// Status is the exit status of Succeeded, Failed and some of Killed.
+	Status int
+	// Stdout and Stderr hold the first 16 KiB of each, as they came: use
+	// power.Clean before showing them.
+	Stdout, Stderr string
+	// Why is a sentence for Vanished and Uncertain.
+	Why string
+}
+
+// outputLimit is how much of a command's output is kept.
+const outputLimit = 16 << 10
+
+// Run runs a command on a host ("alias" or "[user@]host[:port]") over a
+// connection of its own through the bastion. An error means that the command
+// was certainly not started (a *ConnectError, or the server's refusal); in every
+// other case the Result says what is known. Waiting ends with ctx.
+func (c *Client) Run(ctx context.Context, host, command string) (Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
+	defer stop()
+
+	h, via, err := c.node(host)
+	if err != nil {
+		return Result{}, err
+	}
+	client, err := c.connect(ctx, h, via)
+	if err != nil {
+		return Result{}, err
+	}
+	defer client.Close()
+	return runOn(ctx, client, h.String(), command)
+}
+
+// runOn runs a command over an open connection.
+func runOn(ctx context.Context, client *cryptossh.Client, name, command string) (Result, error) {
+	type opened struct {
+		session *cryptossh.Session
+		err     error
+	}
+	opening := make(chan opened, 1)
+	go func() {
+		session, err := client.NewSession()
+		opening <- opened{session, err}
+	}()
+	var session *cryptossh.Session
+	select {
+	case o := <-opening:
+		if o.err != nil {
+			return Result{}, fmt.Errorf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error()))
+		}
+		session = o.session
+	case <-ctx.Done():
+		go func() { // the answer may still come
+			if o := <-opening; o.err == nil {
+				o.session.Close()
+			}
+		}()
+		return Result{}, fmt.Errorf("%s opened no session in time, so nothing was sent", name)
+	}
+	defer session.Close()
+	var stdout, stderr head
+	session.Stdout, session.Stderr = &stdout, &stderr
+	started := make(chan error, 1)
+	ended := make(chan error, 1)
+	go func() {
+		err := session.Start(command)
+		started <- err
+		if err == nil {
+			ended <- session.Wait()
+		}
+	}()
+	var err error
+	select {
+	case err = <-started:
+	case <-ctx.Done():
+		return Result{Outcome: Uncertain, Why: "waiting ended before " + name + " said whether it started the command"}, nil
+	}
+	switch {
+	case err != nil && (isLost(err) || errors.Is(err, net.ErrClosed)):
+		return Result{Outcome: Uncertain, Why: "the connection to " + name + " was lost while the command was being started"}, nil
+	case err != nil:
+		return Result{}, fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))
+	}
+	r := Result{}
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		return Result{Outcome: Uncertain, Why: "waiting ended while " + name + " was running the command",
+			Stdout: stdout.String(), Stderr: stderr.String()}, nil
+	}
+	r.Stdout, r.Stderr = stdout.String(), stderr.String()
+	r.judge(name, err)
+	return r, nil
+}
+
+// judge sets the outcome by what Session.Wait returned.
+func (r *Result) judge(name string, err error) {
+	var exit *cryptossh.ExitError
+	switch {
+	case err == nil:
+		r.Outcome = Succeeded
+	case !errors.As(err, &exit):
+		r.Outcome, r.Why = Vanished, name+" ended the session without a status"
+	default:
+		r.Status = exit.ExitStatus()
+		r.Outcome = Failed
+		if exit.Signal() != "" || (r.Status > 128 && r.Status < 160) ||
+			(r.Status == 255 && strings.TrimSpace(r.Stderr) == "") {
+			r.Outcome = Killed
+		}
+	}
+}
+
+// head keeps the first part of what is written to it, and lets the rest go by.
+type head struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if room := outputLimit - len(h.buf); room > 0 {
+		h.buf = append(h.buf, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (h *head) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(h.buf)
+}
