@@ -33,7 +33,7 @@ const (
 //	Scheduled = OK + sum(Failed) + Cancelled + InFlight + Unsent
 //
 // and InFlight = Dialing + Sent + Streaming. Stalled requests are counted in
-// Streaming or Sent as well.
+// Streaming as well.
 type Totals struct {
 	Scheduled int
 	OK        int
@@ -43,7 +43,7 @@ type Totals struct {
 	Dialing   int // no connection yet
 	Sent      int // request written, no byte back
 	Streaming int // bytes are coming
-	Stalled   int // no byte for longer than the stall limit
+	Stalled   int // of Streaming: no byte for longer than the stall limit
 }
 
 // FailedSum is the number of failed requests of all classes.

@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2"
+)
+
+// Dialer opens one network connection; it must be safe for concurrent use and
+// return when ctx ends.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Options choose a cluster.
+type Options struct {
+	// Path of a kubeconfig, as kubectl's --kubeconfig; empty: the files that
+	// KUBECONFIG lists, else ~/.kube/config, else the pod's own account when
+	// running inside a cluster.
+	Path string
+	// Context of the kubeconfig; empty: its current one.
+	Context string
+	// Dial opens the connections to the API server, for instance through a
+	// bastion; nil: directly.
+	Dial Dialer
+}
+
+// Config says how to reach one cluster.
+type Config struct {
+	// Context, Cluster and User are the kubeconfig's names; Server is the API
+	// server's URL, Namespace the context's own ("default" if it has none).
+	Context, Cluster, User, Server, Namespace string
+
+	rest *rest.Config
+}
+
+// LoadConfig reads the kubeconfig as kubectl does: files listed in KUBECONFIG
+// are merged, missing ones of them skipped; certificates, tokens and exec
+// plugins work, except that a plugin is never given the terminal's input.
+// Nothing is sent. Every error is one sentence that names the file or context
+// and says what to do. HTTP proxies from the environment are not used: they
+// would be dialled in place of the API server.
+func LoadConfig(o Options) (*Config, error) {
+	raw, where, err := loadKubeconfig(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	if raw == nil {
+		return inCluster(o)
+	}
+	c, err := resolve(raw, where, o)
+	if err != nil {
+		return nil, err
+	}
+	c.rest, err = clientcmd.NewNonInteractiveClientConfig(*raw, c.Context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("context %q of kubeconfig %s cannot be used: %s; correct it", c.Context, where, flat(err))
+	}
+	return c.prepare(o)
+}
+
+// loadKubeconfig gives the merged kubeconfig and the names of the files it came
+// from; nil without an error when there is none but the program runs in a pod.
+func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.Warner = func(error) {}
+	asked := "--kubeconfig"
+	if path != "" {
+		rules.ExplicitPath = path
+	} else if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
+		asked = clientcmd.RecommendedConfigPathEnvVar
+	}
+	paths := rules.GetLoadingPrecedence()
+	var found []string
+	for _, p := range paths {
+		_, err := clientcmd.LoadFromFile(p)
+		switch {
+		case err == nil:
+			found = append(found, p)
+		case errors.Is(err, fs.ErrNotExist) && path != "":
+			return nil, "", fmt.Errorf("kubeconfig %s does not exist; check --kubeconfig", p)
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrPermission):
+			return nil, "", fmt.Errorf("kubeconfig %s may not be read; check its owner and mode", p)
+		default:
+			return nil, "", fmt.Errorf("kubeconfig %s is broken: %s; correct that line, or choose another file with --kubeconfig", p, parserWords(err))
+		}
+	}
+	if len(found) == 0 {
+		if _, err := rest.InClusterConfig(); err == nil {
+			return nil, "", nil
+		}
+		hint := "set KUBECONFIG or pass --kubeconfig"
+		if asked == clientcmd.RecommendedConfigPathEnvVar {
+			hint = "check KUBECONFIG or pass --kubeconfig"
+		}
+		return nil, "", fmt.Errorf("no kubeconfig found (looked for %s); %s", strings.Join(paths, ", "), hint)
+	}
+	where := strings.Join(found, ", ")
+	raw, err := rules.Load()
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig %s cannot be read: %s", where, flat(err))
+	}
+	return raw, where, nil
+}
+
+// resolve finds the context, its cluster and its user.
+func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error) {
+	name := o.Context
+	if name == "" {
+		name = raw.CurrentContext
+	}
+	there := "there are none"
+	if len(raw.Contexts) > 0 {
+		there = "there are: " + harmless(strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+	}
+	if name == "" {
+		return nil, fmt.Errorf("kubeconfig %s has no current context; choose one with --context (%s)", where, there)
+	}
+	ctx := raw.Contexts[name]
+	if ctx == nil {
+		return nil, fmt.Errorf("kubeconfig %s has no context %q; choose another with --context (%s)", where, name, there)
+	}
+	cluster := raw.Clusters[ctx.Cluster]
+	switch {
+	case ctx.Cluster == "":
+		return nil, fmt.Errorf("context %q of kubeconfig %s names no cluster; add one to it", name, where)
+	case cluster == nil:
+		return nil, fmt.Errorf("context %q names cluster %q, which kubeconfig %s does not have; add it or choose another context", name, ctx.Cluster, where)
+	case cluster.Server == "":
+		return nil, fmt.Errorf("cluster %q of kubeconfig %s has no server address; add one", ctx.Cluster, where)
+	}
+	u, err := url.Parse(cluster.Server)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return nil, fmt.Errorf("cluster %q of kubeconfig %s has no valid server address (%q); it must look like https://host:6443", ctx.Cluster, where, cluster.Server)
+	}
+	if ctx.AuthInfo != "" && raw.AuthInfos[ctx.AuthInfo] == nil {
+		return nil, fmt.Errorf("context %q names user %q, which kubeconfig %s does not have; add it or choose another context", name, ctx.AuthInfo, where)
+	}
+	namespace := ctx.Namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	return &Config{
+		Context: harmless(name), Cluster: harmless(ctx.Cluster), User: harmless(ctx.AuthInfo),
+		Server: harmless(u.Scheme + "://" + u.Host + u.Path), Namespace: harmless(namespace),
+		rest: nil,
+	}, checkAuth(raw.AuthInfos[ctx.AuthInfo], ctx.AuthInfo)
+}
+
+// checkAuth refuses what kubectl has dropped too, before a request fails on it.
+func checkAuth(user *clientcmdapi.AuthInfo, name string) error {
+	if user != nil && user.AuthProvider != nil {
+		return fmt.Errorf("user %q logs in with the auth provider %q, which is not supported; use an exec credential plugin", name, user.AuthProvider.Name)
+	}
+	return nil
+}
+
+func inCluster(o Options) (*Config, error) {
+	rc, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("the pod's service account cannot be used: %s", flat(err))
+	}
+	if o.Context != "" {
+		return nil, fmt.Errorf("no kubeconfig found, so there is no context %q; pass --kubeconfig", o.Context)
+	}
+	c := &Config{Context: "in-cluster", Cluster: "in-cluster", Server: rc.Host, Namespace: "default", rest: rc}
+	return c.prepare(o)
+}
+
+// prepare sets what is ours in the rest.Config.
+func (c *Config) prepare(o Options) (*Config, error) {
+	rc := c.rest
+	if o.Dial != nil {
+		rc.Dial = o.Dial
+	}
+	rc.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	rc.ContentType = "application/vnd.kubernetes.protobuf"
+	rc.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	rc.QPS, rc.Burst = -1, -1 // the server's own fairness limits us
+	rc.WarningHandler = rest.NoWarnings{}
+	rc.UserAgent = "lightsout"
+	if rc.ExecProvider != nil {
+		// The screen owns the terminal: a plugin that asked would hang unseen.
+		rc.ExecProvider.InteractiveMode = clientcmdapi.NeverExecInteractiveMode
+		rc.ExecProvider.StdinUnavailable = true
+		rc.ExecProvider.StdinUnavailableMessage = "lightsout owns the terminal; log in once with kubectl first"
+	}
+	return c, nil
+}
+
+// SetLog sends everything that client-go would write to standard error to l,
+// and nowhere when l is nil. It is for the whole process: call it once, before
+// the first Watcher is made.
+func SetLog(l *slog.Logger) {
+	if l == nil {
+		l = slog.New(slog.DiscardHandler)
+	}
+	klog.SetSlogLogger(l)
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+}
+
+// parserWords is what a YAML parser said, with its line, without the wrapping.
+func parserWords(err error) string {
+	s := flat(err)
+	for _, skip := range []string{"error converting YAML to JSON: ", "yaml: ", "couldn't get version/kind; json parse error: "} {
+		if _, after, ok := strings.Cut(s, skip); ok {
+			s = after
+		}
+	}
+	return s
+}
+
+// flat is an error's text on one harmless line.
+func flat(err error) string { return harmless(err.Error()) }

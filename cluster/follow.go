@@ -1,0 +1,250 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+// source is one list and watch: one kind in one namespace.
+//
+// It is followed by a loop of our own and not by client-go's Reflector because
+// a paged list must be trimmed page by page (150,000 untrimmed pods are some
+// gigabytes), a broken stream must be taken up again where it ended and not
+// with a new list, and every pause must end at once when the link is back or
+// the program ends.
+type source struct {
+	kind      Kind
+	namespace string // empty: all
+	resource  string
+	selector  string // of labels
+	fields    string // selector of fields
+	client    *rest.RESTClient
+	list      func() runtime.Object
+	trim      func(runtime.Object) any
+	// later: the past is not asked for, only what happens from now on.
+	later bool
+	// after are the sources whose first answer is waited for.
+	after []*source
+
+	answered     chan struct{} // closed by the first answer, be it an error
+	answeredOnce sync.Once
+}
+
+const (
+	pageSize     = 500
+	followMin    = 300 * time.Millisecond
+	followMax    = 30 * time.Second
+	deniedPause  = 60 * time.Second
+	settledAfter = 5 * time.Second
+)
+
+// errGone: the place to continue from is not known any more.
+var errGone = errors.New("the server's history does not reach back far enough")
+
+// follow keeps the owner told of everything in src until ctx ends.
+func (w *Watcher) follow(ctx context.Context, src *source) {
+	for _, s := range src.after {
+		select {
+		case <-s.answered:
+		case <-ctx.Done():
+			return
+		}
+	}
+	version, failures := "", 0
+	for w.gate.wait(ctx) {
+		began := time.Now()
+		next, err := w.stream(ctx, src, version)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > settledAfter || (err == nil && next != version) {
+			failures = 0
+		}
+		version = next
+		if err == nil && time.Since(began) > time.Second {
+			continue // watches end every few minutes
+		}
+		failures++
+		pause := jitter(backoff(failures, followMin, followMax))
+		switch {
+		case err == nil:
+		case errors.Is(err, errGone):
+			version = ""
+		case apierrors.IsForbidden(err):
+			pause = jitter(deniedPause)
+			w.tell(ctx, delta{op: opAccess, src: src, access: Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
+		default:
+			w.tell(ctx, delta{op: opAccess, src: src, access: Access{Err: describe(err, w.cfg.Server)}})
+			w.doubt()
+		}
+		src.answeredOnce.Do(func() { close(src.answered) })
+		w.followPause(ctx, pause)
+	}
+}
+
+// followPause waits; a link that was lost and is back ends it early.
+func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	w.gate.mu.Lock()
+	opened, open := w.gate.opened, w.gate.open
+	w.gate.mu.Unlock()
+	if open {
+		opened = nil // it was open when we failed
+	}
+	select {
+	case <-ctx.Done():
+	case <-opened:
+	case <-timer.C:
+	}
+}
+
+// stream lists if it has to, then watches until the watch ends. It gives the
+// version to continue from, empty to list anew.
+func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
+	streamed := version == "" && !src.later && w.streams.Load()
+	if version == "" && !streamed {
+		var err error
+		if version, err = w.list(ctx, src); err != nil {
+			return "", err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	seconds := int64(300 + rand.IntN(300))
+	opts := metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
+	if streamed {
+		yes := true
+		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
+	}
+	opts.Watch = true
+	stream, err := w.request(src, opts).Watch(ctx)
+	if streamed && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) {
+		w.streams.Store(false) // the server has it switched off
+		return "", nil
+	}
+	if err != nil {
+		return again(version, err)
+	}
+	defer stream.Stop()
+	if !streamed {
+		w.answer(ctx, src, delta{op: opAccess, src: src, access: Access{Synced: true}})
+	}
+	return w.read(ctx, src, stream, version, streamed)
+}
+
+// read hands on what a watch sends. While the initial list is being streamed
+// it is gathered, trimmed, and handed on as one.
+func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string, initial bool) (string, error) {
+	var gathered []any
+	for ev := range stream.ResultChan() {
+		now := time.Now()
+		if ev.Type == watch.Error {
+			return again(version, apierrors.FromObject(ev.Object))
+		}
+		m, err := meta.Accessor(ev.Object)
+		if err != nil {
+			continue
+		}
+		item := any(nil)
+		if ev.Type != watch.Bookmark {
+			item = src.trim(ev.Object)
+		}
+		switch {
+		case initial && ev.Type == watch.Added:
+			if item != nil {
+				gathered = append(gathered, item)
+			}
+			continue // initial events come in no order: their versions say nothing
+		case initial && ev.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true":
+			initial = false
+			w.answer(ctx, src, delta{op: opReplace, src: src, items: gathered, seen: now})
+			gathered = nil
+		case initial:
+			continue
+		case item == nil:
+		case ev.Type == watch.Deleted:
+			w.tell(ctx, delta{op: opDelete, src: src, item: item, seen: now})
+		default:
+			w.tell(ctx, delta{op: opSet, src: src, item: item, seen: now})
+		}
+		version = m.GetResourceVersion()
+	}
+	if initial {
+		return "", errors.New("the list ended before it was whole")
+	}
+	return version, nil
+}
+
+// list pages through everything, trimming each page, and gives the version to
+// watch from.
+func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	opts := metav1.ListOptions{Limit: pageSize}
+	if src.later {
+		opts.Limit = 1
+	}
+	var items []any
+	for {
+		page := src.list()
+		if err := w.request(src, opts).Do(ctx).Into(page); err != nil {
+			if apierrors.IsResourceExpired(err) && opts.Continue != "" {
+				// The pages took longer than the server's history: all at once.
+				opts, items = metav1.ListOptions{ResourceVersion: "0"}, nil
+				continue
+			}
+			return again("", err)
+		}
+		m, err := meta.ListAccessor(page)
+		if err != nil {
+			return "", err
+		}
+		if src.later {
+			return m.GetResourceVersion(), nil
+		}
+		_ = meta.EachListItem(page, func(o runtime.Object) error {
+			if item := src.trim(o); item != nil {
+				items = append(items, item)
+			}
+			return nil
+		})
+		if opts.Continue = m.GetContinue(); opts.Continue == "" {
+			w.answer(ctx, src, delta{op: opReplace, src: src, items: items, seen: time.Now()})
+			return m.GetResourceVersion(), nil
+		}
+	}
+}
+
+func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
+	opts.LabelSelector, opts.FieldSelector = src.selector, src.fields
+	r := src.client.Get().MaxRetries(0).Resource(src.resource).VersionedParams(&opts, parameterCodec)
+	if src.namespace != "" {
+		r.Namespace(src.namespace)
+	}
+	return r
+}
+
+func (w *Watcher) answer(ctx context.Context, src *source, d delta) {
+	w.tell(ctx, d)
+	src.answeredOnce.Do(func() { close(src.answered) })
+}
+
+// again says from where to go on after err.
+func again(version string, err error) (string, error) {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return "", errGone
+	}
+	return version, err
+}

@@ -1,0 +1,351 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	// idleMax is how long nothing may be received before the server is asked
+	// something; with probeTimeout it bounds how late a loss is known.
+	idleMax      = 5 * time.Second
+	probeTimeout = 3 * time.Second
+	// While the link is lost the pause between attempts grows between these.
+	retryMin = 500 * time.Millisecond
+	retryMax = 15 * time.Second
+)
+
+// pulse notes when anything was last received from the API server, and holds
+// the connections to it. Safe for concurrent use.
+type pulse struct {
+	base time.Time
+	last atomic.Int64 // nanoseconds after base; 0 for never
+
+	mu     sync.Mutex
+	conns  map[*heldConn]struct{}
+	closed bool
+}
+
+func newPulse() *pulse {
+	return &pulse{base: time.Now(), conns: map[*heldConn]struct{}{}}
+}
+
+func (p *pulse) note() { p.last.Store(max(1, int64(time.Since(p.base)))) }
+
+// contact is when anything was last received; zero for never.
+func (p *pulse) contact() time.Time {
+	n := p.last.Load()
+	if n == 0 {
+		return time.Time{}
+	}
+	return p.base.Add(time.Duration(n))
+}
+
+// dialer keeps each connection that dial opens until it is closed.
+func (p *pulse) dialer(dial Dialer) Dialer {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 10 * time.Second}).DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		h := &heldConn{Conn: c, of: p}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.closed {
+			c.Close()
+			return nil, net.ErrClosed
+		}
+		p.conns[h] = struct{}{}
+		return h, nil
+	}
+}
+
+// cut closes every connection, so that the next request opens a new one. A
+// connection whose other end is gone without a word would hold its requests
+// for the better part of a minute.
+func (p *pulse) cut() {
+	p.mu.Lock()
+	conns := p.conns
+	p.conns = map[*heldConn]struct{}{}
+	p.mu.Unlock()
+	for c := range conns {
+		c.Conn.Close()
+	}
+}
+
+// close cuts for ever: no connection is opened any more.
+func (p *pulse) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cut()
+}
+
+type heldConn struct {
+	net.Conn
+	of *pulse
+}
+
+func (c *heldConn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.conns, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// wrap notes every answer that is not an error, and every byte of its body.
+// Errors don't count: a server that has lost its database still sends them.
+func (p *pulse) wrap(rt http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := rt.RoundTrip(r)
+		if err == nil && resp.StatusCode < 400 {
+			p.note()
+			resp.Body = &notedBody{resp.Body, p}
+		}
+		return resp, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type notedBody struct {
+	io.ReadCloser
+	of *pulse
+}
+
+func (b *notedBody) Read(buf []byte) (int, error) {
+	n, err := b.ReadCloser.Read(buf)
+	if n > 0 {
+		b.of.note()
+	}
+	return n, err
+}
+
+// gate lets the followers through while the link is live.
+type gate struct {
+	mu     sync.Mutex
+	open   bool
+	opened chan struct{} // closed when the gate opens; renewed when it shuts
+}
+
+func newGate() *gate { return &gate{opened: make(chan struct{})} }
+
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case open && !g.open:
+		close(g.opened)
+	case !open && g.open:
+		g.opened = make(chan struct{})
+	}
+	g.open = open
+}
+
+// wait returns when the gate is open, or false when ctx has ended.
+func (g *gate) wait(ctx context.Context) bool {
+	g.mu.Lock()
+	opened := g.opened
+	g.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-opened:
+		return ctx.Err() == nil
+	}
+}
+
+// keepLink asks the server whenever nothing has been heard for a while or
+// somebody doubts it, and tells the owner when the link comes and goes.
+func (w *Watcher) keepLink(ctx context.Context) {
+	link := Link{State: LinkConnecting}
+	for failures := 0; ctx.Err() == nil; {
+		if link.State == LinkLive && !w.idle(ctx) {
+			return
+		}
+		began := time.Now()
+		err := w.probe(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && link.State == LinkLive:
+			w.tell(ctx, delta{op: opContact})
+		case err == nil:
+			failures = 0
+			link = Link{State: LinkLive}
+			version := w.version(ctx)
+			w.streams.Store(streamsLists(version))
+			w.tell(ctx, delta{op: opLink, link: link, version: version})
+			w.gate.set(true)
+		case link.State == LinkLive && w.client.pulse.contact().After(began):
+			// Something else got through: only this one question did not.
+		default:
+			w.gate.set(false)
+			failures++
+			if failures > 1 && isTimeout(err) {
+				w.client.pulse.cut()
+			}
+			pause := jitter(backoff(failures, retryMin, retryMax))
+			link = Link{State: LinkLost, Err: describeProbe(err, w.cfg.Server), NextTry: time.Now().Add(pause)}
+			w.tell(ctx, delta{op: opLink, link: link})
+			w.lostPause(ctx, pause)
+		}
+	}
+}
+
+// idle waits until nothing has been received for idleMax, or somebody doubts
+// the link; false when ctx has ended.
+func (w *Watcher) idle(ctx context.Context) bool {
+	for {
+		quiet := time.Since(w.client.pulse.contact())
+		if quiet >= idleMax {
+			return true
+		}
+		timer := time.NewTimer(idleMax - quiet)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-w.doubts:
+			timer.Stop()
+			return true
+		case <-timer.C:
+		}
+	}
+}
+
+// lostPause waits before the next attempt; a server that starts to talk again
+// by itself, on connections that survived, ends it early.
+func (w *Watcher) lostPause(ctx context.Context, pause time.Duration) {
+	since := w.client.pulse.contact()
+	end := time.NewTimer(pause)
+	defer end.Stop()
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			return
+		case <-look.C:
+			if w.client.pulse.contact().After(since) {
+				return
+			}
+		}
+	}
+}
+
+// doubt asks keepLink to look at the link now.
+func (w *Watcher) doubt() {
+	select {
+	case w.doubts <- struct{}{}:
+	default:
+	}
+}
+
+// notReady is what /readyz says when the server runs but cannot serve.
+type notReady struct{ failed []string }
+
+func (e *notReady) Error() string { return "not ready: " + strings.Join(e.failed, ", ") }
+
+// probe asks /readyz, which covers the database behind the server too. A
+// server that forbids or lacks the path has answered all the same.
+func (w *Watcher) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.core.Get().AbsPath("/readyz").URL().String(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := w.client.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
+		return apierrors.NewUnauthorized("")
+	case resp.StatusCode >= 500:
+		return &notReady{failedChecks(string(body))}
+	case err != nil:
+		return err
+	}
+	w.client.pulse.note()
+	return nil
+}
+
+// failedChecks reads the names of the checks that /readyz marks with "[-]".
+func failedChecks(body string) (failed []string) {
+	for line := range strings.Lines(body) {
+		if name, ok := strings.CutPrefix(line, "[-]"); ok && len(failed) < 4 {
+			name, _, _ = strings.Cut(name, " ")
+			failed = append(failed, harmless(name))
+		}
+	}
+	return failed
+}
+
+func describeProbe(err error, server string) string {
+	if e, ok := err.(*notReady); ok {
+		what := "it may be starting or have lost its database"
+		if len(e.failed) > 0 {
+			what = "failing: " + strings.Join(e.failed, ", ")
+		}
+		return fmt.Sprintf("the API server at %s answers but is not ready (%s); what is shown may be old", hostOf(server), what)
+	}
+	return describe(err, server)
+}
+
+// version asks for the server's gitVersion; empty when it does not tell.
+func (w *Watcher) version(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	body, err := w.client.core.Get().MaxRetries(0).AbsPath("/version").Do(ctx).Raw()
+	var v struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err != nil || json.Unmarshal(body, &v) != nil {
+		return ""
+	}
+	return harmless(v.GitVersion)
+}
+
+// streamsLists: servers from 1.32 on send a list as a stream (WatchList), and
+// say so when it is switched off. An older one would ignore the wish and never
+// send the end of the list. v0.0.0 is a build without a version: a new one.
+func streamsLists(version string) bool {
+	major, minor, ok := parseVersion(version)
+	return ok && (major != 1 || minor >= 32)
+}
+
+// backoff is the pause after the n-th failure in a row, from 1.
+func backoff(n int, least, most time.Duration) time.Duration {
+	for d := least; ; d *= 2 {
+		if n--; n <= 0 || d >= most {
+			return min(d, most)
+		}
+	}
+}
+
+// jitter shortens a pause by up to a quarter, so that many don't go together.
+func jitter(d time.Duration) time.Duration {
+	return d - time.Duration(rand.Int64N(int64(d)/4+1))
+}

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// told is an error whose text is a sentence of ours; the cause stays reachable.
+type told struct {
+	text  string
+	cause error
+}
+
+func (e *told) Error() string { return e.text }
+func (e *told) Unwrap() error { return e.cause }
+
+func sentence(text string, cause error) error { return &told{harmless(text), cause} }
+
+// describe says in one sentence why the API server could not be asked, and
+// what to do about it.
+func describe(err error, server string) string {
+	at := "the API server at " + hostOf(server)
+	var (
+		dns       *net.DNSError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		alert     tls.AlertError
+		verify    *tls.CertificateVerificationError
+	)
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
+	case apierrors.IsForbidden(err):
+		return at + " forbids it (403); the user lacks the permission"
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return at + " refuses connections; check that it runs and that the address in the kubeconfig is right"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no route to " + at + "; check the network, or reach it through a bastion"
+	case errors.As(err, &hostname):
+		return fmt.Sprintf("%s shows a certificate for another name (%s); check the server address, or set tls-server-name in the kubeconfig", at, flat(hostname))
+	case errors.As(err, &authority):
+		return at + " shows a certificate that the kubeconfig's certificate authority did not sign; check certificate-authority in the kubeconfig"
+	case errors.As(err, &invalid), errors.As(err, &verify):
+		return fmt.Sprintf("%s shows a certificate that is not valid (%s); check it and this machine's clock", at, flat(innermost(err)))
+	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return at + " does not speak TLS; check the scheme and port in the kubeconfig"
+	case errors.As(err, &alert):
+		return fmt.Sprintf("%s ends the TLS handshake (%s); check the client certificate in the kubeconfig", at, flat(alert))
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		return at + " does not answer; check that it runs and that the way to it is open"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
+		return at + " closed the connection; it may be restarting"
+	case strings.Contains(err.Error(), "getting credentials: exec"):
+		return fmt.Sprintf("the kubeconfig's credential plugin failed (%s); run kubectl once to log in", flat(innermost(err)))
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return fmt.Sprintf("%s answers with an error (%d %s)", at, status.Status().Code, harmless(status.Status().Message))
+	}
+	return fmt.Sprintf("%s cannot be reached (%s)", at, flat(withoutURL(err)))
+}
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// withoutURL drops the "Get https://…:" that net/http puts before an error.
+func withoutURL(err error) error {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		return ue.Err
+	}
+	return err
+}
+
+func innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+func hostOf(server string) string {
+	if u, err := url.Parse(server); err == nil && u.Host != "" {
+		return harmless(u.Host)
+	}
+	return harmless(server)
+}
+
+// deniedSentence says that a kind may not be read.
+func deniedSentence(kind Kind, namespace string) string {
+	where := "in all namespaces"
+	switch {
+	case kind == KindNode:
+		where = "in the cluster"
+	case namespace != "":
+		where = "in namespace " + harmless(namespace)
+	}
+	return fmt.Sprintf("forbidden: the user may not list and watch %ss %s", kind, where)
+}

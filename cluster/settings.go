@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Assumed is the Source of a Setting that could not be read.
+const Assumed = "assumed"
+
+// Setting is one value in force and where it was learnt: the name of the
+// component whose arguments say so, "given" by the caller, or Assumed.
+type Setting[T any] struct {
+	Value  T
+	Source string
+}
+
+// Settings are the control plane's timings that decide what an outage looks
+// like. The flags' names are in the comments; the ones without a component are
+// kube-controller-manager's.
+type Settings struct {
+	// GracePeriod is --node-monitor-grace-period: silence up to NotReady.
+	GracePeriod Setting[time.Duration]
+	// MonitorPeriod is --node-monitor-period: how often heartbeats are looked at.
+	MonitorPeriod Setting[time.Duration]
+	// EvictionRate is --node-eviction-rate, in nodes a second;
+	// SecondaryEvictionRate (--secondary-node-eviction-rate) holds in a zone
+	// that is partially disrupted, and is 0 up to LargeCluster nodes.
+	EvictionRate, SecondaryEvictionRate Setting[float64]
+	// UnhealthyZone is --unhealthy-zone-threshold, a share from 0 to 1.
+	UnhealthyZone Setting[float64]
+	// LargeCluster is --large-cluster-size-threshold, in nodes of a zone.
+	LargeCluster Setting[int]
+	// NotReadyToleration and UnreachableToleration are kube-apiserver's
+	// --default-not-ready-toleration-seconds and
+	// --default-unreachable-toleration-seconds. A pod's own tolerations win.
+	NotReadyToleration, UnreachableToleration Setting[time.Duration]
+}
+
+// DefaultSettings are upstream's defaults for a server of this gitVersion
+// ("v1.36.3"), each marked Assumed. The grace period is 40 s before 1.32 and
+// 50 s since (kubernetes#126287); an unknown version is taken for a new one.
+func DefaultSettings(serverVersion string) Settings {
+	grace := 50 * time.Second
+	if major, minor, ok := parseVersion(serverVersion); ok && major == 1 && minor < 32 {
+		grace = 40 * time.Second
+	}
+	return Settings{
+		GracePeriod:           Setting[time.Duration]{grace, Assumed},
+		MonitorPeriod:         Setting[time.Duration]{5 * time.Second, Assumed},
+		EvictionRate:          Setting[float64]{0.1, Assumed},
+		SecondaryEvictionRate: Setting[float64]{0.01, Assumed},
+		UnhealthyZone:         Setting[float64]{0.55, Assumed},
+		LargeCluster:          Setting[int]{50, Assumed},
+		NotReadyToleration:    Setting[time.Duration]{300 * time.Second, Assumed},
+		UnreachableToleration: Setting[time.Duration]{300 * time.Second, Assumed},
+	}
+}
+
+// or fills what s does not say from d.
+func (s Settings) or(d Settings) Settings {
+	fill(&s.GracePeriod, d.GracePeriod)
+	fill(&s.MonitorPeriod, d.MonitorPeriod)
+	fill(&s.EvictionRate, d.EvictionRate)
+	fill(&s.SecondaryEvictionRate, d.SecondaryEvictionRate)
+	fill(&s.UnhealthyZone, d.UnhealthyZone)
+	fill(&s.LargeCluster, d.LargeCluster)
+	fill(&s.NotReadyToleration, d.NotReadyToleration)
+	fill(&s.UnreachableToleration, d.UnreachableToleration)
+	return s
+}
+
+func fill[T any](s *Setting[T], d Setting[T]) {
+	if s.Source == "" {
+		*s = d
+	}
+}
+
+// Component names whose arguments are read.
+const (
+	controllerManager = "kube-controller-manager"
+	apiServer         = "kube-apiserver"
+)
+
+// settingsFromArgs reads the flags of one control-plane component from its
+// command and arguments. A component that is seen and does not name a flag
+// runs with the default of the server's version, so those keep their source
+// Assumed: its own version may be another one. What does not parse is skipped.
+func settingsFromArgs(component string, args []string) Settings {
+	var s Settings
+	for i, arg := range args {
+		name, value, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !strings.HasPrefix(arg, "--") {
+			continue
+		}
+		if !ok && i+1 < len(args) {
+			value = args[i+1]
+		}
+		switch component {
+		case controllerManager:
+			switch name {
+			case "node-monitor-grace-period":
+				setDuration(&s.GracePeriod, value, component)
+			case "node-monitor-period":
+				setDuration(&s.MonitorPeriod, value, component)
+			case "node-eviction-rate":
+				setFloat(&s.EvictionRate, value, component)
+			case "secondary-node-eviction-rate":
+				setFloat(&s.SecondaryEvictionRate, value, component)
+			case "unhealthy-zone-threshold":
+				setFloat(&s.UnhealthyZone, value, component)
+			case "large-cluster-size-threshold":
+				if n, err := strconv.Atoi(value); err == nil && n >= 0 {
+					s.LargeCluster = Setting[int]{n, component}
+				}
+			}
+		case apiServer:
+			switch name {
+			case "default-not-ready-toleration-seconds":
+				setDuration(&s.NotReadyToleration, value+"s", component)
+			case "default-unreachable-toleration-seconds":
+				setDuration(&s.UnreachableToleration, value+"s", component)
+			}
+		}
+	}
+	return s
+}
+
+func setDuration(s *Setting[time.Duration], value, source string) {
+	if d, err := time.ParseDuration(value); err == nil && d >= 0 {
+		*s = Setting[time.Duration]{d, source}
+	}
+}
+
+func setFloat(s *Setting[float64], value, source string) {
+	if f, err := strconv.ParseFloat(value, 64); err == nil && f >= 0 {
+		*s = Setting[float64]{f, source}
+	}
+}
+
+// parseVersion reads "v1.31.4-eks-1" as 1, 31.
+func parseVersion(v string) (major, minor int, ok bool) {
+	parts := strings.SplitN(strings.TrimPrefix(v, "v"), ".", 3)
+	if len(parts) < 2 {
+		return 0, 0, false
+	}
+	major, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return 0, 0, false
+	}
+	minor, err = strconv.Atoi(strings.TrimRight(parts[1], "+"))
+	return major, minor, err == nil
+}

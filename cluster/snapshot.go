@@ -1,0 +1,299 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+)
+
+// Snapshot is the cluster as it was known at one moment. It is immutable and
+// safe for use by any number of goroutines; the slices and pointers that its
+// methods give are shared and must not be changed.
+type Snapshot struct {
+	// Version grows by one with every Snapshot of a Watcher.
+	Version uint64
+	// At is when the Snapshot was made, by our clock.
+	At time.Time
+	// Context is the kubeconfig's context, Server the API server's URL and
+	// ServerVersion its gitVersion ("v1.36.3"), empty until it was told.
+	Context, Server, ServerVersion string
+	// Link is the state of the connection when the Snapshot was made.
+	Link Link
+	// Access says how far each kind can be read. A kind that is not there has
+	// not been tried yet.
+	Access map[Kind]Access
+	// Settings are the control plane's timings in force.
+	Settings Settings
+
+	heartbeatsSince, heartbeatsUntil time.Time
+
+	nodes       view[Node]
+	deployments view[Deployment]
+	endpoints   view[Endpoints]
+	pods        view[Pod] // by namespace, name
+	byNode      view[Pod] // by node, namespace, name
+	byOwner     view[Pod] // by namespace, deployment, name
+
+	allNodes       func() []*Node
+	allDeployments func() []*Deployment
+	allPods        func() []*Pod
+}
+
+// Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
+// one from, for tests and for a replay, and what Snapshot.Contents gives back.
+type Contents struct {
+	Version                        uint64
+	At                             time.Time
+	Context, Server, ServerVersion string
+	Link                           Link
+	Access                         map[Kind]Access
+	// Settings left zero are filled with DefaultSettings(ServerVersion).
+	Settings Settings
+	// HeartbeatsSince is since when leases have been watched without a gap;
+	// a node's silence is not concluded from before it. Zero: always.
+	HeartbeatsSince time.Time
+	// HeartbeatsUntil is when the watch of leases broke; zero while it holds.
+	HeartbeatsUntil time.Time
+
+	Nodes       []*Node
+	Deployments []*Deployment
+	Pods        []*Pod
+	Endpoints   []*Endpoints
+}
+
+// NewSnapshot builds a Snapshot. Of two objects with one key the last wins. A
+// deployment without a Word is given one, on a copy.
+func NewSnapshot(c Contents) *Snapshot {
+	t := newTables()
+	for _, n := range c.Nodes {
+		t.nodes.set(n)
+	}
+	for _, d := range c.Deployments {
+		if d.Word == "" {
+			dd := *d
+			dd.Word = deploymentWord(&dd)
+			d = &dd
+		}
+		t.deployments.set(d)
+	}
+	for _, e := range c.Endpoints {
+		t.endpoints.set(e)
+	}
+	for _, p := range c.Pods {
+		t.setPod(p)
+	}
+	s := &Snapshot{
+		Version: c.Version, At: c.At,
+		Context: c.Context, Server: c.Server, ServerVersion: c.ServerVersion,
+		Link: c.Link, Access: c.Access, Settings: c.Settings,
+		heartbeatsSince: c.HeartbeatsSince, heartbeatsUntil: c.HeartbeatsUntil,
+	}
+	if s.Access == nil {
+		s.Access = map[Kind]Access{}
+	}
+	s.Settings = s.Settings.or(DefaultSettings(c.ServerVersion))
+	t.freezeInto(s)
+	return s
+}
+
+// Contents gives the Snapshot as plain slices, each sorted.
+func (s *Snapshot) Contents() Contents {
+	return Contents{
+		Version: s.Version, At: s.At,
+		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
+		Link: s.Link, Access: s.Access, Settings: s.Settings,
+		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil,
+		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(),
+	}
+}
+
+// Nodes gives all nodes by name, those gone within the last moments included.
+func (s *Snapshot) Nodes() []*Node { return s.allNodes() }
+
+// Node gives the node of this name, nil if there is none.
+func (s *Snapshot) Node(name string) *Node {
+	n := s.nodes.first(func(n *Node) bool { return n.Name >= name })
+	if n == nil || n.Name != name {
+		return nil
+	}
+	return n
+}
+
+// Deployments gives all deployments by namespace and name.
+func (s *Snapshot) Deployments() []*Deployment { return s.allDeployments() }
+
+// Deployment gives the deployment of this key, nil if there is none.
+func (s *Snapshot) Deployment(k Key) *Deployment {
+	d := s.deployments.first(func(d *Deployment) bool { return !d.Key.less(k) })
+	if d == nil || d.Key != k {
+		return nil
+	}
+	return d
+}
+
+// Pod gives the pod of this key, nil if there is none.
+func (s *Snapshot) Pod(k Key) *Pod {
+	p := s.pods.first(func(p *Pod) bool { return !p.Key.less(k) })
+	if p == nil || p.Key != k {
+		return nil
+	}
+	return p
+}
+
+// Pods gives all pods by namespace and name. The first call on a Snapshot
+// costs one copy of a pointer a pod, the others nothing.
+func (s *Snapshot) Pods() []*Pod { return s.allPods() }
+
+// PodCount is the number of pods, gone ones still shown included.
+func (s *Snapshot) PodCount() int { return s.pods.n }
+
+// PodsOn gives the pods bound to a node by namespace and name; those bound to
+// none for the empty name. Its cost follows the number of pods it gives.
+func (s *Snapshot) PodsOn(node string) []*Pod {
+	return s.byNode.span(
+		func(p *Pod) bool { return p.Node >= node },
+		func(p *Pod) bool { return p.Node > node })
+}
+
+// PodsOf gives the pods of a deployment by name. Its cost follows the number
+// of pods it gives.
+func (s *Snapshot) PodsOf(dep Key) []*Pod {
+	if dep.Name == "" {
+		return nil
+	}
+	return s.byOwner.span(
+		func(p *Pod) bool { return !p.deployment().less(dep) },
+		func(p *Pod) bool { return dep.less(p.deployment()) })
+}
+
+// Endpoints gives the sums of all services' endpoint slices by namespace and
+// name of the service.
+func (s *Snapshot) Endpoints() []*Endpoints { return s.endpoints.all() }
+
+// Capacity is how many requests a deployment with a Knative container
+// concurrency can serve at once: now by its ready pods, and with all the
+// replicas it should have. Both are 0 when no limit is known, which means that
+// it has none and not that it can serve nothing.
+func (s *Snapshot) Capacity(dep Key) (now, target int) {
+	limit, ready := 0, 0
+	d := s.Deployment(dep)
+	if d != nil && d.Knative != nil {
+		limit = d.Knative.ContainerConcurrency
+	}
+	for _, p := range s.PodsOf(dep) {
+		if p.serving() {
+			ready++
+			if limit == 0 {
+				limit = p.Concurrency
+			}
+		}
+	}
+	if limit == 0 || d == nil {
+		return 0, 0
+	}
+	return ready * limit, d.Replicas * limit
+}
+
+// serving: endpoints send requests to it.
+func (p *Pod) serving() bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
+
+// finished: its containers have ended and will not be started again.
+func (p *Pod) finished() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
+
+func (p *Pod) deployment() Key { return Key{p.Namespace, p.Deployment} }
+
+func (k Key) less(o Key) bool {
+	if k.Namespace != o.Namespace {
+		return k.Namespace < o.Namespace
+	}
+	return k.Name < o.Name
+}
+
+// tables are the writable side of a Snapshot's contents, owned by one
+// goroutine.
+type tables struct {
+	nodes       *table[Node]
+	deployments *table[Deployment]
+	endpoints   *table[Endpoints]
+	pods        *table[Pod]
+	byNode      *table[Pod]
+	byOwner     *table[Pod]
+
+	// The last frozen lists, kept while nothing in them has changed.
+	nodeList *lazy[Node]
+	depList  *lazy[Deployment]
+	podList  *lazy[Pod]
+}
+
+// lazy is a view's flat list, made when it is first asked for.
+type lazy[T any] struct {
+	of  view[T]
+	get func() []*T
+}
+
+func (l *lazy[T]) renew(v view[T]) *lazy[T] {
+	// A view whose chunk slice is the same one has not been written to.
+	if l != nil && l.of.n == v.n && sameChunks(l.of.chunks, v.chunks) {
+		return l
+	}
+	return &lazy[T]{of: v, get: sync.OnceValue(v.all)}
+}
+
+func sameChunks[T any](a, b []*chunk[T]) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+func newTables() *tables {
+	return &tables{
+		nodes:       newTable(func(a, b *Node) bool { return a.Name < b.Name }),
+		deployments: newTable(func(a, b *Deployment) bool { return a.Key.less(b.Key) }),
+		endpoints:   newTable(func(a, b *Endpoints) bool { return a.Service.less(b.Service) }),
+		pods:        newTable(func(a, b *Pod) bool { return a.Key.less(b.Key) }),
+		byNode: newTable(func(a, b *Pod) bool {
+			if a.Node != b.Node {
+				return a.Node < b.Node
+			}
+			return a.Key.less(b.Key)
+		}),
+		byOwner: newTable(func(a, b *Pod) bool {
+			if a.Namespace != b.Namespace || a.Deployment == b.Deployment {
+				return a.Key.less(b.Key)
+			}
+			return a.Deployment < b.Deployment
+		}),
+	}
+}
+
+func (t *tables) pod(k Key) *Pod {
+	p := t.pods.first(func(p *Pod) bool { return !p.Key.less(k) })
+	if p == nil || p.Key != k {
+		return nil
+	}
+	return p
+}
+
+func (t *tables) setPod(p *Pod) {
+	if old := t.pod(p.Key); old != nil {
+		if old.Node != p.Node {
+			t.byNode.del(old)
+		}
+		if old.Deployment != p.Deployment {
+			t.byOwner.del(old)
+		}
+	}
+	t.pods.set(p)
+	t.byNode.set(p)
+	t.byOwner.set(p)
+}
+
+func (t *tables) delPod(p *Pod) {
+	t.pods.del(p)
+	t.byNode.del(p)
+	t.byOwner.del(p)
+}
+
+func (t *tables) freezeInto(s *Snapshot) {
+	s.nodes, s.deployments, s.endpoints = t.nodes.freeze(), t.deployments.freeze(), t.endpoints.freeze()
+	s.pods, s.byNode, s.byOwner = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze()
+	t.nodeList, t.depList, t.podList = t.nodeList.renew(s.nodes), t.depList.renew(s.deployments), t.podList.renew(s.pods)
+	s.allNodes, s.allDeployments, s.allPods = t.nodeList.get, t.depList.get, t.podList.get
+}

@@ -1,0 +1,215 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unique"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// What is watched is trimmed to the value types as soon as it is decoded, so
+// that memory follows the fields that are shown. Every string goes through
+// word or text on its way.
+
+// word is a harmless string that many objects share; it is stored once.
+func word(s string) string {
+	if s == "" {
+		return ""
+	}
+	return unique.Make(harmless(s)).Value()
+}
+
+// text is a harmless string of one object's own.
+func text(s string) string { return harmless(s) }
+
+// lease is a node's Lease, trimmed.
+type lease struct {
+	node     string
+	renewed  time.Time
+	duration time.Duration
+}
+
+func trimLease(o runtime.Object) any {
+	l, ok := o.(*coordinationv1.Lease)
+	if !ok {
+		return nil
+	}
+	out := &lease{node: word(l.Name)}
+	if l.Spec.RenewTime != nil {
+		out.renewed = l.Spec.RenewTime.Time
+	}
+	if l.Spec.LeaseDurationSeconds != nil {
+		out.duration = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+	}
+	return out
+}
+
+const (
+	rolePrefix      = "node-role.kubernetes.io/"
+	annotationOurs  = "lightsout.dev/"
+	excludeLabel    = "node.kubernetes.io/exclude-disruption"
+	regionLabel     = "topology.kubernetes.io/region"
+	zoneLabel       = "topology.kubernetes.io/zone"
+	staticPodMirror = "kubernetes.io/config.mirror"
+)
+
+func trimNode(o runtime.Object) any {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return nil
+	}
+	out := &Node{
+		Name: word(n.Name), UID: text(string(n.UID)),
+		Unschedulable:  n.Spec.Unschedulable,
+		BootID:         text(n.Status.NodeInfo.BootID),
+		ProviderID:     text(n.Spec.ProviderID),
+		KubeletVersion: word(n.Status.NodeInfo.KubeletVersion),
+		OSImage:        word(n.Status.NodeInfo.OSImage),
+		CPUMilli:       n.Status.Allocatable.Cpu().MilliValue(),
+		MemoryBytes:    n.Status.Allocatable.Memory().Value(),
+		MaxPods:        n.Status.Allocatable.Pods().Value(),
+	}
+	for k := range n.Labels {
+		if role, ok := strings.CutPrefix(k, rolePrefix); ok && role != "" {
+			out.Roles = append(out.Roles, word(role))
+			if role == "control-plane" || role == "master" {
+				out.ControlPlane = true
+			}
+		}
+	}
+	slices.Sort(out.Roles)
+	if region, zone := n.Labels[regionLabel], n.Labels[zoneLabel]; region != "" || zone != "" {
+		out.Zone = word(region + "/" + zone)
+	}
+	_, out.ExcludeDisruption = n.Labels[excludeLabel]
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			out.Ready = tri(c.Status)
+			out.Reason, out.Message = word(c.Reason), word(c.Message)
+			out.ReadySince = c.LastTransitionTime.Time
+		}
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP {
+			out.Addresses = append(out.Addresses, text(a.Address))
+		}
+	}
+	for k, v := range n.Annotations {
+		if strings.HasPrefix(k, annotationOurs) {
+			if out.Annotations == nil {
+				out.Annotations = map[string]string{}
+			}
+			out.Annotations[text(k)] = text(v)
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		taint := Taint{Key: word(t.Key), Effect: word(string(t.Effect))}
+		if t.TimeAdded != nil {
+			taint.TimeAdded = t.TimeAdded.Time
+		}
+		out.Taints = append(out.Taints, taint)
+	}
+	return out
+}
+
+func tri(s corev1.ConditionStatus) Tri {
+	switch s {
+	case corev1.ConditionTrue:
+		return TriTrue
+	case corev1.ConditionFalse:
+		return TriFalse
+	default:
+		return TriUnknown
+	}
+}
+
+func trimPod(o runtime.Object) any {
+	p, ok := o.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	c := columns(p)
+	out := &Pod{
+		Key: Key{word(p.Namespace), text(p.Name)}, UID: text(string(p.UID)),
+		Node: word(p.Spec.NodeName), Phase: word(string(p.Status.Phase)), Status: word(c.status),
+		ReadyContainers: c.ready, Containers: c.containers,
+		Restarts: c.restarts, RestartedAt: c.restarted,
+		Created: p.CreationTimestamp.Time, IP: text(p.Status.PodIP),
+	}
+	if p.DeletionTimestamp != nil {
+		out.Deleting = p.DeletionTimestamp.Time
+	}
+	for _, cond := range p.Status.Conditions {
+		if cond.Type == corev1.PodReady {
+			out.Ready = cond.Status == corev1.ConditionTrue
+			out.ReadySince = cond.LastTransitionTime.Time
+		}
+	}
+	for _, r := range p.OwnerReferences {
+		if r.Controller != nil && *r.Controller {
+			out.OwnerKind, out.OwnerName = word(r.Kind), word(r.Name)
+		}
+	}
+	if hash := p.Labels["pod-template-hash"]; hash != "" && out.OwnerKind == "ReplicaSet" {
+		// A deployment names its replica sets after itself and this hash; the
+		// replica set itself, where it can be read, has the last word.
+		if dep, ok := strings.CutSuffix(out.OwnerName, "-"+hash); ok {
+			out.Deployment = word(dep)
+		}
+	}
+	_, out.Static = p.Annotations[staticPodMirror]
+	out.UnreachableFor = toleratedFor(p.Spec.Tolerations, taintUnreachable)
+	out.NotReadyFor = toleratedFor(p.Spec.Tolerations, taintNotReady)
+	for i := range p.Spec.Containers {
+		ct := &p.Spec.Containers[i]
+		out.CPUMilli += ct.Resources.Requests.Cpu().MilliValue()
+		for _, port := range ct.Ports {
+			out.Ports = append(out.Ports, port.ContainerPort)
+		}
+		if ct.Name == queueProxy {
+			out.Concurrency = envInt(ct.Env, "CONTAINER_CONCURRENCY")
+		}
+	}
+	for i := range p.Spec.InitContainers {
+		if r := p.Spec.InitContainers[i].RestartPolicy; r != nil && *r == corev1.ContainerRestartPolicyAlways {
+			out.CPUMilli += p.Spec.InitContainers[i].Resources.Requests.Cpu().MilliValue()
+		}
+	}
+	slices.Sort(out.Ports)
+	return out
+}
+
+// toleratedFor is how long the tolerations let a pod stay under a NoExecute
+// taint of this key without a value: the shortest of those with a limit; -1
+// when there is none with a limit; 0 when nothing matches
+// (pkg/controller/tainteviction, getMinTolerationTime).
+func toleratedFor(ts []corev1.Toleration, key string) time.Duration {
+	matched, limit := false, time.Duration(-1)
+	for _, t := range ts {
+		if t.Effect != "" && t.Effect != corev1.TaintEffectNoExecute {
+			continue
+		}
+		exists := t.Operator == corev1.TolerationOpExists
+		switch {
+		case t.Key == "" && exists:
+		case t.Key == key && (exists || t.Value == ""):
+		default:
+			continue
+		}
+		matched = true
+		if t.TolerationSeconds != nil {
+			d := time.Duration(max(0, *t.TolerationSeconds)) * time.Second
+			if limit < 0 || d < limit {
+				limit = d
+			}
+		}
+	}
+	if !matched {
+		return 0
+	}
+	return limit
+}

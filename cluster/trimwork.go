@@ -1,0 +1,248 @@
+package cluster
+
+import (
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func trimDeployment(o runtime.Object) any {
+	d, ok := o.(*appsv1.Deployment)
+	if !ok {
+		return nil
+	}
+	out := &Deployment{
+		Key: Key{word(d.Namespace), word(d.Name)}, UID: text(string(d.UID)),
+		Replicas: 1, Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
+		ReadyReplicas: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas),
+	}
+	if d.Spec.Replicas != nil {
+		out.Replicas = int(*d.Spec.Replicas)
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded" {
+			out.ProgressFailed = true
+		}
+	}
+	if ru := d.Spec.Strategy.RollingUpdate; ru != nil && ru.MaxUnavailable != nil {
+		if n, err := intstr.GetScaledValueFromIntOrPercent(ru.MaxUnavailable, out.Replicas, false); err == nil {
+			out.MaxUnavailable = n
+		}
+	} else if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		out.MaxUnavailable = out.Replicas
+	}
+	out.Knative = knativeOf(d)
+	out.Word = deploymentWord(out)
+	return out
+}
+
+const (
+	queueProxy      = "queue-proxy"
+	knativeService  = "serving.knative.dev/service"
+	knativeRevision = "serving.knative.dev/revision"
+)
+
+// Knative's annotations have had two spellings; both are still accepted.
+var (
+	minScaleKeys = []string{"autoscaling.knative.dev/min-scale", "autoscaling.knative.dev/minScale"}
+	maxScaleKeys = []string{"autoscaling.knative.dev/max-scale", "autoscaling.knative.dev/maxScale"}
+)
+
+func knativeOf(d *appsv1.Deployment) *Knative {
+	metas := []metav1.ObjectMeta{d.ObjectMeta, d.Spec.Template.ObjectMeta}
+	k := &Knative{}
+	for _, m := range metas {
+		if k.Revision == "" {
+			k.Revision = word(m.Labels[knativeRevision])
+		}
+		if k.Service == "" {
+			k.Service = word(m.Labels[knativeService])
+		}
+		for _, key := range minScaleKeys {
+			if k.MinScale == 0 {
+				k.MinScale = natural(m.Annotations[key])
+			}
+		}
+		for _, key := range maxScaleKeys {
+			if k.MaxScale == 0 {
+				k.MaxScale = natural(m.Annotations[key])
+			}
+		}
+	}
+	if k.Revision == "" {
+		return nil
+	}
+	for i := range d.Spec.Template.Spec.Containers {
+		if c := &d.Spec.Template.Spec.Containers[i]; c.Name == queueProxy {
+			k.ContainerConcurrency = envInt(c.Env, "CONTAINER_CONCURRENCY")
+			k.TimeoutSeconds = envInt(c.Env, "REVISION_TIMEOUT_SECONDS")
+		}
+	}
+	return k
+}
+
+func envInt(env []corev1.EnvVar, name string) int {
+	for _, e := range env {
+		if e.Name == name {
+			return natural(e.Value)
+		}
+	}
+	return 0
+}
+
+// natural reads a number; 0 for anything that is not one up to a million.
+func natural(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > 1e6 {
+		return 0
+	}
+	return n
+}
+
+// replicaSet says which deployment is behind a replica set; empty for none.
+type replicaSet struct {
+	key        Key
+	deployment string
+	// usual: its pods' own labels tell the same deployment.
+	usual bool
+}
+
+func trimReplicaSet(o runtime.Object) any {
+	rs, ok := o.(*appsv1.ReplicaSet)
+	if !ok {
+		return nil
+	}
+	out := &replicaSet{key: Key{word(rs.Namespace), word(rs.Name)}}
+	for _, r := range rs.OwnerReferences {
+		if r.Controller != nil && *r.Controller && r.Kind == "Deployment" {
+			out.deployment = word(r.Name)
+		}
+	}
+	if hash := rs.Labels["pod-template-hash"]; hash == "" {
+		out.usual = out.deployment == ""
+	} else {
+		out.usual = rs.Name == out.deployment+"-"+hash
+	}
+	return out
+}
+
+// slice is an endpoint slice, trimmed to its counts.
+type slice struct {
+	key         Key
+	service     Key
+	addressType string
+
+	ready, serving, terminating, total int
+}
+
+func trimSlice(o runtime.Object) any {
+	es, ok := o.(*discoveryv1.EndpointSlice)
+	if !ok {
+		return nil
+	}
+	service := es.Labels[discoveryv1.LabelServiceName]
+	if service == "" {
+		return nil
+	}
+	ns := word(es.Namespace)
+	out := &slice{
+		key: Key{ns, text(es.Name)}, service: Key{ns, word(service)},
+		addressType: word(string(es.AddressType)), total: len(es.Endpoints),
+	}
+	for i := range es.Endpoints {
+		c := &es.Endpoints[i].Conditions
+		// A condition that is not told counts as ready, and serving as ready is
+		// (discovery/v1, EndpointConditions).
+		ready := c.Ready == nil || *c.Ready
+		if ready {
+			out.ready++
+		}
+		if (c.Serving == nil && ready) || (c.Serving != nil && *c.Serving) {
+			out.serving++
+		}
+		if c.Terminating != nil && *c.Terminating {
+			out.terminating++
+		}
+	}
+	return out
+}
+
+// component is a control-plane pod, trimmed to the flags it was started with.
+type component struct {
+	pod      string
+	settings Settings
+}
+
+func trimComponent(o runtime.Object) any {
+	p, ok := o.(*corev1.Pod)
+	if !ok || p.DeletionTimestamp != nil {
+		return nil
+	}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		if c.Name == controllerManager || c.Name == apiServer {
+			args := append(append([]string(nil), c.Command...), c.Args...)
+			return &component{pod: text(p.Name), settings: settingsFromArgs(c.Name, args)}
+		}
+	}
+	return nil
+}
+
+// note is a Kubernetes event worth a Transition.
+type note struct {
+	uid             string
+	subject         Ref
+	reason, message string
+	count           int32
+	at              time.Time
+}
+
+// notable are the events' reasons that tell something about an outage.
+var notable = map[string]bool{
+	// about nodes
+	"NodeNotReady": true, "NodeReady": true, "NodeNotSchedulable": true, "NodeSchedulable": true,
+	"Rebooted": true, "Shutdown": true, "Starting": true, "RegisteredNode": true, "RemovingNode": true,
+	"DeletingNode": true, "NodeShutdown": true,
+	// about pods
+	"TaintManagerEviction": true, "Killing": true, "FailedScheduling": true, "Evicted": true, "Preempted": true,
+	"Preempting": true, "BackOff": true, "Failed": true, "Unhealthy": true, "FailedMount": true,
+	"FailedAttachVolume": true, "FailedCreatePodSandBox": true, "FailedKillPod": true, "NodeAffinity": true,
+	// about what owns them
+	"FailedCreate": true, "ScalingReplicaSet": true, "ProgressDeadlineExceeded": true,
+}
+
+func trimEvent(o runtime.Object) any {
+	e, ok := o.(*corev1.Event)
+	if !ok || !notable[e.Reason] {
+		return nil
+	}
+	out := &note{uid: string(e.UID), reason: word(e.Reason), message: text(e.Message), count: e.Count}
+	kind := KindEvent
+	switch e.InvolvedObject.Kind {
+	case "Node":
+		kind = KindNode
+	case "Pod":
+		kind = KindPod
+	case "Deployment":
+		kind = KindDeployment
+	case "ReplicaSet":
+		kind = KindReplicaSet
+	}
+	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), text(e.InvolvedObject.Name)}}
+	if e.Series != nil {
+		out.count = e.Series.Count
+		out.at = e.Series.LastObservedTime.Time
+	}
+	for _, t := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {
+		if out.at.IsZero() {
+			out.at = t
+		}
+	}
+	return out
+}

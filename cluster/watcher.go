@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// WatchOptions say what a Watcher watches and whom it tells.
+type WatchOptions struct {
+	// Namespaces whose pods, deployments and so on are watched; none: all.
+	Namespaces []string
+	// Sink is called for every Transition, in order, from the one goroutine
+	// that owns the state; nil: nobody is told. None is dropped, so nothing
+	// goes on while Sink runs: it must return within milliseconds, and must
+	// not call Run. It is called before the Snapshot that shows the change.
+	Sink func(Transition)
+	// Settings of the control plane that the caller knows; those with a Source
+	// are used where the cluster does not tell its own.
+	Settings Settings
+}
+
+// Watcher keeps a Snapshot of a cluster up to date. All methods are safe for
+// concurrent use.
+type Watcher struct {
+	cfg    *Config
+	opts   WatchOptions
+	client *client
+
+	deltas chan delta
+	doubts chan struct{}
+	gate   *gate
+	// streams: lists may be asked for as a stream.
+	streams atomic.Bool
+
+	snapshot atomic.Pointer[Snapshot]
+	changed  chan struct{}
+	ran      atomic.Bool
+}
+
+// NewWatcher makes a Watcher; nothing is sent before Run. The error says that
+// the credentials in the kubeconfig can't be used.
+func NewWatcher(cfg *Config, o WatchOptions) (*Watcher, error) {
+	c, err := newClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
+	w := &Watcher{
+		cfg: cfg, opts: o, client: c,
+		deltas: make(chan delta, 1024), doubts: make(chan struct{}, 1),
+		gate: newGate(), changed: make(chan struct{}, 1),
+	}
+	w.snapshot.Store(NewSnapshot(Contents{Context: cfg.Context, Server: cfg.Server, Settings: o.Settings}))
+	return w, nil
+}
+
+// Snapshot gives the newest Snapshot; never nil.
+func (w *Watcher) Snapshot() *Snapshot { return w.snapshot.Load() }
+
+// Changed has capacity 1 and holds something whenever there is a Snapshot newer
+// than the one that was current at the last receive. One receiver only.
+func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// Link is the state of the connection, with LastContact as of this moment.
+func (w *Watcher) Link() Link {
+	l := w.Snapshot().Link
+	if t := w.client.pulse.contact(); t.After(l.LastContact) {
+		l.LastContact = t
+	}
+	return l
+}
+
+// Run watches until ctx ends, and then returns nil when every goroutine and
+// connection of the Watcher has ended. No failure of the server ends it: it
+// reconnects for ever, and says in Snapshot.Link and Snapshot.Access what is
+// wrong. It may be called once; the second call returns an error.
+func (w *Watcher) Run(ctx context.Context) error {
+	if w.ran.Swap(true) {
+		return errors.New("this Watcher has been run already; make a new one")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { w.keepLink(ctx) })
+	sources := w.sources()
+	for _, src := range sources {
+		wg.Go(func() { w.follow(ctx, src) })
+	}
+	newState(w, sources...).run(ctx)
+	cancel()
+	w.client.close()
+	wg.Wait()
+	return nil
+}
+
+// tell hands a delta to the owner; it waits for room until ctx ends.
+func (w *Watcher) tell(ctx context.Context, d delta) {
+	select {
+	case w.deltas <- d:
+	case <-ctx.Done():
+	}
+}
+
+// kindComponent is for the control plane's own pods, read for their flags.
+const kindComponent Kind = "component"
+
+// sources lists what is watched. Pods wait for the replica sets, so that each
+// is filed under its deployment from the start.
+func (w *Watcher) sources() []*source {
+	c := w.client
+	all := []*source{
+		{kind: KindNode, resource: "nodes", client: c.core, trim: trimNode,
+			list: func() runtime.Object { return &corev1.NodeList{} }},
+		{kind: KindLease, namespace: "kube-node-lease", resource: "leases", client: c.coordination, trim: trimLease,
+			list: func() runtime.Object { return &coordinationv1.LeaseList{} }},
+		{kind: kindComponent, namespace: "kube-system", resource: "pods", client: c.core, trim: trimComponent,
+			selector: "component in (" + apiServer + "," + controllerManager + ")",
+			list:     func() runtime.Object { return &corev1.PodList{} }},
+	}
+	namespaces := w.opts.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	} else if !slices.Contains(namespaces, "default") {
+		// Nodes have no namespace; their events are in this one.
+		all = append(all, &source{kind: KindEvent, namespace: "default", resource: "events", client: c.core, trim: trimEvent,
+			fields: "involvedObject.kind=Node", later: true,
+			list: func() runtime.Object { return &corev1.EventList{} }})
+	}
+	for _, ns := range namespaces {
+		sets := &source{kind: KindReplicaSet, namespace: ns, resource: "replicasets", client: c.apps, trim: trimReplicaSet,
+			list: func() runtime.Object { return &appsv1.ReplicaSetList{} }}
+		all = append(all, sets,
+			&source{kind: KindPod, namespace: ns, resource: "pods", client: c.core, trim: trimPod, after: []*source{sets},
+				list: func() runtime.Object { return &corev1.PodList{} }},
+			&source{kind: KindDeployment, namespace: ns, resource: "deployments", client: c.apps, trim: trimDeployment,
+				list: func() runtime.Object { return &appsv1.DeploymentList{} }},
+			&source{kind: KindEndpointSlice, namespace: ns, resource: "endpointslices", client: c.discovery, trim: trimSlice,
+				list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} }},
+			&source{kind: KindEvent, namespace: ns, resource: "events", client: c.core, trim: trimEvent, later: true,
+				list: func() runtime.Object { return &corev1.EventList{} }},
+		)
+	}
+	for _, s := range all {
+		s.answered = make(chan struct{})
+	}
+	return all
+}

@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+)
+
+// overdueShare of a Lease's duration without a renewal is silence. A kubelet
+// renews after 0.25 of it with 4 % jitter (pkg/kubelet/kubelet.go), so at 0.4
+// one renewal is missing and more than half an interval late.
+const overdueShare = 0.4
+
+// shuttingDown is the Ready condition's message while a kubelet's graceful
+// shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.
+const shuttingDown = "node is shutting down"
+
+// Silent says whether a node's heartbeat is overdue at now, and for how long
+// nothing has been heard of it (0 when that is not known): the node's Ready
+// condition is Unknown, or the renewal of its Lease is late by our own clock.
+// What could not have been seen is not concluded: while the API server is away
+// or leases are not being watched, no further node turns silent.
+func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent bool) {
+	if !n.Gone.IsZero() {
+		return 0, false
+	}
+	heard := n.RenewSeen
+	if heard.IsZero() && n.Ready == TriUnknown {
+		heard = n.ReadySince
+	}
+	if !heard.IsZero() {
+		since = max(0, now.Sub(heard))
+	}
+	if n.Ready == TriUnknown || n.Overdue {
+		return since, true
+	}
+	at, ok := overdueAt(n, s.heartbeatsSince)
+	if !ok {
+		return since, false
+	}
+	return since, s.seeing(now).After(at)
+}
+
+// overdueAt is when the node's silence may be concluded if no renewal comes.
+func overdueAt(n *Node, watchedSince time.Time) (time.Time, bool) {
+	if n.RenewSeen.IsZero() || n.LeaseDuration <= 0 {
+		return time.Time{}, false
+	}
+	from := n.RenewSeen
+	if watchedSince.After(from) {
+		from = watchedSince
+	}
+	return from.Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
+}
+
+// seeing is the latest moment up to now for which a missing heartbeat means
+// something.
+func (s *Snapshot) seeing(now time.Time) time.Time {
+	for _, limit := range []time.Time{s.Link.LastContact, s.heartbeatsUntil} {
+		if !limit.IsZero() && limit.Before(now) {
+			now = limit
+		}
+	}
+	return now
+}
+
+// NodeWord is a node's status: kubectl's word (Ready, NotReady, Unknown for no
+// Ready condition, with ",SchedulingDisabled"), and in brackets what kubectl
+// does not tell apart: "NotReady (shutting down)", "NotReady (silent 52s)",
+// "Ready (silent 23s)". A node whose object was deleted is "gone".
+func (s *Snapshot) NodeWord(n *Node, now time.Time) string {
+	since, silent := s.Silent(n, now)
+	return nodeWord(n, silent, since)
+}
+
+// nodeWord leaves the duration away when since is 0.
+func nodeWord(n *Node, silent bool, since time.Duration) string {
+	if !n.Gone.IsZero() {
+		return "gone"
+	}
+	var word string
+	switch n.Ready {
+	case TriTrue:
+		word = "Ready"
+	case TriNone:
+		word = "Unknown"
+	default:
+		word = "NotReady"
+	}
+	switch {
+	case n.Ready == TriFalse && n.Message == shuttingDown:
+		word += " (shutting down)"
+	case silent && since >= time.Second:
+		word += " (silent " + Span(since) + ")"
+	case silent:
+		word += " (silent)"
+	}
+	if n.Unschedulable {
+		word += ",SchedulingDisabled"
+	}
+	return word
+}
+
+// PodWord is a pod's status: kubectl's word, except that a pod which has not
+// ended on a node that is both silent and not Ready is "lost (was Running)"
+// (kubectl goes on showing Running until the pod is deleted), as is one whose
+// node object is gone. A pod whose object was deleted is "gone".
+func (s *Snapshot) PodWord(p *Pod, now time.Time) string {
+	switch {
+	case !p.Gone.IsZero():
+		return "gone"
+	case p.Node == "" || !p.Deleting.IsZero() || p.finished():
+		return p.Status
+	}
+	if n := s.Node(p.Node); n != nil && s.lost(n, now) {
+		return "lost (was " + p.Status + ")"
+	}
+	return p.Status
+}
+
+// lost: the node is not Ready and nothing is heard of it.
+func (s *Snapshot) lost(n *Node, now time.Time) bool {
+	if !n.Gone.IsZero() {
+		return true
+	}
+	_, silent := s.Silent(n, now)
+	return silent && n.Ready != TriTrue
+}
+
+// EvictAt is when the control plane will delete the pod because of the taint of
+// its lost node: the taint's timeAdded plus the pod's tolerationSeconds
+// (pkg/controller/tainteviction). False when the node has no such taint, the
+// pod tolerates it for ever, or is already ending.
+//
+// The controller counts from when it saw the first of the two taints, and keeps
+// that start when one is exchanged for the other; what is given here may then
+// be late by the time between them.
+func (s *Snapshot) EvictAt(p *Pod) (time.Time, bool) {
+	n := s.Node(p.Node)
+	if n == nil || !n.Gone.IsZero() {
+		return time.Time{}, false
+	}
+	t, ok := evictionTaint(n)
+	if !ok {
+		return time.Time{}, false
+	}
+	return evictAt(p, t)
+}
+
+func evictAt(p *Pod, t Taint) (time.Time, bool) {
+	if p.Node == "" || !p.Deleting.IsZero() || !p.Gone.IsZero() || p.finished() {
+		return time.Time{}, false
+	}
+	wait := p.UnreachableFor
+	if t.Key == taintNotReady {
+		wait = p.NotReadyFor
+	}
+	if wait < 0 {
+		return time.Time{}, false
+	}
+	return t.TimeAdded.Add(wait), true
+}
+
+const (
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+)
+
+// evictionTaint is the NoExecute taint that the node lifecycle controller put on.
+func evictionTaint(n *Node) (Taint, bool) {
+	for _, t := range n.Taints {
+		if t.Effect == "NoExecute" && (t.Key == taintNotReady || t.Key == taintUnreachable) && !t.TimeAdded.IsZero() {
+			return t, true
+		}
+	}
+	return Taint{}, false
+}
+
+// deploymentWord is lightsout's own rule: none available is Down, old pods beside
+// new ones is Updating, some but not all is Scaling (also while pods of a lost
+// node are missing: it is trying to grow back, and serving meanwhile).
+func deploymentWord(d *Deployment) string {
+	switch {
+	case !d.Gone.IsZero():
+		return "gone"
+	case d.Replicas == 0 && d.Total == 0:
+		return "Stopped"
+	case d.ProgressFailed:
+		return "Failed"
+	case d.Replicas > 0 && d.Available == 0:
+		return "Down"
+	case d.Total > d.Updated:
+		return "Updating"
+	case d.Available == d.Replicas && d.Total == d.Replicas:
+		return "Running"
+	default:
+		return "Scaling"
+	}
+}
+
+// Span writes a duration as kubectl would write an age, with seconds: "52s",
+// "4m12s", "1h02m", "3d04h". Negative durations are written as "0s".
+func Span(d time.Duration) string {
+	n := int64(max(0, d) / time.Second)
+	switch {
+	case n < 60:
+		return fmt.Sprintf("%ds", n)
+	case n < 3600:
+		return fmt.Sprintf("%dm%02ds", n/60, n%60)
+	case n < 86400:
+		return fmt.Sprintf("%dh%02dm", n/3600, n%3600/60)
+	default:
+		return fmt.Sprintf("%dd%02dh", n/86400, n%86400/3600)
+	}
+}

@@ -1,0 +1,140 @@
+package loadgen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// chatBody returns the body of a streamed chat completion request.
+func chatBody(t Target) ([]byte, error) {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	return json.Marshal(struct {
+		Model    string    `json:"model,omitempty"`
+		Messages []message `json:"messages"`
+		Max      int       `json:"max_tokens,omitempty"`
+		Stream   bool      `json:"stream"`
+		Options  struct {
+			Usage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}{
+		Model:    t.Model,
+		Messages: []message{{"user", t.Prompt}},
+		Max:      t.MaxTokens,
+		Stream:   true,
+		Options: struct {
+			Usage bool `json:"include_usage"`
+		}{true},
+	})
+}
+
+// chatStream follows one streamed chat completion.
+type chatStream struct {
+	sseParser
+	now func() time.Time
+
+	firstToken time.Time
+	events     int    // events with text in them
+	usage      int    // tokens as the server counts them; 0: not told
+	done       bool   // the end mark has come
+	failed     string // the error inside the stream
+	stray      string // the last line that is no field of an event stream
+}
+
+func newChatStream(now func() time.Time) *chatStream {
+	c := &chatStream{now: now}
+	c.onData, c.onOther = c.event, c.other
+	return c
+}
+
+// tokens returns the number of tokens so far.
+func (c *chatStream) tokens() int { return max(c.usage, c.events) }
+
+type chatChunk struct {
+	Choices []struct {
+		Delta struct {
+			Content   string `json:"content"`
+			Reasoning string `json:"reasoning_content"`
+		} `json:"delta"`
+		Text string `json:"text"`
+	} `json:"choices"`
+	Usage *struct {
+		Completion int `json:"completion_tokens"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+func (c *chatStream) event(data []byte) {
+	data = bytes.TrimSpace(data)
+	if c.done || c.failed != "" || len(data) == 0 {
+		return
+	}
+	if string(data) == "[DONE]" {
+		c.done = true
+		return
+	}
+	var chunk chatChunk
+	if err := json.Unmarshal(data, &chunk); err != nil {
+		// A chunk in an unknown form; without the end mark it fails anyway.
+		c.stray = string(data[:min(len(data), 200)])
+		return
+	}
+	if len(chunk.Error) > 0 && string(chunk.Error) != "null" {
+		c.failed = errorText(chunk.Error)
+		return
+	}
+	text := false
+	for _, ch := range chunk.Choices {
+		text = text || ch.Delta.Content != "" || ch.Delta.Reasoning != "" || ch.Text != ""
+	}
+	if text {
+		if c.events == 0 {
+			c.firstToken = c.now()
+		}
+		c.events++
+	}
+	if chunk.Usage != nil {
+		c.usage = max(c.usage, chunk.Usage.Completion)
+	}
+}
+
+// other takes lines that are no field of an event stream. llama.cpp once
+// wrote errors as a field of its own, "error: {...}".
+func (c *chatStream) other(line []byte) {
+	if rest, ok := bytes.CutPrefix(line, []byte("error:")); ok && !c.done && c.failed == "" {
+		c.failed = errorText(bytes.TrimSpace(rest))
+		return
+	}
+	c.stray = string(line[:min(len(line), 200)])
+}
+
+// errorText returns the message of an OpenAI error object, else the object.
+func errorText(raw []byte) string {
+	var e struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &e) == nil && e.Message != "" {
+		return e.Message
+	}
+	if len(raw) == 0 {
+		return "no message"
+	}
+	return string(raw)
+}
+
+// verdict says how a stream that is over has ended; nil: complete.
+func (c *chatStream) verdict() error {
+	switch {
+	case c.failed != "":
+		return fmt.Errorf("an error came inside the stream: %s", clean(c.failed, maxErrorText))
+	case c.done:
+		return nil
+	case c.stray != "":
+		return fmt.Errorf("the stream ended without [DONE], after %q", clean(c.stray, 80))
+	}
+	return fmt.Errorf("the stream ended without [DONE] after %d tokens", c.tokens())
+}

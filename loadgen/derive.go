@@ -1,0 +1,78 @@
+package loadgen
+
+import "math"
+
+// derive puts what the servers said beside what the ledger knows. The parts of
+// the result always add up to what is outstanding:
+//
+//	Outstanding = Served + Queued + Stalled + OnDead
+//
+// In this order:
+//
+//   - On dead nodes: what their servers held, as far as that many requests
+//     have shown no life since.
+//   - Stalled: answers that have stopped, connections that don't come about,
+//     and what servers held that have not been heard of for long.
+//   - Served: what the servers told (their numbers are averages over the last
+//     second, and up to two seconds old); never less than the answers of which
+//     bytes are coming. Requests too young to be in those averages fill the
+//     room that is left. Without an answer, it is the room alone.
+//   - Queued: the rest.
+func derive(m *measurement, s *survey, capacity int) Gauge {
+	g := Gauge{Outstanding: s.outstanding}
+	left := s.outstanding
+
+	dead := boundHeld(m.dead, s)
+	g.OnDead = min(dead, left-s.slow)
+	left -= g.OnDead
+
+	// Requests that stall because their server is dead are in OnDead already,
+	// or in what silent servers held.
+	stalled := max(s.stalled-g.OnDead, 0)
+	lost := min(boundHeld(m.lost, s), left-s.slow)
+	g.Stalled = min(s.slow+max(stalled, lost), left)
+	left -= g.Stalled
+
+	room, known := m.room, m.known
+	if !known {
+		room, known = capacity, capacity > 0
+	}
+	served := 0
+	switch {
+	case m.answered > 0:
+		served = int(math.Round(max(m.served, m.whole) + m.carried))
+		// A stream that stalls on a living server still has its place there.
+		served = max(served-max(stalled-lost, 0), 0)
+		served = max(served, s.flowing)
+		free := s.young
+		if known {
+			free = min(free, max(room-served, 0))
+		}
+		served += free
+		g.Source = m.source
+		g.Basis = BasisMeasured
+		if m.answered < m.asked {
+			g.Basis = BasisPartial
+		}
+	case known:
+		served = max(room-max(stalled-lost, 0), s.flowing)
+		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
+	default:
+		served = left
+		g.Basis, g.Source = BasisEstimated, "in flight"
+	}
+	g.NoAnswer = m.asked - m.answered
+	g.Served = max(min(served, left), 0)
+	g.Queued = left - g.Served
+	return g
+}
+
+// boundHeld sums up what servers held, in the order in which they fell silent,
+// as far as there are requests that have shown no life since.
+func boundHeld(list []held, s *survey) int {
+	total := 0.0
+	for _, h := range list {
+		total = min(total+h.n, float64(s.silentSince(h.since)))
+	}
+	return int(math.Round(total))
+}

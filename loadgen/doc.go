@@ -1,0 +1,24 @@
+// Package loadgen sends requests to a service and accounts for every one of
+// them, so that what a client sees of an outage can be trusted.
+//
+// A [Generator] starts requests in one of three shapes ([Burst], [Hold],
+// [Rate]). Each request is one entry of the ledger, is in one state at any
+// moment (dialing, sent, streaming) and ends in exactly one [Class]. [Totals],
+// [Window] and [Gauge] are computed from these entries; [Totals.Balanced]
+// holds for every [Run] that is handed out. One [Record] of evidence is handed
+// to the caller for every request that ends.
+//
+// Requests speak HTTP/1.1 over connections of the generator's own, without
+// net/http's Transport: so there are no silent retries, no redirects, no
+// proxies, no hidden pool, and the phases of a request are known exactly. By
+// default each request has a connection to itself, which is what a service
+// that balances connections (kube-proxy) needs to be seen as it is.
+//
+// The gauge puts the ledger beside what the servers say of themselves. What is
+// measured, measured in part, or estimated is told apart by [Basis].
+//
+// What belongs here: load shapes, the ledger, the classes of failure, the
+// streamed-chat client, the gauge and its sources. What does not: watching the
+// cluster, switching machines, files, and the screen. The package is handed
+// the ways to dial, to reach a pod and to know the backends as plain functions.
+package loadgen

@@ -1,0 +1,217 @@
+package loadgen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+	"syscall"
+)
+
+var (
+	// errGrace ends the courtesy after the outcome.
+	errGrace     = errors.New("the outcome was known")
+	errCancelled = errors.New("cancelled")
+)
+
+// proxyTexts are what Knative's activator and queue-proxy write into the body
+// of an answer that has begun when the revision's timeout passes, ending it
+// like a complete one (knative.dev/serving pkg/http/handler/timeout.go).
+var proxyTexts = []string{"activator request timeout", "request timeout"}
+
+// buffers are for requests being put together and bodies being read.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
+
+// do carries a request through to its end.
+func (g *Generator) do(r *request) (Class, error) {
+	class, err := g.exchange(r)
+	r.finish()
+	rec := r.record(class, err)
+	g.emit(rec)
+	text := ""
+	if class != ClassOK && class != ClassCancelled {
+		text = fmt.Sprintf("request %s: %s: %s", r.id, class, rec.Error)
+	}
+	g.ledger.end(r, class, text)
+	return class, err
+}
+
+// exchange sends the request and reads the answer. The error says why the
+// class is not ok.
+func (g *Generator) exchange(r *request) (Class, error) {
+	c, err := g.connect(r)
+	if err != nil {
+		return r.judge(err)
+	}
+	keep := false
+	defer func() {
+		if !keep || !r.attach(nil) {
+			c.discard()
+		} else {
+			g.idle.put(c, g.now())
+		}
+	}()
+
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	*buf = append((*buf)[:0], g.wire.head...)
+	*buf = append(*buf, r.id...)
+	*buf = append(*buf, g.wire.tail...)
+	_, writeErr := c.Write(*buf)
+	if writeErr != nil && !errors.Is(writeErr, syscall.EPIPE) && !errors.Is(writeErr, syscall.ECONNRESET) {
+		return r.judge(writeErr)
+	}
+	if writeErr == nil {
+		r.written = g.now()
+		g.ledger.move(r, sent)
+		r.enter(phaseWait, r.written)
+	}
+	resp, err := g.readHead(c)
+	if err != nil {
+		if writeErr != nil {
+			err = writeErr
+		}
+		return r.judge(err)
+	}
+	// A server may answer and close before it has read the whole request.
+	c.head = -1
+	r.status = resp.StatusCode
+	r.unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
+	*buf = (*buf)[:cap(*buf)]
+
+	class := classOfStatus(resp.StatusCode)
+	switch {
+	case class != ClassOK:
+		return class, g.statusError(r, resp, *buf)
+	case g.opts.Target.Profile == Chat:
+		return g.readChat(r, resp, *buf)
+	}
+	if err := readPage(r, resp.Body, *buf); err != nil {
+		return r.judge(err)
+	}
+	keep = g.opts.Target.Reuse && !resp.Close && !r.unframed && writeErr == nil && c.br.Buffered() == 0
+	return ClassOK, nil
+}
+
+// judge tells the class of an error: first our own cause, then the phase, then
+// the system's error.
+func (r *request) judge(err error) (Class, error) {
+	if c := r.aborted(); c != nil {
+		return c.class, c.err
+	}
+	var own *contentError
+	if errors.As(err, &own) {
+		return ClassTruncated, err
+	}
+	connected, answered := !r.connected.IsZero(), !r.first.IsZero()
+	class := classify(connected, answered, err)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		switch {
+		case answered:
+			err = fmt.Errorf("the answer was cut after %d bytes: %w", r.bytes, io.ErrUnexpectedEOF)
+		case connected:
+			err = fmt.Errorf("the connection was closed without an answer: %w", io.EOF)
+		}
+	}
+	return class, err
+}
+
+// contentError is a complete answer that says it is none.
+type contentError struct{ text string }
+
+func (e *contentError) Error() string { return e.text }
+
+// readHead reads the status and headers, past any interim answers.
+func (g *Generator) readHead(c *conn) (*http.Response, error) {
+	for range 10 {
+		resp, err := http.ReadResponse(c.br, g.wire.request)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode >= 200 {
+			return resp, nil
+		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			break
+		}
+	}
+	return nil, &contentError{"the server gave only interim answers"}
+}
+
+// statusError puts the beginning of an error's body into words.
+func (g *Generator) statusError(r *request, resp *http.Response, buf []byte) error {
+	r.enter(phaseOutcome, g.now())
+	n, _ := io.ReadFull(resp.Body, buf[:1024])
+	text := clean(string(buf[:n]), 120)
+	if text == "" {
+		return fmt.Errorf("the server answered %d", resp.StatusCode)
+	}
+	return fmt.Errorf("the server answered %d: %s", resp.StatusCode, text)
+}
+
+// readPage reads a body to its end and looks at its last words.
+func readPage(r *request, body io.Reader, buf []byte) error {
+	const tailLen = 64
+	tail := make([]byte, 0, 2*tailLen)
+	for {
+		n, err := body.Read(buf)
+		if n >= tailLen {
+			tail = append(tail[:0], buf[n-tailLen:n]...)
+		} else {
+			tail = append(tail, buf[:n]...)
+			if extra := len(tail) - tailLen; extra > 0 {
+				tail = append(tail[:0], tail[extra:]...)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	tail = bytes.TrimSpace(tail)
+	for _, t := range proxyTexts {
+		if bytes.HasSuffix(tail, []byte(t)) {
+			return &contentError{fmt.Sprintf("a proxy ended the answer: %q", t)}
+		}
+	}
+	return nil
+}
+
+// readChat follows a streamed chat to its end mark.
+func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (Class, error) {
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
+		err := g.statusError(r, resp, buf)
+		return ClassTruncated, fmt.Errorf("no event stream came: %w", err)
+	}
+	stream := newChatStream(g.now)
+	var err error
+	for err == nil && !stream.done && stream.failed == "" {
+		var n int
+		n, err = resp.Body.Read(buf)
+		if e := stream.feed(buf[:n]); e != nil {
+			err = &contentError{e.Error()}
+		}
+	}
+	if err == io.EOF {
+		stream.flush()
+	}
+	r.tokens, r.firstToken = stream.tokens(), stream.firstToken
+	if stream.done {
+		// Let the server end the answer: closing now looks to proxies like a
+		// client that went away.
+		if err == nil {
+			r.enter(phaseOutcome, g.now())
+			io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+		}
+		return ClassOK, nil
+	}
+	if err != nil && err != io.EOF && stream.failed == "" {
+		return r.judge(err)
+	}
+	return ClassTruncated, &contentError{stream.verdict().Error()}
+}

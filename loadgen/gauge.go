@@ -1,0 +1,286 @@
+package loadgen
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	sampleEach  = time.Second
+	sampleSoon  = 250 * time.Millisecond // while burstTime lasts after a Start
+	burstTime   = 2 * time.Second
+	sampleAfter = 3 * time.Second // how long it goes on after the last request
+	fetchBound  = time.Second
+	fetchAtOnce = 128
+)
+
+// measurement is what the servers have said at one time. It is immutable.
+type measurement struct {
+	at              time.Time
+	asked, answered int // ready servers that can be asked
+	// served is what those that answered work on; whole is the same with each
+	// answer rounded, which is steadier for servers that take one at a time.
+	served, whole float64
+	// carried is the last word of servers that fell silent less than the stall
+	// limit ago, lost of those that are silent for longer.
+	carried float64
+	lost    []held
+	// dead is what servers held when their node died.
+	dead []held
+	// room is what the ready servers on living nodes take at once; it is only
+	// told when known, that is, all of them have a limit.
+	room   int
+	known  bool
+	source string
+}
+
+// held is a number of requests that a server held when it was last heard of.
+type held struct {
+	since time.Time
+	n     float64
+}
+
+// server is what the gauge remembers of a backend.
+type server struct {
+	last      float64   // its last word
+	lastAt    time.Time // zero: it has never answered
+	deadSince time.Time // zero: its node lives
+	held      float64   // at deadSince
+}
+
+// gaugeLoop samples while requests are outstanding, and a little longer.
+func (g *Generator) gaugeLoop() {
+	servers := map[string]*server{}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var busy time.Time
+	for {
+		begin := g.now()
+		g.ledger.mu.Lock()
+		if g.current != nil || len(g.ledger.live) > 0 {
+			busy = begin
+		}
+		each := sampleEach
+		if begin.Sub(g.started) < burstTime {
+			each = sampleSoon
+		}
+		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
+		if !active {
+			g.measured = nil
+			clear(servers)
+		}
+		g.ledger.mu.Unlock()
+		if active {
+			g.sample(servers)
+			timer.Reset(max(each-g.now().Sub(begin), 0))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-timer.C:
+		case <-g.kick:
+		case <-g.ctx.Done():
+			return
+		}
+	}
+}
+
+// sample asks the servers, and puts the gauge into its second.
+func (g *Generator) sample(servers map[string]*server) {
+	m := g.measure(servers)
+	capacity, target := g.capacity()
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	g.measured = m
+	g.ledger.time.sample(g.gauge(g.now(), capacity, target))
+	g.ledger.notify()
+}
+
+// gauge puts the last measurement and the ledger together; the ledger's lock
+// is held.
+func (g *Generator) gauge(now time.Time, capacity, target int) Gauge {
+	m := g.measured
+	if m == nil {
+		m = &measurement{}
+	}
+	s := g.ledger.survey(now, m.at, len(m.dead)+len(m.lost) > 0)
+	out := derive(m, &s, capacity)
+	out.At, out.Capacity, out.Target = now, capacity, target
+	if g.measured == nil && s.outstanding == 0 && g.current == nil {
+		out.Basis, out.Source = BasisIdle, ""
+	}
+	return out
+}
+
+// measure asks every server that can be asked, side by side.
+func (g *Generator) measure(servers map[string]*server) *measurement {
+	m := &measurement{at: g.now()}
+	if g.opts.Backends == nil {
+		return m
+	}
+	backends := g.opts.Backends()
+	g.learn(servers, backends, m.at)
+
+	var asked []Backend
+	m.known = len(backends) > 0
+	for _, b := range backends {
+		if b.OnDead {
+			continue
+		}
+		if b.Ready {
+			m.room += b.Concurrency
+			m.known = m.known && b.Concurrency > 0
+		}
+		if g.opts.Fetch != nil && (b.QueueProxy || b.SlotsPort > 0) && (b.Ready || servers[b.key()].last > 0) {
+			asked = append(asked, b)
+		}
+	}
+	loads := g.ask(asked)
+	now := g.now()
+	var slots, proxies bool
+	for i, b := range asked {
+		s := servers[b.key()]
+		if b.Ready {
+			m.asked++
+		}
+		if loads[i] < 0 {
+			switch stall := g.opts.Timeouts.Stall; {
+			case s.last == 0:
+			case stall > 0 && now.Sub(s.lastAt) >= stall:
+				m.lost = append(m.lost, held{s.lastAt, s.last})
+			default:
+				m.carried += s.last
+			}
+			continue
+		}
+		if b.Ready {
+			m.answered++
+		}
+		proxies = proxies || b.QueueProxy
+		slots = slots || !b.QueueProxy
+		s.last, s.lastAt = loads[i], m.at
+		// What it had lost, it has told again or will never tell.
+		s.deadSince, s.held = time.Time{}, 0
+		m.served += s.last
+		m.whole += math.Round(s.last)
+	}
+	for _, s := range servers {
+		if s.held > 0 {
+			m.dead = append(m.dead, held{s.deadSince, s.held})
+		}
+	}
+	bySince := func(a, b held) int { return a.since.Compare(b.since) }
+	slices.SortFunc(m.dead, bySince)
+	slices.SortFunc(m.lost, bySince)
+	switch {
+	case proxies && slots:
+		m.source = "queue-proxy, llama.cpp"
+	case proxies:
+		m.source = "queue-proxy"
+	case slots:
+		m.source = "llama.cpp"
+	}
+	return m
+}
+
+func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
+
+// learn notes which servers there are and which have died. What a dead server
+// held is its last word; if it never gave one, its share of what is in flight,
+// and nothing if it was out of the endpoints when it was first seen.
+// It is remembered while a request that may be part of it has shown no life
+// since, even when the pod is deleted meanwhile.
+func (g *Generator) learn(servers map[string]*server, backends []Backend, now time.Time) {
+	g.ledger.mu.Lock()
+	s := g.ledger.survey(now, now, true)
+	g.ledger.mu.Unlock()
+
+	seen := make(map[string]bool, len(backends))
+	fresh := map[string]bool{} // not seen before
+	living := 0
+	for _, b := range backends {
+		seen[b.key()] = true
+		if v := servers[b.key()]; v == nil {
+			servers[b.key()] = &server{}
+			fresh[b.key()] = true
+		}
+		if servers[b.key()].deadSince.IsZero() {
+			living++
+		}
+	}
+	share := 0.0
+	if living > 0 {
+		share = float64(s.outstanding-s.slow) / float64(living)
+	}
+	for _, b := range backends {
+		v := servers[b.key()]
+		if b.OnDead && v.deadSince.IsZero() {
+			v.deadSince, v.held = now, share
+			switch {
+			case !v.lastAt.IsZero():
+				v.held = v.last
+			case fresh[b.key()] && !b.Ready:
+				// It was out of the endpoints before anything was sent.
+				v.held = 0
+			}
+			if b.Concurrency > 0 {
+				v.held = min(v.held, float64(b.Concurrency))
+			}
+		}
+	}
+	for key, v := range servers {
+		if v.held > 0 && s.silentSince(v.deadSince) == 0 {
+			v.held = 0
+		}
+		if !seen[key] && v.held == 0 {
+			delete(servers, key)
+		}
+	}
+	for _, b := range backends {
+		if v := servers[b.key()]; !b.OnDead && v.held == 0 {
+			v.deadSince = time.Time{}
+		}
+	}
+}
+
+// ask fetches the load of each backend; -1 where there is no answer.
+func (g *Generator) ask(backends []Backend) []float64 {
+	loads := make([]float64, len(backends))
+	ctx, cancel := context.WithTimeout(g.ctx, fetchBound)
+	defer cancel()
+	places := make(chan struct{}, fetchAtOnce)
+	var wg sync.WaitGroup
+	for i, b := range backends {
+		wg.Go(func() {
+			loads[i] = -1
+			select {
+			case places <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			defer func() { <-places }()
+			port, path, decode := int32(queueProxyPort), queueProxyPath, decodeStat
+			if !b.QueueProxy {
+				port, path, decode = b.SlotsPort, slotsPath, decodeSlots
+			}
+			body, err := g.opts.Fetch(ctx, b.Namespace, b.Pod, port, path)
+			if err != nil {
+				return
+			}
+			load, err := decode(body)
+			if err != nil {
+				return
+			}
+			// What is more than its limit waits in the pod's own queue.
+			if b.Concurrency > 0 {
+				load = min(load, float64(b.Concurrency))
+			}
+			loads[i] = load
+		})
+	}
+	wg.Wait()
+	return loads
+}

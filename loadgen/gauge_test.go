@@ -1,0 +1,438 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// revision is a Knative revision behind an activator: pods that take one
+// request each, and a queue for the rest.
+type revision struct {
+	*rawServer
+	finish chan struct{} // each value lets one request end
+
+	mu     sync.Mutex
+	pods   []*revisionPod
+	freed  chan struct{} // closed when a pod may have become free
+	asked  map[string]int
+	silent map[string]bool // pods that don't answer, whatever their node does
+	lag    bool            // queue-proxies tell the state before the burst
+}
+
+type revisionPod struct {
+	name            string
+	busy, dead, out bool // out: not ready, so not among the endpoints
+}
+
+func serveRevision(t *testing.T, pods int) *revision {
+	v := &revision{finish: make(chan struct{}), freed: make(chan struct{}), asked: map[string]int{}, silent: map[string]bool{}}
+	for i := range pods {
+		v.pods = append(v.pods, &revisionPod{name: fmt.Sprintf("llm-%02d", i)})
+	}
+	started := make(chan struct{})
+	v.rawServer = serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
+		<-started
+		p := v.acquire()
+		if p == nil {
+			return
+		}
+		select {
+		case <-v.finish:
+		case <-v.done:
+			return
+		}
+		page(c, 200, "x")
+		v.mu.Lock()
+		p.busy = false
+		close(v.freed)
+		v.freed = make(chan struct{})
+		v.mu.Unlock()
+	})
+	close(started)
+	return v
+}
+
+func (v *revision) acquire() *revisionPod {
+	for {
+		v.mu.Lock()
+		for _, p := range v.pods {
+			if !p.busy && !p.dead {
+				p.busy = true
+				v.mu.Unlock()
+				return p
+			}
+		}
+		freed := v.freed
+		v.mu.Unlock()
+		select {
+		case <-freed:
+		case <-v.done:
+			return nil
+		}
+	}
+}
+
+func (v *revision) busy() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n := 0
+	for _, p := range v.pods {
+		if p.busy {
+			n++
+		}
+	}
+	return n
+}
+
+func (v *revision) backends() []Backend {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var out []Backend
+	for i, p := range v.pods {
+		out = append(out, Backend{Namespace: "default", Pod: p.name, Node: fmt.Sprintf("node%d", i/4), Ready: !p.out,
+			Concurrency: 1, OnDead: p.dead, QueueProxy: true})
+	}
+	return out
+}
+
+func (v *revision) fetch(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if namespace != "default" || port != 9090 || path != "metrics" {
+		return nil, errors.New("404")
+	}
+	v.asked[pod]++
+	for _, p := range v.pods {
+		if p.name != pod {
+			continue
+		}
+		if p.dead || v.silent[pod] {
+			return nil, errors.New("no route to host")
+		}
+		load := 0.0
+		if p.busy && !v.lag {
+			load = 1
+		}
+		return statMessage(pod, load), nil
+	}
+	return nil, errors.New("not found")
+}
+
+func (v *revision) capacity() (int, int) {
+	n := 0
+	for _, p := range v.backends() {
+		if !p.OnDead {
+			n++
+		}
+	}
+	return n, 16
+}
+
+func (v *revision) options() Options {
+	return Options{Target: Target{URL: v.url()}, Backends: v.backends, Capacity: v.capacity, Fetch: v.fetch}
+}
+
+// gaugeIs checks the gauge as soon as it is measured (or not, as basis says).
+func gaugeIs(t *testing.T, g *Generator, basis Basis, served, queued, stalled, onDead int) {
+	t.Helper()
+	var ga Gauge
+	end := time.Now().Add(deadline)
+	for time.Now().Before(end) {
+		ga = g.Run().Gauge
+		if ga.Basis == basis && ga.Served == served && ga.Queued == queued && ga.Stalled == stalled && ga.OnDead == onDead {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("want %s: served %d, queued %d, stalled %d, on dead %d; the gauge stays at %+v", basis, served, queued, stalled, onDead, ga)
+}
+
+// Sixteen requests at sixteen pods are sixteen served, none queued.
+func TestGaugeShowsAllServed(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 16)
+	g := start(t, v.options())
+	mustStart(t, g, Spec{Shape: Burst, N: 16})
+	gaugeIs(t, g, BasisMeasured, 16, 0, 0, 0)
+	ga := g.Run().Gauge
+	if ga.Source != "queue-proxy" || ga.Capacity != 16 || ga.Target != 16 || ga.NoAnswer != 0 || ga.Outstanding != 16 {
+		t.Errorf("%+v", ga)
+	}
+	close(v.finish)
+	wait(t, g)
+	if ga := g.Run().Gauge; ga.Served != 0 || ga.Queued != 0 || ga.Outstanding != 0 {
+		t.Errorf("after the end: %+v", ga)
+	}
+	gaugeIs(t, g, BasisIdle, 0, 0, 0, 0)
+	asked := func() int {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		n := 0
+		for _, k := range v.asked {
+			n += k
+		}
+		return n
+	}
+	// Nobody is asked while nothing is going on.
+	before := asked()
+	for range 50 {
+		g.Run()
+	}
+	if asked() != before {
+		t.Error("the servers are asked while nothing is outstanding")
+	}
+}
+
+// Twelve requests at eight pods are eight served and four queued, from the
+// first measurement on, although the queue-proxies' averages lag.
+func TestGaugeShowsServedAndQueued(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 8)
+	v.lag = true
+	g := start(t, v.options())
+	mustStart(t, g, Spec{Shape: Burst, N: 12})
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	v.mu.Lock()
+	v.lag = false
+	v.mu.Unlock()
+	// It stays so, past the time in which the requests are young.
+	for begin := time.Now(); time.Since(begin) < settling+sampleEach; time.Sleep(20 * time.Millisecond) {
+		if ga := g.Run().Gauge; ga.Served != 8 || ga.Queued != 4 {
+			t.Fatalf("%+v", ga)
+		}
+	}
+	peaks := Window{}
+	for _, w := range g.Run().Windows {
+		if w.Sampled {
+			peaks.Served, peaks.Queued = max(peaks.Served, w.Served), max(peaks.Queued, w.Queued)
+		}
+	}
+	if peaks.Served != 8 || peaks.Queued != 4 {
+		t.Errorf("peaks in the seconds: %+v", peaks)
+	}
+	for range 6 {
+		v.finish <- struct{}{}
+	}
+	waitFor(t, "six left", func() bool { return g.Run().Totals.InFlight() == 6 && v.busy() == 6 })
+	gaugeIs(t, g, BasisMeasured, 6, 0, 0, 0)
+	close(v.finish)
+	wait(t, g)
+}
+
+// What the pods of a dead node held is shown as such, and goes on being so
+// when the pods are deleted; the node's pods are not asked.
+func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 16)
+	g := start(t, v.options())
+	mustStart(t, g, Spec{Shape: Burst, N: 12})
+	waitFor(t, "twelve in service", func() bool { return v.busy() == 12 })
+	gaugeIs(t, g, BasisMeasured, 12, 0, 0, 0)
+	// Every request must be in the averages: its pod was seen at work.
+	waitFor(t, "a second look", func() bool {
+		g.ledger.mu.Lock()
+		defer g.ledger.mu.Unlock()
+		return g.measured != nil && g.measured.served == 12
+	})
+	v.mu.Lock()
+	for _, p := range v.pods[8:] { // of these, four are at work
+		p.dead = true
+	}
+	v.mu.Unlock()
+	gaugeIs(t, g, BasisMeasured, 8, 0, 0, 4)
+	v.mu.Lock()
+	asked := v.asked["llm-08"]
+	v.pods = v.pods[:8]
+	v.mu.Unlock()
+	mustStart(t, g, Spec{Shape: Burst, N: 3})
+	gaugeIs(t, g, BasisMeasured, 8, 3, 0, 4)
+	v.mu.Lock()
+	if v.asked["llm-08"] != asked {
+		t.Error("a pod on a dead node is asked")
+	}
+	v.mu.Unlock()
+	g.Stop(true)
+	wait(t, g)
+}
+
+// What is sent when dead pods have left the endpoints waits for the others: it
+// is queued, not on dead nodes.
+func TestGaugeAfterDetectionQueuesForTheLiving(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 16)
+	for _, p := range v.pods[8:] {
+		p.dead, p.out = true, true
+	}
+	g := start(t, v.options())
+	mustStart(t, g, Spec{Shape: Burst, N: 12})
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	waitFor(t, "a measurement of all eight", func() bool {
+		g.ledger.mu.Lock()
+		defer g.ledger.mu.Unlock()
+		return g.measured != nil && g.measured.served == 8
+	})
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	close(v.finish)
+	wait(t, g)
+}
+
+// No answer is not an answer of zero.
+func TestGaugeWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 8)
+	for _, p := range v.pods {
+		v.silent[p.name] = true
+	}
+	o := v.options()
+	g := start(t, o)
+	mustStart(t, g, Spec{Shape: Burst, N: 12})
+	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
+	waitFor(t, "the missing answers to be told", func() bool { return g.Run().Gauge.NoAnswer == 8 })
+	if ga := g.Run().Gauge; ga.Source != "ready x concurrency" {
+		t.Errorf("%+v", ga)
+	}
+	v.mu.Lock()
+	clear(v.silent)
+	v.mu.Unlock()
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	// Now two fall silent: what they told last stands for a while.
+	waitFor(t, "the pods' own words", func() bool {
+		g.ledger.mu.Lock()
+		defer g.ledger.mu.Unlock()
+		return g.measured != nil && g.measured.served == 8
+	})
+	v.mu.Lock()
+	v.silent["llm-00"], v.silent["llm-01"] = true, true
+	v.mu.Unlock()
+	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0)
+	if ga := g.Run().Gauge; ga.NoAnswer != 2 {
+		t.Errorf("%+v", ga)
+	}
+	g.Stop(true)
+	wait(t, g)
+}
+
+// A fetch that hangs is given up after its bound.
+func TestGaugeGivesUpOnHangingFetches(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 4)
+	o := v.options()
+	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+		if pod == "llm-03" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return v.fetch(ctx, namespace, pod, port, path)
+	}
+	g := start(t, o)
+	mustStart(t, g, Spec{Shape: Burst, N: 4})
+	gaugeIs(t, g, BasisPartial, 4, 0, 0, 0)
+	if ga := g.Run().Gauge; ga.NoAnswer != 1 {
+		t.Errorf("%+v", ga)
+	}
+}
+
+func TestDerive(t *testing.T) {
+	t0 := time.Unix(1_700_000_000, 0)
+	before, after := t0.Add(-time.Second), t0.Add(time.Second)
+	times := func(n int, at time.Time) (out []time.Time) {
+		for range n {
+			out = append(out, at)
+		}
+		return out
+	}
+	pods := func(asked, answered int, served float64) measurement {
+		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, source: "queue-proxy"}
+	}
+	tests := []struct {
+		name     string
+		m        measurement
+		s        survey
+		capacity int
+		want     Gauge
+	}{
+		{"nothing", measurement{}, survey{}, 8, Gauge{Basis: BasisEstimated}},
+		{"12 at 8", pods(8, 8, 8), survey{outstanding: 12}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
+		{"16 at 16", pods(16, 16, 15.6), survey{outstanding: 16}, 16, Gauge{Served: 16, Basis: BasisMeasured}},
+		{"a hold whose requests change", pods(16, 16, 14.2), survey{outstanding: 16, young: 3}, 16, Gauge{Served: 16, Basis: BasisMeasured}},
+		{"the young don't take more than the room", pods(8, 8, 7), survey{outstanding: 12, young: 5}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
+		{"capacity not used (held by hung requests) is seen", pods(9, 9, 6), survey{outstanding: 12}, 9, Gauge{Served: 6, Queued: 6, Basis: BasisMeasured}},
+		{"servers lag behind the end", pods(16, 16, 16), survey{outstanding: 3}, 16, Gauge{Served: 3, Basis: BasisMeasured}},
+		{"bytes are coming", pods(8, 8, 2), survey{outstanding: 9, flowing: 5}, 8, Gauge{Served: 5, Queued: 4, Basis: BasisMeasured}},
+		{"no limit known", measurement{asked: 3, answered: 3, served: 2}, survey{outstanding: 5, young: 2}, 0, Gauge{Served: 4, Queued: 1, Basis: BasisMeasured}},
+		{"no answers", pods(8, 0, 0), survey{outstanding: 12}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisEstimated, NoAnswer: 8}},
+		{"nothing known", measurement{}, survey{outstanding: 5}, 0, Gauge{Served: 5, Basis: BasisEstimated}},
+		{"no ready server", measurement{known: true}, survey{outstanding: 5}, 16, Gauge{Queued: 5, Basis: BasisEstimated}},
+		{"connections don't come about", measurement{}, survey{outstanding: 5, slow: 2}, 0, Gauge{Served: 3, Stalled: 2, Basis: BasisEstimated}},
+		{"streams stall on living servers", pods(8, 8, 8), survey{outstanding: 12, stalled: 2}, 8, Gauge{Served: 6, Queued: 4, Stalled: 2, Basis: BasisMeasured}},
+		{"dead", func() measurement {
+			m := pods(8, 8, 8)
+			m.dead = []held{{t0, 4}}
+			return m
+		}(), survey{outstanding: 16, lastActive: append(times(6, before), times(10, after)...)}, 8,
+			Gauge{Served: 8, Queued: 4, OnDead: 4, Basis: BasisMeasured}},
+		{"most requests of the dead have ended", func() measurement {
+			m := pods(8, 8, 8)
+			m.dead = []held{{t0, 4}}
+			return m
+		}(), survey{outstanding: 11, lastActive: append(times(1, before), times(10, after)...)}, 8,
+			Gauge{Served: 8, Queued: 2, OnDead: 1, Basis: BasisMeasured}},
+		{"streams on dead nodes stall, and are told once", func() measurement {
+			m := pods(8, 8, 8)
+			m.dead = []held{{t0, 4}}
+			return m
+		}(), survey{outstanding: 12, stalled: 4, lastActive: append(times(4, before), times(8, after)...)}, 8,
+			Gauge{Served: 8, OnDead: 4, Basis: BasisMeasured}},
+		{"silent servers before anybody knows that they are dead", func() measurement {
+			m := pods(16, 8, 8)
+			m.lost = []held{{t0, 8}}
+			return m
+		}(), survey{outstanding: 16, stalled: 8, lastActive: append(times(8, before), times(8, after)...)}, 16,
+			Gauge{Served: 8, Stalled: 8, Basis: BasisPartial, NoAnswer: 8}},
+	}
+	for _, tt := range tests {
+		if tt.s.lastActive == nil {
+			tt.s.lastActive = times(tt.s.outstanding, after)
+		}
+		got := derive(&tt.m, &tt.s, tt.capacity)
+		got.Source = ""
+		tt.want.Outstanding = tt.s.outstanding
+		if got != tt.want {
+			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The parts always add up, and none is negative, whatever the servers say.
+func FuzzDerive(f *testing.F) {
+	f.Add(uint8(16), uint8(4), uint8(2), uint8(3), uint8(5), 8.5, 3.0, 2.0, 1.5, uint8(16), uint8(8))
+	f.Add(uint8(0), uint8(0), uint8(0), uint8(0), uint8(0), 1e6, 1e6, 1e6, 1e6, uint8(0), uint8(0))
+	f.Fuzz(func(t *testing.T, out, stalled, slow, young, flowing uint8, served, carried, dead, lost float64, room, answered uint8) {
+		for _, v := range []float64{served, carried, dead, lost} {
+			if !(v >= 0 && v <= 1e6) {
+				t.Skip()
+			}
+		}
+		s := survey{outstanding: int(out)}
+		rest := out
+		take := func(v uint8) int { v = min(v, rest); rest -= v; return int(v) }
+		s.slow, s.stalled, s.flowing = take(slow), take(stalled), take(flowing)
+		s.young = min(int(young), int(out)-s.slow)
+		t0 := time.Unix(1_700_000_000, 0)
+		for i := range int(out) - s.slow {
+			s.lastActive = append(s.lastActive, t0.Add(time.Duration(i-int(young))*time.Second))
+		}
+		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), served: served, carried: carried,
+			room: int(room), known: room > 0, dead: []held{{t0, dead}}, lost: []held{{t0, lost}}}
+		g := derive(&m, &s, int(answered))
+		if g.Served < 0 || g.Queued < 0 || g.Stalled < 0 || g.OnDead < 0 || g.Served+g.Queued+g.Stalled+g.OnDead != int(out) {
+			t.Fatalf("%+v of %+v and %+v", g, m, s)
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// ErrClosed is returned by Start after Close.
+var ErrClosed = errors.New("load: the generator is closed")
+
+// Generator sends requests to one target and accounts for them. All methods
+// are safe for concurrent use.
+type Generator struct {
+	opts   Options
+	wire   *wire
+	now    func() time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // every goroutine that works for the generator
+	kick   chan struct{}  // the gauge is wanted now
+	idle   idlePool
+
+	sinkMu sync.Mutex // held around opts.Record
+
+	ledger *ledger
+
+	// Guarded by the ledger's lock.
+	closed      bool
+	lastID      uint64
+	runs        int
+	spec        Spec
+	current     *run // the hold or rate that is running
+	holdWorkers int
+	started     time.Time // the last Start
+	measured    *measurement
+	settled     chan struct{} // closed when idle, for Wait; nil: nobody waits
+}
+
+// run is a hold or rate from its Start until no more requests are started.
+type run struct {
+	number  int
+	spec    Spec
+	started int // requests scheduled
+	timer   *time.Timer
+	stop    chan struct{} // closed when it ends
+}
+
+// New makes a generator; it sends nothing before Start. It returns an error
+// when the target or a bound makes no sense. Close must be called in the end.
+func New(o Options) (*Generator, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWire(o.Target)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{opts: o, wire: w, now: o.Now, kick: make(chan struct{}, 1), ledger: newLedger(o.WindowLimit)}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.wg.Go(g.gaugeLoop)
+	return g, nil
+}
+
+// Start begins to send. A burst is added to what is running, and its requests
+// are in flight when Start returns. A hold or rate replaces the hold or rate
+// that is running; requests of the old one go on to their end, and a new hold
+// counts those of the old hold as its own. The error says what is wrong with
+// the Spec; it is ErrClosed after Close.
+func (g *Generator) Start(s Spec) error {
+	if err := s.validate(g.opts.MaxInFlight); err != nil {
+		return err
+	}
+	now := g.now()
+	l := g.ledger
+	l.mu.Lock()
+	if g.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	g.runs++
+	g.started = now
+	number, shed := g.runs, 0
+	switch s.Shape {
+	case Burst:
+		if g.current == nil {
+			g.spec = s
+		}
+		free := max(g.opts.MaxInFlight-len(l.live), 0)
+		for range min(s.N, free) {
+			r := g.register(number, Burst, now)
+			g.wg.Go(func() { g.do(r); g.settle() })
+		}
+		if shed = s.N - min(s.N, free); shed > 0 {
+			l.skip(shed)
+		}
+	case Hold, Rate:
+		g.endRun()
+		g.spec = s
+		c := &run{number: number, spec: s, stop: make(chan struct{})}
+		g.current = c
+		if s.For > 0 {
+			c.timer = time.AfterFunc(s.For, func() { g.expire(c) })
+		}
+		if s.Shape == Hold {
+			for g.current == c && g.holdWorkers < s.N {
+				r := g.nextHeld(now)
+				g.holdWorkers++
+				g.wg.Go(func() { g.hold(r) })
+			}
+		} else {
+			g.wg.Go(func() { g.rate(c, now) })
+		}
+	}
+	l.notify()
+	l.mu.Unlock()
+	if shed > 0 {
+		g.unsent(number, Burst, now, shed, shedText(g.opts.MaxInFlight))
+	}
+	select {
+	case g.kick <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Stop starts no more requests. Those in flight go on to their end, or are
+// ended as cancelled; Stop does not wait for that (see Wait).
+func (g *Generator) Stop(cancel bool) {
+	l := g.ledger
+	l.mu.Lock()
+	g.endRun()
+	var live []*request
+	if cancel {
+		live = slices.Clone(l.live)
+	}
+	l.notify()
+	l.mu.Unlock()
+	for _, r := range live {
+		r.abort(ClassCancelled, errCancelled)
+	}
+	g.settle()
+}
+
+// Close cancels everything and returns when every goroutine of the generator
+// has ended and every record has been handed out.
+func (g *Generator) Close() {
+	g.ledger.mu.Lock()
+	g.closed = true
+	g.ledger.mu.Unlock()
+	g.Stop(true)
+	g.cancel()
+	g.wg.Wait()
+	g.idle.close()
+	g.settle()
+}
+
+// Run returns what can be shown. It is immutable and never nil. It looks at
+// each request in flight: meant for readers at 10 Hz or less.
+func (g *Generator) Run() *Run {
+	now := g.now()
+	capacity, target := g.capacity()
+	l := g.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &Run{
+		Spec:      g.spec,
+		Active:    g.current != nil,
+		Totals:    l.totals(),
+		Gauge:     g.gauge(now, capacity, target),
+		Windows:   l.time.windows(now),
+		LastError: l.lastError,
+		URL:       g.wire.shown,
+	}
+}
+
+// Changed returns a channel that is closed at the next change. It may change
+// thousands of times a second: readers should look at Run at most 10 times.
+func (g *Generator) Changed() <-chan struct{} {
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	g.ledger.watched = true
+	return g.ledger.changed
+}
+
+// Wait returns when no more requests will be started and none is in flight, or
+// with the context's error. All records of ended requests have been handed out
+// then.
+func (g *Generator) Wait(ctx context.Context) error {
+	l := g.ledger
+	l.mu.Lock()
+	if g.quiet() {
+		l.mu.Unlock()
+		return nil
+	}
+	if g.settled == nil {
+		g.settled = make(chan struct{})
+	}
+	settled := g.settled
+	l.mu.Unlock()
+	select {
+	case <-settled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// quiet reports whether nothing is going on; the ledger's lock is held.
+func (g *Generator) quiet() bool {
+	return g.current == nil && len(g.ledger.live) == 0 && g.ledger.owed == 0
+}
+
+// settle wakes those who wait, if it is time.
+func (g *Generator) settle() {
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	if g.settled != nil && g.quiet() {
+		close(g.settled)
+		g.settled = nil
+	}
+}
+
+// register schedules a request; the ledger's lock is held, and there is room.
+func (g *Generator) register(number int, shape Shape, now time.Time) *request {
+	g.lastID++
+	r := &request{g: g, id: g.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10), run: number, shape: shape}
+	g.ledger.add(r, now)
+	return r
+}
+
+// endRun ends the hold or rate that is running; the ledger's lock is held.
+func (g *Generator) endRun() {
+	if c := g.current; c != nil {
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+		close(c.stop)
+		g.current = nil
+	}
+}
+
+// expire ends a run whose time is over.
+func (g *Generator) expire(c *run) {
+	g.ledger.mu.Lock()
+	if g.current == c {
+		g.endRun()
+		g.ledger.notify()
+	}
+	g.ledger.mu.Unlock()
+	g.settle()
+}
+
+// unsent hands out the record of n requests that were counted as unsent.
+func (g *Generator) unsent(number int, shape Shape, due time.Time, n int, text string) {
+	g.ledger.mu.Lock()
+	g.lastID++
+	id := g.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
+	g.ledger.mu.Unlock()
+	g.emit(Record{ID: id, Run: number, Shape: shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
+	g.ledger.mu.Lock()
+	g.ledger.owed--
+	g.ledger.mu.Unlock()
+	g.settle()
+}
+
+// emit hands out a record, one at a time.
+func (g *Generator) emit(r Record) {
+	if g.opts.Record == nil {
+		return
+	}
+	g.sinkMu.Lock()
+	defer g.sinkMu.Unlock()
+	g.opts.Record(r)
+}
+
+// capacity asks for the capacity of the service.
+func (g *Generator) capacity() (now, target int) {
+	if g.opts.Capacity == nil {
+		return 0, 0
+	}
+	now, target = g.opts.Capacity()
+	return max(now, 0), max(target, 0)
+}

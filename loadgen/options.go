@@ -1,0 +1,212 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Profile is the kind of request that is sent.
+type Profile string
+
+// Profiles.
+const (
+	// HTTP is any HTTP request. Success is a status below 400 and a complete
+	// body that does not end in a proxy's own timeout message.
+	HTTP Profile = "http"
+	// Chat is an OpenAI-compatible chat completion, streamed as server-sent
+	// events. Success is status 200, no error inside the stream, and the end
+	// mark "data: [DONE]".
+	Chat Profile = "chat"
+)
+
+// Target is where requests go and what they say.
+type Target struct {
+	// URL is absolute, http or https. It may hold user information, which is
+	// sent as basic authentication and never shown.
+	URL string
+	// Host replaces the URL's host in the Host header; empty: not replaced.
+	// The name for TLS stays the URL's.
+	Host string
+	// Profile is HTTP when empty.
+	Profile Profile
+	// Method is GET when empty, POST with a Body; Chat always uses POST.
+	Method string
+	// Header is sent in addition. It must not hold Host, Content-Length,
+	// Transfer-Encoding, Connection, Idempotency-Key or X-Request-Id.
+	Header http.Header
+	// Body is sent with each request; not for Chat.
+	Body []byte
+	// Model, Prompt and MaxTokens are for Chat. A MaxTokens of 0 leaves the
+	// length to the server.
+	Model     string
+	Prompt    string
+	MaxTokens int
+	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
+	// record, error or Run.
+	APIKey string
+	// Reuse keeps connections for further requests, last used first. A
+	// request on a kept connection that the server resets has failed; it is
+	// not sent again.
+	Reuse bool
+}
+
+// Timeouts bound the parts of a request. Zero means the default, a negative
+// value means no bound.
+type Timeouts struct {
+	// Connect bounds the connection's set-up, TLS included. Default 3 s.
+	Connect time.Duration
+	// FirstByte bounds the wait from the request being written to the first
+	// byte of the answer. Default: none, since a queued request is silent too.
+	FirstByte time.Duration
+	// Idle bounds the silence between two bytes of the answer. Default: none.
+	Idle time.Duration
+	// Total bounds the request from the start of dialing. Default 30 s for
+	// HTTP, 30 min for Chat.
+	Total time.Duration
+	// Stall is the silence within an answer after which the request is marked
+	// as stalled. It ends nothing. Default 10 s.
+	Stall time.Duration
+}
+
+// Backend is a server that may work on the requests: a pod.
+type Backend struct {
+	Namespace, Pod, Node string
+	// Ready is the pod's Ready condition.
+	Ready bool
+	// Concurrency is the number of requests it takes at once; 0: no limit.
+	Concurrency int
+	// OnDead says that its node is silent or its machine is off. It is then
+	// not asked, and the requests that it held are counted as on a dead node.
+	OnDead bool
+	// QueueProxy says that the pod has Knative's queue-proxy, which is asked
+	// for its load at port 9090.
+	QueueProxy bool
+	// SlotsPort is the port of a llama.cpp server, which is asked for its
+	// /slots if there is no queue-proxy; 0: there is none.
+	SlotsPort int32
+}
+
+// Options are what a Generator is made of. Only Target is needed. All
+// functions must be safe for concurrent use, must return when their context
+// ends, and must not call the Generator's methods.
+type Options struct {
+	Target   Target
+	Timeouts Timeouts
+
+	// Dial opens connections, e.g. through a bastion. Nil: straight TCP with
+	// keep-alives that find a dead peer within 5 s (idle 2 s, interval 1 s, 3
+	// probes).
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// TLS is used for https; nil: the system's roots.
+	TLS *tls.Config
+
+	// MaxInFlight bounds the requests in flight; what a burst or rate
+	// schedules beyond it is shed and counted as unsent. Default 4096.
+	MaxInFlight int
+	// WindowLimit is the number of seconds kept. Default 180.
+	WindowLimit int
+
+	// Backends tells the servers behind the target; nil: not known. It is
+	// called for each sample and must not block.
+	Backends func() []Backend
+	// Capacity tells what the ready pods can serve at once, and what all of
+	// them should; 0: not known. It is called for each Run and must not block.
+	Capacity func() (now, target int)
+	// Fetch gets a page from a pod, e.g. through the API server's pod proxy;
+	// nil: backends can't be asked. Calls are bounded to 1 s.
+	Fetch func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error)
+
+	// Record gets the evidence of each request that has ended, one call at a
+	// time, before the request leaves Totals' in-flight count. It should not
+	// block for long: a request is in flight until it returns. Nil: none.
+	Record func(Record)
+	// Now is the clock of all time stamps; nil: time.Now.
+	Now func() time.Time
+}
+
+// Defaults of Options and Timeouts.
+const (
+	DefaultConnect     = 3 * time.Second
+	DefaultTotalHTTP   = 30 * time.Second
+	DefaultTotalChat   = 30 * time.Minute
+	DefaultStall       = 10 * time.Second
+	DefaultMaxInFlight = 4096
+	DefaultWindowLimit = 180
+)
+
+// withDefaults returns a copy with every default filled in; bounds that are
+// switched off become 0.
+func (o Options) withDefaults() (Options, error) {
+	if o.Target.Profile == "" {
+		o.Target.Profile = HTTP
+	}
+	total := DefaultTotalHTTP
+	switch o.Target.Profile {
+	case HTTP:
+	case Chat:
+		total = DefaultTotalChat
+	default:
+		return o, fmt.Errorf("load: profile %q is not known: use %q or %q", o.Target.Profile, HTTP, Chat)
+	}
+	set := func(d *time.Duration, byDefault time.Duration) {
+		switch {
+		case *d == 0:
+			*d = byDefault
+		case *d < 0:
+			*d = 0
+		}
+	}
+	set(&o.Timeouts.Connect, DefaultConnect)
+	set(&o.Timeouts.FirstByte, 0)
+	set(&o.Timeouts.Idle, 0)
+	set(&o.Timeouts.Total, total)
+	set(&o.Timeouts.Stall, DefaultStall)
+	if o.MaxInFlight < 0 || o.WindowLimit < 0 {
+		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
+	}
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = DefaultMaxInFlight
+	}
+	if o.WindowLimit == 0 {
+		o.WindowLimit = DefaultWindowLimit
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Dial == nil {
+		d := &net.Dialer{
+			KeepAliveConfig: net.KeepAliveConfig{
+				Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3,
+			},
+		}
+		o.Dial = d.DialContext
+	}
+	return o, nil
+}
+
+// validate says what is wrong with a Spec, or nil.
+func (s Spec) validate(maxInFlight int) error {
+	switch s.Shape {
+	case Burst, Hold:
+		if s.N < 1 {
+			return fmt.Errorf("load: a %s needs at least 1 request, not %d", s.Shape, s.N)
+		}
+		if s.Shape == Hold && s.N > maxInFlight {
+			return fmt.Errorf("load: can't hold %d requests: the bound is %d in flight", s.N, maxInFlight)
+		}
+	case Rate:
+		if !(s.PerSecond > 0 && s.PerSecond <= maxRate) {
+			return fmt.Errorf("load: the rate must be more than 0 and at most %d a second, not %g", maxRate, s.PerSecond)
+		}
+	default:
+		return fmt.Errorf("load: shape %q is not known: use %q, %q or %q", s.Shape, Burst, Hold, Rate)
+	}
+	if s.Requests < 0 || s.For < 0 {
+		return fmt.Errorf("load: the bounds of a run must not be negative")
+	}
+	return nil
+}

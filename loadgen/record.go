@@ -1,0 +1,80 @@
+package loadgen
+
+import "time"
+
+// Record is the evidence of one request that has ended. All totals can be
+// recomputed from the records ([Totals.Count]). Time stamps after Scheduled
+// are Scheduled plus monotonic time, so their differences are right even when
+// the wall clock is set meanwhile. A zero time means that the request never got so
+// far. Text is free of control characters, and no field holds a secret.
+type Record struct {
+	// ID is unique; the server gets it as X-Request-Id.
+	ID string `json:"id"`
+	// Run counts the generator's starts from 1; Shape is that start's.
+	Run   int   `json:"run"`
+	Shape Shape `json:"shape"`
+	// Class is how it ended.
+	Class Class `json:"class"`
+	// Count is set when the record stands for so many requests, all unsent for
+	// the same reason.
+	Count int `json:"count,omitempty"`
+
+	// Scheduled is when it was due, Dial when its connection was asked for,
+	// Connected when there was one, Sent when the request was written,
+	// FirstByte and LastByte when bytes of the answer came, FirstToken when
+	// text first came in a streamed chat, End when its end was known.
+	Scheduled  time.Time `json:"scheduled"`
+	Dial       time.Time `json:"dial,omitzero"`
+	Connected  time.Time `json:"connected,omitzero"`
+	Sent       time.Time `json:"sent,omitzero"`
+	FirstByte  time.Time `json:"first_byte,omitzero"`
+	FirstToken time.Time `json:"first_token,omitzero"`
+	LastByte   time.Time `json:"last_byte,omitzero"`
+	End        time.Time `json:"end"`
+
+	// Remote is the address at the other end of the connection, Reused says
+	// that an earlier request had used it.
+	Remote string `json:"remote,omitempty"`
+	Reused bool   `json:"reused,omitempty"`
+	// Status is the HTTP status; 0: none came.
+	Status int `json:"status,omitempty"`
+	// Bytes of the answer, headers included; Tokens of a streamed chat, as the
+	// server counts them, else the number of events that held text.
+	Bytes  int64 `json:"bytes,omitempty"`
+	Tokens int   `json:"tokens,omitempty"`
+	// Unframed says that only the end of the connection marked the end of the
+	// body, so that a cut body can't be told from a whole one.
+	Unframed bool `json:"unframed,omitempty"`
+	// Stalls are the silences longer than the stall limit.
+	Stalls []Stall `json:"stalls,omitempty"`
+	// Errno names the operating system's error, e.g. ECONNRESET.
+	Errno string `json:"errno,omitempty"`
+	// Error is one sentence on what went wrong; empty when nothing did.
+	Error string `json:"error,omitempty"`
+}
+
+// Stall is a silence within an answer. From is when the stall limit was
+// passed, To when a byte came again or the request ended.
+type Stall struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Count adds an ended request to the totals.
+func (t *Totals) Count(r Record) {
+	n := max(r.Count, 1)
+	t.Scheduled += n
+	switch r.Class {
+	case ClassOK:
+		t.OK += n
+	case ClassCancelled:
+		t.Cancelled += n
+	case ClassUnsent:
+		t.Unsent += n
+	default:
+		if t.Failed == nil {
+			t.Failed = map[Class]int{}
+		}
+		t.Failed[r.Class] += n
+	}
+}

@@ -1,0 +1,275 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// phase is what bounds a request's next wait.
+type phase uint8
+
+const (
+	phaseDial    phase = iota // Connect
+	phaseWrite                // Total only
+	phaseWait                 // FirstByte
+	phaseRead                 // Idle, and the stall limit
+	phaseOutcome              // graceTime: the outcome is known, the rest is courtesy
+)
+
+// graceTime bounds the reading of what can't change the outcome any more: an
+// error's text, or what follows the end mark of a stream.
+const graceTime = 2 * time.Second
+
+// request is one entry of the ledger, and the trace of the request it stands
+// for.
+type request struct {
+	g     *Generator
+	id    string
+	run   int
+	shape Shape
+
+	// Guarded by the ledger's lock. scheduled and second are set once.
+	scheduled time.Time
+	second    *second
+	state     state
+	index     int // in the ledger's live; -1: ended
+	stalls    []Stall
+
+	// stalled changes under the ledger's lock; last is the time of the last
+	// byte, as nanoseconds after scheduled.
+	stalled atomic.Bool
+	last    atomic.Int64
+
+	// The trace, owned by the request's goroutine.
+	dial, connected, written, first, firstToken time.Time
+
+	remote   string
+	reused   bool
+	status   int
+	bytes    int64
+	tokens   int
+	unframed bool
+
+	mu     sync.Mutex
+	phase  phase
+	since  time.Time // of the phase
+	timer  *time.Timer
+	armed  time.Time // when the timer fires; zero: it is not set
+	cancel context.CancelFunc
+	conn   net.Conn
+	cause  *cause
+	over   bool
+}
+
+// cause is why we have ended a request ourselves.
+type cause struct {
+	class Class
+	err   error
+}
+
+// lastByte is when the last byte came; scheduled before that.
+func (r *request) lastByte() time.Time { return r.scheduled.Add(time.Duration(r.last.Load())) }
+
+// begin starts the clocks of a request, and returns a context for dialing that
+// ends when the request is aborted.
+func (r *request) begin(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancel(parent)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dial = r.g.now()
+	r.since, r.phase = r.dial, phaseDial
+	r.cancel = cancel
+	if r.cause != nil {
+		cancel()
+		return ctx
+	}
+	r.watch(r.dial)
+	return ctx
+}
+
+// enter begins a phase.
+func (r *request) enter(p phase, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.phase, r.since = p, now
+	r.watch(now)
+}
+
+// attach hands over the connection that an abort must close; it reports false
+// when the request has been aborted already.
+func (r *request) attach(c net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conn = c
+	return r.cause == nil
+}
+
+// expired is the timer's function.
+func (r *request) expired() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.armed = time.Time{}
+	r.watch(r.g.now())
+}
+
+// watch aborts the request if a bound has passed, and else sets the timer for
+// the next one; mu is held. A timer that fires too early only comes here again.
+func (r *request) watch(now time.Time) {
+	if r.over || r.cause != nil {
+		return
+	}
+	t := &r.g.opts.Timeouts
+	var next time.Time
+	passed := func(from time.Time, bound time.Duration) bool {
+		if bound <= 0 {
+			return false
+		}
+		at := from.Add(bound)
+		if !now.Before(at) {
+			return true
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+		return false
+	}
+	switch r.phase {
+	case phaseDial:
+		if passed(r.since, t.Connect) {
+			r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.g.wire.addr, t.Connect))
+			return
+		}
+	case phaseWait:
+		if passed(r.since, t.FirstByte) {
+			r.abortLocked(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
+			return
+		}
+	case phaseRead:
+		last := r.lastByte()
+		if passed(last, t.Idle) {
+			r.abortLocked(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
+			return
+		}
+		if !r.stalled.Load() && passed(last, t.Stall) {
+			r.g.ledger.stall(r, true, now)
+		}
+	case phaseOutcome:
+		if passed(r.since, graceTime) {
+			r.abortLocked("", errGrace)
+			return
+		}
+	}
+	if passed(r.dial, t.Total) {
+		r.abortLocked(ClassTotal, fmt.Errorf("not complete within %v", t.Total))
+		return
+	}
+	if next.IsZero() || !r.armed.IsZero() && !next.Before(r.armed) {
+		return
+	}
+	r.armed = next
+	if wait := next.Sub(now); r.timer == nil {
+		r.timer = time.AfterFunc(wait, r.expired)
+	} else {
+		r.timer.Reset(wait)
+	}
+}
+
+// abort ends the request from outside: what it waits for returns at once.
+func (r *request) abort(c Class, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.abortLocked(c, err)
+}
+
+func (r *request) abortLocked(c Class, err error) {
+	if r.over || r.cause != nil {
+		return
+	}
+	r.cause = &cause{c, err}
+	if r.cancel != nil {
+		r.cancel()
+	}
+	if conn := r.conn; conn != nil {
+		// Closing may block on a connection that is tunnelled.
+		r.g.wg.Go(func() { conn.Close() })
+	}
+}
+
+// aborted returns why we have ended the request; nil if we have not.
+func (r *request) aborted() *cause {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cause
+}
+
+// finish stops the clocks. After it nothing changes the trace.
+func (r *request) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	r.conn = nil
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// progress takes n more bytes of the answer into the trace.
+func (r *request) progress(n int) {
+	now := r.g.now()
+	r.bytes += int64(n)
+	r.last.Store(int64(now.Sub(r.scheduled)))
+	if r.first.IsZero() {
+		r.first = now
+		r.g.ledger.move(r, streaming)
+		r.enter(phaseRead, now)
+	}
+	if r.stalled.Load() {
+		r.g.ledger.stall(r, false, now)
+		r.mu.Lock()
+		r.watch(now)
+		r.mu.Unlock()
+	}
+}
+
+// record makes the evidence; the request is finished.
+func (r *request) record(c Class, err error) Record {
+	end := r.g.now()
+	if r.phase == phaseOutcome {
+		end = r.since
+	}
+	// On one clock: the scheduled wall time plus monotonic time.
+	at := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		return r.scheduled.Add(t.Sub(r.scheduled))
+	}
+	rec := Record{
+		ID: r.id, Run: r.run, Shape: r.shape, Class: c,
+		Scheduled: r.scheduled, Dial: at(r.dial), Connected: at(r.connected), Sent: at(r.written),
+		FirstByte: at(r.first), FirstToken: at(r.firstToken), End: at(end),
+		Remote: r.remote, Reused: r.reused, Status: r.status,
+		Bytes: r.bytes, Tokens: r.tokens, Unframed: r.unframed,
+	}
+	if !r.first.IsZero() {
+		rec.LastByte = r.lastByte()
+	}
+	for _, s := range r.stalls {
+		if s.To.IsZero() {
+			s.To = end
+		}
+		rec.Stalls = append(rec.Stalls, Stall{From: at(s.From), To: at(s.To)})
+	}
+	if err != nil {
+		rec.Errno = errnoName(err)
+		rec.Error = clean(err.Error(), maxErrorText)
+	}
+	return rec
+}

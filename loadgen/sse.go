@@ -1,0 +1,108 @@
+package loadgen
+
+import (
+	"bytes"
+	"errors"
+)
+
+// maxSSELine and maxSSEEvent bound what a server can make us hold.
+const (
+	maxSSELine  = 1 << 20
+	maxSSEEvent = 4 << 20
+)
+
+var errSSETooLong = errors.New("the event stream has a line or event that is too long")
+
+// sseParser splits a stream of server-sent events (WHATWG HTML, section
+// 9.2.6) into its fields. It takes the stream in pieces cut anywhere. Lines
+// end in LF, CR or CRLF; comments and the fields id, event and retry are
+// skipped.
+type sseParser struct {
+	line   []byte // of the line so far
+	data   []byte // of the event so far, each line followed by LF
+	seen   bool   // the event has a data field
+	bom    bool   // the first line is over
+	wasCR  bool   // the last byte was CR: an LF now belongs to it
+	onData func(data []byte)
+	// onOther gets a line that is no known field: what proxies and some
+	// servers write into a stream when something goes wrong.
+	onOther func(line []byte)
+}
+
+// feed takes the next piece of the stream. The slices that the callbacks get
+// are only valid during the call.
+func (p *sseParser) feed(b []byte) error {
+	for len(b) > 0 {
+		if p.wasCR {
+			p.wasCR = false
+			if b[0] == '\n' {
+				b = b[1:]
+				continue
+			}
+		}
+		i := bytes.IndexAny(b, "\r\n")
+		part := b
+		if i >= 0 {
+			part = b[:i]
+		}
+		if len(p.line)+len(part) > maxSSELine {
+			return errSSETooLong
+		}
+		p.line = append(p.line, part...)
+		if i < 0 {
+			return nil
+		}
+		p.wasCR = b[i] == '\r'
+		b = b[i+1:]
+		if err := p.endLine(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush ends the stream: an event without its blank line is still told, since
+// some servers close right after the end mark.
+func (p *sseParser) flush() error {
+	if len(p.line) > 0 {
+		if err := p.endLine(); err != nil {
+			return err
+		}
+	}
+	p.dispatch()
+	return nil
+}
+
+func (p *sseParser) endLine() error {
+	line := p.line
+	p.line = p.line[:0]
+	if !p.bom {
+		p.bom = true
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	}
+	if len(line) == 0 {
+		p.dispatch()
+		return nil
+	}
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch string(name) {
+	case "data":
+		value = bytes.TrimPrefix(value, []byte(" "))
+		if len(p.data)+len(value)+1 > maxSSEEvent {
+			return errSSETooLong
+		}
+		p.data = append(append(p.data, value...), '\n')
+		p.seen = true
+	case "", "event", "id", "retry":
+	default:
+		p.onOther(line)
+	}
+	return nil
+}
+
+func (p *sseParser) dispatch() {
+	if p.seen {
+		p.onData(p.data[:len(p.data)-1])
+	}
+	p.data, p.seen = p.data[:0], false
+}

@@ -1,0 +1,79 @@
+package loadgen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Where a queue-proxy tells its load to Knative's autoscaler, always on
+// (knative.dev/serving pkg/networking AutoscalingQueueMetricsPort).
+const (
+	queueProxyPort = 9090
+	queueProxyPath = "metrics"
+	slotsPath      = "slots"
+)
+
+// decodeStat reads a queue-proxy's Stat (knative.dev/serving
+// pkg/autoscaler/metrics/stat.proto) and returns average_concurrent_requests,
+// field 2: the requests at this pod, working or waiting there, averaged over
+// the last second. Requests that came through an activator are part of it.
+func decodeStat(b []byte) (float64, error) {
+	const fieldAverage = 2
+	average, named := 0.0, false
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return 0, fmt.Errorf("not a queue-proxy's Stat: %w", protowire.ParseError(n))
+		}
+		b = b[n:]
+		switch {
+		case num == fieldAverage && typ == protowire.Fixed64Type:
+			v, n := protowire.ConsumeFixed64(b)
+			if n < 0 {
+				return 0, fmt.Errorf("not a queue-proxy's Stat: %w", protowire.ParseError(n))
+			}
+			average = math.Float64frombits(v)
+			b = b[n:]
+		default:
+			// Field 1 is the pod's name, which is always set: it tells a Stat
+			// from an empty body, as proto3 leaves out an average of 0.
+			named = named || num == 1 && typ == protowire.BytesType
+			n := protowire.ConsumeFieldValue(num, typ, b)
+			if n < 0 {
+				return 0, fmt.Errorf("not a queue-proxy's Stat: %w", protowire.ParseError(n))
+			}
+			b = b[n:]
+		}
+	}
+	if !named {
+		return 0, errors.New("not a queue-proxy's Stat: it names no pod")
+	}
+	if math.IsNaN(average) || average < 0 || average > 1e6 {
+		return 0, fmt.Errorf("not a queue-proxy's Stat: %g concurrent requests", average)
+	}
+	return average, nil
+}
+
+// decodeSlots counts the busy slots in a llama.cpp server's /slots.
+func decodeSlots(b []byte) (float64, error) {
+	var slots []struct {
+		Busy *bool `json:"is_processing"`
+	}
+	if err := json.Unmarshal(b, &slots); err != nil {
+		return 0, fmt.Errorf("not a llama.cpp server's slots: %w", err)
+	}
+	busy := 0
+	for _, s := range slots {
+		if s.Busy == nil {
+			return 0, errors.New("not a llama.cpp server's slots: is_processing is missing")
+		}
+		if *s.Busy {
+			busy++
+		}
+	}
+	return float64(busy), nil
+}

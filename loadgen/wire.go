@@ -1,0 +1,178 @@
+package loadgen
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// idHeader carries a record's ID to the server. It makes net/http clients and
+// proxies retry nothing, unlike Idempotency-Key.
+const idHeader = "X-Request-Id"
+
+// wire is a request as it is written to a connection, made once: all requests
+// of a generator differ only in their ID.
+type wire struct {
+	addr       string // host:port to dial
+	tls        bool
+	serverName string
+	head, tail []byte // before and after the ID
+	idPrefix   string
+	// request is what answers are parsed for: the method decides whether an
+	// answer has a body. It is only read.
+	request *http.Request
+	// shown is the URL without user, query and fragment.
+	shown string
+}
+
+// newWire checks a target and makes its wire form.
+func newWire(t Target) (*wire, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		// The error of url.Parse quotes the URL, which may hold a password.
+		return nil, fmt.Errorf("load: the URL can't be parsed: give one like http://10.0.0.11:31080/path")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return nil, fmt.Errorf("load: the URL must be absolute and begin with http:// or https://")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	method, body := t.Method, t.Body
+	if t.Profile == Chat {
+		if len(body) > 0 {
+			return nil, fmt.Errorf("load: a chat makes its own body from model and prompt")
+		}
+		if t.MaxTokens < 0 {
+			return nil, fmt.Errorf("load: max tokens must not be negative")
+		}
+		method = http.MethodPost
+		if body, err = chatBody(t); err != nil {
+			return nil, fmt.Errorf("load: the chat request can't be made: %w", err)
+		}
+	}
+	if method == "" {
+		method = http.MethodGet
+		if len(body) > 0 {
+			method = http.MethodPost
+		}
+	}
+	if method == http.MethodConnect {
+		return nil, fmt.Errorf("load: the method CONNECT is not supported")
+	}
+	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	var mark [16]byte
+	rand.Read(mark[:])
+	id := hex.EncodeToString(mark[:])
+
+	req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("load: the method %q is not valid", clean(method, 20))
+	}
+	if err := setHeaders(req, t); err != nil {
+		return nil, err
+	}
+	req.Header.Set(idHeader, id)
+	req.Close = !t.Reuse
+	var buf bytes.Buffer
+	if err := req.Write(&buf); err != nil {
+		return nil, fmt.Errorf("load: the request can't be made: %w", err)
+	}
+	head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
+	if !ok {
+		return nil, fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
+	}
+	return &wire{
+		addr:       net.JoinHostPort(u.Hostname(), port),
+		tls:        u.Scheme == "https",
+		serverName: u.Hostname(),
+		head:       head,
+		tail:       tail,
+		idPrefix:   id[:8],
+		request:    &http.Request{Method: method},
+		shown:      clean(shown, maxErrorText),
+	}, nil
+}
+
+// ownHeaders are set by the generator or change how a message is framed.
+var ownHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Idempotency-Key",
+	"X-Idempotency-Key", "Expect", "Upgrade", "Trailer", idHeader}
+
+func setHeaders(req *http.Request, t Target) error {
+	for name, values := range t.Header {
+		name = http.CanonicalHeaderKey(name)
+		for _, own := range ownHeaders {
+			if name == own {
+				return fmt.Errorf("load: the header %s can't be set", name)
+			}
+		}
+		if !isToken(name) {
+			return fmt.Errorf("load: the header name %q is not valid", clean(name, 40))
+		}
+		for _, v := range values {
+			if !isHeaderValue(v) {
+				return fmt.Errorf("load: the value of the header %s has control characters", name)
+			}
+			req.Header.Add(name, v)
+		}
+	}
+	if t.Host != "" {
+		if strings.ContainsFunc(t.Host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
+			return fmt.Errorf("load: the host %q is not valid", clean(t.Host, 80))
+		}
+		req.Host = t.Host
+	}
+	byDefault := func(name, value string) {
+		if req.Header.Get(name) == "" {
+			req.Header.Set(name, value)
+		}
+	}
+	byDefault("User-Agent", "lightsout")
+	if t.Profile == Chat {
+		byDefault("Content-Type", "application/json")
+		byDefault("Accept", "text/event-stream")
+	} else {
+		byDefault("Accept", "*/*")
+	}
+	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		req.SetBasicAuth(u.Username(), password)
+	}
+	if t.APIKey != "" {
+		if !isHeaderValue(t.APIKey) || strings.ContainsAny(t.APIKey, " \t") {
+			return fmt.Errorf("load: the API key has white space or control characters: is there a line break at its end?")
+		}
+		req.Header.Set("Authorization", "Bearer "+t.APIKey)
+	}
+	return nil
+}
+
+// isToken reports whether s is a token of RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isHeaderValue reports whether s has none of the characters that RFC 9110,
+// section 5.5, forbids in a field's value.
+func isHeaderValue(s string) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

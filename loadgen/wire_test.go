@@ -1,0 +1,99 @@
+package loadgen
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestWhatTheServerGets(t *testing.T) {
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 404, "") })
+	rec := one(t, Options{Target: Target{
+		URL: strings.Replace(s.url(), "http://", "http://me:pa%20ss@", 1) + "?a=b", Host: "llm.default.example.com",
+		Header: http.Header{"X-Lane": {"new"}}, Body: []byte("hello"),
+	}})
+	r := s.reqs[0]
+	user, password, _ := r.BasicAuth()
+	if r.Method != "POST" || r.RequestURI != "/page?a=b" || r.Host != "llm.default.example.com" || s.body[0] != "hello" ||
+		r.Header.Get("X-Lane") != "new" || user != "me" || password != "pa ss" || !r.Close || r.Header.Get(idHeader) != rec.ID {
+		t.Errorf("%+v %q", r, s.body[0])
+	}
+}
+
+func TestChatRequest(t *testing.T) {
+	const key = "sk-very-secret"
+	s := serveRaw(t, func(c *net.TCPConn, r *http.Request) { page(c, 401, "Invalid API Key") })
+	var recs records
+	g := start(t, Options{Target: Target{
+		URL: s.url() + "?token=" + key, Profile: Chat, Model: "llm-jp", Prompt: "What \"is\" it?", MaxTokens: 64, APIKey: key,
+	}, Record: recs.add})
+	mustStart(t, g, Spec{Shape: Burst, N: 1})
+	wait(t, g)
+	var body struct {
+		Model    string
+		Messages []struct{ Role, Content string }
+		Max      int `json:"max_tokens"`
+		Stream   bool
+	}
+	if err := json.Unmarshal([]byte(s.body[0]), &body); err != nil {
+		t.Fatal(err)
+	}
+	r := s.reqs[0]
+	if r.Method != "POST" || r.Header.Get("Authorization") != "Bearer "+key || r.Header.Get("Content-Type") != "application/json" ||
+		!body.Stream || body.Max != 64 || body.Model != "llm-jp" || len(body.Messages) != 1 ||
+		body.Messages[0].Role != "user" || body.Messages[0].Content != "What \"is\" it?" {
+		t.Errorf("%+v %s", r.Header, s.body[0])
+	}
+	shown, err := json.Marshal(map[string]any{"run": g.Run(), "records": recs.all()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(shown), key) {
+		t.Errorf("the key is shown: %s", shown)
+	}
+}
+
+func TestTargetsThatMakeNoSense(t *testing.T) {
+	for name, target := range map[string]Target{
+		"no URL":        {},
+		"no scheme":     {URL: "10.0.0.1:80/x"},
+		"no host":       {URL: "http:///x"},
+		"ftp":           {URL: "ftp://h/x"},
+		"bad escape":    {URL: "http://me:secret@h/%zz"},
+		"bad method":    {URL: "http://h/", Method: "GET /x"},
+		"own header":    {URL: "http://h/", Header: http.Header{"content-length": {"5"}}},
+		"bad header":    {URL: "http://h/", Header: http.Header{"a b": {"5"}}},
+		"split header":  {URL: "http://h/", Header: http.Header{"A": {"5\r\nB: 6"}}},
+		"split host":    {URL: "http://h/", Host: "a\r\nB: 6"},
+		"key with line": {URL: "http://h/", Profile: Chat, APIKey: "secret\n"},
+		"chat and body": {URL: "http://h/", Profile: Chat, Body: []byte("x")},
+		"profile":       {URL: "http://h/", Profile: "grpc"},
+	} {
+		g, err := New(Options{Target: target})
+		if err == nil {
+			g.Close()
+			t.Errorf("%s: no error", name)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error tells a secret: %v", name, err)
+		}
+	}
+}
+
+func TestCleanText(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                        "plain",
+		" two\r\n lines\t ":            "two lines",
+		"\x1b[2Jred\x07":               "?[2Jred?",
+		"a\u202ereversed":              "a?reversed",
+		"zero\u200bwidth":              "zero?width",
+		"bad\xff":                      "bad?",
+		"日本語":                          "日本語",
+		strings.Repeat("x", 20) + "yz": strings.Repeat("x", 20) + "...",
+	} {
+		if got := clean(in, 20); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
