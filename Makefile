@@ -1,7 +1,7 @@
 # make demo   builds both programs and opens the screen on the lab
 # make test   builds both programs and runs every test
 GO     ?= go
-GOARGS ?= -trimpath
+GOARGS ?=
 LDFLAGS = -s -w -X main.version=$(VERSION)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TIMEOUT = 20m

@@ -23,12 +23,12 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 
 	x.keys("b")
 	x.waitFor("16 sent, 16 served", long, `served 16 of 16`, `queued 0`)
-	x.waitFor("all 16 ended ok", long, `16 sent = 16 ok`)
+	x.waitFor("all 16 ended ok", long, `16 scheduled = 16 ok`)
 
 	x.mark("kube-node3")
 	x.mark("kube-node4")
 	x.keys("s")
-	x.answer("Shut down 2 nodes?", "y")
+	x.answer("Shut down kube-node3 and kube-node4?", "Shut down 2 nodes")
 	x.waitFor("both nodes silent", long, `kube-node3\s+\S*Ready \(silent`, `kube-node4\s+\S*Ready \(silent`)
 	x.waitFor("both NotReady, the deployment Scaling", long,
 		`kube-node3\s+NotReady`, `kube-node4\s+NotReady`, ready("3"), `8/16\s+Scaling`)
@@ -39,10 +39,10 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("C-u", "1", "2", "Enter")
 	x.keys("b")
 	x.waitFor("12 sent: 8 served and 4 queued at once", long, `served 8 of 8`, `queued 4`)
-	x.waitFor("all 12 ended ok", long, `28 sent = 28 ok`)
+	x.waitFor("all 12 ended ok", long, `28 scheduled = 28 ok`)
 
 	x.keys("o")
-	x.answer("Power on 2 nodes?", "y")
+	x.answer("Power on kube-node3 and kube-node4?", "Power on 2 nodes")
 	x.waitFor("4 workers Ready, the deployment Running", long, ready("5"), `16/16\s+Running`)
 
 	x.keys("n")
@@ -50,7 +50,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("C-u", "1", "6", "Enter")
 	x.keys("b")
 	x.waitFor("16 sent, 16 served again", long, `served 16 of 16`, `queued 0`)
-	x.waitFor("all 44 ended ok", long, `44 sent = 44 ok`)
+	x.waitFor("all 44 ended ok", long, `44 scheduled = 44 ok`)
 
 	x.keys("q")
 	s := x.waitFor("the shell again", long, `exit 0`)
@@ -64,9 +64,9 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 func (x *terminal) mark(node string) {
 	x.t.Helper()
 	x.keys("1")
-	marked := regexp.MustCompile(`[✓*]\s*` + node)
+	marked := regexp.MustCompile(`✓[ ✕]*` + node)
 	deadline := time.Now().Add(time.Minute)
-	cursor := regexp.MustCompile(`[▌>]\s*[✓* ]?\s*[✕x ]?\s*(kube-\S+)`)
+	cursor := regexp.MustCompile(`▌[ ✓✕]*(kube-\S+)`)
 	for !marked.MatchString(x.screen()) {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("%s can't be marked:\n%s", node, x.screen())

@@ -23,12 +23,12 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.waitFor("the cluster", long, ready("5"), `16/16\s+Running`)
 	x.mark("kube-node4")
 	x.keys("s")
-	x.answer("Shut down kube-node4?", "y")
+	x.answer("Shut down kube-node4?", "Shut down 1 node")
 	x.waitFor("the machine off", long, `kube-node4\s+.*\boff\b`)
 
 	x.keys("q")
 	x.waitFor("the question", long, "Leave with machines off", "kube-node4")
-	x.answer("Leave with machines off", "Escape")
+	x.answer("Leave with machines off", "Stay")
 	x.waitFor("the screen again", long, ready("[45]"))
 
 	pid, err := exec.Command("cat", state+"/pid").Output()
@@ -49,7 +49,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	}
 	x.keys("Enter")
 	x.waitFor("the offer", long, "Machines are still off", "kube-node4")
-	x.answer("Machines are still off", "y")
+	x.answer("Machines are still off", "Power on")
 	x.waitFor("all on again", long, ready("5"), `16/16\s+Running`)
 	x.keys("q")
 	x.wait("the shell again", long, func(s string) bool { return regexp.MustCompile(`exit 0`).MatchString(s) })

@@ -222,7 +222,8 @@ func (s *session) self(ctx context.Context, server string) trial.SelfInfo {
 	if name, err := os.Hostname(); err == nil {
 		info.Names = append(info.Names, name)
 	}
-	if addrs, err := net.InterfaceAddrs(); err == nil {
+	// A lab's machines have addresses of their own world, which may be ours by chance.
+	if addrs, err := net.InterfaceAddrs(); err == nil && s.config.Pace == "" {
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() {
 				info.Addresses = append(info.Addresses, n.IP.String())
@@ -230,7 +231,7 @@ func (s *session) self(ctx context.Context, server string) trial.SelfInfo {
 		}
 	}
 	if s.config.Bastion != "" {
-		info.BastionNames = []string{s.config.Bastion}
+		info.BastionNames = s.ssh.BastionNames(ctx)
 		info.BastionAddresses = s.ssh.BastionAddresses(ctx)
 	}
 	if u, err := url.Parse(server); err == nil && net.ParseIP(u.Hostname()) != nil {
@@ -246,7 +247,7 @@ func (s *session) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, 
 			{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
 			{Text: "It is not in any known_hosts file. If yes, it is added to " + q.File + "."},
 		},
-		Choices: []trial.Choice{{ID: "no", Label: "no"}, {ID: "yes", Label: "trust and remember"}},
+		Choices: []trial.Choice{{ID: "no", Label: "No"}, {ID: "yes", Label: "Trust and remember"}},
 	})
 	return a.Choice == "yes", err
 }
@@ -254,7 +255,7 @@ func (s *session) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, 
 func (s *session) askSecret(ctx context.Context, q ssh.SecretQuestion) (string, error) {
 	a, err := s.engine.Ask(ctx, trial.Question{
 		Kind: "secret", Title: q.Prompt, Secret: true,
-		Choices: []trial.Choice{{ID: "no", Label: "skip this key"}, {ID: "yes", Label: "unlock"}},
+		Choices: []trial.Choice{{ID: "no", Label: "Skip this key"}, {ID: "yes", Label: "Unlock"}},
 	})
 	if err != nil {
 		return "", err

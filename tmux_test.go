@@ -114,21 +114,27 @@ func (x *terminal) wait(what string, within time.Duration, ok func(string) bool)
 	}
 }
 
-// answer waits for a question and answers it with key, again if the screen
-// took the key for one typed before the question was there.
-func (x *terminal) answer(title, key string) {
+// answer waits for a question and takes the choice with the given label. The
+// screen ignores keys for a moment after a question comes up, so the choice is
+// looked at before it is taken.
+func (x *terminal) answer(title, label string) {
 	x.t.Helper()
 	x.waitFor("the question: "+title, time.Minute, regexp.QuoteMeta(title))
-	deadline := time.Now().Add(time.Minute)
-	for strings.Contains(x.screen(), title) {
-		if time.Now().After(deadline) {
-			x.t.Fatalf("the question stays:\n%s", x.screen())
-		}
-		x.keys(key)
-		for wait := time.Now().Add(2 * time.Second); strings.Contains(x.screen(), title) && time.Now().Before(wait); {
-			time.Sleep(50 * time.Millisecond)
+	chosen := "[ " + label + " ]"
+	press := func(key string, until func(string) bool) {
+		x.t.Helper()
+		for deadline := time.Now().Add(time.Minute); !until(x.screen()); {
+			if time.Now().After(deadline) {
+				x.t.Fatalf("%s does not lead to %q:\n%s", key, label, x.screen())
+			}
+			x.keys(key)
+			for wait := time.Now().Add(time.Second); !until(x.screen()) && time.Now().Before(wait); {
+				time.Sleep(50 * time.Millisecond)
+			}
 		}
 	}
+	press("Right", func(s string) bool { return strings.Contains(s, chosen) })
+	press("Enter", func(s string) bool { return !strings.Contains(s, title) })
 }
 
 // kill ends a process that this test has started as kill -9 does.

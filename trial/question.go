@@ -71,7 +71,7 @@ func (e *Engine) switchQuestion(p plan) Question {
 	switch {
 	case power.Refused(p.findings):
 		q.Refused = true
-		q.Choices = []Choice{{choiceNo, "close"}}
+		q.Choices = []Choice{{choiceNo, "Close"}}
 		return q
 	case p.ask.Action == power.ActionOn:
 	case e.opt.Production:
@@ -82,7 +82,7 @@ func (e *Engine) switchQuestion(p plan) Question {
 	if e.opt.DryRun {
 		q.Lines = append(q.Lines, Line{Text: "Dry run: nothing will be switched."})
 	}
-	q.Choices = []Choice{{choiceNo, "no"}, {choiceYes, yesLabel(p.ask.Action)}}
+	q.Choices = []Choice{{choiceNo, noLabel(p.ask)}, {choiceYes, yesLabel(p.ask)}}
 	return q
 }
 
@@ -128,29 +128,37 @@ func nounFor(n int, one, many string) string {
 }
 
 func switchTitle(a AskPower) string {
-	n := plural(len(a.Nodes), "node", "nodes")
-	if len(a.Nodes) == 1 {
-		n = a.Nodes[0]
+	who := plural(len(a.Nodes), "node", "nodes")
+	if n := len(a.Nodes); n <= 3 {
+		who = strings.Join(a.Nodes[:max(n-1, 0)], ", ")
+		if n > 1 {
+			who += " and "
+		}
+		who += a.Nodes[n-1]
 	}
-	switch a.Action {
+	return switchVerb(a.Action) + " " + who + "?"
+}
+
+func switchVerb(a power.Action) string {
+	switch a {
 	case power.ActionOn:
-		return "Power on " + n + "?"
+		return "Power on"
 	case power.ActionOff:
-		return "Pull the plug on " + n + "?"
+		return "Pull the plug on"
 	default:
-		return "Shut down " + n + "?"
+		return "Shut down"
 	}
 }
 
-func yesLabel(a power.Action) string {
-	switch a {
-	case power.ActionOn:
-		return "power on"
-	case power.ActionOff:
-		return "pull the plug"
-	default:
-		return "shut down"
+func yesLabel(a AskPower) string {
+	return switchVerb(a.Action) + " " + plural(len(a.Nodes), "node", "nodes")
+}
+
+func noLabel(a AskPower) string {
+	if a.Action == power.ActionOn {
+		return "Not now"
 	}
+	return "Leave " + nounFor(len(a.Nodes), "it", "them") + " on"
 }
 
 // routeText says by which machine an action is done and how it is undone.
@@ -168,7 +176,7 @@ func (e *Engine) routeText(a power.Action, b power.Binding) string {
 
 // askRestore offers to power on what an earlier run has left off.
 func (e *Engine) askRestore(left []power.LeftOff) {
-	q := Question{Kind: "restore", Title: "Machines are still off", Choices: []Choice{{choiceNo, "not now"}, {choiceYes, "power on"}}}
+	q := Question{Kind: "restore", Title: "Machines are still off", Choices: []Choice{{choiceNo, "Not now"}, {choiceYes, "Power on"}}}
 	q.Lines = append(q.Lines, Line{Text: "lightsout switched these off and has not seen them on again:"})
 	q.Lines = append(q.Lines, leftOffLines(left)...)
 	e.ask(q, func(a Answer) {
@@ -220,14 +228,14 @@ func (e *Engine) askQuit() {
 	for _, name := range slices.Sorted(maps.Keys(e.leftOff)) {
 		left = append(left, e.leftOff[name])
 	}
-	q := Question{Kind: "quit", Title: "Leave with machines off?", Choices: []Choice{{choiceNo, "stay"}, {choiceRestore, "power on, then leave"}, {choiceLeave, "leave them off"}}}
+	q := Question{Kind: "quit", Title: "Leave with machines off?", Choices: []Choice{{choiceNo, "Stay"}, {choiceRestore, "Power on, then leave"}, {choiceLeave, "Leave them off"}}}
 	if len(left) > 0 {
 		q.Lines = append(q.Lines, Line{Text: "Still off:"})
 		q.Lines = append(q.Lines, leftOffLines(left)...)
 		q.Lines = append(q.Lines, Line{Text: "`lightsout restore` powers them on later, and so does the next start."})
 	} else {
 		q.Title = "Leave while machines are being switched?"
-		q.Choices = []Choice{{choiceNo, "stay"}, {choiceLeave, "leave"}}
+		q.Choices = []Choice{{choiceNo, "Stay"}, {choiceLeave, "Leave"}}
 	}
 	e.ask(q, func(a Answer) {
 		switch a.Choice {
