@@ -1,0 +1,88 @@
+package tui
+
+import "strings"
+
+// section is one titled part of a box.
+type section struct {
+	title  string // at the left of the line above
+	number string // the key that focuses it
+	facts  string // at the right of the line above
+	lines  []string
+	focus  bool
+}
+
+// drawBox frames sections one below the other with dividers between them, w
+// cells wide. Each section's lines must be w-2 wide. foot is drawn into the
+// bottom line, already styled and footWidth wide; it may be empty.
+func drawBox(t *theme, w int, sections []section, foot string, footWidth int) []string {
+	var out []string
+	for i, s := range sections {
+		l, r := t.box.tl, t.box.tr
+		if i > 0 {
+			l, r = t.box.ml, t.box.mr
+		}
+		out = append(out, titleLine(t, w, s, l, r))
+		edge := t.edge(s.focus)
+		side := string(edge) + t.box.v + reset
+		for _, line := range s.lines {
+			out = append(out, side+line+side)
+		}
+	}
+	last := sections[len(sections)-1]
+	edge := t.edge(last.focus)
+	bottom := newRow(w).put(edge, t.box.bl)
+	if footWidth > 0 && footWidth <= w-4 {
+		bottom.put(edge, t.box.h)
+		bottom.b.WriteString(foot)
+		bottom.left -= footWidth
+	}
+	bottom.repeat(edge, t.box.h, bottom.left-1).put(edge, t.box.br)
+	return append(out, bottom.String())
+}
+
+// edge is the look of a frame.
+func (t *theme) edge(focus bool) style {
+	if focus {
+		return t.accent
+	}
+	return t.dim
+}
+
+func titleLine(t *theme, w int, s section, left, right string) string {
+	edge := t.edge(s.focus)
+	r := newRow(w).put(edge, left)
+	look := t.title
+	if s.focus {
+		look = t.focus
+	}
+	title := " " + s.title + " "
+	if s.number != "" && w >= 30 {
+		title = " " + s.number + " " + s.title + " "
+	}
+	facts := ""
+	if s.facts != "" && width(s.facts)+22 <= w {
+		facts = " " + s.facts + " "
+	}
+	if room := w - 5 - width(facts); width(title) > room {
+		title = fit(strings.TrimRight(title, " "), room-1, t.ellipsis) + " "
+	}
+	r.put(edge, t.box.h).put(look, title)
+	fill := max(0, r.left-1-width(facts))
+	if facts != "" && fill > 1 {
+		r.repeat(edge, t.box.h, fill-1).put("", facts).put(edge, t.box.h)
+	} else {
+		r.repeat(edge, t.box.h, fill).put("", facts)
+	}
+	return r.put(edge, right).String()
+}
+
+// fill gives exactly h lines of w cells from lines that are w wide.
+func fill(lines []string, w, h int) []string {
+	if len(lines) > h {
+		return lines[:max(h, 0)]
+	}
+	for len(lines) < h {
+		lines = append(lines, blank(w))
+	}
+	return lines
+}

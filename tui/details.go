@@ -1,0 +1,259 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+)
+
+// details collects facts; those that are not known are left away.
+type details struct {
+	s     *scene
+	facts []fact
+}
+
+func (d *details) head(text string) {
+	if len(d.facts) > 0 {
+		d.facts = append(d.facts, fact{})
+	}
+	d.facts = append(d.facts, fact{label: text})
+}
+
+func (d *details) add(label, value string) { d.look("", label, value) }
+
+func (d *details) look(st style, label, value string) {
+	if value = strings.TrimSpace(d.s.t.text(value)); value != "" {
+		d.facts = append(d.facts, fact{label, value, st})
+	}
+}
+
+func (d *details) time(label string, at time.Time) {
+	if !at.IsZero() {
+		d.add(label, fmt.Sprintf("%s (%s ago)", at.Local().Format("2006-01-02 15:04:05"), age(d.s.now.Sub(at))))
+	}
+}
+
+func (d *details) number(label string, n int) { d.add(label, fmt.Sprint(n)) }
+
+func nodeDetails(name string) func(*scene) []fact {
+	return func(s *scene) []fact {
+		d := &details{s: s}
+		n := s.snap.Node(name)
+		if n == nil {
+			d.add("node", "is no longer there")
+			return d.facts
+		}
+		_, st := nodeSign(s, n)
+		d.look(st, "status", s.snap.NodeWord(n, s.now))
+		d.add("reason", n.Reason)
+		d.add("message", n.Message)
+		d.time("since", n.ReadySince)
+		d.time("last heartbeat", n.RenewSeen)
+		if n.LeaseDuration > 0 {
+			d.add("lease", n.LeaseDuration.String())
+		}
+		for _, t := range n.Taints {
+			text := t.Key + ":" + t.Effect
+			if !t.TimeAdded.IsZero() {
+				text += " since " + age(s.now.Sub(t.TimeAdded))
+			}
+			d.add("taint", text)
+		}
+		d.time("gone", n.Gone)
+		d.head("Machine")
+		m, known := s.f.Power[name]
+		if !known {
+			d.add("power", "no machine is known for this node")
+		} else {
+			_, st := powerWord(s.t, m, true)
+			d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
+			d.add("says", m.Reading.Detail)
+			d.time("read", m.Reading.At)
+			d.add("machine", m.Machine)
+			if m.Busy != "" {
+				d.look(s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
+			}
+			d.add("", m.Text)
+			if m.LeftOff {
+				d.look(s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
+			}
+		}
+		d.head("Node")
+		d.add("name", n.Name)
+		d.add("roles", strings.Join(n.Roles, ", "))
+		d.add("addresses", strings.Join(n.Addresses, ", "))
+		d.add("provider ID", n.ProviderID)
+		d.add("boot ID", n.BootID)
+		d.add("kubelet", n.KubeletVersion)
+		d.add("system", n.OSImage)
+		d.add("zone", n.Zone)
+		if n.CPUMilli > 0 {
+			d.add("allocatable", fmt.Sprintf("%s CPU, %.1f GiB, %d pods",
+				number(float64(n.CPUMilli)/1000), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
+		}
+		pods := s.snap.PodsOn(name)
+		if len(pods) > 0 {
+			d.head(fmt.Sprintf("Pods (%d)", len(pods)))
+			for _, p := range pods[:min(len(pods), 250)] {
+				_, st := podSign(s, p)
+				d.look(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
+			}
+		}
+		return d.facts
+	}
+}
+
+func podDetails(k cluster.Key) func(*scene) []fact {
+	return func(s *scene) []fact {
+		d := &details{s: s}
+		p := s.snap.Pod(k)
+		if p == nil {
+			d.add("pod", "is no longer there")
+			return d.facts
+		}
+		_, st := podSign(s, p)
+		d.look(st, "status", s.snap.PodWord(p, s.now))
+		d.add("phase", p.Phase)
+		if at, ok := s.snap.EvictAt(p); ok {
+			d.look(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
+		}
+		ready := "no"
+		if p.Ready {
+			ready = "yes"
+		}
+		d.add("ready", ready)
+		d.time("since", p.ReadySince)
+		d.add("containers", fmt.Sprintf("%d/%d ready", p.ReadyContainers, p.Containers))
+		if p.Restarts > 0 {
+			d.number("restarts", p.Restarts)
+			d.time("last restart", p.RestartedAt)
+		}
+		d.time("being deleted", p.Deleting)
+		d.time("gone", p.Gone)
+		d.head("Pod")
+		d.add("name", p.Name)
+		d.add("namespace", p.Namespace)
+		d.add("node", p.Node)
+		d.add("address", p.IP)
+		d.add("owner", strings.TrimSpace(p.OwnerKind+" "+p.OwnerName))
+		d.add("deployment", p.Deployment)
+		if p.Static {
+			d.add("static", "yes: the kubelet runs it from a file")
+		}
+		if p.Concurrency > 0 {
+			d.number("concurrency", p.Concurrency)
+		}
+		if p.CPUMilli > 0 {
+			d.add("CPU asked for", number(float64(p.CPUMilli)/1000))
+		}
+		d.time("created", p.Created)
+		d.head("When its node is lost")
+		d.add("unreachable", tolerates(p.UnreachableFor))
+		d.add("not ready", tolerates(p.NotReadyFor))
+		return d.facts
+	}
+}
+
+func tolerates(t time.Duration) string {
+	switch {
+	case t < 0:
+		return "stays for ever"
+	case t == 0:
+		return "is evicted at once"
+	}
+	return "is evicted after " + age(t)
+}
+
+func deploymentDetails(k cluster.Key) func(*scene) []fact {
+	return func(s *scene) []fact {
+		d := &details{s: s}
+		dep := s.snap.Deployment(k)
+		if dep == nil {
+			d.add("deployment", "is no longer there")
+			return d.facts
+		}
+		d.look(deploymentLook(s.t, dep), "status", dep.Word)
+		d.number("replicas", dep.Replicas)
+		d.number("available", dep.Available)
+		d.number("ready", dep.ReadyReplicas)
+		d.number("up to date", dep.Updated)
+		d.number("pods", dep.Total)
+		if dep.ProgressFailed {
+			d.look(s.t.bad, "progress", "deadline exceeded")
+		}
+		if now, target := s.snap.Capacity(k); target > 0 {
+			d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
+		}
+		if k == s.f.Focus {
+			d.add("load", "goes here")
+		}
+		d.time("gone", dep.Gone)
+		if kn := dep.Knative; kn != nil {
+			d.head("Knative")
+			d.add("service", kn.Service)
+			d.add("revision", kn.Revision)
+			d.add("scale", fmt.Sprintf("%s to %s", bound(kn.MinScale), bound(kn.MaxScale)))
+			d.add("concurrency", bound(kn.ContainerConcurrency))
+			if kn.TimeoutSeconds > 0 {
+				d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
+			}
+		}
+		d.head("Deployment")
+		d.add("name", dep.Name)
+		d.add("namespace", dep.Namespace)
+		return d.facts
+	}
+}
+
+// bound writes a limit of which 0 means that there is none.
+func bound(n int) string {
+	if n == 0 {
+		return "no limit"
+	}
+	return fmt.Sprint(n)
+}
+
+// helpFacts is the help, from the keymap itself.
+func helpFacts(k *keymap, focus paneID, readOnly bool) func(*scene) []fact {
+	return func(s *scene) []fact {
+		t := s.t
+		var out []fact
+		list := func(title string, bs []binding) {
+			if len(bs) == 0 {
+				return
+			}
+			if len(out) > 0 {
+				out = append(out, fact{})
+			}
+			out = append(out, fact{label: title})
+			for _, b := range bs {
+				if b.power && readOnly {
+					continue
+				}
+				h := b.key.Help()
+				out = append(out, fact{label: "  " + t.text(h.Key), value: t.text(h.Desc)})
+			}
+		}
+		list(paneNames[focus], k.panes[focus])
+		for _, g := range k.common {
+			list(g.title, g.bindings)
+		}
+		out = append(out, fact{}, fact{label: "Signs"})
+		for _, l := range [][2]string{
+			{t.up + " " + t.down + " " + t.leaving, "pod ready, not ready, being deleted"},
+			{t.badSign + " " + t.warnSign + " " + t.okSign, "bad, mind this, good"},
+			{t.changed, "has just changed"},
+			{t.mark + " " + t.aim, "marked; the load goes there"},
+			{"off off?", "proven off by a power API; presumed off: nothing answers"},
+			{t.full + " " + t.light + " " + t.line + " " + t.target, "served, queued, capacity, target"},
+			{t.sent + " " + t.open + " x", "requests of that second: all ended, some unresolved, some failed"},
+		} {
+			out = append(out, fact{label: "  " + l[0], value: l[1]})
+		}
+		return out
+	}
+}
+
+var paneNames = [paneCount]string{"Nodes", "Deployments", "Pods", "Requests", "Timeline"}

@@ -1,0 +1,19 @@
+// Package tui is the screen: it draws a trial.Frame and turns keys into
+// trial.Intents.
+//
+// There is exactly one tea.Model, Model. It holds the newest frame, the panes,
+// the marks and a stack of dialogs. Panes and dialogs are plain structs: given
+// a size and a context they give lines of exactly that width, given an action
+// they change themselves or give an intent. Rows, selections and marks are
+// keyed by identity (a node's name, an object's key), never by index.
+//
+// What may live here: layout, drawing, keys, words for what other packages
+// know. What may not: I/O of any kind, goroutines, decisions about machines,
+// pods or requests. Nothing here waits; an intent is handed to Options.Send,
+// which must not block. Everything that came from outside the program passes
+// through clean before it is drawn.
+//
+// State is never told by colour alone: a symbol or a word says it too, so that
+// the screen can be read without colours (NO_COLOR) and, in ASCII mode, with a
+// terminal that knows nothing else.
+package tui

@@ -1,0 +1,121 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/cluster"
+	"lightsout/loadgen"
+	"lightsout/power"
+	"lightsout/trial"
+)
+
+var fuzzKeys = []string{"up", "down", "left", "right", "tab", "shift+tab", "enter", "esc", "space", "pgup", "pgdown",
+	"home", "end", "backspace", "1", "2", "3", "4", "5", "*", "s", "x", "o", "b", "l", "r", "+", "-", "n", "c", "m",
+	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e"}
+
+// FuzzScreen draws random frames at random sizes between random keys: it never
+// panics, and every line is exactly as wide as the screen.
+func FuzzScreen(f *testing.F) {
+	for seed := range uint64(40) {
+		f.Add(seed, "name\x1b[31m-長い")
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, text string) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		m, _, now := testModel(nil, 80, 24, Options{ASCII: seed%5 == 0, NoColor: seed%3 == 0})
+		w, h := 80, 24
+		for range 60 {
+			*now = now.Add(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+			switch rnd.IntN(6) {
+			case 0:
+				m.Update(FrameMsg{randomFrame(rnd, text)})
+			case 1:
+				w, h = 1+rnd.IntN(220), 1+rnd.IntN(70)
+				resize(m, w, h)
+			case 2:
+				m.Update(tea.PasteMsg{Content: text})
+			default:
+				m.Update(keyMsg(fuzzKeys[rnd.IntN(len(fuzzKeys))]))
+			}
+			checkWidths(t, m, w, h)
+		}
+	})
+}
+
+// randomFrame is a frame with anything in it, text among its names.
+func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
+	word := func() string {
+		return []string{text, "node", "", fmt.Sprint(text, rnd.IntN(9)), "計算", "a-b-c-d-e-f"}[rnd.IntN(6)]
+	}
+	at := func() time.Time {
+		if rnd.IntN(4) == 0 {
+			return time.Time{}
+		}
+		return t0.Add(time.Duration(rnd.IntN(400)-200) * time.Second)
+	}
+	num := func() int { return rnd.IntN(30) - 2 }
+	c := cluster.Contents{At: t0, Server: word(), Link: cluster.Link{
+		State: cluster.LinkState(rnd.IntN(3)), LastContact: at(), Err: word(), NextTry: at()},
+		Access: map[cluster.Kind]cluster.Access{cluster.KindPod: {Forbidden: rnd.IntN(2) == 0}, cluster.KindNode: {Synced: true}}}
+	for i := range rnd.IntN(30) {
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: fmt.Sprint(word(), i), Ready: cluster.Tri(rnd.IntN(4)), Message: word(),
+			RenewSeen: at(), LeaseDuration: 40 * time.Second, Changed: at(), Gone: time.Time{}, Unschedulable: rnd.IntN(3) == 0,
+			Taints: []cluster.Taint{{Key: word(), Effect: "NoExecute", TimeAdded: at()}}})
+	}
+	for i := range rnd.IntN(40) {
+		p := &cluster.Pod{Key: cluster.Key{Namespace: "ns", Name: fmt.Sprint(word(), i)}, Status: word(), Phase: "Running",
+			Ready: rnd.IntN(2) == 0, Restarts: num(), Created: at(), Changed: at(), Deployment: word(), UnreachableFor: time.Minute}
+		if len(c.Nodes) > 0 {
+			p.Node = c.Nodes[rnd.IntN(len(c.Nodes))].Name
+		}
+		if rnd.IntN(5) == 0 {
+			p.Deleting = at()
+		}
+		c.Pods = append(c.Pods, p)
+	}
+	hist := map[cluster.Key][]int{}
+	for i := range rnd.IntN(6) {
+		d := &cluster.Deployment{Key: cluster.Key{Namespace: word(), Name: fmt.Sprint(word(), i)}, Replicas: num(), Available: num(),
+			Word: []string{"Running", "Down", "Scaling", text}[rnd.IntN(4)], Changed: at(), Knative: &cluster.Knative{Service: word()}}
+		c.Deployments = append(c.Deployments, d)
+		hist[d.Key] = []int{num(), num(), num()}
+	}
+	f := &trial.Frame{Cluster: word(), Via: word(), Pace: word(), Production: rnd.IntN(2) == 0, ReadOnly: rnd.IntN(3) == 0,
+		Now: t0, Zero: at(), Snapshot: cluster.NewSnapshot(c), History: hist, LoadReady: word(), Notice: word(), NoticeAt: at(),
+		RecordErr: word(), Next: []string{word(), text}, Power: map[string]trial.MachineView{}}
+	for _, n := range c.Nodes {
+		f.Power[n.Name] = trial.MachineView{Reading: power.Reading{State: power.State(rnd.IntN(4)), Detail: word()}, Text: word(),
+			Busy: []power.Action{"", power.ActionOn, "other"}[rnd.IntN(3)], Phase: []power.Phase{power.PhaseAsking, power.PhaseFailed}[rnd.IntN(2)]}
+	}
+	f.Load = loadgen.Run{Spec: loadgen.Spec{Shape: loadgen.Hold, N: num()}, Active: rnd.IntN(2) == 0, URL: word(), LastError: word(),
+		Totals: loadgen.Totals{Scheduled: num(), OK: num(), Failed: map[loadgen.Class]int{loadgen.Class(word()): num()}, Sent: num()},
+		Gauge: loadgen.Gauge{Capacity: num(), Target: num(), Served: num(), Queued: num(), Stalled: num(), OnDead: num(),
+			Basis: loadgen.BasisPartial, Source: word()}}
+	start := t0.Add(-time.Duration(rnd.IntN(200)) * time.Second)
+	for i := range rnd.IntN(130) {
+		f.Load.Windows = append(f.Load.Windows, loadgen.Window{Second: start.Add(time.Duration(i) * time.Second), Sampled: rnd.IntN(5) > 0,
+			Sent: num(), Unresolved: num(), Served: num(), Queued: num(), Capacity: num(), Target: num(),
+			Failed: map[loadgen.Class]int{loadgen.ClassReset: num()}})
+	}
+	for i := range rnd.IntN(50) {
+		f.Events = append(f.Events, trial.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: trial.Severity(rnd.IntN(5))})
+	}
+	if rnd.IntN(4) == 0 {
+		q := &trial.Question{ID: fmt.Sprint(rnd.IntN(5)), Title: word(), Refused: rnd.IntN(3) == 0, Secret: rnd.IntN(3) == 0}
+		for range rnd.IntN(40) {
+			q.Lines = append(q.Lines, trial.Line{Level: trial.Severity(rnd.IntN(4)), Text: word() + ":"})
+		}
+		for range rnd.IntN(4) {
+			q.Choices = append(q.Choices, trial.Choice{ID: word(), Label: word()})
+		}
+		if rnd.IntN(2) == 0 {
+			q.Type = word()
+		}
+		f.Question = q
+	}
+	return f
+}

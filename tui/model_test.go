@@ -1,0 +1,289 @@
+package tui
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/cluster"
+	"lightsout/loadgen"
+	"lightsout/power"
+	"lightsout/trial"
+)
+
+// last gives the newest intent sent.
+func last(t *testing.T, sent *[]trial.Intent) trial.Intent {
+	t.Helper()
+	if len(*sent) == 0 {
+		t.Fatal("no intent was sent")
+	}
+	return (*sent)[len(*sent)-1]
+}
+
+func wantIntent(t *testing.T, sent *[]trial.Intent, want trial.Intent) {
+	t.Helper()
+	if got := last(t, sent); !reflect.DeepEqual(got, want) {
+		t.Errorf("sent %#v, want %#v", got, want)
+	}
+}
+
+func TestMarkedNodesAreSwitchedTogether(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "down down down space space s")
+	nodes := []string{"kube-node3", "kube-node4"}
+	wantIntent(t, sent, trial.AskPower{Action: power.ActionShutdown, Nodes: nodes})
+	typeKeys(m, "x")
+	wantIntent(t, sent, trial.AskPower{Action: power.ActionOff, Nodes: nodes})
+	typeKeys(m, "4 o") // from another pane: marks hold
+	wantIntent(t, sent, trial.AskPower{Action: power.ActionOn, Nodes: nodes})
+	typeKeys(m, "1 esc down s")
+	wantIntent(t, sent, trial.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+}
+
+func TestSwitchingNeedsAChoice(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "4 s")
+	if len(*sent) > 0 {
+		t.Fatalf("sent %#v without a node chosen", (*sent)[0])
+	}
+	if v := plainView(m); !strings.Contains(v, "choose nodes first") {
+		t.Errorf("the screen does not say what to do:\n%s", v)
+	}
+}
+
+func TestMarkAllTakesWorkersOnly(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "* s")
+	wantIntent(t, sent, trial.AskPower{Action: power.ActionShutdown,
+		Nodes: []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"}})
+	typeKeys(m, "*")
+	if len(m.s.marks) != 0 {
+		t.Error("the second * leaves marks")
+	}
+}
+
+func TestCursorStaysOnItsRowWhenRowsMove(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "down down down") // kube-node3
+	f := calm()
+	c := f.Snapshot.Contents()
+	c.Nodes = append(c.Nodes, &cluster.Node{Name: "a-new-node", Ready: cluster.TriTrue})
+	f.Snapshot = cluster.NewSnapshot(c)
+	m.Update(FrameMsg{f})
+	if got, _ := m.nodes.list.selected(); got != "kube-node3" {
+		t.Errorf("the cursor went to %s", got)
+	}
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *cluster.Node) bool { return n.Name == "kube-node3" })
+	f = calm()
+	f.Snapshot = cluster.NewSnapshot(c)
+	m.Update(FrameMsg{f})
+	if got, _ := m.nodes.list.selected(); got != "kube-node4" {
+		t.Errorf("with its node gone the cursor went to %s", got)
+	}
+}
+
+func TestMarksOfNodesThatAreGoneAreDropped(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "down space")
+	f := calm()
+	c := f.Snapshot.Contents()
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *cluster.Node) bool { return n.Name == "kube-node1" })
+	f.Snapshot = cluster.NewSnapshot(c)
+	m.Update(FrameMsg{f})
+	if len(m.s.marks) > 0 {
+		t.Error("a mark is left on a node that is gone")
+	}
+}
+
+func TestLoadKeys(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{Burst: 16, Hold: 8, Rate: 2})
+	typeKeys(m, "b")
+	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
+	typeKeys(m, "- - b")
+	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 14}})
+	typeKeys(m, "n 1 2 enter b")
+	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
+	typeKeys(m, "n x enter esc b") // not a number: refused
+	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
+	typeKeys(m, "r")
+	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 2}})
+	typeKeys(m, "l")
+	hold := loadgen.Spec{Shape: loadgen.Hold, N: 8}
+	wantIntent(t, sent, trial.StartLoad{Spec: hold})
+
+	f := calm()
+	f.Load.Active, f.Load.Spec = true, hold
+	m.Update(FrameMsg{f})
+	typeKeys(m, "+") // a hold that runs follows
+	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 9}})
+	typeKeys(m, "l")
+	wantIntent(t, sent, trial.StopLoad{})
+}
+
+func TestStopCancelsAtTheSecondPress(t *testing.T) {
+	f := calm()
+	f.Load.Active = true
+	m, sent, now := testModel(f, 120, 36, Options{})
+	typeKeys(m, "c")
+	wantIntent(t, sent, trial.StopLoad{})
+	typeKeys(m, "c")
+	wantIntent(t, sent, trial.StopLoad{Cancel: true})
+	typeKeys(m, "c")
+	*now = now.Add(cancelTwice + time.Second)
+	typeKeys(m, "c")
+	wantIntent(t, sent, trial.StopLoad{})
+}
+
+func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
+	f := calm()
+	f.LoadReady = "no URL is set: give load.url in lightsout.yaml"
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "b l r")
+	if len(*sent) > 0 {
+		t.Errorf("sent %#v", (*sent)[0])
+	}
+	if v := plainView(m); !strings.Contains(v, f.LoadReady) {
+		t.Errorf("the screen does not say why:\n%s", v)
+	}
+}
+
+func TestFilterShowsMatchingRowsWhileTyped(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "/ n o d e 3")
+	if len(m.nodes.rows) != 1 || m.nodes.rows[0].Name != "kube-node3" {
+		t.Errorf("%d rows while typing", len(m.nodes.rows))
+	}
+	typeKeys(m, "enter")
+	if v := plainView(m); !strings.Contains(v, "Nodes /node3") {
+		t.Errorf("the filter is not shown:\n%s", v)
+	}
+	typeKeys(m, "esc")
+	if len(m.nodes.rows) != 5 {
+		t.Errorf("%d rows after esc", len(m.nodes.rows))
+	}
+}
+
+func TestPodsFollowMarksThenSelection(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if n := len(m.pods.rows); n != 16 {
+		t.Fatalf("%d pods of the load's deployment at first", n)
+	}
+	typeKeys(m, "down")
+	if n := len(m.pods.rows); n != 4 || m.pods.of != "kube-node1" {
+		t.Errorf("%d pods of %s for the node under the cursor", n, m.pods.of)
+	}
+	typeKeys(m, "down space space")
+	if n := len(m.pods.rows); n != 8 {
+		t.Errorf("%d pods for two marked nodes", n)
+	}
+}
+
+func TestQuitAsksAndCtrlCTwiceLeaves(t *testing.T) {
+	m, sent, now := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "q")
+	wantIntent(t, sent, trial.AskQuit{})
+	if _, cmd := m.Update(keyMsg("ctrl+c")); cmd != nil {
+		t.Fatal("the first ctrl+c leaves")
+	}
+	*now = now.Add(quitTwice + time.Second)
+	if _, cmd := m.Update(keyMsg("ctrl+c")); cmd != nil {
+		t.Fatal("a ctrl+c long after the first leaves")
+	}
+	_, cmd := m.Update(keyMsg("ctrl+c"))
+	if cmd == nil {
+		t.Fatal("the second ctrl+c does not leave")
+	}
+	if _, ok := cmd().(tea.QuitMsg); !ok {
+		t.Error("the second ctrl+c does something else")
+	}
+}
+
+func TestChangesStandOutForAFewSeconds(t *testing.T) {
+	f := outage()
+	m, _, now := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "▸NotReady") || !strings.Contains(v, "▸Scaling") {
+		t.Errorf("changes do not stand out:\n%s", v)
+	}
+	*now = now.Add(freshFor)
+	m.Update(tickMsg{})
+	if v := plainView(m); strings.Contains(v, "▸") {
+		t.Errorf("changes still stand out:\n%s", v)
+	}
+}
+
+func TestWhatWasThereAtTheStartIsNoNews(t *testing.T) {
+	m := New(Options{Now: func() time.Time { return t0 }})
+	m.Update(FrameMsg{outage()})
+	resize(m, 120, 36)
+	if v := plainView(m); strings.Contains(v, "▸") {
+		t.Errorf("the first frame is shown as news:\n%s", v)
+	}
+}
+
+func TestStaleScreenKeepsItsContentAndSaysSo(t *testing.T) {
+	m, _, _ := testModel(stale(), 120, 36, Options{})
+	v := plainView(m)
+	for _, want := range []string{"STALE 12s", "connection timed out", "next try in 4 s", "kube-node3", "Scaling", "served 8 of 8"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+}
+
+func TestForbiddenKindsSayForbidden(t *testing.T) {
+	f := calm()
+	c := f.Snapshot.Contents()
+	c.Nodes, c.Access = nil, map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}, cluster.KindPod: {Synced: true}}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "forbidden") || strings.Contains(v, "no nodes") {
+		t.Errorf("a forbidden list is not told from an empty one:\n%s", v)
+	}
+}
+
+func TestUnbalancedLedgerIsToldInWords(t *testing.T) {
+	f := outage()
+	f.Load.Totals.OK--
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "does not balance") {
+		t.Errorf("no word of it:\n%s", v)
+	}
+}
+
+func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
+	th := newTheme(false, true)
+	for _, c := range []struct {
+		r    power.Reading
+		want string
+	}{
+		{power.Reading{State: power.Off, Proof: power.Proven}, "off"},
+		{power.Reading{State: power.Off, Proof: power.Presumed}, "off?"},
+		{power.Reading{State: power.On, Proof: power.Proven}, "on"},
+		{power.Reading{}, "?"},
+	} {
+		if got, _ := powerWord(th, trial.MachineView{Reading: c.r}, true); got != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.r.State, c.r.Proof, got, c.want)
+		}
+	}
+}
+
+func TestIdleScreenIsNotDrawnAnew(t *testing.T) {
+	f := calm()
+	m, _, now := testModel(f, 120, 36, Options{})
+	before := m.View().Content
+	lines := m.cache[paneRequests].lines
+	same := *f
+	m.Update(FrameMsg{&same})
+	if m.View().Content != before || &m.cache[paneRequests].lines[0] != &lines[0] {
+		t.Error("a frame that says the same makes a pane be drawn anew")
+	}
+	*now = now.Add(time.Second)
+	m.Update(tickMsg{})
+	if got := m.View().Content; got != before {
+		t.Error("a second later the idle screen is different")
+	}
+}

@@ -1,0 +1,101 @@
+package tui
+
+import (
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/trial"
+)
+
+// promptDialog asks for one line. changed, if set, is told of every edit;
+// accept gets the line on enter and may refuse it with a sentence.
+type promptDialog struct {
+	heading, label, help string
+	in                   input
+	digits               bool // takes numbers only
+	changed              func(string)
+	accept               func(string) (trial.Intent, string)
+	cancel               func()
+	fault                string
+}
+
+func (d *promptDialog) title() string { return d.heading }
+func (d *promptDialog) foot() string  { return "enter accept · esc cancel" }
+
+func (d *promptDialog) paste(text string) {
+	if d.digits && !numeric(text) {
+		return
+	}
+	d.in.insert(text)
+	d.edited()
+}
+
+func numeric(s string) bool {
+	for _, r := range s {
+		if (r < '0' || r > '9') && r != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *promptDialog) edited() {
+	d.fault = ""
+	if d.changed != nil {
+		d.changed(d.in.String())
+	}
+}
+
+func (d *promptDialog) press(msg tea.KeyPressMsg) (trial.Intent, bool) {
+	switch msg.String() {
+	case "esc":
+		if d.cancel != nil {
+			d.cancel()
+		}
+		return nil, true
+	case "enter":
+		intent, fault := d.accept(d.in.String())
+		d.fault = fault
+		return intent, fault == ""
+	}
+	if d.digits && !numeric(msg.Key().Text) {
+		return nil, false
+	}
+	if d.in.press(msg) {
+		d.edited()
+	}
+	return nil, false
+}
+
+func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
+	wide := min(w, 56)
+	r := newRow(wide).put(s.t.strong, fit(d.label, wide-12, s.t.ellipsis)).space(1)
+	d.in.draw(s.t, r, r.left)
+	below := newRow(wide).put(s.t.dim, fit(s.t.text(d.help), wide, s.t.ellipsis))
+	if d.fault != "" {
+		below = newRow(wide).put(s.t.bad, fit(s.t.text(d.fault), wide, s.t.ellipsis))
+	}
+	return []string{blank(wide), r.String(), blank(wide), below.String()}, wide
+}
+
+// wholeNumber reads a number of requests.
+func wholeNumber(s string) (int, string) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxSize {
+		return 0, "a whole number from 1 to " + strconv.Itoa(maxSize) + ", please"
+	}
+	return n, ""
+}
+
+// perSecond reads a rate.
+func perSecond(s string) (float64, string) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f > 0 && f <= maxSize) {
+		return 0, "a number above 0, at most " + strconv.Itoa(maxSize) + ", please"
+	}
+	return f, ""
+}
+
+// maxSize is the largest load that can be asked for by keyboard.
+const maxSize = 100000

@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/trial"
+)
+
+// questionDialog shows a trial.Question and gives the trial.Answer.
+type questionDialog struct {
+	q      *trial.Question
+	chosen int // index of the choice; the first is the safe one
+	in     input
+	top    int // first line shown
+	rows   int // lines of the question when last drawn
+	room   int // of them visible
+	grace  grace
+}
+
+func newQuestion(q *trial.Question) *questionDialog {
+	return &questionDialog{q: q, in: input{secret: q.Secret}}
+}
+
+func (d *questionDialog) title() string {
+	if d.q.Refused {
+		return "Refused: " + d.q.Title
+	}
+	return d.q.Title
+}
+
+func (d *questionDialog) foot() string {
+	keys := "←/→ choose · enter answer · esc " + strings.ToLower(d.choices()[0].Label)
+	if d.q.Refused {
+		keys = "enter close"
+	}
+	if d.rows > d.room {
+		keys += " · ↑/↓ more"
+	}
+	return keys
+}
+
+// choices gives at least one.
+func (d *questionDialog) choices() []trial.Choice {
+	switch {
+	case len(d.q.Choices) == 0:
+		return []trial.Choice{{ID: "close", Label: "Close"}}
+	case d.q.Refused:
+		return d.q.Choices[:1]
+	}
+	return d.q.Choices
+}
+
+// typing reports whether the question wants a text.
+func (d *questionDialog) typing() bool {
+	return !d.q.Refused && (d.q.Type != "" || d.q.Secret)
+}
+
+// open reports whether a choice other than the safe one may be taken.
+func (d *questionDialog) open() bool {
+	if d.q.Type != "" {
+		return d.in.String() == d.q.Type
+	}
+	return !d.q.Secret || len(d.in.text) > 0
+}
+
+func (d *questionDialog) paste(text string) {
+	if d.typing() {
+		d.in.insert(text)
+		d.typed()
+	}
+}
+
+// typed moves the choice along with what was typed: a text typed out in full
+// is the wish to go on.
+func (d *questionDialog) typed() {
+	d.chosen = 0
+	if d.open() && len(d.choices()) > 1 {
+		d.chosen = 1
+	}
+}
+
+func (d *questionDialog) press(msg tea.KeyPressMsg) (trial.Intent, bool) {
+	last := len(d.choices()) - 1
+	switch msg.String() {
+	case "esc":
+		return d.answer(0), true
+	case "enter":
+		return d.answer(d.chosen), true
+	case "tab":
+		d.chosen = (d.chosen + 1) % (last + 1)
+	case "shift+tab":
+		d.chosen = (d.chosen + last) % (last + 1)
+	case "up", "pgup":
+		d.top = max(0, d.top-1)
+		return nil, false
+	case "down", "pgdown":
+		d.top = max(0, min(d.top+1, d.rows-d.room))
+		return nil, false
+	default:
+		switch {
+		case d.typing() && d.in.press(msg):
+			d.typed()
+		case !d.typing() && (msg.String() == "left" || msg.String() == "h"):
+			d.chosen = max(0, d.chosen-1)
+		case !d.typing() && (msg.String() == "right" || msg.String() == "l"):
+			d.chosen = min(last, d.chosen+1)
+		}
+	}
+	if !d.open() {
+		d.chosen = 0
+	}
+	return nil, false
+}
+
+func (d *questionDialog) answer(choice int) trial.Intent {
+	a := trial.Answer{Question: d.q.ID, Choice: d.choices()[choice].ID}
+	if choice > 0 && d.typing() {
+		a.Typed = d.in.String()
+	}
+	return a
+}
+
+func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
+	t := s.t
+	body := d.body(t, w, false)
+	if roomy := d.body(t, w, true); len(roomy) <= h-6 {
+		body = roomy
+	}
+	wide := 40
+	for _, l := range body {
+		wide = max(wide, width(l.s))
+	}
+	wide = min(wide, w)
+
+	buttons, bw := d.buttons(t)
+	wide = min(max(wide, bw), w)
+	var tail []string
+	if d.typing() {
+		prompt := "type it: "
+		if d.q.Type != "" {
+			prompt = "type " + t.text(d.q.Type) + " to go on: "
+		}
+		prompt = fit(prompt, w-12, t.ellipsis)
+		wide = min(w, max(wide, width(prompt)+24))
+		r := newRow(wide).put(t.strong, prompt)
+		d.in.draw(t, r, r.left)
+		tail = append(tail, blank(wide), r.String())
+	}
+	tail = append(tail, blank(wide))
+	r := newRow(wide).space((wide - bw) / 2)
+	for i, b := range buttons {
+		if i > 0 {
+			r.space(2)
+		}
+		r.put(b.st, b.s)
+	}
+	tail = append(tail, r.String())
+
+	d.rows, d.room = len(body), max(1, h-len(tail)-1)
+	d.top = max(0, min(d.top, d.rows-d.room))
+	lines := []string{blank(wide)}
+	for i := d.top; i < min(d.top+d.room, len(body)); i++ {
+		lines = append(lines, newRow(wide).put(body[i].st, body[i].s).String())
+	}
+	return append(lines, tail...), wide
+}
+
+// body is the question's lines, wrapped; roomy puts an empty line before each
+// heading.
+func (d *questionDialog) body(t *theme, w int, roomy bool) []span {
+	var body []span
+	add := func(st style, text string, indent int) {
+		for i, l := range wrap(text, w-indent-2) {
+			if i > 0 {
+				l = blank(2) + l
+			}
+			body = append(body, span{st, blank(indent) + l})
+		}
+	}
+	for _, l := range d.q.Lines {
+		sign, st := levelLook(t, l.Level)
+		text := t.text(l.Text)
+		switch {
+		case strings.TrimSpace(text) == "":
+			body = append(body, span{})
+		case strings.HasSuffix(text, ":"):
+			if roomy && len(body) > 0 && body[len(body)-1].s != "" {
+				body = append(body, span{})
+			}
+			if st == "" {
+				st = t.strong
+			}
+			add(st, text, 0)
+		case l.Level == trial.Info:
+			add("", text, 2)
+		default:
+			add(st, sign+" "+text, 0)
+		}
+	}
+	return body
+}
+
+// buttons are the choices; the chosen one is reversed and in brackets.
+func (d *questionDialog) buttons(t *theme) (out []span, w int) {
+	for i, c := range d.choices() {
+		label, st := "  "+t.text(c.Label)+"  ", style("")
+		switch {
+		case i == d.chosen:
+			label, st = "[ "+t.text(c.Label)+" ]", t.focus
+		case i > 0 && !d.open():
+			st = t.dim
+		}
+		out = append(out, span{st, label})
+		w += width(label)
+	}
+	return out, w + 2*(len(out)-1)
+}

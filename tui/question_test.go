@@ -1,0 +1,140 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/trial"
+)
+
+// settleKeys lets the grace of a question pass.
+func settleKeys(m *Model, now *time.Time) {
+	m.View()
+	*now = now.Add(graceQuiet)
+}
+
+func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
+	m, sent, now := testModel(asked(), 80, 24, Options{})
+	m.Update(keyMsg("right"))
+	m.Update(keyMsg("enter")) // not drawn yet
+	m.View()
+	for range 3 { // typed on without looking
+		*now = now.Add(graceQuiet / 2)
+		typeKeys(m, "right enter")
+	}
+	if len(*sent) > 0 {
+		t.Fatalf("an absorbed key sent %#v", (*sent)[0])
+	}
+	*now = now.Add(graceQuiet)
+	typeKeys(m, "enter")
+	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "no"})
+}
+
+func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
+	m, sent, now := testModel(asked(), 80, 24, Options{})
+	m.View()
+	for range 5 {
+		*now = now.Add(graceMost / 5)
+		typeKeys(m, "right")
+	}
+	typeKeys(m, "enter")
+	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "yes"})
+}
+
+func TestTheSafeChoiceIsTheDefaultAndEscTakesIt(t *testing.T) {
+	for _, keys := range []string{"enter", "esc", "right esc", "right left enter"} {
+		m, sent, now := testModel(asked(), 80, 24, Options{})
+		settleKeys(m, now)
+		typeKeys(m, keys)
+		wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "no"})
+	}
+}
+
+func TestAnsweredQuestionIsNotShownAgain(t *testing.T) {
+	f := asked()
+	m, sent, now := testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "right enter")
+	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "yes"})
+	again := *f
+	m.Update(FrameMsg{&again})
+	if m.top() != nil {
+		t.Error("the question is back")
+	}
+	next := *f
+	q := *f.Question
+	q.ID = "switch-2"
+	next.Question = &q
+	m.Update(FrameMsg{&next})
+	if m.top() == nil {
+		t.Error("another question is not shown")
+	}
+	m.Update(FrameMsg{calm()})
+	if m.top() != nil {
+		t.Error("a question that is withdrawn stays")
+	}
+}
+
+func TestTypedOverrideOpensTheOtherChoice(t *testing.T) {
+	f := asked()
+	f.Question.Type = "mdx"
+	m, sent, now := testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "m d tab enter")
+	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "no"})
+
+	m, sent, now = testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "m d x enter")
+	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "yes", Typed: "mdx"})
+}
+
+func TestSecretIsNeverOnTheScreen(t *testing.T) {
+	f := calm()
+	f.Question = &trial.Question{ID: "key", Kind: "secret", Title: "Passphrase of id_ed25519", Secret: true,
+		Choices: []trial.Choice{{ID: "no", Label: "Without it"}, {ID: "yes", Label: "Use it"}}}
+	m, sent, now := testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "h u n")
+	m.Update(tea.PasteMsg{Content: "ter 2\n"})
+	if v := plainView(m); strings.Contains(v, "hun") || !strings.Contains(v, "********") {
+		t.Errorf("the secret is shown, or that it is typed is not:\n%s", v)
+	}
+	typeKeys(m, "enter")
+	wantIntent(t, sent, trial.Answer{Question: "key", Choice: "yes", Typed: "hunter 2"})
+}
+
+func TestRefusalCanOnlyBeClosed(t *testing.T) {
+	f := asked()
+	f.Question.Refused = true
+	f.Question.Choices = []trial.Choice{{ID: "close", Label: "Close"}, {ID: "yes", Label: "Do it"}}
+	m, sent, now := testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	if v := plainView(m); strings.Contains(v, "Do it") {
+		t.Errorf("a refusal offers more than closing:\n%s", v)
+	}
+	typeKeys(m, "right tab enter")
+	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "close"})
+}
+
+func TestLongQuestionScrollsAndKeepsItsChoices(t *testing.T) {
+	f := asked()
+	for range 60 {
+		f.Question.Lines = append(f.Question.Lines, trial.Line{Text: "one more pod that is hit"})
+	}
+	f.Question.Lines = append(f.Question.Lines, trial.Line{Text: "the very last line"})
+	m, _, now := testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	if v := plainView(m); !strings.Contains(v, "[ Leave them on ]") || strings.Contains(v, "the very last line") {
+		t.Errorf("choices are not visible:\n%s", v)
+	}
+	for range 80 {
+		typeKeys(m, "down")
+	}
+	if v := plainView(m); !strings.Contains(v, "the very last line") {
+		t.Errorf("the end can't be scrolled to:\n%s", v)
+	}
+}

@@ -1,0 +1,139 @@
+package tui
+
+import "strings"
+
+// row builds one line of exactly w cells. What does not fit is left away;
+// what is missing is filled with spaces.
+type row struct {
+	b    strings.Builder
+	left int
+}
+
+func newRow(w int) *row {
+	r := &row{left: max(w, 0)}
+	r.b.Grow(w + 48)
+	return r
+}
+
+// put writes a cleaned text in a look.
+func (r *row) put(st style, s string) *row {
+	s, n := cutLeft(s, r.left)
+	if n == 0 {
+		return r
+	}
+	r.left -= n
+	if st == "" {
+		r.b.WriteString(s)
+		return r
+	}
+	r.b.WriteString(string(st))
+	r.b.WriteString(s)
+	r.b.WriteString(reset)
+	return r
+}
+
+const reset = "\x1b[m"
+
+// cell writes a text in exactly w cells, left-aligned, shortened at its end.
+func (r *row) cell(t *theme, st style, s string, w int) *row {
+	s = fit(s, w, t.ellipsis)
+	return r.put(st, s).space(w - width(s))
+}
+
+// right writes a text in exactly w cells, right-aligned.
+func (r *row) right(t *theme, st style, s string, w int) *row {
+	s = fit(s, w, t.ellipsis)
+	return r.space(w-width(s)).put(st, s)
+}
+
+// repeat writes a one-cell symbol n times.
+func (r *row) repeat(st style, symbol string, n int) *row {
+	if n = min(n, r.left); n <= 0 {
+		return r
+	}
+	r.b.WriteString(string(st))
+	for range n {
+		r.b.WriteString(symbol)
+	}
+	if st != "" {
+		r.b.WriteString(reset)
+	}
+	r.left -= n
+	return r
+}
+
+func (r *row) space(n int) *row {
+	if n = min(n, r.left); n > 0 {
+		r.b.WriteString(blank(n))
+		r.left -= n
+	}
+	return r
+}
+
+// String pads the line to its width and gives it.
+func (r *row) String() string {
+	r.space(r.left)
+	return r.b.String()
+}
+
+const spaces = "                                                                                                                                "
+
+func blank(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if n <= len(spaces) {
+		return spaces[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+// dimmed gives plain lines in the faint look, for what lies behind a dialog
+// or is stale.
+func dimmed(t *theme, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = string(t.dim) + stripped(l) + reset
+	}
+	return out
+}
+
+// stripped removes the looks from a line that this package drew; the only
+// escape sequences in it are its own SGR ones.
+func stripped(s string) string {
+	if strings.IndexByte(s, '\x1b') < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for {
+		i := strings.IndexByte(s, '\x1b')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		end := strings.IndexByte(s[i:], 'm')
+		if end < 0 {
+			return b.String()
+		}
+		s = s[i+end+1:]
+	}
+}
+
+// over lays the lines of a dialog, each dw cells wide, over base at x, y. What
+// of base stays visible is dimmed.
+func over(t *theme, base, dialog []string, w, x, y, dw int) []string {
+	out := dimmed(t, base)
+	for i, d := range dialog {
+		if y+i < 0 || y+i >= len(out) {
+			continue
+		}
+		plain := stripped(base[y+i])
+		left, lw := cutLeft(plain, x)
+		right := cutRight(plain, w-x-dw)
+		out[y+i] = string(t.dim) + left + blank(x-lw) + reset + d +
+			string(t.dim) + blank(w-x-dw-width(right)) + right + reset
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/trial"
+)
+
+// freshFor is how long a change stands out.
+const freshFor = 4 * time.Second
+
+// scene is what the panes draw from: the newest frame, the time it is at, and
+// what the operator has chosen. Frame and Snapshot are never nil.
+type scene struct {
+	t    *theme
+	f    *trial.Frame
+	snap *cluster.Snapshot
+	now  time.Time
+	// start is when the first frame came: what changed before it is not news.
+	start time.Time
+	marks map[string]bool
+	// scope is what the Pods pane shows.
+	scope scope
+	sizes sizes
+}
+
+var (
+	emptySnapshot = cluster.NewSnapshot(cluster.Contents{})
+	emptyFrame    = &trial.Frame{Snapshot: emptySnapshot}
+)
+
+// fresh reports whether something changed so lately that it stands out.
+func (s *scene) fresh(changed time.Time) bool {
+	return changed.After(s.start) && s.now.Sub(changed) < freshFor && !changed.After(s.now.Add(time.Minute))
+}
+
+// missing says in a few words why a kind can't be shown; empty when it can.
+func (s *scene) missing(k cluster.Kind) string {
+	a, tried := s.snap.Access[k]
+	switch {
+	case a.Forbidden:
+		return fmt.Sprintf("forbidden: this account may not list %ss", k)
+	case a.Synced:
+		return ""
+	case s.snap.Link.State == cluster.LinkConnecting:
+		where := s.t.text(s.snap.Server)
+		if where == "" {
+			where = s.t.text(s.f.Cluster)
+		}
+		if where == "" {
+			where = "the cluster"
+		}
+		return "connecting to " + where + " " + s.t.ellipsis
+	case a.Err != "":
+		return fmt.Sprintf("%ss: %s", k, s.t.text(a.Err))
+	case tried:
+		return fmt.Sprintf("loading %ss %s", k, s.t.ellipsis)
+	}
+	return ""
+}
+
+// message centres a sentence in an otherwise empty pane.
+func (s *scene) message(st style, text string, w, h int) []string {
+	lines := wrap(text, max(1, w-4))
+	var out []string
+	for range max(0, (h-len(lines))/2) {
+		out = append(out, blank(w))
+	}
+	for _, l := range lines {
+		out = append(out, newRow(w).space((w-width(l))/2).put(st, l).String())
+	}
+	return fill(out, w, h)
+}
+
+// offset writes a time on the trial's clock: "T+01:23.4", "T-00:05.0". Before
+// there is a zero it is the time of day.
+func (s *scene) offset(at time.Time) string { return offset(at, s.f.Zero) }
+
+func offset(at, zero time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	if zero.IsZero() {
+		return at.Format("15:04:05")
+	}
+	return signed(at.Sub(zero), true)
+}
+
+// signed writes a time since zero as T+mm:ss, with tenths of a second if asked
+// for, and with hours when there are any.
+func signed(d time.Duration, tenths bool) string {
+	sign := "+"
+	if d < 0 {
+		sign, d = "-", max(-d, 0)
+	}
+	sec := int64(d / time.Second)
+	out := fmt.Sprintf("T%s%02d:%02d", sign, sec/60, sec%60)
+	if sec >= 3600 {
+		out = fmt.Sprintf("T%s%d:%02d:%02d", sign, sec/3600, sec/60%60, sec%60)
+	}
+	if tenths {
+		out += fmt.Sprintf(".%d", d%time.Second/(100*time.Millisecond))
+	}
+	return out
+}
+
+// age writes a duration coarsely: 45s, 4m12s, 3h05m, 2d4h.
+func age(d time.Duration) string {
+	sec := int64(max(d, 0) / time.Second)
+	switch {
+	case sec < 60:
+		return fmt.Sprintf("%ds", sec)
+	case sec < 3600:
+		return fmt.Sprintf("%dm%02ds", sec/60, sec%60)
+	case sec < 24*3600:
+		return fmt.Sprintf("%dh%02dm", sec/3600, sec/60%60)
+	}
+	return fmt.Sprintf("%dd%dh", sec/86400, sec/3600%24)
+}
+
+// coarseAge writes an age in one unit, seconds in tens: what merely grows older
+// must not keep a terminal busy.
+func coarseAge(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/(10*time.Second)*10)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}

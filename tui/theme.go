@@ -1,0 +1,166 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// style is a look as the escape sequence that switches it on; the empty style
+// is the terminal's own. Cells are written with it directly, which costs
+// nothing beside lipgloss.Style.Render.
+type style string
+
+// theme is every look and every symbol of the screen. It is built once.
+type theme struct {
+	ascii bool
+
+	dim, strong, accent         style
+	good, warn, bad             style
+	fresh, title, focus, banner style
+	bars                        map[barLook]style
+	news                        map[style]style // of what has just changed, by its look
+
+	// Symbols.
+	ellipsis, bullet, dash                  string
+	cursor, cursorOff, mark, changed, aim   string
+	up, down, leaving                       string // pods as dots
+	okSign, warnSign, badSign               string
+	live, connecting, rec                   string
+	full, light, free, none, line, target   string
+	fail, sent, open, axis, noData          string
+	capDown, capUp, capTurn, capTop, capBot string
+	eighths                                 []string // from empty to full
+	box                                     boxGlyphs
+}
+
+// barLook tells the looks of a chart's cell apart.
+type barLook int
+
+const (
+	lookServed barLook = iota
+	lookQueued
+	lookMixed // served below, queued above
+	lookCapacity
+	lookCapacityOnQueue
+	lookTarget
+	lookFailed
+)
+
+type boxGlyphs struct {
+	h, v, tl, tr, bl, br, ml, mr string
+}
+
+// newTheme builds the theme. Colours are the terminal's own sixteen, so that
+// they follow its palette on light and on dark backgrounds; noColor leaves
+// bold, faint and reverse.
+func newTheme(ascii, noColor bool) *theme {
+	t := unicodeTheme()
+	if ascii {
+		t = asciiTheme()
+	}
+	base := lipgloss.NewStyle()
+	colour := func(s lipgloss.Style, c ansi.BasicColor) lipgloss.Style {
+		if noColor {
+			return s
+		}
+		return s.Foreground(c)
+	}
+	back := func(s lipgloss.Style, c ansi.BasicColor) lipgloss.Style {
+		if noColor {
+			return s
+		}
+		return s.Background(c)
+	}
+	t.dim = newStyle(base.Faint(true))
+	t.strong = newStyle(base.Bold(true))
+	t.accent = newStyle(colour(base, cyan))
+	t.good = newStyle(colour(base, green))
+	t.warn = newStyle(colour(base, yellow))
+	t.bad = newStyle(colour(base.Bold(true), red))
+	t.fresh = newStyle(colour(base.Bold(true), magenta))
+	t.news = map[style]style{"": newStyle(base.Bold(true).Reverse(true))}
+	for _, c := range []struct {
+		st    style
+		color ansi.BasicColor
+	}{{t.good, green}, {t.warn, yellow}, {t.bad, red}} {
+		t.news[c.st] = newStyle(colour(base.Bold(true).Reverse(true), c.color))
+	}
+	t.title = newStyle(base.Bold(true))
+	t.focus = newStyle(colour(base.Bold(true).Reverse(true), cyan))
+	t.banner = newStyle(colour(base.Bold(true).Reverse(true), red))
+	t.bars = map[barLook]style{
+		lookServed:          newStyle(colour(base, green)),
+		lookQueued:          newStyle(colour(base, yellow)),
+		lookMixed:           newStyle(back(colour(base, green), yellow)),
+		lookCapacity:        newStyle(colour(base.Bold(true), cyan)),
+		lookCapacityOnQueue: newStyle(back(colour(base, black), yellow)),
+		lookTarget:          newStyle(base.Faint(true)),
+		lookFailed:          newStyle(colour(base, red)),
+	}
+	return t
+}
+
+// The terminal's own colours by number.
+const (
+	black   = ansi.Black
+	red     = ansi.Red
+	green   = ansi.Green
+	yellow  = ansi.Yellow
+	magenta = ansi.Magenta
+	cyan    = ansi.Cyan
+)
+
+func newStyle(s lipgloss.Style) style {
+	on, _, _ := strings.Cut(s.Render("x"), "x")
+	return style(on)
+}
+
+// just gives the look of a word that has just changed.
+func (t *theme) just(st style) style {
+	if n, ok := t.news[st]; ok {
+		return n
+	}
+	return t.news[""]
+}
+
+func unicodeTheme() *theme {
+	return &theme{
+		ellipsis: "…", bullet: "·", dash: "–",
+		cursor: "▌", cursorOff: "▏", mark: "✓", changed: "▸", aim: "◆",
+		up: "●", down: "○", leaving: "◌",
+		okSign: "✓", warnSign: "!", badSign: "✕",
+		live: "●", connecting: "◌", rec: "●",
+		full: "█", light: "▒", free: "░", none: "·", line: "─", target: "┄",
+		fail: "█", sent: "•", open: "○", axis: "─", noData: "┄",
+		capDown: "╮", capUp: "╭", capTurn: "│", capTop: "╯", capBot: "╰",
+		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+		box:     boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
+	}
+}
+
+func asciiTheme() *theme {
+	return &theme{
+		ascii:    true,
+		ellipsis: "..", bullet: "|", dash: "-",
+		cursor: ">", cursorOff: "-", mark: "x", changed: "*", aim: "@",
+		up: "#", down: "o", leaving: ".",
+		okSign: "+", warnSign: "!", badSign: "X",
+		live: "*", connecting: "~", rec: "*",
+		full: "#", light: "+", free: "-", none: ".", line: "-", target: ".",
+		fail: "X", sent: "*", open: "o", axis: "-", noData: ".",
+		capDown: "+", capUp: "+", capTurn: "|", capTop: "+", capBot: "+",
+		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"},
+		box:     boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
+	}
+}
+
+// text makes a text from outside ready for this theme.
+func (t *theme) text(s string) string {
+	s = clean(s)
+	if t.ascii {
+		s = onlyASCII(s)
+	}
+	return s
+}
