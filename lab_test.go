@@ -29,7 +29,7 @@ type testLab struct {
 // openLab starts the lab and ends it with the test.
 func openLab(t *testing.T, scenario string) *testLab {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(binaries(t), "lightsout-lab"), "--scenario", scenario, "--pace", "fast", "--stdin-leash")
+	cmd := exec.Command(filepath.Join(binaries(t), "lightsout-lab"), "--scenario", scenario, "--pace", "fast", "--stdin-leash", "--quiet")
 	cmd.Stderr = os.Stderr
 	leash, err := cmd.StdinPipe()
 	if err != nil {
@@ -121,7 +121,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 				s := c["ssh"].(map[string]any)
 				s["known_hosts"] = []string{otherHostKeys(t, s["known_hosts"].([]any)[0].(string))}
 				delete(s, "config")
-			}), []string{"power", "status"}, "changed"},
+			}), []string{"power", "status"}, "host key"},
 			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "there is no node \"kube-node9\""},
 			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "refused"},
 			"nobody to ask":   {same, []string{"power", "shutdown", "kube-node1"}, "--yes"},

@@ -38,9 +38,19 @@ func startKeeper(tty *os.File, log string) (*keeper, error) {
 	defer r.Close()
 	cmd := exec.Command(self, terminalKeeperArg, log)
 	cmd.Stdin, cmd.ExtraFiles = tty, []*os.File{r}
-	if err := cmd.Start(); err != nil {
+	ready, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		w.Close()
 		return nil, err
+	}
+	// The screen must not be begun before the keeper has seen how the terminal was.
+	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
+		w.Close()
+		_ = cmd.Wait()
+		return nil, fmt.Errorf("the terminal can't be kept: %w", err)
 	}
 	go func() { _ = cmd.Wait() }()
 	return &keeper{w}, nil
@@ -65,6 +75,7 @@ func keepTerminal(args []string) int {
 	if err != nil {
 		return exitFailed
 	}
+	_, _ = os.Stdout.Write([]byte{1})
 	leash := os.NewFile(3, "leash")
 	if n, _ := io.ReadFull(leash, make([]byte, 1)); n == 1 {
 		return 0

@@ -20,7 +20,7 @@ func eventOf(t cluster.Transition) Event {
 		lane = string(t.Subject.Kind)
 	}
 	return Event{
-		At: t.SourceTime, Seen: t.Seen, Lane: lane,
+		At: t.SourceTime, Seen: t.Seen, Lane: lane, Kind: string(t.Subject.Kind),
 		Subject: t.Subject.Name, Text: transitionText(t), Level: transitionLevel(t),
 		From: t.From, To: t.To, Why: t.Why,
 	}
@@ -39,7 +39,11 @@ func transitionText(t cluster.Transition) string {
 		text = t.From + " → " + t.To
 	}
 	switch t.What {
-	case "status", "event", "node", "replicas", "boot":
+	case "heartbeat":
+		text = "heartbeat " + t.To
+	case "endpoints", "replicas":
+		text += " " + t.Why
+	case "status", "event", "node", "boot", "ready":
 	default:
 		text = t.What + " " + text
 	}

@@ -91,7 +91,9 @@ type Event struct {
 	Offset *float64 `json:"offset,omitempty"`
 	// Lane is where it comes from: power, heartbeat, node, taint, pod,
 	// endpoints, deployment, event, load, link, operator.
-	Lane    string   `json:"lane"`
+	Lane string `json:"lane"`
+	// Kind is the sort of object that Subject names, where it is one.
+	Kind    string   `json:"kind,omitempty"`
 	Subject string   `json:"subject"`
 	Text    string   `json:"text"`
 	Level   Severity `json:"level"`

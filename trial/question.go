@@ -167,8 +167,11 @@ func (e *Engine) routeText(a power.Action, b power.Binding) string {
 	if err != nil {
 		return "no way: " + err.Error()
 	}
-	text := "by " + machineName(&m)
-	if a != power.ActionOn && b.On != nil {
+	if a == power.ActionOn {
+		return "on by " + machineName(&m)
+	}
+	text := "off by " + machineName(&m)
+	if b.On != nil {
 		text += "; on again by " + machineName(b.On)
 	}
 	return text
@@ -214,14 +217,12 @@ func (e *Engine) restore() {
 
 // askQuit ends the session, or first asks what to do with machines that are off.
 func (e *Engine) askQuit() {
-	if len(e.leftOff) == 0 {
-		busy := e.opt.Fleet != nil && len(e.opt.Fleet.Busy()) > 0
-		if !busy {
-			e.ending = true
-			return
-		}
+	e.readLeftOff() // also what is being switched off just now
+	if e.settled() {
+		e.ending = true
+		return
 	}
-	if slices.ContainsFunc(e.questions, func(a *asked) bool { return a.question.Kind == "quit" }) {
+	if e.askedToQuit() {
 		return
 	}
 	var left []power.LeftOff
@@ -246,6 +247,23 @@ func (e *Engine) askQuit() {
 			e.restore()
 		}
 	})
+}
+
+// settled reports whether no machine is off or being switched because of us.
+func (e *Engine) settled() bool {
+	return len(e.leftOff) == 0 && (e.opt.Fleet == nil || len(e.opt.Fleet.Busy()) == 0)
+}
+
+func (e *Engine) askedToQuit() bool {
+	return slices.ContainsFunc(e.questions, func(a *asked) bool { return a.question.Kind == "quit" })
+}
+
+// leaveIfSettled ends the session when the operator wants to leave and the
+// reason to stay has gone.
+func (e *Engine) leaveIfSettled() {
+	if (e.leaveWhenOn || e.askedToQuit()) && e.settled() {
+		e.ending = true
+	}
 }
 
 // LeftOff names the nodes whose machines this program has switched off and not

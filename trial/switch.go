@@ -122,15 +122,18 @@ func MachineText(b power.Binding) string {
 }
 
 func machineName(m *power.Machine) string {
-	text := m.Driver + " " + m.Name
-	if m.Address != "" && m.Address != m.Name {
-		text += " " + m.Address
-	}
-	if m.ID != "" && m.ID != m.Name && m.ID != m.Address {
+	text := m.Driver
+	switch {
+	case m.Driver == "ssh":
 		text += " " + m.ID
+	default:
+		text += " " + m.Title()
 	}
-	if level := m.Params["service_level"]; level != "" {
-		text += " service level " + level
+	if level := m.Params[power.ParamServiceLevel]; level != "" && m.Driver != "ssh" {
+		text += ", service level " + level
+		if m.Params[power.ParamServiceLevelFrom] == "assumed" {
+			text += " (assumed)"
+		}
 	}
 	return text
 }
@@ -328,10 +331,10 @@ func (e *Engine) switched(a AskPower, err error) {
 		e.notice, e.noticeAt = err.Error(), e.now()
 	}
 	e.readLeftOff()
-	if e.leaveWhenOn {
+	if e.leaveWhenOn && (err != nil || len(e.leftOff) > 0) {
 		e.leaveWhenOn = false
-		e.ending = err == nil && len(e.leftOff) == 0
 	}
+	e.leaveIfSettled()
 }
 
 // readLeftOff learns from the journal what is still off because of us.
@@ -371,4 +374,5 @@ func (e *Engine) settleBoots(s *cluster.Snapshot) {
 		}
 		delete(e.leftOff, name)
 	}
+	e.leaveIfSettled()
 }

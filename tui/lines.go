@@ -1,52 +1,11 @@
 package tui
 
 import (
-	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"lightsout/trial"
 )
-
-// Lines writes what happens as plain lines, one an event, for where there is no
-// terminal. Lines are harmless for a terminal all the same. It is used by one
-// goroutine.
-type Lines struct {
-	w      io.Writer
-	last   int // Seq of the newest event written
-	notice time.Time
-}
-
-// NewLines makes Lines that write to w.
-func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
-
-// Frame writes the events of f that were not written yet, and its notice if it
-// is new. Events that no frame carried any more are told of by their number.
-// It returns the first error of the writer.
-func (l *Lines) Frame(f *trial.Frame) error {
-	for _, e := range f.Events {
-		if e.Seq <= l.last {
-			continue
-		}
-		if gap := e.Seq - l.last - 1; gap > 0 && l.last > 0 {
-			if _, err := fmt.Fprintf(l.w, "(%d events are in the record only)\n", gap); err != nil {
-				return err
-			}
-		}
-		l.last = e.Seq
-		if _, err := fmt.Fprintln(l.w, Line(e)); err != nil {
-			return err
-		}
-	}
-	if f.Notice != "" && f.NoticeAt.After(l.notice) {
-		l.notice = f.NoticeAt
-		if _, err := fmt.Fprintf(l.w, "%s notice %s\n", f.NoticeAt.Format(lineTime), clean(f.Notice)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 const lineTime = "15:04:05.000"
 
@@ -66,3 +25,15 @@ func Line(e trial.Event) string {
 }
 
 var plainTheme = newTheme(false, true)
+
+// plainMarks stand before a line of a question, by its level.
+var plainMarks = map[trial.Severity]string{trial.Info: "  ", trial.Good: "+ ", trial.Warning: "! ", trial.Bad: "x "}
+
+// QuestionLines writes a question as plain lines, harmless for a terminal.
+func QuestionLines(q trial.Question) []string {
+	out := []string{clean(q.Title)}
+	for _, l := range q.Lines {
+		out = append(out, plainMarks[l.Level]+clean(l.Text))
+	}
+	return out
+}

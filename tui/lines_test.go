@@ -8,31 +8,23 @@ import (
 	"lightsout/trial"
 )
 
-func TestLinesWritesEachEventOnceAndHarmless(t *testing.T) {
-	var b strings.Builder
-	l := NewLines(&b)
+func TestPlainLinesAreHarmless(t *testing.T) {
 	f := outage()
-	f.Events = append(f.Events, trial.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"})
-	f.Notice, f.NoticeAt = "the record can't be written", f.Now
-	for range 2 {
-		if err := l.Frame(f); err != nil {
-			t.Fatal(err)
+	e := trial.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
+	q := trial.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []trial.Line{{Level: trial.Bad, Text: "no\nway"}}}
+	offset := 0.1
+	power := trial.Event{Seq: 21, At: f.Now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
+	lines := append(QuestionLines(q), Line(e), Line(power))
+	for _, l := range lines {
+		if strings.ContainsAny(l, "\x1b\r\n\x07\u202e") {
+			t.Errorf("control characters in %q", l)
 		}
 	}
-	out := b.String()
-	for _, want := range []string{
-		"T+00:00.1 power kube-node3 shutdown asked for (ssh)\n",
-		"T+01:20.4 node kube-node3 Ready (silent 49s) → NotReady (silent 49s)\n",
-		"event node [2J bad  news\n",
-		"(6 events are in the record only)\n",
-		"notice the record can't be written\n",
-	} {
-		if strings.Count(out, want) != 1 {
-			t.Errorf("%q is there %d times in:\n%s", want, strings.Count(out, want), out)
-		}
+	if want := "T+00:00.1 power kube-node3 shutdown asked for (ssh)"; !strings.HasSuffix(lines[3], want) {
+		t.Errorf("%q does not end in %q", lines[3], want)
 	}
-	if strings.ContainsAny(out, "\x1b\r") {
-		t.Errorf("control characters in %q", out)
+	if want := "event node [2J bad  news"; !strings.HasSuffix(lines[2], want) {
+		t.Errorf("%q does not end in %q", lines[2], want)
 	}
 }
 

@@ -53,6 +53,8 @@ func (s *scene) missing(k cluster.Kind) string {
 			where = "the cluster"
 		}
 		return "connecting to " + where + " " + s.t.ellipsis
+	case s.snap.Link.State == cluster.LinkLost:
+		return fmt.Sprintf("the %ss have not been seen yet", k)
 	case a.Err != "":
 		return fmt.Sprintf("%ss: %s", k, s.t.text(a.Err))
 	case tried:

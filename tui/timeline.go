@@ -19,7 +19,7 @@ type timelinePane struct {
 
 func (p *timelinePane) settle(s *scene) {
 	if p.filter == "" {
-		p.rows = s.f.Events
+		p.rows = fold(s.f.Events)
 		return
 	}
 	p.rows = nil
