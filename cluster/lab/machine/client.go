@@ -1,0 +1,53 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// kubeletVersion is what the nodes say they run.
+const kubeletVersion = "v1.36.3"
+
+// connect returns a client of the API for one life of the machine, and what
+// closes its connections. Each life has connections of its own: those of a
+// life that has ended are frozen or gone.
+func (m *Machine) connect() (kubernetes.Interface, func(), error) {
+	cfg := rest.CopyConfig(m.cfg.REST)
+	cfg.UserAgent = "kubelet/" + kubeletVersion + " (linux/amd64) node/" + m.cfg.Name
+	cfg.ContentType = "application/vnd.kubernetes.protobuf"
+	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	cfg.QPS, cfg.Burst = 50, 100 // kubeAPIQPS, kubeAPIBurst
+	tls, err := rest.TLSConfigFor(cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the API credentials of machine %s are of no use: %w", m.cfg.Name, err)
+	}
+	t := &http.Transport{
+		TLSClientConfig:     tls,
+		TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 25,
+		IdleConnTimeout:     90 * time.Second,
+		// A connection to a control plane that went silent is given up.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+	if at := m.cfg.APIServer; at != "" {
+		t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return m.cfg.Host.DialContext(ctx, network, at)
+		}
+	}
+	rt, err := rest.HTTPWrappersForConfig(cfg, t)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the API credentials of machine %s are of no use: %w", m.cfg.Name, err)
+	}
+	client, err := kubernetes.NewForConfigAndClient(cfg, &http.Client{Transport: rt})
+	if err != nil {
+		return nil, nil, fmt.Errorf("machine %s has no way to the API: %w", m.cfg.Name, err)
+	}
+	return client, t.CloseIdleConnections, nil
+}

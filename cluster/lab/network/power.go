@@ -1,0 +1,90 @@
+package network
+
+import "time"
+
+// keepAlive is how long an idle connection takes to learn from a keepalive
+// probe that the other host has booted since: package net's default.
+const keepAlive = 15 * time.Second
+
+// Cut takes the host's power away. From this moment nothing comes from it: no
+// FIN, no RST. The other ends of its connections freeze: what had arrived can
+// still be read, then reads block; writes are swallowed until 256 KiB are
+// under way, then block; deadlines and Close work. Dials to it hang. On the
+// host itself every read, write and accept fails with ErrPowerCut, so that
+// what ran there ends, with no effect outside. Cutting twice does nothing.
+func (h *Host) Cut() {
+	for _, c := range h.down() {
+		c.cut()
+	}
+}
+
+// Halt is the end of an orderly shutdown: the host's listeners and
+// connections are closed, which the other ends see as the end of the stream,
+// and then it is silent as after Cut. On a host without power it does nothing.
+func (h *Host) Halt() {
+	conns := h.down()
+	for _, c := range conns {
+		c.Close()
+	}
+	h.network.mu.Lock()
+	h.silenced = nil // they were told
+	h.network.mu.Unlock()
+}
+
+// down marks the host as without power, ends its listeners and returns its
+// ends of connections.
+func (h *Host) down() []*conn {
+	n := h.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !h.up {
+		return nil
+	}
+	h.up = false
+	for l := range h.listeners {
+		l.end(ErrPowerCut)
+	}
+	clear(h.listeners)
+	conns := make([]*conn, 0, len(h.conns))
+	for c := range h.conns {
+		conns = append(conns, c)
+		if c.peer.host != h {
+			h.silenced = append(h.silenced, c.peer)
+		}
+	}
+	clear(h.conns)
+	n.wake() // dials from this host
+	return conns
+}
+
+// Boot gives the power back. The host has its own addresses, nothing
+// listens, and it knows no connection: the other end of one that a power cut
+// froze gets ECONNRESET as soon as it writes (at once if what it wrote is
+// still unanswered), or else when a keepalive probe is due, 15 s later.
+// Booting a host that is up does nothing.
+func (h *Host) Boot() {
+	n := h.network
+	n.mu.Lock()
+	if h.up {
+		n.mu.Unlock()
+		return
+	}
+	for _, ip := range h.ips {
+		if n.byIP[ip] == h {
+			delete(n.byIP, ip)
+		}
+	}
+	h.ips = append(h.ips[:0:0], h.own...)
+	for _, ip := range h.own {
+		n.byIP[ip] = h
+	}
+	h.up = true
+	silenced := h.silenced
+	h.silenced = nil
+	n.wake()
+	n.mu.Unlock()
+
+	for _, c := range silenced {
+		c.forgotten()
+	}
+}
