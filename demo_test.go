@@ -17,6 +17,7 @@ func ready(n string) string { return `\b` + n + `/5 ready` }
 func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	bin := binaries(t)
 	state := t.TempDir()
+	t.Cleanup(func() { showRecord(t, state) })
 	x := openTerminal(t, 120, 36, nil, filepath.Join(bin, "lightsout")+" demo mdx --pace fast --state "+state+"; echo exit $?; exec sleep 600")
 	const long = 3 * time.Minute
 	x.waitFor("16 pods Running", long, `16/16\s+Running`, ready("5"))
@@ -98,6 +99,29 @@ func checkRecord(t *testing.T, state string) {
 	for _, want := range []string{"kube-node3", "NotReady", "16/16"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the record lacks %q", want)
+		}
+	}
+}
+
+// showRecord logs, when the test has failed, what the session wrote down: its
+// events and the requests that failed.
+func showRecord(t *testing.T, state string) {
+	if !t.Failed() {
+		return
+	}
+	for _, name := range []string{"events.jsonl", "requests.jsonl"} {
+		files, _ := filepath.Glob(filepath.Join(state, "*", "sessions", "*", name))
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Log(err)
+				continue
+			}
+			for _, line := range strings.Split(string(b), "\n") {
+				if name == "events.jsonl" || !strings.Contains(line, `"class":"ok"`) {
+					t.Log(line)
+				}
+			}
 		}
 	}
 }

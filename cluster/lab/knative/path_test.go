@@ -184,7 +184,7 @@ func (w *world) burst(n, tokens int) (wait func() []result) {
 
 func TestSixteenThenTwelveOnHalfThePods(t *testing.T) {
 	w := newWorld(t, 4, 4, 20*time.Millisecond, Timeouts{Total: time.Hour})
-	wait := w.burst(16, 50)
+	wait := w.burst(16, 120)
 	eventually(t, "16 are served at once", func() bool { return w.serving() == 16 && w.activator().Active == 16 })
 	for _, r := range wait() {
 		if !r.done() {
@@ -196,7 +196,7 @@ func TestSixteenThenTwelveOnHalfThePods(t *testing.T) {
 	w.hosts[2].Halt()
 	w.hosts[3].Halt()
 	w.setReady(w.pods[:8], w.pods[8:])
-	wait = w.burst(12, 50)
+	wait = w.burst(12, 120)
 	eventually(t, "8 are served, 4 queued", func() bool {
 		a := w.activator()
 		return w.serving() == 8 && a.Active == 8 && a.Queued == 4
@@ -314,7 +314,7 @@ func TestTwelfthRequestAtAQueueProxyIs503(t *testing.T) {
 }
 
 func TestTimeoutBeforeTheFirstByteIs504(t *testing.T) {
-	w := newWorld(t, 1, 1, time.Hour, Timeouts{ResponseStart: 50 * time.Millisecond})
+	w := newWorld(t, 1, 1, time.Hour, Timeouts{ResponseStart: time.Second})
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan result)
 	go func() { first <- w.chat(ctx, 1) }()
@@ -327,7 +327,7 @@ func TestTimeoutBeforeTheFirstByteIs504(t *testing.T) {
 }
 
 func TestTimeoutOfAStartedAnswerLooksLikeItsEnd(t *testing.T) {
-	w := newWorld(t, 1, 1, 10*time.Millisecond, Timeouts{Total: 500 * time.Millisecond})
+	w := newWorld(t, 1, 1, 10*time.Millisecond, Timeouts{Total: 2 * time.Second})
 	r := w.chat(t.Context(), maxTestTokens)
 	if r.status != 200 || r.err != nil || !strings.HasSuffix(r.body, "activator request timeout") || r.done() {
 		t.Errorf("status %d, error %v, end of body %q", r.status, r.err, r.body[max(0, len(r.body)-80):])
