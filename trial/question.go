@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/power"
@@ -56,7 +57,10 @@ func (e *Engine) switchQuestion(p plan) Question {
 	}
 	if p.ask.Action != power.ActionOn && p.snapshot != nil {
 		q.Lines = append(q.Lines, Line{Text: "What it hits:"})
-		q.Lines = append(q.Lines, radiusLines(cluster.Blast(p.snapshot, p.ask.Nodes))...)
+		r := cluster.Blast(p.snapshot, p.ask.Nodes)
+		q.Lines = append(q.Lines, radiusLines(r)...)
+		q.Lines = append(q.Lines, Line{Text: "What follows:"})
+		q.Lines = append(q.Lines, followLines(p.snapshot, r)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.problems)) {
 		q.Lines = append(q.Lines, Line{Level: Bad, Text: fmt.Sprintf("%s: %v", name, p.problems[name])})
@@ -104,6 +108,21 @@ func radiusLines(r cluster.Radius) []Line {
 		}
 		lines = append(lines, l)
 	}
+	return lines
+}
+
+// followLines says what the control plane will do after the nodes have fallen
+// silent, by the settings in force.
+func followLines(s *cluster.Snapshot, r cluster.Radius) []Line {
+	grace, period := s.Settings.GracePeriod, s.Settings.MonitorPeriod.Value
+	lines := []Line{{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",
+		cluster.Span(grace.Value), cluster.Span(grace.Value+2*period), cluster.Span(grace.Value), source(grace.Source))}}
+	if text := toleranceText(s, r.Nodes); text != "" && r.ZoneRule == "" {
+		lines = append(lines, Line{Text: text})
+	}
+	if r.ZoneRule != "" {
+		lines = append(lines, Line{Level: Warning, Text: r.ZoneRule})
+	}
 	if r.Room != "" {
 		l := Line{Text: r.Room}
 		if r.WillNotFit > 0 {
@@ -114,10 +133,41 @@ func radiusLines(r cluster.Radius) []Line {
 	if n := len(r.StatefulSetPods); n > 0 {
 		lines = append(lines, Line{Level: Warning, Text: plural(n, "StatefulSet pod", "StatefulSet pods") + " will hang in Terminating and not be replaced"})
 	}
-	if r.ZoneRule != "" {
-		lines = append(lines, Line{Level: Warning, Text: r.ZoneRule})
-	}
 	return lines
+}
+
+func source(s string) string {
+	if s == cluster.Assumed || s == "" {
+		return cluster.Assumed
+	}
+	return "from " + s
+}
+
+// toleranceText says when the pods on the nodes are evicted, by their own
+// tolerations of an unreachable node.
+func toleranceText(s *cluster.Snapshot, nodes []string) string {
+	var least, most time.Duration
+	n := 0
+	for _, node := range nodes {
+		for _, p := range s.PodsOn(node) {
+			d := p.UnreachableFor
+			if d < 0 || !p.Gone.IsZero() || p.Static {
+				continue // tolerated for ever
+			}
+			if n == 0 || d < least {
+				least = d
+			}
+			most = max(most, d)
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case least == most:
+		return fmt.Sprintf("evicted %s after that (their own tolerations)", cluster.Span(most))
+	}
+	return fmt.Sprintf("evicted %s to %s after that (their own tolerations)", cluster.Span(least), cluster.Span(most))
 }
 
 func nounFor(n int, one, many string) string {
