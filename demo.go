@@ -58,7 +58,7 @@ func runDemo(ctx context.Context, o options, scenario, pace string) error {
 		return err
 	}
 	defer lab.stop()
-	o.configFile, o.kubeconfig = ready.Config, ready.Kubeconfig
+	o.configFile, o.kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
 	return runScreen(ctx, o)
 }
 

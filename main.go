@@ -26,6 +26,8 @@ type options struct {
 	readOnly, dryRun                bool
 	ascii                           bool
 	color                           string
+	// lab: the cluster is a lab that ends with this program.
+	lab bool
 }
 
 // Exit codes beyond 0: 1 is a failure, 2 a usage error.

@@ -173,8 +173,11 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 
 // sayLeftOff ends with what is still off, on the main screen.
 func (s *session) sayLeftOff() {
-	if off := s.engine.LeftOff(); len(off) > 0 {
-		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: lightsout restore\n", strings.Join(off, ", "))
+	if s.opt.lab {
+		return // its machines and its record are gone with it
+	}
+	if len(s.left) > 0 {
+		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: lightsout restore\n", strings.Join(s.left, ", "))
 	}
 	fmt.Fprintf(os.Stderr, "the record is in %s\n", s.dir)
 }

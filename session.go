@@ -35,6 +35,8 @@ type session struct {
 	noPower string
 	// dir is the session's record.
 	dir string
+	// left names what was still off when the session ended.
+	left []string
 }
 
 // newSession reads the configuration and builds the parts; it connects to
@@ -273,23 +275,18 @@ func (s *session) run(ctx context.Context, show func(context.Context) error) err
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
-	watched := make(chan error, 1)
-	var ended error
-	wg.Add(2)
-	go func() {
-		defer wg.Done()
-		watched <- s.watcher.Run(ctx)
-	}()
-	go func() {
-		defer wg.Done()
+	var watched, ended error
+	wg.Go(func() { watched = s.watcher.Run(ctx) })
+	wg.Go(func() {
 		defer cancel()
 		ended = s.engine.Run(ctx)
-	}()
+	})
 	err := show(ctx)
 	cancel()
 	wg.Wait()
+	s.left = s.engine.LeftOff()
 	if err == nil || errors.Is(err, context.Canceled) {
-		err = ended
+		err = errors.Join(watched, ended)
 	}
 	return err
 }
