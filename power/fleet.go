@@ -134,9 +134,9 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 		}
 		return nil
 	}
-	errs := []error{check("power.off", cfg.Off), check("power.on", cfg.On)}
+	errs := []error{check("power.off_by", cfg.Off), check("power.on_by", cfg.On)}
 	for name, n := range cfg.Nodes {
-		errs = append(errs, check("power.nodes."+name+".off", n.Off), check("power.nodes."+name+".on", n.On))
+		errs = append(errs, check("power.nodes."+name+".off_by", n.Off), check("power.nodes."+name+".on_by", n.On))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -201,11 +201,21 @@ func (f *Fleet) driverFor(node string, on bool) string {
 	return f.cfg.Off
 }
 
+// able reports whether m's driver can do a.
+func (f *Fleet) able(m *Machine, a Action) bool {
+	if m == nil {
+		return false
+	}
+	d, ok := f.drivers[m.Driver]
+	return ok && d.Abilities().Can(a)
+}
+
 // Can gives the machine that would be asked to do a, or one sentence why there
-// is none.
+// is none. The plug is pulled by the driver that powers on where the one for
+// off only asks the guest, as ssh does.
 func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 	m, why := b.Off, b.OffErr
-	if a == ActionOn {
+	if a == ActionOn || a == ActionOff && !f.able(b.Off, a) && f.able(b.On, a) {
 		m, why = b.On, b.OnErr
 	}
 	if m == nil {

@@ -75,7 +75,7 @@ func TestOneNodeMayDifferFromTheRest(t *testing.T) {
 
 func TestAnUnknownDriverIsAnErrorThatNamesTheField(t *testing.T) {
 	_, err := NewFleet(Config{On: "mdx", Nodes: map[string]NodeConfig{"n1": {Off: "ipmi"}}}, nil)
-	if err == nil || !strings.Contains(err.Error(), `power.on names the driver "mdx"`) || !strings.Contains(err.Error(), "power.nodes.n1.off") {
+	if err == nil || !strings.Contains(err.Error(), `power.on_by names the driver "mdx"`) || !strings.Contains(err.Error(), "power.nodes.n1.off_by") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -92,6 +92,18 @@ func TestCanSaysWhyNot(t *testing.T) {
 	}
 	if _, err := f.Can(Binding{OnErr: "2 machines match"}, ActionOn); err == nil || err.Error() != "2 machines match" {
 		t.Errorf("unbound: %v", err)
+	}
+}
+
+func TestThePlugIsPulledByTheDriverThatCan(t *testing.T) {
+	asks := newFake("ssh", Abilities{State: true, Shutdown: true}, "n1")
+	pulls := newFake("portal", Abilities{State: true, ProvesOff: true, On: true, Off: true}, "n1")
+	f, _ := testFleet(t, Config{}, asks, pulls)
+	b := bind("ssh", "portal", "n1")[0]
+	for action, driver := range map[Action]string{ActionShutdown: "ssh", ActionOff: "portal", ActionOn: "portal"} {
+		if m, err := f.Can(b, action); err != nil || m.Driver != driver {
+			t.Errorf("%s by %q, %v; wanted %s", action, m.Driver, err, driver)
+		}
 	}
 }
 
