@@ -124,6 +124,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			}), []string{"power", "status"}, "host key"},
 			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "there is no node \"kube-node9\""},
 			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "refused"},
+			"forbidden":       {same, []string{"--context", "lab-mdx-nobody", "power", "status"}, "may not list nodes"},
 			"nobody to ask":   {same, []string{"power", "shutdown", "kube-node1"}, "--yes"},
 			"wrong portal token": {l.config(func(c map[string]any) {
 				m := c["power"].(map[string]any)["mdx"].(map[string]any)

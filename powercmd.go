@@ -105,13 +105,29 @@ func (s *session) view(ctx context.Context, c *console) (*cluster.Snapshot, erro
 	ctx, cancel := context.WithTimeout(ctx, viewWait)
 	defer cancel()
 	err := c.show(ctx, s.engine, func(f *trial.Frame) bool {
-		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot != nil && f.Snapshot.Link.State == cluster.LinkLost
+		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot != nil && unseen(f.Snapshot) != ""
 	})
 	snapshot := s.watcher.Snapshot()
 	if err == nil && !synced(snapshot) {
-		err = fmt.Errorf("the cluster can't be seen: %s", snapshot.Link.Err)
+		why := unseen(snapshot)
+		if why == "" {
+			why = fmt.Sprintf("it has not answered within %s", viewWait)
+		}
+		err = fmt.Errorf("the cluster can't be seen: %s", why)
 	}
 	return snapshot, err
+}
+
+// unseen says why the nodes can't be seen; empty while they still may be.
+func unseen(s *cluster.Snapshot) string {
+	nodes := s.Access[cluster.KindNode]
+	switch {
+	case nodes.Forbidden:
+		return fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
+	case s.Link.State == cluster.LinkLost:
+		return s.Link.Err
+	}
+	return ""
 }
 
 // synced reports whether the nodes have been seen.
