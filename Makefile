@@ -19,7 +19,7 @@ bin/lightsout:
 	$(GO) build $(GOARGS) -ldflags '$(LDFLAGS)' -o $@ .
 
 bin/lightsout-lab:
-	@[ -e $@ ] || echo "building the lab: a whole Kubernetes control plane, about 7 minutes on 2 cores, only this once"
+	@[ -e $@ ] || echo "building the lab: a whole Kubernetes control plane, most of 10 minutes on 2 cores, only this once"
 	cd cluster/lab && $(GO) build $(GOARGS) -ldflags '-s -w' -o ../../$@ .
 
 demo: build

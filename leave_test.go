@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os/exec"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -30,22 +31,12 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.answer("Leave with machines off", "Stay")
 	x.waitFor("the screen again", long, ready("[45]"))
 
-	pid, err := exec.Command("cat", state+"/pid").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(pid)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kill(t, n)
+	process(t, state+"/pid").Kill()
 	s := x.waitFor("the terminal put right", long, `exit 137`)
 	if !strings.Contains(s, "lightsout restore") {
 		t.Errorf("nothing is said of restoring:\n%s", s)
 	}
-	if alt := x.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}"); strings.TrimSpace(alt) != "0 1" {
-		t.Errorf("alternate screen and cursor are %q", alt)
-	}
+	x.checkTerminal()
 	x.keys("Enter")
 	x.waitFor("the offer", long, "Machines are still off", "kube-node4")
 	x.answer("Machines are still off", "Power on")
@@ -62,4 +53,52 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.keys("q")
 	x.answer("Leave with machines off", "Leave them off")
 	x.waitFor("what is still off", long, `still off: kube-node3`)
+}
+
+// TestACrashLeavesTheTerminalRight makes the Go runtime end the program with a
+// stack trace, as a panic in any goroutine does (SIGQUIT, os/signal).
+func TestACrashLeavesTheTerminalRight(t *testing.T) {
+	dir := t.TempDir()
+	command := filepath.Join(binaries(t), "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+refusing(t))
+	x := openTerminal(t, 80, 24, nil, "sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")
+	x.waitFor("the screen", time.Minute, "STALE")
+	process(t, dir+"/pid").Signal(syscall.SIGQUIT)
+	s := x.waitFor("the shell again", time.Minute, `exit 2`, "ended unexpectedly")
+	if strings.Contains(s, "goroutine ") {
+		t.Errorf("a stack trace on the screen:\n%s", s)
+	}
+	x.checkTerminal()
+	logs, err := filepath.Glob(filepath.Join(dir, "*", "sessions", "*", "stderr.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs: %v, %v", logs, err)
+	}
+	if b, err := os.ReadFile(logs[0]); err != nil || !strings.Contains(string(b), "goroutine ") {
+		t.Errorf("the log has no stack trace: %v", err)
+	}
+}
+
+// process is the one whose id is in a file.
+func process(t *testing.T, path string) *os.Process {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// checkTerminal checks that the main screen and the cursor are shown.
+func (x *terminal) checkTerminal() {
+	x.t.Helper()
+	if got := strings.TrimSpace(x.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}")); got != "0 1" {
+		x.t.Errorf("alternate screen and cursor are %q, wanted 0 1", got)
+	}
 }

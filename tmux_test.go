@@ -136,15 +136,3 @@ func (x *terminal) answer(title, label string) {
 	press("Right", func(s string) bool { return strings.Contains(s, chosen) })
 	press("Enter", func(s string) bool { return !strings.Contains(s, title) })
 }
-
-// kill ends a process that this test has started as kill -9 does.
-func kill(t *testing.T, pid int) {
-	t.Helper()
-	p, err := os.FindProcess(pid)
-	if err == nil {
-		err = p.Kill()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
