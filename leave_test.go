@@ -32,7 +32,8 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.waitFor("the screen again", long, ready("[45]"))
 
 	process(t, state+"/pid").Kill()
-	s := x.waitFor("the terminal put right", long, `exit 137`)
+	// What the shell says of the kill may still land on the alternate screen and go with it.
+	s := x.waitFor("the terminal put right", long, `ended unexpectedly`)
 	if !strings.Contains(s, "lightsout restore") {
 		t.Errorf("nothing is said of restoring:\n%s", s)
 	}
@@ -63,7 +64,7 @@ func TestACrashLeavesTheTerminalRight(t *testing.T) {
 	x := openTerminal(t, 80, 24, nil, "sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")
 	x.waitFor("the screen", time.Minute, "STALE")
 	process(t, dir+"/pid").Signal(syscall.SIGQUIT)
-	s := x.waitFor("the shell again", time.Minute, `exit 2`, "ended unexpectedly")
+	s := x.waitFor("the shell again", time.Minute, "ended unexpectedly")
 	if strings.Contains(s, "goroutine ") {
 		t.Errorf("a stack trace on the screen:\n%s", s)
 	}

@@ -82,11 +82,10 @@ func keepTerminal(args []string) int {
 	}
 	_, _ = unix.Write(int(tty.Fd()), []byte(restoreSequence))
 	_ = term.Restore(int(tty.Fd()), state)
-	text := "lightsout ended unexpectedly."
+	text := "lightsout ended unexpectedly. If machines are off: lightsout restore\r\n"
 	if len(args) > 0 {
-		text += " What it said last is in " + args[0] + "."
+		text += "What it said last is in " + args[0] + "\r\n"
 	}
-	text += " If machines are off: lightsout restore\r\n"
 	_, _ = fmt.Fprint(os.NewFile(tty.Fd(), "tty"), text)
 	return 0
 }
