@@ -19,6 +19,7 @@ import (
 	"lightsout/power/mdx"
 	"lightsout/power/ssh"
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 // session is all the parts, built and handed to each other.
@@ -82,7 +83,7 @@ func newSession(o options) (_ *session, err error) {
 		return nil, err
 	}
 	state = filepath.Join(state, fileName(access.Context))
-	if s.dir, err = trial.NewSessionDir(filepath.Join(state, "sessions"), time.Now()); err != nil {
+	if s.dir, err = record.NewSessionDir(filepath.Join(state, "sessions"), time.Now()); err != nil {
 		return nil, err
 	}
 	if s.journal, err = power.OpenJournal(state, access.Context); err != nil {

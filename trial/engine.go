@@ -12,6 +12,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 // Watcher is the part of cluster.Watcher that the engine reads.
@@ -67,8 +68,8 @@ type SelfInfo struct {
 type Engine struct {
 	opt      Options
 	now      func() time.Time
-	timeline *Timeline
-	requests *requestLog
+	timeline *record.Timeline
+	requests *record.Requests
 	mail     mailbox
 	frames   chan *Frame
 	snapshot atomic.Pointer[cluster.Snapshot]
@@ -113,11 +114,11 @@ func NewEngine(opt Options) (*Engine, error) {
 	if opt.Dir != "" {
 		events, requests = filepath.Join(opt.Dir, "events.jsonl"), filepath.Join(opt.Dir, "requests.jsonl")
 	}
-	tl, err := NewTimeline(events, opt.Now)
+	tl, err := record.NewTimeline(events, opt.Now)
 	if err != nil {
 		return nil, err
 	}
-	rl, err := newRequestLog(requests)
+	rl, err := record.NewRequests(requests)
 	if err != nil {
 		return nil, errors.Join(err, tl.Close())
 	}
@@ -141,7 +142,7 @@ func (e *Engine) SetParts(w Watcher, f *power.Fleet, j *power.Journal, g *loadge
 }
 
 // Timeline is the engine's list of events.
-func (e *Engine) Timeline() *Timeline { return e.timeline }
+func (e *Engine) Timeline() *record.Timeline { return e.timeline }
 
 // Frames hands out frames, at most ten a second, the newest only. It is closed
 // when Run returns.
@@ -154,7 +155,7 @@ func (e *Engine) Send(i Intent) { e.mail.post(func() { e.carryOut(i) }) }
 func (e *Engine) Transition(t cluster.Transition) { e.timeline.Add(eventOf(t)) }
 
 // Record keeps the evidence of one ended request. It is the generator's sink.
-func (e *Engine) Record(r loadgen.Record) { e.requests.add(r) }
+func (e *Engine) Record(r loadgen.Record) { e.requests.Add(r) }
 
 // Ask shows q and waits for its answer. It returns the context's error when
 // that ends first, or an error when the engine has ended.
@@ -250,7 +251,7 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 func (e *Engine) start() {
-	e.say(Event{Lane: "operator", Subject: "lightsout", Text: "session started"})
+	e.say(record.Event{Lane: "operator", Subject: "lightsout", Text: "session started"})
 	if e.opt.Journal != nil {
 		e.readLeftOff()
 	}
@@ -280,12 +281,12 @@ func (e *Engine) goDo(f func()) {
 	}()
 }
 
-func (e *Engine) say(ev Event) { e.timeline.Add(ev) }
+func (e *Engine) say(ev record.Event) { e.timeline.Add(ev) }
 
 // warn shows a sentence at once and keeps it on the timeline.
 func (e *Engine) warn(lane, subject, text string) {
 	e.notice, e.noticeAt = text, e.now()
-	e.say(Event{Lane: lane, Subject: subject, Text: text, Level: Warning})
+	e.say(record.Event{Lane: lane, Subject: subject, Text: text, Level: record.Warning})
 }
 
 func (e *Engine) tick() {
@@ -324,9 +325,9 @@ func (e *Engine) look() {
 func (e *Engine) sayLink(l cluster.Link) {
 	switch l.State {
 	case cluster.LinkLive:
-		e.say(Event{Lane: "link", Subject: "API server", Text: "answers", Level: Good})
+		e.say(record.Event{Lane: "link", Subject: "API server", Text: "answers", Level: record.Good})
 	case cluster.LinkLost:
-		e.say(Event{Lane: "link", Subject: "API server", Text: "does not answer: " + l.Err, Level: Bad})
+		e.say(record.Event{Lane: "link", Subject: "API server", Text: "does not answer: " + l.Err, Level: record.Bad})
 	}
 }
 
@@ -345,7 +346,7 @@ func (e *Engine) carryOut(i Intent) {
 	case SetFocus:
 		e.setFocus(i.Deployment)
 	case Mark:
-		e.say(Event{Lane: "operator", Subject: "mark", Text: i.Text})
+		e.say(record.Event{Lane: "operator", Subject: "mark", Text: i.Text})
 	case AskQuit:
 		e.askQuit()
 	}

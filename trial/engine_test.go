@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -348,7 +349,7 @@ func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 	x.frame("the newest event", func(f *Frame) bool { return f.Events[len(f.Events)-1].Text == fmt.Sprint(marks-1) })
 	x.Send(AskQuit{})
 	x.waitEnd()
-	if n := len(readEvents(t, dir+"/events.jsonl")); n < marks {
-		t.Errorf("%d of %d events are on disk", n, marks)
+	if events, torn, err := record.ReadEvents(dir + "/events.jsonl"); len(events) < marks || torn || err != nil {
+		t.Errorf("%d of %d events are on disk; torn %v, %v", len(events), marks, torn, err)
 	}
 }

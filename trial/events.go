@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 // lanes names the timeline's lane of each aspect that can change.
@@ -14,12 +15,12 @@ var lanes = map[string]string{
 }
 
 // eventOf puts a transition into the words of the timeline.
-func eventOf(t cluster.Transition) Event {
+func eventOf(t cluster.Transition) record.Event {
 	lane := lanes[t.What]
 	if lane == "" {
 		lane = string(t.Subject.Kind)
 	}
-	return Event{
+	return record.Event{
 		At: t.SourceTime, Seen: t.Seen, Lane: lane, Kind: string(t.Subject.Kind),
 		Subject: t.Subject.Name, Text: transitionText(t), Level: transitionLevel(t),
 		From: t.From, To: t.To, Why: t.Why,
@@ -55,7 +56,7 @@ func transitionText(t cluster.Transition) string {
 
 // transitionLevel tells by kubectl's words and our own whether a change is for
 // the better or the worse.
-func transitionLevel(t cluster.Transition) Severity {
+func transitionLevel(t cluster.Transition) record.Severity {
 	bad := func(w string) bool {
 		for _, sign := range []string{"NotReady", "silent", "lost", "overdue", "Down", "Failed", "Error", "BackOff", "Unknown"} {
 			if strings.Contains(w, sign) {
@@ -66,26 +67,26 @@ func transitionLevel(t cluster.Transition) Severity {
 	}
 	switch {
 	case bad(t.To):
-		return Bad
+		return record.Bad
 	case bad(t.From), t.To == "Running", t.To == "Ready", t.What == "boot":
-		return Good
+		return record.Good
 	case t.What == "taint" && t.From == "", t.To == "Scaling", t.To == "Terminating":
-		return Warning
+		return record.Warning
 	}
-	return Info
+	return record.Info
 }
 
 // phaseLevel says how a step of a power operation is drawn.
-func phaseLevel(p power.Phase) Severity {
+func phaseLevel(p power.Phase) record.Severity {
 	switch p {
 	case power.PhaseDone:
-		return Good
+		return record.Good
 	case power.PhaseFailed:
-		return Bad
+		return record.Bad
 	case power.PhaseUncertain:
-		return Warning
+		return record.Warning
 	}
-	return Info
+	return record.Info
 }
 
 func plural(n int, one, many string) string {

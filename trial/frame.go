@@ -6,6 +6,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 // Frame is everything that a screen shows at one moment. It is immutable and
@@ -37,9 +38,18 @@ type Frame struct {
 	Focus cluster.Key
 
 	// Events is the newest part of the timeline, oldest first.
-	Events []Event
+	Events []record.Event
 	// Next are sentences on what the control plane will do next, soonest first.
 	Next []string
+
+	// Trial is the trial under way, or the last one that has ended; nil when
+	// there was none.
+	Trial *TrialView
+	// Outages are the spans in which nodes were off or not Ready, in the order
+	// in which they began; To is zero while one lasts.
+	Outages []Outage
+	// Replay is set when the frame comes from a record and not from a cluster.
+	Replay *ReplayView
 
 	// Question is what the operator is being asked; nil when nothing.
 	Question *Question
@@ -67,47 +77,82 @@ type MachineView struct {
 	LeftOff bool
 }
 
-// Severity says how an event is drawn.
-type Severity int
+// TrialView is what is shown of a trial. It is immutable.
+type TrialView struct {
+	Name string
+	// Dir is the folder of its record.
+	Dir string
+	// Free: there is no plan; the operator's own doings are the trial.
+	Free bool
+	// Driven: the plan's steps are taken one by one, each when the operator
+	// says so. Waiting: the step at Next is waiting for that.
+	Driven, Waiting bool
+	Steps           []StepView
+	// Next is the index of the step under way, or of the one to come;
+	// len(Steps) when all are over.
+	Next int
+	// Doing is one sentence on the step under way or, when Waiting, on what
+	// the next one will do ("next: shut down kube-node3, kube-node4").
+	Doing   string
+	Started time.Time
+	// Phases is the table of predicted against observed so far.
+	Phases []record.Phase
+	// Verdict is empty until the trial has been judged; Why has its reasons
+	// and Expectations what was wanted and seen.
+	Verdict      record.Verdict
+	Why          []string
+	Expectations []record.Expectation
+}
 
-// Severities, mildest first.
+// StepView is one step of a trial's plan.
+type StepView struct {
+	// Name is unique in the plan, Text says what it does.
+	Name, Text string
+	// State is "to come", "under way", "done", "failed", "skipped" or "cut".
+	State string
+}
+
+// OutageKind is what an Outage is about.
+type OutageKind string
+
+// Kinds of outages.
 const (
-	Info Severity = iota
-	Good
-	Warning
-	Bad
+	OutageOff      OutageKind = "off"       // the machine is off, or presumed so
+	OutageNotReady OutageKind = "not ready" // the control plane says so
 )
 
-// Event is one line of the timeline.
-type Event struct {
-	// Seq counts from 1 without gaps.
-	Seq int `json:"seq"`
-	// At is when it happened by its own source where the source gives a time,
-	// else when it was seen; Seen is when it was seen.
-	At   time.Time `json:"at"`
-	Seen time.Time `json:"seen"`
-	// Offset is At relative to the trial's zero, in seconds; negative before
-	// it. Nil when there is no zero yet.
-	Offset *float64 `json:"offset,omitempty"`
-	// Lane is where it comes from: power, heartbeat, node, taint, pod,
-	// endpoints, deployment, event, load, link, operator.
-	Lane string `json:"lane"`
-	// Kind is the sort of object that Subject names, where it is one.
-	Kind    string   `json:"kind,omitempty"`
-	Subject string   `json:"subject"`
-	Text    string   `json:"text"`
-	Level   Severity `json:"level"`
-	// From, To and Why are a transition's own.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
-	Why  string `json:"why,omitempty"`
+// Outage is a span in which a node was off or not Ready, by the time seen.
+type Outage struct {
+	Node     string
+	Kind     OutageKind
+	From, To time.Time
+}
+
+// ReplayView is where the replay of a record stands.
+type ReplayView struct {
+	Dir        string
+	Start, End time.Time
+	// Paused, and how many times faster than it happened it is played.
+	Paused bool
+	Speed  float64
+	// Torn says in one sentence that the record was cut short; empty if not.
+	Torn string
+	// Marks are moments worth jumping to, in order.
+	Marks []ReplayMark
+}
+
+// ReplayMark is a moment of a record with a word for it ("kube-node3 NotReady").
+type ReplayMark struct {
+	At   time.Time
+	Text string
 }
 
 // Question is asked of the operator. It is answered by an Answer with its ID.
 type Question struct {
 	ID string
 	// Kind is "switch" (power), "quit" (machines are off), "restore" (left off
-	// by an earlier run), "hostkey", "secret" (a passphrase is wanted).
+	// by an earlier run), "trial", "rollout", "hostkey", "secret" (a passphrase
+	// is wanted).
 	Kind  string
 	Title string
 	// Lines are shown in order; a heading line ends in a colon.
@@ -124,7 +169,7 @@ type Question struct {
 
 // Line is one line of a question.
 type Line struct {
-	Level Severity
+	Level record.Severity
 	Text  string
 }
 
@@ -155,14 +200,38 @@ type (
 	SetFocus struct{ Deployment cluster.Key }
 	// Mark puts a line of the operator's own on the timeline.
 	Mark struct{ Text string }
+	// AskTrial asks for a question about trials: which to start, or, while one
+	// is under way, whether to end or to abort it.
+	AskTrial struct{}
+	// NextStep takes the next step of a driven trial; the engine asks first
+	// where it always asks.
+	NextStep struct{}
+	// AskRollout asks for a question about restarting a deployment's rollout.
+	AskRollout struct{ Deployment cluster.Key }
 	// AskQuit asks to leave; the engine either ends or asks a question first.
 	AskQuit struct{}
+
+	// ReplayPause pauses a replay or goes on with it.
+	ReplayPause struct{}
+	// ReplaySpeed plays Factor times as fast as now.
+	ReplaySpeed struct{ Factor float64 }
+	// ReplaySeek moves by By, or to the moment At when that is set.
+	ReplaySeek struct {
+		By time.Duration
+		At time.Time
+	}
 )
 
-func (AskPower) intent()  {}
-func (Answer) intent()    {}
-func (StartLoad) intent() {}
-func (StopLoad) intent()  {}
-func (SetFocus) intent()  {}
-func (Mark) intent()      {}
-func (AskQuit) intent()   {}
+func (AskPower) intent()    {}
+func (Answer) intent()      {}
+func (StartLoad) intent()   {}
+func (StopLoad) intent()    {}
+func (SetFocus) intent()    {}
+func (Mark) intent()        {}
+func (AskTrial) intent()    {}
+func (NextStep) intent()    {}
+func (AskRollout) intent()  {}
+func (AskQuit) intent()     {}
+func (ReplayPause) intent() {}
+func (ReplaySpeed) intent() {}
+func (ReplaySeek) intent()  {}

@@ -7,6 +7,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 // Capacity tells the generator what the deployment in focus can serve now and
@@ -73,7 +74,7 @@ func (e *Engine) startLoad(spec loadgen.Spec) {
 		e.warn("load", "load", err.Error())
 		return
 	}
-	e.say(Event{Lane: "load", Subject: "load", Text: specText(spec) + " started"})
+	e.say(record.Event{Lane: "load", Subject: "load", Text: specText(spec) + " started"})
 }
 
 func (e *Engine) stopLoad(cancel bool) {
@@ -85,7 +86,7 @@ func (e *Engine) stopLoad(cancel bool) {
 	if cancel {
 		text = "stopped, requests in flight are cancelled"
 	}
-	e.say(Event{Lane: "load", Subject: "load", Text: text})
+	e.say(record.Event{Lane: "load", Subject: "load", Text: text})
 }
 
 func (e *Engine) noLoad() string {
@@ -116,15 +117,15 @@ func (e *Engine) followLoad(ctx context.Context) {
 			}
 			r = e.opt.Load.Run()
 			t := r.Totals
-			level := Good
+			level := record.Good
 			text := fmt.Sprintf("at rest: %d sent = %d ok", t.Scheduled-t.Unsent, t.OK)
 			if n := t.FailedSum(); n > 0 {
-				level, text = Bad, text+fmt.Sprintf(" + %d failed", n)
+				level, text = record.Bad, text+fmt.Sprintf(" + %d failed", n)
 			}
 			if t.Cancelled > 0 {
 				text += fmt.Sprintf(" + %d cancelled", t.Cancelled)
 			}
-			e.say(Event{Lane: "load", Subject: "load", Text: text, Level: level})
+			e.say(record.Event{Lane: "load", Subject: "load", Text: text, Level: level})
 		}
 		changed := e.opt.Load.Changed()
 		if r = e.opt.Load.Run(); r.Active || r.Totals.InFlight() > 0 {

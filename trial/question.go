@@ -9,6 +9,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 // The ids of choices.
@@ -63,12 +64,12 @@ func (e *Engine) switchQuestion(p plan) Question {
 		q.Lines = append(q.Lines, followLines(p.snapshot, r)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.problems)) {
-		q.Lines = append(q.Lines, Line{Level: Bad, Text: fmt.Sprintf("%s: %v", name, p.problems[name])})
+		q.Lines = append(q.Lines, Line{Level: record.Bad, Text: fmt.Sprintf("%s: %v", name, p.problems[name])})
 	}
 	for _, f := range p.findings {
-		level := Warning
+		level := record.Warning
 		if f.Severity == power.Refuse {
-			level = Bad
+			level = record.Bad
 		}
 		q.Lines = append(q.Lines, Line{Level: level, Text: f.Text})
 	}
@@ -104,7 +105,7 @@ func radiusLines(r cluster.Radius) []Line {
 			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
 		}
 		if d.BelowMinimum {
-			l.Level, l.Text = Warning, l.Text+fmt.Sprintf(", below its minimum of %d", d.Minimum)
+			l.Level, l.Text = record.Warning, l.Text+fmt.Sprintf(", below its minimum of %d", d.Minimum)
 		}
 		lines = append(lines, l)
 	}
@@ -121,17 +122,17 @@ func followLines(s *cluster.Snapshot, r cluster.Radius) []Line {
 		lines = append(lines, Line{Text: text})
 	}
 	if r.ZoneRule != "" {
-		lines = append(lines, Line{Level: Warning, Text: r.ZoneRule})
+		lines = append(lines, Line{Level: record.Warning, Text: r.ZoneRule})
 	}
 	if r.Room != "" {
 		l := Line{Text: r.Room}
 		if r.WillNotFit > 0 {
-			l.Level = Warning
+			l.Level = record.Warning
 		}
 		lines = append(lines, l)
 	}
 	if n := len(r.StatefulSetPods); n > 0 {
-		lines = append(lines, Line{Level: Warning, Text: plural(n, "StatefulSet pod", "StatefulSet pods") + " will hang in Terminating and not be replaced"})
+		lines = append(lines, Line{Level: record.Warning, Text: plural(n, "StatefulSet pod", "StatefulSet pods") + " will hang in Terminating and not be replaced"})
 	}
 	return lines
 }
@@ -246,7 +247,7 @@ func leftOffLines(left []power.LeftOff) []Line {
 		if l.Certainty == power.LeftOffUncertain {
 			text += " (asked for, outcome not known)"
 		}
-		lines = append(lines, Line{Level: Warning, Text: text})
+		lines = append(lines, Line{Level: record.Warning, Text: text})
 	}
 	return lines
 }

@@ -10,6 +10,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/power"
+	"lightsout/trial/record"
 )
 
 // planTimeout bounds what is looked up before a question about switching.
@@ -66,14 +67,14 @@ func (e *Engine) reading(node string, r power.Reading) {
 	if (old.State == r.State && old.Proof == r.Proof) || (old.At.IsZero() && r.State == power.On) {
 		return
 	}
-	level := Info
+	level := record.Info
 	switch r.State {
 	case power.On:
-		level = Good
+		level = record.Good
 	case power.Off:
-		level = Bad
+		level = record.Bad
 	}
-	e.say(Event{At: r.At, Lane: "power", Subject: node, Text: "machine " + stateText(r), Level: level, From: old.State.String(), To: r.State.String()})
+	e.say(record.Event{At: r.At, Lane: "power", Subject: node, Text: "machine " + stateText(r), Level: level, From: old.State.String(), To: r.State.String()})
 }
 
 func stateText(r power.Reading) string {
@@ -282,13 +283,13 @@ func (e *Engine) switchMachines(p plan) {
 	a := p.ask
 	if e.opt.DryRun {
 		for _, n := range a.Nodes {
-			e.say(Event{Lane: "power", Subject: n, Text: "dry run: " + string(a.Action) + " not asked for"})
+			e.say(record.Event{Lane: "power", Subject: n, Text: "dry run: " + string(a.Action) + " not asked for"})
 		}
 		return
 	}
 	asked := e.now()
 	if a.Action != power.ActionOn && e.timeline.Start(asked) {
-		e.say(Event{At: asked, Lane: "operator", Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
+		e.say(record.Event{At: asked, Lane: "operator", Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
 	}
 	for _, n := range a.Nodes {
 		v := e.machines[n]
@@ -308,7 +309,7 @@ func (e *Engine) progress(pr power.Progress) {
 	v := e.machines[pr.Node]
 	v.Phase, v.Text = pr.Phase, pr.Text
 	e.machines[pr.Node] = v
-	e.say(Event{At: pr.At, Lane: "power", Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
+	e.say(record.Event{At: pr.At, Lane: "power", Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
 	if !pr.Reading.At.IsZero() {
 		e.reading(pr.Node, pr.Reading)
 	}

@@ -9,6 +9,7 @@ import (
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 // t0 is the zero of the frames below; it is when the nodes are shut down.
@@ -84,8 +85,8 @@ func calm() *trial.Frame {
 			URL:   "http://10.0.0.11:31080/v1/chat/completions",
 			Gauge: loadgen.Gauge{At: now, Capacity: 16, Target: 16, Basis: loadgen.BasisIdle},
 		},
-		Events: []trial.Event{
-			{Seq: 1, At: now.Add(-20 * time.Second), Seen: now.Add(-20 * time.Second), Lane: "link", Subject: "mdx", Text: "connected to https://10.0.0.10:6443 (v1.36.3)", Level: trial.Good},
+		Events: []record.Event{
+			{Seq: 1, At: now.Add(-20 * time.Second), Seen: now.Add(-20 * time.Second), Lane: "link", Subject: "mdx", Text: "connected to https://10.0.0.10:6443 (v1.36.3)", Level: record.Good},
 			{Seq: 2, At: now.Add(-19 * time.Second), Seen: now.Add(-19 * time.Second), Lane: "power", Subject: "4 machines", Text: "found at mdx by address: 4 on"},
 		},
 	}
@@ -134,18 +135,18 @@ func outage() *trial.Frame {
 	}
 	f.History = map[cluster.Key][]int{llm: history}
 	f.Load = outageLoad(now)
-	for i, e := range []trial.Event{
-		{At: t0, Lane: "operator", Subject: "kube-node3, kube-node4", Text: "shut down, answered yes", Level: trial.Warning},
+	for i, e := range []record.Event{
+		{At: t0, Lane: "operator", Subject: "kube-node3, kube-node4", Text: "shut down, answered yes", Level: record.Warning},
 		{At: t0.Add(100 * time.Millisecond), Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"},
 		{At: t0.Add(100 * time.Millisecond), Lane: "power", Subject: "kube-node4", Text: "shutdown asked for (ssh)"},
-		{At: t0.Add(3200 * time.Millisecond), Lane: "power", Subject: "kube-node3", Text: "machine off (mdx)", Level: trial.Warning},
-		{At: t0.Add(3900 * time.Millisecond), Lane: "power", Subject: "kube-node4", Text: "machine off (mdx)", Level: trial.Warning},
-		{At: t0.Add(18 * time.Second), Lane: "heartbeat", Subject: "kube-node3", Text: "silent: no heartbeat for 16s", Level: trial.Warning},
-		{At: t0.Add(21 * time.Second), Lane: "heartbeat", Subject: "kube-node4", Text: "silent: no heartbeat for 16s", Level: trial.Warning},
-		{At: now.Add(-3 * time.Second), Lane: "node", Subject: "kube-node3", From: "Ready (silent 49s)", To: "NotReady (silent 49s)", Level: trial.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "node", Subject: "kube-node4", From: "Ready (silent 46s)", To: "NotReady (silent 46s)", Level: trial.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "endpoints", Subject: "llm-jp-31-13b-00001-private", Text: "16 → 8 ready", Level: trial.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "deployment", Subject: "llm-jp-31-13b-00001-deployment", Text: "Scaling: 8 of 16 available", Level: trial.Bad},
+		{At: t0.Add(3200 * time.Millisecond), Lane: "power", Subject: "kube-node3", Text: "machine off (mdx)", Level: record.Warning},
+		{At: t0.Add(3900 * time.Millisecond), Lane: "power", Subject: "kube-node4", Text: "machine off (mdx)", Level: record.Warning},
+		{At: t0.Add(18 * time.Second), Lane: "heartbeat", Subject: "kube-node3", Text: "silent: no heartbeat for 16s", Level: record.Warning},
+		{At: t0.Add(21 * time.Second), Lane: "heartbeat", Subject: "kube-node4", Text: "silent: no heartbeat for 16s", Level: record.Warning},
+		{At: now.Add(-3 * time.Second), Lane: "node", Subject: "kube-node3", From: "Ready (silent 49s)", To: "NotReady (silent 49s)", Level: record.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "node", Subject: "kube-node4", From: "Ready (silent 46s)", To: "NotReady (silent 46s)", Level: record.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "endpoints", Subject: "llm-jp-31-13b-00001-private", Text: "16 → 8 ready", Level: record.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "deployment", Subject: "llm-jp-31-13b-00001-deployment", Text: "Scaling: 8 of 16 available", Level: record.Bad},
 	} {
 		e.Seq, e.Seen = i+3, e.At
 		off := e.At.Sub(t0).Seconds()
@@ -204,11 +205,11 @@ func asked() *trial.Frame {
 		Lines: []trial.Line{
 			{Text: "What goes down:"},
 			{Text: "8 pods of 1 deployment, as of 2 s ago"},
-			{Level: trial.Warning, Text: "default/llm-jp-31-13b-00001-deployment: 16 → 8 of 16, capacity 16 → 8 requests at once"},
+			{Level: record.Warning, Text: "default/llm-jp-31-13b-00001-deployment: 16 → 8 of 16, capacity 16 → 8 requests at once"},
 			{Text: "What follows:"},
 			{Text: "about T+00:40 both are marked NotReady (grace period 40s, assumed for v1.36)"},
 			{Text: "about T+05:40 the 8 pods are evicted; none of them fits on the nodes that stay"},
-			{Level: trial.Good, Text: "both can be powered on again by mdx"},
+			{Level: record.Good, Text: "both can be powered on again by mdx"},
 		},
 		Choices: []trial.Choice{{ID: "no", Label: "Leave them on"}, {ID: "yes", Label: "Shut down 2 nodes"}},
 	}
@@ -251,8 +252,8 @@ func names() *trial.Frame {
 	c.Deployments = append(c.Deployments, &other)
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Cluster, f.Via = "研究用クラスタ・東京第二データセンター", strings.Repeat("user@bastion.", 20)
-	f.Events = append(f.Events, trial.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: "event", Subject: "計算ノード二号機のとても長い名前",
-		Text: "メッセージ\x1b[2J\r\nsecond line\tand 👩‍👩‍👧 ไทย " + strings.Repeat("長", 200), Level: trial.Warning})
+	f.Events = append(f.Events, record.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: "event", Subject: "計算ノード二号機のとても長い名前",
+		Text: "メッセージ\x1b[2J\r\nsecond line\tand 👩‍👩‍👧 ไทย " + strings.Repeat("長", 200), Level: record.Warning})
 	f.Notice, f.NoticeAt = "注意: "+strings.Repeat("long ", 60), f.Now
 	return f
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 // foldWithin is how close together events must be seen to be folded into one row.
@@ -16,9 +16,9 @@ const foldWithin = 2 * time.Second
 // 15 → 13) become one step. It folds rows of the screen only: the record has
 // every event, and so has the pane under a filter. Rows stay in the order of
 // their first event and keep the Seq of it.
-func fold(events []trial.Event) []trial.Event {
+func fold(events []record.Event) []record.Event {
 	type group struct{ row, n int }
-	out := make([]trial.Event, 0, len(events))
+	out := make([]record.Event, 0, len(events))
 	open := map[string]*group{}
 	for _, e := range events {
 		key := foldKey(e)
@@ -46,7 +46,7 @@ func fold(events []trial.Event) []trial.Event {
 
 // foldKey is what events have in common that may be folded; empty for those
 // that are shown one by one.
-func foldKey(e trial.Event) string {
+func foldKey(e record.Event) string {
 	switch {
 	case isCount(e):
 		return e.Lane + "\x00" + e.Subject
@@ -59,13 +59,13 @@ func foldKey(e trial.Event) string {
 }
 
 // isCount reports whether an event is a step of a number.
-func isCount(e trial.Event) bool {
+func isCount(e record.Event) bool {
 	return (e.Lane == "endpoints" || e.Lane == "deployment") && startsWithDigit(e.From) && startsWithDigit(e.To)
 }
 
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
-func countText(e trial.Event) string {
+func countText(e record.Event) string {
 	text := e.From + " → " + e.To
 	if e.Why != "" {
 		text += " " + e.Why

@@ -12,6 +12,7 @@ import (
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 var fuzzKeys = []string{"up", "down", "left", "right", "tab", "shift+tab", "enter", "esc", "space", "pgup", "pgdown",
@@ -102,12 +103,12 @@ func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
 			Failed: map[loadgen.Class]int{loadgen.ClassReset: num()}})
 	}
 	for i := range rnd.IntN(50) {
-		f.Events = append(f.Events, trial.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: trial.Severity(rnd.IntN(5))})
+		f.Events = append(f.Events, record.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: record.Severity(rnd.IntN(5))})
 	}
 	if rnd.IntN(4) == 0 {
 		q := &trial.Question{ID: fmt.Sprint(rnd.IntN(5)), Title: word(), Refused: rnd.IntN(3) == 0, Secret: rnd.IntN(3) == 0}
 		for range rnd.IntN(40) {
-			q.Lines = append(q.Lines, trial.Line{Level: trial.Severity(rnd.IntN(4)), Text: word() + ":"})
+			q.Lines = append(q.Lines, trial.Line{Level: record.Severity(rnd.IntN(4)), Text: word() + ":"})
 		}
 		for range rnd.IntN(4) {
 			q.Choices = append(q.Choices, trial.Choice{ID: word(), Label: word()})

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 const lineTime = "15:04:05.000"
 
 // Line writes an event as one line: time of day, offset from the trial's zero
 // where there is one, lane, subject, text.
-func Line(e trial.Event) string {
+func Line(e record.Event) string {
 	parts := []string{e.At.Format(lineTime)}
 	if e.Offset != nil {
 		parts = append(parts, signed(time.Duration(*e.Offset*float64(time.Second)), true))
@@ -27,7 +28,7 @@ func Line(e trial.Event) string {
 var plainTheme = newTheme(false, true)
 
 // plainMarks stand before a line of a question, by its level.
-var plainMarks = map[trial.Severity]string{trial.Info: "  ", trial.Good: "+ ", trial.Warning: "! ", trial.Bad: "x "}
+var plainMarks = map[record.Severity]string{record.Info: "  ", record.Good: "+ ", record.Warning: "! ", record.Bad: "x "}
 
 // QuestionLines writes a question as plain lines, harmless for a terminal.
 func QuestionLines(q trial.Question) []string {

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 func TestPlainLinesAreHarmless(t *testing.T) {
 	f := outage()
-	e := trial.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
-	q := trial.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []trial.Line{{Level: trial.Bad, Text: "no\nway"}}}
+	e := record.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
+	q := trial.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []trial.Line{{Level: record.Bad, Text: "no\nway"}}}
 	offset := 0.1
-	power := trial.Event{Seq: 21, At: f.Now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
+	power := record.Event{Seq: 21, At: f.Now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
 	lines := append(QuestionLines(q), Line(e), Line(power))
 	for _, l := range lines {
 		if strings.ContainsAny(l, "\x1b\r\n\x07\u202e") {

@@ -11,6 +11,7 @@ import (
 
 	"lightsout/loadgen"
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 // Options is what a Model is made of.
@@ -178,7 +179,7 @@ func (m *Model) adopt(f *trial.Frame) {
 }
 
 // sameEvents compares by sequence number: events do not change.
-func sameEvents(a, b []trial.Event) bool {
+func sameEvents(a, b []record.Event) bool {
 	if len(a) != len(b) {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 // questionDialog shows a trial.Question and gives the trial.Answer.
@@ -193,7 +194,7 @@ func (d *questionDialog) body(t *theme, w int, roomy bool) []span {
 				st = t.strong
 			}
 			add(st, text, 0)
-		case l.Level == trial.Info:
+		case l.Level == record.Info:
 			add("", text, 2)
 		default:
 			add(st, sign+" "+text, 0)

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"lightsout/trial"
+	"lightsout/trial/record"
 )
 
 // timelinePane lists what happened, newest at the bottom, and what the control
 // plane will do next.
 type timelinePane struct {
 	filter string
-	rows   []trial.Event
+	rows   []record.Event
 	// at is the Seq of the last row shown; 0 follows the newest.
 	at   int
 	page int
@@ -160,7 +160,7 @@ func (p *timelinePane) events(s *scene, w, h int) []string {
 	return fill(out, w, h)
 }
 
-func (p *timelinePane) line(s *scene, e trial.Event, w, when, lane, subject int) string {
+func (p *timelinePane) line(s *scene, e record.Event, w, when, lane, subject int) string {
 	t := s.t
 	sign, st := levelLook(t, e.Level)
 	body := st
@@ -183,7 +183,7 @@ func (p *timelinePane) line(s *scene, e trial.Event, w, when, lane, subject int)
 }
 
 // eventText is an event's sentence, or its transition where it has none.
-func eventText(t *theme, e trial.Event) string {
+func eventText(t *theme, e record.Event) string {
 	text := t.text(e.Text)
 	if text != "" || e.From == "" && e.To == "" {
 		return text
@@ -199,13 +199,13 @@ func eventText(t *theme, e trial.Event) string {
 	return text
 }
 
-func levelLook(t *theme, l trial.Severity) (string, style) {
+func levelLook(t *theme, l record.Severity) (string, style) {
 	switch l {
-	case trial.Good:
+	case record.Good:
 		return t.okSign, t.good
-	case trial.Warning:
+	case record.Warning:
 		return t.warnSign, t.warn
-	case trial.Bad:
+	case record.Bad:
 		return t.badSign, t.bad
 	}
 	return " ", ""

@@ -1,8 +1,6 @@
-package trial
+package record
 
 import (
-	"bufio"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,20 +10,11 @@ import (
 
 func readEvents(t *testing.T, path string) []Event {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	events, torn, err := ReadEvents(path)
+	if err != nil || torn {
+		t.Fatalf("torn %v, %v", torn, err)
 	}
-	defer f.Close()
-	var out []Event
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		var e Event
-		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
-			t.Fatalf("line %d: %v", len(out)+1, err)
-		}
-		out = append(out, e)
-	}
-	return out
+	return events
 }
 
 func TestEventsAreOnDiskWhenAddReturns(t *testing.T) {

@@ -1,4 +1,4 @@
-package trial
+package record
 
 import (
 	"encoding/json"
@@ -33,16 +33,18 @@ func NewSessionDir(dir string, at time.Time) (string, error) {
 	}
 }
 
-// requestLog writes one line of JSON for each ended request. Safe for use by
+// Requests writes one line of JSON for each ended request. Safe for use by
 // several goroutines.
-type requestLog struct {
+type Requests struct {
 	mu   sync.Mutex
 	file *os.File
 	err  error
 }
 
-func newRequestLog(path string) (*requestLog, error) {
-	l := &requestLog{}
+// NewRequests appends to the file at path, which is made with mode 0600. An
+// empty path keeps no file. The error says why the file can't be made.
+func NewRequests(path string) (*Requests, error) {
+	l := &Requests{}
 	if path == "" {
 		return l, nil
 	}
@@ -54,7 +56,9 @@ func newRequestLog(path string) (*requestLog, error) {
 	return l, nil
 }
 
-func (l *requestLog) add(r loadgen.Record) {
+// Add writes r down before it returns. After a failure nothing more is written;
+// Err tells.
+func (l *Requests) Add(r loadgen.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil || l.err != nil {
@@ -68,14 +72,14 @@ func (l *requestLog) add(r loadgen.Record) {
 }
 
 // Err is the first failure to write.
-func (l *requestLog) Err() error {
+func (l *Requests) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
 // Close closes the file.
-func (l *requestLog) Close() error {
+func (l *Requests) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {

@@ -1,4 +1,4 @@
-package trial
+package record
 
 import (
 	"encoding/json"

@@ -1,0 +1,10 @@
+// Package record is the folder that keeps the proof of a trial: what is in it,
+// how it is written while the trial runs, and how it is read afterwards. The
+// writers put each line on disk before they return, so that a record is
+// complete up to the moment at which the program ended, however it ended; the
+// readers take a torn last line for what it is.
+//
+// The package knows the value types of cluster, power and loadgen and nothing
+// of engines or screens. It reckons nothing: what is judged and forecast is
+// handed to it.
+package record

@@ -1,0 +1,214 @@
+package record
+
+import (
+	"time"
+
+	"lightsout/loadgen"
+)
+
+// The files of a record's folder.
+const (
+	PlanFile     = "plan.yaml"      // the plan as it was given, or as the keyboard made it
+	EventsFile   = "events.jsonl"   // one Event a line
+	RequestsFile = "requests.jsonl" // one loadgen.Record a line
+	SamplesFile  = "samples.jsonl"  // one Sample a line
+	CastFile     = "screen.cast"    // asciicast v2
+	SummaryFile  = "summary.json"   // a Summary; written last, by rename
+	ReportFile   = "report.md"
+	HTMLFile     = "report.html"
+)
+
+// Verdict is how a trial ended.
+type Verdict string
+
+// Verdicts. Every trial that is judged has exactly one.
+const (
+	// Pass: the outage was observed, the return was proven, and every
+	// expectation was met.
+	Pass Verdict = "pass"
+	// Fail: an expectation was not met, or a step did not come to its end.
+	Fail Verdict = "fail"
+	// NotObserved: the outage or the return was not proven, so nothing is
+	// said about the service.
+	NotObserved Verdict = "not observed"
+	// Aborted: the operator, or a signal, ended the trial before its end.
+	Aborted Verdict = "aborted"
+)
+
+// SummaryVersion is the version of the schema of Summary. It changes when a
+// field's meaning does; fields may be added under the same version.
+const SummaryVersion = 1
+
+// Summary is summary.json: what was wanted, what was forecast, what was seen.
+// All offsets are seconds from Zero, the moment at which the first power-off
+// was asked for; a null offset has not been observed.
+type Summary struct {
+	Version int     `json:"version"`
+	Name    string  `json:"name"`
+	About   string  `json:"about,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	// Why says in sentences what decided the verdict, the weightiest first.
+	Why []string `json:"why,omitempty"`
+	// Pace is "real", or "fast" when a lab shortens Kubernetes' timings.
+	Pace string `json:"pace"`
+	// Cluster is the kubeconfig context, Server the API server's version.
+	Cluster string `json:"cluster,omitempty"`
+	Server  string `json:"server,omitempty"`
+	// Deployment is the one that the load goes to, namespace/name.
+	Deployment string    `json:"deployment,omitempty"`
+	Started    time.Time `json:"started"`
+	// Zero is when the first power-off was asked for; absent when none was.
+	Zero  time.Time `json:"zero,omitzero"`
+	Ended time.Time `json:"ended"`
+
+	Settings     []Setting     `json:"settings"`
+	Expectations []Expectation `json:"expectations"`
+	Steps        []Step        `json:"steps"`
+	Phases       []Phase       `json:"phases"`
+	Load         []Load        `json:"load"`
+	Ledger       Ledger        `json:"ledger"`
+	Nodes        []Node        `json:"nodes"`
+	Blind        []Blind       `json:"blind"`
+	// Skew is how the pods of Deployment lay over the nodes at the end, Start
+	// how they lay when the trial began; by node, with zeros.
+	Skew      map[string]int `json:"skew,omitempty"`
+	SkewStart map[string]int `json:"skew_start,omitempty"`
+	// Forecast are the sentences on what would happen, as told when the
+	// first power-off was asked for, with what would not happen.
+	Forecast []string `json:"forecast,omitempty"`
+	// LeftOff names the nodes whose machines were still off at the end.
+	LeftOff []string `json:"left_off,omitempty"`
+}
+
+// Setting is one timing in force.
+type Setting struct {
+	// Name is the flag's or field's own name, e.g. "node-monitor-grace-period".
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Source is the component that says so ("kube-controller-manager",
+	// "kubelet configz", "pod"), or "assumed".
+	Source string `json:"source"`
+}
+
+// Expectation is one thing that the plan wanted to see.
+type Expectation struct {
+	Name string `json:"name"`
+	// Want and Got are for people: "16", "at most 60 s", "not observed".
+	Want string `json:"want"`
+	Got  string `json:"got"`
+	OK   bool   `json:"ok"`
+}
+
+// Step is one step of the plan as it went.
+type Step struct {
+	Name string `json:"name"`
+	// State is "done", "failed", "skipped" or "cut" (ended by an abort).
+	State string `json:"state"`
+	// Started and Ended are wall-clock times; zero when it never began.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Text is one sentence on how it ended.
+	Text string `json:"text,omitempty"`
+}
+
+// Phase is one stage of the outage or the return, forecast and observed.
+type Phase struct {
+	// Name is one of PhaseNames.
+	Name string `json:"name"`
+	// Subject is the node, the deployment (namespace/name) or the load that
+	// it is about.
+	Subject string `json:"subject"`
+	// Predicted is the interval in which it was forecast, by the newest
+	// information before it happened; null when it can't be forecast.
+	Predicted *[2]float64 `json:"predicted"`
+	// First is the forecast as it stood at zero; null when there was none.
+	First *[2]float64 `json:"first,omitempty"`
+	// Observed is when it was seen; null when it was not.
+	Observed *float64 `json:"observed"`
+	// Source is the source's own time, where it gives one (coarser: often 1 s).
+	Source *float64 `json:"source,omitempty"`
+	// From is the beginning, for phases that are spans (the error window).
+	From *float64 `json:"from,omitempty"`
+	// Inside reports that Observed lies in Predicted; null unless both are there.
+	Inside *bool `json:"inside,omitempty"`
+	// Note is one sentence where something must be known: "assumed timings",
+	// "will not fit: 8 Pending", "seen after a blind span".
+	Note string `json:"note,omitempty"`
+}
+
+// The names of phases, in the order in which they are told.
+const (
+	PhaseOff          = "off"               // a node's machine is off
+	PhaseDetected     = "detected"          // the node is marked not Ready
+	PhaseEndpointsOut = "endpoints out"     // no endpoint on the node is ready
+	PhaseErrors       = "error window"      // from the first to the last failed request
+	PhaseTainted      = "tainted"           // the NoExecute taint is on the node
+	PhaseEvicted      = "evicted"           // the first of the node's pods is being deleted
+	PhaseReplaced     = "replaced"          // the deployment has as many available pods again, without the node
+	PhaseBooted       = "booted"            // the node reports a new boot id
+	PhaseReady        = "ready"             // the node is Ready again
+	PhaseRestored     = "capacity restored" // the deployment has all that it should have
+)
+
+// PhaseNames lists the phases in the order in which they are told.
+var PhaseNames = []string{PhaseOff, PhaseDetected, PhaseEndpointsOut, PhaseErrors, PhaseTainted, PhaseEvicted, PhaseReplaced, PhaseBooted, PhaseReady, PhaseRestored}
+
+// Load is one load step.
+type Load struct {
+	Step string `json:"step"`
+	// Sent is how many requests were sent; Sent = OK + Failed + Cancelled + InFlight.
+	Sent          int                   `json:"sent"`
+	OK            int                   `json:"ok"`
+	Failed        int                   `json:"failed"`
+	Cancelled     int                   `json:"cancelled"`
+	InFlight      int                   `json:"in_flight"`
+	Unsent        int                   `json:"unsent"`
+	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
+	// PeakServed and PeakQueued are the gauge's largest values while the step
+	// ran; Basis says how they were learnt ("measured", "partly", "estimated").
+	PeakServed int    `json:"peak_served"`
+	PeakQueued int    `json:"peak_queued"`
+	Basis      string `json:"basis,omitempty"`
+	// FirstFailure and LastFailure are when the first and the last request
+	// that failed were sent; LastFailureEnd is when the last one failed.
+	FirstFailure   *float64 `json:"first_failure"`
+	LastFailure    *float64 `json:"last_failure"`
+	LastFailureEnd *float64 `json:"last_failure_end,omitempty"`
+	// FailedAfterDetection counts the failed requests that were sent after the
+	// last node had been detected; null when nothing was detected.
+	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
+	// Started and Ended are offsets; negative before zero, null without one.
+	Started *float64 `json:"started,omitempty"`
+	Ended   *float64 `json:"ended,omitempty"`
+}
+
+// Ledger accounts for every request of the trial.
+type Ledger struct {
+	Scheduled int `json:"scheduled"`
+	OK        int `json:"ok"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+	InFlight  int `json:"in_flight"`
+	Unsent    int `json:"unsent"`
+	// Balanced: Scheduled = OK + Failed + Cancelled + InFlight + Unsent.
+	Balanced bool `json:"balanced"`
+}
+
+// Node is a node whose machine was switched.
+type Node struct {
+	Name    string `json:"name"`
+	Machine string `json:"machine"`
+	// OffProof and OnProof say how well it is known that the machine was off,
+	// and on again: "proven (PowerOFF)", "presumed (ssh silent, node silent)",
+	// "proven (new boot id)", "none".
+	OffProof string `json:"off_proof"`
+	OnProof  string `json:"on_proof"`
+}
+
+// Blind is a span in which the API server was not heard.
+type Blind struct {
+	// From and To are seconds from zero, or from the start when there is no zero.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	Why  string  `json:"why"`
+}
