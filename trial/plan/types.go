@@ -18,6 +18,9 @@ type Plan struct {
 	Expect     []Expectation
 	// Text is the file as it was read.
 	Text []byte
+
+	// Lines for errors; 0 in a plan that was not read from a file.
+	deploymentLine, stepsLine int
 }
 
 // Step is one step. Exactly one of the pointers below Name is set.
@@ -70,6 +73,9 @@ type Wait struct {
 	// Within is how long to wait, from the start of the step; when it passes
 	// the step has failed and so has the trial, which goes on with powering on.
 	Within time.Duration
+
+	// switched are the nodes that an empty Nodes stands for; Check finds them.
+	switched []string
 }
 
 // What can be waited for. Each is the phase of the same name in package record.

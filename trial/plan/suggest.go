@@ -1,0 +1,53 @@
+package plan
+
+import "strings"
+
+// suggest returns the one of known that name was most likely meant to be, or
+// "" when none is near: at most one letter in three differs.
+func suggest(name string, known []string) string {
+	const longest = 80
+	if len(name) > longest {
+		return ""
+	}
+	name = plain(name)
+	best, least := "", 1+max(1, len(name)/3)
+	for _, k := range known {
+		if len(k) > longest {
+			continue
+		}
+		if d := distance(name, plain(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// plain is s as it is compared: small letters, and one way to join words.
+func plain(s string) string {
+	return strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(s))
+}
+
+// distance is the number of letters to insert, delete, change or swap with the
+// next to make b of a (optimal string alignment).
+func distance(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			change := 1
+			if a[i] == b[j] {
+				change = 0
+			}
+			next[j+1] = min(row[j+1]+1, next[j]+1, row[j]+change)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
