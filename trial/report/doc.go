@@ -1,0 +1,16 @@
+// Package report turns a trial's record into something to read and to keep:
+// Markdown, one self-contained HTML page with a picture, JUnit XML, plain lines
+// for a terminal, and tables that set several records side by side.
+//
+// Everything here is a pure function of a record.Record or record.Summary: the
+// same record gives the same bytes, no clock, network or file is touched, and
+// nothing is judged or forecast anew. The one thing reckoned is how far an
+// observation lies from its forecast ([Agreement]).
+//
+// A record may hold anything: it comes from a cluster, from servers and
+// machines, or from a folder that somebody sent. So every string passes through
+// clean before it is used, and is then escaped for the format that it goes to.
+//
+// The package may import package record and the value types of loadgen, and
+// nothing above them.
+package report

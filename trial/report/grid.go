@@ -1,0 +1,99 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// grid sets rows of text in columns for a terminal of one font width.
+type grid struct {
+	head []string
+	rows [][]string
+	// right are the columns that are set to the right.
+	right map[int]bool
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// wide is how many columns of a terminal a text takes.
+func wide(s string) int { return ansi.StringWidth(s) }
+
+// fit cuts a text to a width in terminal columns.
+func fit(s string, most int) string { return ansi.Truncate(s, most, "…") }
+
+// lines sets the grid. No line is longer than most: the last column is broken
+// into several lines where there is room for that, else cut.
+func (g *grid) lines(most int) []string {
+	widths := make([]int, len(g.head))
+	all := append([][]string{g.head}, g.rows...)
+	for _, row := range all {
+		for i, c := range row {
+			widths[i] = max(widths[i], wide(c))
+		}
+	}
+	before := 0 // the width of all columns but the last
+	for _, w := range widths[:len(widths)-1] {
+		before += w + 2
+	}
+	last := len(widths) - 1
+	var out []string
+	for n, row := range all {
+		parts := []string{row[last]}
+		if room := most - before; room >= 16 && !g.right[last] {
+			parts = broken(row[last], room)
+		}
+		for i, part := range parts {
+			line := make([]string, len(row))
+			if i == 0 {
+				copy(line, row)
+			}
+			line[last] = part
+			out = append(out, g.line(line, widths, most))
+		}
+		if n == 0 {
+			out = append(out, strings.Repeat("─", min(before+widths[last], most)))
+		}
+	}
+	return out
+}
+
+// broken breaks a text into lines of at most most columns, between words where
+// it can.
+func broken(text string, most int) []string {
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && wide(line)+1+wide(word) > most {
+			out, line = append(out, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+		for wide(line) > most {
+			head := ansi.Truncate(line, most, "")
+			if head == "" {
+				break
+			}
+			out, line = append(out, head), line[len(head):]
+		}
+	}
+	return append(out, line)
+}
+
+func (g *grid) line(row []string, widths []int, most int) string {
+	var b strings.Builder
+	for i, c := range row {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		pad := strings.Repeat(" ", max(widths[i]-wide(c), 0))
+		if g.right[i] {
+			b.WriteString(pad + c)
+		} else {
+			b.WriteString(c + pad)
+		}
+	}
+	return fit(strings.TrimRight(b.String(), " "), most)
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"lightsout/loadgen"
+)
+
+// A failure class is told by texture, colour, legend and label. Colours stand
+// for what went wrong: red no connection, plum time, rust a cut answer, crimson
+// an answer of 5xx, ochre one of 4xx, grey our own doing.
+var classLook = map[loadgen.Class]struct{ colour, texture string }{
+	loadgen.ClassRefused:        {"red", "solid"},
+	loadgen.ClassUnreachable:    {"red", "vertical"},
+	loadgen.ClassConnectTimeout: {"plum", "rising"},
+	loadgen.ClassFirstByte:      {"plum", "falling"},
+	loadgen.ClassIdle:           {"plum", "dots"},
+	loadgen.ClassTotal:          {"plum", "level"},
+	loadgen.ClassPeerDead:       {"plum", "cross"},
+	loadgen.ClassReset:          {"rust", "level"},
+	loadgen.ClassTruncated:      {"rust", "dots"},
+	loadgen.Class4xx:            {"ochre", "vertical"},
+	loadgen.Class5xx:            {"crimson", "cross"},
+	loadgen.Class502:            {"crimson", "falling"},
+	loadgen.Class503:            {"crimson", "dots"},
+	loadgen.Class504:            {"crimson", "rising"},
+	loadgen.ClassClient:         {"grey", "cross"},
+}
+
+// classPattern is the id of the pattern of a class.
+func classPattern(c loadgen.Class) string {
+	look, ok := classLook[c]
+	if !ok {
+		return "f-grey-solid"
+	}
+	return "f-" + look.colour + "-" + look.texture
+}
+
+// textures are what is drawn over a pattern's ground, on a tile of 6 × 6.
+var textures = map[string]string{
+	"solid":    "",
+	"rising":   "M-1 7L7 -1M-1 1L1 -1M5 7L7 5",
+	"falling":  "M-1 -1L7 7M5 -1L7 1M-1 5L1 7",
+	"level":    "M0 1.5H6M0 4.5H6",
+	"vertical": "M1.5 0V6M4.5 0V6",
+	"cross":    "M0 3H6M3 0V6",
+	"dots":     "M0.8 1.5h1.6M3.8 4.5h1.6",
+}
+
+// definitions are the patterns of the picture; of the failures, those that the
+// classes need.
+func definitions(classes []loadgen.Class) string {
+	var b strings.Builder
+	pattern := func(id, ground, texture, over string) {
+		fmt.Fprintf(&b, `<pattern id="%s" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="%s" width="6" height="6"/>`, id, ground)
+		if path := textures[texture]; path != "" {
+			fmt.Fprintf(&b, `<path class="%s" d="%s"/>`, over, path)
+		}
+		b.WriteString("</pattern>")
+	}
+	b.WriteString("<defs>")
+	pattern("p-queued", "queued", "rising", "over")
+	pattern("p-stalled", "stalled", "cross", "over")
+	pattern("p-ondead", "ondead", "falling", "over")
+	pattern("p-silent", "ground", "rising", "ink-line")
+	pattern("p-notready", "ground", "dots", "bad-line")
+	pattern("p-blind", "veil", "falling", "veil-line")
+	done := map[string]bool{}
+	for _, c := range classes {
+		id := classPattern(c)
+		if done[id] {
+			continue
+		}
+		done[id] = true
+		parts := strings.Split(id, "-")
+		pattern(id, parts[1], parts[2], "over")
+	}
+	b.WriteString("</defs>")
+	return b.String()
+}

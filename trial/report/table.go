@@ -1,0 +1,73 @@
+package report
+
+// tone says how a cell or a sentence is set off. It only repeats what the words
+// say: no tone tells anything that the text does not.
+type tone string
+
+const (
+	plain   tone = ""
+	good    tone = "good"
+	bad     tone = "bad"
+	warning tone = "warning"
+)
+
+// cell is one cell of a table.
+type cell struct {
+	Text string
+	Tone tone
+}
+
+// column is the head of a table's column. Figures are set to the right, in
+// digits of one width.
+type column struct {
+	Name    string
+	Figures bool
+}
+
+// section is a part of a report: sentences, then a table, then items. Any of
+// them may be missing. Its texts are clean and not yet escaped.
+type section struct {
+	ID, Title string
+	// Lead are the sentences above the table.
+	Lead []cell
+	Head []column
+	Rows [][]cell
+	// Items are a list of sentences.
+	Items []cell
+}
+
+func (s *section) say(t tone, text string) { s.Lead = append(s.Lead, cell{clean(text), t}) }
+
+func (s *section) columns(names ...string) {
+	for _, n := range names {
+		s.Head = append(s.Head, column{Name: n})
+	}
+}
+
+// figures adds a column of figures.
+func (s *section) figures(names ...string) {
+	for _, n := range names {
+		s.Head = append(s.Head, column{Name: n, Figures: true})
+	}
+}
+
+// row adds a row; its cells are strings, ints or cells.
+func (s *section) row(values ...any) {
+	row := make([]cell, 0, len(values))
+	for _, v := range values {
+		row = append(row, cellOf(v))
+	}
+	s.Rows = append(s.Rows, row)
+}
+
+func cellOf(v any) cell {
+	switch v := v.(type) {
+	case cell:
+		return cell{clean(v.Text), v.Tone}
+	case string:
+		return cell{Text: clean(v)}
+	case int:
+		return cell{Text: itoa(v)}
+	}
+	return cell{Text: none}
+}
