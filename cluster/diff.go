@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"time"
 )
 
@@ -32,6 +31,8 @@ func (s *state) set(item any, seen time.Time, quiet bool) {
 	case *component:
 		s.components[x.pod] = x.settings
 		s.resettle()
+	case *kubeletAnswer:
+		s.setKubelet(x)
 	case *note:
 		why := x.message
 		if x.count > 1 {
@@ -101,11 +102,15 @@ func (s *state) setNode(n *Node, seen time.Time, quiet bool) {
 	if !fresh {
 		n.Changed, n.Overdue = old.Changed, old.Overdue
 		n.Renewed, n.RenewSeen, n.LeaseDuration = old.Renewed, old.RenewSeen, old.LeaseDuration
+		n.ReadyEndpoints, n.Kubelet = old.ReadyEndpoints, old.Kubelet
 		if reflect.DeepEqual(n, old) {
 			return
 		}
-	} else if hb, ok := s.leases[n.Name]; ok {
-		n.Renewed, n.RenewSeen, n.LeaseDuration = hb.renewed, hb.seen, hb.duration
+	} else {
+		n.ReadyEndpoints = s.readyOn[n.Name]
+		if hb, ok := s.leases[n.Name]; ok {
+			n.Renewed, n.RenewSeen, n.LeaseDuration = hb.renewed, hb.seen, hb.duration
+		}
 	}
 	tell := func(what, from, to, why string, at time.Time) {
 		n.Changed = seen
@@ -124,6 +129,9 @@ func (s *state) setNode(n *Node, seen time.Time, quiet bool) {
 	s.t.nodes.set(n)
 	s.await(n)
 	s.dirty = true
+	if n.Ready == TriTrue {
+		s.w.kubelets.want(n.Name, n.BootID, false)
+	}
 }
 
 func diffNode(old, n *Node, tell func(what, from, to, why string, at time.Time)) {
@@ -327,86 +335,5 @@ func (s *state) setReplicaSet(rs *replicaSet) {
 		x.Deployment = rs.deployment
 		s.t.setPod(&x)
 		s.dirty = true
-	}
-}
-
-func (s *state) setSlice(sl *slice, seen time.Time, quiet bool) {
-	if old := s.slices[sl.key]; old != nil && old.service != sl.service {
-		s.dropSlice(sl.key, seen)
-	}
-	s.slices[sl.key] = sl
-	of := s.services[sl.service]
-	if of == nil {
-		of = map[Key]*slice{}
-		s.services[sl.service] = of
-	}
-	of[sl.key] = sl
-	s.sumService(sl.service, seen, quiet)
-}
-
-func (s *state) dropSlice(k Key, seen time.Time) {
-	sl := s.slices[k]
-	if sl == nil {
-		return
-	}
-	delete(s.slices, k)
-	delete(s.services[sl.service], k)
-	s.sumService(sl.service, seen, false)
-}
-
-// sumService sums up a service's slices. A service with two address families
-// has each pod in both; the family with more endpoints is counted.
-func (s *state) sumService(service Key, seen time.Time, quiet bool) {
-	families := map[string]*Endpoints{}
-	var e *Endpoints
-	for _, sl := range s.services[service] {
-		f := families[sl.addressType]
-		if f == nil {
-			f = &Endpoints{Service: service}
-			families[sl.addressType] = f
-		}
-		f.Ready += sl.ready
-		f.Serving += sl.serving
-		f.Terminating += sl.terminating
-		f.Total += sl.total
-	}
-	for _, family := range []string{"IPv6", "IPv4", "FQDN"} {
-		if f := families[family]; f != nil && (e == nil || f.Total >= e.Total) {
-			e = f
-		}
-	}
-	old := s.t.endpoints.first(func(x *Endpoints) bool { return !x.Service.less(service) })
-	if old != nil && old.Service != service {
-		old = nil
-	}
-	from, to := "", ""
-	if old != nil {
-		from = strconv.Itoa(old.Ready)
-	}
-	if e != nil {
-		to = strconv.Itoa(e.Ready)
-	}
-	changed := from != to && !quiet
-	switch {
-	case e == nil && old == nil:
-		return
-	case e == nil:
-		delete(s.services, service)
-		s.t.endpoints.del(old)
-	default:
-		if old != nil {
-			e.Changed = old.Changed
-		}
-		if changed {
-			e.Changed = seen
-		}
-		if old != nil && *e == *old {
-			return
-		}
-		s.t.endpoints.set(e)
-	}
-	s.dirty = true
-	if changed {
-		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, What: "endpoints", From: from, To: to, Why: "ready", Seen: seen})
 	}
 }

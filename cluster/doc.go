@@ -6,8 +6,8 @@
 // What lives here: reading a kubeconfig, the connection to the API server and
 // its health, trimming API objects to the value types in types.go, status
 // words (kubectl's and our own), forecasts as pure functions of a Snapshot, and
-// the two calls that are not watching: a GET through pods/proxy and a rollout
-// restart.
+// the calls that are not watching: a kubelet's configuration through nodes/proxy,
+// a GET through pods/proxy and a rollout restart.
 //
 // What does not: switching machines, sending load, drawing, and any decision
 // about what to do. The package imports no other package of this module; a

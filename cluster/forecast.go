@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -108,61 +109,151 @@ func (s *Snapshot) zoneSentence(zones []ZoneState) string {
 	return partial
 }
 
+// expected is one sentence of Next; the zero at is for what has no time.
+type expected struct {
+	at   time.Time
+	text string
+}
+
 // Next says what the control plane is expected to do next, one sentence each,
-// the soonest first. It is empty while nothing is out of the ordinary.
+// the soonest first, and then what it will not do. It is empty while nothing is
+// out of the ordinary. Its cost follows the number of nodes and the pods on
+// those that are not Ready, and once a second the pods on the others.
 func Next(s *Snapshot, now time.Time) []string {
-	type item struct {
-		at   time.Time
-		text string
-	}
-	var items []item
-	never := now.Add(1000 * time.Hour)
-	waiting := 0 // not ready, and no eviction is under way yet
+	var items, last []expected
+	var evictions []eviction
+	var waiting []*Node // not Ready, and without the taint
 	s.nodes.each(func(n *Node) bool {
 		if !n.Gone.IsZero() {
 			return true
 		}
 		if n.Ready == TriTrue {
 			if at, text, ok := nextNotReady(s, n, now); ok {
-				items = append(items, item{at, text})
+				items = append(items, expected{at, text})
 			}
 			return true
 		}
 		at, some, stuck := nextEviction(s, n)
-		switch {
-		case some && at.After(now):
-			items = append(items, item{at, fmt.Sprintf("pods of %s evicted in %s", n.Name, Span(at.Sub(now)))})
-		case some:
-			items = append(items, item{at, fmt.Sprintf("pods of %s evicted any moment", n.Name)})
+		if some {
+			evictions = append(evictions, eviction{n.Name, at})
 		}
 		if _, tainted := evictionTaint(n); !tainted && n.Ready != TriNone {
-			waiting++
+			waiting = append(waiting, n)
 		}
 		if _, silent := s.Silent(n, now); silent && stuck > 0 {
-			items = append(items, item{never, pods(stuck, "of "+n.Name+" stays", "of "+n.Name+" stay") + " Terminating until it returns"})
+			last = append(last, expected{text: pods(stuck, "of "+n.Name+" stays", "of "+n.Name+" stay") + " Terminating until it returns"})
 		}
 		return true
 	})
-	if waiting > 0 {
-		if rule := s.zoneSentence(s.Zones(nil)); rule != "" {
-			items = append(items, item{never, rule})
-		}
+	rule := ""
+	if len(waiting) > 0 {
+		rule = s.zoneSentence(s.Zones(nil))
 	}
-	homeless := 0
+	follow := time.Duration(0) // until the next node's taint
+	if rate := s.Settings.EvictionRate.Value; rule == "" && rate > 0 && len(waiting) > 0 {
+		follow = time.Duration(float64(time.Second) / rate)
+	}
+	if len(evictions) > 0 {
+		items = append(items, nextEvictions(evictions, follow, now))
+	}
+	if rule != "" {
+		last = append(last, expected{text: rule})
+	}
+	nowhere := 0
 	for _, p := range s.PodsOn("") {
 		if p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Status != "SchedulingGated" {
-			homeless++
+			nowhere++
 		}
 	}
-	if homeless > 0 {
-		items = append(items, item{never, pods(homeless, "waits", "wait") + " for a node with room"})
+	switch {
+	case nowhere > 0:
+		last = append(last, expected{text: pods(nowhere, "waits", "wait") + " for a node with room"})
+	case len(evictions) > 0 || len(waiting) > 0 && rule == "":
+		if n := s.pending(); n > 0 {
+			last = append(last, expected{text: fmt.Sprintf("replacements will not fit: %d Pending", n)})
+		}
 	}
-	slices.SortStableFunc(items, func(a, b item) int { return a.at.Compare(b.at) })
-	out := make([]string, len(items))
-	for i, it := range items {
-		out[i] = it.text
+	slices.SortStableFunc(items, func(a, b expected) int { return a.at.Compare(b.at) })
+	var out []string
+	for _, it := range append(items, last...) {
+		out = append(out, it.text)
 	}
 	return out
+}
+
+// eviction is when the first pods of a node are evicted.
+type eviction struct {
+	node string
+	at   time.Time
+}
+
+// nextEvictions puts evictions into one sentence: the first, and how much later
+// the next ones are; follow is how long after the last one a node without a
+// taint follows, 0 when there is none.
+func nextEvictions(all []eviction, follow time.Duration, now time.Time) expected {
+	slices.SortFunc(all, func(a, b eviction) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.node, b.node))
+	})
+	first := all[0]
+	text := fmt.Sprintf("pods of %s evicted in %s", first.node, Span(first.at.Sub(now)))
+	if !first.at.After(now) {
+		text = fmt.Sprintf("pods of %s evicted any moment", first.node)
+	}
+	const most = 2
+	for i, e := range all[1:] {
+		if i == most {
+			text += fmt.Sprintf(", of %d more nodes by %s later", len(all)-1-most, Span(all[len(all)-1].at.Sub(first.at)))
+			break
+		}
+		text += fmt.Sprintf(", of %s %s later", e.node, spaced(e.at.Sub(first.at)))
+	}
+	if follow > 0 {
+		text += fmt.Sprintf(", the next node %s later", spaced(follow))
+	}
+	return expected{first.at, text}
+}
+
+// homeless keeps how many pods will find no room, for the Snapshots of one
+// Watcher: it goes through all pods, and many Snapshots are made in a second.
+// Safe for concurrent use.
+type homeless struct {
+	mu    sync.Mutex
+	known bool
+	at    time.Time
+	n     int
+}
+
+// homelessFor is how old the number may be.
+const homelessFor = time.Second
+
+// pending is how many pods on nodes that are not Ready will find no room
+// elsewhere once they are evicted, as of up to homelessFor ago.
+func (s *Snapshot) pending() int {
+	h := s.homeless
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known || s.At.Sub(h.at).Abs() >= homelessFor {
+		h.known, h.at, h.n = true, s.At, s.reckonPending()
+	}
+	return h.n
+}
+
+func (s *Snapshot) reckonPending() int {
+	var moving []*Pod
+	s.nodes.each(func(n *Node) bool {
+		if n.Ready != TriTrue && n.Ready != TriNone && n.Gone.IsZero() {
+			for _, p := range s.PodsOn(n.Name) {
+				if !p.finished() && p.Gone.IsZero() && p.replaceable() {
+					moving = append(moving, p)
+				}
+			}
+		}
+		return true
+	})
+	if len(moving) == 0 {
+		return 0
+	}
+	return fit(moving, s.survivors(nil))
 }
 
 func nextNotReady(s *Snapshot, n *Node, now time.Time) (time.Time, string, bool) {

@@ -52,6 +52,7 @@ func TestNextTellsTheSoonestFirst(t *testing.T) {
 	want := []string{
 		"kube-node3 marked NotReady in 31–41 s (last heartbeat 19 s ago)",
 		"pods of kube-node4 evicted in 4m12s",
+		"replacements will not fit: 4 Pending",
 	}
 	if got := Next(s, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

@@ -6,11 +6,17 @@ import (
 	"time"
 )
 
-// Assumed is the Source of a Setting that could not be read.
-const Assumed = "assumed"
+// Sources of a Setting beside the names of the control plane's components.
+const (
+	// Assumed: it could not be read, and is upstream's default.
+	Assumed = "assumed"
+	// KubeletConfigz: kubelets told it.
+	KubeletConfigz = "kubelet configz"
+)
 
 // Setting is one value in force and where it was learnt: the name of the
-// component whose arguments say so, "given" by the caller, or Assumed.
+// component whose arguments say so, KubeletConfigz, "given" by the caller, or
+// Assumed.
 type Setting[T any] struct {
 	Value  T
 	Source string
@@ -36,7 +42,21 @@ type Settings struct {
 	// --default-not-ready-toleration-seconds and
 	// --default-unreachable-toleration-seconds. A pod's own tolerations win.
 	NotReadyToleration, UnreachableToleration Setting[time.Duration]
+	// StatusUpdate (nodeStatusUpdateFrequency), LeaseDuration
+	// (nodeLeaseDurationSeconds), ShutdownGrace (shutdownGracePeriod) and
+	// ShutdownGraceCritical (shutdownGracePeriodCriticalPods) are those of most
+	// kubelets that told them; a node's own are in Node.Kubelet.
+	StatusUpdate, LeaseDuration, ShutdownGrace, ShutdownGraceCritical Setting[time.Duration]
+	// KubeletErr says why a kubelet could not be asked for its own; empty when
+	// all that were asked have answered.
+	KubeletErr string
 }
+
+// A kubelet's defaults (pkg/kubelet/apis/config/v1beta1/defaults.go).
+const (
+	defaultStatusUpdate = 10 * time.Second
+	defaultLease        = 40 * time.Second
+)
 
 // DefaultSettings are upstream's defaults for a server of this gitVersion
 // ("v1.36.3"), each marked Assumed. The grace period is 40 s before 1.32 and
@@ -55,6 +75,10 @@ func DefaultSettings(serverVersion string) Settings {
 		LargeCluster:          Setting[int]{50, Assumed},
 		NotReadyToleration:    Setting[time.Duration]{300 * time.Second, Assumed},
 		UnreachableToleration: Setting[time.Duration]{300 * time.Second, Assumed},
+		StatusUpdate:          Setting[time.Duration]{defaultStatusUpdate, Assumed},
+		LeaseDuration:         Setting[time.Duration]{defaultLease, Assumed},
+		ShutdownGrace:         Setting[time.Duration]{0, Assumed},
+		ShutdownGraceCritical: Setting[time.Duration]{0, Assumed},
 	}
 }
 
@@ -68,6 +92,10 @@ func (s Settings) or(d Settings) Settings {
 	fill(&s.LargeCluster, d.LargeCluster)
 	fill(&s.NotReadyToleration, d.NotReadyToleration)
 	fill(&s.UnreachableToleration, d.UnreachableToleration)
+	fill(&s.StatusUpdate, d.StatusUpdate)
+	fill(&s.LeaseDuration, d.LeaseDuration)
+	fill(&s.ShutdownGrace, d.ShutdownGrace)
+	fill(&s.ShutdownGraceCritical, d.ShutdownGraceCritical)
 	return s
 }
 

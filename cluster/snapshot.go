@@ -36,6 +36,7 @@ type Snapshot struct {
 	allNodes       func() []*Node
 	allDeployments func() []*Deployment
 	allPods        func() []*Pod
+	homeless       *homeless
 }
 
 // Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
@@ -222,6 +223,8 @@ type tables struct {
 	nodeList *lazy[Node]
 	depList  *lazy[Deployment]
 	podList  *lazy[Pod]
+
+	homeless *homeless
 }
 
 // lazy is a view's flat list, made when it is first asked for.
@@ -244,6 +247,7 @@ func sameChunks[T any](a, b []*chunk[T]) bool {
 
 func newTables() *tables {
 	return &tables{
+		homeless:    &homeless{},
 		nodes:       newTable(func(a, b *Node) bool { return a.Name < b.Name }),
 		deployments: newTable(func(a, b *Deployment) bool { return a.Key.less(b.Key) }),
 		endpoints:   newTable(func(a, b *Endpoints) bool { return a.Service.less(b.Service) }),
@@ -296,4 +300,5 @@ func (t *tables) freezeInto(s *Snapshot) {
 	s.pods, s.byNode, s.byOwner = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze()
 	t.nodeList, t.depList, t.podList = t.nodeList.renew(s.nodes), t.depList.renew(s.deployments), t.podList.renew(s.pods)
 	s.allNodes, s.allDeployments, s.allPods = t.nodeList.get, t.depList.get, t.podList.get
+	s.homeless = t.homeless
 }

@@ -52,8 +52,12 @@ type state struct {
 	sets       map[Key]string  // replica set to deployment
 	slices     map[Key]*slice
 	services   map[Key]map[Key]*slice
+	readyOn    map[string]int // ready endpoints by node
 	components map[string]Settings
-	tombs      []tombstone // in order of their end
+	kubelets   map[string]Kubelet
+	// kubeletErrs says why a kubelet could not be asked, by node.
+	kubeletErrs map[string]string
+	tombs       []tombstone // in order of their end
 
 	sources        map[*source]Access
 	access         map[Kind]Access
@@ -88,8 +92,8 @@ func newState(w *Watcher, sources ...*source) *state {
 		w: w, t: newTables(),
 		leases: map[string]heartbeat{}, beating: map[string]bool{},
 		sets: map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
-		components: map[string]Settings{},
-		sources:    map[*source]Access{}, access: map[Kind]Access{},
+		readyOn: map[string]int{}, components: map[string]Settings{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
+		sources: map[*source]Access{}, access: map[Kind]Access{},
 	}
 	for _, src := range sources {
 		s.sources[src] = Access{} // a kind is not synced before all of them are
@@ -240,14 +244,16 @@ func (s *state) admit(src *source, a Access, now time.Time) {
 	s.dirty = true
 }
 
-// resettle works out the settings in force: what the control plane's pods say,
-// else what the caller gave, else the server version's defaults.
+// resettle works out the settings in force: what the control plane's pods and
+// the kubelets say, else what the caller gave, else the server version's
+// defaults.
 func (s *state) resettle() {
 	var read Settings
 	for _, pod := range slices.Sorted(maps.Keys(s.components)) {
 		read = read.or(s.components[pod])
 	}
-	s.settings = read.or(s.w.opts.Settings).or(DefaultSettings(s.serverVersion))
+	s.settings = read.or(kubeletSettings(s.kubelets)).or(s.w.opts.Settings).or(DefaultSettings(s.serverVersion))
+	s.settings.KubeletErr = kubeletErr(s.kubeletErrs)
 	s.dirty = true
 }
 

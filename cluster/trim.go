@@ -142,6 +142,9 @@ func trimPod(o runtime.Object) any {
 	}
 	if p.DeletionTimestamp != nil {
 		out.Deleting = p.DeletionTimestamp.Time
+		if grace := p.DeletionGracePeriodSeconds; grace != nil {
+			out.Deleting = out.Deleting.Add(-time.Duration(*grace) * time.Second)
+		}
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == corev1.PodReady {

@@ -139,6 +139,13 @@ type slice struct {
 	addressType string
 
 	ready, serving, terminating, total int
+	// readyOn counts those that are ready and serving by node.
+	readyOn []nodeCount
+}
+
+type nodeCount struct {
+	node string
+	n    int
 }
 
 func trimSlice(o runtime.Object) any {
@@ -163,14 +170,29 @@ func trimSlice(o runtime.Object) any {
 		if ready {
 			out.ready++
 		}
-		if (c.Serving == nil && ready) || (c.Serving != nil && *c.Serving) {
+		serving := (c.Serving == nil && ready) || (c.Serving != nil && *c.Serving)
+		if serving {
 			out.serving++
+		}
+		if on := es.Endpoints[i].NodeName; on != nil && ready && serving {
+			out.readyOn = countOn(out.readyOn, word(*on))
 		}
 		if c.Terminating != nil && *c.Terminating {
 			out.terminating++
 		}
 	}
 	return out
+}
+
+// countOn adds one to a node's count. A slice has at most some hundred endpoints.
+func countOn(counts []nodeCount, node string) []nodeCount {
+	for i := range counts {
+		if counts[i].node == node {
+			counts[i].n++
+			return counts
+		}
+	}
+	return append(counts, nodeCount{node, 1})
 }
 
 // component is a control-plane pod, trimmed to the flags it was started with.

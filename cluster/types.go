@@ -154,7 +154,13 @@ type Node struct {
 	// LeaseDuration is the Lease's leaseDurationSeconds; a kubelet renews
 	// every quarter of it (pkg/kubelet/kubelet.go).
 	LeaseDuration time.Duration
-	BootID        string
+	// ReadyEndpoints counts the endpoints on it that are ready and serving, over
+	// all services that are watched.
+	ReadyEndpoints int
+	// Kubelet is what its kubelet told of its own configuration; nil when it
+	// has not been asked or did not answer.
+	Kubelet *Kubelet
+	BootID  string
 	// Addresses are the node's InternalIPs and ExternalIPs, in its order.
 	Addresses      []string
 	ProviderID     string
@@ -194,7 +200,8 @@ type Pod struct {
 	Restarts    int
 	RestartedAt time.Time
 	Created     time.Time
-	// Deleting is the deletionTimestamp; zero when the pod is not being deleted.
+	// Deleting is when its deletion was asked for: the deletionTimestamp less the
+	// grace period (1 s resolution); zero when the pod is not being deleted.
 	Deleting time.Time
 	IP       string
 	// Owner is the controlling owner (a ReplicaSet, DaemonSet, StatefulSet, …)

@@ -38,6 +38,8 @@ type Watcher struct {
 	deltas chan delta
 	doubts chan struct{}
 	gate   *gate
+	// kubelets are those to be asked for their configuration.
+	kubelets *kubelets
 	// streams: lists may be asked for as a stream.
 	streams atomic.Bool
 
@@ -57,7 +59,7 @@ func NewWatcher(cfg *Config, o WatchOptions) (*Watcher, error) {
 	w := &Watcher{
 		cfg: cfg, opts: o, client: c,
 		deltas: make(chan delta, 1024), doubts: make(chan struct{}, 1),
-		gate: newGate(), changed: make(chan struct{}, 1),
+		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
 	}
 	w.snapshot.Store(NewSnapshot(Contents{Context: cfg.Context, Server: cfg.Server, Settings: o.Settings}))
 	return w, nil
@@ -90,6 +92,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { w.keepLink(ctx) })
+	wg.Go(func() { w.askKubelets(ctx) })
 	sources := w.sources()
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })

@@ -42,6 +42,9 @@ func TestWatcherShowsWhatTheServerHas(t *testing.T) {
 			if e := s.Endpoints(); len(e) != 1 || e[0].Ready != 16 {
 				t.Errorf("endpoints %+v", e)
 			}
+			if n := s.Node("kube-node3").ReadyEndpoints; n != 4 {
+				t.Errorf("%d ready endpoints on a node", n)
+			}
 			if s.Node("kube-node1").RenewSeen.IsZero() || s.ServerVersion != f.gitVer {
 				t.Errorf("lease of %+v; server %q", s.Node("kube-node1"), s.ServerVersion)
 			}
@@ -81,6 +84,8 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 	w.untilTold("deployment default/web replicas: 16/16 → 8/16")
 	w.untilTold("deployment default/web status: Running → Scaling")
 	f.put("endpointslices", apiSlice(8))
+	w.untilTold("node kube-node3 endpoints: 4 → 0")
+	w.untilTold("node kube-node4 endpoints: 4 → 0")
 	w.untilTold("endpointslice default/web endpoints: 16 → 8")
 	s := w.until("lost", func(s *Snapshot) bool {
 		p := s.Pod(Key{"default", "web-40"})
@@ -307,6 +312,9 @@ func TestPodProxyGetAndRolloutRestart(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
 	f.other = func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/configz") {
+			return
+		}
 		body := make([]byte, 200)
 		n, _ := r.Body.Read(body)
 		mu.Lock()

@@ -147,14 +147,8 @@ func (s *Snapshot) EvictAt(p *Pod) (time.Time, bool) {
 }
 
 func evictAt(p *Pod, t Taint) (time.Time, bool) {
-	if p.Node == "" || !p.Deleting.IsZero() || !p.Gone.IsZero() || p.finished() {
-		return time.Time{}, false
-	}
-	wait := p.UnreachableFor
-	if t.Key == taintNotReady {
-		wait = p.NotReadyFor
-	}
-	if wait < 0 {
+	wait, ok := p.evictable(t.Key)
+	if !ok {
 		return time.Time{}, false
 	}
 	return t.TimeAdded.Add(wait), true

@@ -76,7 +76,8 @@ func (c *ControlPlane) flags() map[string][]string {
 		"--etcd-servers=unix://" + in(etcdSocket),
 		"--kubelet-client-certificate=" + in("pki", "apiserver-kubelet-client.crt"),
 		"--kubelet-client-key=" + in("pki", "apiserver-kubelet-client.key"),
-		"--permit-port-sharing=true", // with the socket that keeps the port for this lab
+		"--kubelet-preferred-address-types=InternalIP", // names of machines are known on the lab's network only
+		"--permit-port-sharing=true",                   // with the socket that keeps the port for this lab
 		"--profiling=false",
 		"--secure-port=" + strconv.Itoa(c.port.number),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",

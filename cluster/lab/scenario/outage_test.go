@@ -265,6 +265,10 @@ func TestOutagesOnARealControlPlane(t *testing.T) {
 		}
 		return ""
 	})
+	config, err := c.kube.CoreV1().RESTClient().Get().Resource("nodes").Name("k8s2").SubResource("proxy").Suffix("configz").DoRaw(t.Context())
+	if err != nil || !strings.Contains(string(config), `"nodeLeaseDurationSeconds":4,`) {
+		t.Errorf("the kubelet's configuration by the API server: %s, %v", config, err)
+	}
 
 	t.Run("a short power cut", func(t *testing.T) { c.shortCut(t, victim, before) })
 	t.Run("a long shutdown", func(t *testing.T) { c.longShutdown(t, victim) })

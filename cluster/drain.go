@@ -1,0 +1,295 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// nodeTries is how often a change of a node is tried again when somebody
+	// else has changed it in between.
+	nodeTries = 5
+	// drainPause is between two rounds of a drain, as in kubectl drain
+	// (k8s.io/kubectl/pkg/drain).
+	drainPause = 5 * time.Second
+	// drainLook is between two looks whether what was evicted is gone.
+	drainLook = time.Second
+)
+
+// Cordon lets no more pods be put on a node. changed says that it did so: a
+// node that was cordoned already is left as it is, and is not to be uncordoned
+// afterwards. before is called when the change is about to be asked for, for
+// writing it down; when it returns an error nothing is changed. It ends with
+// ctx; without a deadline it is given 10 s. Errors are one sentence.
+func (w *Watcher) Cordon(ctx context.Context, node string, before func() error) (changed bool, err error) {
+	return w.setSchedulable(ctx, node, false, before)
+}
+
+// Uncordon lets pods be put on a node again; changed is false when they may
+// already. A node that is gone is an error that IsGone knows. See Cordon.
+func (w *Watcher) Uncordon(ctx context.Context, node string) (changed bool, err error) {
+	return w.setSchedulable(ctx, node, true, nil)
+}
+
+// IsGone reports whether an error of Cordon or Uncordon says that there is no
+// such node.
+func IsGone(err error) bool { return apierrors.IsNotFound(err) }
+
+func (w *Watcher) setSchedulable(ctx context.Context, node string, schedulable bool, before func() error) (bool, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+	}
+	verb := "cordoned"
+	if schedulable {
+		verb = "uncordoned"
+	}
+	fail := func(err error) (bool, error) {
+		what := fmt.Sprintf("node %s can't be %s: ", harmless(node), verb)
+		switch {
+		case apierrors.IsNotFound(err):
+			return false, sentence(what+"there is none of this name", err)
+		case apierrors.IsForbidden(err):
+			return false, sentence(what+"forbidden; the user needs get and patch on nodes", err)
+		}
+		return false, sentence(what+describe(errors.Join(err, ctx.Err()), w.client.server), err)
+	}
+	var err error
+	for range nodeTries {
+		var n corev1.Node
+		if err = w.client.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
+			return fail(err)
+		}
+		if n.Spec.Unschedulable == !schedulable {
+			return false, nil
+		}
+		if before != nil {
+			if err := before(); err != nil {
+				return false, err
+			}
+			before = nil
+		}
+		// With the version, so that nobody else's cordon is taken for ours.
+		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"unschedulable":%t}}`, n.ResourceVersion, !schedulable)
+		err = w.client.core.Patch(types.StrategicMergePatchType).MaxRetries(0).Resource("nodes").Name(node).
+			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
+			Body([]byte(patch)).Do(ctx).Error()
+		if err == nil {
+			return true, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return fail(err)
+		}
+	}
+	return fail(err)
+}
+
+// DrainProgress is how the drain of one node stands.
+type DrainProgress struct {
+	Node string
+	// Evicting are pods whose eviction was accepted and that are not gone yet,
+	// Held those whose eviction is refused for now, each with one sentence that
+	// names the disruption budget.
+	Evicting []Key
+	Held     map[Key]string
+	// Stay are pods that are not evicted: those of daemon sets and static ones,
+	// which come with the node, and those that nothing would make anew.
+	Stay []Key
+	// Gone counts the pods that have left.
+	Gone int
+}
+
+// Done reports that nothing is left to go.
+func (p DrainProgress) Done() bool { return len(p.Evicting) == 0 && len(p.Held) == 0 }
+
+// Drain evicts the pods of a node, which respects disruption budgets, and waits
+// until they are gone. It does not cordon. Refused evictions are asked for
+// again every 5 s. report, which may be nil, is told how it stands after each
+// round and must not block. It ends with ctx: the error then says in one
+// sentence what is left, and which budget holds it. What was evicted until then
+// stays evicted.
+func (w *Watcher) Drain(ctx context.Context, node string, report func(DrainProgress)) error {
+	return newDrain(w, node).run(ctx, report)
+}
+
+func newDrain(w *Watcher, node string) *drain {
+	return &drain{w: w, node: node, pause: drainPause, look: drainLook, asked: map[types.UID]bool{}, seen: map[types.UID]bool{}}
+}
+
+func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
+	for {
+		p, err := d.round(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return d.left(ctx)
+			}
+			return err
+		}
+		d.last = p
+		if report != nil {
+			report(p)
+		}
+		if p.Done() {
+			return nil
+		}
+		pause := d.look
+		if len(p.Held) > 0 {
+			pause = d.pause
+		}
+		select {
+		case <-ctx.Done():
+			return d.left(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// drain is one node's.
+type drain struct {
+	w    *Watcher
+	node string
+	last DrainProgress
+	// pause and look are between two rounds.
+	pause, look time.Duration
+	// asked are pods whose eviction was accepted, seen all that were to go.
+	asked, seen map[types.UID]bool
+}
+
+// left says why a drain has not come to its end.
+func (d *drain) left(ctx context.Context) error {
+	what := fmt.Sprintf("node %s is not drained", d.node)
+	p := d.last
+	switch {
+	case len(p.Held) > 0:
+		var keys []Key
+		for k := range p.Held {
+			keys = append(keys, k)
+		}
+		first := slices.MinFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+		more := ""
+		if n := len(keys) - 1; n > 0 {
+			more = fmt.Sprintf(" (and %d more held)", n)
+		}
+		return sentence(fmt.Sprintf("%s: %s%s", what, p.Held[first], more), context.Cause(ctx))
+	case len(p.Evicting) > 0:
+		return sentence(fmt.Sprintf("%s: its pods are still ending (%d, %s for one)", what, len(p.Evicting), p.Evicting[0]), context.Cause(ctx))
+	}
+	return sentence(what+": waiting was given up", context.Cause(ctx))
+}
+
+// round asks for every eviction that is still to be asked for, once.
+func (d *drain) round(ctx context.Context) (DrainProgress, error) {
+	p := DrainProgress{Node: d.node, Held: map[Key]string{}}
+	var pods corev1.PodList
+	err := d.w.client.core.Get().MaxRetries(0).Resource("pods").
+		VersionedParams(&metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", d.node).String()}, parameterCodec).
+		Do(ctx).Into(&pods)
+	if err != nil {
+		return p, d.failed("its pods can't be listed: ", err)
+	}
+	here := map[types.UID]bool{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		key := Key{Namespace: pod.Namespace, Name: pod.Name}
+		if stays(pod) {
+			p.Stay = append(p.Stay, key)
+			continue
+		}
+		here[pod.UID], d.seen[pod.UID] = true, true
+		if pod.DeletionTimestamp == nil && !d.asked[pod.UID] {
+			held, err := d.evict(ctx, pod)
+			if err != nil {
+				return p, err
+			}
+			if held != "" {
+				p.Held[key] = held
+				continue
+			}
+			d.asked[pod.UID] = true
+		}
+		p.Evicting = append(p.Evicting, key)
+	}
+	for uid := range d.seen {
+		if !here[uid] {
+			p.Gone++
+		}
+	}
+	return p, nil
+}
+
+// stays reports whether a pod is left on the node that is drained.
+func stays(pod *corev1.Pod) bool {
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		return true
+	}
+	owner := metav1.GetControllerOf(pod)
+	return owner == nil || owner.Kind == "DaemonSet"
+}
+
+// evict asks for one eviction. held says why it is refused for now.
+func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
+	uid := pod.UID
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "policy/v1", "kind": "Eviction",
+		"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
+		"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": uid}},
+	})
+	if err != nil {
+		return "", err
+	}
+	err = d.w.client.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	what := fmt.Sprintf("pod %s/%s can't be evicted", pod.Namespace, pod.Name)
+	switch {
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another of its name
+		return "", nil
+	case apierrors.IsTooManyRequests(err):
+		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
+	}
+	return "", d.failed(what+": ", err)
+}
+
+// budget is the API server's own word on which budget holds an eviction (the
+// cause DisruptionBudget, pkg/registry/core/pod/storage/eviction.go).
+func budget(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "the API server asks to wait"
+	}
+	s := status.Status()
+	if s.Details != nil {
+		for _, c := range s.Details.Causes {
+			if c.Type == "DisruptionBudget" && c.Message != "" {
+				return lowerFirst(c.Message)
+			}
+		}
+	}
+	return lowerFirst(s.Message)
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return "the API server asks to wait"
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func (d *drain) failed(what string, err error) error {
+	what = fmt.Sprintf("node %s can't be drained: %s", d.node, what)
+	if apierrors.IsForbidden(err) {
+		return sentence(what+"forbidden; the user needs list on pods and create on pods/eviction", err)
+	}
+	return sentence(what+describe(err, d.w.client.server), err)
+}

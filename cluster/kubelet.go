@@ -1,0 +1,312 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Kubelet is that part of a kubelet's configuration which decides how an outage
+// goes. The names are KubeletConfiguration's.
+type Kubelet struct {
+	// StatusUpdate is nodeStatusUpdateFrequency, Lease nodeLeaseDurationSeconds.
+	StatusUpdate, Lease time.Duration
+	// ShutdownGrace is shutdownGracePeriod, ShutdownGraceCritical
+	// shutdownGracePeriodCriticalPods. With 0 a shutdown is not told to the
+	// control plane and looks like a power cut.
+	ShutdownGrace, ShutdownGraceCritical time.Duration
+}
+
+const (
+	// kubeletsAsked is how many kubelets are asked without being wanted: an
+	// answer has some kilobytes, and they are all alike in most clusters.
+	kubeletsAsked = 50
+	// kubeletsAtOnce bounds the questions under way.
+	kubeletsAtOnce = 4
+	kubeletTimeout = 2 * time.Second
+	configzMax     = 1 << 20
+)
+
+// parseConfigz reads a kubelet's answer to /configz.
+func parseConfigz(body []byte) (Kubelet, error) {
+	var answer struct {
+		Config *struct {
+			StatusUpdate          string `json:"nodeStatusUpdateFrequency"`
+			Lease                 int64  `json:"nodeLeaseDurationSeconds"`
+			ShutdownGrace         string `json:"shutdownGracePeriod"`
+			ShutdownGraceCritical string `json:"shutdownGracePeriodCriticalPods"`
+		} `json:"kubeletconfig"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Config == nil {
+		return Kubelet{}, errors.New("its answer is not a kubelet's configuration")
+	}
+	const most = 1 << 20 // seconds: nobody waits for twelve days
+	k := Kubelet{}
+	for _, f := range []struct {
+		to   *time.Duration
+		text string
+		def  time.Duration
+	}{
+		{&k.StatusUpdate, answer.Config.StatusUpdate, defaultStatusUpdate},
+		{&k.ShutdownGrace, answer.Config.ShutdownGrace, 0},
+		{&k.ShutdownGraceCritical, answer.Config.ShutdownGraceCritical, 0},
+	} {
+		*f.to = f.def
+		if f.text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(f.text)
+		if err != nil || d < 0 || d > most*time.Second {
+			return Kubelet{}, errors.New("its configuration has a time that is none")
+		}
+		*f.to = d
+	}
+	switch l := answer.Config.Lease; {
+	case l < 0 || l > most:
+		return Kubelet{}, errors.New("its configuration has a lease duration that is none")
+	case l == 0:
+		k.Lease = defaultLease
+	default:
+		k.Lease = time.Duration(l) * time.Second
+	}
+	return k, nil
+}
+
+// kubeletAnswer is what came of asking one kubelet.
+type kubeletAnswer struct {
+	node   string
+	config *Kubelet
+	err    string // one sentence when config is nil
+}
+
+// kubelets keeps whom to ask. Safe for use by several goroutines.
+type kubelets struct {
+	wake chan struct{} // holds one token when there is somebody to ask
+
+	mu     sync.Mutex
+	asked  map[string]*asked // by node
+	queue  []string
+	unasks int // how many were asked without being wanted
+	denied bool
+}
+
+// asked is with which boot id a kubelet was last asked, and how often in vain.
+type asked struct {
+	boot     string
+	failures int
+}
+
+// kubeletTries is how often a kubelet that does not answer is asked again.
+const kubeletTries = 3
+
+func newKubelets() *kubelets {
+	return &kubelets{wake: make(chan struct{}, 1), asked: map[string]*asked{}}
+}
+
+// want queues a node, once for each of its boots. wanted ones are asked in any
+// case, of the others the first few.
+func (k *kubelets) want(node, boot string, wanted bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	a, known := k.asked[node]
+	switch {
+	case k.denied, known && a.boot == boot:
+		return
+	case !known && !wanted:
+		if k.unasks >= kubeletsAsked {
+			return
+		}
+		k.unasks++
+	}
+	if !known {
+		a = &asked{}
+		k.asked[node] = a
+	}
+	a.boot = boot
+	k.queue = append(k.queue, node)
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (k *kubelets) take() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q := k.queue
+	k.queue = nil
+	return q
+}
+
+// failed lets a kubelet be asked again at its node's next change.
+func (k *kubelets) failed(node string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if a := k.asked[node]; a != nil && a.failures < kubeletTries {
+		a.failures++
+		a.boot = "none yet"
+	}
+}
+
+// deny ends all asking: the user may not.
+func (k *kubelets) deny() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.denied, k.queue = true, nil
+}
+
+// WantKubelets asks the kubelets of these nodes for their configuration, if they
+// have not been asked since they booted. In a cluster of up to 50 nodes all
+// are asked without it. The answers come with a later Snapshot.
+func (w *Watcher) WantKubelets(nodes ...string) {
+	s := w.Snapshot()
+	for _, name := range nodes {
+		if n := s.Node(name); n != nil && n.Ready == TriTrue && n.Gone.IsZero() {
+			w.kubelets.want(n.Name, n.BootID, true)
+		}
+	}
+}
+
+// askKubelets asks those that are queued until ctx ends, a few at a time. It is
+// done while the link is live only, and not at all once it was forbidden.
+func (w *Watcher) askKubelets(ctx context.Context) {
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	slots := make(chan struct{}, kubeletsAtOnce)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.kubelets.wake:
+		}
+		for _, node := range w.kubelets.take() {
+			select {
+			case <-ctx.Done():
+				return
+			case slots <- struct{}{}:
+			}
+			asking.Go(func() {
+				defer func() { <-slots }()
+				if w.gate.wait(ctx) {
+					w.askKubelet(ctx, node)
+				}
+			})
+		}
+	}
+}
+
+// askKubelet asks one kubelet through the API server's nodes/proxy.
+func (w *Watcher) askKubelet(ctx context.Context, node string) {
+	answer := &kubeletAnswer{node: node}
+	body, err := w.configz(ctx, node)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case apierrors.IsForbidden(err):
+		w.kubelets.deny()
+		answer.err = kubeletForbidden
+	case errors.Is(err, context.DeadlineExceeded):
+		w.kubelets.failed(node)
+		answer.err = "no answer"
+	case err != nil:
+		w.kubelets.failed(node)
+		answer.err = flat(withoutURL(err))
+	default:
+		k, err := parseConfigz(body)
+		if err != nil {
+			answer.err = err.Error()
+			break
+		}
+		answer.config = &k
+	}
+	w.tell(ctx, delta{op: opSet, item: answer, seen: time.Now()})
+}
+
+func (w *Watcher) configz(ctx context.Context, node string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
+	defer cancel()
+	body, err := w.client.core.Get().MaxRetries(0).
+		Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").
+		SetHeader("Accept", "application/json").Stream(ctx)
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	defer body.Close()
+	data, err := io.ReadAll(io.LimitReader(body, configzMax))
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	return data, nil
+}
+
+// setKubelet takes an answer.
+func (s *state) setKubelet(a *kubeletAnswer) {
+	if a.config == nil {
+		s.kubeletErrs[a.node] = a.err
+		s.resettle()
+		return
+	}
+	delete(s.kubeletErrs, a.node)
+	s.kubelets[a.node] = *a.config
+	if n := s.node(a.node); n != nil && (n.Kubelet == nil || *n.Kubelet != *a.config) {
+		x := *n
+		x.Kubelet = a.config
+		s.t.nodes.set(&x)
+	}
+	s.resettle()
+}
+
+// kubeletErr tells of the first kubelet that could not be asked.
+func kubeletErr(all map[string]string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	node := slices.Min(slices.Collect(maps.Keys(all)))
+	if all[node] == kubeletForbidden {
+		return kubeletForbidden
+	}
+	return fmt.Sprintf("kubelet of %s: %s", node, all[node])
+}
+
+const kubeletForbidden = "forbidden: the user needs get on nodes/proxy"
+
+// kubeletSettings sums up what the kubelets told: each value is that of most of
+// them.
+func kubeletSettings(all map[string]Kubelet) Settings {
+	var s Settings
+	for _, f := range []struct {
+		to  *Setting[time.Duration]
+		get func(Kubelet) time.Duration
+	}{
+		{&s.StatusUpdate, func(k Kubelet) time.Duration { return k.StatusUpdate }},
+		{&s.LeaseDuration, func(k Kubelet) time.Duration { return k.Lease }},
+		{&s.ShutdownGrace, func(k Kubelet) time.Duration { return k.ShutdownGrace }},
+		{&s.ShutdownGraceCritical, func(k Kubelet) time.Duration { return k.ShutdownGraceCritical }},
+	} {
+		votes := map[time.Duration]int{}
+		var best time.Duration
+		for _, k := range all {
+			v := f.get(k)
+			votes[v]++
+			if votes[v] > votes[best] || votes[v] == votes[best] && v > best {
+				best = v
+			}
+		}
+		switch len(votes) {
+		case 0:
+		case 1:
+			*f.to = Setting[time.Duration]{best, KubeletConfigz}
+		default:
+			*f.to = Setting[time.Duration]{best, KubeletConfigz + " (differs by node)"}
+		}
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SettingLine is one timing in force, for people and records.
+type SettingLine struct {
+	// Name is the flag's or field's own, without dashes in front.
+	Name, Value string
+	// Source is where it was learnt: a component's name, "kubelet configz",
+	// "lease", "pod", "given", or a text that begins with "assumed".
+	Source string
+}
+
+// SettingsList gives the settings that decide what an outage looks like, the
+// control plane's first, then the kubelets', then the tolerations of the
+// deployment's own pods, if there is one of this key.
+func (s *Snapshot) SettingsList(deployment Key) []SettingLine {
+	set := s.Settings
+	kubelet := func(st Setting[time.Duration]) SettingLine {
+		l := SettingLine{Value: seconds(st.Value), Source: st.Source}
+		if st.Source == Assumed && set.KubeletErr != "" {
+			l.Source += " (" + set.KubeletErr + ")"
+		}
+		return l
+	}
+	named := func(name string, l SettingLine) SettingLine { l.Name = name; return l }
+	out := []SettingLine{
+		{"node-monitor-grace-period", seconds(set.GracePeriod.Value), set.GracePeriod.Source},
+		{"node-monitor-period", seconds(set.MonitorPeriod.Value), set.MonitorPeriod.Source},
+		{"node-eviction-rate", number(set.EvictionRate.Value), set.EvictionRate.Source},
+		{"secondary-node-eviction-rate", number(set.SecondaryEvictionRate.Value), set.SecondaryEvictionRate.Source},
+		{"unhealthy-zone-threshold", number(set.UnhealthyZone.Value), set.UnhealthyZone.Source},
+		{"large-cluster-size-threshold", strconv.Itoa(set.LargeCluster.Value), set.LargeCluster.Source},
+		{"default-not-ready-toleration-seconds", seconds(set.NotReadyToleration.Value), set.NotReadyToleration.Source},
+		{"default-unreachable-toleration-seconds", seconds(set.UnreachableToleration.Value), set.UnreachableToleration.Source},
+		s.leaseLine(named("nodeLeaseDurationSeconds", kubelet(set.LeaseDuration))),
+		named("nodeStatusUpdateFrequency", kubelet(set.StatusUpdate)),
+		named("shutdownGracePeriod", kubelet(set.ShutdownGrace)),
+		named("shutdownGracePeriodCriticalPods", kubelet(set.ShutdownGraceCritical)),
+	}
+	if all := s.PodsOf(deployment); len(all) > 0 {
+		out = append(out,
+			SettingLine{"tolerationSeconds of " + taintUnreachable, tolerations(all, func(p *Pod) time.Duration { return p.UnreachableFor }), "pod"},
+			SettingLine{"tolerationSeconds of " + taintNotReady, tolerations(all, func(p *Pod) time.Duration { return p.NotReadyFor }), "pod"})
+	}
+	return out
+}
+
+// leaseLine takes the leases' own word where no kubelet told its own.
+func (s *Snapshot) leaseLine(l SettingLine) SettingLine {
+	if !strings.HasPrefix(l.Source, Assumed) {
+		return l
+	}
+	var d time.Duration
+	s.nodes.each(func(n *Node) bool {
+		d = max(d, n.LeaseDuration)
+		return true
+	})
+	if d > 0 {
+		l.Value, l.Source = seconds(d), "lease"
+	}
+	return l
+}
+
+// tolerations gives the span of what the pods tolerate.
+func tolerations(all []*Pod, of func(*Pod) time.Duration) string {
+	least, most, forever, n := time.Duration(0), time.Duration(0), 0, 0
+	for _, p := range all {
+		d := of(p)
+		if d < 0 {
+			forever++
+			continue
+		}
+		if n == 0 || d < least {
+			least = d
+		}
+		most = max(most, d)
+		n++
+	}
+	text := seconds(least)
+	switch {
+	case n == 0:
+		return "for ever"
+	case least != most:
+		text = seconds(least) + " to " + seconds(most)
+	}
+	if forever > 0 {
+		text += fmt.Sprintf(", %d of %d for ever", forever, len(all))
+	}
+	return text
+}
+
+// seconds writes a duration in seconds where it has whole ones.
+func seconds(d time.Duration) string {
+	if d%time.Second == 0 {
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	}
+	return d.String()
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -1,0 +1,226 @@
+package phase
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/power"
+	"lightsout/trial/record"
+)
+
+var (
+	zero = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	llm  = cluster.Key{Namespace: "default", Name: "llm"}
+)
+
+const (
+	n3, n4      = "kube-node3", "kube-node4"
+	unreachable = "node.kubernetes.io/unreachable"
+)
+
+// at is a moment in seconds from zero.
+func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+
+// world is a cluster of four workers with four pods each, and a Tracker that is
+// told what happens there.
+type world struct {
+	*testing.T
+	*Tracker
+	c   cluster.Contents
+	now time.Time
+}
+
+func newWorld(t *testing.T, cpu int64) *world {
+	w := &world{T: t, Tracker: NewTracker(llm), now: at(-1)}
+	w.c = cluster.Contents{
+		ServerVersion: "v1.36.3", Link: cluster.Link{State: cluster.LinkLive},
+		Access:      map[cluster.Kind]cluster.Access{cluster.KindEndpointSlice: {Synced: true}},
+		Deployments: []*cluster.Deployment{{Key: llm, Replicas: 16, Total: 16, Updated: 16, ReadyReplicas: 16, Available: 16}},
+	}
+	for i := 1; i <= 4; i++ {
+		name := fmt.Sprintf("kube-node%d", i)
+		w.c.Nodes = append(w.c.Nodes, &cluster.Node{
+			Name: name, UID: name, Ready: cluster.TriTrue, ReadySince: at(-3600), BootID: "first boot of " + name,
+			Renewed: at(-2), RenewSeen: at(-2), LeaseDuration: 40 * time.Second, ReadyEndpoints: 4, CPUMilli: 128000, MaxPods: 110,
+		})
+		for k := range 4 {
+			w.pod(fmt.Sprintf("llm-%d%d", i, k), name, cpu)
+		}
+	}
+	w.Look(w.snapshot(), w.now)
+	return w
+}
+
+func (w *world) pod(name, node string, cpu int64) *cluster.Pod {
+	p := &cluster.Pod{
+		Key: cluster.Key{Namespace: "default", Name: name}, Node: node, Phase: "Running", Status: "Running",
+		Ready: true, Created: at(-3600), ReadySince: at(-3590), OwnerKind: "ReplicaSet", OwnerName: "llm-1", Deployment: "llm",
+		CPUMilli: cpu, UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second,
+	}
+	w.c.Pods = append(w.c.Pods, p)
+	return p
+}
+
+func (w *world) snapshot() *cluster.Snapshot {
+	w.c.At = w.now
+	if w.c.Link.State == cluster.LinkLive {
+		w.c.Link.LastContact = w.now
+	}
+	return cluster.NewSnapshot(w.c)
+}
+
+// look makes the time s seconds from zero and shows the cluster as it is.
+func (w *world) look(s float64) {
+	w.now = at(s)
+	w.Look(w.snapshot(), w.now)
+}
+
+// node changes a node; earlier Snapshots keep the old one.
+func (w *world) node(name string, change func(*cluster.Node)) {
+	for i, n := range w.c.Nodes {
+		if n.Name == name {
+			x := *n
+			change(&x)
+			x.Changed = w.now
+			w.c.Nodes[i] = &x
+		}
+	}
+}
+
+func (w *world) podsOn(node string, change func(*cluster.Pod)) {
+	for i, p := range w.c.Pods {
+		if p.Node == node {
+			x := *p
+			change(&x)
+			x.Changed = w.now
+			w.c.Pods[i] = &x
+		}
+	}
+}
+
+func (w *world) available(n int) {
+	d := *w.c.Deployments[0]
+	d.Available, d.Changed = n, w.now
+	w.c.Deployments = []*cluster.Deployment{&d}
+}
+
+func (w *world) told(kind cluster.Kind, name, what, from, to string, seen float64, source time.Time) {
+	ns := ""
+	if kind != cluster.KindNode {
+		ns = "default"
+	}
+	w.Transition(cluster.Transition{
+		Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: ns, Name: name}},
+		What:    what, From: from, To: to, Seen: at(seen), SourceTime: source,
+	})
+}
+
+// off switches nodes off at zero.
+func (w *world) off(how power.Action, nodes ...string) {
+	w.Zero(zero, w.snapshot())
+	for _, n := range nodes {
+		w.Switched(n, how, zero)
+	}
+}
+
+// lose has the control plane find a node not Ready, s seconds after zero.
+func (w *world) lose(name string, s float64) {
+	w.now = at(s)
+	w.node(name, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, w.now.Truncate(time.Second), 0
+	})
+	w.podsOn(name, func(p *cluster.Pod) { p.Ready = false })
+	w.told(cluster.KindNode, name, "status", "Ready", "NotReady (silent)", s, w.now.Truncate(time.Second))
+	w.told(cluster.KindNode, name, "endpoints", "4", "0", s+0.1, time.Time{})
+	w.look(s + 0.2)
+}
+
+func (w *world) taint(name string, s float64) {
+	w.now = at(s)
+	added := w.now.Truncate(time.Second)
+	w.node(name, func(n *cluster.Node) {
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: added}}
+	})
+	w.told(cluster.KindNode, name, "taint", "", unreachable+":NoExecute", s, added)
+	w.look(s + 0.05)
+}
+
+// evict has the pods of a node deleted, s seconds after zero.
+func (w *world) evict(name string, s float64) {
+	w.now = at(s)
+	first := ""
+	w.podsOn(name, func(p *cluster.Pod) {
+		p.Deleting, p.Status = w.now.Truncate(time.Second), "Terminating"
+		if first == "" {
+			first = p.Name
+		}
+	})
+	w.told(cluster.KindPod, first, "status", "Running", "Terminating", s, w.now.Truncate(time.Second))
+	w.look(s + 0.1)
+}
+
+func (w *world) boot(name string, s float64) {
+	w.now = at(s)
+	w.node(name, func(n *cluster.Node) {
+		n.BootID, n.Ready, n.RenewSeen, n.ReadySince = "second boot", cluster.TriFalse, w.now, w.now.Truncate(time.Second)
+	})
+	w.told(cluster.KindNode, name, "boot", "up", "rebooted", s, time.Time{})
+	w.told(cluster.KindNode, name, "status", "NotReady (silent)", "NotReady", s, w.now.Truncate(time.Second))
+	w.look(s + 0.1)
+}
+
+func (w *world) ready(name string, s float64) {
+	w.now = at(s)
+	w.node(name, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.Taints = cluster.TriTrue, w.now.Truncate(time.Second), nil
+	})
+	w.told(cluster.KindNode, name, "status", "NotReady", "Ready", s, w.now.Truncate(time.Second))
+	w.look(s + 0.1)
+}
+
+// want compares a row, written as "predicted | observed | note".
+func (w *world) want(name, subject, want string) {
+	w.Helper()
+	got := "no row"
+	for _, p := range w.Table() {
+		if p.Name != name || p.Subject != subject {
+			continue
+		}
+		got = span(p.Predicted) + " | "
+		if p.Observed == nil {
+			got += "–"
+		} else {
+			got += fmt.Sprintf("%g", *p.Observed)
+		}
+		got += " | " + p.Note
+		if p.Inside != nil {
+			if inside := p.Predicted[0] <= *p.Observed && *p.Observed <= p.Predicted[1]; inside != *p.Inside {
+				w.Errorf("%s %s: inside %v of %s", name, subject, *p.Inside, got)
+			}
+		} else if p.Predicted != nil && p.Observed != nil {
+			w.Errorf("%s %s: nobody says whether it is inside", name, subject)
+		}
+	}
+	if got != want {
+		w.Errorf("%s %s:\n got %s\nwant %s", name, subject, got, want)
+	}
+}
+
+func span(i *[2]float64) string {
+	if i == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%g..%g", i[0], i[1])
+}
+
+func (w *world) first(name, subject string) string {
+	for _, p := range w.Table() {
+		if p.Name == name && p.Subject == subject {
+			return span(p.First)
+		}
+	}
+	return "no row"
+}
+
