@@ -12,6 +12,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
+	"lightsout/trial/plan"
 	"lightsout/trial/record"
 )
 
@@ -49,8 +50,22 @@ type Options struct {
 	// the guards; it may look names up.
 	Self func(ctx context.Context) SelfInfo
 
+	// Guards tightens what is refused when something is to be switched off.
+	Guards power.Limits
+
+	// Rollout restarts a deployment's rollout; nil when it can't be done.
+	Rollout func(ctx context.Context, deployment cluster.Key) error
+
 	// Dir is the folder of the session's record; empty keeps none.
 	Dir string
+	// TrialsDir is where the folders of trials are made; Plans are offered to
+	// the operator.
+	TrialsDir string
+	Plans     []*plan.Plan
+	// Render draws a frame as a screen of that size, for the recording of a
+	// trial: height lines of width cells, with SGR sequences only. It is called
+	// by one goroutine at a time. Nil records no screen.
+	Render func(f *Frame, width, height int) string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -96,6 +111,15 @@ type Engine struct {
 	// leaveWhenOn: the operator leaves as soon as everything is on again.
 	leaveWhenOn bool
 	linkState   cluster.LinkState
+	outages     outages
+	run         *run
+	refused     error // why the last trial was not started
+	// steady is the run of the hold or rate that was started last.
+	steady int
+	last   *Frame
+
+	// tracked is the trial that transitions and requests are kept for.
+	tracked atomic.Pointer[run]
 }
 
 // asked is a question and what to do with its answer.
@@ -135,10 +159,21 @@ func NewEngine(opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// SetParts hands over what could only be made with the engine's own hooks
-// (Transition, Backends, Ask). It must be called before Run.
-func (e *Engine) SetParts(w Watcher, f *power.Fleet, j *power.Journal, g *loadgen.Generator, self func(context.Context) SelfInfo) {
-	e.opt.Watcher, e.opt.Fleet, e.opt.Journal, e.opt.Load, e.opt.Self = w, f, j, g, self
+// Parts is what can only be made with the engine's own hooks (Transition,
+// Backends, Ask). See the fields of Options of the same names.
+type Parts struct {
+	Watcher Watcher
+	Fleet   *power.Fleet
+	Journal *power.Journal
+	Load    *loadgen.Generator
+	Self    func(ctx context.Context) SelfInfo
+	Rollout func(ctx context.Context, deployment cluster.Key) error
+}
+
+// SetParts hands the parts over. It must be called before Run.
+func (e *Engine) SetParts(p Parts) {
+	e.opt.Watcher, e.opt.Fleet, e.opt.Journal = p.Watcher, p.Fleet, p.Journal
+	e.opt.Load, e.opt.Self, e.opt.Rollout = p.Load, p.Self, p.Rollout
 }
 
 // Timeline is the engine's list of events.
@@ -152,10 +187,21 @@ func (e *Engine) Frames() <-chan *Frame { return e.frames }
 func (e *Engine) Send(i Intent) { e.mail.post(func() { e.carryOut(i) }) }
 
 // Transition puts what the cluster shows on the timeline. It is the watcher's sink.
-func (e *Engine) Transition(t cluster.Transition) { e.timeline.Add(eventOf(t)) }
+func (e *Engine) Transition(t cluster.Transition) {
+	e.timeline.Add(eventOf(t))
+	if r := e.tracked.Load(); r != nil {
+		e.mail.post(func() { r.tracker.Transition(t) })
+	}
+}
 
 // Record keeps the evidence of one ended request. It is the generator's sink.
-func (e *Engine) Record(r loadgen.Record) { e.requests.Add(r) }
+func (e *Engine) Record(r loadgen.Record) {
+	e.requests.Add(r)
+	if t := e.tracked.Load(); t != nil {
+		t.requests.Add(r)
+		e.mail.post(func() { e.watchRequest(r) })
+	}
+}
 
 // Ask shows q and waits for its answer. It returns the context's error when
 // that ends first, or an error when the engine has ended.
@@ -234,6 +280,7 @@ func (e *Engine) Run(ctx context.Context) error {
 				e.publish()
 			}
 		}
+		e.advance()
 		if e.dirty && !armed {
 			frameDue.Reset(max(0, frameEvery-time.Since(last)))
 			armed = true
@@ -244,6 +291,14 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.opt.Load.Close()
 	}
 	e.work.Wait()
+	for _, f := range e.mail.take() {
+		f()
+	}
+	if e.running() {
+		e.run.aborted = true
+		e.judge(e.run)
+		e.work.Wait()
+	}
 	for _, f := range e.mail.take() { // outcomes that came in while ending
 		f()
 	}
@@ -318,8 +373,13 @@ func (e *Engine) look() {
 			}
 		}
 	}
+	e.followLink(s.Link)
+	if s.Link.State == cluster.LinkLive {
+		e.outages.look(s, e.now())
+	}
 	e.settleBoots(s)
 	e.resolve(s)
+	e.watchTrial(s)
 }
 
 func (e *Engine) sayLink(l cluster.Link) {
@@ -345,6 +405,18 @@ func (e *Engine) carryOut(i Intent) {
 		e.stopLoad(i.Cancel)
 	case SetFocus:
 		e.setFocus(i.Deployment)
+	case StartTrial:
+		if err := e.startTrial(i.Plan, i.Options); err != nil {
+			e.trialRefused(i.Options, err)
+		}
+	case AskTrial:
+		e.askTrial()
+	case NextStep:
+		e.nextStep()
+	case AbortTrial:
+		e.abortTrial(i.Why)
+	case AskRollout:
+		e.askRollout(i.Deployment)
 	case Mark:
 		e.say(record.Event{Lane: "operator", Subject: "mark", Text: i.Text})
 	case AskQuit:
@@ -381,6 +453,18 @@ func (e *Engine) publish() {
 	if err := errors.Join(e.timeline.Err(), e.requests.Err()); err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", err)
 	}
+	f.Outages = e.outages.spans
+	if r := e.run; r != nil {
+		r.gauge(f.Load.Gauge)
+		f.Trial = r.view()
+		if r.stage != stageOver {
+			r.sampler.offer(f)
+			if err := errors.Join(r.requests.Err(), r.sampler.Err()); err != nil {
+				f.Recording, f.RecordErr = false, fmt.Sprintf("the trial's record can't be written: %v", err)
+			}
+		}
+	}
+	e.last = f
 	select { // newest wins; this goroutine is the only sender
 	case <-e.frames:
 	default:

@@ -6,6 +6,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
+	"lightsout/trial/plan"
 	"lightsout/trial/record"
 )
 
@@ -200,6 +201,13 @@ type (
 	SetFocus struct{ Deployment cluster.Key }
 	// Mark puts a line of the operator's own on the timeline.
 	Mark struct{ Text string }
+	// StartTrial starts a trial; a nil Plan is one by keyboard.
+	StartTrial struct {
+		Plan    *plan.Plan
+		Options RunOptions
+	}
+	// AbortTrial ends the trial under way at once; Why is one sentence.
+	AbortTrial struct{ Why string }
 	// AskTrial asks for a question about trials: which to start, or, while one
 	// is under way, whether to end or to abort it.
 	AskTrial struct{}
@@ -228,6 +236,8 @@ func (StartLoad) intent()   {}
 func (StopLoad) intent()    {}
 func (SetFocus) intent()    {}
 func (Mark) intent()        {}
+func (StartTrial) intent()  {}
+func (AbortTrial) intent()  {}
 func (AskTrial) intent()    {}
 func (NextStep) intent()    {}
 func (AskRollout) intent()  {}

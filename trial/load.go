@@ -7,6 +7,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
+	"lightsout/trial/plan"
 	"lightsout/trial/record"
 )
 
@@ -66,15 +67,17 @@ func (e *Engine) NodeSilent(m power.Machine) bool {
 }
 
 func (e *Engine) startLoad(spec loadgen.Spec) {
-	if e.opt.Load == nil {
-		e.warn("load", "load", e.noLoad())
-		return
+	name := specText(spec)
+	if e.running() {
+		name = e.run.freeLoad(spec)
 	}
-	if err := e.opt.Load.Start(spec); err != nil {
+	if _, err := e.startRun(name, spec); err != nil {
 		e.warn("load", "load", err.Error())
 		return
 	}
-	e.say(record.Event{Lane: "load", Subject: "load", Text: specText(spec) + " started"})
+	if e.running() && e.run.plan == nil {
+		e.freeStep(plan.Step{Load: &plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}})
+	}
 }
 
 func (e *Engine) stopLoad(cancel bool) {
@@ -82,6 +85,9 @@ func (e *Engine) stopLoad(cancel bool) {
 		return
 	}
 	e.opt.Load.Stop(cancel)
+	if e.running() && e.run.plan == nil {
+		e.freeStep(plan.Step{StopLoad: &plan.StopLoad{Step: "all"}})
+	}
 	text := "no more requests are started"
 	if cancel {
 		text = "stopped, requests in flight are cancelled"

@@ -51,7 +51,7 @@ func (e *Engine) answered(a Answer) {
 
 // switchQuestion says what will be switched, how it will be undone, what it
 // hits and what the guards say.
-func (e *Engine) switchQuestion(p plan) Question {
+func (e *Engine) switchQuestion(p switchPlan) Question {
 	q := Question{Kind: "switch", Title: switchTitle(p.ask)}
 	for _, b := range p.bindings {
 		q.Lines = append(q.Lines, Line{Text: b.Node.Name + "  " + e.routeText(p.ask.Action, b)})
@@ -62,6 +62,12 @@ func (e *Engine) switchQuestion(p plan) Question {
 		q.Lines = append(q.Lines, radiusLines(r)...)
 		q.Lines = append(q.Lines, Line{Text: "What follows:"})
 		q.Lines = append(q.Lines, followLines(p.snapshot, r)...)
+		if wont := cluster.WontHappen(p.snapshot, r); len(wont) > 0 {
+			q.Lines = append(q.Lines, Line{Text: "What will not happen:"})
+			for _, text := range wont {
+				q.Lines = append(q.Lines, Line{Level: record.Warning, Text: text})
+			}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.problems)) {
 		q.Lines = append(q.Lines, Line{Level: record.Bad, Text: fmt.Sprintf("%s: %v", name, p.problems[name])})
@@ -130,9 +136,6 @@ func followLines(s *cluster.Snapshot, r cluster.Radius) []Line {
 			l.Level = record.Warning
 		}
 		lines = append(lines, l)
-	}
-	if n := len(r.StatefulSetPods); n > 0 {
-		lines = append(lines, Line{Level: record.Warning, Text: plural(n, "StatefulSet pod", "StatefulSet pods") + " will hang in Terminating and not be replaced"})
 	}
 	return lines
 }
@@ -258,16 +261,20 @@ func (e *Engine) restore() {
 		e.warn("power", "power", e.noPower())
 		return
 	}
-	p := plan{ask: AskPower{Action: power.ActionOn}}
+	p := switchPlan{ask: AskPower{Action: power.ActionOn}}
 	for _, name := range slices.Sorted(maps.Keys(e.leftOff)) {
 		p.ask.Nodes = append(p.ask.Nodes, name)
 		p.bindings = append(p.bindings, e.leftOff[name].Binding)
 	}
-	e.switchMachines(p)
+	e.switchMachines(p, nil)
 }
 
 // askQuit ends the session, or first asks what to do with machines that are off.
 func (e *Engine) askQuit() {
+	if e.running() {
+		e.askTrial()
+		return
+	}
 	e.readLeftOff() // also what is being switched off just now
 	if e.settled() {
 		e.ending = true

@@ -63,6 +63,8 @@ func (e *Engine) reading(node string, r power.Reading) {
 	v := e.machines[node]
 	old := v.Reading
 	v.Reading = r
+	e.outages.power(node, r)
+	e.notePower(node, r)
 	e.machines[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.At.IsZero() && r.State == power.On) {
 		return
@@ -139,8 +141,8 @@ func machineName(m *power.Machine) string {
 	return text
 }
 
-// plan is what was looked up before a question about switching.
-type plan struct {
+// switchPlan is what was looked up before a question about switching.
+type switchPlan struct {
 	ask      AskPower
 	snapshot *cluster.Snapshot
 	bindings []power.Binding
@@ -172,7 +174,7 @@ func (e *Engine) askPower(a AskPower) {
 			e.asking = false
 			e.ask(e.switchQuestion(p), func(ans Answer) {
 				if ans.Choice == choiceYes {
-					e.switchMachines(p)
+					e.switchMachines(p, nil)
 				}
 			})
 		})
@@ -186,8 +188,8 @@ func (e *Engine) noPower() string {
 	return "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"
 }
 
-func (e *Engine) makePlan(ctx context.Context, a AskPower, s *cluster.Snapshot) plan {
-	p := plan{ask: a, snapshot: s}
+func (e *Engine) makePlan(ctx context.Context, a AskPower, s *cluster.Snapshot) switchPlan {
+	p := switchPlan{ask: a, snapshot: s}
 	var refs []power.NodeRef
 	for _, name := range a.Nodes {
 		ref := power.NodeRef{Name: name}
@@ -203,7 +205,7 @@ func (e *Engine) makePlan(ctx context.Context, a AskPower, s *cluster.Snapshot) 
 	if a.Action == power.ActionOn {
 		p.useLeftOff(e.opt.Journal)
 	}
-	guard := power.Plan{Action: a.Action, Targets: a.Nodes, Bound: map[string]power.Bound{}, Busy: e.opt.Fleet.Busy(), ReadOnly: e.opt.ReadOnly, DryRun: e.opt.DryRun}
+	guard := power.Plan{Action: a.Action, Targets: a.Nodes, Bound: map[string]power.Bound{}, Busy: e.opt.Fleet.Busy(), ReadOnly: e.opt.ReadOnly, DryRun: e.opt.DryRun, Limits: e.opt.Guards}
 	var unproven map[string]error
 	if a.Action != power.ActionOn {
 		unproven = e.opt.Fleet.Prove(ctx, p.bindings)
@@ -236,7 +238,7 @@ func (e *Engine) makePlan(ctx context.Context, a AskPower, s *cluster.Snapshot) 
 
 // useLeftOff takes the machines from the journal for nodes that can't be
 // resolved now: powering on needs neither the API server nor a look-up.
-func (p *plan) useLeftOff(j *power.Journal) {
+func (p *switchPlan) useLeftOff(j *power.Journal) {
 	if j == nil {
 		return
 	}
@@ -278,19 +280,25 @@ func runsEtcd(s *cluster.Snapshot, node string) bool {
 	})
 }
 
-// switchMachines carries a plan out, all machines side by side.
-func (e *Engine) switchMachines(p plan) {
+// switchMachines carries a plan out, all machines side by side. end, which may
+// be nil, is called on the loop with what came of it.
+func (e *Engine) switchMachines(p switchPlan, end func(error)) {
 	a := p.ask
+	if end == nil {
+		end = func(error) {}
+	}
 	if e.opt.DryRun {
 		for _, n := range a.Nodes {
 			e.say(record.Event{Lane: "power", Subject: n, Text: "dry run: " + string(a.Action) + " not asked for"})
 		}
+		end(nil)
 		return
 	}
 	asked := e.now()
 	if a.Action != power.ActionOn && e.timeline.Start(asked) {
 		e.say(record.Event{At: asked, Lane: "operator", Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
 	}
+	e.noteSwitch(p)
 	for _, n := range a.Nodes {
 		v := e.machines[n]
 		v.Busy, v.Phase, v.Text = a.Action, power.PhaseAsking, ""
@@ -300,7 +308,10 @@ func (e *Engine) switchMachines(p plan) {
 		err := e.opt.Fleet.Do(e.ctx, a.Action, p.bindings, func(pr power.Progress) {
 			e.mail.post(func() { e.progress(pr) })
 		})
-		e.mail.post(func() { e.switched(a, err) })
+		e.mail.post(func() {
+			e.switched(a, err)
+			end(err)
+		})
 	})
 }
 

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,12 +32,38 @@ func NewSessionDir(dir string, at time.Time) (string, error) {
 	}
 }
 
+// NewTrialDir makes the folder of a trial's record at path, mode 0700, with its
+// parents. One that is there must be empty: no record is ever written over.
+func NewTrialDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("the record can't be kept: %w", err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("the record can't be kept: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("the record can't be kept in %s: the folder is not empty; name another one", path)
+	}
+	return nil
+}
+
 // Requests writes one line of JSON for each ended request. Safe for use by
-// several goroutines.
+// several goroutines: what they add while a write is under way goes into the
+// next write together.
 type Requests struct {
+	writing sync.Mutex // held around a write
+
 	mu   sync.Mutex
 	file *os.File
 	err  error
+	next *lines // being gathered for the next write; nil: none
+}
+
+// lines are written at once.
+type lines struct {
+	text []byte
+	done chan struct{} // closed when they have been written
 }
 
 // NewRequests appends to the file at path, which is made with mode 0600. An
@@ -60,15 +85,37 @@ func NewRequests(path string) (*Requests, error) {
 // Err tells.
 func (l *Requests) Add(r loadgen.Record) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.file == nil || l.err != nil {
+		l.mu.Unlock()
 		return
 	}
-	b, err := json.Marshal(r)
-	if err == nil {
-		_, err = l.file.Write(append(b, '\n'))
+	w, first := l.next, l.next == nil
+	if first {
+		w = &lines{done: make(chan struct{})}
+		l.next = w
 	}
-	l.err = err
+	w.text = append(r.AppendJSON(w.text), '\n')
+	l.mu.Unlock()
+	if !first {
+		<-w.done
+		return
+	}
+	// The first one writes for all that come until the last write is over.
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	defer close(w.done)
+	l.mu.Lock()
+	l.next = nil
+	file, err := l.file, l.err
+	l.mu.Unlock()
+	if file == nil || err != nil {
+		return
+	}
+	if _, err := file.Write(w.text); err != nil {
+		l.mu.Lock()
+		l.err = err
+		l.mu.Unlock()
+	}
 }
 
 // Err is the first failure to write.
@@ -78,8 +125,10 @@ func (l *Requests) Err() error {
 	return l.err
 }
 
-// Close closes the file.
+// Close closes the file, after what has been added is written.
 func (l *Requests) Close() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {

@@ -1,6 +1,10 @@
 package record
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"lightsout/loadgen"
@@ -211,4 +215,47 @@ type Blind struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	Why  string  `json:"why"`
+}
+
+// Write writes summary.json into dir: whole or not at all. Lists that are empty
+// are written as such, never as null.
+func (s *Summary) Write(dir string) error {
+	c := *s
+	c.Settings, c.Expectations, c.Steps = some(c.Settings), some(c.Expectations), some(c.Steps)
+	c.Phases, c.Load, c.Nodes, c.Blind = some(c.Phases), some(c.Load), some(c.Nodes), some(c.Blind)
+	for i := range c.Load {
+		if c.Load[i].FailedByClass == nil {
+			c.Load[i].FailedByClass = map[loadgen.Class]int{}
+		}
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".summary-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, SummaryFile))
+	}
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	return nil
+}
+
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return append([]T(nil), list...)
 }

@@ -19,6 +19,7 @@ type Timeline struct {
 	first  int // Seq of events[0]
 	zero   time.Time
 	file   *os.File
+	tee    *os.File // a trial's own
 	err    error
 	notify chan struct{}
 }
@@ -92,14 +93,47 @@ func (t *Timeline) Add(e Event) Event {
 }
 
 func (t *Timeline) write(e Event) {
-	if t.file == nil || t.err != nil {
+	if t.file == nil && t.tee == nil || t.err != nil {
 		return
 	}
 	b, err := json.Marshal(e)
-	if err == nil {
-		_, err = t.file.Write(append(b, '\n'))
+	b = append(b, '\n')
+	for _, f := range []*os.File{t.file, t.tee} {
+		if f != nil && err == nil {
+			_, err = f.Write(b)
+		}
 	}
 	t.err = err
+}
+
+// Tee begins a trial: events are written to a second file at path as well,
+// beginning with those of this moment, and the clock gets a new zero with the
+// next Start. The events keep their numbers. The error says why the file can't
+// be made.
+func (t *Timeline) Tee(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tee != nil {
+		return fmt.Errorf("a trial is being recorded already")
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the timeline can't be kept: %w", err)
+	}
+	t.tee, t.zero = f, time.Time{}
+	return nil
+}
+
+// Untee ends the writing to a trial's file.
+func (t *Timeline) Untee() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tee == nil {
+		return nil
+	}
+	f := t.tee
+	t.tee = nil
+	return f.Close()
 }
 
 // Err is the first failure to write an event down; from then on events are

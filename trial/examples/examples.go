@@ -1,0 +1,39 @@
+// Package examples holds small real records of the built-in plans, so that a
+// newcomer can look at a replay before there is a cluster or a lab. Each is a
+// folder here, named after its plan. What may live here: records made on the
+// lab, with nothing of anybody's own machines in them.
+package examples
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed *
+var files embed.FS
+
+// Open gives the folder of the record of that name, and whether there is one.
+func Open(name string) (fs.FS, bool) {
+	for _, known := range Names() {
+		if known == name {
+			dir, err := fs.Sub(files, name)
+			return dir, err == nil
+		}
+	}
+	return nil, false
+}
+
+// Names lists the records, sorted.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return nil // can't be: it is in memory
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}

@@ -1,0 +1,139 @@
+package record
+
+import (
+	"maps"
+	"time"
+
+	"lightsout/loadgen"
+)
+
+// fillSeconds works out the load second by second: the gauge from the samples,
+// the requests from their records.
+func (r *Record) fillSeconds() {
+	from, to := r.Start, r.End
+	if n := len(r.Samples); n > 0 {
+		from, to = r.Samples[0].At, r.Samples[n-1].At
+	}
+	if from.IsZero() {
+		return
+	}
+	first := from.Unix()
+	r.Seconds = make([]Second, to.Unix()-first+1)
+	for i := range r.Seconds {
+		r.Seconds[i] = Second{At: time.Unix(first+int64(i), 0), Available: -1}
+	}
+	at := func(t time.Time) *Second {
+		if i := t.Unix() - first; !t.IsZero() && i >= 0 && i < int64(len(r.Seconds)) {
+			return &r.Seconds[i]
+		}
+		return nil
+	}
+	windows := r.gauge(at)
+	ended := r.count(at)
+	// Of the windows only what never ended is taken: it has no record.
+	for unix, w := range windows {
+		s := at(time.Unix(unix, 0))
+		if n := min(w.Unresolved, w.Sent-ended[unix]); s != nil && n > 0 {
+			s.Unresolved += n
+			s.Sent += n
+		}
+	}
+}
+
+// gauge fills what the samples say and gives all windows of the load as they
+// were told last.
+func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
+	windows := map[int64]loadgen.Window{}
+	var state State
+	known := -1 // the second up to which Available is filled
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		before := available(&state)
+		state.Apply(x)
+		if x.Load != nil {
+			for _, w := range x.Load.Windows {
+				if w != nil {
+					windows[w.Second.Unix()] = *w
+				}
+			}
+		}
+		if g := state.Load.Gauge; x.Load != nil && x.Load.Run != nil && g.Basis != "" && g.Basis != loadgen.BasisIdle {
+			if s := at(g.At); s != nil {
+				s.take(g.Served, g.Queued, g.Stalled, g.OnDead, g.Capacity, g.Target)
+			}
+		}
+		if x.More {
+			continue
+		}
+		now := int(x.At.Unix() - r.Seconds[0].At.Unix())
+		for known++; known < now; known++ { // nothing has changed in these
+			r.Seconds[known].Available = before
+		}
+		known = now
+		r.Seconds[now].Available = available(&state)
+	}
+	for unix, w := range windows {
+		if s := at(time.Unix(unix, 0)); s != nil && w.Sampled {
+			s.take(w.Served, w.Queued, w.Stalled, w.OnDead, w.Capacity, w.Target)
+		}
+	}
+	return windows
+}
+
+func available(s *State) int {
+	if d := s.Deployment(s.Focus); d != nil && d.Gone.IsZero() {
+		return d.Available
+	}
+	return -1
+}
+
+func (s *Second) take(served, queued, stalled, onDead, capacity, target int) {
+	s.Sampled = true
+	s.Served, s.Queued = max(s.Served, served), max(s.Queued, queued)
+	s.Stalled, s.OnDead = max(s.Stalled, stalled), max(s.OnDead, onDead)
+	s.Capacity, s.Target = capacity, target
+}
+
+// count puts the requests into the seconds in which they were sent, or were
+// due if they never were. It gives the number that ended by the second in
+// which they were due, which is how windows count.
+func (r *Record) count(at func(time.Time) *Second) map[int64]int {
+	ended := map[int64]int{}
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		if q.Class == loadgen.ClassUnsent {
+			continue
+		}
+		ended[q.Scheduled.Unix()]++
+		sent := q.Sent
+		if sent.IsZero() {
+			sent = q.Scheduled
+		}
+		s := at(sent)
+		if s == nil {
+			continue
+		}
+		s.Sent++
+		switch q.Class {
+		case loadgen.ClassOK:
+			s.OK++
+		case loadgen.ClassCancelled, loadgen.ClassCensored:
+			s.Cancelled++
+		default:
+			if s.Failed == nil {
+				s.Failed = map[loadgen.Class]int{}
+			}
+			s.Failed[q.Class]++
+		}
+	}
+	return ended
+}
+
+// FailedSum is the number of failed requests of all classes.
+func (s Second) FailedSum() int {
+	n := 0
+	for v := range maps.Values(s.Failed) {
+		n += v
+	}
+	return n
+}

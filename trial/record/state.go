@@ -1,0 +1,227 @@
+package record
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/loadgen"
+)
+
+// State is what the samples up to one moment say. The zero State knows
+// nothing. It belongs to one goroutine; the objects that it gives out do not
+// change.
+type State struct {
+	At    time.Time
+	Seq   int
+	Title Title
+	Zero  time.Time
+	// Seen: there is a snapshot. Generation grows whenever it changes.
+	Seen       bool
+	Generation uint64
+
+	Machines  map[string]Machine
+	Load      loadgen.Run // without Windows
+	LoadReady string
+	Focus     cluster.Key
+	Next      []string
+	Trial     *Trial
+	Doing     string
+	Outages   []Outage
+	Question  *Question
+	Notice    Notice
+
+	head        cluster.Contents // without objects
+	nodes       map[string]*cluster.Node
+	deployments map[cluster.Key]*cluster.Deployment
+	pods        map[cluster.Key]*cluster.Pod
+	endpoints   map[cluster.Key]*cluster.Endpoints
+
+	from, to int64
+	windows  map[int64]loadgen.Window
+}
+
+// Apply takes the next sample.
+func (s *State) Apply(x *Sample) {
+	if x.Key {
+		*s = State{Generation: s.Generation + 1}
+	}
+	s.At = x.At
+	s.Seq = max(s.Seq, x.Seq)
+	take(&s.Title, x.Title)
+	take(&s.Zero, x.Zero)
+	take(&s.LoadReady, x.LoadReady)
+	take(&s.Focus, x.Focus)
+	take(&s.Next, x.Next)
+	take(&s.Doing, x.Doing)
+	take(&s.Outages, x.Outages)
+	take(&s.Notice, x.Notice)
+	if x.Trial != nil {
+		s.Trial = x.Trial
+		if x.Trial.Name == "" {
+			s.Trial = nil
+		}
+	}
+	if x.Question != nil {
+		s.Question = x.Question
+		if x.Question.Title == "" {
+			s.Question = nil
+		}
+	}
+	s.applyMachines(x)
+	if x.Cluster != nil {
+		s.applyCluster(x.Cluster)
+	}
+	if x.Load != nil {
+		s.applyLoad(x.Load)
+	}
+}
+
+func take[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (s *State) applyMachines(x *Sample) {
+	if s.Machines == nil {
+		s.Machines = map[string]Machine{}
+	}
+	for name, m := range x.Machines {
+		if m == nil {
+			delete(s.Machines, name)
+		} else {
+			s.Machines[name] = *m
+		}
+	}
+	for name, at := range x.Reads {
+		if m, ok := s.Machines[name]; ok {
+			m.Reading.At = at
+			s.Machines[name] = m
+		}
+	}
+}
+
+func (s *State) applyCluster(c *Cluster) {
+	s.Generation++
+	s.Seen = !c.None
+	s.head.Version, s.head.At = c.Version, c.At
+	if c.Server != nil {
+		s.head.Context, s.head.Server, s.head.ServerVersion = c.Server.Context, c.Server.URL, c.Server.Version
+	}
+	take(&s.head.Link, c.Link)
+	if c.Access != nil {
+		s.head.Access = c.Access
+	}
+	take(&s.head.Settings, c.Settings)
+	take(&s.head.HeartbeatsSince, c.HeartbeatsSince)
+	take(&s.head.HeartbeatsUntil, c.HeartbeatsUntil)
+	merge(&s.nodes, c.Nodes, c.GoneNodes, func(n *cluster.Node) string { return n.Name })
+	merge(&s.deployments, c.Deployments, c.GoneDeployments, func(d *cluster.Deployment) cluster.Key { return d.Key })
+	merge(&s.pods, c.Pods, c.GonePods, func(p *cluster.Pod) cluster.Key { return p.Key })
+	merge(&s.endpoints, c.Endpoints, c.GoneEndpoints, func(e *cluster.Endpoints) cluster.Key { return e.Service })
+	for name, b := range c.Beats {
+		if n := s.nodes[name]; n != nil {
+			x := *n // others may hold the old one
+			x.Renewed, x.RenewSeen = b.Renewed, b.Seen
+			s.nodes[name] = &x
+		}
+	}
+}
+
+func merge[K comparable, T any](into *map[K]*T, set Objects[T], gone []K, key func(*T) K) {
+	if *into == nil {
+		*into = map[K]*T{}
+	}
+	for _, k := range gone {
+		delete(*into, k)
+	}
+	for _, x := range set {
+		if x != nil {
+			(*into)[key(x)] = x
+		}
+	}
+}
+
+// windowsMost bounds the windows that are kept and given out.
+const windowsMost = 4000
+
+func (s *State) applyLoad(l *LoadSample) {
+	if l.Run != nil {
+		s.Load = loadgen.Run(*l.Run)
+		s.Load.Windows = nil
+	}
+	if l.From > 0 && l.To >= l.From && l.To < 1<<40 {
+		s.from, s.to = max(l.From, l.To-windowsMost+1), l.To
+	}
+	if s.windows == nil {
+		s.windows = map[int64]loadgen.Window{}
+	}
+	for _, w := range l.Windows {
+		if w != nil {
+			s.windows[w.Second.Unix()] = *w
+		}
+	}
+	if len(s.windows) > 2*windowsMost {
+		maps.DeleteFunc(s.windows, func(unix int64, _ loadgen.Window) bool { return unix < s.from })
+	}
+}
+
+// Deployment gives the deployment of this key, nil if there is none.
+func (s *State) Deployment(k cluster.Key) *cluster.Deployment { return s.deployments[k] }
+
+// Deployments gives all deployments by namespace and name.
+func (s *State) Deployments() []*cluster.Deployment {
+	return slices.SortedFunc(maps.Values(s.deployments), func(a, b *cluster.Deployment) int {
+		return compareKeys(a.Key, b.Key)
+	})
+}
+
+// Nodes gives all nodes, in no order.
+func (s *State) Nodes() []*cluster.Node { return slices.Collect(maps.Values(s.nodes)) }
+
+// Contents gives the cluster as it was, for cluster.NewSnapshot.
+func (s *State) Contents() cluster.Contents {
+	c := s.head
+	c.Nodes = s.Nodes()
+	c.Deployments = slices.Collect(maps.Values(s.deployments))
+	c.Pods = slices.Collect(maps.Values(s.pods))
+	c.Endpoints = slices.Collect(maps.Values(s.endpoints))
+	return c
+}
+
+// Windows gives the load's last seconds, oldest first and without gaps, up to
+// the second of now if that is no more than lull later than the sample.
+func (s *State) Windows(now time.Time) []loadgen.Window {
+	if s.from == 0 {
+		return nil
+	}
+	from, to := s.from, s.to
+	if ahead := now.Unix(); ahead > to && ahead-to <= int64(lull/time.Second) {
+		if to-from+1 >= loadgen.DefaultWindowLimit { // the oldest go as new ones come
+			from += ahead - to
+		}
+		to = ahead
+	}
+	out := make([]loadgen.Window, 0, to-from+1)
+	for unix := from; unix <= to; unix++ {
+		w := s.windows[unix]
+		w.Second = time.Unix(unix, 0)
+		out = append(out, w)
+	}
+	return out
+}
+
+// lull is how far apart samples may be while the program lives, and some more.
+const lull = 15 * time.Second
+
+func compareKeys(a, b cluster.Key) int {
+	switch {
+	case a == b:
+		return 0
+	case a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name:
+		return -1
+	}
+	return 1
+}

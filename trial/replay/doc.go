@@ -1,0 +1,8 @@
+// Package replay plays the record of a trial or a session: it hands out the
+// Frames that the engine handed out then, with their clock, and carries out the
+// intents that move about in time. It needs no cluster and switches nothing.
+//
+// What a record holds is known by package record; this package only turns what
+// its State says into a Frame, keeps the replay's clock, and finds the moments
+// worth jumping to. It draws nothing and does no I/O.
+package replay
