@@ -1,24 +1,18 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
-	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/trial"
 )
 
-// quitTwice is how soon a second ctrl+c leaves at once; cancelTwice how long a
-// second "stop" cancels what is in flight.
-const (
-	quitTwice   = 2 * time.Second
-	cancelTwice = 5 * time.Second
-)
+// quitTwice is how soon a second ctrl+c leaves at once.
+const quitTwice = 2 * time.Second
 
 // press takes a key: ctrl+c always, then the topmost dialog, then the panes.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
@@ -48,11 +42,32 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	a := m.keys.action(msg, m.focus)
-	if m.movement(a) || m.focusing(a) {
+	if msg.String() == "enter" {
+		switch {
+		case m.stepWaits():
+			m.takeStep()
+			return nil
+		case m.step.echo(m.opts.Now()):
+			return nil
+		}
+	}
+	a, refusal := m.keys().action(msg, m.focus)
+	if refusal != "" {
+		m.say(refusal)
+		return nil
+	}
+	if m.movement(a) || m.focusing(a) || m.replayed(a) {
 		return nil
 	}
 	return m.act(a)
+}
+
+// keys is the keymap in force.
+func (m *Model) keys() *keymap {
+	if m.s.f.Replay != nil {
+		return m.replay
+	}
+	return m.live
 }
 
 func (m *Model) closeDialog(d dialog) {
@@ -60,6 +75,7 @@ func (m *Model) closeDialog(d dialog) {
 		m.answered[q.q.ID] = true
 	}
 	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog) bool { return o == d })
+	m.step.uncovered()
 }
 
 // movement moves the cursor of the focused pane. Moving in Nodes or
@@ -82,17 +98,26 @@ func (m *Model) movement(a action) bool {
 		return m.pods.list.move(a)
 	case paneTimeline:
 		return m.timeline.move(a)
+	case paneTrial:
+		return m.trial.move(a)
 	}
 	return a >= actUp && a <= actBottom
 }
 
 func (m *Model) focusing(a action) bool {
+	panes := paneCount
+	if m.s.f.Trial == nil {
+		panes = paneTrial // the last one is not there
+	}
 	switch {
 	case a == actNext:
-		m.focus = (m.focus + 1) % paneCount
+		m.focus = (m.focus + 1) % panes
 	case a == actPrevious:
-		m.focus = (m.focus + paneCount - 1) % paneCount
-	case a >= actNodes && a <= actTimeline:
+		m.focus = (m.focus + panes - 1) % panes
+	case a == actTrialPane && m.s.f.Trial == nil:
+		m.say("there is no trial: t starts one")
+		return true
+	case a >= actNodes && a <= actTrialPane:
 		m.focus = paneID(a - actNodes)
 	default:
 		return false
@@ -126,6 +151,8 @@ func (m *Model) act(a action) tea.Cmd {
 		m.openFilter()
 	case actZoom:
 		m.zoom = !m.zoom
+	case actSpan:
+		m.s.span = (m.s.span + 1) % len(chartSpans)
 	case actAim:
 		m.aim()
 	case actShutdown:
@@ -136,12 +163,18 @@ func (m *Model) act(a action) tea.Cmd {
 		m.askPower(power.ActionOn)
 	case actBurst, actHold, actRate, actMore, actLess, actStop:
 		m.load(a)
+	case actRollout:
+		m.askRollout()
+	case actTrial:
+		m.opts.Send(trial.AskTrial{})
+	case actWhole:
+		m.wholeTrial()
 	case actNumber:
 		m.openNumber()
 	case actNote:
 		m.openNote()
 	case actHelp:
-		m.dialogs = append(m.dialogs, &factsDialog{heading: "Help", facts: helpFacts(m.keys, m.focus, m.s.f.ReadOnly)})
+		m.dialogs = append(m.dialogs, &factsDialog{heading: "Help", facts: helpFacts(m.keys(), m.focus, m.s.f.ReadOnly)})
 	case actRedraw:
 		return tea.ClearScreen
 	case actQuit:
@@ -214,22 +247,24 @@ func (m *Model) filterOf(p paneID) *string {
 
 // aim sends the load to the selected deployment.
 func (m *Model) aim() {
-	var dep cluster.Key
-	if m.focus == panePods {
-		k, ok := m.pods.list.selected()
-		p := m.s.snap.Pod(k)
-		if !ok || p == nil || p.Deployment == "" {
-			m.say("this pod belongs to no deployment")
-			return
-		}
-		dep = cluster.Key{Namespace: p.Namespace, Name: p.Deployment}
-	} else {
-		var ok bool
-		if dep, ok = m.deployments.list.selected(); !ok {
-			return
-		}
+	if dep, ok := m.selectedDeployment(); ok {
+		m.opts.Send(trial.SetFocus{Deployment: dep})
 	}
-	m.opts.Send(trial.SetFocus{Deployment: dep})
+}
+
+// selectedDeployment is the one under the cursor, or that of the pod under it.
+// It says so where there is none.
+func (m *Model) selectedDeployment() (cluster.Key, bool) {
+	if m.focus != panePods {
+		return m.deployments.list.selected()
+	}
+	k, ok := m.pods.list.selected()
+	p := m.s.snap.Pod(k)
+	if !ok || p == nil || p.Deployment == "" {
+		m.say("this pod belongs to no deployment")
+		return cluster.Key{}, false
+	}
+	return cluster.Key{Namespace: p.Namespace, Name: p.Deployment}, true
 }
 
 // askPower asks about the marked nodes, or the one under the cursor.
@@ -253,95 +288,4 @@ func (m *Model) askPower(a power.Action) {
 		return
 	}
 	m.opts.Send(trial.AskPower{Action: a, Nodes: nodes})
-}
-
-// load carries out the load keys.
-func (m *Model) load(a action) {
-	run, z := m.s.f.Load, &m.s.sizes
-	switch a {
-	case actStop:
-		m.stop()
-		return
-	case actBurst:
-		z.last = loadgen.Burst
-	case actHold:
-		z.last = loadgen.Hold
-	case actRate:
-		z.last = loadgen.Rate
-	case actMore, actLess:
-		z.step(a == actMore)
-		m.say(z.text(z.last))
-		if !run.Active || run.Spec.Shape != z.last || z.last == loadgen.Burst {
-			return
-		}
-	}
-	if (a == actHold || a == actRate) && run.Active && run.Spec.Shape == z.last {
-		m.opts.Send(trial.StopLoad{})
-		m.say(string(z.last) + " stopped; what is in flight goes on")
-		return
-	}
-	if m.s.f.LoadReady != "" {
-		m.say(m.s.f.LoadReady)
-		return
-	}
-	m.opts.Send(trial.StartLoad{Spec: z.spec()})
-	if a == actBurst {
-		m.say(fmt.Sprintf("sending %d", z.burst))
-	}
-}
-
-// stop stops sending, and at the second press cancels what is in flight.
-func (m *Model) stop() {
-	now := m.opts.Now()
-	inFlight := m.s.f.Load.Totals.InFlight()
-	switch {
-	case now.Before(m.cancelAt):
-		m.cancelAt = time.Time{}
-		m.opts.Send(trial.StopLoad{Cancel: true})
-		m.say("cancelling what is in flight")
-	case !m.s.f.Load.Active && inFlight == 0:
-		m.say("nothing is being sent")
-	default:
-		m.cancelAt = now.Add(cancelTwice)
-		m.opts.Send(trial.StopLoad{})
-		m.say(fmt.Sprintf("sending stopped; c again cancels the %d in flight", inFlight))
-	}
-}
-
-func (z *sizes) spec() loadgen.Spec {
-	switch z.last {
-	case loadgen.Hold:
-		return loadgen.Spec{Shape: loadgen.Hold, N: z.hold}
-	case loadgen.Rate:
-		return loadgen.Spec{Shape: loadgen.Rate, PerSecond: z.rate}
-	}
-	return loadgen.Spec{Shape: loadgen.Burst, N: z.burst}
-}
-
-func (z *sizes) text(sh loadgen.Shape) string {
-	switch sh {
-	case loadgen.Hold:
-		return fmt.Sprintf("hold %d", z.hold)
-	case loadgen.Rate:
-		return fmt.Sprintf("rate %s/s", number(z.rate))
-	}
-	return fmt.Sprintf("burst %d", z.burst)
-}
-
-// step changes the size used last by one.
-func (z *sizes) step(more bool) {
-	by := -1
-	if more {
-		by = 1
-	}
-	switch z.last {
-	case loadgen.Hold:
-		z.hold = min(max(1, z.hold+by), maxSize)
-	case loadgen.Rate:
-		if z.rate+float64(by) >= 1 {
-			z.rate = min(z.rate+float64(by), maxSize)
-		}
-	default:
-		z.burst = min(max(1, z.burst+by), maxSize)
-	}
 }

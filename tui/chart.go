@@ -8,248 +8,184 @@ import (
 	"lightsout/loadgen"
 )
 
-// chartLabel is the room for the numbers left of the chart.
-const chartLabel = 6
+// chartSpans are how many seconds of wall-clock time a column may stand for.
+var chartSpans = [...]int64{1, 5, 10}
 
-// chart is the grid of the load over time: one column a second, newest at the
-// right; served with queued on top, the capacity as a step line, failures
-// below the axis.
+// scale is what the chart's rows and the gauge's cells stand for. While
+// anything is to be seen on it, it only grows, so that nothing jumps.
+type scale struct{ top, fail int }
+
+// chart is the grid of the load over time, newest at the right: served with
+// stalled, what is on dead nodes and queued on top, the capacity as a step line,
+// failures by class below the axis, and the nodes' outages below those.
 type chart struct {
 	t        *theme
 	w        int // columns
+	label    int // cells at the left of them
 	up, down int // rows above and below the axis
-	rows     int // of those above, the height of top
-	top      int // the largest value
-	topFail  int
+	rows     int // of those above, the height of scale.top
+	scale    scale
 	glyphs   [][]string // [row][column], row 0 at the top
 	looks    [][]style
-	windows  []loadgen.Window // the last at column w-1; may be fewer than w
+	bins     []bin // one a column
+	first    int   // the first column with a window; -1: no load was sent
+	lanes    []lane
+}
+
+// bin is the load of one column's seconds: the gauge when most was
+// outstanding, the last capacity, and what became of the requests sent in them.
+type bin struct {
+	loadgen.Window
+	failed [failGroups]int
+	fails  int
+}
+
+func (b *bin) add(win loadgen.Window) {
+	if win.Sampled {
+		if !b.Sampled || outstanding(win) > outstanding(b.Window) {
+			b.Served, b.Queued, b.Stalled, b.OnDead = max(win.Served, 0), max(win.Queued, 0), max(win.Stalled, 0), max(win.OnDead, 0)
+		}
+		b.Capacity, b.Target, b.Sampled = win.Capacity, win.Target, true
+	}
+	b.Sent += win.Sent
+	b.Unresolved += win.Unresolved
+	for class, n := range win.Failed {
+		b.failed[failGroup(class)] += max(n, 0)
+		b.fails += max(n, 0)
+	}
+}
+
+func outstanding(win loadgen.Window) int {
+	return max(win.Served, 0) + max(win.Queued, 0) + max(win.Stalled, 0) + max(win.OnDead, 0)
+}
+
+// gather sorts the windows into n columns by wall-clock time and gives the
+// first column that has one, or -1.
+func gather(s *scene, n int) ([]bin, int) {
+	span, windows := chartSpans[s.span], s.f.Load.Windows
+	newest := s.now.Unix()
+	if len(windows) > 0 {
+		// The newest window may be the second under way or the one before it.
+		newest = max(windows[len(windows)-1].Second.Unix(), newest-1)
+	}
+	from := floor(newest, span)/span - int64(n) + 1
+	bins := make([]bin, n)
+	for i := range bins {
+		bins[i].Second = time.Unix((from+int64(i))*span, 0)
+	}
+	first := -1
+	for _, win := range windows {
+		i := floor(win.Second.Unix(), span)/span - from
+		if i < 0 || i >= int64(n) {
+			continue
+		}
+		if first < 0 {
+			first = int(i)
+		}
+		bins[i].add(win)
+	}
+	return bins, first
+}
+
+// floor is the largest multiple of step that is not above x.
+func floor(x, step int64) int64 { return x - (x%step+step)%step }
+
+// measure grows sc to what the columns hold, or sets it anew when there is
+// nothing of a load among them.
+func (sc *scale) measure(g loadgen.Gauge, active bool, bins []bin) {
+	var now scale
+	some := active
+	for i := range bins {
+		b := &bins[i]
+		now.top = max(now.top, outstanding(b.Window), b.Capacity, b.Target)
+		now.fail = max(now.fail, b.fails)
+		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Window) > 0
+	}
+	now.top = max(now.top, gaugeTop(g))
+	if some {
+		now.top, now.fail = max(now.top, sc.top), max(now.fail, sc.fail)
+	}
+	*sc = now
 }
 
 // drawChart gives h lines of w cells.
-func drawChart(s *scene, w, h int) []string {
-	c := &chart{t: s.t, w: w - chartLabel - 1}
-	if c.w < 10 {
+func drawChart(s *scene, sc scale, w, h int) []string {
+	c := &chart{t: s.t, scale: sc, label: 6}
+	if w < c.label+11 {
 		return fill(nil, w, h)
 	}
+	for range 2 { // their names take columns, and with them perhaps a lane
+		c.lanes = foldLanes(gatherLanes(s, w-c.label-1), laneRoom(h))
+		for _, l := range c.lanes {
+			c.label = min(max(c.label, width(s.t.text(l.name))+2), 14)
+		}
+	}
+	c.w = w - c.label - 1
+	c.bins, c.first = gather(s, c.w)
 	labels := 0
 	if h >= 7 {
 		labels = 1
 	}
 	switch {
-	case h >= 14:
+	case h >= 18:
+		c.down = 3
+	case h >= 10:
 		c.down = 2
 	case h >= 5:
 		c.down = 1
 	}
-	c.up = h - c.down - 1 - labels
+	c.up = h - c.down - 1 - labels - len(c.lanes)
+	if c.scale.fail == 0 && h < 9 || c.up < 3 {
+		c.up, c.down = c.up+c.down, 0 // the axis itself tells of failures
+	}
 	if c.up < 1 {
 		return fill(nil, w, h)
 	}
-	c.windows = recent(s, c.w)
-	g := s.f.Load.Gauge
-	c.top = max(g.Target, g.Capacity, 1)
-	for _, win := range c.windows {
-		c.top = max(c.top, win.Served+win.Queued, win.Capacity, win.Target)
-		c.topFail = max(c.topFail, win.FailedSum())
-	}
-	if c.topFail == 0 && h < 9 {
-		c.up, c.down = c.up+c.down, 0
-	}
-	c.rows = evenRows(c.up-1, c.top)
+	c.rows = evenRows(c.up-1, c.scale.top)
 	c.glyphs = make([][]string, c.up+1+c.down)
 	c.looks = make([][]style, len(c.glyphs))
 	for i := range c.glyphs {
 		c.glyphs[i] = make([]string, c.w)
 		c.looks[i] = make([]style, c.w)
 	}
-	c.bars()
-	c.steps(func(win loadgen.Window) int { return win.Capacity }, c.t.line, lookCapacity, true)
-	c.steps(func(win loadgen.Window) int { return win.Target }, c.t.target, lookTarget, false)
+	for x := range c.bins {
+		c.bar(x, &c.bins[x])
+		c.failures(x, &c.bins[x])
+	}
+	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, lookCapacity, true)
+	c.steps(func(b *bin) int { return b.Target }, c.t.target, lookTarget, false)
 	c.axis()
-	out := c.lines(w, g)
+	out := c.lines(w, s.f.Load.Gauge)
+	for _, l := range c.lanes {
+		out = append(out, c.lane(l, w))
+	}
 	if labels > 0 {
 		out = append(out, c.times(s, w))
 	}
 	return fill(out, w, h)
 }
 
-// recent gives the windows of the last n seconds up to now. Seconds since the
-// newest window are there as such without data.
-func recent(s *scene, n int) []loadgen.Window {
-	all := s.f.Load.Windows
-	if len(all) == 0 {
-		return nil
-	}
-	last := all[len(all)-1].Second
-	// The newest window may be the second under way or the one before it.
-	if gap := int(s.now.Sub(last)/time.Second) - 1; gap > 0 {
-		gap = min(gap, n)
-		all = slices.Clone(all[max(0, len(all)-n+gap):])
-		for i := range gap {
-			all = append(all, loadgen.Window{Second: last.Add(time.Duration(i+1) * time.Second)})
-		}
-	}
-	return all[max(0, len(all)-n):]
-}
-
-// evenRows chooses how many of at most most rows the value top takes: the topmost
-// row is left for the line of a full capacity, and heights that come out even
-// are worth a row or two.
-func evenRows(most, top int) int {
-	most = max(1, most)
-	for rows := most; rows >= max(3, most-2); rows-- {
-		if top%rows == 0 || rows%top == 0 {
-			return rows
-		}
-	}
-	for rows := most; rows >= max(3, most-2); rows-- {
-		if 8*rows%top == 0 {
-			return rows
-		}
-	}
-	return most
-}
-
-// eighths is the height of n requests in eighths of a row.
-func (c *chart) eighths(n int) int { return max(n, 0) * c.rows * 8 / c.top }
-
-// column gives the x of windows[i].
-func (c *chart) column(i int) int { return c.w - len(c.windows) + i }
-
-func (c *chart) set(y, x int, glyph string, st style) {
-	if y >= 0 && y < len(c.glyphs) && x >= 0 && x < c.w {
-		c.glyphs[y][x], c.looks[y][x] = glyph, st
-	}
-}
-
-// bars draws served, queued and failed.
-func (c *chart) bars() {
-	t := c.t
-	for i, win := range c.windows {
-		x := c.column(i)
-		served := c.eighths(win.Served)
-		queued := (c.eighths(win.Served+win.Queued) + 4) / 8 // its top, in whole rows
-		y := 0                                               // counted from the axis
-		for ; y < served/8; y++ {
-			c.set(c.up-1-y, x, t.full, t.bars[lookServed])
-		}
-		switch part := served % 8; {
-		case t.ascii && (part >= 4 || served > 0 && y == 0):
-			c.set(c.up-1-y, x, t.full, t.bars[lookServed])
-			y++
-		case part > 0 && !t.ascii:
-			look := lookServed
-			if win.Queued > 0 {
-				look = lookMixed
-			}
-			c.set(c.up-1-y, x, t.eighths[part], t.bars[look])
-			y++
-		}
-		if win.Queued > 0 {
-			queued = max(queued, y+1) // one waiting is seen, too
-		}
-		for ; y < queued; y++ {
-			c.set(c.up-1-y, x, t.light, t.bars[lookQueued])
-		}
-		c.failed(x, win.FailedSum())
-	}
-}
-
-// failed draws n failures below the axis, in steps of half a row.
-func (c *chart) failed(x, n int) {
-	if n <= 0 || c.down == 0 {
-		return
-	}
-	half := max(1, (n*c.down*2+c.topFail-1)/c.topFail)
-	for y := 0; y < c.down && half > 0; y, half = y+1, half-2 {
-		g := c.t.fail
-		if half == 1 {
-			g = c.t.failSign()
-		}
-		c.set(c.up+1+y, x, g, c.t.bars[lookFailed])
-	}
-}
-
-// level is the row of the line for a value; -1 when there is none.
-func (c *chart) level(n int) int {
-	if n <= 0 {
-		return -1
-	}
-	return max(0, c.up-1-c.eighths(n)/8)
-}
-
-// steps draws a step line into empty cells. Where solid, its turns are drawn,
-// and it goes over queued cells where it does not coincide with their start.
-func (c *chart) steps(value func(loadgen.Window) int, glyph string, look barLook, solid bool) {
-	t := c.t
-	before := -1
-	for i, win := range c.windows {
-		x := c.column(i)
-		y := c.level(value(win))
-		if !win.Sampled && value(win) == 0 {
-			before = -1
-			continue
-		}
-		if solid && before >= 0 && y >= 0 && before != y {
-			c.turn(x, before, y)
-			before = y
-			continue
-		}
-		before = y
-		if y < 0 {
-			continue
-		}
-		switch full := y+1 >= c.up || c.glyphs[y+1][x] == t.full; {
-		case c.glyphs[y][x] == "":
-			c.set(y, x, glyph, t.bars[look])
-		case solid && c.glyphs[y][x] == t.light && !full:
-			// Some wait although there is capacity. Otherwise the line is
-			// where queued begins, which is seen without it.
-			c.set(y, x, glyph, t.bars[lookCapacityOnQueue])
-		}
-	}
-}
-
-// turn draws the step from row a to row b in one column.
-func (c *chart) turn(x, a, b int) {
-	t, st := c.t, c.t.bars[lookCapacity]
-	put := func(y int, g string) {
-		if c.glyphs[y][x] == "" {
-			c.set(y, x, g, st)
-		}
-	}
-	if a < b { // down
-		put(a, t.capDown)
-		put(b, t.capBot)
-	} else {
-		put(a, t.capTop)
-		put(b, t.capUp)
-	}
-	for y := min(a, b) + 1; y < max(a, b); y++ {
-		put(y, t.capTurn)
-	}
-}
-
-// axis draws one sign a second: what became of the requests sent in it.
+// axis draws one sign a column: what became of the requests sent in it.
 func (c *chart) axis() {
 	t := c.t
-	for x := range c.w {
-		c.set(c.up, x, t.noData, t.dim)
-	}
-	for i, win := range c.windows {
+	for x := range c.bins {
+		b := &c.bins[x]
 		g, st := t.axis, t.dim
 		switch {
-		case win.FailedSum() > 0:
-			g, st = "x", t.bad
-		case win.Unresolved > 0:
+		case b.Unresolved > 0 && b.fails > 0:
+			g, st = t.open, t.bad
+		case b.Unresolved > 0:
 			g, st = t.open, t.accent
-		case win.Sent > 0:
+		case b.fails > 0 && c.down == 0:
+			g, st = failSigns[largest(b.failed)].letter, t.bars[lookFailed]
+		case b.fails > 0:
+			g, st = t.sent, t.bad
+		case b.Sent > 0:
 			g, st = t.sent, t.good
-		case !win.Sampled:
+		case !b.Sampled:
 			g = t.noData
 		}
-		c.set(c.up, c.column(i), g, st)
+		c.set(c.up, x, g, st)
 	}
 }
 
@@ -259,54 +195,59 @@ func (c *chart) lines(w int, g loadgen.Gauge) []string {
 	if y := c.level(g.Capacity); y >= 0 {
 		label[y] = fmt.Sprint(g.Capacity)
 	}
-	if y := c.level(c.top); y >= 0 && (len(c.windows) > 0 || g.Target > 0) {
-		label[y] = fmt.Sprint(c.top)
+	if y := c.level(c.scale.top); y >= 0 && (c.first >= 0 || g.Target > 0) {
+		label[y] = fmt.Sprint(c.scale.top)
 	}
-	if c.topFail > 0 && c.down > 0 {
-		label[c.up+c.down] = fmt.Sprintf("-%d", c.topFail)
+	if c.scale.fail > 0 && c.down > 0 {
+		label[c.up+c.down] = fmt.Sprintf("-%d", c.scale.fail)
 	}
 	out := make([]string, 0, len(c.glyphs))
 	for y := range c.glyphs {
-		r := newRow(w).right(c.t, c.t.dim, label[y], chartLabel-1).space(1)
-		for x := 0; x < c.w; {
-			st, from := c.looks[y][x], x
-			for x < c.w && c.looks[y][x] == st {
-				x++
-			}
-			r.run(st, c.glyphs[y][from:x])
-		}
-		out = append(out, r.String())
+		r := newRow(w).right(c.t, c.t.dim, label[y], c.label-1).space(1)
+		out = append(out, r.runs(c.glyphs[y], c.looks[y]).String())
 	}
 	return out
 }
 
-// run writes one-cell symbols of one look; empty ones are spaces.
-func (r *row) run(st style, glyphs []string) {
-	r.b.WriteString(string(st))
-	for _, g := range glyphs {
-		if g == "" {
-			g = " "
+// runs writes one-cell symbols with their looks; empty ones are spaces.
+func (r *row) runs(glyphs []string, looks []style) *row {
+	for x := 0; x < len(glyphs); {
+		st, from := looks[x], x
+		for x < len(glyphs) && looks[x] == st {
+			x++
 		}
-		r.b.WriteString(g)
-	}
-	if st != "" {
-		r.b.WriteString(reset)
+		r.b.WriteString(string(st))
+		for _, g := range glyphs[from:x] {
+			if g == "" {
+				g = " "
+			}
+			r.b.WriteString(g)
+		}
+		if st != "" {
+			r.b.WriteString(reset)
+		}
 	}
 	r.left -= len(glyphs)
+	return r
 }
 
 // times writes the trial's clock below the chart, or how long ago it was.
 func (c *chart) times(s *scene, w int) string {
-	line := []byte(blank(c.w))
-	step := int64(15)
-	if len(c.windows) == 0 {
+	from := c.first
+	if len(c.lanes) > 0 {
+		from = 0
+	}
+	if from < 0 {
 		return newRow(w).String()
 	}
+	span := chartSpans[s.span]
+	step := map[int64]int64{1: 15, 5: 60, 10: 120}[span]
+	line := []byte(blank(c.w))
 	free := 0
-	for i, win := range c.windows {
+	for x := from; x < len(c.bins); x++ {
 		var text string
 		if s.f.Zero.IsZero() {
-			left := int64(len(c.windows) - 1 - i)
+			left := int64(len(c.bins)-1-x) * span
 			if left%step != 0 {
 				continue
 			}
@@ -315,17 +256,40 @@ func (c *chart) times(s *scene, w int) string {
 				text = "now"
 			}
 		} else {
-			off := win.Second.Sub(s.f.Zero).Round(time.Second)
-			if int64(off/time.Second)%step != 0 {
+			// The column in which a round time lies.
+			off := int64(c.bins[x].Second.Sub(s.f.Zero).Round(time.Second) / time.Second)
+			round := floor(off+step-1, step)
+			if round >= off+span {
 				continue
 			}
-			text = signed(off, false)
+			text = signed(time.Duration(round)*time.Second, false)
 		}
-		x := min(c.column(i), c.w-len(text))
-		if x >= free {
-			copy(line[x:], text)
-			free = x + len(text) + 2
+		if at := min(x, c.w-len(text)); at >= free {
+			copy(line[at:], text)
+			free = at + len(text) + 2
 		}
 	}
-	return newRow(w).space(chartLabel).put(c.t.dim, string(line)).String()
+	return newRow(w).space(c.label).put(c.t.dim, string(line)).String()
 }
+
+// evenRows chooses how many of at most most rows the value top takes: the topmost
+// row is left for the line of a full capacity, and heights that come out even
+// are worth a row or two.
+func evenRows(most, top int) int {
+	most = max(1, most)
+	even := []func(int) bool{
+		func(rows int) bool { return top%rows == 0 || rows%top == 0 },
+		func(rows int) bool { return 8*rows%top == 0 },
+	}
+	for _, ok := range even {
+		for rows := most; rows >= max(3, most-2); rows-- {
+			if ok(rows) {
+				return rows
+			}
+		}
+	}
+	return most
+}
+
+// largest is the index of the largest number.
+func largest(n [failGroups]int) int { return slices.Index(n[:], slices.Max(n[:])) }

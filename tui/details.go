@@ -247,8 +247,13 @@ func helpFacts(k *keymap, focus paneID, readOnly bool) func(*scene) []fact {
 			{t.changed, "has just changed"},
 			{t.mark + " " + t.aim, "marked; the load goes there"},
 			{"off off?", "proven off by a power API; presumed off: nothing answers"},
-			{t.full + " " + t.light + " " + t.line + " " + t.target, "served, queued, capacity, target"},
-			{t.sent + " " + t.open + " x", "requests of that second: all ended, some unresolved, some failed"},
+			{t.full + " " + t.light + " " + t.stalled + " " + t.onDead, "served, queued, stalled, on dead nodes"},
+			{t.line + " " + t.target, "capacity; target, what it should be"},
+			{t.tickNow + " " + t.tickTarget, "the same in the gauge's bar"},
+			{t.sent + " " + t.open, "requests sent then: all have ended, some have not"},
+			{failLetters(), "failed: " + failNames()},
+			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "node off and not noticed yet; off and NotReady; on and not Ready yet"},
+			{t.open + " " + t.changed + " " + t.okSign + " " + t.badSign, "step of a trial to come, under way or waiting, done, failed"},
 		} {
 			out = append(out, fact{label: "  " + l[0], value: l[1]})
 		}
@@ -256,4 +261,4 @@ func helpFacts(k *keymap, focus paneID, readOnly bool) func(*scene) []fact {
 	}
 }
 
-var paneNames = [paneCount]string{"Nodes", "Deployments", "Pods", "Requests", "Timeline"}
+var paneNames = [paneCount]string{"Nodes", "Deployments", "Pods", "Requests", "Timeline", "Trial"}

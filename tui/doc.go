@@ -7,6 +7,10 @@
 // they change themselves or give an intent. Rows, selections and marks are
 // keyed by identity (a node's name, an object's key), never by index.
 //
+// Painter and Still draw the same screen as text, for recordings and pictures.
+// A frame that comes from a record has a scrubber, and keys of its own: what
+// would switch, send or mark is refused there.
+//
 // What may live here: layout, drawing, keys, words for what other packages
 // know. What may not: I/O of any kind, goroutines, decisions about machines,
 // pods or requests. Nothing here waits; an intent is handed to Options.Send,

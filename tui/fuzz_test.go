@@ -17,7 +17,7 @@ import (
 
 var fuzzKeys = []string{"up", "down", "left", "right", "tab", "shift+tab", "enter", "esc", "space", "pgup", "pgdown",
 	"home", "end", "backspace", "1", "2", "3", "4", "5", "*", "s", "x", "o", "b", "l", "r", "+", "-", "n", "c", "m",
-	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e"}
+	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e", "t", "T", "R", "d", "w", "6", "[", "]", ",", ".", "shift+left"}
 
 // FuzzScreen draws random frames at random sizes between random keys: it never
 // panics, and every line is exactly as wide as the screen.
@@ -105,6 +105,7 @@ func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
 	for i := range rnd.IntN(50) {
 		f.Events = append(f.Events, record.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: record.Severity(rnd.IntN(5))})
 	}
+	addTrial(rnd, f, word, at, num)
 	if rnd.IntN(4) == 0 {
 		q := &trial.Question{ID: fmt.Sprint(rnd.IntN(5)), Title: word(), Refused: rnd.IntN(3) == 0, Secret: rnd.IntN(3) == 0}
 		for range rnd.IntN(40) {
@@ -119,4 +120,44 @@ func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
 		f.Question = q
 	}
 	return f
+}
+
+// addTrial puts a trial, outages and a replay with anything in them into f.
+func addTrial(rnd *rand.Rand, f *trial.Frame, word func() string, at func() time.Time, num func() int) {
+	for range rnd.IntN(8) {
+		f.Outages = append(f.Outages, trial.Outage{Node: word(), Kind: []trial.OutageKind{trial.OutageOff, trial.OutageNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
+	}
+	if rnd.IntN(4) == 0 {
+		r := &trial.ReplayView{Dir: word(), Start: at(), End: at(), Paused: rnd.IntN(2) == 0, Speed: float64(num()) / 4, Torn: word()}
+		for range rnd.IntN(6) {
+			r.Marks = append(r.Marks, trial.ReplayMark{At: at(), Text: word()})
+		}
+		f.Replay = r
+	}
+	if rnd.IntN(3) > 0 {
+		return
+	}
+	v := &trial.TrialView{Name: word(), Free: rnd.IntN(3) == 0, Driven: rnd.IntN(2) == 0, Waiting: rnd.IntN(2) == 0, Next: num(), Doing: word(), Started: at(),
+		Verdict: record.Verdict([]string{"", "", "pass", "fail", "not observed", word()}[rnd.IntN(6)])}
+	number := func() *float64 {
+		if rnd.IntN(3) == 0 {
+			return nil
+		}
+		n := rnd.Float64()*1e4 - 1e3
+		return &n
+	}
+	for range rnd.IntN(20) {
+		v.Steps = append(v.Steps, trial.StepView{Name: word(), Text: word(), State: []string{"to come", "under way", "done", "failed", "skipped", "cut", word()}[rnd.IntN(7)]})
+		p := record.Phase{Name: word(), Subject: word(), Observed: number(), From: number(), Note: word()}
+		if lo, hi := number(), number(); lo != nil && hi != nil {
+			p.Predicted = &[2]float64{*lo, *hi}
+		}
+		if b := rnd.IntN(2) == 0; rnd.IntN(2) == 0 {
+			p.Inside = &b
+		}
+		v.Phases = append(v.Phases, p)
+		v.Expectations = append(v.Expectations, record.Expectation{Name: word(), Want: word(), Got: word(), OK: rnd.IntN(2) == 0})
+		v.Why = append(v.Why, word())
+	}
+	f.Trial = v
 }

@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"slices"
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
@@ -23,17 +26,20 @@ const (
 	actPods
 	actRequests
 	actTimeline
+	actTrialPane
 	actMark
 	actMarkAll
 	actClear
 	actDetails
 	actFilter
 	actZoom
+	actSpan
 	actAim
 	actAllPods
 	actShutdown
 	actPull
 	actOn
+	actRollout
 	actBurst
 	actHold
 	actRate
@@ -41,18 +47,34 @@ const (
 	actLess
 	actNumber
 	actStop
+	actTrial
+	actStep
+	actWhole
 	actNote
+	actPause
+	actBack
+	actForward
+	actFarBack
+	actFarForward
+	actMarkBefore
+	actMarkNext
+	actFaster
+	actSlower
+	actStart
+	actEnd
 	actHelp
 	actRedraw
 	actQuit
 )
 
-// binding ties keys to an action. Short is what the key bar calls it.
+// binding ties keys to an action. Short is what the key bar calls it, barKey
+// the key that it names, if that is not the first one.
 type binding struct {
-	act   action
-	key   key.Binding
-	short string
-	power bool // switches machines: not there when the screen is read-only
+	act    action
+	key    key.Binding
+	short  string
+	barKey string
+	power  bool // changes the cluster: not there when the screen is read-only
 }
 
 // group is a titled part of the keymap, as help shows it.
@@ -72,118 +94,71 @@ func bindPower(act action, short, keys, desc string, codes ...string) binding {
 	return b
 }
 
+// named sets the key that the key bar names.
+func (b binding) named(key string) binding {
+	b.barKey = key
+	return b
+}
+
 // keymap is every key of the screen. The keys of a pane hold while it has the
 // focus and come before the common ones.
 type keymap struct {
 	common []group
 	panes  map[paneID][]binding
+	// bar orders the actions that the key bar names; actNone is the pane's first.
+	bar []action
+	// refused are the keys that mean something elsewhere, and why not here;
+	// help does not show them.
+	refused *keymap
+	why     string
 }
 
-func newKeymap() *keymap {
-	rows := []binding{
-		bind(actDetails, "details", "enter", "show all that is known of it", "enter"),
-		bind(actFilter, "filter", "/", "filter the rows", "/"),
-	}
-	return &keymap{
-		panes: map[paneID][]binding{
-			paneNodes: append([]binding{
-				bind(actMark, "mark", "space", "mark the node, or take the mark away", "space"),
-				bind(actMarkAll, "mark all", "*", "mark all workers, or none", "*"),
-			}, rows...),
-			paneDeployments: append([]binding{
-				bind(actAim, "send load here", "f", "send the load to the deployment", "f"),
-			}, rows...),
-			panePods: append([]binding{
-				bind(actAllPods, "all pods", "a", "show all pods, or those of the selection", "a"),
-				bind(actAim, "", "f", "send the load to the pod's deployment", "f"),
-			}, rows...),
-			paneRequests: nil,
-			paneTimeline: {bind(actFilter, "filter", "/", "filter the events", "/")},
-		},
-		common: []group{
-			{"Machines", []binding{
-				bindPower(actShutdown, "shut down", "s", "shut the marked nodes down (asks first)", "s"),
-				bindPower(actOn, "power on", "o", "power them on (asks first)", "o"),
-				bindPower(actPull, "pull the plug", "S x", "pull their plug (asks first)", "S", "x"),
-			}},
-			{"Load", []binding{
-				bind(actBurst, "burst", "b", "send a burst at once", "b"),
-				bind(actHold, "hold", "l", "hold so many outstanding, or stop it", "l"),
-				bind(actRate, "rate", "r", "send so many a second, or stop it", "r"),
-				bind(actMore, "", "+", "more of it", "+", "="),
-				bind(actLess, "", "-", "less of it", "-"),
-				bind(actNumber, "number", "n", "type the number", "n"),
-				bind(actStop, "stop", "c", "stop sending; again: cancel what is in flight", "c"),
-			}},
-			{"Moving", []binding{
-				bind(actUp, "", "↑ k", "up", "up", "k"),
-				bind(actDown, "", "↓ j", "down", "down", "j"),
-				bind(actPageUp, "", "pgup", "a page up", "pgup", "ctrl+b"),
-				bind(actPageDown, "", "pgdn", "a page down", "pgdown", "ctrl+f"),
-				bind(actTop, "", "g", "to the first", "g", "home"),
-				bind(actBottom, "", "G", "to the last", "G", "end"),
-				bind(actNext, "", "tab →", "next pane", "tab", "right"),
-				bind(actPrevious, "", "shift+tab ←", "pane before", "shift+tab", "left", "h"),
-				bind(actNodes, "", "1", "nodes", "1"),
-				bind(actDeployments, "", "2", "deployments", "2"),
-				bind(actPods, "", "3", "pods", "3"),
-				bind(actRequests, "", "4", "requests", "4"),
-				bind(actTimeline, "", "5", "timeline", "5"),
-			}},
-			{"Screen", []binding{
-				bind(actZoom, "zoom", "z", "give the pane the whole screen, or back", "z"),
-				bind(actClear, "", "esc", "clear filter and marks", "esc"),
-				bind(actNote, "", "m", "put a line of your own on the timeline", "m"),
-				bind(actRedraw, "", "ctrl+l", "draw everything anew", "ctrl+l"),
-				bind(actHelp, "help", "?", "help", "?"),
-				bind(actQuit, "quit", "q ctrl+c", "leave; ctrl+c twice leaves at once", "q", "ctrl+c"),
-			}},
-		},
-	}
-}
-
-// action finds what a key does in a pane.
-func (k *keymap) action(msg tea.KeyPressMsg, pane paneID) action {
+// action finds what a key does in a pane. refusal says in a sentence why it
+// does nothing here although it does elsewhere.
+func (k *keymap) action(msg tea.KeyPressMsg, pane paneID) (a action, refusal string) {
 	for _, b := range k.panes[pane] {
 		if key.Matches(msg, b.key) {
-			return b.act
+			return b.act, ""
 		}
 	}
 	for _, g := range k.common {
 		for _, b := range g.bindings {
 			if key.Matches(msg, b.key) {
-				return b.act
+				return b.act, ""
 			}
 		}
 	}
-	return actNone
+	if k.refused != nil {
+		if a, _ := k.refused.action(msg, pane); a != actNone {
+			return actNone, k.why
+		}
+	}
+	return actNone, ""
 }
 
-// bar gives the bindings that the key bar names, most useful first.
-func (k *keymap) bar(pane paneID, readOnly bool) []binding {
+// moment is what the key bar depends on beside the pane: a step that waits for
+// its key, and whether there is a trial.
+type moment struct{ readOnly, waiting, trial bool }
+
+// barBindings gives the bindings that the key bar names, most useful first.
+func (k *keymap) barBindings(pane paneID, now moment) []binding {
+	all := slices.Clone(k.panes[pane])
+	for _, g := range k.common {
+		all = append(all, g.bindings...)
+	}
 	var out []binding
 	add := func(b binding) {
-		if b.short != "" && !(b.power && readOnly) {
-			out = append(out, b)
+		switch {
+		case b.short == "", b.power && now.readOnly, b.act == actStep && !now.waiting, b.act == actWhole && !now.trial:
+			return
 		}
+		out = append(out, b)
 	}
-	inPane := k.panes[pane]
-	if len(inPane) > 0 {
-		add(inPane[0])
-	}
-	for _, g := range k.common[:2] {
-		for _, b := range g.bindings {
-			add(b)
-		}
-	}
-	for _, b := range inPane[min(1, len(inPane)):] {
-		add(b)
-	}
-	for _, g := range k.common[2:] {
-		for _, b := range g.bindings {
-			if b.act != actHelp {
-				add(b)
-			}
+	for _, act := range k.bar {
+		if act == actNone && len(k.panes[pane]) > 0 {
+			add(k.panes[pane][0])
+		} else if i := slices.IndexFunc(all, func(b binding) bool { return b.act == act }); i >= 0 {
+			add(all[i])
 		}
 	}
 	return out
@@ -191,11 +166,9 @@ func (k *keymap) bar(pane paneID, readOnly bool) []binding {
 
 // firstKey is the key that the key bar names for a binding.
 func (b binding) firstKey() string {
-	keys := b.key.Help().Key
-	for i, r := range keys {
-		if r == ' ' {
-			return keys[:i]
-		}
+	if b.barKey != "" {
+		return b.barKey
 	}
-	return keys
+	first, _, _ := strings.Cut(b.key.Help().Key, " ")
+	return first
 }

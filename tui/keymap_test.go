@@ -3,39 +3,47 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"lightsout/trial"
 )
 
 func TestNoKeyHasTwoMeaningsInAPane(t *testing.T) {
-	k := newKeymap()
-	for pane := range paneCount {
-		seen := map[string]string{}
-		check := func(b binding) {
-			for _, code := range b.key.Keys() {
-				if before, twice := seen[code]; twice {
-					t.Errorf("%s: %q means %q and %q", paneNames[pane], code, before, b.key.Help().Desc)
+	for name, k := range map[string]*keymap{"live": liveKeys(), "replay": replayKeys()} {
+		for pane := range paneCount {
+			seen := map[string]string{}
+			check := func(b binding) {
+				for _, code := range b.key.Keys() {
+					if before, twice := seen[code]; twice {
+						t.Errorf("%s, %s: %q means %q and %q", name, paneNames[pane], code, before, b.key.Help().Desc)
+					}
+					seen[code] = b.key.Help().Desc
 				}
-				seen[code] = b.key.Help().Desc
 			}
-		}
-		for _, b := range k.panes[pane] {
-			check(b)
-		}
-		for _, g := range k.common {
-			for _, b := range g.bindings {
+			for _, b := range k.panes[pane] {
 				check(b)
+			}
+			for _, g := range k.common {
+				for _, b := range g.bindings {
+					check(b)
+				}
 			}
 		}
 	}
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 100, Options{})
-	typeKeys(m, "?")
-	shown := plainView(m)
-	for _, g := range append(m.keys.common, group{"", m.keys.panes[paneNodes]}) {
-		for _, b := range g.bindings {
-			if h := b.key.Help(); h.Key == "" || h.Desc == "" || !strings.Contains(shown, h.Desc) {
-				t.Errorf("help does not explain %q (%q)", h.Key, h.Desc)
+	replay := calm()
+	replay.Replay = &trial.ReplayView{Start: t0, End: t0.Add(time.Minute), Speed: 1}
+	for name, f := range map[string]*trial.Frame{"live": calm(), "replay": replay} {
+		m, _, _ := testModel(f, 120, 100, Options{})
+		typeKeys(m, "?")
+		shown := plainView(m)
+		for _, g := range append(m.keys().common, group{"", m.keys().panes[paneNodes]}) {
+			for _, b := range g.bindings {
+				if h := b.key.Help(); h.Key == "" || h.Desc == "" || !strings.Contains(shown, h.Desc) {
+					t.Errorf("%s: help does not explain %q (%q)", name, h.Key, h.Desc)
+				}
 			}
 		}
 	}
@@ -45,13 +53,13 @@ func TestReadOnlyHidesSwitching(t *testing.T) {
 	f := calm()
 	f.ReadOnly = true
 	m, sent, _ := testModel(f, 120, 100, Options{})
-	typeKeys(m, "space s o x S")
+	typeKeys(m, "space s o x S r")
 	for _, i := range *sent {
 		t.Errorf("read-only sent %#v", i)
 	}
 	m.flash = ""
 	typeKeys(m, "?")
-	if v := plainView(m); strings.Contains(v, "shut the marked") || strings.Contains(v, "power on") {
+	if v := plainView(m); strings.Contains(v, "shut the marked") || strings.Contains(v, "power on") || strings.Contains(v, "rollout") {
 		t.Errorf("read-only shows the keys that switch:\n%s", v)
 	}
 }

@@ -31,6 +31,9 @@ type Options struct {
 	// 16 and 1.
 	Burst, Hold int
 	Rate        float64
+	// LoadOnly begins with the requests on the whole screen: there is no
+	// cluster.
+	LoadOnly bool
 }
 
 // FrameMsg hands a new frame to the Model.
@@ -41,18 +44,21 @@ type tickMsg struct{}
 
 // Model is the whole screen. It is used by one goroutine, the tea.Program's.
 type Model struct {
-	opts Options
-	keys *keymap
-	s    scene
-	w, h int
+	opts         Options
+	live, replay *keymap
+	s            scene
+	w, h         int
 
 	nodes       nodesPane
 	deployments deploymentsPane
 	pods        podsPane
 	requests    requestsPane
 	timeline    timelinePane
+	trial       trialPane
 	focus, list paneID // list is the list pane used last
+	before      paneID // where the focus was before the whole trial was shown
 	zoom        bool
+	step        stepGuard
 
 	dialogs  []dialog
 	answered map[string]bool
@@ -65,10 +71,10 @@ type Model struct {
 	cancelAt time.Time // until when a second stop cancels
 
 	// What the panes show, counted up when it changes.
-	snapGen, powerGen, loadGen, eventGen, uiGen uint64
-	cache                                       [paneCount]drawn
-	content                                     string
-	dirty                                       bool
+	snapGen, powerGen, loadGen, eventGen, trialGen, uiGen uint64
+	cache                                                 [paneCount]drawn
+	content                                               string
+	dirty                                                 bool
 }
 
 // New makes the screen. It shows that it is connecting until the first frame.
@@ -89,11 +95,14 @@ func New(o Options) *Model {
 		o.Rate = 1
 	}
 	o.ASCII = o.ASCII || ansi.StringWidthWc("─") != 1
-	m := &Model{opts: o, keys: newKeymap(), answered: map[string]bool{}, dirty: true}
+	m := &Model{opts: o, live: liveKeys(), replay: replayKeys(), answered: map[string]bool{}, dirty: true}
 	m.s = scene{
 		t: newTheme(o.ASCII, o.NoColor), f: emptyFrame, snap: emptySnapshot,
 		marks: map[string]bool{},
 		sizes: sizes{burst: o.Burst, hold: o.Hold, rate: o.Rate, last: loadgen.Burst},
+	}
+	if o.LoadOnly {
+		m.focus, m.zoom = paneRequests, true
 	}
 	return m
 }
@@ -135,9 +144,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // clock sets the scene's time: the frame's own, moved on by what has passed
-// since it came.
+// since it came. A replay's time is the frame's alone: it may stand still, or
+// run faster than ours.
 func (m *Model) clock() {
 	now := m.opts.Now()
+	if m.s.f.Replay != nil {
+		m.s.now = m.s.f.Now
+		return
+	}
 	if m.any && !m.s.f.Now.IsZero() {
 		m.s.now = m.s.f.Now.Add(max(0, now.Sub(m.got)))
 		return
@@ -167,13 +181,24 @@ func (m *Model) adopt(f *trial.Frame) {
 	if !maps.Equal(f.Power, old.Power) {
 		m.powerGen++
 	}
-	if f.LoadReady != old.LoadReady || !reflect.DeepEqual(f.Load, old.Load) {
+	if f.LoadReady != old.LoadReady || !reflect.DeepEqual(f.Load, old.Load) || !slices.Equal(f.Outages, old.Outages) {
 		m.loadGen++
 	}
+	if f.Trial != old.Trial || f.Zero != old.Zero {
+		m.trialGen++
+	}
+	if f.Trial == nil && m.focus == paneTrial {
+		m.focus, m.zoom = m.list, false
+	}
+	m.step.follow(f.Trial)
 	if !sameEvents(f.Events, old.Events) || !slices.Equal(f.Next, old.Next) || f.Zero != old.Zero {
 		m.eventGen++
 		m.loadGen++ // its time axis has the same zero
 		m.timeline.settle(&m.s)
+	}
+	if f.Replay != nil {
+		m.question(nil) // what was asked then can't be answered now
+		return
 	}
 	m.question(f.Question)
 }

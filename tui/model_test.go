@@ -109,7 +109,7 @@ func TestLoadKeys(t *testing.T) {
 	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
 	typeKeys(m, "n x enter esc b") // not a number: refused
 	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
-	typeKeys(m, "r")
+	typeKeys(m, "R")
 	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 2}})
 	typeKeys(m, "l")
 	hold := loadgen.Spec{Shape: loadgen.Hold, N: 8}
@@ -142,7 +142,7 @@ func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
 	f := calm()
 	f.LoadReady = "no URL is set: give load.url in lightsout.yaml"
 	m, sent, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "b l r")
+	typeKeys(m, "b l R")
 	if len(*sent) > 0 {
 		t.Errorf("sent %#v", (*sent)[0])
 	}

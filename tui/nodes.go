@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/power"
@@ -19,18 +21,20 @@ type nodesPane struct {
 }
 
 var nodeColumns = []column{
-	{ease: 10, min: 8, middle: true},        // name
+	{ease: 12, min: 8, middle: true},        // name
 	{least: 20, leastShort: 12, short: 1},   // word
 	{least: 3, drop: 1},                     // power
 	{short: 2, drop: 2},                     // pods
+	{drop: 3},                               // when it will be marked
 	{least: 20, ease: 20, min: 20, drop: 4}, // what the machine's driver says
 }
 
-// nodeWordColumn is where the sign for a change stands; roomyNodes the width
-// from which the last column is there.
+// nodeWordColumn is where the sign for a change stands, nodeForecastColumn where
+// the next mark is told; roomyNodes the width from which the last column is there.
 const (
-	nodeWordColumn = 1
-	roomyNodes     = 72
+	nodeWordColumn     = 1
+	nodeForecastColumn = 4
+	roomyNodes         = 72
 )
 
 func (p *nodesPane) settle(s *scene) {
@@ -72,13 +76,18 @@ func (p *nodesPane) draw(s *scene, w, h int, focus bool) []string {
 	from, to := p.list.window(h)
 	cols := nodeColumns
 	if w < roomyNodes {
-		cols = cols[:4]
+		cols = cols[:5]
 	}
 	rows := make([][]cell, 0, to-from)
 	for _, n := range p.rows[from:to] {
 		rows = append(rows, p.cells(s, n)[:len(cols)])
 	}
 	fitted := fitColumns(w-lead-1, cols, rows)
+	if before := fitColumns(w-lead-1, cols, without(rows, nodeForecastColumn)); !slices.Equal(before.short, fitted.short) ||
+		before.dropped() < fitted.dropped() || before.widths[0] > fitted.widths[0] {
+		// A forecast is not worth a word shortened for it.
+		rows, fitted = without(rows, nodeForecastColumn), before
+	}
 	out := make([]string, 0, h)
 	for i, n := range p.rows[from:to] {
 		r := newRow(w).lead(s.t, n.Name == p.list.cursor, focus, p.list.moved)
@@ -99,6 +108,16 @@ func (p *nodesPane) draw(s *scene, w, h int, focus bool) []string {
 	return fill(out, w, h)
 }
 
+// without gives the rows with one column emptied.
+func without(rows [][]cell, column int) [][]cell {
+	out := make([][]cell, len(rows))
+	for i, r := range rows {
+		out[i] = slices.Clone(r)
+		out[i][column] = cell{}
+	}
+	return out
+}
+
 func (p *nodesPane) cells(s *scene, n *cluster.Node) []cell {
 	_, st := nodeSign(s, n)
 	word := s.t.text(s.snap.NodeWord(n, s.now))
@@ -117,8 +136,27 @@ func (p *nodesPane) cells(s *scene, n *cluster.Node) []cell {
 		shortCell(st, word, shortNodeWord(word)),
 		textCell(powerLook, powerText),
 		podDots(s, n),
+		textCell(s.t.warn, markedIn(s, n)),
 		textCell(s.t.dim, s.t.text(machineText(m))),
 	}
+}
+
+// markedIn says how long it is until a silent node will be marked NotReady, at
+// the earliest; empty for others.
+func markedIn(s *scene, n *cluster.Node) string {
+	if _, silent := s.snap.Silent(n, s.now); !silent {
+		return ""
+	}
+	from, to, ok := s.snap.NotReadyAt(n)
+	switch {
+	case !ok:
+		return ""
+	case from.After(s.now):
+		return "NotReady in " + age(from.Sub(s.now).Round(time.Second))
+	case to.After(s.now):
+		return "NotReady now"
+	}
+	return "NotReady overdue"
 }
 
 // machineText is the newest sentence on a machine.

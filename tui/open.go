@@ -29,6 +29,9 @@ func (m *Model) openDetails() {
 			return
 		}
 		d.heading, d.facts = "Pod "+k.String(), podDetails(k)
+	case paneTrial:
+		m.zoom = !m.zoom
+		return
 	default:
 		return
 	}
@@ -90,7 +93,7 @@ func (m *Model) openNumber() {
 		d.help = fmt.Sprintf("now %d; l starts and stops it", z.hold)
 	case loadgen.Rate:
 		d.heading, d.label = "Rate", "requests a second:"
-		d.help = fmt.Sprintf("now %s; r starts and stops it", number(z.rate))
+		d.help = fmt.Sprintf("now %s; R starts and stops it", number(z.rate))
 	default:
 		d.heading, d.label = "Burst", "requests at once:"
 		d.help = fmt.Sprintf("now %d; b sends them", z.burst)

@@ -16,8 +16,8 @@ func keyMsg(name string) tea.KeyPressMsg {
 	if rest, ok := strings.CutPrefix(name, "ctrl+"); ok {
 		return tea.KeyPressMsg{Code: rune(rest[0]), Mod: tea.ModCtrl}
 	}
-	if name == "shift+tab" {
-		return tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
+	if rest, ok := strings.CutPrefix(name, "shift+"); ok {
+		return tea.KeyPressMsg{Code: codes[rest], Mod: tea.ModShift}
 	}
 	if name == "space" {
 		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}

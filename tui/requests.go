@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"lightsout/loadgen"
@@ -15,8 +14,8 @@ type sizes struct {
 	last        loadgen.Shape
 }
 
-// requestsPane shows the gauge, a minute of it, and the ledger.
-type requestsPane struct{}
+// requestsPane shows the gauge, a minute or more of it, and the ledger.
+type requestsPane struct{ scale scale }
 
 func (p *requestsPane) title(s *scene) (string, string) {
 	var facts []string
@@ -57,13 +56,15 @@ func basisText(t *theme, g loadgen.Gauge) string {
 }
 
 func (p *requestsPane) draw(s *scene, w, h int, _ bool) []string {
+	bins, _ := gather(s, w)
+	p.scale.measure(s.f.Load.Gauge, s.f.Load.Active || s.f.Load.Totals.InFlight() > 0, bins)
 	out := []string{p.numbers(s, w)}
 	if h >= 8 {
 		out = append(out, p.cause(s, w))
 	}
 	rest := h - len(out) - 1
 	if rest >= 2 {
-		out = append(out, drawChart(s, w, rest)...)
+		out = append(out, drawChart(s, p.scale, w, rest)...)
 	}
 	return fill(append(fill(out, w, h-1), p.ledger(s, w)), w, h)
 }
@@ -79,63 +80,50 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 	if g.Capacity > 0 || g.Target > 0 {
 		served += fmt.Sprintf(" of %d", g.Capacity)
 	}
+	// On a wide screen labels have the bar's fills, and there is room for
+	// two digits, so that the bar stays as it is while numbers grow.
+	gap, digits, before, dead := 2, 1, width(served), "on dead"
+	sign := func(string) string { return "" }
+	if w >= 104 {
+		gap, digits, before, dead = 3, 2, max(before, width("served 00 of 00")), "on dead nodes"
+		sign = func(fill string) string { return fill + " " }
+	}
 	type part struct {
 		st   style
 		text string
 	}
-	some := func(st style, n int) style {
+	var parts []part
+	after := 0
+	add := func(st style, label, est string, n int) {
 		if n == 0 {
-			return t.dim
+			st = t.dim
 		}
-		return st
+		parts = append(parts, part{st, fmt.Sprintf("%s %s%d", label, est, n)})
+		after += gap + max(width(label)+1+digits, width(parts[len(parts)-1].text))
 	}
-	parts := []part{{some(t.warn, g.Queued), fmt.Sprintf("queued %s%d", est, g.Queued)}}
-	parts = append(parts, part{some(t.bad, tot.FailedSum()), fmt.Sprintf("failed %d", tot.FailedSum())})
+	add(t.warn, sign(t.light)+"queued", est, g.Queued)
 	if w >= 70 || g.Stalled > 0 {
-		parts = append(parts, part{some(t.bad, g.Stalled), fmt.Sprintf("stalled %d", g.Stalled)})
+		add(t.fresh, sign(t.stalled)+"stalled", "", g.Stalled)
 	}
 	if w >= 96 || g.OnDead > 0 {
-		parts = append(parts, part{some(t.bad, g.OnDead), fmt.Sprintf("on dead nodes %d", g.OnDead)})
+		add(t.bad, sign(t.onDead)+dead, "", g.OnDead)
 	}
-	if g.Target > 0 && w >= 110 {
-		parts = append(parts, part{t.dim, fmt.Sprintf("target %d", g.Target)})
+	add(t.bad, "failed", "", tot.FailedSum())
+	if g.Target > 0 && w >= 130 {
+		add(t.dim, sign(t.tickTarget)+"target", "", g.Target)
 	}
-	after := 0
-	for _, p := range parts {
-		after += 3 + width(p.text)
-	}
-	r := newRow(w).space(1).put(t.strong, served)
-	if room := w - 1 - width(served) - 2 - after - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
+	r := newRow(w).space(1).cell(t, t.strong, served, before)
+	if room := w - 1 - before - 2 - after - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
 		r.space(2)
-		gaugeBar(t, r, g, min(room, 64))
+		gaugeBar(t, r, g, p.scale.top, min(room, 66))
 	}
 	for _, p := range parts {
-		if r.left < width(p.text)+3 {
+		if r.left < width(p.text)+gap {
 			break // whole numbers or none
 		}
-		r.space(3).put(p.st, p.text)
+		r.space(gap).put(p.st, p.text)
 	}
 	return r.String()
-}
-
-// gaugeBar draws served, free capacity, queued and what is missing to the
-// target on one scale, in w cells.
-func gaugeBar(t *theme, r *row, g loadgen.Gauge, w int) {
-	g.Served, g.Queued = max(g.Served, 0), max(g.Queued, 0)
-	top := max(g.Target, g.Capacity, g.Served+g.Queued, 1)
-	if top <= w {
-		w = w / top * top // equal steps
-	}
-	at := func(n int) int { return n * w / top }
-	served, capacity := at(g.Served), at(max(g.Capacity, g.Served))
-	queued := at(max(g.Capacity, g.Served)+g.Queued) - capacity
-	if max(g.Capacity, g.Served)+g.Queued > top {
-		queued = w - capacity
-	}
-	r.repeat(t.bars[lookServed], t.full, served)
-	r.repeat(t.bars[lookServed], t.free, capacity-served)
-	r.repeat(t.bars[lookQueued], t.light, queued)
-	r.repeat(t.dim, t.none, w-capacity-queued)
 }
 
 // cause is the line on what failed, or on what stands in the way.
@@ -158,33 +146,15 @@ func (p *requestsPane) cause(s *scene, w int) string {
 	return r.String()
 }
 
-// classes lists failures by class, most first.
-func classes(failed map[loadgen.Class]int, sep string) string {
-	keys := make([]loadgen.Class, 0, len(failed))
-	for c, n := range failed {
-		if n > 0 {
-			keys = append(keys, c)
-		}
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		if a, b := failed[keys[i]], failed[keys[j]]; a != b {
-			return a > b
-		}
-		return keys[i] < keys[j]
-	})
-	parts := make([]string, len(keys))
-	for i, c := range keys {
-		parts[i] = fmt.Sprintf("%d %s", failed[c], clean(string(c)))
-	}
-	return strings.Join(parts, sep)
-}
-
 // ledger is the account of all requests; it is red when it does not balance.
 func (p *requestsPane) ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
-		hint := fmt.Sprintf("nothing sent yet: b sends %d at once, l holds %d, r sends %s a second",
+		hint := fmt.Sprintf("nothing sent yet: b sends %d at once, l holds %d, R sends %s a second",
 			s.sizes.burst, s.sizes.hold, number(s.sizes.rate))
+		if s.f.Replay != nil {
+			hint = "nothing had been sent yet"
+		}
 		return newRow(w).space(1).put(t.dim, fit(hint, w-2, t.ellipsis)).String()
 	}
 	r := newRow(w).space(1).put(t.strong, fmt.Sprintf("%d scheduled", tot.Scheduled))
@@ -214,21 +184,16 @@ func (p *requestsPane) ledger(s *scene, w int) string {
 	if !tot.Balanced() {
 		return newRow(w).space(1).put(t.bad, t.badSign+" does not balance: "+strings.TrimSpace(stripped(r.String()))).String()
 	}
-	legend := t.legend()
-	if n := width(legend); r.left > n+4 {
-		r.space(r.left-n-1).put(t.dim, legend)
+	legend := t.legend(chartSpans[s.span])
+	text := strings.Join(legend, "  ")
+	for len(legend) > 0 && width(text)+4 >= r.left {
+		legend = legend[1:]
+		text = strings.Join(legend, "  ")
 	}
-	return r.String()
+	return r.space(r.left-width(text)-1).put(t.dim, text).String()
 }
 
-// legend explains the chart's symbols.
-func (t *theme) legend() string {
-	return fmt.Sprintf("%s served  %s queued  %s capacity  %s failed  %s unresolved", t.full, t.light, t.line, t.failSign(), t.open)
-}
-
-func (t *theme) failSign() string {
-	if t.ascii {
-		return t.fail
-	}
-	return "▀"
+// legend explains the chart's symbols, the plainest first.
+func (t *theme) legend(span int64) []string {
+	return []string{t.full + " served", t.light + " queued", t.line + " capacity", t.open + " unresolved", fmt.Sprintf("%d s a column", span)}
 }

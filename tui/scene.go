@@ -24,6 +24,7 @@ type scene struct {
 	// scope is what the Pods pane shows.
 	scope scope
 	sizes sizes
+	span  int // index of chartSpans
 }
 
 var (

@@ -29,7 +29,11 @@ type theme struct {
 	okSign, warnSign, badSign               string
 	live, connecting, rec                   string
 	full, light, free, none, line, target   string
-	fail, sent, open, axis, noData          string
+	stalled, onDead, tickNow, tickTarget    string
+	sent, open, axis, noData                string
+	offOnly, offNotReady, notReady          string // a node's lane
+	playing, paused                         string
+	past, ahead, markPast, markAhead        string // a replay's track
 	capDown, capUp, capTurn, capTop, capBot string
 	eighths                                 []string // from empty to full
 	box                                     boxGlyphs
@@ -46,6 +50,11 @@ const (
 	lookCapacityOnQueue
 	lookTarget
 	lookFailed
+	lookStalled
+	lookOnDead
+	lookOff         // a node's machine is off, the control plane has not noticed
+	lookOffNotReady // it has
+	lookNotReady    // the machine is on
 )
 
 type boxGlyphs struct {
@@ -97,7 +106,12 @@ func newTheme(ascii, noColor bool) *theme {
 		lookCapacity:        newStyle(colour(base.Bold(true), cyan)),
 		lookCapacityOnQueue: newStyle(back(colour(base, black), yellow)),
 		lookTarget:          newStyle(base.Faint(true)),
-		lookFailed:          newStyle(colour(base, red)),
+		lookFailed:          newStyle(colour(base.Bold(true).Reverse(true), red)),
+		lookStalled:         newStyle(colour(base, magenta)),
+		lookOnDead:          newStyle(colour(base.Bold(true), red)),
+		lookOff:             newStyle(colour(base, red)),
+		lookOffNotReady:     newStyle(colour(base, red)),
+		lookNotReady:        newStyle(colour(base, yellow)),
 	}
 	return t
 }
@@ -133,7 +147,10 @@ func unicodeTheme() *theme {
 		okSign: "✓", warnSign: "!", badSign: "✕",
 		live: "●", connecting: "◌", rec: "●",
 		full: "█", light: "▒", free: "░", none: "·", line: "─", target: "┄",
-		fail: "█", sent: "•", open: "○", axis: "─", noData: "┄",
+		stalled: "▓", onDead: "x", tickNow: "│", tickTarget: "┊",
+		sent: "•", open: "○", axis: "─", noData: "┄",
+		offOnly: "▒", offNotReady: "▓", notReady: "░",
+		playing: "▸", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
 		capDown: "╮", capUp: "╭", capTurn: "│", capTop: "╯", capBot: "╰",
 		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 		box:     boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
@@ -149,7 +166,10 @@ func asciiTheme() *theme {
 		okSign: "+", warnSign: "!", badSign: "X",
 		live: "*", connecting: "~", rec: "*",
 		full: "#", light: "+", free: "-", none: ".", line: "-", target: ".",
-		fail: "X", sent: "*", open: "o", axis: "-", noData: ".",
+		stalled: "%", onDead: "x", tickNow: "|", tickTarget: ":",
+		sent: "*", open: "o", axis: "-", noData: ".",
+		offOnly: ":", offNotReady: "#", notReady: "=",
+		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
 		capDown: "+", capUp: "+", capTurn: "|", capTop: "+", capBot: "+",
 		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"},
 		box:     boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},

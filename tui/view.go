@@ -63,7 +63,19 @@ func (m *Model) draw() []string {
 		text := " " + banner
 		lines = append(lines, newRow(w).put(t.banner, text+blank(w-width(text))).String())
 	}
-	lines = fill(append(lines, m.body(w, h-len(lines))...), w, h)
+	left := h - len(lines)
+	if m.s.f.Replay != nil {
+		left -= scrubberHeight(h)
+	}
+	l := arrange(w, left, m.wish())
+	if strip := m.strip(w, l.shows(paneTrial)); strip != "" {
+		lines = append(lines, strip)
+		l = arrange(w, left-1, m.wish())
+	}
+	lines = fill(append(lines, m.body(w, h, l)...), w, h)
+	if m.step.waits && len(m.dialogs) == 0 {
+		m.step.grace.shown(m.opts.Now())
+	}
 	for _, d := range m.dialogs {
 		box, x, y, wide := frameDialog(&m.s, d, w, h)
 		lines = over(t, lines, box, w, x, y, wide)
@@ -74,130 +86,40 @@ func (m *Model) draw() []string {
 	return lines
 }
 
-// header names the cluster, the way to it, the link, the trial's clock and the
-// modes.
-func (m *Model) header(w int) string {
-	t, f, link := m.s.t, m.s.f, m.s.snap.Link
-	var state span
-	switch link.State {
-	case cluster.LinkLive:
-		state = span{t.good, t.live + " live"}
-		if old := m.s.now.Sub(link.LastContact); !link.LastContact.IsZero() && old >= 10*time.Second {
-			state.s += " " + coarseAge(old)
-		}
-	case cluster.LinkLost:
-		state = span{t.bad, t.badSign + " lost"}
-	default:
-		state = span{t.warn, t.connecting + " connecting"}
-	}
-	right := []span{}
-	add := func(st style, s string) { right = append(right, span{st, s}) }
-	if !f.Zero.IsZero() {
-		add(t.strong, signed(m.s.now.Sub(f.Zero), false))
-	}
-	if f.Pace != "" && f.Pace != "real" {
-		add(t.warn, "pace "+t.text(f.Pace))
-	}
-	if f.ReadOnly {
-		add(t.warn, "read-only")
-	}
-	if f.DryRun {
-		add(t.warn, "dry run")
-	}
-	if f.Production {
-		add(t.bad, "PRODUCTION")
-	}
-	switch {
-	case f.RecordErr != "":
-		add(t.bad, t.badSign+" not recorded")
-	case f.Recording:
-		add(t.bad, t.rec+" rec")
-	}
-	rightWidth := 1
-	for _, p := range right {
-		rightWidth += width(p.s) + 3
-	}
-	r := newRow(w).space(1).put(t.title, "lightsout").space(2)
-	name, via := t.text(f.Cluster), t.text(f.Via)
-	room := r.left - rightWidth - width(state.s) - 3
-	if via != "" && !strings.HasPrefix(via, "via ") {
-		via = "via " + via
-	}
-	if via != "" && width(name)+2+width(via) > room {
-		via = fit(via, max(0, room-width(name)-2), t.ellipsis)
-		if width(via) < 8 {
-			via = ""
-		}
-	}
-	r.put(t.accent, fit(name, max(0, room), t.ellipsis))
-	if via != "" {
-		r.space(2).put(t.dim, via)
-	}
-	if m.any || name != "" {
-		r.space(3)
-	}
-	r.put(state.st, state.s)
-	r.space(r.left - rightWidth)
-	for _, p := range right {
-		r.space(3).put(p.st, p.s)
-	}
-	return r.String()
+// wish is what the layout has to go by.
+func (m *Model) wish() wish {
+	return wish{focus: m.focus, list: m.list, zoom: m.zoom, trial: m.s.f.Trial != nil,
+		deployments: len(m.deployments.rows), items: max(len(m.nodes.rows), len(m.pods.rows))}
 }
 
-// banner is what must not be overlooked, in at most w cells; empty when all is
-// well.
-func (m *Model) banner(w int) string {
-	t, f, link := m.s.t, m.s.f, m.s.snap.Link
-	before, why, after := "", "", ""
-	switch {
-	case link.State == cluster.LinkLost:
-		before, why = "STALE", t.text(link.Err)
-		if !link.LastContact.IsZero() {
-			before += " " + age(m.s.now.Sub(link.LastContact))
-		}
-		if why == "" {
-			why = "the API server does not answer"
-		}
-		if left := link.NextTry.Sub(m.s.now); left > 0 {
-			after = fmt.Sprintf(", next try in %d s", int64((left+time.Second-1)/time.Second))
-		} else if !link.NextTry.IsZero() {
-			after = ", trying now"
-		}
-	case f.RecordErr != "":
-		before, why = "NOT RECORDED", t.text(f.RecordErr)
-	default:
-		return ""
-	}
-	before += " " + t.dash + " "
-	return before + fit(why, w-width(before)-width(after), t.ellipsis) + after
-}
-
-// body draws the panes in w x h cells.
-func (m *Model) body(w, h int) []string {
+// body draws the panes as arranged, w cells wide on a screen h cells high.
+func (m *Model) body(w, h int, l layout) []string {
 	s := &m.s
-	items := max(len(m.nodes.rows), len(m.pods.rows))
-	l := arrange(w, h, m.focus, m.list, m.zoom, len(m.deployments.rows), items)
 	foot, footWidth := m.keyBar(w - 4)
+	var out []string
+	lower := []paneID{paneRequests, paneTimeline, paneTrial}
 	if !l.stacked {
 		left := drawBox(s.t, l.left, m.sections(l, paneNodes), "", 0)
 		right := drawBox(s.t, w-l.left, m.sections(l, paneDeployments, panePods), "", 0)
 		for i := range left {
-			left[i] += right[i]
+			out = append(out, left[i]+right[i])
 		}
-		return append(left, drawBox(s.t, w, m.sections(l, paneRequests, paneTimeline), foot, footWidth)...)
+	} else {
+		lower = append([]paneID{paneNodes, paneDeployments, panePods}, lower...)
 	}
-	var shown []paneID
-	for p := range paneCount {
-		if l.shows(p) {
-			shown = append(shown, p)
-		}
+	sections := m.sections(l, lower...)
+	if s.f.Replay != nil {
+		sections = withScrubber(s, sections, w-2, h)
 	}
-	return drawBox(s.t, w, m.sections(l, shown...), foot, footWidth)
+	return append(out, drawBox(s.t, w, sections, foot, footWidth)...)
 }
 
 func (m *Model) sections(l layout, panes ...paneID) []section {
 	out := make([]section, 0, len(panes))
 	for _, p := range panes {
+		if !l.shows(p) {
+			continue
+		}
 		lines := m.pane(p, l.panes[p])
 		title, facts := m.paneTitle(p)
 		out = append(out, section{
@@ -217,6 +139,8 @@ func (m *Model) paneTitle(p paneID) (string, string) {
 		return m.pods.title(&m.s)
 	case paneRequests:
 		return m.requests.title(&m.s)
+	case paneTrial:
+		return m.trial.title(&m.s)
 	}
 	return m.timeline.title(&m.s)
 }
@@ -231,6 +155,8 @@ func (m *Model) pane(p paneID, sz size) []string {
 		key.data = m.snapGen<<32 | m.powerGen&0xffffffff
 	case paneRequests:
 		key.data = m.loadGen
+	case paneTrial:
+		key.data = m.trialGen
 	default:
 		key.data = m.eventGen
 	}
@@ -247,6 +173,8 @@ func (m *Model) pane(p paneID, sz size) []string {
 		lines = m.pods.draw(s, sz.w, sz.h, focus)
 	case paneRequests:
 		lines = m.requests.draw(s, sz.w, sz.h, focus)
+	case paneTrial:
+		lines = m.trial.draw(s, sz.w, sz.h, focus)
 	default:
 		lines = m.timeline.draw(s, sz.w, sz.h, focus)
 	}
@@ -274,7 +202,7 @@ func (m *Model) keyBar(w int) (string, int) {
 	sep := " " + t.bullet + " "
 	parts := []string{}
 	used := width(" ? help ")
-	for _, b := range m.keys.bar(m.focus, f.ReadOnly) {
+	for _, b := range m.keys().barBindings(m.focus, moment{readOnly: f.ReadOnly, waiting: m.stepWaits(), trial: f.Trial != nil}) {
 		text := t.text(b.firstKey()) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break

@@ -1,0 +1,108 @@
+package tui
+
+// eighths is the height of n requests in eighths of a row.
+func (c *chart) eighths(n int) int { return max(n, 0) * c.rows * 8 / c.scale.top }
+
+func (c *chart) set(y, x int, glyph string, st style) {
+	if y >= 0 && y < len(c.glyphs) && x >= 0 && x < c.w {
+		c.glyphs[y][x], c.looks[y][x] = glyph, st
+	}
+}
+
+// bar draws what was outstanding: served in eighths of a row, the rest on top
+// of it in whole ones.
+func (c *chart) bar(x int, b *bin) {
+	t := c.t
+	served := c.eighths(b.Served)
+	y := 0 // counted from the axis
+	for ; y < served/8; y++ {
+		c.set(c.up-1-y, x, t.full, t.bars[lookServed])
+	}
+	switch part := served % 8; {
+	case t.ascii && (part >= 4 || served > 0 && y == 0):
+		c.set(c.up-1-y, x, t.full, t.bars[lookServed])
+		y++
+	case part > 0 && !t.ascii:
+		look := lookServed
+		if b.Queued > 0 && b.Stalled+b.OnDead == 0 {
+			look = lookMixed
+		}
+		c.set(c.up-1-y, x, t.eighths[part], t.bars[look])
+		y++
+	}
+	sum := b.Served
+	for _, part := range []struct {
+		n     int
+		glyph string
+		look  barLook
+	}{{b.Stalled, t.stalled, lookStalled}, {b.OnDead, t.onDead, lookOnDead}, {b.Queued, t.light, lookQueued}} {
+		if part.n <= 0 {
+			continue
+		}
+		sum += part.n
+		top := max((c.eighths(sum)+4)/8, y+1) // one is seen, too
+		for ; y < top; y++ {
+			c.set(c.up-1-y, x, part.glyph, t.bars[part.look])
+		}
+	}
+}
+
+// level is the row of the line for a value; -1 when there is none.
+func (c *chart) level(n int) int {
+	if n <= 0 {
+		return -1
+	}
+	return max(0, c.up-1-c.eighths(n)/8)
+}
+
+// steps draws a step line into empty cells. Where solid, its turns are drawn,
+// and it goes over queued cells where it does not coincide with their start.
+func (c *chart) steps(value func(*bin) int, glyph string, look barLook, solid bool) {
+	t := c.t
+	before := -1
+	for x := range c.bins {
+		b := &c.bins[x]
+		y := c.level(value(b))
+		if !b.Sampled && value(b) == 0 {
+			before = -1
+			continue
+		}
+		if solid && before >= 0 && y >= 0 && before != y {
+			c.turn(x, before, y)
+			before = y
+			continue
+		}
+		before = y
+		if y < 0 {
+			continue
+		}
+		switch full := y+1 >= c.up || c.glyphs[y+1][x] == t.full; {
+		case c.glyphs[y][x] == "":
+			c.set(y, x, glyph, t.bars[look])
+		case solid && c.glyphs[y][x] == t.light && !full:
+			// Some wait although there is capacity. Otherwise the line is
+			// where queued begins, which is seen without it.
+			c.set(y, x, glyph, t.bars[lookCapacityOnQueue])
+		}
+	}
+}
+
+// turn draws the step from row a to row b in one column.
+func (c *chart) turn(x, a, b int) {
+	t, st := c.t, c.t.bars[lookCapacity]
+	put := func(y int, g string) {
+		if c.glyphs[y][x] == "" {
+			c.set(y, x, g, st)
+		}
+	}
+	if a < b { // down
+		put(a, t.capDown)
+		put(b, t.capBot)
+	} else {
+		put(a, t.capTop)
+		put(b, t.capUp)
+	}
+	for y := min(a, b) + 1; y < max(a, b); y++ {
+		put(y, t.capTurn)
+	}
+}

@@ -1,0 +1,164 @@
+package tui
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/loadgen"
+	"lightsout/trial"
+)
+
+// chartOf draws a frame's requests pane and gives it without looks.
+func chartOf(f *trial.Frame, w, h int) (*Model, string) {
+	m, _, _ := testModel(f, w, h, Options{})
+	typeKeys(m, "4 z")
+	return m, plainView(m)
+}
+
+func TestTheScaleHoldsWhileARunLasts(t *testing.T) {
+	f := failing()
+	f.Load.Gauge.Queued = 40
+	m, v := chartOf(f, 100, 20)
+	if !strings.Contains(v, "\n│   48 ") && !strings.Contains(v, " 48 ") {
+		t.Fatalf("the scale does not reach 48:\n%s", v)
+	}
+	m.Update(FrameMsg{failing()})
+	if v := plainView(m); !strings.Contains(v, " 48 ") {
+		t.Errorf("the scale has jumped back while the run lasts:\n%s", v)
+	}
+	f = failing()
+	f.Load.Active, f.Load.Totals, f.Load.Windows = false, loadgen.Totals{}, nil
+	m.Update(FrameMsg{f})
+	if v := plainView(m); strings.Contains(v, " 48 ") {
+		t.Errorf("the scale of a run that is no longer seen stays:\n%s", v)
+	}
+}
+
+func TestFailuresAreToldByLetters(t *testing.T) {
+	_, v := chartOf(failing(), 120, 30)
+	for _, want := range []string{"xxc", "crr", "96 connect timeout [c]", "60 502 [5]", "○○○○"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+}
+
+func TestEveryCellBelowTheAxisGoesToAClassThatFailed(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	for range 2000 {
+		var n [failGroups]int
+		sum := 0
+		for i := range n {
+			if rnd.IntN(2) == 0 {
+				n[i] = rnd.IntN(50)
+				sum += n[i]
+			}
+		}
+		if sum == 0 {
+			continue
+		}
+		cells := 1 + rnd.IntN(6)
+		got := 0
+		for i, c := range share(n, sum, cells) {
+			got += c
+			if c < 0 || c > 0 && n[i] == 0 {
+				t.Fatalf("share(%v, %d) gives %d cells to group %d", n, cells, c, i)
+			}
+		}
+		if got != cells {
+			t.Fatalf("share(%v, %d) gives %d cells", n, cells, got)
+		}
+	}
+}
+
+func TestEveryClassHasALetter(t *testing.T) {
+	for _, c := range []loadgen.Class{loadgen.ClassRefused, loadgen.ClassUnreachable, loadgen.ClassConnectTimeout, loadgen.ClassReset,
+		loadgen.ClassTruncated, loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead,
+		loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502, loadgen.Class503, loadgen.Class504, loadgen.ClassClient} {
+		if failGroup(c) == failGroups-1 {
+			t.Errorf("%q has no letter of its own", c)
+		}
+	}
+}
+
+func TestColumnsSumUpWhatTheyStandFor(t *testing.T) {
+	f := failing()
+	m, _, _ := testModel(f, 120, 36, Options{})
+	var want, wantFails int
+	for _, w := range f.Load.Windows {
+		want += w.Sent
+		wantFails += w.FailedSum()
+	}
+	for span := range chartSpans {
+		m.s.span = span
+		bins, first := gather(&m.s, 200)
+		var got, fails int
+		for i, b := range bins {
+			if s := b.Second.Unix(); s%chartSpans[span] != 0 || i > 0 && s != bins[i-1].Second.Unix()+chartSpans[span] {
+				t.Fatalf("column %d begins at %d", i, s)
+			}
+			got += b.Sent
+			fails += b.fails
+		}
+		if got != want || fails != wantFails || first < 0 {
+			t.Errorf("%d s a column: %d sent and %d failed, want %d and %d", chartSpans[span], got, fails, want, wantFails)
+		}
+	}
+}
+
+func TestOutagesAreShaded(t *testing.T) {
+	_, v := chartOf(failing(), 120, 30)
+	for _, want := range []string{"kube-node3 ", "▒off▒▒▒", "▓off, NotReady▓"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+	f := failing()
+	for i := range 6 {
+		o := f.Outages[1]
+		o.Node = string(rune('a' + i))
+		f.Outages = append(f.Outages, o)
+	}
+	if _, v := chartOf(f, 120, 20); !strings.Contains(v, "nodes ") {
+		t.Errorf("more nodes than rows are not counted:\n%s", v)
+	}
+}
+
+func TestALaneTellsItsNodesState(t *testing.T) {
+	l := lane{nodes: 1, spans: []trial.Outage{
+		{Node: "a", Kind: trial.OutageOff, From: t0, To: t0.Add(10 * time.Second)},
+		{Node: "a", Kind: trial.OutageNotReady, From: t0.Add(5 * time.Second), To: t0.Add(15 * time.Second)},
+	}}
+	for s, want := range map[int]int{-1: 0, 0: laneOff, 4: laneOff, 5: laneOff | laneNotReady, 9: laneOff | laneNotReady, 10: laneNotReady, 14: laneNotReady, 15: 0} {
+		from := t0.Add(time.Duration(s) * time.Second)
+		if got, _ := l.state(from, from.Add(time.Second)); got != want {
+			t.Errorf("second %d: %b, want %b", s, got, want)
+		}
+	}
+}
+
+func TestTheGaugeShowsStalledAndDeadWithTicks(t *testing.T) {
+	bar := func(g loadgen.Gauge, top int) string {
+		r := newRow(40)
+		gaugeBar(newTheme(false, false), r, g, top, 18)
+		return strings.TrimRight(stripped(r.String()), " ")
+	}
+	for _, c := range []struct {
+		g    loadgen.Gauge
+		top  int
+		want string
+	}{
+		{loadgen.Gauge{Capacity: 8, Target: 16, Served: 8, Queued: 4}, 16, "████████│▒▒▒▒····┊"},
+		{loadgen.Gauge{Capacity: 16, Target: 16, Served: 16}, 16, "████████████████│"},
+		{loadgen.Gauge{Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4}, 16, "████████▓▓xxxx░░│"},
+		{loadgen.Gauge{Capacity: 8, Target: 16, Served: 6, OnDead: 4, Queued: 2}, 16, "██████xx│xx▒▒····┊"},
+		{loadgen.Gauge{Served: 3, Queued: 1}, 4, "████████████▒▒▒▒"},
+		{loadgen.Gauge{Capacity: 2, Target: 4, Served: 2}, 8, "████│····┊········"},
+	} {
+		if got := bar(c.g, c.top); got != c.want {
+			t.Errorf("%+v:\nis   %s\nwant %s", c.g, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package tui
+
+import "lightsout/loadgen"
+
+// gaugeTop is how much of the scale a gauge takes: what is being worked on or
+// held, and free capacity, and after it what waits.
+func gaugeTop(g loadgen.Gauge) int {
+	return max(g.Target, max(g.Capacity, g.Served+g.Stalled+g.OnDead)+g.Queued, 1)
+}
+
+// gaugeBar draws what is outstanding on one scale, in at most w cells: served,
+// stalled, on dead nodes, free capacity, queued; with a tick each where the
+// capacity is now and where it should be.
+func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
+	for _, n := range []*int{&g.Served, &g.Queued, &g.Stalled, &g.OnDead, &g.Capacity, &g.Target} {
+		*n = max(*n, 0)
+	}
+	top = max(top, gaugeTop(g))
+	if w -= 2; w < 1 { // the ticks
+		return
+	}
+	if top <= w {
+		w = w / top * top // equal steps
+	}
+	at := func(n int) int { return n * w / top }
+	glyphs, looks := make([]string, w), make([]style, w)
+	x := 0
+	put := func(glyph string, st style, to int) {
+		for ; x < min(to, w); x++ {
+			glyphs[x], looks[x] = glyph, st
+		}
+	}
+	sum := 0
+	for _, part := range []struct {
+		n     int
+		glyph string
+		look  barLook
+	}{{g.Served, t.full, lookServed}, {g.Stalled, t.stalled, lookStalled}, {g.OnDead, t.onDead, lookOnDead},
+		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), t.free, lookServed}, {g.Queued, t.light, lookQueued}} {
+		if part.n > 0 {
+			sum += part.n
+			put(part.glyph, t.bars[part.look], max(at(sum), x+1))
+		}
+	}
+	put(t.none, t.dim, w)
+
+	now, target := at(g.Capacity), at(g.Target)
+	for x := 0; x <= w; {
+		if g.Capacity > 0 && x == now {
+			r.put(t.bars[lookCapacity], t.tickNow)
+		}
+		if g.Target > 0 && x == target && g.Target != g.Capacity {
+			r.put(t.bars[lookTarget], t.tickTarget)
+		}
+		next := w
+		for _, tick := range []int{now, target} {
+			if tick > x {
+				next = min(next, tick)
+			}
+		}
+		if x == w {
+			break
+		}
+		r.runs(glyphs[x:next], looks[x:next])
+		x = next
+	}
+}

@@ -1,0 +1,142 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+)
+
+// header names the cluster, the way to it, the link, the trial's clock and the
+// modes.
+func (m *Model) header(w int) string {
+	t, f, link := m.s.t, m.s.f, m.s.snap.Link
+	var state span
+	switch link.State {
+	case cluster.LinkLive:
+		state = span{t.good, t.live + " live"}
+		if old := m.s.now.Sub(link.LastContact); !link.LastContact.IsZero() && old >= 10*time.Second {
+			state.s += " " + coarseAge(old)
+		}
+	case cluster.LinkLost:
+		state = span{t.bad, t.badSign + " lost"}
+	default:
+		state = span{t.warn, t.connecting + " connecting"}
+		if m.opts.LoadOnly {
+			state = span{t.good, t.live + " load only"}
+		}
+	}
+	if f.Replay != nil {
+		state = span{t.fresh, t.playing + " replay"}
+		if f.Replay.Paused {
+			state = span{t.fresh, t.paused + " replay"}
+		}
+	}
+	right := []span{}
+	add := func(st style, s string) { right = append(right, span{st, s}) }
+	if !f.Zero.IsZero() {
+		add(t.strong, signed(m.s.now.Sub(f.Zero), false))
+	}
+	if text := trialWord(t, f.Trial); text != "" && w >= 100 {
+		add("", text)
+	}
+	if f.Pace != "" && f.Pace != "real" {
+		add(t.warn, "pace "+t.text(f.Pace))
+	}
+	if f.ReadOnly {
+		add(t.warn, "read-only")
+	}
+	if f.DryRun {
+		add(t.warn, "dry run")
+	}
+	if f.Production {
+		add(t.bad, "PRODUCTION")
+	}
+	switch {
+	case f.Replay != nil && f.Replay.Torn != "":
+		add(t.warn, t.warnSign+" cut short")
+	case f.Replay != nil:
+	case f.RecordErr != "":
+		add(t.bad, t.badSign+" not recorded")
+	case f.Recording:
+		add(t.bad, t.rec+" rec")
+	}
+	rightWidth := 1
+	for _, p := range right {
+		rightWidth += width(p.s) + 3
+	}
+	r := newRow(w).space(1).put(t.title, "lightsout").space(2)
+	name, via := t.text(f.Cluster), t.text(f.Via)
+	room := r.left - rightWidth - width(state.s) - 3
+	if via != "" && !strings.HasPrefix(via, "via ") {
+		via = "via " + via
+	}
+	if via != "" && width(name)+2+width(via) > room {
+		via = fit(via, max(0, room-width(name)-2), t.ellipsis)
+		if width(via) < 8 {
+			via = ""
+		}
+	}
+	r.put(t.accent, fit(name, max(0, room), t.ellipsis))
+	if via != "" {
+		r.space(2).put(t.dim, via)
+	}
+	if m.any || name != "" {
+		r.space(3)
+	}
+	r.put(state.st, state.s)
+	r.space(r.left - rightWidth)
+	for _, p := range right {
+		r.space(3).put(p.st, p.s)
+	}
+	return r.String()
+}
+
+// banner is what must not be overlooked, in at most w cells; empty when all is
+// well.
+func (m *Model) banner(w int) string {
+	t, f, link := m.s.t, m.s.f, m.s.snap.Link
+	before, why, after := "", "", ""
+	switch {
+	case link.State == cluster.LinkLost:
+		before, why = "STALE", t.text(link.Err)
+		if !link.LastContact.IsZero() {
+			before += " " + age(m.s.now.Sub(link.LastContact))
+		}
+		if why == "" {
+			why = "the API server does not answer"
+		}
+		if left := link.NextTry.Sub(m.s.now); left > 0 {
+			after = fmt.Sprintf(", next try in %d s", int64((left+time.Second-1)/time.Second))
+		} else if !link.NextTry.IsZero() {
+			after = ", trying now"
+		}
+	case f.RecordErr != "":
+		before, why = "NOT RECORDED", t.text(f.RecordErr)
+	default:
+		return ""
+	}
+	before += " " + t.dash + " "
+	return before + fit(why, w-width(before)-width(after), t.ellipsis) + after
+}
+
+// strip is the line below the header: what was being asked at this moment of a
+// record, or the trial in one line where it has no pane; empty when neither.
+func (m *Model) strip(w int, pane bool) string {
+	s := &m.s
+	t, f := s.t, s.f
+	switch {
+	case f.Replay != nil && f.Question != nil:
+		r := newRow(w).space(1).put(t.fresh, "asked then: ")
+		return r.put(t.strong, fit(t.text(f.Question.Title), r.left-1, t.ellipsis)).String()
+	case f.Trial == nil || pane:
+		return ""
+	}
+	r := newRow(w).space(1).put(t.title, fit(trialWord(t, f.Trial), w/3, t.ellipsis)).space(2)
+	hint := " " + t.dash + " T shows all"
+	if f.Trial.Verdict == "" || r.left < 44 {
+		hint = ""
+	}
+	return doing(r, s, width(hint)).put(t.dim, hint).String()
+}

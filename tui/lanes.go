@@ -1,0 +1,128 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lightsout/trial"
+)
+
+// What a node is at one moment, as bits.
+const (
+	laneOff      = 1 << iota // its machine is off
+	laneNotReady             // the control plane says so
+)
+
+// lane is one row below the chart: a node's outages, or those of several.
+type lane struct {
+	name  string
+	spans []trial.Outage
+	nodes int
+}
+
+// laneRoom is how many lanes a chart of h lines has room for.
+func laneRoom(h int) int {
+	switch {
+	case h >= 14:
+		return 4
+	case h >= 8:
+		return 2
+	case h >= 5:
+		return 1
+	}
+	return 0
+}
+
+// gatherLanes gives a lane for each node with an outage that a chart of w
+// columns shows, in the order in which they began.
+func gatherLanes(s *scene, w int) []lane {
+	from := s.now.Add(-time.Duration(w) * time.Duration(chartSpans[s.span]) * time.Second)
+	var out []lane
+	index := map[string]int{}
+	for _, o := range s.f.Outages {
+		if o.From.After(s.now) || !o.To.IsZero() && o.To.Before(from) {
+			continue
+		}
+		i, known := index[o.Node]
+		if !known {
+			i = len(out)
+			index[o.Node] = i
+			out = append(out, lane{name: o.Node, nodes: 1})
+		}
+		out[i].spans = append(out[i].spans, o)
+	}
+	return out
+}
+
+// foldLanes puts those that have no row of their own into the last row.
+func foldLanes(all []lane, room int) []lane {
+	if len(all) <= room || room == 0 {
+		return all[:min(len(all), room)]
+	}
+	rest := lane{name: fmt.Sprintf("+%d nodes", len(all)-room+1), nodes: len(all) - room + 1}
+	if room == 1 {
+		rest.name = fmt.Sprintf("%d nodes", len(all))
+	}
+	for _, l := range all[room-1:] {
+		rest.spans = append(rest.spans, l.spans...)
+	}
+	return append(slices.Clone(all[:room-1]), rest)
+}
+
+// state gives what the lane's nodes are in a column, as bits, and how many of
+// them are out.
+func (l *lane) state(from, to time.Time) (bits, out int) {
+	last := ""
+	for _, o := range l.spans {
+		if !o.From.Before(to) || !o.To.IsZero() && !o.To.After(from) {
+			continue
+		}
+		if o.Kind == trial.OutageOff {
+			bits |= laneOff
+		} else {
+			bits |= laneNotReady
+		}
+		if out == 0 || o.Node != last {
+			out, last = out+1, o.Node // the spans of a node are together
+		}
+	}
+	return bits, out
+}
+
+// lane draws one lane: shaded while the node is off or not Ready, with the word
+// for it, or the number of nodes, where a shade begins.
+func (c *chart) lane(l lane, w int) string {
+	t := c.t
+	glyphs, looks := make([]string, c.w), make([]style, c.w)
+	shade := [...]string{"", t.offOnly, t.notReady, t.offNotReady}
+	look := [...]style{"", t.bars[lookOff], t.bars[lookNotReady], t.bars[lookOffNotReady]}
+	words := [...]string{"", "off", "NotReady", "off, NotReady"}
+	label := func(x, end, bits, out int) {
+		text := words[bits]
+		if l.nodes > 1 {
+			text = fmt.Sprint(out)
+		}
+		if bits == 0 || end-x < len(text)+2 {
+			return
+		}
+		for i := range text {
+			glyphs[x+1+i], looks[x+1+i] = text[i:i+1], t.strong
+		}
+	}
+	start, before, outBefore := 0, 0, 0
+	for x := range c.bins {
+		end := time.Unix(1<<40, 0)
+		if x+1 < len(c.bins) {
+			end = c.bins[x+1].Second
+		}
+		bits, out := l.state(c.bins[x].Second, end)
+		if bits != before || out != outBefore {
+			label(start, x, before, outBefore)
+			start, before, outBefore = x, bits, out
+		}
+		glyphs[x], looks[x] = shade[bits], look[bits]
+	}
+	label(start, c.w, before, outBefore)
+	return newRow(w).right(t, t.dim, middle(t.text(l.name), c.label-1, t.ellipsis), c.label-1).space(1).runs(glyphs, looks).String()
+}

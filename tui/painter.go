@@ -1,0 +1,44 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	"lightsout/trial"
+)
+
+// Painter draws frames as text, for recordings and pictures. It keeps what it
+// has drawn, so that the next frame costs only what has changed, and so that a
+// change stands out as it does on the screen. It is not for concurrent use.
+type Painter struct {
+	m   *Model
+	now time.Time
+}
+
+// NewPainter makes a Painter. Options.Send and Options.Now are not used: a
+// Painter's time is that of the frame it draws.
+func NewPainter(o Options) *Painter {
+	p := &Painter{}
+	o.Send, o.Now = nil, func() time.Time { return p.now }
+	p.m = New(o)
+	return p
+}
+
+// Paint gives the screen that shows f: exactly height lines of exactly width
+// cells, joined by line feeds, with no escape sequences but SGR. It is empty
+// when width or height is less than 1. f is not changed.
+func (p *Painter) Paint(f *trial.Frame, width, height int) string {
+	if f != nil {
+		p.now = f.Now
+		p.m.adopt(f)
+	}
+	p.m.w, p.m.h = width, height
+	p.m.clock()
+	return strings.Join(p.m.draw(), "\n")
+}
+
+// Still gives the screen of one frame as Painter.Paint does. The same frame
+// gives the same text.
+func Still(f *trial.Frame, width, height int, o Options) string {
+	return NewPainter(o).Paint(f, width, height)
+}

@@ -1,0 +1,64 @@
+package tui
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+func TestAStillIsLinesOfTextAndLooks(t *testing.T) {
+	for _, sc := range scenes {
+		f := sc.frame()
+		for _, s := range []size{{120, 36}, {80, 24}, {61, 15}, {10, 3}} {
+			got := Still(f, s.w, s.h, Options{})
+			lines := strings.Split(got, "\n")
+			if len(lines) != s.h {
+				t.Fatalf("%s: %d lines, want %d", sc.name, len(lines), s.h)
+			}
+			for _, l := range lines {
+				plain := sgr.ReplaceAllString(l, "")
+				if strings.ContainsRune(plain, '\x1b') || width(plain) != s.w {
+					t.Fatalf("%s: %q is not a line of %d cells", sc.name, l, s.w)
+				}
+			}
+			if again := Still(f, s.w, s.h, Options{}); again != got {
+				t.Errorf("%s: the same frame gives another picture", sc.name)
+			}
+		}
+	}
+}
+
+func TestAPainterDrawsWhatTheScreenShows(t *testing.T) {
+	p := NewPainter(Options{})
+	m := New(Options{Now: func() time.Time { return t0 }})
+	resize(m, 120, 36)
+	for _, sc := range scenes {
+		if f := sc.frame(); f != nil && f.Question == nil && sc.keys == "" {
+			m.Update(FrameMsg{f})
+			if got := p.Paint(f, 120, 36); stripped(got) != plainView(m) {
+				t.Errorf("%s: a painter and a screen differ:\n%s", sc.name, stripped(got))
+			}
+		}
+	}
+}
+
+func TestAPainterShowsWhatHasChanged(t *testing.T) {
+	p := NewPainter(Options{})
+	p.Paint(silent(), 120, 36)
+	if v := stripped(p.Paint(outage(), 120, 36)); !strings.Contains(v, "▸NotReady") {
+		t.Errorf("the change does not stand out:\n%s", v)
+	}
+}
+
+// BenchmarkPaint is a frame of an outage under load, painted.
+func BenchmarkPaint(b *testing.B) {
+	p := NewPainter(Options{})
+	f := failing()
+	for b.Loop() {
+		f.Now = f.Now.Add(500 * time.Millisecond)
+		p.Paint(f, 120, 36)
+	}
+}

@@ -1,0 +1,176 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/trial"
+)
+
+// How far the keys of a replay go.
+const (
+	seekNear = 5 * time.Second
+	seekFar  = 30 * time.Second
+)
+
+// replayed carries out the keys of a replay.
+func (m *Model) replayed(a action) bool {
+	r := m.s.f.Replay
+	if r == nil {
+		return false
+	}
+	var i trial.Intent
+	switch a {
+	case actPause:
+		i = trial.ReplayPause{}
+	case actBack:
+		i = trial.ReplaySeek{By: -seekNear}
+	case actForward:
+		i = trial.ReplaySeek{By: seekNear}
+	case actFarBack:
+		i = trial.ReplaySeek{By: -seekFar}
+	case actFarForward:
+		i = trial.ReplaySeek{By: seekFar}
+	case actFaster:
+		i = trial.ReplaySpeed{Factor: 2}
+	case actSlower:
+		i = trial.ReplaySpeed{Factor: 0.5}
+	case actStart:
+		i = trial.ReplaySeek{At: r.Start}
+	case actEnd:
+		i = trial.ReplaySeek{At: r.End}
+	case actMarkBefore, actMarkNext:
+		mark, ok := neighbour(r, m.s.now, a == actMarkNext)
+		if !ok {
+			m.say(map[bool]string{true: "nothing is marked after this", false: "nothing is marked before this"}[a == actMarkNext])
+			return true
+		}
+		m.say(strings.TrimSpace(offset(mark.At, m.s.f.Zero) + " " + m.s.t.text(mark.Text)))
+		i = trial.ReplaySeek{At: mark.At}
+	default:
+		return false
+	}
+	m.opts.Send(i)
+	return true
+}
+
+// nearMark is how close behind now a mark is still the one we stand on: going
+// back while it plays must not lead to the same mark again.
+const nearMark = time.Second
+
+// neighbour is the mark before or after a moment.
+func neighbour(r *trial.ReplayView, now time.Time, after bool) (trial.ReplayMark, bool) {
+	near := nearMark
+	if r.Paused {
+		near = 0
+	}
+	if after {
+		for _, mark := range r.Marks {
+			if mark.At.After(now) {
+				return mark, true
+			}
+		}
+		return trial.ReplayMark{}, false
+	}
+	for _, mark := range slices.Backward(r.Marks) {
+		if mark.At.Before(now.Add(-near)) {
+			return mark, true
+		}
+	}
+	return trial.ReplayMark{}, false
+}
+
+// scrubberTitle is the heading of the scrubber, where it has one.
+func scrubberTitle(s *scene) (string, string) {
+	r := s.f.Replay
+	facts := ""
+	if mark, ok := neighbour(&trial.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
+		facts = strings.TrimSpace(offset(mark.At, s.f.Zero) + " " + s.t.text(mark.Text))
+	}
+	if r.Torn != "" {
+		facts = s.t.warnSign + " " + s.t.text(r.Torn)
+	}
+	return "Replay", fit(facts, 80, s.t.ellipsis)
+}
+
+// scrubber is the line that says where in the record the screen is.
+func scrubber(s *scene, w int) string {
+	t, rp := s.t, s.f.Replay
+	state, st := t.playing, t.good
+	if rp.Paused {
+		state, st = t.paused, t.warn
+	}
+	word := "playing"
+	if rp.Paused {
+		word = "paused"
+	}
+	speed := fmt.Sprintf("%sx", strings.TrimSuffix(fmt.Sprintf("%.2g", rp.Speed), ".0"))
+	r := newRow(w).space(1).put(st, state+" ").cell(t, st, word, 8).cell(t, t.strong, speed, 6)
+	from, to := offset(rp.Start, s.f.Zero), offset(rp.End, s.f.Zero)
+	if i := strings.IndexByte(from, '.'); i > 0 {
+		from = from[:i]
+	}
+	if i := strings.IndexByte(to, '.'); i > 0 {
+		to = to[:i]
+	}
+	here := offset(s.now, s.f.Zero)
+	r.put(t.strong, here).space(2).put(t.dim, from).space(1)
+	n := r.left - width(to) - 2
+	if n < 8 {
+		return r.String()
+	}
+	return r.track(t, rp, s.now, n).space(1).put(t.dim, to).String()
+}
+
+// track draws the record's time in n cells, with its marks and the position.
+func (r *row) track(t *theme, rp *trial.ReplayView, now time.Time, n int) *row {
+	all := rp.End.Sub(rp.Start)
+	at := func(x time.Time) int {
+		if all <= 0 {
+			return 0
+		}
+		return min(max(int(float64(x.Sub(rp.Start))/float64(all)*float64(n-1)+0.5), 0), n-1)
+	}
+	marked := make([]bool, n)
+	for _, mark := range rp.Marks {
+		marked[at(mark.At)] = true
+	}
+	here := at(now)
+	for x := range n {
+		g, st := t.ahead, t.dim
+		switch {
+		case x == here:
+			g, st = t.up, t.fresh
+		case marked[x] && x < here:
+			g, st = t.markPast, t.accent
+		case marked[x]:
+			g, st = t.markAhead, ""
+		case x < here:
+			g, st = t.past, t.accent
+		}
+		r.put(st, g)
+	}
+	return r
+}
+
+// scrubberHeight is the rows of the scrubber on a screen of h: a titled section
+// where there is room.
+func scrubberHeight(h int) int {
+	if h < trialHeight {
+		return 1
+	}
+	return 2
+}
+
+// withScrubber puts the scrubber below the last of the sections.
+func withScrubber(s *scene, sections []section, w, h int) []section {
+	if scrubberHeight(h) == 1 {
+		last := &sections[len(sections)-1]
+		last.lines = append(slices.Clone(last.lines), scrubber(s, w))
+		return sections
+	}
+	title, facts := scrubberTitle(s)
+	return append(sections, section{title: title, facts: facts, lines: []string{scrubber(s, w)}})
+}

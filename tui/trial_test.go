@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/trial"
+)
+
+// steps counts the NextSteps sent.
+func stepsSent(sent *[]trial.Intent) int {
+	n := 0
+	for _, i := range *sent {
+		if _, ok := i.(trial.NextStep); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func wantSteps(t *testing.T, sent *[]trial.Intent, n int, when string) {
+	t.Helper()
+	if got := stepsSent(sent); got != n {
+		t.Fatalf("%s: %d steps were asked for, want %d", when, got, n)
+	}
+}
+
+func TestEnterTakesAWaitingStepOnce(t *testing.T) {
+	m, sent, now := testModel(driven(), 120, 36, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "enter enter enter")
+	wantSteps(t, sent, 1, "a triple enter")
+
+	next := driven()
+	next.Trial = planned(2, true)
+	m.Update(FrameMsg{next})
+	typeKeys(m, "enter")
+	wantSteps(t, sent, 1, "an enter that was on its way when the next step came up")
+	for range 2 {
+		*now = now.Add(graceQuiet / 2)
+		typeKeys(m, "enter")
+	}
+	wantSteps(t, sent, 1, "enter held down")
+	*now = now.Add(graceQuiet)
+	typeKeys(m, "enter")
+	wantSteps(t, sent, 2, "an enter after a pause")
+}
+
+func TestTheSecondOfADoubleEnterOpensNothing(t *testing.T) {
+	m, sent, now := testModel(driven(), 120, 36, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "enter")
+	under := driven()
+	under.Trial = planned(1, false)
+	m.Update(FrameMsg{under}) // the step is under way
+	*now = now.Add(300 * time.Millisecond)
+	typeKeys(m, "enter")
+	if m.top() != nil {
+		t.Error("it opened the details of what lies under the cursor")
+	}
+	*now = now.Add(time.Second)
+	typeKeys(m, "enter")
+	if m.top() == nil {
+		t.Error("later, enter shows no details")
+	}
+	wantSteps(t, sent, 1, "a double enter")
+}
+
+func TestEnterBeforeTheStepWasSeenIsAbsorbed(t *testing.T) {
+	m, sent, now := testModel(calm(), 120, 36, Options{})
+	m.Update(FrameMsg{driven()})
+	m.Update(keyMsg("enter")) // not drawn yet
+	m.View()
+	*now = now.Add(graceQuiet / 2)
+	typeKeys(m, "enter")
+	wantSteps(t, sent, 0, "typed before it was seen")
+	if m.top() != nil {
+		t.Error("the absorbed key did something else")
+	}
+}
+
+func TestADeclinedStepCanBeTakenAgain(t *testing.T) {
+	m, sent, now := testModel(driven(), 120, 36, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "enter")
+	f := driven()
+	f.Question = asked().Question
+	m.Update(FrameMsg{f})
+	settleKeys(m, now)
+	typeKeys(m, "enter enter") // declines; the second is one too many
+	wantSteps(t, sent, 1, "behind the question")
+	m.Update(FrameMsg{driven()})
+	settleKeys(m, now)
+	typeKeys(m, "enter")
+	wantSteps(t, sent, 2, "after the question")
+}
+
+func TestEnterThatClosesADialogTakesNoStep(t *testing.T) {
+	m, sent, now := testModel(driven(), 120, 36, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "? enter enter")
+	wantSteps(t, sent, 0, "closing help")
+	*now = now.Add(graceQuiet)
+	typeKeys(m, "enter")
+	wantSteps(t, sent, 1, "later")
+}
+
+func TestEnterShowsDetailsUnlessAStepWaits(t *testing.T) {
+	m, sent, _ := testModel(silent(), 120, 36, Options{})
+	typeKeys(m, "enter")
+	if m.top() == nil {
+		t.Error("enter shows no details while a step is under way")
+	}
+	m, sent, now := testModel(driven(), 120, 36, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "d")
+	if m.top() == nil {
+		t.Error("d shows no details while a step waits")
+	}
+	wantSteps(t, sent, 0, "details")
+}
+
+func TestAReplayedStepDoesNotWaitForEnter(t *testing.T) {
+	m, sent, now := testModel(replayed(), 120, 36, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "enter")
+	wantSteps(t, sent, 0, "in a replay")
+	if m.top() == nil {
+		t.Error("enter shows no details")
+	}
+}
+
+func TestTrialAndRolloutKeysAsk(t *testing.T) {
+	f := calm()
+	c := f.Snapshot.Contents()
+	web := cluster.Key{Namespace: "default", Name: "web"}
+	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: web, Replicas: 1, Available: 1, Word: "Running"})
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "t")
+	wantIntent(t, sent, trial.AskTrial{})
+	typeKeys(m, "r")
+	wantIntent(t, sent, trial.AskRollout{Deployment: llm})
+	typeKeys(m, "2 G r")
+	wantIntent(t, sent, trial.AskRollout{Deployment: web})
+	typeKeys(m, "g 3 r")
+	wantIntent(t, sent, trial.AskRollout{Deployment: llm})
+}
+
+func TestTheTrialIsShownWhole(t *testing.T) {
+	m, _, _ := testModel(failed(), 120, 60, Options{})
+	typeKeys(m, "2 T")
+	v := plainView(m)
+	for _, want := range []string{"FAIL", "did not come to its end", "3 of 7 expectations were not met", "not observed", "✕ failed", "– skipped",
+		"✓ done", "peak_queued, burst of 12", "56.1s", "52.0–62.0s", "✕ outside", "5m52.0s–6m02.0s", "it was back before", "3.1–30.2s"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
+		}
+	}
+	typeKeys(m, "T")
+	if m.zoom || m.focus != paneDeployments {
+		t.Error("T does not lead back")
+	}
+}
+
+func TestTheTrialCanBeScrolledOnASmallScreen(t *testing.T) {
+	m, _, _ := testModel(failed(), 80, 24, Options{})
+	typeKeys(m, "T")
+	if v := plainView(m); strings.Contains(v, "capacity restored") {
+		t.Fatalf("nothing to scroll:\n%s", v)
+	}
+	typeKeys(m, "G")
+	if v := plainView(m); !strings.Contains(v, "capacity restored") {
+		t.Errorf("the end can't be reached:\n%s", v)
+	}
+}
+
+func TestForecastCountsDown(t *testing.T) {
+	f := silent()
+	m, _, now := testModel(f, 150, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "Ready (silent 36s)") || !strings.Contains(v, "NotReady in 14s") || !strings.Contains(v, "next  kube-node3 marked NotReady in") {
+		t.Errorf("what comes next is not told:\n%s", v)
+	}
+	typeKeys(m, "T")
+	*now = now.Add(3 * time.Second)
+	m.Update(tickMsg{})
+	if v := plainView(m); !strings.Contains(v, "in 11s") {
+		t.Errorf("the table does not count down:\n%s", v)
+	}
+}
+
+func TestAWaitingTrialIsNotDrawnAnew(t *testing.T) {
+	m, _, now := testModel(driven(), 120, 36, Options{})
+	before := m.View().Content
+	*now = now.Add(300 * time.Millisecond)
+	m.Update(FrameMsg{driven()})
+	if m.View().Content != before {
+		t.Error("a frame that says the same changes the screen")
+	}
+}
+
+func TestThereIsNoTrialPaneWithoutATrial(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "6")
+	if m.focus == paneTrial {
+		t.Error("6 leads to a pane that is not there")
+	}
+	for range paneCount {
+		typeKeys(m, "tab")
+		if m.focus == paneTrial {
+			t.Error("tab leads to a pane that is not there")
+		}
+	}
+	m.Update(FrameMsg{silent()})
+	typeKeys(m, "T")
+	m.Update(FrameMsg{calm()})
+	if v := plainView(m); m.focus == paneTrial || m.zoom {
+		t.Errorf("the pane of a trial that is gone stays:\n%s", v)
+	}
+}

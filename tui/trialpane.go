@@ -1,0 +1,313 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"lightsout/trial"
+	"lightsout/trial/record"
+)
+
+// trialPane shows the trial: with little room what is under way and the steps
+// in one line, else all of it.
+type trialPane struct {
+	top, rows, room int
+}
+
+// wholeTrialRows is the room from which the trial is shown in full.
+const wholeTrialRows = 6
+
+func (p *trialPane) title(s *scene) (string, string) {
+	v := s.f.Trial
+	if v == nil {
+		return "Trial", ""
+	}
+	title := "Trial"
+	if name := s.t.text(v.Name); name != "" {
+		title += " " + name
+	}
+	facts := ""
+	switch {
+	case v.Verdict != "":
+		facts = strings.ToUpper(s.t.text(string(v.Verdict)))
+	case len(v.Steps) > 0:
+		facts = "step " + stepCount(v)
+	}
+	return title, facts
+}
+
+// stepCount is "4 of 9", of the step under way or to come.
+func stepCount(v *trial.TrialView) string {
+	return fmt.Sprintf("%d of %d", min(max(v.Next, 0)+1, len(v.Steps)), len(v.Steps))
+}
+
+// trialWord names the trial and how far it is, for the header; empty when
+// there is none.
+func trialWord(t *theme, v *trial.TrialView) string {
+	if v == nil {
+		return ""
+	}
+	word := "trial " + t.text(v.Name)
+	switch {
+	case v.Verdict != "" || len(v.Steps) == 0:
+		return strings.TrimRight(word, " ")
+	}
+	return fmt.Sprintf("%s %d/%d", word, min(max(v.Next, 0)+1, len(v.Steps)), len(v.Steps))
+}
+
+func (p *trialPane) move(a action) bool {
+	switch a {
+	case actUp:
+		p.top--
+	case actDown:
+		p.top++
+	case actPageUp:
+		p.top -= max(1, p.room-1)
+	case actPageDown:
+		p.top += max(1, p.room-1)
+	case actTop:
+		p.top = 0
+	case actBottom:
+		p.top = p.rows
+	default:
+		return false
+	}
+	p.top = max(0, min(p.top, p.rows-p.room))
+	return true
+}
+
+func (p *trialPane) draw(s *scene, w, h int, _ bool) []string {
+	v := s.f.Trial
+	if v == nil {
+		return s.message(s.t.dim, "there is no trial: t starts one", w, h)
+	}
+	if h < wholeTrialRows {
+		out := []string{doing(newRow(w).space(1), s, 0).String()}
+		switch {
+		case h < 2:
+		case v.Verdict != "":
+			out = append(out, outcome(s, w))
+		case h > 3 && len(v.Steps) > 0:
+			from := min(max(v.Next-1, 0), max(len(v.Steps)-(h-1), 0))
+			out = append(out, stepLines(s, w, from, min(from+h-1, len(v.Steps)))...)
+		case len(v.Steps) == 0:
+			out = append(out, phaseFlow(s, w))
+		default:
+			out = append(out, flow(s, w))
+		}
+		p.top, p.rows, p.room = 0, 0, h
+		return fill(out, w, h)
+	}
+	lines := p.whole(s, w)
+	p.rows, p.room = len(lines), h
+	p.top = max(0, min(p.top, p.rows-p.room))
+	return fill(lines[p.top:], w, h)
+}
+
+// doing says what is under way, what waits, or how it ended, and keeps keep
+// cells free.
+func doing(r *row, s *scene, keep int) *row {
+	t, v := s.t, s.f.Trial
+	if v.Verdict != "" {
+		sign, st := verdictLook(t, v.Verdict)
+		r.put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict))))
+		if len(v.Why) > 0 {
+			r.put("", fit(": "+t.text(v.Why[0]), r.left-keep-1, t.ellipsis))
+		}
+		return r
+	}
+	text := t.text(v.Doing)
+	if text == "" && v.Next >= 0 && v.Next < len(v.Steps) {
+		text = t.text(v.Steps[v.Next].Text)
+	}
+	switch {
+	case text != "":
+	case v.Free:
+		text = "what you do is the trial: t ends it"
+	default:
+		text = "all steps are over"
+	}
+	if !v.Driven || !v.Waiting {
+		if v.Next >= 0 && v.Next < len(v.Steps) && !strings.Contains(text, t.text(v.Steps[v.Next].Name)) {
+			text = t.text(v.Steps[v.Next].Name) + ": " + text
+		}
+		return r.put(t.accent, t.changed+" ").put("", fit(text, r.left-keep-1, t.ellipsis))
+	}
+	r.put(t.fresh, t.changed+" ")
+	key := "[enter]"
+	if s.f.Replay != nil {
+		key = "" // it can't be pressed
+	}
+	r.put(t.strong, fit(text, r.left-keep-width(key)-4, t.ellipsis))
+	if key != "" {
+		r.put(t.dim, " "+t.dash+" ").put(t.focus, key)
+	}
+	return r
+}
+
+// flow is the steps in one line, around the one under way or to come.
+func flow(s *scene, w int) string {
+	t, v := s.t, s.f.Trial
+	const gap = 2
+	names := make([]string, len(v.Steps))
+	for i, step := range v.Steps {
+		names[i] = stepName(t, step)
+	}
+	cells := func(i int) int { return 2 + width(names[i]) + gap }
+	all := 0
+	for i := range names {
+		all += cells(i)
+	}
+	from, to := 0, len(names)
+	if room := w - 2; all > room {
+		from = min(max(v.Next, 0), len(names)-1)
+		to = from + 1
+		used := cells(from) + 2*(width(t.ellipsis)+1)
+		for grown := true; grown; { // two to come for each that is over
+			grown = false
+			for _, next := range []bool{true, true, false} {
+				i := from - 1
+				if next {
+					i = to
+				}
+				if i < 0 || i >= len(names) || used+cells(i) > room {
+					continue
+				}
+				used, grown = used+cells(i), true
+				if next {
+					to++
+				} else {
+					from--
+				}
+			}
+		}
+	}
+	r := newRow(w).space(1)
+	if from > 0 {
+		r.put(t.dim, t.ellipsis+" ")
+	}
+	for i := from; i < to; i++ {
+		sign, st := stepLook(t, v.Steps[i].State)
+		body := style("")
+		switch {
+		case i == v.Next && v.Waiting:
+			sign, st, body = t.changed, t.fresh, t.strong
+		case i == v.Next:
+			body = t.strong
+		case v.Steps[i].State == "to come" || v.Steps[i].State == "done":
+			body = t.dim
+		}
+		r.put(st, sign).space(1).put(body, fit(names[i], r.left-1, t.ellipsis)).space(gap)
+	}
+	if to < len(names) {
+		r.put(t.dim, t.ellipsis)
+	}
+	return r.String()
+}
+
+// phaseFlow is the newest phases observed and those to come, in one line.
+func phaseFlow(s *scene, w int) string {
+	t := s.t
+	var seen, ahead []record.Phase
+	for _, p := range s.f.Trial.Phases {
+		switch {
+		case p.Observed != nil:
+			seen = append(seen, p)
+		case p.Predicted != nil:
+			ahead = append(ahead, p)
+		}
+	}
+	r := newRow(w).space(1)
+	for _, p := range append(seen[max(0, len(seen)-2):], ahead...) {
+		sign, st := t.okSign, t.good
+		switch {
+		case p.Observed == nil:
+			sign, st = t.open, t.dim
+		case p.Inside != nil && !*p.Inside:
+			sign, st = t.badSign, t.bad
+		}
+		when, look := observedText(s, p)
+		name := t.text(p.Name) + " " + middle(t.text(p.Subject), 24, t.ellipsis)
+		if r.left < 2+width(name)+1+width(when)+2 {
+			break
+		}
+		r.put(st, sign).space(1).put("", name).space(1).put(look, when).space(2)
+	}
+	return r.String()
+}
+
+// stepName is a step's name, with its state where a sign alone may not tell it.
+func stepName(t *theme, step trial.StepView) string {
+	name := t.text(step.Name)
+	switch step.State {
+	case "failed", "skipped", "cut":
+		name += " (" + step.State + ")"
+	}
+	return name
+}
+
+// outcome counts what was wanted and what was forecast, and names what was
+// not met.
+func outcome(s *scene, w int) string {
+	t, v := s.t, s.f.Trial
+	met, inside, judged := 0, 0, 0
+	var missed []string
+	for _, e := range v.Expectations {
+		if e.OK {
+			met++
+			continue
+		}
+		missed = append(missed, fmt.Sprintf("%s: want %s, got %s", t.text(e.Name), t.text(e.Want), t.text(e.Got)))
+	}
+	for _, p := range v.Phases {
+		if p.Inside != nil {
+			judged++
+			if *p.Inside {
+				inside++
+			}
+		}
+	}
+	r := newRow(w).space(1)
+	if n := len(v.Expectations); n > 0 {
+		sign, st := t.okSign, t.good
+		if met < n {
+			sign, st = t.badSign, t.bad
+		}
+		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", met, n)).space(3)
+	}
+	if judged > 0 {
+		r.put(t.dim, fmt.Sprintf("%d of %d forecasts right", inside, judged)).space(3)
+	}
+	if len(missed) > 0 && r.left > 20 {
+		r.put(t.bad, fit(strings.Join(missed, " "+t.bullet+" "), r.left-1, t.ellipsis))
+	}
+	return r.String()
+}
+
+// verdictLook is the sign and look of a verdict.
+func verdictLook(t *theme, v record.Verdict) (string, style) {
+	switch v {
+	case record.Pass:
+		return t.okSign, t.good
+	case record.Fail:
+		return t.badSign, t.bad
+	}
+	return t.warnSign, t.warn
+}
+
+// stepLook is the sign and look of a step's state.
+func stepLook(t *theme, state string) (string, style) {
+	switch state {
+	case "under way":
+		return t.changed, t.fresh
+	case "done":
+		return t.okSign, t.good
+	case "failed":
+		return t.badSign, t.bad
+	case "skipped":
+		return t.dash, t.dim
+	case "cut":
+		return t.warnSign, t.warn
+	}
+	return t.open, t.dim
+}

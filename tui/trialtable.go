@@ -1,0 +1,231 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"lightsout/trial/record"
+)
+
+// besideSteps is the width from which the tables stand beside the steps.
+const besideSteps = 150
+
+// whole is all of the trial: how it stands, its steps, what was wanted and
+// seen, and the times forecast and observed.
+func (p *trialPane) whole(s *scene, w int) []string {
+	t, v := s.t, s.f.Trial
+	var out []string
+	if v.Verdict == "" {
+		out = append(out, doing(newRow(w).space(1), s, 0).String())
+	} else {
+		sign, st := verdictLook(t, v.Verdict)
+		out = append(out, newRow(w).space(1).put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict)))).String())
+	}
+	for _, why := range v.Why {
+		for _, l := range wrap(t.text(why), w-6) {
+			out = append(out, newRow(w).space(3).put("", l).String())
+		}
+	}
+	out = append(out, blank(w))
+	if w < besideSteps {
+		for _, part := range [][]string{expectations(s, w), steps(s, w), phases(s, w)} {
+			if len(part) > 0 {
+				out = append(append(out, part...), blank(w))
+			}
+		}
+		return out[:len(out)-1]
+	}
+	lw := min(w*2/5, 64)
+	left := steps(s, lw)
+	right := expectations(s, w-lw)
+	if table := phases(s, w-lw); len(table) > 0 {
+		if len(right) > 0 {
+			right = append(right, blank(w-lw))
+		}
+		right = append(right, table...)
+	}
+	n := max(len(left), len(right))
+	left, right = fill(left, lw, n), fill(right, w-lw, n)
+	for i := range left {
+		out = append(out, left[i]+right[i])
+	}
+	return out
+}
+
+// steps lists the steps with their states.
+func steps(s *scene, w int) []string {
+	t, v := s.t, s.f.Trial
+	if len(v.Steps) == 0 {
+		return []string{newRow(w).space(1).put(t.dim, "no plan: what the operator does is the trial").String()}
+	}
+	out := []string{newRow(w).space(1).put(t.strong, "Steps").String()}
+	return append(out, stepLines(s, w, 0, len(v.Steps))...)
+}
+
+// stepLines gives the steps from one to before another, one a line.
+func stepLines(s *scene, w, from, to int) []string {
+	t, v := s.t, s.f.Trial
+	var out []string
+	for i := from; i < to; i++ {
+		step := v.Steps[i]
+		sign, st := stepLook(t, step.State)
+		name, text, state := t.text(step.Name), t.text(step.Text), t.text(step.State)
+		if i == v.Next && v.Driven && v.Waiting && v.Verdict == "" {
+			sign, st, state = t.changed, t.fresh, "waits"
+		}
+		body := style("")
+		if step.State == "to come" && i != v.Next {
+			body = t.dim
+		}
+		r := newRow(w).space(1).put(st, sign).space(1).cell(t, st, state, 10)
+		r.put(t.strong+body, fit(name, r.left-1, t.ellipsis))
+		if text != "" && !strings.EqualFold(text, name) && r.left > 12 {
+			r.put(t.dim, fit("  "+text, r.left-1, t.ellipsis))
+		}
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// expectations lists what was wanted and what was seen.
+func expectations(s *scene, w int) []string {
+	t := s.t
+	all := s.f.Trial.Expectations
+	if len(all) == 0 {
+		return nil
+	}
+	name, want := width("Expected"), width("want")
+	for _, e := range all {
+		name, want = max(name, width(t.text(e.Name))), max(want, width(t.text(e.Want)))
+	}
+	name, want = min(name, w*2/5), min(want, w/4)
+	line := func(st style, sign, a, b string, look style, c string) string {
+		return newRow(w).space(1).cell(t, st, sign, 2).cell(t, "", a, name).space(2).cell(t, "", b, want).space(2).put(look, c).String()
+	}
+	out := []string{newRow(w).space(3).cell(t, t.strong, "Expected", name).space(2).cell(t, t.dim, "want", want).space(2).put(t.dim, "got").String()}
+	for _, e := range all {
+		sign, st := t.okSign, t.good
+		if !e.OK {
+			sign, st = t.badSign, t.bad
+		}
+		for i, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
+			if i == 0 {
+				out = append(out, line(st, sign, t.text(e.Name), t.text(e.Want), st, got))
+			} else {
+				out = append(out, line("", "", "", "", st, got))
+			}
+		}
+	}
+	return out
+}
+
+// phases is the table of forecast and observed times.
+func phases(s *scene, w int) []string {
+	t := s.t
+	all := s.f.Trial.Phases
+	if len(all) == 0 {
+		return nil
+	}
+	cols := []column{
+		{ease: 17, min: 10},                          // phase
+		{ease: 12, min: 8, middle: true},             // subject
+		{least: 11, right: true},                     // predicted
+		{least: 11, right: true},                     // observed
+		{least: 9, leastShort: 1, short: 1, drop: 2}, // inside
+		{ease: 12, min: 12, drop: 3},                 // note
+	}
+	common := namespaceOf(all)
+	head := func(text string) cell { return textCell(t.dim, text) }
+	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("predicted"), head("observed"), head(""), head("")}}
+	for _, p := range all {
+		observed, look := observedText(s, p)
+		inside := cell{spans: []span{{t.dim, ""}}}
+		if p.Inside != nil && *p.Inside {
+			inside = shortCell(t.good, t.okSign+" inside", t.okSign)
+		} else if p.Inside != nil {
+			inside = shortCell(t.bad, t.badSign+" outside", t.badSign)
+		}
+		rows = append(rows, []cell{
+			textCell("", t.text(p.Name)), textCell(t.dim, t.text(strings.TrimPrefix(p.Subject, common))), textCell(t.dim, interval(t, p.Predicted)),
+			textCell(look, observed), inside, textCell(t.dim, t.text(p.Note)),
+		})
+	}
+	fitted := fitColumns(w-2, cols, rows)
+	out := make([]string, 0, len(rows))
+	for _, cells := range rows {
+		r := newRow(w).space(1)
+		r.cells(t, fitted, cols, cells, -1)
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// namespaceOf is the namespace, with its slash, of all subjects that have one;
+// empty if they differ.
+func namespaceOf(all []record.Phase) string {
+	common := ""
+	for _, p := range all {
+		namespace, _, ok := strings.Cut(p.Subject, "/")
+		switch {
+		case !ok:
+		case common == "":
+			common = namespace + "/"
+		case common != namespace+"/":
+			return ""
+		}
+	}
+	return common
+}
+
+// observedText is when a phase was seen, or while the trial runs, how long it
+// will be until it should be.
+func observedText(s *scene, p record.Phase) (string, style) {
+	t := s.t
+	switch {
+	case p.Observed != nil && p.From != nil:
+		return interval(t, &[2]float64{*p.From, *p.Observed}), t.strong
+	case p.Observed != nil:
+		return seconds(*p.Observed), t.strong
+	case p.Predicted == nil || s.f.Zero.IsZero() || s.f.Trial.Verdict != "":
+		return t.dash, t.dim
+	}
+	now := s.now.Sub(s.f.Zero)
+	until := func(f float64) time.Duration { return time.Duration(f*float64(time.Second)) - now }
+	if lo := until(p.Predicted[0]); lo > 0 {
+		return "in " + age(lo), t.accent
+	}
+	if hi := until(p.Predicted[1]); hi > 0 {
+		return "within " + age(hi), t.accent
+	}
+	return "overdue " + age(-until(p.Predicted[1])), t.warn
+}
+
+// interval writes a span of seconds from zero.
+func interval(t *theme, v *[2]float64) string {
+	switch {
+	case v == nil:
+		return t.dash
+	case v[0] == v[1]:
+		return seconds(v[0])
+	case v[0] > -minuteAway && v[1] < minuteAway:
+		return fmt.Sprintf("%.1f%s%.1fs", v[0], t.dash, v[1])
+	}
+	return seconds(v[0]) + t.dash + seconds(v[1])
+}
+
+// minuteAway is the seconds from which minutes are written.
+const minuteAway = 100
+
+// seconds writes an offset from zero: "49.1s", "5m49.8s".
+func seconds(f float64) string {
+	if f > -minuteAway && f < minuteAway {
+		return fmt.Sprintf("%.1fs", f)
+	}
+	sign := ""
+	if f < 0 {
+		sign, f = "-", -f
+	}
+	tenths := int64(f*10 + 0.5)
+	return fmt.Sprintf("%s%dm%02d.%ds", sign, tenths/600, tenths/10%60, tenths%10)
+}
