@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/trial/plan"
+	"lightsout/trial/record"
 )
 
 // ready matches the nodes pane when so many of 5 nodes are Ready.
@@ -22,6 +25,8 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	const long = 3 * time.Minute
 	x.waitFor("16 pods Running", long, `16/16\s+Running`, ready("5"))
 
+	x.keys("t")
+	x.answer("Start a trial?", "By keyboard")
 	x.keys("b")
 	x.waitFor("16 sent, 16 served", long, `served 16 of 16`, `queued 0`)
 	x.waitFor("all 16 ended ok", long, `16 scheduled = 16 ok`)
@@ -36,7 +41,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.waitFor("both machines off by the portal's word", long, `kube-node3\s+NotReady.*\boff\b`, `kube-node4\s+NotReady.*\boff\b`)
 
 	x.keys("n")
-	x.waitFor("the prompt for a number", long, `(?i)how many|size|number`)
+	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "2", "Enter")
 	x.keys("b")
 	x.waitFor("12 sent: 8 served and 4 queued at once", long, `served 8 of 8`, `queued 4`)
@@ -47,11 +52,15 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.waitFor("4 workers Ready, the deployment Running", long, ready("5"), `16/16\s+Running`)
 
 	x.keys("n")
-	x.waitFor("the prompt for a number", long, `(?i)how many|size|number`)
+	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "6", "Enter")
 	x.keys("b")
 	x.waitFor("16 sent, 16 served again", long, `served 16 of 16`, `queued 0`)
 	x.waitFor("all 44 ended ok", long, `44 scheduled = 44 ok`)
+
+	x.keys("t")
+	x.answer("End the trial by-keyboard?", "End and judge")
+	x.waitFor("the verdict", long, `PASS`)
 
 	x.keys("q")
 	s := x.waitFor("the shell again", long, `exit 0`)
@@ -59,6 +68,32 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 		t.Errorf("something is said to be off:\n%s", s)
 	}
 	checkRecord(t, state)
+	checkTrial(t, state)
+}
+
+// checkTrial looks at the record of the trial that was done by keyboard.
+func checkTrial(t *testing.T, state string) {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("the trials are %v, %v", dirs, err)
+	}
+	r, err := record.Open(dirs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Summary
+	if len(r.Torn) > 0 || s == nil || s.Verdict != record.Pass || s.Ledger.OK != 44 || !s.Ledger.Balanced || len(s.Load) != 3 {
+		t.Fatalf("the record: torn %v, %+v", r.Torn, s)
+	}
+	for i, want := range []struct{ served, queued int }{{16, 0}, {8, 4}, {16, 0}} {
+		if l := s.Load[i]; l.PeakServed != want.served || i == 1 && l.PeakQueued != want.queued {
+			t.Errorf("%s: served %d, queued %d at most", l.Step, l.PeakServed, l.PeakQueued)
+		}
+	}
+	if p, err := plan.Parse(r.Plan); err != nil || len(p.Steps) != 5 {
+		t.Errorf("the plan can't be repeated: %v\n%s", err, r.Plan)
+	}
 }
 
 // mark marks a node by moving the cursor to it in the nodes pane.
@@ -104,7 +139,7 @@ func checkRecord(t *testing.T, state string) {
 }
 
 // showRecord logs, when the test has failed, what the session wrote down: its
-// events and the requests that failed.
+// events but those of pods, and the requests that failed.
 func showRecord(t *testing.T, state string) {
 	if !t.Failed() {
 		return
@@ -118,7 +153,8 @@ func showRecord(t *testing.T, state string) {
 				continue
 			}
 			for _, line := range strings.Split(string(b), "\n") {
-				if name == "events.jsonl" || !strings.Contains(line, `"class":"ok"`) {
+				many := strings.Contains(line, `"lane":"pod"`) || strings.Contains(line, `"lane":"event"`)
+				if line != "" && !many && !strings.Contains(line, `"class":"ok"`) {
 					t.Log(line)
 				}
 			}

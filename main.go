@@ -24,8 +24,10 @@ type options struct {
 	namespaces                      []string
 	bastion, state                  string
 	readOnly, dryRun                bool
-	ascii                           bool
-	color                           string
+	// plans are the files of plans that the screen offers beside the built-in ones.
+	plans []string
+	ascii bool
+	color string
 	// lab: the cluster is a lab that ends with this program.
 	lab bool
 }
@@ -48,7 +50,10 @@ func main() {
 	defer stop()
 	err := newCommand().ExecuteContext(ctx)
 	var usage usageError
+	var verdict verdictError
 	switch {
+	case errors.As(err, &verdict):
+		os.Exit(verdict.code())
 	case errors.As(err, &usage):
 		fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
 		os.Exit(exitUsage)
@@ -89,9 +94,10 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	f.StringVar(&o.state, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
 	f.BoolVar(&o.readOnly, "read-only", false, "show only, switch nothing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
+	f.StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
 	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	root.AddCommand(newDemoCommand(&o), newPowerCommand(&o), newRestoreCommand(&o))
+	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newLoadCommand(&o))
 	return root
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"lightsout/cluster"
+	"lightsout/trial"
 	"lightsout/tui"
 )
 
@@ -30,7 +31,7 @@ func runScreen(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if !term.IsTerminal(int(os.Stdout.Fd())) || !term.IsTerminal(int(os.Stdin.Fd())) || dumb() {
+	if !drawable() {
 		defer s.sayLeftOff()
 		return s.run(ctx, func(ctx context.Context) error {
 			c := newConsole(false, "")
@@ -43,6 +44,11 @@ func runScreen(ctx context.Context, o options) error {
 	}
 	defer s.sayLeftOff()
 	return s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
+}
+
+// drawable reports a terminal that can be drawn on and typed at.
+func drawable() bool {
+	return term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) && !dumb()
 }
 
 // dumb reports a terminal that can't be drawn on.
@@ -85,9 +91,17 @@ func asciiOnly() bool {
 	return false
 }
 
-// draw runs the screen until the operator leaves or ctx ends.
+// draw runs the session's screen until the operator leaves or ctx ends.
 func (s *session) draw(ctx context.Context, color *colorprofile.Profile) error {
-	log, restore, err := divertStderr(filepath.Join(s.dir, "stderr.log"))
+	return drawFrames(ctx, s.engine.Frames(), filepath.Join(s.dir, "stderr.log"), color, tui.Options{
+		Send: s.engine.Send, ASCII: s.opt.ascii, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
+	})
+}
+
+// drawFrames shows frames on the terminal until there are no more or ctx ends.
+// What is written to standard error meanwhile goes to the file at logPath.
+func drawFrames(ctx context.Context, frames <-chan *trial.Frame, logPath string, color *colorprofile.Profile, o tui.Options) error {
+	log, restore, err := divertStderr(logPath)
 	if err != nil {
 		return err
 	}
@@ -99,19 +113,17 @@ func (s *session) draw(ctx context.Context, color *colorprofile.Profile) error {
 	}
 	defer keep.release()
 
-	model := tui.New(tui.Options{
-		Send: s.engine.Send, ASCII: s.opt.ascii || asciiOnly(), NoColor: color != nil && *color == colorprofile.ASCII,
-		Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
-	})
+	o.ASCII = o.ASCII || asciiOnly()
+	o.NoColor = color != nil && *color == colorprofile.ASCII
 	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
 	if color != nil {
 		opts = append(opts, tea.WithColorProfile(*color))
 	}
-	p := tea.NewProgram(model, opts...)
+	p := tea.NewProgram(tui.New(o), opts...)
 	pumped := make(chan struct{})
 	go func() {
 		defer close(pumped)
-		for f := range s.engine.Frames() {
+		for f := range frames {
 			p.Send(tui.FrameMsg{Frame: f})
 		}
 		p.Quit()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -16,10 +15,10 @@ import (
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
-	"lightsout/power/mdx"
 	"lightsout/power/ssh"
 	"lightsout/trial"
 	"lightsout/trial/record"
+	"lightsout/tui"
 )
 
 // session is all the parts, built and handed to each other.
@@ -32,7 +31,8 @@ type session struct {
 	fleet   *power.Fleet
 	journal *power.Journal
 	load    *loadgen.Generator
-	mdx     *mdx.Driver
+	// drivers are those that were built from the configuration.
+	drivers []power.Driver
 	noPower string
 	// dir is the session's record.
 	dir string
@@ -43,16 +43,9 @@ type session struct {
 // newSession reads the configuration and builds the parts; it connects to
 // nothing yet. Errors are one sentence each.
 func newSession(o options) (_ *session, err error) {
-	cfg, err := loadConfigFile(o.configFile)
+	cfg, err := o.config()
 	if err != nil {
 		return nil, err
-	}
-	override(&cfg.Kubeconfig, o.kubeconfig)
-	override(&cfg.Context, o.context)
-	override(&cfg.Bastion, o.bastion)
-	override(&cfg.State, o.state)
-	if len(o.namespaces) > 0 {
-		cfg.Namespaces = o.namespaces
 	}
 	s := &session{opt: o, config: cfg}
 	defer func() {
@@ -97,6 +90,16 @@ func newSession(o options) (_ *session, err error) {
 	if cfg.Pace != "real" {
 		topt.Pace = cfg.Pace
 	}
+	if topt.Guards, err = cfg.Guards.limits(); err != nil {
+		return nil, err
+	}
+	if topt.TrialsDir, err = trialsDir(o, cfg, access.Context); err != nil {
+		return nil, err
+	}
+	if topt.Plans, err = knownPlans(o.plans); err != nil {
+		return nil, err
+	}
+	topt.Render = tui.NewPainter(tui.Options{Now: time.Now}).Paint
 	if ns, name, ok := strings.Cut(cfg.Load.Deployment, "/"); ok {
 		topt.Focus = cluster.Key{Namespace: ns, Name: name}
 	}
@@ -116,10 +119,27 @@ func newSession(o options) (_ *session, err error) {
 	if err = s.buildLoad(dial); err != nil {
 		return nil, err
 	}
-	s.engine.SetParts(s.watcher, s.fleet, s.journal, s.load, func(ctx context.Context) trial.SelfInfo {
-		return s.self(ctx, access.Server)
+	s.engine.SetParts(trial.Parts{
+		Watcher: s.watcher, Fleet: s.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart,
+		Self: func(ctx context.Context) trial.SelfInfo { return s.self(ctx, access.Server) },
 	})
 	return s, nil
+}
+
+// config reads the config file and puts the flags over it.
+func (o options) config() (*config, error) {
+	cfg, err := loadConfigFile(o.configFile)
+	if err != nil {
+		return nil, err
+	}
+	override(&cfg.Kubeconfig, o.kubeconfig)
+	override(&cfg.Context, o.context)
+	override(&cfg.Bastion, o.bastion)
+	override(&cfg.State, o.state)
+	if len(o.namespaces) > 0 {
+		cfg.Namespaces = o.namespaces
+	}
+	return cfg, nil
 }
 
 func override(field *string, flag string) {
@@ -157,40 +177,22 @@ func (s *session) buildPower() error {
 		s.noPower = "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"
 		return nil
 	}
-	drivers := []power.Driver{ssh.NewDriver(s.ssh, ssh.DriverOptions{Shutdown: s.config.SSH.Shutdown, NodeSilent: func(m power.Machine) bool {
-		return s.engine.NodeSilent(m)
-	}})}
-	if m := p.MDX; m != nil {
-		opt := mdx.Options{URL: m.URL, Project: m.Project}
-		switch {
-		case m.TokenEnv != "":
-			opt.Token = mdx.TokenEnv(m.TokenEnv)
-		case m.TokenFile != "":
-			opt.Token = mdx.TokenFile(m.TokenFile)
-		default:
-			return errors.New("power.mdx has no token: set token_file or token_env")
-		}
-		if m.ViaBastion {
-			opt.Dial = s.ssh.DialContext
-		}
-		d, err := mdx.New(opt)
-		if err != nil {
-			return err
-		}
-		s.mdx = d
-		drivers = append(drivers, d)
-	}
-	cfg := power.Config{
-		Cluster: s.config.Context, Off: p.Off, On: p.On, Nodes: map[string]power.NodeConfig{},
-		ReadOnly: s.opt.readOnly, DryRun: s.opt.dryRun,
-	}
-	for name, n := range p.Nodes {
-		cfg.Nodes[name] = power.NodeConfig(n)
-	}
 	var err error
-	s.fleet, err = power.NewFleet(cfg, s.journal, drivers...)
+	if s.drivers, err = p.drivers(driverParts{bastion: s.ssh.DialContext}); err != nil {
+		return err
+	}
+	bySSH := ssh.NewDriver(s.ssh, ssh.DriverOptions{Shutdown: s.config.SSH.Shutdown, NodeSilent: func(m power.Machine) bool {
+		return s.engine != nil && s.engine.NodeSilent(m)
+	}})
+	s.fleet, err = power.NewFleet(power.Config{
+		Cluster: s.config.Context, Off: p.Off, On: p.On, Nodes: p.nodes(), ReadOnly: s.opt.readOnly, DryRun: s.opt.dryRun,
+	}, s.journal, append(s.drivers, bySSH)...)
 	return err
 }
+
+// windowsKept is how many seconds of load the screen can look back on: ten
+// seconds a column fill a wide terminal.
+const windowsKept = 1200
 
 func (s *session) buildLoad(dial func(context.Context, string, string) (net.Conn, error)) error {
 	l := s.config.Load
@@ -210,7 +212,8 @@ func (s *session) buildLoad(dial func(context.Context, string, string) (net.Conn
 			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens, APIKey: key,
 		},
 		Timeouts: l.timeouts(), Dial: dial,
-		Backends: s.engine.Backends, Capacity: s.engine.Capacity,
+		Backends: s.engine.Backends, Sources: s.engine.Sources, Capacity: s.engine.Capacity,
+		WindowLimit: windowsKept,
 		Record: s.engine.Record,
 		Fetch: func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
 			return s.watcher.PodProxyGet(ctx, namespace, pod, int(port), path)
@@ -256,15 +259,16 @@ func (s *session) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, 
 }
 
 func (s *session) askSecret(ctx context.Context, q ssh.SecretQuestion) (string, error) {
-	a, err := s.engine.Ask(ctx, trial.Question{
-		Kind: "secret", Title: q.Prompt, Secret: true,
-		Choices: []trial.Choice{{ID: "no", Label: "Skip this key"}, {ID: "yes", Label: "Unlock"}},
-	})
+	choices := []trial.Choice{{ID: "no", Label: "Skip this key"}, {ID: "yes", Label: "Unlock"}}
+	if q.File == "" { // a password, which is sent and not kept
+		choices = []trial.Choice{{ID: "no", Label: "Give none"}, {ID: "yes", Label: "Send"}}
+	}
+	a, err := s.engine.Ask(ctx, trial.Question{Kind: "secret", Title: q.Prompt, Secret: true, Choices: choices})
 	if err != nil {
 		return "", err
 	}
 	if a.Choice != "yes" {
-		return "", fmt.Errorf("no passphrase was given for %s", q.File)
+		return "", errors.New("no answer was given")
 	}
 	return a.Typed, nil
 }
@@ -296,8 +300,8 @@ func (s *session) close() {
 	if s.load != nil {
 		s.load.Close()
 	}
-	if s.mdx != nil {
-		s.mdx.Close()
+	for _, d := range s.drivers {
+		closeDriver(d)
 	}
 	if s.ssh != nil {
 		_ = s.ssh.Close()

@@ -64,36 +64,20 @@ type Contents struct {
 // NewSnapshot builds a Snapshot. Of two objects with one key the last wins. A
 // deployment without a Word is given one, on a copy.
 func NewSnapshot(c Contents) *Snapshot {
-	t := newTables()
+	b := NewBuilder()
 	for _, n := range c.Nodes {
-		t.nodes.set(n)
+		b.SetNode(n)
 	}
 	for _, d := range c.Deployments {
-		if d.Word == "" {
-			dd := *d
-			dd.Word = deploymentWord(&dd)
-			d = &dd
-		}
-		t.deployments.set(d)
+		b.SetDeployment(d)
 	}
 	for _, e := range c.Endpoints {
-		t.endpoints.set(e)
+		b.SetEndpoints(e)
 	}
 	for _, p := range c.Pods {
-		t.setPod(p)
+		b.SetPod(p)
 	}
-	s := &Snapshot{
-		Version: c.Version, At: c.At,
-		Context: c.Context, Server: c.Server, ServerVersion: c.ServerVersion,
-		Link: c.Link, Access: c.Access, Settings: c.Settings,
-		heartbeatsSince: c.HeartbeatsSince, heartbeatsUntil: c.HeartbeatsUntil,
-	}
-	if s.Access == nil {
-		s.Access = map[Kind]Access{}
-	}
-	s.Settings = s.Settings.or(DefaultSettings(c.ServerVersion))
-	t.freezeInto(s)
-	return s
+	return b.Snapshot(c)
 }
 
 // Contents gives the Snapshot as plain slices, each sorted.

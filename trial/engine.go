@@ -412,7 +412,7 @@ func (e *Engine) carryOut(i Intent) {
 	case AskTrial:
 		e.askTrial()
 	case NextStep:
-		e.nextStep()
+		e.nextStep(i.Step)
 	case AbortTrial:
 		e.abortTrial(i.Why)
 	case AskRollout:
@@ -455,6 +455,9 @@ func (e *Engine) publish() {
 	}
 	f.Outages = e.outages.spans
 	if r := e.run; r != nil {
+		for _, l := range r.loads {
+			e.atRest(l) // notes when it came to rest
+		}
 		r.gauge(f.Load.Gauge)
 		f.Trial = r.view()
 		if r.stage != stageOver {

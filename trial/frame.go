@@ -212,8 +212,9 @@ type (
 	// is under way, whether to end or to abort it.
 	AskTrial struct{}
 	// NextStep takes the next step of a driven trial; the engine asks first
-	// where it always asks.
-	NextStep struct{}
+	// where it always asks. Step is TrialView.Next as the operator saw it: a
+	// key that comes too late takes no other step.
+	NextStep struct{ Step int }
 	// AskRollout asks for a question about restarting a deployment's rollout.
 	AskRollout struct{ Deployment cluster.Key }
 	// AskQuit asks to leave; the engine either ends or asks a question first.

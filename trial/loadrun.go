@@ -19,8 +19,8 @@ type loadRun struct {
 	// Peaks of the gauge while it ran, and how they were learnt.
 	served, queued int
 	basis          loadgen.Basis
-	// When the first and the last request that failed were sent, and when the
-	// last one failed; after counts those sent after a moment, see failures.
+	// When the first and the last request that failed were sent, when the last
+	// one failed, and when each of them was sent.
 	firstFailure, lastFailure, lastEnd time.Time
 	failures                           []time.Time
 }

@@ -127,9 +127,6 @@ func followLines(s *cluster.Snapshot, r cluster.Radius) []Line {
 	if text := toleranceText(s, r.Nodes); text != "" && r.ZoneRule == "" {
 		lines = append(lines, Line{Text: text})
 	}
-	if r.ZoneRule != "" {
-		lines = append(lines, Line{Level: record.Warning, Text: r.ZoneRule})
-	}
 	if r.Room != "" {
 		l := Line{Text: r.Room}
 		if r.WillNotFit > 0 {

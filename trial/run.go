@@ -256,8 +256,8 @@ func (e *Engine) takeStep() {
 }
 
 // nextStep is the operator's word to a driven trial.
-func (e *Engine) nextStep() {
-	if !e.running() || !e.run.waiting || len(e.questions) > 0 || e.asking {
+func (e *Engine) nextStep(step int) {
+	if !e.running() || !e.run.waiting || e.run.next != step || len(e.questions) > 0 || e.asking {
 		return
 	}
 	e.takeStep()

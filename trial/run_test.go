@@ -79,6 +79,7 @@ func (w *world) turn(node string, off bool) {
 	}
 	now := time.Now()
 	c := w.s.Contents()
+	c.Nodes, c.Pods, c.Deployments = slices.Clone(c.Nodes), slices.Clone(c.Pods), slices.Clone(c.Deployments)
 	var trs []cluster.Transition
 	ready := 0
 	for i, n := range c.Nodes {
@@ -313,25 +314,26 @@ func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
 	if f := waits(0); !strings.HasPrefix(f.Trial.Doing, "next: ") {
 		t.Errorf("doing %q", f.Trial.Doing)
 	}
-	w.x.Send(NextStep{})
+	w.x.Send(NextStep{Step: 0})
 	if f := waits(1); !strings.Contains(f.Trial.Doing, "kube-node3, kube-node4") {
 		t.Errorf("doing %q", f.Trial.Doing)
 	}
-	w.x.Send(NextStep{})
-	w.x.Send(NextStep{}) // a key too many
+	w.x.Send(NextStep{Step: 0}) // too late: it was meant for the step before
+	w.x.Send(NextStep{Step: 1})
+	w.x.Send(NextStep{Step: 1}) // a key too many
 	q := w.x.question("switch")
-	w.x.Send(NextStep{})
+	w.x.Send(NextStep{Step: 1})
 	w.x.Send(Answer{Question: q.ID, Choice: "no"})
 	waits(1)
 	if calls := w.calls(); len(calls) != 0 {
 		t.Fatalf("switched after a no: %v", calls)
 	}
-	w.x.Send(NextStep{})
+	w.x.Send(NextStep{Step: 1})
 	w.x.Send(Answer{Question: w.x.question("switch").ID, Choice: "yes"})
 	waits(3) // the wait is taken by itself
-	w.x.Send(NextStep{})
+	w.x.Send(NextStep{Step: 3})
 	waits(5)
-	w.x.Send(NextStep{})
+	w.x.Send(NextStep{Step: 5})
 	f := w.x.frame("the verdict", func(f *Frame) bool { return f.Trial.Verdict != "" })
 	if f.Trial.Verdict != record.Pass {
 		t.Errorf("%s: %v", f.Trial.Verdict, f.Trial.Why)
@@ -373,6 +375,25 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	events, _, err := record.ReadEvents(filepath.Join(dir, record.EventsFile))
 	if err != nil || !slices.ContainsFunc(events, func(e record.Event) bool { return e.Text == "look here" }) {
 		t.Errorf("the mark is not in the record: %v", err)
+	}
+}
+
+// A load by hand is over when its requests are; later ones are not counted in.
+func TestLoadsByHandAreKeptApart(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.Send(StartTrial{nil, RunOptions{End: true}})
+	w.x.frame("the trial", func(f *Frame) bool { return f.Trial != nil })
+	for n, sent := range []int{2, 7} {
+		w.x.Send(StartLoad{loadgen.Spec{Shape: loadgen.Burst, N: sent}})
+		w.x.frame("it at rest", func(f *Frame) bool {
+			return f.Load.Totals.OK == []int{2, 9}[n] && f.Load.Totals.InFlight() == 0
+		})
+	}
+	w.x.Send(AskTrial{})
+	w.x.Send(Answer{Question: w.x.question("trial").ID, Choice: "end"})
+	sum, _ := w.outcome(t)
+	if len(sum.Load) != 2 || sum.Load[0].Sent != 2 || sum.Load[1].Sent != 7 || sum.Load[0].PeakServed > 2 || sum.Verdict != record.NotObserved {
+		t.Errorf("%s, load %+v", sum.Verdict, sum.Load)
 	}
 }
 

@@ -242,9 +242,18 @@ func (e *Engine) beginWait(w *plan.Wait) poll {
 	return func(now time.Time) (bool, string, error) {
 		var missing []string
 		for _, s := range subjects {
-			if _, ok := r.tracker.Observed(s[0], s[1]); !ok {
-				missing = append(missing, s[1])
+			_, ok := r.tracker.Observed(s[0], s[1])
+			if s[0] == record.PhaseEvicted {
+				ok = r.tracker.AllEvicted(s[1])
 			}
+			if ok {
+				continue
+			}
+			text := s[1]
+			if why := r.tracker.Why(s[0], s[1]); why != "" {
+				text += " (" + why + ")"
+			}
+			missing = append(missing, text)
 		}
 		switch {
 		case len(missing) == 0:

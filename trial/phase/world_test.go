@@ -7,7 +7,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/power"
-	"lightsout/trial/record"
 )
 
 var (
@@ -223,4 +222,3 @@ func (w *world) first(name, subject string) string {
 	}
 	return "no row"
 }
-

@@ -4,6 +4,11 @@
 // complete up to the moment at which the program ended, however it ended; the
 // readers take a torn last line for what it is.
 //
+// Events and requests are the proof, and are read strictly. What was on the
+// screen is kept beside them as Samples: differences, with a keyframe now and
+// then, that a State puts together again; a line of them that is lost costs the
+// time up to the next keyframe.
+//
 // The package knows the value types of cluster, power and loadgen and nothing
 // of engines or screens. It reckons nothing: what is judged and forecast is
 // handed to it.

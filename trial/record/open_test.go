@@ -289,7 +289,7 @@ func FuzzOpen(f *testing.F) {
 		var s State
 		for i := range r.Samples {
 			s.Apply(&r.Samples[i])
-			_ = cluster.NewSnapshot(s.Contents())
+			_ = s.Snapshot()
 			_ = s.Windows(r.End)
 		}
 		for _, l := range r.Lanes {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/loadgen"
 )
 
@@ -44,22 +45,24 @@ func (r *Record) fillSeconds() {
 // were told last.
 func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
 	windows := map[int64]loadgen.Window{}
-	var state State
+	var dep deployment
 	known := -1 // the second up to which Available is filled
 	for i := range r.Samples {
 		x := &r.Samples[i]
-		before := available(&state)
-		state.Apply(x)
+		before := dep.available()
+		dep.apply(x)
 		if x.Load != nil {
 			for _, w := range x.Load.Windows {
 				if w != nil {
 					windows[w.Second.Unix()] = *w
 				}
 			}
-		}
-		if g := state.Load.Gauge; x.Load != nil && x.Load.Run != nil && g.Basis != "" && g.Basis != loadgen.BasisIdle {
-			if s := at(g.At); s != nil {
-				s.take(g.Served, g.Queued, g.Stalled, g.OnDead, g.Capacity, g.Target)
+			if x.Load.Run != nil {
+				if g := x.Load.Run.Gauge; g.Basis != "" && g.Basis != loadgen.BasisIdle {
+					if s := at(g.At); s != nil {
+						s.take(g.Served, g.Queued, g.Stalled, g.OnDead, g.Capacity, g.Target)
+					}
+				}
 			}
 		}
 		if x.More {
@@ -70,7 +73,7 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
 			r.Seconds[known].Available = before
 		}
 		known = now
-		r.Seconds[now].Available = available(&state)
+		r.Seconds[now].Available = dep.available()
 	}
 	for unix, w := range windows {
 		if s := at(time.Unix(unix, 0)); s != nil && w.Sampled {
@@ -80,9 +83,37 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
 	return windows
 }
 
-func available(s *State) int {
-	if d := s.Deployment(s.Focus); d != nil && d.Gone.IsZero() {
-		return d.Available
+// deployment follows the samples as to the deployment in focus.
+type deployment struct {
+	focus cluster.Key
+	all   map[cluster.Key]*cluster.Deployment
+}
+
+func (d *deployment) apply(x *Sample) {
+	if x.Key {
+		*d = deployment{}
+	}
+	if d.all == nil {
+		d.all = map[cluster.Key]*cluster.Deployment{}
+	}
+	take(&d.focus, x.Focus)
+	if x.Cluster == nil {
+		return
+	}
+	for _, k := range x.Cluster.GoneDeployments {
+		delete(d.all, k)
+	}
+	for _, one := range x.Cluster.Deployments {
+		if one != nil {
+			d.all[one.Key] = one
+		}
+	}
+}
+
+// available gives the available replicas; -1: not known.
+func (d *deployment) available() int {
+	if one := d.all[d.focus]; one != nil && one.Gone.IsZero() {
+		return one.Available
 	}
 	return -1
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -17,9 +16,6 @@ type State struct {
 	Seq   int
 	Title Title
 	Zero  time.Time
-	// Seen: there is a snapshot. Generation grows whenever it changes.
-	Seen       bool
-	Generation uint64
 
 	Machines  map[string]Machine
 	Load      loadgen.Run // without Windows
@@ -32,11 +28,10 @@ type State struct {
 	Question  *Question
 	Notice    Notice
 
-	head        cluster.Contents // without objects
-	nodes       map[string]*cluster.Node
-	deployments map[cluster.Key]*cluster.Deployment
-	pods        map[cluster.Key]*cluster.Pod
-	endpoints   map[cluster.Key]*cluster.Endpoints
+	head     cluster.Contents // without objects
+	objects  *cluster.Builder
+	nodes    map[string]*cluster.Node // for heartbeats
+	snapshot *cluster.Snapshot        // of objects; nil: not made yet
 
 	from, to int64
 	windows  map[int64]loadgen.Window
@@ -45,7 +40,7 @@ type State struct {
 // Apply takes the next sample.
 func (s *State) Apply(x *Sample) {
 	if x.Key {
-		*s = State{Generation: s.Generation + 1}
+		*s = State{}
 	}
 	s.At = x.At
 	s.Seq = max(s.Seq, x.Seq)
@@ -104,8 +99,14 @@ func (s *State) applyMachines(x *Sample) {
 }
 
 func (s *State) applyCluster(c *Cluster) {
-	s.Generation++
-	s.Seen = !c.None
+	s.snapshot = nil
+	if c.None {
+		s.objects, s.nodes = nil, nil
+		return
+	}
+	if s.objects == nil {
+		s.objects, s.nodes = cluster.NewBuilder(), map[string]*cluster.Node{}
+	}
 	s.head.Version, s.head.At = c.Version, c.At
 	if c.Server != nil {
 		s.head.Context, s.head.Server, s.head.ServerVersion = c.Server.Context, c.Server.URL, c.Server.Version
@@ -117,31 +118,52 @@ func (s *State) applyCluster(c *Cluster) {
 	take(&s.head.Settings, c.Settings)
 	take(&s.head.HeartbeatsSince, c.HeartbeatsSince)
 	take(&s.head.HeartbeatsUntil, c.HeartbeatsUntil)
-	merge(&s.nodes, c.Nodes, c.GoneNodes, func(n *cluster.Node) string { return n.Name })
-	merge(&s.deployments, c.Deployments, c.GoneDeployments, func(d *cluster.Deployment) cluster.Key { return d.Key })
-	merge(&s.pods, c.Pods, c.GonePods, func(p *cluster.Pod) cluster.Key { return p.Key })
-	merge(&s.endpoints, c.Endpoints, c.GoneEndpoints, func(e *cluster.Endpoints) cluster.Key { return e.Service })
+	for _, name := range c.GoneNodes {
+		delete(s.nodes, name)
+	}
+	each(c.GoneNodes, s.objects.DropNode)
+	each(c.GoneDeployments, s.objects.DropDeployment)
+	each(c.GonePods, s.objects.DropPod)
+	each(c.GoneEndpoints, s.objects.DropEndpoints)
+	set(c.Nodes, s.setNode)
+	set(c.Deployments, s.objects.SetDeployment)
+	set(c.Pods, s.objects.SetPod)
+	set(c.Endpoints, s.objects.SetEndpoints)
 	for name, b := range c.Beats {
 		if n := s.nodes[name]; n != nil {
-			x := *n // others may hold the old one
+			x := *n // snapshots hold the old one
 			x.Renewed, x.RenewSeen = b.Renewed, b.Seen
-			s.nodes[name] = &x
+			s.setNode(&x)
 		}
 	}
 }
 
-func merge[K comparable, T any](into *map[K]*T, set Objects[T], gone []K, key func(*T) K) {
-	if *into == nil {
-		*into = map[K]*T{}
+func (s *State) setNode(n *cluster.Node) {
+	s.nodes[n.Name] = n
+	s.objects.SetNode(n)
+}
+
+func each[K any](list []K, f func(K)) {
+	for _, k := range list {
+		f(k)
 	}
-	for _, k := range gone {
-		delete(*into, k)
-	}
-	for _, x := range set {
+}
+
+func set[T any](list Objects[T], f func(*T)) {
+	for _, x := range list {
 		if x != nil {
-			(*into)[key(x)] = x
+			f(x)
 		}
 	}
+}
+
+// Snapshot gives the cluster as it was; nil when there was none yet. It is the
+// same one until the cluster changes.
+func (s *State) Snapshot() *cluster.Snapshot {
+	if s.snapshot == nil && s.objects != nil {
+		s.snapshot = s.objects.Snapshot(s.head)
+	}
+	return s.snapshot
 }
 
 // windowsMost bounds the windows that are kept and given out.
@@ -168,29 +190,6 @@ func (s *State) applyLoad(l *LoadSample) {
 	}
 }
 
-// Deployment gives the deployment of this key, nil if there is none.
-func (s *State) Deployment(k cluster.Key) *cluster.Deployment { return s.deployments[k] }
-
-// Deployments gives all deployments by namespace and name.
-func (s *State) Deployments() []*cluster.Deployment {
-	return slices.SortedFunc(maps.Values(s.deployments), func(a, b *cluster.Deployment) int {
-		return compareKeys(a.Key, b.Key)
-	})
-}
-
-// Nodes gives all nodes, in no order.
-func (s *State) Nodes() []*cluster.Node { return slices.Collect(maps.Values(s.nodes)) }
-
-// Contents gives the cluster as it was, for cluster.NewSnapshot.
-func (s *State) Contents() cluster.Contents {
-	c := s.head
-	c.Nodes = s.Nodes()
-	c.Deployments = slices.Collect(maps.Values(s.deployments))
-	c.Pods = slices.Collect(maps.Values(s.pods))
-	c.Endpoints = slices.Collect(maps.Values(s.endpoints))
-	return c
-}
-
 // Windows gives the load's last seconds, oldest first and without gaps, up to
 // the second of now if that is no more than lull later than the sample.
 func (s *State) Windows(now time.Time) []loadgen.Window {
@@ -215,13 +214,3 @@ func (s *State) Windows(now time.Time) []loadgen.Window {
 
 // lull is how far apart samples may be while the program lives, and some more.
 const lull = 15 * time.Second
-
-func compareKeys(a, b cluster.Key) int {
-	switch {
-	case a == b:
-		return 0
-	case a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name:
-		return -1
-	}
-	return 1
-}

@@ -5,7 +5,6 @@ import (
 	"sort"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/trial"
 	"lightsout/trial/record"
 )
@@ -26,9 +25,6 @@ type film struct {
 
 	state record.State
 	next  int // the first sample that is not in state
-	// What was made of state, and of which generation.
-	generation uint64
-	snapshot   *cluster.Snapshot
 }
 
 func newFilm(r *record.Record) *film {
@@ -51,7 +47,7 @@ func (f *film) frame(t time.Time) *trial.Frame {
 		Cluster: s.Title.Cluster, Via: s.Title.Via, Pace: s.Title.Pace,
 		ReadOnly: s.Title.ReadOnly, DryRun: s.Title.DryRun, Production: s.Title.Production,
 		Now: t, Zero: s.Zero,
-		Snapshot: f.cluster(), Power: machines(s.Machines), History: f.history.at(t),
+		Snapshot: s.Snapshot(), Power: machines(s.Machines), History: f.history.at(t),
 		Load: s.Load, LoadReady: s.LoadReady, Focus: s.Focus,
 		Events: f.events(t), Next: s.Next,
 		Trial: trialView(s, f.rec.Dir), Outages: outages(s.Outages), Question: question(s.Question),
@@ -85,21 +81,11 @@ func (f *film) wind(t time.Time) {
 	}
 	if end < f.next || key >= f.next {
 		f.next = max(key, 0)
-		f.state = record.State{Generation: f.state.Generation + 1}
+		f.state = record.State{}
 	}
 	for ; f.next < end; f.next++ {
 		f.state.Apply(&samples[f.next])
 	}
-}
-
-func (f *film) cluster() *cluster.Snapshot {
-	if !f.state.Seen {
-		return nil
-	}
-	if f.snapshot == nil || f.generation != f.state.Generation {
-		f.snapshot, f.generation = cluster.NewSnapshot(f.state.Contents()), f.state.Generation
-	}
-	return f.snapshot
 }
 
 // events gives the newest events of the moment: those that the sample before

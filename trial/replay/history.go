@@ -17,8 +17,8 @@ const (
 // history is the available replicas of deployments over the whole record, as
 // steps: they change seldom.
 type history struct {
-	begin, end time.Time // of what is known
-	steps      map[cluster.Key][]step
+	begin time.Time // since when there is a cluster to be seen
+	steps map[cluster.Key][]step
 }
 
 type step struct {
@@ -28,31 +28,33 @@ type step struct {
 
 func newHistory(samples []record.Sample) history {
 	h := history{steps: map[cluster.Key][]step{}}
-	var state record.State
+	here := map[cluster.Key]bool{} // the deployments of the moment
 	for i := range samples {
 		x := &samples[i]
-		state.Apply(x)
-		h.end = x.At
-		if x.More || !state.Seen {
+		if x.Key {
+			clear(here)
+		}
+		if x.Cluster == nil {
 			continue
 		}
-		if h.begin.IsZero() {
+		if h.begin.IsZero() && !x.Cluster.None {
 			h.begin = x.At
 		}
-		if x.Cluster == nil || !x.Key && len(x.Cluster.Deployments)+len(x.Cluster.GoneDeployments) == 0 {
-			continue
+		for _, k := range x.Cluster.GoneDeployments {
+			delete(here, k)
+			h.set(k, x.At, -1)
 		}
-		here := map[cluster.Key]bool{}
-		for i, d := range state.Deployments() {
-			if i >= historyMost {
-				break
+		for _, d := range x.Cluster.Deployments {
+			if d != nil && (h.steps[d.Key] != nil || len(h.steps) < historyMost) {
+				here[d.Key] = true
+				h.set(d.Key, x.At, d.Available)
 			}
-			here[d.Key] = true
-			h.set(d.Key, x.At, d.Available)
 		}
-		for k := range h.steps {
-			if !here[k] {
-				h.set(k, x.At, -1)
+		if x.Key { // what a keyframe does not name is gone
+			for k := range h.steps {
+				if !here[k] {
+					h.set(k, x.At, -1)
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"lightsout/trial"
@@ -45,7 +46,8 @@ type Player struct {
 	now     func() time.Time
 	frames  chan *trial.Frame
 	intents chan trial.Intent
-	ended   chan struct{}
+	quit    chan struct{}
+	leave   func() // closes quit, once
 
 	// Owned by Run.
 	film     *film
@@ -67,8 +69,9 @@ func New(r *record.Record, o Options) (*Player, error) {
 	}
 	p := &Player{
 		now: o.Now, film: newFilm(r), at: r.Start, speed: 1, paused: o.Paused,
-		frames: make(chan *trial.Frame, 1), intents: make(chan trial.Intent, 64), ended: make(chan struct{}),
+		frames: make(chan *trial.Frame, 1), intents: make(chan trial.Intent, 64), quit: make(chan struct{}),
 	}
+	p.leave = sync.OnceFunc(func() { close(p.quit) })
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -80,15 +83,18 @@ func New(r *record.Record, o Options) (*Player, error) {
 
 func clampSpeed(f float64) float64 { return min(max(f, SpeedLeast), SpeedMost) }
 
-// Frames hands out frames, at most ten a second, the newest only. It is closed
-// when Run returns.
+// Frames hands out frames, the newest only: at most ten a second while it
+// plays, and one after each intent. It is closed when Run returns.
 func (p *Player) Frames() <-chan *trial.Frame { return p.frames }
 
 // Send asks for i to be carried out. It does not wait for that.
 func (p *Player) Send(i trial.Intent) {
+	if _, ok := i.(trial.AskQuit); ok {
+		p.leave()
+		return
+	}
 	select {
 	case p.intents <- i:
-	case <-p.ended:
 	default: // a key held down: what does not fit is as good as pressed less often
 	}
 }
@@ -96,7 +102,6 @@ func (p *Player) Send(i trial.Intent) {
 // Run plays until ctx ends or the operator leaves. At the end of the record it
 // pauses on the last frame.
 func (p *Player) Run(ctx context.Context) error {
-	defer close(p.ended)
 	defer close(p.frames)
 	p.as = p.now()
 	ticker := time.NewTicker(frameEvery)
@@ -110,19 +115,14 @@ func (p *Player) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-p.quit:
+			return nil
 		case i := <-p.intents:
 			p.move()
-			if _, ok := i.(trial.AskQuit); ok {
-				return nil
-			}
 			p.carryOut(i)
 			// Several at once, as of a key held down, make one frame.
 			for n := len(p.intents); n > 0; n-- {
-				i := <-p.intents
-				if _, ok := i.(trial.AskQuit); ok {
-					return nil
-				}
-				p.carryOut(i)
+				p.carryOut(<-p.intents)
 			}
 			dirty = true
 		case <-ticker.C:

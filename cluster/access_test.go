@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// inspectorOf is an Inspector of the server.
+func inspectorOf(t *testing.T, h http.HandlerFunc) *Inspector {
+	t.Helper()
+	s := httptest.NewTLSServer(h)
+	t.Cleanup(s.Close)
+	cfg, err := LoadConfig(Options{Path: writeKubeconfig(t, s.URL, "insecure-skip-tls-verify: true")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := NewInspector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Close)
+	return i
+}
+
+func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
+	var asked map[string]string
+	i := inspectorOf(t, func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Spec struct {
+				ResourceAttributes map[string]string
+			}
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		asked = q.Spec.ResourceAttributes
+		w.Header().Set("Content-Type", "application/json")
+		switch asked["resource"] {
+		case "broken":
+			_, _ = w.Write([]byte("{"))
+		case "error":
+			w.WriteHeader(500)
+			_ = json.NewEncoder(w).Encode(status(500, metav1.StatusReasonInternalError, "\x1b[31mbroken"))
+		default:
+			_ = json.NewEncoder(w).Encode(map[string]any{"status": map[string]bool{"allowed": asked["verb"] == "list"}})
+		}
+	})
+	for r, want := range map[Right]bool{
+		{Resource: "nodes", Verb: "list"}:                                         true,
+		{Group: "apps", Resource: "deployments", Verb: "patch", Namespace: "llm"}: false,
+		{Resource: "pods", Subresource: "eviction", Verb: "create"}:               false,
+	} {
+		ok, err := i.May(context.Background(), r)
+		if err != nil || ok != want {
+			t.Errorf("%s: %v, %v", r, ok, err)
+		}
+		if asked["group"] != r.Group || asked["resource"] != r.Resource || asked["subresource"] != r.Subresource || asked["verb"] != r.Verb || asked["namespace"] != r.Namespace {
+			t.Errorf("%s was asked as %v", r, asked)
+		}
+	}
+	for _, resource := range []string{"broken", "error"} {
+		if ok, err := i.May(context.Background(), Right{Resource: resource, Verb: "list"}); err == nil || ok || strings.ContainsAny(err.Error(), "\x1b\n") || !strings.Contains(err.Error(), "may list "+resource) {
+			t.Errorf("%s: %v, %v", resource, ok, err)
+		}
+	}
+}
+
+func TestWhatAnInspectorCannotLearnIsOneSentence(t *testing.T) {
+	answer := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+	ctx := context.Background()
+	for body, want := range map[string]string{`{}`: "does not tell its version", `{"gitVersion":"v1.36.3\u001b[31m"}`: ""} {
+		v, err := inspectorOf(t, answer(200, body)).Version(ctx)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(v, "\x1b") {
+			t.Errorf("%s: %q, %v", body, v, err)
+		}
+	}
+	if _, err := inspectorOf(t, answer(403, forbidden)).Nodes(ctx); err == nil || !strings.Contains(err.Error(), "may not list and watch nodes") {
+		t.Errorf("nodes: %v", err)
+	}
+	for body, want := range map[string]string{forbidden: "nodes/proxy", `{"kubeletconfig": 1}`: "not a kubelet's configuration"} {
+		code := 200
+		if body == forbidden {
+			code = 403
+		}
+		if _, err := inspectorOf(t, answer(code, body)).Kubelet(ctx, "n3"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "n3") {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	k, err := inspectorOf(t, answer(200, `{"kubeletconfig": {"shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "10s"}}`)).Kubelet(ctx, "n3")
+	if err != nil || k.ShutdownGrace.Seconds() != 30 || k.ShutdownGraceCritical.Seconds() != 10 {
+		t.Errorf("%+v, %v", k, err)
+	}
+}
