@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // config is the file lightsout.yaml. Unknown fields are errors.
@@ -35,6 +36,8 @@ type config struct {
 	SSH   sshConfig   `json:"ssh,omitempty"`
 	Power powerConfig `json:"power,omitempty"`
 	Load  loadConfig  `json:"load,omitempty"`
+	// Guards tightens what is refused when something is to be switched off.
+	Guards guardsConfig `json:"guards,omitempty"`
 	// State is the folder of journals and records.
 	State string `json:"state,omitempty"`
 }
@@ -47,28 +50,27 @@ type sshConfig struct {
 	Shutdown      string   `json:"shutdown,omitempty"`
 }
 
-// Not "on" and "off": YAML 1.1 reads those keys as booleans.
-type powerConfig struct {
-	Off   string                `json:"off_by,omitempty"`
-	On    string                `json:"on_by,omitempty"`
-	MDX   *mdxConfig            `json:"mdx,omitempty"`
-	Nodes map[string]nodeConfig `json:"nodes,omitempty"`
+type guardsConfig struct {
+	ViewAge    *metav1.Duration `json:"view_age,omitempty"`
+	KeepReady  *int             `json:"keep_ready,omitempty"`
+	Protect    []string         `json:"protect,omitempty"`
+	NoOverride bool             `json:"no_override,omitempty"`
 }
 
-type mdxConfig struct {
-	URL        string `json:"url,omitempty"`
-	Project    string `json:"project,omitempty"`
-	TokenFile  string `json:"token_file,omitempty"`
-	TokenEnv   string `json:"token_env,omitempty"`
-	ViaBastion bool   `json:"via_bastion,omitempty"`
-}
-
-type nodeConfig struct {
-	Machine      string `json:"machine,omitempty"`
-	Address      string `json:"address,omitempty"`
-	ServiceLevel string `json:"service_level,omitempty"`
-	Off          string `json:"off_by,omitempty"`
-	On           string `json:"on_by,omitempty"`
+// limits checks the guards' settings: none may be weaker than the default.
+func (g guardsConfig) limits() (power.Limits, error) {
+	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride}
+	if g.ViewAge != nil {
+		if l.ViewAge = g.ViewAge.Duration; l.ViewAge == 0 {
+			return l, errors.New("guards.view_age is 0: nothing could be switched off")
+		}
+	}
+	if g.KeepReady != nil {
+		if l.KeepReady = *g.KeepReady; l.KeepReady == 0 {
+			return l, errors.New("guards.keep_ready is 0: at least 1 Ready worker is kept")
+		}
+	}
+	return l, l.Check()
 }
 
 type loadConfig struct {
@@ -187,15 +189,28 @@ func wantedType(t string) string {
 }
 
 // lineOf finds the line of a field given by its dotted path, "line N: " or empty.
+// The last part of the path must be there, after as many of the others as are.
 func lineOf(data []byte, path string) string {
-	name := path[strings.LastIndex(path, ".")+1:]
-	key := regexp.MustCompile(`^\s*(- )?["']?` + regexp.QuoteMeta(name) + `["']?\s*:`)
-	for i, line := range bytes.Split(data, []byte("\n")) {
-		if key.Match(line) {
-			return "line " + strconv.Itoa(i+1) + ": "
+	lines := bytes.Split(data, []byte("\n"))
+	at := 0 // where the last part that was found is
+	find := func(name string) bool {
+		key := regexp.MustCompile(`^\s*(- )?["']?` + regexp.QuoteMeta(name) + `["']?\s*:`)
+		for i := at; i < len(lines); i++ {
+			if key.Match(lines[i]) {
+				at = i
+				return true
+			}
 		}
+		return false
 	}
-	return ""
+	parts := strings.Split(path, ".")
+	for _, name := range parts[:len(parts)-1] {
+		find(name)
+	}
+	if !find(parts[len(parts)-1]) {
+		return ""
+	}
+	return "line " + strconv.Itoa(at+1) + ": "
 }
 
 // check finds contradictions that the types allow.
@@ -203,27 +218,11 @@ func (c *config) check(data []byte) error {
 	fail := func(field, format string, args ...any) error {
 		return fmt.Errorf(lineOf(data, field)+format, args...)
 	}
-	for _, d := range []struct{ field, driver string }{{"off_by", c.Power.Off}, {"on_by", c.Power.On}} {
-		switch d.driver {
-		case "", "ssh", "mdx":
-		default:
-			return fail(d.field, "there is no power driver %q; there are ssh and mdx", d.driver)
-		}
+	if err := c.Power.check(fail); err != nil {
+		return err
 	}
-	if c.Power.On == "ssh" {
-		return fail("on_by", "ssh can't power on; set power.on_by to mdx")
-	}
-	if m := c.Power.MDX; m != nil {
-		if m.TokenFile != "" && m.TokenEnv != "" {
-			return fail("token_env", "give the portal's token by token_file or token_env, not both")
-		}
-		if m.URL != "" {
-			if u, err := url.Parse(m.URL); err != nil || u.Host == "" {
-				return fail("url", "power.mdx.url is no URL: %q", m.URL)
-			}
-		}
-	} else if c.Power.Off == "mdx" || c.Power.On == "mdx" {
-		return fail("power", "power.mdx is missing: it needs at least project and token_file or token_env")
+	if _, err := c.Guards.limits(); err != nil {
+		return fail("guards", "%w", err)
 	}
 	l := c.Load
 	switch loadgen.Profile(l.Profile) {

@@ -3,9 +3,13 @@
 // and how several are switched side by side (Fleet), what must not be switched
 // (Guard) and what was switched (Journal).
 //
-// One mechanism is one folder: power/ssh asks the guest to shut itself down
-// and carries every connection through the bastion, power/mdx speaks the REST
-// API of the mdx platform.
+// One mechanism is one folder. power/ssh asks the guest to shut itself down and
+// carries every connection through the bastion; power/mdx and power/openstack
+// speak to a platform's API, power/redfish and power/ipmi to a server's
+// management controller; power/fence runs a ClusterLabs fence agent,
+// power/vagrant the vagrant command, power/exec the operator's own; power/wol
+// sends magic packets. What a driver promises is tested by power/drivertest, and
+// what several of them stand on is in power/internal.
 //
 // Here may live what holds for every mechanism. What may not: anything that
 // knows the Kubernetes API (a node comes in as a NodeRef), the screen, or one

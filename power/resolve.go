@@ -80,6 +80,8 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 
 func notFound(err error, node, driver, hint string) string {
 	switch {
+	case errors.Is(err, ErrNoMachine) && err != ErrNoMachine:
+		return Clean(err.Error()) // the driver says what it lacks
 	case errors.Is(err, ErrNoMachine) && hint != "":
 		return fmt.Sprintf("%s has no machine %q for %s", driver, Clean(hint), node)
 	case errors.Is(err, ErrNoMachine):

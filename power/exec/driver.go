@@ -1,0 +1,293 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/fields"
+	"lightsout/power/internal/look"
+	"lightsout/power/internal/program"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "exec"
+
+// stateLimit bounds one run of the state command.
+const stateLimit = time.Minute
+
+// Options are the commands, each a program and its arguments; their texts are
+// templates. What is left out can't be done.
+type Options struct {
+	// State prints one word: on, off, transitioning or unknown. When it prints
+	// nothing its exit status counts, as that of a fence agent does: 0 is on, 2
+	// is off, and all else is unknown.
+	State []string
+	// On, Off and Shutdown end with 0 when the request was accepted.
+	On, Off, Shutdown []string
+	// ProvesOff: the state command's "off" comes from something that knows (a
+	// power API, a power meter) and not from the machine's silence. Without it,
+	// off is presumed.
+	ProvesOff bool
+	// SecretEnv names environment variables whose values are hidden in what the
+	// commands say. They must be set.
+	SecretEnv []string
+}
+
+// Driver switches machines by commands. It is safe for use by several
+// goroutines. Close ends what is under way.
+type Driver struct {
+	opt      Options
+	state    command
+	commands map[power.Action]command
+	looks    *look.Looks[power.Reading]
+}
+
+// command is a program and its arguments, values left open.
+type command []*fields.Template
+
+// New makes the driver. It runs nothing.
+func New(opt Options) (*Driver, error) {
+	d := &Driver{opt: opt, commands: map[power.Action]command{}, looks: look.New[power.Reading](stateLimit)}
+	any := false
+	for _, c := range []struct {
+		field  string
+		argv   []string
+		action power.Action
+	}{
+		{"state_command", opt.State, ""}, {"on_command", opt.On, power.ActionOn},
+		{"off_command", opt.Off, power.ActionOff}, {"shutdown_command", opt.Shutdown, power.ActionShutdown},
+	} {
+		if c.argv == nil {
+			continue
+		}
+		parsed, err := parse("power.exec."+c.field, c.argv)
+		if err != nil {
+			return nil, err
+		}
+		if c.action == "" {
+			d.state = parsed
+			continue
+		}
+		any = true
+		d.commands[c.action] = parsed
+	}
+	switch {
+	case !any:
+		return nil, errors.New("power.exec has no command: give at least one of on_command, off_command and shutdown_command")
+	case opt.ProvesOff && d.state == nil:
+		return nil, errors.New("power.exec.proves_off is for the state command, and there is none: give power.exec.state_command")
+	}
+	return d, nil
+}
+
+func parse(what string, argv []string) (command, error) {
+	if len(argv) == 0 || strings.TrimSpace(argv[0]) == "" {
+		return nil, fmt.Errorf("%s is empty: it is a program and its arguments, like [virsh, start, \"{{.Machine}}\"]", what)
+	}
+	if len(argv) == 1 && strings.ContainsAny(argv[0], " \t") && !strings.Contains(argv[0], "{{") {
+		return nil, fmt.Errorf("%s is one text with blanks: write each argument by itself, like [virsh, start, vm1]; no shell splits it", what)
+	}
+	var out command
+	for _, arg := range argv {
+		t, err := fields.Parse(what, arg)
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(arg, "\x00") {
+			return nil, fmt.Errorf("%s holds a zero byte", what)
+		}
+		out = append(out, t)
+	}
+	if out[0].PerNode() {
+		return nil, fmt.Errorf("%s: the program itself can't depend on the node", what)
+	}
+	return out, nil
+}
+
+// Close ends what is under way.
+func (d *Driver) Close() { d.looks.Close() }
+
+// Name gives "exec".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities are those that there are commands for.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{
+		State: d.state != nil, ProvesOff: d.state != nil && d.opt.ProvesOff,
+		On: d.commands[power.ActionOn] != nil, Off: d.commands[power.ActionOff] != nil, Shutdown: d.commands[power.ActionShutdown] != nil,
+	}
+}
+
+// paramNode is the Machine.Params key for the node's name.
+const paramNode = "node"
+
+// Find takes the hint, or else the node's name, for the machine's, and sees that
+// it can be filled in everywhere. What the commands make of it is theirs.
+func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	v := fields.Of(node, hint, "")
+	m := power.Machine{
+		Driver: DriverName, ID: v.Machine, Name: power.Clean(v.Machine), Address: v.Address,
+		Params: map[string]string{paramNode: node.Name},
+	}
+	if hint == "" {
+		m.How = power.HowName
+	}
+	for _, c := range append([]command{d.state}, d.commands[power.ActionOn], d.commands[power.ActionOff], d.commands[power.ActionShutdown]) {
+		if _, err := c.render(values(m)); err != nil {
+			return power.Machine{}, err
+		}
+	}
+	return m, nil
+}
+
+func values(m power.Machine) fields.Values {
+	return fields.Values{Node: m.Params[paramNode], Address: m.Address, Machine: m.ID}
+}
+
+func (c command) render(v fields.Values) ([]string, error) {
+	argv := make([]string, len(c))
+	for i, t := range c {
+		var err error
+		if argv[i], err = t.Render(v); err != nil {
+			return nil, err
+		}
+	}
+	return argv, nil
+}
+
+// Check asks whether the secrets are there. What the commands do is not tried.
+func (d *Driver) Check(context.Context) error {
+	_, err := d.secrets()
+	return err
+}
+
+func (d *Driver) secrets() ([]string, error) {
+	var out []string
+	for _, name := range d.opt.SecretEnv {
+		v := os.Getenv(name)
+		if v == "" {
+			return nil, &power.RefusedError{Why: fmt.Sprintf("the environment variable %s of power.exec.secret_env is empty", name)}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// run runs a command for a machine.
+func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.Result, error) {
+	secrets, err := d.secrets()
+	if err != nil {
+		return program.Result{}, err
+	}
+	v := values(m)
+	argv, err := c.render(v)
+	if err != nil {
+		return program.Result{}, &power.RefusedError{Why: err.Error()}
+	}
+	r, err := program.Run(ctx, program.Program{
+		Argv:    argv,
+		Env:     []string{"LIGHTSOUT_NODE=" + clean(v.Node), "LIGHTSOUT_ADDRESS=" + clean(v.Address), "LIGHTSOUT_MACHINE=" + clean(v.Machine)},
+		Secrets: secrets,
+	})
+	var not *program.NotStartedError
+	if errors.As(err, &not) && ctx.Err() == nil {
+		err = &power.RefusedError{Why: not.Error()}
+	}
+	return r, err
+}
+
+// clean takes out what no environment variable can hold.
+func clean(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+
+// State runs the state command. One that takes long is given time beyond ctx:
+// who asks again gets its answer.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	if d.state == nil {
+		return power.Reading{}, power.ErrCannot
+	}
+	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
+		r, err := d.run(ctx, d.state, m)
+		var stopped *program.StoppedError
+		if errors.As(err, &stopped) {
+			return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now()}, nil
+		}
+		if err != nil {
+			return power.Reading{}, err
+		}
+		return reading(r, d.opt.ProvesOff), nil
+	}))
+}
+
+// reading understands what a state command said: its first word, or its exit
+// status when it printed nothing. A word and a failure contradict each other.
+func reading(r program.Result, provesOff bool) power.Reading {
+	out := power.Reading{At: time.Now(), Detail: "the state command " + r.How()}
+	word := ""
+	if words := strings.Fields(r.Stdout); len(words) > 0 {
+		word = strings.ToLower(strings.Trim(words[0], ".,:;!"))
+	}
+	switch {
+	case r.Signal != "":
+	case word == "on" && r.Status == 0, word == "" && r.Status == 0:
+		out.State, out.Proof = power.On, power.Proven
+	case word == "off" && (r.Status == 0 || r.Status == 2), word == "" && r.Status == 2 && strings.TrimSpace(r.Stderr) == "":
+		out.State, out.Proof = power.Off, power.Presumed
+		if provesOff {
+			out.Proof = power.Proven
+		}
+	case word == "transitioning" && r.Status == 0:
+		out.State, out.Proof = power.Transitioning, power.Proven
+	}
+	switch said := power.Clean(r.Stdout); {
+	case out.State == power.Unknown:
+	case said == "":
+		out.Detail = fmt.Sprintf("the state command ended with status %d", r.Status)
+	default:
+		out.Detail = "the state command says: " + said
+	}
+	return out
+}
+
+// On runs the command that powers on.
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, power.ActionOn, m)
+}
+
+// Shutdown runs the command that asks the guest to shut down.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, power.ActionShutdown, m)
+}
+
+// Off runs the command that pulls the plug.
+func (d *Driver) Off(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, power.ActionOff, m)
+}
+
+// act runs a command. One that failed may have done its work all the same, or
+// half of it: nothing but a look can tell.
+func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine) error {
+	c := d.commands[a]
+	if c == nil {
+		return power.ErrCannot
+	}
+	d.looks.Forget(m.ID)
+	defer d.looks.Forget(m.ID)
+	r, err := d.run(ctx, c, m)
+	var stopped *program.StoppedError
+	switch {
+	case errors.As(err, &stopped):
+		return &power.UnconfirmedError{Why: stopped.Error()}
+	case err != nil:
+		return err
+	case r.Status == 0 && r.Signal == "":
+		return nil
+	}
+	return &power.UnconfirmedError{Why: fmt.Sprintf("the command to %s %s %s", power.Verb(a), m.Title(), r.How())}
+}
+
+var _ power.Driver = (*Driver)(nil)

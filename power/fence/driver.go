@@ -1,0 +1,256 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/fields"
+	"lightsout/power/internal/look"
+	"lightsout/power/internal/program"
+	"lightsout/power/internal/secret"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "fence"
+
+// statusLimit bounds one status call; some agents log in to a slow device.
+const statusLimit = 40 * time.Second
+
+// Node is what is told of one node's machine.
+type Node struct {
+	// Plug is the agent's name for it: a VM's name, an outlet's number.
+	Plug string
+	// Params replace those of Options for this node. They are templates too.
+	Params map[string]string
+}
+
+// Options say which agent is run, and how.
+type Options struct {
+	// Agent is the program: a path, or a name that is looked for in PATH and in
+	// /usr/sbin, where distributions put them.
+	Agent string
+	// Params are the agent's parameters by name; their values are templates.
+	Params map[string]string
+	// Secrets are parameters that nobody is to see.
+	Secrets map[string]secret.Source
+	// Nodes holds what differs, by node name.
+	Nodes map[string]Node
+}
+
+// Driver switches machines by a fence agent. It is safe for use by several
+// goroutines. Close ends what is under way.
+type Driver struct {
+	agent   string
+	secrets map[string]secret.Source
+	params  map[string]*fields.Template
+	nodes   map[string]Node
+	// perNode holds the parsed Params of nodes.
+	perNode map[string]map[string]*fields.Template
+	looks   *look.Looks[power.Reading]
+}
+
+var parameter = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+// reserved parameters are the driver's own.
+var reserved = []string{"action", "option", "o"}
+
+// secretNames are parameters that agents know for passwords.
+var secretNames = []string{"password", "passwd", "snmp_priv_passwd", "community", "token", "secret_key", "apikey", "token_value", "api_token"}
+
+// New makes the driver. It runs nothing.
+func New(opt Options) (*Driver, error) {
+	if opt.Agent == "" {
+		return nil, errors.New("power.fence.agent is missing: it is a fence agent's name or path, like fence_ipmilan")
+	}
+	d := &Driver{
+		agent: opt.Agent, secrets: opt.Secrets, nodes: opt.Nodes,
+		perNode: map[string]map[string]*fields.Template{}, looks: look.New[power.Reading](statusLimit),
+	}
+	for name := range opt.Secrets {
+		if err := checkName("power.fence.secrets", name); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if d.params, err = d.parse("power.fence.params", opt.Params); err != nil {
+		return nil, err
+	}
+	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
+		if d.perNode[node], err = d.parse("power.nodes."+node+".params", opt.Nodes[node].Params); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func checkName(where, name string) error {
+	if !parameter.MatchString(name) || slices.Contains(reserved, name) {
+		return fmt.Errorf("%s: %q is no parameter that can be given to a fence agent", where, power.Clean(name))
+	}
+	return nil
+}
+
+func (d *Driver) parse(where string, params map[string]string) (map[string]*fields.Template, error) {
+	out := make(map[string]*fields.Template, len(params))
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		if err := checkName(where, name); err != nil {
+			return nil, err
+		}
+		if _, both := d.secrets[name]; both || slices.Contains(secretNames, name) {
+			return nil, fmt.Errorf("%s: %s is a secret; give it as power.fence.secrets.%s, by file or env", where, name, name)
+		}
+		if strings.ContainsAny(params[name], "\r\n") {
+			return nil, fmt.Errorf("%s: %s has several lines, and a fence agent reads one", where, name)
+		}
+		t, err := fields.Parse(where+"."+name, params[name])
+		if err != nil {
+			return nil, err
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+// Close ends what is under way.
+func (d *Driver) Close() { d.looks.Close() }
+
+// Name gives "fence".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: it pulls the plug and powers on; its Off is proof.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
+}
+
+// Check asks whether the agent is there and can be run (action metadata).
+func (d *Driver) Check(ctx context.Context) error {
+	r, err := d.run(ctx, "metadata", nil)
+	if err == nil && r.Status != 0 {
+		err = fmt.Errorf("the fence agent %s %s", d.agent, r.How())
+	}
+	return err
+}
+
+// State asks the agent for the status. An agent that starts slowly is given
+// time beyond ctx: who asks again gets its answer.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) }))
+}
+
+func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, error) {
+	r, err := d.run(ctx, "status", m.Params)
+	var stopped *program.StoppedError
+	if errors.As(err, &stopped) {
+		return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now()}, nil
+	}
+	if err != nil {
+		return power.Reading{}, err
+	}
+	return reading(r), nil
+}
+
+// reading maps the answer to a status. Other programs than agents end with 2 as
+// well, shells and Python among them, so that off is proven only when the agent
+// says so in words too, as those of the fence-agents library do.
+func reading(r program.Result) power.Reading {
+	out := power.Reading{Detail: "fence agent: " + r.Said(), At: time.Now()}
+	said := strings.ToLower(r.Stdout)
+	switch {
+	case r.Status == 0 && r.Signal == "":
+		out.State, out.Proof = power.On, power.Proven
+		out.Detail = "fence agent: on"
+	case r.Status == 2 && offWord.MatchString(said):
+		out.State, out.Proof = power.Off, power.Proven
+		out.Detail = "fence agent: off"
+	case r.Status == 2 && strings.TrimSpace(r.Stderr) == "":
+		out.State, out.Proof = power.Off, power.Presumed
+		out.Detail = "fence agent: off, by its exit status alone"
+	default:
+		out.Detail = "fence agent " + r.How()
+	}
+	return out
+}
+
+var offWord = regexp.MustCompile(`\boff\b`)
+
+// Preflight asks for the status: an agent that can't tell it can't switch.
+func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
+	if !d.Abilities().Can(a) {
+		return power.ErrCannot
+	}
+	r, err := d.status(ctx, m)
+	if err == nil && r.State == power.Unknown {
+		err = fmt.Errorf("the fence agent does not tell the state of %s: %s", m.Title(), r.Detail)
+	}
+	return err
+}
+
+// On has the agent power the machine on, and returns when it has seen it.
+func (d *Driver) On(ctx context.Context, m power.Machine) error { return d.act(ctx, "on", m) }
+
+// Off has the agent pull the plug, and returns when it has seen it.
+func (d *Driver) Off(ctx context.Context, m power.Machine) error { return d.act(ctx, "off", m) }
+
+// Shutdown is nothing that fence agents do.
+func (d *Driver) Shutdown(context.Context, power.Machine) error { return power.ErrCannot }
+
+func (d *Driver) act(ctx context.Context, action string, m power.Machine) error {
+	d.looks.Forget(m.ID)
+	defer d.looks.Forget(m.ID)
+	r, err := d.run(ctx, action, m.Params)
+	var stopped *program.StoppedError
+	switch {
+	case errors.As(err, &stopped):
+		return &power.UnconfirmedError{Why: stopped.Error()}
+	case err != nil:
+		return err
+	case r.Status == 0 && r.Signal == "":
+		return nil
+	}
+	return &power.UnconfirmedError{Why: fmt.Sprintf("the fence agent was to power %s %s, and %s", action, m.Title(), r.How())}
+}
+
+// run runs the agent for an action. params are a machine's.
+func (d *Driver) run(ctx context.Context, action string, params map[string]string) (program.Result, error) {
+	var stdin strings.Builder
+	fmt.Fprintf(&stdin, "action=%s\n", action)
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		name, ours := strings.CutPrefix(key, paramPrefix)
+		if !ours {
+			continue
+		}
+		// It may come from a journal that somebody has edited.
+		if checkName("the machine's parameters", name) != nil || strings.ContainsAny(params[key], "\r\n") {
+			return program.Result{}, &power.RefusedError{Why: fmt.Sprintf("%q can't be given to a fence agent", power.Clean(name))}
+		}
+		fmt.Fprintf(&stdin, "%s=%s\n", name, params[key])
+	}
+	var secrets []string
+	for _, name := range slices.Sorted(maps.Keys(d.secrets)) {
+		value, err := d.secrets[name]()
+		switch {
+		case err != nil:
+			return program.Result{}, &power.RefusedError{Why: err.Error()}
+		case strings.ContainsAny(value, "\r\n"):
+			return program.Result{}, &power.RefusedError{Why: fmt.Sprintf("the secret %s has several lines, and a fence agent reads one", name)}
+		}
+		secrets = append(secrets, value)
+		fmt.Fprintf(&stdin, "%s=%s\n", name, value)
+	}
+	r, err := program.Run(ctx, program.Program{Argv: []string{d.path()}, Stdin: stdin.String(), Secrets: secrets})
+	var not *program.NotStartedError
+	if errors.As(err, &not) && ctx.Err() == nil {
+		return r, &power.RefusedError{Why: "the fence agent " + not.Error() + "; install it, or correct power.fence.agent"}
+	}
+	return r, err
+}
+
+var _ power.Driver = (*Driver)(nil)
+var _ power.Preflighter = (*Driver)(nil)

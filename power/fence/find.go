@@ -1,0 +1,180 @@
+package fence
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"lightsout/power"
+	"lightsout/power/internal/fields"
+)
+
+// paramPrefix marks the agent's parameters in Machine.Params.
+const paramPrefix = "fence."
+
+// path finds the agent, also where PATH does not lead unprivileged users.
+func (d *Driver) path() string {
+	if strings.Contains(d.agent, "/") {
+		return d.agent
+	}
+	if p, err := exec.LookPath(d.agent); err == nil {
+		return p
+	}
+	if p := "/usr/sbin/" + d.agent; isFile(p) {
+		return p
+	}
+	return d.agent
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// plugNames are what agents call the parameter that names one machine of
+// several; the second is its old name.
+var plugNames = []string{"plug", "port"}
+
+// Find gives the node's machine: the parameters that the agent is to be given
+// for it. Its plug is what the configuration or the hint says. When neither
+// does, and no parameter is its own, the agent is asked to list what it
+// switches, and exactly one plug or alias must be the node's name.
+func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	own := d.nodes[node.Name]
+	templates := maps.Clone(d.params)
+	perNode := len(d.perNode[node.Name]) > 0
+	maps.Copy(templates, d.perNode[node.Name])
+
+	values := fields.Of(node, hint, "")
+	if own.Plug != "" {
+		values.Machine = own.Plug
+	}
+	params := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		t := templates[name]
+		perNode = perNode || t.PerNode()
+		text, err := t.Render(values)
+		if err != nil {
+			return power.Machine{}, err
+		}
+		params[name] = text
+	}
+	how := power.HowConfig
+	if own.Plug == "" && len(d.perNode[node.Name]) == 0 {
+		how = "" // by the hint, or by what the template makes of the node
+	}
+	plug := own.Plug
+	switch {
+	case plug != "":
+	case perNode:
+		if hint == "" && how == "" {
+			how = power.HowName
+		}
+	case hint != "":
+		plug = hint
+	default:
+		var err error
+		if plug, err = d.listed(ctx, params, node); err != nil {
+			return power.Machine{}, err
+		}
+		how = power.HowName
+	}
+	if strings.ContainsAny(plug, "\r\n") {
+		return power.Machine{}, fmt.Errorf("the plug %q of node %s has several lines", power.Clean(plug), node.Name)
+	}
+	if plug != "" && params["plug"] == "" && params["port"] == "" {
+		params["plug"] = plug
+	}
+	return machine(node, params, how), nil
+}
+
+// machine makes the machine from its parameters. What tells it from others is
+// its plug and its device, or all parameters when these are not given.
+func machine(node power.NodeRef, params map[string]string, how string) power.Machine {
+	m := power.Machine{Driver: DriverName, How: how, Params: map[string]string{}}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		m.Params[paramPrefix+name] = params[name]
+		all = append(all, name+"="+params[name])
+	}
+	first := func(names ...string) string {
+		for _, n := range names {
+			if params[n] != "" {
+				return params[n]
+			}
+		}
+		return ""
+	}
+	plug, device := first(plugNames...), first("ip", "ipaddr")
+	switch {
+	case plug != "" && device != "":
+		m.ID, m.Name = plug+"@"+device, plug
+	case plug != "":
+		m.ID, m.Name = plug, plug
+	case device != "":
+		m.ID, m.Name = device, device
+		if port := first("ipport"); port != "" {
+			m.ID += ":" + port
+		}
+	default:
+		m.ID, m.Name = strings.Join(all, ","), node.Name
+	}
+	if m.ID == "" {
+		m.ID = node.Name
+	}
+	m.Name = power.Clean(m.Name)
+	return m
+}
+
+// listed looks the node's name up in what the agent lists.
+func (d *Driver) listed(ctx context.Context, params map[string]string, node power.NodeRef) (string, error) {
+	asked := map[string]string{}
+	for name, value := range params {
+		asked[paramPrefix+name] = value
+	}
+	r, err := d.run(ctx, "list", asked)
+	if err != nil {
+		return "", err
+	}
+	if r.Status != 0 || r.Signal != "" {
+		return "", fmt.Errorf("node %s has no plug, and the fence agent lists none (it %s); give plug under power.nodes.%s",
+			node.Name, r.How(), node.Name)
+	}
+	var found []string
+	for _, o := range outlets(r.Stdout) {
+		if o.plug == node.Name || o.alias == node.Name {
+			found = append(found, o.plug)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", power.ErrNoMachine
+	case 1:
+		return found[0], nil
+	}
+	for i := range found {
+		found[i] = power.Clean(found[i])
+	}
+	return "", &power.AmbiguousError{Node: node.Name, Matches: found}
+}
+
+type outlet struct{ plug, alias string }
+
+// outlets reads what the action list prints: a plug, a comma and an alias in
+// each line.
+func outlets(text string) []outlet {
+	var out []outlet
+	for line := range strings.Lines(text) {
+		plug, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
+		alias, _, _ := strings.Cut(rest, ",")
+		o := outlet{strings.TrimSpace(plug), strings.TrimSpace(alias)}
+		if o.plug != "" && !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+// Package fields fills in what a configuration leaves open for each node:
+// templates that name {{.Node}}, {{.Address}}, {{.Machine}} and {{.BMC}}.
+package fields
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+	"unicode"
+
+	"lightsout/power"
+)
+
+// Names are what a template may name.
+var Names = []string{"Node", "Address", "Machine", "BMC"}
+
+// Values stand for the names. An empty one is not known.
+type Values struct{ Node, Address, Machine, BMC string }
+
+// Of gives the values for a node: Machine is the hint or else the node's name.
+func Of(node power.NodeRef, hint, bmc string) Values {
+	v := Values{Node: node.Name, Machine: hint, BMC: bmc}
+	if v.Machine == "" {
+		v.Machine = node.Name
+	}
+	if len(node.Addresses) > 0 {
+		v.Address = node.Addresses[0]
+	}
+	return v
+}
+
+// Template is a text with values left open. It is safe for use by several
+// goroutines.
+type Template struct {
+	text  string
+	t     *template.Template
+	names []string
+}
+
+// Parse reads a template. Only values and functions of values can be in it
+// (no loops, conditions or definitions). what names it in errors.
+func Parse(what, text string) (*Template, error) {
+	t, err := template.New(what).Option("missingkey=error").Parse(text)
+	if err != nil {
+		// "template: what:1: reason"
+		parts := strings.SplitN(err.Error(), ": ", 3)
+		return nil, fmt.Errorf("%s is no template: %s", what, power.Clean(parts[len(parts)-1]))
+	}
+	out := &Template{text: text, t: t}
+	if t.Tree == nil { // an empty text, or definitions alone
+		if strings.TrimSpace(text) != "" {
+			return nil, errPlain(what)
+		}
+		return out, nil
+	}
+	for _, n := range t.Tree.Root.Nodes {
+		switch n := n.(type) {
+		case *parse.TextNode:
+		case *parse.ActionNode:
+			if err := out.note(what, n.Pipe); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, errPlain(what)
+		}
+	}
+	if len(t.Templates()) > 1 {
+		return nil, errPlain(what)
+	}
+	return out, nil
+}
+
+func errPlain(what string) error {
+	return fmt.Errorf("%s: only plain values like {{.Node}} can be in it", what)
+}
+
+// note collects the names that a pipe uses.
+func (t *Template) note(what string, pipe *parse.PipeNode) error {
+	if len(pipe.Decl) > 0 {
+		return errPlain(what)
+	}
+	for _, cmd := range pipe.Cmds {
+		for _, arg := range cmd.Args {
+			switch arg := arg.(type) {
+			case *parse.FieldNode:
+				if len(arg.Ident) != 1 || !slices.Contains(Names, arg.Ident[0]) {
+					return fmt.Errorf("%s: there is no {{%s}}; there are {{.%s}}", what, arg, strings.Join(Names, "}}, {{."))
+				}
+				t.names = append(t.names, arg.Ident[0])
+			case *parse.PipeNode:
+				if err := t.note(what, arg); err != nil {
+					return err
+				}
+			case *parse.ChainNode, *parse.DotNode, *parse.VariableNode:
+				return errPlain(what)
+			}
+		}
+	}
+	return nil
+}
+
+// PerNode reports whether it names anything, so that nodes differ.
+func (t *Template) PerNode() bool { return len(t.names) > 0 }
+
+// Uses reports whether it names name.
+func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name) }
+
+// Render fills the values in. It is an error when one is not known, or could
+// be taken for something else: nodes get names and addresses from others.
+func (t *Template) Render(v Values) (string, error) {
+	known := map[string]string{}
+	for name, value := range map[string]string{"Node": v.Node, "Address": v.Address, "Machine": v.Machine, "BMC": v.BMC} {
+		switch {
+		case value == "":
+		case !t.Uses(name):
+		case !Plain(value):
+			return "", fmt.Errorf("{{.%s}} of node %s is %q, which is no plain name or address", name, power.Clean(v.Node), power.Clean(value))
+		default:
+			known[name] = value
+		}
+	}
+	for _, name := range t.names {
+		if _, ok := known[name]; !ok {
+			return "", fmt.Errorf("{{.%s}} in %s is not known for node %s", name, t.t.Name(), power.Clean(v.Node))
+		}
+	}
+	var b strings.Builder
+	if err := t.t.Execute(&b, known); err != nil {
+		return "", fmt.Errorf("%s can't be filled in for node %s: %s", t.t.Name(), power.Clean(v.Node), power.Clean(err.Error()))
+	}
+	return b.String(), nil
+}
+
+// Plain reports whether s is a name or an address and nothing that a command
+// line, a shell or a protocol could take for more: letters, digits and
+// ._:@/+%~- inside, and no - in front.
+func Plain(s string) bool {
+	if s == "" || strings.HasPrefix(s, "-") {
+		return false
+	}
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:@/+%~-", r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,145 @@
+// Package look is for drivers whose look at a machine takes longer than whoever
+// asks can wait: a fence agent that logs in first, a command that starts slowly.
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"lightsout/power"
+)
+
+// keep is how long an answer that nobody waited for is good for one who asks.
+const keep = 15 * time.Second
+
+// ErrClosed is given when the driver has been closed.
+var ErrClosed = errors.New("the driver has been closed")
+
+// Looks carries looks on while those who asked come and go: who asks again is
+// given the answer to the question that is still under way. It is safe for use
+// by several goroutines; Close ends all of them.
+type Looks[T any] struct {
+	limit  time.Duration
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	flights map[string]*flight[T]
+}
+
+type flight[T any] struct {
+	done  chan struct{}
+	began time.Time
+	// Set before done is closed.
+	ended time.Time
+	value T
+	err   error
+	// waiting counts those who wait; taken: somebody got the answer. Under
+	// Looks.mu.
+	waiting int
+	taken   bool
+}
+
+// New makes Looks of which none takes longer than limit.
+func New[T any](limit time.Duration) *Looks[T] {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Looks[T]{limit: limit, ctx: ctx, cancel: cancel, flights: map[string]*flight[T]{}}
+}
+
+// Do gives what ask finds for key. One question for a key is under way at a
+// time. When ctx ends first, ask goes on, and the error is a *PendingError.
+func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (T, error) {
+	var zero T
+	l.mu.Lock()
+	if l.ctx.Err() != nil {
+		l.mu.Unlock()
+		return zero, ErrClosed
+	}
+	if ctx.Err() != nil {
+		l.mu.Unlock()
+		return zero, ctx.Err()
+	}
+	f := l.flights[key]
+	if f == nil || f.stale() {
+		f = &flight[T]{done: make(chan struct{}), began: time.Now()}
+		l.flights[key] = f
+		l.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(l.ctx, l.limit)
+			defer cancel()
+			f.value, f.err = ask(ctx)
+			f.ended = time.Now()
+			close(f.done)
+		})
+	}
+	f.waiting++
+	l.mu.Unlock()
+
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.waiting--
+	select {
+	case <-f.done:
+		f.taken = true
+		return f.value, f.err
+	default:
+		return zero, &PendingError{Since: f.began, Err: ctx.Err()}
+	}
+}
+
+// stale reports whether a flight can't answer who comes now.
+func (f *flight[T]) stale() bool {
+	select {
+	case <-f.done:
+		return f.taken || time.Since(f.ended) > keep
+	default:
+		return false
+	}
+}
+
+// Forget makes who asks from now on get an answer to a question asked from now
+// on: after something was switched.
+func (l *Looks[T]) Forget(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.flights, key)
+}
+
+// Close ends all looks and waits for them.
+func (l *Looks[T]) Close() {
+	l.mu.Lock()
+	l.cancel()
+	l.mu.Unlock()
+	l.wg.Wait()
+}
+
+// PendingError says that the answer is not there yet.
+type PendingError struct {
+	Since time.Time
+	Err   error // the context's
+}
+
+// Error says for how long it has been waited for.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("no answer yet, asked %s ago", time.Since(e.Since).Round(time.Second))
+}
+
+// Unwrap gives the context's error.
+func (e *PendingError) Unwrap() error { return e.Err }
+
+// Unknown turns a PendingError into a reading, for a machine of which nothing
+// is known yet; it hands everything else on.
+func Unknown(r power.Reading, err error) (power.Reading, error) {
+	var pending *PendingError
+	if errors.As(err, &pending) && errors.Is(err, context.DeadlineExceeded) {
+		return power.Reading{Detail: pending.Error(), At: time.Now()}, nil
+	}
+	return r, err
+}

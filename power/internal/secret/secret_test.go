@@ -1,0 +1,27 @@
+package secret
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+func TestASecretIsHiddenInEveryForm(t *testing.T) {
+	const s = `pa"ss wörd/1`
+	for name, text := range map[string]string{
+		"plain":  "login " + s + " refused",
+		"json":   `{"password":"pa\"ss wörd/1"}`,
+		"base64": "Basic " + base64.StdEncoding.EncodeToString([]byte(s)),
+		"query":  "x?p=pa%22ss+w%C3%B6rd%2F1",
+		"split":  "pa\"ss\x00 wö\u202erd/1",
+		"escape": "pa\"ss \x1b[31mwörd/1",
+	} {
+		got := Say(text, s)
+		if !strings.Contains(got, hidden) || strings.Contains(got, "rd/1") || strings.Contains(got, "ss w") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := Say("nothing to hide\x1b[2J", "", s); got != "nothing to hide" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,227 @@
+package ipmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bougou/go-ipmi/pkg/client"
+	"github.com/bougou/go-ipmi/pkg/command/chassis"
+
+	"lightsout/power"
+	"lightsout/power/internal/fields"
+	"lightsout/power/internal/secret"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "ipmi"
+
+// DefaultAddress is the template of a controller's address.
+const DefaultAddress = "{{.BMC}}"
+
+const (
+	// port of RMCP (ASF 2.0, 3.2.2.3).
+	port = "623"
+	// resend is after how long without an answer a question is sent again, and
+	// resends how often.
+	resend  = time.Second
+	resends = 3
+	// limit bounds one login with what is asked then.
+	limit = 30 * time.Second
+	// maxPassword is what IPMI 2.0 has room for, in bytes (22.30).
+	maxPassword = 20
+)
+
+// Options say where controllers are and how they are logged in to.
+type Options struct {
+	// Address is a template for a controller's address, with a port if it is not
+	// 623; DefaultAddress when empty.
+	Address string
+	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
+	// in the template.
+	BMCs map[string]string
+	// User and Password log in, with the privilege of an operator.
+	User     string
+	Password secret.Source
+}
+
+// Driver switches servers by their controllers. It is safe for use by several
+// goroutines, and keeps no session open.
+type Driver struct {
+	opt     Options
+	address *fields.Template
+
+	mu sync.Mutex
+	// turns are held while a controller is spoken to: it has few sessions.
+	turns map[string]chan struct{}
+}
+
+// New makes the driver. It sends nothing.
+func New(opt Options) (*Driver, error) {
+	if opt.Address == "" {
+		opt.Address = DefaultAddress
+	}
+	d := &Driver{opt: opt, turns: map[string]chan struct{}{}}
+	var err error
+	if d.address, err = fields.Parse("power.ipmi.address", opt.Address); err != nil {
+		return nil, err
+	}
+	if opt.User == "" || opt.Password == nil {
+		return nil, errors.New("power.ipmi needs user, and password_file or password_env")
+	}
+	if len(opt.User) > 16 {
+		return nil, errors.New("power.ipmi.user is longer than the 16 bytes that IPMI has room for")
+	}
+	return d, nil
+}
+
+// Name gives "ipmi".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: all of them; its Off is proof.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
+}
+
+// Check asks whether the password is to be had. Controllers are asked one by
+// one, by State.
+func (d *Driver) Check(context.Context) error {
+	_, err := d.password()
+	return err
+}
+
+func (d *Driver) password() (string, error) {
+	p, err := d.opt.Password()
+	if err == nil && len(p) > maxPassword {
+		err = fmt.Errorf("the password of power.ipmi is longer than the %d bytes that IPMI has room for", maxPassword)
+	}
+	if err != nil {
+		return "", &power.RefusedError{Why: err.Error()}
+	}
+	return p, nil
+}
+
+// Find gives the node's controller, by the template. A hint does not change it:
+// whoever may annotate a node must not choose to whom the password is shown.
+func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	bmc := d.opt.BMCs[node.Name]
+	if d.address.Uses("BMC") && bmc == "" {
+		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
+	}
+	text, err := d.address.Render(fields.Of(node, hint, bmc))
+	if err != nil {
+		return power.Machine{}, err
+	}
+	address, err := endpoint(text)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	host, _, _ := net.SplitHostPort(address)
+	m := power.Machine{Driver: DriverName, ID: address, Name: power.Clean(node.Name), Address: host, How: power.HowConfig}
+	if bmc == "" {
+		m.How = ""
+		if hint == "" {
+			m.How = power.HowName
+		}
+	}
+	return m, nil
+}
+
+// endpoint gives host:port.
+func endpoint(text string) (string, error) {
+	host, p := text, port
+	if _, err := netip.ParseAddr(text); err != nil && strings.Contains(text, ":") {
+		if host, p, err = net.SplitHostPort(text); err != nil {
+			return "", fmt.Errorf("%q is no address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
+		}
+	}
+	if n, err := net.LookupPort("udp", p); err != nil || n == 0 || !fields.Plain(host) || strings.ContainsAny(host, "/@") {
+		return "", fmt.Errorf("%q is no address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
+	}
+	return net.JoinHostPort(host, p), nil
+}
+
+// State asks for the chassis status. A controller that does not answer is
+// Unknown: its power supply may have been cut, or the way there.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	var on bool
+	err := d.talk(ctx, m, func(ctx context.Context, c *client.Client) (err error) {
+		on, err = status(ctx, c)
+		return err
+	})
+	var silent *silentError
+	switch {
+	case errors.As(err, &silent) && !errors.Is(err, context.Canceled):
+		return power.Reading{Detail: silent.Error(), At: time.Now()}, nil
+	case err != nil:
+		return power.Reading{}, err
+	case on:
+		return power.Reading{State: power.On, Proof: power.Proven, Detail: "chassis power is on", At: time.Now()}, nil
+	}
+	return power.Reading{State: power.Off, Proof: power.Proven, Detail: "chassis power is off", At: time.Now()}, nil
+}
+
+// status reads the chassis power state (28.2).
+func status(ctx context.Context, c *client.Client) (on bool, err error) {
+	s, err := c.GetChassisStatus(ctx)
+	if err != nil {
+		return false, said(err, "the chassis status")
+	}
+	return s.PowerIsOn, nil
+}
+
+// Preflight asks for the state: a controller that tells it can be expected to
+// switch.
+func (d *Driver) Preflight(ctx context.Context, _ power.Action, m power.Machine) error {
+	return d.talk(ctx, m, func(ctx context.Context, c *client.Client) error {
+		_, err := status(ctx, c)
+		return err
+	})
+}
+
+// On powers up.
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, true, chassis.ChassisControlPowerUp)
+}
+
+// Shutdown has the controller ask the guest to shut down, by ACPI.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, false, chassis.ChassisControlSoftShutdown)
+}
+
+// Off powers down.
+func (d *Driver) Off(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, false, chassis.ChassisControlPowerDown)
+}
+
+// act sends a chassis control (28.3), once: what got no answer may have been
+// carried out.
+func (d *Driver) act(ctx context.Context, m power.Machine, wanted bool, control chassis.ChassisControl) error {
+	return d.talk(ctx, m, func(ctx context.Context, c *client.Client) error {
+		on, err := status(ctx, c)
+		if err != nil || on == wanted {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return &silentError{"nothing was switched: waiting was given up", err}
+		}
+		c.WithRetry(0)
+		if _, err := c.ChassisControl(ctx, control); err != nil {
+			err = said(err, "the chassis control")
+			var refused *power.RefusedError
+			if errors.As(err, &refused) {
+				return err
+			}
+			return &power.UnconfirmedError{Why: err.Error()}
+		}
+		return nil
+	})
+}
+
+var _ power.Driver = (*Driver)(nil)
+var _ power.Preflighter = (*Driver)(nil)

@@ -1,0 +1,131 @@
+package ipmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/bougou/go-ipmi/pkg/client"
+	"github.com/bougou/go-ipmi/pkg/types"
+
+	"lightsout/power"
+	"lightsout/power/internal/secret"
+)
+
+// silentError says that a controller did not answer.
+type silentError struct {
+	text string
+	err  error
+}
+
+func (e *silentError) Error() string { return e.text }
+func (e *silentError) Unwrap() error { return e.err }
+
+// said makes a sentence of what the library says of one command.
+func said(err error, what string) error {
+	var reply *types.ResponseError
+	if errors.As(err, &reply) {
+		return &power.RefusedError{Why: fmt.Sprintf("the controller refuses %s: %s (completion code %#02x)",
+			what, power.Clean(reply.CompletionCode().String()), uint8(reply.CompletionCode()))}
+	}
+	return &silentError{fmt.Sprintf("the controller does not answer %s: %s", what, cause(err)), err}
+}
+
+// cause is the end of the library's chain of errors, which repeats itself.
+func cause(err error) string {
+	var network *net.OpError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "waiting was given up"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "there was no answer in time"
+	case errors.As(err, &network) && network.Timeout():
+		return "there was no answer in time"
+	case errors.As(err, &network):
+		return power.Clean(network.Err.Error())
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, "err: "); i >= 0 {
+		text = text[i+len("err: "):]
+	}
+	return power.Clean(text)
+}
+
+// talk logs in to a machine's controller, does what is to be done, and logs out.
+func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Context, *client.Client) error) error {
+	host, p, err := net.SplitHostPort(m.ID)
+	if err != nil {
+		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a controller", power.Clean(m.ID))}
+	}
+	number, err := net.LookupPort("udp", p)
+	if err != nil || host == "" {
+		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a controller", power.Clean(m.ID))}
+	}
+	password, err := d.password()
+	if err != nil {
+		return err
+	}
+	turn := d.turn(m.ID)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return &silentError{"the controller was not asked: it was busy with another question", ctx.Err()}
+	}
+	if err := ctx.Err(); err != nil {
+		return &silentError{"the controller was not asked: waiting was given up", err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]" // the library joins it to the port as it is
+	}
+	c, err := client.NewClient(host, number, d.opt.User, password)
+	if err != nil {
+		return &power.RefusedError{Why: "IPMI can't be spoken with the user of power.ipmi"}
+	}
+	c.WithTimeout(resend).WithRetry(resends).WithMaxPrivilegeLevel(types.PrivilegeLevelOperator).
+		WithCipherSuiteID(types.CipherSuiteID17, types.CipherSuiteID3)
+	connected := c.Connect(ctx)
+	// Logging out is not waited for when nobody answers. It also closes the socket.
+	out, stop := context.WithTimeout(context.WithoutCancel(ctx), resend)
+	defer stop()
+	if connected != nil || ctx.Err() != nil {
+		stop()
+	}
+	defer func() { _ = c.Close(out) }()
+	if connected != nil {
+		return d.notConnected(ctx, m, connected)
+	}
+	return do(ctx, c)
+}
+
+// notConnected tells a controller that does not answer from one that does not
+// let us in.
+func (d *Driver) notConnected(ctx context.Context, m power.Machine, err error) error {
+	text := err.Error()
+	silent := ctx.Err() != nil || strings.Contains(text, "timeout") ||
+		strings.Contains(text, "connection refused") || strings.Contains(text, "unreachable") || strings.Contains(text, "no datagram") ||
+		strings.Contains(text, "resolve addr failed") || strings.Contains(text, "dial failed")
+	switch {
+	case ctx.Err() != nil:
+		return &silentError{fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(ctx.Err())), ctx.Err()}
+	case silent:
+		return &silentError{fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(err)), err}
+	}
+	return &power.RefusedError{Why: fmt.Sprintf("the controller %s does not let %s in as operator (%s); look at user and password of power.ipmi",
+		power.Clean(m.ID), power.Clean(d.opt.User), secret.Say(cause(err)))}
+}
+
+func (d *Driver) turn(id string) chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t, ok := d.turns[id]
+	if !ok {
+		t = make(chan struct{}, 1)
+		d.turns[id] = t
+	}
+	return t
+}

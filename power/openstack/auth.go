@@ -1,0 +1,188 @@
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/gophercloud/gophercloud/v2"
+	osclient "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
+
+	"lightsout/power"
+)
+
+// credentials are what the cloud is logged in to with.
+type credentials struct {
+	auth     gophercloud.AuthOptions
+	endpoint gophercloud.EndpointOpts
+	tls      *tls.Config
+}
+
+func (c credentials) secrets() []string {
+	return []string{c.auth.Password, c.auth.Passcode, c.auth.ApplicationCredentialSecret, c.auth.TokenID}
+}
+
+// read takes the credentials from the cloud's entry in clouds.yaml, or from the
+// environment when no cloud is named.
+func (opt Options) read() (credentials, error) {
+	var c credentials
+	var err error
+	cloud := opt.Cloud
+	if cloud == "" {
+		cloud = os.Getenv("OS_CLOUD")
+	}
+	if cloud != "" {
+		c, err = fromFile(cloud, opt.CloudsFile)
+	} else {
+		c, err = fromEnvironment()
+	}
+	if err != nil {
+		return c, err
+	}
+	if opt.Region != "" {
+		c.endpoint.Region = opt.Region
+	}
+	if c.tls.InsecureSkipVerify {
+		return c, errors.New("clouds.yaml turns the verification of certificates off (verify: false), and lightsout does not send passwords to strangers: give the cloud's authority as cacert there")
+	}
+	c.tls.MinVersion = tls.VersionTLS12
+	c.auth.AllowReauth = c.auth.TokenID == ""
+	return c, nil
+}
+
+func fromEnvironment() (credentials, error) {
+	c := credentials{tls: &tls.Config{}}
+	var err error
+	if c.auth, err = osclient.AuthOptionsFromEnv(); err != nil {
+		return c, fmt.Errorf("OpenStack's credentials are not in the environment (%s); set cloud under power.openstack, or OS_CLOUD or the other OS_ variables", power.Clean(err.Error()))
+	}
+	c.endpoint.Region = os.Getenv("OS_REGION_NAME")
+	if file := os.Getenv("OS_CACERT"); file != "" {
+		pem, err := os.ReadFile(file)
+		if err != nil {
+			return c, fmt.Errorf("the file of OS_CACERT can't be read: %w", err)
+		}
+		c.tls.RootCAs = x509.NewCertPool()
+		if !c.tls.RootCAs.AppendCertsFromPEM(pem) {
+			return c, fmt.Errorf("there is no certificate in the file of OS_CACERT, %s", file)
+		}
+	}
+	return c, nil
+}
+
+func fromFile(cloud, path string) (c credentials, err error) {
+	if path == "" {
+		if path, err = findClouds(); err != nil {
+			return c, err
+		}
+	}
+	for _, p := range []string{path, filepath.Join(filepath.Dir(path), "secure.yaml")} {
+		if err := private(p, p != path); err != nil {
+			return c, err
+		}
+	}
+	defer func() {
+		if recover() != nil { // the library's, of an entry without auth
+			err = fmt.Errorf("the cloud %q in %s has no auth section", power.Clean(cloud), path)
+		}
+	}()
+	c.auth, c.endpoint, c.tls, err = clouds.Parse(clouds.WithCloudName(cloud), clouds.WithLocations(path))
+	if err != nil {
+		return c, fmt.Errorf("the cloud %q can't be read from %s: %s", power.Clean(cloud), path, harmlessYAML(err))
+	}
+	if c.auth.IdentityEndpoint == "" {
+		return c, fmt.Errorf("the cloud %q in %s has no auth_url", power.Clean(cloud), path)
+	}
+	return c, nil
+}
+
+// harmlessYAML tells a YAML library's error without what it quotes, which may
+// be a password.
+func harmlessYAML(err error) string {
+	return quoted.ReplaceAllString(power.Clean(err.Error()), "`…`")
+}
+
+var quoted = regexp.MustCompile("`[^`]*`")
+
+// findClouds looks where OpenStack's own commands look.
+func findClouds() (string, error) {
+	if p := os.Getenv("OS_CLIENT_CONFIG_FILE"); p != "" {
+		return p, nil
+	}
+	places := []string{"clouds.yaml"}
+	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+		places = append(places, filepath.Join(dir, "openstack", "clouds.yaml"))
+	} else if home, err := os.UserHomeDir(); err == nil {
+		places = append(places, filepath.Join(home, ".config", "openstack", "clouds.yaml"))
+	}
+	places = append(places, "/etc/openstack/clouds.yaml")
+	for _, p := range places {
+		if _, err := os.Stat(p); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("there is no clouds.yaml in any of %v; set clouds_file under power.openstack", places)
+}
+
+var secretLine = regexp.MustCompile(`(?m)^\s*["']?(password|application_credential_secret|token)["']?\s*:`)
+
+// private sees that a file that holds secrets is read by nobody else.
+func private(path string, optional bool) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) && optional {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("OpenStack's credentials can't be read: %w", err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("OpenStack's credentials can't be read: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 && secretLine.Match(data) {
+		return fmt.Errorf("%s holds secrets and others may read it; run chmod 600 on it", path)
+	}
+	return nil
+}
+
+// connect gives the client for Nova, logging in when nobody has yet: one does it
+// for all who wait.
+func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if d.nova != nil {
+		return d.nova, nil
+	}
+	c, err := d.opt.read()
+	if err != nil {
+		return nil, &power.RefusedError{Why: err.Error()}
+	}
+	secrets := c.secrets()
+	d.secrets.Store(&secrets)
+	provider, err := osclient.NewClient(c.auth.IdentityEndpoint)
+	if err != nil {
+		return nil, &power.RefusedError{Why: fmt.Sprintf("auth_url is no URL: %q", power.Clean(c.auth.IdentityEndpoint))}
+	}
+	provider.HTTPClient = d.client(c.tls)
+	if err := osclient.Authenticate(ctx, provider, c.auth); err != nil {
+		provider.HTTPClient.CloseIdleConnections()
+		return nil, d.explain("OpenStack did not let us in", err)
+	}
+	nova, err := osclient.NewComputeV2(provider, c.endpoint)
+	if err != nil {
+		provider.HTTPClient.CloseIdleConnections()
+		return nil, &power.RefusedError{Why: fmt.Sprintf("OpenStack's catalog has no compute service to use (%s); set region under power.openstack if there are several", power.Clean(err.Error()))}
+	}
+	d.nova = nova
+	return nova, nil
+}

@@ -1,0 +1,323 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+
+	"lightsout/power"
+	"lightsout/power/internal/look"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "openstack"
+
+// Options say which cloud.
+type Options struct {
+	// Cloud is its name in clouds.yaml; empty: that of OS_CLOUD, or else the
+	// credentials of the other OS_ variables.
+	Cloud string
+	// CloudsFile is the clouds.yaml; empty: where OpenStack's commands look.
+	CloudsFile string
+	// Region replaces what is said there.
+	Region string
+	// Dial makes connections, through the bastion for example; nil: straight.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Driver switches servers by Nova. It is safe for use by several goroutines.
+// Close ends what is under way.
+type Driver struct {
+	opt   Options
+	lists *look.Looks[[]servers.Server]
+
+	turn chan struct{} // held while nova is read or set
+	nova *gophercloud.ServiceClient
+
+	secrets atomic.Pointer[[]string]
+	token   atomic.Pointer[func() string]
+}
+
+// New makes the driver. It makes no request and reads no credentials.
+func New(opt Options) (*Driver, error) {
+	if opt.CloudsFile != "" && opt.Cloud == "" {
+		return nil, errors.New("power.openstack.clouds_file is given without cloud: say which of its clouds")
+	}
+	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: make(chan struct{}, 1)}, nil
+}
+
+// Close ends what is under way and closes connections.
+func (d *Driver) Close() {
+	d.lists.Close()
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
+	if d.nova != nil {
+		d.nova.HTTPClient.CloseIdleConnections()
+	}
+}
+
+// Name gives "openstack".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: it powers on and shuts down; its Off is proof. It can't pull the
+// plug at once.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true}
+}
+
+// Check logs in, and asks for nothing.
+func (d *Driver) Check(ctx context.Context) error {
+	_, err := d.service(ctx)
+	return err
+}
+
+// service gives the client for Nova.
+func (d *Driver) service(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	nova, err := d.connect(ctx)
+	if err == nil {
+		token := nova.Token
+		d.token.Store(&token)
+	}
+	return nova, err
+}
+
+// list gives all servers of the project. Who asks while one is under way is
+// given its answer.
+func (d *Driver) list(ctx context.Context) ([]servers.Server, error) {
+	return d.lists.Do(ctx, "", func(ctx context.Context) ([]servers.Server, error) {
+		nova, err := d.service(ctx)
+		if err != nil {
+			return nil, err
+		}
+		pages, err := servers.List(nova, servers.ListOpts{}).AllPages(ctx)
+		if err != nil {
+			return nil, d.explain("the servers can't be listed", err)
+		}
+		all, err := servers.ExtractServers(pages)
+		if err != nil {
+			return nil, errors.New("OpenStack's list of servers is not understood")
+		}
+		return all, nil
+	})
+}
+
+// Find looks a node's server up: by the hint (an id or exactly the name) if
+// there is one, and by nothing else then; otherwise by the id at the end of the
+// providerID (openstack:///id), by exactly one of its addresses, by exactly its
+// name. The first of these that matches decides.
+func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	all, err := d.list(ctx)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	if hint != "" {
+		return pick(all, node, "", func(s servers.Server) bool { return s.ID == hint || s.Name == hint })
+	}
+	last := ""
+	if strings.HasPrefix(node.ProviderID, "openstack://") {
+		last = node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
+	}
+	for _, way := range []struct {
+		how   string
+		match func(servers.Server) bool
+	}{
+		{power.HowProviderID, func(s servers.Server) bool { return last != "" && strings.EqualFold(s.ID, last) }},
+		{power.HowAddress, func(s servers.Server) bool { return shared(s, node) != "" }},
+		{power.HowName, func(s servers.Server) bool { return s.Name == node.Name }},
+	} {
+		m, err := pick(all, node, way.how, way.match)
+		if !errors.Is(err, power.ErrNoMachine) {
+			return m, err
+		}
+	}
+	return power.Machine{}, power.ErrNoMachine
+}
+
+// addresses reads {"network": [{"addr": "10.0.0.1", …}]}.
+func addresses(s servers.Server) []string {
+	var out []string
+	for _, network := range s.Addresses {
+		list, _ := network.([]any)
+		for _, item := range list {
+			entry, _ := item.(map[string]any)
+			if addr, ok := entry["addr"].(string); ok {
+				out = append(out, addr)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shared gives an address that the server and the node have in common.
+func shared(s servers.Server, node power.NodeRef) string {
+	for _, a := range addresses(s) {
+		if slices.ContainsFunc(node.Addresses, func(n string) bool { return power.SameIP(a, n) }) {
+			return a
+		}
+	}
+	return ""
+}
+
+// pick gives the one server that matches.
+func pick(all []servers.Server, node power.NodeRef, how string, match func(servers.Server) bool) (power.Machine, error) {
+	var found []servers.Server
+	for _, s := range all {
+		if match(s) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return power.Machine{}, power.ErrNoMachine
+	case 1:
+		s := found[0]
+		m := power.Machine{Driver: DriverName, ID: s.ID, Name: power.Clean(s.Name), Address: power.Clean(shared(s, node)), How: how}
+		if list := addresses(s); m.Address == "" && len(list) > 0 {
+			m.Address = power.Clean(list[0])
+		}
+		return m, nil
+	}
+	e := &power.AmbiguousError{Node: node.Name}
+	for _, s := range found {
+		e.Matches = append(e.Matches, power.Clean(s.Name+" "+s.ID))
+	}
+	return power.Machine{}, e
+}
+
+// noServer is what is said of one that is not there.
+const noServer = "OpenStack has no such server"
+
+// State reads the server's status.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	s, err := d.get(ctx, m)
+	var status *statusError
+	if errors.As(err, &status) && status.code == http.StatusNotFound {
+		return power.Reading{Detail: noServer, At: time.Now()}, nil
+	}
+	if err != nil {
+		return power.Reading{}, err
+	}
+	return reading(*s), nil
+}
+
+func (d *Driver) get(ctx context.Context, m power.Machine) (*servers.Server, error) {
+	if strings.ContainsAny(m.ID, "/?#%") || m.ID == "" {
+		return nil, &power.RefusedError{Why: fmt.Sprintf("%q is no server's id", power.Clean(m.ID))}
+	}
+	nova, err := d.service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := servers.Get(ctx, nova, m.ID).Extract()
+	if err != nil {
+		return nil, d.explain("the state of "+m.Title()+" can't be read", err)
+	}
+	return s, nil
+}
+
+// States looks at all machines with one list.
+func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
+	all, err := d.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]power.Reading, len(machines))
+	for i, m := range machines {
+		out[i] = power.Reading{Detail: noServer, At: time.Now()}
+		if k := slices.IndexFunc(all, func(s servers.Server) bool { return s.ID == m.ID }); k >= 0 {
+			out[i] = reading(all[k])
+		}
+	}
+	return out, nil
+}
+
+// reading maps a status (Nova API guide, "Server concepts"). A task that is
+// under way counts for more than the status that it began from.
+func reading(s servers.Server) power.Reading {
+	r := power.Reading{Detail: power.Clean(s.Status), At: time.Now()}
+	if s.TaskState != "" {
+		r.Detail = power.Clean(s.Status + ", " + s.TaskState)
+		r.State, r.Proof = power.Transitioning, power.Proven
+		return r
+	}
+	switch s.Status {
+	case "ACTIVE":
+		if s.PowerState == servers.SHUTDOWN || s.PowerState == servers.CRASHED {
+			// Nova has seen that it stopped, and has not made it SHUTOFF yet.
+			r.State, r.Proof, r.Detail = power.Transitioning, power.Proven, "ACTIVE, and its power state is "+s.PowerState.String()
+			break
+		}
+		r.State, r.Proof = power.On, power.Proven
+	case "SHUTOFF":
+		r.State, r.Proof = power.Off, power.Proven
+	case "BUILD", "REBUILD", "REBOOT", "HARD_REBOOT", "MIGRATING", "RESIZE", "REVERT_RESIZE", "PASSWORD":
+		r.State, r.Proof = power.Transitioning, power.Proven
+	case "":
+		r.Detail = "OpenStack tells no status"
+	}
+	return r
+}
+
+// On starts the server (os-start).
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, power.On, power.Off, "start", func(nova *gophercloud.ServiceClient) error {
+		return servers.Start(ctx, nova, m.ID).ExtractErr()
+	})
+}
+
+// Shutdown stops the server (os-stop).
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, power.Off, power.On, "stop", func(nova *gophercloud.ServiceClient) error {
+		return servers.Stop(ctx, nova, m.ID).ExtractErr()
+	})
+}
+
+// Off is nothing that Nova does.
+func (d *Driver) Off(context.Context, power.Machine) error { return power.ErrCannot }
+
+// act posts an action when the server is in the state that it starts from.
+func (d *Driver) act(ctx context.Context, m power.Machine, wanted, from power.State, what string, post func(*gophercloud.ServiceClient) error) error {
+	s, err := d.get(ctx, m)
+	var status *statusError
+	if errors.As(err, &status) && status.code == http.StatusNotFound {
+		return &power.RefusedError{Why: m.Title() + " can't be switched: " + noServer}
+	}
+	if err != nil {
+		return err
+	}
+	switch r := reading(*s); r.State {
+	case wanted:
+		return nil
+	case from:
+	case power.Transitioning:
+		return fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), r.Detail)
+	default:
+		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: it is %s", m.Title(), r.Detail)}
+	}
+	nova, err := d.service(ctx)
+	if err != nil {
+		return err
+	}
+	d.lists.Forget("")
+	defer d.lists.Forget("")
+	if err := post(nova); err != nil {
+		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)
+		if errors.As(err, &status) && status.code >= 500 {
+			return &power.UnconfirmedError{Why: err.Error()}
+		}
+		return err
+	}
+	return nil
+}
+
+var _ power.BulkDriver = (*Driver)(nil)

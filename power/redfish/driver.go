@@ -1,0 +1,287 @@
+package redfish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/fields"
+	"lightsout/power/internal/secret"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "redfish"
+
+// DefaultURL is the template of a controller's address.
+const DefaultURL = "https://{{.BMC}}"
+
+// Options say where controllers are and how they are logged in to.
+type Options struct {
+	// URL is a template for a controller's address; DefaultURL when empty.
+	URL string
+	// System is a template for the system's Id, name, UUID or path, where a
+	// controller has several. Empty: the only one, or the one with the hint's or
+	// the node's name.
+	System string
+	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
+	// in the templates.
+	BMCs map[string]string
+	// User and Password log in.
+	User     string
+	Password secret.Source
+	// Session logs in once for each controller (DSP0266, 13.3.4) instead of
+	// sending the password with each request.
+	Session bool
+	// CAFile holds certificates (PEM) of authorities, or of the controllers
+	// themselves, that are trusted instead of the system's.
+	CAFile string
+	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
+	// are trusted as they are, whatever name they are for.
+	Fingerprints []string
+	// Dial makes connections, through the bastion for example; nil: straight.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Driver switches servers by their controllers. It is safe for use by several
+// goroutines. Close logs out.
+type Driver struct {
+	opt    Options
+	url    *fields.Template
+	system *fields.Template
+	http   *http.Client
+
+	mu       sync.Mutex
+	sessions map[string]session // by controller
+}
+
+// New makes the driver. It makes no request.
+func New(opt Options) (*Driver, error) {
+	if opt.URL == "" {
+		opt.URL = DefaultURL
+	}
+	d := &Driver{opt: opt, sessions: map[string]session{}}
+	var err error
+	if d.url, err = fields.Parse("power.redfish.url", opt.URL); err != nil {
+		return nil, err
+	}
+	if d.system, err = fields.Parse("power.redfish.system", opt.System); err != nil {
+		return nil, err
+	}
+	if opt.User == "" || opt.Password == nil {
+		return nil, errors.New("power.redfish needs user, and password_file or password_env")
+	}
+	transport, err := newTransport(opt)
+	if err != nil {
+		return nil, err
+	}
+	d.http = &http.Client{
+		Transport: transport,
+		// A redirected POST would become a GET, and the password go elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return d, nil
+}
+
+// Name gives "redfish".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: all of them; its Off is proof.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
+}
+
+// Check asks whether the password is to be had. Controllers are asked one by
+// one, by State.
+func (d *Driver) Check(context.Context) error {
+	_, err := d.opt.Password()
+	return err
+}
+
+// link is a reference to another resource.
+type link struct {
+	ID string `json:"@odata.id"`
+}
+
+// system is a ComputerSystem, as far as it matters here.
+type system struct {
+	ID           string `json:"Id"`
+	Name         string
+	UUID         string
+	HostName     string
+	SerialNumber string
+	PowerState   string
+	Actions      struct {
+		Reset struct {
+			Target    string   `json:"target"`
+			Allowable []string `json:"ResetType@Redfish.AllowableValues"`
+			Info      string   `json:"@Redfish.ActionInfo"`
+		} `json:"#ComputerSystem.Reset"`
+	}
+}
+
+// State reads the system's PowerState. A controller that does not answer is
+// Unknown: its power supply may have been cut, or the way there.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	var s system
+	err := d.get(ctx, m.ID, &s)
+	var silent *unreachedError
+	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
+		return power.Reading{Detail: power.Clean(silent.Error()), At: time.Now()}, nil
+	}
+	var status *statusError
+	if errors.As(err, &status) && status.code == http.StatusNotFound {
+		return power.Reading{Detail: "the controller has no such system", At: time.Now()}, nil
+	}
+	if err != nil {
+		return power.Reading{}, err
+	}
+	return reading(s.PowerState), nil
+}
+
+// reading maps a PowerState (DSP2046, ComputerSystem).
+func reading(state string) power.Reading {
+	r := power.Reading{Detail: "PowerState " + power.Clean(state), At: time.Now()}
+	switch state {
+	case "On":
+		r.State, r.Proof = power.On, power.Proven
+	case "Off":
+		r.State, r.Proof = power.Off, power.Proven
+	case "PoweringOn", "PoweringOff":
+		r.State, r.Proof = power.Transitioning, power.Proven
+	case "":
+		r.Detail = "the controller tells no PowerState"
+	}
+	return r
+}
+
+// Preflight asks for the state, and whether the controller allows a ResetType
+// for the action.
+func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
+	var s system
+	if err := d.get(ctx, m.ID, &s); err != nil {
+		return err
+	}
+	_, err := d.resetType(ctx, m, s, a)
+	return err
+}
+
+// On posts ResetType On.
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, power.ActionOn, m, power.On)
+}
+
+// Shutdown posts ResetType GracefulShutdown.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, power.ActionShutdown, m, power.Off)
+}
+
+// Off posts ResetType ForceOff.
+func (d *Driver) Off(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, power.ActionOff, m, power.Off)
+}
+
+// resetTypes are those that do what an action is for, best first.
+var resetTypes = map[power.Action][]string{
+	power.ActionOn:       {"On", "ForceOn"},
+	power.ActionShutdown: {"GracefulShutdown"},
+	power.ActionOff:      {"ForceOff"},
+}
+
+// resetType chooses among what the controller allows. One that does not say is
+// asked for the usual.
+func (d *Driver) resetType(ctx context.Context, m power.Machine, s system, a power.Action) (string, error) {
+	wanted := resetTypes[a]
+	if len(wanted) == 0 {
+		return "", power.ErrCannot
+	}
+	allowed := s.Actions.Reset.Allowable
+	if len(allowed) == 0 && s.Actions.Reset.Info != "" {
+		var info struct {
+			Parameters []struct {
+				Name            string
+				AllowableValues []string
+			}
+		}
+		if err := d.get(ctx, resolve(m.ID, s.Actions.Reset.Info), &info); err == nil {
+			for _, p := range info.Parameters {
+				if p.Name == "ResetType" {
+					allowed = p.AllowableValues
+				}
+			}
+		}
+	}
+	if len(allowed) == 0 {
+		return wanted[0], nil
+	}
+	for _, w := range wanted {
+		if slices.Contains(allowed, w) {
+			return w, nil
+		}
+	}
+	return "", &power.RefusedError{Why: fmt.Sprintf("the controller of %s can't be asked to %s it: it allows %s",
+		m.Title(), power.Verb(a), power.Clean(strings.Join(allowed, ", ")))}
+}
+
+func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine, wanted power.State) error {
+	var s system
+	if err := d.get(ctx, m.ID, &s); err != nil {
+		return err
+	}
+	if reading(s.PowerState).State == wanted {
+		return nil // some controllers answer such a request with an error
+	}
+	reset, err := d.resetType(ctx, m, s, a)
+	if err != nil {
+		return err
+	}
+	target := s.Actions.Reset.Target
+	if target == "" {
+		target = strings.TrimRight(path(m.ID), "/") + "/Actions/ComputerSystem.Reset"
+	}
+	err = d.call(ctx, http.MethodPost, resolve(m.ID, target), map[string]string{"ResetType": reset}, nil)
+	var status *statusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	switch {
+	case status.code == http.StatusTooManyRequests:
+		return fmt.Errorf("nothing was switched, for the controller is busy: %w", err)
+	case status.code >= 500 && status.code != http.StatusNotImplemented:
+		return &power.UnconfirmedError{Why: err.Error()}
+	}
+	return &power.RefusedError{Why: err.Error()}
+}
+
+// resolve gives the URL of a reference on the same controller. One that leads
+// elsewhere is cut to its path: the password is for this controller alone.
+func resolve(base, ref string) string {
+	b, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	r, err := url.Parse(ref)
+	if err != nil || !strings.HasPrefix(r.Path, "/") {
+		return base
+	}
+	out := url.URL{Scheme: b.Scheme, Host: b.Host, Path: r.Path, RawPath: r.RawPath, RawQuery: r.RawQuery}
+	return out.String()
+}
+
+func path(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.EscapedPath()
+}
+
+var _ power.Driver = (*Driver)(nil)
+var _ power.Preflighter = (*Driver)(nil)

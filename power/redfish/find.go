@@ -1,0 +1,148 @@
+package redfish
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"lightsout/power"
+	"lightsout/power/internal/fields"
+)
+
+// root is where every Redfish service begins (DSP0266, 6.2).
+const root = "/redfish/v1/"
+
+// systemsLimit bounds how many systems of one controller are looked at.
+const systemsLimit = 256
+
+// Find gives the node's system: its controller is where the URL leads, and on
+// that it is the only one, or the one that System, the hint or the node's name
+// names exactly.
+func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	// Never the hint: whoever may annotate a node must not choose to whom the
+	// password goes.
+	bmc, how := d.opt.BMCs[node.Name], power.HowConfig
+	if bmc == "" {
+		how = ""
+	}
+	values := fields.Of(node, hint, bmc)
+	if d.url.Uses("BMC") && bmc == "" {
+		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
+	}
+	text, err := d.url.Render(values)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	base, err := controller(text)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	systems, err := d.systems(ctx, base)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	// What names the system, if it is not the only one.
+	name := ""
+	switch {
+	case d.opt.System != "":
+		if name, err = d.system.Render(values); err != nil {
+			return power.Machine{}, err
+		}
+	case hint != "" && !d.url.Uses("Machine"):
+		name = hint
+	case len(systems) > 1:
+		name = node.Name
+	}
+	if how == "" && hint == "" {
+		how = power.HowName
+	}
+	var found []string
+	var machine power.Machine
+	for at, s := range systems {
+		if name != "" && !s.named(name, at) {
+			continue
+		}
+		found = append(found, power.Clean(at))
+		machine = power.Machine{Driver: DriverName, ID: at, Name: power.Clean(s.title()), Address: hostOf(base), How: how}
+	}
+	switch len(found) {
+	case 0:
+		return power.Machine{}, power.ErrNoMachine
+	case 1:
+		return machine, nil
+	}
+	return power.Machine{}, &power.AmbiguousError{Node: node.Name, Matches: found}
+}
+
+func (s system) named(name, at string) bool {
+	return name == s.ID || name == s.Name || name == s.HostName || name == s.SerialNumber ||
+		strings.EqualFold(name, s.UUID) || strings.TrimRight(path(at), "/") == strings.TrimRight(name, "/")
+}
+
+func (s system) title() string {
+	for _, t := range []string{s.HostName, s.Name, s.ID} {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// controller checks a controller's address. Passwords are not sent in the open.
+func controller(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+		return "", fmt.Errorf("%q is no address of a controller; it looks like https://10.0.1.13 (power.redfish.url)", power.Clean(text))
+	}
+	switch host := u.Hostname(); {
+	case u.Scheme == "https":
+	case u.Scheme == "http" && (host == "localhost" || host == "127.0.0.1" || host == "::1"):
+	default:
+		return "", fmt.Errorf("a controller is spoken to by https only, and this is %q (power.redfish.url)", power.Clean(text))
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// systems reads all systems of a controller, by URL.
+func (d *Driver) systems(ctx context.Context, base string) (map[string]system, error) {
+	var service struct{ Systems link }
+	if err := d.get(ctx, base+root, &service); err != nil {
+		return nil, err
+	}
+	if service.Systems.ID == "" {
+		return nil, fmt.Errorf("the controller %s has no systems", base)
+	}
+	out := map[string]system{}
+	next := service.Systems.ID
+	for pages := 0; next != "" && pages < systemsLimit; pages++ {
+		var list struct {
+			Members []link
+			Next    string `json:"Members@odata.nextLink"`
+		}
+		if err := d.get(ctx, resolve(base, next), &list); err != nil {
+			return nil, err
+		}
+		for _, l := range list.Members {
+			if l.ID == "" || len(out) >= systemsLimit {
+				continue
+			}
+			at := resolve(base, l.ID)
+			var s system
+			if err := d.get(ctx, at, &s); err != nil {
+				return nil, err
+			}
+			out[at] = s
+		}
+		next = list.Next
+	}
+	return out, nil
+}

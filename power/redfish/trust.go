@@ -1,0 +1,105 @@
+package redfish
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"lightsout/power"
+)
+
+// trust says whose certificates are taken.
+type trust struct {
+	roots  *x509.CertPool // nil: the system's
+	pinned map[string]bool
+}
+
+func newTrust(opt Options) (trust, error) {
+	t := trust{pinned: map[string]bool{}}
+	if opt.CAFile != "" {
+		pem, err := os.ReadFile(opt.CAFile)
+		if err != nil {
+			return t, fmt.Errorf("power.redfish.ca_file can't be read: %w", err)
+		}
+		t.roots = x509.NewCertPool()
+		if !t.roots.AppendCertsFromPEM(pem) {
+			return t, fmt.Errorf("power.redfish.ca_file: there is no certificate in %s", opt.CAFile)
+		}
+	}
+	for _, f := range opt.Fingerprints {
+		sum := strings.ToLower(strings.ReplaceAll(f, ":", ""))
+		if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
+			return t, fmt.Errorf("power.redfish.cert_sha256: %q is no SHA-256 sum in hex", power.Clean(f))
+		}
+		t.pinned[sum] = true
+	}
+	return t, nil
+}
+
+// verify checks the certificate that a controller showed for host: a pinned one
+// needs no authority and no name.
+func (t trust) verify(host string, c tls.ConnectionState) error {
+	leaf := c.PeerCertificates[0]
+	raw := sha256.Sum256(leaf.Raw)
+	sum := hex.EncodeToString(raw[:])
+	if t.pinned[sum] {
+		return nil
+	}
+	opts := x509.VerifyOptions{DNSName: host, Roots: t.roots, Intermediates: x509.NewCertPool()}
+	for _, cert := range c.PeerCertificates[1:] {
+		opts.Intermediates.AddCert(cert)
+	}
+	if _, err := leaf.Verify(opts); err != nil {
+		return fmt.Errorf("its certificate is not trusted: %w; if it is the right one, give under power.redfish its authority as ca_file, or its SHA-256 sum as cert_sha256 (%s)", err, sum)
+	}
+	return nil
+}
+
+// newTransport makes connections of which trust approves.
+func newTransport(opt Options) (*http.Transport, error) {
+	trusted, err := newTrust(opt)
+	if err != nil {
+		return nil, err
+	}
+	dial := opt.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	}
+	return &http.Transport{
+		// No proxy: controllers are near, and it would see the password.
+		DialContext:         dial,
+		IdleConnTimeout:     30 * time.Second,
+		MaxIdleConnsPerHost: 1,
+		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			host, _, err := net.SplitHostPort(addr)
+			if err != nil {
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+			defer cancel()
+			raw, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			conn := tls.Client(raw, &tls.Config{
+				ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+				// trust verifies instead: crypto/tls knows no pinned certificates.
+				InsecureSkipVerify: true,
+				VerifyConnection:   func(c tls.ConnectionState) error { return trusted.verify(host, c) },
+			})
+			if err := conn.HandshakeContext(ctx); err != nil {
+				raw.Close()
+				return nil, err
+			}
+			return conn, nil
+		},
+	}, nil
+}

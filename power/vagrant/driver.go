@@ -1,0 +1,233 @@
+package vagrant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/look"
+	"lightsout/power/internal/program"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "vagrant"
+
+// statusLimit bounds one status.
+const statusLimit = time.Minute
+
+// Options say which machines, and how vagrant is run.
+type Options struct {
+	// Dir is the Vagrantfile's folder; empty is the one that lightsout runs in.
+	Dir string
+	// Command is the program, and arguments that come before vagrant's own;
+	// "vagrant" when empty.
+	Command []string
+}
+
+// Driver switches the machines of one Vagrantfile. It is safe for use by
+// several goroutines. Close ends what is under way.
+type Driver struct {
+	dir     string
+	command []string
+	// turn is held while a machine is switched.
+	turn  chan struct{}
+	looks *look.Looks[map[string]string]
+}
+
+// New makes the driver. It runs nothing.
+func New(opt Options) (*Driver, error) {
+	if len(opt.Command) == 0 {
+		opt.Command = []string{"vagrant"}
+	}
+	if opt.Command[0] == "" {
+		return nil, errors.New("power.vagrant.command is empty: it is a program and its arguments, like [vagrant]")
+	}
+	return &Driver{
+		dir: opt.Dir, command: opt.Command,
+		turn: make(chan struct{}, 1), looks: look.New[map[string]string](statusLimit),
+	}, nil
+}
+
+// Close ends what is under way.
+func (d *Driver) Close() { d.looks.Close() }
+
+// Name gives "vagrant".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: all of them; its Off is proof.
+func (d *Driver) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
+}
+
+// Check asks whether vagrant runs and understands the Vagrantfile.
+func (d *Driver) Check(ctx context.Context) error {
+	_, err := d.status(ctx)
+	return err
+}
+
+// run runs vagrant.
+func (d *Driver) run(ctx context.Context, args ...string) (program.Result, error) {
+	r, err := program.Run(ctx, program.Program{
+		Argv: append(append(slices.Clone(d.command), args...), "--machine-readable"),
+		Dir:  d.dir,
+		// It would look for a new version of itself.
+		Env: []string{"VAGRANT_CHECKPOINT_DISABLE=1"},
+	})
+	var not *program.NotStartedError
+	if errors.As(err, &not) && ctx.Err() == nil {
+		err = &power.RefusedError{Why: not.Error() + " (power.vagrant)"}
+	}
+	return r, err
+}
+
+// status gives every machine's state. Who asks while one is under way is given
+// its answer.
+func (d *Driver) status(ctx context.Context) (map[string]string, error) {
+	return d.looks.Do(ctx, "", func(ctx context.Context) (map[string]string, error) {
+		r, err := d.run(ctx, "status")
+		if err != nil {
+			return nil, err
+		}
+		if r.Status != 0 || r.Signal != "" {
+			class, why := failure(r)
+			return nil, fmt.Errorf("vagrant does not tell the machines' states: %s", said(class, why))
+		}
+		return machines(r.Stdout), nil
+	})
+}
+
+func said(class, why string) string {
+	if class == "" {
+		return why
+	}
+	return why + " (" + class + ")"
+}
+
+// Find gives the machine with exactly the name of the hint, or of the node when
+// there is none.
+func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	states, err := d.status(ctx)
+	if err != nil {
+		return power.Machine{}, err
+	}
+	name, how := hint, ""
+	if name == "" {
+		name, how = node.Name, power.HowName
+	}
+	if _, ok := states[name]; !ok || !plainName.MatchString(name) {
+		return power.Machine{}, power.ErrNoMachine
+	}
+	m := power.Machine{Driver: DriverName, ID: name, Name: name, How: how}
+	if len(node.Addresses) > 0 {
+		m.Address = node.Addresses[0]
+	}
+	return m, nil
+}
+
+// plainName is a name that vagrant takes for nothing else: it takes /x/ for a
+// pattern and -x for an option.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// State gives the state that vagrant tells. A status that takes long is given
+// time beyond ctx: who asks again gets its answer.
+func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	states, err := d.status(ctx)
+	if err != nil {
+		return look.Unknown(power.Reading{}, err)
+	}
+	return reading(states[m.ID]), nil
+}
+
+// States looks at all machines with one status.
+func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
+	states, err := d.status(ctx)
+	pending, err := look.Unknown(power.Reading{}, err)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]power.Reading, len(machines))
+	for i, m := range machines {
+		if states == nil {
+			out[i] = pending
+		} else {
+			out[i] = reading(states[m.ID])
+		}
+	}
+	return out, nil
+}
+
+// On runs "vagrant up", which returns when the machine can be logged in to. A
+// machine that is not there is not created.
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, power.On, "up")
+}
+
+// Shutdown runs "vagrant halt", which pulls the plug when the guest does not
+// obey in time.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, power.Off, "halt")
+}
+
+// Off runs "vagrant halt -f".
+func (d *Driver) Off(ctx context.Context, m power.Machine) error {
+	return d.act(ctx, m, power.Off, "halt", "-f")
+}
+
+func (d *Driver) act(ctx context.Context, m power.Machine, wanted power.State, args ...string) error {
+	if !plainName.MatchString(m.ID) {
+		return &power.RefusedError{Why: fmt.Sprintf("%q is no name of a machine", power.Clean(m.ID))}
+	}
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("nothing was done: vagrant was busy with another machine of the same Vagrantfile: %w", ctx.Err())
+	}
+	d.looks.Forget("")
+	states, err := d.status(ctx)
+	if err != nil {
+		return err
+	}
+	now := reading(states[m.ID])
+	switch {
+	case now.State == wanted:
+		return nil
+	case states[m.ID] == "" || states[m.ID] == "not_created":
+		return &power.RefusedError{Why: fmt.Sprintf("%s is not there (%s); create it with vagrant up first", m.Title(), now.Detail)}
+	}
+	defer d.looks.Forget("")
+	r, err := d.run(ctx, append(args, m.ID)...)
+	var stopped *program.StoppedError
+	switch {
+	case errors.As(err, &stopped):
+		return &power.UnconfirmedError{Why: stopped.Error()}
+	case err != nil:
+		return err
+	case r.Status == 0 && r.Signal == "":
+		return nil
+	}
+	class, why := failure(r)
+	switch {
+	case slices.Contains(lockedClasses, class):
+		return fmt.Errorf("nothing was done, for vagrant is busy: %s", why)
+	case slices.Contains(refusedClasses, class):
+		return &power.RefusedError{Why: "vagrant refused: " + why}
+	}
+	return &power.UnconfirmedError{Why: fmt.Sprintf("vagrant %s %s failed: %s", args[0], m.ID, said(class, why))}
+}
+
+// Classes of Vagrant's errors that come before anything is done
+// (lib/vagrant/errors.rb).
+var (
+	lockedClasses  = []string{"MachineActionLockedError", "MachineLocked", "EnvironmentLockedError"}
+	refusedClasses = []string{
+		"MachineNotFound", "NoEnvironmentError", "NoDefaultProvider", "NoDefaultSyncedFolderImpl", "ProviderNotUsable", "ProviderNotFound",
+		"CLIInvalidOptions", "CLIInvalidUsage", "VagrantfileSyntaxError", "VagrantfileLoadError", "VagrantfileNameError", "ConfigInvalid",
+	}
+)
+
+var _ power.BulkDriver = (*Driver)(nil)

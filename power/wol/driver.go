@@ -1,0 +1,177 @@
+package wol
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/secret"
+)
+
+// DriverName is the driver's name in configuration files.
+const DriverName = "wol"
+
+// DefaultBroadcast is where packets go: to all of the segment that the default
+// route leads to, and the port that nobody listens at (discard).
+const DefaultBroadcast = "255.255.255.255:9"
+
+const (
+	// packets are sent for each request, for UDP loses some; pause apart.
+	packets = 3
+	pause   = 100 * time.Millisecond
+)
+
+// Options say where packets go.
+type Options struct {
+	// Broadcast is an address and port; DefaultBroadcast when empty. A host with
+	// several networks needs the directed one, like 10.0.0.255:9.
+	Broadcast string
+	// MACs are the nodes' MAC addresses, by node name.
+	MACs map[string]string
+	// Password gives the SecureOn password, written as six bytes
+	// (01:23:45:67:89:ab) or four (1.2.3.4). Nil: none.
+	Password secret.Source
+}
+
+// Driver sends magic packets. It is safe for use by several goroutines, and
+// keeps nothing open.
+type Driver struct {
+	broadcast netip.AddrPort
+	macs      map[string]net.HardwareAddr
+	password  secret.Source
+}
+
+// New makes the driver. It sends nothing.
+func New(opt Options) (*Driver, error) {
+	if opt.Broadcast == "" {
+		opt.Broadcast = DefaultBroadcast
+	}
+	to, err := netip.ParseAddrPort(opt.Broadcast)
+	if err != nil || to.Port() == 0 {
+		return nil, fmt.Errorf("power.wol.broadcast is no address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
+	}
+	d := &Driver{broadcast: to, macs: map[string]net.HardwareAddr{}, password: opt.Password}
+	for node, text := range opt.MACs {
+		mac, err := parseMAC(text)
+		if err != nil {
+			return nil, fmt.Errorf("power.nodes.%s.mac: %w", node, err)
+		}
+		d.macs[node] = mac
+	}
+	return d, nil
+}
+
+// parseMAC takes the six bytes of an Ethernet address that one card can have.
+func parseMAC(text string) (net.HardwareAddr, error) {
+	mac, err := net.ParseMAC(text)
+	switch {
+	case err != nil || len(mac) != 6:
+		return nil, fmt.Errorf("%q is no MAC address; it looks like 52:54:00:12:34:56", power.Clean(text))
+	case mac[0]&1 != 0 || bytes.Equal(mac, make([]byte, 6)):
+		return nil, fmt.Errorf("%s is not the address of one network card", mac)
+	}
+	return mac, nil
+}
+
+// Name gives "wol".
+func (d *Driver) Name() string { return DriverName }
+
+// Abilities: it powers on, and knows nothing.
+func (d *Driver) Abilities() power.Abilities { return power.Abilities{On: true} }
+
+// Find gives the machine with the node's MAC address: that of the options, or
+// else the hint if it is one.
+func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+	mac, how := d.macs[node.Name], power.HowConfig
+	if mac == nil {
+		var err error
+		if mac, err = parseMAC(hint); err != nil {
+			return power.Machine{}, fmt.Errorf("%w: node %s has no MAC address; give mac under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
+		}
+		how = ""
+	}
+	m := power.Machine{Driver: DriverName, ID: mac.String(), Name: power.Clean(node.Name), How: how}
+	if len(node.Addresses) > 0 {
+		m.Address = node.Addresses[0]
+	}
+	return m, nil
+}
+
+// State can't be told.
+func (d *Driver) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reading{}, power.ErrCannot
+}
+
+// On broadcasts the packet three times. Nil means that it was sent: whether it
+// arrived, nobody says.
+func (d *Driver) On(ctx context.Context, m power.Machine) error {
+	mac, err := parseMAC(m.ID)
+	if err != nil {
+		return &power.RefusedError{Why: err.Error()}
+	}
+	var password []byte
+	if d.password != nil {
+		text, err := d.password()
+		if err == nil {
+			password, err = parsePassword(text)
+		}
+		if err != nil {
+			return &power.RefusedError{Why: err.Error()}
+		}
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", d.broadcast.String())
+	if err != nil {
+		return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
+	}
+	defer conn.Close()
+	packet := magic(mac, password)
+	for i := range packets {
+		if i > 0 {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return nil // the first is on its way
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// A refusal by a host that listens (ICMP) is no failure: it got there.
+		if _, err := conn.Write(packet); err != nil && i == 0 {
+			return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
+		}
+	}
+	return nil
+}
+
+// Shutdown is nothing that a packet can do.
+func (d *Driver) Shutdown(context.Context, power.Machine) error { return power.ErrCannot }
+
+// Off is nothing that a packet can do.
+func (d *Driver) Off(context.Context, power.Machine) error { return power.ErrCannot }
+
+// magic makes the packet.
+func magic(mac net.HardwareAddr, password []byte) []byte {
+	p := bytes.Repeat([]byte{0xff}, 6)
+	p = append(p, bytes.Repeat(mac, 16)...)
+	return append(p, password...)
+}
+
+// parsePassword reads a SecureOn password. It is in no error.
+func parsePassword(text string) ([]byte, error) {
+	if mac, err := net.ParseMAC(text); err == nil && len(mac) == 6 {
+		return mac, nil
+	}
+	if ip, err := netip.ParseAddr(text); err == nil && ip.Is4() {
+		b := ip.As4()
+		return b[:], nil
+	}
+	return nil, errors.New("the SecureOn password of power.wol is neither six bytes (01:23:45:67:89:ab) nor four (1.2.3.4)")
+}
+
+var _ power.Driver = (*Driver)(nil)
