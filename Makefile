@@ -3,6 +3,9 @@
 GO     ?= go
 GOARGS ?=
 LDFLAGS = -s -w -X main.version=$(VERSION)
+# The lab's control plane says which Kubernetes it is, as a released one does.
+KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes v//p' cluster/lab/go.mod)
+LABFLAGS = -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBERNETES) -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES)))
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TIMEOUT = 20m
 # CI=1 turns every skipped test into a failure.
@@ -20,7 +23,7 @@ bin/lightsout:
 
 bin/lightsout-lab:
 	@[ -e $@ ] || echo "building the lab: a whole Kubernetes control plane, most of 10 minutes on 2 cores, only this once"
-	cd cluster/lab && $(GO) build $(GOARGS) -ldflags '-s -w' -o ../../$@ .
+	cd cluster/lab && $(GO) build $(GOARGS) -ldflags "$(LABFLAGS)" -o ../../$@ .
 
 demo: build
 	bin/lightsout demo

@@ -54,20 +54,31 @@ func openLab(t *testing.T, scenario string) *testLab {
 	return l
 }
 
-// post asks the lab's control socket for something done by hand.
-func (l *testLab) post(path string) {
-	l.t.Helper()
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+// client leads to the lab's control socket.
+func (l *testLab) client() *http.Client {
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", l.ready.Control)
-	}}}
-	defer client.CloseIdleConnections()
-	resp, err := client.Post("http://lab"+path, "", nil)
+	}}
+	l.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+// post asks the lab's control socket for something done by hand.
+func (l *testLab) post(path string) { l.do(http.MethodPost, path, "") }
+
+func (l *testLab) do(method, path, body string) {
+	l.t.Helper()
+	req, err := http.NewRequest(method, "http://lab"+path, strings.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	resp, err := l.client().Do(req)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		l.t.Fatalf("%s: %s", path, resp.Status)
+		l.t.Fatalf("%s %s: %s", method, path, resp.Status)
 	}
 }
 

@@ -166,7 +166,7 @@ func (s *session) dialBastion(ctx context.Context, network, addr string) (net.Co
 	var bastion *ssh.ConnectError
 	var key *ssh.HostKeyError
 	if errors.As(err, &bastion) || errors.As(err, &key) {
-		return nil, errors.New("through the bastion: " + err.Error())
+		return nil, &loadgen.WayError{Err: errors.New("through the bastion: " + err.Error())}
 	}
 	return c, err
 }
@@ -214,7 +214,7 @@ func (s *session) buildLoad(dial func(context.Context, string, string) (net.Conn
 		Timeouts: l.timeouts(), Dial: dial,
 		Backends: s.engine.Backends, Sources: s.engine.Sources, Capacity: s.engine.Capacity,
 		WindowLimit: windowsKept,
-		Record: s.engine.Record,
+		Record:      s.engine.Record,
 		Fetch: func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
 			return s.watcher.PodProxyGet(ctx, namespace, pod, int(port), path)
 		},

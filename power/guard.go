@@ -2,7 +2,6 @@ package power
 
 import (
 	"fmt"
-	"net/netip"
 	"sort"
 	"strings"
 	"time"
@@ -67,6 +66,8 @@ type Plan struct {
 	// Busy are nodes with an operation under way.
 	Busy             map[string]Action
 	ReadOnly, DryRun bool
+	// Limits tighten the rules.
+	Limits Limits
 }
 
 // Severity says what a finding does to the plan.
@@ -99,6 +100,7 @@ const (
 	RuleShared        = "shared-machine"
 	RuleNoWayBack     = "no-way-back"
 	RuleBusy          = "busy"
+	RuleProtected     = "protected"
 )
 
 // Finding is what one rule has to say about a plan.
@@ -125,6 +127,11 @@ func Guard(p Plan) []Finding {
 		g.machine(name)
 		if p.Action != ActionOn {
 			g.node(name)
+		}
+	}
+	for i := range g.found {
+		if f := &g.found[i]; f.Severity == Override && g.Limits.NoOverride {
+			f.Severity, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
 		}
 	}
 	sort.SliceStable(g.found, func(i, k int) bool {
@@ -175,9 +182,9 @@ func (g *guard) whole() {
 	if g.Action == ActionOn {
 		return
 	}
-	if g.ViewAge > ViewLimit {
+	if limit := g.Limits.viewAge(); g.ViewAge > limit {
 		g.say(RuleStaleView, Refuse, "", "What is shown of the cluster is %s old; switching off needs a view no older than %s.",
-			g.ViewAge.Round(time.Second), ViewLimit)
+			g.ViewAge.Round(time.Second), limit)
 	}
 	visible := false
 	for _, n := range g.Nodes {
@@ -189,7 +196,7 @@ func (g *guard) whole() {
 	g.lastWorker()
 }
 
-// lastWorker refuses to take away the last worker that can run pods.
+// lastWorker refuses to take away the last workers that can run pods.
 func (g *guard) lastWorker() {
 	target := make(map[string]bool, len(g.Targets))
 	for _, t := range g.Targets {
@@ -207,8 +214,12 @@ func (g *guard) lastWorker() {
 			left++
 		}
 	}
-	if taken > 0 && left == 0 {
+	switch keep := g.Limits.keepReady(); {
+	case taken == 0 || left >= keep:
+	case left == 0:
 		g.say(RuleLastWorker, Refuse, "", "No Ready worker that takes pods would be left; leave one on.")
+	default:
+		g.say(RuleLastWorker, Refuse, "", "Of the Ready workers that take pods %d would be left, and %d are to be kept (guards.keep_ready).", left, keep)
 	}
 }
 
@@ -271,6 +282,9 @@ func (g *guard) node(name string) {
 		g.say(RuleUnknownNode, Refuse, name, "The cluster has no node %s.", name)
 		return
 	}
+	if contains(g.Limits.Protect, name) {
+		g.say(RuleProtected, Refuse, name, "%s is never switched off (guards.protect).", name)
+	}
 	switch {
 	case n.Role == RoleControlPlane:
 		g.say(RuleControlPlane, Refuse, name, "%s is part of the control plane; only workers are switched off.", name)
@@ -295,47 +309,4 @@ func (g *guard) node(name string) {
 	case meets(addresses, g.APIAddresses):
 		g.say(RuleAPIServer, Refuse, name, "%s is where the API server is reached; without it nothing more would be seen.", name)
 	}
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n != "" && strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// meets reports whether two lists share an IP, however it is written.
-func meets(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if SameIP(x, y) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// SameIP reports whether two strings are the same IP address, compared whole:
-// 10.0.0.1 is not 10.0.0.10, and an IPv4 address written as IPv6 is the same
-// one. What is no IP equals nothing.
-func SameIP(a, b string) bool {
-	x, errX := netip.ParseAddr(a)
-	y, errY := netip.ParseAddr(b)
-	return errX == nil && errY == nil && x.Unmap().WithZone("") == y.Unmap().WithZone("")
-}
-
-// Verb gives the words for an action: "shut down", "switch off", "power on".
-func Verb(a Action) string {
-	switch a {
-	case ActionShutdown:
-		return "shut down"
-	case ActionOff:
-		return "switch off"
-	case ActionOn:
-		return "power on"
-	}
-	return string(a)
 }

@@ -87,6 +87,15 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
 		}, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, true},
+		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.ViewAge = 5*time.Second, 6*time.Second }, false},
+		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.ViewAge = time.Hour, time.Minute }, false},
+		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady = 2 }, false},
+		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
+		{"a protected node", RuleProtected, Refuse, "n3", func(p *Plan) { p.Limits.Protect = []string{"n3"} }, false},
+		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *Plan) {
+			p.Limits.NoOverride = true
+			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
+		}, false},
 		{"read-only mode", RuleReadOnly, Refuse, "", func(p *Plan) { p.ReadOnly = true }, true},
 		{"a dry run", RuleDryRun, Warn, "", func(p *Plan) { p.DryRun = true }, true},
 		{"nothing chosen", RuleNothing, Refuse, "", func(p *Plan) { p.Targets = nil }, true},
@@ -139,6 +148,21 @@ func TestAddressesAreComparedWhole(t *testing.T) {
 	} {
 		if got := SameIP(c.a, c.b); got != c.same {
 			t.Errorf("SameIP(%q, %q) = %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestLimitsOnlyTighten(t *testing.T) {
+	for _, good := range []Limits{{}, {ViewAge: ViewLimit}, {ViewAge: time.Second, KeepReady: 3, Protect: []string{"n"}, NoOverride: true}} {
+		if err := good.Check(); err != nil {
+			t.Errorf("%+v: %v", good, err)
+		}
+	}
+	for field, bad := range map[string]Limits{
+		"view_age": {ViewAge: ViewLimit + time.Second}, "guards.view_age": {ViewAge: -time.Second}, "keep_ready": {KeepReady: -1}, "protect": {Protect: []string{""}},
+	} {
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%+v: %v", bad, err)
 		}
 	}
 }

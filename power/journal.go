@@ -1,7 +1,6 @@
 package power
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +23,10 @@ const (
 	EntryOutcome EntryKind = "outcome"
 	// EntrySeen says that a node was seen on again.
 	EntrySeen EntryKind = "seen"
+	// EntryCordoned is written before a node is cordoned by this program,
+	// EntryUncordoned when it has been uncordoned, or was found to be.
+	EntryCordoned   EntryKind = "cordoned"
+	EntryUncordoned EntryKind = "uncordoned"
 )
 
 // Entry is one line of the journal.
@@ -86,8 +89,8 @@ type Journal struct {
 	left *ledger
 }
 
-// journalName is the journal's file in the state directory.
-const journalName = "power.jsonl"
+// JournalName is the journal's file in the state directory.
+const JournalName = "power.jsonl"
 
 // OpenJournal opens the journal in dir, which is made (mode 0700) if it is not
 // there; the file has mode 0600. cluster names the cluster that entries are
@@ -96,7 +99,7 @@ func OpenJournal(dir, cluster string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the journal's folder can't be made: %w", err)
 	}
-	path := filepath.Join(dir, journalName)
+	path := filepath.Join(dir, JournalName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the journal can't be opened for writing: %w", err)
@@ -218,40 +221,4 @@ func flock(fd int) error {
 			return err
 		}
 	}
-}
-
-// LeftOff tells which machines of this journal's cluster were switched off and
-// have not been seen on again, oldest first. It reads only what was appended
-// since the last call, by any program.
-func (j *Journal) LeftOff() ([]LeftOff, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.file == nil {
-		return nil, fmt.Errorf("the journal %s is closed", j.path)
-	}
-	info, err := j.file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("the journal %s can't be read: %w", j.path, err)
-	}
-	if info.Size() < j.read { // truncated or replaced by hand: begin again
-		j.read, j.left = 0, newLedger(j.cluster)
-	}
-	if info.Size() > j.read {
-		data := make([]byte, info.Size()-j.read)
-		n, err := j.file.ReadAt(data, j.read)
-		if n < len(data) && err != nil {
-			return nil, fmt.Errorf("the journal %s can't be read: %w", j.path, err)
-		}
-		// A last line without its end is being written, or was torn.
-		whole := bytes.LastIndexByte(data, '\n') + 1
-		entries, _, err := ReadJournal(bytes.NewReader(data[:whole]))
-		if err != nil {
-			return nil, fmt.Errorf("the journal %s can't be read: %w", j.path, err)
-		}
-		for _, e := range entries {
-			j.left.fold(e)
-		}
-		j.read += int64(whole)
-	}
-	return j.left.list(), nil
 }

@@ -3,10 +3,14 @@ package power
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"sort"
+	"strings"
 )
 
 // entryLimit is the longest line, in bytes, that is taken for an entry.
@@ -70,7 +74,7 @@ func parseEntry(line []byte) (Entry, bool) {
 			return e, e.Op != ""
 		}
 		return Entry{}, false
-	case EntrySeen:
+	case EntrySeen, EntryCordoned, EntryUncordoned:
 		return e, true
 	}
 	return Entry{}, false
@@ -81,10 +85,11 @@ func parseEntry(line []byte) (Entry, bool) {
 type ledger struct {
 	cluster string
 	open    map[string][]LeftOff // by node, oldest first
+	cordon  map[string]Entry     // by node: cordoned by this program
 }
 
 func newLedger(cluster string) *ledger {
-	return &ledger{cluster: cluster, open: map[string][]LeftOff{}}
+	return &ledger{cluster: cluster, open: map[string][]LeftOff{}, cordon: map[string]Entry{}}
 }
 
 func (l *ledger) fold(e Entry) {
@@ -92,6 +97,12 @@ func (l *ledger) fold(e Entry) {
 		return
 	}
 	switch {
+	case e.Kind == EntryCordoned:
+		if _, already := l.cordon[e.Node]; !already {
+			l.cordon[e.Node] = e
+		}
+	case e.Kind == EntryUncordoned:
+		delete(l.cordon, e.Node)
 	case e.Kind == EntrySeen, e.Kind == EntryOutcome && e.Action == ActionOn && e.Phase == PhaseDone:
 		delete(l.open, e.Node)
 	case e.Action == ActionOn:
@@ -122,6 +133,13 @@ func (l *ledger) outcome(e Entry) {
 		}
 		return
 	}
+}
+
+// cordons gives the nodes that are cordoned, oldest first.
+func (l *ledger) cordons() []Entry {
+	return slices.SortedFunc(maps.Values(l.cordon), func(a, b Entry) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Node, b.Node))
+	})
 }
 
 // list gives one LeftOff a node: the first intent since it was last seen on,

@@ -97,6 +97,33 @@ func TestSeenOnSettlesOnlyWithANewBoot(t *testing.T) {
 	}
 }
 
+func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
+	dir := t.TempDir()
+	j := testJournal(t, dir)
+	for _, step := range []error{j.Cordoned("n4", "before a shutdown"), j.Cordoned("n3", ""), j.Uncordoned("n4", ""), j.Uncordoned("n5", ""), j.Cordoned("n2", "")} {
+		if step != nil {
+			t.Fatal(step)
+		}
+	}
+	write(t, j, intent("1", "n3", ActionShutdown), outcome("2", "n3", ActionOn, PhaseDone, true)) // powering on does not uncordon
+	left, err := testJournal(t, dir).LeftCordoned()
+	if err != nil || len(left) != 2 || left[0].Node != "n3" || left[1].Node != "n2" {
+		t.Errorf("left cordoned: %+v, %v", left, err)
+	}
+	other, err := OpenJournal(dir, "production")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if left, err := other.LeftCordoned(); err != nil || len(left) != 0 {
+		t.Errorf("of another cluster: %+v, %v", left, err)
+	}
+	j.Close()
+	if err := j.Cordoned("n1", ""); err == nil {
+		t.Error("no error without a journal")
+	}
+}
+
 func TestOneClusterDoesNotSeeAnothers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, testJournal(t, dir), intent("1", "n3", ActionShutdown))
@@ -161,7 +188,7 @@ func TestTwoWritersLoseNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	file, err := os.Open(filepath.Join(dir, journalName))
+	file, err := os.Open(filepath.Join(dir, JournalName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,16 @@ type bastionIdentity struct {
 	names, addresses []string
 }
 
+// Reach connects to the bastion, if that is not done already. The error says in
+// one sentence why it can't be. Without a bastion there is nothing to reach.
+func (c *Client) Reach(ctx context.Context) error {
+	if c.bastion == nil {
+		return nil
+	}
+	_, err := c.bastion.get(ctx)
+	return err
+}
+
 // BastionAddresses gives the IPs that the bastion is known by: those that its
 // name resolves to here, and those that it has by its own word (hostname -I),
 // which differ where it stands in two networks. They come without port and
@@ -54,8 +64,8 @@ func (c *Client) learnBastion(ctx context.Context) {
 	if ips, err := net.DefaultResolver.LookupHost(ctx, h.name); err == nil {
 		addresses = append(addresses, ips...)
 	}
-	if client, err := c.bastion.get(ctx); err == nil {
-		r, err := runOn(ctx, client, h.String(), "hostname; hostname -I")
+	if _, err := c.bastion.get(ctx); err == nil {
+		r, err := c.RunOnBastion(ctx, "hostname; hostname -I")
 		if err == nil && r.Outcome == Succeeded {
 			lines := strings.Split(r.Stdout, "\n")
 			names = append(names, strings.TrimSpace(lines[0]))

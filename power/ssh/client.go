@@ -2,14 +2,10 @@ package ssh
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"time"
-
-	cryptossh "golang.org/x/crypto/ssh"
 )
 
 // Options say how hosts are reached. The zero value dials directly, with the
@@ -30,7 +26,9 @@ type Options struct {
 	AgentSocket string
 
 	// AskSecret is asked for the passphrase of a key that the agent does not
-	// hold; an empty answer or an error leaves the key out. AskHostKey is asked
+	// hold; an empty answer or an error leaves the key out. Where a host takes
+	// no key and asks for a password, or sudo wants one, that is asked for, too,
+	// and forgotten when it has been sent. AskHostKey is asked
 	// whether an unknown host's key is right; yes writes it down. One question
 	// is asked at a time, with a context that ends when the answer is of no
 	// more use (the client was closed; for a node, the action was given up).
@@ -45,6 +43,9 @@ type Options struct {
 	// ConnectTimeout (10 s) bounds the making of a connection to one host, and
 	// apart from that its handshake. Questions don't count.
 	ConnectTimeout time.Duration
+	// Logins (8) is how many hosts that are not on the way are logged in to at
+	// once; more wait. Many servers allow ten of anything on one connection.
+	Logins int
 	// RetryPause (1 s) is how long a failure stands before a host on the way is
 	// dialled again.
 	RetryPause time.Duration
@@ -59,6 +60,7 @@ type Client struct {
 	bastion *link // nil: direct
 	keys    *keyring
 	hosts   *hostKeys
+	logins  chan struct{} // holds a token for each login under way
 
 	// ctx lives until Close; running are the goroutines that end with it.
 	ctx     context.Context
@@ -83,6 +85,9 @@ func New(opt Options) (*Client, error) {
 	def(&opt.KeepAliveTimeout, 5*time.Second)
 	def(&opt.ConnectTimeout, 10*time.Second)
 	def(&opt.RetryPause, time.Second)
+	if opt.Logins <= 0 {
+		opt.Logins = 8
+	}
 	switch opt.AgentSocket {
 	case "":
 		opt.AgentSocket = os.Getenv("SSH_AUTH_SOCK")
@@ -94,7 +99,7 @@ func New(opt Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		opt: opt, config: cfg, links: map[string]*link{},
+		opt: opt, config: cfg, links: map[string]*link{}, logins: make(chan struct{}, opt.Logins),
 		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: newTurn()},
 		hosts: &hostKeys{ask: opt.AskHostKey, turn: newTurn()},
 	}
@@ -124,7 +129,7 @@ func (c *Client) linkTo(way []host) *link {
 		id += " " + h.String()
 		l, ok := c.links[id]
 		if !ok {
-			l = &link{client: c, host: h, via: last}
+			l = &link{client: c, host: h, via: last, session: make(chan struct{}, 1)}
 			c.links[id] = l
 		}
 		last = l
@@ -133,12 +138,39 @@ func (c *Client) linkTo(way []host) *link {
 }
 
 // DialContext connects to an address, through the bastion if there is one, as
-// seen from there. The connection supports deadlines. It can be used as
+// seen from there. A bastion that has no room for another connection is waited
+// for up to a minute. The connection supports deadlines. It can be used as
 // rest.Config.Dial and http.Transport.DialContext. Waiting ends with ctx. The
 // error is a *ConnectError where the way or the address is to blame, and names
 // the host that is.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return c.dialVia(ctx, c.bastion, network, addr)
+	ctx, cancel := context.WithTimeout(ctx, busyLimit)
+	defer cancel()
+	return c.dialPatiently(ctx, c.bastion, network, addr, busyLimit)
+}
+
+// busyLimit is how long a bastion without room is waited for.
+const busyLimit = time.Minute
+
+// dialPatiently is dialVia, repeated until ctx ends for as long as the link's
+// host says that it has no room. limit bounds each try.
+func (c *Client) dialPatiently(ctx context.Context, l *link, network, addr string, limit time.Duration) (net.Conn, error) {
+	const first, last = 50 * time.Millisecond, time.Second
+	for pause := first; ; pause = min(2*pause, last) {
+		try, cancel := context.WithTimeout(ctx, limit)
+		conn, err := c.dialVia(try, l, network, addr)
+		cancel()
+		if causeOf(err) != CauseBusy {
+			return conn, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, err
+		case <-c.ctx.Done():
+			return nil, ErrClosed
+		}
+	}
 }
 
 // dialVia connects to an address through a link, or directly without one.
@@ -170,104 +202,6 @@ func (c *Client) node(spec string) (host, *link, error) {
 		return host{}, nil, err
 	}
 	return h, c.linkTo(way[:len(way)-1]), nil
-}
-
-// connect makes an authenticated connection to a host. Questions are asked
-// between two attempts, never while a server waits.
-func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
-	const attempts = 4 // host key, passphrase, and one to spare for each
-	var err error
-	for range attempts {
-		var offered *offer
-		offered, err = c.keys.offer(h)
-		if err != nil {
-			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
-				text: fmt.Sprintf("there is no ssh connection to %s: %s", h, err)}
-		}
-		var client *cryptossh.Client
-		var unknown *errUnknownHost
-		client, unknown, err = c.attempt(ctx, h, via, offered)
-		offered.close()
-		switch {
-		case err == nil:
-			return client, nil
-		case unknown != nil:
-			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
-				return nil, handshakeFailed(h, "", err)
-			}
-		case causeOf(err) == CauseAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
-		case causeOf(err) == CauseAuth && len(offered.locked) > 0:
-			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
-				text: fmt.Sprintf("%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))}
-		default:
-			return nil, err
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-	}
-	return nil, err
-}
-
-// attempt dials a host once and shakes hands.
-func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer) (*cryptossh.Client, *errUnknownHost, error) {
-	callback, algorithms, err := c.hosts.verifier(h)
-	if err != nil {
-		return nil, nil, err
-	}
-	dialCtx, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
-	defer cancel()
-	conn, err := c.dialVia(dialCtx, via, "tcp", h.addr())
-	if err != nil {
-		return nil, nil, dialFailed(h.String(), err)
-	}
-	var keyErr error
-	cfg := &cryptossh.ClientConfig{
-		User: h.user,
-		Auth: []cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)},
-		HostKeyCallback: func(name string, remote net.Addr, key cryptossh.PublicKey) error {
-			keyErr = callback(name, remote, key)
-			return keyErr
-		},
-		HostKeyAlgorithms: algorithms,
-	}
-	client, err := handshake(ctx, conn, h, cfg, c.opt.ConnectTimeout)
-	if err == nil {
-		return client, nil, nil
-	}
-	if keyErr != nil {
-		err = keyErr
-	}
-	if unknown, ok := keyErr.(*errUnknownHost); ok {
-		return nil, unknown, err
-	}
-	return nil, nil, handshakeFailed(h, o.describe(), err)
-}
-
-// handshake makes an ssh client of a connection, within limit and ctx.
-func handshake(ctx context.Context, conn net.Conn, h host, cfg *cryptossh.ClientConfig, limit time.Duration) (*cryptossh.Client, error) {
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	sshConn, channels, requests, err := cryptossh.NewClientConn(conn, h.addr(), cfg)
-	if err != nil {
-		conn.Close()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, err
-	}
-	if err := conn.SetDeadline(time.Time{}); err != nil || !stop() {
-		sshConn.Close()
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		return nil, err
-	}
-	return cryptossh.NewClient(sshConn, channels, requests), nil
 }
 
 // Status is how the connection to the bastion stands.

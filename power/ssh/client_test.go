@@ -86,7 +86,7 @@ func sessionPID(t *testing.T, c *Client) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := runOn(soon(t), client, "bastion", "echo $PPID")
+	r, err := runOn(soon(t), client, "bastion", job{command: "echo $PPID"})
 	pid, convErr := strconv.Atoi(strings.TrimSpace(r.Stdout))
 	if err != nil || convErr != nil {
 		t.Fatal(r, err, convErr)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,12 +34,27 @@ type host struct {
 	identityFiles  []string
 	explicit       bool
 	identitiesOnly bool
+	certificates   []string // CertificateFile
+	agent          string   // IdentityAgent, empty: the usual one
+	keyAlias       string   // HostKeyAlias
 	knownHosts     []string // the first one is written to
+	globalHosts    []string // GlobalKnownHostsFile
 	jumps          []string // ProxyJump, nearest to us first
+	// noPassword and noKeyboard: the configuration rules that method out.
+	noPassword, noKeyboard bool
 }
 
-// addr is host:port, the form that known_hosts is looked up by.
+// addr is host:port, as it is dialled.
 func (h host) addr() string { return net.JoinHostPort(h.name, h.port) }
+
+// keyAddr is host:port as known_hosts is looked up by: a HostKeyAlias stands
+// there without a port, whatever the port is (ssh_config(5)).
+func (h host) keyAddr() string {
+	if h.keyAlias != "" {
+		return net.JoinHostPort(h.keyAlias, "22")
+	}
+	return h.addr()
+}
 
 // String is user@host:port, without the port when it is the usual one.
 func (h host) String() string {
@@ -77,7 +94,7 @@ func readConfig(opt Options) (*config, error) {
 		parsed, err := decode(f)
 		f.Close()
 		if err != nil {
-			return nil, fmt.Errorf("the ssh configuration %s is not understood: %w", path, err)
+			return nil, fmt.Errorf("the ssh configuration %s is not understood (%w); correct it, or name another file as ssh.config", path, err)
 		}
 		c.files = append(c.files, parsed)
 	}
@@ -142,17 +159,58 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 	}
 	h.identitiesOnly = strings.EqualFold(c.get(alias, "IdentitiesOnly"), "yes")
 	h.identityFiles, h.explicit = c.identities(alias, h)
-	h.knownHosts = c.knownHosts(alias, h)
-	jump := c.get(alias, "ProxyJump")
-	if cmd := c.get(alias, "ProxyCommand"); jump == "" && cmd != "" && !strings.EqualFold(cmd, "none") {
-		return host{}, fmt.Errorf("the ssh configuration gives a ProxyCommand for %s, which is not supported: use ProxyJump", alias)
-	}
-	if jump != "" && !strings.EqualFold(jump, "none") {
-		for _, j := range strings.Split(jump, ",") {
-			h.jumps = append(h.jumps, strings.TrimSpace(j))
+	h.knownHosts, h.globalHosts = c.knownHosts(alias, h)
+	h.certificates = c.paths(c.all(alias, "CertificateFile"), h)
+	h.keyAlias = c.get(alias, "HostKeyAlias")
+	if h.keyAlias != "" {
+		if _, _, _, err := splitSpec(h.keyAlias); err != nil || strings.ContainsAny(h.keyAlias, "@[]") {
+			return host{}, fmt.Errorf("%q is no HostKeyAlias for the ssh host %s", h.keyAlias, alias)
 		}
 	}
+	if v := c.get(alias, "IdentityAgent"); v != "" && v != "SSH_AUTH_SOCK" {
+		h.agent = c.expand(os.Expand(v, os.Getenv), h)
+	}
+	c.methods(alias, &h)
+	if h.jumps, err = c.jumps(alias); err != nil {
+		return host{}, err
+	}
 	return h, nil
+}
+
+// methods says which ways to log in beside keys are ruled out.
+func (c *config) methods(alias string, h *host) {
+	no := func(key string) bool { return strings.EqualFold(c.get(alias, key), "no") }
+	batch := strings.EqualFold(c.get(alias, "BatchMode"), "yes")
+	h.noPassword = batch || no("PasswordAuthentication")
+	h.noKeyboard = batch || no("KbdInteractiveAuthentication") || no("ChallengeResponseAuthentication")
+	if v := c.get(alias, "PreferredAuthentications"); v != "" {
+		methods := strings.Split(strings.ToLower(v), ",")
+		h.noPassword = h.noPassword || !slices.Contains(methods, "password")
+		h.noKeyboard = h.noKeyboard || !slices.Contains(methods, "keyboard-interactive")
+	}
+}
+
+// forwarder is a ProxyCommand that says the same as a ProxyJump.
+var forwarder = regexp.MustCompile(`^(?:exec +)?(?:/usr/bin/)?ssh +(?:-q +)?(?:-W +%h:%p +(?:-q +)?(\S+)|(\S+) +-W +%h:%p)$`)
+
+// jumps lists the hosts to go through. A ProxyCommand is never run: one that
+// only asks ssh to forward is taken for the ProxyJump that it stands for, any
+// other is an error.
+func (c *config) jumps(alias string) ([]string, error) {
+	jump, command := c.get(alias, "ProxyJump"), strings.Join(strings.Fields(c.get(alias, "ProxyCommand")), " ")
+	if m := forwarder.FindStringSubmatch(command); m != nil && jump == "" {
+		jump = m[1] + m[2]
+	} else if jump == "" && command != "" && !strings.EqualFold(command, "none") {
+		return nil, fmt.Errorf("the ssh configuration gives a ProxyCommand for %s, which is not supported: no command is run to connect; use ProxyJump", alias)
+	}
+	if jump == "" || strings.EqualFold(jump, "none") {
+		return nil, nil
+	}
+	var hops []string
+	for _, j := range strings.Split(jump, ",") {
+		hops = append(hops, strings.TrimSpace(j))
+	}
+	return hops, nil
 }
 
 // identities lists the key files for a host.
@@ -161,13 +219,8 @@ func (c *config) identities(alias string, h host) (files []string, explicit bool
 	if len(given) == 0 {
 		given = c.all(alias, "IdentityFile")
 	}
-	for _, f := range given {
-		if !strings.EqualFold(f, "none") {
-			files = append(files, c.expand(f, h))
-		}
-	}
 	if len(given) > 0 {
-		return files, true
+		return c.paths(given, h), true
 	}
 	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
 		files = append(files, filepath.Join(c.home, ".ssh", name))
@@ -175,18 +228,29 @@ func (c *config) identities(alias string, h host) (files []string, explicit bool
 	return files, false
 }
 
-// knownHosts lists the known_hosts files for a host.
-func (c *config) knownHosts(alias string, h host) []string {
-	given := c.opt.KnownHosts
-	if len(given) == 0 {
-		given = fields(c.get(alias, "UserKnownHostsFile"))
+// knownHosts lists the known_hosts files for a host: the user's and those of
+// the whole machine. What the options give stands in place of both.
+func (c *config) knownHosts(alias string, h host) (users, global []string) {
+	if len(c.opt.KnownHosts) > 0 {
+		return c.paths(c.opt.KnownHosts, h), nil
 	}
-	if len(given) == 0 {
-		given = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts"}
+	users, global = fields(c.get(alias, "UserKnownHostsFile")), fields(c.get(alias, "GlobalKnownHostsFile"))
+	if len(users) == 0 {
+		users = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2"}
 	}
-	out := make([]string, 0, len(given))
-	for _, f := range given {
-		out = append(out, c.expand(f, h))
+	if len(global) == 0 {
+		global = []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
+	}
+	return c.paths(users, h), c.paths(global, h)
+}
+
+// paths expands each of the files.
+func (c *config) paths(files []string, h host) []string {
+	var out []string
+	for _, f := range files {
+		if !strings.EqualFold(f, "none") {
+			out = append(out, c.expand(f, h))
+		}
 	}
 	return out
 }
@@ -201,63 +265,6 @@ func (c *config) expand(path string, h host) string {
 	}
 	return strings.NewReplacer("%%", "%", "%d", c.home, "%h", h.name, "%n", h.alias,
 		"%p", h.port, "%r", h.user, "%u", c.local).Replace(path)
-}
-
-// fields splits at blanks, as ssh does for UserKnownHostsFile, minding quotes.
-func fields(s string) []string {
-	var out []string
-	var word strings.Builder
-	quoted, any := false, false
-	for _, r := range s {
-		switch {
-		case r == '"':
-			quoted, any = !quoted, true
-		case !quoted && (r == ' ' || r == '\t'):
-			if any {
-				out = append(out, word.String())
-			}
-			word.Reset()
-			any = false
-		default:
-			word.WriteRune(r)
-			any = true
-		}
-	}
-	if any {
-		out = append(out, word.String())
-	}
-	return out
-}
-
-// splitSpec takes [ssh://][user@]host[:port] apart. An IPv6 address with a port
-// stands in brackets.
-func splitSpec(spec string) (user, name, port string, err error) {
-	bad := func(why string) (string, string, string, error) {
-		return "", "", "", fmt.Errorf("%q is no ssh host (%s): give an alias or [user@]host[:port]", spec, why)
-	}
-	rest := strings.TrimSuffix(strings.TrimPrefix(spec, "ssh://"), "/")
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		user, rest = rest[:i], rest[i+1:]
-		if user == "" {
-			return bad("the user is missing")
-		}
-	}
-	switch {
-	case strings.HasPrefix(rest, "["):
-		end := strings.IndexByte(rest, ']')
-		if end < 0 || (rest[end+1:] != "" && rest[end+1] != ':') {
-			return bad("the brackets don't match")
-		}
-		name, port = rest[1:end], strings.TrimPrefix(rest[end+1:], ":")
-	case strings.Count(rest, ":") == 1:
-		name, port, _ = strings.Cut(rest, ":")
-	default:
-		name = rest
-	}
-	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\r\n\"'`$;|&<>()\\/,*?") {
-		return bad("the host's name is empty or has characters that no name has")
-	}
-	return user, name, port, nil
 }
 
 // route is the way to a host: every host to go through, nearest to us first,

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,7 +30,8 @@ func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
 	}
 	want := host{alias: "bastion", name: "bastion.example.com", port: "2222", user: "mdxuser", explicit: true, identitiesOnly: true,
 		identityFiles: []string{home + "/.ssh/mdx_bastion.example.com", "/keys/mdxuser"},
-		knownHosts:    []string{home + "/known", "/with blank/known"}}
+		knownHosts:    []string{home + "/known", "/with blank/known"},
+		globalHosts:   []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}}
 	if !reflect.DeepEqual(h, want) {
 		t.Errorf("got  %+v\nwant %+v", h, want)
 	}
@@ -63,11 +65,49 @@ func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
 	}
 }
 
+func TestMoreOfTheSSHConfigIsHeeded(t *testing.T) {
+	t.Setenv("AGENT_OF_MINE", "/run/agent")
+	c, err := readConfig(Options{ConfigFile: emptyConfig(t,
+		"Host a", "  CertificateFile /certs/%h", "  HostKeyAlias the-one", "  IdentityAgent ${AGENT_OF_MINE}.sock", "  UserKnownHostsFile none", "  GlobalKnownHostsFile /g",
+		"Host b", "  PreferredAuthentications publickey,password",
+		"Host c", "  BatchMode yes",
+		"Host d", "  ProxyCommand ssh -q -W %h:%p me@jump",
+		"Host e", "  ProxyCommand ssh jump -W %h:%p",
+		"Host f", "  ProxyCommand none",
+		"Host g", "  ProxyJump one , two")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(name string) host {
+		h, err := c.lookup(name, "u")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	a := look("a:2222")
+	if !slices.Equal(a.certificates, []string{"/certs/a"}) || a.keyAddr() != "the-one:22" || a.agent != "/run/agent.sock" ||
+		len(a.knownHosts) != 0 || !slices.Equal(a.globalHosts, []string{"/g"}) || a.noPassword || a.noKeyboard {
+		t.Errorf("a: %#v", a)
+	}
+	if b := look("b"); b.noPassword || !b.noKeyboard {
+		t.Errorf("b: %#v", b)
+	}
+	if c := look("c"); !c.noPassword || !c.noKeyboard {
+		t.Errorf("c: %#v", c)
+	}
+	for name, want := range map[string][]string{"d": {"me@jump"}, "e": {"jump"}, "f": nil, "g": {"one", "two"}} {
+		if h := look(name); !slices.Equal(h.jumps, want) {
+			t.Errorf("%s goes through %q, want %q", name, h.jumps, want)
+		}
+	}
+}
+
 func TestBadSSHConfigsAreOneSentence(t *testing.T) {
 	config := emptyConfig(t, "Host loop1", "ProxyJump loop2", "Host loop2", "ProxyJump loop1",
-		"Host self", "ProxyJump self", "Host command", "ProxyCommand nc %h %p", "Host port", "Port 99999", "Host badjump", "ProxyJump user@")
+		"Host self", "ProxyJump self", "Host command", "ProxyCommand nc %h %p", "Host port", "Port 99999", "Host badjump", "ProxyJump user@", "Host badalias", "HostKeyAlias a,b")
 	for bastion, want := range map[string]string{
-		"loop1": "circle", "self": "circle", "command": "ProxyCommand", "port": "no port", "badjump": "no ssh host",
+		"loop1": "circle", "self": "circle", "command": "ProxyCommand", "port": "no port", "badjump": "no ssh host", "badalias": "no HostKeyAlias",
 		"": "", "-oProxyCommand=x": "no ssh host", "u@": "no ssh host", "@h": "no ssh host", "a b": "no ssh host", "[::1": "no ssh host", "h:x": "no port", "h:0": "no port",
 	} {
 		c, err := New(Options{Bastion: bastion, ConfigFile: config})

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -25,7 +24,9 @@ const paramUser = "user"
 // DriverOptions say how nodes are shut down.
 type DriverOptions struct {
 	// Shutdown is the command; DefaultShutdown when empty. It must never wait
-	// for a password.
+	// for a password, unless it begins with "sudo -S ": then the operator is
+	// asked for sudo's password, which is handed over on standard input and
+	// forgotten.
 	Shutdown string
 	// NodeSilent says whether the cluster, too, says that the machine's node
 	// (Machine.Name) is silent. A machine that does not answer on ssh is
@@ -34,6 +35,9 @@ type DriverOptions struct {
 	NodeSilent func(m power.Machine) bool
 	// Timeout (3 s) bounds one look at a machine.
 	Timeout time.Duration
+	// CommandTimeout (30 s) is how long a machine that was logged in to may take
+	// to carry the command out. After that it can't be told whether it did.
+	CommandTimeout time.Duration
 }
 
 // Driver shuts nodes down over ssh, and tells by whether their ssh server
@@ -72,11 +76,17 @@ func NewDriver(c *Client, opt DriverOptions) *Driver {
 	if opt.Timeout <= 0 {
 		opt.Timeout = 3 * time.Second
 	}
+	if opt.CommandTimeout <= 0 {
+		opt.CommandTimeout = 30 * time.Second
+	}
 	return &Driver{client: c, opt: opt, seen: map[string]*sight{}}
 }
 
 // Name gives "ssh".
 func (d *Driver) Name() string { return DriverName }
+
+// Command is the command that machines are shut down with.
+func (d *Driver) Command() string { return d.opt.Shutdown }
 
 // Abilities: it tells the state without proving Off, and shuts down.
 func (d *Driver) Abilities() power.Abilities {
@@ -263,68 +273,6 @@ func (d *Driver) banner(via *link, h host) error {
 		return errMute
 	}
 	return nil
-}
-
-// Preflight runs what shows whether the node would obey, and changes nothing:
-// it logs in and asks sudo whether it may be used without a password.
-func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
-	if a != power.ActionShutdown {
-		return power.ErrCannot
-	}
-	checks := []string{"true"}
-	if rest, ok := strings.CutPrefix(d.opt.Shutdown, "sudo -n "); ok {
-		// Either anything is allowed, or just this.
-		checks = []string{"sudo -n true", "sudo -n -l " + rest}
-	}
-	var r Result
-	for _, check := range checks {
-		var err error
-		if r, err = d.client.Run(ctx, spec(m), check); err != nil {
-			return err
-		}
-		if r.Outcome == Succeeded {
-			return nil
-		}
-	}
-	if r.Outcome != Failed {
-		return fmt.Errorf("%s did not answer whether it may be shut down: %s", m.Title(), r.Why)
-	}
-	return fmt.Errorf("%s would not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))
-}
-
-// complaint is what a failed command said, with a hint for what is usual.
-func complaint(r Result) string {
-	said := power.Clean(r.Stderr)
-	if said == "" {
-		said = power.Clean(r.Stdout)
-	}
-	switch {
-	case strings.Contains(said, "password is required"), strings.Contains(said, "terminal is required"):
-		return said + "; allow the user this command without a password (NOPASSWD in sudoers)"
-	case r.Status == 127:
-		return "the command was not found (" + said + "); set ssh.shutdown to one that is there"
-	case said == "":
-		return fmt.Sprintf("it ended with status %d and said nothing", r.Status)
-	}
-	return fmt.Sprintf("%s (status %d)", said, r.Status)
-}
-
-// Shutdown logs in and runs the shutdown command once. Nil means that it was
-// started, and ended well or was cut short by the machine's going down; only
-// the state proves that it is off.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	r, err := d.client.Run(ctx, spec(m), d.opt.Shutdown)
-	if err != nil {
-		return err
-	}
-	switch r.Outcome {
-	case Succeeded, Vanished, Killed:
-		d.note(m, func(s *sight) { s.answered = true }) // it let us in
-		return nil
-	case Failed:
-		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))}
-	}
-	return &power.UnconfirmedError{Why: r.Why}
 }
 
 // On is not possible over ssh.

@@ -89,7 +89,7 @@ func TestPreflightTellsWhoWouldNotObey(t *testing.T) {
 	var asked []string
 	s := (&stub{exec: func(command string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
 		asked = append(asked, command)
-		if command == "sudo -n -l shutdown -h now" {
+		if command == "sudo -n -l shutdown -h now && sudo -n -l" {
 			exit(req, ch, 0, "")
 			return
 		}
@@ -104,8 +104,12 @@ func TestPreflightTellsWhoWouldNotObey(t *testing.T) {
 	if err := forbidden.Preflight(soon(t), power.ActionShutdown, m); err == nil || !strings.Contains(err.Error(), "NOPASSWD") {
 		t.Errorf("not allowed: %v", err)
 	}
+	several := NewDriver(client, DriverOptions{Shutdown: "sudo -n sync; poweroff"})
+	if err := several.Preflight(soon(t), power.ActionShutdown, m); err == nil {
+		t.Error("a login that fails is no answer")
+	}
 	for _, command := range asked {
-		if !strings.HasPrefix(command, "sudo -n true") && !strings.HasPrefix(command, "sudo -n -l ") {
+		if !strings.HasPrefix(command, "sudo -n -l ") && command != "true" {
 			t.Errorf("a preflight ran %q", command)
 		}
 	}

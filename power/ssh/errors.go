@@ -35,6 +35,8 @@ const (
 	CauseHostKey
 	// CauseLost: the connection was lost while it was being made.
 	CauseLost
+	// CauseBusy: the bastion has no room for another connection now.
+	CauseBusy
 )
 
 // ConnectError says why a host could not be reached: nothing was sent to it.
@@ -79,6 +81,9 @@ func dialFailed(what string, err error) error {
 	switch {
 	case errors.As(err, &dns):
 		e.text = fmt.Sprintf("the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
+	case errors.As(err, &open) && open.Reason == cryptossh.ResourceShortage:
+		e.Cause = CauseBusy
+		e.text = fmt.Sprintf("the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
 	case errors.As(err, &open) && open.Reason == cryptossh.Prohibited:
 		e.text = fmt.Sprintf("the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
 	case errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(text, "connection refused"):
@@ -121,7 +126,7 @@ func handshakeFailed(h host, keys string, err error) error {
 		if strings.Contains(negotiation.What, "host key") {
 			e.Cause = CauseHostKey
 			e.text = fmt.Sprintf("%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
-				h, strings.Join(h.knownHosts, ", "), knownName(h.addr()))
+				h, strings.Join(h.knownHosts, ", "), knownName(h.keyAddr()))
 		}
 	case strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
 		e.Cause = CauseAuth

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,7 +48,7 @@ func (e *errUnknownHost) Error() string { return "the host key is not on record"
 // files are read each time: they change while the program runs.
 func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error) {
 	var files []string
-	for _, f := range h.knownHosts {
+	for _, f := range slices.Concat(h.knownHosts, h.globalHosts) {
 		if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() {
 			files = append(files, f)
 		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -59,17 +60,23 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 		return nil, nil, fmt.Errorf("the known hosts can't be read: %s; correct or remove that line", power.Clean(err.Error()))
 	}
 	check := db.HostKeyCallback()
-	callback := func(name string, remote net.Addr, key cryptossh.PublicKey) error {
-		// Through a jump the remote address says nothing: only the name counts.
-		err := check(h.addr(), &net.TCPAddr{IP: net.IPv4zero}, key)
-		var revoked *xknownhosts.RevokedError
+	// Through a jump the remote address says nothing: only the name counts.
+	known := func(key cryptossh.PublicKey) error {
+		return check(h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+	}
+	callback := func(_ string, _ net.Addr, key cryptossh.PublicKey) error {
+		if cert, ok := key.(*cryptossh.Certificate); ok {
+			if authorized(db, h, cert) {
+				return checkCertificate(h, cert, known)
+			}
+			key = cert.Key // as ssh does with a certificate of somebody unknown
+		}
+		err := known(key)
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, &revoked):
-			return &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(key), Revoked: true,
-				Where: []string{at(revoked.Revoked)},
-				text:  fmt.Sprintf("the host key of %s is marked as revoked in %s: don't connect", h, at(revoked.Revoked))}
+		case revokedAt(err) != "":
+			return revoked(h, key, revokedAt(err))
 		case knownhosts.IsHostKeyChanged(err):
 			return changed(h, key, err)
 		case knownhosts.IsHostUnknown(err):
@@ -80,7 +87,52 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 		}
 		return err
 	}
-	return callback, db.HostKeyAlgorithms(h.addr()), nil
+	algorithms := db.HostKeyAlgorithms(h.keyAddr())
+	if len(algorithms) == 0 {
+		algorithms = slices.DeleteFunc(cryptossh.SupportedAlgorithms().HostKeys, func(a string) bool {
+			return strings.Contains(a, "-cert-")
+		})
+	}
+	return callback, algorithms, nil
+}
+
+// authorized reports whether the certificate's authority is on record for the
+// host (@cert-authority).
+func authorized(db *knownhosts.HostKeyDB, h host, cert *cryptossh.Certificate) bool {
+	authority := cert.SignatureKey.Marshal()
+	return slices.ContainsFunc(db.HostKeys(h.keyAddr()), func(k knownhosts.PublicKey) bool {
+		return k.Cert && bytes.Equal(k.Marshal(), authority)
+	})
+}
+
+// checkCertificate verifies a certificate of a known authority. @revoked may
+// name the host's key, or the authority's (sshd(8)).
+func checkCertificate(h host, cert *cryptossh.Certificate, known func(cryptossh.PublicKey) error) error {
+	for _, key := range []cryptossh.PublicKey{cert.Key, cert.SignatureKey} {
+		if where := revokedAt(known(key)); where != "" {
+			return revoked(h, key, where)
+		}
+	}
+	if err := known(cert); err != nil {
+		return &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(cert.Key),
+			text: fmt.Sprintf("the host certificate of %s (of the authority %s) is not valid: %s; have a new one issued for it, or connect by the name that it is for",
+				h, cryptossh.FingerprintSHA256(cert.SignatureKey), power.Clean(strings.TrimPrefix(err.Error(), "ssh: ")))}
+	}
+	return nil
+}
+
+// revokedAt is the line that revokes a key, "file:line", or empty.
+func revokedAt(err error) string {
+	var r *xknownhosts.RevokedError
+	if errors.As(err, &r) {
+		return at(r.Revoked)
+	}
+	return ""
+}
+
+func revoked(h host, key cryptossh.PublicKey, where string) error {
+	return &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(key), Revoked: true, Where: []string{where},
+		text: fmt.Sprintf("the host key of %s is marked as revoked in %s: don't connect", h, where)}
 }
 
 func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", k.Filename, k.Line) }
@@ -96,7 +148,7 @@ func changed(h host, key cryptossh.PublicKey, err error) error {
 		}
 	}
 	e.text = fmt.Sprintf("the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was installed anew, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
-		h, strings.Join(e.Where, ", "), e.Fingerprint, knownName(h.addr()), file)
+		h, strings.Join(e.Where, ", "), e.Fingerprint, knownName(h.keyAddr()), file)
 	return e
 }
 
@@ -104,7 +156,7 @@ func changed(h host, key cryptossh.PublicKey, err error) error {
 func knownName(addr string) string { return knownhosts.Normalize(addr) }
 
 func answerKey(h host, key cryptossh.PublicKey) string {
-	return h.addr() + "\x00" + string(key.Marshal())
+	return h.keyAddr() + "\x00" + string(key.Marshal())
 }
 
 func (k *hostKeys) answer(h host, key cryptossh.PublicKey) (yes, asked bool) {
@@ -118,7 +170,10 @@ func (k *hostKeys) answer(h host, key cryptossh.PublicKey) (yes, asked bool) {
 // A key that was refused stays refused for this run.
 func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey) error {
 	print := cryptossh.FingerprintSHA256(key)
-	file := h.knownHosts[0]
+	file := os.DevNull // UserKnownHostsFile none
+	if len(h.knownHosts) > 0 {
+		file = h.knownHosts[0]
+	}
 	refuse := func(format string, args ...any) error {
 		return &HostKeyError{Host: h.addr(), Fingerprint: print, text: fmt.Sprintf(format, args...)}
 	}
@@ -157,7 +212,7 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 
 // record appends a key to a known_hosts file, on a line of its own.
 func record(file string, h host, key cryptossh.PublicKey) error {
-	if file == os.DevNull || strings.EqualFold(filepath.Base(file), "none") {
+	if file == os.DevNull {
 		return nil // kept for this run only
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -174,7 +229,7 @@ func record(file string, h host, key cryptossh.PublicKey) error {
 			line.WriteByte('\n')
 		}
 	}
-	err = knownhosts.WriteKnownHost(&line, h.addr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+	err = knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
 	if err == nil {
 		_, err = f.Write(line.Bytes())
 	}

@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net"
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/agent"
 )
 
-// SecretQuestion asks for the passphrase of a key file.
+// SecretQuestion asks for the passphrase of a key file, or for a password.
 type SecretQuestion struct {
+	// Prompt is the whole question, harmless for a terminal.
 	Prompt string
-	File   string
+	// File is the key file whose passphrase is asked for; empty for a password.
+	File string
+	// Host is user@host, for a password.
+	Host string
 	// Try counts from 1; more than that means that the last answer was wrong.
 	Try int
 }
@@ -26,9 +26,6 @@ type SecretQuestion struct {
 // passphraseTries is how often a passphrase is asked for, like ssh's
 // NumberOfPasswordPrompts.
 const passphraseTries = 3
-
-// agentTimeout bounds all that is asked of the agent for one connection.
-const agentTimeout = 30 * time.Second
 
 // keyring holds opened key files for the run, so that a passphrase is asked
 // for once. It is safe for use by several goroutines.
@@ -39,92 +36,23 @@ type keyring struct {
 
 	mu      sync.Mutex
 	opened  map[string]cryptossh.Signer
-	refused map[string]bool // files whose passphrase was not given
+	refused map[string]bool // what was asked for and not given
 }
 
-// offer is what is shown to one host.
-type offer struct {
-	signers []cryptossh.Signer
-	// locked are key files that need a passphrase and are not in the agent.
-	locked []string
-	// names say in words where the keys come from.
-	names []string
-	agent net.Conn
+func (k *keyring) isRefused(what string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.refused[what]
 }
 
-func (o *offer) close() {
-	if o.agent != nil {
-		o.agent.Close()
+// refuse notes that what was asked for was not given.
+func (k *keyring) refuse(what string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.refused == nil {
+		k.refused = map[string]bool{}
 	}
-}
-
-// describe says in words what was offered; never more than names of files.
-func (o *offer) describe() string { return strings.Join(o.names, ", ") }
-
-// offer gathers the keys for a host: those of its identity files first (by the
-// agent where it holds them), then the agent's others unless IdentitiesOnly is
-// set. They make up a single authentication method, for of each method only
-// the first instance is used.
-func (k *keyring) offer(h host) (*offer, error) {
-	o := &offer{}
-	inAgent := map[string]cryptossh.Signer{}
-	var agentOrder []string
-	if k.socket != "" {
-		// An agent that is gone is like none: key files may do.
-		if conn, err := net.Dial("unix", k.socket); err == nil {
-			// A forwarded agent may have a dead link behind it.
-			_ = conn.SetDeadline(time.Now().Add(agentTimeout))
-			o.agent = conn
-			if signers, err := agent.NewClient(conn).Signers(); err == nil {
-				for _, s := range signers {
-					id := string(s.PublicKey().Marshal())
-					inAgent[id] = s
-					agentOrder = append(agentOrder, id)
-				}
-			}
-		}
-	}
-	used := map[string]bool{}
-	fromAgent := 0
-	take := func(pub cryptossh.PublicKey) bool {
-		id := string(pub.Marshal())
-		s, ok := inAgent[id]
-		if ok && !used[id] {
-			used[id] = true
-			fromAgent++
-			o.signers = append(o.signers, s)
-		}
-		return ok
-	}
-	for _, file := range h.identityFiles {
-		signer, pub, err := k.open(file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && publicOnly(file) != nil:
-			take(publicOnly(file)) // the private half is in the agent only
-		case errors.Is(err, errPublicOnly):
-			take(pub)
-		case errors.Is(err, fs.ErrNotExist) && !h.explicit:
-		case err != nil:
-			o.close()
-			return nil, err
-		case pub != nil && take(pub):
-		case signer == nil:
-			o.locked = append(o.locked, file)
-		case !used[string(pub.Marshal())]:
-			used[string(pub.Marshal())] = true
-			o.signers = append(o.signers, signer)
-			o.names = append(o.names, file)
-		}
-	}
-	if !h.identitiesOnly {
-		for _, id := range agentOrder {
-			take(inAgent[id].PublicKey())
-		}
-	}
-	if fromAgent > 0 {
-		o.names = append([]string{fmt.Sprintf("%d of the agent", fromAgent)}, o.names...)
-	}
-	return o, nil
+	k.refused[what] = true
 }
 
 // errPublicOnly: the IdentityFile is a .pub file, whose key the agent may have.
@@ -192,20 +120,18 @@ func (k *keyring) unlock(ctx context.Context, files []string) bool {
 			continue
 		}
 		signer := k.unlockOne(ctx, file)
-		k.mu.Lock()
-		if signer != nil {
+		switch {
+		case signer != nil:
+			k.mu.Lock()
 			if k.opened == nil {
 				k.opened = map[string]cryptossh.Signer{}
 			}
 			k.opened[file] = signer
+			k.mu.Unlock()
 			any = true
-		} else if ctx.Err() == nil {
-			if k.refused == nil {
-				k.refused = map[string]bool{}
-			}
-			k.refused[file] = true
+		case ctx.Err() == nil:
+			k.refuse(file)
 		}
-		k.mu.Unlock()
 	}
 	return any
 }

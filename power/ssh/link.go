@@ -41,6 +41,8 @@ type link struct {
 	client *Client
 	host   host
 	via    *link
+	// session holds a token while a command runs on the host itself.
+	session chan struct{}
 
 	mu       sync.Mutex
 	ssh      *cryptossh.Client // nil: not connected

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
 
@@ -60,16 +61,33 @@ type Result struct {
 	Stdout, Stderr string
 	// Why is a sentence for Vanished and Uncertain.
 	Why string
+
+	// sent is when the command was sent, took how long it was until it ended.
+	sent time.Time
+	took time.Duration
 }
 
 // outputLimit is how much of a command's output is kept.
 const outputLimit = 16 << 10
 
 // Run runs a command on a host ("alias" or "[user@]host[:port]") over a
-// connection of its own through the bastion. An error means that the command
-// was certainly not started (a *ConnectError, or the server's refusal); in every
-// other case the Result says what is known. Waiting ends with ctx.
+// connection of its own through the bastion, waiting while too many hosts are
+// logged in to already. An error means that the command was certainly not
+// started (a *ConnectError, or the server's refusal); in every other case the
+// Result says what is known. Waiting ends with ctx.
 func (c *Client) Run(ctx context.Context, host, command string) (Result, error) {
+	return c.run(ctx, host, job{command: command})
+}
+
+// job is a command to be run.
+type job struct {
+	command string
+	stdin   string
+	// limit bounds it, counted from the login; zero: only the context does.
+	limit time.Duration
+}
+
+func (c *Client) run(ctx context.Context, host string, j job) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
@@ -79,16 +97,68 @@ func (c *Client) Run(ctx context.Context, host, command string) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
+	select {
+	case c.logins <- struct{}{}:
+		defer func() { <-c.logins }()
+	case <-ctx.Done():
+		return Result{}, fmt.Errorf("%s was not logged in to, for %d others were being logged in to all the time: nothing was sent: %w", h, cap(c.logins), context.Cause(ctx))
+	}
 	client, err := c.connect(ctx, h, via)
 	if err != nil {
 		return Result{}, err
 	}
 	defer client.Close()
-	return runOn(ctx, client, h.String(), command)
+	if j.limit > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, j.limit)
+		defer end()
+	}
+	return runOn(ctx, client, h.String(), j)
 }
 
+// RunOnBastion runs a command on the bastion, over the connection that is
+// there, one at a time: a server may allow a single session on a connection.
+// It is like Run otherwise.
+func (c *Client) RunOnBastion(ctx context.Context, command string) (Result, error) {
+	if c.bastion == nil {
+		return Result{}, errors.New("there is no bastion")
+	}
+	client, err := c.bastion.get(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	select {
+	case c.bastion.session <- struct{}{}:
+		defer func() { <-c.bastion.session }()
+	case <-ctx.Done():
+		return Result{}, fmt.Errorf("%s was busy with another command all the time, so nothing was sent: %w", c.bastion.host, context.Cause(ctx))
+	}
+	// A server that allows a single session takes a moment to see that the
+	// last one has ended.
+	for end := time.Now().Add(sessionPatience); ; {
+		r, err := runOn(ctx, client, c.bastion.host.String(), job{command: command})
+		var full *noSessionError
+		if !errors.As(err, &full) || time.Now().After(end) || ctx.Err() != nil {
+			return r, err
+		}
+		time.Sleep(sessionPatience / 40)
+	}
+}
+
+// sessionPatience is how long a session that is refused is asked for again.
+const sessionPatience = 2 * time.Second
+
+// noSessionError says that a host let us in and gave no session.
+type noSessionError struct {
+	text string
+	err  error
+}
+
+func (e *noSessionError) Error() string { return e.text }
+func (e *noSessionError) Unwrap() error { return e.err }
+
 // runOn runs a command over an open connection.
-func runOn(ctx context.Context, client *cryptossh.Client, name, command string) (Result, error) {
+func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (Result, error) {
 	type opened struct {
 		session *cryptossh.Session
 		err     error
@@ -102,7 +172,8 @@ func runOn(ctx context.Context, client *cryptossh.Client, name, command string) 
 	select {
 	case o := <-opening:
 		if o.err != nil {
-			return Result{}, fmt.Errorf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error()))
+			return Result{}, &noSessionError{
+				text: fmt.Sprintf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error())), err: o.err}
 		}
 		session = o.session
 	case <-ctx.Done():
@@ -116,10 +187,14 @@ func runOn(ctx context.Context, client *cryptossh.Client, name, command string) 
 	defer session.Close()
 	var stdout, stderr head
 	session.Stdout, session.Stderr = &stdout, &stderr
+	if j.stdin != "" {
+		session.Stdin = strings.NewReader(j.stdin)
+	}
+	sent := time.Now()
 	started := make(chan error, 1)
 	ended := make(chan error, 1)
 	go func() {
-		err := session.Start(command)
+		err := session.Start(j.command)
 		started <- err
 		if err == nil {
 			ended <- session.Wait()
@@ -137,13 +212,14 @@ func runOn(ctx context.Context, client *cryptossh.Client, name, command string) 
 	case err != nil:
 		return Result{}, fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))
 	}
-	r := Result{}
+	r := Result{sent: sent}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 		return Result{Outcome: Uncertain, Why: "waiting ended while " + name + " was running the command",
 			Stdout: stdout.String(), Stderr: stderr.String()}, nil
 	}
+	r.took = time.Since(sent)
 	r.Stdout, r.Stderr = stdout.String(), stderr.String()
 	r.judge(name, err)
 	return r, nil

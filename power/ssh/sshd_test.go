@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,6 +126,12 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
 func (l *logBuffer) count(s string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,25 +142,35 @@ func (l *logBuffer) count(s string) int {
 // lines for its configuration.
 func startSSHD(t *testing.T, authorized string, hostKeys []keyPair, config ...string) *server {
 	t.Helper()
+	return startSSHDIn(t, nil, authorized, hostKeys, config...)
+}
+
+// startSSHDIn starts an sshd in a world of its own; nil is this one.
+func startSSHDIn(t *testing.T, w *world, authorized string, hostKeys []keyPair, config ...string) *server {
+	t.Helper()
 	sshd := tool(t, "sshd")
 	if os.Getuid() == 0 {
 		_ = os.MkdirAll("/run/sshd", 0o755) // sshd's own wish when it runs as root
 	}
 	dir := t.TempDir()
+	authDir := dir
+	if w != nil {
+		authDir = w.dir
+	}
 	if len(hostKeys) == 0 {
 		hostKeys = []keyPair{newKey(t, "host", "")}
 	}
-	authFile := filepath.Join(dir, "authorized_keys")
-	if err := os.WriteFile(authFile, []byte(authorized), 0o600); err != nil {
+	authFile := filepath.Join(authDir, "authorized_keys")
+	if err := os.WriteFile(authFile, []byte(authorized), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s := &server{keys: hostKeys, port: freePort(t), log: &logBuffer{}}
 	s.addr = "127.0.0.1:" + s.port
-	lines := append([]string{
-		"Port " + s.port, "ListenAddress 127.0.0.1", "AuthorizedKeysFile " + authFile, "PidFile none",
+	// Of most keywords the first value counts.
+	lines := append(slices.Clone(config),
+		"Port "+s.port, "ListenAddress 127.0.0.1", "AuthorizedKeysFile "+authFile, "PidFile none",
 		"UsePAM no", "StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
-		"LogLevel VERBOSE", "PermitRootLogin prohibit-password", "MaxStartups 100",
-	}, config...)
+		"LogLevel VERBOSE", "PermitRootLogin prohibit-password", "MaxStartups 100")
 	for _, k := range hostKeys {
 		lines = append(lines, "HostKey "+k.file)
 	}
@@ -162,6 +179,9 @@ func startSSHD(t *testing.T, authorized string, hostKeys []keyPair, config ...st
 		t.Fatal(err)
 	}
 	s.cmd = exec.Command(sshd, "-D", "-e", "-f", conf)
+	if w != nil {
+		s.cmd = w.command(sshd, "-D", "-e", "-f", conf)
+	}
 	s.cmd.Stderr = s.log
 	// Its sessions keep the log open when the listener has ended.
 	s.cmd.WaitDelay = time.Second

@@ -1,7 +1,9 @@
 package ssh
 
 import (
+	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,8 +16,9 @@ import (
 // a given moment, and to lead to addresses that are silent.
 type stub struct {
 	key keyPair
-	// dial leads a forwarded connection to an address; nil answers nothing,
-	// like a bastion whose own connection attempt gets no answer.
+	// dial leads a forwarded connection to an address (host:port); nil answers
+	// nothing, like a bastion whose own connection attempt gets no answer. An
+	// OpenChannelError gives the reason for a refusal.
 	dial func(addr string) func() (net.Conn, error)
 	// exec answers a command: what it returns is done with the request.
 	exec func(command string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn)
@@ -62,13 +65,18 @@ func (s *stub) channel(offered cryptossh.NewChannel, conn *cryptossh.ServerConn)
 		if cryptossh.Unmarshal(offered.ExtraData(), &to) != nil || s.dial == nil {
 			return
 		}
-		open := s.dial(to.Host)
+		open := s.dial(net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
 		if open == nil {
 			return
 		}
 		far, err := open()
 		if err != nil {
-			_ = offered.Reject(cryptossh.ConnectionFailed, err.Error())
+			reason := cryptossh.ConnectionFailed
+			var given *cryptossh.OpenChannelError
+			if errors.As(err, &given) {
+				reason = given.Reason
+			}
+			_ = offered.Reject(reason, err.Error())
 			return
 		}
 		defer far.Close()

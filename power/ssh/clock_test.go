@@ -1,0 +1,65 @@
+package ssh
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
+)
+
+func TestClocksAreComparedWithThisMachines(t *testing.T) {
+	key := newKey(t, "id", "")
+	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
+	client := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, ConfigFile: nodeConfig(t, node, me(t)),
+		IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
+	d := NewDriver(client, DriverOptions{})
+	m := find(t, d, "n", "10.0.0.13")
+	// Both are this machine's own.
+	if ahead, within, err := d.Clock(soon(t), m); err != nil || ahead.Abs() > within+time.Second {
+		t.Errorf("the node's is %s ahead, within %s, %v", ahead, within, err)
+	}
+	if ahead, within, err := client.BastionClock(soon(t)); err != nil || ahead.Abs() > within+time.Second {
+		t.Errorf("the bastion's is %s ahead, within %s, %v", ahead, within, err)
+	}
+	for said, want := range map[string]string{"soon": "did not tell the time", "\x1b[31m": "did not tell the time"} {
+		s := (&stub{exec: func(_ string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
+			_, _ = ch.Write([]byte(said))
+			exit(req, ch, 0, "")
+		}}).start(t)
+		other := newClient(t, Options{ConfigFile: nodeConfig(t, s, "u"), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
+		if _, _, err := NewDriver(other, DriverOptions{}).Clock(soon(t), m); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("it said %q: %v", said, err)
+		}
+	}
+}
+
+func FuzzParseClock(f *testing.F) {
+	for _, s := range []string{"1795234034.123456789\n", "1795234034.%N", "1795234034.N", "1795234034", "", ".", "-1.0", "9e99", "1.5", "1.-23456789"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		at, ok := parseClock(s)
+		if !ok {
+			return
+		}
+		again, ok := parseClock(fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()))
+		if !ok || !again.Equal(at) || at.Unix() < 0 {
+			t.Errorf("%q gives %s, and that %s", s, at, again)
+		}
+	})
+}
+
+func FuzzWithoutPassword(f *testing.F) {
+	f.Add("    (ALL) NOPASSWD: ALL", "shutdown -h now")
+	f.Add("    (root) NOPASSWD: /bin/true\n    (ALL) ALL", "/sbin/shutdown")
+	f.Add("(root) NOPASSWD: /bin/a, PASSWD: /sbin/shutdown", "shutdown")
+	f.Add("", "")
+	f.Fuzz(func(t *testing.T, listing, command string) {
+		// A rule without a tag, and nothing else, always wants a password.
+		if !strings.Contains(listing, "NOPASSWD") && withoutPassword(listing+"\n(ALL) ALL", command) {
+			t.Errorf("%q lets %q run without a password", listing, command)
+		}
+	})
+}

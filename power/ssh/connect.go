@@ -1,0 +1,117 @@
+package ssh
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
+)
+
+// connect makes an authenticated connection to a host. Host keys and
+// passphrases are asked about between two attempts, never while a server
+// waits. Passwords come last, when no key was accepted.
+func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
+	const attempts = 5 // host key, passphrase, password, and two to spare
+	var err error
+	passwords := false
+	for range attempts {
+		var offered *offer
+		offered, err = c.keys.offer(h)
+		if err != nil {
+			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
+				text: fmt.Sprintf("there is no ssh connection to %s: %s", h, err)}
+		}
+		passwords = passwords || len(offered.locked) == 0
+		var client *cryptossh.Client
+		var unknown *errUnknownHost
+		client, unknown, err = c.attempt(ctx, h, via, offered, passwords)
+		offered.close()
+		switch {
+		case err == nil:
+			return client, nil
+		case unknown != nil:
+			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
+				return nil, handshakeFailed(h, "", err)
+			}
+		case causeOf(err) == CauseAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
+		case causeOf(err) == CauseAuth && !passwords && c.mayAskPassword(h):
+			passwords = true
+		case causeOf(err) == CauseAuth && len(offered.locked) > 0:
+			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
+				text: fmt.Sprintf("%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))}
+		default:
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, err
+}
+
+// attempt dials a host once and shakes hands.
+func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passwords bool) (*cryptossh.Client, *errUnknownHost, error) {
+	callback, algorithms, err := c.hosts.verifier(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := c.dialPatiently(ctx, via, "tcp", h.addr(), c.opt.ConnectTimeout)
+	if err != nil {
+		return nil, nil, dialFailed(h.String(), err)
+	}
+	var keyErr error
+	cfg := &cryptossh.ClientConfig{
+		User: h.user,
+		Auth: []cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)},
+		HostKeyCallback: func(name string, remote net.Addr, key cryptossh.PublicKey) error {
+			keyErr = callback(name, remote, key)
+			return keyErr
+		},
+		HostKeyAlgorithms: algorithms,
+	}
+	var asked passwordQuestions
+	if passwords {
+		asked = passwordQuestions{client: c, ctx: ctx, host: h, conn: conn}
+		cfg.Auth = append(cfg.Auth, asked.methods()...)
+	}
+	client, err := handshake(ctx, conn, h, cfg, c.opt.ConnectTimeout)
+	if err == nil {
+		return client, nil, nil
+	}
+	if keyErr != nil {
+		err = keyErr
+	}
+	if unknown, ok := keyErr.(*errUnknownHost); ok {
+		return nil, unknown, err
+	}
+	return nil, nil, asked.explain(handshakeFailed(h, o.describe(), err))
+}
+
+// handshake makes an ssh client of a connection, within limit and ctx.
+func handshake(ctx context.Context, conn net.Conn, h host, cfg *cryptossh.ClientConfig, limit time.Duration) (*cryptossh.Client, error) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	sshConn, channels, requests, err := cryptossh.NewClientConn(conn, h.addr(), cfg)
+	if err != nil {
+		conn.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Time{}); err != nil || !stop() {
+		sshConn.Close()
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return cryptossh.NewClient(sshConn, channels, requests), nil
+}

@@ -1,0 +1,140 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"lightsout/power"
+)
+
+func TestANodeLiesBehindSeveralHosts(t *testing.T) {
+	inAgent := newKey(t, "in-agent", "")
+	var hops []*server
+	for range 3 {
+		hops = append(hops, startSSHD(t, inAgent.authorized, nil))
+	}
+	node := startSSHD(t, inAgent.authorized, nil)
+	user := me(t)
+	config := []string{"Host *", "  User " + user, "  HostName 127.0.0.1", "  UserKnownHostsFile " + knownHosts(t, append(hops, node)...)}
+	for i, hop := range hops {
+		config = append(config, fmt.Sprintf("Host hop%d", i+1), "  Port "+hop.port)
+	}
+	config = append(config, "Host node", "  Port "+node.port)
+	agent := startAgent(t, inAgent)
+	for name, way := range map[string][]string{
+		"listed":            {"Host node", "  ProxyJump hop1,hop2,hop3"},
+		"one after another": {"Host node", "  ProxyJump hop3", "Host hop3", "  ProxyJump hop2", "Host hop2", "  ProxyJump hop1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, Options{ConfigFile: emptyConfig(t, append(config, way...)...), AgentSocket: agent})
+			for range 2 {
+				r, err := c.Run(soon(t), "node", "echo $SSH_CONNECTION")
+				if err != nil || !strings.HasSuffix(strings.TrimSpace(r.Stdout), " "+node.port) {
+					t.Fatalf("%+v, %v", r, err)
+				}
+			}
+		})
+	}
+	for i, hop := range hops {
+		if n := hop.log.count("Accepted publickey"); n != 2 {
+			t.Errorf("hop %d was logged in to %d times by two clients", i+1, n)
+		}
+	}
+}
+
+func TestOneSessionAtATimeIsEnough(t *testing.T) {
+	key := newKey(t, "id", "")
+	bastion, node := startSSHD(t, key.authorized, nil, "MaxSessions 1"), startSSHD(t, key.authorized, nil, "MaxSessions 1")
+	c := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			if r, err := c.Run(soon(t), node.addr, "sleep 0.2"); err != nil || r.Outcome != Succeeded {
+				t.Errorf("on the node: %+v, %v", r, err)
+			}
+		})
+		wg.Go(func() {
+			if r, err := c.RunOnBastion(soon(t), "sleep 0.2"); err != nil || r.Outcome != Succeeded {
+				t.Errorf("on the bastion: %+v, %v", r, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := bastion.log.count("Accepted publickey"); n != 1 {
+		t.Errorf("%d logins at the bastion", n)
+	}
+}
+
+func TestABastionWithoutSessionsStillForwards(t *testing.T) {
+	key := newKey(t, "id", "")
+	bastion, node := startSSHD(t, key.authorized, nil, "MaxSessions 0"), startSSHD(t, key.authorized, nil)
+	c := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
+	if r, err := c.Run(soon(t), node.addr, "true"); err != nil || r.Outcome != Succeeded {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := c.RunOnBastion(soon(t), "true"); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
+		t.Errorf("on the bastion: %v", err)
+	}
+}
+
+// A node that stops answering in the middle of its shutdown is not waited for
+// until the action's deadline, and what it did is not guessed.
+func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
+	key := newKey(t, "id", "")
+	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	client := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, ConfigFile: nodeConfig(t, node, me(t)),
+		IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
+	d := NewDriver(client, DriverOptions{CommandTimeout: 8 * time.Second,
+		Shutdown: "echo $PPID > " + pidFile + "; kill -STOP $PPID"})
+	err := d.Shutdown(soon(t), find(t, d, "kube-node3", "10.0.0.13"))
+	pid := 0
+	waitFor(t, "the command to have begun", func() bool {
+		data, _ := os.ReadFile(pidFile)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+		return pid > 0
+	})
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	var unconfirmed *power.UnconfirmedError
+	if !errors.As(err, &unconfirmed) {
+		t.Errorf("got %v", err)
+	}
+	if n := node.log.count("Accepted publickey"); n != 1 {
+		t.Errorf("it was logged in to %d times", n)
+	}
+}
+
+func TestLoginsAreBoundedAndWait(t *testing.T) {
+	key := newKey(t, "id", "")
+	node := startSSHD(t, key.authorized, nil)
+	dir := t.TempDir()
+	c := newClient(t, Options{User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}, Logins: 2})
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			// Each says how many are there with it.
+			r, err := c.Run(soon(t), node.addr, fmt.Sprintf("cd %s; touch %d; ls | wc -l; sleep 0.1; rm %d", dir, i, i))
+			n, convErr := strconv.Atoi(strings.TrimSpace(r.Stdout))
+			if err != nil || convErr != nil || n > 2 {
+				t.Errorf("%d at once: %+v, %v", n, r, err)
+			}
+		})
+	}
+	wg.Wait()
+	full := newClient(t, Options{User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}, Logins: 1})
+	full.logins <- struct{}{} // another is logged in to
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := full.Run(ctx, node.addr, "true"); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
+		t.Errorf("with no slot: %v", err)
+	}
+}

@@ -1,0 +1,127 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
+
+	"lightsout/power"
+)
+
+// passwordTries is how often each way of asking may fail on one connection.
+const passwordTries = 3
+
+// errNoAnswer: nobody gave the password that a host asked for.
+var errNoAnswer = errors.New("no password was given")
+
+// passwordQuestions puts what a host asks for while it authenticates before the
+// operator. Answers are sent to the host and kept nowhere: the next connection
+// asks again. An answer that was not given is not asked for again in this run.
+type passwordQuestions struct {
+	client *Client
+	ctx    context.Context
+	host   host
+	conn   net.Conn
+
+	asked, refused bool
+	tries          int
+}
+
+// mayAskPassword reports whether a host that takes no key may ask the operator
+// for a password.
+func (c *Client) mayAskPassword(h host) bool {
+	return c.opt.AskSecret != nil && !(h.noPassword && h.noKeyboard) && !c.keys.isRefused(passwordOf(h))
+}
+
+// passwordOf is the name under which it is noted that a password was refused.
+func passwordOf(h host) string { return "password of " + h.String() }
+
+// methods gives the ways to log in that ask the operator.
+func (q *passwordQuestions) methods() []cryptossh.AuthMethod {
+	if !q.client.mayAskPassword(q.host) {
+		return nil
+	}
+	var out []cryptossh.AuthMethod
+	if !q.host.noKeyboard {
+		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.KeyboardInteractive(q.challenge), passwordTries))
+	}
+	if !q.host.noPassword {
+		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.PasswordCallback(func() (string, error) {
+			return q.ask("Password for " + q.host.String())
+		}), passwordTries))
+	}
+	return out
+}
+
+// challenge answers a server's questions (RFC 4256), which it words itself.
+func (q *passwordQuestions) challenge(_, _ string, questions []string, _ []bool) ([]string, error) {
+	answers := make([]string, 0, len(questions))
+	for _, question := range questions {
+		answer, err := q.ask(q.host.String() + " asks: " + strings.TrimSuffix(power.Clean(question), ":"))
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
+}
+
+// ask asks one question; the handshake's time stands still meanwhile.
+func (q *passwordQuestions) ask(prompt string) (string, error) {
+	c := q.client
+	if q.refused || !c.keys.turn.take(q.ctx) {
+		return "", errNoAnswer
+	}
+	defer c.keys.turn.free()
+	if c.keys.isRefused(passwordOf(q.host)) { // while we waited for our turn
+		q.refused = true
+		return "", errNoAnswer
+	}
+	if err := q.conn.SetDeadline(time.Time{}); err != nil {
+		return "", err
+	}
+	q.asked = true
+	q.tries++
+	answer, err := c.opt.AskSecret(q.ctx, SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
+	if err != nil || answer == "" {
+		q.refused = true
+		if q.ctx.Err() == nil {
+			c.keys.refuse(passwordOf(q.host))
+		}
+		return "", errNoAnswer
+	}
+	return answer, q.conn.SetDeadline(time.Now().Add(c.opt.ConnectTimeout))
+}
+
+// explain adds what became of the questions to an error.
+func (q *passwordQuestions) explain(err error) error {
+	var e *ConnectError
+	switch {
+	case q.refused:
+		return &ConnectError{Host: q.host.String(), Cause: CauseAuth, err: err,
+			text: fmt.Sprintf("no key was accepted by %s; it asked for a password, and none was given", q.host)}
+	case q.asked && errors.As(err, &e) && e.Cause == CauseAuth:
+		return &ConnectError{Host: e.Host, Cause: e.Cause, err: e,
+			text: fmt.Sprintf("%s accepted neither a key nor the password that was given", q.host)}
+	}
+	return err
+}
+
+// secret asks the operator for something that is used at once and not kept,
+// such as a password for sudo.
+func (c *Client) secret(ctx context.Context, h host, prompt string) (string, error) {
+	if c.opt.AskSecret == nil || !c.keys.turn.take(ctx) {
+		return "", errNoAnswer
+	}
+	defer c.keys.turn.free()
+	answer, err := c.opt.AskSecret(ctx, SecretQuestion{Prompt: prompt, Host: h.String(), Try: 1})
+	if err != nil || answer == "" {
+		return "", errNoAnswer
+	}
+	return answer, nil
+}

@@ -1,0 +1,144 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"lightsout/power"
+)
+
+func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
+	stranger := newKey(t, "stranger", "")
+	for name, sshd := range map[string][]string{
+		"password":             {"PasswordAuthentication yes"},
+		"keyboard-interactive": {"KbdInteractiveAuthentication yes", "UsePAM yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			s := startSSHDIn(t, w, "", nil, sshd...)
+			var asked []SecretQuestion
+			answers := []string{"wrong", worldPassword}
+			opt := Options{User: w.user, KnownHosts: []string{knownHosts(t, s)}, IdentityFiles: []string{stranger.file},
+				AskSecret: func(_ context.Context, q SecretQuestion) (string, error) {
+					asked = append(asked, q)
+					answer := answers[0]
+					if len(answers) > 1 {
+						answers = answers[1:]
+					}
+					return answer, nil
+				}}
+			c := newClient(t, opt)
+			run := func() error {
+				r, err := c.Run(soon(t), s.addr, "id -un")
+				if err == nil && strings.TrimSpace(r.Stdout) != w.user {
+					t.Errorf("ran as %q", r.Stdout)
+				}
+				return err
+			}
+			if err := run(); err != nil {
+				t.Fatalf("%v\n%s", err, s.log)
+			}
+			if len(asked) != 2 || asked[1].Try != 2 || asked[0].Host != w.user+"@"+s.addr || !strings.Contains(asked[0].Prompt, asked[0].Host) || asked[0].File != "" {
+				t.Errorf("asked %+v", asked)
+			}
+			if err := run(); err != nil || len(asked) != 3 {
+				t.Errorf("it was not asked for again: %d questions, %v", len(asked), err)
+			}
+			answers = []string{"wrong"}
+			if err := run(); causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "neither a key nor the password") || strings.Contains(err.Error(), worldPassword) {
+				t.Errorf("wrong passwords: %v", err)
+			}
+			answers, asked = []string{""}, nil
+			for range 2 {
+				if err := run(); causeOf(err) != CauseAuth {
+					t.Errorf("no answer: %v", err)
+				}
+			}
+			if len(asked) != 1 {
+				t.Errorf("who did not answer was asked %d times", len(asked))
+			}
+			for _, reason := range []string{"BatchMode yes", "PreferredAuthentications publickey"} {
+				opt.ConfigFile = emptyConfig(t, reason)
+				opt.AskSecret = func(context.Context, SecretQuestion) (string, error) {
+					t.Errorf("%s: asked all the same", reason)
+					return worldPassword, nil
+				}
+				if _, err := newClient(t, opt).Run(soon(t), s.addr, "true"); causeOf(err) != CauseAuth {
+					t.Errorf("%s: %v", reason, err)
+				}
+			}
+		})
+	}
+}
+
+func TestSudoWithAndWithoutAPassword(t *testing.T) {
+	key := newKey(t, "id", "")
+	for name, c := range map[string]struct {
+		rule      string
+		command   string // before the path of the stand-in for shutdown
+		answer    string
+		preflight string // what the preflight says; empty: nothing
+		shutdown  string
+	}{
+		"allowed without":             {"%u ALL=(root) NOPASSWD: {}", "sudo -n ", "", "", ""},
+		"anything allowed without":    {"%u ALL=(ALL) NOPASSWD: ALL", "sudo -n ", "", "", ""},
+		"only with":                   {"%u ALL=(root) {}", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
+		"not at all":                  {"", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
+		"something else":              {"%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "does not allow it", "password"},
+		"with, and something without": {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "wants a password", "password"},
+		"two things without":          {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true, {}", "sudo -n ", "", "", ""},
+		"with, given":                 {"%u ALL=(root) {}", "sudo -S ", worldPassword, "", ""},
+		"with, wrong":                 {"%u ALL=(root) {}", "sudo -S ", "not it", "", "did not accept the password"},
+		"with, not given":             {"%u ALL=(root) {}", "sudo -S ", "", "", "none was given"},
+		"with, and it is not allowed": {"%u ALL=(root) /bin/true", "sudo -S ", worldPassword, "", "not allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			mark := filepath.Join(w.dir, "mark")
+			script := w.script(t, "shutdown", `[ "$(id -u) $*" = "0 -h now" ] && touch `+mark)
+			rule := strings.NewReplacer("%u", w.user, "{}", script+" -h now").Replace(c.rule)
+			if err := os.WriteFile(filepath.Join(w.dir, "sudoers.d", "rules"), []byte(rule+"\n"), 0o440); err != nil {
+				t.Fatal(err)
+			}
+			s := startSSHDIn(t, w, key.authorized, nil)
+			var asked atomic.Int32
+			client := newClient(t, Options{ConfigFile: nodeConfig(t, s, w.user), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)},
+				AskSecret: func(_ context.Context, q SecretQuestion) (string, error) {
+					if !strings.Contains(q.Prompt, "sudo") || !strings.Contains(q.Prompt, "kube-node3") {
+						t.Errorf("asked %+v", q)
+					}
+					asked.Add(1)
+					return c.answer, nil
+				}})
+			d := NewDriver(client, DriverOptions{Shutdown: c.command + script + " -h now"})
+			m := find(t, d, "kube-node3", "10.0.0.13")
+			says := func(what string, err error, want string) {
+				t.Helper()
+				if (err == nil) != (want == "") || (err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), worldPassword))) {
+					t.Errorf("%s: %v, want %q", what, err, want)
+				}
+			}
+			says("preflight", d.Preflight(soon(t), power.ActionShutdown, m), c.preflight)
+			if _, err := os.Stat(mark); err == nil {
+				t.Fatal("the preflight shut down")
+			}
+			err := d.Shutdown(soon(t), m)
+			says("shutdown", err, c.shutdown)
+			var refused *power.RefusedError
+			if err != nil && !errors.As(err, &refused) {
+				t.Errorf("%T is no refusal", err)
+			}
+			if _, err := os.Stat(mark); (err == nil) != (c.shutdown == "") {
+				t.Errorf("the command was carried out: %v", err == nil)
+			}
+			if want := int32(strings.Count(c.command, "-S")); asked.Load() != want {
+				t.Errorf("the password was asked for %d times, want %d", asked.Load(), want)
+			}
+		})
+	}
+}

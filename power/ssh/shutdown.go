@@ -1,0 +1,166 @@
+package ssh
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"lightsout/power"
+)
+
+// asksPassword is how a shutdown command begins that hands sudo a password.
+const asksPassword = "sudo -S "
+
+// Preflight runs what shows whether the node would obey, and changes nothing:
+// it logs in, and where sudo is to be used without a password it asks sudo
+// whether that is allowed. What else the command holds is not looked at.
+func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
+	if a != power.ActionShutdown {
+		return power.ErrCannot
+	}
+	check := "true"
+	rest, sudo := strings.CutPrefix(d.opt.Shutdown, "sudo -n ")
+	if sudo = sudo && !strings.ContainsAny(rest, ";&|<>`$()\n"); sudo {
+		// The first says whether it is allowed at all, the second by which rules.
+		check = "sudo -n -l " + rest + " && sudo -n -l"
+	}
+	r, err := d.client.run(ctx, spec(m), job{command: check, limit: d.opt.CommandTimeout})
+	switch {
+	case err != nil:
+		return err
+	case r.Outcome == Failed && sudo && strings.TrimSpace(r.Stderr) == "":
+		return fmt.Errorf("%s would not obey %q: sudo does not allow it; allow the user this command without a password (NOPASSWD in sudoers)", m.Title(), d.opt.Shutdown)
+	case r.Outcome == Failed:
+		return fmt.Errorf("%s would not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))
+	case r.Outcome != Succeeded:
+		return fmt.Errorf("%s did not answer whether it may be shut down: %s", m.Title(), r.Why)
+	case sudo && !withoutPassword(r.Stdout, rest):
+		return fmt.Errorf("%s would not obey %q: sudo wants a password for it; allow the user this command without a password (NOPASSWD in sudoers)", m.Title(), d.opt.Shutdown)
+	}
+	return nil
+}
+
+// withoutPassword judges by sudo's list of rules whether a command that is
+// allowed needs no password. A rule stands on a line of its own behind the
+// users that it lets one become: "(root) NOPASSWD: /bin/a, PASSWD: /bin/b".
+func withoutPassword(listing, command string) bool {
+	name := command
+	if words := strings.Fields(command); len(words) > 0 {
+		name = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	}
+	tagged, bare := false, false
+	for _, line := range strings.Split(listing, "\n") {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "(") {
+			continue
+		}
+		_, free, ok := strings.Cut(line, "NOPASSWD:")
+		free, _, _ = strings.Cut(free, " PASSWD:")
+		bare = bare || !ok
+		tagged = tagged || ok && (strings.Contains(free, "ALL") || strings.Contains(free, name))
+	}
+	// Without any rule that could want one it was sudo's whole configuration
+	// that wants none.
+	return tagged || !bare
+}
+
+// complaint is what a failed command said, with a hint for what is usual.
+func complaint(r Result) string {
+	said := power.Clean(r.Stderr)
+	if said == "" {
+		said = power.Clean(r.Stdout)
+	}
+	switch {
+	case strings.Contains(said, "password is required"), strings.Contains(said, "terminal is required"):
+		return said + "; allow the user this command without a password (NOPASSWD in sudoers)"
+	case strings.Contains(said, "incorrect password"), strings.Contains(said, "no password was provided"):
+		return "sudo did not accept the password"
+	case r.Status == 127:
+		return "the command was not found (" + said + "); set ssh.shutdown to one that is there"
+	case said == "":
+		return fmt.Sprintf("it ended with status %d and said nothing", r.Status)
+	}
+	return fmt.Sprintf("%s (status %d)", said, r.Status)
+}
+
+// Shutdown logs in and runs the shutdown command once. Nil means that it was
+// started, and ended well or was cut short by the machine's going down; only
+// the state proves that it is off.
+func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+	work := job{command: d.opt.Shutdown, limit: d.opt.CommandTimeout}
+	if command, ok := strings.CutPrefix(work.command, asksPassword); ok {
+		h, _, err := d.client.node(spec(m))
+		if err != nil {
+			return err
+		}
+		password, err := d.client.secret(ctx, h, fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()))
+		if err != nil {
+			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo wants a password there, and none was given", m.Title())}
+		}
+		// No prompt, which would be taken for a complaint; and what sudo
+		// remembers of an earlier password does not count.
+		work.command, work.stdin = "sudo -k -S --prompt= "+command, password+"\n"
+	}
+	r, err := d.client.run(ctx, spec(m), work)
+	if err != nil {
+		return err
+	}
+	switch r.Outcome {
+	case Succeeded, Vanished, Killed:
+		d.note(m, func(s *sight) { s.answered = true }) // it let us in
+		return nil
+	case Failed:
+		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))}
+	}
+	return &power.UnconfirmedError{Why: r.Why}
+}
+
+// clockCommand prints the time in seconds, to the nanosecond where date can.
+const clockCommand = "date +%s.%N"
+
+// Clock asks a machine for its time and gives by how much its clock is ahead of
+// this machine's (negative: behind), and how far off that may be: half of what
+// the answer took.
+func (d *Driver) Clock(ctx context.Context, m power.Machine) (ahead, within time.Duration, err error) {
+	return readClock(m.Title(), func() (Result, error) {
+		return d.client.run(ctx, spec(m), job{command: clockCommand, limit: d.opt.CommandTimeout})
+	})
+}
+
+// BastionClock is Clock for the bastion.
+func (c *Client) BastionClock(ctx context.Context) (ahead, within time.Duration, err error) {
+	return readClock(c.Via(), func() (Result, error) { return c.RunOnBastion(ctx, clockCommand) })
+}
+
+func readClock(name string, ask func() (Result, error)) (ahead, within time.Duration, err error) {
+	r, err := ask()
+	if err != nil {
+		return 0, 0, err
+	}
+	if r.Outcome != Succeeded {
+		return 0, 0, fmt.Errorf("%s did not tell the time: %s", name, complaint(r))
+	}
+	there, ok := parseClock(r.Stdout)
+	if !ok {
+		return 0, 0, fmt.Errorf("%s did not tell the time: it said %q", name, power.Clean(r.Stdout))
+	}
+	return there.Sub(r.sent.Add(r.took / 2)), r.took / 2, nil
+}
+
+// parseClock reads what date prints; not every date knows %N.
+func parseClock(said string) (time.Time, bool) {
+	whole, part, _ := strings.Cut(strings.TrimSpace(said), ".")
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || seconds < 0 || seconds > 1<<36 {
+		return time.Time{}, false
+	}
+	nanos := int64(0)
+	if part != "" && part != "%N" && part != "N" {
+		if nanos, err = strconv.ParseInt(part, 10, 64); err != nil || len(part) != 9 || nanos < 0 {
+			return time.Time{}, false
+		}
+	}
+	return time.Unix(seconds, nanos), true
+}
