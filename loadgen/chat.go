@@ -7,8 +7,29 @@ import (
 	"time"
 )
 
-// chatBody returns the body of a streamed chat completion request.
-func chatBody(t Target) ([]byte, error) {
+// chatBodies returns the bodies of the streamed chat completion requests that
+// are sent in turn, one for each prompt.
+func chatBodies(t Target) ([][]byte, error) {
+	prompts := t.Prompts
+	switch {
+	case len(prompts) > 0:
+	case t.Prompt != "":
+		prompts = []string{t.Prompt}
+	default:
+		prompts = BuiltinPrompts
+	}
+	var out [][]byte
+	for _, p := range prompts {
+		b, err := chatBody(t, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func chatBody(t Target, prompt string) ([]byte, error) {
 	type message struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
@@ -23,7 +44,7 @@ func chatBody(t Target) ([]byte, error) {
 		} `json:"stream_options"`
 	}{
 		Model:    t.Model,
-		Messages: []message{{"user", t.Prompt}},
+		Messages: []message{{"user", prompt}},
 		Max:      t.MaxTokens,
 		Stream:   true,
 		Options: struct {
@@ -38,6 +59,9 @@ type chatStream struct {
 	now func() time.Time
 
 	firstToken time.Time
+	lastToken  time.Time
+	gaps       []time.Duration // between tokens, not yet taken
+	maxGap     time.Duration
 	events     int    // events with text in them
 	usage      int    // tokens as the server counts them; 0: not told
 	done       bool   // the end mark has come
@@ -92,9 +116,14 @@ func (c *chatStream) event(data []byte) {
 		text = text || ch.Delta.Content != "" || ch.Delta.Reasoning != "" || ch.Text != ""
 	}
 	if text {
+		now := c.now()
 		if c.events == 0 {
-			c.firstToken = c.now()
+			c.firstToken = now
+		} else {
+			gap := now.Sub(c.lastToken)
+			c.gaps, c.maxGap = append(c.gaps, gap), max(c.maxGap, gap)
 		}
+		c.lastToken = now
 		c.events++
 	}
 	if chunk.Usage != nil {

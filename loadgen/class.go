@@ -12,8 +12,90 @@ import (
 	"syscall"
 )
 
+// Class is how a request ended. A request ends in exactly one class.
+//
+// It is told by our own cause first (a bound that has passed, a cancel), then
+// by the phase that the request was in, then by the system's error. The number
+// is the class's Code. The bounds are those of Timeouts and Alive.
+//
+//	class               code  phase       what has happened
+//	ok                     0  answer      complete, status below 400; a chat: with its [DONE]
+//	refused              100  connecting  ECONNREFUSED: a machine is there, nobody listens
+//	unreachable          101  connecting  EHOSTUNREACH, ENETUNREACH, EHOSTDOWN: no way, or no answer to ARP (3 s)
+//	connect timeout      102  connecting  no connection, TLS included, within Connect (3 s)
+//	reset                200  connected   ECONNRESET, EPIPE, an HTTP/2 stream reset; or closed without an answer
+//	truncated            201  answer      cut; no [DONE]; an error or a proxy's timeout text inside a 200; a redirect to nowhere
+//	peer dead            202  connected   given up: ETIMEDOUT, EHOSTUNREACH, or no answer to an HTTP/2 PING (5 s)
+//	first-byte timeout   300  waiting     no byte within FirstByte (none) of the request being written
+//	idle timeout         301  answer      no further byte within Idle (none)
+//	total timeout        302  any         not complete within Total (30 s; a chat 30 min)
+//	4xx, 5xx        400, 500  answer      by status
+//	502                  502  answer      a proxy got no answer
+//	503                  503  answer      queue full, or no endpoint
+//	504                  504  answer      a proxy's timeout
+//	client fault         900  any         our own doing: no port or file left, a wrong name or certificate, a bastion that fails
+//	cancelled            910  any         ended by the operator
+//	censored             911  any         still in flight when the generator was closed
+//	unsent               920  before      shed: too many in flight, or too late
+type Class string
+
+// Terminal classes. ClassOK is success; ClassCancelled and ClassCensored are
+// ended by us, ClassUnsent was never begun; all others are failures.
+const (
+	ClassOK             Class = "ok"
+	ClassRefused        Class = "refused"
+	ClassUnreachable    Class = "unreachable"
+	ClassConnectTimeout Class = "connect timeout"
+	ClassReset          Class = "reset"
+	ClassTruncated      Class = "truncated"
+	ClassFirstByte      Class = "first-byte timeout"
+	ClassIdle           Class = "idle timeout"
+	ClassTotal          Class = "total timeout"
+	ClassPeerDead       Class = "peer dead"
+	Class4xx            Class = "4xx"
+	Class5xx            Class = "5xx"
+	Class502            Class = "502"
+	Class503            Class = "503"
+	Class504            Class = "504"
+	ClassClient         Class = "client fault"
+	ClassCancelled      Class = "cancelled"
+	ClassCensored       Class = "censored"
+	ClassUnsent         Class = "unsent"
+)
+
+// codes are the numbers of the classes.
+var codes = map[Class]int{
+	ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102,
+	ClassReset: 200, ClassTruncated: 201, ClassPeerDead: 202,
+	ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302,
+	Class4xx: 400, Class5xx: 500, Class502: 502, Class503: 503, Class504: 504,
+	ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
+}
+
+// Code is the number of the class, which stays the same for good; -1: there is
+// no such class.
+func (c Class) Code() int {
+	if n, ok := codes[c]; ok {
+		return n
+	}
+	return -1
+}
+
+// Failed reports whether the class is a failure of the service's.
+func (c Class) Failed() bool {
+	return c != ClassOK && c != ClassCancelled && c != ClassCensored && c != ClassUnsent
+}
+
 // maxErrorText is the length of error texts, in runes.
 const maxErrorText = 240
+
+// WayError is for Options.Dial to return when what has failed is the way to the
+// target, such as a bastion, and not the target: the class is client fault,
+// whatever the text says.
+type WayError struct{ Err error }
+
+// Error is the text of what has failed.
+func (e *WayError) Error() string { return e.Err.Error() }
 
 // errnos are the system errors that are told by name.
 var errnos = map[syscall.Errno]string{
@@ -50,8 +132,8 @@ func errnoName(err error) string {
 // that there was a connection, answered that a byte of the answer had come.
 //
 //	no connection:  refused, unreachable, connect timeout, reset (in TLS), client fault
-//	no byte yet:    reset (also: closed without an answer), peer dead, unreachable
-//	answer begun:   truncated (closed or not HTTP), reset, peer dead, unreachable
+//	no byte yet:    reset (also: closed without an answer), peer dead
+//	answer begun:   truncated (closed or not HTTP), reset, peer dead
 func classify(connected, answered bool, err error) Class {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -59,6 +141,11 @@ func classify(connected, answered bool, err error) Class {
 		case syscall.ECONNREFUSED:
 			return ClassRefused
 		case syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN:
+			if connected {
+				// Linux tells this of a connection only when it has given up
+				// on it (tcp_write_err: the soft error, else ETIMEDOUT).
+				return ClassPeerDead
+			}
 			return ClassUnreachable
 		case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE:
 			return ClassReset
@@ -70,6 +157,9 @@ func classify(connected, answered bool, err error) Class {
 		default:
 			return ClassClient
 		}
+	}
+	if c := classify2(err); c != "" {
+		return c
 	}
 	if !connected {
 		return classifyDial(err)
@@ -90,9 +180,10 @@ func classifyDial(err error) Class {
 		unknown x509.UnknownAuthorityError
 		record  tls.RecordHeaderError
 		netErr  net.Error
+		way     *WayError
 	)
 	switch {
-	case errors.As(err, &dns), errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &record):
+	case errors.As(err, &way), errors.As(err, &dns), errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &record):
 		return ClassClient
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ClassReset

@@ -274,10 +274,11 @@ func TestClassify(t *testing.T) {
 		{errors.New("ssh: rejected: connect failed (No route to host)"), false, false, ClassUnreachable},
 		{errors.New("ssh: rejected: connect failed (Connection timed out)"), false, false, ClassConnectTimeout},
 		{errors.New("ssh: rejected: administratively prohibited"), false, false, ClassClient},
+		{&WayError{errors.New("through the bastion: connection refused")}, false, false, ClassClient},
 		// The same ETIMEDOUT on a connection is unanswered keep-alives.
 		{sys(syscall.ETIMEDOUT), true, false, ClassPeerDead},
 		{sys(syscall.ETIMEDOUT), true, true, ClassPeerDead},
-		{sys(syscall.EHOSTUNREACH), true, false, ClassUnreachable},
+		{sys(syscall.EHOSTUNREACH), true, false, ClassPeerDead},
 		{sys(syscall.ECONNRESET), true, true, ClassReset},
 		{sys(syscall.EPIPE), true, false, ClassReset},
 		{errors.New("malformed HTTP response"), true, true, ClassTruncated},
@@ -302,5 +303,36 @@ func TestHeadersWithoutEndAreCut(t *testing.T) {
 	rec := one(t, Options{Target: Target{URL: s.url()}})
 	if rec.Class != ClassTruncated || rec.Bytes > 2*maxHead {
 		t.Fatalf("%+v", rec)
+	}
+}
+
+// Numbers stay the same for good and tell every class from every other; those
+// of HTTP are its own.
+func TestCodesOfClasses(t *testing.T) {
+	want := map[Class]int{
+		ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102, ClassReset: 200, ClassTruncated: 201,
+		ClassPeerDead: 202, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,
+		Class503: 503, Class504: 504, ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
+	}
+	if len(want) != len(codes) {
+		t.Errorf("%d classes, %d are tested", len(codes), len(want))
+	}
+	seen := map[int]Class{}
+	for c, n := range want {
+		if c.Code() != n {
+			t.Errorf("%s has the number %d, want %d", c, c.Code(), n)
+		}
+		if other, twice := seen[n]; twice {
+			t.Errorf("%s and %s have the number %d", c, other, n)
+		}
+		seen[n] = c
+		var tt Totals
+		tt.Count(Record{Class: c})
+		if failed := tt.FailedSum() == 1; failed != c.Failed() || !tt.Balanced() {
+			t.Errorf("%s: failed %v, counted as %+v", c, c.Failed(), tt)
+		}
+	}
+	if n := Class("fine").Code(); n != -1 {
+		t.Errorf("what is no class has the number %d", n)
 	}
 }

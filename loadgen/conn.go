@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -23,7 +24,9 @@ type conn struct {
 	br       *bufio.Reader
 	r        *request
 	head     int // bytes that may still come before the headers end; -1: no bound
+	born     time.Time
 	idle     time.Time
+	remote   string
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -53,53 +56,56 @@ func (c *conn) discard() {
 	c.br = nil
 }
 
+// dial opens a connection, with TLS if the target has it. It returns what is
+// read and written, and the connection beneath.
+func (g *Generator) dial(ctx context.Context, rt *route, addr string) (c, raw net.Conn, err error) {
+	raw, err = g.opts.Dial(ctx, "tcp", addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !rt.wire.tls {
+		return raw, raw, nil
+	}
+	t := tls.Client(raw, rt.tls)
+	if err := t.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, nil, fmt.Errorf("no TLS with %s: %w", addr, err)
+	}
+	return t, raw, nil
+}
+
 // connect returns a connection for the request, with the time of its set-up
 // in the trace.
-func (g *Generator) connect(r *request) (*conn, error) {
-	ctx := r.begin(g.ctx)
+func (g *Generator) connect(r *request, rt *route, e *entry) (*conn, error) {
+	r.reused = false
 	if g.opts.Target.Reuse {
-		if c := g.idle.take(g.now()); c != nil {
+		now := g.now()
+		if c := e.idle.take(now, g.opts.Target.MaxAge); c != nil {
 			c.r, r.reused = r, true
-			return g.use(r, c)
+			return g.use(r, c, now)
 		}
 	}
-	raw, err := g.opts.Dial(ctx, "tcp", g.wire.addr)
+	nc, raw, err := g.dial(r.dialContext(g.ctx), rt, e.addr)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, raw: raw, r: r}
-	if g.wire.tls {
-		config := &tls.Config{}
-		if g.opts.TLS != nil {
-			config = g.opts.TLS.Clone()
-		}
-		if config.ServerName == "" {
-			config.ServerName = g.wire.serverName
-		}
-		config.NextProtos = []string{"http/1.1"}
-		t := tls.Client(raw, config)
-		if err := t.HandshakeContext(ctx); err != nil {
-			raw.Close()
-			return nil, fmt.Errorf("no TLS with %s: %w", g.wire.addr, err)
-		}
-		c.Conn = t
+	now := g.now()
+	c := &conn{Conn: nc, raw: raw, r: r, born: now}
+	if a := raw.RemoteAddr(); a != nil {
+		c.remote = clean(a.String(), 80)
 	}
 	c.br = readers.Get().(*bufio.Reader)
 	c.br.Reset(c)
-	return g.use(r, c)
+	return g.use(r, c, now)
 }
 
-func (g *Generator) use(r *request, c *conn) (*conn, error) {
-	if a := c.raw.RemoteAddr(); a != nil {
-		r.remote = clean(a.String(), 80)
-	}
-	r.connected = g.now()
-	if !r.attach(c.raw) {
+func (g *Generator) use(r *request, c *conn, now time.Time) (*conn, error) {
+	r.remote, r.connected = c.remote, now
+	c.head = maxHead
+	if !r.attach(c.raw, now) {
 		c.discard()
 		return nil, r.aborted().err
 	}
-	c.head = maxHead
-	r.enter(phaseWrite, r.connected)
 	return c, nil
 }
 
@@ -126,21 +132,25 @@ func (p *idlePool) put(c *conn, now time.Time) {
 	p.conns = append(p.conns, c)
 }
 
-// take returns a connection that the other side has not closed; nil: none.
-func (p *idlePool) take(now time.Time) *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.conns) > 0 {
+// take returns a connection that the other side has not closed and that is not
+// older than maxAge (0: of any age); nil: none.
+func (p *idlePool) take(now time.Time, maxAge time.Duration) *conn {
+	for {
+		p.mu.Lock()
 		last := len(p.conns) - 1
+		if last < 0 {
+			p.mu.Unlock()
+			return nil
+		}
 		c := p.conns[last]
 		p.conns[last] = nil
 		p.conns = p.conns[:last]
-		if now.Sub(c.idle) < idleLimit && open(c.raw) {
+		p.mu.Unlock()
+		if now.Sub(c.idle) < idleLimit && (maxAge <= 0 || now.Sub(c.born) < maxAge) && open(c.raw) {
 			return c
 		}
 		c.discard()
 	}
-	return nil
 }
 
 // close closes what is kept, and what is put from now on.

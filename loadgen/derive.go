@@ -15,7 +15,8 @@ import "math"
 //     and what servers held that have not been heard of for long.
 //   - Served: what the servers told (their numbers are averages over the last
 //     second, and up to two seconds old); never less than the answers of which
-//     bytes are coming. Requests too young to be in those averages fill the
+//     bytes are coming, as far as servers can work on so many at once: an
+//     answer whose last bytes are still under way has left its server. Requests too young to be in those averages fill the
 //     room that is left. Without an answer, it is the room alone.
 //   - Queued: the rest.
 func derive(m *measurement, s *survey, capacity int) Gauge {
@@ -43,7 +44,7 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 		served = int(math.Round(max(m.served, m.whole) + m.carried))
 		// A stream that stalls on a living server still has its place there.
 		served = max(served-max(stalled-lost, 0), 0)
-		served = max(served, s.flowing)
+		served = max(served, atMost(s.flowing, m.most))
 		free := s.young
 		if known {
 			free = min(free, max(room-served, 0))
@@ -54,8 +55,13 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 		if m.answered < m.asked {
 			g.Basis = BasisPartial
 		}
+	case m.frontTold() != nil:
+		front := m.frontTold()
+		// A proxy before the backends counts what sits on dead ones as well.
+		served = max(*front.Served-g.OnDead-max(stalled, lost), s.flowing)
+		g.Basis, g.Source = BasisMeasured, front.Source
 	case known:
-		served = max(room-max(stalled-lost, 0), s.flowing)
+		served = max(room-max(stalled-lost, 0), atMost(s.flowing, m.most))
 		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
 	default:
 		served = left
@@ -75,4 +81,23 @@ func boundHeld(list []held, s *survey) int {
 		total = min(total+h.n, float64(s.silentSince(h.since)))
 	}
 	return int(math.Round(total))
+}
+
+// frontTold is what the servers before the backends tell, when all of them
+// have told how many they work on; else nil.
+func (m *measurement) frontTold() *Told {
+	for i := range m.told {
+		if t := &m.told[i]; t.Served != nil && t.Answered == t.Asked {
+			return t
+		}
+	}
+	return nil
+}
+
+// atMost bounds n by what servers take at once; 0 is no bound.
+func atMost(n, most int) int {
+	if most > 0 {
+		return min(n, most)
+	}
+	return n
 }

@@ -5,17 +5,24 @@
 // [Rate]). Each request is one entry of the ledger, is in one state at any
 // moment (dialing, sent, streaming) and ends in exactly one [Class]. [Totals],
 // [Window] and [Gauge] are computed from these entries; [Totals.Balanced]
-// holds for every [Run] that is handed out. One [Record] of evidence is handed
-// to the caller for every request that ends.
+// holds for every [Run] that is handed out, and for each single run
+// ([Generator.RunTotals]). One [Record] of evidence is handed to the caller for
+// every request that ends.
 //
-// Requests speak HTTP/1.1 over connections of the generator's own, without
-// net/http's Transport: so there are no silent retries, no redirects, no
-// proxies, no hidden pool, and the phases of a request are known exactly. By
-// default each request has a connection to itself, which is what a service
-// that balances connections (kube-proxy) needs to be seen as it is.
+// No request is sent twice, redirected or sent through a proxy without being
+// told to. HTTP/1.1 is spoken over connections of the generator's own, without
+// net/http's Transport; HTTP/2 over single [http.ClientConn] values, which do
+// not retry. By default each request has a connection to itself, which is what
+// a service that balances connections (kube-proxy) needs to be seen as it is.
+// Peers that have gone silent are found by [Alive].
 //
-// The gauge puts the ledger beside what the servers say of themselves. What is
-// measured, measured in part, or estimated is told apart by [Basis].
+// The gauge puts the ledger beside what the servers say of themselves: backends
+// ([Backend]) and proxies before them ([Source]). What is measured, measured in
+// part, or estimated is told apart by [Basis]; a server that does not answer
+// within 1 s has given no answer, which is not 0.
+//
+// Memory does not grow with the length of a run: times are kept in histograms
+// ([Quantiles]), and seconds up to a limit.
 //
 // What belongs here: load shapes, the ledger, the classes of failure, the
 // streamed-chat client, the gauge and its sources. What does not: watching the

@@ -15,6 +15,7 @@ var (
 	// errGrace ends the courtesy after the outcome.
 	errGrace     = errors.New("the outcome was known")
 	errCancelled = errors.New("cancelled")
+	errCensored  = errors.New("still in flight at the end")
 )
 
 // proxyTexts are what Knative's activator and queue-proxy write into the body
@@ -32,44 +33,69 @@ func (g *Generator) do(r *request) (Class, error) {
 	rec := r.record(class, err)
 	g.emit(rec)
 	text := ""
-	if class != ClassOK && class != ClassCancelled {
+	if class.Failed() {
 		text = fmt.Sprintf("request %s: %s: %s", r.id, class, rec.Error)
 	}
 	g.ledger.end(r, class, text)
 	return class, err
 }
 
-// exchange sends the request and reads the answer. The error says why the
-// class is not ok.
+// outcome is how an exchange went: a class, or where to go on.
+type outcome struct {
+	class    Class
+	location string // a redirect that is to be followed
+}
+
+// exchange sends the request and reads the answer, and follows redirects as
+// far as that is wanted. The error says why the class is not ok.
 func (g *Generator) exchange(r *request) (Class, error) {
-	c, err := g.connect(r)
+	r.begin()
+	for rt := g.route; ; {
+		send := g.exchange1
+		if rt.transport != nil {
+			send = g.exchange2
+		}
+		out, err := send(r, rt)
+		if out.location == "" {
+			return out.class, err
+		}
+		if rt, err = g.redirect(rt, r.status, out.location); err != nil {
+			return ClassTruncated, err
+		}
+		r.again()
+	}
+}
+
+// exchange1 sends the request on a HTTP/1.1 connection and reads the answer.
+func (g *Generator) exchange1(r *request, rt *route) (outcome, error) {
+	e := rt.enter(r)
+	c, err := g.connect(r, rt, e)
 	if err != nil {
 		return r.judge(err)
 	}
 	keep := false
 	defer func() {
-		if !keep || !r.attach(nil) {
+		if !keep || !r.detach() {
 			c.discard()
 		} else {
-			g.idle.put(c, g.now())
+			e.idle.put(c, g.now())
 		}
 	}()
 
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	*buf = append((*buf)[:0], g.wire.head...)
+	m := &rt.wire.messages[r.message%len(rt.wire.messages)]
+	*buf = append((*buf)[:0], m.head...)
 	*buf = append(*buf, r.id...)
-	*buf = append(*buf, g.wire.tail...)
+	*buf = append(*buf, m.tail...)
 	_, writeErr := c.Write(*buf)
 	if writeErr != nil && !errors.Is(writeErr, syscall.EPIPE) && !errors.Is(writeErr, syscall.ECONNRESET) {
 		return r.judge(writeErr)
 	}
 	if writeErr == nil {
-		r.written = g.now()
-		g.ledger.move(r, sent)
-		r.enter(phaseWait, r.written)
+		r.wrote(g.now())
 	}
-	resp, err := g.readHead(c)
+	resp, err := readHead(c, rt.wire.request)
 	if err != nil {
 		if writeErr != nil {
 			err = writeErr
@@ -81,30 +107,50 @@ func (g *Generator) exchange(r *request) (Class, error) {
 	r.status = resp.StatusCode
 	r.unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
+	out, err := g.readAnswer(r, rt, resp, *buf)
+	keep = out.class == ClassOK && g.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
+		!resp.Close && !r.unframed && writeErr == nil && c.br.Buffered() == 0
+	return out, err
+}
 
+// readAnswer reads the answer after its headers.
+func (g *Generator) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) (outcome, error) {
 	class := classOfStatus(resp.StatusCode)
 	switch {
 	case class != ClassOK:
-		return class, g.statusError(r, resp, *buf)
-	case g.opts.Target.Profile == Chat:
-		return g.readChat(r, resp, *buf)
+		return outcome{class: class}, g.statusError(r, resp, buf)
+	case resp.StatusCode >= 300 && r.redirects < g.opts.Target.Redirects && isRedirect(resp):
+		if err := readPage(r, resp.Body, buf); err != nil {
+			return r.judge(err)
+		}
+		return outcome{class: ClassOK, location: resp.Header.Get("Location")}, nil
+	case rt.wire.target.Profile == Chat:
+		return g.readChat(r, resp, buf)
 	}
-	if err := readPage(r, resp.Body, *buf); err != nil {
+	if err := readPage(r, resp.Body, buf); err != nil {
 		return r.judge(err)
 	}
-	keep = g.opts.Target.Reuse && !resp.Close && !r.unframed && writeErr == nil && c.br.Buffered() == 0
-	return ClassOK, nil
+	return outcome{class: ClassOK}, nil
+}
+
+// isRedirect reports whether an answer says where to go instead.
+func isRedirect(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case 301, 302, 303, 307, 308:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
 }
 
 // judge tells the class of an error: first our own cause, then the phase, then
 // the system's error.
-func (r *request) judge(err error) (Class, error) {
+func (r *request) judge(err error) (outcome, error) {
 	if c := r.aborted(); c != nil {
-		return c.class, c.err
+		return outcome{class: c.class}, c.err
 	}
 	var own *contentError
 	if errors.As(err, &own) {
-		return ClassTruncated, err
+		return outcome{class: ClassTruncated}, err
 	}
 	connected, answered := !r.connected.IsZero(), !r.first.IsZero()
 	class := classify(connected, answered, err)
@@ -116,7 +162,7 @@ func (r *request) judge(err error) (Class, error) {
 			err = fmt.Errorf("the connection was closed without an answer: %w", io.EOF)
 		}
 	}
-	return class, err
+	return outcome{class: class}, err
 }
 
 // contentError is a complete answer that says it is none.
@@ -125,9 +171,9 @@ type contentError struct{ text string }
 func (e *contentError) Error() string { return e.text }
 
 // readHead reads the status and headers, past any interim answers.
-func (g *Generator) readHead(c *conn) (*http.Response, error) {
+func readHead(c *conn, request *http.Request) (*http.Response, error) {
 	for range 10 {
-		resp, err := http.ReadResponse(c.br, g.wire.request)
+		resp, err := http.ReadResponse(c.br, request)
 		if err != nil {
 			return nil, err
 		}
@@ -183,10 +229,10 @@ func readPage(r *request, body io.Reader, buf []byte) error {
 }
 
 // readChat follows a streamed chat to its end mark.
-func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (Class, error) {
+func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (outcome, error) {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
 		err := g.statusError(r, resp, buf)
-		return ClassTruncated, fmt.Errorf("no event stream came: %w", err)
+		return outcome{class: ClassTruncated}, fmt.Errorf("no event stream came: %w", err)
 	}
 	stream := newChatStream(g.now)
 	var err error
@@ -196,11 +242,15 @@ func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (Class
 		if e := stream.feed(buf[:n]); e != nil {
 			err = &contentError{e.Error()}
 		}
+		if len(stream.gaps) > 0 {
+			g.ledger.gaps(stream.gaps)
+			stream.gaps = stream.gaps[:0]
+		}
 	}
 	if err == io.EOF {
 		stream.flush()
 	}
-	r.tokens, r.firstToken = stream.tokens(), stream.firstToken
+	r.tokens, r.firstToken, r.lastToken, r.maxGap = stream.tokens(), stream.firstToken, stream.lastToken, stream.maxGap
 	if stream.done {
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
@@ -208,10 +258,10 @@ func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (Class
 			r.enter(phaseOutcome, g.now())
 			io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		}
-		return ClassOK, nil
+		return outcome{class: ClassOK}, nil
 	}
 	if err != nil && err != io.EOF && stream.failed == "" {
 		return r.judge(err)
 	}
-	return ClassTruncated, &contentError{stream.verdict().Error()}
+	return outcome{class: ClassTruncated}, &contentError{stream.verdict().Error()}
 }

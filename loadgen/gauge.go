@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -32,9 +33,14 @@ type measurement struct {
 	dead []held
 	// room is what the ready servers on living nodes take at once; it is only
 	// told when known, that is, all of them have a limit.
-	room   int
-	known  bool
+	room  int
+	known bool
+	// most is what all servers on living nodes take at once, also those that
+	// are not ready (any more); 0 when one of them has no limit.
+	most   int
 	source string
+	// told is what servers tell in their own numbers.
+	told []Told
 }
 
 // held is a number of requests that a server held when it was last heard of.
@@ -70,6 +76,7 @@ func (g *Generator) gaugeLoop() {
 		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
 		if !active {
 			g.measured = nil
+			g.differ, g.differSince = "", time.Time{}
 			clear(servers)
 		}
 		g.ledger.mu.Unlock()
@@ -95,7 +102,17 @@ func (g *Generator) sample(servers map[string]*server) {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
 	g.measured = m
-	g.ledger.time.sample(g.gauge(g.now(), capacity, target))
+	now := g.now()
+	out := g.gauge(now, capacity, target)
+	g.ledger.time.sample(out)
+	switch text := out.disagreement(); {
+	case text == "":
+		g.differ, g.differSince = "", time.Time{}
+	case g.differSince.IsZero():
+		g.differSince = now
+	case now.Sub(g.differSince) >= disagreeAfter:
+		g.differ = text
+	}
 	g.ledger.notify()
 }
 
@@ -109,6 +126,7 @@ func (g *Generator) gauge(now time.Time, capacity, target int) Gauge {
 	s := g.ledger.survey(now, m.at, len(m.dead)+len(m.lost) > 0)
 	out := derive(m, &s, capacity)
 	out.At, out.Capacity, out.Target = now, capacity, target
+	out.Told, out.Disagreement = m.told, g.differ
 	if g.measured == nil && s.outstanding == 0 && g.current == nil {
 		out.Basis, out.Source = BasisIdle, ""
 	}
@@ -118,35 +136,58 @@ func (g *Generator) gauge(now time.Time, capacity, target int) Gauge {
 // measure asks every server that can be asked, side by side.
 func (g *Generator) measure(servers map[string]*server) *measurement {
 	m := &measurement{at: g.now()}
-	if g.opts.Backends == nil {
+	var backends []Backend
+	var sources []Source
+	if g.opts.Backends != nil {
+		backends = g.opts.Backends()
+	}
+	if g.opts.Sources != nil && g.opts.Fetch != nil {
+		sources = g.opts.Sources()
+	}
+	if len(backends) == 0 && len(sources) == 0 {
+		g.learn(servers, nil, m.at)
 		return m
 	}
-	backends := g.opts.Backends()
 	g.learn(servers, backends, m.at)
 
 	var asked []Backend
 	m.known = len(backends) > 0
+	unlimited := false
 	for _, b := range backends {
 		if b.OnDead {
 			continue
+		}
+		if m.most += b.Concurrency; b.Concurrency <= 0 {
+			unlimited = true
 		}
 		if b.Ready {
 			m.room += b.Concurrency
 			m.known = m.known && b.Concurrency > 0
 		}
-		if g.opts.Fetch != nil && (b.QueueProxy || b.SlotsPort > 0) && (b.Ready || servers[b.key()].last > 0) {
+		if g.opts.Fetch != nil && b.asked() && (b.Ready || servers[b.key()].last > 0) {
 			asked = append(asked, b)
 		}
 	}
-	loads := g.ask(asked)
+	if unlimited {
+		m.most = 0
+	}
+	loads, heard := g.ask(asked, sources)
 	now := g.now()
-	var slots, proxies bool
+	var names []string // of what has answered
+	var all tellers
+	for i := range sources {
+		r := heard[i]
+		all.of(clean(sources[i].Name, 40)).tell(&sources[i].Metrics, r.served, r.queued, r.ok)
+	}
 	for i, b := range asked {
 		s := servers[b.key()]
 		if b.Ready {
 			m.asked++
 		}
-		if loads[i] < 0 {
+		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
+			all.of(b.source()).tell(&b.Metrics, loads[i].served, loads[i].queued, loads[i].ok)
+		}
+		if !loads[i].ok {
 			switch stall := g.opts.Timeouts.Stall; {
 			case s.last == 0:
 			case stall > 0 && now.Sub(s.lastAt) >= stall:
@@ -159,9 +200,10 @@ func (g *Generator) measure(servers map[string]*server) *measurement {
 		if b.Ready {
 			m.answered++
 		}
-		proxies = proxies || b.QueueProxy
-		slots = slots || !b.QueueProxy
-		s.last, s.lastAt = loads[i], m.at
+		if name := b.source(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		s.last, s.lastAt = loads[i].load(&b), m.at
 		// What it had lost, it has told again or will never tell.
 		s.deadSince, s.held = time.Time{}, 0
 		m.served += s.last
@@ -175,14 +217,8 @@ func (g *Generator) measure(servers map[string]*server) *measurement {
 	bySince := func(a, b held) int { return a.since.Compare(b.since) }
 	slices.SortFunc(m.dead, bySince)
 	slices.SortFunc(m.lost, bySince)
-	switch {
-	case proxies && slots:
-		m.source = "queue-proxy, llama.cpp"
-	case proxies:
-		m.source = "queue-proxy"
-	case slots:
-		m.source = "llama.cpp"
-	}
+	m.source = strings.Join(names, ", ")
+	m.told = all.results()
 	return m
 }
 
@@ -246,41 +282,55 @@ func (g *Generator) learn(servers map[string]*server, backends []Backend, now ti
 	}
 }
 
-// ask fetches the load of each backend; -1 where there is no answer.
-func (g *Generator) ask(backends []Backend) []float64 {
-	loads := make([]float64, len(backends))
+// ask fetches what each backend and each source tells, all side by side and
+// within one bound.
+func (g *Generator) ask(backends []Backend, sources []Source) (loads, told []reading) {
+	loads = make([]reading, len(backends))
 	ctx, cancel := context.WithTimeout(g.ctx, fetchBound)
 	defer cancel()
 	places := make(chan struct{}, fetchAtOnce)
 	var wg sync.WaitGroup
-	for i, b := range backends {
+	// Sources first: what they tell is of the same moment for all.
+	wg.Go(func() { told = g.askSources(ctx, sources, places) })
+	for i := range backends {
+		b := &backends[i]
 		wg.Go(func() {
-			loads[i] = -1
 			select {
 			case places <- struct{}{}:
 			case <-ctx.Done():
 				return
 			}
 			defer func() { <-places }()
-			port, path, decode := int32(queueProxyPort), queueProxyPath, decodeStat
-			if !b.QueueProxy {
-				port, path, decode = b.SlotsPort, slotsPath, decodeSlots
-			}
-			body, err := g.opts.Fetch(ctx, b.Namespace, b.Pod, port, path)
-			if err != nil {
-				return
-			}
-			load, err := decode(body)
-			if err != nil {
-				return
-			}
-			// What is more than its limit waits in the pod's own queue.
-			if b.Concurrency > 0 {
-				load = min(load, float64(b.Concurrency))
-			}
-			loads[i] = load
+			loads[i] = g.askBackend(ctx, b)
 		})
 	}
 	wg.Wait()
-	return loads
+	return loads, told
+}
+
+// askBackend asks one backend for its load.
+func (g *Generator) askBackend(ctx context.Context, b *Backend) reading {
+	port, path, decode := int32(queueProxyPort), queueProxyPath, decodeStat
+	switch {
+	case b.QueueProxy:
+	case b.SlotsPort > 0:
+		port, path, decode = b.SlotsPort, slotsPath, decodeSlots
+	default:
+		return g.askMetrics(ctx, b.Namespace, b.Pod, &b.Metrics)
+	}
+	body, err := g.opts.Fetch(ctx, b.Namespace, b.Pod, port, path)
+	if err != nil {
+		return reading{}
+	}
+	load, err := decode(body)
+	return reading{served: load, ok: err == nil}
+}
+
+// load is what a backend works on: what is more than its limit waits in its
+// own queue.
+func (r reading) load(b *Backend) float64 {
+	if b.Concurrency > 0 {
+		return min(r.served, float64(b.Concurrency))
+	}
+	return r.served
 }

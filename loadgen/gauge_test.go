@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -350,6 +351,10 @@ func TestDerive(t *testing.T) {
 	pods := func(asked, answered int, served float64) measurement {
 		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, source: "queue-proxy"}
 	}
+	most := func(m measurement, n int) measurement {
+		m.most = n
+		return m
+	}
 	tests := []struct {
 		name     string
 		m        measurement
@@ -364,6 +369,7 @@ func TestDerive(t *testing.T) {
 		{"the young don't take more than the room", pods(8, 8, 7), survey{outstanding: 12, young: 5}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
 		{"capacity not used (held by hung requests) is seen", pods(9, 9, 6), survey{outstanding: 12}, 9, Gauge{Served: 6, Queued: 6, Basis: BasisMeasured}},
 		{"servers lag behind the end", pods(16, 16, 16), survey{outstanding: 3}, 16, Gauge{Served: 3, Basis: BasisMeasured}},
+		{"ends under way", most(pods(8, 8, 8), 8), survey{outstanding: 12, flowing: 10}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
 		{"bytes are coming", pods(8, 8, 2), survey{outstanding: 9, flowing: 5}, 8, Gauge{Served: 5, Queued: 4, Basis: BasisMeasured}},
 		{"no limit known", measurement{asked: 3, answered: 3, served: 2}, survey{outstanding: 5, young: 2}, 0, Gauge{Served: 4, Queued: 1, Basis: BasisMeasured}},
 		{"no answers", pods(8, 0, 0), survey{outstanding: 12}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisEstimated, NoAnswer: 8}},
@@ -403,7 +409,7 @@ func TestDerive(t *testing.T) {
 		got := derive(&tt.m, &tt.s, tt.capacity)
 		got.Source = ""
 		tt.want.Outstanding = tt.s.outstanding
-		if got != tt.want {
+		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
 		}
 	}

@@ -16,37 +16,40 @@ var ErrClosed = errors.New("load: the generator is closed")
 // are safe for concurrent use.
 type Generator struct {
 	opts   Options
-	wire   *wire
+	route  *route
 	now    func() time.Time
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // every goroutine that works for the generator
 	kick   chan struct{}  // the gauge is wanted now
-	idle   idlePool
 
-	sinkMu sync.Mutex // held around opts.Record
+	routesMu     sync.Mutex
+	routes       map[string]*route // where redirects lead
+	routesClosed bool
 
 	ledger *ledger
 
 	// Guarded by the ledger's lock.
 	closed      bool
 	lastID      uint64
-	runs        int
 	spec        Spec
-	current     *run // the hold or rate that is running
+	current     *activeRun // the hold or rate that is running
 	holdWorkers int
 	started     time.Time // the last Start
 	measured    *measurement
+	// differ is where the servers and the ledger have differed since then.
+	differ      string
+	differSince time.Time
 	settled     chan struct{} // closed when idle, for Wait; nil: nobody waits
 }
 
-// run is a hold or rate from its Start until no more requests are started.
-type run struct {
-	number  int
-	spec    Spec
-	started int // requests scheduled
-	timer   *time.Timer
-	stop    chan struct{} // closed when it ends
+// activeRun is a hold or rate from its Start until no more requests are started.
+type activeRun struct {
+	number int
+	spec   Spec
+	count  int // requests scheduled
+	timer  *time.Timer
+	stop   chan struct{} // closed when it ends
 }
 
 // New makes a generator; it sends nothing before Start. It returns an error
@@ -56,35 +59,44 @@ func New(o Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWire(o.Target)
-	if err != nil {
+	g := &Generator{
+		opts: o, now: o.Now, kick: make(chan struct{}, 1), ledger: newLedger(o.WindowLimit),
+		routes: map[string]*route{},
+	}
+	if g.route, err = g.newRoute(o.Target); err != nil {
 		return nil, err
 	}
-	g := &Generator{opts: o, wire: w, now: o.Now, kick: make(chan struct{}, 1), ledger: newLedger(o.WindowLimit)}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.wg.Go(g.gaugeLoop)
 	return g, nil
 }
 
-// Start begins to send. A burst is added to what is running, and its requests
-// are in flight when Start returns. A hold or rate replaces the hold or rate
+// Start is Begin for those who don't need the run's number.
+func (g *Generator) Start(s Spec) error {
+	_, err := g.Begin(s)
+	return err
+}
+
+// Begin begins to send, and returns the number of the run, which its records
+// carry (Record.Run). A burst is added to what is running, and its requests
+// are in flight when Begin returns. A hold or rate replaces the hold or rate
 // that is running; requests of the old one go on to their end, and a new hold
 // counts those of the old hold as its own. The error says what is wrong with
 // the Spec; it is ErrClosed after Close.
-func (g *Generator) Start(s Spec) error {
+func (g *Generator) Begin(s Spec) (run int, err error) {
 	if err := s.validate(g.opts.MaxInFlight); err != nil {
-		return err
+		return 0, err
 	}
 	now := g.now()
 	l := g.ledger
 	l.mu.Lock()
 	if g.closed {
 		l.mu.Unlock()
-		return ErrClosed
+		return 0, ErrClosed
 	}
-	g.runs++
+	l.runs = append(l.runs, &tally{})
 	g.started = now
-	number, shed := g.runs, 0
+	number, shed := len(l.runs), 0
 	switch s.Shape {
 	case Burst:
 		if g.current == nil {
@@ -92,25 +104,27 @@ func (g *Generator) Start(s Spec) error {
 		}
 		free := max(g.opts.MaxInFlight-len(l.live), 0)
 		for range min(s.N, free) {
-			r := g.register(number, Burst, now)
+			r := g.register(number, s, now)
 			g.wg.Go(func() { g.do(r); g.settle() })
 		}
 		if shed = s.N - min(s.N, free); shed > 0 {
-			l.skip(shed)
+			l.skip(number, shed)
 		}
 	case Hold, Rate:
 		g.endRun()
 		g.spec = s
-		c := &run{number: number, spec: s, stop: make(chan struct{})}
+		c := &activeRun{number: number, spec: s, stop: make(chan struct{})}
 		g.current = c
-		if s.For > 0 {
+		// A rate ends by its schedule, so that it sends neither more nor less.
+		if s.For > 0 && s.Shape == Hold {
 			c.timer = time.AfterFunc(s.For, func() { g.expire(c) })
 		}
 		if s.Shape == Hold {
-			for g.current == c && g.holdWorkers < s.N {
-				r := g.nextHeld(now)
-				g.holdWorkers++
-				g.wg.Go(func() { g.hold(r) })
+			for g.current == c && g.holdWorkers < s.N && (s.Ramp == 0 || g.holdWorkers < 1) {
+				g.openPlace(now)
+			}
+			if s.Ramp > 0 && g.holdWorkers < s.N {
+				g.wg.Go(func() { g.openPlaces(c, now) })
 			}
 		} else {
 			g.wg.Go(func() { g.rate(c, now) })
@@ -125,37 +139,67 @@ func (g *Generator) Start(s Spec) error {
 	case g.kick <- struct{}{}:
 	default:
 	}
-	return nil
+	return number, nil
+}
+
+// StopRun starts no more requests of a run that Begin has returned. Other runs,
+// and the requests that are in flight, go on. It does nothing when that run has
+// ended or has been replaced.
+func (g *Generator) StopRun(run int) {
+	l := g.ledger
+	l.mu.Lock()
+	if g.current != nil && g.current.number == run {
+		g.endRun()
+		l.notify()
+	}
+	l.mu.Unlock()
+	g.settle()
+}
+
+// RunTotals accounts for one run that Begin has returned; it is balanced at any
+// moment. It is zero for a run that there is not. Its cost is that of a look at
+// each request in flight.
+func (g *Generator) RunTotals(run int) Totals {
+	l := g.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.tally(run); t != nil {
+		return l.totals(t)
+	}
+	return Totals{Failed: map[Class]int{}}
 }
 
 // Stop starts no more requests. Those in flight go on to their end, or are
 // ended as cancelled; Stop does not wait for that (see Wait).
-func (g *Generator) Stop(cancel bool) {
+func (g *Generator) Stop(cancel bool) { g.stop(cancel, ClassCancelled, errCancelled) }
+
+func (g *Generator) stop(abort bool, c Class, why error) {
 	l := g.ledger
 	l.mu.Lock()
 	g.endRun()
 	var live []*request
-	if cancel {
+	if abort {
 		live = slices.Clone(l.live)
 	}
 	l.notify()
 	l.mu.Unlock()
 	for _, r := range live {
-		r.abort(ClassCancelled, errCancelled)
+		r.abort(c, why)
 	}
 	g.settle()
 }
 
-// Close cancels everything and returns when every goroutine of the generator
-// has ended and every record has been handed out.
+// Close ends everything: requests in flight end as censored, since nobody will
+// know how they would have ended. It returns when every goroutine of the
+// generator has ended and every record has been handed out.
 func (g *Generator) Close() {
 	g.ledger.mu.Lock()
 	g.closed = true
 	g.ledger.mu.Unlock()
-	g.Stop(true)
+	g.stop(true, ClassCensored, errCensored)
 	g.cancel()
 	g.wg.Wait()
-	g.idle.close()
+	g.closeRoutes()
 	g.settle()
 }
 
@@ -170,11 +214,13 @@ func (g *Generator) Run() *Run {
 	return &Run{
 		Spec:      g.spec,
 		Active:    g.current != nil,
-		Totals:    l.totals(),
+		Totals:    l.totals(&l.all),
+		Latency:   l.latency.summary(),
+		Tokens:    l.tokens,
 		Gauge:     g.gauge(now, capacity, target),
 		Windows:   l.time.windows(now),
 		LastError: l.lastError,
-		URL:       g.wire.shown,
+		URL:       g.route.wire.shown,
 	}
 }
 
@@ -226,9 +272,16 @@ func (g *Generator) settle() {
 }
 
 // register schedules a request; the ledger's lock is held, and there is room.
-func (g *Generator) register(number int, shape Shape, now time.Time) *request {
+func (g *Generator) register(number int, s Spec, now time.Time) *request {
 	g.lastID++
-	r := &request{g: g, id: g.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10), run: number, shape: shape}
+	r := &request{
+		g: g, id: g.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
+		run: number, tally: g.ledger.tally(number), shape: s.Shape, total: g.opts.Timeouts.Total,
+	}
+	r.message = int(g.lastID - 1)
+	if s.Timeout > 0 {
+		r.total = s.Timeout
+	}
 	g.ledger.add(r, now)
 	return r
 }
@@ -245,7 +298,7 @@ func (g *Generator) endRun() {
 }
 
 // expire ends a run whose time is over.
-func (g *Generator) expire(c *run) {
+func (g *Generator) expire(c *activeRun) {
 	g.ledger.mu.Lock()
 	if g.current == c {
 		g.endRun()
@@ -259,7 +312,7 @@ func (g *Generator) expire(c *run) {
 func (g *Generator) unsent(number int, shape Shape, due time.Time, n int, text string) {
 	g.ledger.mu.Lock()
 	g.lastID++
-	id := g.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
+	id := g.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
 	g.ledger.mu.Unlock()
 	g.emit(Record{ID: id, Run: number, Shape: shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
 	g.ledger.mu.Lock()
@@ -268,14 +321,11 @@ func (g *Generator) unsent(number int, shape Shape, due time.Time, n int, text s
 	g.settle()
 }
 
-// emit hands out a record, one at a time.
+// emit hands out a record.
 func (g *Generator) emit(r Record) {
-	if g.opts.Record == nil {
-		return
+	if g.opts.Record != nil {
+		g.opts.Record(r)
 	}
-	g.sinkMu.Lock()
-	defer g.sinkMu.Unlock()
-	g.opts.Record(r)
 }
 
 // capacity asks for the capacity of the service.

@@ -22,9 +22,11 @@ const (
 type ledger struct {
 	mu        sync.Mutex
 	live      []*request // each knows its index
-	scheduled int
-	ended     Totals // only OK, Failed, Cancelled and Unsent are used
+	all       tally      // the sum over all runs
+	runs      []*tally   // by number, from 1
 	time      timeline
+	latency   latencies
+	tokens    int
 	lastError string
 	// owed counts unsent records that are still to be handed out.
 	owed int
@@ -33,12 +35,44 @@ type ledger struct {
 	watched bool
 }
 
-func newLedger(windowLimit int) *ledger {
-	return &ledger{
-		ended:   Totals{Failed: map[Class]int{}},
-		time:    newTimeline(windowLimit),
-		changed: make(chan struct{}),
+// tally counts what was scheduled and how it ended: of one run, or of all.
+type tally struct {
+	scheduled int
+	ended     Totals // only OK, Failed, Cancelled and Unsent are used
+}
+
+// end counts a request that has ended.
+func (t *tally) end(c Class) {
+	switch c {
+	case ClassOK:
+		t.ended.OK++
+	case ClassCancelled, ClassCensored:
+		t.ended.Cancelled++
+	default:
+		if t.ended.Failed == nil {
+			t.ended.Failed = map[Class]int{}
+		}
+		t.ended.Failed[c]++
 	}
+}
+
+// skip counts n requests that are not sent.
+func (t *tally) skip(n int) {
+	t.scheduled += n
+	t.ended.Unsent += n
+}
+
+func newLedger(windowLimit int) *ledger {
+	return &ledger{time: newTimeline(windowLimit), latency: newLatencies(), changed: make(chan struct{})}
+}
+
+// tally returns the tally of a run, nil when there is none of that number; mu
+// is held.
+func (l *ledger) tally(run int) *tally {
+	if run < 1 || run > len(l.runs) {
+		return nil
+	}
+	return l.runs[run-1]
 }
 
 // notify tells the readers that something has changed; mu is held.
@@ -58,25 +92,43 @@ func (l *ledger) add(r *request, now time.Time) {
 	r.second.sent++
 	r.second.unresolved++
 	l.live = append(l.live, r)
-	l.scheduled++
+	l.all.scheduled++
+	r.tally.scheduled++
 	l.notify()
 }
 
-// skip counts n requests that are not sent; mu is held. The caller hands out
-// their record and calls settleOwed.
-func (l *ledger) skip(n int) {
-	l.scheduled += n
-	l.ended.Unsent += n
+// skip counts n requests of a run that are not sent; mu is held. The caller
+// hands out their record (unsent).
+func (l *ledger) skip(run, n int) {
+	l.all.skip(n)
+	l.tally(run).skip(n)
 	l.owed++
 	l.notify()
 }
 
-// move takes a request to its next state.
+// move takes a request to a later state; it never goes back.
 func (l *ledger) move(r *request, to state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.state = to
+	r.state = max(r.state, to)
 	l.notify()
+}
+
+// restart takes a request back to dialing, for a redirect.
+func (l *ledger) restart(r *request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.state = dialing
+	l.notify()
+}
+
+// gaps takes times between two tokens.
+func (l *ledger) gaps(list []time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range list {
+		l.latency.gap.add(d)
+	}
 }
 
 // stall marks a request as stalled from now on, or as going on again.
@@ -107,15 +159,17 @@ func (l *ledger) end(r *request, c Class, text string) {
 	r.index = -1
 	s := r.second
 	s.unresolved--
+	l.all.end(c)
+	r.tally.end(c)
+	l.tokens += r.tokens
+	l.latency.take(r, c)
 	switch c {
 	case ClassOK:
-		l.ended.OK++
 		s.ok++
-	case ClassCancelled:
-		l.ended.Cancelled++
+		l.time.took(s, r)
+	case ClassCancelled, ClassCensored:
 		s.cancelled++
 	default:
-		l.ended.Failed[c]++
 		if s.failed == nil {
 			s.failed = map[Class]int{}
 		}
@@ -125,12 +179,19 @@ func (l *ledger) end(r *request, c Class, text string) {
 	l.notify()
 }
 
-// totals sums up; mu is held.
-func (l *ledger) totals() Totals {
-	t := l.ended
-	t.Scheduled = l.scheduled
-	t.Failed = maps.Clone(l.ended.Failed)
+// totals sums up a run, or all of them when of is the ledger's own tally; mu
+// is held.
+func (l *ledger) totals(of *tally) Totals {
+	t := of.ended
+	t.Scheduled = of.scheduled
+	t.Failed = maps.Clone(of.ended.Failed)
+	if t.Failed == nil {
+		t.Failed = map[Class]int{}
+	}
 	for _, r := range l.live {
+		if of != &l.all && r.tally != of {
+			continue
+		}
 		switch r.state {
 		case dialing:
 			t.Dialing++

@@ -3,194 +3,13 @@ package loadgen
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
-
-// faults are what the mixed server does, by request; want is the class.
-var faults = []struct {
-	want   Class
-	answer func(s *rawServer, c *net.TCPConn)
-}{
-	{ClassOK, func(_ *rawServer, c *net.TCPConn) { page(c, 200, "hello") }},
-	{ClassOK, func(_ *rawServer, c *net.TCPConn) { chunks(c, "text/plain", "a", "b"); lastChunk(c) }},
-	{ClassOK, func(s *rawServer, c *net.TCPConn) { // a slow start
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-s.done:
-		}
-		page(c, 200, "late")
-	}},
-	{ClassReset, func(_ *rawServer, c *net.TCPConn) { reset(c) }},
-	{ClassReset, func(_ *rawServer, c *net.TCPConn) {}},
-	{ClassReset, func(_ *rawServer, c *net.TCPConn) {
-		write(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-		reset(c)
-	}},
-	{ClassTruncated, func(_ *rawServer, c *net.TCPConn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf") }},
-	{ClassTruncated, func(_ *rawServer, c *net.TCPConn) { chunks(c, "text/plain", "half") }},
-	{ClassTruncated, func(_ *rawServer, c *net.TCPConn) {
-		chunks(c, "text/plain", "half", "activator request timeout")
-		lastChunk(c)
-	}},
-	{Class503, func(_ *rawServer, c *net.TCPConn) { page(c, 503, "pending request queue full") }},
-	{Class502, func(_ *rawServer, c *net.TCPConn) { page(c, 502, "") }},
-	{Class5xx, func(_ *rawServer, c *net.TCPConn) { page(c, 500, "") }},
-	{Class4xx, func(_ *rawServer, c *net.TCPConn) { page(c, 429, "") }},
-	{ClassFirstByte, func(_ *rawServer, c *net.TCPConn) { hang(c) }},
-	{ClassIdle, func(_ *rawServer, c *net.TCPConn) { chunks(c, "text/plain", "half"); hang(c) }},
-}
-
-// faultOf picks a fault by a request's number; hangs are rare.
-func faultOf(id string) int {
-	n, _ := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:])
-	if n%101 == 0 {
-		return len(faults) - 1 - n/101%2
-	}
-	return n % (len(faults) - 2)
-}
-
-// Whatever happens to 20,000 requests of all shapes, the ledger balances at
-// every look, and agrees with the servers on every single one of them.
-func TestLedgerAgreesWithServerOnEveryRequest(t *testing.T) {
-	var s *rawServer
-	s = serveRaw(t, func(c *net.TCPConn, r *http.Request) { faults[faultOf(r.Header.Get(idHeader))].answer(s, c) })
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone.Close()
-
-	const held, rated, bursts, burst = 13_000, 4000, 6, 500
-	const all = held + rated + bursts*burst
-	var dials, refusals atomic.Int64
-	var recs records
-	var d net.Dialer
-	g := start(t, Options{
-		Target: Target{URL: s.url()},
-		// Few enough that a slow machine gets to each well before its bound.
-		MaxInFlight: 600,
-		Timeouts:    Timeouts{FirstByte: 4 * time.Second, Idle: 4 * time.Second, Connect: deadline, Total: deadline},
-		Record:      recs.add,
-		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if dials.Add(1)%50 == 0 { // an address where nobody listens
-				refusals.Add(1)
-				addr = gone.Addr().String()
-			}
-			return d.DialContext(ctx, network, addr)
-		},
-	})
-
-	stop := make(chan struct{})
-	var looking sync.WaitGroup
-	var looks atomic.Int64
-	for range 3 {
-		looking.Go(func() {
-			last := 0
-			for {
-				run := g.Run()
-				if !run.Totals.Balanced() {
-					t.Errorf("does not balance: %+v", run.Totals)
-					return
-				}
-				if run.Totals.Scheduled < last {
-					t.Errorf("scheduled went from %d to %d", last, run.Totals.Scheduled)
-				}
-				last = run.Totals.Scheduled
-				if ga := run.Gauge; ga.Outstanding != run.Totals.InFlight() || ga.Served+ga.Queued+ga.Stalled+ga.OnDead != ga.Outstanding {
-					t.Errorf("the gauge %+v does not add up to %d in flight", ga, run.Totals.InFlight())
-				}
-				looks.Add(1)
-				select {
-				case <-stop:
-					return
-				case <-g.Changed():
-				}
-			}
-		})
-	}
-
-	send := func(sp Spec) {
-		if err := g.Start(sp); err != nil {
-			t.Fatal(err)
-		}
-	}
-	send(Spec{Shape: Rate, PerSecond: 1500, Requests: rated})
-	for i := range bursts {
-		send(Spec{Shape: Burst, N: burst})
-		waitFor(t, "the next burst's time", func() bool { return g.Run().Totals.Scheduled >= (i+1)*(burst+500) })
-	}
-	wait(t, g)
-	send(Spec{Shape: Hold, N: 400, Requests: held})
-	wait(t, g)
-	close(stop)
-	g.Start(Spec{Shape: Burst, N: 1}) // wakes the lookers
-	looking.Wait()
-	wait(t, g)
-
-	s.close() // its counts stand still from here
-	run := g.Run()
-	if run.Active || run.Totals.InFlight() != 0 || run.Totals.Scheduled != all+1 {
-		t.Fatalf("%d scheduled, want %d: %+v", run.Totals.Scheduled, all+1, run.Totals)
-	}
-	var again Totals
-	ids := map[string]bool{}
-	refused := 0
-	for _, r := range recs.all() {
-		again.Count(r)
-		if ids[r.ID] {
-			t.Errorf("two records for %s", r.ID)
-		}
-		ids[r.ID] = true
-		switch n := s.seen[r.ID]; {
-		case r.Class == ClassUnsent:
-			if n != 0 {
-				t.Errorf("%s is unsent, but the server saw it", r.ID)
-			}
-		case r.Class == ClassRefused:
-			refused++
-			if n != 0 {
-				t.Errorf("%s is refused, but the server saw it", r.ID)
-			}
-		case n != 1:
-			t.Errorf("%s (%s: %s): the server saw it %d times", r.ID, r.Class, r.Error, n)
-		case r.Class != faults[faultOf(r.ID)].want:
-			t.Errorf("%s: class %q (%s), the server did %q (%d)", r.ID, r.Class, r.Error, faults[faultOf(r.ID)].want, faultOf(r.ID))
-		}
-		delete(s.seen, r.ID)
-	}
-	if len(s.seen) != 0 {
-		t.Errorf("the server saw %d requests that have no record", len(s.seen))
-	}
-	if refused != int(refusals.Load()) {
-		t.Errorf("%d refused, %d dialed a closed port", refused, refusals.Load())
-	}
-	if !maps.Equal(again.Failed, run.Totals.Failed) || again.OK != run.Totals.OK || again.Unsent != run.Totals.Unsent || again.Scheduled != run.Totals.Scheduled {
-		t.Errorf("the records add up to %+v, the totals are %+v", again, run.Totals)
-	}
-	sum := Window{}
-	for _, w := range run.Windows {
-		sum.Sent += w.Sent
-		sum.OK += w.OK
-		sum.Unresolved += w.Unresolved
-		sum.Cancelled += w.Cancelled
-		if w.Sent != w.OK+w.FailedSum()+w.Cancelled+w.Unresolved {
-			t.Errorf("second %v does not balance: %+v", w.Second, w)
-		}
-	}
-	if len(run.Windows) < DefaultWindowLimit && (sum.Sent+run.Totals.Unsent != all+1 || sum.OK != run.Totals.OK || sum.Unresolved != 0) {
-		t.Errorf("the seconds add up to %+v, the totals are %+v", sum, run.Totals)
-	}
-	t.Logf("%d looks; %+v", looks.Load(), run.Totals)
-}
 
 // A request is counted in the second in which it was sent, when its end comes
 // in a later one.
@@ -286,9 +105,9 @@ func TestKeptConnections(t *testing.T) {
 		}
 		wait(t, g2)
 		waitFor(t, "the close to arrive", func() bool {
-			g2.idle.mu.Lock()
-			defer g2.idle.mu.Unlock()
-			return len(g2.idle.conns) == 0 || !open(g2.idle.conns[0].raw)
+			g2.route.entries[0].idle.mu.Lock()
+			defer g2.route.entries[0].idle.mu.Unlock()
+			return len(g2.route.entries[0].idle.conns) == 0 || !open(g2.route.entries[0].idle.conns[0].raw)
 		})
 	}
 	if tt := g2.Run().Totals; tt.OK != 3 {

@@ -150,9 +150,11 @@ func page(c net.Conn, status int, body string) {
 func chunks(c net.Conn, contentType string, parts ...string) {
 	write(c, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nTransfer-Encoding: chunked\r\n\r\n")
 	for _, p := range parts {
-		write(c, fmt.Sprintf("%x\r\n%s\r\n", len(p), p))
+		chunk(c, p)
 	}
 }
+
+func chunk(c net.Conn, s string) { write(c, fmt.Sprintf("%x\r\n%s\r\n", len(s), s)) }
 
 func lastChunk(c net.Conn) { write(c, "0\r\n\r\n") }
 

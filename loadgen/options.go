@@ -23,6 +23,18 @@ const (
 	Chat Profile = "chat"
 )
 
+// Protocol is how requests are spoken.
+type Protocol string
+
+// Protocols.
+const (
+	// HTTP1 is HTTP/1.1.
+	HTTP1 Protocol = "http/1.1"
+	// HTTP2 is HTTP/2: with https agreed on in TLS, with http by prior
+	// knowledge (RFC 9113, section 3.3). There is no falling back.
+	HTTP2 Protocol = "h2"
+)
+
 // Target is where requests go and what they say.
 type Target struct {
 	// URL is absolute, http or https. It may hold user information, which is
@@ -31,6 +43,12 @@ type Target struct {
 	// Host replaces the URL's host in the Host header; empty: not replaced.
 	// The name for TLS stays the URL's.
 	Host string
+	// Entries are addresses (host or host:port) that are dialed in turn, one a
+	// request, instead of the URL's; empty: the URL's. It is for services that
+	// can be entered at several nodes.
+	Entries []string
+	// Protocol is HTTP1 when empty.
+	Protocol Protocol
 	// Profile is HTTP when empty.
 	Profile Profile
 	// Method is GET when empty, POST with a Body; Chat always uses POST.
@@ -40,18 +58,28 @@ type Target struct {
 	Header http.Header
 	// Body is sent with each request; not for Chat.
 	Body []byte
-	// Model, Prompt and MaxTokens are for Chat. A MaxTokens of 0 leaves the
-	// length to the server.
+	// Model, Prompt, Prompts and MaxTokens are for Chat. Prompts are sent in
+	// turn, instead of Prompt; with neither, BuiltinPrompts are. A MaxTokens of
+	// 0 leaves the length to the server.
 	Model     string
 	Prompt    string
+	Prompts   []string
 	MaxTokens int
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
 	APIKey string
 	// Reuse keeps connections for further requests, last used first. A
 	// request on a kept connection that the server resets has failed; it is
-	// not sent again.
+	// not sent again. Over HTTP/2 kept connections carry several requests at
+	// once. Without it, each request has a connection to itself.
 	Reuse bool
+	// MaxAge bounds how old a kept connection may be when a request is sent on
+	// it; 0: no bound.
+	MaxAge time.Duration
+	// Redirects is the number of redirects that a request follows, as browsers
+	// do; beyond it, and by default, a redirect is an answer like any other.
+	// All hops carry the same ID. Another host gets no secret of this one.
+	Redirects int
 }
 
 // Timeouts bound the parts of a request. Zero means the default, a negative
@@ -88,6 +116,23 @@ type Backend struct {
 	// SlotsPort is the port of a llama.cpp server, which is asked for its
 	// /slots if there is no queue-proxy; 0: there is none.
 	SlotsPort int32
+	// Metrics are asked for when there is neither; the zero value: there are
+	// none. Where it has Queued as well, that is told in Gauge.Told.
+	Metrics Metrics
+}
+
+// asked reports whether the backend can be asked for its load.
+func (b *Backend) asked() bool { return b.QueueProxy || b.SlotsPort > 0 || b.Metrics.Served != "" }
+
+// source names what is asked.
+func (b *Backend) source() string {
+	switch {
+	case b.QueueProxy:
+		return "queue-proxy"
+	case b.SlotsPort > 0:
+		return "llama.cpp"
+	}
+	return clean(b.Metrics.Name, 40)
 }
 
 // Options are what a Generator is made of. Only Target is needed. All
@@ -97,9 +142,11 @@ type Options struct {
 	Target   Target
 	Timeouts Timeouts
 
-	// Dial opens connections, e.g. through a bastion. Nil: straight TCP with
-	// keep-alives that find a dead peer within 5 s (idle 2 s, interval 1 s, 3
-	// probes).
+	// Alive says how dead peers are found. Its TCP part is for straight
+	// connections only.
+	Alive Alive
+	// Dial opens connections, e.g. through a bastion. Nil: straight TCP. No
+	// proxy is ever used.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// TLS is used for https; nil: the system's roots.
 	TLS *tls.Config
@@ -113,6 +160,9 @@ type Options struct {
 	// Backends tells the servers behind the target; nil: not known. It is
 	// called for each sample and must not block.
 	Backends func() []Backend
+	// Sources tells the servers that tell of requests without being backends;
+	// nil: there are none. It is called for each sample and must not block.
+	Sources func() []Source
 	// Capacity tells what the ready pods can serve at once, and what all of
 	// them should; 0: not known. It is called for each Run and must not block.
 	Capacity func() (now, target int)
@@ -120,9 +170,10 @@ type Options struct {
 	// nil: backends can't be asked. Calls are bounded to 1 s.
 	Fetch func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error)
 
-	// Record gets the evidence of each request that has ended, one call at a
-	// time, before the request leaves Totals' in-flight count. It should not
-	// block for long: a request is in flight until it returns. Nil: none.
+	// Record gets the evidence of each request that has ended, before the
+	// request leaves Totals' in-flight count; several calls may run at once.
+	// It should not block for long: a request is in flight until it returns.
+	// Nil: none.
 	Record func(Record)
 	// Now is the clock of all time stamps; nil: time.Now.
 	Now func() time.Time
@@ -177,13 +228,19 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Alive = o.Alive.withDefaults()
 	if o.Dial == nil {
-		d := &net.Dialer{
-			KeepAliveConfig: net.KeepAliveConfig{
-				Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3,
-			},
-		}
-		o.Dial = d.DialContext
+		o.Dial = o.Alive.dialer()
+	}
+	switch o.Target.Protocol {
+	case "":
+		o.Target.Protocol = HTTP1
+	case HTTP1, HTTP2:
+	default:
+		return o, fmt.Errorf("load: protocol %q is not known: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
+	}
+	if o.Target.MaxAge < 0 || o.Target.Redirects < 0 {
+		return o, fmt.Errorf("load: the age of connections and the number of redirects must not be negative")
 	}
 	return o, nil
 }
@@ -205,7 +262,7 @@ func (s Spec) validate(maxInFlight int) error {
 	default:
 		return fmt.Errorf("load: shape %q is not known: use %q, %q or %q", s.Shape, Burst, Hold, Rate)
 	}
-	if s.Requests < 0 || s.For < 0 {
+	if s.Requests < 0 || s.For < 0 || s.Timeout < 0 || s.Ramp < 0 {
 		return fmt.Errorf("load: the bounds of a run must not be negative")
 	}
 	return nil

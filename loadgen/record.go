@@ -21,17 +21,21 @@ type Record struct {
 
 	// Scheduled is when it was due, Dial when its connection was asked for,
 	// Connected when there was one, Sent when the request was written,
-	// FirstByte and LastByte when bytes of the answer came, FirstToken when
-	// text first came in a streamed chat, End when its end was known.
+	// FirstByte and LastByte when bytes of the answer came, FirstToken and
+	// LastToken when text first and last came in a streamed chat, End when its
+	// end was known.
 	Scheduled  time.Time `json:"scheduled"`
 	Dial       time.Time `json:"dial,omitzero"`
 	Connected  time.Time `json:"connected,omitzero"`
 	Sent       time.Time `json:"sent,omitzero"`
 	FirstByte  time.Time `json:"first_byte,omitzero"`
 	FirstToken time.Time `json:"first_token,omitzero"`
+	LastToken  time.Time `json:"last_token,omitzero"`
 	LastByte   time.Time `json:"last_byte,omitzero"`
 	End        time.Time `json:"end"`
 
+	// Entry is the address that was dialed, when the target has several.
+	Entry string `json:"entry,omitempty"`
 	// Remote is the address at the other end of the connection, Reused says
 	// that an earlier request had used it.
 	Remote string `json:"remote,omitempty"`
@@ -45,6 +49,11 @@ type Record struct {
 	// Unframed says that only the end of the connection marked the end of the
 	// body, so that a cut body can't be told from a whole one.
 	Unframed bool `json:"unframed,omitempty"`
+	// MaxGap is the longest time between two pieces of text of a streamed
+	// chat, in milliseconds.
+	MaxGap float64 `json:"max_gap_ms,omitempty"`
+	// Redirects is the number of redirects that were followed.
+	Redirects int `json:"redirects,omitempty"`
 	// Stalls are the silences longer than the stall limit.
 	Stalls []Stall `json:"stalls,omitempty"`
 	// Errno names the operating system's error, e.g. ECONNRESET.
@@ -67,7 +76,7 @@ func (t *Totals) Count(r Record) {
 	switch r.Class {
 	case ClassOK:
 		t.OK += n
-	case ClassCancelled:
+	case ClassCancelled, ClassCensored:
 		t.Cancelled += n
 	case ClassUnsent:
 		t.Unsent += n

@@ -31,6 +31,8 @@ type request struct {
 	id    string
 	run   int
 	shape Shape
+	total time.Duration // bounds the whole request; 0: no bound
+	tally *tally        // of its run
 
 	// Guarded by the ledger's lock. scheduled and second are set once.
 	scheduled time.Time
@@ -47,12 +49,18 @@ type request struct {
 	// The trace, owned by the request's goroutine.
 	dial, connected, written, first, firstToken time.Time
 
-	remote   string
-	reused   bool
-	status   int
-	bytes    int64
-	tokens   int
-	unframed bool
+	message   int // which of the target's messages is sent
+	redirects int
+	entry     string
+	remote    string
+	reused    bool
+	status    int
+	bytes     int64
+	tokens    int
+	unframed  bool
+	maxGap    time.Duration // the longest time between two tokens
+	lastToken time.Time
+	ended     time.Time // set by finish
 
 	mu     sync.Mutex
 	phase  phase
@@ -74,20 +82,37 @@ type cause struct {
 // lastByte is when the last byte came; scheduled before that.
 func (r *request) lastByte() time.Time { return r.scheduled.Add(time.Duration(r.last.Load())) }
 
-// begin starts the clocks of a request, and returns a context for dialing that
-// ends when the request is aborted.
-func (r *request) begin(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancel(parent)
+// begin starts the clocks of a request.
+func (r *request) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dial = r.g.now()
 	r.since, r.phase = r.dial, phaseDial
+	r.watch(r.dial)
+}
+
+// again goes back to dialing, to follow a redirect. What the trace tells of
+// the connection is of the last one.
+func (r *request) again() {
+	now := r.g.now()
+	r.connected, r.written, r.first = time.Time{}, time.Time{}, time.Time{}
+	r.redirects++
+	r.g.ledger.restart(r)
+	r.enter(phaseDial, now)
+}
+
+// dialContext returns a context that ends when the request is aborted or over.
+func (r *request) dialContext(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancel(parent)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cancel != nil {
+		r.cancel() // of an earlier place of a redirect
+	}
 	r.cancel = cancel
 	if r.cause != nil {
 		cancel()
-		return ctx
 	}
-	r.watch(r.dial)
 	return ctx
 }
 
@@ -99,13 +124,39 @@ func (r *request) enter(p phase, now time.Time) {
 	r.watch(now)
 }
 
-// attach hands over the connection that an abort must close; it reports false
-// when the request has been aborted already.
-func (r *request) attach(c net.Conn) bool {
+// attach begins the writing to a connection; an abort closes it, if it is not
+// nil. It reports false when the request has been aborted already.
+func (r *request) attach(c net.Conn, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conn = c
+	r.phase, r.since = phaseWrite, now
+	r.watch(now)
 	return r.cause == nil
+}
+
+// detach takes the connection back; it reports false when an abort has closed
+// it or will.
+func (r *request) detach() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conn = nil
+	return r.cause == nil
+}
+
+// wrote begins the wait for an answer, if none has begun yet: it may be called
+// by the connection's own goroutine at any time.
+func (r *request) wrote(now time.Time) {
+	r.mu.Lock()
+	if r.over || r.phase != phaseWrite {
+		r.mu.Unlock()
+		return
+	}
+	r.written = now
+	r.phase, r.since = phaseWait, now
+	r.watch(now)
+	r.mu.Unlock()
+	r.g.ledger.move(r, sent)
 }
 
 // expired is the timer's function.
@@ -140,7 +191,7 @@ func (r *request) watch(now time.Time) {
 	switch r.phase {
 	case phaseDial:
 		if passed(r.since, t.Connect) {
-			r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.g.wire.addr, t.Connect))
+			r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.g.route.wire.addr, t.Connect))
 			return
 		}
 	case phaseWait:
@@ -163,8 +214,8 @@ func (r *request) watch(now time.Time) {
 			return
 		}
 	}
-	if passed(r.dial, t.Total) {
-		r.abortLocked(ClassTotal, fmt.Errorf("not complete within %v", t.Total))
+	if passed(r.dial, r.total) {
+		r.abortLocked(ClassTotal, fmt.Errorf("not complete within %v", r.total))
 		return
 	}
 	if next.IsZero() || !r.armed.IsZero() && !next.Before(r.armed) {
@@ -176,6 +227,18 @@ func (r *request) watch(now time.Time) {
 	} else {
 		r.timer.Reset(wait)
 	}
+}
+
+// answered takes the headers of an HTTP/2 answer into the trace. They may be
+// there before the connection's goroutine has said that the request is written:
+// then it counts as written since it was handed over.
+func (r *request) answered() {
+	r.mu.Lock()
+	if r.written.IsZero() {
+		r.written = r.connected
+	}
+	r.mu.Unlock()
+	r.progress(0)
 }
 
 // abort ends the request from outside: what it waits for returns at once.
@@ -211,6 +274,10 @@ func (r *request) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
+	r.ended = r.g.now()
+	if r.phase == phaseOutcome {
+		r.ended = r.since // the rest was courtesy
+	}
 	r.conn = nil
 	if r.timer != nil {
 		r.timer.Stop()
@@ -240,10 +307,7 @@ func (r *request) progress(n int) {
 
 // record makes the evidence; the request is finished.
 func (r *request) record(c Class, err error) Record {
-	end := r.g.now()
-	if r.phase == phaseOutcome {
-		end = r.since
-	}
+	end := r.ended
 	// On one clock: the scheduled wall time plus monotonic time.
 	at := func(t time.Time) time.Time {
 		if t.IsZero() {
@@ -257,6 +321,8 @@ func (r *request) record(c Class, err error) Record {
 		FirstByte: at(r.first), FirstToken: at(r.firstToken), End: at(end),
 		Remote: r.remote, Reused: r.reused, Status: r.status,
 		Bytes: r.bytes, Tokens: r.tokens, Unframed: r.unframed,
+		Entry: r.entry, Redirects: r.redirects,
+		LastToken: at(r.lastToken), MaxGap: float64(r.maxGap.Microseconds()) / 1000,
 	}
 	if !r.first.IsZero() {
 		rec.LastByte = r.lastByte()

@@ -27,7 +27,7 @@ func shedText(bound int) string {
 func (g *Generator) hold(r *request) {
 	for r != nil {
 		class, _ := g.do(r)
-		if class != ClassOK && class != ClassCancelled {
+		if class.Failed() {
 			if wait := failPause - g.now().Sub(r.scheduled); wait > 0 {
 				g.pause(wait)
 			}
@@ -43,6 +43,38 @@ func (g *Generator) hold(r *request) {
 	g.settle()
 }
 
+// openPlace opens another place of the hold that is running; the ledger's lock
+// is held, and there is room.
+func (g *Generator) openPlace(now time.Time) {
+	r := g.nextHeld(now)
+	g.holdWorkers++
+	g.wg.Go(func() { g.hold(r) })
+}
+
+// openPlaces opens the places of a hold that rises, until all are open.
+func (g *Generator) openPlaces(c *activeRun, begin time.Time) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for i := 1; i < c.spec.N; i++ {
+		timer.Reset(begin.Add(time.Duration(float64(i) / float64(c.spec.N) * float64(c.spec.Ramp))).Sub(g.now()))
+		select {
+		case <-timer.C:
+		case <-c.stop:
+			return
+		}
+		g.ledger.mu.Lock()
+		if g.current != c {
+			g.ledger.mu.Unlock()
+			return
+		}
+		// A hold that this one has replaced may have left more.
+		if g.holdWorkers <= i {
+			g.openPlace(g.now())
+		}
+		g.ledger.mu.Unlock()
+	}
+}
+
 // nextHeld schedules the next request of the hold that is running; nil: the
 // place is not needed any more. The ledger's lock is held. When called for a
 // place that exists already, that place is part of holdWorkers.
@@ -51,9 +83,9 @@ func (g *Generator) nextHeld(now time.Time) *request {
 	if c == nil || c.spec.Shape != Hold || g.holdWorkers > c.spec.N {
 		return nil
 	}
-	r := g.register(c.number, Hold, now)
-	c.started++
-	if c.spec.Requests > 0 && c.started >= c.spec.Requests {
+	r := g.register(c.number, c.spec, now)
+	c.count++
+	if c.spec.Requests > 0 && c.count >= c.spec.Requests {
 		g.endRun()
 	}
 	return r
@@ -69,16 +101,37 @@ func (g *Generator) pause(d time.Duration) {
 	}
 }
 
-// rate sends on an absolute schedule: request i is due at begin + i/rate,
-// however long sending took.
-func (g *Generator) rate(c *run, begin time.Time) {
+// dueAfter is when request i of a rate is due after its begin. While the rate
+// rises, the number that is due grows with the square of time.
+func (s Spec) dueAfter(i int) time.Duration {
+	ramp, n := s.Ramp.Seconds(), float64(i)
+	rising := s.PerSecond * ramp / 2 // how many are due before the rate is reached
+	t := ramp + (n-rising)/s.PerSecond
+	if n < rising {
+		t = math.Sqrt(2 * n * ramp / s.PerSecond)
+	}
+	return time.Duration(t * float64(time.Second))
+}
+
+// dueBy is how many requests of a rate are due until then.
+func (s Spec) dueBy(t time.Duration) int {
+	ramp, at := s.Ramp.Seconds(), t.Seconds()
+	if at < ramp {
+		return int(s.PerSecond*at*at/(2*ramp)) + 1
+	}
+	return int(s.PerSecond*(at-ramp/2)) + 1
+}
+
+// rate sends on an absolute schedule, which is kept however long sending took.
+func (g *Generator) rate(c *activeRun, begin time.Time) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	due := func(i int) time.Time {
-		return begin.Add(time.Duration(float64(i) / c.spec.PerSecond * float64(time.Second)))
-	}
 	for i := 0; ; {
-		if wait := due(i).Sub(g.now()); wait > 0 {
+		due := c.spec.dueAfter(i)
+		if c.spec.For > 0 {
+			due = min(due, c.spec.For)
+		}
+		if wait := begin.Add(due).Sub(g.now()); wait > 0 {
 			timer.Reset(wait)
 			select {
 			case <-timer.C:
@@ -86,7 +139,7 @@ func (g *Generator) rate(c *run, begin time.Time) {
 				return
 			}
 		}
-		n, more := g.tick(c, i, due(i))
+		n, more := g.tick(c, i, begin)
 		if !more {
 			g.settle()
 			return
@@ -97,18 +150,28 @@ func (g *Generator) rate(c *run, begin time.Time) {
 
 // tick sends request i of a rate, or skips what is too late or too much. It
 // returns how many requests it has dealt with, and whether there are more.
-func (g *Generator) tick(c *run, i int, due time.Time) (n int, more bool) {
-	now := g.now()
+func (g *Generator) tick(c *activeRun, i int, begin time.Time) (n int, more bool) {
+	now, due := g.now(), begin.Add(c.spec.dueAfter(i))
 	l := g.ledger
 	l.mu.Lock()
 	if g.current != c {
 		l.mu.Unlock()
 		return 0, false
 	}
+	if c.spec.For > 0 && c.spec.dueAfter(i) >= c.spec.For {
+		g.endRun()
+		l.notify()
+		l.mu.Unlock()
+		return 0, false
+	}
 	n = 1
 	text := ""
 	if late := now.Sub(due); late > lateBound {
-		n += int(math.Floor((late - lateBound).Seconds() * c.spec.PerSecond))
+		until := now.Add(-lateBound).Sub(begin)
+		if c.spec.For > 0 {
+			until = min(until, c.spec.For)
+		}
+		n = max(n, c.spec.dueBy(until)-i)
 		if c.spec.Requests > 0 {
 			n = min(n, c.spec.Requests-i)
 		}
@@ -117,13 +180,13 @@ func (g *Generator) tick(c *run, i int, due time.Time) (n int, more bool) {
 		text = shedText(g.opts.MaxInFlight)
 	}
 	if text == "" {
-		r := g.register(c.number, Rate, due)
+		r := g.register(c.number, c.spec, due)
 		g.wg.Go(func() { g.do(r); g.settle() })
 	} else {
-		l.skip(n)
+		l.skip(c.number, n)
 	}
-	c.started += n
-	more = c.spec.Requests == 0 || c.started < c.spec.Requests
+	c.count += n
+	more = c.spec.Requests == 0 || c.count < c.spec.Requests
 	if !more {
 		g.endRun()
 		l.notify()

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -295,5 +296,63 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	}
 	if r := g.Run(); r.Totals.Scheduled != 0 || r.Gauge.Basis != BasisIdle || r.Windows != nil {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A run's own totals balance while others go on, and a run that is stopped
+// leaves the others alone.
+func TestRunsAreCountedApart(t *testing.T) {
+	release := make(chan struct{})
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 503, "") })
+	var recs records
+	g := start(t, Options{Target: Target{URL: s.url()}, MaxInFlight: 10, Record: recs.add})
+	begin := func(sp Spec) int {
+		n, err := g.Begin(sp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	hold := begin(Spec{Shape: Hold, N: 4})
+	burst := begin(Spec{Shape: Burst, N: 8})
+	if a, b := g.RunTotals(hold), g.RunTotals(burst); a.InFlight() != 4 || b.InFlight() != 6 || b.Unsent != 2 || !a.Balanced() || !b.Balanced() {
+		t.Errorf("hold %+v, burst %+v", a, b)
+	}
+	g.StopRun(burst)
+	if !g.Run().Active {
+		t.Error("stopping the burst has stopped the hold")
+	}
+	g.StopRun(hold)
+	if r := g.Run(); r.Active || r.Totals.InFlight() != 10 {
+		t.Errorf("after stopping the hold: %+v", r)
+	}
+	close(release)
+	wait(t, g)
+	again := map[int]*Totals{hold: {}, burst: {}}
+	for _, r := range recs.all() {
+		again[r.Run].Count(r)
+	}
+	for run, want := range again {
+		if got := g.RunTotals(run); got.Scheduled != want.Scheduled || got.Unsent != want.Unsent || !maps.Equal(got.Failed, want.Failed) {
+			t.Errorf("run %d: %+v, by its records %+v", run, got, *want)
+		}
+	}
+	if got := g.RunTotals(99); got.Scheduled != 0 || !got.Balanced() {
+		t.Errorf("a run that there is not: %+v", got)
+	}
+}
+
+// A run's own bound on a whole request goes before the generator's.
+func TestTimeoutOfARun(t *testing.T) {
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { hang(c) })
+	for _, sp := range []Spec{{Shape: Burst, N: 2}, {Shape: Hold, N: 2, Requests: 2}, {Shape: Rate, PerSecond: 100, Requests: 2}} {
+		sp.Timeout = 50 * time.Millisecond
+		g := start(t, Options{Target: Target{URL: s.url()}, Timeouts: Timeouts{Total: time.Hour}})
+		mustStart(t, g, sp)
+		wait(t, g)
+		if tt := g.Run().Totals; tt.Failed[ClassTotal] != 2 {
+			t.Errorf("%s: %+v", sp.Shape, tt)
+		}
+		mustContain(t, "the error", g.Run().LastError, "not complete within 50ms")
 	}
 }

@@ -2,32 +2,6 @@ package loadgen
 
 import "time"
 
-// Class is how a request ended. A request ends in exactly one class.
-type Class string
-
-// Terminal classes. ClassOK is success; ClassCancelled is ended by us; all
-// others are failures.
-const (
-	ClassOK             Class = "ok"
-	ClassRefused        Class = "refused"         // connection refused
-	ClassUnreachable    Class = "unreachable"     // no route to host or network
-	ClassConnectTimeout Class = "connect timeout" // no connection within the bound
-	ClassReset          Class = "reset"           // connection reset by peer
-	ClassTruncated      Class = "truncated"       // body cut, no [DONE], or an error inside a 200
-	ClassFirstByte      Class = "first-byte timeout"
-	ClassIdle           Class = "idle timeout"  // no byte for longer than the bound
-	ClassTotal          Class = "total timeout" // the whole request took too long
-	ClassPeerDead       Class = "peer dead"     // keep-alives went unanswered
-	Class4xx            Class = "4xx"
-	Class5xx            Class = "5xx"
-	Class502            Class = "502"
-	Class503            Class = "503"
-	Class504            Class = "504"
-	ClassClient         Class = "client fault" // ports, files, names: our own doing
-	ClassCancelled      Class = "cancelled"    // ended by us
-	ClassUnsent         Class = "unsent"       // shed before it was sent
-)
-
 // Totals accounts for every request of a run. At any moment
 //
 //	Scheduled = OK + sum(Failed) + Cancelled + InFlight + Unsent
@@ -85,6 +59,12 @@ type Spec struct {
 	Requests int
 	// For ends the run after that time; 0: no such bound.
 	For time.Duration
+	// Ramp is how long a Hold takes to come from 1 to N, or a Rate from nothing
+	// to PerSecond, evenly; 0: at once. A Burst has none.
+	Ramp time.Duration
+	// Timeout bounds each whole request of this run, from the start of dialing;
+	// 0: the generator's Timeouts.Total holds.
+	Timeout time.Duration
 }
 
 // Basis says where a gauge's numbers come from.
@@ -114,6 +94,12 @@ type Gauge struct {
 	Source string
 	// NoAnswer is the number of servers that should have told and did not.
 	NoAnswer int
+	// Told is what servers tell in their own numbers, beside the above, which
+	// always adds up to Outstanding.
+	Told []Told
+	// Disagreement is one sentence on where Told and the above have differed
+	// for more than 5 s; empty: nowhere.
+	Disagreement string
 }
 
 // Window is one second of wall-clock time. Requests are attributed to the
@@ -128,6 +114,9 @@ type Window struct {
 	// it; Capacity is the last one. Sampled is false when no gauge was taken.
 	Served, Queued, Stalled, OnDead, Capacity, Target int
 	Sampled                                           bool
+	// Latency and FromSent are the times of the requests that were sent in it
+	// and are ok: from when they were due, and from when they were written.
+	Latency, FromSent Quantiles
 }
 
 // FailedSum is the number of failed requests of all classes.
@@ -151,6 +140,10 @@ type Run struct {
 	// Windows holds the last seconds, oldest first, at most the generator's
 	// window limit.
 	Windows []Window
+	// Latency sums up the requests that have ended, Tokens the tokens of their
+	// answers.
+	Latency Latency
+	Tokens  int
 	// LastError is one sentence on the newest failed request; empty if none.
 	LastError string
 	// URL is where requests go, with no secrets in it.

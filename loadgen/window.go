@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -14,12 +15,27 @@ type second struct {
 	failed                          map[Class]int
 	gauge                           Gauge // the largest values seen in it
 	sampled                         bool
+	// times is nil before the first ok request; its spreads are nil, and shown
+	// stands for them, when there are enough newer ones.
+	times *secondTimes
 }
+
+// secondTimes are the times of the ok requests of a second.
+type secondTimes struct {
+	latency, fromSent           *spread
+	shownLatency, shownFromSent Quantiles
+}
+
+// spreadSeconds is how many seconds keep a histogram. Requests of an earlier
+// second which end later are counted, but are not in its quantiles.
+const spreadSeconds = DefaultWindowLimit
 
 // timeline keeps the last seconds. Its owner's lock guards it.
 type timeline struct {
 	ring  []*second
 	first int64 // the first second ever; 0: none yet
+	// times are those that keep a histogram, oldest first.
+	times []*secondTimes
 }
 
 func newTimeline(limit int) timeline { return timeline{ring: make([]*second, limit)} }
@@ -38,6 +54,49 @@ func (l *timeline) at(t time.Time) *second {
 	s := &second{unix: unix}
 	l.ring[i] = s
 	return s
+}
+
+// took takes the times of an ok request into its second.
+func (l *timeline) took(s *second, r *request) {
+	if s.times == nil {
+		s.times = &secondTimes{}
+		s.times.latency, s.times.fromSent = l.newSpreads()
+		l.times = append(l.times, s.times)
+	}
+	if s.times.latency == nil {
+		return
+	}
+	s.times.latency.add(r.ended.Sub(r.scheduled))
+	if !r.written.IsZero() {
+		s.times.fromSent.add(r.ended.Sub(r.written))
+	}
+}
+
+// newSpreads returns two empty spreads; when there are enough, those of the
+// oldest second, so that memory does not grow with time.
+func (l *timeline) newSpreads() (a, b *spread) {
+	if len(l.times) < spreadSeconds {
+		return newSpread(), newSpread()
+	}
+	old := l.times[0]
+	l.times = slices.Delete(l.times, 0, 1)
+	a, b = old.latency, old.fromSent
+	old.shownLatency, old.shownFromSent = old.quantiles()
+	old.latency, old.fromSent = nil, nil
+	a.reset()
+	b.reset()
+	return a, b
+}
+
+// quantiles returns what is shown; nil has nothing to show.
+func (t *secondTimes) quantiles() (latency, fromSent Quantiles) {
+	switch {
+	case t == nil:
+		return Quantiles{}, Quantiles{}
+	case t.latency == nil:
+		return t.shownLatency, t.shownFromSent
+	}
+	return t.latency.quantiles(), t.fromSent.quantiles()
 }
 
 // sample takes a gauge reading into its second: the largest values, and the
@@ -70,6 +129,7 @@ func (l *timeline) windows(now time.Time) []Window {
 			w.Failed = maps.Clone(s.failed)
 			w.Served, w.Queued, w.Stalled, w.OnDead = s.gauge.Served, s.gauge.Queued, s.gauge.Stalled, s.gauge.OnDead
 			w.Capacity, w.Target, w.Sampled = s.gauge.Capacity, s.gauge.Target, s.sampled
+			w.Latency, w.FromSent = s.times.quantiles()
 		}
 		out = append(out, w)
 	}

@@ -2,9 +2,11 @@ package loadgen
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,13 +23,34 @@ type wire struct {
 	addr       string // host:port to dial
 	tls        bool
 	serverName string
-	head, tail []byte // before and after the ID
+	messages   []message // what is sent, each in turn
 	idPrefix   string
+	// target is what it was made of, url its URL: for redirects.
+	target Target
+	url    string
 	// request is what answers are parsed for: the method decides whether an
 	// answer has a body. It is only read.
 	request *http.Request
+	// request2 is the same for HTTP/2, without ID and body. It is only read.
+	request2 *http.Request
 	// shown is the URL without user, query and fragment.
 	shown string
+}
+
+// message is one request as it is written for HTTP/1.1, before and after the
+// ID, and its body.
+type message struct{ head, tail, body []byte }
+
+// newRequest makes the request for an HTTP/2 connection.
+func (w *wire) newRequest(ctx context.Context, id string, message int) *http.Request {
+	req := w.request2.WithContext(ctx)
+	req.Header = req.Header.Clone()
+	req.Header.Set(idHeader, id)
+	req.Body = http.NoBody
+	if body := w.messages[message%len(w.messages)].body; len(body) > 0 {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	return req
 }
 
 // newWire checks a target and makes its wire form.
@@ -44,22 +67,22 @@ func newWire(t Target) (*wire, error) {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	method, body := t.Method, t.Body
+	method, bodies := t.Method, [][]byte{t.Body}
 	if t.Profile == Chat {
-		if len(body) > 0 {
+		if len(t.Body) > 0 {
 			return nil, fmt.Errorf("load: a chat makes its own body from model and prompt")
 		}
 		if t.MaxTokens < 0 {
 			return nil, fmt.Errorf("load: max tokens must not be negative")
 		}
 		method = http.MethodPost
-		if body, err = chatBody(t); err != nil {
+		if bodies, err = chatBodies(t); err != nil {
 			return nil, fmt.Errorf("load: the chat request can't be made: %w", err)
 		}
 	}
 	if method == "" {
 		method = http.MethodGet
-		if len(body) > 0 {
+		if len(t.Body) > 0 {
 			method = http.MethodPost
 		}
 	}
@@ -71,33 +94,41 @@ func newWire(t Target) (*wire, error) {
 	rand.Read(mark[:])
 	id := hex.EncodeToString(mark[:])
 
-	req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("load: the method %q is not valid", clean(method, 20))
-	}
-	if err := setHeaders(req, t); err != nil {
-		return nil, err
-	}
-	req.Header.Set(idHeader, id)
-	req.Close = !t.Reuse
-	var buf bytes.Buffer
-	if err := req.Write(&buf); err != nil {
-		return nil, fmt.Errorf("load: the request can't be made: %w", err)
-	}
-	head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
-	if !ok {
-		return nil, fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
-	}
-	return &wire{
+	w := &wire{
 		addr:       net.JoinHostPort(u.Hostname(), port),
 		tls:        u.Scheme == "https",
 		serverName: u.Hostname(),
-		head:       head,
-		tail:       tail,
 		idPrefix:   id[:8],
+		target:     t,
+		url:        t.URL,
 		request:    &http.Request{Method: method},
 		shown:      clean(shown, maxErrorText),
-	}, nil
+	}
+	for _, body := range bodies {
+		req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("load: the method %q is not valid", clean(method, 20))
+		}
+		if err := setHeaders(req, t); err != nil {
+			return nil, err
+		}
+		if w.request2 == nil {
+			w.request2 = req.Clone(context.Background())
+			w.request2.Body, w.request2.GetBody, w.request2.ContentLength = nil, nil, 0
+		}
+		req.Header.Set(idHeader, id)
+		req.Close = !t.Reuse
+		var buf bytes.Buffer
+		if err := req.Write(&buf); err != nil {
+			return nil, fmt.Errorf("load: the request can't be made: %w", err)
+		}
+		head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
+		if !ok {
+			return nil, fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
+		}
+		w.messages = append(w.messages, message{head: head, tail: tail, body: body})
+	}
+	return w, nil
 }
 
 // ownHeaders are set by the generator or change how a message is framed.

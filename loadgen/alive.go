@@ -1,0 +1,78 @@
+package loadgen
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Alive are the means by which a peer that has gone silent is found dead: a
+// machine without power sends neither FIN nor RST. By default each of them
+// takes 5 s. A request ended by one has the class "peer dead". Zero means the
+// default, a negative value that this means is not used.
+type Alive struct {
+	// Idle, Interval and Count are TCP_KEEPIDLE (default 2 s), TCP_KEEPINTVL
+	// (1 s) and TCP_KEEPCNT (3): probes when nothing is unacknowledged. They
+	// see the TCP peer, which behind a proxy is the proxy.
+	Idle, Interval time.Duration
+	Count          int
+	// Unacked is TCP_USER_TIMEOUT (tcp(7), Linux only): how long data may stay
+	// unacknowledged. It overrides Count, so its default of 4.5 s makes the
+	// probe at 5 s the one that decides.
+	Unacked time.Duration
+	// PingAfter is the silence on an HTTP/2 connection after which a PING is
+	// sent (default 2 s), PingTimeout the wait for its answer (3 s). Some gRPC
+	// servers take such pings for an attack: give a negative PingAfter there.
+	PingAfter, PingTimeout time.Duration
+}
+
+// Defaults of Alive.
+const (
+	DefaultAliveIdle     = 2 * time.Second
+	DefaultAliveInterval = time.Second
+	DefaultAliveCount    = 3
+	DefaultAliveUnacked  = 4500 * time.Millisecond
+	DefaultPingAfter     = 2 * time.Second
+	DefaultPingTimeout   = 3 * time.Second
+)
+
+// withDefaults fills in the defaults; what is switched off becomes 0.
+func (a Alive) withDefaults() Alive {
+	for _, f := range []struct {
+		d         *time.Duration
+		byDefault time.Duration
+	}{
+		{&a.Idle, DefaultAliveIdle},
+		{&a.Interval, DefaultAliveInterval},
+		{&a.Unacked, DefaultAliveUnacked},
+		{&a.PingAfter, DefaultPingAfter},
+		{&a.PingTimeout, DefaultPingTimeout},
+	} {
+		switch {
+		case *f.d == 0:
+			*f.d = f.byDefault
+		case *f.d < 0:
+			*f.d = 0
+		}
+	}
+	if a.Count == 0 {
+		a.Count = DefaultAliveCount
+	}
+	return a
+}
+
+// dialer returns the way to dial straight TCP with these means.
+func (a Alive) dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := &net.Dialer{KeepAlive: -1}
+	if a.Idle > 0 && a.Count > 0 {
+		d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: a.Idle, Interval: a.Interval, Count: a.Count}
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, addr)
+		if err == nil && a.Unacked > 0 {
+			// Only now: it would bound the set-up of the connection as well.
+			setUserTimeout(c, a.Unacked)
+		}
+		return c, err
+	}
+}

@@ -1,0 +1,275 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// errNotHTTP2 is when the server has agreed on TLS but not on HTTP/2.
+var errNotHTTP2 = errors.New("the server does not offer HTTP/2 over TLS")
+
+// lostText is how net/http's HTTP/2 says that a PING went unanswered, and
+// streamText how it begins when the server has reset a stream. Neither error
+// is exported.
+const (
+	lostText   = "http2: client connection lost"
+	streamText = "stream error:"
+)
+
+// sharedConn is an HTTP/2 connection, which carries several requests at once.
+// It is an http.ClientConn, which sends each request once: what net/http
+// retries, it retries in its Transport's RoundTrip.
+type sharedConn struct {
+	*http.ClientConn
+	remote string
+	born   time.Time
+
+	// Guarded by the pool.
+	users   int // requests that use it
+	taken   int // requests that have used it
+	retired bool
+}
+
+// sharedPool keeps the HTTP/2 connections to one entry.
+type sharedPool struct {
+	mu     sync.Mutex
+	conns  []*sharedConn
+	dial   *sharedDial // under way; nil: none
+	closed bool
+}
+
+// sharedDial is a connection being set up for all who wait for it.
+type sharedDial struct {
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+// newTransport returns what turns connections into HTTP/2 connections.
+func (g *Generator) newTransport(rt *route) *http.Transport {
+	dial := func(ctx context.Context, _, addr string) (net.Conn, error) {
+		c, raw, err := g.dial(ctx, rt, addr)
+		if err != nil {
+			return nil, err
+		}
+		if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol != "h2" {
+			c.Close()
+			return nil, errNotHTTP2
+		}
+		// The transport does not tell what it has dialed.
+		if remote, ok := ctx.Value(remoteKey{}).(*string); ok && raw.RemoteAddr() != nil {
+			*remote = clean(raw.RemoteAddr().String(), 80)
+		}
+		return c, nil
+	}
+	t := &http.Transport{
+		DialContext: dial, DialTLSContext: dial,
+		DisableCompression: true,
+		Protocols:          new(http.Protocols),
+		HTTP2:              &http.HTTP2Config{SendPingTimeout: g.opts.Alive.PingAfter, PingTimeout: g.opts.Alive.PingTimeout},
+	}
+	t.Protocols.SetHTTP2(true)
+	t.Protocols.SetUnencryptedHTTP2(true)
+	return t
+}
+
+// remoteKey is the context's key for where to put the address of a connection.
+type remoteKey struct{}
+
+// newShared opens an HTTP/2 connection to addr.
+func (g *Generator) newShared(ctx context.Context, rt *route, addr string) (*sharedConn, error) {
+	scheme := "http"
+	if rt.wire.tls {
+		scheme = "https"
+	}
+	remote := ""
+	cc, err := rt.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), scheme, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &sharedConn{ClientConn: cc, remote: remote, born: g.now()}, nil
+}
+
+// take returns a connection with a place for the request, and whether an
+// earlier request has used it. Requests that find none wait for the same new
+// connection. release must be called.
+func (g *Generator) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
+	if !g.opts.Target.Reuse {
+		c, err := g.newShared(ctx, rt, e.addr)
+		if err != nil {
+			return nil, false, err
+		}
+		if err := c.Reserve(); err != nil {
+			c.Close()
+			return nil, false, err
+		}
+		c.users, c.retired = 1, true
+		return c, false, nil
+	}
+	p := &e.shared
+	for {
+		p.mu.Lock()
+		if c := p.reserve(g.now(), g.opts.Target.MaxAge); c != nil {
+			reused = c.taken > 1
+			p.mu.Unlock()
+			return c, reused, nil
+		}
+		if p.closed {
+			p.mu.Unlock()
+			return nil, false, errCancelled
+		}
+		if p.dial == nil {
+			p.dial = &sharedDial{done: make(chan struct{})}
+			g.wg.Go(func() { g.fill(p, rt, e.addr) })
+		}
+		d := p.dial
+		p.mu.Unlock()
+		select {
+		case <-d.done:
+			if d.err != nil {
+				return nil, false, d.err
+			}
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+}
+
+// reserve finds a place on a connection; nil: there is none. Connections that
+// are gone or too old are dropped. mu is held.
+func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) *sharedConn {
+	var found *sharedConn
+	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
+		if c.Err() != nil || maxAge > 0 && now.Sub(c.born) >= maxAge {
+			c.retired = true
+			if c.users == 0 {
+				c.Close()
+			}
+			return true
+		}
+		if found == nil && c.Reserve() == nil {
+			found = c
+			c.users++
+			c.taken++
+		}
+		return false
+	})
+	return found
+}
+
+// fill sets up the connection that requests wait for.
+func (g *Generator) fill(p *sharedPool, rt *route, addr string) {
+	ctx := g.ctx
+	if bound := g.opts.Timeouts.Connect; bound > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, bound, fmt.Errorf("no connection to %s within %v: %w", addr, bound, context.DeadlineExceeded))
+		defer cancel()
+	}
+	c, err := g.newShared(ctx, rt, addr)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dial.err = err
+	close(p.dial.done)
+	p.dial = nil
+	if err != nil {
+		return
+	}
+	if p.closed {
+		c.Close()
+		return
+	}
+	p.conns = append(p.conns, c)
+}
+
+// release gives a place back.
+func (p *sharedPool) release(c *sharedConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.users--; c.users == 0 && c.retired {
+		c.Close()
+	}
+}
+
+// close closes all connections, and those to come.
+func (p *sharedPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
+
+// exchange2 sends the request on an HTTP/2 connection and reads the answer.
+func (g *Generator) exchange2(r *request, rt *route) (outcome, error) {
+	ctx := r.dialContext(g.ctx)
+	e := rt.enter(r)
+	c, reused, err := g.take(ctx, rt, e)
+	if err != nil {
+		return r.judge(err)
+	}
+	defer e.shared.release(c)
+	r.reused, r.remote, r.connected = reused, c.remote, g.now()
+	if !r.attach(nil, r.connected) {
+		c.Release()
+		return r.judge(r.aborted().err)
+	}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				r.wrote(g.now())
+			}
+		},
+	})
+	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.id, r.message))
+	if err != nil {
+		return r.judge(err)
+	}
+	defer resp.Body.Close()
+	r.answered()
+	r.status = resp.StatusCode
+	resp.Body = &countedBody{resp.Body, r}
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	return g.readAnswer(r, rt, resp, (*buf)[:cap(*buf)])
+}
+
+// countedBody tells the bytes of a body to its request.
+type countedBody struct {
+	io.ReadCloser
+	r *request
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.r.progress(n)
+	}
+	return n, err
+}
+
+// classify2 knows the errors that only HTTP/2 has; empty: not one of them.
+func classify2(err error) Class {
+	switch text := err.Error(); {
+	case errors.Is(err, errNotHTTP2):
+		return ClassClient
+	case strings.Contains(text, lostText):
+		return ClassPeerDead
+	case strings.Contains(text, streamText):
+		return ClassReset
+	}
+	return ""
+}

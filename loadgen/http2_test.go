@@ -1,0 +1,364 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// h2Server counts requests by ID and the connections they come on.
+type h2Server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	seen  map[string]int
+	conns map[string]int // requests by the client's address
+	proto map[string]int
+}
+
+func serveH2(t testing.TB, secure bool, handle http.HandlerFunc) *h2Server {
+	t.Helper()
+	s := &h2Server{seen: map[string]int{}, conns: map[string]int{}, proto: map[string]int{}}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.seen[r.Header.Get(idHeader)]++
+		s.conns[r.RemoteAddr]++
+		s.proto[r.Proto]++
+		s.mu.Unlock()
+		handle(w, r)
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetHTTP2(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	if secure {
+		s.EnableHTTP2 = true
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	return s
+}
+
+// ca trusts the server's own certificate authority and no other.
+func (s *h2Server) ca() *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return &tls.Config{RootCAs: pool}
+}
+
+// Over HTTP/1.1 and HTTP/2, plain and with a private CA, fresh and kept: each
+// request comes once, is ok, and shares connections only as it should.
+func TestProtocolsAndConnections(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		protocol Protocol
+		secure   bool
+		proto    string
+	}{
+		{"http1", HTTP1, false, "HTTP/1.1"},
+		{"http1-tls", HTTP1, true, "HTTP/1.1"},
+		{"http2", HTTP2, false, "HTTP/2.0"},
+		{"http2-tls", HTTP2, true, "HTTP/2.0"},
+	} {
+		for _, kept := range []bool{false, true} {
+			t.Run(c.name+map[bool]string{true: "-kept", false: "-fresh"}[kept], func(t *testing.T) {
+				s := serveH2(t, c.secure, func(w http.ResponseWriter, r *http.Request) {
+					b, _ := io.ReadAll(r.Body)
+					w.Write(b)
+				})
+				var recs records
+				o := Options{Target: Target{URL: s.URL + "/x", Protocol: c.protocol, Reuse: kept, Body: []byte("hello")}, Record: recs.add}
+				if c.secure {
+					o.TLS = s.ca()
+				}
+				g := start(t, o)
+				const n = 60
+				mustStart(t, g, Spec{Shape: Hold, N: 4, Requests: n})
+				wait(t, g)
+				if tt := g.Run().Totals; tt.OK != n || !tt.Balanced() {
+					t.Fatalf("%+v: %s", tt, g.Run().LastError)
+				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if s.proto[c.proto] != n {
+					t.Errorf("protocols %v", s.proto)
+				}
+				switch conns := len(s.conns); {
+				case !kept && conns != n:
+					t.Errorf("%d connections for %d fresh requests", conns, n)
+				case kept && c.protocol == HTTP1 && conns > 4:
+					t.Errorf("%d connections for 4 at a time", conns)
+				case kept && c.protocol == HTTP2 && conns != 1:
+					t.Errorf("%d connections, one carries all", conns)
+				}
+				for _, r := range recs.all() {
+					if s.seen[r.ID] != 1 {
+						t.Errorf("%s came %d times", r.ID, s.seen[r.ID])
+					}
+					if r.Remote != s.Listener.Addr().String() || r.Bytes < 5 || r.Status != 200 || r.Sent.IsZero() || r.FirstByte.IsZero() {
+						t.Errorf("%+v", r)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Without the private CA there is no connection, and the fault is ours.
+func TestUnknownCAIsAClientFault(t *testing.T) {
+	for _, p := range []Protocol{HTTP1, HTTP2} {
+		s := serveH2(t, true, func(http.ResponseWriter, *http.Request) {})
+		if r := one(t, Options{Target: Target{URL: s.URL, Protocol: p}}); r.Class != ClassClient || !strings.Contains(r.Error, "certificate") {
+			t.Errorf("%s: %s: %s", p, r.Class, r.Error)
+		}
+	}
+}
+
+// A server that has no HTTP/2 is not asked over another protocol.
+func TestHTTP2DoesNotFallBack(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	if r := one(t, Options{Target: Target{URL: s.URL, Protocol: HTTP2}, TLS: &tls.Config{RootCAs: pool}}); r.Class != ClassClient {
+		t.Errorf("%s: %s", r.Class, r.Error)
+	}
+}
+
+// Each fault of an HTTP/2 stream has its class.
+func TestClassOfEachHTTP2Fault(t *testing.T) {
+	cutting := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, "half")
+		w.(http.Flusher).Flush()
+	}
+	for _, c := range []struct {
+		name   string
+		want   Class
+		handle http.HandlerFunc
+	}{
+		{"no answer, stream reset", ClassReset, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{"answer, stream reset", ClassReset, func(w http.ResponseWriter, _ *http.Request) { cutting(w); panic(http.ErrAbortHandler) }},
+		{"503", Class503, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pending request queue full", 503) }},
+		{"proxy text", ClassTruncated, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x activator request timeout") }},
+		{"silent", ClassFirstByte, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+		{"stops", ClassIdle, func(w http.ResponseWriter, r *http.Request) { cutting(w); <-r.Context().Done() }},
+		{"complete", ClassOK, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serveH2(t, false, c.handle)
+			for _, kept := range []bool{false, true} {
+				r := one(t, Options{
+					Target:   Target{URL: s.URL, Protocol: HTTP2, Reuse: kept},
+					Timeouts: Timeouts{FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond},
+				})
+				if r.Class != c.want {
+					t.Errorf("kept %v: class %q, want %q: %s", kept, r.Class, c.want, r.Error)
+				}
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for id, n := range s.seen {
+				if n != 1 {
+					t.Errorf("%s came %d times", id, n)
+				}
+			}
+		})
+	}
+}
+
+// blackholes are connections of which nothing arrives any more once dead is set.
+type blackhole struct {
+	net.Conn
+	dead *atomic.Bool
+	gone chan struct{}
+}
+
+func (c *blackhole) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.dead.Load() && err == nil {
+		<-c.gone
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+func (c *blackhole) Write(p []byte) (int, error) {
+	if c.dead.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *blackhole) Close() error {
+	defer func() { _ = recover() }() // closed twice
+	close(c.gone)
+	return c.Conn.Close()
+}
+
+// Requests on a connection whose peer is silent end together when a PING goes
+// unanswered, and the next one gets a connection that lives.
+func TestUnansweredPingIsPeerDead(t *testing.T) {
+	s := serveH2(t, false, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hang" {
+			<-r.Context().Done()
+		}
+	})
+	var dead atomic.Bool
+	var d net.Dialer
+	g := start(t, Options{
+		Target: Target{URL: s.URL + "/hang", Protocol: HTTP2, Reuse: true},
+		Alive:  Alive{PingAfter: 50 * time.Millisecond, PingTimeout: 100 * time.Millisecond},
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := d.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &blackhole{c, &dead, make(chan struct{})}, nil
+		},
+	})
+	mustStart(t, g, Spec{Shape: Burst, N: 3})
+	waitFor(t, "three at the server", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.seen) == 3 })
+	dead.Store(true)
+	wait(t, g)
+	if tt := g.Run().Totals; tt.Failed[ClassPeerDead] != 3 {
+		t.Errorf("%+v: %s", tt, g.Run().LastError)
+	}
+	dead.Store(false)
+	mustStart(t, g, Spec{Shape: Burst, N: 1})
+	waitFor(t, "another at the server", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.seen) == 4 })
+	g.Stop(true)
+	wait(t, g)
+}
+
+// All who wait for one connection fail with it.
+func TestHTTP2DialFailsForAllWhoWait(t *testing.T) {
+	g := start(t, Options{
+		Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: 50 * time.Millisecond},
+		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	mustStart(t, g, Spec{Shape: Burst, N: 5})
+	wait(t, g)
+	if tt := g.Run().Totals; tt.Failed[ClassConnectTimeout] != 5 {
+		t.Errorf("%+v: %s", tt, g.Run().LastError)
+	}
+	g2 := start(t, Options{
+		Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true},
+		Dial:   func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") },
+	})
+	mustStart(t, g2, Spec{Shape: Burst, N: 5})
+	wait(t, g2)
+	if tt := g2.Run().Totals; tt.Failed[ClassRefused] != 5 {
+		t.Errorf("%+v: %s", tt, g2.Run().LastError)
+	}
+}
+
+// A kept connection that is too old carries no further request.
+func TestAgeOfConnections(t *testing.T) {
+	for _, p := range []Protocol{HTTP1, HTTP2} {
+		s := serveH2(t, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
+		var mu sync.Mutex
+		offset := time.Duration(0)
+		clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return time.Now().Add(offset) }
+		g := start(t, Options{Target: Target{URL: s.URL, Protocol: p, Reuse: true, MaxAge: 20 * time.Second}, Timeouts: Timeouts{Total: time.Hour, Connect: time.Hour}, Now: clock})
+		for range 4 { // at 0, 15, 30 and 45 s
+			mustStart(t, g, Spec{Shape: Burst, N: 1})
+			wait(t, g)
+			mu.Lock()
+			offset += 15 * time.Second
+			mu.Unlock()
+		}
+		s.mu.Lock()
+		conns := len(s.conns)
+		s.mu.Unlock()
+		if tt := g.Run().Totals; tt.OK != 4 || conns != 2 {
+			t.Errorf("%s: %d connections, %+v", p, conns, tt)
+		}
+	}
+}
+
+// Several entries are dialed in turn, and each request tells its own.
+func TestEntriesInTurn(t *testing.T) {
+	answer := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }
+	a, b := serveH2(t, false, answer), serveH2(t, false, answer)
+	for _, p := range []Protocol{HTTP1, HTTP2} {
+		for _, kept := range []bool{false, true} {
+			var recs records
+			g := start(t, Options{Target: Target{
+				URL: "http://service.invalid:1/", Protocol: p, Reuse: kept,
+				Entries: []string{a.Listener.Addr().String(), b.Listener.Addr().String()},
+			}, Record: recs.add})
+			mustStart(t, g, Spec{Shape: Hold, N: 2, Requests: 20})
+			wait(t, g)
+			at := map[string]int{}
+			for _, r := range recs.all() {
+				at[r.Entry]++
+				if r.Class != ClassOK || r.Remote != r.Entry {
+					t.Errorf("%+v", r)
+				}
+			}
+			if at[a.Listener.Addr().String()] != 10 || at[b.Listener.Addr().String()] != 10 {
+				t.Errorf("%s kept %v: %v", p, kept, at)
+			}
+		}
+	}
+}
+
+// Redirects are answers unless they are to be followed; another server gets no
+// secret.
+func TestRedirects(t *testing.T) {
+	var mu sync.Mutex
+	var keys []string
+	other := serveH2(t, false, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		keys = append(keys, r.Header.Get("Authorization"))
+		mu.Unlock()
+		io.WriteString(w, "there")
+	})
+	s := serveH2(t, false, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, other.URL+"/", http.StatusFound)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
+		default:
+			io.WriteString(w, "ok")
+		}
+	})
+	for _, p := range []Protocol{HTTP1, HTTP2} {
+		keys = nil
+		target := Target{URL: s.URL + "/away", Protocol: p, APIKey: "sk-secret"}
+		if r := one(t, Options{Target: target}); r.Class != ClassOK || r.Status != 302 || r.Redirects != 0 || len(keys) != 0 {
+			t.Errorf("%s not followed: %+v", p, r)
+		}
+		target.Redirects = 3
+		if r := one(t, Options{Target: target}); r.Class != ClassOK || r.Status != 200 || r.Redirects != 1 || r.Remote != other.Listener.Addr().String() {
+			t.Errorf("%s followed: %+v", p, r)
+		}
+		if len(keys) != 1 || keys[0] != "" {
+			t.Errorf("%s: the other server got %q", p, keys)
+		}
+		target.URL = s.URL + "/loop"
+		if r := one(t, Options{Target: target}); r.Status != 307 || r.Redirects != 3 {
+			t.Errorf("%s in a loop: %+v", p, r)
+		}
+	}
+}

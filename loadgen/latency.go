@@ -1,0 +1,115 @@
+package loadgen
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Quantiles sums up durations. Quantiles are exact to 1 %, Max is exact.
+type Quantiles struct {
+	Count              int
+	P50, P90, P99, Max time.Duration
+}
+
+// Latency sums up the requests of all runs that have ended. Failed requests
+// are in none of it: how long they took says nothing about the service.
+type Latency struct {
+	// Scheduled is from when a request was due to its end. It holds what
+	// waiting in the generator has cost, so that a service which stops is not
+	// flattered by requests that were not sent meanwhile.
+	Scheduled Quantiles
+	// Sent is from when the request was written to its end.
+	Sent Quantiles
+	// Late is from when a request was due to when its sending began, of all
+	// requests that were begun: how well the generator keeps its schedule.
+	Late Quantiles
+	// FirstToken is from when a chat was written to its first text, TokenGap
+	// between two pieces of text, and PerToken the mean time for a token after
+	// the first, of each chat.
+	FirstToken, TokenGap, PerToken Quantiles
+}
+
+// The range of what is kept apart; what is beyond counts as the bound.
+const (
+	leastLatency = time.Microsecond
+	mostLatency  = 24 * time.Hour
+)
+
+// spread is a histogram of durations, with what is shown of it kept until it
+// changes. Nil is an empty one. Its owner's lock guards it.
+type spread struct {
+	h     *hdrhistogram.Histogram
+	max   time.Duration
+	shown Quantiles
+	stale bool
+}
+
+func newSpread() *spread {
+	return &spread{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
+}
+
+func (s *spread) reset() {
+	s.h.Reset()
+	s.max, s.shown, s.stale = 0, Quantiles{}, false
+}
+
+func (s *spread) add(d time.Duration) {
+	d = max(d, 0)
+	s.max = max(s.max, d)
+	s.stale = true
+	// The error is for values out of range.
+	_ = s.h.RecordValue(int64(min(max(d, leastLatency), mostLatency) / time.Microsecond))
+}
+
+func (s *spread) quantiles() Quantiles {
+	if s == nil {
+		return Quantiles{}
+	}
+	if s.stale {
+		s.stale = false
+		at := s.h.ValueAtPercentiles([]float64{50, 90, 99})
+		of := func(p float64) time.Duration { return min(time.Duration(at[p])*time.Microsecond, s.max) }
+		s.shown = Quantiles{Count: int(s.h.TotalCount()), P50: of(50), P90: of(90), P99: of(99), Max: s.max}
+	}
+	return s.shown
+}
+
+// latencies are the spreads over all runs.
+type latencies struct {
+	scheduled, sent, late, firstToken, gap, perToken *spread
+}
+
+func newLatencies() latencies {
+	return latencies{newSpread(), newSpread(), newSpread(), newSpread(), newSpread(), newSpread()}
+}
+
+// take takes a request that has ended with class c.
+func (l *latencies) take(r *request, c Class) {
+	if !r.dial.IsZero() {
+		l.late.add(r.dial.Sub(r.scheduled))
+	}
+	if c != ClassOK {
+		return
+	}
+	l.scheduled.add(r.ended.Sub(r.scheduled))
+	if !r.written.IsZero() {
+		l.sent.add(r.ended.Sub(r.written))
+	}
+	if r.firstToken.IsZero() {
+		return
+	}
+	if !r.written.IsZero() {
+		l.firstToken.add(r.firstToken.Sub(r.written))
+	}
+	if r.tokens > 1 {
+		l.perToken.add(r.lastToken.Sub(r.firstToken) / time.Duration(r.tokens-1))
+	}
+}
+
+func (l *latencies) summary() Latency {
+	return Latency{
+		Scheduled: l.scheduled.quantiles(), Sent: l.sent.quantiles(), Late: l.late.quantiles(),
+		FirstToken: l.firstToken.quantiles(), TokenGap: l.gap.quantiles(), PerToken: l.perToken.quantiles(),
+	}
+}

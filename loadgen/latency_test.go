@@ -1,0 +1,191 @@
+package loadgen
+
+import (
+	"math"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// A schedule with a rise sends as many as its rate allows for, no request is
+// due before an earlier one, and dueBy is its inverse.
+func TestScheduleWithRamp(t *testing.T) {
+	for _, s := range []Spec{
+		{PerSecond: 100},
+		{PerSecond: 100, Ramp: 10 * time.Second},
+		{PerSecond: 0.5, Ramp: time.Second},
+		{PerSecond: 5000, Ramp: time.Minute},
+	} {
+		last := time.Duration(-1)
+		for i := range 20_000 {
+			at := s.dueAfter(i)
+			if at < last {
+				t.Fatalf("%+v: request %d is due at %v, before the last one at %v", s, i, at, last)
+			}
+			last = at
+			if n := s.dueBy(at + time.Microsecond); math.Abs(float64(n-(i+1))) > 1 {
+				t.Fatalf("%+v: %d due by %v, when request %d is", s, n, at, i)
+			}
+		}
+	}
+	s := Spec{PerSecond: 100, Ramp: 10 * time.Second}
+	for at, want := range map[time.Duration]int{10 * time.Second: 500, 20 * time.Second: 1500} {
+		if n := s.dueBy(at); n < want || n > want+2 {
+			t.Errorf("%d due by %v, want %d", n, at, want)
+		}
+	}
+}
+
+// A hold that rises opens its places one after the other.
+func TestHoldWithRamp(t *testing.T) {
+	s := serveGate(t)
+	g := start(t, Options{Target: Target{URL: s.url()}})
+	mustStart(t, g, Spec{Shape: Hold, N: 5, Ramp: 200 * time.Millisecond})
+	if n := g.Run().Totals.InFlight(); n != 1 {
+		t.Errorf("%d in flight at once", n)
+	}
+	waitFor(t, "all places open", func() bool { return g.Run().Totals.InFlight() == 5 })
+	g.Stop(false)
+	close(s.pass)
+	wait(t, g)
+	if tt := g.Run().Totals; tt.Scheduled != 5 {
+		t.Errorf("%+v", tt)
+	}
+}
+
+// A service that stops for a while is not flattered: the time from when a
+// request was due shows it, and the second in which it was due holds it.
+func TestLatencyCountsFromTheSchedule(t *testing.T) {
+	release := make(chan struct{})
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 200, "x") })
+	g := start(t, Options{Target: Target{URL: s.url()}})
+	mustStart(t, g, Spec{Shape: Rate, PerSecond: 100, Requests: 20})
+	waitFor(t, "all sent", func() bool { return g.Run().Totals.Sent == 20 })
+	time.AfterFunc(100*time.Millisecond, func() { close(release) })
+	wait(t, g)
+	r := g.Run()
+	q := r.Latency.Scheduled
+	if q.Count != 20 || q.P50 < 100*time.Millisecond || q.Max < q.P99 || q.P99 < q.P90 || q.P90 < q.P50 {
+		t.Errorf("%+v", q)
+	}
+	if s := r.Latency.Sent; s.Count != 20 || s.Max > q.Max {
+		t.Errorf("from sent %+v, from scheduled %+v", s, q)
+	}
+	n := 0
+	for _, w := range r.Windows {
+		n += w.Latency.Count
+		if w.Latency.Count != w.OK || w.FromSent.Count != w.OK {
+			t.Errorf("%+v", w)
+		}
+	}
+	if n != 20 {
+		t.Errorf("the seconds hold %d of 20", n)
+	}
+}
+
+// Histograms of seconds that are not kept any more serve new ones: memory does
+// not grow with time.
+func TestSecondsDoNotGrow(t *testing.T) {
+	l := newTimeline(100_000)
+	base := time.Unix(1_700_000_000, 0)
+	made := map[*spread]bool{}
+	for i := range 5000 {
+		at := base.Add(time.Duration(i) * time.Second)
+		r := &request{scheduled: at, written: at, ended: at.Add(time.Duration(i) * time.Millisecond)}
+		s := l.at(at)
+		l.took(s, r)
+		made[s.times.latency] = true
+	}
+	if len(made) > spreadSeconds {
+		t.Errorf("%d histograms for 5000 seconds", len(made))
+	}
+	w := l.windows(base.Add(4999 * time.Second))
+	for _, i := range []int{0, 10, 2500, 4999} {
+		if got, want := w[i].Latency, time.Duration(i)*time.Millisecond; got.Count != 1 || got.Max != want {
+			t.Errorf("second %d: %+v", i, got)
+		}
+	}
+	// A request of a second whose histogram has gone is counted all the same.
+	l.took(l.at(base), &request{scheduled: base, ended: base.Add(time.Hour)})
+}
+
+// A chat tells the times of its text.
+func TestChatTimes(t *testing.T) {
+	next := make(chan struct{}, 3)
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
+		chunks(c, stream, token("a"))
+		<-next
+		chunk(c, token("b"))
+		<-next
+		chunk(c, token("c"))
+		chunk(c, done)
+		lastChunk(c)
+	})
+	var recs records
+	g := start(t, Options{Target: Target{URL: s.url(), Profile: Chat}, Record: recs.add})
+	mustStart(t, g, Spec{Shape: Burst, N: 1})
+	for range 2 {
+		time.AfterFunc(50*time.Millisecond, func() { next <- struct{}{} })
+		waitFor(t, "the answer to go on", func() bool { return len(next) == 0 })
+	}
+	wait(t, g)
+	l, r := g.Run().Latency, recs.all()[0]
+	if l.FirstToken.Count != 1 || l.TokenGap.Count != 2 || l.PerToken.Count != 1 || g.Run().Tokens != 3 {
+		t.Errorf("%+v, %d tokens", l, g.Run().Tokens)
+	}
+	if r.MaxGap <= 0 || !r.LastToken.After(r.FirstToken) || l.TokenGap.Max.Seconds()*1000 < r.MaxGap*0.99 {
+		t.Errorf("%+v, gaps %+v", r, l.TokenGap)
+	}
+}
+
+func TestPromptsInTurn(t *testing.T) {
+	prompts, err := ParsePrompts([]byte("# a comment\n\nfirst\\nline\n  second  \n"))
+	if err != nil || len(prompts) != 2 || prompts[0] != "first\nline" || prompts[1] != "second" {
+		t.Fatalf("%q, %v", prompts, err)
+	}
+	for _, bad := range []string{"", "# nothing", "\xff"} {
+		if _, err := ParsePrompts([]byte(bad)); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { chunks(c, stream, token("a"), done); lastChunk(c) })
+	g := start(t, Options{Target: Target{URL: s.url(), Profile: Chat, Prompts: prompts}})
+	mustStart(t, g, Spec{Shape: Hold, N: 1, Requests: 3})
+	wait(t, g)
+	for i, want := range []string{`first\nline`, "second", `first\nline`} {
+		mustContain(t, "the body", s.body[i], want)
+	}
+}
+
+func FuzzParsePrompts(f *testing.F) {
+	f.Add([]byte("a\nb"))
+	f.Add([]byte("# c\n\\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		prompts, err := ParsePrompts(data)
+		if (err == nil) == (len(prompts) == 0) {
+			t.Errorf("%d prompts and %v", len(prompts), err)
+		}
+	})
+}
+
+// A rate that lasts for a while schedules exactly what is due in that time.
+func TestRateForATime(t *testing.T) {
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 200, "x") })
+	for _, c := range []struct {
+		spec Spec
+		want int
+	}{
+		{Spec{PerSecond: 400, For: 250 * time.Millisecond}, 100},
+		{Spec{PerSecond: 400, For: 250 * time.Millisecond, Ramp: 250 * time.Millisecond}, 50},
+		{Spec{PerSecond: 1, For: 100 * time.Millisecond}, 1},
+	} {
+		g := start(t, Options{Target: Target{URL: s.url()}})
+		c.spec.Shape = Rate
+		mustStart(t, g, c.spec)
+		wait(t, g)
+		if tt := g.Run().Totals; tt.Scheduled != c.want || !tt.Balanced() {
+			t.Errorf("%+v: %+v", c.spec, tt)
+		}
+	}
+}

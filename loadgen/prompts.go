@@ -1,0 +1,59 @@
+package loadgen
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// BuiltinPrompts are sent, in turn, by a Chat that has no prompt of its own:
+// short and long ones, in two languages, with answers of different length.
+var BuiltinPrompts = []string{
+	"Count from one to fifty in words.",
+	"What is a heartbeat between two machines, and what can be concluded when it stops?",
+	"Explain to a child why the sky is dark at night.",
+	"日本で一番高い山について、三つの文で説明してください。",
+	"Write a letter of complaint about a lift that has been out of order for a month. Be polite, but leave no doubt that it has to be repaired this week.",
+	"Name ten things that can be found in a toolbox.",
+	"コンピュータの電源を切る前に確かめるべきことを五つ挙げてください。",
+	"Tell the story of a lighthouse keeper whose lamp goes out in a storm.",
+}
+
+// Bounds of a file of prompts.
+const (
+	maxPrompts   = 10_000
+	maxPromptLen = 1 << 20
+)
+
+// ParsePrompts reads prompts, one a line. Empty lines and lines that begin with
+// "#" are skipped; a backslash and an n stand for a line break. The error names the line that
+// is too long or is not UTF-8, or says that there is no prompt or too many.
+func ParsePrompts(data []byte) ([]string, error) {
+	var out []string
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, maxPromptLen)
+	n := 0
+	for lines.Scan() {
+		n++
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		if !utf8.ValidString(text) {
+			return nil, fmt.Errorf("prompts: line %d is not UTF-8", n)
+		}
+		if len(out) == maxPrompts {
+			return nil, fmt.Errorf("prompts: there are more than %d", maxPrompts)
+		}
+		out = append(out, strings.ReplaceAll(text, `\n`, "\n"))
+	}
+	if lines.Err() != nil {
+		return nil, fmt.Errorf("prompts: line %d is longer than %d bytes", n+1, maxPromptLen)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("prompts: there is none; give one a line")
+	}
+	return out, nil
+}

@@ -1,0 +1,166 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const activatorText = `# HELP kn_revision_request_active Requests that are being served.
+# TYPE kn_revision_request_active gauge
+kn_revision_request_active{k8s_namespace_name="default",kn_revision_name="llm-00001",other="a\"b\\c\nd}"} 5
+kn_revision_request_active{k8s_namespace_name="default",kn_revision_name="llm-00001"} 3 1700000000000
+kn_revision_request_active{k8s_namespace_name="default",kn_revision_name="llm-00002"} 100
+kn_revision_request_queued{kn_revision_name="llm-00001", k8s_namespace_name="default",} 4.0
+something_else 7
+`
+
+func TestDecodeMetrics(t *testing.T) {
+	activator := ActivatorMetrics("default", "llm-00001")
+	llama, vllm := LlamaMetrics(8080), VLLMMetrics(8000)
+	for _, c := range []struct {
+		name           string
+		body           string
+		m              *Metrics
+		served, queued float64
+		bad            bool
+	}{
+		{"activator", activatorText, &activator, 8, 4, false},
+		{"llama.cpp", "llamacpp:requests_processing 1\nllamacpp:requests_deferred 3", &llama, 1, 3, false},
+		{"vLLM", "vllm:num_requests_running{model_name=\"m\",engine=\"0\"} 2.0\nvllm:num_requests_running{model_name=\"m\",engine=\"1\"} 1.0\nvllm:num_requests_waiting{model_name=\"m\"} 0", &vllm, 3, 0, false},
+		{"one gauge is enough when one is wanted", "a 2", &Metrics{Served: "a"}, 2, 0, false},
+		{"what is not there is not 0", "llamacpp:requests_processing 1\n", &llama, 0, 0, true},
+		{"another revision's is not ours", `kn_revision_request_active{kn_revision_name="x"} 1`, &activator, 0, 0, true},
+		{"empty", "", &llama, 0, 0, true},
+		{"a page", "<html>not found</html>", &llama, 0, 0, true},
+		{"not a number", "a NaN", &Metrics{Served: "a"}, 0, 0, true},
+		{"negative", "a -1", &Metrics{Served: "a"}, 0, 0, true},
+		{"cut", `a{b="c`, &Metrics{Served: "a"}, 0, 0, true},
+	} {
+		served, queued, err := decodeMetrics([]byte(c.body), c.m)
+		if (err != nil) != c.bad || err == nil && (served != c.served || queued != c.queued) {
+			t.Errorf("%s: %g, %g, %v", c.name, served, queued, err)
+		}
+	}
+}
+
+func FuzzDecodeMetrics(f *testing.F) {
+	f.Add([]byte(activatorText))
+	f.Add([]byte("kn_revision_request_active{k8s_namespace_name=\"default\",kn_revision_name=\"llm-00001\"} +Inf"))
+	m := ActivatorMetrics("default", "llm-00001")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		served, queued, err := decodeMetrics(body, &m)
+		if err == nil && !(served >= 0 && queued >= 0) {
+			t.Errorf("%g, %g", served, queued)
+		}
+	})
+}
+
+// The activator's own numbers stand beside the ledger's: where it does not
+// answer there is no number, and where it says something else for long, both
+// are told.
+func TestActivatorTells(t *testing.T) {
+	v := serveRevision(t, 8)
+	o := v.options()
+	var silent atomic.Bool
+	var extra atomic.Int64
+	o.Sources = func() []Source {
+		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", "llm-00001")}}
+	}
+	fetch := o.Fetch
+	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+		if pod != "activator-0" {
+			return fetch(ctx, namespace, pod, port, path)
+		}
+		if silent.Load() {
+			return nil, errors.New("no answer")
+		}
+		busy := v.busy()
+		return fmt.Appendf(nil, "kn_revision_request_active{k8s_namespace_name=%q,kn_revision_name=%q} %d\nkn_revision_request_queued{k8s_namespace_name=%q,kn_revision_name=%q} %d\n",
+			"default", "llm-00001", busy, "default", "llm-00001", 12-busy+int(extra.Load())), nil
+	}
+	g := start(t, o)
+	mustStart(t, g, Spec{Shape: Burst, N: 12})
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	told := func() Told {
+		if l := g.Run().Gauge.Told; len(l) == 1 {
+			return l[0]
+		}
+		return Told{}
+	}
+	waitFor(t, "the activator's 8 and 4", func() bool {
+		x := told()
+		return x.Source == "activator" && x.Asked == 1 && x.Answered == 1 && *x.Served == 8 && *x.Queued == 4
+	})
+	if text := g.Run().Gauge.Disagreement; text != "" {
+		t.Errorf("they agree, but: %s", text)
+	}
+	silent.Store(true)
+	waitFor(t, "no answer", func() bool { x := told(); return x.Asked == 1 && x.Answered == 0 && x.Served == nil && x.Queued == nil })
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	silent.Store(false)
+	extra.Store(6)
+	waitFor(t, "a word on the difference", func() bool {
+		return strings.Contains(g.Run().Gauge.Disagreement, "8 served and 10 queued, by the ledger it is 8 and 4")
+	})
+	extra.Store(0)
+	waitFor(t, "agreement", func() bool { return g.Run().Gauge.Disagreement == "" })
+}
+
+// Where only the proxy tells, the gauge is measured all the same.
+func TestGaugeFromTheProxyAlone(t *testing.T) {
+	v := serveRevision(t, 4)
+	g := start(t, Options{
+		Target: Target{URL: v.url()},
+		Sources: func() []Source {
+			return []Source{{Namespace: "x", Pod: "p", Metrics: Metrics{Name: "proxy", Port: 1, Served: "busy"}}}
+		},
+		Fetch: func(context.Context, string, string, int32, string) ([]byte, error) {
+			return fmt.Appendf(nil, "busy %d\n", v.busy()), nil
+		},
+	})
+	mustStart(t, g, Spec{Shape: Burst, N: 6})
+	gaugeIs(t, g, BasisMeasured, 4, 2, 0, 0)
+	if s := g.Run().Gauge.Source; s != "proxy" {
+		t.Errorf("the source is %q", s)
+	}
+}
+
+// Backends that have gauges of their own are measured by them.
+func TestGaugeFromBackendsMetrics(t *testing.T) {
+	v := serveRevision(t, 4)
+	o := v.options()
+	o.Backends = func() []Backend {
+		l := v.backends()
+		for i := range l {
+			l[i].QueueProxy, l[i].Metrics = false, LlamaMetrics(8080)
+		}
+		return l
+	}
+	o.Fetch = func(_ context.Context, _, pod string, port int32, path string) ([]byte, error) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		for _, p := range v.pods {
+			if p.name == pod && port == 8080 && path == "metrics" {
+				n := 0
+				if p.busy {
+					n = 1
+				}
+				return fmt.Appendf(nil, "llamacpp:requests_processing %d\nllamacpp:requests_deferred 0\n", n), nil
+			}
+		}
+		return nil, errors.New("404")
+	}
+	o.Timeouts.Stall = time.Hour
+	g := start(t, o)
+	mustStart(t, g, Spec{Shape: Burst, N: 6})
+	gaugeIs(t, g, BasisMeasured, 4, 2, 0, 0)
+	waitFor(t, "what they tell", func() bool {
+		ga := g.Run().Gauge
+		return ga.Source == "llama.cpp" && len(ga.Told) == 1 && ga.Told[0].Answered == 4 && *ga.Told[0].Served == 4 && *ga.Told[0].Queued == 0
+	})
+}
