@@ -77,7 +77,13 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	var rows []checkRow
-	switch m, err := c.s.fleet.Can(b, power.ActionShutdown); {
+	m, err := c.s.fleet.Can(b, power.ActionShutdown)
+	if err != nil { // some machines can only have their plug pulled
+		if pulled, e := c.s.fleet.Can(b, power.ActionOff); e == nil {
+			m, err = pulled, nil
+		}
+	}
+	switch {
 	case err != nil:
 		rows = append(rows, missing("off", err, "name its machine under power.nodes, and a driver with power.off_by"))
 	case m.Driver == ssh.DriverName:
@@ -85,7 +91,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	default:
 		rows = append(rows, c.obeys(ctx, "off", b, fmt.Sprintf("%s switches %s", m.Driver, m.Title())))
 	}
-	m, err := c.s.fleet.Can(b, power.ActionOn)
+	m, err = c.s.fleet.Can(b, power.ActionOn)
 	if err != nil {
 		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), "set power.on_by, and name its machine under power.nodes"))
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/trial/plan"
 )
 
 func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
@@ -99,4 +101,29 @@ func FuzzConfig(f *testing.F) {
 			t.Error("an error without words")
 		}
 	})
+}
+
+// TestTheDocumentsExamplesAreRead reads every config that users are shown.
+func TestTheDocumentsExamplesAreRead(t *testing.T) {
+	for _, name := range []string{"README.md", filepath.Join("docs", "power.md")} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for _, part := range strings.Split(string(b), "```yaml\n")[1:] {
+			text, _, _ := strings.Cut(part, "```")
+			if strings.Contains(text, "steps:") {
+				if _, err := plan.Parse([]byte(text)); err != nil {
+					t.Errorf("%s: the plan: %v", name, err)
+				}
+			} else if _, err := parseConfig([]byte(text)); err != nil {
+				t.Errorf("%s: the config: %v", name, err)
+			}
+			read++
+		}
+		if read == 0 {
+			t.Errorf("%s shows nothing", name)
+		}
+	}
 }
