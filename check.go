@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lightsout/cluster"
+	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/ssh"
 )
@@ -170,16 +170,12 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 		return
 	}
 	var rows []checkRow
-	u, err := url.Parse(l.URL)
+	addrs, err := l.addresses()
 	if err != nil {
-		c.add("load", missing("target", fmt.Errorf("load.url is no URL"), "correct it in lightsout.yaml"))
+		c.add("load", missing("target", err, "correct it in lightsout.yaml"))
 		return
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	addr, dial, how := net.JoinHostPort(u.Hostname(), port), c.dial, ""
+	dial, how := c.dial, ""
 	switch {
 	case c.s.config.Bastion == "":
 	case l.ViaBastion != nil && !*l.ViaBastion:
@@ -187,18 +183,23 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 	default:
 		how = " through the bastion"
 	}
-	if how != "" && !reached {
-		rows = append(rows, skipped("target", "the bastion is missing"))
-	} else {
+	for _, addr := range addrs {
+		if how != "" && !reached {
+			rows = append(rows, skipped("target", "the bastion is missing"))
+			break
+		}
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
 		conn, err := dial(ctx, "tcp", addr)
+		cancel()
 		if err == nil {
 			conn.Close()
 			rows = append(rows, works("target", "%s accepts connections%s; no request was sent", addr, how))
 		} else {
-			rows = append(rows, missing("target", err, "check load.url, and that the service is there"))
+			rows = append(rows, missing("target", err, "check load.url and load.entries, and that the service is there"))
 		}
+	}
+	if err := l.readFiles(&loadgen.Options{}); err != nil {
+		rows = append(rows, missing("files", err, "correct the load's files in lightsout.yaml"))
 	}
 	switch key, err := readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); {
 	case err != nil:
@@ -264,6 +265,16 @@ func (c *checkup) leftOff(dir string) []checkRow {
 	}
 	if len(names) > 0 {
 		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(names, ", ")), "power on with: lightsout restore")}
+	}
+	cordoned, err := j.LeftCordoned()
+	if err != nil {
+		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
+	}
+	for _, e := range cordoned {
+		names = append(names, e.Node)
+	}
+	if len(names) > 0 {
+		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(names, ", ")), "uncordon with: lightsout restore")}
 	}
 	return []checkRow{works("left off", "nothing is off that lightsout switched off")}
 }

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -71,28 +68,6 @@ func (g guardsConfig) limits() (power.Limits, error) {
 		}
 	}
 	return l, l.Check()
-}
-
-type loadConfig struct {
-	URL              string           `json:"url,omitempty"`
-	Host             string           `json:"host,omitempty"`
-	Profile          string           `json:"profile,omitempty"`
-	Model            string           `json:"model,omitempty"`
-	Prompt           string           `json:"prompt,omitempty"`
-	MaxTokens        int              `json:"max_tokens,omitempty"`
-	APIKeyFile       string           `json:"api_key_file,omitempty"`
-	APIKeyEnv        string           `json:"api_key_env,omitempty"`
-	Timeout          *metav1.Duration `json:"timeout,omitempty"`
-	ConnectTimeout   *metav1.Duration `json:"connect_timeout,omitempty"`
-	FirstByteTimeout *metav1.Duration `json:"first_byte_timeout,omitempty"`
-	IdleTimeout      *metav1.Duration `json:"idle_timeout,omitempty"`
-	Stall            *metav1.Duration `json:"stall,omitempty"`
-	// ViaBastion sends requests through the bastion; the default is to do so
-	// when there is one.
-	ViaBastion *bool  `json:"via_bastion,omitempty"`
-	Deployment string `json:"deployment,omitempty"`
-	Burst      int    `json:"burst,omitempty"`
-	Hold       int    `json:"hold,omitempty"`
 }
 
 // defaultConfigPath is looked at when --config is not given.
@@ -194,7 +169,7 @@ func lineOf(data []byte, path string) string {
 	lines := bytes.Split(data, []byte("\n"))
 	at := 0 // where the last part that was found is
 	find := func(name string) bool {
-		key := regexp.MustCompile(`^\s*(- )?["']?` + regexp.QuoteMeta(name) + `["']?\s*:`)
+		key := regexp.MustCompile(`(^\s*(- )?|[{,]\s*)["']?` + regexp.QuoteMeta(name) + `["']?\s*:`)
 		for i := at; i < len(lines); i++ {
 			if key.Match(lines[i]) {
 				at = i
@@ -224,40 +199,7 @@ func (c *config) check(data []byte) error {
 	if _, err := c.Guards.limits(); err != nil {
 		return fail("guards", "%w", err)
 	}
-	l := c.Load
-	switch loadgen.Profile(l.Profile) {
-	case "", loadgen.HTTP, loadgen.Chat:
-	default:
-		return fail("profile", "there is no load profile %q; there are http and chat", l.Profile)
-	}
-	if l.URL != "" {
-		if u, err := url.Parse(l.URL); err != nil || u.Host == "" {
-			return fail("load", "load.url is no URL: %q", l.URL)
-		}
-	}
-	if l.Deployment != "" && strings.Count(l.Deployment, "/") != 1 {
-		return fail("deployment", "load.deployment must be namespace/name: %q", l.Deployment)
-	}
-	if l.APIKeyFile != "" && l.APIKeyEnv != "" {
-		return fail("api_key_env", "give the API key by api_key_file or api_key_env, not both")
-	}
-	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 {
-		return fail("load", "burst, hold and max_tokens can't be negative")
-	}
-	return nil
-}
-
-func (l loadConfig) timeouts() loadgen.Timeouts {
-	get := func(d *metav1.Duration) time.Duration {
-		if d == nil {
-			return 0
-		}
-		return d.Duration
-	}
-	return loadgen.Timeouts{
-		Connect: get(l.ConnectTimeout), FirstByte: get(l.FirstByteTimeout), Idle: get(l.IdleTimeout),
-		Total: get(l.Timeout), Stall: get(l.Stall),
-	}
+	return c.Load.check(fail)
 }
 
 // stateDir is where journals and records are kept.

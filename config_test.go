@@ -26,7 +26,20 @@ func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"mdx without its part": {"power:\n  on_by: mdx\n", []string{"power.mdx is missing"}},
 		"two tokens":           {"power:\n  mdx: {url: http://p/, token_file: /a, token_env: B}\n", []string{"not both"}},
 		"bad deployment":       {"load:\n  deployment: llm\n", []string{"line 2", "namespace/name"}},
-		"bad url":              {"load:\n  url: not-a-url\n", []string{"load.url"}},
+		"bad url":              {"load:\n  url: not-a-url\n", []string{"line 2", "load.url"}},
+		"bad scheme":           {"load:\n  url: ftp://x/\n", []string{"line 2", "load.url"}},
+		"no such connections":  {"load:\n  hold: 1\n  connections: some\n", []string{"line 3", "load.connections", "some"}},
+		"no such protocol":     {"load:\n  protocol: h3\n", []string{"line 2", "h3", "h2"}},
+		"an empty entry":       {"load:\n  entries: [10.0.0.1, \":80\"]\n", []string{"line 2", "load.entries", ":80"}},
+		"a CA without https":   {"load:\n  url: http://x/\n  ca_file: /ca\n", []string{"line 3", "https"}},
+		"a model without chat": {"load:\n  model: m\n", []string{"line 2", "load.model", "chat"}},
+		"a body for a chat":    {"load:\n  profile: chat\n  body_file: /b\n", []string{"line 3", "load.body_file", "http"}},
+		"two prompts":          {"load:\n  profile: chat\n  prompt: a\n  prompts_file: /p\n", []string{"line 4", "not both"}},
+		"no such keep-alive":   {"load:\n  keep_alive: {idel: 1s}\n", []string{"line 2", "idel"}},
+		"metrics of nothing":   {"load:\n  metrics: {port: 80}\n", []string{"line 2", "server"}},
+		"metrics of no port":   {"load:\n  metrics: {server: vllm}\n", []string{"line 2", "port"}},
+		"metrics of no gauge":  {"load:\n  metrics: {server: mine, port: 80}\n", []string{"line 2", "mine", "served"}},
+		"negative redirects":   {"load:\n  redirects: -1\n", []string{"line 1", "redirects"}},
 		"bad duration":         {"load:\n  timeout: soon\n", []string{"soon"}},
 		"duplicate key":        {"context: a\ncontext: b\n", []string{"line 2", "context"}},
 		"negative":             {"load:\n  burst: -1\n", []string{"negative"}},
@@ -105,7 +118,7 @@ func FuzzConfig(f *testing.F) {
 
 // TestTheDocumentsExamplesAreRead reads every config that users are shown.
 func TestTheDocumentsExamplesAreRead(t *testing.T) {
-	for _, name := range []string{"README.md", filepath.Join("docs", "power.md")} {
+	for _, name := range []string{"README.md", filepath.Join("docs", "power.md"), filepath.Join("docs", "load.md")} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

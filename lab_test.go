@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 	"sigs.k8s.io/yaml"
@@ -168,49 +167,12 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 		}
 	})
 	t.Run("plain lines, one a transition", func(t *testing.T) {
-		cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), l.args(same)...)
-		cmd.Env = append(os.Environ(), "TERM=dumb")
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-		lines := make(chan string, 1000)
-		go func() {
-			defer close(lines)
-			for sc := bufio.NewScanner(out); sc.Scan(); {
-				lines <- sc.Text()
-			}
-		}()
-		wait := func(want ...string) {
-			t.Helper()
-			deadline := time.After(2 * time.Minute)
-			for {
-				select {
-				case s, ok := <-lines:
-					if !ok {
-						t.Fatalf("it ended before a line with %q", want)
-					}
-					found := true
-					for _, w := range want {
-						found = found && strings.Contains(s, w)
-					}
-					if found {
-						return
-					}
-				case <-deadline:
-					t.Fatalf("no line with %q", want)
-				}
-			}
-		}
-		wait("API server", "answers")
+		cmd, lines := startTool(t, l.args(same)...)
+		waitLine(t, lines, "API server", "answers")
 		l.post("/machines/kube-node4/off")
-		wait("kube-node4", "NotReady")
+		waitLine(t, lines, "kube-node4", "NotReady")
 		l.post("/machines/kube-node4/on")
-		wait("kube-node4", "→ Ready")
+		waitLine(t, lines, "kube-node4", "→ Ready")
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -142,72 +139,36 @@ func parseRate(text string) (float64, error) {
 
 // generatorOptions makes what the flags say about requests and connections.
 func (l *loadOptions) generatorOptions(target string) (loadgen.Options, error) {
-	o := loadgen.Options{
-		Target: loadgen.Target{
-			URL: target, Host: l.host, Method: l.method, Entries: l.entries, Redirects: l.redirects,
-			Header: http.Header{},
-		},
-		Timeouts:    loadgen.Timeouts{Connect: l.connect, FirstByte: l.firstByte, Idle: l.idle, Total: l.timeout, Stall: l.stall},
-		MaxInFlight: l.maxInFlight,
-		WindowLimit: secondsKept(l.forTime),
-	}
-	t := &o.Target
-	switch l.connections {
-	case "fresh":
-	case "kept":
-		t.Reuse = true
-	default:
-		age, err := time.ParseDuration(l.connections)
-		if err != nil || age <= 0 {
-			return o, fmt.Errorf("--connections %q is not valid: use fresh, kept, or an age like 30s", l.connections)
-		}
-		t.Reuse, t.MaxAge = true, age
+	c := loadConfig{
+		URL: target, Host: l.host, Method: l.method, Entries: l.entries, Redirects: l.redirects,
+		BodyFile: l.bodyFile, CAFile: l.caFile, APIKeyFile: l.keyFile, APIKeyEnv: l.keyEnv, MaxInFlight: l.maxInFlight,
+		Model: l.model, Prompt: l.prompt, PromptFile: l.prompts, MaxTokens: l.maxTokens,
 	}
 	if l.http2 {
-		t.Protocol = loadgen.HTTP2
+		c.Protocol = string(loadgen.HTTP2)
 	}
+	if l.chat {
+		c.Profile = string(loadgen.Chat)
+	} else if l.model != "" || l.prompt != "" || l.prompts != "" || l.maxTokens != 0 {
+		return loadgen.Options{}, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
+	}
+	reuse, maxAge, err := parseConnections(l.connections)
+	if err != nil {
+		return loadgen.Options{}, fmt.Errorf("--connections %w", err)
+	}
+	o, err := c.options()
+	if err != nil {
+		return o, err
+	}
+	o.Target.Reuse, o.Target.MaxAge = reuse, maxAge
+	o.Timeouts = loadgen.Timeouts{Connect: l.connect, FirstByte: l.firstByte, Idle: l.idle, Total: l.timeout, Stall: l.stall}
+	o.WindowLimit = secondsKept(l.forTime)
 	for _, h := range l.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
 			return o, fmt.Errorf("--header %q is not valid: write it like \"Name: value\"", name)
 		}
-		t.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-	}
-	var err error
-	if l.bodyFile != "" {
-		if t.Body, err = os.ReadFile(l.bodyFile); err != nil {
-			return o, fmt.Errorf("the body can't be read: %w", err)
-		}
-	}
-	if l.caFile != "" {
-		pem, err := os.ReadFile(l.caFile)
-		if err != nil {
-			return o, fmt.Errorf("the certificate authorities can't be read: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return o, fmt.Errorf("there is no certificate in %s; a PEM file is wanted", l.caFile)
-		}
-		o.TLS = &tls.Config{RootCAs: pool}
-	}
-	if t.APIKey, err = readSecret("the API key", l.keyFile, l.keyEnv); err != nil {
-		return o, err
-	}
-	if !l.chat {
-		if l.model != "" || l.prompt != "" || l.prompts != "" || l.maxTokens != 0 {
-			return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
-		}
-		return o, nil
-	}
-	t.Profile, t.Model, t.Prompt, t.MaxTokens = loadgen.Chat, l.model, l.prompt, l.maxTokens
-	if l.prompts != "" {
-		data, err := os.ReadFile(l.prompts)
-		if err != nil {
-			return o, fmt.Errorf("the prompts can't be read: %w", err)
-		}
-		if t.Prompts, err = loadgen.ParsePrompts(data); err != nil {
-			return o, fmt.Errorf("%s: %w", l.prompts, err)
-		}
+		o.Target.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	return o, nil
 }

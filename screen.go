@@ -183,13 +183,16 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 	}, nil
 }
 
-// sayLeftOff ends with what is still off, on the main screen.
+// sayLeftOff ends with what is still off or cordoned, on the main screen.
 func (s *session) sayLeftOff() {
 	if s.opt.lab {
 		return // its machines and its record are gone with it
 	}
 	if len(s.left) > 0 {
 		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: lightsout restore\n", strings.Join(s.left, ", "))
+	}
+	if len(s.cordoned) > 0 {
+		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: lightsout restore\n", strings.Join(s.cordoned, ", "))
 	}
 	fmt.Fprintf(os.Stderr, "the record is in %s\n", s.dir)
 }

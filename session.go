@@ -36,8 +36,9 @@ type session struct {
 	noPower string
 	// dir is the session's record.
 	dir string
-	// left names what was still off when the session ended.
-	left []string
+	// left names what was still off when the session ended, cordoned what was
+	// still cordoned by lightsout.
+	left, cordoned []string
 }
 
 // newSession reads the configuration and builds the parts; it connects to
@@ -120,7 +121,7 @@ func newSession(o options) (_ *session, err error) {
 		return nil, err
 	}
 	s.engine.SetParts(trial.Parts{
-		Watcher: s.watcher, Fleet: s.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart,
+		Watcher: s.watcher, Fleet: s.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart, Drain: s.watcher,
 		Self: func(ctx context.Context) trial.SelfInfo { return s.self(ctx, access.Server) },
 	})
 	return s, nil
@@ -199,27 +200,34 @@ func (s *session) buildLoad(dial func(context.Context, string, string) (net.Conn
 	if l.URL == "" {
 		return nil
 	}
-	key, err := readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv)
+	o, err := l.options()
 	if err != nil {
 		return err
 	}
-	if l.ViaBastion != nil && !*l.ViaBastion {
-		dial = nil
+	if l.ViaBastion == nil || *l.ViaBastion {
+		o.Dial = dial
 	}
-	s.load, err = loadgen.New(loadgen.Options{
-		Target: loadgen.Target{
-			URL: l.URL, Host: l.Host, Profile: loadgen.Profile(l.Profile),
-			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens, APIKey: key,
-		},
-		Timeouts: l.timeouts(), Dial: dial,
-		Backends: s.engine.Backends, Sources: s.engine.Sources, Capacity: s.engine.Capacity,
-		WindowLimit: windowsKept,
-		Record:      s.engine.Record,
-		Fetch: func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-			return s.watcher.PodProxyGet(ctx, namespace, pod, int(port), path)
-		},
-	})
+	o.Backends, o.Sources, o.Capacity = s.backends, s.engine.Sources, s.engine.Capacity
+	o.WindowLimit = windowsKept
+	o.Record = s.engine.Record
+	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+		return s.watcher.PodProxyGet(ctx, namespace, pod, int(port), path)
+	}
+	s.load, err = loadgen.New(o)
 	return err
+}
+
+// backends are the engine's, which are asked for what the config says that they tell.
+func (s *session) backends() []loadgen.Backend {
+	all := s.engine.Backends()
+	if m := s.config.Load.Metrics; m != nil {
+		for i := range all {
+			if !all[i].QueueProxy {
+				m.ask(&all[i])
+			}
+		}
+	}
+	return all
 }
 
 // self names this program's machine and the way to the cluster.
@@ -289,7 +297,7 @@ func (s *session) run(ctx context.Context, show func(context.Context) error) err
 	err := show(ctx)
 	cancel()
 	wg.Wait()
-	s.left = s.engine.LeftOff()
+	s.left, s.cordoned = s.engine.LeftOff(), s.engine.LeftCordoned()
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(watched, ended)
 	}

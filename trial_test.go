@@ -127,7 +127,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	})
 	t.Run("the API server is killed meanwhile", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
-		cmd, lines := startTrial(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
 		waitLine(t, lines, "kube-node4", "NotReady")
 		l.post("/components/kube-apiserver/kill")
 		waitLine(t, lines, "API server", "does not answer")
@@ -145,7 +145,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	})
 	t.Run("ctrl-c", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
-		cmd, lines := startTrial(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
 		waitLine(t, lines, "kube-node4", "NotReady")
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for i := range kills {
 		dir := filepath.Join(t.TempDir(), fmt.Sprintf("record%d", i))
-		cmd, lines := startTrial(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
 		moment := time.After(time.Duration(rnd.Int64N(int64(25 * time.Second))))
 		var shown []string
 		for open := true; open; {
@@ -251,8 +251,8 @@ func checkKilled(t *testing.T, dir string, shown []string) {
 	}
 }
 
-// startTrial starts the program and gives what it prints line by line.
-func startTrial(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
+// startTool starts the program and gives what it prints line by line.
+func startTool(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
 	out, err := cmd.StdoutPipe()

@@ -224,7 +224,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		return "", err
 	}
 	defer func() {
-		if len(s.left) > 0 && !f.lab {
+		if len(s.left)+len(s.cordoned) > 0 && !f.lab {
 			s.sayLeftOff()
 		}
 	}()

@@ -133,6 +133,16 @@ func (o *operation) entry(kind EntryKind) Entry {
 // alreadyThere looks before anything is sent.
 func (o *operation) alreadyThere(ctx context.Context) bool {
 	r, err := o.look(ctx)
+	for said := false; err == nil && o.wanted(r) && o.mayGoOff(); r, err = o.look(ctx) {
+		o.last = r
+		if !said {
+			o.say(PhaseAsking, "%s was asked to switch off not long ago and is still on: looking until it is off, or until %s after that", o.machine.Title(), o.fleet.cfg.CarriedOut)
+		}
+		said = true
+		if !sleep(ctx, o.fleet.cfg.PollInterval) {
+			return false
+		}
+	}
 	if err != nil || !o.wanted(r) {
 		return false
 	}
@@ -145,6 +155,24 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	}
 	o.say(PhaseDone, "%s", text)
 	return true
+}
+
+// mayGoOff reports whether a machine that is to be powered on was asked to
+// switch off so short a while ago that it may yet do so.
+func (o *operation) mayGoOff() bool {
+	if o.action != ActionOn || o.fleet.cfg.DryRun {
+		return false
+	}
+	left, err := o.fleet.journal.LeftOff()
+	if err != nil {
+		return false
+	}
+	for _, l := range left {
+		if l.Node == o.binding.Node.Name {
+			return l.Certainty == LeftOffUncertain && time.Since(l.Asked) < o.fleet.cfg.CarriedOut
+		}
+	}
+	return false
 }
 
 // wanted reports whether a reading is what the action is for. Off may be

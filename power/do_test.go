@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -399,6 +400,38 @@ func TestAskingAgainSettlesOnlyWhatIsOn(t *testing.T) {
 	do(ActionOn)
 	if left := leftOff(t, j); len(left) != 0 {
 		t.Errorf("a machine that is on already is left off: %v", left)
+	}
+}
+
+// A program was killed after it had asked: what it asked for is still under way
+// when the next one is told to power on.
+func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3", "n4")
+	f, j := testFleet(t, Config{CarriedOut: time.Minute}, api)
+	write(t, j, intent("1", "n3", ActionShutdown))
+	waited := make(chan struct{})
+	over := make(chan error, 1)
+	go func() {
+		over <- f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) {
+			if strings.Contains(p.Text, "still on") {
+				close(waited)
+			}
+		})
+	}()
+	<-waited
+	if left := leftOff(t, j); !reflect.DeepEqual(left, []string{"n3 uncertain"}) {
+		t.Errorf("settled too early: %v", left)
+	}
+	api.set("n3", ActionShutdown)
+	if err := <-over; err != nil || len(leftOff(t, j)) > 0 || !slices.Equal(api.callsTo("n3"), []Action{ActionOn}) {
+		t.Errorf("%v, left off %v, asked %v", err, leftOff(t, j), api.callsTo("n3"))
+	}
+
+	// One that has had its time is on.
+	g, k := testFleet(t, Config{CarriedOut: 20 * time.Millisecond}, api)
+	write(t, k, intent("1", "n4", ActionShutdown))
+	if err := g.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
+		t.Errorf("%v, left off %v, asked %v", err, leftOff(t, k), api.callsTo("n4"))
 	}
 }
 

@@ -24,7 +24,7 @@ func binding() []power.Binding {
 
 // quick are deadlines that a test can wait for.
 var quick = power.Config{ShutdownTimeout: 600 * time.Millisecond, OffTimeout: 600 * time.Millisecond, OnTimeout: 5 * time.Second,
-	PollInterval: 20 * time.Millisecond, ReadTimeout: 200 * time.Millisecond}
+	CarriedOut: time.Millisecond, PollInterval: 20 * time.Millisecond, ReadTimeout: 200 * time.Millisecond}
 
 // held gives a journal's entries in short: "intent off", "outcome off failed
 // (not sent)", "seen".

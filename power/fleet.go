@@ -56,6 +56,10 @@ type Config struct {
 	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) end
 	// the wait for the wanted state, counted from the request.
 	ShutdownTimeout, OffTimeout, OnTimeout time.Duration
+	// CarriedOut is how long after the asking a machine that was asked to switch
+	// off, with an outcome that is not known, is expected to do so: until then
+	// it is not taken for on; CarriedOutWithin.
+	CarriedOut time.Duration
 	// PollInterval is the pause between two looks at a machine during an
 	// action; 2 s. ReadTimeout bounds each look; 5 s, and never more.
 	PollInterval, ReadTimeout time.Duration
@@ -75,6 +79,7 @@ func (c *Config) setDefaults() {
 	def(&c.ShutdownTimeout, 3*time.Minute)
 	def(&c.OffTimeout, 2*time.Minute)
 	def(&c.OnTimeout, 10*time.Minute)
+	def(&c.CarriedOut, CarriedOutWithin)
 	def(&c.PollInterval, 2*time.Second)
 	def(&c.ReadTimeout, 5*time.Second)
 	c.ReadTimeout = min(c.ReadTimeout, 5*time.Second)

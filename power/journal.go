@@ -66,12 +66,18 @@ const (
 	LeftOffUncertain Certainty = "uncertain"
 )
 
+// CarriedOutWithin is how long after it was asked a machine whose shutdown was
+// accepted is expected to go off. One that is on after that stays on.
+const CarriedOutWithin = 2 * time.Minute
+
 // LeftOff is a machine that was switched off by this program and has not been
 // seen on again.
 type LeftOff struct {
 	// Entry is the intent to switch it off; its Binding is what powers on.
 	Entry
 	Certainty Certainty
+	// Asked is when it was asked to switch off for the last time.
+	Asked time.Time
 }
 
 // Journal is the record of everything that is switched, one JSON object a

@@ -148,6 +148,7 @@ func (l *ledger) list() []LeftOff {
 	out := make([]LeftOff, 0, len(l.open))
 	for _, open := range l.open {
 		first := open[0]
+		first.Asked = open[len(open)-1].At
 		for _, o := range open[1:] {
 			if o.Certainty == LeftOffSeen {
 				first.Certainty = LeftOffSeen

@@ -55,6 +55,8 @@ type Options struct {
 
 	// Rollout restarts a deployment's rollout; nil when it can't be done.
 	Rollout func(ctx context.Context, deployment cluster.Key) error
+	// Drain cordons and drains nodes; nil when that can't be done.
+	Drain Drainer
 
 	// Dir is the folder of the session's record; empty keeps none.
 	Dir string
@@ -86,6 +88,7 @@ type Engine struct {
 	timeline *record.Timeline
 	requests *record.Requests
 	mail     mailbox
+	failing  failing
 	frames   chan *Frame
 	snapshot atomic.Pointer[cluster.Snapshot]
 	focus    atomic.Pointer[cluster.Key]
@@ -105,6 +108,7 @@ type Engine struct {
 	notice    string
 	noticeAt  time.Time
 	leftOff   map[string]power.LeftOff
+	cordons   cordons
 	greeted   bool
 	asking    bool // an AskPower is being prepared
 	nextID    int
@@ -168,12 +172,13 @@ type Parts struct {
 	Load    *loadgen.Generator
 	Self    func(ctx context.Context) SelfInfo
 	Rollout func(ctx context.Context, deployment cluster.Key) error
+	Drain   Drainer
 }
 
 // SetParts hands the parts over. It must be called before Run.
 func (e *Engine) SetParts(p Parts) {
 	e.opt.Watcher, e.opt.Fleet, e.opt.Journal = p.Watcher, p.Fleet, p.Journal
-	e.opt.Load, e.opt.Self, e.opt.Rollout = p.Load, p.Self, p.Rollout
+	e.opt.Load, e.opt.Self, e.opt.Rollout, e.opt.Drain = p.Load, p.Self, p.Rollout, p.Drain
 }
 
 // Timeline is the engine's list of events.
@@ -197,6 +202,9 @@ func (e *Engine) Transition(t cluster.Transition) {
 // Record keeps the evidence of one ended request. It is the generator's sink.
 func (e *Engine) Record(r loadgen.Record) {
 	e.requests.Add(r)
+	if ev, ok := e.failing.note(r); ok {
+		e.say(ev)
+	}
 	if t := e.tracked.Load(); t != nil {
 		t.requests.Add(r)
 		e.mail.post(func() { e.watchRequest(r) })
@@ -346,6 +354,7 @@ func (e *Engine) warn(lane, subject, text string) {
 
 func (e *Engine) tick() {
 	e.look()
+	e.watchDrains()
 	if s := e.snapshot.Load(); s != nil {
 		e.history.sample(s, e.now())
 	}
@@ -378,6 +387,7 @@ func (e *Engine) look() {
 		e.outages.look(s, e.now())
 	}
 	e.settleBoots(s)
+	e.settleCordons(s)
 	e.resolve(s)
 	e.watchTrial(s)
 }
@@ -473,30 +483,4 @@ func (e *Engine) publish() {
 	default:
 	}
 	e.frames <- f
-}
-
-// mailbox hands functions to the loop without ever blocking the sender.
-type mailbox struct {
-	notify chan struct{}
-
-	mu    sync.Mutex
-	items []func()
-}
-
-func (m *mailbox) post(f func()) {
-	m.mu.Lock()
-	m.items = append(m.items, f)
-	m.mu.Unlock()
-	select {
-	case m.notify <- struct{}{}:
-	default:
-	}
-}
-
-func (m *mailbox) take() []func() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	items := m.items
-	m.items = nil
-	return items
 }

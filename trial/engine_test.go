@@ -153,7 +153,7 @@ func startEngine(t *testing.T, dir string, b *board, opt Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.SetParts(Parts{Watcher: &still{s: mdxSnapshot(), changed: make(chan struct{})}, Fleet: fleet, Journal: j})
+	e.SetParts(Parts{Watcher: &still{s: mdxSnapshot(), changed: make(chan struct{})}, Fleet: fleet, Journal: j, Drain: opt.Drain})
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &bench{Engine: e, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}
 	go func() { x.ended <- e.Run(ctx) }()

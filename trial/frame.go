@@ -67,7 +67,8 @@ type Frame struct {
 // MachineView is what is known of a node's machine.
 type MachineView struct {
 	Reading power.Reading
-	// Busy is the action under way, with its phase and sentence; empty when none.
+	// Busy is the action under way, with its phase and sentence; empty when
+	// none. A drain before a shutdown is part of that; Text tells how it stands.
 	Busy  power.Action
 	Phase power.Phase
 	Text  string
@@ -151,9 +152,9 @@ type ReplayMark struct {
 // Question is asked of the operator. It is answered by an Answer with its ID.
 type Question struct {
 	ID string
-	// Kind is "switch" (power), "quit" (machines are off), "restore" (left off
-	// by an earlier run), "trial", "rollout", "hostkey", "secret" (a passphrase
-	// is wanted).
+	// Kind is "switch" (power), "drain" (one is held up), "quit" (machines are
+	// off), "restore" (left off or cordoned by an earlier run), "trial",
+	// "rollout", "hostkey", "secret" (a passphrase is wanted).
 	Kind  string
 	Title string
 	// Lines are shown in order; a heading line ends in a colon.

@@ -92,8 +92,11 @@ func (r *run) gauge(g loadgen.Gauge) {
 		if !l.ended.IsZero() || g.At.Before(l.started) {
 			continue
 		}
-		if g.Served > l.served || g.Queued > l.queued || l.basis == "" {
+		switch {
+		case g.Served > l.served, g.Queued > l.queued, l.basis == "":
 			l.basis = g.Basis
+		case g.Served == l.served && g.Queued == l.queued && g.Basis == loadgen.BasisMeasured:
+			l.basis = g.Basis // the servers say the same as the estimate before
 		}
 		l.served, l.queued = max(l.served, g.Served), max(l.queued, g.Queued)
 	}

@@ -18,6 +18,9 @@ const (
 	choiceYes     = "yes"
 	choiceRestore = "on"
 	choiceLeave   = "leave"
+	choiceDrain   = "drain"
+	choiceWait    = "wait"
+	choiceCut     = "cut"
 )
 
 // ask queues a question; the first in the queue is shown.
@@ -42,7 +45,8 @@ func (e *Engine) answered(a Answer) {
 	}
 	q := e.questions[i]
 	known := slices.ContainsFunc(q.question.Choices, func(c Choice) bool { return c.ID == a.Choice })
-	if !known || (a.Choice == choiceYes && (q.question.Refused || q.question.Type != "" && a.Typed != q.question.Type)) {
+	acts := len(q.question.Choices) > 0 && a.Choice != q.question.Choices[0].ID
+	if !known || (acts && (q.question.Refused || q.question.Type != "" && a.Typed != q.question.Type)) {
 		a.Choice = choiceNo
 	}
 	e.questions = slices.Delete(e.questions, i, i+1)
@@ -94,6 +98,9 @@ func (e *Engine) switchQuestion(p switchPlan) Question {
 		q.Lines = append(q.Lines, Line{Text: "Dry run: nothing will be switched."})
 	}
 	q.Choices = []Choice{{choiceNo, noLabel(p.ask)}, {choiceYes, yesLabel(p.ask)}}
+	if e.canDrain(p.ask.Action) {
+		q.Choices = append(q.Choices, Choice{choiceDrain, "Drain, then shut down"})
+	}
 	return q
 }
 
@@ -231,8 +238,18 @@ func (e *Engine) routeText(a power.Action, b power.Binding) string {
 // askRestore offers to power on what an earlier run has left off.
 func (e *Engine) askRestore(left []power.LeftOff) {
 	q := Question{Kind: "restore", Title: "Machines are still off", Choices: []Choice{{choiceNo, "Not now"}, {choiceYes, "Power on"}}}
-	q.Lines = append(q.Lines, Line{Text: "lightsout switched these off and has not seen them on again:"})
-	q.Lines = append(q.Lines, leftOffLines(left)...)
+	if len(left) > 0 {
+		q.Lines = append(q.Lines, Line{Text: "lightsout switched these off and has not seen them on again:"})
+		q.Lines = append(q.Lines, leftOffLines(left)...)
+	}
+	if nodes := e.stillCordoned(); len(nodes) > 0 {
+		q.Lines = append(q.Lines, Line{Text: "lightsout cordoned these and has not uncordoned them:"})
+		q.Lines = append(q.Lines, cordonLines(nodes)...)
+		q.Choices[1].Label = "Power on and uncordon"
+		if len(left) == 0 {
+			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
+		}
+	}
 	e.ask(q, func(a Answer) {
 		if a.Choice == choiceYes {
 			e.restore()
@@ -252,8 +269,17 @@ func leftOffLines(left []power.LeftOff) []Line {
 	return lines
 }
 
-// restore powers on everything that was left off.
+// restore powers on everything that was left off, and uncordons what was left
+// cordoned: at once where the machine is on, else when the node has returned.
 func (e *Engine) restore() {
+	for _, n := range e.stillCordoned() {
+		if _, off := e.leftOff[n]; !off {
+			e.release(n)
+		}
+	}
+	if len(e.leftOff) == 0 {
+		return
+	}
 	if e.opt.Fleet == nil {
 		e.warn("power", "power", e.noPower())
 		return
@@ -285,11 +311,26 @@ func (e *Engine) askQuit() {
 		left = append(left, e.leftOff[name])
 	}
 	q := Question{Kind: "quit", Title: "Leave with machines off?", Choices: []Choice{{choiceNo, "Stay"}, {choiceRestore, "Power on, then leave"}, {choiceLeave, "Leave them off"}}}
-	if len(left) > 0 {
+	cordoned := e.stillCordoned()
+	switch {
+	case len(left) > 0:
 		q.Lines = append(q.Lines, Line{Text: "Still off:"})
 		q.Lines = append(q.Lines, leftOffLines(left)...)
+		if len(cordoned) > 0 {
+			q.Lines = append(q.Lines, Line{Text: "Still cordoned by lightsout:"})
+			q.Lines = append(q.Lines, cordonLines(cordoned)...)
+		}
 		q.Lines = append(q.Lines, Line{Text: "`lightsout restore` powers them on later, and so does the next start."})
-	} else {
+	case len(e.cordons.drains) > 0:
+		q.Title = "Leave while nodes are being drained?"
+		q.Choices = []Choice{{choiceNo, "Stay"}, {choiceRestore, "Give it up, then leave"}, {choiceLeave, "Leave them cordoned"}}
+	case len(cordoned) > 0:
+		q.Title = "Leave with nodes cordoned?"
+		q.Choices = []Choice{{choiceNo, "Stay"}, {choiceRestore, "Uncordon, then leave"}, {choiceLeave, "Leave them cordoned"}}
+		q.Lines = append(q.Lines, Line{Text: "Still cordoned by lightsout:"})
+		q.Lines = append(q.Lines, cordonLines(cordoned)...)
+		q.Lines = append(q.Lines, Line{Text: "`lightsout restore` uncordons them later, and so does the next start."})
+	default:
 		q.Title = "Leave while machines are being switched?"
 		q.Choices = []Choice{{choiceNo, "Stay"}, {choiceLeave, "Leave"}}
 	}
@@ -299,14 +340,17 @@ func (e *Engine) askQuit() {
 			e.ending = true
 		case choiceRestore:
 			e.leaveWhenOn = true
+			e.leaveDrains()
 			e.restore()
+			e.leaveIfSettled()
 		}
 	})
 }
 
-// settled reports whether no machine is off or being switched because of us.
+// settled reports whether no machine is off or being switched, and no node
+// cordoned or being drained, because of us.
 func (e *Engine) settled() bool {
-	return len(e.leftOff) == 0 && (e.opt.Fleet == nil || len(e.opt.Fleet.Busy()) == 0)
+	return len(e.leftOff) == 0 && len(e.cordons.ours) == 0 && len(e.cordons.drains) == 0 && (e.opt.Fleet == nil || len(e.opt.Fleet.Busy()) == 0)
 }
 
 func (e *Engine) askedToQuit() bool {

@@ -344,6 +344,7 @@ func (e *Engine) wind() {
 		}
 	}
 	r.poll, r.waiting, r.stage = nil, false, stageCleanup
+	e.leaveDrains()
 	r.cleanup = e.tidy(r)
 }
 

@@ -37,6 +37,8 @@ type world struct {
 	blindly bool
 	// refuse: shutdowns are refused; stuck: machines do not come on again.
 	refuse, stuck bool
+	// switched, unless nil, is told what was done to a machine.
+	switched func(action, node string)
 }
 
 func (w *world) Snapshot() *cluster.Snapshot {
@@ -49,9 +51,13 @@ func (w *world) Link() cluster.Link       { return w.Snapshot().Link }
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
 func (w *world) Shutdown(ctx context.Context, m power.Machine) error {
-	if w.refuse {
+	w.mu.Lock()
+	refuse := w.refuse
+	w.mu.Unlock()
+	if refuse {
 		return errors.New("the machine refuses")
 	}
+	w.tell("shutdown", m.Name)
 	err := w.board.Shutdown(ctx, m)
 	w.turn(m.Name, true)
 	return err
@@ -61,9 +67,18 @@ func (w *world) On(ctx context.Context, m power.Machine) error {
 	if w.stuck {
 		return nil
 	}
+	w.tell("on", m.Name)
 	err := w.board.On(ctx, m)
 	w.turn(m.Name, false)
 	return err
+}
+
+func (w *world) tell(action, node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.switched != nil {
+		w.switched(action, node)
+	}
 }
 
 // turn makes the control plane see a node's machine go off or come back.
@@ -149,7 +164,7 @@ func startWorld(t *testing.T, opt Options, change func(*world)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.SetParts(Parts{Watcher: w, Fleet: fleet, Journal: j, Load: g})
+	e.SetParts(Parts{Watcher: w, Fleet: fleet, Journal: j, Load: g, Drain: opt.Drain})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.x = &bench{Engine: e, t: t, board: w.board, dir: dir, ended: make(chan error, 1), stop: cancel}
 	go func() { w.x.ended <- e.Run(ctx) }()

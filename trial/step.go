@@ -39,6 +39,12 @@ func (e *Engine) begin(st *stepRun) poll {
 		return e.beginSwitch(AskPower{Action: power.ActionOn, Nodes: st.On.Nodes}, st.On.Within)
 	case st.Wait != nil:
 		return e.beginWait(st.Wait)
+	case st.Cordon != nil:
+		return e.beginCordon(st.Cordon.Nodes)
+	case st.Drain != nil:
+		return e.beginDrain(st.Drain)
+	case st.Uncordon != nil:
+		return e.beginUncordon(st.Uncordon.Nodes)
 	case st.Rollout != nil:
 		return e.beginRollout(st.Rollout)
 	case st.StopLoad != nil:
@@ -146,29 +152,18 @@ func (e *Engine) beginSwitch(a AskPower, within time.Duration) poll {
 // decide asks, or answers by itself, whether to carry a plan out.
 func (e *Engine) decide(p switchPlan, r *run, within time.Duration, end func(error)) {
 	q := e.switchQuestion(p)
-	carryOut := func() { e.switchMachines(p, end) }
 	switch {
 	case q.Refused:
 		end(errors.New("refused: " + lastBad(q)))
-	case p.ask.Action == power.ActionOn || r.opt.Auto && q.Type == "":
-		carryOut()
-	case r.opt.Auto:
-		end(fmt.Errorf("it needs an answer that must be typed (%s); run the trial on a terminal without --yes", q.Type))
+	case p.ask.Action == power.ActionOn:
+		e.switchMachines(p, end)
 	default:
-		e.ask(q, func(ans Answer) {
-			switch {
-			case r.stage != stageSteps:
-			case ans.Choice == choiceYes:
-				carryOut()
-			case r.opt.Driven:
-				// Not taken: the step waits again.
-				st := r.steps[r.next]
-				st.state, st.started = stepToCome, time.Time{}
-				r.poll, r.waiting, r.doing = nil, true, "next: "+st.Text()
-			default:
-				end(errNo)
-				r.aborted = true
+		e.agree(q, r, end, func(choice string) {
+			if choice == choiceDrain {
+				e.drainFirst(p, end)
+				return
 			}
+			e.switchMachines(p, end)
 		})
 	}
 }
@@ -291,7 +286,8 @@ func (e *Engine) beginRollout(ro *plan.Rollout) poll {
 	}
 }
 
-// tidy ends loads and powers on what the trial has left off.
+// tidy ends loads, powers on what the trial has left off and uncordons what it
+// has cordoned.
 func (e *Engine) tidy(r *run) poll {
 	stopped := e.now()
 	if e.opt.Load != nil && len(r.loads) > 0 {
@@ -302,10 +298,13 @@ func (e *Engine) tidy(r *run) poll {
 			e.opt.Load.StopRun(l.number)
 		}
 	}
-	back := e.bringBack(r)
+	back, uncordoned := e.bringBack(r), e.uncordonAll()
 	cancelled, settled, asked := false, false, false
 	return func(now time.Time) (bool, string, error) {
 		if done, doing, err := back(now); !done {
+			return false, doing, err
+		}
+		if done, doing, err := uncordoned(now); !done {
 			return false, doing, err
 		}
 		if e.opt.Load == nil || len(r.loads) == 0 || settled {

@@ -163,6 +163,14 @@ func (e *Engine) askPower(a AskPower) {
 	case len(a.Nodes) == 0 || e.asking || len(e.questions) > 0:
 		return
 	}
+	if d, n := e.drainOf(a.Nodes...); n != nil {
+		if d.asks {
+			e.askDrain(d, n)
+			return
+		}
+		e.warn("power", n.node, n.node+" is being drained by a step of the trial")
+		return
+	}
 	a.Nodes = slices.Clone(a.Nodes)
 	s := e.snapshot.Load()
 	e.asking = true
@@ -173,8 +181,11 @@ func (e *Engine) askPower(a AskPower) {
 		e.mail.post(func() {
 			e.asking = false
 			e.ask(e.switchQuestion(p), func(ans Answer) {
-				if ans.Choice == choiceYes {
+				switch ans.Choice {
+				case choiceYes:
 					e.switchMachines(p, nil)
+				case choiceDrain:
+					e.drainFirst(p, nil)
 				}
 			})
 		})
@@ -327,6 +338,9 @@ func (e *Engine) progress(pr power.Progress) {
 	if pr.Phase == power.PhaseDone || pr.Phase == power.PhaseUncertain {
 		e.readLeftOff()
 	}
+	if pr.Phase == power.PhaseDone && pr.Action == power.ActionOn {
+		e.poweredOn(pr.Node)
+	}
 }
 
 // switched is the end of an operation on all its machines.
@@ -363,7 +377,8 @@ func (e *Engine) readLeftOff() {
 	for _, l := range left {
 		e.leftOff[l.Binding.Node.Name] = l
 	}
-	if !e.greeted && len(left) > 0 {
+	e.readCordons()
+	if !e.greeted && len(left)+len(e.cordons.ours) > 0 {
 		e.greeted = true
 		e.askRestore(left)
 	}

@@ -273,3 +273,26 @@ func testModel(f *trial.Frame, w, h int, o Options) (*Model, *[]trial.Intent, *t
 	resize(m, w, h)
 	return m, &sent, &now
 }
+
+// told is the outage with nothing failed, as Knative's activator tells of it.
+func told() *trial.Frame {
+	f := outage()
+	served, queued := 8, 4
+	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 1, Answered: 1}}
+	f.Load.Totals = loadgen.Totals{Scheduled: 84, OK: 72, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{}}
+	f.Load.LastError = ""
+	for i := range f.Load.Windows {
+		w := &f.Load.Windows[i]
+		w.OK, w.Failed = w.OK+w.FailedSum(), nil
+	}
+	return f
+}
+
+// differs is the outage where one of two activators tells of other requests.
+func differs() *trial.Frame {
+	f := outage()
+	served, queued := 8, 9
+	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 2, Answered: 2}}
+	f.Load.Gauge.Disagreement = "activator tells 8 served and 9 queued, by the ledger it is 8 and 4"
+	return f
+}

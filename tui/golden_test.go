@@ -39,6 +39,8 @@ var scenes = []struct {
 	{"silent", silent, "", true},
 	{"failing", failing, "", true},
 	{"failing-5s", failing, "w", true},
+	{"told", told, "", true},
+	{"differs", differs, "", true},
 	{"free", free, "", true},
 	{"trial", silent, "6", true},
 	{"trial-whole", silent, "T", true},

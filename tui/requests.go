@@ -59,7 +59,10 @@ func (p *requestsPane) draw(s *scene, w, h int, _ bool) []string {
 	bins, _ := gather(s, w)
 	p.scale.measure(s.f.Load.Gauge, s.f.Load.Active || s.f.Load.Totals.InFlight() > 0, bins)
 	out := []string{p.numbers(s, w)}
-	if h >= 8 {
+	if warning := p.differs(s, w); warning != "" && h >= 7 {
+		out = append(out, warning)
+	}
+	if h >= 7+len(out) {
 		out = append(out, p.cause(s, w))
 	}
 	rest := h - len(out) - 1
@@ -126,24 +129,80 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 	return r.String()
 }
 
-// cause is the line on what failed, or on what stands in the way.
+// cause is the line on what failed, or on what stands in the way; on its right
+// is what servers tell themselves, if there is room.
 func (p *requestsPane) cause(s *scene, w int) string {
 	t, run := s.t, s.f.Load
+	told := toldText(t, run.Gauge)
+	if run.Gauge.Disagreement != "" {
+		told = "" // it is in a line of its own
+	}
+	const gap, leastError = 3, 24
 	r := newRow(w).space(1)
+	// room is what is left for a text that can be cut, to at least so many cells.
+	room := func(least int) int {
+		if told != "" && r.left-1-width(told)-gap < least {
+			told = ""
+		}
+		if told == "" {
+			return r.left - 1
+		}
+		return r.left - 1 - width(told) - gap
+	}
 	switch {
 	case run.Totals.FailedSum() > 0:
 		r.put(t.bad, "failed: "+classes(run.Totals.Failed, " "+t.bullet+" "))
-		if run.LastError != "" && r.left > 24 {
-			r.put(t.dim, fit("   last: "+t.text(run.LastError), r.left-1, t.ellipsis))
+		least := 0
+		if run.LastError != "" {
+			least = leastError
+		}
+		if n := room(least); run.LastError != "" && n >= leastError {
+			r.put(t.dim, fit("   last: "+t.text(run.LastError), n, t.ellipsis))
 		}
 	case s.f.LoadReady != "":
-		r.put(t.warn, fit(t.warnSign+" "+t.text(s.f.LoadReady), w-2, t.ellipsis))
+		r.put(t.warn, fit(t.warnSign+" "+t.text(s.f.LoadReady), room(leastError), t.ellipsis))
 	case run.Gauge.OnDead > 0 && run.Gauge.Queued > 0 && run.Gauge.Served < run.Gauge.Capacity:
-		r.put(t.warn, fmt.Sprintf("capacity not used: %d requests are held by dead nodes", run.Gauge.OnDead))
+		text := fmt.Sprintf("capacity not used: %d requests are held by dead nodes", run.Gauge.OnDead)
+		r.put(t.warn, fit(text, room(width(text)), t.ellipsis))
 	case run.URL != "":
-		r.put(t.dim, fit("to "+t.text(run.URL), w-2, t.ellipsis))
+		r.put(t.dim, fit("to "+t.text(run.URL), room(leastError), t.ellipsis))
+	}
+	if told != "" && r.left > width(told)+gap {
+		r.space(r.left-width(told)-1).put(t.dim, told)
 	}
 	return r.String()
+}
+
+// toldText is what servers tell in their own numbers.
+func toldText(t *theme, g loadgen.Gauge) string {
+	var all []string
+	for _, told := range g.Told {
+		var parts []string
+		if told.Served != nil {
+			parts = append(parts, fmt.Sprintf("%d active", *told.Served))
+		}
+		if told.Queued != nil {
+			parts = append(parts, fmt.Sprintf("%d queued", *told.Queued))
+		}
+		switch {
+		case len(parts) == 0:
+			parts = []string{"no answer"}
+		case told.Answered < told.Asked:
+			parts = append(parts, fmt.Sprintf("(%d of %d answer)", told.Answered, told.Asked))
+		}
+		all = append(all, t.text(told.Source)+" "+strings.Join(parts, " "))
+	}
+	return strings.Join(all, " "+t.bullet+" ")
+}
+
+// differs is the line on where the servers and the ledger have differed for
+// long, with both numbers; empty: nowhere.
+func (p *requestsPane) differs(s *scene, w int) string {
+	text := s.t.text(s.f.Load.Gauge.Disagreement)
+	if text == "" {
+		return ""
+	}
+	return newRow(w).space(1).put(s.t.warn, fit(s.t.warnSign+" "+text, w-2, s.t.ellipsis)).String()
 }
 
 // ledger is the account of all requests; it is red when it does not balance.

@@ -15,7 +15,7 @@ func (p *Plan) Check() error {
 	if err := p.nameSteps(); err != nil {
 		return err
 	}
-	c := checker{p: p, off: map[string]int{}, on: map[string]int{}, loads: map[string]*loadState{}}
+	c := checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
 	for i := range p.Steps {
 		if err := c.step(&p.Steps[i]); err != nil {
 			return err
@@ -69,6 +69,8 @@ type checker struct {
 	// are off; on the line that switched it on again. A node is in one of them.
 	off, on map[string]int
 	loads   map[string]*loadState
+	// cordoned holds the line of the step that cordoned or drained a node.
+	cordoned map[string]int
 	// steady is the hold or rate that was begun last in the background.
 	steady  string
 	rollout bool
@@ -125,8 +127,40 @@ func (c *checker) step(s *Step) error {
 		return c.wait(s)
 	case s.StopLoad != nil:
 		return c.stop(s)
+	case s.Cordon != nil, s.Drain != nil, s.Uncordon != nil:
+		return c.cordon(s)
 	case s.Rollout != nil:
 		c.rollout = true
+	}
+	return nil
+}
+
+// cordon checks a cordon, a drain or an uncordon step.
+func (c *checker) cordon(s *Step) error {
+	switch {
+	case s.Uncordon != nil:
+		for _, n := range s.Uncordon.Nodes {
+			if _, ok := c.cordoned[n]; !ok {
+				return errorAt(s.Line, "%s is not cordoned by any step before this one, and what others have cordoned stays so", n)
+			}
+			delete(c.cordoned, n)
+		}
+	case s.Cordon != nil:
+		for _, n := range s.Cordon.Nodes {
+			if line, ok := c.cordoned[n]; ok {
+				return errorAt(s.Line, "%s is cordoned already by the step on line %d", n, line)
+			}
+			c.cordoned[n] = s.Line
+		}
+	default:
+		for _, n := range s.Drain.Nodes {
+			if line, ok := c.off[n]; ok {
+				return errorAt(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
+			}
+			if _, ok := c.cordoned[n]; !ok {
+				c.cordoned[n] = s.Line
+			}
+		}
 	}
 	return nil
 }

@@ -92,13 +92,14 @@ func decodePlan(root *yaml.Node) (*Plan, error) {
 }
 
 // stepKinds are the steps there are, in the order in which they are told.
-var stepKinds = []string{"load", "off", "on", "wait", "rollout", "pause", "stop"}
+var stepKinds = []string{"load", "off", "on", "wait", "cordon", "drain", "uncordon", "rollout", "pause", "stop"}
 
 // meant are words that people use for a step's kind.
 var meant = map[string]string{
 	"shutdown": "off", "shut_down": "off", "power_off": "off", "poweroff": "off", "halt": "off", "plug": "off", "kill": "off",
 	"power_on": "on", "poweron": "on", "start": "on", "boot": "on", "up": "on",
 	"sleep": "pause", "delay": "pause", "restart": "rollout", "wait_for": "wait", "until": "wait",
+	"evict": "drain", "unschedulable": "cordon", "schedulable": "uncordon",
 	"burst": "load", "hold": "load", "rate": "load", "requests": "load", "cancel": "stop", "end": "stop",
 }
 
@@ -173,6 +174,12 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		s.On, err = decodeSwitch(v, "on", power.ActionOn)
 	case "wait":
 		s.Wait, err = decodeWait(v)
+	case "cordon":
+		s.Cordon, err = decodeCordon(v, "cordon")
+	case "drain":
+		s.Drain, err = decodeDrain(v)
+	case "uncordon":
+		s.Uncordon, err = decodeCordon(v, "uncordon")
 	case "rollout":
 		s.Rollout, err = decodeRollout(v)
 	case "pause":

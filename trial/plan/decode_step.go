@@ -121,11 +121,7 @@ func decodeSwitch(n *yaml.Node, kind string, how power.Action) (*Switch, error) 
 	if err != nil {
 		return nil, err
 	}
-	f, ok := g.at["nodes"]
-	if !ok {
-		return nil, errorAt(n.Line, "this %s step names no nodes: add nodes: [kube-node3]", kind)
-	}
-	if s.Nodes, err = nodes(f.value, "nodes"); err != nil {
+	if s.Nodes, err = nodesOf(g, n, kind); err != nil {
 		return nil, err
 	}
 	if f, ok := g.at["how"]; ok {
@@ -139,6 +135,48 @@ func decodeSwitch(n *yaml.Node, kind string, how power.Action) (*Switch, error) 
 	}
 	s.Within, err = within(g, 0)
 	return s, err
+}
+
+func decodeCordon(n *yaml.Node, kind string) (*Cordon, error) {
+	c := &Cordon{}
+	var err error
+	if n.Kind != yaml.MappingNode {
+		c.Nodes, err = nodes(n, kind)
+		return c, err
+	}
+	g, err := fields(n, "this "+kind+" step", "nodes")
+	if err != nil {
+		return nil, err
+	}
+	c.Nodes, err = nodesOf(g, n, kind)
+	return c, err
+}
+
+func decodeDrain(n *yaml.Node) (*Drain, error) {
+	d := &Drain{Within: DrainWithin}
+	var err error
+	if n.Kind != yaml.MappingNode {
+		d.Nodes, err = nodes(n, "drain")
+		return d, err
+	}
+	g, err := fields(n, "a drain step", "nodes", "within")
+	if err != nil {
+		return nil, err
+	}
+	if d.Nodes, err = nodesOf(g, n, "drain"); err != nil {
+		return nil, err
+	}
+	d.Within, err = within(g, DrainWithin)
+	return d, err
+}
+
+// nodesOf reads the field of that name, which must be there.
+func nodesOf(g group, n *yaml.Node, kind string) ([]string, error) {
+	f, ok := g.at["nodes"]
+	if !ok {
+		return nil, errorAt(n.Line, "this %s step names no nodes: add nodes: [kube-node3]", kind)
+	}
+	return nodes(f.value, "nodes")
 }
 
 // within reads the field of that name, or returns unless when there is none.

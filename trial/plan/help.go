@@ -32,6 +32,11 @@ Steps
   wait     detected (not Ready), endpoints out, evicted, replaced (as many pods again without
            the nodes), ready, restored (Ready, and all pods there); or
            {for: …, nodes: [node, …], within: 5m}, nodes: all that were switched off so far
+  cordon   [node, …]: no more pods are put on them
+  drain    [node, …] or {nodes: [node, …], within: 5m}: cordons, then evicts the pods as far as
+           their disruption budgets let it; fails when that is not over within (10m)
+  uncordon [node, …] that an earlier step has cordoned or drained; without such a step it is
+           done when the node has returned, and at the end of the trial
   rollout  nothing (the plan's deployment), ns/name, or {deployment: ns/name, within: 10m}
   pause    5s
   stop     the name of a load in the background, or all; waits for the requests in flight

@@ -72,6 +72,12 @@ func (s Step) yaml() string {
 		return "on: " + s.On.yaml()
 	case s.Wait != nil:
 		return "wait: " + s.Wait.yaml()
+	case s.Cordon != nil:
+		return "cordon: " + words(s.Cordon.Nodes)
+	case s.Drain != nil:
+		return "drain: " + s.Drain.yaml()
+	case s.Uncordon != nil:
+		return "uncordon: " + words(s.Uncordon.Nodes)
 	case s.Rollout != nil:
 		var f flow
 		if s.Rollout.Deployment != "" {
@@ -120,6 +126,16 @@ func (s *Switch) yaml() string {
 		f.add("how", "plug")
 	}
 	f.within(s.Within, 0)
+	return f.String()
+}
+
+func (d *Drain) yaml() string {
+	if d.Within == 0 || d.Within == DrainWithin {
+		return words(d.Nodes)
+	}
+	var f flow
+	f.add("nodes", words(d.Nodes))
+	f.within(d.Within, DrainWithin)
 	return f.String()
 }
 

@@ -26,6 +26,12 @@ func (p *Plan) CheckNodes(known func(name string) bool, similar []string) error 
 			nodes = s.On.Nodes
 		case s.Wait != nil:
 			nodes = s.Wait.Nodes
+		case s.Cordon != nil:
+			nodes = s.Cordon.Nodes
+		case s.Drain != nil:
+			nodes = s.Drain.Nodes
+		case s.Uncordon != nil:
+			nodes = s.Uncordon.Nodes
 		}
 		for _, n := range nodes {
 			if !known(n) {

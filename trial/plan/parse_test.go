@@ -94,7 +94,7 @@ func TestHostileFilesAreRefusedWithTheirLine(t *testing.T) {
 		{"too many expectations", head + "expect:\n" + strings.Repeat("  - balanced: true\n", 201), "line 205: this is expectation 201, and a plan has at most 200"},
 		{"too deep", head + "  - off: " + strings.Repeat("[", 20000), "line 4: this is nested far too deeply for a plan"},
 		{"deep", head + "  - off: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "line 4: the name of a node must be text, not a list"},
-		{"a long word", head + "  - " + strings.Repeat("x", 1000) + ": 1\n", `line 4: there is no step "` + strings.Repeat("x", 59) + `…"; there are load, off, on, wait, rollout, pause and stop`},
+		{"a long word", head + "  - " + strings.Repeat("x", 1000) + ": 1\n", `line 4: there is no step "` + strings.Repeat("x", 59) + `…"; there are load, off, on, wait, cordon, drain, uncordon, rollout, pause and stop`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse([]byte(c.text))
@@ -164,6 +164,9 @@ func TestEveryFormIsRead(t *testing.T) {
 			{Name: "rate of 3 a second", Load: &Load{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 3, Requests: 9}}},
 			{Name: "clients", Load: &Load{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 0.5}, Background: true, Timeout: 1500 * time.Millisecond}},
 			{Name: "pause of 1h30m", Pause: &Pause{For: 90 * minute}},
+			{Name: "cordon a, b", Cordon: &Cordon{Nodes: []string{"a", "b"}}},
+			{Name: "drain a, c", Drain: &Drain{Nodes: []string{"a", "c"}, Within: 5 * minute}},
+			{Name: "drain d", Drain: &Drain{Nodes: []string{"d"}, Within: 10 * minute}},
 			{Name: "shut down a, b", Off: &Switch{Nodes: []string{"a", "b"}, How: power.ActionShutdown}},
 			{Name: "shut down c", Off: &Switch{Nodes: []string{"c"}, How: power.ActionShutdown}},
 			{Name: "pull the plug of d, 7", Off: &Switch{Nodes: []string{"d", "7"}, How: power.ActionOff, Within: 5 * minute}},
@@ -178,6 +181,7 @@ func TestEveryFormIsRead(t *testing.T) {
 			{Name: "rollout of shop/db", Rollout: &Rollout{Deployment: "shop/db"}},
 			{Name: "rollout of shop/web", Rollout: &Rollout{Deployment: "shop/web", Within: 3 * minute}},
 			{Name: "wait: restored", Wait: &Wait{For: WaitRestored, Within: 20 * minute}},
+			{Name: "uncordon a, c", Uncordon: &Cordon{Nodes: []string{"a", "c"}}},
 			{Name: "stop clients", StopLoad: &StopLoad{Step: "clients"}},
 		},
 		Expect: []Expectation{
@@ -200,8 +204,8 @@ func TestEveryFormIsRead(t *testing.T) {
 		}
 		t.Errorf("got\n%s\nwant\n%s", got.Marshal(), want.Marshal())
 	}
-	if p.Steps[0].Line != 8 || p.Steps[3].Line != 12 || p.Expect[0].Line != 33 {
-		t.Errorf("lines %d, %d and %d, want 8, 12 and 33", p.Steps[0].Line, p.Steps[3].Line, p.Expect[0].Line)
+	if p.Steps[0].Line != 8 || p.Steps[3].Line != 12 || p.Expect[0].Line != 37 {
+		t.Errorf("lines %d, %d and %d, want 8, 12 and 37", p.Steps[0].Line, p.Steps[3].Line, p.Expect[0].Line)
 	}
 	text, err := os.ReadFile("testdata/full.yaml")
 	if err != nil || !bytes.Equal(p.Text, text) {

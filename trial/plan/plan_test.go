@@ -134,6 +134,9 @@ func TestStepsInWords(t *testing.T) {
 		"rate of 3 a second, 9 requests in all",
 		"rate of 0.5 a second, in the background, each given up after 1.5s",
 		"pause for 1h30m",
+		"cordon a, b",
+		"drain a, c, within 5m",
+		"drain d, within 10m",
 		"shut down a, b",
 		"shut down c",
 		"pull the plug of d, 7, within 5m",
@@ -148,6 +151,7 @@ func TestStepsInWords(t *testing.T) {
 		"restart the rollout of shop/db",
 		"restart the rollout of shop/web, within 3m",
 		"wait until 7, a, b and 2 more are Ready and the deployment has all its pods, within 20m",
+		"uncordon a, c",
 		"stop clients and wait for its last requests",
 	}
 	for i, s := range p.Steps {

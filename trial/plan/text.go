@@ -21,6 +21,12 @@ func (s Step) Text() string {
 		return s.On.text(strings.Join(s.On.Nodes, ", ")) + inTime(s.On.Within)
 	case s.Wait != nil:
 		return s.Wait.text()
+	case s.Cordon != nil:
+		return "cordon " + strings.Join(s.Cordon.Nodes, ", ")
+	case s.Drain != nil:
+		return "drain " + strings.Join(s.Drain.Nodes, ", ") + inTime(s.Drain.Within)
+	case s.Uncordon != nil:
+		return "uncordon " + strings.Join(s.Uncordon.Nodes, ", ")
 	case s.Rollout != nil:
 		of := "the deployment"
 		if s.Rollout.Deployment != "" {
@@ -49,6 +55,12 @@ func (s Step) defaultName() string {
 		name = s.On.text(some(s.On.Nodes))
 	case s.Wait != nil:
 		name = "wait: " + s.Wait.For
+	case s.Cordon != nil:
+		name = "cordon " + some(s.Cordon.Nodes)
+	case s.Drain != nil:
+		name = "drain " + some(s.Drain.Nodes)
+	case s.Uncordon != nil:
+		name = "uncordon " + some(s.Uncordon.Nodes)
 	case s.Rollout != nil:
 		name = strings.TrimSuffix("rollout of "+s.Rollout.Deployment, " of ")
 	case s.Pause != nil:

@@ -31,12 +31,18 @@ type Step struct {
 	// what it does ("burst of 16", "shut down kube-node3", "wait: detected").
 	Name string
 
-	Load    *Load
-	Off     *Switch
-	On      *Switch
-	Wait    *Wait
-	Rollout *Rollout
-	Pause   *Pause
+	Load *Load
+	Off  *Switch
+	On   *Switch
+	// Cordon lets no more pods be put on nodes. Uncordon undoes that, and a
+	// Drain's, for what was cordoned by the trial; without such a step it is
+	// undone when the node has returned, and at the end of the trial.
+	Cordon   *Cordon
+	Drain    *Drain
+	Uncordon *Cordon
+	Wait     *Wait
+	Rollout  *Rollout
+	Pause    *Pause
 	// StopLoad ends the load step of that name, or all loads when it is "all":
 	// no more requests are started; the step ends when none is in flight.
 	StopLoad *StopLoad
@@ -59,6 +65,20 @@ type Switch struct {
 	Nodes  []string
 	How    power.Action
 	Within time.Duration // 0: the drivers' own deadline
+}
+
+// Cordon names the nodes of a cordon or an uncordon step.
+type Cordon struct{ Nodes []string }
+
+// DrainWithin is how long a drain may take when the plan does not say.
+const DrainWithin = 10 * time.Minute
+
+// Drain cordons nodes and evicts their pods, which respects disruption budgets.
+// The step ends when the pods are gone, or fails when Within has passed; it
+// then says which budget held them.
+type Drain struct {
+	Nodes  []string
+	Within time.Duration
 }
 
 // Wait waits for something to be observed.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lightsout/cluster/lab/controlplane"
+	"lightsout/cluster/lab/knative"
 )
 
 // user is the account on the bastion and on every machine.
@@ -88,7 +89,7 @@ func (l *Lab) config() map[string]any {
 	return map[string]any{
 		"context":    s.Context,
 		"kubeconfig": l.folder.in(kubeconfigFile),
-		"namespaces": []string{"default"},
+		"namespaces": l.namespaces(),
 		"bastion":    user + "@" + l.Bastion(),
 		"pace":       string(s.Pace),
 		"ssh": map[string]any{
@@ -109,6 +110,15 @@ func (l *Lab) config() map[string]any {
 		"load":  load,
 		"state": l.folder.in(stateDir),
 	}
+}
+
+// namespaces are what a client watches: the workload's, and that of Knative's
+// activators, which tell how many requests wait.
+func (l *Lab) namespaces() []string {
+	if len(l.scenario.Routes) > 0 {
+		return []string{"default", knative.ActivatorNamespace}
+	}
+	return []string{"default"}
 }
 
 // sshConfig returns a file for ssh -F: the machines by name or address,

@@ -38,6 +38,7 @@ type client struct {
 // config is as much of lightsout.yaml as the tests need.
 type config struct {
 	Kubeconfig string
+	Namespaces []string
 	Bastion    string
 	SSH        struct {
 		User          string

@@ -124,6 +124,20 @@ func TestLab(t *testing.T) {
 		}
 	})
 
+	t.Run("clients watch the activator where there is one, and reach its metrics", func(t *testing.T) {
+		if !slices.Contains(c.config.Namespaces, "knative-serving") || slices.Contains(other.config.Namespaces, "knative-serving") {
+			t.Errorf("namespaces %v, without Knative %v", c.config.Namespaces, other.config.Namespaces)
+		}
+		list, err := c.kube.CoreV1().Pods("knative-serving").List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 {
+			t.Fatalf("%d activators, %v", len(list.Items), err)
+		}
+		page, err := c.kube.CoreV1().Pods("knative-serving").ProxyGet("http", list.Items[0].Name, "9090", "/metrics", nil).DoRaw(t.Context())
+		if err != nil || !strings.Contains(string(page), "kn_revision_request_queued{") {
+			t.Errorf("the activator's metrics: %v: %s", err, page)
+		}
+	})
+
 	t.Run("the viewer may look and the nobody may not", func(t *testing.T) {
 		viewer := kubernetes.NewForConfigOrDie(c.rest("lab-mdx-viewer"))
 		if _, err := viewer.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
