@@ -25,6 +25,9 @@ type console struct {
 	// what is typed where something must be.
 	yes     bool
 	confirm string
+	// prefer is the choice that is taken where it is offered, instead of the
+	// first that is not the safe one.
+	prefer string
 	// lanes bounds what is printed of the timeline; nil is all of it.
 	lanes []string
 
@@ -86,7 +89,11 @@ func (c *console) answer(ctx context.Context, e *trial.Engine, q trial.Question)
 		e.Send(no)
 		return fmt.Errorf("refused: see above")
 	}
-	yes := trial.Answer{Question: q.ID, Choice: q.Choices[min(1, len(q.Choices)-1)].ID, Typed: c.confirm}
+	choice := q.Choices[min(1, len(q.Choices)-1)]
+	if i := slices.IndexFunc(q.Choices, func(x trial.Choice) bool { return x.ID == c.prefer }); i >= 0 {
+		choice = q.Choices[i]
+	}
+	yes := trial.Answer{Question: q.ID, Choice: choice.ID, Typed: c.confirm}
 	switch {
 	case q.Kind == "restore":
 		// The command line says what is wanted; this is not it.
@@ -117,7 +124,7 @@ func (c *console) answer(ctx context.Context, e *trial.Engine, q trial.Question)
 		}
 		yes.Typed = string(b)
 	case q.Type != "":
-		fmt.Fprintf(c.out, "type %q to %s: ", q.Type, q.Choices[1].Label)
+		fmt.Fprintf(c.out, "type %q to %s: ", q.Type, choice.Label)
 		text, err := c.line(ctx)
 		if err != nil || text != q.Type {
 			e.Send(no)
@@ -125,7 +132,7 @@ func (c *console) answer(ctx context.Context, e *trial.Engine, q trial.Question)
 		}
 		yes.Typed = text
 	default:
-		fmt.Fprintf(c.out, "%s? [y/N] ", q.Choices[min(1, len(q.Choices)-1)].Label)
+		fmt.Fprintf(c.out, "%s? [y/N] ", choice.Label)
 		text, err := c.line(ctx)
 		if err != nil || (text != "y" && text != "yes") {
 			e.Send(no)

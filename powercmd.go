@@ -40,18 +40,25 @@ func newPowerCommand(o *options) *cobra.Command {
 		{power.ActionOff, "Pull the plug on the machines of nodes, side by side"},
 		{power.ActionOn, "Power on the machines of nodes, side by side, and wait until they are on"},
 	} {
-		var yes bool
+		var yes, drain bool
 		var confirm string
 		c := &cobra.Command{
 			Use:   string(a.action) + " NODE...",
 			Short: a.short,
 			Args:  usageArgs(cobra.MinimumNArgs(1)),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return powerSwitch(cmd.Context(), *o, a.action, args, yes, confirm)
+				c := newConsole(yes, confirm)
+				if drain {
+					c.prefer = trial.ChoiceDrain
+				}
+				return powerSwitch(cmd.Context(), *o, a.action, args, c)
 			},
 		}
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 		c.Flags().StringVar(&confirm, "confirm", "", "the `text` to type where one is asked for")
+		if a.action == power.ActionShutdown {
+			c.Flags().BoolVar(&drain, "drain", false, "cordon the nodes and drain them first")
+		}
 		cmd.AddCommand(c)
 	}
 	return cmd
@@ -59,7 +66,7 @@ func newPowerCommand(o *options) *cobra.Command {
 
 // powerSwitch does one action by the same engine, guards and questions as the
 // screen.
-func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, yes bool, confirm string) error {
+func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console) error {
 	if o.readOnly {
 		return usageError{fmt.Errorf("--read-only: nothing can be switched")}
 	}
@@ -70,7 +77,6 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	if s.noPower != "" {
 		return errors.New(s.noPower)
 	}
-	c := newConsole(yes, confirm)
 	c.lanes = []string{"power"}
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c)

@@ -182,10 +182,12 @@ func (x *slowReader) fill() {
 }
 
 // stall fills the terminal and stops reading it for so long. It returns from
-// when to when nothing could be shown.
-func (x *slowReader) stall(d time.Duration) (from, to time.Time) {
+// when to when nothing could be shown; before the terminal is read again, the
+// file at path must hold what was sent meanwhile.
+func (x *slowReader) stall(d time.Duration, path string) (from, to time.Time) {
 	x.t.Helper()
 	x.gate.Lock()
+	defer x.gate.Unlock()
 	x.fill()
 	from = time.Now()
 	time.Sleep(d) // this is the stall, not a wait for something
@@ -193,7 +195,15 @@ func (x *slowReader) stall(d time.Duration) (from, to time.Time) {
 		x.t.Error("the terminal was read meanwhile")
 	}
 	to = time.Now()
-	x.gate.Unlock()
+	written := map[int64]bool{}
+	for _, r := range readRequests(x.t, path) {
+		written[r.Scheduled.Unix()] = true
+	}
+	for s := from.Unix() + 1; s < to.Unix()-1; s++ {
+		if !written[s] {
+			x.t.Errorf("while the screen stalls nothing is on disk of the second %v", time.Unix(s, 0))
+		}
+	}
 	return from, to
 }
 
@@ -204,7 +214,8 @@ func readRequests(t *testing.T, path string) []loadgen.Record {
 		t.Fatal(err)
 	}
 	var out []loadgen.Record
-	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+	whole := b[:strings.LastIndexByte(string(b), '\n')+1] // it may be being written
+	for _, line := range strings.Split(strings.TrimSpace(string(whole)), "\n") {
 		var r loadgen.Record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
@@ -231,7 +242,7 @@ func TestAStalledScreenLeavesNoGapInARate(t *testing.T) {
 		server, dir, s = newCountingServer(t), filepath.Join(t.TempDir(), "record"), loadSummary{}
 		cmd, x := startSlowly(t, "load", server.URL, "--rate", fmt.Sprint(perSecond, "/s"), "--for", (stall + 5*time.Second).String(), "--record", dir)
 		x.waitFor(`Requests`)
-		from, to = x.stall(stall)
+		from, to = x.stall(stall, filepath.Join(dir, record.RequestsFile))
 		ended := cmd.Wait()
 		b, err := os.ReadFile(filepath.Join(dir, record.SummaryFile))
 		if err != nil {
@@ -282,8 +293,6 @@ func TestAStalledScreenHoldsNothingUpInASession(t *testing.T) {
 	x.waitFor(`nothing sent yet`)
 	x.keys.WriteString("l")
 	x.waitFor(`scheduled`)
-	from, to := x.stall(stall)
-	x.keys.WriteString("c") // no more are started
 	files := func(name string) string {
 		all, err := filepath.Glob(filepath.Join(state, "*", "sessions", "*", name))
 		if err != nil || len(all) != 1 {
@@ -291,6 +300,8 @@ func TestAStalledScreenHoldsNothingUpInASession(t *testing.T) {
 		}
 		return all[0]
 	}
+	from, to := x.stall(stall, files(record.RequestsFile))
+	x.keys.WriteString("c") // no more are started
 	x.poll("the load at rest", func() bool {
 		b, err := os.ReadFile(files(record.EventsFile))
 		return err == nil && strings.Contains(string(b), "at rest: ")

@@ -12,13 +12,15 @@ import (
 	"lightsout/trial/record"
 )
 
+// ChoiceDrain is the id of the choice to drain before a shutdown.
+const ChoiceDrain = "drain"
+
 // The ids of choices.
 const (
 	choiceNo      = "no"
 	choiceYes     = "yes"
 	choiceRestore = "on"
 	choiceLeave   = "leave"
-	choiceDrain   = "drain"
 	choiceWait    = "wait"
 	choiceCut     = "cut"
 )
@@ -99,7 +101,7 @@ func (e *Engine) switchQuestion(p switchPlan) Question {
 	}
 	q.Choices = []Choice{{choiceNo, noLabel(p.ask)}, {choiceYes, yesLabel(p.ask)}}
 	if e.canDrain(p.ask.Action) {
-		q.Choices = append(q.Choices, Choice{choiceDrain, "Drain, then shut down"})
+		q.Choices = append(q.Choices, Choice{ChoiceDrain, "Drain, then shut down"})
 	}
 	return q
 }

@@ -159,7 +159,7 @@ func (e *Engine) decide(p switchPlan, r *run, within time.Duration, end func(err
 		e.switchMachines(p, end)
 	default:
 		e.agree(q, r, end, func(choice string) {
-			if choice == choiceDrain {
+			if choice == ChoiceDrain {
 				e.drainFirst(p, end)
 				return
 			}

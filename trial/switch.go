@@ -184,7 +184,7 @@ func (e *Engine) askPower(a AskPower) {
 				switch ans.Choice {
 				case choiceYes:
 					e.switchMachines(p, nil)
-				case choiceDrain:
+				case ChoiceDrain:
 					e.drainFirst(p, nil)
 				}
 			})
