@@ -134,6 +134,9 @@ type Outage struct {
 type ReplayView struct {
 	Dir        string
 	Start, End time.Time
+	// Zero is the record's, also before the replay has come to it; the zero
+	// time when there is none.
+	Zero time.Time
 	// Paused, and how many times faster than it happened it is played.
 	Paused bool
 	Speed  float64

@@ -47,7 +47,7 @@ func (m *Model) replayed(a action) bool {
 			m.say(map[bool]string{true: "nothing is marked after this", false: "nothing is marked before this"}[a == actMarkNext])
 			return true
 		}
-		m.say(strings.TrimSpace(offset(mark.At, m.s.f.Zero) + " " + m.s.t.text(mark.Text)))
+		m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
 		i = trial.ReplaySeek{At: mark.At}
 	default:
 		return false
@@ -87,7 +87,7 @@ func scrubberTitle(s *scene) (string, string) {
 	r := s.f.Replay
 	facts := ""
 	if mark, ok := neighbour(&trial.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
-		facts = strings.TrimSpace(offset(mark.At, s.f.Zero) + " " + s.t.text(mark.Text))
+		facts = strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 	}
 	if r.Torn != "" {
 		facts = s.t.warnSign + " " + s.t.text(r.Torn)
@@ -108,14 +108,14 @@ func scrubber(s *scene, w int) string {
 	}
 	speed := fmt.Sprintf("%sx", strings.TrimSuffix(fmt.Sprintf("%.2g", rp.Speed), ".0"))
 	r := newRow(w).space(1).put(st, state+" ").cell(t, st, word, 8).cell(t, t.strong, speed, 6)
-	from, to := offset(rp.Start, s.f.Zero), offset(rp.End, s.f.Zero)
+	from, to := offset(rp.Start, replayZero(s.f)), offset(rp.End, replayZero(s.f))
 	if i := strings.IndexByte(from, '.'); i > 0 {
 		from = from[:i]
 	}
 	if i := strings.IndexByte(to, '.'); i > 0 {
 		to = to[:i]
 	}
-	here := offset(s.now, s.f.Zero)
+	here := offset(s.now, replayZero(s.f))
 	r.put(t.strong, here).space(2).put(t.dim, from).space(1)
 	n := r.left - width(to) - 2
 	if n < 8 {
@@ -173,4 +173,12 @@ func withScrubber(s *scene, sections []section, w, h int) []section {
 	}
 	title, facts := scrubberTitle(s)
 	return append(sections, section{title: title, facts: facts, lines: []string{scrubber(s, w)}})
+}
+
+// replayZero is the zero of a replay's clock, which is known beforehand.
+func replayZero(f *trial.Frame) time.Time {
+	if f.Replay != nil && !f.Replay.Zero.IsZero() {
+		return f.Replay.Zero
+	}
+	return f.Zero
 }

@@ -95,8 +95,17 @@ func (s *subject) journalled() {
 
 func (s *subject) states() {
 	m := s.machine()
+	if s.w.Looks > 1 && s.w.Can.ProvesOff {
+		s.Errorf("it proves off, and takes %d looks to do so", s.w.Looks)
+	}
 	for _, want := range append([]power.State{power.On, power.Off, power.On}, s.w.States...) {
 		s.w.Set(want)
+		for look := 1; want == power.Off && look < s.w.Looks; look++ {
+			r, err := s.state(s.Context(), m)
+			if err != nil || r.State != power.Unknown {
+				s.Errorf("look %d of %d at what is off gives %+v, %v", look, s.w.Looks, r, err)
+			}
+		}
 		r, err := s.state(s.Context(), m)
 		if err != nil || r.State != want {
 			s.Errorf("%s is told as %+v, %v", want, r, err)
@@ -112,7 +121,13 @@ func (s *subject) actions() {
 		after, before := wanted(a)
 		s.w.Set(before)
 		for _, which := range []string{"once", "again"} {
-			if err := s.do(s.Context(), a, m); err != nil {
+			err := s.do(s.Context(), a, m)
+			if s.w.Deaf && after == power.Off && which == "again" {
+				var unsure *power.UnconfirmedError
+				if err == nil || errors.As(err, &unsure) {
+					s.Errorf("%s was sent to what is off: %v", a, err)
+				}
+			} else if err != nil {
 				s.Fatalf("%s %s: %v", a, which, err)
 			}
 			s.await(m, after)
@@ -125,12 +140,14 @@ func (s *subject) unreachable() {
 	s.w.Unreachable()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
-	r, err := s.state(ctx, m)
-	if err != nil || r.State != power.Unknown {
-		s.Errorf("it is %+v, %v", r, err)
-		return
+	for range s.w.Looks + 1 { // and stays so
+		r, err := s.state(ctx, m)
+		if err != nil || r.State != power.Unknown {
+			s.Errorf("it is %+v, %v", r, err)
+			return
+		}
+		s.proof(r)
 	}
-	s.proof(r)
 }
 
 func (s *subject) gone() {

@@ -30,6 +30,14 @@ type World struct {
 	Is     func() power.State
 	States []power.State
 
+	// Looks is how many looks in a row it takes to presume Off, where silence is
+	// all there is to see: until then the machine is Unknown. Zero is one. A
+	// driver that proves Off needs no more than that.
+	Looks int
+	// Deaf: a machine that is off can't be asked anything, so that asking it to
+	// switch off again is an error, by which nothing was sent.
+	Deaf bool
+
 	// Unreachable: the machine, or its own controller, answers no more.
 	Unreachable func()
 	// Gone: what the driver speaks to (a portal, a command) is not there.

@@ -188,7 +188,7 @@ func (p *Player) publish() {
 	f := p.film.frame(p.at)
 	r := p.film.rec
 	f.Replay = &trial.ReplayView{
-		Dir: r.Dir, Start: r.Start, End: r.End, Paused: p.paused, Speed: p.speed, Marks: p.film.marks,
+		Dir: r.Dir, Start: r.Start, End: r.End, Zero: r.Zero, Paused: p.paused, Speed: p.speed, Marks: p.film.marks,
 	}
 	if len(r.Torn) > 0 {
 		f.Replay.Torn = r.Torn[0]

@@ -1,0 +1,144 @@
+package ssh
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	cryptossh "golang.org/x/crypto/ssh"
+
+	"lightsout/power"
+	"lightsout/power/drivertest"
+)
+
+// site is a node behind a bastion, and what may befall them.
+type site struct {
+	mu    sync.Mutex
+	state power.State // Unknown: the host is up, and its sshd is not
+	fault string      // of "unreachable", "gone", "stall", "lose", "refuse"
+	ways  []net.Conn  // to the bastion
+}
+
+func (s *site) set(state power.State, fault string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.fault = state, fault
+}
+
+func (s *site) is() (power.State, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state, s.fault
+}
+
+// suffer brings a fault about; the machine stays as it is.
+func (s *site) suffer(fault string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+	if fault == "gone" {
+		for _, c := range s.ways {
+			c.Close()
+		}
+	}
+}
+
+// forward is what the bastion does with a connection to the node.
+func (s *site) forward(addr string) func() (net.Conn, error) {
+	state, fault := s.is()
+	fail := func(why string) func() (net.Conn, error) {
+		return func() (net.Conn, error) { return nil, errors.New(why) }
+	}
+	switch {
+	case fault == "stall":
+		return nil
+	case fault == "refuse":
+		return fail("\x1b[31m\u202erefused " + addr)
+	case fault == "unreachable", state == power.Off:
+		return fail("No route to host")
+	case state == power.Unknown:
+		return fail("Connection refused")
+	}
+	return func() (net.Conn, error) { return net.Dial("tcp", addr) }
+}
+
+// bastion starts a bastion that can be gone.
+func (s *site) bastion(t *testing.T) *server {
+	behind := (&stub{dial: s.forward}).start(t)
+	front := tcpServer(t, func(conn net.Conn) {
+		far, err := net.Dial("tcp", behind.addr)
+		if err != nil {
+			return
+		}
+		defer far.Close()
+		s.mu.Lock()
+		gone := s.fault == "gone"
+		s.ways = append(s.ways, conn)
+		s.mu.Unlock()
+		if gone {
+			return
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { defer conn.Close(); pipe(conn, far) })
+		pipe(far, conn)
+		far.Close()
+		wg.Wait()
+	})
+	return &server{addr: front, keys: behind.keys}
+}
+
+func TestContract(t *testing.T) {
+	const password = "hunter2-of-sudo"
+	for name, command := range map[string]string{
+		"sudo without a password": DefaultShutdown,
+		"sudo with a password":    asksPassword + "shutdown -h now",
+	} {
+		t.Run(name, func(t *testing.T) {
+			drivertest.Run(t, drivertest.Harness{New: func(t *testing.T) *drivertest.World {
+				s := &site{state: power.On}
+				obey := func(line string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn) {
+					if strings.Contains(line, " -S ") {
+						if said, _ := bufio.NewReader(ch).ReadString('\n'); said != password+"\n" {
+							exit(req, ch, 1, "sudo: 1 incorrect password attempt")
+							return
+						}
+					}
+					_, fault := s.is()
+					s.set(power.Off, "")
+					if fault == "lose" {
+						conn.Close()
+						return
+					}
+					exit(req, ch, 0, "")
+				}
+				bastion, node := s.bastion(t), (&stub{exec: obey}).start(t)
+				client := newClient(t, Options{
+					Bastion: "u@" + bastion.addr, ConfigFile: nodeConfig(t, node, "u"),
+					IdentityFiles: []string{newKey(t, "id", "").file}, KnownHosts: []string{knownHosts(t, bastion, node)},
+					AskSecret: func(context.Context, SecretQuestion) (string, error) { return password, nil },
+				})
+				return &drivertest.World{
+					Driver: NewDriver(client, DriverOptions{Shutdown: command, Timeout: patience,
+						NodeSilent: func(power.Machine) bool { state, _ := s.is(); return state == power.Off }}),
+					Can:         power.Abilities{State: true, Shutdown: true},
+					Machine:     drivertest.Lookup{Node: power.NodeRef{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}},
+					Set:         func(state power.State) { s.set(state, "") },
+					Is:          func() power.State { state, _ := s.is(); return state },
+					States:      []power.State{power.Unknown},
+					Looks:       silentLooks,
+					Deaf:        true,
+					Unreachable: func() { s.suffer("unreachable") },
+					Gone:        func() { s.suffer("gone") },
+					Stall:       func() func() { s.suffer("stall"); return func() { s.suffer("") } },
+					Lose:        func() { s.suffer("lose") },
+					Refuse:      func() { s.suffer("refuse") },
+					Secrets:     []string{password},
+				}
+			}})
+		})
+	}
+}
