@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// unreadLimit is after how many failed looks in a row a weaker source of the
-// state is asked.
+// unreadLimit is after how many looks in a row that failed, or got no answer, a
+// weaker source of the state is asked. An answer without an On or Off in it is
+// none of these: the machine is then in a state that the weaker source can't see.
 const unreadLimit = 3
 
 // Do carries out an action on the machines of the given nodes, side by side,
@@ -267,10 +268,10 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 	var lastErr error
 	for {
 		r, err := o.look(deadline)
-		if err != nil && deadline.Err() == nil {
+		if (err != nil || r.State == Unknown && r.NoAnswer) && deadline.Err() == nil {
 			lastErr = err
 			if unread++; unread >= unreadLimit {
-				if other, ok := o.secondLook(deadline); ok {
+				if other, ok := o.secondLook(deadline); ok && (err != nil || other.State != Unknown) {
 					r, err = other, nil
 				}
 			}

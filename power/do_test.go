@@ -67,26 +67,65 @@ func TestShutdownIsProvenByThePowerAPI(t *testing.T) {
 	}
 }
 
-func TestSilentSSHIsTakenWhenThePowerAPIDoesNotAnswer(t *testing.T) {
+func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		api  Reading // once the machine was asked
+		err  error
+		want Proof
+	}{
+		"the question can't be asked": {Reading{}, errors.New("the portal is down"), Presumed},
+		"its controller is silent":    {Reading{Detail: "the controller does not answer", NoAnswer: true}, nil, Presumed},
+		"it knows of something else":  {Reading{Detail: "Suspended"}, nil, ProofNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFake("mdx", allAbilities, "n3")
+			ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3")
+			ssh.machines["n3"].obey = func(Action, *fakeMachine) error {
+				ssh.mu.Lock()
+				ssh.machines["n3"].reading = Reading{State: Off, Proof: Presumed, Detail: "ssh is silent"}
+				ssh.mu.Unlock()
+				api.mu.Lock()
+				api.machines["n3"].reading, api.machines["n3"].readErr = c.api, c.err
+				api.mu.Unlock()
+				return nil
+			}
+			timeout := 20 * time.Second // not reached where it is taken
+			if c.want == ProofNone {
+				timeout = 150 * time.Millisecond
+			}
+			f, j := testFleet(t, Config{ShutdownTimeout: timeout}, ssh, api)
+			var got phases
+			err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), record(&got))
+			state, phase, left := Off, PhaseDone, "n3 off"
+			if c.want == ProofNone {
+				state, phase, left = Unknown, PhaseUncertain, "n3 uncertain"
+			}
+			last := got.last["n3"]
+			if (err == nil) != (phase == PhaseDone) || last.Phase != phase || last.Reading.State != state || last.Reading.Proof != c.want {
+				t.Errorf("ended %q with %+v (%s), %v", last.Phase, last.Reading, last.Text, err)
+			}
+			if got := leftOff(t, j); !reflect.DeepEqual(got, []string{left}) {
+				t.Errorf("left off: %v", got)
+			}
+		})
+	}
+}
+
+// What the operator is told stays the controller's silence while nobody else
+// knows better.
+func TestASecondSourceThatKnowsNothingIsNotTaken(t *testing.T) {
+	api := newFake("ipmi", allAbilities, "n3")
 	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3")
-	ssh.machines["n3"].obey = func(Action, *fakeMachine) error {
-		ssh.mu.Lock()
-		defer ssh.mu.Unlock()
-		ssh.machines["n3"].reading = Reading{State: Off, Proof: Presumed, Detail: "ssh is silent"}
-		return nil
-	}
-	api := newFake("mdx", allAbilities, "n3")
-	api.machines["n3"].readErr = errors.New("the portal is down")
-	f, j := testFleet(t, Config{}, ssh, api)
+	ssh.machines["n3"].reading = Reading{Detail: "sshd stopped"}
+	api.machines["n3"].reading = Reading{Detail: "the controller does not answer", NoAnswer: true}
+	ssh.machines["n3"].obey = func(Action, *fakeMachine) error { return nil }
+	f, _ := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond}, ssh, api)
 	var got phases
-	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), record(&got)); err != nil {
-		t.Fatal(err)
+	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "ipmi", "n3"), record(&got)); err == nil {
+		t.Error("no error")
 	}
-	if r := got.last["n3"].Reading; r.State != Off || r.Proof != Presumed {
-		t.Errorf("ended with %+v, want presumed off", r)
-	}
-	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off"}) {
-		t.Errorf("left off: %v", got)
+	if last := got.last["n3"]; last.Phase != PhaseUncertain || last.Reading.Detail != "the controller does not answer" {
+		t.Errorf("ended %q with %+v", last.Phase, last.Reading)
 	}
 }
 

@@ -94,6 +94,22 @@ func answering(code int, carriedOut string) func(s *site) {
 	}
 }
 
+// twice makes the portal of a machine that is off refuse two requests with code.
+func twice(code int) func(s *site) {
+	return func(s *site) {
+		s.status = "PowerOFF"
+		s.answer = func(w http.ResponseWriter, r *http.Request) bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if r.Method == http.MethodPost && len(s.posts) < 3 {
+				w.WriteHeader(code)
+				return true
+			}
+			return false
+		}
+	}
+}
+
 // TestFaultsAtEveryStep is the table of what goes wrong, what the operator is
 // told, what the journal holds, and what the next start offers to power on.
 func TestFaultsAtEveryStep(t *testing.T) {
@@ -167,18 +183,11 @@ func TestFaultsAtEveryStep(t *testing.T) {
 				return false
 			}
 		}, power.PhaseUncertain, "last seen unknown (Suspended, by the platform)", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
-		{"powering on: 429, then done", on, func(s *site) {
-			s.status = "PowerOFF"
-			s.answer = func(w http.ResponseWriter, r *http.Request) bool {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				if r.Method == http.MethodPost && len(s.posts) < 3 {
-					w.WriteHeader(http.StatusTooManyRequests)
-					return true
-				}
-				return false
-			}
-		}, power.PhaseDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
+		{"409 to the request", off, answering(409, ""),
+			power.PhaseFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+		{"powering on: 429, then done", on, twice(http.StatusTooManyRequests),
+			power.PhaseDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
+		{"powering on: 409, then done", on, twice(http.StatusConflict), power.PhaseDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
 		{"powering on: not allowed", on, func(s *site) { s.status = "PowerOFF"; answering(403, "")(s) },
 			power.PhaseFailed, "does not allow", "power_on", []string{"intent on", "outcome on failed (not sent)"}, none},
 	} {

@@ -63,6 +63,11 @@ type Reading struct {
 	// already harmless for a terminal.
 	Detail string
 	At     time.Time
+	// NoAnswer says of an Unknown that nobody could be asked: neither the
+	// machine nor what stands for it answered, so that nothing speaks against
+	// what another driver sees. An answer without an On or Off in it
+	// ("Suspended", no such machine) leaves it unset.
+	NoAnswer bool
 }
 
 // Action is something that is done to a machine.

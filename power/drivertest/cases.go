@@ -146,6 +146,9 @@ func (s *subject) unreachable() {
 			s.Errorf("it is %+v, %v", r, err)
 			return
 		}
+		if !r.NoAnswer {
+			s.Errorf("%+v: it does not say that nobody answered", r)
+		}
 		s.proof(r)
 	}
 }

@@ -160,6 +160,8 @@ func (s *subject) proof(r power.Reading) {
 		s.Errorf("%+v: on is not proven", r)
 	case r.State == power.Unknown && r.Proof != power.ProofNone:
 		s.Errorf("%+v: what is not known can't be proven", r)
+	case r.NoAnswer && r.State != power.Unknown:
+		s.Errorf("%+v: it is known, and nobody answered", r)
 	case r.At.IsZero() || r.Detail == "":
 		s.Errorf("%+v: it does not say when, or what was seen", r)
 	}

@@ -214,7 +214,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 		r, err := d.run(ctx, d.state, m)
 		var stopped *program.StoppedError
 		if errors.As(err, &stopped) {
-			return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now()}, nil
+			return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now(), NoAnswer: true}, nil
 		}
 		if err != nil {
 			return power.Reading{}, err
@@ -245,6 +245,7 @@ func reading(r program.Result, provesOff bool) power.Reading {
 	}
 	switch said := power.Clean(r.Stdout); {
 	case out.State == power.Unknown:
+		out.NoAnswer = word == ""
 	case said == "":
 		out.Detail = fmt.Sprintf("the state command ended with status %d", r.Status)
 	default:

@@ -148,7 +148,7 @@ func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, er
 	r, err := d.run(ctx, "status", m.Params)
 	var stopped *program.StoppedError
 	if errors.As(err, &stopped) {
-		return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now()}, nil
+		return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now(), NoAnswer: true}, nil
 	}
 	if err != nil {
 		return power.Reading{}, err
@@ -173,7 +173,8 @@ func reading(r program.Result) power.Reading {
 		out.State, out.Proof = power.Off, power.Presumed
 		out.Detail = "fence agent: off, by its exit status alone"
 	default:
-		out.Detail = "fence agent " + r.How()
+		// Agents end so when they could not get the status.
+		out.Detail, out.NoAnswer = "fence agent "+r.How(), true
 	}
 	return out
 }

@@ -157,7 +157,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	var silent *silentError
 	switch {
 	case errors.As(err, &silent) && !errors.Is(err, context.Canceled):
-		return power.Reading{Detail: silent.Error(), At: time.Now()}, nil
+		return power.Reading{Detail: silent.Error(), At: time.Now(), NoAnswer: true}, nil
 	case err != nil:
 		return power.Reading{}, err
 	case on:

@@ -203,6 +203,10 @@ func (d *Driver) act(ctx context.Context, m power.Machine, action string, body a
 	switch {
 	case status.code == http.StatusTooManyRequests:
 		return fmt.Errorf("nothing was switched, for the mdx portal is busy: %w", err)
+	case status.code == http.StatusConflict:
+		// What was asked for before, perhaps by a program that was killed, is
+		// still being done.
+		return fmt.Errorf("%s is busy: %w", m.Title(), err)
 	case status.code >= 500:
 		return &power.UnconfirmedError{Why: status.Error()}
 	case status.code == http.StatusNotFound && wanted == power.On:

@@ -235,6 +235,7 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 	}{
 		"500: it may have been carried out": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, isUnconfirmed},
 		"429: it was not":                   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, isPlain},
+		"409: something else is being done": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, isPlain},
 		"403":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, isRefused},
 		"400":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, isRefused},
 		"a redirect":                        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere/", 302) }, isRefused},

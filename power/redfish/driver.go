@@ -134,7 +134,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	err := d.get(ctx, m.ID, &s)
 	var silent *unreachedError
 	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
-		return power.Reading{Detail: power.Clean(silent.Error()), At: time.Now()}, nil
+		return power.Reading{Detail: power.Clean(silent.Error()), At: time.Now(), NoAnswer: true}, nil
 	}
 	var status *statusError
 	if errors.As(err, &status) && status.code == http.StatusNotFound {

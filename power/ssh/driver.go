@@ -180,6 +180,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	if d.presumedOff(m, via, began) {
 		r.State, r.Proof = power.Off, power.Presumed
 	}
+	r.NoAnswer = r.State == power.Unknown
 	return r, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/internal/secret"
 )
 
 // asksPassword is how a shutdown command begins that hands sudo a password.
@@ -90,12 +91,13 @@ func complaint(r Result) string {
 // the state proves that it is off.
 func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
 	work := job{command: d.opt.Shutdown, limit: d.opt.CommandTimeout}
+	var password string
 	if command, ok := strings.CutPrefix(work.command, asksPassword); ok {
 		h, _, err := d.client.node(spec(m))
 		if err != nil {
 			return err
 		}
-		password, err := d.client.secret(ctx, h, fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()))
+		password, err = d.client.secret(ctx, h, fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()))
 		if err != nil {
 			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo wants a password there, and none was given", m.Title())}
 		}
@@ -112,7 +114,8 @@ func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
 		d.note(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
 	case Failed:
-		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))}
+		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown,
+			secret.Hide(complaint(r), password, power.Clean(password)))} // it may repeat what it was sent
 	}
 	return &power.UnconfirmedError{Why: r.Why}
 }

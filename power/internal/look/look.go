@@ -139,7 +139,7 @@ func (e *PendingError) Unwrap() error { return e.Err }
 func Unknown(r power.Reading, err error) (power.Reading, error) {
 	var pending *PendingError
 	if errors.As(err, &pending) && errors.Is(err, context.DeadlineExceeded) {
-		return power.Reading{Detail: pending.Error(), At: time.Now()}, nil
+		return power.Reading{Detail: pending.Error(), At: time.Now(), NoAnswer: true}, nil
 	}
 	return r, err
 }
