@@ -26,7 +26,7 @@ func FuzzAppendJSON(f *testing.F) {
 		}
 		want, err := json.Marshal(r)
 		if err != nil {
-			t.Skip("JSON has no such number or time")
+			return // JSON has no such number or time
 		}
 		if got := r.AppendJSON([]byte("before")); string(got) != "before"+string(want) {
 			t.Errorf("got  %s\nwant %s", got, want)

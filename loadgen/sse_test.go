@@ -68,7 +68,7 @@ func FuzzEventStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string, n int) {
 		whole, otherWhole, err := parseSSE(in, len(in)+1)
 		if err != nil {
-			t.Skip()
+			return
 		}
 		n = n%7 + 7
 		cut, otherCut, err := parseSSE(in, n)

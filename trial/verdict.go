@@ -260,13 +260,6 @@ func planned(r *run, node string) bool {
 	})
 }
 
-// measures that are phases, by their names in a plan.
-var measurePhases = map[string]string{
-	"off": record.PhaseOff, "detected": record.PhaseDetected, "endpoints_out": record.PhaseEndpointsOut,
-	"tainted": record.PhaseTainted, "evicted": record.PhaseEvicted, "replaced": record.PhaseReplaced,
-	"booted": record.PhaseBooted, "ready": record.PhaseReady, "restored": record.PhaseRestored,
-}
-
 const notObserved = "not observed"
 
 // meet compares an expectation with what was seen.
@@ -341,7 +334,7 @@ func meetPhase(x plan.Expectation, phases []record.Phase) (got string, ok bool) 
 	var parts []string
 	ok = true
 	for _, p := range phases {
-		if p.Name != measurePhases[x.Measure] || x.Subject != "" && p.Subject != x.Subject {
+		if p.Name != x.Phase() || x.Subject != "" && p.Subject != x.Subject {
 			continue
 		}
 		text := p.Subject + " " + notObserved
