@@ -59,9 +59,12 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 	if s.number != "" && w >= 30 {
 		title = " " + s.number + " " + s.title + " "
 	}
-	facts := ""
-	if s.facts != "" && width(s.facts)+22 <= w {
-		facts = " " + s.facts + " "
+	facts := s.facts
+	for facts != "" && width(facts)+22 > w {
+		_, facts, _ = strings.Cut(facts, " "+t.bullet+" ") // the last is what counts
+	}
+	if facts != "" {
+		facts = " " + facts + " "
 	}
 	if room := w - 5 - width(facts); width(title) > room {
 		title = fit(strings.TrimRight(title, " "), room-1, t.ellipsis) + " "

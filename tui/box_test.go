@@ -1,0 +1,25 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// What counts most stands last in a title and stays when there is little room.
+func TestANarrowTitleKeepsItsLastFact(t *testing.T) {
+	th := newTheme(false, true)
+	s := section{title: "Nodes", number: "1", facts: "2 marked " + th.bullet + " 3/5 ready"}
+	for w, want := range map[int][]string{44: {"2 marked", "3/5 ready"}, 40: {"3/5 ready"}, 24: {"Nodes"}} {
+		line := ansi.Strip(titleLine(th, w, s, "+", "+"))
+		if ansi.StringWidth(line) != w {
+			t.Errorf("%d cells instead of %d: %s", ansi.StringWidth(line), w, line)
+		}
+		for _, part := range want {
+			if !strings.Contains(line, part) {
+				t.Errorf("no %q in %d cells: %s", part, w, line)
+			}
+		}
+	}
+}
