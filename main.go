@@ -1,112 +1,14 @@
 // Command lightsout switches Kubernetes nodes off and on, shows what the
-// cluster and the service do meanwhile, and keeps the record. This package
-// reads flags and the config file, builds the parts and hands them to each
-// other; what the parts do is in their own packages.
+// cluster and the service do meanwhile, and keeps the record.
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/spf13/cobra"
+	"lightsout/internal/cli"
 )
 
 // version is set by the linker.
 var version = "dev"
 
-// options are the flags that every command has.
-type options struct {
-	configFile, kubeconfig, context string
-	namespaces                      []string
-	bastion, state                  string
-	readOnly, dryRun                bool
-	// plans are the files of plans that the screen offers beside the built-in ones.
-	plans []string
-	ascii bool
-	color string
-	// lab: the cluster is a lab that ends with this program.
-	lab bool
-}
-
-// Exit codes beyond 0: 1 is a failure, 2 a usage error.
-const (
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// usageError is a wrong command line.
-type usageError struct{ error }
-
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == terminalKeeperArg {
-		os.Exit(keepTerminal(os.Args[2:]))
-	}
-	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	err := newCommand().ExecuteContext(ctx)
-	var usage usageError
-	var verdict verdictError
-	switch {
-	case errors.As(err, &verdict):
-		os.Exit(verdict.code())
-	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
-		os.Exit(exitUsage)
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
-		os.Exit(exitFailed)
-	}
-}
-
-func newCommand() *cobra.Command {
-	var o options
-	root := &cobra.Command{
-		Use:   "lightsout",
-		Short: "Pull the plug on Kubernetes nodes, watch the service, bring them back, keep the proof",
-		Long: `lightsout shows a cluster's nodes, deployments and pods as they change, switches
-the nodes' machines off and on, sends requests meanwhile, and keeps a record.
-
-Without a command it opens the screen on the current context of the kubeconfig.`,
-		Example: `  lightsout demo
-  lightsout --context mdx --bastion mdxuser@bastion
-  lightsout power shutdown kube-node3 kube-node4
-  lightsout restore`,
-		Version:       version,
-		Args:          usageArgs(cobra.NoArgs),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runScreen(cmd.Context(), o)
-		},
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	f := root.PersistentFlags()
-	f.StringVar(&o.configFile, "config", "", "config `file` (default ./lightsout.yaml, then the one in the user's config folder)")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default as kubectl: $KUBECONFIG, ~/.kube/config)")
-	f.StringVar(&o.context, "context", "", "`name` of the kubeconfig context (default the current one)")
-	f.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "watch only these `namespaces` (default all)")
-	f.StringVar(&o.bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	f.StringVar(&o.state, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
-	f.BoolVar(&o.readOnly, "read-only", false, "show only, switch nothing")
-	f.BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
-	f.StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
-	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newLoadCommand(&o))
-	return root
-}
-
-// usageArgs makes an argument check's error a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
-}
+func main() { os.Exit(cli.Main(version)) }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/mdx"
+	"lightsout/power/driver/mdx"
 )
 
 func binding() []power.Binding {

@@ -20,7 +20,7 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"lightsout/power/mdx"
+	"lightsout/power/driver/mdx"
 	"lightsout/power/ssh"
 )
 

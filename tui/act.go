@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/power"
-	"lightsout/trial"
 )
 
 // quitTwice is how soon a second ctrl+c leaves at once.
@@ -18,7 +18,7 @@ const quitTwice = 2 * time.Second
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if msg.String() == "ctrl+c" {
 		now := m.opts.Now()
-		m.opts.Send(trial.AskQuit{})
+		m.opts.Send(view.AskQuit{})
 		if !m.quitAt.IsZero() && now.Sub(m.quitAt) < quitTwice {
 			return tea.Quit
 		}
@@ -166,7 +166,7 @@ func (m *Model) act(a action) tea.Cmd {
 	case actRollout:
 		m.askRollout()
 	case actTrial:
-		m.opts.Send(trial.AskTrial{})
+		m.opts.Send(view.AskTrial{})
 	case actWhole:
 		m.wholeTrial()
 	case actNumber:
@@ -178,7 +178,7 @@ func (m *Model) act(a action) tea.Cmd {
 	case actRedraw:
 		return tea.ClearScreen
 	case actQuit:
-		m.opts.Send(trial.AskQuit{})
+		m.opts.Send(view.AskQuit{})
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (m *Model) filterOf(p paneID) *string {
 // aim sends the load to the selected deployment.
 func (m *Model) aim() {
 	if dep, ok := m.selectedDeployment(); ok {
-		m.opts.Send(trial.SetFocus{Deployment: dep})
+		m.opts.Send(view.SetFocus{Deployment: dep})
 	}
 }
 
@@ -287,5 +287,5 @@ func (m *Model) askPower(a power.Action) {
 		m.say("choose nodes first: 1 goes to the nodes, space marks")
 		return
 	}
-	m.opts.Send(trial.AskPower{Action: a, Nodes: nodes})
+	m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
 }

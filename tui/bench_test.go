@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/trial"
+	"lightsout/internal/view"
 )
 
 // large is Kubernetes' own limit: 5,000 nodes and 150,000 pods.
-func large() *trial.Frame {
+func large() *view.Frame {
 	c := cluster.Contents{At: t0, Link: cluster.Link{State: cluster.LinkLive, LastContact: t0}, Access: synced}
 	for n := range 5000 {
 		c.Nodes = append(c.Nodes, &cluster.Node{Name: fmt.Sprintf("node-%04d", n), Ready: cluster.TriTrue,
@@ -24,7 +24,7 @@ func large() *trial.Frame {
 		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: fmt.Sprint("team-", d%50), Name: fmt.Sprint("web-", d)},
 			Replicas: 150, Available: 150, Word: "Running"})
 	}
-	return &trial.Frame{Cluster: "large", Now: t0, Snapshot: cluster.NewSnapshot(c), Power: map[string]trial.MachineView{}}
+	return &view.Frame{Cluster: "large", Now: t0, Snapshot: cluster.NewSnapshot(c), Power: map[string]view.MachineView{}}
 }
 
 // BenchmarkNewFrame is a changed cluster of 5,000 nodes and 150,000 pods: taken
@@ -32,7 +32,7 @@ func large() *trial.Frame {
 func BenchmarkNewFrame(b *testing.B) {
 	f := large()
 	contents := f.Snapshot.Contents()
-	frames := []*trial.Frame{f, {Cluster: "large", Now: t0, Snapshot: cluster.NewSnapshot(contents), Power: f.Power}}
+	frames := []*view.Frame{f, {Cluster: "large", Now: t0, Snapshot: cluster.NewSnapshot(contents), Power: f.Power}}
 	m, _, _ := testModel(f, 200, 60, Options{})
 	for b.Loop() {
 		frames[0], frames[1] = frames[1], frames[0]

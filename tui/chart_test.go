@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/trial"
 )
 
 // chartOf draws a frame's requests pane and gives it without looks.
-func chartOf(f *trial.Frame, w, h int) (*Model, string) {
+func chartOf(f *view.Frame, w, h int) (*Model, string) {
 	m, _, _ := testModel(f, w, h, Options{})
 	typeKeys(m, "4 z")
 	return m, plainView(m)
@@ -127,9 +127,9 @@ func TestOutagesAreShaded(t *testing.T) {
 }
 
 func TestALaneTellsItsNodesState(t *testing.T) {
-	l := lane{nodes: 1, spans: []trial.Outage{
-		{Node: "a", Kind: trial.OutageOff, From: t0, To: t0.Add(10 * time.Second)},
-		{Node: "a", Kind: trial.OutageNotReady, From: t0.Add(5 * time.Second), To: t0.Add(15 * time.Second)},
+	l := lane{nodes: 1, spans: []view.Outage{
+		{Node: "a", Kind: view.OutageOff, From: t0, To: t0.Add(10 * time.Second)},
+		{Node: "a", Kind: view.OutageNotReady, From: t0.Add(5 * time.Second), To: t0.Add(15 * time.Second)},
 	}}
 	for s, want := range map[int]int{-1: 0, 0: laneOff, 4: laneOff, 5: laneOff | laneNotReady, 9: laneOff | laneNotReady, 10: laneNotReady, 14: laneNotReady, 15: 0} {
 		from := t0.Add(time.Duration(s) * time.Second)

@@ -1,11 +1,10 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"lightsout/trial"
 )
 
 // dialog is something that lies over the panes and takes the keys. The topmost
@@ -18,7 +17,7 @@ type dialog interface {
 	// each exactly as wide as the value it gives.
 	draw(s *scene, w, h int) (lines []string, wide int)
 	// press takes a key. done closes the dialog.
-	press(msg tea.KeyPressMsg) (intent trial.Intent, done bool)
+	press(msg tea.KeyPressMsg) (intent view.Intent, done bool)
 	// paste takes pasted text.
 	paste(text string)
 }

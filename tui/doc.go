@@ -1,5 +1,5 @@
-// Package tui is the screen: it draws a trial.Frame and turns keys into
-// trial.Intents.
+// Package tui is the screen: it draws a view.Frame and turns keys into
+// session.Intents.
 //
 // There is exactly one tea.Model, Model. It holds the newest frame, the panes,
 // the marks and a stack of dialogs. Panes and dialogs are plain structs: given

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
 // t0 is the zero of the frames below; it is when the nodes are shut down.
@@ -59,11 +58,11 @@ func mdxContents(now time.Time) cluster.Contents {
 	return c
 }
 
-func mdxPower(at time.Time) map[string]trial.MachineView {
-	out := map[string]trial.MachineView{}
+func mdxPower(at time.Time) map[string]view.MachineView {
+	out := map[string]view.MachineView{}
 	for i := 1; i <= 4; i++ {
 		name := fmt.Sprintf("kube-node%d", i)
-		out[name] = trial.MachineView{
+		out[name] = view.MachineView{
 			Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", At: at},
 			Machine: "mdx " + name + " by address",
 		}
@@ -72,21 +71,21 @@ func mdxPower(at time.Time) map[string]trial.MachineView {
 }
 
 // calm is the mdx cluster with nothing wrong and nothing sent.
-func calm() *trial.Frame {
+func calm() *view.Frame {
 	now := t0.Add(-time.Minute)
 	history := make([]int, 60)
 	for i := range history {
 		history[i] = 16
 	}
-	return &trial.Frame{
+	return &view.Frame{
 		Cluster: "mdx", Via: "mdxuser@bastion", Now: now, Snapshot: cluster.NewSnapshot(mdxContents(now)),
 		Power: mdxPower(now), History: map[cluster.Key][]int{llm: history}, Focus: llm, Recording: true,
 		Load: loadgen.Run{
 			URL:   "http://10.0.0.11:31080/v1/chat/completions",
 			Gauge: loadgen.Gauge{At: now, Capacity: 16, Target: 16, Basis: loadgen.BasisIdle},
 		},
-		Events: []record.Event{
-			{Seq: 1, At: now.Add(-20 * time.Second), Seen: now.Add(-20 * time.Second), Lane: "link", Subject: "mdx", Text: "connected to https://10.0.0.10:6443 (v1.36.3)", Level: record.Good},
+		Events: []view.Event{
+			{Seq: 1, At: now.Add(-20 * time.Second), Seen: now.Add(-20 * time.Second), Lane: "link", Subject: "mdx", Text: "connected to https://10.0.0.10:6443 (v1.36.3)", Level: view.Good},
 			{Seq: 2, At: now.Add(-19 * time.Second), Seen: now.Add(-19 * time.Second), Lane: "power", Subject: "4 machines", Text: "found at mdx by address: 4 on"},
 		},
 	}
@@ -94,7 +93,7 @@ func calm() *trial.Frame {
 
 // outage is 52 s after two nodes were shut down: 8 of 16, with 8 served and 4
 // queued, after a hold that lost 8 requests.
-func outage() *trial.Frame {
+func outage() *view.Frame {
 	now := t0.Add(83400 * time.Millisecond)
 	f := calm()
 	f.Now, f.Zero = now, t0
@@ -135,18 +134,18 @@ func outage() *trial.Frame {
 	}
 	f.History = map[cluster.Key][]int{llm: history}
 	f.Load = outageLoad(now)
-	for i, e := range []record.Event{
-		{At: t0, Lane: "operator", Subject: "kube-node3, kube-node4", Text: "shut down, answered yes", Level: record.Warning},
+	for i, e := range []view.Event{
+		{At: t0, Lane: "operator", Subject: "kube-node3, kube-node4", Text: "shut down, answered yes", Level: view.Warning},
 		{At: t0.Add(100 * time.Millisecond), Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"},
 		{At: t0.Add(100 * time.Millisecond), Lane: "power", Subject: "kube-node4", Text: "shutdown asked for (ssh)"},
-		{At: t0.Add(3200 * time.Millisecond), Lane: "power", Subject: "kube-node3", Text: "machine off (mdx)", Level: record.Warning},
-		{At: t0.Add(3900 * time.Millisecond), Lane: "power", Subject: "kube-node4", Text: "machine off (mdx)", Level: record.Warning},
-		{At: t0.Add(18 * time.Second), Lane: "heartbeat", Subject: "kube-node3", Text: "silent: no heartbeat for 16s", Level: record.Warning},
-		{At: t0.Add(21 * time.Second), Lane: "heartbeat", Subject: "kube-node4", Text: "silent: no heartbeat for 16s", Level: record.Warning},
-		{At: now.Add(-3 * time.Second), Lane: "node", Subject: "kube-node3", From: "Ready (silent 49s)", To: "NotReady (silent 49s)", Level: record.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "node", Subject: "kube-node4", From: "Ready (silent 46s)", To: "NotReady (silent 46s)", Level: record.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "endpoints", Subject: "llm-jp-31-13b-00001-private", Text: "16 → 8 ready", Level: record.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "deployment", Subject: "llm-jp-31-13b-00001-deployment", Text: "Scaling: 8 of 16 available", Level: record.Bad},
+		{At: t0.Add(3200 * time.Millisecond), Lane: "power", Subject: "kube-node3", Text: "machine off (mdx)", Level: view.Warning},
+		{At: t0.Add(3900 * time.Millisecond), Lane: "power", Subject: "kube-node4", Text: "machine off (mdx)", Level: view.Warning},
+		{At: t0.Add(18 * time.Second), Lane: "heartbeat", Subject: "kube-node3", Text: "silent: no heartbeat for 16s", Level: view.Warning},
+		{At: t0.Add(21 * time.Second), Lane: "heartbeat", Subject: "kube-node4", Text: "silent: no heartbeat for 16s", Level: view.Warning},
+		{At: now.Add(-3 * time.Second), Lane: "node", Subject: "kube-node3", From: "Ready (silent 49s)", To: "NotReady (silent 49s)", Level: view.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "node", Subject: "kube-node4", From: "Ready (silent 46s)", To: "NotReady (silent 46s)", Level: view.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "endpoints", Subject: "llm-jp-31-13b-00001-private", Text: "16 → 8 ready", Level: view.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "deployment", Subject: "llm-jp-31-13b-00001-deployment", Text: "Scaling: 8 of 16 available", Level: view.Bad},
 	} {
 		e.Seq, e.Seen = i+3, e.At
 		off := e.At.Sub(t0).Seconds()
@@ -198,26 +197,26 @@ func outageLoad(now time.Time) loadgen.Run {
 }
 
 // asked is the outage's beginning: the question before two nodes are shut down.
-func asked() *trial.Frame {
+func asked() *view.Frame {
 	f := calm()
-	f.Question = &trial.Question{
+	f.Question = &view.Question{
 		ID: "switch-1", Kind: "switch", Title: "Shut down kube-node3 and kube-node4?",
-		Lines: []trial.Line{
+		Lines: []view.Line{
 			{Text: "What goes down:"},
 			{Text: "8 pods of 1 deployment, as of 2 s ago"},
-			{Level: record.Warning, Text: "default/llm-jp-31-13b-00001-deployment: 16 → 8 of 16, capacity 16 → 8 requests at once"},
+			{Level: view.Warning, Text: "default/llm-jp-31-13b-00001-deployment: 16 → 8 of 16, capacity 16 → 8 requests at once"},
 			{Text: "What follows:"},
 			{Text: "about T+00:40 both are marked NotReady (grace period 40s, assumed for v1.36)"},
 			{Text: "about T+05:40 the 8 pods are evicted; none of them fits on the nodes that stay"},
-			{Level: record.Good, Text: "both can be powered on again by mdx"},
+			{Level: view.Good, Text: "both can be powered on again by mdx"},
 		},
-		Choices: []trial.Choice{{ID: "no", Label: "Leave them on"}, {ID: "yes", Label: "Shut down 2 nodes"}},
+		Choices: []view.Choice{{ID: "no", Label: "Leave them on"}, {ID: "yes", Label: "Shut down 2 nodes"}},
 	}
 	return f
 }
 
 // stale is the outage with the API server away for 12 s.
-func stale() *trial.Frame {
+func stale() *view.Frame {
 	f := outage()
 	c := f.Snapshot.Contents()
 	c.Link = cluster.Link{State: cluster.LinkLost, LastContact: f.Now.Add(-12 * time.Second),
@@ -227,7 +226,7 @@ func stale() *trial.Frame {
 }
 
 // names is a cluster of names that are hard to draw.
-func names() *trial.Frame {
+func names() *view.Frame {
 	f := outage()
 	c := f.Snapshot.Contents()
 	long := strings.Repeat("very-long-name.", 16) + "worker-0001-x"
@@ -252,19 +251,19 @@ func names() *trial.Frame {
 	c.Deployments = append(c.Deployments, &other)
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Cluster, f.Via = "研究用クラスタ・東京第二データセンター", strings.Repeat("user@bastion.", 20)
-	f.Events = append(f.Events, record.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: "event", Subject: "計算ノード二号機のとても長い名前",
-		Text: "メッセージ\x1b[2J\r\nsecond line\tand 👩‍👩‍👧 ไทย " + strings.Repeat("長", 200), Level: record.Warning})
+	f.Events = append(f.Events, view.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: "event", Subject: "計算ノード二号機のとても長い名前",
+		Text: "メッセージ\x1b[2J\r\nsecond line\tand 👩‍👩‍👧 ไทย " + strings.Repeat("長", 200), Level: view.Warning})
 	f.Notice, f.NoticeAt = "注意: "+strings.Repeat("long ", 60), f.Now
 	return f
 }
 
 // testModel is a Model of w x h cells that shows f, with a clock that stands
 // still, and the intents it sends.
-func testModel(f *trial.Frame, w, h int, o Options) (*Model, *[]trial.Intent, *time.Time) {
+func testModel(f *view.Frame, w, h int, o Options) (*Model, *[]view.Intent, *time.Time) {
 	now := t0
-	var sent []trial.Intent
+	var sent []view.Intent
 	o.Now = func() time.Time { return now }
-	o.Send = func(i trial.Intent) { sent = append(sent, i) }
+	o.Send = func(i view.Intent) { sent = append(sent, i) }
 	m := New(o)
 	if f != nil {
 		m.Update(FrameMsg{f})
@@ -275,7 +274,7 @@ func testModel(f *trial.Frame, w, h int, o Options) (*Model, *[]trial.Intent, *t
 }
 
 // told is the outage with nothing failed, as Knative's activator tells of it.
-func told() *trial.Frame {
+func told() *view.Frame {
 	f := outage()
 	served, queued := 8, 4
 	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 1, Answered: 1}}
@@ -289,7 +288,7 @@ func told() *trial.Frame {
 }
 
 // differs is the outage where one of two activators tells of other requests.
-func differs() *trial.Frame {
+func differs() *view.Frame {
 	f := outage()
 	served, queued := 8, 9
 	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 2, Answered: 2}}

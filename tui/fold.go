@@ -2,9 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"time"
-
-	"lightsout/trial/record"
 )
 
 // foldWithin is how close together events must be seen to be folded into one row.
@@ -16,9 +15,9 @@ const foldWithin = 2 * time.Second
 // 15 → 13) become one step. It folds rows of the screen only: the record has
 // every event, and so has the pane under a filter. Rows stay in the order of
 // their first event and keep the Seq of it.
-func fold(events []record.Event) []record.Event {
+func fold(events []view.Event) []view.Event {
 	type group struct{ row, n int }
-	out := make([]record.Event, 0, len(events))
+	out := make([]view.Event, 0, len(events))
 	open := map[string]*group{}
 	for _, e := range events {
 		key := foldKey(e)
@@ -46,7 +45,7 @@ func fold(events []record.Event) []record.Event {
 
 // foldKey is what events have in common that may be folded; empty for those
 // that are shown one by one.
-func foldKey(e record.Event) string {
+func foldKey(e view.Event) string {
 	switch {
 	case isCount(e):
 		return e.Lane + "\x00" + e.Subject
@@ -59,13 +58,13 @@ func foldKey(e record.Event) string {
 }
 
 // isCount reports whether an event is a step of a number.
-func isCount(e record.Event) bool {
+func isCount(e view.Event) bool {
 	return (e.Lane == "endpoints" || e.Lane == "deployment") && startsWithDigit(e.From) && startsWithDigit(e.To)
 }
 
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
-func countText(e record.Event) string {
+func countText(e view.Event) string {
 	text := e.From + " → " + e.To
 	if e.Why != "" {
 		text += " " + e.Why

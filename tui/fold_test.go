@@ -2,28 +2,27 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"testing"
 	"time"
-
-	"lightsout/trial/record"
 )
 
 func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 	at := time.Date(2026, 11, 21, 5, 37, 18, 0, time.UTC)
-	var events []record.Event
-	add := func(after time.Duration, e record.Event) {
+	var events []view.Event
+	add := func(after time.Duration, e view.Event) {
 		e.Seq, e.Seen, e.At = len(events)+1, at.Add(after), at.Add(after)
 		events = append(events, e)
 	}
-	add(0, record.Event{Lane: "node", Subject: "kube-node3", Text: "Ready → NotReady (silent)"})
+	add(0, view.Event{Lane: "node", Subject: "kube-node3", Text: "Ready → NotReady (silent)"})
 	for i := range 8 {
 		after := time.Duration(10*i) * time.Millisecond
-		add(after, record.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "ready Ready → NotReady", From: "Ready", To: "NotReady"})
-		add(after, record.Event{Lane: "event", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "NodeNotReady: Node is not ready"})
-		add(after, record.Event{Lane: "endpoints", Kind: "endpointslice", Subject: "llm", From: fmt.Sprint(16 - i), To: fmt.Sprint(15 - i), Why: "ready", Text: "x"})
+		add(after, view.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "ready Ready → NotReady", From: "Ready", To: "NotReady"})
+		add(after, view.Event{Lane: "event", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "NodeNotReady: Node is not ready"})
+		add(after, view.Event{Lane: "endpoints", Kind: "endpointslice", Subject: "llm", From: fmt.Sprint(16 - i), To: fmt.Sprint(15 - i), Why: "ready", Text: "x"})
 	}
-	add(0, record.Event{Lane: "event", Kind: "node", Subject: "kube-node3", Text: "NodeNotReady"})
-	add(5*time.Second, record.Event{Lane: "pod", Kind: "pod", Subject: "llm-0", Text: "ready Ready → NotReady"})
+	add(0, view.Event{Lane: "event", Kind: "node", Subject: "kube-node3", Text: "NodeNotReady"})
+	add(5*time.Second, view.Event{Lane: "pod", Kind: "pod", Subject: "llm-0", Text: "ready Ready → NotReady"})
 	var got []string
 	for _, e := range fold(events) {
 		got = append(got, e.Lane+" "+e.Subject+" "+e.Text)

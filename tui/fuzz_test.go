@@ -9,10 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
 var fuzzKeys = []string{"up", "down", "left", "right", "tab", "shift+tab", "enter", "esc", "space", "pgup", "pgdown",
@@ -48,7 +47,7 @@ func FuzzScreen(f *testing.F) {
 }
 
 // randomFrame is a frame with anything in it, text among its names.
-func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
+func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 	word := func() string {
 		return []string{text, "node", "", fmt.Sprint(text, rnd.IntN(9)), "計算", "a-b-c-d-e-f"}[rnd.IntN(6)]
 	}
@@ -85,11 +84,11 @@ func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
 		c.Deployments = append(c.Deployments, d)
 		hist[d.Key] = []int{num(), num(), num()}
 	}
-	f := &trial.Frame{Cluster: word(), Via: word(), Pace: word(), Production: rnd.IntN(2) == 0, ReadOnly: rnd.IntN(3) == 0,
+	f := &view.Frame{Cluster: word(), Via: word(), Pace: word(), Production: rnd.IntN(2) == 0, ReadOnly: rnd.IntN(3) == 0,
 		Now: t0, Zero: at(), Snapshot: cluster.NewSnapshot(c), History: hist, LoadReady: word(), Notice: word(), NoticeAt: at(),
-		RecordErr: word(), Next: []string{word(), text}, Power: map[string]trial.MachineView{}}
+		RecordErr: word(), Next: []string{word(), text}, Power: map[string]view.MachineView{}}
 	for _, n := range c.Nodes {
-		f.Power[n.Name] = trial.MachineView{Reading: power.Reading{State: power.State(rnd.IntN(4)), Detail: word()}, Text: word(),
+		f.Power[n.Name] = view.MachineView{Reading: power.Reading{State: power.State(rnd.IntN(4)), Detail: word()}, Text: word(),
 			Busy: []power.Action{"", power.ActionOn, "other"}[rnd.IntN(3)], Phase: []power.Phase{power.PhaseAsking, power.PhaseFailed}[rnd.IntN(2)]}
 	}
 	f.Load = loadgen.Run{Spec: loadgen.Spec{Shape: loadgen.Hold, N: num()}, Active: rnd.IntN(2) == 0, URL: word(), LastError: word(),
@@ -103,16 +102,16 @@ func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
 			Failed: map[loadgen.Class]int{loadgen.ClassReset: num()}})
 	}
 	for i := range rnd.IntN(50) {
-		f.Events = append(f.Events, record.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: record.Severity(rnd.IntN(5))})
+		f.Events = append(f.Events, view.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: view.Severity(rnd.IntN(5))})
 	}
 	addTrial(rnd, f, word, at, num)
 	if rnd.IntN(4) == 0 {
-		q := &trial.Question{ID: fmt.Sprint(rnd.IntN(5)), Title: word(), Refused: rnd.IntN(3) == 0, Secret: rnd.IntN(3) == 0}
+		q := &view.Question{ID: fmt.Sprint(rnd.IntN(5)), Title: word(), Refused: rnd.IntN(3) == 0, Secret: rnd.IntN(3) == 0}
 		for range rnd.IntN(40) {
-			q.Lines = append(q.Lines, trial.Line{Level: record.Severity(rnd.IntN(4)), Text: word() + ":"})
+			q.Lines = append(q.Lines, view.Line{Level: view.Severity(rnd.IntN(4)), Text: word() + ":"})
 		}
 		for range rnd.IntN(4) {
-			q.Choices = append(q.Choices, trial.Choice{ID: word(), Label: word()})
+			q.Choices = append(q.Choices, view.Choice{ID: word(), Label: word()})
 		}
 		if rnd.IntN(2) == 0 {
 			q.Type = word()
@@ -123,22 +122,22 @@ func randomFrame(rnd *rand.Rand, text string) *trial.Frame {
 }
 
 // addTrial puts a trial, outages and a replay with anything in them into f.
-func addTrial(rnd *rand.Rand, f *trial.Frame, word func() string, at func() time.Time, num func() int) {
+func addTrial(rnd *rand.Rand, f *view.Frame, word func() string, at func() time.Time, num func() int) {
 	for range rnd.IntN(8) {
-		f.Outages = append(f.Outages, trial.Outage{Node: word(), Kind: []trial.OutageKind{trial.OutageOff, trial.OutageNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
+		f.Outages = append(f.Outages, view.Outage{Node: word(), Kind: []view.OutageKind{view.OutageOff, view.OutageNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
 	}
 	if rnd.IntN(4) == 0 {
-		r := &trial.ReplayView{Dir: word(), Start: at(), End: at(), Paused: rnd.IntN(2) == 0, Speed: float64(num()) / 4, Torn: word()}
+		r := &view.ReplayView{Dir: word(), Start: at(), End: at(), Paused: rnd.IntN(2) == 0, Speed: float64(num()) / 4, Torn: word()}
 		for range rnd.IntN(6) {
-			r.Marks = append(r.Marks, trial.ReplayMark{At: at(), Text: word()})
+			r.Marks = append(r.Marks, view.ReplayMark{At: at(), Text: word()})
 		}
 		f.Replay = r
 	}
 	if rnd.IntN(3) > 0 {
 		return
 	}
-	v := &trial.TrialView{Name: word(), Free: rnd.IntN(3) == 0, Driven: rnd.IntN(2) == 0, Waiting: rnd.IntN(2) == 0, Next: num(), Doing: word(), Started: at(),
-		Verdict: record.Verdict([]string{"", "", "pass", "fail", "not observed", word()}[rnd.IntN(6)])}
+	v := &view.TrialView{Name: word(), Free: rnd.IntN(3) == 0, Driven: rnd.IntN(2) == 0, Waiting: rnd.IntN(2) == 0, Next: num(), Doing: word(), Started: at(),
+		Verdict: view.Verdict([]string{"", "", "pass", "fail", "not observed", word()}[rnd.IntN(6)])}
 	number := func() *float64 {
 		if rnd.IntN(3) == 0 {
 			return nil
@@ -147,8 +146,8 @@ func addTrial(rnd *rand.Rand, f *trial.Frame, word func() string, at func() time
 		return &n
 	}
 	for range rnd.IntN(20) {
-		v.Steps = append(v.Steps, trial.StepView{Name: word(), Text: word(), State: []string{"to come", "under way", "done", "failed", "skipped", "cut", word()}[rnd.IntN(7)]})
-		p := record.Phase{Name: word(), Subject: word(), Observed: number(), From: number(), Note: word()}
+		v.Steps = append(v.Steps, view.StepView{Name: word(), Text: word(), State: []string{"to come", "under way", "done", "failed", "skipped", "cut", word()}[rnd.IntN(7)]})
+		p := view.Phase{Name: word(), Subject: word(), Observed: number(), From: number(), Note: word()}
 		if lo, hi := number(), number(); lo != nil && hi != nil {
 			p.Predicted = &[2]float64{*lo, *hi}
 		}
@@ -156,7 +155,7 @@ func addTrial(rnd *rand.Rand, f *trial.Frame, word func() string, at func() time
 			p.Inside = &b
 		}
 		v.Phases = append(v.Phases, p)
-		v.Expectations = append(v.Expectations, record.Expectation{Name: word(), Want: word(), Got: word(), OK: rnd.IntN(2) == 0})
+		v.Expectations = append(v.Expectations, view.Expectation{Name: word(), Want: word(), Got: word(), OK: rnd.IntN(2) == 0})
 		v.Why = append(v.Why, word())
 	}
 	f.Trial = v

@@ -3,14 +3,13 @@ package tui
 import (
 	"flag"
 	"fmt"
+	"lightsout/internal/view"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-
-	"lightsout/trial"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -22,7 +21,7 @@ func plainView(m *Model) string { return stripped(m.View().Content) }
 
 var scenes = []struct {
 	name  string
-	frame func() *trial.Frame
+	frame func() *view.Frame
 	keys  string
 	few   bool // kept for the usual sizes only
 }{
@@ -31,7 +30,7 @@ var scenes = []struct {
 	{"question", asked, "", false},
 	{"stale", stale, "", false},
 	{"names", names, "", false},
-	{"connecting", func() *trial.Frame { return nil }, "", false},
+	{"connecting", func() *view.Frame { return nil }, "", false},
 	{"help", calm, "?", false},
 	{"details", outage, "down down down down enter", false},
 	{"marked", calm, "down down down space space", false},

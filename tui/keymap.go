@@ -137,7 +137,7 @@ func (k *keymap) action(msg tea.KeyPressMsg, pane paneID) (a action, refusal str
 }
 
 // moment is what the key bar depends on beside the pane: a step that waits for
-// its key, and whether there is a trial.
+// its key, and whether there is a session.
 type moment struct{ readOnly, waiting, trial bool }
 
 // barBindings gives the bindings that the key bar names, most useful first.

@@ -1,11 +1,10 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
-
-	"lightsout/trial"
 )
 
 func TestNoKeyHasTwoMeaningsInAPane(t *testing.T) {
@@ -34,8 +33,8 @@ func TestNoKeyHasTwoMeaningsInAPane(t *testing.T) {
 
 func TestHelpNamesEveryKey(t *testing.T) {
 	replay := calm()
-	replay.Replay = &trial.ReplayView{Start: t0, End: t0.Add(time.Minute), Speed: 1}
-	for name, f := range map[string]*trial.Frame{"live": calm(), "replay": replay} {
+	replay.Replay = &view.ReplayView{Start: t0, End: t0.Add(time.Minute), Speed: 1}
+	for name, f := range map[string]*view.Frame{"live": calm(), "replay": replay} {
 		m, _, _ := testModel(f, 120, 100, Options{})
 		typeKeys(m, "?")
 		shown := plainView(m)

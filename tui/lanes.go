@@ -2,10 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"slices"
 	"time"
-
-	"lightsout/trial"
 )
 
 // What a node is at one moment, as bits.
@@ -17,7 +16,7 @@ const (
 // lane is one row below the chart: a node's outages, or those of several.
 type lane struct {
 	name  string
-	spans []trial.Outage
+	spans []view.Outage
 	nodes int
 }
 
@@ -78,7 +77,7 @@ func (l *lane) state(from, to time.Time) (bits, out int) {
 		if !o.From.Before(to) || !o.To.IsZero() && !o.To.After(from) {
 			continue
 		}
-		if o.Kind == trial.OutageOff {
+		if o.Kind == view.OutageOff {
 			bits |= laneOff
 		} else {
 			bits |= laneNotReady

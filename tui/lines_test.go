@@ -1,20 +1,18 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
-
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
 func TestPlainLinesAreHarmless(t *testing.T) {
 	f := outage()
-	e := record.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
-	q := trial.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []trial.Line{{Level: record.Bad, Text: "no\nway"}}}
+	e := view.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
+	q := view.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []view.Line{{Level: view.Bad, Text: "no\nway"}}}
 	offset := 0.1
-	power := record.Event{Seq: 21, At: f.Now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
+	power := view.Event{Seq: 21, At: f.Now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
 	lines := append(QuestionLines(q), Line(e), Line(power))
 	for _, l := range lines {
 		if strings.ContainsAny(l, "\x1b\r\n\x07\u202e") {

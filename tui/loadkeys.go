@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/trial"
 )
 
 // cancelTwice is how long a second "stop" cancels what is in flight.
@@ -32,7 +32,7 @@ func (m *Model) load(a action) {
 		}
 	}
 	if (a == actHold || a == actRate) && run.Active && run.Spec.Shape == z.last {
-		m.opts.Send(trial.StopLoad{})
+		m.opts.Send(view.StopLoad{})
 		m.say(string(z.last) + " stopped; what is in flight goes on")
 		return
 	}
@@ -40,7 +40,7 @@ func (m *Model) load(a action) {
 		m.say(m.s.f.LoadReady)
 		return
 	}
-	m.opts.Send(trial.StartLoad{Spec: z.spec()})
+	m.opts.Send(view.StartLoad{Spec: z.spec()})
 	if a == actBurst {
 		m.say(fmt.Sprintf("sending %d", z.burst))
 	}
@@ -53,13 +53,13 @@ func (m *Model) stop() {
 	switch {
 	case now.Before(m.cancelAt):
 		m.cancelAt = time.Time{}
-		m.opts.Send(trial.StopLoad{Cancel: true})
+		m.opts.Send(view.StopLoad{Cancel: true})
 		m.say("cancelling what is in flight")
 	case !m.s.f.Load.Active && inFlight == 0:
 		m.say("nothing is being sent")
 	default:
 		m.cancelAt = now.Add(cancelTwice)
-		m.opts.Send(trial.StopLoad{})
+		m.opts.Send(view.StopLoad{})
 		m.say(fmt.Sprintf("sending stopped; c again cancels the %d in flight", inFlight))
 	}
 }

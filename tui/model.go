@@ -9,16 +9,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
 // Options is what a Model is made of.
 type Options struct {
 	// Send takes what the operator wants. It is called from Update and must
 	// not block. Nil leaves intents away.
-	Send func(trial.Intent)
+	Send func(view.Intent)
 	// ASCII draws with ASCII characters only. It is chosen by itself where
 	// the environment says that box drawing is two cells wide
 	// (RUNEWIDTH_EASTASIAN).
@@ -37,7 +36,7 @@ type Options struct {
 }
 
 // FrameMsg hands a new frame to the Model.
-type FrameMsg struct{ *trial.Frame }
+type FrameMsg struct{ *view.Frame }
 
 // tickMsg moves the clocks on the screen, once a second.
 type tickMsg struct{}
@@ -80,7 +79,7 @@ type Model struct {
 // New makes the screen. It shows that it is connecting until the first frame.
 func New(o Options) *Model {
 	if o.Send == nil {
-		o.Send = func(trial.Intent) {}
+		o.Send = func(view.Intent) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -160,7 +159,7 @@ func (m *Model) clock() {
 }
 
 // adopt takes a new frame and finds out what of the screen it changes.
-func (m *Model) adopt(f *trial.Frame) {
+func (m *Model) adopt(f *view.Frame) {
 	old := m.s.f
 	m.s.f, m.s.snap = f, f.Snapshot
 	if m.s.snap == nil {
@@ -204,7 +203,7 @@ func (m *Model) adopt(f *trial.Frame) {
 }
 
 // sameEvents compares by sequence number: events do not change.
-func sameEvents(a, b []record.Event) bool {
+func sameEvents(a, b []view.Event) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -235,7 +234,7 @@ func (m *Model) settlePods() {
 }
 
 // question opens, renews or closes the dialog of the frame's question.
-func (m *Model) question(q *trial.Question) {
+func (m *Model) question(q *view.Question) {
 	for i, d := range m.dialogs {
 		open, ok := d.(*questionDialog)
 		switch {

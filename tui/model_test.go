@@ -10,13 +10,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
-	"lightsout/trial"
 )
 
 // last gives the newest intent sent.
-func last(t *testing.T, sent *[]trial.Intent) trial.Intent {
+func last(t *testing.T, sent *[]view.Intent) view.Intent {
 	t.Helper()
 	if len(*sent) == 0 {
 		t.Fatal("no intent was sent")
@@ -24,7 +24,7 @@ func last(t *testing.T, sent *[]trial.Intent) trial.Intent {
 	return (*sent)[len(*sent)-1]
 }
 
-func wantIntent(t *testing.T, sent *[]trial.Intent, want trial.Intent) {
+func wantIntent(t *testing.T, sent *[]view.Intent, want view.Intent) {
 	t.Helper()
 	if got := last(t, sent); !reflect.DeepEqual(got, want) {
 		t.Errorf("sent %#v, want %#v", got, want)
@@ -35,13 +35,13 @@ func TestMarkedNodesAreSwitchedTogether(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "down down down space space s")
 	nodes := []string{"kube-node3", "kube-node4"}
-	wantIntent(t, sent, trial.AskPower{Action: power.ActionShutdown, Nodes: nodes})
+	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown, Nodes: nodes})
 	typeKeys(m, "x")
-	wantIntent(t, sent, trial.AskPower{Action: power.ActionOff, Nodes: nodes})
+	wantIntent(t, sent, view.AskPower{Action: power.ActionOff, Nodes: nodes})
 	typeKeys(m, "4 o") // from another pane: marks hold
-	wantIntent(t, sent, trial.AskPower{Action: power.ActionOn, Nodes: nodes})
+	wantIntent(t, sent, view.AskPower{Action: power.ActionOn, Nodes: nodes})
 	typeKeys(m, "1 esc down s")
-	wantIntent(t, sent, trial.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 }
 
 func TestSwitchingNeedsAChoice(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSwitchingNeedsAChoice(t *testing.T) {
 func TestMarkAllTakesWorkersOnly(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "* s")
-	wantIntent(t, sent, trial.AskPower{Action: power.ActionShutdown,
+	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown,
 		Nodes: []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"}})
 	typeKeys(m, "*")
 	if len(m.s.marks) != 0 {
@@ -102,26 +102,26 @@ func TestMarksOfNodesThatAreGoneAreDropped(t *testing.T) {
 func TestLoadKeys(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{Burst: 16, Hold: 8, Rate: 2})
 	typeKeys(m, "b")
-	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
 	typeKeys(m, "- - b")
-	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 14}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 14}})
 	typeKeys(m, "n 1 2 enter b")
-	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
 	typeKeys(m, "n x enter esc b") // not a number: refused
-	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
 	typeKeys(m, "R")
-	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 2}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 2}})
 	typeKeys(m, "l")
 	hold := loadgen.Spec{Shape: loadgen.Hold, N: 8}
-	wantIntent(t, sent, trial.StartLoad{Spec: hold})
+	wantIntent(t, sent, view.StartLoad{Spec: hold})
 
 	f := calm()
 	f.Load.Active, f.Load.Spec = true, hold
 	m.Update(FrameMsg{f})
 	typeKeys(m, "+") // a hold that runs follows
-	wantIntent(t, sent, trial.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 9}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 9}})
 	typeKeys(m, "l")
-	wantIntent(t, sent, trial.StopLoad{})
+	wantIntent(t, sent, view.StopLoad{})
 }
 
 func TestStopCancelsAtTheSecondPress(t *testing.T) {
@@ -129,13 +129,13 @@ func TestStopCancelsAtTheSecondPress(t *testing.T) {
 	f.Load.Active = true
 	m, sent, now := testModel(f, 120, 36, Options{})
 	typeKeys(m, "c")
-	wantIntent(t, sent, trial.StopLoad{})
+	wantIntent(t, sent, view.StopLoad{})
 	typeKeys(m, "c")
-	wantIntent(t, sent, trial.StopLoad{Cancel: true})
+	wantIntent(t, sent, view.StopLoad{Cancel: true})
 	typeKeys(m, "c")
 	*now = now.Add(cancelTwice + time.Second)
 	typeKeys(m, "c")
-	wantIntent(t, sent, trial.StopLoad{})
+	wantIntent(t, sent, view.StopLoad{})
 }
 
 func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
@@ -185,7 +185,7 @@ func TestPodsFollowMarksThenSelection(t *testing.T) {
 func TestQuitAsksAndCtrlCTwiceLeaves(t *testing.T) {
 	m, sent, now := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "q")
-	wantIntent(t, sent, trial.AskQuit{})
+	wantIntent(t, sent, view.AskQuit{})
 	if _, cmd := m.Update(keyMsg("ctrl+c")); cmd != nil {
 		t.Fatal("the first ctrl+c leaves")
 	}
@@ -265,7 +265,7 @@ func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
 		{power.Reading{State: power.On, Proof: power.Proven}, "on"},
 		{power.Reading{}, "?"},
 	} {
-		if got, _ := powerWord(th, trial.MachineView{Reading: c.r}, true); got != c.want {
+		if got, _ := powerWord(th, view.MachineView{Reading: c.r}, true); got != c.want {
 			t.Errorf("%v, %v: %q, want %q", c.r.State, c.r.Proof, got, c.want)
 		}
 	}

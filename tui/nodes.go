@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/power"
-	"lightsout/trial"
 )
 
 // nodesPane lists the nodes with their words, their machines' power and their
@@ -160,7 +160,7 @@ func markedIn(s *scene, n *cluster.Node) string {
 }
 
 // machineText is the newest sentence on a machine.
-func machineText(m trial.MachineView) string {
+func machineText(m view.MachineView) string {
 	if m.Text != "" {
 		return m.Text
 	}
@@ -197,7 +197,7 @@ func shortNodeWord(word string) string {
 
 // powerWord says in one word what is known of a machine. Only a proven "off"
 // stands without a question mark.
-func powerWord(t *theme, m trial.MachineView, known bool) (string, style) {
+func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	switch {
 	case !known:
 		return t.dash, t.dim

@@ -3,8 +3,8 @@ package tui
 import (
 	"fmt"
 
+	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/trial"
 )
 
 // openDetails shows all that is known of the selected row.
@@ -53,7 +53,7 @@ func (m *Model) openFilter() {
 	d := &promptDialog{
 		heading: "Filter " + paneNames[m.focus], label: "containing:", help: "empty shows all",
 		changed: set,
-		accept:  func(text string) (trial.Intent, string) { set(text); return nil, "" },
+		accept:  func(text string) (view.Intent, string) { set(text); return nil, "" },
 		cancel:  func() { set(before) },
 	}
 	d.in.insert(before)
@@ -63,7 +63,7 @@ func (m *Model) openFilter() {
 // openNumber asks for the size of the load used last.
 func (m *Model) openNumber() {
 	z := &m.s.sizes
-	d := &promptDialog{digits: true, accept: func(text string) (trial.Intent, string) {
+	d := &promptDialog{digits: true, accept: func(text string) (view.Intent, string) {
 		if z.last == loadgen.Rate {
 			f, fault := perSecond(text)
 			if fault != "" {
@@ -83,7 +83,7 @@ func (m *Model) openNumber() {
 		}
 		m.say(z.text(z.last))
 		if run := m.s.f.Load; run.Active && run.Spec.Shape == z.last && z.last != loadgen.Burst && m.s.f.LoadReady == "" {
-			return trial.StartLoad{Spec: z.spec()}, ""
+			return view.StartLoad{Spec: z.spec()}, ""
 		}
 		return nil, ""
 	}}
@@ -105,11 +105,11 @@ func (m *Model) openNumber() {
 func (m *Model) openNote() {
 	m.dialogs = append(m.dialogs, &promptDialog{
 		heading: "Mark the timeline", label: "text:", help: "goes into the record with its time",
-		accept: func(text string) (trial.Intent, string) {
+		accept: func(text string) (view.Intent, string) {
 			if text == "" {
 				return nil, "a few words, please"
 			}
-			return trial.Mark{Text: text}, ""
+			return view.Mark{Text: text}, ""
 		},
 	})
 }

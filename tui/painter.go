@@ -1,10 +1,9 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strings"
 	"time"
-
-	"lightsout/trial"
 )
 
 // Painter draws frames as text, for recordings and pictures. It keeps what it
@@ -27,7 +26,7 @@ func NewPainter(o Options) *Painter {
 // Paint gives the screen that shows f: exactly height lines of exactly width
 // cells, joined by line feeds, with no escape sequences but SGR. It is empty
 // when width or height is less than 1. f is not changed.
-func (p *Painter) Paint(f *trial.Frame, width, height int) string {
+func (p *Painter) Paint(f *view.Frame, width, height int) string {
 	if f != nil {
 		p.now = f.Now
 		p.m.adopt(f)
@@ -39,6 +38,6 @@ func (p *Painter) Paint(f *trial.Frame, width, height int) string {
 
 // Still gives the screen of one frame as Painter.Paint does. The same frame
 // gives the same text.
-func Still(f *trial.Frame, width, height int, o Options) string {
+func Still(f *view.Frame, width, height int, o Options) string {
 	return NewPainter(o).Paint(f, width, height)
 }

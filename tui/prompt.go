@@ -1,11 +1,10 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
-
-	"lightsout/trial"
 )
 
 // promptDialog asks for one line. changed, if set, is told of every edit;
@@ -15,7 +14,7 @@ type promptDialog struct {
 	in                   input
 	digits               bool // takes numbers only
 	changed              func(string)
-	accept               func(string) (trial.Intent, string)
+	accept               func(string) (view.Intent, string)
 	cancel               func()
 	fault                string
 }
@@ -47,7 +46,7 @@ func (d *promptDialog) edited() {
 	}
 }
 
-func (d *promptDialog) press(msg tea.KeyPressMsg) (trial.Intent, bool) {
+func (d *promptDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	switch msg.String() {
 	case "esc":
 		if d.cancel != nil {

@@ -1,17 +1,15 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
-// questionDialog shows a trial.Question and gives the trial.Answer.
+// questionDialog shows a view.Question and gives the view.Answer.
 type questionDialog struct {
-	q      *trial.Question
+	q      *view.Question
 	chosen int // index of the choice; the first is the safe one
 	in     input
 	top    int // first line shown
@@ -20,7 +18,7 @@ type questionDialog struct {
 	grace  grace
 }
 
-func newQuestion(q *trial.Question) *questionDialog {
+func newQuestion(q *view.Question) *questionDialog {
 	return &questionDialog{q: q, in: input{secret: q.Secret}}
 }
 
@@ -43,10 +41,10 @@ func (d *questionDialog) foot() string {
 }
 
 // choices gives at least one.
-func (d *questionDialog) choices() []trial.Choice {
+func (d *questionDialog) choices() []view.Choice {
 	switch {
 	case len(d.q.Choices) == 0:
-		return []trial.Choice{{ID: "close", Label: "Close"}}
+		return []view.Choice{{ID: "close", Label: "Close"}}
 	case d.q.Refused:
 		return d.q.Choices[:1]
 	}
@@ -82,7 +80,7 @@ func (d *questionDialog) typed() {
 	}
 }
 
-func (d *questionDialog) press(msg tea.KeyPressMsg) (trial.Intent, bool) {
+func (d *questionDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	last := len(d.choices()) - 1
 	switch msg.String() {
 	case "esc":
@@ -115,8 +113,8 @@ func (d *questionDialog) press(msg tea.KeyPressMsg) (trial.Intent, bool) {
 	return nil, false
 }
 
-func (d *questionDialog) answer(choice int) trial.Intent {
-	a := trial.Answer{Question: d.q.ID, Choice: d.choices()[choice].ID}
+func (d *questionDialog) answer(choice int) view.Intent {
+	a := view.Answer{Question: d.q.ID, Choice: d.choices()[choice].ID}
 	if choice > 0 && d.typing() {
 		a.Typed = d.in.String()
 	}
@@ -194,7 +192,7 @@ func (d *questionDialog) body(t *theme, w int, roomy bool) []span {
 				st = t.strong
 			}
 			add(st, text, 0)
-		case l.Level == record.Info:
+		case l.Level == view.Info:
 			add("", text, 2)
 		default:
 			add(st, sign+" "+text, 0)

@@ -1,13 +1,12 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"lightsout/trial"
 )
 
 // settleKeys lets the grace of a question pass.
@@ -30,7 +29,7 @@ func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
 	}
 	*now = now.Add(graceQuiet)
 	typeKeys(m, "enter")
-	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "no"})
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }
 
 func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
@@ -41,7 +40,7 @@ func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
 		typeKeys(m, "right")
 	}
 	typeKeys(m, "enter")
-	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "yes"})
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
 }
 
 func TestTheSafeChoiceIsTheDefaultAndEscTakesIt(t *testing.T) {
@@ -49,7 +48,7 @@ func TestTheSafeChoiceIsTheDefaultAndEscTakesIt(t *testing.T) {
 		m, sent, now := testModel(asked(), 80, 24, Options{})
 		settleKeys(m, now)
 		typeKeys(m, keys)
-		wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "no"})
+		wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 	}
 }
 
@@ -58,7 +57,7 @@ func TestAnsweredQuestionIsNotShownAgain(t *testing.T) {
 	m, sent, now := testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
 	typeKeys(m, "right enter")
-	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "yes"})
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
 	again := *f
 	m.Update(FrameMsg{&again})
 	if m.top() != nil {
@@ -84,18 +83,18 @@ func TestTypedOverrideOpensTheOtherChoice(t *testing.T) {
 	m, sent, now := testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
 	typeKeys(m, "m d tab enter")
-	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "no"})
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 
 	m, sent, now = testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
 	typeKeys(m, "m d x enter")
-	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "yes", Typed: "mdx"})
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes", Typed: "mdx"})
 }
 
 func TestSecretIsNeverOnTheScreen(t *testing.T) {
 	f := calm()
-	f.Question = &trial.Question{ID: "key", Kind: "secret", Title: "Passphrase of id_ed25519", Secret: true,
-		Choices: []trial.Choice{{ID: "no", Label: "Without it"}, {ID: "yes", Label: "Use it"}}}
+	f.Question = &view.Question{ID: "key", Kind: "secret", Title: "Passphrase of id_ed25519", Secret: true,
+		Choices: []view.Choice{{ID: "no", Label: "Without it"}, {ID: "yes", Label: "Use it"}}}
 	m, sent, now := testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
 	typeKeys(m, "h u n")
@@ -104,28 +103,28 @@ func TestSecretIsNeverOnTheScreen(t *testing.T) {
 		t.Errorf("the secret is shown, or that it is typed is not:\n%s", v)
 	}
 	typeKeys(m, "enter")
-	wantIntent(t, sent, trial.Answer{Question: "key", Choice: "yes", Typed: "hunter 2"})
+	wantIntent(t, sent, view.Answer{Question: "key", Choice: "yes", Typed: "hunter 2"})
 }
 
 func TestRefusalCanOnlyBeClosed(t *testing.T) {
 	f := asked()
 	f.Question.Refused = true
-	f.Question.Choices = []trial.Choice{{ID: "close", Label: "Close"}, {ID: "yes", Label: "Do it"}}
+	f.Question.Choices = []view.Choice{{ID: "close", Label: "Close"}, {ID: "yes", Label: "Do it"}}
 	m, sent, now := testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
 	if v := plainView(m); strings.Contains(v, "Do it") {
 		t.Errorf("a refusal offers more than closing:\n%s", v)
 	}
 	typeKeys(m, "right tab enter")
-	wantIntent(t, sent, trial.Answer{Question: "switch-1", Choice: "close"})
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "close"})
 }
 
 func TestLongQuestionScrollsAndKeepsItsChoices(t *testing.T) {
 	f := asked()
 	for range 60 {
-		f.Question.Lines = append(f.Question.Lines, trial.Line{Text: "one more pod that is hit"})
+		f.Question.Lines = append(f.Question.Lines, view.Line{Text: "one more pod that is hit"})
 	}
-	f.Question.Lines = append(f.Question.Lines, trial.Line{Text: "the very last line"})
+	f.Question.Lines = append(f.Question.Lines, view.Line{Text: "the very last line"})
 	m, _, now := testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
 	if v := plainView(m); !strings.Contains(v, "[ Leave them on ]") || strings.Contains(v, "the very last line") {

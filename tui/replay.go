@@ -2,11 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"slices"
 	"strings"
 	"time"
-
-	"lightsout/trial"
 )
 
 // How far the keys of a replay go.
@@ -21,26 +20,26 @@ func (m *Model) replayed(a action) bool {
 	if r == nil {
 		return false
 	}
-	var i trial.Intent
+	var i view.Intent
 	switch a {
 	case actPause:
-		i = trial.ReplayPause{}
+		i = view.ReplayPause{}
 	case actBack:
-		i = trial.ReplaySeek{By: -seekNear}
+		i = view.ReplaySeek{By: -seekNear}
 	case actForward:
-		i = trial.ReplaySeek{By: seekNear}
+		i = view.ReplaySeek{By: seekNear}
 	case actFarBack:
-		i = trial.ReplaySeek{By: -seekFar}
+		i = view.ReplaySeek{By: -seekFar}
 	case actFarForward:
-		i = trial.ReplaySeek{By: seekFar}
+		i = view.ReplaySeek{By: seekFar}
 	case actFaster:
-		i = trial.ReplaySpeed{Factor: 2}
+		i = view.ReplaySpeed{Factor: 2}
 	case actSlower:
-		i = trial.ReplaySpeed{Factor: 0.5}
+		i = view.ReplaySpeed{Factor: 0.5}
 	case actStart:
-		i = trial.ReplaySeek{At: r.Start}
+		i = view.ReplaySeek{At: r.Start}
 	case actEnd:
-		i = trial.ReplaySeek{At: r.End}
+		i = view.ReplaySeek{At: r.End}
 	case actMarkBefore, actMarkNext:
 		mark, ok := neighbour(r, m.s.now, a == actMarkNext)
 		if !ok {
@@ -48,7 +47,7 @@ func (m *Model) replayed(a action) bool {
 			return true
 		}
 		m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
-		i = trial.ReplaySeek{At: mark.At}
+		i = view.ReplaySeek{At: mark.At}
 	default:
 		return false
 	}
@@ -61,7 +60,7 @@ func (m *Model) replayed(a action) bool {
 const nearMark = time.Second
 
 // neighbour is the mark before or after a moment.
-func neighbour(r *trial.ReplayView, now time.Time, after bool) (trial.ReplayMark, bool) {
+func neighbour(r *view.ReplayView, now time.Time, after bool) (view.ReplayMark, bool) {
 	near := nearMark
 	if r.Paused {
 		near = 0
@@ -72,21 +71,21 @@ func neighbour(r *trial.ReplayView, now time.Time, after bool) (trial.ReplayMark
 				return mark, true
 			}
 		}
-		return trial.ReplayMark{}, false
+		return view.ReplayMark{}, false
 	}
 	for _, mark := range slices.Backward(r.Marks) {
 		if mark.At.Before(now.Add(-near)) {
 			return mark, true
 		}
 	}
-	return trial.ReplayMark{}, false
+	return view.ReplayMark{}, false
 }
 
 // scrubberTitle is the heading of the scrubber, where it has one.
 func scrubberTitle(s *scene) (string, string) {
 	r := s.f.Replay
 	facts := ""
-	if mark, ok := neighbour(&trial.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
+	if mark, ok := neighbour(&view.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
 		facts = strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 	}
 	if r.Torn != "" {
@@ -125,7 +124,7 @@ func scrubber(s *scene, w int) string {
 }
 
 // track draws the record's time in n cells, with its marks and the position.
-func (r *row) track(t *theme, rp *trial.ReplayView, now time.Time, n int) *row {
+func (r *row) track(t *theme, rp *view.ReplayView, now time.Time, n int) *row {
 	all := rp.End.Sub(rp.Start)
 	at := func(x time.Time) int {
 		if all <= 0 {
@@ -176,7 +175,7 @@ func withScrubber(s *scene, sections []section, w, h int) []section {
 }
 
 // replayZero is the zero of a replay's clock, which is known beforehand.
-func replayZero(f *trial.Frame) time.Time {
+func replayZero(f *view.Frame) time.Time {
 	if f.Replay != nil && !f.Replay.Zero.IsZero() {
 		return f.Replay.Zero
 	}

@@ -1,11 +1,10 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
-
-	"lightsout/trial"
 )
 
 func TestReplayKeys(t *testing.T) {
@@ -14,22 +13,22 @@ func TestReplayKeys(t *testing.T) {
 	m, sent, _ := testModel(f, 120, 36, Options{})
 	for _, c := range []struct {
 		key  string
-		want trial.Intent
+		want view.Intent
 	}{
-		{"space", trial.ReplayPause{}},
-		{"left", trial.ReplaySeek{By: -5 * time.Second}},
-		{"right", trial.ReplaySeek{By: 5 * time.Second}},
-		{"shift+left", trial.ReplaySeek{By: -30 * time.Second}},
-		{"shift+right", trial.ReplaySeek{By: 30 * time.Second}},
-		{",", trial.ReplaySeek{By: -30 * time.Second}},
-		{".", trial.ReplaySeek{By: 30 * time.Second}},
-		{"+", trial.ReplaySpeed{Factor: 2}},
-		{"-", trial.ReplaySpeed{Factor: 0.5}},
-		{"home", trial.ReplaySeek{At: r.Start}},
-		{"end", trial.ReplaySeek{At: r.End}},
-		{"[", trial.ReplaySeek{At: r.Marks[1].At}},
-		{"]", trial.ReplaySeek{At: r.Marks[2].At}},
-		{"q", trial.AskQuit{}},
+		{"space", view.ReplayPause{}},
+		{"left", view.ReplaySeek{By: -5 * time.Second}},
+		{"right", view.ReplaySeek{By: 5 * time.Second}},
+		{"shift+left", view.ReplaySeek{By: -30 * time.Second}},
+		{"shift+right", view.ReplaySeek{By: 30 * time.Second}},
+		{",", view.ReplaySeek{By: -30 * time.Second}},
+		{".", view.ReplaySeek{By: 30 * time.Second}},
+		{"+", view.ReplaySpeed{Factor: 2}},
+		{"-", view.ReplaySpeed{Factor: 0.5}},
+		{"home", view.ReplaySeek{At: r.Start}},
+		{"end", view.ReplaySeek{At: r.End}},
+		{"[", view.ReplaySeek{At: r.Marks[1].At}},
+		{"]", view.ReplaySeek{At: r.Marks[2].At}},
+		{"q", view.AskQuit{}},
 	} {
 		for _, pane := range []string{"1", "2", "3", "4", "5", "6"} {
 			typeKeys(m, pane+" "+c.key)
@@ -44,7 +43,7 @@ func TestGoingBackFromAMarkWhilePlayingLeadsToTheOneBefore(t *testing.T) {
 	f.Now = f.Replay.Marks[1].At.Add(400 * time.Millisecond)
 	m, sent, _ := testModel(f, 120, 36, Options{})
 	typeKeys(m, "[")
-	wantIntent(t, sent, trial.ReplaySeek{At: f.Replay.Marks[0].At})
+	wantIntent(t, sent, view.ReplaySeek{At: f.Replay.Marks[0].At})
 	f.Now = f.Replay.Start
 	m.Update(FrameMsg{f})
 	before := len(*sent)
@@ -95,7 +94,7 @@ func TestARecordedQuestionTakesNoKeys(t *testing.T) {
 		t.Errorf("what was asked is not told:\n%s", v)
 	}
 	typeKeys(m, "right space")
-	wantIntent(t, sent, trial.ReplayPause{})
+	wantIntent(t, sent, view.ReplayPause{})
 }
 
 func TestTheTrackShowsWhereWeAre(t *testing.T) {
@@ -103,7 +102,7 @@ func TestTheTrackShowsWhereWeAre(t *testing.T) {
 		at   time.Duration
 		want string
 	}{{0, "●─────┼───"}, {5 * time.Second, "━━━━━●┼───"}, {9 * time.Second, "━━━━━━┿━━●"}, {time.Minute, "━━━━━━┿━━●"}, {-time.Minute, "●─────┼───"}} {
-		r := &trial.ReplayView{Start: t0, End: t0.Add(9 * time.Second), Marks: []trial.ReplayMark{{At: t0.Add(6 * time.Second)}}}
+		r := &view.ReplayView{Start: t0, End: t0.Add(9 * time.Second), Marks: []view.ReplayMark{{At: t0.Add(6 * time.Second)}}}
 		if got := stripped(newRow(10).track(newTheme(false, false), r, t0.Add(c.at), 10).String()); got != c.want {
 			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/trial"
+	"lightsout/internal/view"
 )
 
 // freshFor is how long a change stands out.
@@ -15,7 +15,7 @@ const freshFor = 4 * time.Second
 // what the operator has chosen. Frame and Snapshot are never nil.
 type scene struct {
 	t    *theme
-	f    *trial.Frame
+	f    *view.Frame
 	snap *cluster.Snapshot
 	now  time.Time
 	// start is when the first frame came: what changed before it is not news.
@@ -29,7 +29,7 @@ type scene struct {
 
 var (
 	emptySnapshot = cluster.NewSnapshot(cluster.Contents{})
-	emptyFrame    = &trial.Frame{Snapshot: emptySnapshot}
+	emptyFrame    = &view.Frame{Snapshot: emptySnapshot}
 )
 
 // fresh reports whether something changed so lately that it stands out.

@@ -1,9 +1,9 @@
 package tui
 
 import (
-	tea "charm.land/bubbletea/v2"
+	"lightsout/internal/view"
 
-	"lightsout/trial"
+	tea "charm.land/bubbletea/v2"
 )
 
 // fact is one line of a details or help dialog: a heading when value is empty.
@@ -33,7 +33,7 @@ func (d *factsDialog) foot() string {
 
 func (d *factsDialog) paste(string) {}
 
-func (d *factsDialog) press(msg tea.KeyPressMsg) (trial.Intent, bool) {
+func (d *factsDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	switch msg.String() {
 	case "up", "k":
 		d.top--

@@ -2,16 +2,15 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"strings"
-
-	"lightsout/trial/record"
 )
 
 // timelinePane lists what happened, newest at the bottom, and what the control
 // plane will do next.
 type timelinePane struct {
 	filter string
-	rows   []record.Event
+	rows   []view.Event
 	// at is the Seq of the last row shown; 0 follows the newest.
 	at   int
 	page int
@@ -160,7 +159,7 @@ func (p *timelinePane) events(s *scene, w, h int) []string {
 	return fill(out, w, h)
 }
 
-func (p *timelinePane) line(s *scene, e record.Event, w, when, lane, subject int) string {
+func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int) string {
 	t := s.t
 	sign, st := levelLook(t, e.Level)
 	body := st
@@ -183,7 +182,7 @@ func (p *timelinePane) line(s *scene, e record.Event, w, when, lane, subject int
 }
 
 // eventText is an event's sentence, or its transition where it has none.
-func eventText(t *theme, e record.Event) string {
+func eventText(t *theme, e view.Event) string {
 	text := t.text(e.Text)
 	if text != "" || e.From == "" && e.To == "" {
 		return text
@@ -199,13 +198,13 @@ func eventText(t *theme, e record.Event) string {
 	return text
 }
 
-func levelLook(t *theme, l record.Severity) (string, style) {
+func levelLook(t *theme, l view.Severity) (string, style) {
 	switch l {
-	case record.Good:
+	case view.Good:
 		return t.okSign, t.good
-	case record.Warning:
+	case view.Warning:
 		return t.warnSign, t.warn
-	case record.Bad:
+	case view.Bad:
 		return t.badSign, t.bad
 	}
 	return " ", ""

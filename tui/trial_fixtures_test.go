@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
 // planned is the mdx plan with the step at next waiting or under way.
-func planned(next int, waiting bool) *trial.TrialView {
-	v := &trial.TrialView{Name: "mdx", Driven: true, Waiting: waiting, Next: next, Started: t0.Add(-3 * time.Minute)}
+func planned(next int, waiting bool) *view.TrialView {
+	v := &view.TrialView{Name: "mdx", Driven: true, Waiting: waiting, Next: next, Started: t0.Add(-3 * time.Minute)}
 	for i, s := range [][2]string{
 		{"burst of 16", "16 requests at once: all served"},
 		{"shut down 2", "shut down kube-node3, kube-node4"},
@@ -22,7 +21,7 @@ func planned(next int, waiting bool) *trial.TrialView {
 		{"wait: restored", "until all are Ready and 16 of 16 available, at most 10m"},
 		{"burst of 16 again", "16 requests at once: all served"},
 	} {
-		step := trial.StepView{Name: s[0], Text: s[1], State: "to come"}
+		step := view.StepView{Name: s[0], Text: s[1], State: "to come"}
 		switch {
 		case i < next:
 			step.State = "done"
@@ -45,12 +44,12 @@ func between(lo, hi float64) *[2]float64  { return &[2]float64{lo, hi} }
 func yes(b bool) *bool                    { return &b }
 func gone(t time.Duration) time.Time      { return t0.Add(t) }
 func tenth(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-func off(node string, s float64) trial.Outage {
-	return trial.Outage{Node: node, Kind: trial.OutageOff, From: gone(tenth(s))}
+func off(node string, s float64) view.Outage {
+	return view.Outage{Node: node, Kind: view.OutageOff, From: gone(tenth(s))}
 }
 
 // driven is a driven trial whose second step waits.
-func driven() *trial.Frame {
+func driven() *view.Frame {
 	f := calm()
 	f.Trial = planned(1, true)
 	f.Load.Totals = loadgen.Totals{Scheduled: 16, OK: 16}
@@ -70,7 +69,7 @@ func driven() *trial.Frame {
 
 // silent is 38 s after the shutdown: the nodes are off, and nothing but their
 // heartbeats has told the cluster so.
-func silent() *trial.Frame {
+func silent() *view.Frame {
 	f := outage()
 	f.Now = t0.Add(38 * time.Second)
 	c := mdxContents(f.Now)
@@ -86,15 +85,15 @@ func silent() *trial.Frame {
 	history := slices.Repeat([]int{16}, 60)
 	f.History = map[cluster.Key][]int{llm: history}
 	f.Trial = planned(2, false)
-	f.Trial.Phases = []record.Phase{
-		{Name: record.PhaseOff, Subject: "kube-node3", Predicted: between(0, 20), Observed: at(3.2), Inside: yes(true)},
-		{Name: record.PhaseOff, Subject: "kube-node4", Predicted: between(0, 20), Observed: at(3.9), Inside: yes(true)},
-		{Name: record.PhaseDetected, Subject: "kube-node3", Predicted: between(52, 62)},
-		{Name: record.PhaseDetected, Subject: "kube-node4", Predicted: between(55, 65)},
-		{Name: record.PhaseEndpointsOut, Subject: "default/llm-jp-31-13b-00001-deployment", Predicted: between(52, 67)},
-		{Name: record.PhaseEvicted, Subject: "kube-node3", Predicted: between(352, 362), Note: "none fits: 8 Pending"},
+	f.Trial.Phases = []view.Phase{
+		{Name: view.PhaseOff, Subject: "kube-node3", Predicted: between(0, 20), Observed: at(3.2), Inside: yes(true)},
+		{Name: view.PhaseOff, Subject: "kube-node4", Predicted: between(0, 20), Observed: at(3.9), Inside: yes(true)},
+		{Name: view.PhaseDetected, Subject: "kube-node3", Predicted: between(52, 62)},
+		{Name: view.PhaseDetected, Subject: "kube-node4", Predicted: between(55, 65)},
+		{Name: view.PhaseEndpointsOut, Subject: "default/llm-jp-31-13b-00001-deployment", Predicted: between(52, 67)},
+		{Name: view.PhaseEvicted, Subject: "kube-node3", Predicted: between(352, 362), Note: "none fits: 8 Pending"},
 	}
-	f.Outages = []trial.Outage{off("kube-node3", 3.2), off("kube-node4", 3.9)}
+	f.Outages = []view.Outage{off("kube-node3", 3.2), off("kube-node4", 3.9)}
 	f.Load.Totals = loadgen.Totals{Scheduled: 60, OK: 38, Failed: map[loadgen.Class]int{loadgen.ClassReset: 8}, Sent: 2, Streaming: 12}
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Hold, N: 14}, true
 	f.Load.Gauge = loadgen.Gauge{At: f.Now, Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4, Outstanding: 14, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
@@ -121,14 +120,14 @@ func silent() *trial.Frame {
 
 // failing is the outage with a rate of requests of which many fail, on one of
 // the three nodes that are away.
-func failing() *trial.Frame {
+func failing() *view.Frame {
 	f := outage()
 	f.Trial = planned(3, true)
-	f.Outages = []trial.Outage{
-		{Node: "kube-node2", Kind: trial.OutageNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},
+	f.Outages = []view.Outage{
+		{Node: "kube-node2", Kind: view.OutageNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},
 		off("kube-node3", 3.2), off("kube-node4", 3.9),
-		{Node: "kube-node3", Kind: trial.OutageNotReady, From: f.Now.Add(-22 * time.Second)},
-		{Node: "kube-node4", Kind: trial.OutageNotReady, From: f.Now.Add(-20 * time.Second)},
+		{Node: "kube-node3", Kind: view.OutageNotReady, From: f.Now.Add(-22 * time.Second)},
+		{Node: "kube-node4", Kind: view.OutageNotReady, From: f.Now.Add(-20 * time.Second)},
 	}
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Rate, PerSecond: 6}, true
 	f.Load.Totals = loadgen.Totals{Scheduled: 720, OK: 520, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{
@@ -160,34 +159,34 @@ func failing() *trial.Frame {
 }
 
 // judged is the end of the mdx plan.
-func judged(v record.Verdict) *trial.Frame {
+func judged(v view.Verdict) *view.Frame {
 	f := calm()
 	f.Now, f.Zero = t0.Add(400*time.Second), t0
 	c := mdxContents(f.Now)
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Power = mdxPower(f.Now)
-	f.Outages = []trial.Outage{off("kube-node3", 3.2), off("kube-node4", 3.9),
-		{Node: "kube-node3", Kind: trial.OutageNotReady, From: gone(56 * time.Second), To: gone(341 * time.Second)},
-		{Node: "kube-node4", Kind: trial.OutageNotReady, From: gone(58 * time.Second), To: gone(343 * time.Second)}}
+	f.Outages = []view.Outage{off("kube-node3", 3.2), off("kube-node4", 3.9),
+		{Node: "kube-node3", Kind: view.OutageNotReady, From: gone(56 * time.Second), To: gone(341 * time.Second)},
+		{Node: "kube-node4", Kind: view.OutageNotReady, From: gone(58 * time.Second), To: gone(343 * time.Second)}}
 	f.Outages[0].To, f.Outages[1].To = gone(318*time.Second), gone(319*time.Second)
 	t := planned(7, false)
 	f.Trial = t
 	t.Verdict = v
 	t.Why = []string{"the outage was observed (both NotReady by T+00:58), the return proven (new boot ids), 8 of 8 expectations met"}
-	t.Phases = []record.Phase{
-		{Name: record.PhaseOff, Subject: "kube-node3", Predicted: between(0, 20), Observed: at(3.2), Inside: yes(true)},
-		{Name: record.PhaseOff, Subject: "kube-node4", Predicted: between(0, 20), Observed: at(3.9), Inside: yes(true)},
-		{Name: record.PhaseDetected, Subject: "kube-node3", Predicted: between(52, 62), Observed: at(56.1), Inside: yes(true)},
-		{Name: record.PhaseDetected, Subject: "kube-node4", Predicted: between(55, 65), Observed: at(58), Inside: yes(true)},
-		{Name: record.PhaseEndpointsOut, Subject: "default/llm-jp-31-13b-00001-deployment", Predicted: between(52, 67), Observed: at(58.3), Inside: yes(true)},
-		{Name: record.PhaseErrors, Subject: "burst of 12", From: at(3.1), Observed: at(30.2)},
-		{Name: record.PhaseEvicted, Subject: "kube-node3", Predicted: between(352, 362), Note: "it was back before"},
-		{Name: record.PhaseBooted, Subject: "kube-node3", Observed: at(336.5)},
-		{Name: record.PhaseReady, Subject: "kube-node3", Predicted: between(330, 360), Observed: at(341), Inside: yes(true)},
-		{Name: record.PhaseReady, Subject: "kube-node4", Predicted: between(330, 342), Observed: at(343), Inside: yes(false)},
-		{Name: record.PhaseRestored, Subject: "default/llm-jp-31-13b-00001-deployment", Observed: at(371.8)},
+	t.Phases = []view.Phase{
+		{Name: view.PhaseOff, Subject: "kube-node3", Predicted: between(0, 20), Observed: at(3.2), Inside: yes(true)},
+		{Name: view.PhaseOff, Subject: "kube-node4", Predicted: between(0, 20), Observed: at(3.9), Inside: yes(true)},
+		{Name: view.PhaseDetected, Subject: "kube-node3", Predicted: between(52, 62), Observed: at(56.1), Inside: yes(true)},
+		{Name: view.PhaseDetected, Subject: "kube-node4", Predicted: between(55, 65), Observed: at(58), Inside: yes(true)},
+		{Name: view.PhaseEndpointsOut, Subject: "default/llm-jp-31-13b-00001-deployment", Predicted: between(52, 67), Observed: at(58.3), Inside: yes(true)},
+		{Name: view.PhaseErrors, Subject: "burst of 12", From: at(3.1), Observed: at(30.2)},
+		{Name: view.PhaseEvicted, Subject: "kube-node3", Predicted: between(352, 362), Note: "it was back before"},
+		{Name: view.PhaseBooted, Subject: "kube-node3", Observed: at(336.5)},
+		{Name: view.PhaseReady, Subject: "kube-node3", Predicted: between(330, 360), Observed: at(341), Inside: yes(true)},
+		{Name: view.PhaseReady, Subject: "kube-node4", Predicted: between(330, 342), Observed: at(343), Inside: yes(false)},
+		{Name: view.PhaseRestored, Subject: "default/llm-jp-31-13b-00001-deployment", Observed: at(371.8)},
 	}
-	t.Expectations = []record.Expectation{
+	t.Expectations = []view.Expectation{
 		{Name: "peak_served, burst of 16", Want: "16", Got: "16", OK: true},
 		{Name: "peak_served, burst of 12", Want: "8", Got: "8", OK: true},
 		{Name: "peak_queued, burst of 12", Want: "4", Got: "4", OK: true},
@@ -196,7 +195,7 @@ func judged(v record.Verdict) *trial.Frame {
 		{Name: "restored", Want: "at most 600 s", Got: "371.8 s", OK: true},
 		{Name: "balanced", Want: "yes", Got: "yes", OK: true},
 	}
-	if v == record.Fail {
+	if v == view.Fail {
 		t.Expectations[2].Got, t.Expectations[2].OK = "3", false
 		t.Expectations[4].Got, t.Expectations[4].OK = "kube-node3 at 56.1 s (forecast 52.0–62.0 s); kube-node4 at 66.0 s (forecast 55.0–65.0 s)", false
 		t.Expectations[5].Got, t.Expectations[5].OK = "not observed", false
@@ -207,15 +206,15 @@ func judged(v record.Verdict) *trial.Frame {
 	return f
 }
 
-func passed() *trial.Frame { return judged(record.Pass) }
-func failed() *trial.Frame { return judged(record.Fail) }
+func passed() *view.Frame { return judged(view.Pass) }
+func failed() *view.Frame { return judged(view.Fail) }
 
 // replayed is the outage as a record tells it, paused.
-func replayed() *trial.Frame {
+func replayed() *view.Frame {
 	f := failing()
 	f.Recording = false
-	f.Replay = &trial.ReplayView{Dir: "mdx-20260304-102030", Start: t0.Add(-3 * time.Minute), End: t0.Add(400 * time.Second), Paused: true, Speed: 4,
-		Marks: []trial.ReplayMark{
+	f.Replay = &view.ReplayView{Dir: "mdx-20260304-102030", Start: t0.Add(-3 * time.Minute), End: t0.Add(400 * time.Second), Paused: true, Speed: 4,
+		Marks: []view.ReplayMark{
 			{At: t0, Text: "shutdown asked for"}, {At: gone(61 * time.Second), Text: "kube-node3 NotReady"},
 			{At: gone(300 * time.Second), Text: "power on asked for"}, {At: gone(341 * time.Second), Text: "kube-node3 Ready"},
 		}}
@@ -223,16 +222,16 @@ func replayed() *trial.Frame {
 }
 
 // replayedQuestion is a moment of a record at which something was being asked.
-func replayedQuestion() *trial.Frame {
+func replayedQuestion() *view.Frame {
 	f := asked()
 	f.Recording = false
-	f.Replay = &trial.ReplayView{Dir: "mdx", Start: t0.Add(-3 * time.Minute), End: t0.Add(400 * time.Second), Speed: 0.5,
+	f.Replay = &view.ReplayView{Dir: "mdx", Start: t0.Add(-3 * time.Minute), End: t0.Add(400 * time.Second), Speed: 0.5,
 		Torn: "the record was cut short: no summary, the program ended at T+06:40"}
 	return f
 }
 
 // free is the silent minute of a trial without a plan.
-func free() *trial.Frame {
+func free() *view.Frame {
 	f := silent()
 	v := *f.Trial
 	v.Name, v.Free, v.Driven, v.Waiting, v.Steps, v.Next, v.Doing = "by hand", true, false, false, nil, 0, ""

@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/trial"
+	"lightsout/internal/view"
 )
 
 // steps counts the NextSteps sent.
-func stepsSent(sent *[]trial.Intent) int {
+func stepsSent(sent *[]view.Intent) int {
 	n := 0
 	for _, i := range *sent {
-		if _, ok := i.(trial.NextStep); ok {
+		if _, ok := i.(view.NextStep); ok {
 			n++
 		}
 	}
 	return n
 }
 
-func wantSteps(t *testing.T, sent *[]trial.Intent, n int, when string) {
+func wantSteps(t *testing.T, sent *[]view.Intent, n int, when string) {
 	t.Helper()
 	if got := stepsSent(sent); got != n {
 		t.Fatalf("%s: %d steps were asked for, want %d", when, got, n)
@@ -140,13 +140,13 @@ func TestTrialAndRolloutKeysAsk(t *testing.T) {
 	f.Snapshot = cluster.NewSnapshot(c)
 	m, sent, _ := testModel(f, 120, 36, Options{})
 	typeKeys(m, "t")
-	wantIntent(t, sent, trial.AskTrial{})
+	wantIntent(t, sent, view.AskTrial{})
 	typeKeys(m, "r")
-	wantIntent(t, sent, trial.AskRollout{Deployment: llm})
+	wantIntent(t, sent, view.AskRollout{Deployment: llm})
 	typeKeys(m, "2 G r")
-	wantIntent(t, sent, trial.AskRollout{Deployment: web})
+	wantIntent(t, sent, view.AskRollout{Deployment: web})
 	typeKeys(m, "g 3 r")
-	wantIntent(t, sent, trial.AskRollout{Deployment: llm})
+	wantIntent(t, sent, view.AskRollout{Deployment: llm})
 }
 
 func TestTheTrialIsShownWhole(t *testing.T) {

@@ -1,9 +1,8 @@
 package tui
 
 import (
+	"lightsout/internal/view"
 	"time"
-
-	"lightsout/trial"
 )
 
 // stepAgain is how long enter is not sent twice for one and the same step.
@@ -29,7 +28,7 @@ type stepGuard struct {
 }
 
 // follow takes note of the step that waits now.
-func (g *stepGuard) follow(t *trial.TrialView) {
+func (g *stepGuard) follow(t *view.TrialView) {
 	if t == nil || !t.Driven || !t.Waiting || t.Verdict != "" {
 		g.waits = false
 		return
@@ -63,7 +62,7 @@ func (m *Model) stepWaits() bool { return m.step.waits && m.s.f.Replay == nil }
 
 func (m *Model) takeStep() {
 	if m.step.take(m.opts.Now()) {
-		m.opts.Send(trial.NextStep{Step: m.s.f.Trial.Next})
+		m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
 	}
 }
 
@@ -98,5 +97,5 @@ func (m *Model) askRollout() {
 			return
 		}
 	}
-	m.opts.Send(trial.AskRollout{Deployment: dep})
+	m.opts.Send(view.AskRollout{Deployment: dep})
 }

@@ -2,10 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"strings"
-
-	"lightsout/trial"
-	"lightsout/trial/record"
 )
 
 // trialPane shows the trial: with little room what is under way and the steps
@@ -37,13 +35,13 @@ func (p *trialPane) title(s *scene) (string, string) {
 }
 
 // stepCount is "4 of 9", of the step under way or to come.
-func stepCount(v *trial.TrialView) string {
+func stepCount(v *view.TrialView) string {
 	return fmt.Sprintf("%d of %d", min(max(v.Next, 0)+1, len(v.Steps)), len(v.Steps))
 }
 
 // trialWord names the trial and how far it is, for the header; empty when
 // there is none.
-func trialWord(t *theme, v *trial.TrialView) string {
+func trialWord(t *theme, v *view.TrialView) string {
 	if v == nil {
 		return ""
 	}
@@ -208,7 +206,7 @@ func flow(s *scene, w int) string {
 // phaseFlow is the newest phases observed and those to come, in one line.
 func phaseFlow(s *scene, w int) string {
 	t := s.t
-	var seen, ahead []record.Phase
+	var seen, ahead []view.Phase
 	for _, p := range s.f.Trial.Phases {
 		switch {
 		case p.Observed != nil:
@@ -237,7 +235,7 @@ func phaseFlow(s *scene, w int) string {
 }
 
 // stepName is a step's name, with its state where a sign alone may not tell it.
-func stepName(t *theme, step trial.StepView) string {
+func stepName(t *theme, step view.StepView) string {
 	name := t.text(step.Name)
 	switch step.State {
 	case "failed", "skipped", "cut":
@@ -285,11 +283,11 @@ func outcome(s *scene, w int) string {
 }
 
 // verdictLook is the sign and look of a verdict.
-func verdictLook(t *theme, v record.Verdict) (string, style) {
+func verdictLook(t *theme, v view.Verdict) (string, style) {
 	switch v {
-	case record.Pass:
+	case view.Pass:
 		return t.okSign, t.good
-	case record.Fail:
+	case view.Fail:
 		return t.badSign, t.bad
 	}
 	return t.warnSign, t.warn

@@ -2,10 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/internal/view"
 	"strings"
 	"time"
-
-	"lightsout/trial/record"
 )
 
 // besideSteps is the width from which the tables stand beside the steps.
@@ -163,7 +162,7 @@ func phases(s *scene, w int) []string {
 
 // namespaceOf is the namespace, with its slash, of all subjects that have one;
 // empty if they differ.
-func namespaceOf(all []record.Phase) string {
+func namespaceOf(all []view.Phase) string {
 	common := ""
 	for _, p := range all {
 		namespace, _, ok := strings.Cut(p.Subject, "/")
@@ -180,7 +179,7 @@ func namespaceOf(all []record.Phase) string {
 
 // observedText is when a phase was seen, or while the trial runs, how long it
 // will be until it should be.
-func observedText(s *scene, p record.Phase) (string, style) {
+func observedText(s *scene, p view.Phase) (string, style) {
 	t := s.t
 	switch {
 	case p.Observed != nil && p.From != nil:

@@ -12,7 +12,7 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
-	"lightsout/power/drivertest"
+	"lightsout/power/internal/powertest"
 )
 
 // site is a node behind a bastion, and what may befall them.
@@ -98,7 +98,7 @@ func TestContract(t *testing.T) {
 		"sudo with a password":    asksPassword + "shutdown -h now",
 	} {
 		t.Run(name, func(t *testing.T) {
-			drivertest.Run(t, drivertest.Harness{New: func(t *testing.T) *drivertest.World {
+			powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
 				s := &site{state: power.On}
 				obey := func(line string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn) {
 					if _, fault := s.is(); fault == "lose" {
@@ -123,11 +123,11 @@ func TestContract(t *testing.T) {
 					IdentityFiles: []string{newKey(t, "id", "").file}, KnownHosts: []string{knownHosts(t, bastion, node)},
 					AskSecret: func(context.Context, SecretQuestion) (string, error) { return password, nil },
 				})
-				return &drivertest.World{
+				return &powertest.World{
 					Driver: NewDriver(client, DriverOptions{Shutdown: command, Timeout: patience,
 						NodeSilent: func(power.Machine) bool { state, _ := s.is(); return state == power.Off }}),
 					Can:         power.Abilities{State: true, Shutdown: true},
-					Machine:     drivertest.Lookup{Node: power.NodeRef{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}},
+					Machine:     powertest.Lookup{Node: power.NodeRef{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}},
 					Set:         func(state power.State) { s.set(state, "") },
 					Is:          func() power.State { state, _ := s.is(); return state },
 					States:      []power.State{power.Unknown},

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBadPlansSwitchNothing runs every bad plan of trial/plan's tests, and a
+// huge one and a bomb, as an operator would by mistake: one sentence with its
+// line, and neither a journal nor a record is begun.
+func TestBadPlansSwitchNothing(t *testing.T) {
+	binaries(t)
+	b, err := os.ReadFile(filepath.Join("internal", "trial", "plan", "testdata", "bad.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := map[string]string{
+		"huge": "name: huge\nsteps:\n" + strings.Repeat("  - pause: 1s\n", 100_000),
+		"bomb": "name: bomb\na: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nsteps: *b\n",
+	}
+	for _, part := range strings.Split("\n"+string(b), "\n-- ")[1:] {
+		name, rest, _ := strings.Cut(part, "\n")
+		plans[name], _, _ = strings.Cut(rest, "== ")
+	}
+	if len(plans) < 100 {
+		t.Fatalf("only %d bad plans", len(plans))
+	}
+	state := t.TempDir()
+	cluster := kubeconfig(t, "https://"+refusing(t))
+	for name, text := range plans {
+		out, errs, code := run(t, nil, "--state", state, "--kubeconfig", cluster, "trial", "run", write(t, "plan.yaml", text), "--yes")
+		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "line ") {
+			t.Errorf("%s: exit %d\n%s%s", name, code, out, errs)
+		}
+	}
+	if left, err := os.ReadDir(state); err != nil || len(left) > 0 {
+		t.Errorf("begun: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lightsout/cluster"
+	"lightsout/loadgen"
+	"lightsout/power"
+	"lightsout/power/ssh"
+)
+
+// checkup looks at what lightsout stands on. It changes nothing.
+type checkup struct {
+	s      *app     // its parts; there is no engine, no journal and no record
+	wanted []string // nodes; empty is all
+	// readOnly: what is needed for acting is not looked at.
+	readOnly bool
+
+	access    *cluster.Config
+	accessErr error
+	inspector *cluster.Inspector
+	dial      func(context.Context, string, string) (net.Conn, error)
+	ssh       *ssh.Driver
+	powerErr  error
+
+	show func([]checkRow)
+	rows []checkRow
+}
+
+// connectWait bounds each connection that is made to see whether it can be.
+const connectWait = 20 * time.Second
+
+// newCheckup reads the configuration. What is wrong with more than the
+// configuration itself becomes a row.
+func newCheckup(o options, wanted []string) (*checkup, error) {
+	readOnly := o.readOnly
+	o.readOnly = true // for the parts
+	cfg, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	c := &checkup{s: &app{opt: o, config: cfg}, wanted: wanted, readOnly: readOnly, show: func([]checkRow) {}}
+	c.s.ssh, err = ssh.New(ssh.Options{
+		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
+		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts, AskSecret: askOnTerminal(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	direct := &net.Dialer{Timeout: connectWait}
+	c.dial = direct.DialContext
+	var dial func(context.Context, string, string) (net.Conn, error)
+	if cfg.Bastion != "" {
+		dial = c.s.dialBastion
+		c.dial = dial
+	}
+	if c.access, c.accessErr = cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial}); c.accessErr == nil {
+		c.inspector, c.accessErr = cluster.NewInspector(c.access)
+	}
+	c.powerErr = c.s.buildPower()
+	c.ssh = ssh.NewDriver(c.s.ssh, ssh.DriverOptions{Shutdown: cfg.SSH.Shutdown})
+	return c, nil
+}
+
+func (c *checkup) close() {
+	if c.inspector != nil {
+		c.inspector.Close()
+	}
+	c.s.close()
+}
+
+// add takes an area's rows and shows them.
+func (c *checkup) add(area string, rows ...checkRow) {
+	for i := range rows {
+		rows[i].Area = area
+	}
+	c.rows = append(c.rows, rows...)
+	c.show(rows)
+}
+
+// run goes from what the rest needs to what needs the rest.
+func (c *checkup) run(ctx context.Context) {
+	reached := c.bastion(ctx)
+	nodes := c.cluster(ctx, reached)
+	if ctx.Err() != nil {
+		return
+	}
+	c.machines(ctx, reached, nodes)
+	c.load(ctx, reached)
+	c.state()
+}
+
+// bastion reports whether there is a way on.
+func (c *checkup) bastion(ctx context.Context) bool {
+	via := c.s.ssh.Via()
+	if via == "" {
+		c.add("bastion", skipped("bastion", "none is configured: connections are made directly"))
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*connectWait)
+	defer cancel()
+	if err := c.s.ssh.Reach(ctx); err != nil {
+		c.add("bastion", missing(via, err, "check its address, and that its ssh server runs and can be reached from here"))
+		return false
+	}
+	rows := []checkRow{works(via, "logged in; its host key is on record")}
+	ahead, within, err := c.s.ssh.BastionClock(ctx)
+	c.add("bastion", append(rows, clockRow("clock of "+via, ahead, within, err))...)
+	return true
+}
+
+// clockLimit is how much clocks may differ: heartbeats and the times of what
+// the cluster and the machines say are compared with this machine's.
+const clockLimit = time.Second
+
+func clockRow(what string, ahead, within time.Duration, err error) checkRow {
+	switch {
+	case err != nil:
+		return skipped(what, "%s", err)
+	case ahead.Abs() > clockLimit+within:
+		word := "ahead of"
+		if ahead < 0 {
+			word = "behind"
+		}
+		return missing(what, fmt.Errorf("it is %s %s this machine's", ahead.Abs().Round(100*time.Millisecond), word),
+			"have both keep time by the same servers (chrony or systemd-timesyncd)")
+	}
+	return works(what, "it agrees with this machine's within %s", max(ahead.Abs(), within, time.Millisecond).Round(time.Millisecond))
+}
+
+// cluster looks at the API server and the account's rights, and gives the nodes.
+func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
+	if c.accessErr != nil {
+		c.add("cluster", missing("kubeconfig", c.accessErr, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
+		return nil
+	}
+	rows := []checkRow{works("kubeconfig", "context %s, user %s, API server %s", c.access.Context, c.access.User, c.access.Server)}
+	if !reached {
+		c.add("cluster", append(rows, skipped("API server", "the bastion is missing"))...)
+		return nil
+	}
+	version, err := c.inspector.Version(ctx)
+	if err != nil {
+		c.add("cluster", append(rows, missing("API server", err, "check that it runs, and the server address in the kubeconfig"))...)
+		return nil
+	}
+	c.add("cluster", append(rows, works("API server", "it answers, Kubernetes %s", version))...)
+	c.add("rights", c.rights(ctx)...)
+	nodes, err := c.inspector.Nodes(ctx)
+	if err != nil {
+		return nil // the rights have said so
+	}
+	return nodes
+}
+
+// load connects to the load's target and sends nothing.
+func (c *checkup) load(ctx context.Context, reached bool) {
+	l := c.s.config.Load
+	if l.URL == "" {
+		c.add("load", skipped("target", "no load.url is configured"))
+		return
+	}
+	var rows []checkRow
+	addrs, err := l.addresses()
+	if err != nil {
+		c.add("load", missing("target", err, "correct it in lightsout.yaml"))
+		return
+	}
+	dial, how := c.dial, ""
+	switch {
+	case c.s.config.Bastion == "":
+	case l.ViaBastion != nil && !*l.ViaBastion:
+		dial = (&net.Dialer{}).DialContext
+	default:
+		how = " through the bastion"
+	}
+	for _, addr := range addrs {
+		if how != "" && !reached {
+			rows = append(rows, skipped("target", "the bastion is missing"))
+			break
+		}
+		ctx, cancel := context.WithTimeout(ctx, connectWait)
+		conn, err := dial(ctx, "tcp", addr)
+		cancel()
+		if err == nil {
+			conn.Close()
+			rows = append(rows, works("target", "%s accepts connections%s; no request was sent", addr, how))
+		} else {
+			rows = append(rows, missing("target", err, "check load.url and load.entries, and that the service is there"))
+		}
+	}
+	if err := l.readFiles(&loadgen.Options{}); err != nil {
+		rows = append(rows, missing("files", err, "correct the load's files in lightsout.yaml"))
+	}
+	switch key, err := readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); {
+	case err != nil:
+		rows = append(rows, missing("API key", err, "correct load.api_key_file or load.api_key_env"))
+	case key == "":
+		rows = append(rows, skipped("API key", "none is configured"))
+	default:
+		rows = append(rows, works("API key", "there is one"))
+	}
+	c.add("load", rows...)
+}
+
+// state looks whether the journal can be written, and what it says is off.
+func (c *checkup) state() {
+	dir, err := c.s.config.stateDir()
+	if err != nil {
+		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
+		return
+	}
+	if c.access != nil {
+		dir = filepath.Join(dir, fileName(c.access.Context))
+	}
+	rows := []checkRow{works("folder", "%s can be written", dir)}
+	if err := writable(dir); err != nil {
+		rows[0] = missing("folder", fmt.Errorf("%s can't be written (%w)", dir, err), "give it to this user, or set state in lightsout.yaml; without a journal nothing is switched")
+	}
+	c.add("journal", append(rows, c.leftOff(dir)...)...)
+}
+
+// writable reports whether dir can be written, or made in the nearest folder
+// above it that is there.
+func writable(dir string) error {
+	for {
+		err := unix.Access(dir, unix.W_OK|unix.X_OK)
+		parent := filepath.Dir(dir)
+		if !errors.Is(err, unix.ENOENT) || parent == dir {
+			return err
+		}
+		dir = parent
+	}
+}
+
+// leftOff tells what lightsout has left off; it makes no journal.
+func (c *checkup) leftOff(dir string) []checkRow {
+	if c.access == nil {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, power.JournalName)); err != nil {
+		return []checkRow{works("left off", "nothing was ever switched off from here")}
+	}
+	j, err := power.OpenJournal(dir, c.access.Context)
+	if err != nil {
+		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
+	}
+	defer j.Close()
+	left, err := j.LeftOff()
+	if err != nil {
+		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Node)
+	}
+	if len(names) > 0 {
+		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(names, ", ")), "power on with: lightsout restore")}
+	}
+	cordoned, err := j.LeftCordoned()
+	if err != nil {
+		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
+	}
+	for _, e := range cordoned {
+		names = append(names, e.Node)
+	}
+	if len(names) > 0 {
+		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(names, ", ")), "uncordon with: lightsout restore")}
+	}
+	return []checkRow{works("left off", "nothing is off that lightsout switched off")}
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"lightsout/power"
+	"lightsout/power/ssh"
+)
+
+// checkResult says how one thing stands.
+type checkResult string
+
+// Results of a check.
+const (
+	checkWorks   checkResult = "works"
+	checkMissing checkResult = "missing"
+	// checkSkipped: it is not configured, not wanted, or can't be told because
+	// something that it needs is missing.
+	checkSkipped checkResult = "skipped"
+	// checkNote: lightsout does without it, and the operator should know.
+	checkNote checkResult = "note"
+)
+
+// checkRow is one thing that was looked at.
+type checkRow struct {
+	// Area is the part that it belongs to, What names the thing.
+	Area string `json:"area"`
+	// Node is the node that it is about, if it is about one.
+	Node   string      `json:"node,omitempty"`
+	What   string      `json:"what"`
+	Result checkResult `json:"result"`
+	// Detail says what was found, Todo what to do about it.
+	Detail string `json:"detail"`
+	Todo   string `json:"todo,omitempty"`
+}
+
+// checkReport is all of them.
+type checkReport struct {
+	Context string              `json:"context,omitempty"`
+	Rows    []checkRow          `json:"rows"`
+	Count   map[checkResult]int `json:"count"`
+}
+
+func newCheckCommand(o *options) *cobra.Command {
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "check [NODE...]",
+		Short: "Say what works and what is missing: rights, bastion, machines, load",
+		Long: `check looks at everything that lightsout stands on and changes nothing: the way to
+the cluster and what this account may see and do there, the bastion, each node's
+ssh, sudo, clock and graceful shutdown, the driver that powers on, and the load's
+target (a connection, no request). NODE bounds it to these nodes' machines.
+
+With --read-only, what is needed only for acting is left out.
+
+It ends with 0 when nothing is missing, else with 1.`,
+		Example: `  lightsout check
+  lightsout check kube-node3 kube-node4
+  lightsout check --read-only -o json`,
+		RunE: func(cmd *cobra.Command, nodes []string) error {
+			if output != "" && output != "json" {
+				return usageError{fmt.Errorf("--output is json or nothing, not %q", output)}
+			}
+			return runCheck(cmd.Context(), *o, nodes, output == "json", os.Stdout)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json, or a table when empty")
+	return cmd
+}
+
+// runCheck looks at everything and prints it, a table area by area as it comes.
+func runCheck(ctx context.Context, o options, nodes []string, asJSON bool, out io.Writer) error {
+	c, err := newCheckup(o, nodes)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if !asJSON {
+		c.show = func(rows []checkRow) { printRows(out, rows) }
+	}
+	c.run(ctx)
+	report := c.report()
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		if err := e.Encode(report); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if n := report.Count[checkMissing]; n > 0 {
+		return fmt.Errorf("%d missing, %d work", n, report.Count[checkWorks])
+	}
+	if !asJSON {
+		fmt.Fprintf(out, "nothing is missing (%d work)\n", report.Count[checkWorks])
+	}
+	return nil
+}
+
+// printRows prints one area.
+func printRows(out io.Writer, rows []checkRow) {
+	if len(rows) == 0 {
+		return
+	}
+	area := rows[0].Area
+	rows = joinWorking(rows)
+	width := 0
+	for i := range rows {
+		if r := &rows[i]; r.Node != "" {
+			r.What = strings.TrimSpace(r.Node + " " + r.What)
+		}
+		width = max(width, len([]rune(rows[i].What)))
+	}
+	fmt.Fprintln(out, strings.ToUpper(area))
+	for _, r := range rows {
+		fmt.Fprintf(out, "  %-*s  %-7s  %s\n", width, r.What, r.Result, r.Detail)
+		if r.Todo != "" {
+			fmt.Fprintf(out, "  %-*s  %-7s  → %s\n", width, "", "", r.Todo)
+		}
+	}
+	fmt.Fprintln(out)
+}
+
+// joinWorking puts what works of one node into one row, so that many nodes can
+// be read.
+func joinWorking(rows []checkRow) []checkRow {
+	var out []checkRow
+	at := map[string]int{} // of the row of what works, by node
+	for _, r := range rows {
+		i, there := at[r.Node]
+		switch {
+		case r.Node == "" || r.Result != checkWorks:
+			out = append(out, r)
+		case there:
+			out[i].Detail += ", " + r.What
+		default:
+			at[r.Node] = len(out)
+			out = append(out, checkRow{Area: r.Area, Node: r.Node, Result: checkWorks, Detail: r.What})
+		}
+	}
+	return out
+}
+
+// report sums up.
+func (c *checkup) report() checkReport {
+	r := checkReport{Rows: c.rows, Count: map[checkResult]int{checkWorks: 0, checkMissing: 0, checkSkipped: 0, checkNote: 0}}
+	if c.access != nil {
+		r.Context = c.access.Context
+	}
+	for _, row := range c.rows {
+		r.Count[row.Result]++
+	}
+	return r
+}
+
+// row makes a row; words from elsewhere are made harmless.
+func row(what string, result checkResult, detail, todo string) checkRow {
+	return checkRow{What: power.Clean(what), Result: result, Detail: power.Clean(detail), Todo: power.Clean(todo)}
+}
+
+func works(what, format string, args ...any) checkRow {
+	return row(what, checkWorks, fmt.Sprintf(format, args...), "")
+}
+
+func skipped(what, format string, args ...any) checkRow {
+	return row(what, checkSkipped, fmt.Sprintf(format, args...), "")
+}
+
+func note(what, detail, todo string) checkRow { return row(what, checkNote, detail, todo) }
+
+// missing takes an error's sentence apart: ours say what to do after the last
+// semicolon. todo is for those that don't.
+func missing(what string, err error, todo string) checkRow {
+	detail := err.Error()
+	if i := strings.LastIndex(detail, "; "); i >= 0 {
+		detail, todo = detail[:i], detail[i+2:]
+	}
+	return row(what, checkMissing, detail, todo)
+}
+
+// askOnTerminal asks for a passphrase or password on the terminal; nil when
+// there is none. Unknown host keys are not asked about: saying yes would write.
+func askOnTerminal() func(context.Context, ssh.SecretQuestion) (string, error) {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return nil
+	}
+	return func(_ context.Context, q ssh.SecretQuestion) (string, error) {
+		fmt.Fprintf(os.Stderr, "%s: ", q.Prompt)
+		b, err := term.ReadPassword(int(os.Stdin.Fd()))
+		fmt.Fprintln(os.Stderr)
+		return string(b), err
+	}
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/power"
+	"lightsout/power/ssh"
+)
+
+// checksAtOnce bounds how many nodes are looked at side by side.
+const checksAtOnce = 8
+
+// machines looks at each worker's machine, and at the kubelet on it.
+func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.Node) {
+	var rows []checkRow
+	for _, name := range c.wanted {
+		if !slices.ContainsFunc(nodes, func(n *cluster.Node) bool { return n.Name == name }) {
+			rows = append(rows, missing(name, fmt.Errorf("there is no node of that name, or it can't be seen"), "check its spelling: lightsout power status"))
+		}
+	}
+	switch {
+	case c.readOnly:
+		rows = append(rows, skipped("machines", "--read-only: they are not switched"))
+	case c.powerErr != nil:
+		rows = append(rows, missing("drivers", c.powerErr, "correct power in lightsout.yaml"))
+	case c.s.noPower != "":
+		what, todo, _ := strings.Cut(c.s.noPower, ": ")
+		rows = append(rows, missing("drivers", errors.New(what), todo))
+	}
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *cluster.Node) bool {
+		return n.ControlPlane || len(c.wanted) > 0 && !slices.Contains(c.wanted, n.Name)
+	})
+	if len(nodes) == 0 {
+		c.add("machines", append(rows, skipped("machines", "no worker node can be seen"))...)
+		return
+	}
+	var bindings []power.Binding
+	if c.s.fleet != nil && reached && !c.readOnly {
+		refs := make([]power.NodeRef, 0, len(nodes))
+		for _, n := range nodes {
+			refs = append(refs, session.NodeRef(n))
+		}
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		bindings = c.s.fleet.Resolve(ctx, refs)
+		cancel()
+	}
+	found := make([][]checkRow, len(nodes))
+	slots := make(chan struct{}, checksAtOnce)
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if bindings != nil {
+				found[i] = c.machine(ctx, n.Name, bindings[i])
+			}
+			found[i] = append(found[i], c.graceful(ctx, n))
+			for k := range found[i] {
+				found[i][k].Node = power.Clean(n.Name)
+			}
+		})
+	}
+	wg.Wait()
+	c.add("machines", append(rows, slices.Concat(found...)...)...)
+}
+
+// machine looks at the two ways of one machine.
+func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []checkRow {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	var rows []checkRow
+	m, err := c.s.fleet.Can(b, power.ActionShutdown)
+	if err != nil { // some machines can only have their plug pulled
+		if pulled, e := c.s.fleet.Can(b, power.ActionOff); e == nil {
+			m, err = pulled, nil
+		}
+	}
+	switch {
+	case err != nil:
+		rows = append(rows, missing("off", err, "name its machine under power.nodes, and a driver with power.off_by"))
+	case m.Driver == ssh.DriverName:
+		rows = append(rows, c.overSSH(ctx, node, b, m)...)
+	default:
+		rows = append(rows, c.obeys(ctx, "off", b, fmt.Sprintf("%s switches %s", m.Driver, m.Title())))
+	}
+	m, err = c.s.fleet.Can(b, power.ActionOn)
+	if err != nil {
+		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), "set power.on_by, and name its machine under power.nodes"))
+	}
+	if err := c.s.fleet.Prove(ctx, []power.Binding{b})[node]; err != nil {
+		return append(rows, missing("on", fmt.Errorf("that it can be powered on is not proven: %w", err), "check the power API, its token, and that the machine is there"))
+	}
+	return append(rows, works("on", "%s tells the state of %s", m.Driver, m.Title()))
+}
+
+// overSSH looks at a node's ssh, clock and sudo.
+func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m power.Machine) []checkRow {
+	ahead, within, err := c.ssh.Clock(ctx, m)
+	var connect *ssh.ConnectError
+	var hostKey *ssh.HostKeyError
+	if errors.As(err, &connect) || errors.As(err, &hostKey) {
+		return []checkRow{missing("ssh", err, "power it on, or check the way to it"), skipped("sudo", "there is no ssh"), skipped("clock", "there is no ssh")}
+	}
+	user := m.Params["user"]
+	return []checkRow{
+		works("ssh", "logged in to %s as %s", m.ID, user),
+		c.obeys(ctx, "sudo", b, fmt.Sprintf("it would obey %q", c.ssh.Command())),
+		clockRow("clock", ahead, within, err),
+	}
+}
+
+// obeys asks the driver that can tell whether the machine would shut down.
+func (c *checkup) obeys(ctx context.Context, what string, b power.Binding, good string) checkRow {
+	if err := c.s.fleet.Preflight(ctx, power.ActionShutdown, []power.Binding{b})[b.Node.Name]; err != nil {
+		return missing(what, err, "log in and try it by hand")
+	}
+	return works(what, "%s", good)
+}
+
+// graceful looks whether the kubelet holds a shutdown up for its pods.
+func (c *checkup) graceful(ctx context.Context, n *cluster.Node) checkRow {
+	const what = "graceful shutdown"
+	k, err := c.inspector.Kubelet(ctx, n.Name)
+	switch {
+	case err != nil:
+		return skipped(what, "%s", err)
+	case k.ShutdownGrace == 0:
+		return note(what, "the kubelet takes no notice of a shutdown: its pods are killed, and the node just falls silent",
+			"set shutdownGracePeriod in the kubelet's configuration, unless that is what is to be tried")
+	}
+	return works(what, "%s, of them %s for critical pods", k.ShutdownGrace, k.ShutdownGraceCritical)
+}

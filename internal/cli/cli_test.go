@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// run runs the built program without a terminal and returns what it printed.
+func run(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm"}, env...)
+	cmd.Dir = home
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// kubeconfig points at an API server.
+func kubeconfig(t *testing.T, server string) string {
+	return write(t, "kubeconfig", `apiVersion: v1
+kind: Config
+current-context: test
+clusters: [{name: test, cluster: {server: "`+server+`", insecure-skip-tls-verify: true}}]
+users: [{name: test, user: {token: s3cret-token}}]
+contexts: [{name: test, context: {cluster: test, user: test}}]
+`)
+}
+
+// refusing returns an address on which nothing listens.
+func refusing(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestBadInputGetsOneClearSentence(t *testing.T) {
+	good := kubeconfig(t, "https://"+refusing(t))
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		want []string
+	}{
+		"no kubeconfig":       {[]string{"power", "status"}, 1, []string{"kubeconfig"}},
+		"missing kubeconfig":  {[]string{"--kubeconfig", "/nonexistent/config"}, 1, []string{"/nonexistent/config"}},
+		"broken kubeconfig":   {[]string{"--kubeconfig", write(t, "kc", "clusters: [\n")}, 1, []string{"line"}},
+		"unknown context":     {[]string{"--kubeconfig", good, "--context", "nope"}, 1, []string{"nope", "test"}},
+		"API refused":         {[]string{"--kubeconfig", good, "power", "status"}, 1, []string{"refuses"}},
+		"unreachable bastion": {[]string{"--kubeconfig", good, "--bastion", "me@" + refusing(t), "power", "status"}, 1, []string{"bastion", "refuse"}},
+		"unknown field":       {[]string{"--config", write(t, "c.yaml", "context: a\nbastoin: b\n")}, 1, []string{"line 2", "bastoin"}},
+		"missing config":      {[]string{"--config", "/nonexistent.yaml"}, 1, []string{"/nonexistent.yaml"}},
+		"unknown flag":        {[]string{"--nope"}, 2, []string{"--nope"}},
+		"unknown command":     {[]string{"explode"}, 2, []string{"explode"}},
+		"no node named":       {[]string{"power", "on"}, 2, []string{"arg"}},
+		"bad scenario":        {[]string{"demo", "moon"}, 2, []string{"moon"}},
+		"bad pace":            {[]string{"demo", "--pace", "slow"}, 2, []string{"slow"}},
+		"bad colour":          {[]string{"--color", "purple"}, 2, []string{"purple"}},
+		"public token file":   {[]string{"--kubeconfig", good, "--config", loadWithPublicKey(t)}, 1, []string{"chmod 600"}},
+		"no way to switch":    {[]string{"--kubeconfig", good, "power", "on", "n1"}, 1, []string{"power.off_by"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, code := run(t, nil, tc.args...)
+			if code != tc.code {
+				t.Errorf("exit code %d, wanted %d", code, tc.code)
+			}
+			for _, w := range tc.want {
+				if !strings.Contains(stderr, w) {
+					t.Errorf("said %q, which lacks %q", stderr, w)
+				}
+			}
+			last := strings.Split(strings.TrimSpace(stderr), "\n")
+			if len(last) == 0 || !strings.HasPrefix(last[len(last)-1], "lightsout: ") {
+				t.Errorf("the last line is no sentence of ours: %q", stderr)
+			}
+			for _, bad := range []string{"goroutine ", "panic:", "s3cret-token", "main.go:"} {
+				if strings.Contains(stdout+stderr, bad) {
+					t.Errorf("printed %q: %s%s", bad, stdout, stderr)
+				}
+			}
+		})
+	}
+}
+
+func loadWithPublicKey(t *testing.T) string {
+	t.Helper()
+	key := write(t, "key", "hunter2")
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return write(t, "c.yaml", "load: {url: \"http://127.0.0.1:1/\", api_key_file: "+key+"}\n")
+}
+
+func TestVersionAndCompletion(t *testing.T) {
+	if out, _, code := run(t, nil, "--version"); code != 0 || !strings.Contains(out, "lightsout version") {
+		t.Errorf("version: %d %q", code, out)
+	}
+	if out, _, code := run(t, nil, "completion", "bash"); code != 0 || !strings.Contains(out, "__start_lightsout") {
+		t.Errorf("completion: %d, %d bytes", code, len(out))
+	}
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/trial/plan"
+)
+
+func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
+	for name, tc := range map[string]struct {
+		yaml string
+		want []string
+	}{
+		"unknown field":        {"context: a\nbastoin: b\n", []string{"line 2", "bastoin"}},
+		"unknown nested field": {"load:\n  url: http://x/\n  modle: m\n", []string{"line 3", "modle"}},
+		"wrong type":           {"context: a\nload:\n  burst: many\n", []string{"line 3", "burst", "number"}},
+		"list wanted":          {"namespaces: default\n", []string{"line 1", "namespaces", "list"}},
+		"broken yaml":          {"context: a\n  load: {\n", []string{"line 2"}},
+		"tab":                  {"load:\n\turl: x\n", []string{"line 2"}},
+		"no such driver":       {"power:\n  off_by: ssh\n  on_by: magic\n", []string{"line 3", "magic"}},
+		"ssh can't power on":   {"power:\n  off_by: ssh\n  on_by: ssh\n", []string{"line 3", "can't power on"}},
+		"mdx without its part": {"power:\n  on_by: mdx\n", []string{"power.mdx is missing"}},
+		"two tokens":           {"power:\n  mdx: {url: http://p/, token_file: /a, token_env: B}\n", []string{"not both"}},
+		"bad deployment":       {"load:\n  deployment: llm\n", []string{"line 2", "namespace/name"}},
+		"bad url":              {"load:\n  url: not-a-url\n", []string{"line 2", "load.url"}},
+		"bad scheme":           {"load:\n  url: ftp://x/\n", []string{"line 2", "load.url"}},
+		"no such connections":  {"load:\n  hold: 1\n  connections: some\n", []string{"line 3", "load.connections", "some"}},
+		"no such protocol":     {"load:\n  protocol: h3\n", []string{"line 2", "h3", "h2"}},
+		"an empty entry":       {"load:\n  entries: [10.0.0.1, \":80\"]\n", []string{"line 2", "load.entries", ":80"}},
+		"a CA without https":   {"load:\n  url: http://x/\n  ca_file: /ca\n", []string{"line 3", "https"}},
+		"a model without chat": {"load:\n  model: m\n", []string{"line 2", "load.model", "chat"}},
+		"a body for a chat":    {"load:\n  profile: chat\n  body_file: /b\n", []string{"line 3", "load.body_file", "http"}},
+		"two prompts":          {"load:\n  profile: chat\n  prompt: a\n  prompts_file: /p\n", []string{"line 4", "not both"}},
+		"no such keep-alive":   {"load:\n  keep_alive: {idel: 1s}\n", []string{"line 2", "idel"}},
+		"metrics of nothing":   {"load:\n  metrics: {port: 80}\n", []string{"line 2", "server"}},
+		"metrics of no port":   {"load:\n  metrics: {server: vllm}\n", []string{"line 2", "port"}},
+		"metrics of no gauge":  {"load:\n  metrics: {server: mine, port: 80}\n", []string{"line 2", "mine", "served"}},
+		"negative redirects":   {"load:\n  redirects: -1\n", []string{"line 1", "redirects"}},
+		"bad duration":         {"load:\n  timeout: soon\n", []string{"soon"}},
+		"duplicate key":        {"context: a\ncontext: b\n", []string{"line 2", "context"}},
+		"negative":             {"load:\n  burst: -1\n", []string{"negative"}},
+		"huge":                 {"context: " + strings.Repeat("a", maxConfig), []string{"larger than"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseConfig([]byte(tc.yaml))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range tc.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %q lacks %q", err, w)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than one line: %q", err)
+			}
+		})
+	}
+}
+
+func TestConfigIsReadWhole(t *testing.T) {
+	c, err := parseConfig([]byte(`
+context: mdx
+namespaces: [default, llm]
+bastion: mdxuser@bastion:2222
+production: true
+ssh: {user: mdxuser, identity_files: [/k], known_hosts: [/h], shutdown: sudo poweroff}
+power:
+  off_by: ssh
+  on_by: mdx
+  mdx: {url: https://portal.example/, project: p, token_env: T, via_bastion: true}
+  nodes:
+    n3: {machine: vm3, service_level: guarantee}
+load: {url: http://10.0.0.11:31080/v1/chat/completions, profile: chat, timeout: 30m, stall: 5s, deployment: default/llm, burst: 16}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Context != "mdx" || !c.Production || len(c.Namespaces) != 2 || c.Power.Nodes["n3"].ServiceLevel != "guarantee" || !c.Power.MDX.ViaBastion {
+		t.Errorf("read as %+v", c)
+	}
+	if got := c.Load.timeouts(); got.Total != 30*time.Minute || got.Stall != 5*time.Second || got.Connect != 0 {
+		t.Errorf("timeouts %+v", got)
+	}
+}
+
+func TestSecretFilesMustBePrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, []byte("hunter2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := readSecret("the key", path, "")
+	if err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a world-readable secret: %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readSecret("the key", path, ""); err != nil || got != "hunter2" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte("context: a\nload:\n  burst: 3\n"))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("load: {timeout: 1h}\npower: {nodes: {n: {off_by: ssh}}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := parseConfig(data); err != nil && err.Error() == "" {
+			t.Error("an error without words")
+		}
+	})
+}
+
+// TestTheDocumentsExamplesAreRead reads every config that users are shown.
+func TestTheDocumentsExamplesAreRead(t *testing.T) {
+	for _, name := range []string{"README.md", filepath.Join("docs", "power.md"), filepath.Join("docs", "load.md")} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for _, part := range strings.Split(string(b), "```yaml\n")[1:] {
+			text, _, _ := strings.Cut(part, "```")
+			if strings.Contains(text, "steps:") {
+				if _, err := plan.Parse([]byte(text)); err != nil {
+					t.Errorf("%s: the plan: %v", name, err)
+				}
+			} else if _, err := parseConfig([]byte(text)); err != nil {
+				t.Errorf("%s: the config: %v", name, err)
+			}
+			read++
+		}
+		if read == 0 {
+			t.Errorf("%s shows nothing", name)
+		}
+	}
+}

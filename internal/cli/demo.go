@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// labReady is the line that lightsout-lab prints when it is ready.
+type labReady struct {
+	Scenario   string `json:"scenario"`
+	Pace       string `json:"pace"`
+	Dir        string `json:"dir"`
+	Config     string `json:"config"`
+	Kubeconfig string `json:"kubeconfig"`
+	PID        int    `json:"pid"`
+	Control    string `json:"control"`
+}
+
+func newDemoCommand(o *options) *cobra.Command {
+	var pace string
+	cmd := &cobra.Command{
+		Use:       "demo [mdx|vagrant]",
+		Short:     "Open the screen on the lab: a real control plane with simulated machines",
+		Long:      "demo starts lightsout-lab, a real Kubernetes control plane in child processes with\nsimulated machines behind a bastion, and opens the screen on it. Everything is\ngone when the screen is left.",
+		ValidArgs: []string{"mdx", "vagrant"},
+		Args:      usageArgs(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			scenario := "mdx"
+			if len(args) == 1 {
+				scenario = args[0]
+			}
+			return runDemo(cmd.Context(), *o, scenario, pace)
+		},
+	}
+	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
+	return cmd
+}
+
+func runDemo(ctx context.Context, o options, scenario, pace string) error {
+	if pace != "fast" && pace != "real" {
+		return usageError{fmt.Errorf("there is no pace %q; there are fast and real", pace)}
+	}
+	fmt.Fprintf(os.Stderr, "starting the %s lab…\n", scenario)
+	lab, ready, err := startLab(ctx, scenario, pace)
+	if err != nil {
+		return err
+	}
+	defer lab.stop()
+	o.configFile, o.kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+	return runScreen(ctx, o)
+}
+
+// lab is a running lightsout-lab.
+type lab struct {
+	cmd   *exec.Cmd
+	leash io.Closer
+}
+
+// labStart bounds how long the lab may take to be ready.
+const labStart = 2 * time.Minute
+
+// startLab starts the lab and waits until it is ready. The lab ends when its
+// standard input does, so also when this process is killed.
+func startLab(ctx context.Context, scenario, pace string) (*lab, *labReady, error) {
+	path, err := findLab()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.Command(path, "--scenario", scenario, "--pace", pace, "--stdin-leash")
+	// Not ended by the terminal's Ctrl-C: lightsout ends it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	var said tail
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		return nil, nil, fmt.Errorf("the lab can't be started: %w", err)
+	}
+	l := &lab{cmd, leash}
+	ctx, cancel := context.WithTimeout(ctx, labStart)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = leash.Close() })()
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		l.stop()
+		if e := context.Cause(ctx); errors.Is(e, context.DeadlineExceeded) {
+			return nil, nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, said.last())
+		} else if e != nil {
+			return nil, nil, e
+		}
+		return nil, nil, fmt.Errorf("the lab ended before it was ready: %s", said.last())
+	}
+	var ready labReady
+	if err := json.Unmarshal(line, &ready); err != nil {
+		l.stop()
+		return nil, nil, fmt.Errorf("the lab said something else than that it is ready: %w", err)
+	}
+	return l, &ready, nil
+}
+
+// stop ends the lab and waits until it has cleaned up.
+func (l *lab) stop() {
+	_ = l.leash.Close()
+	_ = l.cmd.Wait()
+}
+
+// findLab looks for lightsout-lab beside this program, then on the PATH.
+func findLab() (string, error) {
+	const name = "lightsout-lab"
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			if p := filepath.Join(filepath.Dir(self), name); isFile(p) {
+				return p, nil
+			}
+		}
+	}
+	if p, err := exec.LookPath(name); err == nil {
+		return p, nil
+	}
+	return "", fmt.Errorf("%s is neither beside this program nor on the PATH; `make build` makes both", name)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+// Write keeps p's end; it never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if n := len(t.b) - 4096; n > 0 {
+		t.b = append([]byte(nil), t.b[n:]...)
+	}
+	return len(p), nil
+}
+
+// last is the last line written.
+func (t *tail) last() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	if s := lines[len(lines)-1]; s != "" {
+		return s
+	}
+	return "it said nothing"
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+)
+
+// ready matches the nodes pane when so many of 5 nodes are Ready.
+func ready(n string) string { return `\b` + n + `/5 ready` }
+
+// TestTheMDXExperimentByKeyboard is the experiment of the mdx article, typed
+// and read as an operator does.
+func TestTheMDXExperimentByKeyboard(t *testing.T) {
+	bin := binaries(t)
+	state := t.TempDir()
+	t.Cleanup(func() { showRecord(t, state) })
+	x := openTerminal(t, 120, 36, nil, filepath.Join(bin, "lightsout")+" demo mdx --pace fast --state "+state+"; echo exit $?; exec sleep 600")
+	const long = 3 * time.Minute
+	x.waitFor("16 pods Running", long, `16/16\s+Running`, ready("5"))
+
+	x.keys("t")
+	x.answer("Start a trial?", "By keyboard")
+	x.keys("b")
+	x.waitFor("16 sent, 16 served", long, `served 16 of 16`, `queued 0`)
+	x.waitFor("all 16 ended ok", long, `16 scheduled = 16 ok`)
+
+	x.mark("kube-node3")
+	x.mark("kube-node4")
+	x.keys("s")
+	x.answer("Shut down kube-node3 and kube-node4?", "Shut down 2 nodes")
+	x.waitFor("both nodes silent", long, `kube-node3\s+\S*Ready \(silent`, `kube-node4\s+\S*Ready \(silent`)
+	x.waitFor("both NotReady, the deployment Scaling", long,
+		`kube-node3\s+NotReady`, `kube-node4\s+NotReady`, ready("3"), `8/16\s+Scaling`)
+	x.waitFor("both machines off by the portal's word", long, `kube-node3\s+NotReady.*\boff\b`, `kube-node4\s+NotReady.*\boff\b`)
+
+	x.keys("n")
+	x.waitFor("the prompt for a number", long, `requests at once`)
+	x.keys("C-u", "1", "2", "Enter")
+	x.keys("b")
+	x.waitFor("12 sent: 8 served and 4 queued at once", long, `served 8 of 8`, `queued 4`)
+	x.waitFor("all 12 ended ok", long, `28 scheduled = 28 ok`)
+
+	x.keys("o")
+	x.answer("Power on kube-node3 and kube-node4?", "Power on 2 nodes")
+	x.waitFor("4 workers Ready, the deployment Running", long, ready("5"), `16/16\s+Running`)
+
+	x.keys("n")
+	x.waitFor("the prompt for a number", long, `requests at once`)
+	x.keys("C-u", "1", "6", "Enter")
+	x.keys("b")
+	x.waitFor("16 sent, 16 served again", long, `served 16 of 16`, `queued 0`)
+	x.waitFor("all 44 ended ok", long, `44 scheduled = 44 ok`)
+
+	x.keys("t")
+	x.answer("End the trial by-keyboard?", "End and judge")
+	x.waitFor("the verdict", long, `PASS`)
+
+	x.keys("q")
+	s := x.waitFor("the shell again", long, `exit 0`)
+	if strings.Contains(s, "still off") {
+		t.Errorf("something is said to be off:\n%s", s)
+	}
+	checkRecord(t, state)
+	checkTrial(t, state)
+}
+
+// checkTrial looks at the record of the trial that was done by keyboard.
+func checkTrial(t *testing.T, state string) {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("the trials are %v, %v", dirs, err)
+	}
+	r, err := record.Open(dirs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Summary
+	if len(r.Torn) > 0 || s == nil || s.Verdict != view.Pass || s.Ledger.OK != 44 || !s.Ledger.Balanced || len(s.Load) != 3 {
+		t.Fatalf("the record: torn %v, %+v", r.Torn, s)
+	}
+	for i, want := range []struct{ served, queued int }{{16, 0}, {8, 4}, {16, 0}} {
+		if l := s.Load[i]; l.PeakServed != want.served || i == 1 && l.PeakQueued != want.queued {
+			t.Errorf("%s: served %d, queued %d at most", l.Step, l.PeakServed, l.PeakQueued)
+		}
+	}
+	if p, err := plan.Parse(r.Plan); err != nil || len(p.Steps) != 5 {
+		t.Errorf("the plan can't be repeated: %v\n%s", err, r.Plan)
+	}
+}
+
+// mark marks a node by moving the cursor to it in the nodes pane.
+func (x *terminal) mark(node string) {
+	x.t.Helper()
+	x.keys("1")
+	marked := regexp.MustCompile(`✓[ ✕]*` + node)
+	deadline := time.Now().Add(time.Minute)
+	cursor := regexp.MustCompile(`▌[ ✓✕]*(kube-\S+)`)
+	for !marked.MatchString(x.screen()) {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%s can't be marked:\n%s", node, x.screen())
+		}
+		m := cursor.FindStringSubmatch(x.screen())
+		switch {
+		case m == nil || m[1] < node:
+			x.keys("Down")
+		case m[1] > node:
+			x.keys("Up")
+		default:
+			x.keys("Space")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// checkRecord looks for what must be on disk after a session.
+func checkRecord(t *testing.T, state string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(state, "*", "sessions", "*", "events.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the records are %v, %v", files, err)
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kube-node3", "NotReady", "16/16"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the record lacks %q", want)
+		}
+	}
+}
+
+// showRecord logs, when the test has failed, what the session wrote down: its
+// events but those of pods, and the requests that failed.
+func showRecord(t *testing.T, state string) {
+	if !t.Failed() {
+		return
+	}
+	for _, name := range []string{"events.jsonl", "requests.jsonl"} {
+		files, _ := filepath.Glob(filepath.Join(state, "*", "sessions", "*", name))
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Log(err)
+				continue
+			}
+			for _, line := range strings.Split(string(b), "\n") {
+				many := strings.Contains(line, `"lane":"pod"`) || strings.Contains(line, `"lane":"event"`)
+				if line != "" && !many && !strings.Contains(line, `"class":"ok"`) {
+					t.Log(line)
+				}
+			}
+		}
+	}
+}

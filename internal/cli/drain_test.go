@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/power"
+)
+
+// TestANodeIsCordonedAndDrainedOnTheLab goes through what a budget holds up,
+// with the real API server's words for it.
+func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
+	const node = "kube-node4"
+	l := openLab(t, "mdx")
+	api, way := l.admin(t), l.way(t)
+	cfg, err := cluster.LoadConfig(cluster.Options{Path: l.ready.Kubeconfig, Dial: way.DialContext})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := cluster.NewWatcher(cfg, cluster.WatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	ran := make(chan struct{})
+	go func() { defer close(ran); _ = w.Run(ctx) }()
+	defer func() { cancel(); <-ran }()
+	journal, err := power.OpenJournal(t.TempDir(), "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+
+	cordon := func() (bool, error) {
+		return w.Cordon(ctx, node, func() error { return journal.Cordoned(node, "") })
+	}
+	if changed, err := cordon(); err != nil || !changed {
+		t.Fatalf("cordon: %v, %v", changed, err)
+	}
+	if changed, err := cordon(); err != nil || changed {
+		t.Errorf("cordon again: %v, %v", changed, err)
+	}
+	if left, err := journal.LeftCordoned(); err != nil || len(left) != 1 || left[0].Node != node {
+		t.Errorf("left cordoned: %+v, %v", left, err)
+	}
+
+	const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+	api.do(http.MethodPost, budgets, map[string]any{
+		"metadata": map[string]any{"name": "keep-all"},
+		"spec":     map[string]any{"minAvailable": "100%", "selector": map[string]any{}},
+	})
+	// The budget counts nothing until its controller has seen it.
+	held := false
+	for deadline := time.Now().Add(time.Minute); !held && time.Now().Before(deadline); {
+		short, stop := context.WithTimeout(ctx, 2*time.Second)
+		err := w.Drain(short, node, func(p cluster.DrainProgress) { held = held || len(p.Held) > 0 })
+		stop()
+		if err == nil {
+			t.Fatal("it was drained whatever the budget says")
+		}
+		if held && (!strings.Contains(err.Error(), "keep-all") || !strings.Contains(err.Error(), node+" is not drained")) {
+			t.Errorf("the error does not name the budget: %v", err)
+		}
+	}
+	if !held {
+		t.Fatal("no pod was held")
+	}
+	api.do(http.MethodDelete, budgets+"/keep-all", nil)
+	var last cluster.DrainProgress
+	if err := w.Drain(ctx, node, func(p cluster.DrainProgress) { last = p }); err != nil {
+		t.Fatal(err)
+	}
+	if !last.Done() || last.Gone == 0 {
+		t.Errorf("ended with %+v", last)
+	}
+	if changed, err := w.Uncordon(ctx, node); err != nil || !changed {
+		t.Errorf("uncordon: %v, %v", changed, err)
+	}
+	if err := journal.Uncordoned(node, ""); err != nil {
+		t.Error(err)
+	}
+	if left, err := journal.LeftCordoned(); err != nil || len(left) != 0 {
+		t.Errorf("left cordoned: %+v, %v", left, err)
+	}
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+const drainPlan = `
+name: drained
+steps:
+  - cordon: [kube-node4]
+  - drain: {nodes: [kube-node4], within: WITHIN}
+  - off: [kube-node4]
+  - wait: {for: detected, within: 1m}
+  - on: [kube-node4]
+  - wait: {for: ready, within: 2m}
+  - uncordon: [kube-node4]
+  - wait: {for: restored, within: 3m}
+`
+
+// TestATrialDrainsBeforeItShutsDownOnTheLab runs a plan with a drain: first
+// against a budget that holds it, then without; and restore undoes a cordon
+// that was left behind.
+func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
+	const node = "kube-node4"
+	l := openLab(t, "mdx")
+	api := l.admin(t)
+	state := t.TempDir()
+	config := l.config(func(c map[string]any) { c["state"] = state })
+	unschedulable := func() bool {
+		t.Helper()
+		var n struct{ Spec struct{ Unschedulable bool } }
+		api.ask(http.MethodGet, "/api/v1/nodes/"+node, "", &n)
+		return n.Spec.Unschedulable
+	}
+
+	const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+	api.do(http.MethodPost, budgets, map[string]any{
+		"metadata": map[string]any{"name": "keep-all"},
+		"spec":     map[string]any{"minAvailable": "100%", "selector": map[string]any{}},
+	})
+	var pdb struct {
+		Status struct{ ObservedGeneration, ExpectedPods int }
+	}
+	for deadline := time.Now().Add(time.Minute); pdb.Status.ExpectedPods == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		api.ask(http.MethodGet, budgets+"/keep-all", "", &pdb)
+	}
+	dir := filepath.Join(t.TempDir(), "held")
+	out, errs, code := run(t, nil, l.args(config, "trial", "run", write(t, "held.yaml", strings.Replace(drainPlan, "WITHIN", "8s", 1)), "--yes", "-o", dir)...)
+	s := readSummary(t, dir)
+	if code != exitNotObserved || s.Steps[1].State != "failed" || !strings.Contains(s.Steps[1].Text, "keep-all") || !strings.Contains(s.Steps[1].Text, node) {
+		t.Errorf("exit %d, the step: %+v\n%s%s", code, s.Steps[1], out, errs)
+	}
+	if off := l.machinesOff(); len(off) > 0 || unschedulable() {
+		t.Errorf("off: %v, cordoned: %v", off, unschedulable())
+	}
+	api.do(http.MethodDelete, budgets+"/keep-all", nil)
+
+	dir = filepath.Join(t.TempDir(), "drained")
+	out, errs, code = run(t, nil, l.args(config, "trial", "run", write(t, "drained.yaml", strings.Replace(drainPlan, "WITHIN", "2m", 1)), "--yes", "-o", dir)...)
+	if s := readSummary(t, dir); code != 0 || s.Verdict != view.Pass {
+		t.Errorf("exit %d, %s: %v\n%s%s", code, s.Verdict, s.Why, out, errs)
+	}
+	for _, want := range []string{"cordoned: no more pods", "drained: ", "uncordoned"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("nothing is said of %q:\n%s", want, out)
+		}
+	}
+	if unschedulable() {
+		t.Error("still cordoned")
+	}
+
+	// A cordon that a killed run has left behind.
+	j, err := power.OpenJournal(filepath.Join(state, "lab-mdx"), "lab-mdx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := j.Cordoned(node, ""); err != nil {
+		t.Fatal(err)
+	}
+	api.ask(http.MethodPatch, "/api/v1/nodes/"+node, `{"spec":{"unschedulable":true}}`, nil)
+	out, _, code = run(t, nil, "--config", config, "--kubeconfig", deadCopy(t, l.ready.Kubeconfig), "restore", "--yes")
+	if code != 1 || !strings.Contains(out, "kubectl uncordon "+node) || !unschedulable() {
+		t.Errorf("without the API server: exit %d\n%s", code, out)
+	}
+	out, errs, code = run(t, nil, l.args(config, "restore", "--yes")...)
+	if code != 0 || !strings.Contains(out, node+"  uncordoned") || unschedulable() {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
+
+// ask sends one request, a patch if it has a body, and reads the answer.
+func (a *adminAPI) ask(method, path, body string, into any) {
+	a.t.Helper()
+	req, err := http.NewRequest(method, a.host+path, strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/merge-patch+json")
+	resp, err := a.client.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		a.t.Fatalf("%s %s: %s", method, path, resp.Status)
+	}
+	if into != nil {
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+}
+
+// deadCopy is a kubeconfig whose API server does not answer.
+func deadCopy(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, "dead", strings.ReplaceAll(string(b), ":6443", ":6444"))
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMachinesLeftOffAreNotForgotten closes the program while a machine is off:
+// by the key, which asks; by kill -9, after which the terminal is right and
+// the next start offers to power it on.
+func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
+	l := openLab(t, "mdx")
+	state := t.TempDir()
+	config := l.config(func(c map[string]any) { c["state"] = state })
+	command := filepath.Join(binaries(t), "lightsout") + " " + strings.Join(l.args(config), " ")
+	const long = time.Minute
+	x := openTerminal(t, 120, 36, nil, "while :; do sh -c 'echo $$ >"+state+"/pid; exec "+command+"'; echo exit $?; read again; done")
+	x.waitFor("the cluster", long, ready("5"), `16/16\s+Running`)
+	x.mark("kube-node4")
+	x.keys("s")
+	x.answer("Shut down kube-node4?", "Shut down 1 node")
+	x.waitFor("the machine off", long, `kube-node4\s+.*\boff\b`)
+
+	x.keys("q")
+	x.waitFor("the question", long, "Leave with machines off", "kube-node4")
+	x.answer("Leave with machines off", "Stay")
+	x.waitFor("the screen again", long, ready("[45]"))
+
+	process(t, state+"/pid").Kill()
+	// What the shell says of the kill may still land on the alternate screen and go with it.
+	s := x.waitFor("the terminal put right", long, `ended unexpectedly`)
+	if !strings.Contains(s, "lightsout restore") {
+		t.Errorf("nothing is said of restoring:\n%s", s)
+	}
+	x.checkTerminal()
+	x.keys("Enter")
+	x.waitFor("the offer", long, "Machines are still off", "kube-node4")
+	x.answer("Machines are still off", "Power on")
+	x.waitFor("all on again", long, ready("5"), `16/16\s+Running`)
+	x.keys("q")
+	x.waitFor("the shell again", long, `exit 0`)
+
+	x.keys("Enter")
+	x.waitFor("the cluster", long, ready("5"))
+	x.mark("kube-node3")
+	x.keys("S")
+	x.answer("Pull the plug on kube-node3?", "Pull the plug on 1 node") // by the portal: ssh can't
+	x.waitFor("the machine off", long, `kube-node3\s+.*\boff\b`)
+	x.keys("q")
+	x.answer("Leave with machines off", "Leave them off")
+	x.waitFor("what is still off", long, `still off: kube-node3`)
+}
+
+// TestACrashLeavesTheTerminalRight makes the Go runtime end the program with a
+// stack trace, as a panic in any goroutine does (SIGQUIT, os/signal).
+func TestACrashLeavesTheTerminalRight(t *testing.T) {
+	dir := t.TempDir()
+	command := filepath.Join(binaries(t), "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+refusing(t))
+	x := openTerminal(t, 80, 24, nil, "sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")
+	x.waitFor("the screen", time.Minute, "STALE")
+	process(t, dir+"/pid").Signal(syscall.SIGQUIT)
+	s := x.waitFor("the shell again", time.Minute, "ended unexpectedly")
+	if strings.Contains(s, "goroutine ") {
+		t.Errorf("a stack trace on the screen:\n%s", s)
+	}
+	x.checkTerminal()
+	logs, err := filepath.Glob(filepath.Join(dir, "*", "sessions", "*", "stderr.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs: %v, %v", logs, err)
+	}
+	if b, err := os.ReadFile(logs[0]); err != nil || !strings.Contains(string(b), "goroutine ") {
+		t.Errorf("the log has no stack trace: %v", err)
+	}
+}
+
+// process is the one whose id is in a file.
+func process(t *testing.T, path string) *os.Process {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// checkTerminal checks that the main screen and the cursor are shown.
+func (x *terminal) checkTerminal() {
+	x.t.Helper()
+	if got := strings.TrimSpace(x.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}")); got != "0 1" {
+		x.t.Errorf("alternate screen and cursor are %q, wanted 0 1", got)
+	}
+}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// loadCommand runs `lightsout load` and returns what it prints.
+func loadCommand(ctx context.Context, args ...string) (out string, err error) {
+	var b bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs(append([]string{"load"}, args...))
+	cmd.SetOut(&b)
+	cmd.SetErr(io.Discard)
+	err = cmd.ExecuteContext(ctx)
+	return b.String(), err
+}
+
+// mixedServer answers every fifth request with 503 and cuts every seventh.
+func mixedServer(t *testing.T) (url string, seen *atomic.Int64) {
+	seen = &atomic.Int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch n := seen.Add(1); {
+		case r.URL.Path == "/hang":
+			<-r.Context().Done()
+		case r.URL.Path == "/ok":
+		case n%5 == 0:
+			http.Error(w, "pending request queue full", 503)
+		case n%7 == 0:
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "half")
+		default:
+			_, _ = io.WriteString(w, "ok")
+		}
+	}))
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	return s.URL, seen
+}
+
+// The JSON accounts for each request as the server saw it, and verify comes to
+// the same from the evidence alone.
+func TestLoadAccountsForEveryRequest(t *testing.T) {
+	url, seen := mixedServer(t)
+	for _, shape := range [][]string{{"--burst", "70"}, {"--rate", "500/s", "--requests", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
+		seen.Store(0)
+		dir := filepath.Join(t.TempDir(), "record")
+		out, err := loadCommand(t.Context(), append([]string{url, "-o", "json", "--record", dir, "--timeout", "20s"}, shape...)...)
+		if err == nil || !strings.Contains(err.Error(), "22 of 70 requests failed") {
+			t.Errorf("%v: the command ends with %v", shape, err)
+		}
+		var s loadSummary
+		if err := json.Unmarshal([]byte(out), &s); err != nil {
+			t.Fatalf("%v: %v: %s", shape, err, out)
+		}
+		if s.Scheduled != 70 || s.OK != 48 || s.Failed != 22 || s.FailedByClass["503"] != 14 || s.FailedByClass["truncated"] != 8 ||
+			s.Cancelled != 0 || s.InFlight != 0 || s.Unsent != 0 || !s.Balanced || seen.Load() != 70 {
+			t.Errorf("%v: %s", shape, out)
+		}
+		if q := s.Latency["scheduled"]; q.Count != 48 || q.P50 <= 0 || q.Max < q.P99 {
+			t.Errorf("%v: %+v", shape, s.Latency)
+		}
+		sent := 0
+		for _, x := range s.Seconds {
+			sent += x.Sent
+		}
+		if sent != 70 {
+			t.Errorf("%v: the seconds hold %d", shape, sent)
+		}
+		said, err := loadCommand(t.Context(), "verify", dir)
+		if err != nil || !strings.Contains(said, "70 ended = ok 48 + failed 22") || !strings.Contains(said, "agrees with every total") {
+			t.Errorf("%v: verify: %v: %s", shape, err, said)
+		}
+		for _, name := range []string{"requests.jsonl", "summary.json"} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+		}
+	}
+}
+
+// Everything ok is success, in words too.
+func TestLoadOfHealthyService(t *testing.T) {
+	url, _ := mixedServer(t)
+	out, err := loadCommand(t.Context(), url+"/ok", "--hold", "4", "--for", "1200ms", "--http2=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"    1s  sent ", "failed 0 ", "it balances", "ok a second", "p99"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not said: %s", want, out)
+		}
+	}
+}
+
+// A chat gets its prompts in turn and the key from the environment, which is in
+// nothing that is printed or kept; its tokens are counted.
+func TestLoadOfChat(t *testing.T) {
+	var mu sync.Mutex
+	var bodies []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		bodies = append(bodies, r.Header.Get("Authorization")+" "+string(b))
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 3 {
+			_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\n")
+		}
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	}))
+	defer s.Close()
+	t.Setenv("TEST_LLM_KEY", "sk-very-secret")
+	prompts := write(t, "prompts.txt", "# two\nfirst\nsecond\n")
+	dir := filepath.Join(t.TempDir(), "record")
+	out, err := loadCommand(t.Context(), s.URL, "--chat", "--model", "m", "--prompts", prompts, "--api-key-env", "TEST_LLM_KEY",
+		"--hold", "1", "--requests", "3", "-o", "json", "--record", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum loadSummary
+	if err := json.Unmarshal([]byte(out), &sum); err != nil {
+		t.Fatal(err)
+	}
+	if sum.OK != 3 || sum.Tokens != 9 || sum.TokensPerSecond <= 0 || sum.Latency["first_token"].Count != 3 || sum.Latency["token_gap"].Count != 6 {
+		t.Errorf("%s", out)
+	}
+	for i, want := range []string{"first", "second", "first"} {
+		if !strings.Contains(bodies[i], want) || !strings.Contains(bodies[i], "Bearer sk-very-secret") {
+			t.Errorf("request %d is %s", i, bodies[i])
+		}
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "requests.jsonl"))
+	if err != nil || strings.Contains(out+string(kept), "sk-very") {
+		t.Errorf("the key is kept: %v: %s %s", err, out, kept)
+	}
+}
+
+// A private CA is trusted when it is given, over HTTP/2 too.
+func TestLoadWithPrivateCA(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
+	if out, err := loadCommand(t.Context(), s.URL, "--burst", "2", "--http2", "--ca", ca); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := loadCommand(t.Context(), s.URL, "--burst", "2"); err == nil || !strings.Contains(out, "failed client fault") {
+		t.Errorf("without the CA: %v: %s", err, out)
+	}
+}
+
+// A bastion that can't be reached is our own fault, and not the service's.
+func TestLoadThroughBrokenBastion(t *testing.T) {
+	url, seen := mixedServer(t)
+	t.Setenv("HOME", t.TempDir())
+	out, err := loadCommand(t.Context(), url, "--burst", "2", "--bastion", "me@"+refusing(t))
+	if err == nil || !strings.Contains(out, "failed client fault") || !strings.Contains(out, "through the bastion") || seen.Load() != 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// An interrupt starts no more requests, ends those in flight after a moment,
+// and still sums up.
+func TestLoadInterrupted(t *testing.T) {
+	url, seen := mixedServer(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	dir := filepath.Join(t.TempDir(), "record")
+	var wg sync.WaitGroup
+	var out string
+	var err error
+	wg.Go(func() {
+		out, err = loadCommand(ctx, url+"/hang", "--hold", "3", "-o", "json", "--record", dir)
+	})
+	for deadline := time.Now().Add(time.Minute); seen.Load() < 3; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no request comes")
+		}
+	}
+	interrupt()
+	wg.Wait()
+	var s loadSummary
+	if e := json.Unmarshal([]byte(out), &s); e != nil {
+		t.Fatalf("%v: %s", e, out)
+	}
+	if s.Scheduled != 3 || s.Cancelled != 3 || !s.Balanced || err == nil || !strings.Contains(err.Error(), "cancelled") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if said, err := loadCommand(t.Context(), "verify", dir); err != nil {
+		t.Errorf("verify: %v: %s", err, said)
+	}
+}
+
+// verify finds what does not agree, in records of loads and of trials.
+func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
+	url, _ := mixedServer(t)
+	dir := filepath.Join(t.TempDir(), "record")
+	_, _ = loadCommand(t.Context(), url, "--burst", "10", "--record", dir)
+	requests, err := os.ReadFile(filepath.Join(dir, "requests.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := os.ReadFile(filepath.Join(dir, "summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(requests, []byte("\n"))
+	trial := func(ledgerOK, stepOK int) string {
+		return fmt.Sprintf(`{"version":1,"ledger":{"scheduled":10,"ok":%d,"failed":3,"balanced":true},
+			"load":[{"step":"burst","sent":10,"ok":%d,"failed":3,"failed_by_class":{"503":2,"truncated":1}},{"step":"not begun"}]}`, ledgerOK, stepOK)
+	}
+	for _, c := range []struct {
+		name, requests, summary, want string
+	}{
+		{"as it was", string(requests), string(summary), ""},
+		{"a request is missing", string(bytes.Join(lines[1:], nil)), string(summary), "by the requests it is 9"},
+		{"a request is there twice", string(requests) + string(lines[0]), string(summary), "has ended before"},
+		{"a class is not one", strings.Replace(string(requests), `"class":"503"`, `"class":"fine"`, 1), string(summary), `no class "fine"`},
+		{"a failure is called ok", strings.Replace(string(requests), `"class":"503"`, `"class":"ok"`, 1), string(summary), "ok is 7, by the requests it is 8"},
+		{"the summary was changed", string(requests), strings.Replace(string(summary), `"ok": 7`, `"ok": 8`, 1), "ok is 8"},
+		{"not a record", "{}\nnonsense\n", string(summary), "line 2"},
+		{"a trial's", string(requests), trial(7, 7), ""},
+		{"a trial's ledger was changed", string(requests), trial(8, 7), "the ledger: ok is 8"},
+		{"a trial's step was changed", string(requests), trial(7, 8), `load step "burst"`},
+		{"no summary of ours", string(requests), "{}", "neither"},
+	} {
+		d := t.TempDir()
+		for name, text := range map[string]string{"requests.jsonl": c.requests, "summary.json": c.summary} {
+			if err := os.WriteFile(filepath.Join(d, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := loadCommand(t.Context(), "verify", d)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v: %s", c.name, err, out)
+		case c.want != "" && (err == nil || !strings.Contains(out+err.Error(), c.want)):
+			t.Errorf("%s: %v: %s", c.name, err, out)
+		}
+	}
+
+	// Killed while it wrote: the whole lines count, the cut one is told.
+	d := t.TempDir()
+	if err := os.WriteFile(filepath.Join(d, "requests.jsonl"), requests[:len(requests)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := loadCommand(t.Context(), "verify", d)
+	if err != nil || !strings.Contains(out, "9 ended") || !strings.Contains(out, "the last line is cut") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestLoadCommandLinesThatMakeNoSense(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"http://127.0.0.1:1"}, {"http://127.0.0.1:1", "--burst", "1", "--hold", "1"}, {"http://127.0.0.1:1", "--burst", "-1"},
+		{"http://127.0.0.1:1", "--rate", "fast"}, {"http://127.0.0.1:1", "--rate", "0/s"}, {"ftp://x", "--burst", "1"},
+		{"http://127.0.0.1:1", "--burst", "1", "--for", "1s"}, {"http://127.0.0.1:1", "--burst", "1", "-o", "xml"},
+		{"http://127.0.0.1:1", "--burst", "1", "--connections", "some"}, {"http://127.0.0.1:1", "--burst", "1", "--model", "m"},
+		{"http://127.0.0.1:1", "--burst", "1", "-H", "nonsense"},
+	} {
+		var usage usageError
+		if out, err := loadCommand(t.Context(), args...); !errors.As(err, &usage) {
+			t.Errorf("%v: %v: %s", args, err, out)
+		}
+	}
+}
+
+func FuzzParseRate(f *testing.F) {
+	for _, s := range []string{"50/s", "30/m", "1e3", "0.5/h", "/s", "NaN/s", "1/x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, err := parseRate(text); err == nil && !(v > 0) {
+			t.Errorf("%q is %g a second", text, v)
+		}
+	})
+}
+
+func FuzzRecountRequests(f *testing.F) {
+	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := recountRequests(bytes.NewReader(data))
+		if err == nil && !c.all.Balanced() {
+			t.Errorf("%+v does not balance", c.all)
+		}
+	})
+}

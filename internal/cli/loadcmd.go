@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+	"lightsout/power/ssh"
+)
+
+// loadOptions are the flags of the load command.
+type loadOptions struct {
+	burst, hold, requests, maxInFlight      int
+	rate, connections, output, dir          string
+	forTime, timeout, ramp                  time.Duration
+	host, method, bodyFile, caFile          string
+	entries, headers                        []string
+	http2, plain                            bool
+	redirects                               int
+	chat                                    bool
+	model, prompt, prompts, keyEnv, keyFile string
+	maxTokens                               int
+	connect, firstByte, idle, stall         time.Duration
+}
+
+// graceTime is how long requests in flight may go on after an interrupt.
+const graceTime = 2 * time.Second
+
+func newLoadCommand(o *options) *cobra.Command {
+	var l loadOptions
+	cmd := &cobra.Command{
+		Use:   "load URL",
+		Short: "Send requests and account for every one; needs no cluster",
+		Long: `load sends requests to one URL in one of three shapes: a burst at once, a number
+held in flight, or a rate on an absolute schedule. Each request ends in exactly
+one class; scheduled = ok + failed + cancelled + in flight + unsent at any moment.
+
+Each request has a connection to itself unless --connections says otherwise. No
+proxy is used, nothing is retried, no redirect is followed unless asked for.
+Of the flags below "Global Flags", only --bastion, --color and --ascii count here.
+
+It ends with 0 when every request was ok, else with 1. Ctrl-C starts no more
+requests, waits 2 s for those in flight, and sums up. On a terminal the run is
+shown on the screen until it ends, elsewhere as a line a second.`,
+		Example: `  lightsout load http://10.0.0.11:31514/ --rate 50/s --for 5m --timeout 3s
+  lightsout load https://10.0.0.11/ --hold 16 --connections kept --http2 --ca ca.pem
+  lightsout load http://10.0.0.11:31080/v1/chat/completions --chat --burst 16 -o json
+  lightsout load verify DIR`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runLoad(cmd.Context(), o, l, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&l.burst, "burst", 0, "send this `number` at once")
+	f.IntVar(&l.hold, "hold", 0, "keep this `number` in flight")
+	f.StringVar(&l.rate, "rate", "", "send so many a second, like 50/s or 30/m")
+	f.IntVar(&l.requests, "requests", 0, "end after this `number` of requests")
+	f.DurationVar(&l.forTime, "for", 0, "end after this `time`")
+	f.DurationVar(&l.ramp, "ramp", 0, "let --hold or --rate rise evenly for this `time`")
+	f.DurationVar(&l.timeout, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
+	f.DurationVar(&l.connect, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
+	f.DurationVar(&l.firstByte, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
+	f.DurationVar(&l.idle, "idle-timeout", 0, "bound the silence within an answer (default none)")
+	f.DurationVar(&l.stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
+	f.IntVar(&l.maxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
+	f.StringVar(&l.connections, "connections", "fresh", "`how`: fresh for each request, kept, or an age like 30s up to which they are kept")
+	f.StringArrayVar(&l.entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
+	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2 (with http://: by prior knowledge)")
+	f.StringVar(&l.caFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
+	f.IntVar(&l.redirects, "redirects", 0, "follow this `number` of redirects")
+	f.StringVar(&l.host, "host", "", "send this `name` as the Host")
+	f.StringVar(&l.method, "method", "", "HTTP `method` (default GET, POST with --body)")
+	f.StringArrayVarP(&l.headers, "header", "H", nil, "send this `header`, like \"Name: value\"")
+	f.StringVar(&l.bodyFile, "body", "", "send what this `file` holds")
+	f.BoolVar(&l.chat, "chat", false, "stream an OpenAI-compatible chat completion")
+	f.StringVar(&l.model, "model", "", "model's `name` for --chat")
+	f.StringVar(&l.prompt, "prompt", "", "prompt for --chat (default a small built-in set)")
+	f.StringVar(&l.prompts, "prompts", "", "`file` with prompts for --chat, one a line, sent in turn")
+	f.IntVar(&l.maxTokens, "max-tokens", 0, "most tokens of an answer for --chat (default the server's)")
+	f.StringVar(&l.keyEnv, "api-key-env", "", "environment `variable` with the API key")
+	f.StringVar(&l.keyFile, "api-key-file", "", "`file` with the API key, mode 0600")
+	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
+	f.BoolVar(&l.plain, "plain", false, "print a line a second, also on a terminal")
+	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
+	cmd.AddCommand(newLoadVerifyCommand())
+	return cmd
+}
+
+// spec makes the run that the flags ask for.
+func (l *loadOptions) spec() (loadgen.Spec, error) {
+	s := loadgen.Spec{Requests: l.requests, For: l.forTime, Timeout: l.timeout, Ramp: l.ramp}
+	shapes := 0
+	if l.burst != 0 {
+		shapes++
+		s.Shape, s.N = loadgen.Burst, l.burst
+	}
+	if l.hold != 0 {
+		shapes++
+		s.Shape, s.N = loadgen.Hold, l.hold
+	}
+	if l.rate != "" {
+		shapes++
+		s.Shape = loadgen.Rate
+		var err error
+		if s.PerSecond, err = parseRate(l.rate); err != nil {
+			return s, err
+		}
+	}
+	if shapes != 1 {
+		return s, errors.New("give one of --burst N, --hold N and --rate R/s")
+	}
+	if s.Shape == loadgen.Burst && (l.requests != 0 || l.forTime != 0 || l.ramp != 0) {
+		return s, errors.New("a burst is all at once: --requests, --for and --ramp are for --hold and --rate")
+	}
+	return s, nil
+}
+
+// parseRate reads a rate like 50, 50/s or 30/m, in requests a second.
+func parseRate(text string) (float64, error) {
+	number, unit, _ := strings.Cut(text, "/")
+	per := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || per == 0 || !(v > 0) {
+		return 0, fmt.Errorf("the rate %q is not valid: write it like 50/s or 30/m", text)
+	}
+	return v / per, nil
+}
+
+// generatorOptions makes what the flags say about requests and connections.
+func (l *loadOptions) generatorOptions(target string) (loadgen.Options, error) {
+	c := loadConfig{
+		URL: target, Host: l.host, Method: l.method, Entries: l.entries, Redirects: l.redirects,
+		BodyFile: l.bodyFile, CAFile: l.caFile, APIKeyFile: l.keyFile, APIKeyEnv: l.keyEnv, MaxInFlight: l.maxInFlight,
+		Model: l.model, Prompt: l.prompt, PromptFile: l.prompts, MaxTokens: l.maxTokens,
+	}
+	if l.http2 {
+		c.Protocol = string(loadgen.HTTP2)
+	}
+	if l.chat {
+		c.Profile = string(loadgen.Chat)
+	} else if l.model != "" || l.prompt != "" || l.prompts != "" || l.maxTokens != 0 {
+		return loadgen.Options{}, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
+	}
+	reuse, maxAge, err := parseConnections(l.connections)
+	if err != nil {
+		return loadgen.Options{}, fmt.Errorf("--connections %w", err)
+	}
+	o, err := c.options()
+	if err != nil {
+		return o, err
+	}
+	o.Target.Reuse, o.Target.MaxAge = reuse, maxAge
+	o.Timeouts = loadgen.Timeouts{Connect: l.connect, FirstByte: l.firstByte, Idle: l.idle, Total: l.timeout, Stall: l.stall}
+	o.WindowLimit = secondsKept(l.forTime)
+	for _, h := range l.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return o, fmt.Errorf("--header %q is not valid: write it like \"Name: value\"", name)
+		}
+		o.Target.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	return o, nil
+}
+
+// secondsKept is how many seconds the summary lists: the whole run when its
+// length is known, else the last hour.
+func secondsKept(run time.Duration) int {
+	const least, most = 3600, 24 * 3600
+	return min(max(int(run/time.Second)+600, least), most)
+}
+
+// runLoad sends what the flags ask for, tells how it goes, and sums up.
+func runLoad(ctx context.Context, common *options, l loadOptions, target string, out, progress io.Writer) error {
+	spec, err := l.spec()
+	if err != nil {
+		return usageError{err}
+	}
+	if l.output != "text" && l.output != "json" {
+		return usageError{fmt.Errorf("there is no format %q; there are text and json", l.output)}
+	}
+	color, err := colorProfile(common.color)
+	if err != nil {
+		return err
+	}
+	o, err := l.generatorOptions(target)
+	if err != nil {
+		return usageError{err}
+	}
+	if common.bastion != "" {
+		// Nobody is asked: keys come from the agent or from files without a
+		// passphrase, and the bastion must be a known host.
+		client, err := ssh.New(ssh.Options{Bastion: common.bastion})
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		o.Dial = (&app{ssh: client}).dialBastion
+	}
+	if l.output == "text" {
+		progress = out
+	}
+	var requests *record.Requests
+	if l.dir != "" {
+		if err := os.MkdirAll(l.dir, 0o700); err != nil {
+			return fmt.Errorf("the record can't be kept: %w", err)
+		}
+		path := filepath.Join(l.dir, record.RequestsFile)
+		if _, err := os.Stat(path); err == nil {
+			return fmt.Errorf("there is a record in %s already: name another folder", l.dir)
+		}
+		if requests, err = record.NewRequests(path); err != nil {
+			return err
+		}
+		defer requests.Close()
+		o.Record = requests.Add
+	}
+	g, err := loadgen.New(o)
+	if err != nil {
+		return usageError{err}
+	}
+	defer g.Close()
+	began, over := time.Now(), time.Time{}
+	if err := g.Start(spec); err != nil {
+		return usageError{err}
+	}
+	if l.output == "text" && !l.plain && out == io.Writer(os.Stdout) && drawable() {
+		if over, err = drawLoad(ctx, g, common, color); err != nil {
+			return err
+		}
+	} else {
+		watchLoad(ctx, g, progress)
+		over = time.Now()
+	}
+	s := summarizeLoad(g.Run(), began, over)
+	if requests != nil {
+		if err := requests.Err(); err != nil {
+			return fmt.Errorf("the requests can't be recorded: %w", err)
+		}
+		if err := s.save(l.dir); err != nil {
+			return err
+		}
+	}
+	if l.output == "json" {
+		err = s.writeJSON(out)
+	} else {
+		err = s.writeText(out)
+	}
+	if err != nil {
+		return err
+	}
+	return s.verdict()
+}
+
+// watchLoad tells of a run, a line a second, until it has ended. When ctx ends
+// it starts no more requests, waits a moment, and cancels the rest.
+func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) {
+	over, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		defer stop()
+		// Its only error is the end of over, which this goroutine makes.
+		_ = g.Wait(over)
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	began := time.Now()
+	interrupted := ctx.Done()
+	var grace <-chan time.Time
+	for {
+		select {
+		case <-over.Done():
+			return
+		case <-tick.C:
+			fmt.Fprintln(progress, progressLine(g.Run(), time.Since(began)))
+		case <-interrupted:
+			interrupted = nil
+			g.Stop(false)
+			if n := g.Run().Totals.InFlight(); n > 0 {
+				fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
+			}
+			grace = time.After(graceTime)
+		case <-grace:
+			g.Stop(true)
+		}
+	}
+}
+
+// progressLine is one second of a run in words.
+func progressLine(r *loadgen.Run, since time.Duration) string {
+	t := r.Totals
+	line := fmt.Sprintf("%5ds  sent %d  ok %d  failed %d  in flight %d", int(since.Round(time.Second)/time.Second),
+		t.Scheduled-t.Unsent, t.OK, t.FailedSum(), t.InFlight())
+	if t.Stalled > 0 {
+		line += fmt.Sprintf("  stalled %d", t.Stalled)
+	}
+	if t.Unsent > 0 {
+		line += fmt.Sprintf("  unsent %d", t.Unsent)
+	}
+	// The last second that is over.
+	if n := len(r.Windows); n >= 2 {
+		if q := r.Windows[n-2].Latency; q.Count > 0 {
+			line += fmt.Sprintf("  p50 %s  p99 %s", shortDuration(q.P50), shortDuration(q.P99))
+		}
+	}
+	if r.LastError != "" && t.FailedSum() > 0 {
+		line += "  last: " + r.LastError
+	}
+	return line
+}
+
+// shortDuration writes a duration with three digits.
+func shortDuration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}

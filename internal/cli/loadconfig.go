@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lightsout/loadgen"
+)
+
+// loadConfig is the part of lightsout.yaml that says what the load keys and the
+// load steps of a plan send, and where. docs/load.md tells of each field.
+type loadConfig struct {
+	URL        string            `json:"url,omitempty"`
+	Host       string            `json:"host,omitempty"`
+	Entries    []string          `json:"entries,omitempty"`
+	Protocol   string            `json:"protocol,omitempty"`
+	CAFile     string            `json:"ca_file,omitempty"`
+	Redirects  int               `json:"redirects,omitempty"`
+	Profile    string            `json:"profile,omitempty"`
+	Method     string            `json:"method,omitempty"`
+	Headers    map[string]string `json:"headers,omitempty"`
+	BodyFile   string            `json:"body_file,omitempty"`
+	Model      string            `json:"model,omitempty"`
+	Prompt     string            `json:"prompt,omitempty"`
+	PromptFile string            `json:"prompts_file,omitempty"`
+	MaxTokens  int               `json:"max_tokens,omitempty"`
+	APIKeyFile string            `json:"api_key_file,omitempty"`
+	APIKeyEnv  string            `json:"api_key_env,omitempty"`
+	// Connections is fresh, kept, or the age up to which they are kept.
+	Connections      string           `json:"connections,omitempty"`
+	KeepAlive        keepAliveConfig  `json:"keep_alive,omitempty"`
+	Metrics          *metricsConfig   `json:"metrics,omitempty"`
+	Timeout          *metav1.Duration `json:"timeout,omitempty"`
+	ConnectTimeout   *metav1.Duration `json:"connect_timeout,omitempty"`
+	FirstByteTimeout *metav1.Duration `json:"first_byte_timeout,omitempty"`
+	IdleTimeout      *metav1.Duration `json:"idle_timeout,omitempty"`
+	Stall            *metav1.Duration `json:"stall,omitempty"`
+	MaxInFlight      int              `json:"max_in_flight,omitempty"`
+	// ViaBastion sends requests through the bastion; the default is to do so
+	// when there is one.
+	ViaBastion *bool  `json:"via_bastion,omitempty"`
+	Deployment string `json:"deployment,omitempty"`
+	Burst      int    `json:"burst,omitempty"`
+	Hold       int    `json:"hold,omitempty"`
+}
+
+// keepAliveConfig is loadgen.Alive.
+type keepAliveConfig struct {
+	Idle        *metav1.Duration `json:"idle,omitempty"`
+	Interval    *metav1.Duration `json:"interval,omitempty"`
+	Count       int              `json:"count,omitempty"`
+	Unacked     *metav1.Duration `json:"unacked,omitempty"`
+	PingAfter   *metav1.Duration `json:"ping_after,omitempty"`
+	PingTimeout *metav1.Duration `json:"ping_timeout,omitempty"`
+}
+
+// metricsConfig is what pods without a queue-proxy tell of their requests.
+type metricsConfig struct {
+	// Server is llama.cpp, llama.cpp slots, vllm, or a name for another one,
+	// which needs Served.
+	Server string `json:"server,omitempty"`
+	Port   int32  `json:"port,omitempty"`
+	Path   string `json:"path,omitempty"`
+	// Served and Queued are names of Prometheus gauges, Labels what a sample
+	// must have.
+	Served string            `json:"served,omitempty"`
+	Queued string            `json:"queued,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// llamaSlots is the Server whose /slots are asked for instead of its metrics,
+// which it has only when started with --metrics.
+const llamaSlots = "llama.cpp slots"
+
+// ask makes a backend say what the config says that it can tell.
+func (m *metricsConfig) ask(b *loadgen.Backend) {
+	switch m.Server {
+	case llamaSlots:
+		b.SlotsPort = m.Port
+		return
+	case "llama.cpp":
+		b.Metrics = loadgen.LlamaMetrics(m.Port)
+	case "vllm":
+		b.Metrics = loadgen.VLLMMetrics(m.Port)
+	default:
+		b.Metrics = loadgen.Metrics{Name: m.Server, Port: m.Port, Served: m.Served, Queued: m.Queued}
+	}
+	b.Metrics.Path, b.Metrics.Labels = m.Path, m.Labels
+}
+
+func (m *metricsConfig) check(fail func(field, format string, args ...any) error) error {
+	known := m.Server == llamaSlots || m.Server == "llama.cpp" || m.Server == "vllm"
+	switch {
+	case m.Server == "":
+		return fail("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", llamaSlots)
+	case m.Port < 1 || m.Port > 65535:
+		return fail("load.metrics", "load.metrics needs the port of the pods, from 1 to 65535")
+	case known && (m.Served != "" || m.Queued != ""):
+		return fail("load.metrics", "the gauges of %s are known: leave served and queued away, or give it another name", m.Server)
+	case !known && m.Served == "":
+		return fail("load.metrics", "load.metrics of %q needs served, the name of a gauge", m.Server)
+	case m.Server == llamaSlots && (m.Path != "" || len(m.Labels) > 0):
+		return fail("load.metrics", "%s have neither path nor labels", llamaSlots)
+	}
+	return nil
+}
+
+// check finds contradictions that the types allow. It reads no file.
+func (l loadConfig) check(fail func(field, format string, args ...any) error) error {
+	chat := false
+	switch loadgen.Profile(l.Profile) {
+	case "", loadgen.HTTP:
+	case loadgen.Chat:
+		chat = true
+	default:
+		return fail("load.profile", "there is no load profile %q; there are http and chat", l.Profile)
+	}
+	var u *url.URL
+	if l.URL != "" {
+		var err error
+		// It may hold a password, so it is not quoted.
+		if u, err = url.Parse(l.URL); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fail("load.url", "load.url is no URL; give one like http://10.0.0.11:31080/path")
+		}
+	}
+	for _, f := range []struct {
+		field   string
+		given   bool
+		forChat bool
+	}{
+		{"model", l.Model != "", true}, {"prompt", l.Prompt != "", true}, {"prompts_file", l.PromptFile != "", true},
+		{"max_tokens", l.MaxTokens != 0, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
+	} {
+		if f.given && f.forChat != chat {
+			return fail("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
+		}
+	}
+	if l.Prompt != "" && l.PromptFile != "" {
+		return fail("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
+	}
+	if l.APIKeyFile != "" && l.APIKeyEnv != "" {
+		return fail("load.api_key_env", "give the API key by api_key_file or api_key_env, not both")
+	}
+	if l.Deployment != "" && strings.Count(l.Deployment, "/") != 1 {
+		return fail("load.deployment", "load.deployment must be namespace/name: %q", l.Deployment)
+	}
+	switch loadgen.Protocol(l.Protocol) {
+	case "", loadgen.HTTP1, loadgen.HTTP2:
+	default:
+		return fail("load.protocol", "there is no load protocol %q; there are %s and %s", l.Protocol, loadgen.HTTP1, loadgen.HTTP2)
+	}
+	if l.CAFile != "" && u != nil && u.Scheme != "https" {
+		return fail("load.ca_file", "load.ca_file is for https, and load.url is not")
+	}
+	if _, _, err := parseConnections(l.Connections); err != nil {
+		return fail("load.connections", "load.connections %w", err)
+	}
+	for _, e := range l.Entries {
+		if host, _, err := net.SplitHostPort(e); e == "" || strings.ContainsAny(e, "/ \t") || err == nil && host == "" {
+			return fail("load.entries", "load.entries has %q; give addresses with or without a port", e)
+		}
+	}
+	if l.Metrics != nil {
+		if err := l.Metrics.check(fail); err != nil {
+			return err
+		}
+	}
+	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 || l.Redirects < 0 || l.MaxInFlight < 0 || l.KeepAlive.Count < 0 {
+		return fail("load", "burst, hold, max_tokens, redirects, max_in_flight and count can't be negative")
+	}
+	return nil
+}
+
+// parseConnections reads how connections are used: fresh or nothing, kept, or
+// the age up to which they are kept.
+func parseConnections(text string) (reuse bool, maxAge time.Duration, err error) {
+	switch text {
+	case "", "fresh":
+		return false, 0, nil
+	case "kept":
+		return true, 0, nil
+	}
+	if maxAge, err = time.ParseDuration(text); err != nil || maxAge <= 0 {
+		return false, 0, fmt.Errorf("%q is not valid: use fresh, kept, or an age like 30s", text)
+	}
+	return true, maxAge, nil
+}
+
+// duration is 0 for a field that is not there.
+func duration(d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
+}
+
+func (l loadConfig) timeouts() loadgen.Timeouts {
+	return loadgen.Timeouts{
+		Connect: duration(l.ConnectTimeout), FirstByte: duration(l.FirstByteTimeout), Idle: duration(l.IdleTimeout),
+		Total: duration(l.Timeout), Stall: duration(l.Stall),
+	}
+}
+
+// options makes what the config says about requests and connections; files and
+// secrets are read. Errors name the file, and hold no secret.
+func (l loadConfig) options() (loadgen.Options, error) {
+	k := l.KeepAlive
+	o := loadgen.Options{
+		Target: loadgen.Target{
+			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol), Redirects: l.Redirects,
+			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
+			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens,
+		},
+		Timeouts:    l.timeouts(),
+		MaxInFlight: l.MaxInFlight,
+		Alive: loadgen.Alive{
+			Idle: duration(k.Idle), Interval: duration(k.Interval), Count: k.Count, Unacked: duration(k.Unacked),
+			PingAfter: duration(k.PingAfter), PingTimeout: duration(k.PingTimeout),
+		},
+	}
+	t := &o.Target
+	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
+		t.Header.Add(name, l.Headers[name])
+	}
+	var err error
+	if t.Reuse, t.MaxAge, err = parseConnections(l.Connections); err != nil {
+		return o, fmt.Errorf("load.connections %w", err)
+	}
+	if t.APIKey, err = readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); err != nil {
+		return o, err
+	}
+	return o, l.readFiles(&o)
+}
+
+// readFiles reads the body, the prompts and the certificate authorities.
+func (l loadConfig) readFiles(o *loadgen.Options) (err error) {
+	if l.BodyFile != "" {
+		if o.Target.Body, err = os.ReadFile(l.BodyFile); err != nil {
+			return fmt.Errorf("the body can't be read: %w", err)
+		}
+	}
+	if l.PromptFile != "" {
+		data, err := os.ReadFile(l.PromptFile)
+		if err != nil {
+			return fmt.Errorf("the prompts can't be read: %w", err)
+		}
+		if o.Target.Prompts, err = loadgen.ParsePrompts(data); err != nil {
+			return fmt.Errorf("%s: %w", l.PromptFile, err)
+		}
+	}
+	if l.CAFile != "" {
+		pem, err := os.ReadFile(l.CAFile)
+		if err != nil {
+			return fmt.Errorf("the certificate authorities can't be read: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("there is no certificate in %s; a PEM file is wanted", l.CAFile)
+		}
+		o.TLS = &tls.Config{RootCAs: pool}
+	}
+	return nil
+}
+
+// addresses are what is dialed: the entries, or the URL's host, with a port.
+func (l loadConfig) addresses() ([]string, error) {
+	u, err := url.Parse(l.URL)
+	if err != nil || u.Hostname() == "" {
+		return nil, errors.New("load.url is no URL")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	if len(l.Entries) == 0 {
+		return []string{net.JoinHostPort(u.Hostname(), port)}, nil
+	}
+	var out []string
+	for _, e := range l.Entries {
+		if _, _, err := net.SplitHostPort(e); err != nil {
+			e = net.JoinHostPort(strings.Trim(e, "[]"), port)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lightsout/loadgen"
+)
+
+// seenServer speaks HTTP/2 by TLS and notes what it is asked.
+type seenServer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	seen  []string
+	conns int
+}
+
+func newSeenServer(t *testing.T) *seenServer {
+	s := &seenServer{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.seen = append(s.seen, fmt.Sprint(r.Proto, " ", r.Host, " ", r.Header.Get("X-Team"), " ", r.Header.Get("Authorization"), " ", string(b)))
+		s.mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.ConnState = func(_ net.Conn, to http.ConnState) {
+		if to == http.StateNew {
+			s.mu.Lock()
+			s.conns++
+			s.mu.Unlock()
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestTheLoadsConfigIsWhatIsSent sends what a config says to two entries of a
+// service that has a private CA.
+func TestTheLoadsConfigIsWhatIsSent(t *testing.T) {
+	one, other := newSeenServer(t), newSeenServer(t)
+	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate().Raw})))
+	// The servers' certificate is for example.com, which nobody looks up.
+	c, err := parseConfig([]byte(`
+load:
+  url: https://example.com/v1/chat/completions
+  host: llm.example.com
+  entries: ["` + one.Listener.Addr().String() + `", "` + other.Listener.Addr().String() + `"]
+  protocol: h2
+  ca_file: ` + ca + `
+  connections: kept
+  headers: {X-Team: ops}
+  profile: chat
+  model: m
+  prompts_file: ` + write(t, "prompts", "first\nsecond\n") + `
+  api_key_file: ` + write(t, "key", "sk-1\n") + `
+  keep_alive: {idle: 3s, count: 2, ping_after: -1s}
+  max_in_flight: 7
+  first_byte_timeout: 20s
+  redirects: 2
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Load.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Alive.Idle != 3*time.Second || o.Alive.Count != 2 || o.Alive.PingAfter != -time.Second || o.Alive.Interval != 0 ||
+		o.MaxInFlight != 7 || o.Timeouts.FirstByte != 20*time.Second || o.Target.Redirects != 2 {
+		t.Errorf("options %+v", o)
+	}
+	g, err := loadgen.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if err := g.Start(loadgen.Spec{Shape: loadgen.Hold, N: 1, Requests: 6}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := g.Run(); r.Totals.OK != 6 {
+		t.Fatalf("%+v: %s", r.Totals, r.LastError)
+	}
+	for i, s := range []*seenServer{one, other} {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.seen) != 3 || s.conns != 1 {
+			t.Errorf("entry %d had %d requests on %d connections, wanted 3 on 1", i, len(s.seen), s.conns)
+		}
+		for _, line := range s.seen {
+			if !strings.HasPrefix(line, "HTTP/2.0 llm.example.com ops Bearer sk-1 ") || !strings.Contains(line, []string{"first", "second"}[i]) {
+				t.Errorf("entry %d was asked: %s", i, line)
+			}
+		}
+	}
+}
+
+// TestPodsAreAskedWhatTheConfigSays takes the gauge from a server of the user's own.
+func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
+	hang := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer s.Close()
+	defer close(hang)
+	for config, page := range map[string]string{
+		"{server: ranker, port: 9191, path: stats, served: running, queued: waiting, labels: {pool: main}}": "9191/stats",
+		"{server: llama.cpp, port: 8080}":       "8080/metrics",
+		"{server: vllm, port: 8000}":            "8000/metrics",
+		"{server: llama.cpp slots, port: 8080}": "8080/slots",
+	} {
+		c, err := parseConfig([]byte("load: {url: \"" + s.URL + "\", metrics: " + config + "}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := c.Load.options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Backends = func() []loadgen.Backend {
+			b := loadgen.Backend{Namespace: "default", Pod: "p", Ready: true, Concurrency: 2}
+			c.Load.Metrics.ask(&b)
+			return []loadgen.Backend{b}
+		}
+		o.Fetch = func(_ context.Context, _, _ string, port int32, path string) ([]byte, error) {
+			switch at := fmt.Sprint(port, "/", path); {
+			case at != page:
+				return nil, fmt.Errorf("no page %s", at)
+			case path == "slots":
+				return []byte(`[{"id":0,"is_processing":true},{"id":1,"is_processing":true}]`), nil
+			}
+			return []byte("running{pool=\"main\"} 2\nrunning{pool=\"other\"} 5\nwaiting{pool=\"main\"} 1\n" +
+				"llamacpp:requests_processing 2\nllamacpp:requests_deferred 1\nvllm:num_requests_running 2\nvllm:num_requests_waiting 1\n"), nil
+		}
+		g, err := loadgen.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Start(loadgen.Spec{Shape: loadgen.Burst, N: 3}); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if r := g.Run(); r.Gauge.Basis == loadgen.BasisMeasured && r.Gauge.Served == 2 && r.Gauge.Queued == 1 {
+				break
+			} else if time.Now().After(deadline) {
+				t.Errorf("%s: the gauge is %+v", config, r.Gauge)
+				break
+			}
+		}
+		g.Close()
+	}
+}
+
+// TestFilesOfTheLoadThatAreNotThere are told by name.
+func TestFilesOfTheLoadThatAreNotThere(t *testing.T) {
+	for field, profile := range map[string]string{"body_file": "http", "prompts_file": "chat", "ca_file": "http"} {
+		c, err := parseConfig([]byte("load: {url: \"https://x/\", profile: " + profile + ", " + field + ": /nonexistent/file}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Load.options(); err == nil || !strings.Contains(err.Error(), "/nonexistent/file") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// TestTheDocumentsClassesAreTheCodes compares the table that users are shown.
+func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("docs", "load.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []loadgen.Class{
+		loadgen.ClassOK, loadgen.ClassRefused, loadgen.ClassUnreachable, loadgen.ClassConnectTimeout, loadgen.ClassReset, loadgen.ClassTruncated,
+		loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead, loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502,
+		loadgen.Class503, loadgen.Class504, loadgen.ClassClient, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent,
+	} {
+		if row := fmt.Sprintf("| %s | %d |", c, c.Code()); strings.Count(string(b), row) != 1 {
+			t.Errorf("the table of classes has no row %q", row)
+		}
+	}
+}

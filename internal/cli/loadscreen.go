@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"lightsout/internal/session"
+	"lightsout/loadgen"
+	"lightsout/tui"
+)
+
+// drawLoad shows a run on the screen until it has ended. When ctx ends it starts
+// no more requests, waits a moment, and cancels the rest; when the operator
+// leaves, what is in flight is given up. It returns when the run ended.
+func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colorprofile.Profile) (over time.Time, err error) {
+	engine, err := session.NewEngine(session.Options{
+		Cluster: "no cluster", Load: g, ReadOnly: true, NoPower: "there is no cluster: only load is shown",
+	})
+	if err != nil {
+		return time.Now(), err
+	}
+	// The screen's log is of no use when the screen has gone.
+	dir, err := os.MkdirTemp("", "lightsout-load-")
+	if err != nil {
+		return time.Now(), err
+	}
+	defer os.RemoveAll(dir)
+
+	shown, hide := context.WithCancel(context.Background())
+	defer hide()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer hide()
+		select {
+		case <-ctx.Done():
+			g.Stop(false)
+			moment, cancel := context.WithTimeout(shown, graceTime)
+			defer cancel()
+			// Its only error is that the moment is over.
+			_ = g.Wait(moment)
+			g.Stop(true)
+		case <-shown.Done():
+		}
+	})
+	wg.Go(func() {
+		if g.Wait(shown) == nil && shown.Err() == nil {
+			over = time.Now()
+			// Long enough for the last frame to be seen drawn.
+			select {
+			case <-time.After(lastLook):
+			case <-shown.Done():
+			}
+			hide()
+		}
+	})
+	var ended error
+	wg.Go(func() {
+		defer hide()
+		ended = engine.Run(shown)
+	})
+	err = drawFrames(shown, engine.Frames(), filepath.Join(dir, "stderr.log"), color, tui.Options{Send: engine.Send, ASCII: o.ascii, LoadOnly: true})
+	hide()
+	wg.Wait()
+	if over.IsZero() {
+		over = time.Now()
+	}
+	if err == nil {
+		err = ended
+	}
+	return over, err
+}
+
+// lastLook is how long the screen of a run that has ended stays.
+const lastLook = time.Second

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+)
+
+// loadSummary is what `lightsout load` says of its run: summary.json, and what
+// -o json prints.
+type loadSummary struct {
+	// Kind tells it from the summary of a session.
+	Kind    string    `json:"kind"`
+	URL     string    `json:"url"`
+	Shape   string    `json:"shape"`
+	Started time.Time `json:"started"`
+	// Duration is in seconds.
+	Duration float64 `json:"duration"`
+
+	Scheduled     int                   `json:"scheduled"`
+	OK            int                   `json:"ok"`
+	Failed        int                   `json:"failed"`
+	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
+	Cancelled     int                   `json:"cancelled"`
+	InFlight      int                   `json:"in_flight"`
+	Unsent        int                   `json:"unsent"`
+	// Balanced: scheduled = ok + failed + cancelled + in_flight + unsent.
+	Balanced bool `json:"balanced"`
+
+	OKPerSecond float64 `json:"ok_per_second"`
+	// Latency holds quantiles in milliseconds, of requests that are ok.
+	Latency map[string]quantiles `json:"latency_ms"`
+	// Tokens and TokensPerSecond are of chats.
+	Tokens          int     `json:"tokens,omitempty"`
+	TokensPerSecond float64 `json:"tokens_per_second,omitempty"`
+	LastError       string  `json:"last_error,omitempty"`
+	// Seconds has one item for each second of the run, by when requests were
+	// sent; of a long run of unknown length, the last hour.
+	Seconds []loadSecond `json:"seconds"`
+}
+
+// loadSummaryKind is the Kind of every loadSummary.
+const loadSummaryKind = "load"
+
+// quantiles are in milliseconds.
+type quantiles struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+// loadSecond counts the requests that were sent in one second.
+type loadSecond struct {
+	At            time.Time             `json:"at"`
+	Sent          int                   `json:"sent"`
+	OK            int                   `json:"ok"`
+	Failed        int                   `json:"failed"`
+	FailedByClass map[loadgen.Class]int `json:"failed_by_class,omitempty"`
+	Cancelled     int                   `json:"cancelled,omitempty"`
+	InFlight      int                   `json:"in_flight,omitempty"`
+	Latency       *quantiles            `json:"latency_ms,omitempty"`
+}
+
+func inMillis(q loadgen.Quantiles) quantiles {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	return quantiles{Count: q.Count, P50: ms(q.P50), P90: ms(q.P90), P99: ms(q.P99), Max: ms(q.Max)}
+}
+
+// summarizeLoad puts together what is known at the end of a run.
+func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
+	t := r.Totals
+	took := ended.Sub(began).Seconds()
+	s := &loadSummary{
+		Kind: loadSummaryKind, URL: r.URL, Shape: string(r.Spec.Shape), Started: began.Round(0), Duration: took,
+		Scheduled: t.Scheduled, OK: t.OK, Failed: t.FailedSum(), FailedByClass: t.Failed, Cancelled: t.Cancelled,
+		InFlight: t.InFlight(), Unsent: t.Unsent, Balanced: t.Balanced(),
+		Latency: map[string]quantiles{}, LastError: r.LastError, Tokens: r.Tokens, Seconds: []loadSecond{},
+	}
+	if took > 0 {
+		s.OKPerSecond = float64(t.OK) / took
+		s.TokensPerSecond = float64(r.Tokens) / took
+	}
+	for name, q := range map[string]loadgen.Quantiles{
+		"scheduled": r.Latency.Scheduled, "sent": r.Latency.Sent, "late": r.Latency.Late,
+		"first_token": r.Latency.FirstToken, "token_gap": r.Latency.TokenGap, "per_token": r.Latency.PerToken,
+	} {
+		if q.Count > 0 || name == "scheduled" || name == "sent" {
+			s.Latency[name] = inMillis(q)
+		}
+	}
+	for _, w := range r.Windows {
+		x := loadSecond{At: w.Second, Sent: w.Sent, OK: w.OK, Failed: w.FailedSum(), FailedByClass: w.Failed, Cancelled: w.Cancelled, InFlight: w.Unresolved}
+		if w.Latency.Count > 0 {
+			q := inMillis(w.Latency)
+			x.Latency = &q
+		}
+		s.Seconds = append(s.Seconds, x)
+	}
+	return s
+}
+
+// verdict is nil when all requests are ok and the ledger balances.
+func (s *loadSummary) verdict() error {
+	switch {
+	case !s.Balanced:
+		return errors.New("the ledger does not balance: this is a fault of lightsout")
+	case s.Failed > 0:
+		return fmt.Errorf("%d of %d requests failed", s.Failed, s.Scheduled)
+	case s.Unsent > 0:
+		return fmt.Errorf("%d of %d requests were not sent", s.Unsent, s.Scheduled)
+	case s.Cancelled > 0 || s.InFlight > 0:
+		return fmt.Errorf("%d of %d requests were cancelled", s.Cancelled+s.InFlight, s.Scheduled)
+	}
+	return nil
+}
+
+func (s *loadSummary) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(s)
+}
+
+// save writes summary.json by renaming a whole file.
+func (s *loadSummary) save(dir string) error {
+	path := filepath.Join(dir, record.SummaryFile)
+	f, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	err = s.writeJSON(f)
+	if e := f.Sync(); err == nil {
+		err = e
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(path+".part", path)
+	}
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	return nil
+}
+
+func (s *loadSummary) writeText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s, %s, %.1f s\n", s.URL, s.Shape, s.Duration)
+	mark := "it balances"
+	if !s.Balanced {
+		mark = "IT DOES NOT BALANCE"
+	}
+	fmt.Fprintf(&b, "scheduled %d = ok %d + failed %d + cancelled %d + in flight %d + unsent %d (%s)\n",
+		s.Scheduled, s.OK, s.Failed, s.Cancelled, s.InFlight, s.Unsent, mark)
+	classes := make([]loadgen.Class, 0, len(s.FailedByClass))
+	for c := range s.FailedByClass {
+		classes = append(classes, c)
+	}
+	slices.SortFunc(classes, func(a, b loadgen.Class) int { return a.Code() - b.Code() })
+	for _, c := range classes {
+		fmt.Fprintf(&b, "  failed %-20s %d\n", c, s.FailedByClass[c])
+	}
+	if s.LastError != "" {
+		fmt.Fprintf(&b, "  the last one: %s\n", s.LastError)
+	}
+	fmt.Fprintf(&b, "%.1f ok a second", s.OKPerSecond)
+	if s.Tokens > 0 {
+		fmt.Fprintf(&b, ", %d tokens, %.1f tokens a second", s.Tokens, s.TokensPerSecond)
+	}
+	b.WriteString("\n")
+	for _, l := range []struct{ key, name string }{
+		{"scheduled", "from when it was due"}, {"sent", "from when it was sent"}, {"late", "late in sending"},
+		{"first_token", "to the first token"}, {"token_gap", "between two tokens"}, {"per_token", "for each token"},
+	} {
+		if q := s.Latency[l.key]; q.Count > 0 {
+			fmt.Fprintf(&b, "  %-22s p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n", l.name, q.P50, q.P90, q.P99, q.Max)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+func newLoadVerifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify DIR",
+		Short: "Recompute every total from requests.jsonl and compare it with the summary",
+		Long: `verify reads the requests.jsonl of a record, of a load or of a trial, recomputes
+every total from it, and compares the totals with summary.json where there is
+one. It ends with 0 when they agree.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return verifyLoad(args[0], cmd.OutOrStdout())
+		},
+	}
+}
+
+// recount is what the records of a folder add up to.
+type recount struct {
+	all  loadgen.Totals
+	runs map[int]*loadgen.Totals
+	// torn: the last line is cut, as it is when the program was killed.
+	torn bool
+	// faults are what can't be true of a ledger; at most maxFaults.
+	faults []string
+}
+
+const (
+	maxFaults     = 10
+	maxRecordLine = 1 << 20
+)
+
+// recountRequests reads a requests.jsonl, one line at a time.
+func recountRequests(in io.Reader) (*recount, error) {
+	c := &recount{runs: map[int]*loadgen.Totals{}}
+	ids := map[string]struct{}{}
+	lines := bufio.NewReaderSize(in, maxRecordLine)
+	for n := 1; ; n++ {
+		line, err := lines.ReadSlice('\n')
+		if err == io.EOF {
+			c.torn = len(bytes.TrimSpace(line)) > 0
+			return c, nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("line %d is longer than %d bytes", n, maxRecordLine)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var r loadgen.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("line %d is no record of a request: %w", n, err)
+		}
+		if _, twice := ids[r.ID]; twice || r.ID == "" {
+			c.fault("line %d: request %q has ended before", n, r.ID)
+		}
+		ids[r.ID] = struct{}{}
+		c.check(n, &r)
+		c.all.Count(r)
+		if c.runs[r.Run] == nil {
+			c.runs[r.Run] = &loadgen.Totals{}
+		}
+		c.runs[r.Run].Count(r)
+	}
+}
+
+func (c *recount) fault(format string, args ...any) {
+	if len(c.faults) < maxFaults {
+		c.faults = append(c.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// check looks for what can't be true of one request.
+func (c *recount) check(n int, r *loadgen.Record) {
+	if r.Class.Code() < 0 {
+		c.fault("line %d: there is no class %q", n, r.Class)
+	}
+	if r.Count < 0 || r.Count > 0 && r.Class != loadgen.ClassUnsent {
+		c.fault("line %d: %d requests in one record", n, r.Count)
+	}
+	if r.Class == loadgen.ClassOK && (r.Status < 100 || r.Status >= 400 || r.FirstByte.IsZero()) {
+		c.fault("line %d: request %q is ok with status %d", n, r.ID, r.Status)
+	}
+	if r.Class == loadgen.ClassUnsent && !r.Sent.IsZero() {
+		c.fault("line %d: request %q is unsent, but was sent", n, r.ID)
+	}
+	if r.End.Before(r.Scheduled) {
+		c.fault("line %d: request %q ended before it was due", n, r.ID)
+	}
+}
+
+// claims are the parts of a summary that can be recomputed.
+type claims struct {
+	Kind string `json:"kind"`
+	totalsClaim
+	Ledger *totalsClaim  `json:"ledger"`
+	Load   []totalsClaim `json:"load"`
+}
+
+type totalsClaim struct {
+	Step          string                `json:"step"`
+	Scheduled     int                   `json:"scheduled"`
+	Sent          int                   `json:"sent"`
+	OK            int                   `json:"ok"`
+	Failed        int                   `json:"failed"`
+	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
+	Cancelled     int                   `json:"cancelled"`
+	InFlight      int                   `json:"in_flight"`
+	Unsent        int                   `json:"unsent"`
+}
+
+// differs says in what a claim differs from the records; empty: it agrees.
+// Requests that were in flight have no record.
+func (c *totalsClaim) differs(t *loadgen.Totals, byClass bool) string {
+	scheduled := c.Scheduled
+	if scheduled == 0 {
+		scheduled = c.Sent + c.Unsent
+	}
+	for _, v := range []struct {
+		name       string
+		claim, got int
+	}{
+		{"scheduled", scheduled, t.Scheduled + c.InFlight},
+		{"ok", c.OK, t.OK}, {"failed", c.Failed, t.FailedSum()},
+		{"cancelled", c.Cancelled, t.Cancelled}, {"unsent", c.Unsent, t.Unsent},
+	} {
+		if v.claim != v.got {
+			return fmt.Sprintf("%s is %d, by the requests it is %d", v.name, v.claim, v.got)
+		}
+	}
+	if byClass && !maps.Equal(c.FailedByClass, t.Failed) && len(c.FailedByClass)+len(t.Failed) > 0 {
+		return fmt.Sprintf("failed_by_class is %v, by the requests it is %v", c.FailedByClass, t.Failed)
+	}
+	return ""
+}
+
+// compare finds where a summary differs from the records.
+func (c *recount) compare(s *claims) (differences []string) {
+	tell := func(what, difference string) {
+		if difference != "" {
+			differences = append(differences, what+": "+difference)
+		}
+	}
+	if s.Kind == loadSummaryKind {
+		tell("the summary", s.differs(&c.all, true))
+		return differences
+	}
+	if s.Ledger == nil {
+		return []string{"the summary is neither of a load nor of a trial"}
+	}
+	tell("the ledger", s.Ledger.differs(&c.all, false))
+	// Steps don't name their run, but begin in the order of their numbers.
+	left := slices.Sorted(maps.Keys(c.runs))
+	for _, step := range s.Load {
+		if step.Sent == 0 && step.Unsent == 0 || step.Sent == step.InFlight && step.Unsent == 0 {
+			continue
+		}
+		i := slices.IndexFunc(left, func(run int) bool { return step.differs(c.runs[run], true) == "" })
+		if i < 0 {
+			tell(fmt.Sprintf("load step %q", step.Step), "no run in the requests has these totals")
+			continue
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return differences
+}
+
+// verifyLoad checks the record in dir and says what it finds. The error says
+// that something does not agree, or that the record can't be read.
+func verifyLoad(dir string, out io.Writer) error {
+	f, err := os.Open(filepath.Join(dir, record.RequestsFile))
+	if err != nil {
+		return fmt.Errorf("there are no requests to verify: %w", err)
+	}
+	defer f.Close()
+	c, err := recountRequests(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	t := c.all
+	fmt.Fprintf(out, "by requests.jsonl: %d ended = ok %d + failed %d + cancelled %d + unsent %d, in %d runs\n",
+		t.Scheduled, t.OK, t.FailedSum(), t.Cancelled, t.Unsent, len(c.runs))
+	for _, class := range slices.SortedFunc(maps.Keys(t.Failed), func(a, b loadgen.Class) int { return a.Code() - b.Code() }) {
+		fmt.Fprintf(out, "  failed %-20s %d\n", power.Clean(string(class)), t.Failed[class])
+	}
+	if c.torn {
+		fmt.Fprintln(out, "the last line is cut: the program was ended while it wrote")
+	}
+	problems := c.faults
+	data, err := os.ReadFile(filepath.Join(dir, record.SummaryFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		fmt.Fprintln(out, "there is no summary to compare with: the program was ended before it wrote one")
+	case err != nil:
+		return fmt.Errorf("the summary can't be read: %w", err)
+	default:
+		var s claims
+		if err := json.Unmarshal(data, &s); err != nil {
+			return fmt.Errorf("%s is no summary: %w", record.SummaryFile, err)
+		}
+		d := c.compare(&s)
+		if len(d) == 0 {
+			fmt.Fprintln(out, "summary.json agrees with every total")
+		}
+		problems = append(problems, d...)
+	}
+	for _, p := range problems {
+		fmt.Fprintln(out, power.Clean(p))
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("the record does not agree with itself: %s", power.Clean(problems[0]))
+	}
+	return nil
+}

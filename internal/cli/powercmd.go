@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// viewWait bounds how long a command waits for the first view of the cluster.
+const viewWait = 15 * time.Second
+
+func newPowerCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "power",
+		Short: "Show and switch the machines of nodes",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "status [NODE...]",
+		Short: "Show each node and the power state of its machine",
+		RunE:  func(cmd *cobra.Command, args []string) error { return powerStatus(cmd.Context(), *o, args) },
+	})
+	for _, a := range []struct {
+		action power.Action
+		short  string
+	}{
+		{power.ActionShutdown, "Ask the machines of nodes to shut down, side by side, and wait until they are off"},
+		{power.ActionOff, "Pull the plug on the machines of nodes, side by side"},
+		{power.ActionOn, "Power on the machines of nodes, side by side, and wait until they are on"},
+	} {
+		var yes, drain bool
+		var confirm string
+		c := &cobra.Command{
+			Use:   string(a.action) + " NODE...",
+			Short: a.short,
+			Args:  usageArgs(cobra.MinimumNArgs(1)),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				c := newConsole(yes, confirm)
+				if drain {
+					c.prefer = session.ChoiceDrain
+				}
+				return powerSwitch(cmd.Context(), *o, a.action, args, c)
+			},
+		}
+		c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+		c.Flags().StringVar(&confirm, "confirm", "", "the `text` to type where one is asked for")
+		if a.action == power.ActionShutdown {
+			c.Flags().BoolVar(&drain, "drain", false, "cordon the nodes and drain them first")
+		}
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+// powerSwitch does one action by the same engine, guards and questions as the
+// screen.
+func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console) error {
+	if o.readOnly {
+		return usageError{fmt.Errorf("--read-only: nothing can be switched")}
+	}
+	s, err := newApp(o)
+	if err != nil {
+		return err
+	}
+	if s.noPower != "" {
+		return errors.New(s.noPower)
+	}
+	c.lanes = []string{"power"}
+	return s.run(ctx, func(ctx context.Context) error {
+		snapshot, err := s.view(ctx, c)
+		if err != nil && action != power.ActionOn { // powering on needs no view
+			return err
+		}
+		for _, n := range nodes {
+			if synced(snapshot) && snapshot.Node(n) == nil {
+				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
+			}
+		}
+		s.engine.Send(view.AskPower{Action: action, Nodes: nodes})
+		before := c.asked
+		var failed []string
+		err = c.show(ctx, s.engine, func(f *view.Frame) bool {
+			if c.asked == before {
+				return false
+			}
+			done, bad := settled(f, nodes)
+			failed = bad
+			return done
+		})
+		if err == nil && len(failed) > 0 {
+			err = fmt.Errorf("not done: %s", strings.Join(failed, ", "))
+		}
+		return err
+	})
+}
+
+// view waits for the first view of the cluster, answering questions meanwhile.
+func (s *app) view(ctx context.Context, c *console) (*cluster.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, viewWait)
+	defer cancel()
+	err := c.show(ctx, s.engine, func(f *view.Frame) bool {
+		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot != nil && unseen(f.Snapshot) != ""
+	})
+	snapshot := s.watcher.Snapshot()
+	if err == nil && !synced(snapshot) {
+		why := unseen(snapshot)
+		if why == "" {
+			why = fmt.Sprintf("it has not answered within %s", viewWait)
+		}
+		err = fmt.Errorf("the cluster can't be seen: %s", why)
+	}
+	return snapshot, err
+}
+
+// unseen says why the nodes can't be seen; empty while they still may be.
+func unseen(s *cluster.Snapshot) string {
+	nodes := s.Access[cluster.KindNode]
+	switch {
+	case nodes.Forbidden:
+		return fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
+	case s.Link.State == cluster.LinkLost:
+		return s.Link.Err
+	}
+	return ""
+}
+
+// synced reports whether the nodes have been seen.
+func synced(s *cluster.Snapshot) bool {
+	return s != nil && s.Access[cluster.KindNode].Synced
+}
+
+func nodeNames(s *cluster.Snapshot) string {
+	var names []string
+	for _, n := range s.Nodes() {
+		names = append(names, n.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// powerStatus prints a table of nodes and machines.
+func powerStatus(ctx context.Context, o options, nodes []string) error {
+	o.readOnly = true
+	s, err := newApp(o)
+	if err != nil {
+		return err
+	}
+	c := newConsole(false, "")
+	c.out, c.lanes = os.Stderr, []string{}
+	return s.run(ctx, func(ctx context.Context) error {
+		snapshot, err := s.view(ctx, c)
+		if err != nil {
+			return err
+		}
+		var refs []power.NodeRef
+		for _, n := range snapshot.Nodes() {
+			if len(nodes) == 0 || slices.Contains(nodes, n.Name) {
+				refs = append(refs, session.NodeRef(n))
+			}
+		}
+		for _, n := range nodes {
+			if snapshot.Node(n) == nil {
+				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
+			}
+		}
+		readings := map[string]power.Reading{}
+		var bindings []power.Binding
+		if s.fleet != nil {
+			bindings = s.fleet.Resolve(ctx, refs)
+			for _, r := range s.fleet.Read(ctx, bindings) {
+				readings[r.Node] = r.Reading
+			}
+		}
+		w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "NODE\tSTATUS\tPOWER\tPROOF\tMACHINE")
+		for i, ref := range refs {
+			machine := s.noPower
+			if s.fleet != nil {
+				machine = session.MachineText(bindings[i])
+			}
+			r := readings[ref.Name]
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ref.Name, snapshot.NodeWord(snapshot.Node(ref.Name), time.Now()), r.State, r.Proof, machine)
+		}
+		return w.Flush()
+	})
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/power"
+)
+
+func TestEveryDriverIsBuiltFromItsConfig(t *testing.T) {
+	c, err := parseConfig([]byte(`
+power:
+  off_by: fence
+  on_by: wol
+  mdx: {url: https://portal.example/, project: p, token_env: T, via_bastion: true}
+  fence:
+    agent: fence_vmware_rest
+    params: {ip: vcenter.example, ssl: 1, ssl_insecure: false, plug: "{{.Machine}}"}
+    secrets: {username: {env: U}, password: {file: /secret}}
+  exec:
+    state_command: [virsh, domstate, "{{.Machine}}"]
+    on_command: [virsh, start, "{{.Machine}}"]
+    off_command: [virsh, destroy, "{{.Machine}}"]
+    shutdown_command: [virsh, shutdown, "{{.Machine}}"]
+    proves_off: true
+  wol: {broadcast: "10.0.0.255:9", password_env: P}
+  vagrant: {dir: /vagrant, command: [vagrant]}
+  redfish: {url: "https://{{.BMC}}", user: admin, password_file: /secret, auth: session, via_bastion: true}
+  ipmi: {user: ADMIN, password_env: P}
+  openstack: {cloud: mdx2, region: RegionOne}
+  nodes:
+    n1: {mac: "52:54:00:12:34:56", bmc: 10.0.1.11, plug: 3, params: {ipport: 6230}}
+    n2: {off_by: redfish, on_by: ipmi}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivers, err := c.Power.drivers(driverParts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range drivers {
+		names = append(names, d.Name())
+		closeDriver(d)
+	}
+	if want := driverNames[1:]; !slices.Equal(names, want) { // ssh is built elsewhere
+		t.Errorf("built %v, want %v", names, want)
+	}
+	if f := c.Power.fence(); f.Nodes["n1"].Plug != "3" || f.Nodes["n1"].Params["ipport"] != "6230" || f.Params["ssl_insecure"] != "false" {
+		t.Errorf("the agent's parameters are %+v", f)
+	}
+}
+
+func TestDriversThatNeedNothingAreBuiltWhenNamed(t *testing.T) {
+	for _, yaml := range []string{
+		"power: {off_by: vagrant, on_by: vagrant}", "power: {off_by: openstack, on_by: openstack}", "power: {off_by: ssh, on_by: wol}",
+		"power: {off_by: ssh, nodes: {n1: {on_by: wol, mac: \"52:54:00:12:34:56\"}}}",
+	} {
+		c, err := parseConfig([]byte(yaml))
+		if err != nil {
+			t.Errorf("%s: %v", yaml, err)
+			continue
+		}
+		drivers, err := c.Power.drivers(driverParts{})
+		if err != nil || len(drivers) != 1 {
+			t.Errorf("%s: %v, %v", yaml, drivers, err)
+		}
+		for _, d := range drivers {
+			closeDriver(d)
+		}
+	}
+}
+
+func TestPowerConfigErrorsNameTheLineAndTheField(t *testing.T) {
+	for name, c := range map[string]struct {
+		yaml string
+		want []string
+	}{
+		"wol can't switch off":     {"power:\n  off_by: wol\n", []string{"line 2", "wol can't switch off"}},
+		"a node's driver":          {"power:\n  off_by: ssh\n  nodes:\n    n1: {machine: x}\n    n2:\n      off_by: magic\n", []string{"line 6", "power.nodes.n2.off_by", "magic", "vagrant"}},
+		"exec without its part":    {"power:\n  on_by: exec\n", []string{"power.exec is missing"}},
+		"exec without on":          {"power:\n  on_by: exec\n  exec: {off_command: [a]}\n", []string{"line 2", "exec can't power on"}},
+		"exec as one text":         {"power:\n  exec:\n    on_command: virsh start x\n", []string{"line 3", "on_command", "list"}},
+		"exec with a wrong name":   {"power:\n  exec:\n    on_command: [virsh, \"{{.Name}}\"]\n", []string{"line 3", "Name", "{{.Machine}}"}},
+		"fence without its part":   {"power:\n  off_by: fence\n", []string{"power.fence is missing"}},
+		"fence without agent":      {"power:\n  fence:\n    params: {a: b}\n", []string{"power.fence.agent"}},
+		"a password in params":     {"power:\n  fence:\n    agent: a\n    params:\n      password: planted\n", []string{"line 4", "power.fence.secrets.password"}},
+		"a node's password":        {"power:\n  fence: {agent: a}\n  nodes:\n    n1:\n      params: {passwd: planted}\n", []string{"line 5", "secret"}},
+		"two places of a secret":   {"power:\n  fence:\n    agent: a\n    secrets:\n      password: {file: a, env: b}\n", []string{"line 5", "not both"}},
+		"no place of a secret":     {"power:\n  fence:\n    agent: a\n    secrets:\n      password: {}\n", []string{"line 5", "file or env"}},
+		"a secret as it is":        {"power:\n  fence:\n    agent: a\n    secrets:\n      password: planted\n", []string{"line 4", "secrets", "group of fields"}},
+		"redfish without password": {"power:\n  redfish:\n    user: a\n", []string{"line 2", "password_file"}},
+		"redfish without user":     {"power:\n  redfish:\n    password_env: P\n", []string{"user"}},
+		"redfish's auth":           {"power:\n  redfish:\n    user: a\n    password_env: P\n    auth: digest\n", []string{"line 5", "digest"}},
+		"ipmi's two passwords":     {"power:\n  ipmi: {user: a, password_env: P, password_file: f}\n", []string{"not both"}},
+		"a broadcast":              {"power:\n  wol:\n    broadcast: lan\n", []string{"line 3", "10.0.0.255:9"}},
+		"a MAC":                    {"power:\n  off_by: ssh\n  on_by: wol\n  nodes:\n    n1:\n      mac: 10.0.0.1\n", []string{"line 6", "power.nodes.n1.mac"}},
+		"openstack's file":         {"power:\n  openstack:\n    clouds_file: /x\n", []string{"line 3", "cloud"}},
+		"a list as a parameter":    {"power:\n  fence:\n    agent: a\n    params: {ip: [a]}\n", []string{"params"}},
+		"an unknown field":         {"power:\n  vagrant:\n    folder: /x\n", []string{"line 3", "folder"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseConfig([]byte(c.yaml))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %q lacks %q", err, w)
+				}
+			}
+			if strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "planted") {
+				t.Errorf("the error is %q", err)
+			}
+		})
+	}
+}
+
+const planted = "hunter2-planted"
+
+// agentOfFiles is a fence agent whose machines are files beside it.
+const agentOfFiles = `#!/bin/sh
+d=${0%/*}
+while IFS= read -r line; do
+	case $line in
+	action=*) action=${line#action=} ;;
+	plug=*) plug=${line#plug=} ;;
+	password=*) password=${line#password=} ;;
+	esac
+done
+[ "$password" = hunter2-planted ] || { echo "no password" >&2; exit 1; }
+case $action in
+status) s=$(cat "$d/$plug"); echo "Status: $s"; [ "$s" = on ] && exit 0; exit 2 ;;
+off) echo off > "$d/new.$plug" && mv "$d/new.$plug" "$d/$plug"; echo "done with $password"; exit 0 ;;
+esac
+exit 1
+`
+
+// TestOffByOneOnByAnother switches machines off by a fence agent and on by a
+// command, from a config file on, and looks for the secret afterwards.
+func TestOffByOneOnByAnother(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	agent := write("agent", agentOfFiles, 0o700)
+	secret := write("secret", planted+"\n", 0o600)
+	write("vm-a", "on", 0o600)
+	write("kube-node4", "on", 0o600)
+	c, err := parseConfig([]byte(fmt.Sprintf(`
+power:
+  off_by: fence
+  on_by: exec
+  fence:
+    agent: %s
+    params: {plug: "{{.Machine}}"}
+    secrets: {password: {file: %s}}
+  exec:
+    on_command: [sh, -c, 'echo on > "$0/new" && mv "$0/new" "$0/$LIGHTSOUT_MACHINE"', %s]
+  nodes:
+    kube-node3: {machine: vm-a}
+`, agent, secret, dir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivers, err := c.Power.drivers(driverParts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range drivers {
+		defer closeDriver(d)
+	}
+	state := filepath.Join(dir, "state")
+	journal, err := power.OpenJournal(state, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.nodes(), PollInterval: time.Millisecond}, journal, drivers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	bindings := fleet.Resolve(ctx, []power.NodeRef{{Name: "kube-node3"}, {Name: "kube-node4"}})
+	var said strings.Builder
+	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
+		err := fleet.Do(ctx, a, bindings, func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) })
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", a, err, &said)
+		}
+	}
+	for name, file := range map[string]string{"kube-node3": "vm-a", "kube-node4": "kube-node4"} {
+		if b, _ := os.ReadFile(filepath.Join(dir, file)); strings.TrimSpace(string(b)) != "on" {
+			t.Errorf("%s is %q", name, b)
+		}
+	}
+	if !strings.Contains(said.String(), "off, proven") {
+		t.Errorf("off was not proven:\n%s", &said)
+	}
+	// Others may read the secret now: it is taken no more.
+	if err := os.Chmod(secret, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) })
+	if err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a secret that others may read: %v", err)
+	}
+	_ = filepath.WalkDir(state, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			b, _ := os.ReadFile(path)
+			fmt.Fprintln(&said, string(b))
+		}
+		return nil
+	})
+	if strings.Contains(said.String(), planted) || !strings.Contains(said.String(), "vm-a") {
+		t.Errorf("the secret is in what was said or written:\n%s", &said)
+	}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/internal/record"
+	"lightsout/internal/record/examples"
+	"lightsout/internal/record/replay"
+	"lightsout/internal/report"
+	"lightsout/tui"
+)
+
+func newReplayCommand(o *options) *cobra.Command {
+	var speed float64
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "replay DIR",
+		Short: "Play the record of a trial on the screen",
+		Long: `replay plays a record on the same screen, with pause, speed and a scrubber. It
+needs no cluster and switches nothing. DIR is the folder of a record` + exampleHelp() + `.
+
+Where there is no terminal, or with --plain, it prints the timeline and the
+verdict.`,
+		Example: `  lightsout replay mdx
+  lightsout replay --speed 4 ~/.local/state/lightsout/mdx/trials/mdx-20261121T061013Z`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !(speed >= replay.SpeedLeast && speed <= replay.SpeedMost) {
+				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, speed)}
+			}
+			r, err := openRecord(args[0])
+			if err != nil {
+				return err
+			}
+			if plain || !drawable() {
+				return printRecord(cmd.OutOrStdout(), r)
+			}
+			return runReplay(cmd.Context(), *o, r, speed)
+		},
+	}
+	cmd.Flags().Float64Var(&speed, "speed", 1, "play so many `times` as fast as it happened")
+	cmd.Flags().BoolVar(&plain, "plain", false, "print the timeline and the verdict instead")
+	return cmd
+}
+
+func exampleHelp() string {
+	names := examples.Names()
+	if len(names) == 0 {
+		return ""
+	}
+	return ", or one of\nthe examples that come with the program: " + strings.Join(names, ", ")
+}
+
+// openRecord reads the record in the folder dir; where there is no such folder,
+// the example of that name.
+func openRecord(dir string) (*record.Record, error) {
+	_, err := os.Stat(dir)
+	if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
+		return record.OpenFS(example, dir)
+	}
+	return record.Open(dir)
+}
+
+// runReplay shows a record on the screen until the operator leaves.
+func runReplay(ctx context.Context, o options, r *record.Record, speed float64) error {
+	color, err := colorProfile(o.color)
+	if err != nil {
+		return err
+	}
+	player, err := replay.New(r, replay.Options{Speed: speed})
+	if err != nil {
+		return err
+	}
+	// A record is not written to; what a crash says must be found all the same.
+	log, err := os.CreateTemp("", "lightsout-replay-*.log")
+	if err != nil {
+		return fmt.Errorf("the log can't be kept: %w", err)
+	}
+	_ = log.Close()
+	defer os.Remove(log.Name())
+
+	ctx, cancel := context.WithCancel(ctx)
+	played := make(chan error, 1)
+	go func() { played <- player.Run(ctx) }()
+	err = drawFrames(ctx, player.Frames(), log.Name(), color, tui.Options{Send: player.Send, ASCII: o.ascii})
+	cancel()
+	return errors.Join(err, <-played)
+}
+
+// printRecord prints the timeline, what is missing of it, and the verdict.
+func printRecord(w io.Writer, r *record.Record) error {
+	var b strings.Builder
+	for _, e := range r.Events {
+		b.WriteString(tui.Line(e) + "\n")
+	}
+	for _, t := range r.Torn {
+		fmt.Fprintf(&b, "torn: %s\n", t)
+	}
+	if r.Summary != nil {
+		for _, line := range report.Lines(r.Summary, "") {
+			b.WriteString(line + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

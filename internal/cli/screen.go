@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// runScreen shows a session on the terminal, or as plain lines where there is
+// no terminal to draw on.
+func runScreen(ctx context.Context, o options) error {
+	color, err := colorProfile(o.color)
+	if err != nil {
+		return err
+	}
+	s, err := newApp(o)
+	if err != nil {
+		return err
+	}
+	if !drawable() {
+		defer s.sayLeftOff()
+		return s.run(ctx, func(ctx context.Context) error {
+			c := newConsole(false, "")
+			err := c.show(ctx, s.engine, nil)
+			if errors.Is(err, context.Canceled) {
+				err = nil
+			}
+			return err
+		})
+	}
+	defer s.sayLeftOff()
+	return s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
+}
+
+// drawable reports a terminal that can be drawn on and typed at.
+func drawable() bool {
+	return term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) && !dumb()
+}
+
+// dumb reports a terminal that can't be drawn on.
+func dumb() bool {
+	t := os.Getenv("TERM")
+	return t == "" || t == "dumb"
+}
+
+// colorProfile decides on colour. NO_COLOR counts when it is not empty,
+// whatever its value (no-color.org).
+func colorProfile(when string) (*colorprofile.Profile, error) {
+	var p colorprofile.Profile
+	switch when {
+	case "auto":
+		if os.Getenv("NO_COLOR") == "" {
+			return nil, nil
+		}
+		p = colorprofile.ASCII
+	case "never":
+		p = colorprofile.ASCII
+	case "always":
+		p = colorprofile.ANSI
+	default:
+		return nil, usageError{fmt.Errorf("--color is auto, always or never, not %q", when)}
+	}
+	return &p, nil
+}
+
+// asciiOnly reports a locale or terminal in which only ASCII is safe.
+func asciiOnly() bool {
+	if os.Getenv("RUNEWIDTH_EASTASIAN") == "1" {
+		return true
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := os.Getenv(name); v != "" {
+			v = strings.ToLower(v)
+			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
+
+// draw runs the session's screen until the operator leaves or ctx ends.
+func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
+	return drawFrames(ctx, s.engine.Frames(), filepath.Join(s.dir, "stderr.log"), color, tui.Options{
+		Send: s.engine.Send, ASCII: s.opt.ascii, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
+	})
+}
+
+// drawFrames shows frames on the terminal until there are no more or ctx ends.
+// What is written to standard error meanwhile goes to the file at logPath.
+func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, color *colorprofile.Profile, o tui.Options) error {
+	log, restore, err := divertStderr(logPath)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	cluster.SetLog(slog.New(slog.NewTextHandler(log, nil)))
+	keep, err := startKeeper(os.Stdin, log.Name())
+	if err != nil {
+		return err
+	}
+	defer keep.release()
+
+	o.ASCII = o.ASCII || asciiOnly()
+	o.NoColor = color != nil && *color == colorprofile.ASCII
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
+	if color != nil {
+		opts = append(opts, tea.WithColorProfile(*color))
+	}
+	p := tea.NewProgram(tui.New(o), opts...)
+	pumped := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		for f := range frames {
+			p.Send(tui.FrameMsg{Frame: f})
+		}
+		p.Quit()
+	}()
+	err = runProgram(ctx, p)
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		err = nil
+	}
+	return err
+}
+
+// patience is how long a terminal may take to be put right when leaving.
+const patience = 3 * time.Second
+
+// runProgram runs p. A terminal that takes no more output (a stalled ssh
+// link) blocks p for ever; once ctx has ended it is not waited for, and the
+// keeper sees to the terminal.
+func runProgram(ctx context.Context, p *tea.Program) error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.Run()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errors.New("the terminal takes no output any more; the session has ended in order all the same")
+	}
+}
+
+// divertStderr sends what is written to standard error, by whatever part of
+// the program, to a file, so that it does not smear the screen.
+func divertStderr(path string) (log *os.File, restore func(), err error) {
+	log, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the log can't be kept: %w", err)
+	}
+	saved, err := unix.Dup(2)
+	if err != nil {
+		log.Close()
+		return nil, nil, err
+	}
+	if err := unix.Dup3(int(log.Fd()), 2, 0); err != nil {
+		log.Close()
+		return nil, nil, err
+	}
+	return log, func() {
+		_ = unix.Dup3(saved, 2, 0)
+		_ = unix.Close(saved)
+		_ = log.Close()
+	}, nil
+}
+
+// sayLeftOff ends with what is still off or cordoned, on the main screen.
+func (s *app) sayLeftOff() {
+	if s.opt.lab {
+		return // its machines and its record are gone with it
+	}
+	if len(s.left) > 0 {
+		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: lightsout restore\n", strings.Join(s.left, ", "))
+	}
+	if len(s.cordoned) > 0 {
+		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: lightsout restore\n", strings.Join(s.cordoned, ", "))
+	}
+	fmt.Fprintf(os.Stderr, "the record is in %s\n", s.dir)
+}

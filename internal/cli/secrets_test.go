@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// watchProcesses notes every command line of every process until it is told to
+// end, and gives them.
+func watchProcesses() (end func() []byte) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	var seen bytes.Buffer
+	go func() {
+		defer close(done)
+		known := map[string]bool{}
+		for {
+			files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			for _, f := range files {
+				if b, err := os.ReadFile(f); err == nil && !known[string(b)] {
+					known[string(b)] = true
+					seen.Write(append(b, '\n'))
+				}
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() []byte { close(stop); <-done; return seen.Bytes() }
+}
+
+// typist runs the built program on a terminal and types an answer to each
+// prompt. It returns what the terminal showed.
+func typist(t *testing.T, answers map[string]string, args ...string) (shown string, err error) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
+	home := t.TempDir()
+	cmd.Env, cmd.Dir = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm"}, home
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	limit := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	var out bytes.Buffer
+	buf := make([]byte, 4096)
+	answered := 0
+	for {
+		n, err := tty.Read(buf)
+		out.Write(buf[:n])
+		for prompt, answer := range answers {
+			// The program is ready for the answer when it shows "> ".
+			if at := strings.Index(out.String()[answered:], prompt); at >= 0 && strings.HasSuffix(out.String(), "> ") {
+				answered = out.Len()
+				if _, err := tty.WriteString(answer + "\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return out.String(), cmd.Wait()
+}
+
+// TestNoSecretIsWrittenAnywhere plants secrets of every sort, uses each of them
+// on the lab, and searches all that was written and shown.
+func TestNoSecretIsWrittenAnywhere(t *testing.T) {
+	const passphrase, sudoPassword = "planted-passphrase-7391", "planted-sudo-password-4406"
+	l := openLab(t, "mdx")
+	written := t.TempDir() // everything that lightsout writes
+	secrets := map[string]string{"passphrase": passphrase, "sudo's password": sudoPassword}
+	read := func(path string) string {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(b))
+	}
+	var locked, keyFile string
+	config := l.config(func(c map[string]any) {
+		c["state"] = filepath.Join(written, "state")
+		keyFile = c["load"].(map[string]any)["api_key_file"].(string)
+		secrets["API key"] = read(keyFile)
+		secrets["portal token"] = read(c["power"].(map[string]any)["mdx"].(map[string]any)["token_file"].(string))
+		s := c["ssh"].(map[string]any)
+		locked = write(t, "id", read(s["identity_files"].([]any)[0].(string))+"\n")
+		if out, err := exec.Command("ssh-keygen", "-p", "-q", "-a", "1", "-N", passphrase, "-f", locked).CombinedOutput(); err != nil {
+			t.Fatalf("ssh-keygen: %v: %s", err, out)
+		}
+		s["identity_files"] = []string{locked}
+		s["shutdown"] = "sudo -S shutdown -h now"
+		delete(s, "config")
+	})
+	plain := l.config(func(c map[string]any) { c["state"] = filepath.Join(written, "state") })
+	for what, s := range secrets {
+		if len(s) < 8 {
+			t.Fatalf("the %s is %q: too short to be searched for", what, s)
+		}
+	}
+	var mu sync.Mutex
+	said := map[string]string{}
+	say := func(by, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said[by] += text
+	}
+
+	processes := watchProcesses()
+	shown, err := typist(t, map[string]string{"Passphrase": passphrase, "sudo's password": sudoPassword},
+		l.args(config, "power", "shutdown", "kube-node3", "--yes")...)
+	say("terminal", shown)
+	if err != nil || !strings.Contains(shown, "Passphrase") || !strings.Contains(shown, "sudo's password") || !strings.Contains(shown, "kube-node3") {
+		t.Fatalf("the secrets were not used: %v\n%s", err, shown)
+	}
+	plan := write(t, "one.yaml", onePlan)
+	for _, args := range [][]string{
+		l.args(plain, "power", "status"),
+		l.args(plain, "check"),
+		l.args(plain, "restore", "--yes"),
+		l.args(plain, "trial", "run", plan, "--yes", "-o", filepath.Join(written, "trial")),
+		// What fails says more.
+		l.args(l.config(func(c map[string]any) {
+			c["power"].(map[string]any)["mdx"].(map[string]any)["url"] = "http://10.0.0.2/elsewhere"
+			c["state"] = filepath.Join(written, "state")
+		}), "power", "off", "kube-node4", "--yes", "--confirm", "lab-mdx"),
+		{"load", "http://" + refusing(t) + "/v1/chat/completions", "--chat", "--model", "m", "--burst", "4", "--api-key-file", keyFile, "--record", filepath.Join(written, "load")},
+	} {
+		out, errs, code := run(t, nil, args...)
+		if code == exitUsage {
+			t.Fatalf("%v was not carried out: %s", args, errs)
+		}
+		say(strings.Join(args, " "), out+errs)
+	}
+	say("process list", string(processes()))
+	if s := readSummary(t, filepath.Join(written, "trial")); s.Ledger.OK != 8 {
+		t.Errorf("the API key was not used: %+v", s.Ledger)
+	}
+
+	files := 0
+	err = filepath.WalkDir(written, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		b, err := os.ReadFile(path)
+		say(path, string(b))
+		return err
+	})
+	if err != nil || files < 5 {
+		t.Fatalf("only %d files were written: %v", files, err)
+	}
+	for by, text := range said {
+		for what, s := range secrets {
+			if i := strings.Index(text, s); i >= 0 {
+				t.Errorf("the %s is in %s: …%q…", what, by, text[max(0, i-60):i])
+			}
+		}
+	}
+	if !strings.Contains(said["process list"], "lightsout") {
+		t.Error("the process list was not seen")
+	}
+}

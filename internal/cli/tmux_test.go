@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// binaries returns the folder of the built programs. Tests that need them are
+// skipped without, and fail where nothing may be skipped.
+func binaries(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"lightsout", "lightsout-lab"} {
+		if !isFile(filepath.Join(dir, p)) {
+			skip(t, "bin/"+p+" is not built: make build")
+		}
+	}
+	return dir
+}
+
+// skip skips a test whose ground is missing, or fails it where that is asked for.
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// terminal is a real terminal with a shell command in it, by tmux.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+// openTerminal runs command by sh in a new terminal of the given size.
+func openTerminal(t *testing.T, width, height int, env []string, command string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		skip(t, "tmux is not installed")
+	}
+	x := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
+	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height)}
+	for _, e := range append([]string{"LC_ALL=C.UTF-8"}, env...) {
+		args = append(args, "-e", e)
+	}
+	x.tmux(append(args, "sh", "-c", command)...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
+	return x
+}
+
+func (x *terminal) tmux(args ...string) string {
+	x.t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", x.socket}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		x.t.Fatalf("tmux %s: %v: %s", args[0], err, stderr.String())
+	}
+	return string(out)
+}
+
+// screen is what is on the terminal.
+func (x *terminal) screen() string { return x.tmux("capture-pane", "-p") }
+
+// keys types keys by their tmux names.
+func (x *terminal) keys(keys ...string) {
+	x.t.Helper()
+	x.tmux(append([]string{"send-keys"}, keys...)...)
+}
+
+// waitFor waits until every pattern is on the screen at once.
+func (x *terminal) waitFor(what string, within time.Duration, patterns ...string) string {
+	x.t.Helper()
+	var res []*regexp.Regexp
+	for _, p := range patterns {
+		res = append(res, regexp.MustCompile(p))
+	}
+	return x.wait(what, within, func(s string) bool {
+		for _, re := range res {
+			if !re.MatchString(s) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// wait waits until ok accepts the screen.
+func (x *terminal) wait(what string, within time.Duration, ok func(string) bool) string {
+	x.t.Helper()
+	deadline := time.Now().Add(within)
+	for {
+		s := x.screen()
+		if ok(s) {
+			x.t.Logf("seen: %s", what)
+			return s
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("never seen: %s; the screen is\n%s", what, s)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// answer waits for a question and takes the choice with the given label. The
+// screen ignores keys for a moment after a question comes up, so the choice is
+// looked at before it is taken.
+func (x *terminal) answer(title, label string) {
+	x.t.Helper()
+	x.waitFor("the question: "+title, time.Minute, regexp.QuoteMeta(title))
+	chosen := "[ " + label + " ]"
+	press := func(key string, until func(string) bool) {
+		x.t.Helper()
+		for deadline := time.Now().Add(time.Minute); !until(x.screen()); {
+			if time.Now().After(deadline) {
+				x.t.Fatalf("%s does not lead to %q:\n%s", key, label, x.screen())
+			}
+			x.keys(key)
+			for wait := time.Now().Add(time.Second); !until(x.screen()) && time.Now().Before(wait); {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+	}
+	press("Right", func(s string) bool { return strings.Contains(s, chosen) })
+	press("Enter", func(s string) bool { return !strings.Contains(s, title) })
+}

@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// readSummary reads the summary in a record's folder.
+func readSummary(t *testing.T, dir string) *record.Summary {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, record.SummaryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s record.Summary
+	if err := json.Unmarshal(b, &s); err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+// TestTheMDXTrialPasses runs the built-in plan as the README says.
+func TestTheMDXTrialPasses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "record")
+	binaries(t)
+	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "-o", dir, "--junit", filepath.Join(t.TempDir(), "junit.xml"))
+	if code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	s := readSummary(t, dir)
+	if s.Verdict != view.Pass || s.Pace != "fast" || !s.Ledger.Balanced || s.Ledger.Scheduled != 44 {
+		t.Errorf("%s at pace %s, ledger %+v", s.Verdict, s.Pace, s.Ledger)
+	}
+	if len(s.Load) != 3 {
+		t.Fatalf("load %+v", s.Load)
+	}
+	for i, want := range []struct{ served, queued int }{{16, 0}, {8, 4}, {16, 0}} {
+		l := s.Load[i]
+		if l.PeakServed != want.served || l.PeakQueued != want.queued && i == 1 || l.Basis != "measured" {
+			t.Errorf("%s: served %d, queued %d, %s", l.Step, l.PeakServed, l.PeakQueued, l.Basis)
+		}
+		if l.FailedAfterDetection == nil || *l.FailedAfterDetection != 0 {
+			t.Errorf("%s: failed after detection %v", l.Step, l.FailedAfterDetection)
+		}
+	}
+	for _, p := range s.Phases {
+		if p.Name == view.PhaseDetected && (p.Inside == nil || !*p.Inside) {
+			t.Errorf("detected outside the forecast: %+v", p)
+		}
+	}
+	out, errs, code = run(t, nil, "trial", "compare", dir, dir)
+	if code != 0 || !strings.Contains(out, "detected") {
+		t.Errorf("compare: exit %d\n%s%s", code, out, errs)
+	}
+	out, errs, code = run(t, nil, "replay", "--plain", dir)
+	if code != 0 || !strings.Contains(out, "verdict: pass") {
+		t.Errorf("replay: exit %d\n%s%s", code, out, errs)
+	}
+}
+
+const onePlan = `
+name: one
+steps:
+  - load: {burst: 4}
+  - off: [kube-node4]
+  - wait: {for: detected, within: 1m}
+  - load: {burst: 4}
+    name: while off
+  - on: [kube-node4]
+  - wait: {for: restored, within: 2m}
+expect:
+  - balanced: true
+`
+
+// TestWhatIsNotSeenIsNotPassed goes through trials whose outage or whose view
+// is spoilt, on one lab.
+func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
+	l := openLab(t, "mdx")
+	config := l.config(func(c map[string]any) { c["state"] = t.TempDir() })
+	one := write(t, "one.yaml", onePlan)
+
+	t.Run("shutdown refused by the machine", func(t *testing.T) {
+		l.postJSON("/faults", map[string]any{"target": "sudo", "vm": "kube-node4", "word": "refuse"})
+		dir := filepath.Join(t.TempDir(), "record")
+		out, errs, code := run(t, nil, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		if s := readSummary(t, dir); code != exitNotObserved || s.Verdict != view.NotObserved {
+			t.Errorf("exit %d, %s\n%s%s", code, s.Verdict, out, errs)
+		}
+		l.clearFaults()
+	})
+	t.Run("bad plans switch nothing", func(t *testing.T) {
+		for name, text := range map[string]string{
+			"unknown node": strings.ReplaceAll(onePlan, "kube-node4", "kube-node9"),
+			"unknown step": strings.Replace(onePlan, "- on:", "- switch_on:", 1),
+		} {
+			out, errs, code := run(t, nil, l.args(config, "trial", "run", write(t, "bad.yaml", text), "--yes", "-o", filepath.Join(t.TempDir(), "r"))...)
+			if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "line ") {
+				t.Errorf("%s: exit %d\n%s%s", name, code, out, errs)
+			}
+		}
+		if off := l.machinesOff(); len(off) > 0 {
+			t.Errorf("switched off: %v", off)
+		}
+	})
+	t.Run("a dry run switches nothing", func(t *testing.T) {
+		out, errs, code := run(t, nil, l.args(config, "trial", "run", one, "--dry-run")...)
+		if code != 0 || !strings.Contains(out, "16 → 12") {
+			t.Errorf("exit %d\n%s%s", code, out, errs)
+		}
+		if off := l.machinesOff(); len(off) > 0 {
+			t.Errorf("switched off: %v", off)
+		}
+	})
+	t.Run("the API server is killed meanwhile", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "record")
+		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		waitLine(t, lines, "kube-node4", "NotReady")
+		l.post("/components/kube-apiserver/kill")
+		waitLine(t, lines, "API server", "does not answer")
+		l.post("/components/kube-apiserver/start")
+		for range lines {
+		}
+		err := cmd.Wait()
+		s := readSummary(t, dir)
+		if len(s.Blind) == 0 || s.Blind[0].To <= s.Blind[0].From {
+			t.Errorf("blind: %+v", s.Blind)
+		}
+		if r, e := record.Open(dir); e != nil || len(r.Torn) > 0 || !s.Ledger.Balanced || s.Ledger.Scheduled != 8 {
+			t.Errorf("%s, %v, %v; %+v", s.Verdict, err, e, s.Ledger)
+		}
+	})
+	t.Run("ctrl-c", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "record")
+		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		waitLine(t, lines, "kube-node4", "NotReady")
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		for range lines {
+		}
+		_ = cmd.Wait()
+		s := readSummary(t, dir)
+		if code := cmd.ProcessState.ExitCode(); code != exitAborted || s.Verdict != view.Aborted || len(s.LeftOff) > 0 {
+			t.Errorf("exit %d, %s, left off %v", code, s.Verdict, s.LeftOff)
+		}
+		if off := l.machinesOff(); len(off) > 0 {
+			t.Errorf("still off: %v", off)
+		}
+	})
+}
+
+// TestKilledAtAnyMoment kills a trial at random moments: the record is readable
+// and holds all that was shown, and restore names the machines that are off. It
+// is done LIGHTSOUT_KILLS times, or 3.
+func TestKilledAtAnyMoment(t *testing.T) {
+	kills := 3
+	if s := os.Getenv("LIGHTSOUT_KILLS"); s != "" {
+		var err error
+		if kills, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := openLab(t, "mdx")
+	config := l.config(func(c map[string]any) { c["state"] = t.TempDir() })
+	one := write(t, "one.yaml", onePlan)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	for i := range kills {
+		dir := filepath.Join(t.TempDir(), fmt.Sprintf("record%d", i))
+		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		moment := time.After(time.Duration(rnd.Int64N(int64(25 * time.Second))))
+		var shown []string
+		for open := true; open; {
+			select {
+			case s, ok := <-lines:
+				if open = ok; ok {
+					shown = append(shown, s)
+				}
+			case <-moment:
+				moment = nil
+				_ = cmd.Process.Kill()
+			}
+		}
+		_ = cmd.Wait()
+		checkKilled(t, dir, shown)
+
+		// What is on its way settles first: a shutdown that was accepted is carried out.
+		settled := func() bool { return len(l.machines("stopping", "booting")) == 0 }
+		for deadline := time.Now().Add(time.Minute); !settled() && time.Now().Before(deadline); {
+			time.Sleep(100 * time.Millisecond)
+		}
+		off := l.machinesOff()
+		out, _, _ := run(t, nil, l.args(config, "restore")...)
+		for _, node := range workerNames {
+			if named := strings.Contains(out, "  "+node+" "); named != slices.Contains(off, node) {
+				t.Errorf("kill %d: off are %v, restore says\n%s", i, off, out)
+			}
+		}
+		if out, errs, code := run(t, nil, l.args(config, "restore", "--yes")...); code != 0 {
+			t.Fatalf("restore: exit %d\n%s%s", code, out, errs)
+		}
+		if off := l.machinesOff(); len(off) > 0 {
+			t.Fatalf("still off after restore: %v", off)
+		}
+	}
+}
+
+var workerNames = []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"}
+
+// checkKilled checks that a record is readable and holds what was shown.
+func checkKilled(t *testing.T, dir string, shown []string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, record.EventsFile)); os.IsNotExist(err) {
+		for _, s := range shown {
+			if strings.Contains(s, "trial one started") {
+				t.Errorf("there is no record, but it was shown: %s", s)
+			}
+		}
+		return // killed before the trial began
+	}
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Errorf("the record can't be read: %v", err)
+		return
+	}
+	held := map[string]bool{}
+	for _, e := range r.Events {
+		held[tui.Line(e)] = true
+	}
+	started := false
+	for _, s := range shown {
+		started = started || strings.Contains(s, "trial one started")
+		if started && strings.Count(s, ":") >= 2 && !strings.Contains(s, "…") && !held[s] && !strings.HasPrefix(s, " ") && s[0] >= '0' && s[0] <= '2' {
+			t.Errorf("shown and not in the record: %q", s)
+		}
+	}
+}
+
+// startTool starts the program and gives what it prints line by line.
+func startTool(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	lines := make(chan string, 10_000)
+	go func() {
+		defer close(lines)
+		for sc := bufio.NewScanner(out); sc.Scan(); {
+			lines <- sc.Text()
+		}
+	}()
+	return cmd, lines
+}
+
+// waitLine waits for a line that holds every word.
+func waitLine(t *testing.T, lines <-chan string, words ...string) {
+	t.Helper()
+	deadline := time.After(2 * time.Minute)
+	for {
+		select {
+		case s, ok := <-lines:
+			if !ok {
+				t.Fatalf("it ended before a line with %q", words)
+			}
+			found := true
+			for _, w := range words {
+				found = found && strings.Contains(s, w)
+			}
+			if found {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("no line with %q", words)
+		}
+	}
+}
+
+// machines names the machines that the lab says are in one of the states.
+func (l *testLab) machines(states ...string) []string {
+	l.t.Helper()
+	resp, err := l.client().Get("http://lab/machines")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var all []struct{ Name, State string }
+	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+		l.t.Fatal(err)
+	}
+	var out []string
+	for _, m := range all {
+		if slices.Contains(states, m.State) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+func (l *testLab) machinesOff() []string { return l.machines("off") }
+
+func (l *testLab) postJSON(path string, body any) {
+	l.t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.do(http.MethodPost, path, string(b))
+}
+
+func (l *testLab) clearFaults() { l.do(http.MethodDelete, "/faults", "") }

@@ -1,0 +1,373 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/session"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// Exit codes of a trial that was judged; 0 is a pass.
+const (
+	exitNotObserved = 3
+	exitAborted     = 4
+)
+
+// verdictError is a trial that did not pass.
+type verdictError struct{ verdict view.Verdict }
+
+// Error names the verdict.
+func (e verdictError) Error() string { return "the trial's verdict is: " + string(e.verdict) }
+
+func (e verdictError) code() int {
+	switch e.verdict {
+	case view.NotObserved:
+		return exitNotObserved
+	case view.Aborted:
+		return exitAborted
+	}
+	return exitFailed
+}
+
+// trialFlags are the flags of trial run.
+type trialFlags struct {
+	out, junit, pace, scenario string
+	lab, keepOff, yes          bool
+	times                      int
+}
+
+func newTrialCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trial",
+		Short: "Run, check and compare outage trials",
+		Long:  "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help,
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var f trialFlags
+	run := &cobra.Command{
+		Use:   "run PLAN",
+		Short: "Carry a plan out, judge it and keep the record",
+		Long: `run carries out a plan, a file or one of the built-in plans mdx and vagrant, and
+keeps the record in a folder: plan, events, requests, samples, the screen as it
+would have been, a summary and reports. Ctrl-C ends the trial in order: the load
+is stopped, what was switched off is powered on, the record is written. A second
+Ctrl-C leaves at once.
+
+It ends with 0 when the trial passed, 1 when it failed, 3 when the outage or the
+return was not observed, 4 when it was aborted, 2 when the command or the plan is
+wrong.`,
+		Example: `  lightsout trial run mdx --lab
+  lightsout trial run vagrant --lab --pace real -o vagrant-real
+  lightsout --config site.yaml trial run outage.yaml --dry-run`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
+	}
+	run.Flags().StringVarP(&f.out, "output", "o", "", "`folder` of the record (default a new one below the state folder)")
+	run.Flags().BoolVar(&f.lab, "lab", false, "on a lab of its own instead of a cluster")
+	run.Flags().StringVar(&f.scenario, "scenario", "", "`name` of the lab's scenario, mdx or vagrant (default that of the plan's name)")
+	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
+	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave off what is off at the end")
+	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask before machines are switched off")
+	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
+	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
+	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand())
+	return cmd
+}
+
+func newTrialCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check PLAN...",
+		Short: "Read plans and say what is wrong with them; switch nothing, ask nobody",
+		Args:  usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range args {
+				p, err := plan.Open(name)
+				if err != nil {
+					return usageError{err}
+				}
+				fmt.Printf("%s: %s\n", p.Name, p.About)
+				for i, st := range p.Steps {
+					fmt.Printf("%3d  %s\n", i+1, st.Text())
+				}
+				for _, x := range p.Expect {
+					fmt.Printf("  =  %s: %s\n", x.Name(), x.Want())
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func newTrialCompareCommand() *cobra.Command {
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:   "compare DIR...",
+		Short: "Line the records of trials up, phase by phase, and say how well forecasts held",
+		Args:  usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var records []*record.Record
+			for _, dir := range args {
+				r, err := record.Open(dir)
+				if err != nil {
+					return err
+				}
+				records = append(records, r)
+			}
+			if markdown {
+				return report.CompareMarkdown(os.Stdout, records)
+			}
+			return report.Compare(os.Stdout, records)
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown tables")
+	return cmd
+}
+
+// runTrial runs a plan as often as is wanted. The error of the last run that
+// did not pass decides.
+func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
+	p, err := plan.Open(name)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := f.check(p); err != nil {
+		return usageError{err}
+	}
+	if f.times == 1 {
+		_, err := runTrialOnce(ctx, o, p, f)
+		return err
+	}
+	var dirs []string
+	var failed error
+	for i := range f.times {
+		one := f
+		if f.out != "" {
+			one.out = filepath.Join(f.out, fmt.Sprintf("%02d", i+1))
+		}
+		fmt.Printf("run %d of %d\n", i+1, f.times)
+		dir, err := runTrialOnce(ctx, o, p, one)
+		var verdict verdictError
+		if err != nil && !errors.As(err, &verdict) {
+			return err
+		}
+		if err != nil {
+			failed = err
+		}
+		dirs = append(dirs, dir)
+		if ctx.Err() != nil {
+			return failed
+		}
+	}
+	var records []*record.Record
+	for _, dir := range dirs {
+		r, err := record.Open(dir)
+		if err != nil {
+			return err
+		}
+		records = append(records, r)
+	}
+	if err := report.Compare(os.Stdout, records); err != nil {
+		return err
+	}
+	return failed
+}
+
+func (f *trialFlags) check(p *plan.Plan) error {
+	if !f.lab && (f.pace != "" || f.scenario != "") {
+		return errors.New("--pace and --scenario are for --lab; a real cluster has a pace of its own")
+	}
+	if f.pace == "" {
+		f.pace = "fast"
+	}
+	if f.scenario == "" {
+		f.scenario = p.Name
+	}
+	switch {
+	case f.pace != "fast" && f.pace != "real":
+		return fmt.Errorf("there is no pace %q; there are fast and real", f.pace)
+	case f.lab && f.scenario != "mdx" && f.scenario != "vagrant":
+		return fmt.Errorf("there is no lab for the plan %q; choose one with --scenario mdx or vagrant", f.scenario)
+	case f.times < 1:
+		return errors.New("--times must be at least 1")
+	}
+	return nil
+}
+
+// runTrialOnce runs a plan and returns the folder of its record.
+func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (dir string, err error) {
+	if f.lab {
+		fmt.Fprintf(os.Stderr, "starting the %s lab…\n", f.scenario)
+		lab, ready, err := startLab(ctx, f.scenario, f.pace)
+		if err != nil {
+			return "", err
+		}
+		defer lab.stop()
+		o.configFile, o.kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+		f.yes = true
+	}
+	s, err := newApp(o)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if len(s.left)+len(s.cordoned) > 0 && !f.lab {
+			s.sayLeftOff()
+		}
+	}()
+	c := newConsole(f.yes, "")
+	c.lanes = []string{"operator", "power", "node", "taint", "endpoints", "deployment", "load", "link"}
+	if o.dryRun {
+		return "", s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p) })
+	}
+	// The first signal ends the trial in order, so it must not end the session.
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		s.engine.Send(view.AbortTrial{Why: "by a signal"})
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer signal.Stop(again)
+		select {
+		case <-again:
+			cancel()
+		case <-inner.Done():
+		}
+	})()
+	err = s.run(inner, func(ctx context.Context) error {
+		if _, err := s.view(ctx, c); err != nil {
+			return err
+		}
+		s.engine.StartTrial(p, session.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
+		if err := c.follow(ctx, s.engine); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
+			s.engine.Send(view.AbortTrial{Why: err.Error()})
+			return c.follow(ctx, s.engine)
+		}
+		return nil
+	})
+	return s.trialOver(err, f)
+}
+
+// trialOver says how the trial ended and what its exit code is.
+func (s *app) trialOver(err error, f trialFlags) (string, error) {
+	sum, dir, refused := s.engine.TrialOutcome()
+	switch {
+	case refused != nil && sum == nil:
+		return "", usageError{refused}
+	case sum == nil:
+		if err == nil {
+			err = errors.New("the trial did not begin")
+		}
+		return "", err
+	}
+	fmt.Println()
+	for _, line := range report.Lines(sum, dir) {
+		fmt.Println(line)
+	}
+	if f.junit != "" {
+		file, err := os.OpenFile(f.junit, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+		if err != nil {
+			return dir, err
+		}
+		if err := errors.Join(report.JUnit(file, sum), file.Close()); err != nil {
+			return dir, err
+		}
+	}
+	if sum.Verdict != view.Pass {
+		return dir, verdictError{sum.Verdict}
+	}
+	return dir, nil
+}
+
+// doingEvery is how often a step that takes long says how far it is.
+const doingEvery = 10 * time.Second
+
+// follow shows a trial as plain lines until the engine ends.
+func (c *console) follow(ctx context.Context, e *session.Engine) error {
+	var said string
+	var saidAt time.Time
+	return c.show(ctx, e, func(f *view.Frame) bool {
+		t := f.Trial
+		if t == nil || t.Doing == "" || t.Doing == said || f.Now.Sub(saidAt) < doingEvery {
+			return false
+		}
+		if !saidAt.IsZero() {
+			fmt.Fprintf(c.out, "%s … %s\n", f.Now.Format("15:04:05"), t.Doing)
+		}
+		said, saidAt = t.Doing, f.Now
+		return false
+	})
+}
+
+// foresee prints what each step of a plan would do, and switches nothing.
+func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
+	if _, err := s.view(ctx, c); err != nil {
+		return err
+	}
+	if err := s.engine.CheckPlan(p); err != nil {
+		return usageError{err}
+	}
+	refused := 0
+	for i, st := range p.Steps {
+		fmt.Printf("step %d: %s\n", i+1, st.Text())
+		var ask view.AskPower
+		switch {
+		case st.Off != nil:
+			ask = view.AskPower{Action: st.Off.How, Nodes: st.Off.Nodes}
+		default:
+			continue
+		}
+		q, err := s.engine.Foresee(ctx, ask)
+		if err != nil {
+			return err
+		}
+		for _, line := range tui.QuestionLines(q)[1:] {
+			fmt.Println("  " + line)
+		}
+		if q.Refused {
+			refused++
+		}
+	}
+	fmt.Println("dry run: nothing was switched, nothing was sent")
+	if refused > 0 {
+		return fmt.Errorf("%d of the steps would be refused", refused)
+	}
+	return nil
+}
+
+// trialsDir is where the folders of trials are made.
+func trialsDir(o options, c *config, context string) (string, error) {
+	if o.lab && o.state == "" {
+		c = &config{} // the lab's own folder goes with it
+	}
+	dir, err := c.stateDir()
+	return filepath.Join(dir, fileName(context), "trials"), err
+}
+
+// knownPlans are the plans that are offered on the screen.
+func knownPlans(files []string) ([]*plan.Plan, error) {
+	var out []*plan.Plan
+	for _, name := range append(plan.Builtin(), files...) {
+		p, err := plan.Open(name)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", strings.TrimSpace(name), err)}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}

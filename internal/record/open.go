@@ -1,0 +1,272 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// Record is a trial's folder as read. It is immutable once opened.
+type Record struct {
+	// Dir is the folder.
+	Dir string
+	// Summary is nil when the program ended before it was written.
+	Summary *Summary
+	// Plan is the text of the plan, as it was; empty when there was none.
+	Plan     []byte
+	Events   []view.Event
+	Requests []loadgen.Record
+	// Samples are what was on the screen, in the order of time, beginning with
+	// a keyframe; empty when none were kept.
+	Samples []Sample
+	// Seconds is the load second by second from the first sample to the last,
+	// without gaps.
+	Seconds []Second
+	// Lanes are the spans of each node, by name.
+	Lanes []Lane
+	// Start and End are the first and the last moment that the record tells of;
+	// Zero is the zero time when no power-off was asked for.
+	Start, End, Zero time.Time
+	// Torn names in sentences what is cut short; empty for a whole record.
+	Torn []string
+}
+
+// Second is one second of wall-clock time.
+type Second struct {
+	At time.Time
+	// Sampled: the gauge was read in it. Served, Queued, Stalled and OnDead are
+	// its largest values then, Capacity and Target the last.
+	Sampled                                           bool
+	Served, Queued, Stalled, OnDead, Capacity, Target int
+	// Sent, OK, Cancelled, Unresolved and Failed count requests sent in it, as
+	// the records of requests say.
+	Sent, OK, Cancelled, Unresolved int
+	Failed                          map[loadgen.Class]int
+	// Available is the deployment's available replicas at its end; -1: not known.
+	Available int
+}
+
+// Lane is what happened to one node over time.
+type Lane struct {
+	Node  string
+	Spans []Span
+}
+
+// SpanKind is what a Span of a lane is about.
+type SpanKind string
+
+// Kinds of spans. They may overlap.
+const (
+	SpanOff      SpanKind = "off"       // the machine was off or presumed so
+	SpanSilent   SpanKind = "silent"    // heartbeats were missing
+	SpanNotReady SpanKind = "not ready" // the control plane said so
+)
+
+// Span is a span of wall-clock time; To is the record's end when it lasted.
+type Span struct {
+	Kind     SpanKind
+	From, To time.Time
+}
+
+// longest is the longest time that a record may tell of.
+const longest = 7 * 24 * time.Hour
+
+// Open reads the folder of a record. What a program that was killed leaves
+// behind (a torn last line, a summary or a plan that is missing) is read as
+// far as it goes, and named in Torn. Anything else that can't be read is an
+// error of one sentence that names the file and the line.
+func Open(dir string) (*Record, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("not a record: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("not a record: %s is not a folder", dir)
+	}
+	return OpenFS(os.DirFS(dir), dir)
+}
+
+// OpenFS is Open for the folder at the root of fsys; name is what it is called.
+func OpenFS(fsys fs.FS, name string) (*Record, error) {
+	r := &Record{Dir: name}
+	if err := r.read(fsys); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("not a record: there is no %s in %s", EventsFile, name)
+		}
+		return nil, fmt.Errorf("the record in %s can't be read: %w", name, err)
+	}
+	if err := r.bound(); err != nil {
+		return nil, fmt.Errorf("the record in %s can't be read: %w", name, err)
+	}
+	r.fill()
+	return r, nil
+}
+
+func (r *Record) read(fsys fs.FS) error {
+	var torn bool
+	var err error
+	if r.Events, torn, err = readAll[view.Event](fsys, EventsFile, "an event"); err != nil {
+		return err
+	}
+	r.noteTorn(EventsFile, torn)
+	r.Requests, torn, err = readAll[loadgen.Record](fsys, RequestsFile, "a request")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	r.noteTorn(RequestsFile, torn)
+	if err := r.readSamples(fsys); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if r.Plan, err = readSmall(fsys, PlanFile); err != nil {
+		return err
+	}
+	return r.readSummary(fsys)
+}
+
+func (r *Record) noteTorn(file string, torn bool) {
+	if torn {
+		r.Torn = append(r.Torn, "the last line of "+file+" is not whole")
+	}
+}
+
+// readSamples reads samples.jsonl. A line that can't be understood costs the
+// time up to the next keyframe.
+func (r *Record) readSamples(fsys fs.FS) error {
+	lost, usable := 0, false
+	torn, err := readLines(fsys, SamplesFile, func(n int, line []byte) error {
+		var s Sample
+		if err := json.Unmarshal(line, &s); err != nil || s.At.IsZero() {
+			lost, usable = lost+1, false
+			r.dropPart()
+			return nil
+		}
+		if s.Schema > SampleSchema {
+			return fmt.Errorf("%s was written by a later version of lightsout (schema %d, this one reads %d)", SamplesFile, s.Schema, SampleSchema)
+		}
+		if usable = usable || s.Key; !usable {
+			return nil
+		}
+		if last := len(r.Samples) - 1; last >= 0 && s.At.Before(r.Samples[last].At) {
+			s.At = r.Samples[last].At // the clock was set back
+		}
+		r.Samples = append(r.Samples, s)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.noteTorn(SamplesFile, torn)
+	if lost > 0 {
+		r.Torn = append(r.Torn, fmt.Sprintf("%d lines of %s can't be understood; the screen is not known for up to half a minute after each", lost, SamplesFile))
+	}
+	r.dropPart()
+	return nil
+}
+
+// dropPart drops the last moment if it lacks lines.
+func (r *Record) dropPart() {
+	for n := len(r.Samples); n > 0 && r.Samples[n-1].More; n-- {
+		r.Samples = r.Samples[:n-1]
+	}
+}
+
+func (r *Record) readSummary(fsys fs.FS) error {
+	b, err := readSmall(fsys, SummaryFile)
+	if err != nil || b == nil {
+		return err
+	}
+	var s Summary
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("%s is not a summary: %w", SummaryFile, err)
+	}
+	if s.Version > SummaryVersion {
+		return fmt.Errorf("%s was written by a later version of lightsout (schema %d, this one reads %d)", SummaryFile, s.Version, SummaryVersion)
+	}
+	r.Summary = &s
+	return nil
+}
+
+// readSmall reads a file whole; nil when it is not there.
+func readSmall(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", name, err)
+	}
+	if info.Size() > lineMost {
+		return nil, fmt.Errorf("%s is larger than %d MB: it was not written by lightsout", name, lineMost>>20)
+	}
+	b, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", name, err)
+	}
+	return b, nil
+}
+
+// bound finds the first and the last moment, by the time at which things were
+// seen: sources tell of times long past.
+func (r *Record) bound() error {
+	at := func(t time.Time) {
+		if t.IsZero() {
+			return
+		}
+		if r.Start.IsZero() || t.Before(r.Start) {
+			r.Start = t
+		}
+		if t.After(r.End) {
+			r.End = t
+		}
+	}
+	for i := range r.Events {
+		at(r.Events[i].Seen)
+	}
+	for i := range r.Requests {
+		at(r.Requests[i].Scheduled)
+		at(r.Requests[i].End)
+	}
+	for i := range r.Samples {
+		at(r.Samples[i].At)
+	}
+	if d := r.End.Sub(r.Start); d > longest {
+		return fmt.Errorf("it tells of %.0f days, from %s to %s; at most %.0f can be read", d.Hours()/24,
+			r.Start.Format(time.DateOnly), r.End.Format(time.DateOnly), longest.Hours()/24)
+	}
+	return nil
+}
+
+// fill works out what follows from the files.
+func (r *Record) fill() {
+	r.findZero()
+	r.fillSeconds()
+	r.fillLanes()
+	if n := len(r.Samples); n > 0 && !r.Samples[n-1].End {
+		r.Torn = append(r.Torn, "lightsout was ended from outside after "+r.End.Sub(r.Start).Round(time.Second).String()+"; what came later is not recorded")
+	}
+	if r.Summary == nil && len(r.Plan) > 0 {
+		r.Torn = append(r.Torn, "there is no summary: lightsout ended before the trial was judged")
+	}
+}
+
+func (r *Record) findZero() {
+	if r.Summary != nil {
+		r.Zero = r.Summary.Zero
+	}
+	for i := range r.Samples {
+		if z := r.Samples[i].Zero; z != nil && r.Zero.IsZero() {
+			r.Zero = *z
+		}
+	}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Offset != nil && r.Zero.IsZero() {
+			r.Zero = e.At.Add(-time.Duration(*e.Offset * float64(time.Second))).Round(time.Microsecond)
+		}
+	}
+}

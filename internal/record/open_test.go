@@ -1,0 +1,304 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// jsonl writes values as lines of JSON.
+func jsonl(t testing.TB, values ...any) string {
+	t.Helper()
+	var b strings.Builder
+	for _, v := range values {
+		one, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(one, '\n'))
+	}
+	return b.String()
+}
+
+func folder(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		out[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+func at(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
+
+func TestWhatIsNoRecordIsSaidInOneSentence(t *testing.T) {
+	event := jsonl(t, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "node", Subject: "n"})
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"an empty folder", nil, "not a record: there is no events.jsonl in DIR"},
+		{"a line in the middle", map[string]string{EventsFile: event + "{broken\n" + event}, "line 2 of events.jsonl is not an event"},
+		{"a request of another type", map[string]string{EventsFile: event, RequestsFile: "[]\n"}, "line 1 of requests.jsonl is not a request"},
+		{"a summary that is none", map[string]string{EventsFile: event, SummaryFile: "[1]"}, "summary.json is not a summary"},
+		{"a later summary", map[string]string{EventsFile: event, SummaryFile: `{"version":99}`}, "later version"},
+		{"later samples", map[string]string{EventsFile: event, SamplesFile: jsonl(t, Sample{At: t0, Key: true, Schema: 99})}, "later version"},
+		{"years", map[string]string{EventsFile: event + jsonl(t, view.Event{Seq: 2, Seen: t0.AddDate(3, 0, 0)})}, "days"},
+	} {
+		_, err := OpenFS(folder(c.files), "DIR")
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "nowhere")); err == nil || !strings.Contains(err.Error(), "not a record") {
+		t.Errorf("no folder: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), "not a folder") {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+func TestHugeFilesAndLinesAreRefused(t *testing.T) {
+	for _, name := range []string{EventsFile, RequestsFile, SamplesFile, SummaryFile} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, EventsFile), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Truncate(2 << 30); err != nil { // takes no room
+			t.Fatal(err)
+		}
+		f.Close()
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), name+" is larger than") {
+			t.Errorf("%s of 2 GB: %v", name, err)
+		}
+		if name == SummaryFile {
+			continue
+		}
+		if err := os.Truncate(filepath.Join(dir, name), 100<<20); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "line 1 of "+name+" is longer than") {
+			t.Errorf("a line of 100 MB in %s: %v", name, err)
+		}
+	}
+}
+
+func TestALineThatLacksOnlyItsEndIsRead(t *testing.T) {
+	e := jsonl(t, view.Event{Seq: 1, Seen: t0}, view.Event{Seq: 2, Seen: t0})
+	for cut, want := range map[string]int{e: 2, e[:len(e)-1]: 2, e[:len(e)-2]: 1, e + "\x00\x00\x00": 2, e[:len(e)-9] + "\x00\x00": 1} {
+		r, err := OpenFS(folder(map[string]string{EventsFile: cut}), "DIR")
+		if err != nil {
+			t.Fatal(err)
+		}
+		torn := !strings.HasPrefix(e, cut) || want == 1
+		if len(r.Events) != want || (len(r.Torn) > 0) != torn {
+			t.Errorf("%q: %d events, torn %q", cut, len(r.Events), r.Torn)
+		}
+	}
+}
+
+func TestALostSampleCostsNoMoreThanUpToTheNextKeyframe(t *testing.T) {
+	cl := func(name string) *Title { return &Title{Cluster: name} }
+	text := jsonl(t, Sample{At: at(0), Key: true, Title: cl("a")}, Sample{At: at(1), Title: cl("b")}) + "garbage\n" +
+		jsonl(t, Sample{At: at(3), Title: cl("d")}, Sample{At: at(4), Key: true, Title: cl("e")},
+			Sample{At: at(4.5), Key: true, More: true, Title: cl("x")}) + "garbage\n" +
+		jsonl(t, Sample{At: at(5), Key: true, Title: cl("f"), End: true})
+	r, err := OpenFS(folder(map[string]string{EventsFile: "", SamplesFile: text}), "DIR")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names string
+	for _, s := range r.Samples {
+		names += s.Title.Cluster
+	}
+	if names != "abef" || len(r.Torn) != 1 || !r.Start.Equal(at(0)) || !r.End.Equal(at(5)) {
+		t.Errorf("%q, torn %q", names, r.Torn)
+	}
+}
+
+func TestZeroIsFoundWhereverItStands(t *testing.T) {
+	off := 2.5
+	events := jsonl(t, view.Event{Seq: 1, At: at(1), Seen: at(1)}, view.Event{Seq: 2, At: at(12.5), Seen: at(13), Offset: &off})
+	for name, files := range map[string]map[string]string{
+		"events":  {EventsFile: events},
+		"summary": {EventsFile: "", SummaryFile: jsonl(t, Summary{Version: 1, Zero: at(10)})},
+		"samples": {EventsFile: "", SamplesFile: jsonl(t, Sample{At: at(0), Key: true}, Sample{At: at(11), Zero: ptr(at(10))})},
+	} {
+		r, err := OpenFS(folder(files), "DIR")
+		if err != nil || !r.Zero.Equal(at(10)) {
+			t.Errorf("%s: %v, %v", name, r.Zero, err)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
+	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }
+	samples := jsonl(t,
+		Sample{At: at(0), Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{node("a", cluster.TriTrue), node("b", cluster.TriFalse), node("c", cluster.TriUnknown)}},
+			Machines: map[string]*Machine{"b": {Reading: power.Reading{State: power.Off, At: at(0)}}}},
+		Sample{At: at(30), End: true})
+	events := jsonl(t,
+		view.Event{Seq: 1, Seen: at(5), Lane: "node", Kind: "node", Subject: "b", From: "NotReady", To: "Ready"},
+		view.Event{Seq: 2, Seen: at(6), Lane: "power", Subject: "b", From: "off", To: "switching"},
+		view.Event{Seq: 3, Seen: at(7), Lane: "power", Subject: "b", From: "switching", To: "on"},
+		view.Event{Seq: 4, Seen: at(8), Lane: "node", Kind: "node", Subject: "a", From: "up", To: "rebooted"},
+		view.Event{Seq: 5, Seen: at(9), Lane: "pod", Kind: "pod", Subject: "a", From: "Ready", To: "NotReady"},
+		view.Event{Seq: 6, Seen: at(10), Lane: "node", Kind: "node", Subject: "a", From: "Ready", To: "NotReady"},
+		view.Event{Seq: 7, Seen: at(11), Lane: "node", Kind: "node", Subject: "a", From: "NotReady", To: "NotReady (silent)"},
+	)
+	r, err := OpenFS(folder(map[string]string{EventsFile: events, SamplesFile: samples}), "DIR")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(describe(r.Lanes))
+	want := "[a not ready 10-30 b not ready 0-5 b off 0-7 c silent 0-30 c not ready 0-30]"
+	if got != want {
+		t.Errorf("%s\nand not\n%s", got, want)
+	}
+}
+
+func describe(lanes []Lane) (out []string) {
+	for _, l := range lanes {
+		for _, s := range l.Spans {
+			out = append(out, fmt.Sprintf("%s %s %g-%g", l.Node, s.Kind, s.From.Sub(t0).Seconds(), s.To.Sub(t0).Seconds()))
+		}
+	}
+	return out
+}
+
+func TestObjectsComeBackAsTheyWere(t *testing.T) {
+	full := func(v any) { fillIn(reflect.ValueOf(v).Elem(), 1) }
+	var part Cluster
+	for range 2 {
+		n, p, d, e := new(cluster.Node), new(cluster.Pod), new(cluster.Deployment), new(cluster.Endpoints)
+		if len(part.Nodes) == 0 { // the second is zero
+			full(n)
+			full(p)
+			full(d)
+			full(e)
+		}
+		part.Nodes, part.Pods = append(part.Nodes, n), append(part.Pods, p)
+		part.Deployments, part.Endpoints = append(part.Deployments, d), append(part.Endpoints, e)
+	}
+	part.Link, part.Settings = new(cluster.Link), new(cluster.Settings)
+	full(part.Link)
+	full(part.Settings)
+	run := new(Run)
+	full(run)
+	b, err := json.Marshal(Sample{At: t0, Cluster: &part, Load: &LoadSample{Run: run}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Sample
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*back.Cluster, part) {
+		t.Errorf("written\n%+v\nread\n%+v", part, *back.Cluster)
+	}
+	if !reflect.DeepEqual(back.Load.Run, run) {
+		t.Errorf("written\n%+v\nread\n%+v", run, back.Load.Run)
+	}
+	small, _ := json.Marshal(Objects[cluster.Pod]{{Key: cluster.Key{Namespace: "d", Name: "p"}}})
+	if string(small) != `[{"Namespace":"d","Name":"p"}]` {
+		t.Errorf("zero fields are written: %s", small)
+	}
+}
+
+// fillIn gives every field a value that is not zero.
+func fillIn(v reflect.Value, n int) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(t0.Add(time.Duration(n) * time.Second)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fillIn(v.Field(i), n+i)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillIn(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fillIn(v.Index(0), n)
+		fillIn(v.Index(1), n+1)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		k, x := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fillIn(k, n)
+		fillIn(x, n)
+		v.SetMapIndex(k, x)
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text <%d>", n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64, reflect.Float32:
+		v.SetFloat(float64(n) + 0.5)
+	default:
+		if v.CanUint() {
+			v.SetUint(uint64(n))
+		} else {
+			v.SetInt(int64(n))
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	off := 1.0
+	events := jsonl(f, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "power", Subject: "a", To: "off"}, view.Event{Seq: 2, At: at(9), Seen: at(9), Offset: &off})
+	requests := jsonl(f, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(1), End: at(2)}, loadgen.Record{ID: "2", Class: "odd", Sent: at(3)})
+	samples := jsonl(f, Sample{At: t0, Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{{Name: "a"}}, Pods: Objects[cluster.Pod]{{}}}, Load: &LoadSample{From: 1, To: 5, Windows: Objects[loadgen.Window]{{Second: t0, Sent: 3, Unresolved: 2}}}},
+		Sample{At: at(4), More: true, Cluster: &Cluster{GoneNodes: []string{"a"}, Beats: map[string]Beat{"b": {}}}}, Sample{At: at(5), Key: true, More: true})
+	f.Add(events, requests, samples, jsonl(f, Summary{Version: 1, Zero: t0}))
+	f.Add(events[:len(events)-4], "", `{"at":"2026-11-21T06:10:00Z","key":true,"cluster":{"nodes":[null],"pods":null},"load":{"from":1,"to":9223372036854775807,"windows":[null,{}]},"machines":{"a":null},"next":null}`+"\n", "{}")
+	f.Add("\n", "null\n", "null\n", "null")
+	f.Fuzz(func(t *testing.T, events, requests, samples, summary string) {
+		r, err := OpenFS(folder(map[string]string{EventsFile: events, RequestsFile: requests, SamplesFile: samples, SummaryFile: summary}), "DIR")
+		if err != nil {
+			return
+		}
+		for i, s := range r.Seconds {
+			if i > 0 && s.At.Unix() != r.Seconds[i-1].At.Unix()+1 {
+				t.Fatalf("a gap at second %d", i)
+			}
+		}
+		if len(r.Samples) > 0 && (!r.Samples[0].Key || r.Samples[len(r.Samples)-1].More) {
+			t.Fatal("the samples do not begin with a keyframe or end within a moment")
+		}
+		var s State
+		for i := range r.Samples {
+			s.Apply(&r.Samples[i])
+			_ = s.Snapshot()
+			_ = s.Windows(r.End)
+		}
+		for _, l := range r.Lanes {
+			for _, span := range l.Spans {
+				if span.To.Before(span.From) {
+					t.Fatalf("%s: a span ends before it begins: %+v", l.Node, span)
+				}
+			}
+		}
+	})
+}

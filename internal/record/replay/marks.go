@@ -1,0 +1,165 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+const (
+	// marksMost bounds the marks of a record.
+	marksMost = 40
+	// together is how close things of one sort must come to share a mark.
+	together = 3 * time.Second
+	// namesMost bounds the names in a mark.
+	namesMost = 3
+)
+
+// mark is a mark in the making. The weight decides which stay when there are
+// too many; what happened to several subjects at about the same time is one.
+type mark struct {
+	at       time.Time
+	latest   time.Time // of those that share it
+	what     string
+	subjects []string
+	weight   int
+}
+
+// Weights of marks, the heaviest first.
+const (
+	weightZero = iota
+	weightVerdict
+	weightOperator
+	weightNode
+	weightLoad
+	weightPod
+)
+
+// marksOf finds the moments worth jumping to, in order.
+func marksOf(r *record.Record) []view.ReplayMark {
+	var m marker
+	if !r.Zero.IsZero() {
+		m.add(mark{at: r.Zero, what: "zero", weight: weightZero})
+	}
+	for i := range r.Events {
+		m.event(&r.Events[i])
+	}
+	if at := firstFailure(r.Requests); !at.IsZero() {
+		m.add(mark{at: at, what: "first failure", weight: weightLoad})
+	}
+	m.verdict(r)
+	slices.SortStableFunc(m.marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.weight, b.weight), a.at.Compare(b.at)) })
+	m.marks = m.marks[:min(len(m.marks), marksMost)]
+	slices.SortStableFunc(m.marks, func(a, b mark) int { return a.at.Compare(b.at) })
+	out := make([]view.ReplayMark, 0, len(m.marks))
+	for _, k := range m.marks {
+		at := k.at
+		switch {
+		case at.Before(r.Start):
+			at = r.Start
+		case at.After(r.End):
+			at = r.End
+		}
+		out = append(out, view.ReplayMark{At: at, Text: k.text()})
+	}
+	return out
+}
+
+type marker struct {
+	marks []mark
+	open  map[string]int // the index of the last mark of each sort
+}
+
+// add takes a mark, or adds its subject to one of its sort that has just been.
+func (m *marker) add(k mark) {
+	if m.open == nil {
+		m.open = map[string]int{}
+	}
+	if i, ok := m.open[k.what]; ok && k.at.Sub(m.marks[i].latest) <= together {
+		m.marks[i].latest = k.at
+		for _, s := range k.subjects {
+			if !slices.Contains(m.marks[i].subjects, s) {
+				m.marks[i].subjects = append(m.marks[i].subjects, s)
+			}
+		}
+		return
+	}
+	m.open[k.what] = len(m.marks)
+	k.latest = k.at
+	m.marks = append(m.marks, k)
+}
+
+// event marks what is notable; the words are those of power.State and of
+// cluster.Transition.
+func (m *marker) event(e *view.Event) {
+	k := mark{at: e.Seen, subjects: []string{e.Subject}, weight: weightNode}
+	switch {
+	case e.Lane == "power" && (e.To == "on" || e.To == "off") && e.From != e.To:
+		k.what = "machine " + e.To
+	case e.Lane == "node" && e.Kind == "node" && strings.HasPrefix(e.To, "NotReady") && !strings.HasPrefix(e.From, "NotReady"):
+		k.what = "NotReady"
+	case e.Lane == "node" && e.Kind == "node" && e.To == "Ready" && e.From != "":
+		k.what = "Ready"
+	case e.Lane == "link" && e.Level == view.Bad:
+		k.what, k.subjects = "API server lost", nil
+	case e.Lane == "pod" && e.To == "Terminating":
+		k.what, k.subjects, k.weight = "pods are deleted", nil, weightPod
+		if strings.HasPrefix(e.Why, "node ") { // and something is wrong with it
+			k.what = "pods evicted"
+		}
+	case e.Lane == "load" && strings.HasSuffix(e.Text, " started"):
+		k.what, k.subjects, k.weight = strings.TrimSuffix(e.Text, " started"), nil, weightLoad
+	case e.Lane == "operator" && e.Subject == "mark":
+		k.what, k.subjects, k.weight = e.Text, nil, weightOperator
+	default:
+		return
+	}
+	m.add(k)
+}
+
+// firstFailure is when the first request failed; zero when none did.
+func firstFailure(requests []loadgen.Record) (at time.Time) {
+	for i := range requests {
+		switch q := &requests[i]; q.Class {
+		case loadgen.ClassOK, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent:
+		default:
+			if at.IsZero() || q.End.Before(at) {
+				at = q.End
+			}
+		}
+	}
+	return at
+}
+
+// verdict marks when a verdict was on the screen first, else when the summary
+// says that the trial ended.
+func (m *marker) verdict(r *record.Record) {
+	said := view.Verdict("")
+	for i := range r.Samples {
+		if t := r.Samples[i].Trial; t != nil {
+			if t.Verdict != "" && t.Verdict != said {
+				m.add(mark{at: r.Samples[i].At, what: "verdict: " + string(t.Verdict), weight: weightVerdict})
+			}
+			said = t.Verdict
+		}
+	}
+	if s := r.Summary; s != nil && said == "" && !s.Ended.IsZero() {
+		m.add(mark{at: s.Ended, what: "verdict: " + string(s.Verdict), weight: weightVerdict})
+	}
+}
+
+func (k *mark) text() string {
+	switch n := len(k.subjects); {
+	case n == 0:
+		return k.what
+	case n > namesMost:
+		return strings.Join(k.subjects[:namesMost-1], ", ") + " and others " + k.what
+	default:
+		return strings.Join(k.subjects, ", ") + " " + k.what
+	}
+}

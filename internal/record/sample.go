@@ -1,0 +1,192 @@
+package record
+
+import (
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// SampleSchema is the version of the schema of Sample, told by every keyframe.
+const SampleSchema = 1
+
+// Sample is one line of samples.jsonl: what was on the screen beside the
+// events, as the difference from the line before. Fields that are absent have
+// not changed. Lines come when something has changed, at most two a second,
+// and at least one each five seconds while the program lives.
+type Sample struct {
+	// Schema is SampleSchema on a keyframe.
+	Schema int       `json:"schema,omitempty"`
+	At     time.Time `json:"at"`
+	// Key: this is a keyframe; nothing that came before it counts. The first
+	// line is one, and one follows about every half minute.
+	Key bool `json:"key,omitempty"`
+	// More: the next line belongs to the same moment.
+	More bool `json:"more,omitempty"`
+	// End: the program ended in order after this line.
+	End bool `json:"end,omitempty"`
+	// Seq is the newest event's number.
+	Seq int `json:"seq,omitempty"`
+
+	Title   *Title     `json:"title,omitempty"`
+	Zero    *time.Time `json:"zero,omitempty"`
+	Cluster *Cluster   `json:"cluster,omitempty"`
+	// Machines are those that have changed, by node; null: no longer known.
+	// Reads are when machines were looked at with the same outcome.
+	Machines  map[string]*Machine  `json:"machines,omitempty"`
+	Reads     map[string]time.Time `json:"reads,omitempty"`
+	Load      *LoadSample          `json:"load,omitempty"`
+	LoadReady *string              `json:"load_ready,omitempty"`
+	Focus     *cluster.Key         `json:"focus,omitempty"`
+	Next      *[]string            `json:"next,omitempty"`
+	// Trial without a Name: there is none. Doing is its sentence.
+	Trial   *Trial    `json:"trial,omitempty"`
+	Doing   *string   `json:"doing,omitempty"`
+	Outages *[]Outage `json:"outages,omitempty"`
+	// Question without a Title: nothing is being asked.
+	Question *Question `json:"question,omitempty"`
+	Notice   *Notice   `json:"notice,omitempty"`
+}
+
+// Title is what the title line says of the session.
+type Title struct {
+	Cluster    string `json:"cluster,omitempty"`
+	Via        string `json:"via,omitempty"`
+	Pace       string `json:"pace,omitempty"`
+	ReadOnly   bool   `json:"read_only,omitempty"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+	Production bool   `json:"production,omitempty"`
+}
+
+// Cluster is what has changed in the cluster's snapshot. Objects are written
+// as cluster's own types, without their zero fields.
+type Cluster struct {
+	// None: there is no snapshot yet.
+	None    bool      `json:"none,omitempty"`
+	Version uint64    `json:"version,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+
+	Server          *Server                         `json:"server,omitempty"`
+	Link            *cluster.Link                   `json:"link,omitempty"`
+	Access          map[cluster.Kind]cluster.Access `json:"access,omitempty"`
+	Settings        *cluster.Settings               `json:"settings,omitempty"`
+	HeartbeatsSince *time.Time                      `json:"heartbeats_since,omitempty"`
+	HeartbeatsUntil *time.Time                      `json:"heartbeats_until,omitempty"`
+
+	Nodes       Objects[cluster.Node]       `json:"nodes,omitempty"`
+	Deployments Objects[cluster.Deployment] `json:"deployments,omitempty"`
+	Pods        Objects[cluster.Pod]        `json:"pods,omitempty"`
+	Endpoints   Objects[cluster.Endpoints]  `json:"endpoints,omitempty"`
+	// Beats are the nodes of which only the heartbeat has changed.
+	Beats map[string]Beat `json:"beats,omitempty"`
+
+	GoneNodes       []string      `json:"gone_nodes,omitempty"`
+	GoneDeployments []cluster.Key `json:"gone_deployments,omitempty"`
+	GonePods        []cluster.Key `json:"gone_pods,omitempty"`
+	GoneEndpoints   []cluster.Key `json:"gone_endpoints,omitempty"`
+}
+
+// Server names the API server that a snapshot comes from.
+type Server struct {
+	Context string `json:"context,omitempty"`
+	URL     string `json:"url,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// Beat is a node's heartbeat: cluster.Node's Renewed and RenewSeen.
+type Beat struct {
+	Renewed time.Time `json:"renewed,omitzero"`
+	Seen    time.Time `json:"seen,omitzero"`
+}
+
+// Objects is a list that is written without the zero fields of its items.
+type Objects[T any] []*T
+
+// MarshalJSON writes the list; it fails only where encoding/json would.
+func (o Objects[T]) MarshalJSON() ([]byte, error) { return compact([]*T(o)) }
+
+// Machine is what was known of a node's machine.
+type Machine struct {
+	Reading power.Reading `json:"reading,omitzero"`
+	Busy    power.Action  `json:"busy,omitempty"`
+	Phase   power.Phase   `json:"phase,omitempty"`
+	Text    string        `json:"text,omitempty"`
+	Machine string        `json:"machine,omitempty"`
+	LeftOff bool          `json:"left_off,omitempty"`
+}
+
+// LoadSample is what has changed of the load.
+type LoadSample struct {
+	// Run is without its Windows.
+	Run *Run `json:"run,omitempty"`
+	// From and To are the first and the last second of the windows, in Unix
+	// time; 0: there are none. Windows are those that have changed; a window
+	// that was never told is zero.
+	From    int64                   `json:"from,omitempty"`
+	To      int64                   `json:"to,omitempty"`
+	Windows Objects[loadgen.Window] `json:"windows,omitempty"`
+}
+
+// Run is a loadgen.Run that is written without its zero fields.
+type Run loadgen.Run
+
+// MarshalJSON writes the run; it fails only where encoding/json would.
+func (r *Run) MarshalJSON() ([]byte, error) { return compact((*loadgen.Run)(r)) }
+
+// Trial is what was shown of a trial, without its sentence on what it is
+// doing.
+type Trial struct {
+	Name    string      `json:"name,omitempty"`
+	Free    bool        `json:"free,omitempty"`
+	Driven  bool        `json:"driven,omitempty"`
+	Waiting bool        `json:"waiting,omitempty"`
+	Steps   []TrialStep `json:"steps,omitempty"`
+	// Next is the index of the step under way, or of the one to come.
+	Next         int                `json:"next,omitempty"`
+	Started      time.Time          `json:"started,omitzero"`
+	Phases       []view.Phase       `json:"phases,omitempty"`
+	Verdict      view.Verdict       `json:"verdict,omitempty"`
+	Why          []string           `json:"why,omitempty"`
+	Expectations []view.Expectation `json:"expectations,omitempty"`
+}
+
+// TrialStep is one step of a trial as it was shown.
+type TrialStep struct {
+	Name  string `json:"name"`
+	Text  string `json:"text,omitempty"`
+	State string `json:"state"`
+}
+
+// Outage is a span in which a node was off or not Ready; To is zero while it
+// lasts.
+type Outage struct {
+	Node string    `json:"node"`
+	Kind string    `json:"kind"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
+}
+
+// Question is what the operator was being asked. Answers are not kept here:
+// what was done is on the timeline, what was typed is nobody's business.
+type Question struct {
+	ID      string   `json:"id,omitempty"`
+	Kind    string   `json:"kind,omitempty"`
+	Title   string   `json:"title,omitempty"`
+	Refused bool     `json:"refused,omitempty"`
+	Lines   []Line   `json:"lines,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+}
+
+// Line is one line of a question.
+type Line struct {
+	Level view.Severity `json:"level,omitempty"`
+	Text  string        `json:"text"`
+}
+
+// Notice is a sentence that the operator must know.
+type Notice struct {
+	Text string    `json:"text"`
+	At   time.Time `json:"at,omitzero"`
+}

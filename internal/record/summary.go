@@ -1,0 +1,194 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// The files of a record's folder.
+const (
+	PlanFile     = "plan.yaml"      // the plan as it was given, or as the keyboard made it
+	EventsFile   = "events.jsonl"   // one view.Event a line
+	RequestsFile = "requests.jsonl" // one loadgen.Record a line
+	SamplesFile  = "samples.jsonl"  // one Sample a line
+	CastFile     = "screen.cast"    // asciicast v2
+	SummaryFile  = "summary.json"   // a Summary; written last, by rename
+	ReportFile   = "report.md"
+	HTMLFile     = "report.html"
+)
+
+// SummaryVersion is the version of the schema of Summary. It changes when a
+// field's meaning does; fields may be added under the same version.
+const SummaryVersion = 1
+
+// Summary is summary.json: what was wanted, what was forecast, what was seen.
+// All offsets are seconds from Zero, the moment at which the first power-off
+// was asked for; a null offset has not been observed.
+type Summary struct {
+	Version int          `json:"version"`
+	Name    string       `json:"name"`
+	About   string       `json:"about,omitempty"`
+	Verdict view.Verdict `json:"verdict"`
+	// Why says in sentences what decided the verdict, the weightiest first.
+	Why []string `json:"why,omitempty"`
+	// Pace is "real", or "fast" when a lab shortens Kubernetes' timings.
+	Pace string `json:"pace"`
+	// Cluster is the kubeconfig context, Server the API server's version.
+	Cluster string `json:"cluster,omitempty"`
+	Server  string `json:"server,omitempty"`
+	// Deployment is the one that the load goes to, namespace/name.
+	Deployment string    `json:"deployment,omitempty"`
+	Started    time.Time `json:"started"`
+	// Zero is when the first power-off was asked for; absent when none was.
+	Zero  time.Time `json:"zero,omitzero"`
+	Ended time.Time `json:"ended"`
+
+	Settings     []Setting          `json:"settings"`
+	Expectations []view.Expectation `json:"expectations"`
+	Steps        []Step             `json:"steps"`
+	Phases       []view.Phase       `json:"phases"`
+	Load         []Load             `json:"load"`
+	Ledger       Ledger             `json:"ledger"`
+	Nodes        []Node             `json:"nodes"`
+	Blind        []Blind            `json:"blind"`
+	// Skew is how the pods of Deployment lay over the nodes at the end, Start
+	// how they lay when the trial began; by node, with zeros.
+	Skew      map[string]int `json:"skew,omitempty"`
+	SkewStart map[string]int `json:"skew_start,omitempty"`
+	// Forecast are the sentences on what would happen, as told when the
+	// first power-off was asked for, with what would not happen.
+	Forecast []string `json:"forecast,omitempty"`
+	// LeftOff names the nodes whose machines were still off at the end.
+	LeftOff []string `json:"left_off,omitempty"`
+}
+
+// Setting is one timing in force.
+type Setting struct {
+	// Name is the flag's or field's own name, e.g. "node-monitor-grace-period".
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Source is the component that says so ("kube-controller-manager",
+	// "kubelet configz", "pod"), or "assumed".
+	Source string `json:"source"`
+}
+
+// Step is one step of the plan as it went.
+type Step struct {
+	Name string `json:"name"`
+	// State is "done", "failed", "skipped" or "cut" (ended by an abort).
+	State string `json:"state"`
+	// Started and Ended are wall-clock times; zero when it never began.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Text is one sentence on how it ended.
+	Text string `json:"text,omitempty"`
+}
+
+// Load is one load step.
+type Load struct {
+	Step string `json:"step"`
+	// Sent is how many requests were sent; Sent = OK + Failed + Cancelled + InFlight.
+	Sent          int                   `json:"sent"`
+	OK            int                   `json:"ok"`
+	Failed        int                   `json:"failed"`
+	Cancelled     int                   `json:"cancelled"`
+	InFlight      int                   `json:"in_flight"`
+	Unsent        int                   `json:"unsent"`
+	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
+	// PeakServed and PeakQueued are the gauge's largest values while the step
+	// ran; Basis says how they were learnt ("measured", "partly", "estimated").
+	PeakServed int    `json:"peak_served"`
+	PeakQueued int    `json:"peak_queued"`
+	Basis      string `json:"basis,omitempty"`
+	// FirstFailure and LastFailure are when the first and the last request
+	// that failed were sent; LastFailureEnd is when the last one failed.
+	FirstFailure   *float64 `json:"first_failure"`
+	LastFailure    *float64 `json:"last_failure"`
+	LastFailureEnd *float64 `json:"last_failure_end,omitempty"`
+	// FailedAfterDetection counts the failed requests that were sent after the
+	// last node had been detected; null when nothing was detected.
+	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
+	// Started and Ended are offsets; negative before zero, null without one.
+	Started *float64 `json:"started,omitempty"`
+	Ended   *float64 `json:"ended,omitempty"`
+}
+
+// Ledger accounts for every request of the session.
+type Ledger struct {
+	Scheduled int `json:"scheduled"`
+	OK        int `json:"ok"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+	InFlight  int `json:"in_flight"`
+	Unsent    int `json:"unsent"`
+	// Balanced: Scheduled = OK + Failed + Cancelled + InFlight + Unsent.
+	Balanced bool `json:"balanced"`
+}
+
+// Node is a node whose machine was switched.
+type Node struct {
+	Name    string `json:"name"`
+	Machine string `json:"machine"`
+	// OffProof and OnProof say how well it is known that the machine was off,
+	// and on again: "proven (PowerOFF)", "presumed (ssh silent, node silent)",
+	// "proven (new boot id)", "none".
+	OffProof string `json:"off_proof"`
+	OnProof  string `json:"on_proof"`
+}
+
+// Blind is a span in which the API server was not heard.
+type Blind struct {
+	// From and To are seconds from zero, or from the start when there is no zero.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	Why  string  `json:"why"`
+}
+
+// Write writes summary.json into dir: whole or not at all. Lists that are empty
+// are written as such, never as null.
+func (s *Summary) Write(dir string) error {
+	c := *s
+	c.Settings, c.Expectations, c.Steps = some(c.Settings), some(c.Expectations), some(c.Steps)
+	c.Phases, c.Load, c.Nodes, c.Blind = some(c.Phases), some(c.Load), some(c.Nodes), some(c.Blind)
+	for i := range c.Load {
+		if c.Load[i].FailedByClass == nil {
+			c.Load[i].FailedByClass = map[loadgen.Class]int{}
+		}
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".summary-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, SummaryFile))
+	}
+	if err != nil {
+		return fmt.Errorf("the summary can't be written: %w", err)
+	}
+	return nil
+}
+
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return append([]T(nil), list...)
+}

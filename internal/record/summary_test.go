@@ -1,0 +1,61 @@
+package record
+
+import (
+	"lightsout/internal/view"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestTheSchemaIsDocumented looks for every field of events and summaries in
+// the document that users read.
+func TestTheSchemaIsDocumented(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "record.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields func(reflect.Type) []string
+	fields = func(typ reflect.Type) (out []string) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			out = append(out, name)
+			if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
+				out = append(out, fields(f.Type.Elem())...)
+			}
+		}
+		return out
+	}
+	all := append(fields(reflect.TypeFor[Summary]()), fields(reflect.TypeFor[view.Event]())...)
+	for _, name := range append(all, fields(reflect.TypeFor[Ledger]())...) {
+		if !strings.Contains(string(b), "`"+name+"`") {
+			t.Errorf("docs/record.md says nothing of %q", name)
+		}
+	}
+	for _, name := range view.PhaseNames {
+		if !strings.Contains(string(b), name) {
+			t.Errorf("docs/record.md says nothing of the phase %q", name)
+		}
+	}
+}
+
+func TestASummaryHasListsForNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := (&Summary{Load: []Load{{Step: "x"}}}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, SummaryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"settings": []`, `"expectations": []`, `"phases": []`, `"nodes": []`, `"blind": []`, `"failed_by_class": {}`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("no %s in\n%s", want, b)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".summary*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

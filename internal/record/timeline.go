@@ -1,0 +1,178 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"lightsout/internal/view"
+	"os"
+	"sync"
+	"time"
+)
+
+// Timeline is the one list of everything that happened, in the order in which
+// it was seen. Each event is written to its file before Add returns. Safe for
+// use by several goroutines.
+type Timeline struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	events []view.Event
+	first  int // Seq of events[0]
+	zero   time.Time
+	file   *os.File
+	tee    *os.File // a trial's own
+	err    error
+	notify chan struct{}
+}
+
+// timelineKept bounds the events kept in memory; the file keeps them all.
+const timelineKept = 20_000
+
+// NewTimeline keeps events in memory and appends each, as a line of JSON, to
+// the file at path, which is made with mode 0600. An empty path keeps no file.
+// The error says why the file can't be made.
+func NewTimeline(path string, now func() time.Time) (*Timeline, error) {
+	t := &Timeline{now: now, first: 1, notify: make(chan struct{}, 1)}
+	if path == "" {
+		return t, nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the timeline can't be kept: %w", err)
+	}
+	t.file = f
+	return t, nil
+}
+
+// Start sets the zero of the clock, the moment of the first power-off asked
+// for, and reports whether it was the first call. Later calls change nothing.
+func (t *Timeline) Start(zero time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.zero.IsZero() {
+		return false
+	}
+	t.zero = zero
+	return true
+}
+
+// Zero is the clock's zero; the zero time before Start.
+func (t *Timeline) Zero() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.zero
+}
+
+// Add numbers e, gives it its offset and writes it down. A zero Seen is now, a
+// zero At is Seen. It returns the event as kept.
+func (t *Timeline) Add(e view.Event) view.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.Seen.IsZero() {
+		e.Seen = t.now()
+	}
+	if e.At.IsZero() {
+		e.At = e.Seen
+	}
+	e.Seq = t.first + len(t.events)
+	if !t.zero.IsZero() {
+		d := e.At.Sub(t.zero).Seconds()
+		e.Offset = &d
+	}
+	t.write(e)
+	t.events = append(t.events, e)
+	if len(t.events) > timelineKept {
+		drop := len(t.events) - timelineKept*3/4
+		t.events = append([]view.Event(nil), t.events[drop:]...)
+		t.first += drop
+	}
+	select {
+	case t.notify <- struct{}{}:
+	default:
+	}
+	return e
+}
+
+func (t *Timeline) write(e view.Event) {
+	if t.file == nil && t.tee == nil || t.err != nil {
+		return
+	}
+	b, err := json.Marshal(e)
+	b = append(b, '\n')
+	for _, f := range []*os.File{t.file, t.tee} {
+		if f != nil && err == nil {
+			_, err = f.Write(b)
+		}
+	}
+	t.err = err
+}
+
+// Tee begins a trial: events are written to a second file at path as well,
+// beginning with those of this moment, and the clock gets a new zero with the
+// next Start. The events keep their numbers. The error says why the file can't
+// be made.
+func (t *Timeline) Tee(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tee != nil {
+		return fmt.Errorf("a trial is being recorded already")
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the timeline can't be kept: %w", err)
+	}
+	t.tee, t.zero = f, time.Time{}
+	return nil
+}
+
+// Untee ends the writing to a trial's file.
+func (t *Timeline) Untee() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tee == nil {
+		return nil
+	}
+	f := t.tee
+	t.tee = nil
+	return f.Close()
+}
+
+// Err is the first failure to write an event down; from then on events are
+// kept in memory only.
+func (t *Timeline) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// Last returns at most n of the newest events, oldest first. The slice must
+// not be changed.
+func (t *Timeline) Last(n int) []view.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.events[max(0, len(t.events)-n):len(t.events):len(t.events)]
+}
+
+// Since returns the events kept that come after seq, oldest first. The slice
+// must not be changed.
+func (t *Timeline) Since(seq int) []view.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := min(max(0, seq+1-t.first), len(t.events))
+	return t.events[i:len(t.events):len(t.events)]
+}
+
+// Changed is signalled after events were added; signals are merged.
+func (t *Timeline) Changed() <-chan struct{} { return t.notify }
+
+// Close closes the file.
+func (t *Timeline) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		return nil
+	}
+	f := t.file
+	t.file = nil
+	return f.Close()
+}

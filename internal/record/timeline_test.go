@@ -1,0 +1,109 @@
+package record
+
+import (
+	"lightsout/internal/view"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func readEvents(t *testing.T, path string) []view.Event {
+	t.Helper()
+	events, torn, err := ReadEvents(path)
+	if err != nil || torn {
+		t.Fatalf("torn %v, %v", torn, err)
+	}
+	return events
+}
+
+func TestEventsAreOnDiskWhenAddReturns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	tl, err := NewTimeline(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= 3; i++ {
+		tl.Add(view.Event{Lane: "node", Subject: "n", Text: "x"})
+		if got := readEvents(t, path); len(got) != i || got[i-1].Seq != i {
+			t.Fatalf("after %d events the file holds %+v", i, got)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestOffsetsCountFromTheFirstZero(t *testing.T) {
+	zero := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	tl, _ := NewTimeline("", func() time.Time { return zero })
+	if e := tl.Add(view.Event{}); e.Offset != nil {
+		t.Errorf("an offset before there is a zero: %v", *e.Offset)
+	}
+	if !tl.Start(zero) || tl.Start(zero.Add(time.Hour)) {
+		t.Error("the zero is set once")
+	}
+	if e := tl.Add(view.Event{At: zero.Add(-1500 * time.Millisecond), Seen: zero}); *e.Offset != -1.5 {
+		t.Errorf("offset %v", *e.Offset)
+	}
+}
+
+func TestNoEventIsLostAmongManyWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	tl, err := NewTimeline(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 8, 3000 // more than are kept in memory
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range each {
+				tl.Add(view.Event{Lane: "pod"})
+			}
+		}()
+	}
+	wg.Wait()
+	if err := tl.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := readEvents(t, path)
+	if len(got) != writers*each {
+		t.Fatalf("%d of %d events are in the file", len(got), writers*each)
+	}
+	for i, e := range got {
+		if e.Seq != i+1 {
+			t.Fatalf("event %d has number %d", i+1, e.Seq)
+		}
+	}
+	last := tl.Last(10)
+	if len(last) != 10 || last[9].Seq != writers*each {
+		t.Errorf("the last ones are %+v", last)
+	}
+	if s := tl.Since(writers*each - 4); len(s) != 4 || s[0].Seq != writers*each-3 {
+		t.Errorf("since: %d events", len(s))
+	}
+	if s := tl.Since(0); len(s) == 0 || s[len(s)-1].Seq != writers*each {
+		t.Error("since the beginning gives what is kept")
+	}
+}
+
+func TestAFullDiskIsSaidNotHidden(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("no /dev/full here")
+	}
+	tl, err := NewTimeline("/dev/full", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl.Add(view.Event{Text: "kept in memory all the same"})
+	if tl.Err() == nil || len(tl.Last(1)) != 1 {
+		t.Errorf("err %v, %d events", tl.Err(), len(tl.Last(1)))
+	}
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"lightsout/internal/view"
+)
+
+const phaseRow = 17.0
+
+// phases draws each phase's forecast as a bracket, and what was observed as a
+// sign whose shape tells whether it lies inside.
+func (d *drawing) phases(all []view.Phase) {
+	if len(all) == 0 {
+		return
+	}
+	d.text("label name", 0, d.y+11, "start", "forecast and observed")
+	d.y += 18
+	for i, p := range all {
+		if i == phasesMost {
+			d.text("label soft", 0, d.y+10, "start", fmt.Sprintf("… and %d more in the table", len(all)-i))
+			d.y += phaseRow
+			break
+		}
+		d.phase(p)
+		d.y += phaseRow
+	}
+	d.y += 6
+}
+
+func (d *drawing) phase(p view.Phase) {
+	mid := d.y + phaseRow/2
+	name, subject := cleanTo(p.Name, 18), clean(p.Subject)
+	word, _ := inside(p)
+	says := observed(p)
+	switch word {
+	case none:
+	case "yes":
+		says += ", inside"
+	default:
+		says += word[len("no"):]
+	}
+	d.printf(`<g class="phase"><title>%s</title>`, html.EscapeString(name+" "+subject+": forecast "+between(p.Predicted)+", observed "+says))
+	d.text("label", 0, mid+3.5, "start", name)
+	d.text("label small soft", plotLeft-8, mid+3.5, "end", brief(subject, 18))
+	d.line("track-line", plotLeft, mid, plotRight, mid)
+
+	left, right := plotRight, plotLeft
+	switch f := p.Predicted; {
+	case f == nil:
+	case f[0] > d.axis.to, f[1] < d.axis.from:
+		says = "forecast " + between(f) + ", which is not in the picture; " + says
+		left, right = d.axis.x(f[0]), d.axis.x(f[0])
+	default:
+		x1 := d.axis.x(f[0])
+		x2 := max(d.axis.x(f[1]), x1+2)
+		d.bracket(x1, x2, mid)
+		left, right = x1-3, x2+3
+		d.sign("forecast", func(d *drawing, x, y float64) { d.bracket(x+3, x+15, y+5) })
+	}
+	if p.Observed != nil {
+		x := d.axis.x(*p.Observed)
+		if p.From != nil {
+			from := d.axis.x(*p.From)
+			d.line("window", from, mid, x, mid)
+			left = min(left, from)
+		}
+		switch word {
+		case none:
+			d.unforecast(x, mid)
+			d.sign("observed, not forecast", func(d *drawing, x, y float64) { d.unforecast(x+9, y+5) })
+		case "yes":
+			d.hit(x, mid)
+			d.sign("observed, inside the forecast", func(d *drawing, x, y float64) { d.hit(x+9, y+5) })
+		default:
+			d.miss(x, mid)
+			d.sign("observed, outside", func(d *drawing, x, y float64) { d.miss(x+9, y+5) })
+		}
+		left, right = min(left, x-5), max(right, x+5)
+	}
+	if left > right {
+		left, right = plotLeft, plotLeft
+	}
+	if x := right + 7; x+textWidth(says) <= plotRight {
+		d.text("label small halo", x, mid+3.5, "start", says)
+	} else {
+		d.text("label small halo", left-7, mid+3.5, "end", says)
+	}
+	d.printf(`</g>`)
+}
+
+func (d *drawing) bracket(x1, x2, y float64) {
+	d.rect("forecast", box{x1, y - 5, x2 - x1, 10})
+	d.printf(`<path class="bracket" d="M%s %sh-3v10h3M%s %sh3v10h-3"/>`, num(x1), num(y-5), num(x2), num(y-5))
+}
+
+func (d *drawing) hit(x, y float64) {
+	d.printf(`<circle class="hit" cx="%s" cy="%s" r="4"/>`, num(x), num(y))
+}
+
+func (d *drawing) miss(x, y float64) {
+	d.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
+}
+
+func (d *drawing) unforecast(x, y float64) {
+	d.printf(`<circle class="unforecast" cx="%s" cy="%s" r="3.5"/>`, num(x), num(y))
+}

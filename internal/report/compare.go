@@ -1,0 +1,352 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// compareWidth is the most terminal columns that a line of Compare takes. Runs
+// that do not fit go into further tables.
+const compareWidth = 120
+
+// matrix is a table whose columns are runs.
+type matrix struct {
+	title string
+	keys  []string // the heads of the columns before the runs
+	rows  []matrixRow
+}
+
+type matrixRow struct{ keys, cells []string }
+
+// row finds or makes the row of these keys, with a cell a run.
+func (m *matrix) row(runs int, keys ...string) []string {
+	for _, r := range m.rows {
+		if slices.Equal(r.keys, keys) {
+			return r.cells
+		}
+	}
+	cells := make([]string, runs)
+	for i := range cells {
+		cells[i] = none
+	}
+	m.rows = append(m.rows, matrixRow{keys, cells})
+	return cells
+}
+
+var errNothing = errors.New("there is nothing to compare: name at least one record")
+
+// Compare lines runs up, phase by phase, as plain text for a terminal: what was
+// observed in seconds from zero, how far that is from the first run, and the
+// forecast with "in" or "OUT"; then loads, ledgers, the settings that differ,
+// and how well forecasts and observations agree over all runs ([Agreement]). Records
+// without a summary have empty columns. The error is the writer's, or says that
+// there are no records.
+func Compare(w io.Writer, rs []*record.Record) error {
+	if len(rs) == 0 {
+		return errNothing
+	}
+	var b strings.Builder
+	names := runNames(rs)
+	for _, m := range matrices(rs) {
+		if len(m.rows) == 0 {
+			continue
+		}
+		for from := 0; from < len(names); {
+			g, n := m.block(names, from)
+			fmt.Fprintf(&b, "%s\n", m.title)
+			for _, l := range g.lines(compareWidth) {
+				b.WriteString(l + "\n")
+			}
+			b.WriteString("\n")
+			from += n
+		}
+	}
+	b.WriteString("forecast and observed agree\n")
+	for _, row := range Agreement(rs) {
+		b.WriteString("  " + row.String() + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// block is the part of the matrix with as many runs, from the given one on, as
+// fit, at least one.
+func (m *matrix) block(names []string, from int) (*grid, int) {
+	total := 0
+	for i, k := range m.keys {
+		w := wide(k)
+		for _, r := range m.rows {
+			w = max(w, wide(r.keys[i]))
+		}
+		total += w + 2
+	}
+	n := 0
+	for i := from; i < len(names); i++ {
+		w := wide(names[i])
+		for _, r := range m.rows {
+			w = max(w, wide(r.cells[i]))
+		}
+		if total += w + 2; n > 0 && total-2 > compareWidth {
+			break
+		}
+		n++
+	}
+	g := &grid{head: slices.Concat(m.keys, names[from:from+n])}
+	for _, r := range m.rows {
+		g.add(slices.Concat(r.keys, r.cells[from:from+n])...)
+	}
+	return g, n
+}
+
+// CompareMarkdown is Compare as Markdown, with one table a subject and all runs
+// in it.
+func CompareMarkdown(w io.Writer, rs []*record.Record) error {
+	if len(rs) == 0 {
+		return errNothing
+	}
+	var b bytes.Buffer
+	b.WriteString("# Trials compared\n")
+	for _, m := range matrices(rs) {
+		if len(m.rows) == 0 {
+			continue
+		}
+		t := section{Title: m.title}
+		t.columns(m.keys...)
+		t.columns(runNames(rs)...)
+		for _, r := range m.rows {
+			cells := make([]any, 0, len(t.Head))
+			for _, c := range slices.Concat(r.keys, r.cells) {
+				cells = append(cells, c)
+			}
+			t.row(cells...)
+		}
+		b.WriteString("\n## " + md(t.Title) + "\n")
+		mdSection(&b, t)
+	}
+	b.WriteString("\n## forecast and observed agree\n\n")
+	for _, row := range Agreement(rs) {
+		b.WriteString("- " + md(row.String()) + "\n")
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// runNames names runs by their folders; folders of one name are numbered.
+func runNames(rs []*record.Record) []string {
+	seen := map[string]int{}
+	var out []string
+	for i, r := range rs {
+		name := short(clean(filepath.Base(r.Dir)), 28)
+		if name == "" || name == "." || r.Dir == "" {
+			name = fmt.Sprintf("run %d", i+1)
+		}
+		seen[name]++
+		if n := seen[name]; n > 1 {
+			name = fmt.Sprintf("%s (%d)", name, n)
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func matrices(rs []*record.Record) []*matrix {
+	return []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
+}
+
+func runsMatrix(rs []*record.Record) *matrix {
+	m := &matrix{title: "runs", keys: []string{""}}
+	for i, r := range rs {
+		set := func(key, value string) { m.row(len(rs), key)[i] = orNone(value) }
+		s := r.Summary
+		if s == nil {
+			set("verdict", verdictOf("").Text)
+			continue
+		}
+		set("verdict", verdictOf(s.Verdict).Text)
+		set("trial", cleanTo(s.Name, 28))
+		set("pace", cleanTo(s.Pace, 28))
+		set("API server", cleanTo(s.Server, 28))
+		set("took", seconds(max(s.Ended.Sub(s.Started).Seconds(), 0)))
+		blind := 0.0
+		for _, b := range s.Blind {
+			blind += max(b.To-b.From, 0)
+		}
+		set("blind", seconds(blind))
+		set("ledger", ledgerWord(s.Ledger))
+		set("skew", skewWord(s.Skew))
+		if len(s.LeftOff) > 0 {
+			set("STILL OFF", cleanTo(strings.Join(s.LeftOff, ", "), 40))
+		}
+	}
+	return m
+}
+
+func ledgerWord(l record.Ledger) string {
+	word := "balanced"
+	if !l.Balanced || !balances(l) {
+		word = "NOT balanced"
+	}
+	return fmt.Sprintf("%d, %s", l.Scheduled, word)
+}
+
+// skewWord writes how many pods lie on each node, by the nodes' names.
+func skewWord(skew map[string]int) string {
+	var parts []string
+	for _, node := range sortedKeys(skew) {
+		parts = append(parts, itoa(skew[node]))
+	}
+	return cleanTo(strings.Join(parts, "/"), 40)
+}
+
+func phaseMatrix(rs []*record.Record) *matrix {
+	m := &matrix{title: "phases, in seconds from zero: observed, distance from the first run, forecast", keys: []string{"phase", "subject"}}
+	var reference map[string]*float64
+	for i, r := range rs {
+		observed := map[string]*float64{}
+		if r.Summary != nil {
+			for _, p := range inOrder(r.Summary.Phases) {
+				name, subject := cleanTo(p.Name, 20), brief(clean(p.Subject), 24)
+				for n := 2; ; n++ { // a phase may come twice
+					if _, taken := observed[name+"\x00"+subject]; !taken {
+						break
+					}
+					subject = fmt.Sprintf("%s (%d)", brief(clean(p.Subject), 24), n)
+				}
+				key := name + "\x00" + subject
+				observed[key] = p.Observed
+				m.row(len(rs), name, subject)[i] = phaseCell(p, reference[key])
+			}
+		}
+		if reference == nil && r.Summary != nil {
+			reference = observed
+		}
+	}
+	rank := func(r matrixRow) int {
+		if i := slices.Index(view.PhaseNames, r.keys[0]); i >= 0 {
+			return i
+		}
+		return len(view.PhaseNames)
+	}
+	slices.SortStableFunc(m.rows, func(a, b matrixRow) int { return rank(a) - rank(b) })
+	return m
+}
+
+// phaseCell is "48.2 +0.3 in 42.0–52.0"; first is when the first run saw it.
+func phaseCell(p view.Phase, first *float64) string {
+	var parts []string
+	if p.Observed == nil {
+		parts = append(parts, "not seen")
+	} else {
+		parts = append(parts, fmt.Sprintf("%.1f", *p.Observed))
+		if first != nil {
+			parts = append(parts, fmt.Sprintf("%+.1f", math.Round((*p.Observed-*first)*10)/10+0))
+		}
+	}
+	if p.Predicted != nil {
+		word := "of"
+		if p.Observed != nil {
+			word = "in"
+			if distance(*p.Observed, *p.Predicted) != 0 {
+				word = "OUT"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s %.1f–%.1f", word, p.Predicted[0], p.Predicted[1]))
+	}
+	return strings.Join(parts, " ")
+}
+
+func expectationMatrix(rs []*record.Record) *matrix {
+	m := &matrix{title: "expectations", keys: []string{"expectation", "wanted"}}
+	for i, r := range rs {
+		if r.Summary == nil {
+			continue
+		}
+		for _, e := range r.Summary.Expectations {
+			word := "NO: "
+			if e.OK {
+				word = "yes: "
+			}
+			m.row(len(rs), cleanTo(e.Name, 44), cleanTo(e.Want, 22))[i] = word + cleanTo(e.Got, 22)
+		}
+	}
+	return m
+}
+
+func loadMatrix(rs []*record.Record) *matrix {
+	m := &matrix{title: "load", keys: []string{"step", ""}}
+	for i, r := range rs {
+		if r.Summary == nil {
+			continue
+		}
+		for _, l := range r.Summary.Load {
+			step := cleanTo(l.Step, 28)
+			set := func(key, value string) { m.row(len(rs), step, key)[i] = value }
+			set("sent", itoa(l.Sent))
+			set("ok", itoa(l.OK))
+			set("failed", failedWord(l.Failed, l.FailedByClass))
+			set("failed ones sent", window(l.FirstFailure, l.LastFailure))
+			set("peak served", itoa(l.PeakServed))
+			set("peak queued", itoa(l.PeakQueued))
+		}
+	}
+	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool {
+		return r.keys[1] == "failed ones sent" && !slices.ContainsFunc(r.cells, func(c string) bool { return c != none })
+	})
+	// Steps that only later runs have come after those of the first.
+	order := map[string]int{}
+	for _, r := range m.rows {
+		if _, ok := order[r.keys[0]]; !ok {
+			order[r.keys[0]] = len(order)
+		}
+	}
+	slices.SortStableFunc(m.rows, func(a, b matrixRow) int { return order[a.keys[0]] - order[b.keys[0]] })
+	return m
+}
+
+func failedWord(n int, by map[loadgen.Class]int) string {
+	text := cleanTo(classes(by), 40)
+	switch {
+	case n == 0 || text == none:
+		return itoa(n)
+	case len(by) == 1:
+		return text
+	}
+	return fmt.Sprintf("%d: %s", n, text)
+}
+
+// settingsMatrix has the settings that are not the same everywhere.
+func settingsMatrix(rs []*record.Record) *matrix {
+	m := &matrix{title: "settings that differ", keys: []string{"setting"}}
+	for i, r := range rs {
+		if r.Summary == nil {
+			continue
+		}
+		for _, s := range r.Summary.Settings {
+			value := cleanTo(s.Value, 20)
+			if s.Source == "assumed" {
+				value += " (ASSUMED)"
+			}
+			m.row(len(rs), cleanTo(s.Name, 44))[i] = value
+		}
+	}
+	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool {
+		values := map[string]bool{}
+		for i, c := range r.cells {
+			if rs[i].Summary != nil {
+				values[c] = true
+			}
+		}
+		return len(values) < 2
+	})
+	return m
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// runs are records of the same trial: the second is 0.3 s slower, the third
+// misses the forecast and a phase.
+func runs() []*record.Record {
+	var out []*record.Record
+	for i := range 3 {
+		r := mdxRecord()
+		r.Dir = fmt.Sprintf("/records/mdx-%d", i+1)
+		for j := range r.Summary.Phases {
+			if o := r.Summary.Phases[j].Observed; o != nil {
+				r.Summary.Phases[j].Observed = p(*o + []float64{0, 0.3, 1.6}[i])
+			}
+		}
+		out = append(out, r)
+	}
+	s := out[2].Summary
+	for j := range s.Phases {
+		if s.Phases[j].Name == view.PhaseRestored {
+			s.Phases[j].Observed = nil
+		}
+	}
+	s.Phases = append(s.Phases[:4:4], s.Phases[5:]...) // kube-node3 was never ready
+	s.Settings[0].Value = "6s"
+	s.Load[1].PeakServed = 7
+	return out
+}
+
+func compareText(t *testing.T, rs []*record.Record) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Compare(&b, rs); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestComparisonsAreAsTheyWereAccepted(t *testing.T) {
+	golden(t, "compare.txt", []byte(compareText(t, append(runs(), tornRecord()))))
+	var b bytes.Buffer
+	if err := CompareMarkdown(&b, append(runs(), tornRecord())); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare.md", b.Bytes())
+}
+
+func TestAComparisonAlignsPhasesByNameAndSubject(t *testing.T) {
+	text := compareText(t, runs())
+	for _, want := range []string{
+		"4.6 in 4.0–5.0", "4.9 +0.3 in 4.0–5.0", "6.2 +1.6 OUT 4.0–5.0",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	found := false
+	for _, l := range strings.Split(text, "\n") {
+		if f := strings.Fields(l); len(f) > 1 && f[0] == "ready" && f[1] == "kube-node3" {
+			found = true
+			if f[len(f)-1] != none {
+				t.Errorf("the phase that the third run lacks: %q", l)
+			}
+		}
+	}
+	if !found {
+		t.Error("no row for kube-node3 ready")
+	}
+	if !strings.Contains(text, "node-monitor-grace-period") || strings.Contains(text, "node-monitor-period ") {
+		t.Error("exactly the settings that differ are listed")
+	}
+}
+
+func TestManyRunsStayWithinTheTerminal(t *testing.T) {
+	var rs []*record.Record
+	for i := range 20 {
+		r := mdxRecord()
+		r.Dir = fmt.Sprintf("/records/%d/run", i) // all of one name
+		rs = append(rs, r)
+	}
+	rs[7].Summary = nil
+	text := compareText(t, rs)
+	for _, l := range strings.Split(text, "\n") {
+		if wide(l) > compareWidth && !strings.HasPrefix(l, "  ") {
+			t.Errorf("%d columns: %q", wide(l), l)
+		}
+	}
+	if n := strings.Count(text, "4.6"); n < 2*19 {
+		t.Errorf("only %d of the 38 detections are shown", n)
+	}
+	if !strings.Contains(text, "run (20)") {
+		t.Error("runs of one name are told apart")
+	}
+}
+
+func TestNothingToCompareIsAnError(t *testing.T) {
+	var b bytes.Buffer
+	if Compare(&b, nil) == nil || CompareMarkdown(&b, nil) == nil || b.Len() > 0 {
+		t.Error("no records, no error")
+	}
+}
+
+func TestAgreementCountsDistancesFromTheForecast(t *testing.T) {
+	of := func(dir string, phases ...view.Phase) *record.Record {
+		return &record.Record{Dir: dir, Summary: &record.Summary{Phases: phases}}
+	}
+	d := view.PhaseDetected
+	rs := []*record.Record{
+		of("/r/a",
+			view.Phase{Name: d, Subject: "n1", Predicted: iv(40, 50), Observed: p(40)},                                          // on the edge is inside
+			view.Phase{Name: d, Subject: "n2", Predicted: iv(40, 50), Observed: p(51.5), First: iv(40, 60)},                     // 1.5 s late
+			view.Phase{Name: view.PhaseEvicted, Subject: "n1", Predicted: iv(340, 350), Observed: p(336), First: iv(337, 350)}), // 4 s early
+		of("/r/b",
+			view.Phase{Name: d, Subject: "n1", Predicted: iv(40, 50), Observed: p(50.1), Inside: yes(true)}, // what the record claims does not count
+			view.Phase{Name: d, Subject: "n2", Predicted: iv(40, 50)},
+			view.Phase{Name: d, Subject: "n3", Observed: p(45)},
+			view.Phase{Name: "a new phase", Subject: "x", Observed: p(1)}),
+		tornRecord(),
+	}
+	got := Agreement(rs)
+	want := []AgreementRow{
+		{Phase: d, Pairs: 3, Inside: 1, Near: 3, Largest: 1.5, LargestRun: "a", LargestSubject: "n2", FirstPairs: 1, FirstInside: 1, Unobserved: 1, Unforecast: 1},
+		{Phase: view.PhaseEvicted, Pairs: 1, Largest: -4, LargestRun: "a", LargestSubject: "n1", FirstPairs: 1},
+		{Phase: "a new phase", Unforecast: 1},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d rows: %+v", len(got), got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("row %d:\n got %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+	if s, want := got[0].String(), "detected: inside the forecast 1 of 3, within 3 s of it 3 of 3, largest distance 1.5 s late (a, n2), "+
+		"inside the forecast at zero 1 of 1, forecast and not observed 1, observed and not forecast 1"; s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
+	}
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"lightsout/internal/record"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed style.css
+var styleText string
+
+// classOf is the class of a cell: figures, and its tone.
+func classOf(head []column, i int, c cell) string {
+	var words []string
+	if i < len(head) && head[i].Figures {
+		words = append(words, "n")
+	}
+	if c.Tone != plain {
+		words = append(words, string(c.Tone))
+	}
+	return strings.Join(words, " ")
+}
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"classOf": classOf}).Parse(pageText))
+
+// HTML writes report.html: one file that needs no network and no script, with
+// the record drawn on one time axis and, below, the tables of Markdown. Records
+// that are long are drawn in columns of several seconds, so that the file stays
+// below a megabyte. A record without a summary gives a page that says that it was
+// never judged. The error is the writer's.
+func HTML(w io.Writer, r *record.Record) error {
+	var b bytes.Buffer
+	err := pageTemplate.Execute(&b, struct {
+		*page
+		Style   template.CSS
+		Picture template.HTML
+		Caption string
+	}{pageOf(r), template.CSS(styleText), template.HTML(picture(r)), caption(r)})
+	if err != nil {
+		return fmt.Errorf("the report can't be written: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// caption says how the picture is to be read.
+func caption(r *record.Record) string {
+	bins, size := binsOf(r)
+	if len(bins) == 0 {
+		return ""
+	}
+	what := "One column is one second"
+	if size > 1 {
+		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
+	}
+	text := what + ". Answered and failed requests stand where they were sent, not where they ended. Where zero is dotted, the gauge was not read."
+	if basis := bases(r.Summary); basis != "" {
+		text += " Served and queued: " + basis + "."
+	}
+	return text
+}
+
+// bases says how served and queued were learnt.
+func bases(s *record.Summary) string {
+	if s == nil {
+		return ""
+	}
+	var words []string
+	for _, l := range s.Load {
+		word := clean(l.Basis)
+		if word != "" && !strings.Contains(strings.Join(words, ", "), word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,330 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// element is a start tag of a page, with the text directly in it.
+type element struct {
+	name string
+	attr map[string]string
+	text string
+}
+
+// elements reads a page; it must be well-formed.
+func elements(t *testing.T, page []byte) []*element {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var out, open []*element
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			if len(open) != 0 {
+				t.Fatalf("%s is not closed", open[len(open)-1].name)
+			}
+			return out
+		}
+		if err != nil {
+			t.Fatalf("the page is not well-formed: %v", err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			e := &element{name: token.Name.Local, attr: map[string]string{}}
+			for _, a := range token.Attr {
+				e.attr[a.Name.Local] = a.Value
+			}
+			out, open = append(out, e), append(open, e)
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		case xml.CharData:
+			if len(open) > 0 {
+				open[len(open)-1].text += string(token)
+			}
+		}
+	}
+}
+
+// fill matches what a picture may point to: a pattern of its own.
+var ownPattern = regexp.MustCompile(`^url\(#[a-z0-9-]+\)$`)
+
+func TestAPageNeedsNothingButItself(t *testing.T) {
+	known := map[string]bool{}
+	for _, n := range strings.Fields("html head meta title style body header main section p h1 h2 span ul li dl div dt dd figure figcaption " +
+		"svg desc defs pattern rect path circle text g table thead tbody tr th td") {
+		known[n] = true
+	}
+	for name, make := range fixtures {
+		ids := map[string]bool{}
+		all := elements(t, write(t, HTML, make()))
+		for _, e := range all {
+			if id := e.attr["id"]; id != "" {
+				if ids[id] {
+					t.Errorf("%s: two elements have the id %q", name, id)
+				}
+				ids[id] = true
+			}
+		}
+		for _, e := range all {
+			if !known[e.name] {
+				t.Errorf("%s: there is a <%s>", name, e.name)
+			}
+			for a, v := range e.attr {
+				if strings.HasPrefix(a, "on") || a == "src" || a == "href" || a == "style" || a == "srcset" || a == "xlink" {
+					t.Errorf("%s: <%s %s=%q>", name, e.name, a, v)
+				}
+				if strings.Contains(v, "url(") && (!ownPattern.MatchString(v) || !ids[v[5:len(v)-1]]) {
+					t.Errorf("%s: %s points to %s, which is not in the page", name, e.name, v)
+				}
+			}
+			if e.name == "style" && regexp.MustCompile(`url\(|@import|//`).MatchString(e.text) {
+				t.Errorf("%s: the style points outside", name)
+			}
+		}
+	}
+}
+
+func TestNothingOfARecordBecomesMarkup(t *testing.T) {
+	page := write(t, HTML, hostileRecord())
+	shown := 0
+	for _, e := range elements(t, page) {
+		if strings.Contains(e.text, "<script>alert(1)</script>") {
+			shown++
+		}
+		for a, v := range e.attr {
+			if (a == "class" || a == "id" || a == "fill" || a == "d") && strings.Contains(v, "alert") {
+				t.Errorf("<%s %s=%q>", e.name, a, v)
+			}
+		}
+	}
+	if shown < 30 {
+		t.Errorf("the texts are to be shown as they are, but only %d are", shown)
+	}
+	harmlessText(t, "the page", string(page))
+}
+
+func TestAPageIsAccessible(t *testing.T) {
+	for name, make := range fixtures {
+		ids, all := map[string]*element{}, elements(t, write(t, HTML, make()))
+		for _, e := range all {
+			ids[e.attr["id"]] = e
+		}
+		for _, e := range all {
+			switch e.name {
+			case "th":
+				if e.attr["scope"] != "col" && e.attr["scope"] != "row" {
+					t.Errorf("%s: a th without scope", name)
+				}
+			case "svg":
+				if e.attr["role"] != "img" {
+					t.Errorf("%s: the picture's role is %q", name, e.attr["role"])
+				}
+				for _, id := range strings.Fields(e.attr["aria-labelledby"]) {
+					if ids[id] == nil || ids[id].text == "" {
+						t.Errorf("%s: the picture has no %s", name, id)
+					}
+				}
+			case "table":
+				if ids[e.attr["aria-labelledby"]] == nil {
+					t.Errorf("%s: a table without a name", name)
+				}
+			}
+		}
+	}
+}
+
+// figure is what a picture says in numbers.
+type figure struct {
+	// boxes are the rectangles by layer or class, in order.
+	boxes map[string][]box
+	// units are the heights of one, by layer; "failures" and "service" are groups'.
+	units map[string]float64
+	all   []*element
+}
+
+var subpath = regexp.MustCompile(`M([-0-9.]+) ([-0-9.]+)h([-0-9.]+)v([-0-9.]+)h[-0-9.]+z`)
+
+func float(t *testing.T, s string) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func figureOf(t *testing.T, r *record.Record) figure {
+	t.Helper()
+	f := figure{map[string][]box{}, map[string]float64{}, elements(t, []byte(picture(r)))}
+	for _, e := range f.all {
+		key := e.attr["data-layer"] + e.attr["data-class"]
+		if e.name == "g" && e.attr["data-unit"] != "" {
+			key = e.attr["class"]
+			if key == "" {
+				key = "service"
+			}
+		}
+		if u := e.attr["data-unit"]; u != "" {
+			f.units[key] = float(t, u)
+		}
+		if e.name != "path" || key == "" {
+			continue
+		}
+		for _, m := range subpath.FindAllStringSubmatch(e.attr["d"], -1) {
+			f.boxes[key] = append(f.boxes[key], box{float(t, m[1]), float(t, m[2]), float(t, m[3]), float(t, m[4])})
+		}
+	}
+	return f
+}
+
+// same tells whether two lengths are the same but for their rounding.
+func same(a, b float64) bool { return math.Abs(a-b) <= 0.02 }
+
+func TestTheBarsAreTheNumbers(t *testing.T) {
+	r := mdxRecord()
+	f := figureOf(t, r)
+	a := axisOf(r)
+	for layer, value := range map[string]func(record.Second) int{
+		"served": func(s record.Second) int { return s.Served },
+		"queued": func(s record.Second) int { return s.Queued },
+	} {
+		i := 0
+		for _, s := range r.Seconds {
+			if value(s) == 0 {
+				continue
+			}
+			if i >= len(f.boxes[layer]) {
+				t.Fatalf("%s: only %d bars", layer, i)
+			}
+			b := f.boxes[layer][i]
+			if !same(b.x, a.x(s.At.Sub(zero).Seconds())) || !same(b.h, float64(value(s))*f.units["service"]) {
+				t.Errorf("%s at %v: bar %+v for %d at %.2f each", layer, s.At, b, value(s), f.units["service"])
+			}
+			i++
+		}
+		if i != len(f.boxes[layer]) {
+			t.Errorf("%s: %d bars for %d seconds", layer, len(f.boxes[layer]), i)
+		}
+	}
+	// Queued stands on served.
+	q := f.boxes["queued"][0]
+	for _, s := range f.boxes["served"] {
+		if same(s.x, q.x) && !same(q.y+q.h, s.y) {
+			t.Errorf("queued %+v does not stand on served %+v", q, s)
+		}
+	}
+	for name := range f.boxes {
+		switch name {
+		case "served", "queued", "ok", "available":
+		default:
+			t.Errorf("nothing failed or stalled, but there are bars of %q", name)
+		}
+	}
+}
+
+func TestFailuresAreDrawnToScaleBelowZero(t *testing.T) {
+	r := vagrantRecord()
+	f := figureOf(t, r)
+	unit := f.units["failures"]
+	var base float64
+	for _, e := range f.all {
+		if e.name == "path" && e.attr["class"] == "baseline" {
+			base = float(t, strings.Fields(strings.FieldsFunc(e.attr["d"], func(r rune) bool { return r == 'M' || r == 'H' })[0])[1])
+			break
+		}
+	}
+	for class, n := range map[string]int{"connect timeout": 24, "reset": 13, "unresolved": 2} {
+		sum := 0.0
+		for _, b := range f.boxes[class] {
+			sum += b.h
+			if b.y < base-0.02 {
+				t.Errorf("%s: a bar at %.2f is above zero, %.2f", class, b.y, base)
+			}
+		}
+		if math.Abs(sum-float64(n)*unit) > 0.02*float64(len(f.boxes[class])) {
+			t.Errorf("%s: bars of %.2f in all for %d at %.2f each", class, sum, n, unit)
+		}
+	}
+	legend := ""
+	for _, e := range f.all {
+		if e.name == "text" {
+			legend += e.text + "\n"
+		}
+	}
+	for _, want := range []string{"failed: connect timeout (24)", "failed: reset (13)", "37 failed: 24 × connect timeout, 13 × reset", "blind"} {
+		if !strings.Contains(legend, want) {
+			t.Errorf("the picture does not say %q", want)
+		}
+	}
+}
+
+func TestLanesLieWhereTheSpansAre(t *testing.T) {
+	r := vagrantRecord()
+	a := axisOf(r)
+	var off *element
+	for _, e := range figureOf(t, r).all {
+		if e.attr["class"] == "off" {
+			off = e
+		}
+	}
+	if off == nil {
+		t.Fatal("no lane is shaded while off")
+	}
+	if x, w := float(t, off.attr["x"]), float(t, off.attr["width"]); !same(x, a.x(8.9)) || !same(x+w, a.x(382.7)) {
+		t.Errorf("shaded from %.2f to %.2f, want %.2f to %.2f", x, x+w, a.x(8.9), a.x(382.7))
+	}
+}
+
+// hours is a record of so many seconds with load and failures all along.
+func hours(n int) *record.Record {
+	r := &record.Record{Dir: "long", Start: zero, End: zero.Add(time.Duration(n) * time.Second), Zero: zero}
+	for i := range n {
+		s := record.Second{At: zero.Add(time.Duration(i) * time.Second), Sampled: true, Served: 8 + i%8, Queued: i % 5, Capacity: 16, Target: 16,
+			Sent: 20, OK: 17, Available: 16, Failed: map[loadgen.Class]int{loadgen.ClassReset: 1, loadgen.Class503: 1, loadgen.ClassIdle: 1}}
+		r.Seconds = append(r.Seconds, s)
+		if i%3 == 0 {
+			at := s.At
+			r.Events = append(r.Events, view.Event{Seq: i + 1, At: at, Seen: at, Lane: "node", Subject: "node-" + strconv.Itoa(i%50), Text: "Ready → NotReady", From: "Ready", To: "NotReady"})
+		}
+	}
+	return r
+}
+
+func TestLongRecordsStaySmallAndLoseNothing(t *testing.T) {
+	for _, n := range []int{480, 481, 3600, 24 * 3600} {
+		r := hours(n)
+		page := write(t, HTML, r)
+		if len(page) > 1<<20 {
+			t.Errorf("%d s: %d bytes", n, len(page))
+		}
+		bins, size := binsOf(r)
+		var ok, failed int
+		for _, b := range bins {
+			ok, failed = ok+b.ok, failed+b.failedSum()
+		}
+		if len(bins) > columnsMost || ok != 17*n || failed != 3*n {
+			t.Errorf("%d s: %d columns of %d s with %d ok and %d failed", n, len(bins), size, ok, failed)
+		}
+		f := figureOf(t, r)
+		sum := 0.0
+		for _, b := range f.boxes["reset"] {
+			sum += b.h
+		}
+		if unit := f.units["failures"]; math.Abs(sum-float64(n)*unit) > 0.01*float64(n)*unit+1 {
+			t.Errorf("%d s: the resets' bars are %.1f high in all, want %.1f", n, sum, float64(n)*unit)
+		}
+	}
+}

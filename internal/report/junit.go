@@ -1,0 +1,125 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+type junitSuites struct {
+	XMLName xml.Name   `xml:"testsuites"`
+	Suite   junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr,omitempty"`
+	Properties []junitProperty `xml:"properties>property,omitempty"`
+	Cases      []junitCase     `xml:"testcase"`
+	Out        junitText       `xml:"system-out"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Time    string       `xml:"time,attr"`
+	Failure *junitResult `xml:"failure,omitempty"`
+	Error   *junitResult `xml:"error,omitempty"`
+}
+
+type junitResult struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",cdata"`
+}
+
+type junitText struct {
+	Text string `xml:",cdata"`
+}
+
+// JUnit writes a summary as JUnit XML: one suite, with a case "verdict" and one
+// for each expectation. What was wanted and seen otherwise is a failure; what
+// could not be told, because the outage or the return was not observed or the
+// trial was aborted, is an error of that type. The error is the writer's.
+func JUnit(w io.Writer, s *record.Summary) error {
+	name := "lightsout." + clean(s.Name)
+	took := "0.000"
+	if d := s.Ended.Sub(s.Started); d > 0 && !s.Started.IsZero() {
+		took = fmt.Sprintf("%.3f", d.Seconds())
+	}
+	suite := junitSuite{Name: name, Time: took, Out: junitText{strings.Join(Lines(s, ""), "\n") + "\n"}}
+	if !s.Started.IsZero() {
+		suite.Timestamp = s.Started.UTC().Format(time.RFC3339)
+	}
+	for _, p := range []junitProperty{{"pace", s.Pace}, {"cluster", s.Cluster}, {"server", s.Server}, {"deployment", s.Deployment}} {
+		if p.Value = clean(p.Value); p.Value != "" {
+			suite.Properties = append(suite.Properties, p)
+		}
+	}
+	suite.add(junitCase{Class: name, Name: "verdict", Time: took}, verdictResult(s), s.Verdict != view.Fail)
+	for _, e := range s.Expectations {
+		c := junitCase{Class: name, Name: clean(e.Name), Time: "0.000"}
+		if e.OK {
+			suite.add(c, nil, false)
+			continue
+		}
+		result := &junitResult{Message: clean("wanted " + e.Want + ", got " + e.Got), Type: "expectation"}
+		unseen := e.Got == "not observed"
+		if unseen {
+			result.Type = "not observed"
+		}
+		suite.add(c, result, unseen)
+	}
+	out, err := xml.MarshalIndent(junitSuites{Suite: suite}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the JUnit report can't be written: %w", err)
+	}
+	_, err = io.WriteString(w, xml.Header+string(out)+"\n")
+	return err
+}
+
+// verdictResult is nil for a trial that passed.
+func verdictResult(s *record.Summary) *junitResult {
+	if s.Verdict == view.Pass {
+		return nil
+	}
+	r := &junitResult{Message: strings.ToLower(verdictOf(s.Verdict).Text), Type: strings.ToLower(verdictOf(s.Verdict).Text)}
+	var why []string
+	for _, t := range s.Why {
+		why = append(why, clean(t))
+	}
+	if len(why) > 0 {
+		r.Message = why[0]
+	}
+	r.Text = strings.Join(why, "\n")
+	return r
+}
+
+func (s *junitSuite) add(c junitCase, r *junitResult, broken bool) {
+	s.Tests++
+	switch {
+	case r == nil:
+	case broken:
+		c.Error = r
+		s.Errors++
+	default:
+		c.Failure = r
+		s.Failures++
+	}
+	s.Cases = append(s.Cases, c)
+}

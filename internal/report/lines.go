@@ -1,0 +1,76 @@
+package report
+
+import (
+	"lightsout/internal/record"
+)
+
+// linesWidth is the most terminal columns that a line of Lines takes.
+const linesWidth = 100
+
+// Lines tells a summary as plain lines for a terminal, at most 100 columns wide
+// and without colours or control characters: the verdict with its reasons, the
+// expectations, forecast against observed, the ledger, and where the record is.
+// dir is the record's folder; the last line is left out when it is empty.
+func Lines(s *record.Summary, dir string) []string {
+	var out []string
+	add := func(indent, text string) { out = append(out, wrap(text, indent)...) }
+	for _, l := range loud(s) {
+		add("", "! "+l.Text)
+	}
+	title := verdictOf(s.Verdict).Text + "  " + clean(s.Name)
+	if s.Pace != "" {
+		title += " (" + clean(s.Pace) + " pace)"
+	}
+	add("", title)
+	for _, w := range s.Why {
+		add("  ", clean(w))
+	}
+	if len(s.Expectations) > 0 {
+		out = append(out, "")
+		g := grid{head: []string{"met", "expectation", "wanted", "got"}}
+		for _, e := range s.Expectations {
+			word := "✗ NO"
+			if e.OK {
+				word = "✓ yes"
+			}
+			g.add(word, fit(clean(e.Name), 44), fit(clean(e.Want), 22), clean(e.Got))
+		}
+		out = append(out, g.lines(linesWidth)...)
+	}
+	if len(s.Phases) > 0 {
+		out = append(out, "")
+		g := grid{head: []string{"phase", "subject", "forecast", "observed", "inside"}, right: map[int]bool{2: true, 3: true}}
+		for _, p := range inOrder(s.Phases) {
+			word, _ := inside(p)
+			g.add(fit(clean(p.Name), 17), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
+		}
+		out = append(out, g.lines(linesWidth)...)
+		for _, p := range inOrder(s.Phases) {
+			if p.Note != "" {
+				add("  ", clean(p.Name)+" "+clean(p.Subject)+": "+clean(p.Note))
+			}
+		}
+	}
+	out = append(out, "")
+	add("", equation(s.Ledger).Text)
+	for _, b := range blindOf(s).Items {
+		add("", b.Text)
+	}
+	if dir != "" {
+		// Not cut or wrapped: it is there to be copied.
+		out = append(out, "record: "+cleanTo(dir, 4096))
+	}
+	return out
+}
+
+// wrap breaks a text into lines; those after the first are indented by two more.
+func wrap(text, indent string) []string {
+	out := broken(text, linesWidth-len(indent)-2)
+	for i := range out {
+		if i > 0 {
+			out[i] = "  " + out[i]
+		}
+		out[i] = indent + out[i]
+	}
+	return out
+}

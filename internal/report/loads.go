@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+)
+
+func loadOf(s *record.Summary) section {
+	t := section{ID: "load", Title: "Load"}
+	if len(s.Load) == 0 {
+		t.say(plain, "No load was sent.")
+		return t
+	}
+	t.columns("step")
+	t.figures("from", "to", "sent", "ok", "failed")
+	t.columns("of these", "else")
+	t.figures("peak served", "peak queued")
+	t.columns("known by")
+	t.figures("failed ones sent", "last failed at", "failed, sent after detection")
+	for _, l := range s.Load {
+		after := none
+		if l.FailedAfterDetection != nil {
+			after = itoa(*l.FailedAfterDetection)
+		}
+		failed := cell{Text: itoa(l.Failed)}
+		if l.Failed > 0 {
+			failed.Tone = bad
+		}
+		t.row(l.Step, offsetOr(l.Started, none), offsetOr(l.Ended, none), l.Sent, l.OK, failed, classes(l.FailedByClass),
+			otherwise(l.Cancelled, l.InFlight, l.Unsent), l.PeakServed, l.PeakQueued, orNone(l.Basis),
+			window(l.FirstFailure, l.LastFailure), offsetOr(l.LastFailureEnd, none), after)
+	}
+	t.trim("of these", "else", "known by", "failed ones sent", "last failed at", "failed, sent after detection")
+	return t
+}
+
+// trim takes out those of the named columns in which nothing is told.
+func (s *section) trim(names ...string) {
+	for i := len(s.Head) - 1; i >= 0; i-- {
+		if !slices.Contains(names, s.Head[i].Name) {
+			continue
+		}
+		told := slices.ContainsFunc(s.Rows, func(row []cell) bool { return row[i].Text != none })
+		if told {
+			continue
+		}
+		s.Head = slices.Delete(s.Head, i, i+1)
+		for j := range s.Rows {
+			s.Rows[j] = slices.Delete(s.Rows[j], i, i+1)
+		}
+	}
+}
+
+// window writes the span between two moments of which either may be missing.
+func window(from, to *float64) string {
+	switch {
+	case from == nil && to == nil:
+		return none
+	case from == nil:
+		return offset(*to)
+	case to == nil || offset(*from) == offset(*to):
+		return offset(*from)
+	}
+	return offset(*from) + " – " + offset(*to)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}
+
+// classes writes counts by class, the most frequent first.
+func classes(by map[loadgen.Class]int) string {
+	var parts []string
+	for _, c := range byCount(by) {
+		parts = append(parts, fmt.Sprintf("%d × %s", by[c], className(c)))
+	}
+	if parts == nil {
+		return none
+	}
+	return strings.Join(parts, ", ")
+}
+
+// className is a class as it is written; none of loadgen's is cut.
+func className(c loadgen.Class) string { return cleanTo(string(c), 24) }
+
+// byCount are the classes that occur, the most frequent first.
+func byCount(by map[loadgen.Class]int) []loadgen.Class {
+	keys := slices.Sorted(maps.Keys(by))
+	keys = slices.DeleteFunc(keys, func(c loadgen.Class) bool { return by[c] <= 0 })
+	slices.SortStableFunc(keys, func(a, b loadgen.Class) int { return by[b] - by[a] })
+	return keys
+}
+
+func otherwise(cancelled, inFlight, unsent int) string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{cancelled, "cancelled"}, {inFlight, "in flight"}, {unsent, "unsent"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	return orNone(strings.Join(parts, ", "))
+}
+
+func balances(l record.Ledger) bool {
+	return l.Scheduled == l.OK+l.Failed+l.Cancelled+l.InFlight+l.Unsent
+}
+
+// equation writes the ledger out.
+func equation(l record.Ledger) cell {
+	text := fmt.Sprintf("%d scheduled = %d ok + %d failed + %d cancelled + %d in flight + %d unsent",
+		l.Scheduled, l.OK, l.Failed, l.Cancelled, l.InFlight, l.Unsent)
+	switch sum := l.OK + l.Failed + l.Cancelled + l.InFlight + l.Unsent; {
+	case sum != l.Scheduled:
+		return cell{fmt.Sprintf("%s: does NOT balance, the right side is %d", text, sum), bad}
+	case !l.Balanced:
+		return cell{text + ": does NOT balance, says the ledger", bad}
+	}
+	return cell{text + ": balanced", good}
+}
+
+func ledgerOf(s *record.Summary) section {
+	e := equation(s.Ledger)
+	return section{ID: "ledger", Title: "Ledger", Lead: []cell{e}}
+}

@@ -1,0 +1,242 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// entriesMost bounds the lines of the timeline in a report.
+const entriesMost = 60
+
+// markGap is how close two marks may come, in the picture's units; what happens
+// within it bears one number.
+const markGap = 17.0
+
+// mark is a numbered moment: what happened at (nearly) the same time.
+type mark struct {
+	Number  int
+	At      float64 // seconds from base
+	Entries []entry
+}
+
+// entry is one line of the timeline: what happened to one or more subjects.
+type entry struct {
+	At       float64
+	Lane     string
+	Subjects []string
+	Text     string
+	Level    view.Severity
+	from, to string
+}
+
+// whoMost is the most subjects that are named.
+const whoMost = 8
+
+// who names the subjects, or counts them when there are many. What the names
+// begin with is told once: web-{a, b, c}.
+func (e entry) who() string {
+	names := slices.Sorted(slices.Values(e.Subjects))
+	if len(names) == 1 {
+		return names[0]
+	}
+	prefix := names[0]
+	for _, n := range names {
+		for !strings.HasPrefix(n, prefix) {
+			prefix = prefix[:max(strings.LastIndexByte(strings.TrimSuffix(prefix, "-"), '-')+1, 0)]
+		}
+	}
+	count, open, end := "", "", ""
+	if len(prefix) < 8 || !strings.HasSuffix(prefix, "-") {
+		prefix = ""
+	} else {
+		open, end = prefix+"{", "}"
+	}
+	if n := len(names); n > whoMost {
+		count = itoa(n) + ": "
+		names = append(names[:whoMost-2:whoMost-2], "…", names[n-1])
+	}
+	for i := range names {
+		names[i] = strings.TrimPrefix(names[i], prefix)
+	}
+	return count + open + strings.Join(names, ", ") + end
+}
+
+// weight says how much an event tells the reader of a report, from 1 to 9.
+// What Kubernetes' own events say is in other lanes as well.
+func weight(e view.Event) int {
+	changed := e.From != "" || e.To != ""
+	switch e.Lane {
+	case "operator", "node", "link":
+		return 9
+	case "power":
+		if changed || e.Level >= view.Warning {
+			return 9
+		}
+		return 4
+	case "load":
+		return 8
+	case "deployment":
+		if e.Level != view.Info {
+			return 8
+		}
+		return 7
+	case "heartbeat", "endpoints":
+		return 7
+	case "pod":
+		if e.To == "Terminating" || e.From == "" && e.To == "Pending" || e.Level == view.Bad {
+			return 6
+		}
+		return 5
+	case "taint":
+		if strings.HasSuffix(e.From+e.To, ":NoExecute") {
+			return 6
+		}
+		return 3
+	case "event":
+		return 2
+	}
+	return 5
+}
+
+// marksOf chooses the events that tell most, as many as fit, and puts those that
+// are close together on a of the picture under one number. told is how many
+// events they stand for.
+func marksOf(r *record.Record, a axis) (marks []mark, told int) {
+	occurs := map[int]bool{}
+	for _, e := range r.Events {
+		occurs[weight(e)] = true
+	}
+	for least := 5; least <= 9; least++ {
+		if least > 5 && least < 9 && !occurs[least-1] {
+			continue // it would choose the same as before
+		}
+		marks, told = marksFrom(r, a, least)
+		n := 0
+		for _, m := range marks {
+			n += len(m.Entries)
+		}
+		if n <= entriesMost || least == 9 {
+			return cutMarks(marks, told)
+		}
+	}
+	return marks, told
+}
+
+// cutMarks takes the first entries only.
+func cutMarks(marks []mark, told int) ([]mark, int) {
+	n := 0
+	for i := range marks {
+		if n+len(marks[i].Entries) > entriesMost {
+			for _, m := range marks[i:] {
+				for _, e := range m.Entries {
+					told -= len(e.Subjects)
+				}
+			}
+			return marks[:i], max(told, 0)
+		}
+		n += len(marks[i].Entries)
+	}
+	return marks, told
+}
+
+func marksFrom(r *record.Record, a axis, least int) (marks []mark, told int) {
+	var chosen []view.Event
+	for _, e := range r.Events {
+		if weight(e) >= least {
+			chosen = append(chosen, e)
+		}
+	}
+	at := func(e view.Event) float64 { return happened(e).Sub(base(r)).Seconds() }
+	slices.SortStableFunc(chosen, func(x, y view.Event) int { return cmp.Compare(at(x), at(y)) })
+	for _, e := range chosen {
+		t := at(e)
+		if len(marks) == 0 || a.x(t)-a.x(marks[len(marks)-1].At) >= markGap {
+			marks = append(marks, mark{Number: len(marks) + 1, At: t})
+		}
+		marks[len(marks)-1].add(e, t)
+		told++
+	}
+	return marks, told
+}
+
+// happened is when an event happened. A source's time that lies after the event
+// was seen is a date that the source has set for later (a pod's
+// deletionTimestamp), so it is not taken for one.
+func happened(e view.Event) time.Time {
+	if e.At.After(e.Seen) && !e.Seen.IsZero() {
+		return e.Seen
+	}
+	return e.At
+}
+
+// add puts an event into the mark: it goes on with an entry of the same subject
+// that ended where it begins (16 → 15, 15 → 13), joins one that tells the same of
+// other subjects, or is an entry of its own.
+func (m *mark) add(e view.Event, at float64) {
+	subject, text := clean(e.Subject), clean(e.Text)
+	from, to := clean(e.From), clean(e.To)
+	arrow := from + " → " + to
+	chained := (e.Lane == "endpoints" || e.Lane == "deployment") && from != "" && to != "" && strings.Contains(text, arrow)
+	for i := range m.Entries {
+		o := &m.Entries[i]
+		if o.Lane != e.Lane {
+			continue
+		}
+		if chained && len(o.Subjects) == 1 && o.Subjects[0] == subject && o.to == from && o.from != "" {
+			o.Text = strings.Replace(text, arrow, o.from+" → "+to, 1)
+			o.to, o.Level = to, max(o.Level, e.Level)
+			return
+		}
+		if o.Text == text {
+			if !slices.Contains(o.Subjects, subject) {
+				o.Subjects = append(o.Subjects, subject)
+			}
+			o.Level = max(o.Level, e.Level)
+			return
+		}
+	}
+	n := entry{At: at, Lane: clean(e.Lane), Subjects: []string{subject}, Text: text, Level: e.Level}
+	if chained {
+		n.from, n.to = from, to
+	}
+	m.Entries = append(m.Entries, n)
+}
+
+// timelineOf is the key to the picture's marks.
+func timelineOf(r *record.Record) section {
+	t := section{ID: "timeline", Title: "Timeline"}
+	if len(r.Events) == 0 {
+		t.say(plain, "No event was recorded.")
+		return t
+	}
+	marks, told := marksOf(r, axisOf(r))
+	t.say(plain, fmt.Sprintf("%d of %s, by the time of their source where it gives one; those close together share a number. All are in %s.",
+		told, count(len(r.Events), "event", "events"), record.EventsFile))
+	t.figures("mark", "time")
+	t.columns("lane", "subject", "what")
+	for _, m := range marks {
+		for i, e := range m.Entries {
+			number := ""
+			if i == 0 {
+				number = itoa(m.Number)
+			}
+			text := cell{Text: e.Text}
+			switch e.Level {
+			case view.Good:
+				text.Tone = good
+			case view.Warning:
+				text.Tone = warning
+			case view.Bad:
+				text.Tone = bad
+			}
+			t.row(number, offset(e.At), e.Lane, e.who(), text)
+		}
+	}
+	return t
+}

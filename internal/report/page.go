@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// page is what Markdown and HTML have in common: everything but the picture.
+// Its texts are clean and not yet escaped.
+type page struct {
+	Title, About string
+	// Verdict is the word, with its tone; Why are its reasons.
+	Verdict cell
+	Why     []string
+	// Loud is what must be read first.
+	Loud []cell
+	// Facts are names and values: the cluster, the times.
+	Facts    [][2]string
+	Sections []section
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// verdictOf is the verdict's word in capitals, with its tone.
+func verdictOf(v view.Verdict) cell {
+	switch v {
+	case view.Pass:
+		return cell{"PASS", good}
+	case view.Fail:
+		return cell{"FAIL", bad}
+	case view.NotObserved:
+		return cell{"NOT OBSERVED", warning}
+	case view.Aborted:
+		return cell{"ABORTED", warning}
+	case "":
+		return cell{"NEVER JUDGED", warning}
+	}
+	return cell{cleanTo(string(v), 40), warning}
+}
+
+func pageOf(r *record.Record) *page {
+	p := &page{}
+	if s := r.Summary; s != nil {
+		p.fromSummary(s)
+	} else {
+		p.fromTorn(r)
+	}
+	for _, t := range r.Torn {
+		p.Loud = append(p.Loud, cell{clean(t), warning})
+	}
+	p.Sections = append(p.Sections, timelineOf(r))
+	return p
+}
+
+func (p *page) fromSummary(s *record.Summary) {
+	p.Title, p.About = clean(s.Name), clean(s.About)
+	if p.Title == "" {
+		p.Title = "trial"
+	}
+	p.Verdict = verdictOf(s.Verdict)
+	for _, w := range s.Why {
+		p.Why = append(p.Why, clean(w))
+	}
+	p.Loud = append(p.Loud, loud(s)...)
+	for _, f := range [][2]string{{"cluster", s.Cluster}, {"API server", s.Server}, {"deployment", s.Deployment}, {"pace", s.Pace}} {
+		if f[1] != "" {
+			p.fact(f[0], f[1])
+		}
+	}
+	p.fact("began", moment(s.Started))
+	if s.Zero.IsZero() {
+		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
+	} else {
+		p.fact("zero (T), the first power-off asked for", moment(s.Zero))
+	}
+	p.fact("ended", moment(s.Ended))
+	if d := s.Ended.Sub(s.Started).Seconds(); !s.Started.IsZero() && d >= 0 {
+		p.fact("took", seconds(d))
+	}
+	p.Sections = append(p.Sections,
+		expectationsOf(s), phasesOf(s), loadOf(s), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+}
+
+// loud is what must be read before anything else in a summary.
+func loud(s *record.Summary) []cell {
+	var out []cell
+	if len(s.LeftOff) > 0 {
+		out = append(out, cell{clean("STILL OFF: " + list(s.LeftOff) + ". Power on with: lightsout restore"), bad})
+	}
+	if !s.Ledger.Balanced || !balances(s.Ledger) {
+		out = append(out, cell{"The ledger does not balance: not every request is accounted for.", bad})
+	}
+	if s.Pace == "fast" {
+		out = append(out, cell{"Fast pace: the lab shortens Kubernetes' timings. These times are not those of a real cluster.", warning})
+	}
+	if s.Version > record.SummaryVersion {
+		out = append(out, cell{fmt.Sprintf("The summary has version %d of its schema; this program knows version %d and may read it wrongly.", s.Version, record.SummaryVersion), warning})
+	}
+	return out
+}
+
+// fromTorn tells what can be told without a summary.
+func (p *page) fromTorn(r *record.Record) {
+	p.Title = clean(filepath.Base(r.Dir))
+	if r.Dir == "" {
+		p.Title = "trial"
+	}
+	p.Verdict = verdictOf("")
+	if off := offAtEnd(r); len(off) > 0 {
+		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + list(off) + ". What is still off now is told, and powered on, by: lightsout restore"), bad})
+	}
+	if len(r.Torn) == 0 {
+		p.Why = append(p.Why, "The program ended before the trial was judged: there is no "+record.SummaryFile+".")
+	}
+	p.Why = append(p.Why, "What follows is what the events and the requests on disk tell, up to the last of them.")
+	p.fact("record begins", moment(r.Start))
+	if r.Zero.IsZero() {
+		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
+	} else {
+		p.fact("zero (T), the first power-off asked for", moment(r.Zero))
+	}
+	p.fact("record ends", moment(r.End))
+	p.Sections = append(p.Sections, spansOf(r), runsOf(r), endedOf(r))
+}
+
+func (p *page) fact(name, value string) {
+	p.Facts = append(p.Facts, [2]string{name, clean(value)})
+}

@@ -1,0 +1,244 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+)
+
+// picture draws a record as SVG: everything on one time axis. Colours and
+// type come from the page's style, so that they follow its theme.
+func picture(r *record.Record) string {
+	d := &drawing{axis: axisOf(r), y: 34}
+	bins, size := binsOf(r)
+	classes := classesOf(bins)
+
+	d.lanes(r)
+	d.service(bins, size, classes)
+	d.answered(bins, size)
+	d.available(bins)
+	if r.Summary != nil {
+		d.phases(inOrder(r.Summary.Phases))
+	}
+	bottom := d.y
+	d.ticks(bottom)
+	d.y = bottom + 34
+	if r.Summary != nil && len(r.Summary.Blind) > 0 {
+		d.sign("blind: nothing heard from the API server", patternSwatch("p-blind"))
+	}
+	marks, _ := marksOf(r, d.axis)
+	if len(marks) > 0 {
+		d.sign("number: see the timeline", func(d *drawing, x, y float64) { d.markAt(x+9, y+5, "1") })
+	}
+	d.writeLegend()
+	front := d.body.String()
+
+	over := &drawing{axis: d.axis}
+	over.blind(r, bottom)
+	over.marks(marks, bottom)
+	under := &drawing{axis: d.axis}
+	under.grid(bottom)
+
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %s %s" role="img" aria-labelledby="picture-title picture-desc">`, num(pictureWidth), num(d.y+4))
+	fmt.Fprintf(&b, `<title id="picture-title">%s</title><desc id="picture-desc">%s</desc>`,
+		html.EscapeString("The trial on one time axis"), html.EscapeString(describe(r, bins)))
+	b.WriteString(definitions(classes))
+	b.WriteString(under.body.String())
+	b.WriteString(front)
+	b.WriteString(over.body.String())
+	b.WriteString("</svg>")
+	return b.String()
+}
+
+// describe says in words what the picture shows.
+func describe(r *record.Record, bins []bin) string {
+	a := axisOf(r)
+	var served, queued, failed int
+	for _, b := range bins {
+		served, queued = max(served, b.served), max(queued, b.queued)
+		failed += b.failedSum()
+	}
+	parts := []string{fmt.Sprintf("From %s to %s.", offset(a.from), offset(a.to))}
+	for _, l := range lanesOf(r) {
+		for _, s := range l.Spans {
+			parts = append(parts, fmt.Sprintf("%s was %s from %s to %s.", clean(l.Node), clean(string(s.Kind)),
+				offset(s.From.Sub(base(r)).Seconds()), offset(s.To.Sub(base(r)).Seconds())))
+		}
+	}
+	parts = append(parts, fmt.Sprintf("At most %d requests were served and %d queued at once; %s failed.", served, queued, count(failed, "request", "requests")))
+	return cleanTo(strings.Join(parts, " "), 2000)
+}
+
+// classesOf are the failures' classes that occur, the most frequent first.
+func classesOf(bins []bin) []loadgen.Class {
+	sum := map[loadgen.Class]int{}
+	for _, b := range bins {
+		for c, n := range b.failed {
+			sum[c] += n
+		}
+	}
+	return byCount(sum)
+}
+
+// lanesMost and phasesMost bound what is drawn; the tables have the rest. More
+// marks than linesMost have no lines of their own, which would be a fence.
+const (
+	lanesMost  = 12
+	phasesMost = 28
+	linesMost  = 30
+)
+
+// lanesOf are the lanes to be drawn: of the nodes that were switched and of all
+// others to which something happened, the former first.
+func lanesOf(r *record.Record) []record.Lane {
+	switched := map[string]bool{}
+	var out []record.Lane
+	if r.Summary != nil {
+		for _, n := range r.Summary.Nodes {
+			switched[n.Name] = true
+		}
+	}
+	seen := map[string]bool{}
+	for _, l := range r.Lanes {
+		if len(l.Spans) > 0 || switched[l.Node] {
+			out = append(out, l)
+			seen[l.Node] = true
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(switched)) {
+		if !seen[n] {
+			out = append(out, record.Lane{Node: n})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b record.Lane) int {
+		if switched[a.Node] != switched[b.Node] {
+			if switched[a.Node] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Node, b.Node)
+	})
+	return out
+}
+
+// laneRows are a lane's rows: kinds of spans, from top to bottom.
+var laneRows = []record.SpanKind{record.SpanOff, record.SpanSilent, record.SpanNotReady}
+
+const laneRow = 13.0
+
+// lanes draws the nodes.
+func (d *drawing) lanes(r *record.Record) {
+	all := lanesOf(r)
+	for i, l := range all {
+		if i == lanesMost {
+			d.text("label soft", 0, d.y+10, "start", fmt.Sprintf("… and %s more", count(len(all)-i, "node", "nodes")))
+			d.y += 18
+			break
+		}
+		d.text("label name", 0, d.y+laneRow+9.5, "start", brief(clean(l.Node), 22))
+		for j, kind := range laneRows {
+			y := d.y + float64(j)*laneRow
+			d.text("label small soft", plotLeft-8, y+9.5, "end", string(kind))
+			d.rect("track", box{plotLeft, y, plotRight - plotLeft, laneRow - 2})
+			for _, s := range l.Spans {
+				if s.Kind == kind {
+					d.span(r, s, y)
+				}
+			}
+		}
+		d.y += laneRow*float64(len(laneRows)) + 9
+	}
+	d.y += 10
+}
+
+func (d *drawing) span(r *record.Record, s record.Span, y float64) {
+	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
+	x := d.axis.x(from)
+	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
+	text := seconds(max(to-from, 0))
+	if !s.To.Before(r.End) {
+		text += ", to the end"
+	}
+	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+" – "+offset(to)+", "+text))
+	switch s.Kind {
+	case record.SpanOff:
+		d.rect("off", b)
+		if textWidth(text) < b.w {
+			d.text("label small on-off", b.x+5, y+9, "start", text)
+		}
+	case record.SpanSilent:
+		d.filled("p-silent", b)
+		d.rect("outline", b)
+	default:
+		d.filled("p-notready", b)
+		d.rect("outline bad-stroke", b)
+	}
+	d.printf(`</g>`)
+}
+
+// grid draws the lines of the ticks, and zero.
+func (d *drawing) grid(bottom float64) {
+	for _, t := range d.axis.ticks() {
+		d.line("grid", d.axis.x(t), 34, d.axis.x(t), bottom)
+	}
+}
+
+// ticks writes the axis.
+func (d *drawing) ticks(y float64) {
+	d.line("axis", plotLeft, y, plotRight, y)
+	for _, t := range d.axis.ticks() {
+		d.line("axis", d.axis.x(t), y, d.axis.x(t), y+4)
+		d.text("label figures", d.axis.x(t), y+16, "middle", d.axis.tick(t))
+	}
+	d.text("label soft", 0, y+16, "start", "time from zero ("+d.axis.unit()+")")
+}
+
+// blind greys out what was not heard.
+func (d *drawing) blind(r *record.Record, bottom float64) {
+	if r.Summary == nil {
+		return
+	}
+	for _, s := range r.Summary.Blind {
+		x := d.axis.x(s.From)
+		b := box{x, 30, max(d.axis.x(s.To)-x, 1.5), bottom - 30}
+		d.printf(`<g class="blind"><title>%s</title>`, html.EscapeString("blind "+offset(s.From)+" – "+offset(s.To)+": "+clean(s.Why)))
+		d.filled("p-blind", b)
+		if b.w > 40 {
+			d.text("label small strong halo", b.x+b.w/2, 44, "middle", "blind")
+		}
+		d.printf(`</g>`)
+	}
+}
+
+// marks draws the numbered moments, and zero.
+func (d *drawing) marks(marks []mark, bottom float64) {
+	if d.axis.from <= 0 && d.axis.to >= 0 {
+		d.line("zero", d.axis.x(0), 26, d.axis.x(0), bottom)
+	}
+	for _, m := range marks {
+		x := d.axis.x(m.At)
+		var says []string
+		for _, e := range m.Entries {
+			says = append(says, offset(e.At)+" "+e.who()+": "+e.Text)
+		}
+		d.printf(`<g class="mark"><title>%s</title>`, html.EscapeString(cleanTo(strings.Join(says, "; "), 300)))
+		if len(marks) <= linesMost {
+			d.line("mark-line", x, 24, x, bottom)
+		}
+		d.markAt(x, 15, itoa(m.Number))
+		d.printf(`</g>`)
+	}
+}
+
+func (d *drawing) markAt(x, y float64, number string) {
+	d.printf(`<circle class="mark-dot" cx="%s" cy="%s" r="8"/>`, num(x), num(y))
+	d.text("mark-number", x, y+3.3, "middle", number)
+}

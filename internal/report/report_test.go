@@ -1,0 +1,213 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"html"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// harmlessText fails for what may not reach a terminal or a file: control and
+// invisible format characters other than the end of a line.
+func harmlessText(t *testing.T, what, s string) {
+	t.Helper()
+	for _, r := range s {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp)) {
+			t.Fatalf("%s holds %U", what, r)
+		}
+	}
+}
+
+func TestEveryFormatIsHarmless(t *testing.T) {
+	r := hostileRecord()
+	for name, f := range map[string]func(io.Writer, *record.Record) error{
+		"Markdown": Markdown, "HTML": HTML,
+		"JUnit":           func(w io.Writer, r *record.Record) error { return JUnit(w, r.Summary) },
+		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) },
+		"CompareMarkdown": func(w io.Writer, r *record.Record) error { return CompareMarkdown(w, []*record.Record{r, r}) },
+		"Lines": func(w io.Writer, r *record.Record) error {
+			_, err := io.WriteString(w, strings.Join(Lines(r.Summary, r.Dir), "\n"))
+			return err
+		},
+	} {
+		harmlessText(t, name, string(write(t, f, r)))
+	}
+}
+
+// unescaped counts the runes of s that are c and not escaped by a backslash.
+func unescaped(s string, c rune) int {
+	n, escaped := 0, false
+	for _, r := range s {
+		if r == c && !escaped {
+			n++
+		}
+		escaped = r == '\\' && !escaped
+	}
+	return n
+}
+
+func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
+	text := string(write(t, Markdown, hostileRecord()))
+	columns := 0
+	for i, l := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(l, "|") {
+			columns = 0
+			if n := unescaped(l, '|'); n > 0 {
+				t.Errorf("line %d has %d bars outside a table: %q", i+1, n, l)
+			}
+		} else if n := unescaped(l, '|'); columns == 0 {
+			columns = n
+		} else if n != columns {
+			t.Errorf("line %d has %d bars, its table %d: %q", i+1, n, columns, l)
+		}
+		if unescaped(l, '<') > 0 || unescaped(l, '`') > 0 || unescaped(l, '[') > 0 || unescaped(l, '&') > 0 {
+			t.Errorf("line %d holds markup: %q", i+1, l)
+		}
+	}
+	if n := strings.Count(text, "\n# ") + strings.Count("\n"+text[:2], "\n# "); n != 1 {
+		t.Errorf("%d titles", n)
+	}
+}
+
+func TestTheVerdictComesFirstAndMachinesLeftOffBeforeItsReasons(t *testing.T) {
+	lines := strings.Split(string(write(t, Markdown, abortedRecord())), "\n")
+	if lines[0] != "# mdx: ABORTED" || !strings.Contains(lines[2], "STILL OFF: kube-node3 and kube-node4") {
+		t.Errorf("it begins with %q", lines[:3])
+	}
+	if plain := Lines(abortedRecord().Summary, ""); !strings.HasPrefix(plain[0], "! STILL OFF: kube-node3 and kube-node4") {
+		t.Errorf("the lines begin with %q", plain[0])
+	}
+	page := string(write(t, HTML, abortedRecord()))
+	if a, b := strings.Index(page, "STILL OFF"), strings.Index(page, "the operator ended"); a < 0 || a > b {
+		t.Error("the page tells the machines left off too late")
+	}
+}
+
+func TestARecordWithoutSummaryWasNeverJudged(t *testing.T) {
+	for name, f := range map[string]func(io.Writer, *record.Record) error{"Markdown": Markdown, "HTML": HTML} {
+		text := html.UnescapeString(string(write(t, f, tornRecord())))
+		for _, want := range []string{"NEVER JUDGED", "the last line of requests.jsonl is not whole", "OFF when the record ends: k8s2.", "24 × connect timeout, 13 × reset", "Ready → NotReady (silent)", "262 ended = 225 ok + 37 failed"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+		for _, not := range []string{"PASS", "FAIL", "balanced"} {
+			if strings.Contains(text, not) {
+				t.Errorf("%s says %q", name, not)
+			}
+		}
+	}
+	empty := &record.Record{}
+	write(t, Markdown, empty)
+	write(t, HTML, empty)
+	write(t, HTML, &record.Record{Summary: &record.Summary{}})
+	write(t, compareTwice, empty)
+}
+
+// compareTwice compares a record with itself.
+func compareTwice(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) }
+
+func TestWhatIsAssumedIsMarked(t *testing.T) {
+	text := string(write(t, Markdown, vagrantRecord()))
+	if !strings.Contains(text, "| node-monitor-grace-period | 50s | **ASSUMED** |") || !strings.Contains(text, "2 of 3 are assumed") {
+		t.Error("assumed settings are not marked")
+	}
+}
+
+func TestTheLedgerIsCheckedAgain(t *testing.T) {
+	l := record.Ledger{Scheduled: 12, OK: 8, InFlight: 4, Balanced: true}
+	if e := equation(l); e.Tone != good || e.Text != "12 scheduled = 8 ok + 0 failed + 0 cancelled + 4 in flight + 0 unsent: balanced" {
+		t.Errorf("%+v", e)
+	}
+	l.OK = 7 // and still claims to balance
+	if e := equation(l); e.Tone != bad || !strings.Contains(e.Text, "does NOT balance, the right side is 11") {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestReportsAreTheSameEveryTime(t *testing.T) {
+	for name, make := range fixtures {
+		for _, f := range []func(io.Writer, *record.Record) error{Markdown, HTML, compareTwice} {
+			first := write(t, f, make())
+			for range 5 {
+				if !bytes.Equal(first, write(t, f, make())) {
+					t.Fatalf("%s differs from run to run", name)
+				}
+			}
+		}
+	}
+}
+
+func TestLinesFitTheTerminal(t *testing.T) {
+	s := mdxRecord().Summary
+	s.Why = append(s.Why, strings.Repeat("長い理由", 60), strings.Repeat("x", 300))
+	s.Phases[0].Subject, s.Phases[0].Note = "ノード三号機の名前がとても長い", strings.Repeat("word ", 60)
+	s.Expectations[0].Name = strings.Repeat("期待", 40)
+	for _, s := range []*record.Summary{s, vagrantRecord().Summary, hostileRecord().Summary} {
+		for _, l := range Lines(s, "") {
+			if wide(l) > linesWidth {
+				t.Errorf("%d columns: %q", wide(l), l)
+			}
+		}
+	}
+	lines := Lines(s, "/records/mdx-1")
+	if lines[len(lines)-1] != "record: /records/mdx-1" {
+		t.Errorf("it ends with %q", lines[len(lines)-1])
+	}
+}
+
+func TestJUnitCountsWhatItHolds(t *testing.T) {
+	for name, want := range map[string][3]int{ // cases, failures, errors
+		"mdx": {10, 0, 0}, "vagrant": {6, 2, 1}, "aborted": {10, 0, 9}, "hostile": {2, 1, 1},
+	} {
+		var s junitSuites
+		out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, r.Summary) }, fixtures[name]())
+		if err := xml.Unmarshal(out, &s); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		failures, broken := 0, 0
+		for _, c := range s.Suite.Cases {
+			if c.Failure != nil {
+				failures++
+			}
+			if c.Error != nil {
+				broken++
+			}
+		}
+		if got := [3]int{s.Suite.Tests, s.Suite.Failures, s.Suite.Errors}; got != want || len(s.Suite.Cases) != want[0] || failures != want[1] || broken != want[2] {
+			t.Errorf("%s: says %v, holds %d cases, %d failures, %d errors; want %v", name, got, len(s.Suite.Cases), failures, broken, want)
+		}
+	}
+}
+
+func TestJUnitKeepsHostileNames(t *testing.T) {
+	var s junitSuites
+	out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, r.Summary) }, hostileRecord())
+	if err := xml.Unmarshal(out, &s); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Suite.Cases[1].Name; got != clean(evil) {
+		t.Errorf("got  %q\nwant %q", got, clean(evil))
+	}
+	if !strings.Contains(s.Suite.Out.Text, "<script>") {
+		t.Error("the lines are not in it")
+	}
+}
+
+func TestANotObservedTrialIsAnErrorNotAFailure(t *testing.T) {
+	s := mdxRecord().Summary
+	s.Verdict, s.Why = view.NotObserved, []string{"kube-node3 was never silent"}
+	var b bytes.Buffer
+	if err := JUnit(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), `<error message="kube-node3 was never silent" type="not observed">`) {
+		t.Error(b.String())
+	}
+}

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+func expectationsOf(s *record.Summary) section {
+	t := section{ID: "expectations", Title: "Expectations"}
+	if len(s.Expectations) == 0 {
+		t.say(plain, "The plan had none.")
+		return t
+	}
+	t.columns("expectation", "wanted", "got", "met")
+	met := 0
+	for _, e := range s.Expectations {
+		word := cell{"NO", bad}
+		if e.OK {
+			word = cell{"yes", good}
+			met++
+		}
+		t.row(e.Name, e.Want, e.Got, word)
+	}
+	t.say(plain, fmt.Sprintf("%d of %d met.", met, len(s.Expectations)))
+	return t
+}
+
+func phasesOf(s *record.Summary) section {
+	t := section{ID: "phases", Title: "Forecast and observed"}
+	if len(s.Phases) == 0 {
+		t.say(plain, "No phase was forecast or observed.")
+		return t
+	}
+	t.say(plain, "From zero, the moment at which the first power-off was asked for. The forecast is the newest one before it happened.")
+	first, source := false, false
+	for _, p := range s.Phases {
+		first = first || p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
+		source = source || p.Source != nil
+	}
+	t.columns("phase", "subject")
+	if first {
+		t.figures("forecast at zero")
+	}
+	t.figures("forecast", "observed")
+	if source {
+		t.figures("by its source")
+	}
+	t.columns("inside", "note")
+	for _, p := range inOrder(s.Phases) {
+		word, ok := inside(p)
+		tone := good
+		if !ok {
+			tone = bad
+		} else if word == none {
+			tone = plain
+		}
+		row := []any{p.Name, p.Subject}
+		if first {
+			row = append(row, between(p.First))
+		}
+		row = append(row, between(p.Predicted), observed(p))
+		if source {
+			row = append(row, offsetOr(p.Source, none))
+		}
+		t.row(append(row, cell{word, tone}, p.Note)...)
+	}
+	return t
+}
+
+// inOrder puts phases in the order in which they are told; those of one name,
+// and names that are not known, stay as they were.
+func inOrder(phases []view.Phase) []view.Phase {
+	rank := func(p view.Phase) int {
+		if i := slices.Index(view.PhaseNames, p.Name); i >= 0 {
+			return i
+		}
+		return len(view.PhaseNames)
+	}
+	out := slices.Clone(phases)
+	slices.SortStableFunc(out, func(a, b view.Phase) int { return rank(a) - rank(b) })
+	return out
+}
+
+func skewOf(s *record.Summary) section {
+	t := section{ID: "skew", Title: "Pods over the nodes"}
+	if len(s.Skew) == 0 && len(s.SkewStart) == 0 {
+		t.say(plain, "Not known.")
+		return t
+	}
+	t.columns("node")
+	t.figures("at the start", "at the end")
+	all := maps.Clone(s.Skew)
+	if all == nil {
+		all = map[string]int{}
+	}
+	maps.Copy(all, s.SkewStart)
+	at := func(m map[string]int, node string) (any, int) {
+		if len(m) == 0 {
+			return none, 0
+		}
+		return m[node], m[node]
+	}
+	var before, after int
+	for _, node := range slices.Sorted(maps.Keys(all)) {
+		a, n := at(s.SkewStart, node)
+		b, m := at(s.Skew, node)
+		before, after = before+n, after+m
+		t.row(node, a, b)
+	}
+	sum := func(m map[string]int, n int) any {
+		if len(m) == 0 {
+			return none
+		}
+		return n
+	}
+	t.row("all", sum(s.SkewStart, before), sum(s.Skew, after))
+	return t
+}
+
+func machinesOf(s *record.Summary) section {
+	t := section{ID: "machines", Title: "Machines that were switched"}
+	if len(s.Nodes) == 0 {
+		t.say(plain, "None.")
+		return t
+	}
+	t.columns("node", "machine", "proof of off", "proof of on", "at the end")
+	proof := func(text string) cell {
+		if text == "" || text == "none" {
+			return cell{"none", bad}
+		}
+		return cell{Text: text}
+	}
+	for _, n := range s.Nodes {
+		end := cell{"on", good}
+		switch {
+		case slices.Contains(s.LeftOff, n.Name):
+			end = cell{"STILL OFF", bad}
+		case n.OnProof == "" || n.OnProof == "none":
+			end = cell{"not known", warning}
+		}
+		t.row(n.Name, n.Machine, proof(n.OffProof), proof(n.OnProof), end)
+	}
+	return t
+}
+
+func blindOf(s *record.Summary) section {
+	t := section{ID: "blind", Title: "Blind spans"}
+	if len(s.Blind) == 0 {
+		t.say(plain, "None: the API server was heard all the time.")
+		return t
+	}
+	total := 0.0
+	for _, b := range s.Blind {
+		d := max(b.To-b.From, 0)
+		total += d
+		text := fmt.Sprintf("For %s (%s – %s) nothing was heard from the API server", seconds(d), offset(b.From), offset(b.To))
+		if b.Why != "" {
+			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
+		}
+		t.Items = append(t.Items, cell{clean(text + "."), warning})
+	}
+	t.say(warning, fmt.Sprintf("%s in all, %s. What happened then is known only by the sources' own times.", seconds(total), count(len(s.Blind), "span", "spans")))
+	return t
+}
+
+func forecastOf(s *record.Summary) section {
+	t := section{ID: "forecast", Title: "Told beforehand: what would happen, and what would not"}
+	if len(s.Forecast) == 0 {
+		t.say(plain, "Nothing was forecast.")
+	}
+	for _, f := range s.Forecast {
+		t.Items = append(t.Items, cell{Text: clean(f)})
+	}
+	return t
+}
+
+func stepsOf(s *record.Summary) section {
+	t := section{ID: "steps", Title: "Steps"}
+	if len(s.Steps) == 0 {
+		t.say(plain, "None.")
+		return t
+	}
+	zero := s.Zero
+	if zero.IsZero() {
+		zero = s.Started
+	}
+	t.columns("step", "state")
+	t.figures("from", "to")
+	t.columns("how it ended")
+	for _, st := range s.Steps {
+		state := cell{Text: st.State}
+		switch st.State {
+		case "failed":
+			state = cell{"FAILED", bad}
+		case "cut", "skipped":
+			state.Tone = warning
+		}
+		from, to := none, none
+		if !st.Started.IsZero() {
+			from = offset(st.Started.Sub(zero).Seconds())
+		}
+		if !st.Ended.IsZero() {
+			to = offset(st.Ended.Sub(zero).Seconds())
+		}
+		t.row(st.Name, state, from, to, orNone(st.Text))
+	}
+	return t
+}
+
+func settingsOf(s *record.Summary) section {
+	t := section{ID: "settings", Title: "Settings in force"}
+	if len(s.Settings) == 0 {
+		t.say(warning, "None are known.")
+		return t
+	}
+	t.columns("setting")
+	t.figures("value")
+	t.columns("told by")
+	assumed := 0
+	for _, x := range s.Settings {
+		source := cell{Text: x.Source}
+		if x.Source == "assumed" {
+			source = cell{"ASSUMED", warning}
+			assumed++
+		}
+		t.row(x.Name, x.Value, source)
+	}
+	if assumed > 0 {
+		t.say(warning, fmt.Sprintf("%d of %d are assumed: the cluster did not tell them, so the forecasts that rest on them may be wrong.", assumed, len(s.Settings)))
+	}
+	return t
+}
+
+func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+)
+
+// base is the moment that offsets count from: zero, or the record's start when
+// there is no zero.
+func base(r *record.Record) time.Time {
+	if !r.Zero.IsZero() {
+		return r.Zero
+	}
+	return r.Start
+}
+
+// spansOf lists what happened to the nodes, for a record without a summary.
+func spansOf(r *record.Record) section {
+	t := section{ID: "nodes", Title: "Nodes"}
+	t.columns("node", "was")
+	t.figures("from", "to", "for")
+	for _, l := range r.Lanes {
+		for _, s := range l.Spans {
+			from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
+			end := cell{Text: offset(to)}
+			if !s.To.Before(r.End) {
+				end = cell{"still so when the record ends", bad}
+			}
+			t.row(l.Node, string(s.Kind), offset(from), end, seconds(max(to-from, 0)))
+		}
+	}
+	if len(t.Rows) == 0 {
+		t.Head = nil
+		t.say(plain, "None was off, silent or not ready.")
+	}
+	return t
+}
+
+// offAtEnd names the nodes whose machines were off when the record ends.
+func offAtEnd(r *record.Record) []string {
+	var out []string
+	for _, l := range r.Lanes {
+		if slices.ContainsFunc(l.Spans, func(s record.Span) bool { return s.Kind == record.SpanOff && !s.To.Before(r.End) }) {
+			out = append(out, l.Node)
+		}
+	}
+	return out
+}
+
+// runsOf counts the requests of each start of the generator, for a record
+// without a summary.
+func runsOf(r *record.Record) section {
+	t := section{ID: "load", Title: "Load"}
+	type run struct {
+		shape       loadgen.Shape
+		totals      loadgen.Totals
+		first, last *float64
+	}
+	runs := map[int]*run{}
+	for _, q := range r.Requests {
+		x := runs[q.Run]
+		if x == nil {
+			x = &run{shape: q.Shape}
+			runs[q.Run] = x
+		}
+		x.totals.Count(q)
+		switch q.Class {
+		case loadgen.ClassOK, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent:
+			continue
+		}
+		at := q.Scheduled
+		if !q.Dial.IsZero() {
+			at = q.Dial
+		}
+		s := at.Sub(base(r)).Seconds()
+		if x.first == nil || s < *x.first {
+			x.first = &s
+		}
+		if x.last == nil || s > *x.last {
+			x.last = &s
+		}
+	}
+	if len(runs) == 0 {
+		t.say(plain, "No request had ended.")
+		return t
+	}
+	t.columns("load")
+	t.figures("ended", "ok", "failed")
+	t.columns("of these", "else")
+	t.figures("failed ones sent")
+	for _, n := range slices.Sorted(maps.Keys(runs)) {
+		x := runs[n]
+		t.row(fmt.Sprintf("%d (%s)", n, x.shape), x.totals.Scheduled, x.totals.OK, x.totals.FailedSum(), classes(x.totals.Failed),
+			otherwise(x.totals.Cancelled, 0, x.totals.Unsent), window(x.first, x.last))
+	}
+	t.trim("of these", "else", "failed ones sent")
+	return t
+}
+
+// endedOf is what is left of the ledger without a summary.
+func endedOf(r *record.Record) section {
+	t := section{ID: "ledger", Title: "Ledger"}
+	var n loadgen.Totals
+	for _, q := range r.Requests {
+		n.Count(q)
+	}
+	t.say(plain, fmt.Sprintf("%d ended = %d ok + %d failed + %d cancelled + %d unsent.", n.Scheduled, n.OK, n.FailedSum(), n.Cancelled, n.Unsent))
+	t.say(warning, "Requests that were in flight when the program ended are not in it.")
+	return t
+}

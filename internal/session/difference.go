@@ -1,0 +1,329 @@
+package session
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// difference gives what is to be written of f when old is known already; a nil
+// old means nothing. It reports whether something is new: heartbeats, the
+// time of readings and contact, and seconds in which nothing happened are
+// written, but are no news.
+func difference(old, f *view.Frame) (x record.Sample, news bool) {
+	if old == nil {
+		old = &view.Frame{}
+	}
+	x = record.Sample{At: f.Now, Seq: newestEvent(f)}
+	news = x.Seq != newestEvent(old)
+	put := func(changed bool) bool {
+		news = news || changed
+		return changed
+	}
+	if t := titleOf(f); put(t != titleOf(old)) {
+		x.Title = &t
+	}
+	if put(!f.Zero.Equal(old.Zero)) {
+		x.Zero = &f.Zero
+	}
+	if put(f.LoadReady != old.LoadReady) {
+		x.LoadReady = &f.LoadReady
+	}
+	if put(f.Focus != old.Focus) {
+		x.Focus = &f.Focus
+	}
+	if put(!slices.Equal(f.Next, old.Next)) {
+		next := append([]string{}, f.Next...)
+		x.Next = &next
+	}
+	if put(f.Notice != old.Notice || !f.NoticeAt.Equal(old.NoticeAt)) {
+		x.Notice = &record.Notice{Text: f.Notice, At: f.NoticeAt}
+	}
+	if put(!slices.Equal(f.Outages, old.Outages)) {
+		x.Outages = outagesOf(f.Outages)
+	}
+	if f.Question != old.Question {
+		if q := questionOf(f.Question); put(!reflect.DeepEqual(q, questionOf(old.Question))) {
+			x.Question = &q
+		}
+	}
+	if f.Trial != old.Trial {
+		t, doing := trialOf(f.Trial)
+		before, did := trialOf(old.Trial)
+		if put(!reflect.DeepEqual(t, before)) {
+			x.Trial = &t
+		}
+		if put(doing != did) {
+			x.Doing = &doing
+		}
+	}
+	put(machinesInto(&x, old.Power, f.Power))
+	put(loadInto(&x, &old.Load, &f.Load))
+	put(clusterInto(&x, old.Snapshot, f.Snapshot))
+	return x, news
+}
+
+func titleOf(f *view.Frame) record.Title {
+	return record.Title{Cluster: f.Cluster, Via: f.Via, Pace: f.Pace, ReadOnly: f.ReadOnly, DryRun: f.DryRun, Production: f.Production}
+}
+
+func outagesOf(list []view.Outage) *[]record.Outage {
+	out := make([]record.Outage, len(list))
+	for i, o := range list {
+		out[i] = record.Outage{Node: o.Node, Kind: string(o.Kind), From: o.From, To: o.To}
+	}
+	return &out
+}
+
+func questionOf(q *view.Question) record.Question {
+	if q == nil {
+		return record.Question{}
+	}
+	out := record.Question{ID: q.ID, Kind: q.Kind, Title: q.Title, Refused: q.Refused}
+	for _, l := range q.Lines {
+		out.Lines = append(out.Lines, record.Line{Level: l.Level, Text: l.Text})
+	}
+	for _, c := range q.Choices {
+		out.Choices = append(out.Choices, c.Label)
+	}
+	return out
+}
+
+func trialOf(v *view.TrialView) (t record.Trial, doing string) {
+	if v == nil {
+		return t, ""
+	}
+	t = record.Trial{
+		Name: v.Name, Free: v.Free, Driven: v.Driven, Waiting: v.Waiting, Next: v.Next, Started: v.Started,
+		Phases: v.Phases, Verdict: v.Verdict, Why: v.Why, Expectations: v.Expectations,
+	}
+	for _, s := range v.Steps {
+		t.Steps = append(t.Steps, record.TrialStep(s))
+	}
+	return t, v.Doing
+}
+
+func machinesInto(x *record.Sample, old, now map[string]view.MachineView) (news bool) {
+	set := func(name string, m *record.Machine) {
+		if x.Machines == nil {
+			x.Machines = map[string]*record.Machine{}
+		}
+		x.Machines[name] = m
+		news = true
+	}
+	for name, v := range now {
+		before, known := old[name]
+		read := v.Reading.At
+		before.Reading.At, v.Reading.At = time.Time{}, time.Time{}
+		same := known && before == v
+		v.Reading.At = read
+		switch {
+		case !same:
+			set(name, (*record.Machine)(&v))
+		case !read.Equal(old[name].Reading.At):
+			if x.Reads == nil {
+				x.Reads = map[string]time.Time{}
+			}
+			x.Reads[name] = read
+		}
+	}
+	for name := range old {
+		if _, ok := now[name]; !ok {
+			set(name, nil)
+		}
+	}
+	return news
+}
+
+func loadInto(x *record.Sample, old, now *loadgen.Run) (news bool) {
+	bare := func(r *loadgen.Run) loadgen.Run {
+		b := *r
+		b.Windows, b.Gauge.At = nil, time.Time{}
+		return b
+	}
+	var l record.LoadSample
+	if !reflect.DeepEqual(bare(old), bare(now)) {
+		run := record.Run(*now)
+		run.Windows = nil
+		l.Run = &run
+		news = true
+	}
+	if n := len(now.Windows); n > 0 {
+		l.From, l.To = now.Windows[0].Second.Unix(), now.Windows[n-1].Second.Unix()
+		first := int64(0)
+		if len(old.Windows) > 0 {
+			first = old.Windows[0].Second.Unix()
+		}
+		for i := range now.Windows {
+			w, was := &now.Windows[i], loadgen.Window{}
+			if at := w.Second.Unix() - first; at >= 0 && at < int64(len(old.Windows)) {
+				was = old.Windows[at]
+			}
+			if !sameWindow(w, &was) {
+				l.Windows = append(l.Windows, w)
+				news = true
+			}
+		}
+	}
+	if news || l.From != 0 && (len(old.Windows) == 0 || !now.Windows[len(now.Windows)-1].Second.Equal(old.Windows[len(old.Windows)-1].Second)) {
+		x.Load = &l
+	}
+	return news
+}
+
+func sameWindow(a, b *loadgen.Window) bool {
+	x, y := *a, *b
+	x.Second, y.Second, x.Failed, y.Failed = time.Time{}, time.Time{}, nil, nil
+	return reflect.DeepEqual(x, y) && maps.Equal(a.Failed, b.Failed)
+}
+
+// clusterInto compares objects by their pointers: snapshots share what has not
+// changed.
+func clusterInto(x *record.Sample, old, now *cluster.Snapshot) (news bool) {
+	if old == now {
+		return false
+	}
+	if now == nil {
+		x.Cluster = &record.Cluster{None: true}
+		return true
+	}
+	var before, c cluster.Contents
+	if old != nil {
+		before = old.Contents()
+	}
+	c = now.Contents()
+	part := &record.Cluster{Version: c.Version, At: c.At, Link: &c.Link}
+	put := func(changed bool) bool {
+		news = news || changed
+		return changed
+	}
+	put(old == nil)
+	server := record.Server{Context: c.Context, URL: c.Server, Version: c.ServerVersion}
+	if put(server != record.Server{Context: before.Context, URL: before.Server, Version: before.ServerVersion}) {
+		part.Server = &server
+	}
+	link := c.Link
+	link.LastContact = before.Link.LastContact
+	put(link != before.Link)
+	if put(!maps.Equal(c.Access, before.Access)) {
+		part.Access = c.Access
+	}
+	if put(c.Settings != before.Settings) {
+		part.Settings = &c.Settings
+	}
+	if put(!c.HeartbeatsSince.Equal(before.HeartbeatsSince)) {
+		part.HeartbeatsSince = &c.HeartbeatsSince
+	}
+	if put(!c.HeartbeatsUntil.Equal(before.HeartbeatsUntil)) {
+		part.HeartbeatsUntil = &c.HeartbeatsUntil
+	}
+	compare(before.Nodes, c.Nodes, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) },
+		func(was, n *cluster.Node) {
+			if was != nil && onlyBeat(was, n) {
+				if part.Beats == nil {
+					part.Beats = map[string]record.Beat{}
+				}
+				part.Beats[n.Name] = record.Beat{Renewed: n.Renewed, Seen: n.RenewSeen}
+				return
+			}
+			part.Nodes = append(part.Nodes, n)
+		},
+		func(n *cluster.Node) { part.GoneNodes = append(part.GoneNodes, n.Name) })
+	compare(before.Deployments, c.Deployments, func(a, b *cluster.Deployment) int { return compareKeys(a.Key, b.Key) },
+		func(_, d *cluster.Deployment) { part.Deployments = append(part.Deployments, d) },
+		func(d *cluster.Deployment) { part.GoneDeployments = append(part.GoneDeployments, d.Key) })
+	compare(before.Pods, c.Pods, func(a, b *cluster.Pod) int { return compareKeys(a.Key, b.Key) },
+		func(_, p *cluster.Pod) { part.Pods = append(part.Pods, p) },
+		func(p *cluster.Pod) { part.GonePods = append(part.GonePods, p.Key) })
+	compare(before.Endpoints, c.Endpoints, func(a, b *cluster.Endpoints) int { return compareKeys(a.Service, b.Service) },
+		func(_, e *cluster.Endpoints) { part.Endpoints = append(part.Endpoints, e) },
+		func(e *cluster.Endpoints) { part.GoneEndpoints = append(part.GoneEndpoints, e.Service) })
+	put(len(part.Nodes)+len(part.Deployments)+len(part.Pods)+len(part.Endpoints) > 0)
+	put(len(part.GoneNodes)+len(part.GoneDeployments)+len(part.GonePods)+len(part.GoneEndpoints) > 0)
+	x.Cluster = part
+	return news
+}
+
+// compare walks two sorted lists: set gets what is new or has another pointer,
+// with what was in its place, gone what is no longer there.
+func compare[T any](old, now []*T, order func(a, b *T) int, set func(was, is *T), gone func(*T)) {
+	if len(old) == len(now) && (len(old) == 0 || &old[0] == &now[0]) {
+		return // the same list
+	}
+	i, j := 0, 0
+	for i < len(old) || j < len(now) {
+		switch {
+		case i < len(old) && j < len(now) && old[i] == now[j]:
+			i++
+			j++
+		case i == len(old):
+			set(nil, now[j])
+			j++
+		case j == len(now):
+			gone(old[i])
+			i++
+		default:
+			switch c := order(old[i], now[j]); {
+			case c == 0:
+				set(old[i], now[j])
+				i++
+				j++
+			case c < 0:
+				gone(old[i])
+				i++
+			default:
+				set(nil, now[j])
+				j++
+			}
+		}
+	}
+}
+
+// onlyBeat reports whether a node differs in its heartbeat alone.
+func onlyBeat(was, is *cluster.Node) bool {
+	x := *is
+	x.Renewed, x.RenewSeen = was.Renewed, was.RenewSeen
+	return reflect.DeepEqual(&x, was)
+}
+
+func compareKeys(a, b cluster.Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// objectsInLine bounds the objects in a line, which keeps lines to a few
+// megabytes.
+const objectsInLine = 5000
+
+// split cuts a sample with many objects into lines of the same moment.
+func split(x record.Sample) []record.Sample {
+	c := x.Cluster
+	if c == nil || len(c.Pods)+len(c.Nodes) <= objectsInLine {
+		return []record.Sample{x}
+	}
+	head := *c
+	head.Pods, head.Nodes = nil, nil
+	x.Cluster = &head
+	end := x.End
+	x.End = false
+	lines := []record.Sample{x}
+	more := func(part record.Cluster) {
+		lines[len(lines)-1].More = true
+		part.Version, part.At = c.Version, c.At
+		lines = append(lines, record.Sample{At: x.At, Seq: x.Seq, Cluster: &part})
+	}
+	for part := range slices.Chunk(c.Nodes, objectsInLine) {
+		more(record.Cluster{Nodes: part})
+	}
+	for part := range slices.Chunk(c.Pods, objectsInLine) {
+		more(record.Cluster{Pods: part})
+	}
+	lines[len(lines)-1].End = end
+	return lines
+}

@@ -1,0 +1,378 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// drainer is a Drainer that keeps in which order things were asked for.
+type drainer struct {
+	mu       sync.Mutex
+	log      []string
+	cordoned map[string]bool
+	// held is what holds the pods of a node; free lets them go.
+	held map[string]string
+	free chan struct{}
+	// deaf: no uncordon gets through.
+	deaf bool
+}
+
+func newDrainer() *drainer {
+	return &drainer{cordoned: map[string]bool{}, held: map[string]string{}, free: make(chan struct{})}
+}
+
+func (d *drainer) note(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = append(d.log, fmt.Sprintf(format, args...))
+}
+
+func (d *drainer) Cordon(_ context.Context, node string, before func() error) (bool, error) {
+	d.mu.Lock()
+	already := d.cordoned[node]
+	d.mu.Unlock()
+	if already {
+		return false, nil
+	}
+	if err := before(); err != nil {
+		return false, err
+	}
+	d.note("cordon %s", node)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cordoned[node] = true
+	return true, nil
+}
+
+func (d *drainer) Uncordon(_ context.Context, node string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.deaf {
+		return false, errors.New("the API server does not answer")
+	}
+	was := d.cordoned[node]
+	delete(d.cordoned, node)
+	d.log = append(d.log, "uncordon "+node)
+	return was, nil
+}
+
+func (d *drainer) Drain(ctx context.Context, node string, report func(cluster.DrainProgress)) error {
+	d.note("drain %s", node)
+	p := cluster.DrainProgress{Node: node, Held: map[cluster.Key]string{}}
+	if why := d.held[node]; why != "" {
+		p.Held[cluster.Key{Namespace: "default", Name: "web"}] = why
+		report(p)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node %s is not drained: %s", node, why)
+		case <-d.free:
+		}
+		p.Held = nil
+	}
+	p.Gone = 4
+	report(p)
+	d.note("drained %s", node)
+	return nil
+}
+
+func (d *drainer) calls() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.log)
+}
+
+// now names the nodes that are cordoned.
+func (d *drainer) now() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.cordoned))
+}
+
+// drainWorld is a world with a drainer, whose order has the machines' too.
+func drainWorld(t *testing.T, d *drainer, opt Options) *world {
+	t.Helper()
+	opt.Drain = d
+	w := startWorld(t, opt, nil)
+	w.mu.Lock()
+	w.switched = func(action, node string) { d.note("%s %s", action, node) }
+	w.mu.Unlock()
+	return w
+}
+
+// ask asks to shut nodes down and answers with choice.
+func (w *world) ask(choice string, nodes ...string) {
+	w.x.t.Helper()
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: nodes})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: choice})
+}
+
+// before wants the events in that order, each once.
+func before(t *testing.T, log []string, events ...string) {
+	t.Helper()
+	last := -1
+	for _, e := range events {
+		i := slices.Index(log, e)
+		if i <= last {
+			t.Errorf("%q is not where it should be in %q", e, log)
+		}
+		last = max(last, i)
+	}
+}
+
+func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
+	d := newDrainer()
+	w := drainWorld(t, d, Options{})
+	w.ask("drain", "kube-node3", "kube-node4")
+	w.x.frame("both off", func(f *view.Frame) bool {
+		a, b := f.Power["kube-node3"], f.Power["kube-node4"]
+		return a.LeftOff && b.LeftOff && a.Busy == "" && b.Busy == "" && a.Phase == power.PhaseDone
+	})
+	log := d.calls()
+	for _, n := range []string{"kube-node3", "kube-node4"} {
+		// Both are cordoned before either is drained, and drained before either is shut down.
+		before(t, log, "cordon "+n, "drain kube-node3", "shutdown "+n)
+		before(t, log, "cordon "+n, "drain kube-node4", "shutdown "+n)
+		before(t, log, "drained kube-node3", "shutdown "+n)
+	}
+	if got := w.x.LeftCordoned(); !slices.Equal(got, []string{"kube-node3", "kube-node4"}) || slices.Contains(log, "uncordon kube-node3") {
+		t.Errorf("left cordoned %v, %v", got, log)
+	}
+	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.frame("it uncordoned", func(*view.Frame) bool { return slices.Equal(w.x.LeftCordoned(), []string{"kube-node4"}) })
+	before(t, d.calls(), "on kube-node3", "uncordon kube-node3")
+
+	w.x.Send(view.AskQuit{})
+	q := w.x.question("quit")
+	if text := questionText(q); !strings.Contains(text, "kube-node4 (cordoned)") {
+		t.Errorf("the question is\n%s", text)
+	}
+	w.x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	w.x.waitEnd()
+	if got := w.x.LeftCordoned(); len(got) > 0 || len(d.now()) > 0 {
+		t.Errorf("left cordoned: %v", got)
+	}
+}
+
+func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
+	d := newDrainer()
+	w := drainWorld(t, d, Options{})
+	ids := func(a power.Action, node string) (out []string) {
+		w.x.Send(view.AskPower{Action: a, Nodes: []string{node}})
+		q := w.x.question("switch")
+		for _, c := range q.Choices {
+			out = append(out, c.ID)
+		}
+		w.x.Send(view.Answer{Question: q.ID, Choice: "no"})
+		w.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
+		return out
+	}
+	for _, c := range []struct {
+		action power.Action
+		node   string
+		want   string
+	}{
+		{power.ActionShutdown, "kube-node4", "no yes drain"},
+		{power.ActionOff, "kube-node4", "no yes"},
+		{power.ActionShutdown, "kube-cp1", "no"},
+	} {
+		if got := strings.Join(ids(c.action, c.node), " "); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.action, c.node, got, c.want)
+		}
+	}
+	y := drainWorld(t, d, Options{DryRun: true})
+	y.ask("drain", "kube-node4")
+	y.x.frame("the dry run's word", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "dry run: shutdown") })
+	})
+	if log := d.calls(); len(log) > 0 {
+		t.Errorf("done: %v", log)
+	}
+	z := drainWorld(t, d, Options{Production: true})
+	z.ask("drain", "kube-node4") // without the name typed
+	z.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
+	z.ask("no", "kube-node4")
+	if log := d.calls(); len(log) > 0 {
+		t.Errorf("done: %v", log)
+	}
+}
+
+const budget = "pod default/web can't be evicted: the disruption budget keep-all needs 16 healthy pods"
+
+// heldUp starts a drain that is held, and lets time pass until it is asked about.
+func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
+	d := newDrainer()
+	d.held["kube-node3"] = budget
+	var ahead atomic.Int64
+	w := drainWorld(t, d, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	w.ask("drain", "kube-node3")
+	f := w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node3"].Text, "keep-all") })
+	if f.Question != nil {
+		t.Errorf("asked at once: %+v", f.Question)
+	}
+	ahead.Store(int64(heldLimit))
+	q := w.x.question("drain")
+	if q.Title != "The drain of kube-node3 is held up" || !strings.Contains(questionText(q), budget) || q.Choices[0].ID != "wait" {
+		t.Errorf("the question is %+v", q)
+	}
+	return w, d, q
+}
+
+func TestAHeldDrainCanBeLeft(t *testing.T) {
+	w, d, q := heldUp(t)
+	w.x.Send(view.Answer{Question: q.ID, Choice: "wait"})
+	w.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3"}}) // the key that began it leads back
+	w.x.Send(view.Answer{Question: w.x.question("drain").ID, Choice: "leave"})
+	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.LeftCordoned()) == 0 && f.Power["kube-node3"].Busy == "" })
+	if log := d.calls(); !slices.Equal(log, []string{"cordon kube-node3", "drain kube-node3", "uncordon kube-node3"}) {
+		t.Errorf("done: %q", log)
+	}
+}
+
+func TestAHeldDrainCanBeCutShort(t *testing.T) {
+	w, d, q := heldUp(t)
+	w.x.Send(view.Answer{Question: q.ID, Choice: "cut"})
+	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
+	before(t, d.calls(), "cordon kube-node3", "drain kube-node3", "shutdown kube-node3")
+}
+
+func TestTheQuestionGoesWhenTheBudgetLetsGo(t *testing.T) {
+	w, d, _ := heldUp(t)
+	close(d.free)
+	f := w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
+	if f.Question != nil {
+		t.Errorf("still asked: %+v", f.Question)
+	}
+	before(t, d.calls(), "drained kube-node3", "shutdown kube-node3")
+}
+
+func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
+	d := newDrainer()
+	d.cordoned["kube-node3"] = true
+	w := drainWorld(t, d, Options{})
+	w.ask("drain", "kube-node3", "kube-node4")
+	w.x.frame("both off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node4"].LeftOff })
+	w.x.Send(view.AskQuit{})
+	w.x.Send(view.Answer{Question: w.x.question("quit").ID, Choice: "on"})
+	w.x.waitEnd()
+	if !slices.Equal(d.now(), []string{"kube-node3"}) {
+		t.Errorf("cordoned at the end: %v; %q", d.now(), d.calls())
+	}
+}
+
+func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
+	d := newDrainer()
+	w := drainWorld(t, d, Options{})
+	w.mu.Lock()
+	w.refuse = true
+	w.mu.Unlock()
+	w.ask("drain", "kube-node3")
+	w.x.frame("it refused", func(f *view.Frame) bool { return f.Power["kube-node3"].Phase == power.PhaseFailed })
+	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.LeftCordoned()) == 0 })
+	if len(d.now()) > 0 || len(w.x.LeftOff()) > 0 {
+		t.Errorf("still cordoned: %q, left off %v", d.calls(), w.x.LeftOff())
+	}
+}
+
+func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
+	d := newDrainer()
+	d.cordoned["kube-node3"] = true
+	dir := t.TempDir()
+	j, err := power.OpenJournal(dir, "mdx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Cordoned("kube-node3", "before a drain"); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	d.deaf = true
+	x := startEngine(t, dir, newBoard(workers...), Options{Drain: d})
+	q := x.question("restore")
+	if q.Title != "Nodes are still cordoned" || !strings.Contains(questionText(q), "kube-node3") {
+		t.Errorf("the question is\n%s", questionText(q))
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	x.frame("how to do it by hand", func(f *view.Frame) bool { return strings.Contains(f.Notice, "kubectl uncordon kube-node3") })
+	d.mu.Lock()
+	d.deaf = false
+	d.mu.Unlock()
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
+	x.waitEnd()
+	if len(x.LeftCordoned()) > 0 || len(d.now()) > 0 {
+		t.Errorf("left cordoned: %v", x.LeftCordoned())
+	}
+}
+
+const drainPlan = `
+name: drained
+deployment: default/llm
+steps:
+  - cordon: [kube-node3]
+  - drain: {nodes: [kube-node3, kube-node4], within: WITHIN}
+  - off: [kube-node3, kube-node4]
+  - wait: {for: detected, within: 20s}
+  - on: [kube-node3, kube-node4]
+  - wait: {for: ready, within: 20s}
+  - uncordon: [kube-node3]
+`
+
+func TestATrialDrainsAndUncordons(t *testing.T) {
+	d := newDrainer()
+	w := drainWorld(t, d, Options{})
+	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "20s", 1)), RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.Pass || len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 {
+		t.Errorf("%s: %v; cordoned %v, left %v", sum.Verdict, sum.Why, d.now(), w.x.LeftCordoned())
+	}
+	log := d.calls()
+	before(t, log, "cordon kube-node3", "cordon kube-node4", "drain kube-node3", "shutdown kube-node3", "on kube-node3", "uncordon kube-node3")
+	before(t, log, "drain kube-node4", "shutdown kube-node4", "on kube-node4", "uncordon kube-node4")
+}
+
+func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
+	d := newDrainer()
+	d.held["kube-node4"] = budget
+	w := drainWorld(t, d, Options{})
+	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "300ms", 1)), RunOptions{Auto: true, End: true})
+	sum, dir := w.outcome(t)
+	if st := sum.Steps[1]; st.State != stepFailed || !strings.Contains(st.Text, "keep-all") {
+		t.Errorf("the step: %+v", st)
+	}
+	if len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {
+		t.Errorf("cordoned %v, left %v, done %q", d.now(), w.x.LeftCordoned(), d.calls())
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err != nil || !strings.Contains(string(b), "keep-all") {
+		t.Errorf("the record does not tell of it: %v", err)
+	}
+}
+
+func TestAbortGivesADrainUp(t *testing.T) {
+	d := newDrainer()
+	d.held["kube-node4"] = budget
+	w := drainWorld(t, d, Options{})
+	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "1h", 1)), RunOptions{Auto: true, End: true})
+	w.x.frame("what holds it", func(f *view.Frame) bool { return f.Trial != nil && strings.Contains(f.Trial.Doing, "keep-all") })
+	w.x.Send(view.AbortTrial{Why: "by a signal"})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.Aborted || len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 || !w.is("kube-node3", power.On) {
+		t.Errorf("%s; cordoned %v, left %v, done %q", sum.Verdict, d.now(), w.x.LeftCordoned(), d.calls())
+	}
+}

@@ -1,0 +1,356 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// board is a driver whose machines are switches in memory.
+type board struct {
+	mu    sync.Mutex
+	state map[string]power.State
+	asked []string
+}
+
+func newBoard(nodes ...string) *board {
+	b := &board{state: map[string]power.State{}}
+	for _, n := range nodes {
+		b.state[n] = power.On
+	}
+	return b
+}
+
+func (b *board) Name() string { return "board" }
+
+func (b *board) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
+}
+
+func (b *board) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, error) {
+	return power.Machine{Driver: "board", ID: "switch-" + n.Name, Name: n.Name, How: "name"}, nil
+}
+
+func (b *board) State(_ context.Context, m power.Machine) (power.Reading, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return power.Reading{State: b.state[m.Name], Proof: power.Proven, At: time.Now()}, nil
+}
+
+func (b *board) set(action string, m power.Machine, s power.State) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state[m.Name] = s
+	b.asked = append(b.asked, action+" "+m.Name)
+	return nil
+}
+
+func (b *board) On(_ context.Context, m power.Machine) error { return b.set("on", m, power.On) }
+func (b *board) Shutdown(_ context.Context, m power.Machine) error {
+	return b.set("shutdown", m, power.Off)
+}
+func (b *board) Off(_ context.Context, m power.Machine) error { return b.set("off", m, power.Off) }
+
+func (b *board) calls() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.asked...)
+}
+
+func (b *board) is(node string, s power.State) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state[node] == s
+}
+
+// still is a watcher whose snapshot is set by hand.
+type still struct {
+	mu      sync.Mutex
+	s       *cluster.Snapshot
+	changed chan struct{}
+}
+
+func (w *still) Snapshot() *cluster.Snapshot {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.s
+}
+
+func (w *still) Link() cluster.Link { return w.Snapshot().Link }
+
+func (w *still) Changed() <-chan struct{} { return w.changed }
+
+// mdxSnapshot is the cluster of the mdx article: 4 workers with 4 pods each.
+func mdxSnapshot() *cluster.Snapshot {
+	now := time.Now()
+	var c cluster.Contents
+	node := func(name string, i int, cp bool) {
+		c.Nodes = append(c.Nodes, &cluster.Node{
+			Name: name, ControlPlane: cp, Ready: cluster.TriTrue, BootID: "boot-" + name,
+			Addresses: []string{fmt.Sprintf("10.0.0.%d", 10+i)}, RenewSeen: now.Add(time.Hour), LeaseDuration: 40 * time.Second,
+			CPUMilli: 128_000, MaxPods: 110,
+		})
+	}
+	node("kube-cp1", 0, true)
+	dep := cluster.Key{Namespace: "default", Name: "llm"}
+	for i := 1; i <= 4; i++ {
+		name := fmt.Sprintf("kube-node%d", i)
+		node(name, i, false)
+		for j := range 4 {
+			c.Pods = append(c.Pods, &cluster.Pod{
+				Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("llm-%d-%d", i, j)}, Node: name, Phase: "Running", Status: "Running",
+				Ready: true, ReadyContainers: 2, Containers: 2, Deployment: "llm", OwnerKind: "ReplicaSet", OwnerName: "llm-1",
+				Concurrency: 1, CPUMilli: 32_000, UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second,
+			})
+		}
+	}
+	c.Deployments = []*cluster.Deployment{{
+		Key: dep, Replicas: 16, Total: 16, Updated: 16, ReadyReplicas: 16, Available: 16, Word: "Running",
+		Knative: &cluster.Knative{Service: "llm", Revision: "llm", MinScale: 16, MaxScale: 16, ContainerConcurrency: 1},
+	}}
+	s := cluster.NewSnapshot(c)
+	s.Link = cluster.Link{State: cluster.LinkLive, LastContact: now.Add(time.Hour)}
+	s.Access = map[cluster.Kind]cluster.Access{}
+	for _, k := range cluster.Kinds {
+		s.Access[k] = cluster.Access{Synced: true}
+	}
+	return s
+}
+
+// bench is an engine under test with its parts.
+type bench struct {
+	*Engine
+	t     *testing.T
+	board *board
+	dir   string
+	ended chan error
+	stop  context.CancelFunc
+}
+
+func startEngine(t *testing.T, dir string, b *board, opt Options) *bench {
+	t.Helper()
+	j, err := power.OpenJournal(dir, "mdx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fleet, err := power.NewFleet(power.Config{Cluster: "mdx", Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Cluster = "mdx"
+	e, err := NewEngine(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.SetParts(Parts{Watcher: &still{s: mdxSnapshot(), changed: make(chan struct{})}, Fleet: fleet, Journal: j, Drain: opt.Drain})
+	ctx, cancel := context.WithCancel(context.Background())
+	x := &bench{Engine: e, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}
+	go func() { x.ended <- e.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		for range e.Frames() { // closed when Run has ended
+		}
+		j.Close()
+	})
+	return x
+}
+
+// frame waits for a frame that ok accepts.
+func (x *bench) frame(what string, ok func(*view.Frame) bool) *view.Frame {
+	x.t.Helper()
+	deadline := time.After(20 * time.Second)
+	var last *view.Frame
+	for {
+		select {
+		case f, open := <-x.Frames():
+			if !open {
+				x.t.Fatalf("the engine ended before: %s", what)
+			}
+			if last = f; ok(f) {
+				return f
+			}
+		case <-deadline:
+			x.t.Fatalf("never seen: %s; last question %+v, events %+v", what, last.Question, last.Events)
+		}
+	}
+}
+
+func (x *bench) question(kind string) *view.Question {
+	x.t.Helper()
+	return x.frame("a question of kind "+kind, func(f *view.Frame) bool { return f.Question != nil && f.Question.Kind == kind }).Question
+}
+
+func (x *bench) waitEnd() {
+	x.t.Helper()
+	for range x.Frames() {
+	}
+	select {
+	case err := <-x.ended:
+		if err != nil {
+			x.t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		x.t.Fatal("the engine did not end")
+	}
+}
+
+func questionText(q *view.Question) string {
+	text := q.Title
+	for _, l := range q.Lines {
+		text += "\n" + l.Text
+	}
+	return text
+}
+
+var workers = []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}
+
+func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
+	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
+	q := x.question("switch")
+	if text := questionText(q); q.Refused || !strings.Contains(text, "16 → 8") || !strings.Contains(text, "kube-node4") {
+		t.Errorf("the question does not say what it hits:\n%s", text)
+	}
+	if q.Choices[0].ID != "no" {
+		t.Errorf("the first choice is not the safe one: %+v", q.Choices)
+	}
+	if len(x.board.calls()) != 0 {
+		t.Fatal("switched before the answer")
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	f := x.frame("both off", func(f *view.Frame) bool {
+		a, b := f.Power["kube-node3"], f.Power["kube-node4"]
+		return a.Phase == power.PhaseDone && b.Phase == power.PhaseDone && a.Busy == "" && b.Busy == "" && a.LeftOff && b.LeftOff
+	})
+	if f.Zero.IsZero() {
+		t.Error("the clock has no zero")
+	}
+	if got := x.LeftOff(); len(got) != 2 {
+		t.Errorf("left off: %v", got)
+	}
+
+	x.Send(view.AskQuit{})
+	q = x.question("quit")
+	x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	x.waitEnd()
+	if !x.board.is("kube-node3", power.On) || !x.board.is("kube-node4", power.On) || len(x.LeftOff()) != 0 {
+		t.Errorf("left: %v, asked %v", x.LeftOff(), x.board.calls())
+	}
+}
+
+func TestARefusalCantBeAnsweredAway(t *testing.T) {
+	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-cp1"}})
+	q := x.question("switch")
+	if !q.Refused {
+		t.Fatalf("not refused: %s", questionText(q))
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
+	if calls := x.board.calls(); len(calls) != 0 {
+		t.Errorf("switched all the same: %v", calls)
+	}
+}
+
+func TestProductionWantsTheClustersName(t *testing.T) {
+	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{Production: true})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	for _, try := range []struct {
+		typed string
+		calls int
+	}{{"", 0}, {"mdy", 0}, {"mdx", 1}} {
+		x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+		q := x.question("switch")
+		if q.Type != "mdx" {
+			t.Fatalf("the question wants %q typed", q.Type)
+		}
+		x.Send(view.Answer{Question: q.ID, Choice: "yes", Typed: try.typed})
+		x.frame("an answer", func(f *view.Frame) bool {
+			return f.Question == nil && (try.calls == 0 || f.Power["kube-node4"].Phase == power.PhaseDone)
+		})
+		if calls := x.board.calls(); len(calls) != try.calls {
+			t.Fatalf("after typing %q: %v", try.typed, calls)
+		}
+	}
+}
+
+func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
+	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{ReadOnly: true})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	x.frame("a notice", func(f *view.Frame) bool { return strings.Contains(f.Notice, "read-only") })
+
+	y := startEngine(t, t.TempDir(), newBoard(workers...), Options{DryRun: true})
+	y.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	y.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	q := y.question("switch")
+	y.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	y.frame("the dry run's event", func(f *view.Frame) bool {
+		return strings.Contains(f.Events[len(f.Events)-1].Text, "dry run")
+	})
+	if a, b := x.board.calls(), y.board.calls(); len(a)+len(b) != 0 {
+		t.Errorf("switched: %v %v", a, b)
+	}
+}
+
+func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
+	dir, b := t.TempDir(), newBoard(workers...)
+	x := startEngine(t, dir, b, Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
+	x.stop()
+	x.waitEnd()
+
+	y := startEngine(t, dir, b, Options{})
+	q := y.question("restore")
+	if !strings.Contains(questionText(q), "kube-node3") {
+		t.Errorf("the question names no node: %s", questionText(q))
+	}
+	y.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	y.frame("nothing left off", func(f *view.Frame) bool { return f.Question == nil && len(y.LeftOff()) == 0 })
+	if !b.is("kube-node3", power.On) {
+		t.Error("not powered on")
+	}
+}
+
+func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
+	dir := t.TempDir()
+	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{Dir: dir})
+	const marks = 2000
+	for i := range marks {
+		x.Send(view.Mark{Text: fmt.Sprint(i)})
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for { // nobody takes a frame meanwhile
+		last := x.Timeline().Last(1)
+		if len(last) == 1 && last[0].Text == fmt.Sprint(marks-1) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the engine is held up at %+v", last)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	x.frame("the newest event", func(f *view.Frame) bool { return f.Events[len(f.Events)-1].Text == fmt.Sprint(marks-1) })
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+	if events, torn, err := record.ReadEvents(dir + "/events.jsonl"); len(events) < marks || torn || err != nil {
+		t.Errorf("%d of %d events are on disk; torn %v, %v", len(events), marks, torn, err)
+	}
+}

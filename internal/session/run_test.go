@@ -1,0 +1,427 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// world is a cluster by hand: what a control plane would do is done to it when a
+// machine of the board changes.
+type world struct {
+	*board
+	x *bench
+
+	mu      sync.Mutex
+	s       *cluster.Snapshot
+	changed chan struct{}
+	down    map[string]bool
+	boots   int
+	// blindly: the control plane does not notice anything.
+	blindly bool
+	// refuse: shutdowns are refused; stuck: machines do not come on again.
+	refuse, stuck bool
+	// switched, unless nil, is told what was done to a machine.
+	switched func(action, node string)
+}
+
+func (w *world) Snapshot() *cluster.Snapshot {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.s
+}
+
+func (w *world) Link() cluster.Link       { return w.Snapshot().Link }
+func (w *world) Changed() <-chan struct{} { return w.changed }
+
+func (w *world) Shutdown(ctx context.Context, m power.Machine) error {
+	w.mu.Lock()
+	refuse := w.refuse
+	w.mu.Unlock()
+	if refuse {
+		return errors.New("the machine refuses")
+	}
+	w.tell("shutdown", m.Name)
+	err := w.board.Shutdown(ctx, m)
+	w.turn(m.Name, true)
+	return err
+}
+
+func (w *world) On(ctx context.Context, m power.Machine) error {
+	if w.stuck {
+		return nil
+	}
+	w.tell("on", m.Name)
+	err := w.board.On(ctx, m)
+	w.turn(m.Name, false)
+	return err
+}
+
+func (w *world) tell(action, node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.switched != nil {
+		w.switched(action, node)
+	}
+}
+
+// turn makes the control plane see a node's machine go off or come back.
+func (w *world) turn(node string, off bool) {
+	w.mu.Lock()
+	if w.blindly || w.down[node] == off {
+		w.mu.Unlock()
+		return
+	}
+	w.down[node] = off
+	if !off {
+		w.boots++
+	}
+	now := time.Now()
+	c := w.s.Contents()
+	c.Nodes, c.Pods, c.Deployments = slices.Clone(c.Nodes), slices.Clone(c.Pods), slices.Clone(c.Deployments)
+	var trs []cluster.Transition
+	ready := 0
+	for i, n := range c.Nodes {
+		if n.Name != node {
+			continue
+		}
+		m := *n
+		from, to := "Ready", "NotReady"
+		if m.Ready = cluster.TriUnknown; !off {
+			m.Ready, m.BootID = cluster.TriTrue, fmt.Sprintf("boot-%s-%d", node, w.boots)
+			from, to = to, from
+			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, What: "boot", To: m.BootID, Seen: now})
+		}
+		m.ReadySince = now
+		c.Nodes[i] = &m
+		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, What: "status", From: from, To: to, Seen: now})
+	}
+	for i, p := range c.Pods {
+		if p.Node == node {
+			q := *p
+			q.Ready = !off
+			c.Pods[i] = &q
+		}
+		if c.Pods[i].Ready {
+			ready++
+		}
+	}
+	d := *c.Deployments[0]
+	d.Available, d.ReadyReplicas = ready, ready
+	c.Deployments[0] = &d
+	link, access := w.s.Link, w.s.Access
+	w.s = cluster.NewSnapshot(c)
+	w.s.Link, w.s.Access = link, access
+	w.mu.Unlock()
+	for _, t := range trs {
+		w.x.Transition(t)
+	}
+	w.changed <- struct{}{}
+}
+
+// startWorld runs an engine on a world, with a server that takes requests.
+func startWorld(t *testing.T, opt Options, change func(*world)) *world {
+	t.Helper()
+	w := &world{board: newBoard(workers...), s: mdxSnapshot(), changed: make(chan struct{}, 100), down: map[string]bool{}}
+	if change != nil {
+		change(w)
+	}
+	dir := t.TempDir()
+	j, err := power.OpenJournal(dir, "mdx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fleet, err := power.NewFleet(power.Config{Cluster: "mdx", Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Cluster, opt.TrialsDir = "mdx", filepath.Join(dir, "trials")
+	e, err := NewEngine(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "hello") }))
+	t.Cleanup(srv.Close)
+	g, err := loadgen.New(loadgen.Options{
+		Target: loadgen.Target{URL: srv.URL, Profile: loadgen.HTTP}, Backends: e.Backends, Capacity: e.Capacity, Record: e.Record,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.SetParts(Parts{Watcher: w, Fleet: fleet, Journal: j, Load: g, Drain: opt.Drain})
+	ctx, cancel := context.WithCancel(context.Background())
+	w.x = &bench{Engine: e, t: t, board: w.board, dir: dir, ended: make(chan error, 1), stop: cancel}
+	go func() { w.x.ended <- e.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		for range e.Frames() {
+		}
+		j.Close()
+	})
+	w.x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	return w
+}
+
+func parse(t *testing.T, text string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const shortPlan = `
+name: short
+deployment: default/llm
+steps:
+  - load: {burst: 4}
+    name: before
+  - off: [kube-node3, kube-node4]
+  - wait: {for: detected, within: 20s}
+  - on: [kube-node3, kube-node4]
+  - wait: {for: ready, within: 20s}
+  - load: {burst: 4}
+    name: after
+expect:
+  - ok: 4
+    step: before
+  - failed: 0
+    step: after
+  - balanced: true
+`
+
+// outcome waits for the end of the engine and returns the judged trial.
+func (w *world) outcome(t *testing.T) (*record.Summary, string) {
+	t.Helper()
+	w.x.waitEnd()
+	sum, dir, refused := w.x.TrialOutcome()
+	if sum == nil {
+		t.Fatalf("no summary; refused: %v", refused)
+	}
+	return sum, dir
+}
+
+func TestATrialPassesWhatWasSeen(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.StartTrial(parse(t, shortPlan), RunOptions{Auto: true, End: true})
+	sum, dir := w.outcome(t)
+	if sum.Verdict != view.Pass {
+		t.Fatalf("%s: %v", sum.Verdict, sum.Why)
+	}
+	if len(sum.Load) != 2 || sum.Load[0].Step != "before" || sum.Load[0].OK != 4 || sum.Ledger.Scheduled != 8 || !sum.Ledger.Balanced {
+		t.Errorf("load %+v, ledger %+v", sum.Load, sum.Ledger)
+	}
+	if len(sum.Nodes) != 2 || !strings.HasPrefix(sum.Nodes[0].OffProof, "proven") || sum.Nodes[0].OnProof != "proven (new boot id)" {
+		t.Errorf("nodes %+v", sum.Nodes)
+	}
+	for _, name := range []string{record.PlanFile, record.EventsFile, record.RequestsFile, record.SamplesFile, record.SummaryFile, record.ReportFile, record.HTMLFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Torn) != 0 || len(r.Requests) != 8 || r.Summary.Verdict != view.Pass {
+		t.Errorf("the record: torn %v, %d requests, summary %+v", r.Torn, len(r.Requests), r.Summary)
+	}
+}
+
+func TestARefusedShutdownIsNotObserved(t *testing.T) {
+	w := startWorld(t, Options{}, func(w *world) { w.refuse = true })
+	w.x.StartTrial(parse(t, shortPlan), RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.NotObserved || !strings.Contains(strings.Join(sum.Why, "\n"), "kube-node3 never went down") {
+		t.Errorf("%s: %v", sum.Verdict, sum.Why)
+	}
+	if i := slices.IndexFunc(sum.Steps, func(s record.Step) bool { return s.State == stepFailed }); i != 1 {
+		t.Errorf("steps %+v", sum.Steps)
+	}
+}
+
+func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
+	w := startWorld(t, Options{}, func(w *world) { w.blindly = true })
+	w.x.StartTrial(parse(t, strings.Replace(shortPlan, "within: 20s", "within: 300ms", 1)), RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.NotObserved {
+		t.Errorf("%s: %v", sum.Verdict, sum.Why)
+	}
+	// The step failed, so what was off has been powered on again.
+	if !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+		t.Errorf("left off: %v", sum.LeftOff)
+	}
+}
+
+func TestAnUnmetExpectationFails(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.StartTrial(parse(t, strings.Replace(shortPlan, "- failed: 0\n    step: after", "- failed: {min: 1}\n    step: after", 1)), RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.Fail || len(sum.Why) != 1 || !strings.Contains(sum.Why[0], "wanted at least 1, got 0") {
+		t.Errorf("%s: %v", sum.Verdict, sum.Why)
+	}
+}
+
+func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	text := strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)
+	w.x.StartTrial(parse(t, text), RunOptions{Auto: true, End: true})
+	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
+	w.x.Send(view.AbortTrial{Why: "by a signal"})
+	sum, dir := w.outcome(t)
+	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
+	}
+	if st := sum.Steps[3].State; st != stepCut {
+		t.Errorf("the pause is %q", st)
+	}
+	if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {
+		t.Errorf("the record: %+v, %v", r, err)
+	}
+}
+
+func TestKeepOffLeavesMachinesOff(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	text := shortPlan[:strings.Index(shortPlan, "  - on:")] + "expect:\n  - balanced: true\n"
+	w.x.StartTrial(parse(t, text), RunOptions{Auto: true, End: true, KeepOff: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.Pass || len(sum.LeftOff) != 2 || w.is("kube-node3", power.On) {
+		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
+	}
+}
+
+func TestAMachineThatStaysOffFails(t *testing.T) {
+	w := startWorld(t, Options{}, func(w *world) { w.stuck = true })
+	text := strings.Replace(shortPlan, "- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}", 1)
+	w.x.StartTrial(parse(t, text), RunOptions{Auto: true, End: true, KeepOff: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.NotObserved || len(sum.LeftOff) != 2 {
+		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
+	}
+}
+
+func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.StartTrial(parse(t, shortPlan), RunOptions{Driven: true})
+	waits := func(next int) *view.Frame {
+		t.Helper()
+		return w.x.frame(fmt.Sprintf("step %d to wait", next), func(f *view.Frame) bool {
+			return f.Question == nil && f.Trial != nil && f.Trial.Waiting && f.Trial.Next == next
+		})
+	}
+	if f := waits(0); !strings.HasPrefix(f.Trial.Doing, "next: ") {
+		t.Errorf("doing %q", f.Trial.Doing)
+	}
+	w.x.Send(view.NextStep{Step: 0})
+	if f := waits(1); !strings.Contains(f.Trial.Doing, "kube-node3, kube-node4") {
+		t.Errorf("doing %q", f.Trial.Doing)
+	}
+	w.x.Send(view.NextStep{Step: 0}) // too late: it was meant for the step before
+	w.x.Send(view.NextStep{Step: 1})
+	w.x.Send(view.NextStep{Step: 1}) // a key too many
+	q := w.x.question("switch")
+	w.x.Send(view.NextStep{Step: 1})
+	w.x.Send(view.Answer{Question: q.ID, Choice: "no"})
+	waits(1)
+	if calls := w.calls(); len(calls) != 0 {
+		t.Fatalf("switched after a no: %v", calls)
+	}
+	w.x.Send(view.NextStep{Step: 1})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	waits(3) // the wait is taken by itself
+	w.x.Send(view.NextStep{Step: 3})
+	waits(5)
+	w.x.Send(view.NextStep{Step: 5})
+	f := w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial.Verdict != "" })
+	if f.Trial.Verdict != view.Pass {
+		t.Errorf("%s: %v", f.Trial.Verdict, f.Trial.Why)
+	}
+}
+
+func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Free })
+	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 3}})
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff })
+	w.x.Send(view.Mark{Text: "look here"})
+	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.frame("it on", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && !f.Power["kube-node4"].LeftOff })
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
+	f := w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial.Verdict != "" })
+	if f.Trial.Verdict != view.Pass {
+		t.Errorf("%s: %v", f.Trial.Verdict, f.Trial.Why)
+	}
+	w.x.Send(view.AskQuit{})
+	sum, dir := w.outcome(t)
+	if sum.Ledger.OK != 3 || len(sum.Load) != 1 {
+		t.Errorf("ledger %+v", sum.Ledger)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, record.PlanFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parse(t, string(text))
+	if len(p.Steps) != 3 || p.Steps[1].Off == nil || p.Steps[2].On == nil {
+		t.Errorf("the plan is\n%s", text)
+	}
+	events, _, err := record.ReadEvents(filepath.Join(dir, record.EventsFile))
+	if err != nil || !slices.ContainsFunc(events, func(e view.Event) bool { return e.Text == "look here" }) {
+		t.Errorf("the mark is not in the record: %v", err)
+	}
+}
+
+// A load by hand is over when its requests are; later ones are not counted in.
+func TestLoadsByHandAreKeptApart(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.StartTrial(nil, RunOptions{End: true})
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
+	for n, sent := range []int{2, 7} {
+		w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: sent}})
+		w.x.frame("it at rest", func(f *view.Frame) bool {
+			return f.Load.Totals.OK == []int{2, 9}[n] && f.Load.Totals.InFlight() == 0
+		})
+	}
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
+	sum, _ := w.outcome(t)
+	if len(sum.Load) != 2 || sum.Load[0].Sent != 2 || sum.Load[1].Sent != 7 || sum.Load[0].PeakServed > 2 || sum.Verdict != view.NotObserved {
+		t.Errorf("%s, load %+v", sum.Verdict, sum.Load)
+	}
+}
+
+func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
+	w := startWorld(t, Options{}, nil)
+	w.x.StartTrial(parse(t, strings.ReplaceAll(shortPlan, "kube-node4", "kube-node9")), RunOptions{Auto: true, End: true})
+	w.x.waitEnd()
+	sum, _, refused := w.x.TrialOutcome()
+	if sum != nil || refused == nil || !strings.Contains(refused.Error(), "line 7") || !strings.Contains(refused.Error(), "kube-node9") {
+		t.Errorf("summary %v, refused: %v", sum, refused)
+	}
+	if calls := w.calls(); len(calls) != 0 {
+		t.Errorf("switched: %v", calls)
+	}
+}

@@ -1,0 +1,223 @@
+package session
+
+import (
+	"errors"
+	"path/filepath"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+const (
+	// sampleEach is the least time between two lines of samples.jsonl and
+	// between two pictures of screen.cast; lifeSign is the most.
+	sampleEach = 500 * time.Millisecond
+	lifeSign   = 5 * time.Second
+	// keyframeEach is how often all of the state is written again. For large
+	// clusters it is less often, so that keyframes take no more than
+	// keyframeRate bytes a second.
+	keyframeEach = 30 * time.Second
+	keyframeRate = 100_000
+	// lively is how long after an event the clocks on the cast still move once
+	// a second; after that it shows a sign of life.
+	lively = 2 * time.Minute
+
+	castWidth, castHeight = 120, 36
+)
+
+// sampler records what the operator sees: the state of the screen as samples,
+// and its picture as a cast. It works in a goroutine of its own and never holds
+// up the engine; of frames that come faster than they are written the newest
+// wins.
+type sampler struct {
+	render  func(f *view.Frame, width, height int) string
+	now     func() time.Time
+	samples *record.Samples
+	cast    *record.Cast // nil: none is wanted
+
+	life time.Duration // lifeSign
+
+	frames chan *view.Frame // the newest one offered
+	stop   chan struct{}
+	done   chan struct{}
+
+	// Owned by the goroutine, and by close after that has ended.
+	taken    *view.Frame // the newest that was looked at; nil before the first
+	last     *view.Frame // the newest that was written down; nil before the first
+	wrote    time.Time
+	keyed    time.Time
+	keyBytes int
+	pictured time.Time // when the last picture was made
+	newest   int       // the newest event's number
+	stirred  time.Time // when it last changed
+}
+
+// newSampler makes samples.jsonl in dir and, when render is given, screen.cast
+// with pictures that it makes of frames. render is called from another
+// goroutine than the caller's. now is the clock. The error says which file
+// can't be made.
+func newSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*sampler, error) {
+	s, err := makeSampler(dir, render, now)
+	if err == nil {
+		go s.run()
+	}
+	return s, err
+}
+
+// makeSampler is newSampler without the goroutine.
+func makeSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*sampler, error) {
+	samples, err := record.NewSamples(filepath.Join(dir, record.SamplesFile))
+	if err != nil {
+		return nil, err
+	}
+	s := &sampler{
+		render: render, now: now, samples: samples, life: lifeSign,
+		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if render != nil {
+		if s.cast, err = record.NewCast(filepath.Join(dir, record.CastFile), castWidth, castHeight); err != nil {
+			return nil, errors.Join(err, samples.Close())
+		}
+	}
+	return s, nil
+}
+
+// offer hands a frame over. It never blocks; it belongs to one goroutine, the
+// engine's.
+func (s *sampler) offer(f *view.Frame) {
+	select {
+	case <-s.frames:
+	default:
+	}
+	s.frames <- f
+}
+
+// close writes last down, whatever was written before, as the end of the
+// record, and closes the files. A nil last is the newest frame offered. offer
+// must not be called after it. It returns the first failure to write.
+func (s *sampler) close(last *view.Frame) error {
+	close(s.stop)
+	<-s.done
+	select {
+	case f := <-s.frames:
+		if last == nil {
+			last = f
+		}
+	default:
+	}
+	if last == nil {
+		last = s.taken
+	}
+	if last != nil {
+		s.sample(last, true)
+		s.picture(last)
+	}
+	err := s.Err()
+	if e := s.samples.Close(); err == nil {
+		err = e
+	}
+	if s.cast != nil {
+		if e := s.cast.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Err is the first failure to write. Safe for use by several goroutines.
+func (s *sampler) Err() error {
+	if err := s.samples.Err(); err != nil {
+		return err
+	}
+	if s.cast != nil {
+		return s.cast.Err()
+	}
+	return nil
+}
+
+func (s *sampler) run() {
+	defer close(s.done)
+	timer := time.NewTimer(s.life)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-timer.C: // no frame came, and the program lives
+			if s.last != nil {
+				s.samples.Add(record.Sample{At: s.now(), Seq: s.newest})
+				s.wrote = s.now()
+			}
+			timer.Reset(s.life)
+			continue
+		case f := <-s.frames:
+			s.take(f)
+		}
+		timer.Reset(sampleEach)
+		select {
+		case <-s.stop:
+			return
+		case <-timer.C:
+		}
+		timer.Reset(s.life)
+	}
+}
+
+// take writes down what is new in f, if it is worth a line or time for one.
+func (s *sampler) take(f *view.Frame) {
+	s.taken = f
+	news := s.sample(f, false)
+	if n := newestEvent(f); n != s.newest {
+		s.newest, s.stirred = n, f.Now
+	}
+	each := lifeSign
+	if f.Load.Active || f.Load.Totals.InFlight() > 0 || f.Now.Sub(s.stirred) < lively {
+		each = time.Second
+	}
+	if news || apart(f.Now, s.pictured) >= each {
+		s.picture(f)
+	}
+}
+
+func (s *sampler) picture(f *view.Frame) {
+	if s.cast != nil {
+		s.pictured = f.Now
+		s.cast.Show(f.Now, "lightsout "+f.Cluster, s.render(f, castWidth, castHeight))
+	}
+}
+
+// sample writes a line or, for a large keyframe, several. It reports whether
+// there was anything new.
+func (s *sampler) sample(f *view.Frame, end bool) bool {
+	base := s.last
+	keyframe := base == nil || apart(f.Now, s.keyed) >= max(keyframeEach, time.Duration(s.keyBytes)*time.Second/keyframeRate)
+	x, news := difference(base, f)
+	if !news && !end && base != nil && apart(f.Now, s.wrote) < lifeSign {
+		return false
+	}
+	if keyframe {
+		x, _ = difference(nil, f)
+		x.Key, x.Schema = true, record.SampleSchema
+	}
+	x.End = end
+	bytes := 0
+	for _, line := range split(x) {
+		bytes += s.samples.Add(line)
+	}
+	s.last, s.wrote = f, f.Now
+	if keyframe {
+		s.keyed, s.keyBytes = f.Now, bytes
+	}
+	return news
+}
+
+// apart is how far two times are apart; the clock may be set back.
+func apart(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
+
+func newestEvent(f *view.Frame) int {
+	if len(f.Events) == 0 {
+		return 0
+	}
+	return f.Events[len(f.Events)-1].Seq
+}

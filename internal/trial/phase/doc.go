@@ -1,0 +1,26 @@
+// Package phase keeps, for one trial, what was forecast and what was seen of
+// each phase of an outage and of the return, on the trial's clock: the rows of
+// [view.Phase].
+//
+//	t := phase.NewTracker(deployment)       // namespace/name; zero: no rows of a deployment
+//	t.Zero(at, snapshot)                    // the first power-off is asked for
+//	t.Switched(node, power.ActionOff, at)   // each machine that is switched, off and on
+//	t.Power(node, reading)                  // each look at a machine
+//	t.Transition(tr)                        // every transition of the cluster, in order
+//	t.Look(snapshot, now)                   // every new snapshot, and once a second
+//	t.Request(r)                            // each request that has ended
+//	t.Observed(view.PhaseDetected, node)  // when, for what waits for it
+//	t.AllEvicted(node)                      // not the first of its pods only
+//	t.Why(view.PhaseReplaced, subject)    // one sentence, if it is not to be waited for
+//	t.Table()                               // all rows so far
+//
+// The subject of a row is the node's name; for "replaced" and "capacity
+// restored" the deployment, namespace/name; for "error window" it is [Load].
+// Rows exist for every node that was switched off, the deployment and the load
+// as soon as there is a zero, seen or not.
+//
+// What lives here: the rules by which phases are recognised, and the freezing
+// of forecasts. The forecasts themselves are those of package cluster. What does
+// not: waiting, judging, writing, and any goroutine. A Tracker is owned by one
+// goroutine.
+package phase

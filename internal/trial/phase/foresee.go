@@ -1,0 +1,196 @@
+package phase
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// outlooks are the phases of a node that the control plane decides on.
+var outlooks = []struct {
+	name string
+	of   func(cluster.NodeOutlook) (cluster.Interval, string)
+}{
+	{view.PhaseDetected, func(o cluster.NodeOutlook) (cluster.Interval, string) { return o.Detected, o.NoDetection }},
+	{view.PhaseEndpointsOut, func(o cluster.NodeOutlook) (cluster.Interval, string) { return o.EndpointsOut, o.NoDetection }},
+	{view.PhaseTainted, func(o cluster.NodeOutlook) (cluster.Interval, string) {
+		if o.Tainted.IsZero() && o.Evicted.IsZero() {
+			return o.Tainted, o.NoEviction
+		}
+		return o.Tainted, ""
+	}},
+	{view.PhaseEvicted, func(o cluster.NodeOutlook) (cluster.Interval, string) { return o.Evicted, o.NoEviction }},
+}
+
+// fix reckons the first forecasts of the nodes that were switched since, by the
+// Snapshot as it was then. A machine takes a moment to go down, so one more
+// heartbeat than the last is allowed for.
+func (t *Tracker) fix() {
+	if !t.unfixed || t.snapshot == nil {
+		return
+	}
+	t.unfixed = false
+	var every time.Duration
+	var last time.Time
+	down := t.down()
+	for _, name := range down {
+		every = max(every, t.snapshot.RenewEvery(name))
+		if off := t.nodes[name].off; off.After(last) {
+			last = off
+		}
+	}
+	soon := cluster.Forecast(t.snapshot, down, last)
+	late := cluster.Forecast(t.snapshot, down, last.Add(every))
+	for _, name := range down {
+		a, _ := soon.Node(name)
+		b, _ := late.Node(name)
+		for _, o := range outlooks {
+			r := t.row(o.name, name)
+			from, why := o.of(a)
+			to, _ := o.of(b)
+			if !r.first.IsZero() {
+				continue
+			}
+			if !from.IsZero() {
+				i := cluster.Interval{From: from.From, To: from.To.Add(every)}
+				if to.To.After(i.To) {
+					i.To = to.To
+				}
+				r.first = t.gracefully(t.nodes[name], o.name, i)
+			}
+			r.predicted, r.why = r.first, why
+			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
+				r.note("assumed timings")
+			}
+		}
+	}
+	if t.deployment != (cluster.Key{}) {
+		t.service.fix(t)
+	}
+	t.foreseeErrors()
+	t.forecast = time.Time{}
+}
+
+// gracefully widens a forecast for a node whose kubelet tells the control plane
+// that it shuts down: then it may come at any time from the asking on.
+func (t *Tracker) gracefully(n *node, name string, i cluster.Interval) cluster.Interval {
+	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off) {
+		i.From = n.off
+	}
+	return i
+}
+
+// foresee renews the forecasts of what has not been observed yet.
+func (t *Tracker) foresee(s *cluster.Snapshot) {
+	down := slices.DeleteFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
+	o := cluster.Forecast(s, down, t.zero)
+	for _, name := range down {
+		if no, ok := o.Node(name); ok {
+			t.foreseeOutage(t.nodes[name], no, o.Assumed)
+		}
+	}
+	for _, name := range t.names {
+		t.foreseeReturn(t.nodes[name], s)
+	}
+	if t.deployment != (cluster.Key{}) {
+		t.service.foresee(t, s)
+	}
+	t.foreseeErrors()
+}
+
+// returned reports whether the node is up again, so that nothing more of the
+// outage is to come.
+func (t *Tracker) returned(n *node) bool {
+	return t.seen(view.PhaseBooted, n.name) || t.seen(view.PhaseReady, n.name)
+}
+
+func (t *Tracker) foreseeOutage(n *node, no cluster.NodeOutlook, assumed bool) {
+	for _, o := range outlooks {
+		r := t.row(o.name, n.name)
+		if !r.observed.IsZero() {
+			continue
+		}
+		i, why := o.of(no)
+		switch {
+		case why != "":
+			r.predicted = cluster.Interval{}
+		case !i.IsZero():
+			switch o.name {
+			case view.PhaseDetected:
+				i = t.delayed(n, i)
+			case view.PhaseEvicted:
+				i = t.since(view.PhaseTainted, n, i)
+			default:
+				if i = t.delayed(n, t.since(view.PhaseDetected, n, i)); i.From.Before(t.row(view.PhaseDetected, n.name).observed) {
+					i.From = t.row(view.PhaseDetected, n.name).observed
+				}
+			}
+			r.predicted = t.gracefully(n, o.name, i)
+			if assumed && o.name != view.PhaseEvicted {
+				r.note("assumed timings")
+			}
+		}
+		r.why = why
+	}
+	if n.graceful > 0 {
+		t.row(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet tells of its own shutdown (shutdownGracePeriod %s)", cluster.Span(n.graceful)))
+	}
+}
+
+// delayed widens the forecast of what was due while the API server could not be
+// heard: perhaps the control plane could not either, and counts anew.
+func (t *Tracker) delayed(n *node, i cluster.Interval) cluster.Interval {
+	if n.last == nil {
+		return i
+	}
+	end, ok := t.blind.last(n.off)
+	if !ok || end.Before(n.last.RenewSeen) {
+		return i
+	}
+	set := t.snapshot.Settings
+	if to := end.Add(backAgain + set.GracePeriod.Value + 2*set.MonitorPeriod.Value); to.After(i.To) {
+		i.To = to
+	}
+	return i
+}
+
+// backAgain is the longest that the control plane's own watches may take to come
+// back after the API server has (client-go's Reflector: 30 s, with jitter up to
+// twice that).
+const backAgain = time.Minute
+
+// since moves a forecast that was reckoned from the control plane's own time of
+// an earlier phase to our clock, if the control plane's is another.
+func (t *Tracker) since(name string, n *node, i cluster.Interval) cluster.Interval {
+	r := t.row(name, n.name)
+	if !r.exact || r.coarse || r.source.IsZero() {
+		return i
+	}
+	// The source's time has whole seconds, so it is up to a second early.
+	const half = time.Second / 2
+	if ahead := r.observed.Sub(r.source); ahead < -half || ahead > 3*half {
+		i.From, i.To = i.From.Add(ahead-half), i.To.Add(ahead-half)
+	}
+	return i
+}
+
+// readyRounds is how many rounds of its status updates a kubelet is given from
+// its first word to Ready: the runtime's check, the network plugin's pod, and
+// the report (pkg/kubelet/kubelet_node_status.go).
+const readyRounds = 3
+
+func (t *Tracker) foreseeReturn(n *node, s *cluster.Snapshot) {
+	ready := t.row(view.PhaseReady, n.name)
+	booted := t.row(view.PhaseBooted, n.name)
+	if booted.observed.IsZero() || !ready.observed.IsZero() {
+		return
+	}
+	update := s.Settings.StatusUpdate.Value
+	if n.last != nil && n.last.Kubelet != nil {
+		update = n.last.Kubelet.StatusUpdate
+	}
+	ready.predicted = cluster.Interval{From: booted.observed, To: booted.observed.Add(readyRounds * update)}
+}

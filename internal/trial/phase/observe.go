@@ -1,0 +1,180 @@
+package phase
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// Transition notes what has changed in the cluster; it must be told every
+// transition, in order.
+func (t *Tracker) Transition(tr cluster.Transition) {
+	if t.zero.IsZero() {
+		return
+	}
+	t.fix()
+	switch tr.Subject.Kind {
+	case cluster.KindNode:
+		if n := t.nodes[tr.Subject.Name]; n != nil && !tr.Seen.Before(n.off) {
+			t.nodeChanged(n, tr)
+		}
+	case cluster.KindPod:
+		if tr.What == "status" && tr.To == "Terminating" && t.snapshot != nil {
+			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
+				if n := t.nodes[p.Node]; n != nil && t.evicting(n) {
+					t.observe(view.PhaseEvicted, n.name, tr.Seen, tr.SourceTime, true)
+				}
+			}
+		}
+	}
+}
+
+func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
+	switch tr.What {
+	case "status":
+		switch {
+		case strings.HasPrefix(tr.To, "NotReady"):
+			if t.seen(view.PhaseBooted, n.name) {
+				return // a kubelet that has just started says so itself
+			}
+			t.observe(view.PhaseDetected, n.name, tr.Seen, tr.SourceTime, true)
+			if strings.Contains(tr.To, "shutting down") {
+				t.row(view.PhaseDetected, n.name).note("the kubelet told of its own shutdown")
+			}
+		case tr.To == "Ready" && t.returning(n):
+			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
+		}
+	case "boot":
+		t.observe(view.PhaseBooted, n.name, tr.Seen, time.Time{}, true)
+	case "taint":
+		if lost(tr.To) {
+			n.tainted = true
+			t.observe(view.PhaseTainted, n.name, tr.Seen, tr.SourceTime, true)
+		}
+	case "endpoints":
+		if tr.To == "0" {
+			t.observe(view.PhaseEndpointsOut, n.name, tr.Seen, time.Time{}, true)
+		}
+	}
+}
+
+// lost reports whether it is the taint by which a lost node's pods are evicted.
+func lost(taint string) bool {
+	return taint == "node.kubernetes.io/unreachable:NoExecute" || taint == "node.kubernetes.io/not-ready:NoExecute"
+}
+
+// evicting reports whether a pod that is deleted on the node is deleted because
+// the node is lost.
+func (t *Tracker) evicting(n *node) bool {
+	return n.tainted && !t.seen(view.PhaseReady, n.name)
+}
+
+// returning reports whether the node is on its way back: it was found not Ready,
+// or has booted.
+func (t *Tracker) returning(n *node) bool {
+	return t.seen(view.PhaseDetected, n.name) || t.seen(view.PhaseBooted, n.name)
+}
+
+func (t *Tracker) seen(name, subject string) bool {
+	r := t.rows[rowKey{name, subject}]
+	return r != nil && !r.observed.IsZero()
+}
+
+// observe notes when a phase was seen. The first time stands, except that the
+// exact one of a transition replaces that of a look. After a blind span the
+// source's own time is the better one.
+func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bool) {
+	r := t.row(name, subject)
+	if !r.observed.IsZero() && (r.exact || !exact) {
+		return
+	}
+	r.observed, r.source, r.exact = seen, source, exact
+	if span, ok := t.blind.hid(seen, source); ok {
+		r.note("seen after a blind span of " + cluster.Span(span))
+		if !source.IsZero() {
+			r.observed, r.coarse = source, true
+		}
+	}
+}
+
+// Look notes a new Snapshot, and that time has passed. It should be called for
+// each Snapshot and once a second. Its cost follows the nodes that were
+// switched off and the pods on them and of the deployment.
+func (t *Tracker) Look(s *cluster.Snapshot, now time.Time) {
+	t.fix()
+	t.snapshot = s
+	t.fix() // if this is the first
+	t.blind.look(s.Link, now)
+	if t.zero.IsZero() {
+		return
+	}
+	// Many nodes are looked at once a second; transitions tell what is exact.
+	if due := now.Sub(t.forecast) >= time.Second; due || t.changed(s) && len(t.names) <= 64 {
+		for _, name := range t.names {
+			t.lookAt(t.nodes[name], s)
+		}
+		t.foresee(s)
+		t.forecast = now
+	}
+	t.lookAtService(s)
+}
+
+// changed reports whether a node of the trial is another one than before.
+func (t *Tracker) changed(s *cluster.Snapshot) bool {
+	return slices.ContainsFunc(t.names, func(name string) bool { return s.Node(name) != t.nodes[name].last })
+}
+
+// lookAt recognises by a Snapshot what the transitions may not have told yet.
+func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
+	x := s.Node(n.name)
+	n.last = x
+	if x == nil || !x.Gone.IsZero() {
+		return
+	}
+	at := x.Changed
+	if at.Before(n.off) {
+		at = s.At
+	}
+	if n.boot == "" {
+		n.boot = x.BootID
+	}
+	booted := x.BootID != n.boot
+	if booted {
+		t.observe(view.PhaseBooted, n.name, at, time.Time{}, false)
+	}
+	if x.Ready != cluster.TriTrue && !booted {
+		t.observe(view.PhaseDetected, n.name, at, x.ReadySince, false)
+	}
+	if x.Ready == cluster.TriTrue && t.returning(n) {
+		t.observe(view.PhaseReady, n.name, at, x.ReadySince, false)
+	}
+	for _, taint := range x.Taints {
+		if lost(taint.Key + ":" + taint.Effect) {
+			n.tainted = true
+			t.observe(view.PhaseTainted, n.name, at, taint.TimeAdded, false)
+		}
+	}
+	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
+		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{}, false)
+	}
+	if t.evicting(n) && !t.seen(view.PhaseEvicted, n.name) {
+		for _, p := range s.PodsOn(n.name) {
+			if p.Gone.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) {
+				t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting, false)
+				break
+			}
+		}
+	}
+}
+
+// Observed is when a phase was observed; false when it was not.
+func (t *Tracker) Observed(name, subject string) (time.Time, bool) {
+	r := t.rows[rowKey{name, subject}]
+	if r == nil || r.observed.IsZero() {
+		return time.Time{}, false
+	}
+	return r.observed, true
+}

@@ -1,0 +1,352 @@
+package phase
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+func TestAWholeOutageWithRoomElsewhere(t *testing.T) {
+	w := newWorld(t, 20000) // four leave room for two more
+	w.off(power.ActionOff, n4)
+	w.Power(n4, power.Reading{State: power.On, At: at(0.5)})
+	w.Power(n4, power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", At: at(2)})
+	w.look(10)
+	w.lose(n4, 50.3)
+	w.taint(n4, 50.5)
+	if w.AllEvicted(n4) {
+		t.Error("evicted before the eviction")
+	}
+	w.evict(n4, 350.8)
+	if !w.AllEvicted(n4) {
+		t.Error("not all pods are evicted")
+	}
+	for i := range 4 {
+		p := w.pod(fmt.Sprintf("new-%d", i), "kube-node1", 20000)
+		w.now = at(360 + float64(i))
+		p.Changed, p.ReadySince, p.Created = w.now, w.now, at(350)
+		w.look(360.2 + float64(i))
+	}
+	w.available(16)
+	w.look(364)
+
+	for _, p := range w.Table() {
+		if p.Subject != n4 && p.Subject != llm.String() && p.Subject != Load {
+			t.Errorf("a row about %s", p.Subject)
+		}
+	}
+	w.want(view.PhaseOff, n4, "– | 2 | proven (PowerOFF)")
+	// The last heartbeat was at -2; grace period 50 s, two passes of 5 s, half a second either way.
+	w.want(view.PhaseDetected, n4, "47.5..58.5 | 50.3 | assumed timings")
+	w.want(view.PhaseEndpointsOut, n4, "47.5..60.7 | 50.4 | assumed timings")
+	w.want(view.PhaseTainted, n4, "50.3..67 | 50.5 | assumed timings")
+	w.want(view.PhaseEvicted, n4, "350..352 | 350.8 | ")
+	// The pods took 10 s to start.
+	w.want(view.PhaseReplaced, llm.String(), "359.8..362.8 | 363 | ")
+	w.want(view.PhaseErrors, Load, "0..62.2 | – | ")
+	w.want(view.PhaseBooted, n4, "– | – | ")
+	if got := w.first(view.PhaseDetected, n4); got != "47.5..70.9" { // one more heartbeat, up to 10.4 s later
+		t.Errorf("first forecast of the detection: %s", got)
+	}
+	if got := w.first(view.PhaseEvicted, n4); !strings.HasPrefix(got, "347.5..") {
+		t.Errorf("first forecast of the eviction: %s", got)
+	}
+
+	w.Switched(n4, power.ActionOn, at(400))
+	w.look(401)
+	w.boot(n4, 420)
+	w.ready(n4, 422)
+	w.look(423)
+	w.want(view.PhaseBooted, n4, "– | 420 | ")
+	w.want(view.PhaseReady, n4, "420..450 | 422 | ")
+	w.want(view.PhaseRestored, llm.String(), "422..453 | 422 | ")
+}
+
+func TestTheTableIsInTheOrderOfThePhases(t *testing.T) {
+	w := newWorld(t, 32000)
+	if w.Table() != nil {
+		t.Error("there are rows before zero")
+	}
+	w.off(power.ActionOff, n4, n3)
+	var got []string
+	for _, p := range w.Table() {
+		got = append(got, p.Name+" "+p.Subject)
+	}
+	var want []string
+	for _, name := range view.PhaseNames {
+		switch name {
+		case view.PhaseErrors:
+			want = append(want, name+" "+Load)
+		case view.PhaseReplaced, view.PhaseRestored:
+			want = append(want, name+" "+llm.String())
+		default:
+			want = append(want, name+" "+n3, name+" "+n4)
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+func TestTheForecastFollowsTheNewestHeartbeatAndIsFrozenByTheObservation(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.off(power.ActionShutdown, n4)
+	w.now = at(6)
+	w.node(n4, func(n *cluster.Node) { n.RenewSeen = at(6) }) // late in its shutdown
+	w.look(6)
+	w.look(30)
+	if i, ok := w.Expected(view.PhaseDetected, n4); !ok || !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
+		t.Errorf("expected in %v", i)
+	}
+	w.lose(n4, 58)
+	w.look(100)
+	w.want(view.PhaseDetected, n4, "55.5..66.5 | 58 | assumed timings")
+	if when, ok := w.Observed(view.PhaseDetected, n4); !ok || !when.Equal(at(58)) {
+		t.Errorf("observed %v", when)
+	}
+}
+
+func TestTheTransitionsTimeReplacesThatOfALook(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	w.now = at(50.9)
+	w.node(n4, func(n *cluster.Node) { n.Ready, n.ReadySince = cluster.TriUnknown, at(50) })
+	w.look(51)
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 50.7, at(50))
+	w.told(cluster.KindNode, n4, "status", "NotReady (silent)", "NotReady (silent)", 55, at(55))
+	w.want(view.PhaseDetected, n4, "47.5..58.5 | 50.7 | assumed timings")
+}
+
+func TestAShutdownThatTheKubeletTellsOf(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.node(n4, func(n *cluster.Node) {
+		n.Kubelet = &cluster.Kubelet{StatusUpdate: 10 * time.Second, ShutdownGrace: time.Minute}
+	})
+	w.look(-0.5)
+	w.off(power.ActionShutdown, n4)
+	w.look(0.5)
+	w.now = at(1)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.Message, n.ReadySince = cluster.TriFalse, "node is shutting down", at(1)
+	})
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (shutting down)", 1.2, at(1))
+	w.look(1.3)
+	w.want(view.PhaseDetected, n4, "0..58.5 | 1.2 | assumed timings; the kubelet tells of its own shutdown (shutdownGracePeriod 1m00s); the kubelet told of its own shutdown")
+}
+
+func TestPodsThatEndWithAGracefulShutdownAreReplacedAtOnce(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.node(n4, func(n *cluster.Node) {
+		n.Kubelet = &cluster.Kubelet{StatusUpdate: 10 * time.Second, ShutdownGrace: time.Minute}
+	})
+	w.look(-0.5)
+	w.off(power.ActionShutdown, n4)
+	w.look(1)
+	w.now = at(2)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Phase, p.Status, p.Ready = "Failed", "Terminated", false })
+	w.look(2)
+	w.want(view.PhaseReplaced, llm.String(), "9..72 | – | ") // the shutdown's minute, 10 s to start
+	for i := range 4 {
+		w.now = at(13)
+		p := w.pod(fmt.Sprintf("new-%d", i), "kube-node1", 20000)
+		p.Changed, p.ReadySince, p.Created = w.now, w.now, at(3)
+	}
+	w.look(13.1)
+	w.want(view.PhaseReplaced, llm.String(), "9..72 | 13 | ")
+}
+
+func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
+	w := newWorld(t, 32000) // four fill a node
+	w.off(power.ActionOff, n3, n4)
+	w.look(1)
+	w.want(view.PhaseReplaced, llm.String(), "– | – | replacements will not fit: 8 Pending")
+	if why := w.Why(view.PhaseReplaced, llm.String()); why != "replacements will not fit: 8 Pending" {
+		t.Errorf("why: %q", why)
+	}
+	w.lose(n3, 50)
+	w.lose(n4, 50)
+	w.taint(n3, 50.2)
+	w.want(view.PhaseTainted, n4, "59..67 | – | assumed timings") // 10 s after the first
+	w.want(view.PhaseEvicted, n4, "359..368 | – | ")
+	w.available(8)
+	w.look(60)
+
+	// Before any eviction both return, and the same pods with them.
+	for i, n := range []string{n3, n4} {
+		w.Switched(n, power.ActionOn, at(70))
+		w.boot(n, 80+float64(i))
+		w.ready(n, 82+float64(i))
+		w.podsOn(n, func(p *cluster.Pod) { p.Ready = true })
+	}
+	w.now = at(88)
+	w.available(16)
+	w.look(88.1)
+	w.want(view.PhaseEvicted, n3, "350..352 | – | the node was back before")
+	w.want(view.PhaseReplaced, llm.String(), "– | – | replacements will not fit: 8 Pending")
+	// Ready at 83, two passes, the scheduler's back-off, 10 s to start.
+	w.want(view.PhaseRestored, llm.String(), "83..114 | 88 | ")
+}
+
+func TestTheZoneRuleTakesTheEvictionsAway(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, "kube-node2", n3, n4)
+	w.look(1)
+	const rule = "zone rule: 3 of 4 nodes not ready, so nothing is evicted, except perhaps from the first node found"
+	w.want(view.PhaseTainted, n4, "– | – | "+rule)
+	w.want(view.PhaseEvicted, n4, "– | – | "+rule)
+	w.want(view.PhaseReplaced, llm.String(), "– | – | replacements will not fit: 10 Pending")
+	w.want(view.PhaseDetected, n4, "47.5..58.5 | – | assumed timings")
+	// The first one found has its taint before the rule holds.
+	w.lose(n3, 48)
+	w.taint(n3, 48.1)
+	w.want(view.PhaseTainted, n3, "– | 48.1 | "+"")
+	w.want(view.PhaseEvicted, n3, "348..350 | – | ")
+}
+
+func TestEvictionIsReckonedInOurClock(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.lose(n4, 50)
+	w.now = at(50.5)
+	w.node(n4, func(n *cluster.Node) { // the control plane's clock is 30 s ahead
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(80)}}
+	})
+	w.told(cluster.KindNode, n4, "taint", "", unreachable+":NoExecute", 50.5, at(80))
+	w.look(51)
+	w.want(view.PhaseEvicted, n4, "350..352 | – | ")
+}
+
+func TestWhatABlindSpanHidHasItsSourcesTime(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.look(30)
+	w.c.Link = cluster.Link{State: cluster.LinkLost, LastContact: at(32)}
+	w.look(40)
+	w.look(80)
+	w.c.Link = cluster.Link{State: cluster.LinkLive}
+	w.look(92)
+	w.now = at(92.5)
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 92.5, at(51))
+	w.told(cluster.KindNode, n4, "endpoints", "4", "0", 92.6, time.Time{})
+	// The control plane may have been away as well: it would count anew from 92.
+	w.want(view.PhaseDetected, n4, "47.5..212 | 51 | assumed timings; seen after a blind span of 1m00s")
+	w.want(view.PhaseEndpointsOut, n4, "47.5..212 | 92.6 | assumed timings; seen after a blind span of 1m00s")
+	for _, p := range w.Table() {
+		if p.Name == view.PhaseDetected && (p.Source == nil || *p.Source != 51) {
+			t.Errorf("source %v", p.Source)
+		}
+	}
+}
+
+func TestTheErrorWindowEndsWithTheReturn(t *testing.T) {
+	w := newWorld(t, 20000)
+	request := func(class loadgen.Class, sent, end float64) {
+		w.Request(loadgen.Record{Class: class, Scheduled: at(sent), Sent: at(sent), End: at(end)})
+	}
+	request(loadgen.ClassReset, -20, -10) // before
+	w.off(power.ActionOff, n4)
+	request(loadgen.ClassReset, -5, 1) // in flight at zero
+	request(loadgen.ClassOK, 60, 61)
+	request(loadgen.ClassFirstByte, 49, 52)
+	request(loadgen.ClassConnectTimeout, 20, 23)
+	request(loadgen.ClassCancelled, 55, 56)
+	w.look(60)
+	w.Switched(n4, power.ActionOn, at(100))
+	request(loadgen.ClassReset, 120, 121)
+	w.want(view.PhaseErrors, Load, "0..62.2 | 49 | 3 failed, 1 more after the power-on")
+	for _, p := range w.Table() {
+		if p.Name == view.PhaseErrors && (p.From == nil || *p.From != 0) {
+			t.Errorf("from %v", p.From)
+		}
+	}
+}
+
+func TestANodeThatNeverGoesDownHasNothingObserved(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.off(power.ActionShutdown, n4)
+	for s := 1.0; s < 120; s++ {
+		w.node(n4, func(n *cluster.Node) { n.RenewSeen = at(s) })
+		w.look(s)
+	}
+	for _, p := range w.Table() {
+		if p.Observed != nil {
+			t.Errorf("%s of %s was observed at %g", p.Name, p.Subject, *p.Observed)
+		}
+	}
+}
+
+func TestAQuickPowerCycleIsNoDetection(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	w.Switched(n4, power.ActionOn, at(5))
+	w.boot(n4, 25) // says NotReady by itself for a moment
+	w.ready(n4, 26)
+	w.want(view.PhaseDetected, n4, "47.5..58.5 | – | assumed timings; the node was back before")
+	w.want(view.PhaseReady, n4, "25..55 | 26 | ")
+}
+
+func TestNodesThatWereDownAlready(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.lose(n4, -0.8)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	w.want(view.PhaseDetected, n4, "– | 0 | was not Ready before")
+	w.want(view.PhaseEndpointsOut, n4, "– | 0 | no endpoint on it was ready before")
+}
+
+func TestNodesOneAfterTheOther(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n3)
+	w.lose(n3, 50)
+	w.Switched(n3, power.ActionOn, at(60))
+	w.boot(n3, 70)
+	w.ready(n3, 71)
+	w.podsOn(n3, func(p *cluster.Pod) { p.Ready = true })
+	w.look(72)
+	if !w.seen(view.PhaseRestored, llm.String()) {
+		t.Error("the first return is not seen")
+	}
+	w.Switched(n4, power.ActionOff, at(100))
+	w.Switched(n3, power.ActionOff, at(100)) // a second time
+	w.look(101)
+	w.want(view.PhaseRestored, llm.String(), "– | – | ")
+	w.want(view.PhaseDetected, n3, "119.5..130.5 | – | assumed timings")
+	if got := len(w.Table()); got != 2*7+3 {
+		t.Errorf("%d rows", got)
+	}
+}
+
+func TestARolloutAfterTheReturnIsNoEviction(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.lose(n4, 50)
+	w.taint(n4, 50.5)
+	w.Switched(n4, power.ActionOn, at(60))
+	w.boot(n4, 80)
+	w.ready(n4, 81)
+	w.evict(n4, 100) // by the rollout
+	w.want(view.PhaseEvicted, n4, "350..352 | – | the node was back before")
+}
+
+func TestWithoutACluster(t *testing.T) {
+	tr := NewTracker(cluster.Key{})
+	tr.Transition(cluster.Transition{})
+	tr.Zero(zero, nil)
+	tr.Switched(n4, power.ActionOff, zero)
+	tr.Switched(n3, power.ActionOn, zero)
+	tr.Power(n4, power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh silent", At: at(3)})
+	if rows := tr.Table(); len(rows) != 8 || *rows[0].Observed != 3 || rows[0].Note != "presumed (ssh silent)" {
+		t.Errorf("%+v", rows)
+	}
+	if why := tr.Why(view.PhaseEvicted, n4); why != "" {
+		t.Errorf("%q", why)
+	}
+}

@@ -1,0 +1,215 @@
+package phase
+
+import (
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// service is the deployment that the trial is about.
+type service struct {
+	known bool
+	// before is how many of its pods were serving at zero.
+	before int
+	// least and most are how long its pods took to start.
+	least, most time.Duration
+	learnt      bool
+	// elsewhere: none of its pods was on the nodes.
+	elsewhere bool
+	// room says why the replacements don't fit; empty when they do.
+	room string
+}
+
+func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
+	if s.Deployment(dep) == nil {
+		return
+	}
+	v.known = true
+	for _, p := range s.PodsOf(dep) {
+		if serving(p) {
+			v.before++
+		}
+	}
+	var n int
+	v.least, v.most, n = s.StartTimes(dep)
+	v.learnt = n > 0
+}
+
+func serving(p *cluster.Pod) bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
+
+// fix reckons the first forecast of the replacements.
+func (v *service) fix(t *Tracker) {
+	if !v.known {
+		return
+	}
+	on := 0
+	for _, p := range t.snapshot.PodsOf(t.deployment) {
+		if serving(p) && t.isDown(p.Node) {
+			on++
+		}
+	}
+	v.elsewhere = on == 0
+	v.room = ""
+	if b := cluster.Blast(t.snapshot, t.down()); b.WillNotFit > 0 {
+		v.room = b.Room
+	}
+	r := t.row(view.PhaseReplaced, t.deployment.String())
+	if v.elsewhere {
+		r.observed = t.zero
+		r.notes = []string{"none of its pods was on the nodes"}
+		return
+	}
+	r.observed, r.notes = time.Time{}, nil
+	r.first, r.why = v.replaced(t, func(x *row) cluster.Interval { return x.first })
+	r.predicted = r.first
+}
+
+// replaced is when the pods on the nodes are available elsewhere: the last
+// node's eviction, and what a pod takes to start.
+func (v *service) replaced(t *Tracker, of func(*row) cluster.Interval) (i cluster.Interval, why string) {
+	if v.room != "" {
+		return i, v.room
+	}
+	if !v.learnt {
+		return i, "how long its pods take to start is not known"
+	}
+	for _, name := range t.down() {
+		if !v.has(t, name) {
+			continue
+		}
+		r := t.row(view.PhaseEvicted, name)
+		e := of(r)
+		if !r.observed.IsZero() {
+			e = cluster.Interval{From: r.observed, To: r.observed}
+		}
+		// Pods that end with a graceful shutdown are replaced at once.
+		if n := t.nodes[name]; n.graceful > 0 {
+			if e.IsZero() {
+				e.To = n.off.Add(n.graceful)
+			}
+			e.From = n.off
+		}
+		if e.IsZero() {
+			return cluster.Interval{}, r.why
+		}
+		if e.From.After(i.From) {
+			i.From = e.From
+		}
+		if e.To.After(i.To) {
+			i.To = e.To
+		}
+	}
+	if i.IsZero() {
+		return i, ""
+	}
+	// Both times of a pod have whole seconds.
+	i.From = i.From.Add(max(0, v.least-time.Second))
+	i.To = i.To.Add(v.most + 2*time.Second)
+	return i, ""
+}
+
+// has reports whether a pod of the deployment is on the node.
+func (v *service) has(t *Tracker, name string) bool {
+	for _, p := range t.snapshot.PodsOn(name) {
+		if p.Deployment == t.deployment.Name && p.Namespace == t.deployment.Namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// backOff is the longest that the scheduler lets a pod wait that had no node
+// (podMaxBackoffSeconds).
+const backOff = 10 * time.Second
+
+func (v *service) foresee(t *Tracker, s *cluster.Snapshot) {
+	if !v.known {
+		return
+	}
+	subject := t.deployment.String()
+	r := t.row(view.PhaseReplaced, subject)
+	if r.observed.IsZero() && !t.anyReturned() {
+		if i, why := v.replaced(t, func(x *row) cluster.Interval { return x.predicted }); why != "" || !i.IsZero() {
+			r.predicted, r.why = i, why
+		}
+	}
+	r = t.row(view.PhaseRestored, subject)
+	if !r.observed.IsZero() || !v.learnt {
+		return
+	}
+	var last cluster.Interval
+	for _, name := range t.down() {
+		ready := t.row(view.PhaseReady, name)
+		i := ready.predicted
+		if !ready.observed.IsZero() {
+			i = cluster.Interval{From: ready.observed, To: ready.observed}
+		}
+		if i.IsZero() {
+			return
+		}
+		if i.From.After(last.From) {
+			last.From = i.From
+		}
+		if i.To.After(last.To) {
+			last.To = i.To
+		}
+	}
+	r.predicted = cluster.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
+}
+
+func (t *Tracker) anyReturned() bool {
+	return slices.ContainsFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
+}
+
+// lookAtService recognises the phases of the deployment.
+func (t *Tracker) lookAtService(s *cluster.Snapshot) {
+	v := &t.service
+	if !v.known || len(t.names) == 0 {
+		return
+	}
+	subject := t.deployment.String()
+	if !t.seen(view.PhaseReplaced, subject) {
+		n := 0
+		var last *cluster.Pod
+		for _, p := range s.PodsOf(t.deployment) {
+			if !serving(p) || t.isDown(p.Node) {
+				continue
+			}
+			n++
+			if last == nil || p.Changed.After(last.Changed) {
+				last = p
+			}
+		}
+		if n >= v.before && last != nil {
+			t.observe(view.PhaseReplaced, subject, late(last.Changed, t.zero, s.At), last.ReadySince, true)
+		}
+	}
+	if !t.seen(view.PhaseRestored, subject) {
+		d := s.Deployment(t.deployment)
+		if d == nil || !d.Gone.IsZero() || d.Available < d.Replicas || d.Replicas == 0 {
+			return
+		}
+		at := d.Changed
+		for _, name := range t.down() {
+			n := t.nodes[name]
+			ready := t.row(view.PhaseReady, name).observed
+			if n.on.IsZero() || ready.IsZero() || n.last == nil || n.last.Ready != cluster.TriTrue {
+				return
+			}
+			if ready.After(at) {
+				at = ready
+			}
+		}
+		t.observe(view.PhaseRestored, subject, at, time.Time{}, true)
+	}
+}
+
+// late gives at, or instead when at is not after the time since.
+func late(at, since, instead time.Time) time.Time {
+	if at.After(since) {
+		return at
+	}
+	return instead
+}

@@ -1,0 +1,97 @@
+package phase
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// Table gives all rows in the order of view.PhaseNames, then by subject. It is
+// empty before there is a zero.
+func (t *Tracker) Table() []view.Phase {
+	if t.zero.IsZero() {
+		return nil
+	}
+	t.fix()
+	t.foreseeErrors()
+	var out []view.Phase
+	for _, name := range view.PhaseNames {
+		var subjects []string
+		switch name {
+		case view.PhaseErrors:
+			subjects = []string{Load}
+		case view.PhaseReplaced, view.PhaseRestored:
+			if t.deployment != (cluster.Key{}) {
+				subjects = []string{t.deployment.String()}
+			}
+		default:
+			subjects = t.names
+		}
+		for _, subject := range subjects {
+			out = append(out, t.phase(name, subject))
+		}
+	}
+	return out
+}
+
+func (t *Tracker) phase(name, subject string) view.Phase {
+	p := view.Phase{Name: name, Subject: subject}
+	r := t.rows[rowKey{name, subject}]
+	if r == nil {
+		return p
+	}
+	p.Predicted, p.First = t.offsets(r.predicted), t.offsets(r.first)
+	p.Observed, p.Source, p.From = t.offset(r.observed), t.offset(r.source), t.offset(r.from)
+	if p.Predicted != nil && p.Observed != nil {
+		i := r.predicted
+		if r.coarse {
+			i.From = i.From.Add(-time.Second)
+		}
+		inside := i.Contains(r.observed)
+		p.Inside = &inside
+	}
+	notes := slices.Clone(r.notes)
+	if r.observed.IsZero() {
+		if r.why != "" {
+			notes = append(notes, r.why)
+		} else if text := t.overtaken(name, subject); text != "" {
+			notes = append(notes, text)
+		}
+	}
+	p.Note = strings.Join(notes, "; ")
+	return p
+}
+
+// overtaken says why a phase of the outage did not come: the node was back
+// before.
+func (t *Tracker) overtaken(name, subject string) string {
+	n := t.nodes[subject]
+	if n == nil || !t.returned(n) {
+		return ""
+	}
+	switch name {
+	case view.PhaseDetected, view.PhaseEndpointsOut, view.PhaseTainted, view.PhaseEvicted:
+		return "the node was back before"
+	}
+	return ""
+}
+
+// offset is in seconds from zero, to the millisecond; nil for no time.
+func (t *Tracker) offset(at time.Time) *float64 {
+	if at.IsZero() {
+		return nil
+	}
+	s := math.Round(float64(at.Sub(t.zero))/1e6) / 1e3
+	return &s
+}
+
+func (t *Tracker) offsets(i cluster.Interval) *[2]float64 {
+	if i.IsZero() {
+		return nil
+	}
+	return &[2]float64{*t.offset(i.From), *t.offset(i.To)}
+}

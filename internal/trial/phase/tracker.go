@@ -1,0 +1,238 @@
+package phase
+
+import (
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// Load is the subject of the row of the error window.
+const Load = "load"
+
+// Tracker keeps the phases of one session. Of a node that is switched off a second
+// time after its return, and of a deployment then, the last outage counts. A
+// Tracker is owned by one goroutine.
+type Tracker struct {
+	deployment cluster.Key
+	zero       time.Time
+	snapshot   *cluster.Snapshot
+	nodes      map[string]*node
+	names      []string // of nodes, sorted
+	rows       map[rowKey]*row
+	wave       int
+	unfixed    bool // nodes have been switched whose First is not reckoned yet
+	forecast   time.Time
+	blind      blindness
+	service    service
+	failures   failures
+}
+
+// node is a node that was switched off.
+type node struct {
+	name string
+	how  power.Action
+	// off and on are when it was asked for; on is zero until then.
+	off, on time.Time
+	boot    string // boot id before
+	last    *cluster.Node
+	tainted bool // has a taint by which its pods are evicted
+	wave    int  // of the trial's outages, which one
+	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
+	graceful time.Duration
+}
+
+type rowKey struct{ name, subject string }
+
+// row is one phase of one subject.
+type row struct {
+	predicted, first cluster.Interval
+	observed, source time.Time
+	from             time.Time
+	// exact: observed is the time of a transition and not of a look.
+	exact bool
+	// coarse: observed is a source's time, in whole seconds.
+	coarse bool
+	// why it is not expected; empty when it is.
+	why   string
+	notes []string
+}
+
+func (r *row) note(text string) {
+	if text != "" && !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+// NewTracker makes a Tracker. deployment may be the zero Key: then there are no
+// rows of a deployment.
+func NewTracker(deployment cluster.Key) *Tracker {
+	return &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: map[rowKey]*row{}}
+}
+
+// Zero starts the clock: the first power-off is asked for. s is the newest
+// Snapshot, or nil. Only the first call counts.
+func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
+	if !t.zero.IsZero() {
+		return
+	}
+	t.zero = at
+	if s != nil {
+		t.snapshot = s
+	}
+	if t.snapshot != nil && t.deployment != (cluster.Key{}) {
+		t.service.start(t.snapshot, t.deployment)
+	}
+}
+
+// Switched notes that a node's machine is asked to switch. A power-off before
+// Zero is the zero.
+func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
+	n := t.nodes[name]
+	if a == power.ActionOn {
+		if n != nil && n.on.IsZero() {
+			n.on = at
+			t.failures.returned(at)
+		}
+		return
+	}
+	t.Zero(at, nil)
+	if n != nil && n.on.IsZero() {
+		return // asked for again
+	}
+	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on.IsZero() }) {
+		t.again()
+	}
+	for k := range t.rows {
+		if k.subject == name {
+			delete(t.rows, k)
+		}
+	}
+	if n == nil {
+		t.names = append(t.names, name)
+		slices.Sort(t.names)
+	}
+	n = &node{name: name, how: a, off: at, wave: t.wave}
+	t.nodes[name] = n
+	t.unfixed = true
+	if t.snapshot != nil {
+		n.last = t.snapshot.Node(name)
+	}
+	if n.last == nil {
+		return
+	}
+	n.boot = n.last.BootID
+	if a == power.ActionShutdown {
+		n.graceful = t.snapshot.Settings.ShutdownGrace.Value
+		if k := n.last.Kubelet; k != nil {
+			n.graceful = k.ShutdownGrace
+		}
+	}
+	at0 := func(name, note string) {
+		r := t.row(name, n.name)
+		r.observed, r.exact = at, true
+		r.note(note)
+	}
+	if n.last.Ready != cluster.TriTrue {
+		at0(view.PhaseDetected, "was not Ready before")
+	}
+	if n.last.ReadyEndpoints == 0 {
+		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
+	}
+	for _, taint := range n.last.Taints {
+		if lost(taint.Key + ":" + taint.Effect) {
+			n.tainted = true
+			at0(view.PhaseTainted, "was tainted before")
+		}
+	}
+}
+
+// again begins another outage after all nodes were asked to return.
+func (t *Tracker) again() {
+	t.wave++
+	t.failures.on = time.Time{}
+	if t.service.known {
+		delete(t.rows, rowKey{view.PhaseReplaced, t.deployment.String()})
+		delete(t.rows, rowKey{view.PhaseRestored, t.deployment.String()})
+		t.service.start(t.snapshot, t.deployment)
+	}
+}
+
+// down names the nodes of the present outage.
+func (t *Tracker) down() []string {
+	var out []string
+	for _, name := range t.names {
+		if t.nodes[name].wave == t.wave {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// isDown reports whether the node is one of the present outage.
+func (t *Tracker) isDown(name string) bool {
+	n := t.nodes[name]
+	return n != nil && n.wave == t.wave
+}
+
+func (t *Tracker) row(name, subject string) *row {
+	k := rowKey{name, subject}
+	r := t.rows[k]
+	if r == nil {
+		r = &row{}
+		t.rows[k] = r
+	}
+	return r
+}
+
+// Power notes a look at a machine.
+func (t *Tracker) Power(name string, r power.Reading) {
+	n := t.nodes[name]
+	if n == nil || r.State != power.Off || r.At.Before(n.off) || !n.on.IsZero() && r.At.After(n.on) {
+		return
+	}
+	off := t.row(view.PhaseOff, name)
+	if off.observed.IsZero() {
+		off.observed = r.At
+	}
+	text := r.Proof.String()
+	if r.Detail != "" {
+		text += " (" + r.Detail + ")"
+	}
+	if r.Proof == power.Proven || len(off.notes) == 0 {
+		off.notes = []string{text}
+	}
+}
+
+// AllEvicted reports whether the eviction of the node's pods has begun and every
+// pod on it that is to be evicted is being deleted.
+func (t *Tracker) AllEvicted(name string) bool {
+	if t.snapshot == nil || !t.seen(view.PhaseEvicted, name) {
+		return false
+	}
+	o, ok := cluster.Forecast(t.snapshot, []string{name}, t.zero).Node(name)
+	return ok && o.Pods == 0
+}
+
+// Expected is the interval in which a phase is forecast by the newest
+// information, or was before it was observed; false when there is none.
+func (t *Tracker) Expected(name, subject string) (cluster.Interval, bool) {
+	t.fix()
+	r := t.rows[rowKey{name, subject}]
+	if r == nil || r.predicted.IsZero() {
+		return cluster.Interval{}, false
+	}
+	return r.predicted, true
+}
+
+// Why says in one sentence why a phase is not expected to come; empty when it
+// is, or when nothing is known about it.
+func (t *Tracker) Why(name, subject string) string {
+	t.fix()
+	if r := t.rows[rowKey{name, subject}]; r != nil && r.observed.IsZero() {
+		return r.why
+	}
+	return ""
+}

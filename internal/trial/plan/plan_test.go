@@ -1,0 +1,266 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
+	if got := Builtin(); !slices.Equal(got, []string{"mdx", "vagrant"}) {
+		t.Fatalf("built in are %v", got)
+	}
+	for name, want := range map[string]struct{ off, steps string }{
+		"mdx": {"kube-node3 kube-node4",
+			"load off wait wait pause load on wait wait pause load"},
+		"vagrant": {"k8s2",
+			"load pause off wait wait wait on wait pause stop rollout wait"},
+	} {
+		p, ok := BuiltinPlan(name)
+		if !ok {
+			_, err := Open(name)
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p.Name != name || p.About == "" {
+			t.Errorf("%s is named %q, about %q", name, p.Name, p.About)
+		}
+		if got := strings.Join(p.Nodes(), " "); got != want.off {
+			t.Errorf("%s switches off %s, want %s", name, got, want.off)
+		}
+		var kinds []string
+		for _, s := range p.Steps {
+			kind, _, _ := strings.Cut(s.yaml(), ":")
+			kinds = append(kinds, kind)
+		}
+		if got := strings.Join(kinds, " "); got != want.steps {
+			t.Errorf("%s: steps are %s, want %s", name, got, want.steps)
+		}
+	}
+	if p, ok := BuiltinPlan("nothing"); ok || p != nil {
+		t.Error("a plan that is not there was found")
+	}
+}
+
+func TestMarshalledPlansReadTheSame(t *testing.T) {
+	for _, name := range []string{"mdx", "vagrant", "testdata/full.yaml"} {
+		p, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roundTrip(t, p)
+	}
+}
+
+func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
+	p := &Plan{Name: "by-keyboard", Steps: []Step{
+		{Load: &Load{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, Background: true}},
+		{Off: &Switch{Nodes: []string{"true", "1e3"}, How: power.ActionOff}},
+		{Wait: &Wait{For: WaitDetected, Within: waitWithin[WaitDetected]}},
+		{Name: `"quoted" # and: more`, Pause: &Pause{For: 1500 * time.Millisecond}},
+		{On: &Switch{Nodes: []string{"true", "1e3"}, How: power.ActionOn, Within: 90 * time.Second}},
+		{StopLoad: &StopLoad{Step: "all"}},
+	}}
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	roundTrip(t, p)
+}
+
+func roundTrip(t testing.TB, p *Plan) {
+	t.Helper()
+	text := p.Marshal()
+	q, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if !reflect.DeepEqual(bareOf(p), bareOf(q)) {
+		t.Errorf("written as\n%s\nand read as\n%s", text, q.Marshal())
+	}
+}
+
+func TestUnknownNodesAndDeploymentsAreFoundBeforeAnythingIsSwitched(t *testing.T) {
+	p, err := Parse([]byte(`name: x
+deployment: shop/web
+steps:
+  - off: [kube-node3]
+  - rollout: shop/db
+  - on: [kube-node3]
+  - rollout: shop/cache
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(names ...string) (func(string) bool, []string) {
+		return func(n string) bool { return slices.Contains(names, n) }, names
+	}
+	check := func(got error, want string) {
+		t.Helper()
+		if fmt.Sprint(got) != want {
+			t.Errorf("got  %v\nwant %s", got, want)
+		}
+	}
+	check(p.CheckNodes(in("kube-node1", "kube-node3")), "<nil>")
+	check(p.CheckNodes(in("kube-n0de3", "other")), `line 4: the cluster has no node "kube-node3"; did you mean "kube-n0de3"?`)
+	check(p.CheckNodes(in("worker-a", "worker-b")), `line 4: the cluster has no node "kube-node3"; it has "worker-a" and "worker-b"`)
+	check(p.CheckNodes(in()), `line 4: the cluster has no node "kube-node3"`)
+	check(p.CheckNodes(in("\x1b[2J", "b")), `line 4: the cluster has no node "kube-node3"; it has "\x1b[2J" and "b"`)
+
+	check(p.CheckDeployments(in("shop/web", "shop/db", "shop/cache")), "<nil>")
+	check(p.CheckDeployments(in("shop/wep", "a/b")), `line 2: the cluster has no deployment "shop/web"; did you mean "shop/wep"?`)
+	check(p.CheckDeployments(in("shop/web")), `line 5: the cluster has no deployment "shop/db"; did you mean "shop/web"?`)
+	check(p.CheckDeployments(in("shop/web", "shop/db")), `line 7: the cluster has no deployment "shop/cache"; it has "shop/web" and "shop/db"`)
+}
+
+func TestStepsInWords(t *testing.T) {
+	p, err := Open("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"burst of 16",
+		"burst of 16, each given up after 30m",
+		"hold at 4, 100 requests in all for 30s",
+		"rate of 3 a second, 9 requests in all",
+		"rate of 0.5 a second, in the background, each given up after 1.5s",
+		"pause for 1h30m",
+		"cordon a, b",
+		"drain a, c, within 5m",
+		"drain d, within 10m",
+		"shut down a, b",
+		"shut down c",
+		"pull the plug of d, 7, within 5m",
+		"wait until 7, a, b and 2 more are detected as not Ready, within 5m",
+		"wait until 7, a, b and 2 more have no ready endpoint, within 5m",
+		"wait until the pods on a, c are evicted, within 1m30s",
+		"wait until shop/web has as many pods again without 7, a, b and 2 more, within 20m",
+		"power on a, b, within 10m",
+		"power on c, d, 7",
+		"wait until 7, a, b and 2 more are Ready again, within 15m",
+		"restart the rollout of the deployment",
+		"restart the rollout of shop/db",
+		"restart the rollout of shop/web, within 3m",
+		"wait until 7, a, b and 2 more are Ready and the deployment has all its pods, within 20m",
+		"uncordon a, c",
+		"stop clients and wait for its last requests",
+	}
+	for i, s := range p.Steps {
+		if s.Text() != want[i] {
+			t.Errorf("step %d:\ngot  %s\nwant %s", i, s.Text(), want[i])
+		}
+	}
+}
+
+func TestExpectationsInWordsAndTheirBounds(t *testing.T) {
+	for _, c := range []struct {
+		e          Expectation
+		name, want string
+		yes, no    []float64
+	}{
+		{Expectation{Measure: "peak_served", Step: "all nodes on", Min: number1(16), Max: number1(16)},
+			"peak served, all nodes on", "16", []float64{16}, []float64{15, 17, math.NaN()}},
+		{Expectation{Measure: "peak_queued", Step: "a", Min: number1(4)},
+			"peak queued, a", "at least 4", []float64{4, 5}, []float64{3}},
+		{Expectation{Measure: "failed", Step: "a", Min: number1(1), Max: number1(4)},
+			"failed, a", "from 1 to 4", []float64{1, 4}, []float64{0, 5}},
+		{Expectation{Measure: "error_window", Step: "a", Max: number1(60)},
+			"error window, a", "at most 60 s", []float64{0, 60}, []float64{60.01, math.NaN(), math.Inf(1)}},
+		{Expectation{Measure: "detected", Subject: "n1", Min: number1(30), Max: number1(90.5)},
+			"detected, n1", "from 30 s to 90.5 s", []float64{30, 90.5}, []float64{29.9, 91}},
+		{Expectation{Measure: "endpoints_out", Predicted: true},
+			"endpoints out", "inside the forecast", []float64{1}, []float64{math.NaN()}},
+		{Expectation{Measure: "balanced", Min: number1(1), Max: number1(1)},
+			"balanced", "true", []float64{1}, []float64{0}},
+		{Expectation{Measure: "skew_before_rollout", Max: number1(0)},
+			"skew before rollout", "at most 0", []float64{0}, []float64{1}},
+	} {
+		if c.e.Name() != c.name || c.e.Want() != c.want {
+			t.Errorf("got %q, %q; want %q, %q", c.e.Name(), c.e.Want(), c.name, c.want)
+		}
+		for _, v := range c.yes {
+			if !c.e.Holds(v) {
+				t.Errorf("%s: %g does not hold for %s", c.name, v, c.want)
+			}
+		}
+		for _, v := range c.no {
+			if c.e.Holds(v) {
+				t.Errorf("%s: %g holds for %s", c.name, v, c.want)
+			}
+		}
+	}
+}
+
+func TestMeasuresOfPhasesNameTheRecordsPhases(t *testing.T) {
+	for _, m := range slices.Sorted(maps.Keys(Measures)) {
+		phase := Expectation{Measure: m}.Phase()
+		if (phase != "") != (Measures[m] == OfPhase) {
+			t.Errorf("%s is of phase %q", m, phase)
+		}
+		if phase != "" && !slices.Contains(view.PhaseNames, phase) {
+			t.Errorf("%s: the record has no phase %q", m, phase)
+		}
+	}
+}
+
+func TestHelpIsTrue(t *testing.T) {
+	var example strings.Builder
+	for _, line := range strings.Split(Help, "\n")[1:] {
+		if line == "Steps" {
+			break
+		}
+		example.WriteString(strings.TrimPrefix(line, "  ") + "\n")
+	}
+	if _, err := Parse([]byte(example.String())); err != nil {
+		t.Errorf("the example: %v", err)
+	}
+	words := strings.FieldsFunc(Help, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+	for _, w := range slices.Concat(stepKinds, measureWords, []string{"min", "max", "shutdown", "plug"}) {
+		if !slices.Contains(words, w) {
+			t.Errorf("it does not tell of %s", w)
+		}
+	}
+	for _, w := range WaitFor {
+		if !strings.Contains(Help, w) {
+			t.Errorf("it does not tell of waiting for %s", w)
+		}
+	}
+	if got, want := slices.Sorted(slices.Values(measureWords)), slices.Sorted(maps.Keys(Measures)); !slices.Equal(got, want) {
+		t.Errorf("measures told are %v, those there are %v", got, want)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, c := range badPlans(f) {
+		f.Add([]byte(c.text))
+	}
+	for _, name := range []string{"builtin/mdx.yaml", "builtin/vagrant.yaml", "testdata/full.yaml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := Parse(text)
+		if err != nil {
+			checkError(t, text, err)
+			return
+		}
+		for _, s := range p.Steps {
+			if words := s.Name + s.Text(); strings.ContainsFunc(words, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("a step would harm a terminal: %q", words)
+			}
+		}
+		roundTrip(t, p)
+	})
+}

@@ -1,0 +1,69 @@
+package view
+
+// Verdict is how a trial ended.
+type Verdict string
+
+// Verdicts. Every trial that is judged has exactly one.
+const (
+	// Pass: the outage was observed, the return was proven, and every
+	// expectation was met.
+	Pass Verdict = "pass"
+	// Fail: an expectation was not met, or a step did not come to its end.
+	Fail Verdict = "fail"
+	// NotObserved: the outage or the return was not proven, so nothing is
+	// said about the service.
+	NotObserved Verdict = "not observed"
+	// Aborted: the operator, or a signal, ended the trial before its end.
+	Aborted Verdict = "aborted"
+)
+
+// Expectation is one thing that the plan wanted to see.
+type Expectation struct {
+	Name string `json:"name"`
+	// Want and Got are for people: "16", "at most 60 s", "not observed".
+	Want string `json:"want"`
+	Got  string `json:"got"`
+	OK   bool   `json:"ok"`
+}
+
+// Phase is one stage of the outage or the return, forecast and observed.
+type Phase struct {
+	// Name is one of PhaseNames.
+	Name string `json:"name"`
+	// Subject is the node, the deployment (namespace/name) or the load that
+	// it is about.
+	Subject string `json:"subject"`
+	// Predicted is the interval in which it was forecast, by the newest
+	// information before it happened; null when it can't be forecast.
+	Predicted *[2]float64 `json:"predicted"`
+	// First is the forecast as it stood at zero; null when there was none.
+	First *[2]float64 `json:"first,omitempty"`
+	// Observed is when it was seen; null when it was not.
+	Observed *float64 `json:"observed"`
+	// Source is the source's own time, where it gives one (coarser: often 1 s).
+	Source *float64 `json:"source,omitempty"`
+	// From is the beginning, for phases that are spans (the error window).
+	From *float64 `json:"from,omitempty"`
+	// Inside reports that Observed lies in Predicted; null unless both are there.
+	Inside *bool `json:"inside,omitempty"`
+	// Note is one sentence where something must be known: "assumed timings",
+	// "will not fit: 8 Pending", "seen after a blind span".
+	Note string `json:"note,omitempty"`
+}
+
+// The names of phases, in the order in which they are told.
+const (
+	PhaseOff          = "off"               // a node's machine is off
+	PhaseDetected     = "detected"          // the node is marked not Ready
+	PhaseEndpointsOut = "endpoints out"     // no endpoint on the node is ready
+	PhaseErrors       = "error window"      // from the first to the last failed request
+	PhaseTainted      = "tainted"           // the NoExecute taint is on the node
+	PhaseEvicted      = "evicted"           // the first of the node's pods is being deleted
+	PhaseReplaced     = "replaced"          // the deployment has as many available pods again, without the node
+	PhaseBooted       = "booted"            // the node reports a new boot id
+	PhaseReady        = "ready"             // the node is Ready again
+	PhaseRestored     = "capacity restored" // the deployment has all that it should have
+)
+
+// PhaseNames lists the phases in the order in which they are told.
+var PhaseNames = []string{PhaseOff, PhaseDetected, PhaseEndpointsOut, PhaseErrors, PhaseTainted, PhaseEvicted, PhaseReplaced, PhaseBooted, PhaseReady, PhaseRestored}

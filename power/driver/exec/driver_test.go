@@ -1,0 +1,229 @@
+package exec
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"lightsout/power"
+	"lightsout/power/internal/powertest"
+	"lightsout/power/internal/program"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	secretName = "LIGHTSOUT_TEST_TOKEN"
+	token      = "hunter2-planted"
+)
+
+// controller is what the operator's commands call. Its folder is its world.
+const controller = `#!/bin/sh
+d=${0%/*}; action=$1
+for a; do echo "$a" >> "$d/got"; done
+echo "$LIGHTSOUT_NODE|$LIGHTSOUT_ADDRESS|$LIGHTSOUT_MACHINE" >> "$d/env"
+[ -e "$d/stall" ] && sleep 1000
+[ -e "$d/unreachable" ] && { echo "no route to the power strip" >&2; exit 1; }
+[ -e "$d/refuse" ] && { printf '\033]0;x\007\033[31mtoken %s is refused\r\n' "$LIGHTSOUT_TEST_TOKEN" >&2; exit 1; }
+case $action in
+state) cat "$d/state"; exit 0 ;;
+shutdown) action=off ;;
+esac
+echo "$action" > "$d/new.$$" && mv "$d/new.$$" "$d/state"
+[ -e "$d/lose" ] && { echo "connection lost" >&2; exit 1; }
+exit 0
+`
+
+func newWorld(t *testing.T, change func(*Options)) (*powertest.World, string) {
+	t.Helper()
+	t.Setenv(secretName, token)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "power strip") // a blank, which nothing may split
+	if err := os.WriteFile(path, []byte(controller), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{
+		State: []string{path, "state", "{{.Machine}}"}, On: []string{path, "on", "{{.Machine}}"},
+		Off: []string{path, "off", "{{.Machine}}"}, Shutdown: []string{path, "shutdown", "{{.Machine}}"},
+		ProvesOff: true, SecretEnv: []string{secretName},
+	}
+	if change != nil {
+		change(&opt)
+	}
+	d, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	words := map[power.State]string{power.On: "on", power.Off: "off", power.Transitioning: "transitioning", power.Unknown: "unknown"}
+	w := &powertest.World{
+		Driver: d,
+		Can: power.Abilities{
+			State: opt.State != nil, ProvesOff: opt.ProvesOff, On: opt.On != nil, Off: opt.Off != nil, Shutdown: opt.Shutdown != nil,
+		},
+		Machine: powertest.Lookup{Node: power.NodeRef{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}, Hint: "outlet3"},
+		Set:     func(s power.State) { put("state", words[s]+"\n") },
+		Is: func() power.State {
+			b, _ := os.ReadFile(filepath.Join(dir, "state"))
+			for s, word := range words {
+				if strings.TrimSpace(string(b)) == word {
+					return s
+				}
+			}
+			return power.Unknown
+		},
+		States:      []power.State{power.Transitioning, power.Unknown},
+		Unreachable: func() { put("unreachable", "") },
+		Gone:        func() { os.Remove(path) },
+		Stall: func() func() {
+			put("stall", "")
+			return func() { os.Remove(filepath.Join(dir, "stall")) }
+		},
+		Lose:    func() { put("lose", "") },
+		Refuse:  func() { put("refuse", "") },
+		Secrets: []string{token},
+	}
+	w.Set(power.On)
+	return w, dir
+}
+
+func TestContract(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"all commands":          nil,
+		"off is presumed":       func(o *Options) { o.ProvesOff = false },
+		"nothing but on":        func(o *Options) { *o = Options{On: o.On, SecretEnv: o.SecretEnv} },
+		"no state, no shutdown": func(o *Options) { o.State, o.ProvesOff, o.Shutdown = nil, false, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+				w, _ := newWorld(t, change)
+				return w
+			}})
+		})
+	}
+}
+
+func TestArgumentsStayWhole(t *testing.T) {
+	w, dir := newWorld(t, func(o *Options) {
+		o.On = append(o.On[:1:1], "on", "two words; $(exit 1) `exit` *", "{{.Node}} at {{.Address}}", "")
+	})
+	m, err := w.Driver.Find(t.Context(), w.Machine.Node, w.Machine.Hint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Driver.On(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(filepath.Join(dir, "got"))
+	if want := "on\ntwo words; $(exit 1) `exit` *\nkube-node3 at 10.0.0.13\n\n"; string(got) != want {
+		t.Errorf("the command got %q, want %q", got, want)
+	}
+	env, _ := os.ReadFile(filepath.Join(dir, "env"))
+	if string(env) != "kube-node3|10.0.0.13|outlet3\n" {
+		t.Errorf("its environment: %q", env)
+	}
+}
+
+func TestAHostileNameIsNotFilledIn(t *testing.T) {
+	w, dir := newWorld(t, nil)
+	for _, hint := range []string{"$(touch x)", "a b", "--help", "a\nb", "x;y"} {
+		if m, err := w.Driver.Find(t.Context(), w.Machine.Node, hint); err == nil {
+			t.Errorf("%q is found: %+v", hint, m)
+		}
+		var refused *power.RefusedError
+		if err := w.Driver.On(t.Context(), power.Machine{ID: hint}); !errors.As(err, &refused) {
+			t.Errorf("%q, from a journal: %v", hint, err)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "got")); err == nil {
+		t.Errorf("a command was run: %q", got)
+	}
+}
+
+func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
+	on := []string{"true"}
+	for name, opt := range map[string]Options{
+		"nothing":               {},
+		"state alone":           {State: on},
+		"an empty command":      {On: []string{}},
+		"an empty program":      {On: []string{" "}},
+		"one text":              {On: []string{"virsh start vm1"}},
+		"a program by template": {On: []string{"{{.Node}}"}},
+		"an unknown name":       {On: []string{"x", "{{.Name}}"}},
+		"proof without state":   {On: on, ProvesOff: true},
+	} {
+		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "power.exec") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAMissingSecretIsToldBeforeAnythingRuns(t *testing.T) {
+	w, dir := newWorld(t, nil)
+	t.Setenv(secretName, "")
+	err := w.Driver.On(t.Context(), power.Machine{ID: "x", Params: map[string]string{"node": "x"}})
+	if err == nil || !strings.Contains(err.Error(), secretName) {
+		t.Errorf("got %v", err)
+	}
+	if err := w.Driver.(*Driver).Check(t.Context()); err == nil {
+		t.Error("Check finds nothing wrong")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "got")); err == nil {
+		t.Error("the command was run")
+	}
+}
+
+func TestWordsAndStatusesAreStates(t *testing.T) {
+	for _, c := range []struct {
+		r     program.Result
+		state power.State
+	}{
+		{program.Result{Stdout: "on\n"}, power.On},
+		{program.Result{Stdout: "ON, since yesterday\n"}, power.On},
+		{program.Result{Stdout: "off"}, power.Off},
+		{program.Result{Stdout: "Off.\n", Status: 2}, power.Off},
+		{program.Result{Stdout: "transitioning"}, power.Transitioning},
+		{program.Result{}, power.On},
+		{program.Result{Status: 2}, power.Off},
+		{program.Result{Status: 1}, power.Unknown},
+		{program.Result{Status: 2, Stderr: "sh: 1: Syntax error"}, power.Unknown},
+		{program.Result{Stdout: "off", Status: 1}, power.Unknown},
+		{program.Result{Stdout: "on", Status: 2}, power.Unknown},
+		{program.Result{Stdout: "office hours"}, power.Unknown},
+		{program.Result{Stdout: "unknown"}, power.Unknown},
+		{program.Result{Stdout: "\x1b[31moff\x1b[0m"}, power.Unknown},
+		{program.Result{Stdout: "PING 10.0.0.1"}, power.Unknown},
+		{program.Result{Stdout: "off", Status: -1, Signal: "killed"}, power.Unknown},
+	} {
+		for _, proves := range []bool{true, false} {
+			got := reading(c.r, proves)
+			proven := c.state == power.On || c.state == power.Transitioning || c.state == power.Off && proves
+			if got.State != c.state || (got.Proof == power.Proven) != proven || got.Detail == "" || got.Detail != power.Clean(got.Detail) {
+				t.Errorf("%+v is %+v, want %s", c.r, got, c.state)
+			}
+		}
+	}
+}
+
+func FuzzReading(f *testing.F) {
+	f.Add("on\n", "", 0)
+	f.Add("off", "x", 2)
+	f.Fuzz(func(t *testing.T, stdout, stderr string, status int) {
+		got := reading(program.Result{Stdout: stdout, Stderr: stderr, Status: status}, true)
+		if got.Detail != power.Clean(got.Detail) {
+			t.Errorf("%q is not harmless", got.Detail)
+		}
+		if got.State == power.Off && status != 0 && status != 2 {
+			t.Errorf("%q with status %d is off", stdout, status)
+		}
+	})
+}

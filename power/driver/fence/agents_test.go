@@ -1,0 +1,92 @@
+package fence
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"lightsout/power"
+	"lightsout/power/internal/powertest/ipmisim"
+	"lightsout/power/internal/secret"
+)
+
+// TestARealAgent speaks to fence_dummy, which is made of the same library as
+// all others and keeps the state in a file.
+func TestARealAgent(t *testing.T) {
+	ipmisim.Need(t, "fence_dummy")
+	file := filepath.Join(t.TempDir(), "kube-node3.status")
+	if err := os.WriteFile(file, []byte("on"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Options{Agent: "fence_dummy", Params: map[string]string{"status_file": filepath.Join(filepath.Dir(file), "{{.Node}}.status")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	if err := d.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		do   func() error
+		want power.State
+	}{
+		{func() error { return nil }, power.On},
+		{func() error { return d.Off(t.Context(), m) }, power.Off},
+		{func() error { return d.Off(t.Context(), m) }, power.Off},
+		{func() error { return d.On(t.Context(), m) }, power.On},
+		{func() error { return os.WriteFile(file, []byte("strange"), 0o600) }, power.Unknown},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.State(t.Context(), m)
+		if err != nil || r.State != step.want || (r.Proof == power.Proven) != (step.want != power.Unknown) {
+			t.Fatalf("the state is %+v, %v, want %s", r, err, step.want)
+		}
+	}
+}
+
+// TestARealAgentAndARealController has fence_ipmilan speak to OpenIPMI's
+// simulator.
+func TestARealAgentAndARealController(t *testing.T) {
+	ipmisim.Need(t, "fence_ipmilan", "ipmitool", "ipmi_sim")
+	sim := ipmisim.Start(t)
+	d, err := New(Options{
+		Agent:   "fence_ipmilan",
+		Params:  map[string]string{"username": ipmisim.User, "lanplus": "1", "cipher": "3"},
+		Nodes:   map[string]Node{"kube-node3": {Params: map[string]string{"ip": sim.Host, "ipport": sim.Port}}},
+		Secrets: map[string]secret.Source{"password": secret.Of(ipmisim.Password)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		do   func() error
+		want power.State
+	}{
+		{func() error { return nil }, power.On},
+		{func() error { return d.Off(t.Context(), m) }, power.Off},
+		{func() error { return d.On(t.Context(), m) }, power.On},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.State(t.Context(), m)
+		if err != nil || r.State != step.want || r.Proof != power.Proven || sim.State() != step.want {
+			t.Fatalf("the state is %+v, %v, and in truth %s; want %s", r, err, sim.State(), step.want)
+		}
+	}
+	d.secrets["password"] = secret.Of("wrong-and-planted")
+	if r, err := d.State(t.Context(), m); err != nil || r.State != power.Unknown {
+		t.Errorf("with a wrong password: %+v, %v", r, err)
+	}
+}

@@ -1,0 +1,272 @@
+package ipmi
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bougou/go-ipmi/pkg/bmc"
+	"github.com/bougou/go-ipmi/pkg/hal"
+	"github.com/bougou/go-ipmi/pkg/hal/mock"
+	"github.com/bougou/go-ipmi/pkg/server"
+	"github.com/bougou/go-ipmi/pkg/transport/udp"
+	"go.uber.org/goleak"
+
+	"lightsout/power"
+	"lightsout/power/internal/powertest"
+	"lightsout/power/internal/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	user     = "ADMIN"
+	password = "hunter2-planted"
+)
+
+// hardware is a server whose guest obeys: go-ipmi's own only counts what asks it
+// to shut down.
+type hardware struct {
+	*mock.HAL
+	hal.ChassisHAL
+}
+
+func (h *hardware) Chassis() hal.ChassisHAL { return h }
+
+func (h *hardware) WarmReset(ctx context.Context) error { return h.SetPower(ctx, false) }
+
+// controller is go-ipmi's reference BMC on loopback.
+type controller struct {
+	address string
+	chassis hal.ChassisHAL
+	front   *relay
+}
+
+// relay passes packets between the driver and the BMC, and can lose them.
+type relay struct {
+	conn *net.UDPConn
+	mu   sync.Mutex
+	deaf bool
+	// lose drops answers from the moment that the machine's state has changed.
+	lose func() bool
+}
+
+func newController(t *testing.T) *controller {
+	t.Helper()
+	h := &hardware{HAL: mock.New()}
+	h.ChassisHAL = h.HAL.Chassis()
+	b := bmc.New(bmc.DeviceInfo{DeviceID: 32, IPMIVersion: 0x20}, [16]byte{1}, h)
+	u, err := b.Users.Add(2, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.SetPassword([]byte(password))
+	u.Enabled = true
+	u.ChannelAccess[1] = bmc.UserChannelAccess{MaxPrivilege: bmc.PrivilegeLevelOperator, Enabled: true}
+	back, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server.NewServer(b, udp.Wrap(back), server.WithV15Disabled())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(context.Background())
+	}()
+	t.Cleanup(func() { _ = s.Close(); <-served })
+	if err := h.SetPower(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	c := &controller{chassis: h, front: newRelay(t, back.LocalAddr().(*net.UDPAddr))}
+	c.address = c.front.conn.LocalAddr().String()
+	return c
+}
+
+// newRelay listens for drivers; each gets a socket of its own towards the BMC.
+func newRelay(t *testing.T, to *net.UDPAddr) *relay {
+	t.Helper()
+	front, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{conn: front}
+	var wg sync.WaitGroup
+	var backs []*net.UDPConn
+	wg.Go(func() {
+		byPeer := map[string]*net.UDPConn{}
+		buf := make([]byte, 4096)
+		for {
+			n, peer, err := front.ReadFromUDP(buf)
+			if err != nil {
+				return
+			}
+			if r.drops(false) {
+				continue
+			}
+			back := byPeer[peer.String()]
+			if back == nil {
+				if back, err = net.DialUDP("udp", nil, to); err != nil {
+					return
+				}
+				byPeer[peer.String()] = back
+				r.mu.Lock()
+				backs = append(backs, back)
+				r.mu.Unlock()
+				wg.Go(func() {
+					buf := make([]byte, 4096)
+					for {
+						n, err := back.Read(buf)
+						if errors.Is(err, net.ErrClosed) {
+							return
+						}
+						if err == nil && !r.drops(true) {
+							_, _ = front.WriteToUDP(buf[:n], peer)
+						}
+					}
+				})
+			}
+			_, _ = back.Write(buf[:n])
+		}
+	})
+	t.Cleanup(func() {
+		front.Close()
+		r.mu.Lock()
+		for _, b := range backs {
+			b.Close()
+		}
+		r.mu.Unlock()
+		wg.Wait()
+	})
+	return r
+}
+
+func (r *relay) drops(answer bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.deaf || answer && r.lose != nil && r.lose()
+}
+
+func (r *relay) set(f func(*relay)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r)
+}
+
+func (c *controller) state() power.State {
+	if on, _ := c.chassis.PowerState(context.Background()); on {
+		return power.On
+	}
+	return power.Off
+}
+
+func newDriver(t *testing.T, c *controller, password string) *Driver {
+	t.Helper()
+	d, err := New(Options{BMCs: map[string]string{"kube-node3": c.address}, User: user, Password: secret.Of(password)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestContract(t *testing.T) {
+	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+		c := newController(t)
+		return &powertest.World{
+			Driver:      newDriver(t, c, password),
+			Can:         power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true},
+			Machine:     powertest.Lookup{Node: power.NodeRef{Name: "kube-node3"}},
+			None:        &powertest.Lookup{Node: power.NodeRef{Name: "kube-node4"}, Hint: "10.9.9.9"},
+			Set:         func(s power.State) { _ = c.chassis.SetPower(context.Background(), s == power.On) },
+			Is:          c.state,
+			Unreachable: func() { c.front.set(func(r *relay) { r.deaf = true }) },
+			Stall: func() func() {
+				c.front.set(func(r *relay) { r.deaf = true })
+				return func() { c.front.set(func(r *relay) { r.deaf = false }) }
+			},
+			Lose: func() {
+				before := c.state()
+				c.front.set(func(r *relay) { r.lose = func() bool { return c.state() != before } })
+			},
+			Secrets: []string{password},
+		}
+	}})
+}
+
+func TestAWrongPasswordIsNotTakenForSilence(t *testing.T) {
+	c := newController(t)
+	d := newDriver(t, c, "wrong-and-planted")
+	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.State(t.Context(), m)
+	var refused *power.RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "power.ipmi") || strings.Contains(err.Error(), "planted") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
+	}
+	t.Log(err)
+	if err := d.Off(t.Context(), m); !errors.As(err, &refused) || c.state() != power.On {
+		t.Errorf("off: %v, the machine is %s", err, c.state())
+	}
+}
+
+func TestNobodyThereIsUnknown(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := conn.LocalAddr().String()
+	conn.Close()
+	d := newDriver(t, &controller{address: address}, password)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := d.State(ctx, power.Machine{ID: address})
+	if err != nil || r.State != power.Unknown || !strings.Contains(r.Detail, address) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.1.13":         "10.0.1.13:623",
+		"10.0.1.13:6230":    "10.0.1.13:6230",
+		"node3-bmc.example": "node3-bmc.example:623",
+		"fd00::1":           "[fd00::1]:623",
+		"[fd00::1]:6230":    "[fd00::1]:6230",
+		"":                  "",
+		"a:b:c":             "",
+		"host:0":            "",
+		"host:99999":        "",
+		"a/b":               "",
+		"-oops":             "",
+	} {
+		got, err := endpoint(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q is %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
+	for name, opt := range map[string]Options{
+		"no user":        {Password: secret.Of("x")},
+		"no password":    {User: "x"},
+		"a long user":    {User: strings.Repeat("x", 17), Password: secret.Of("x")},
+		"a bad template": {User: "x", Password: secret.Of("x"), Address: "{{.Nod}}"},
+	} {
+		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "power.ipmi") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d, err := New(Options{User: "x", Password: secret.Of(strings.Repeat("planted", 3)), Address: "10.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Check(t.Context()); err == nil || strings.Contains(err.Error(), "planted") {
+		t.Errorf("a long password: %v", err)
+	}
+}

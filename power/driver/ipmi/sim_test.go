@@ -1,0 +1,55 @@
+package ipmi
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/powertest/ipmisim"
+	"lightsout/power/internal/secret"
+)
+
+// TestAControllerThatOthersWrote speaks to OpenIPMI's simulator.
+func TestAControllerThatOthersWrote(t *testing.T) {
+	sim := ipmisim.Start(t)
+	open := func(password string) (*Driver, power.Machine) {
+		d, err := New(Options{Address: "127.0.0.1:" + sim.Port, User: ipmisim.User, Password: secret.Of(password)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, m
+	}
+	d, m := open(ipmisim.Password)
+	await := func(want power.State) {
+		t.Helper()
+		var r power.Reading
+		var err error
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if r, err = d.State(t.Context(), m); err == nil && r.State == want && r.Proof == power.Proven && sim.State() == want {
+				return
+			}
+		}
+		t.Fatalf("the state is %+v, %v, and in truth %s; want %s", r, err, sim.State(), want)
+	}
+	await(power.On)
+	for _, step := range []struct {
+		do   func(context.Context, power.Machine) error
+		want power.State
+	}{{d.Off, power.Off}, {d.Off, power.Off}, {d.On, power.On}, {d.Shutdown, power.Off}, {d.On, power.On}} {
+		if err := step.do(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		await(step.want)
+	}
+	wrong, m := open("wrong")
+	var refused *power.RefusedError
+	if err := wrong.Off(t.Context(), m); !errors.As(err, &refused) || sim.State() != power.On {
+		t.Errorf("with a wrong password: %v, the machine is %s", err, sim.State())
+	}
+}

@@ -1,0 +1,188 @@
+package wol
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"lightsout/power"
+	"lightsout/power/internal/powertest"
+	"lightsout/power/internal/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	mac      = "52:54:00:12:34:56"
+	password = "0a:0b:0c:0d:0e:0f"
+)
+
+// card is a network card that wakes its machine.
+type card struct {
+	net.PacketConn
+	mu  sync.Mutex
+	on  bool
+	got [][]byte
+}
+
+func newCard(t *testing.T) *card {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &card{PacketConn: conn, on: true}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 2000)
+		for {
+			n, _, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			c.mu.Lock()
+			c.got = append(c.got, bytes.Clone(buf[:n]))
+			c.on = true
+			c.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() { conn.Close(); <-done })
+	return c
+}
+
+func (c *card) packets() [][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.got
+}
+
+func newDriver(t *testing.T, c *card, password secret.Source) *Driver {
+	t.Helper()
+	d, err := New(Options{Broadcast: c.LocalAddr().String(), MACs: map[string]string{"kube-node3": "52-54-00-12-34-56"}, Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestContract(t *testing.T) {
+	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+		c := newCard(t)
+		return &powertest.World{
+			Driver:  newDriver(t, c, secret.Of(password)),
+			Can:     power.Abilities{On: true},
+			Machine: powertest.Lookup{Node: power.NodeRef{Name: "kube-node3"}},
+			None:    &powertest.Lookup{Node: power.NodeRef{Name: "kube-node4"}, Hint: "some-vm"},
+			Set: func(s power.State) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.on = s == power.On
+			},
+			Is: func() power.State {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if c.on {
+					return power.On
+				}
+				return power.Off
+			},
+			Secrets: []string{password, "0a0b0c"},
+		}
+	}})
+}
+
+// TestThePacketIsTheOneThatIsSpecified compares it, byte by byte, to one written
+// down by hand.
+func TestThePacketIsTheOneThatIsSpecified(t *testing.T) {
+	for name, c := range map[string]struct {
+		password secret.Source
+		tail     string
+	}{
+		"plain":      {nil, ""},
+		"six bytes":  {secret.Of(password), "0a0b0c0d0e0f"},
+		"four bytes": {secret.Of("1.2.3.4"), "01020304"},
+	} {
+		card := newCard(t)
+		d := newDriver(t, card, c.password)
+		m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
+		if err != nil || m.ID != mac || m.How != power.HowConfig {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if err := d.On(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); len(card.packets()) < packets && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		}
+		want := "ffffffffffff" + strings.Repeat("525400123456", 16) + c.tail
+		got := card.packets()
+		if len(got) != packets {
+			t.Errorf("%s: %d packets", name, len(got))
+		}
+		for _, p := range got {
+			if hex.EncodeToString(p) != want {
+				t.Errorf("%s: got %x", name, p)
+			}
+		}
+	}
+}
+
+func TestItCanBroadcast(t *testing.T) {
+	c := newCard(t)
+	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
+	d, err := New(Options{Broadcast: "127.255.255.255:" + port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.On(t.Context(), power.Machine{ID: mac}); err != nil {
+		t.Errorf("the kernel does not let it broadcast: %v", err)
+	}
+}
+
+func TestTheHintCanBeAMACAddress(t *testing.T) {
+	d := newDriver(t, newCard(t), nil)
+	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node4"}, "52:54:00:AA:BB:CC")
+	if err != nil || m.ID != "52:54:00:aa:bb:cc" || m.How != "" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, hint := range []string{"", "kube-node4", "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "00:00:00:00:00:00", "02:00:5e:10:00:00:00:01"} {
+		if m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node4"}, hint); !errors.Is(err, power.ErrNoMachine) || !strings.Contains(err.Error(), "mac") {
+			t.Errorf("%q: %+v, %v", hint, m, err)
+		}
+	}
+}
+
+func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
+	for name, opt := range map[string]Options{
+		"no port":      {Broadcast: "10.0.0.255"},
+		"a name":       {Broadcast: "lan:9"},
+		"port 0":       {Broadcast: "10.0.0.255:0"},
+		"no MAC":       {MACs: map[string]string{"n": "10.0.0.1"}},
+		"all ones":     {MACs: map[string]string{"n": "ff:ff:ff:ff:ff:ff"}},
+		"eight octets": {MACs: map[string]string{"n": "02:00:5e:10:00:00:00:01"}},
+	} {
+		if _, err := New(opt); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestABadPasswordIsRefusedAndNotTold(t *testing.T) {
+	c := newCard(t)
+	d := newDriver(t, c, secret.Of("hunter2-planted"))
+	err := d.On(t.Context(), power.Machine{ID: mac})
+	var refused *power.RefusedError
+	if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+	if len(c.packets()) != 0 {
+		t.Error("a packet was sent")
+	}
+}

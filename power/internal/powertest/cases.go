@@ -1,0 +1,328 @@
+package powertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"lightsout/power"
+)
+
+func (s *subject) abilities() {
+	d := s.w.Driver
+	if d.Abilities() != s.w.Can {
+		s.Errorf("it says %+v, expected is %+v", d.Abilities(), s.w.Can)
+	}
+	if d.Name() == "" || strings.ContainsFunc(d.Name(), unicode.IsSpace) {
+		s.Errorf("its name is %q", d.Name())
+	}
+	m := s.machine()
+	for _, a := range actions {
+		if s.w.Can.Can(a) {
+			continue
+		}
+		_, before := wanted(a)
+		s.w.Set(before)
+		if err := s.do(s.Context(), a, m); !errors.Is(err, power.ErrCannot) {
+			s.Errorf("%s: %v, want ErrCannot", a, err)
+		}
+		if s.w.Is() != before {
+			s.Errorf("%s, which it can't do, made the machine %s", a, s.w.Is())
+		}
+	}
+	if !s.w.Can.State {
+		if r, err := s.state(s.Context(), m); !errors.Is(err, power.ErrCannot) || r.State != power.Unknown {
+			s.Errorf("the state, which it can't tell, is %+v, %v", r, err)
+		}
+	}
+}
+
+func (s *subject) find() {
+	m := s.machine()
+	if m.Driver != s.w.Driver.Name() || m.ID == "" {
+		s.Errorf("found %+v", m)
+	}
+	s.text(m.Title())
+	if again := s.machine(); again.ID != m.ID {
+		s.Errorf("found %s, and then %s", m.ID, again.ID)
+	}
+	if l := s.w.None; l != nil {
+		if got, err := s.w.Driver.Find(s.Context(), l.Node, l.Hint); !errors.Is(s.hear(err), power.ErrNoMachine) {
+			s.Errorf("where there is none, it finds %+v, %v", got, err)
+		}
+	}
+	if l := s.w.Twins; l != nil {
+		got, err := s.w.Driver.Find(s.Context(), l.Node, l.Hint)
+		var e *power.AmbiguousError
+		if !errors.As(s.hear(err), &e) || len(e.Matches) < 2 {
+			s.Errorf("where there are several, it finds %+v, %v", got, err)
+		}
+	}
+}
+
+func (s *subject) journalled() {
+	m := s.machine()
+	data, err := json.Marshal(m)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, secret := range s.w.Secrets {
+		if strings.Contains(string(data), secret) {
+			s.Errorf("a secret is in %s", data)
+		}
+	}
+	var kept power.Machine
+	if err := json.Unmarshal(data, &kept); err != nil {
+		s.Fatal(err)
+	}
+	for _, a := range s.able() {
+		after, before := wanted(a)
+		s.w.Set(before)
+		if err := s.do(s.Context(), a, kept); err != nil {
+			s.Fatalf("%s: %v", a, err)
+		}
+		s.await(kept, after)
+	}
+}
+
+func (s *subject) states() {
+	m := s.machine()
+	if s.w.Looks > 1 && s.w.Can.ProvesOff {
+		s.Errorf("it proves off, and takes %d looks to do so", s.w.Looks)
+	}
+	for _, want := range append([]power.State{power.On, power.Off, power.On}, s.w.States...) {
+		s.w.Set(want)
+		for look := 1; want == power.Off && look < s.w.Looks; look++ {
+			r, err := s.state(s.Context(), m)
+			if err != nil || r.State != power.Unknown {
+				s.Errorf("look %d of %d at what is off gives %+v, %v", look, s.w.Looks, r, err)
+			}
+		}
+		r, err := s.state(s.Context(), m)
+		if err != nil || r.State != want {
+			s.Errorf("%s is told as %+v, %v", want, r, err)
+			continue
+		}
+		s.proof(r)
+	}
+}
+
+func (s *subject) actions() {
+	m := s.machine()
+	for _, a := range s.able() {
+		after, before := wanted(a)
+		s.w.Set(before)
+		for _, which := range []string{"once", "again"} {
+			err := s.do(s.Context(), a, m)
+			if s.w.Deaf && after == power.Off && which == "again" {
+				var unsure *power.UnconfirmedError
+				if err == nil || errors.As(err, &unsure) {
+					s.Errorf("%s was sent to what is off: %v", a, err)
+				}
+			} else if err != nil {
+				s.Fatalf("%s %s: %v", a, which, err)
+			}
+			s.await(m, after)
+		}
+	}
+}
+
+func (s *subject) unreachable() {
+	m := s.machine()
+	s.w.Unreachable()
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	for range s.w.Looks + 1 { // and stays so
+		r, err := s.state(ctx, m)
+		if err != nil || r.State != power.Unknown {
+			s.Errorf("it is %+v, %v", r, err)
+			return
+		}
+		if !r.NoAnswer {
+			s.Errorf("%+v: it does not say that nobody answered", r)
+		}
+		s.proof(r)
+	}
+}
+
+func (s *subject) gone() {
+	m := s.machine()
+	s.w.Gone()
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	if s.w.Can.State {
+		if r, err := s.state(ctx, m); r.State != power.Unknown {
+			s.Errorf("it is %+v, %v", r, err)
+		}
+	}
+	for _, a := range s.able() {
+		if err := s.do(ctx, a, m); err == nil {
+			s.Errorf("%s was accepted by nobody", a)
+		}
+	}
+}
+
+func (s *subject) endedContext() {
+	m := s.machine()
+	ctx, cancel := context.WithCancel(s.Context())
+	cancel()
+	for _, a := range s.able() {
+		_, before := wanted(a)
+		s.w.Set(before)
+		if err := s.do(ctx, a, m); err == nil {
+			s.Errorf("%s was accepted", a)
+		}
+		if s.w.Is() != before {
+			s.Errorf("%s made the machine %s", a, s.w.Is())
+		}
+	}
+	if s.w.Can.State {
+		if r, err := s.state(ctx, m); r.State == power.Off || err == nil && r.State != power.Unknown {
+			s.Errorf("the state is %+v, %v", r, err)
+		}
+	}
+}
+
+func (s *subject) stalled() {
+	m := s.machine()
+	calls := map[string]func(context.Context) error{}
+	for _, a := range s.able() {
+		calls[string(a)] = func(ctx context.Context) error { return s.do(ctx, a, m) }
+	}
+	if s.w.Can.State {
+		calls["state"] = func(ctx context.Context) error {
+			r, err := s.state(ctx, m)
+			if r.State != power.Unknown {
+				s.Errorf("without an answer, the state is %+v", r)
+			}
+			if err == nil {
+				err = errors.New("unknown")
+			}
+			return err
+		}
+	}
+	end := s.w.Stall()
+	defer end()
+	for name, call := range calls {
+		ctx, cancel := context.WithCancel(s.Context())
+		done := make(chan error, 1)
+		go func() { done <- call(ctx) }()
+		select {
+		case err := <-done:
+			s.Errorf("%s did not wait for an answer: %v", name, err)
+		case <-time.After(100 * time.Millisecond): // it waits
+			s.text(power.Clean(strings.Join(children(), " ")))
+			cancel()
+			select {
+			case err := <-done:
+				if err == nil {
+					s.Errorf("%s was accepted without an answer", name)
+				}
+			case <-time.After(patience):
+				s.Errorf("%s goes on after its context has ended", name)
+			}
+		}
+		cancel()
+	}
+}
+
+// children gives the arguments of all processes that this one has started, and
+// of those that they have; none where there is no /proc.
+func children() []string {
+	parent, args := map[string]string{}, map[string]string{}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		stat, _ := os.ReadFile(file) // pid (name) state parent …
+		pid := filepath.Base(filepath.Dir(file))
+		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(after) > 1 {
+			parent[pid] = after[1]
+		}
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		args[pid] = strings.ReplaceAll(string(line), "\x00", " ")
+	}
+	var out []string
+	self := strconv.Itoa(os.Getpid())
+	for pid := range args {
+		for p := parent[pid]; p != "" && p != "0"; p = parent[p] {
+			if p == self {
+				out = append(out, args[pid])
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (s *subject) lost() {
+	for _, a := range s.able() {
+		m := s.machine()
+		_, before := wanted(a)
+		s.w.Set(before)
+		s.w.Lose()
+		err := s.do(s.Context(), a, m)
+		var e *power.UnconfirmedError
+		if !errors.As(err, &e) {
+			s.Errorf("%s: %v, want an *UnconfirmedError", a, err)
+		}
+	}
+}
+
+func (s *subject) refused() {
+	m := s.machine()
+	s.w.Refuse()
+	if s.w.Can.State {
+		if r, err := s.state(s.Context(), m); r.State != power.Unknown {
+			s.Errorf("the state is %+v, %v", r, err)
+		}
+	}
+	for _, a := range s.able() {
+		if err := s.do(s.Context(), a, m); err == nil {
+			s.Errorf("%s was accepted", a)
+		}
+	}
+	_, err := s.w.Driver.Find(s.Context(), s.w.Machine.Node, s.w.Machine.Hint)
+	_ = s.hear(err)
+}
+
+func (s *subject) concurrent() {
+	m := s.machine()
+	var wg sync.WaitGroup
+	for i := range 12 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(s.Context(), patience)
+			defer cancel()
+			switch i % 3 {
+			case 0:
+				if _, err := s.w.Driver.Find(ctx, s.w.Machine.Node, s.w.Machine.Hint); s.hear(err) != nil {
+					s.Errorf("find: %v", err)
+				}
+			case 1:
+				if !s.w.Can.State {
+					return
+				}
+				if r, err := s.state(ctx, m); err != nil || r.State == power.Unknown {
+					s.Errorf("state: %+v, %v", r, err)
+				}
+			case 2:
+				if s.w.Can.On { // it is on: nothing changes
+					if err := s.do(ctx, power.ActionOn, m); err != nil {
+						s.Errorf("on: %v", err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if s.w.Is() == power.Off {
+		s.Error("the machine is off")
+	}
+}

@@ -1,0 +1,168 @@
+package powertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"go.uber.org/goleak"
+
+	"lightsout/power"
+)
+
+// patience is how long anything is waited for; nothing takes that long.
+const patience = 60 * time.Second
+
+// Run puts a driver to the test, each promise in a world of its own.
+func Run(t *testing.T, h Harness) {
+	leaked := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaked) })
+	first := h.New(t)
+	for _, c := range []struct {
+		name string
+		test func(*subject)
+		// applies: it can happen to this driver.
+		applies bool
+	}{
+		{"it can do what it says, and nothing else", (*subject).abilities, true},
+		{"exactly one machine is found, or none", (*subject).find, true},
+		{"a machine can be kept as JSON", (*subject).journalled, true},
+		{"the state is the true one", (*subject).states, first.Can.State},
+		{"what is asked for comes about, and asking twice is fine", (*subject).actions, true},
+		{"a machine that can't be reached is unknown", (*subject).unreachable, first.Unreachable != nil && first.Can.State},
+		{"what speaks for nothing is never off", (*subject).gone, first.Gone != nil},
+		{"an ended context sends nothing", (*subject).endedContext, true},
+		{"the end of the context ends everything", (*subject).stalled, first.Stall != nil},
+		{"a request that may have arrived is unconfirmed", (*subject).lost, first.Lose != nil},
+		{"a refusal is told harmlessly and without secrets", (*subject).refused, first.Refuse != nil},
+		{"many may use it at once", (*subject).concurrent, true},
+	} {
+		if !c.applies {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			s := &subject{T: t, w: h.New(t)}
+			c.test(s)
+		})
+	}
+}
+
+// subject is a driver under test.
+type subject struct {
+	*testing.T
+	w *World
+}
+
+func (s *subject) machine() power.Machine {
+	s.Helper()
+	m, err := s.w.Driver.Find(s.Context(), s.w.Machine.Node, s.w.Machine.Hint)
+	if err != nil {
+		s.Fatalf("the machine is not found: %v", err)
+	}
+	return m
+}
+
+// hear looks at everything the driver says, and hands the error on.
+func (s *subject) hear(err error) error {
+	if err != nil {
+		s.text(err.Error())
+	}
+	return err
+}
+
+func (s *subject) text(said string) {
+	for _, secret := range s.w.Secrets {
+		if strings.Contains(said, secret) {
+			s.Errorf("a secret is in %q", said)
+		}
+	}
+	for _, r := range said {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			s.Errorf("%q is not harmless", said)
+			return
+		}
+	}
+}
+
+func (s *subject) state(ctx context.Context, m power.Machine) (power.Reading, error) {
+	r, err := s.w.Driver.State(ctx, m)
+	s.text(r.Detail)
+	return r, s.hear(err)
+}
+
+// do asks for an action.
+func (s *subject) do(ctx context.Context, a power.Action, m power.Machine) error {
+	switch a {
+	case power.ActionOn:
+		return s.hear(s.w.Driver.On(ctx, m))
+	case power.ActionOff:
+		return s.hear(s.w.Driver.Off(ctx, m))
+	default:
+		return s.hear(s.w.Driver.Shutdown(ctx, m))
+	}
+}
+
+var actions = []power.Action{power.ActionOn, power.ActionShutdown, power.ActionOff}
+
+// wanted is the state that an action is for, and the one before.
+func wanted(a power.Action) (after, before power.State) {
+	if a == power.ActionOn {
+		return power.On, power.Off
+	}
+	return power.Off, power.On
+}
+
+// able are the actions that the driver can do.
+func (s *subject) able() []power.Action {
+	var out []power.Action
+	for _, a := range actions {
+		if s.w.Can.Can(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// await waits until the machine is in a state, in truth and by the driver's word.
+func (s *subject) await(m power.Machine, want power.State) {
+	s.Helper()
+	var last string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if is := s.w.Is(); is != want {
+			last = "it is " + is.String()
+			continue
+		}
+		if !s.w.Can.State {
+			return
+		}
+		r, err := s.state(s.Context(), m)
+		if err == nil && r.State == want {
+			s.proof(r)
+			return
+		}
+		last = fmt.Sprintf("the driver says %+v, %v", r, err)
+	}
+	s.Fatalf("the machine did not become %s; %s", want, last)
+}
+
+// proof: off is proven only by who can prove it.
+func (s *subject) proof(r power.Reading) {
+	s.Helper()
+	switch {
+	case r.State == power.Off && r.Proof == power.Proven && !s.w.Can.ProvesOff:
+		s.Errorf("%+v: this driver can't prove off", r)
+	case r.State == power.Off && r.Proof != power.Proven && s.w.Can.ProvesOff:
+		s.Errorf("%+v: off is not proven", r)
+	case r.State == power.On && r.Proof != power.Proven:
+		s.Errorf("%+v: on is not proven", r)
+	case r.State == power.Unknown && r.Proof != power.ProofNone:
+		s.Errorf("%+v: what is not known can't be proven", r)
+	case r.NoAnswer && r.State != power.Unknown:
+		s.Errorf("%+v: it is known, and nobody answered", r)
+	case r.At.IsZero() || r.Detail == "":
+		s.Errorf("%+v: it does not say when, or what was seen", r)
+	}
+}

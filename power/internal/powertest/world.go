@@ -1,0 +1,61 @@
+package powertest
+
+import (
+	"testing"
+
+	"lightsout/power"
+)
+
+// Lookup is what Driver.Find is asked.
+type Lookup struct {
+	Node power.NodeRef
+	Hint string
+}
+
+// World is a driver and one machine that it can switch, with everything that
+// the test may do to them behind the driver's back. What is nil can't happen
+// to this driver, and is not tested.
+type World struct {
+	Driver power.Driver
+	// Can is what the driver is expected to be able to do.
+	Can power.Abilities
+	// Machine is how the one machine is found.
+	Machine Lookup
+	// None has no machine; Twins has several.
+	None, Twins *Lookup
+
+	// Set brings the machine into a state, at once; Is tells its true state.
+	// States are those that can be set, besides On and Off.
+	Set    func(power.State)
+	Is     func() power.State
+	States []power.State
+
+	// Looks is how many looks in a row it takes to presume Off, where silence is
+	// all there is to see: until then the machine is Unknown. Zero is one. A
+	// driver that proves Off needs no more than that.
+	Looks int
+	// Deaf: a machine that is off can't be asked anything, so that asking it to
+	// switch off again is an error, by which nothing was sent.
+	Deaf bool
+
+	// Unreachable: the machine, or its own controller, answers no more.
+	Unreachable func()
+	// Gone: what the driver speaks to (a portal, a command) is not there.
+	Gone func()
+	// Stall: from now on no question gets an answer. It returns what ends that.
+	Stall func() (end func())
+	// Lose: the next request to switch is carried out, and its answer is lost.
+	Lose func()
+	// Refuse: from now on everything is refused, in words that hold terminal
+	// escapes and what the driver sent, its secrets included.
+	Refuse func()
+
+	// Secrets must not be in anything that the driver says.
+	Secrets []string
+}
+
+// Harness makes worlds.
+type Harness struct {
+	// New makes a world with the machine on. What it starts ends with t.
+	New func(t *testing.T) *World
+}
