@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
@@ -25,7 +26,7 @@ import (
 // session is all the parts, built and handed to each other.
 type app struct {
 	opt     options
-	config  *config
+	config  *config.Config
 	engine  *session.Engine
 	watcher *cluster.Watcher
 	ssh     *ssh.Client
@@ -45,7 +46,7 @@ type app struct {
 // newApp reads the configuration and builds the parts; it connects to
 // nothing yet. Errors are one sentence each.
 func newApp(o options) (_ *app, err error) {
-	cfg, err := o.config()
+	cfg, err := o.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func newApp(o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := cfg.stateDir()
+	state, err := cfg.StateDir()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func newApp(o options) (_ *app, err error) {
 	if cfg.Pace != "real" {
 		topt.Pace = cfg.Pace
 	}
-	if topt.Guards, err = cfg.Guards.limits(); err != nil {
+	if topt.Guards, err = cfg.Guards.Limits(); err != nil {
 		return nil, err
 	}
 	if topt.TrialsDir, err = trialsDir(o, cfg, access.Context); err != nil {
@@ -128,28 +129,6 @@ func newApp(o options) (_ *app, err error) {
 	return s, nil
 }
 
-// config reads the config file and puts the flags over it.
-func (o options) config() (*config, error) {
-	cfg, err := loadConfigFile(o.configFile)
-	if err != nil {
-		return nil, err
-	}
-	override(&cfg.Kubeconfig, o.kubeconfig)
-	override(&cfg.Context, o.context)
-	override(&cfg.Bastion, o.bastion)
-	override(&cfg.State, o.state)
-	if len(o.namespaces) > 0 {
-		cfg.Namespaces = o.namespaces
-	}
-	return cfg, nil
-}
-
-func override(field *string, flag string) {
-	if flag != "" {
-		*field = flag
-	}
-}
-
 var notFileName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // fileName makes a context's name fit for a folder.
@@ -180,14 +159,14 @@ func (s *app) buildPower() error {
 		return nil
 	}
 	var err error
-	if s.drivers, err = p.drivers(driverParts{bastion: s.ssh.DialContext}); err != nil {
+	if s.drivers, err = p.Drivers(config.Parts{Bastion: s.ssh.DialContext}); err != nil {
 		return err
 	}
 	bySSH := ssh.NewDriver(s.ssh, ssh.DriverOptions{Shutdown: s.config.SSH.Shutdown, NodeSilent: func(m power.Machine) bool {
 		return s.engine != nil && s.engine.NodeSilent(m)
 	}})
 	s.fleet, err = power.NewFleet(power.Config{
-		Cluster: s.config.Context, Off: p.Off, On: p.On, Nodes: p.nodes(), ReadOnly: s.opt.readOnly, DryRun: s.opt.dryRun,
+		Cluster: s.config.Context, Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: s.opt.readOnly, DryRun: s.opt.dryRun,
 	}, s.journal, append(s.drivers, bySSH)...)
 	return err
 }
@@ -201,7 +180,7 @@ func (s *app) buildLoad(dial func(context.Context, string, string) (net.Conn, er
 	if l.URL == "" {
 		return nil
 	}
-	o, err := l.options()
+	o, err := l.Options()
 	if err != nil {
 		return err
 	}
@@ -224,7 +203,7 @@ func (s *app) backends() []loadgen.Backend {
 	if m := s.config.Load.Metrics; m != nil {
 		for i := range all {
 			if !all[i].QueueProxy {
-				m.ask(&all[i])
+				m.Ask(&all[i])
 			}
 		}
 	}
@@ -310,7 +289,7 @@ func (s *app) close() {
 		s.load.Close()
 	}
 	for _, d := range s.drivers {
-		closeDriver(d)
+		config.Close(d)
 	}
 	if s.ssh != nil {
 		_ = s.ssh.Close()

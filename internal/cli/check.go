@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/ssh"
@@ -44,7 +45,7 @@ const connectWait = 20 * time.Second
 func newCheckup(o options, wanted []string) (*checkup, error) {
 	readOnly := o.readOnly
 	o.readOnly = true // for the parts
-	cfg, err := o.config()
+	cfg, err := o.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 		return
 	}
 	var rows []checkRow
-	addrs, err := l.addresses()
+	addrs, err := l.Addresses()
 	if err != nil {
 		c.add("load", missing("target", err, "correct it in lightsout.yaml"))
 		return
@@ -198,10 +199,10 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 			rows = append(rows, missing("target", err, "check load.url and load.entries, and that the service is there"))
 		}
 	}
-	if err := l.readFiles(&loadgen.Options{}); err != nil {
+	if err := l.ReadFiles(&loadgen.Options{}); err != nil {
 		rows = append(rows, missing("files", err, "correct the load's files in lightsout.yaml"))
 	}
-	switch key, err := readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); {
+	switch key, err := config.ReadSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); {
 	case err != nil:
 		rows = append(rows, missing("API key", err, "correct load.api_key_file or load.api_key_env"))
 	case key == "":
@@ -214,7 +215,7 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 
 // state looks whether the journal can be written, and what it says is off.
 func (c *checkup) state() {
-	dir, err := c.s.config.stateDir()
+	dir, err := c.s.config.StateDir()
 	if err != nil {
 		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
 		return

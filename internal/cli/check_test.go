@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/power/ssh"
 )
 
@@ -206,7 +207,7 @@ func (l *testLab) way(t *testing.T) *ssh.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab, err := parseConfig(b)
+	lab, err := config.Parse(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,20 +354,5 @@ func TestTheShippedRolesGiveWhatIsNeededAndNoMore(t *testing.T) {
 	}
 	if !reflect.DeepEqual(given, needed) {
 		t.Errorf("given  %v\nneeded %v", given, needed)
-	}
-}
-
-func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
-	c, err := parseConfig([]byte("guards: {view_age: 5s, keep_ready: 2, protect: [kube-node1], no_override: true}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l, err := c.Guards.limits(); err != nil || l.ViewAge != 5*time.Second || l.KeepReady != 2 || !slices.Equal(l.Protect, []string{"kube-node1"}) || !l.NoOverride {
-		t.Errorf("%+v, %v", l, err)
-	}
-	for _, weaker := range []string{"view_age: 1m", "view_age: 0s", "view_age: -1s", "keep_ready: 0", "keep_ready: -1", "enabled: false", "protect: ['']"} {
-		if _, err := parseConfig([]byte("guards:\n  " + weaker + "\n")); err == nil || !strings.Contains(err.Error(), strings.SplitN(weaker, ":", 2)[0]) {
-			t.Errorf("%s: %v", weaker, err)
-		}
 	}
 }

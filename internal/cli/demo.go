@@ -58,7 +58,7 @@ func runDemo(ctx context.Context, o options, scenario, pace string) error {
 		return err
 	}
 	defer lab.stop()
-	o.configFile, o.kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+	o.File, o.Kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
 	return runScreen(ctx, o)
 }
 

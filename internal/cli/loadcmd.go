@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lightsout/internal/config"
 	"lightsout/internal/record"
 	"lightsout/loadgen"
 	"lightsout/power/ssh"
@@ -139,7 +140,7 @@ func parseRate(text string) (float64, error) {
 
 // generatorOptions makes what the flags say about requests and connections.
 func (l *loadOptions) generatorOptions(target string) (loadgen.Options, error) {
-	c := loadConfig{
+	c := config.Load{
 		URL: target, Host: l.host, Method: l.method, Entries: l.entries, Redirects: l.redirects,
 		BodyFile: l.bodyFile, CAFile: l.caFile, APIKeyFile: l.keyFile, APIKeyEnv: l.keyEnv, MaxInFlight: l.maxInFlight,
 		Model: l.model, Prompt: l.prompt, PromptFile: l.prompts, MaxTokens: l.maxTokens,
@@ -152,11 +153,11 @@ func (l *loadOptions) generatorOptions(target string) (loadgen.Options, error) {
 	} else if l.model != "" || l.prompt != "" || l.prompts != "" || l.maxTokens != 0 {
 		return loadgen.Options{}, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}
-	reuse, maxAge, err := parseConnections(l.connections)
+	reuse, maxAge, err := config.ParseConnections(l.connections)
 	if err != nil {
 		return loadgen.Options{}, fmt.Errorf("--connections %w", err)
 	}
-	o, err := c.options()
+	o, err := c.Options()
 	if err != nil {
 		return o, err
 	}
@@ -197,10 +198,10 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err != nil {
 		return usageError{err}
 	}
-	if common.bastion != "" {
+	if common.Bastion != "" {
 		// Nobody is asked: keys come from the agent or from files without a
 		// passphrase, and the bastion must be a known host.
-		client, err := ssh.New(ssh.Options{Bastion: common.bastion})
+		client, err := ssh.New(ssh.Options{Bastion: common.Bastion})
 		if err != nil {
 			return err
 		}

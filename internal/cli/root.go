@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"lightsout/internal/config"
 )
 
 // version is what Main was told.
@@ -20,10 +22,8 @@ var version string
 
 // options are the flags that every command has.
 type options struct {
-	configFile, kubeconfig, context string
-	namespaces                      []string
-	bastion, state                  string
-	readOnly, dryRun                bool
+	config.Flags
+	readOnly, dryRun bool
 	// plans are the files of plans that the screen offers beside the built-in ones.
 	plans []string
 	ascii bool
@@ -89,12 +89,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
-	f.StringVar(&o.configFile, "config", "", "config `file` (default ./lightsout.yaml, then the one in the user's config folder)")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default as kubectl: $KUBECONFIG, ~/.kube/config)")
-	f.StringVar(&o.context, "context", "", "`name` of the kubeconfig context (default the current one)")
-	f.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "watch only these `namespaces` (default all)")
-	f.StringVar(&o.bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	f.StringVar(&o.state, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
+	o.Add(f)
 	f.BoolVar(&o.readOnly, "read-only", false, "show only, switch nothing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
 	f.StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lightsout/internal/config"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/session"
@@ -217,7 +218,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 			return "", err
 		}
 		defer lab.stop()
-		o.configFile, o.kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+		o.File, o.Kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
 		f.yes = true
 	}
 	s, err := newApp(o)
@@ -351,11 +352,11 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
 }
 
 // trialsDir is where the folders of trials are made.
-func trialsDir(o options, c *config, context string) (string, error) {
-	if o.lab && o.state == "" {
-		c = &config{} // the lab's own folder goes with it
+func trialsDir(o options, c *config.Config, context string) (string, error) {
+	if o.lab && o.State == "" {
+		c = &config.Config{} // the lab's own folder goes with it
 	}
-	dir, err := c.stateDir()
+	dir, err := c.StateDir()
 	return filepath.Join(dir, fileName(context), "trials"), err
 }
 

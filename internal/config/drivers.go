@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"context"
@@ -16,35 +16,35 @@ import (
 	"lightsout/power/driver/wol"
 )
 
-// driverParts is what drivers are built with besides their configuration.
-type driverParts struct {
-	// bastion dials through the bastion.
-	bastion func(ctx context.Context, network, addr string) (net.Conn, error)
+// Parts is what drivers are built with besides their configuration.
+type Parts struct {
+	// Bastion dials through the bastion.
+	Bastion func(ctx context.Context, network, addr string) (net.Conn, error)
 	// files: files may be read.
 	files bool
 }
 
 // partsForCheck are for drivers that are built only to see whether they can be.
-var partsForCheck = driverParts{}
+var partsForCheck = Parts{}
 
-func (p driverParts) dial(viaBastion bool) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (p Parts) dial(viaBastion bool) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	if viaBastion {
-		return p.bastion
+		return p.Bastion
 	}
 	return nil
 }
 
-// drivers builds every driver that is configured or named, besides ssh, which
+// Drivers builds every driver that is configured or named, besides ssh, which
 // needs more than a configuration. They connect to nothing yet. On an error,
 // none is left open.
-func (p *powerConfig) drivers(parts driverParts) ([]power.Driver, error) {
+func (p *Power) Drivers(parts Parts) ([]power.Driver, error) {
 	parts.files = true
 	var out []power.Driver
 	for _, name := range driverNames {
 		d, err := p.build(name, parts)
 		if err != nil {
 			for _, built := range out {
-				closeDriver(built)
+				Close(built)
 			}
 			return nil, err
 		}
@@ -58,14 +58,15 @@ func (p *powerConfig) drivers(parts driverParts) ([]power.Driver, error) {
 // closer is a driver that keeps something open.
 type closer interface{ Close() }
 
-func closeDriver(d power.Driver) {
+// Close closes a driver that keeps something open.
+func Close(d power.Driver) {
 	if c, ok := d.(closer); ok {
 		c.Close()
 	}
 }
 
 // build builds one driver, or none where it is neither configured nor named.
-func (p *powerConfig) build(name string, parts driverParts) (power.Driver, error) {
+func (p *Power) build(name string, parts Parts) (power.Driver, error) {
 	used := p.uses(name)
 	switch name {
 	case mdx.DriverName:
@@ -135,7 +136,7 @@ func secretFrom(what, file, env string) func() (string, error) {
 		return nil
 	}
 	return func() (string, error) {
-		s, err := readSecret(what, file, env)
+		s, err := ReadSecret(what, file, env)
 		if err == nil && s == "" {
 			err = errors.New(what + " is empty")
 		}
@@ -143,7 +144,7 @@ func secretFrom(what, file, env string) func() (string, error) {
 	}
 }
 
-func (m *mdxConfig) driver(parts driverParts) (power.Driver, error) {
+func (m *mdxConfig) driver(parts Parts) (power.Driver, error) {
 	opt := mdx.Options{URL: m.URL, Project: m.Project, Dial: parts.dial(m.ViaBastion)}
 	switch {
 	case m.TokenEnv != "":
@@ -161,7 +162,7 @@ func (m *mdxConfig) driver(parts driverParts) (power.Driver, error) {
 	return driver(mdx.New(opt))
 }
 
-func (p *powerConfig) fence() fence.Options {
+func (p *Power) fence() fence.Options {
 	opt := fence.Options{
 		Agent: p.Fence.Agent, Params: texts(p.Fence.Params),
 		Secrets: map[string]func() (string, error){}, Nodes: map[string]fence.Node{},
@@ -177,7 +178,7 @@ func (p *powerConfig) fence() fence.Options {
 	return opt
 }
 
-func (p *powerConfig) wol() wol.Options {
+func (p *Power) wol() wol.Options {
 	c := orZero(p.WOL)
 	opt := wol.Options{
 		Broadcast: c.Broadcast, MACs: map[string]string{},
@@ -191,7 +192,7 @@ func (p *powerConfig) wol() wol.Options {
 	return opt
 }
 
-func (p *powerConfig) redfish(parts driverParts) redfish.Options {
+func (p *Power) redfish(parts Parts) redfish.Options {
 	c := p.Redfish
 	opt := redfish.Options{
 		URL: c.URL, System: c.System, BMCs: p.bmcs(), User: c.User, Session: c.Auth == "session",
@@ -205,7 +206,7 @@ func (p *powerConfig) redfish(parts driverParts) redfish.Options {
 }
 
 // bmcs are the nodes' controllers.
-func (p *powerConfig) bmcs() map[string]string {
+func (p *Power) bmcs() map[string]string {
 	out := map[string]string{}
 	for name, n := range p.Nodes {
 		if n.BMC != "" {
@@ -215,8 +216,8 @@ func (p *powerConfig) bmcs() map[string]string {
 	return out
 }
 
-// nodes is what the fleet is told of nodes; the rest is the drivers'.
-func (p *powerConfig) nodes() map[string]power.NodeConfig {
+// FleetNodes is what the fleet is told of nodes; the rest is the drivers'.
+func (p *Power) FleetNodes() map[string]power.NodeConfig {
 	out := make(map[string]power.NodeConfig, len(p.Nodes))
 	for name, n := range p.Nodes {
 		out[name] = power.NodeConfig{Machine: n.Machine, Address: n.Address, ServiceLevel: n.ServiceLevel, Off: n.Off, On: n.On}

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func TestTheLoadsConfigIsWhatIsSent(t *testing.T) {
 	one, other := newSeenServer(t), newSeenServer(t)
 	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate().Raw})))
 	// The servers' certificate is for example.com, which nobody looks up.
-	c, err := parseConfig([]byte(`
+	c, err := Parse([]byte(`
 load:
   url: https://example.com/v1/chat/completions
   host: llm.example.com
@@ -78,7 +78,7 @@ load:
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := c.Load.options()
+	o, err := c.Load.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,17 +126,17 @@ func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
 		"{server: vllm, port: 8000}":            "8000/metrics",
 		"{server: llama.cpp slots, port: 8080}": "8080/slots",
 	} {
-		c, err := parseConfig([]byte("load: {url: \"" + s.URL + "\", metrics: " + config + "}\n"))
+		c, err := Parse([]byte("load: {url: \"" + s.URL + "\", metrics: " + config + "}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := c.Load.options()
+		o, err := c.Load.Options()
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.Backends = func() []loadgen.Backend {
 			b := loadgen.Backend{Namespace: "default", Pod: "p", Ready: true, Concurrency: 2}
-			c.Load.Metrics.ask(&b)
+			c.Load.Metrics.Ask(&b)
 			return []loadgen.Backend{b}
 		}
 		o.Fetch = func(_ context.Context, _, _ string, port int32, path string) ([]byte, error) {
@@ -171,11 +171,11 @@ func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
 // TestFilesOfTheLoadThatAreNotThere are told by name.
 func TestFilesOfTheLoadThatAreNotThere(t *testing.T) {
 	for field, profile := range map[string]string{"body_file": "http", "prompts_file": "chat", "ca_file": "http"} {
-		c, err := parseConfig([]byte("load: {url: \"https://x/\", profile: " + profile + ", " + field + ": /nonexistent/file}\n"))
+		c, err := Parse([]byte("load: {url: \"https://x/\", profile: " + profile + ", " + field + ": /nonexistent/file}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Load.options(); err == nil || !strings.Contains(err.Error(), "/nonexistent/file") {
+		if _, err := c.Load.Options(); err == nil || !strings.Contains(err.Error(), "/nonexistent/file") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -196,4 +196,13 @@ func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
 			t.Errorf("the table of classes has no row %q", row)
 		}
 	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

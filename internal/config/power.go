@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"encoding/json"
@@ -20,10 +20,10 @@ import (
 	"lightsout/power/ssh"
 )
 
-// powerConfig says how machines are switched: each group of fields beside the
+// Power says how machines are switched: each group of fields beside the
 // first two is one driver. Not "on" and "off": YAML 1.1 reads those keys as
 // booleans.
-type powerConfig struct {
+type Power struct {
 	Off       string                `json:"off_by,omitempty"`
 	On        string                `json:"on_by,omitempty"`
 	MDX       *mdxConfig            `json:"mdx,omitempty"`
@@ -148,7 +148,7 @@ var driverNames = []string{
 
 // sides says what a driver is good for: switching off, on. Exec can do what it
 // has commands for.
-func (p *powerConfig) sides(driver string) (off, on bool) {
+func (p *Power) sides(driver string) (off, on bool) {
 	switch driver {
 	case ssh.DriverName:
 		return true, false
@@ -161,7 +161,7 @@ func (p *powerConfig) sides(driver string) (off, on bool) {
 }
 
 // needs says what is missing for a driver to be built, or is empty.
-func (p *powerConfig) needs(driver string) string {
+func (p *Power) needs(driver string) string {
 	switch {
 	case driver == mdx.DriverName && p.MDX == nil:
 		return "power.mdx is missing: it needs at least project and token_file or token_env"
@@ -178,7 +178,7 @@ func (p *powerConfig) needs(driver string) string {
 }
 
 // named tells every place that names a driver: "power.off_by", and those of nodes.
-func (p *powerConfig) named(tell func(field, driver string, on bool) error) error {
+func (p *Power) named(tell func(field, driver string, on bool) error) error {
 	if err := tell("power.off_by", p.Off, false); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (p *powerConfig) named(tell func(field, driver string, on bool) error) erro
 }
 
 // uses reports whether a driver is named anywhere.
-func (p *powerConfig) uses(driver string) bool {
+func (p *Power) uses(driver string) bool {
 	used := false
 	_ = p.named(func(_, d string, _ bool) error {
 		used = used || d == driver
@@ -210,7 +210,7 @@ func (p *powerConfig) uses(driver string) bool {
 
 // check finds contradictions that the types allow; fail makes the error, with
 // the line of a field.
-func (p *powerConfig) check(fail func(field, format string, args ...any) error) error {
+func (p *Power) check(fail func(field, format string, args ...any) error) error {
 	err := p.named(func(field, driver string, on bool) error {
 		if driver == "" {
 			return nil
@@ -273,7 +273,7 @@ func (p *powerConfig) check(fail func(field, format string, args ...any) error) 
 			return fail(fieldIn(err.Error()), "%s", power.Clean(err.Error()))
 		}
 		if d != nil {
-			closeDriver(d)
+			Close(d)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"crypto/tls"
@@ -19,9 +19,9 @@ import (
 	"lightsout/loadgen"
 )
 
-// loadConfig is the part of lightsout.yaml that says what the load keys and the
+// Load is the part of lightsout.yaml that says what the load keys and the
 // load steps of a plan send, and where. docs/load.md tells of each field.
-type loadConfig struct {
+type Load struct {
 	URL        string            `json:"url,omitempty"`
 	Host       string            `json:"host,omitempty"`
 	Entries    []string          `json:"entries,omitempty"`
@@ -40,8 +40,8 @@ type loadConfig struct {
 	APIKeyEnv  string            `json:"api_key_env,omitempty"`
 	// Connections is fresh, kept, or the age up to which they are kept.
 	Connections      string           `json:"connections,omitempty"`
-	KeepAlive        keepAliveConfig  `json:"keep_alive,omitempty"`
-	Metrics          *metricsConfig   `json:"metrics,omitempty"`
+	KeepAlive        KeepAlive        `json:"keep_alive,omitempty"`
+	Metrics          *Metrics         `json:"metrics,omitempty"`
 	Timeout          *metav1.Duration `json:"timeout,omitempty"`
 	ConnectTimeout   *metav1.Duration `json:"connect_timeout,omitempty"`
 	FirstByteTimeout *metav1.Duration `json:"first_byte_timeout,omitempty"`
@@ -56,8 +56,8 @@ type loadConfig struct {
 	Hold       int    `json:"hold,omitempty"`
 }
 
-// keepAliveConfig is loadgen.Alive.
-type keepAliveConfig struct {
+// KeepAlive is loadgen.Alive.
+type KeepAlive struct {
 	Idle        *metav1.Duration `json:"idle,omitempty"`
 	Interval    *metav1.Duration `json:"interval,omitempty"`
 	Count       int              `json:"count,omitempty"`
@@ -66,8 +66,8 @@ type keepAliveConfig struct {
 	PingTimeout *metav1.Duration `json:"ping_timeout,omitempty"`
 }
 
-// metricsConfig is what pods without a queue-proxy tell of their requests.
-type metricsConfig struct {
+// Metrics is what pods without a queue-proxy tell of their requests.
+type Metrics struct {
 	// Server is llama.cpp, llama.cpp slots, vllm, or a name for another one,
 	// which needs Served.
 	Server string `json:"server,omitempty"`
@@ -80,14 +80,14 @@ type metricsConfig struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// llamaSlots is the Server whose /slots are asked for instead of its metrics,
+// LlamaSlots is the Server whose /slots are asked for instead of its metrics,
 // which it has only when started with --metrics.
-const llamaSlots = "llama.cpp slots"
+const LlamaSlots = "llama.cpp slots"
 
-// ask makes a backend say what the config says that it can tell.
-func (m *metricsConfig) ask(b *loadgen.Backend) {
+// Ask makes a backend say what the config says that it can tell.
+func (m *Metrics) Ask(b *loadgen.Backend) {
 	switch m.Server {
-	case llamaSlots:
+	case LlamaSlots:
 		b.SlotsPort = m.Port
 		return
 	case "llama.cpp":
@@ -100,25 +100,25 @@ func (m *metricsConfig) ask(b *loadgen.Backend) {
 	b.Metrics.Path, b.Metrics.Labels = m.Path, m.Labels
 }
 
-func (m *metricsConfig) check(fail func(field, format string, args ...any) error) error {
-	known := m.Server == llamaSlots || m.Server == "llama.cpp" || m.Server == "vllm"
+func (m *Metrics) check(fail func(field, format string, args ...any) error) error {
+	known := m.Server == LlamaSlots || m.Server == "llama.cpp" || m.Server == "vllm"
 	switch {
 	case m.Server == "":
-		return fail("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", llamaSlots)
+		return fail("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", LlamaSlots)
 	case m.Port < 1 || m.Port > 65535:
 		return fail("load.metrics", "load.metrics needs the port of the pods, from 1 to 65535")
 	case known && (m.Served != "" || m.Queued != ""):
 		return fail("load.metrics", "the gauges of %s are known: leave served and queued away, or give it another name", m.Server)
 	case !known && m.Served == "":
 		return fail("load.metrics", "load.metrics of %q needs served, the name of a gauge", m.Server)
-	case m.Server == llamaSlots && (m.Path != "" || len(m.Labels) > 0):
-		return fail("load.metrics", "%s have neither path nor labels", llamaSlots)
+	case m.Server == LlamaSlots && (m.Path != "" || len(m.Labels) > 0):
+		return fail("load.metrics", "%s have neither path nor labels", LlamaSlots)
 	}
 	return nil
 }
 
 // check finds contradictions that the types allow. It reads no file.
-func (l loadConfig) check(fail func(field, format string, args ...any) error) error {
+func (l Load) check(fail func(field, format string, args ...any) error) error {
 	chat := false
 	switch loadgen.Profile(l.Profile) {
 	case "", loadgen.HTTP:
@@ -164,7 +164,7 @@ func (l loadConfig) check(fail func(field, format string, args ...any) error) er
 	if l.CAFile != "" && u != nil && u.Scheme != "https" {
 		return fail("load.ca_file", "load.ca_file is for https, and load.url is not")
 	}
-	if _, _, err := parseConnections(l.Connections); err != nil {
+	if _, _, err := ParseConnections(l.Connections); err != nil {
 		return fail("load.connections", "load.connections %w", err)
 	}
 	for _, e := range l.Entries {
@@ -183,9 +183,9 @@ func (l loadConfig) check(fail func(field, format string, args ...any) error) er
 	return nil
 }
 
-// parseConnections reads how connections are used: fresh or nothing, kept, or
+// ParseConnections reads how connections are used: fresh or nothing, kept, or
 // the age up to which they are kept.
-func parseConnections(text string) (reuse bool, maxAge time.Duration, err error) {
+func ParseConnections(text string) (reuse bool, maxAge time.Duration, err error) {
 	switch text {
 	case "", "fresh":
 		return false, 0, nil
@@ -206,16 +206,16 @@ func duration(d *metav1.Duration) time.Duration {
 	return d.Duration
 }
 
-func (l loadConfig) timeouts() loadgen.Timeouts {
+func (l Load) timeouts() loadgen.Timeouts {
 	return loadgen.Timeouts{
 		Connect: duration(l.ConnectTimeout), FirstByte: duration(l.FirstByteTimeout), Idle: duration(l.IdleTimeout),
 		Total: duration(l.Timeout), Stall: duration(l.Stall),
 	}
 }
 
-// options makes what the config says about requests and connections; files and
+// Options makes what the config says about requests and connections; files and
 // secrets are read. Errors name the file, and hold no secret.
-func (l loadConfig) options() (loadgen.Options, error) {
+func (l Load) Options() (loadgen.Options, error) {
 	k := l.KeepAlive
 	o := loadgen.Options{
 		Target: loadgen.Target{
@@ -235,17 +235,17 @@ func (l loadConfig) options() (loadgen.Options, error) {
 		t.Header.Add(name, l.Headers[name])
 	}
 	var err error
-	if t.Reuse, t.MaxAge, err = parseConnections(l.Connections); err != nil {
+	if t.Reuse, t.MaxAge, err = ParseConnections(l.Connections); err != nil {
 		return o, fmt.Errorf("load.connections %w", err)
 	}
-	if t.APIKey, err = readSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); err != nil {
+	if t.APIKey, err = ReadSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); err != nil {
 		return o, err
 	}
-	return o, l.readFiles(&o)
+	return o, l.ReadFiles(&o)
 }
 
-// readFiles reads the body, the prompts and the certificate authorities.
-func (l loadConfig) readFiles(o *loadgen.Options) (err error) {
+// ReadFiles reads the body, the prompts and the certificate authorities.
+func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 	if l.BodyFile != "" {
 		if o.Target.Body, err = os.ReadFile(l.BodyFile); err != nil {
 			return fmt.Errorf("the body can't be read: %w", err)
@@ -274,8 +274,8 @@ func (l loadConfig) readFiles(o *loadgen.Options) (err error) {
 	return nil
 }
 
-// addresses are what is dialed: the entries, or the URL's host, with a port.
-func (l loadConfig) addresses() ([]string, error) {
+// Addresses are what is dialed: the entries, or the URL's host, with a port.
+func (l Load) Addresses() ([]string, error) {
 	u, err := url.Parse(l.URL)
 	if err != nil || u.Hostname() == "" {
 		return nil, errors.New("load.url is no URL")

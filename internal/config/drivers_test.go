@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 func TestEveryDriverIsBuiltFromItsConfig(t *testing.T) {
-	c, err := parseConfig([]byte(`
+	c, err := Parse([]byte(`
 power:
   off_by: fence
   on_by: wol
@@ -41,14 +41,14 @@ power:
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivers, err := c.Power.drivers(driverParts{})
+	drivers, err := c.Power.Drivers(Parts{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, d := range drivers {
 		names = append(names, d.Name())
-		closeDriver(d)
+		Close(d)
 	}
 	if want := driverNames[1:]; !slices.Equal(names, want) { // ssh is built elsewhere
 		t.Errorf("built %v, want %v", names, want)
@@ -63,17 +63,17 @@ func TestDriversThatNeedNothingAreBuiltWhenNamed(t *testing.T) {
 		"power: {off_by: vagrant, on_by: vagrant}", "power: {off_by: openstack, on_by: openstack}", "power: {off_by: ssh, on_by: wol}",
 		"power: {off_by: ssh, nodes: {n1: {on_by: wol, mac: \"52:54:00:12:34:56\"}}}",
 	} {
-		c, err := parseConfig([]byte(yaml))
+		c, err := Parse([]byte(yaml))
 		if err != nil {
 			t.Errorf("%s: %v", yaml, err)
 			continue
 		}
-		drivers, err := c.Power.drivers(driverParts{})
+		drivers, err := c.Power.Drivers(Parts{})
 		if err != nil || len(drivers) != 1 {
 			t.Errorf("%s: %v, %v", yaml, drivers, err)
 		}
 		for _, d := range drivers {
-			closeDriver(d)
+			Close(d)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestPowerConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"an unknown field":         {"power:\n  vagrant:\n    folder: /x\n", []string{"line 3", "folder"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseConfig([]byte(c.yaml))
+			_, err := Parse([]byte(c.yaml))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -158,7 +158,7 @@ func TestOffByOneOnByAnother(t *testing.T) {
 	secret := write("secret", planted+"\n", 0o600)
 	write("vm-a", "on", 0o600)
 	write("kube-node4", "on", 0o600)
-	c, err := parseConfig([]byte(fmt.Sprintf(`
+	c, err := Parse([]byte(fmt.Sprintf(`
 power:
   off_by: fence
   on_by: exec
@@ -174,12 +174,12 @@ power:
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivers, err := c.Power.drivers(driverParts{})
+	drivers, err := c.Power.Drivers(Parts{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range drivers {
-		defer closeDriver(d)
+		defer Close(d)
 	}
 	state := filepath.Join(dir, "state")
 	journal, err := power.OpenJournal(state, "test")
@@ -187,7 +187,7 @@ power:
 		t.Fatal(err)
 	}
 	defer journal.Close()
-	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.nodes(), PollInterval: time.Millisecond}, journal, drivers...)
+	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes(), PollInterval: time.Millisecond}, journal, drivers...)
 	if err != nil {
 		t.Fatal(err)
 	}

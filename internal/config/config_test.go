@@ -1,8 +1,9 @@
-package cli
+package config
 
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +44,10 @@ func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"bad duration":         {"load:\n  timeout: soon\n", []string{"soon"}},
 		"duplicate key":        {"context: a\ncontext: b\n", []string{"line 2", "context"}},
 		"negative":             {"load:\n  burst: -1\n", []string{"negative"}},
-		"huge":                 {"context: " + strings.Repeat("a", maxConfig), []string{"larger than"}},
+		"huge":                 {"context: " + strings.Repeat("a", maxSize), []string{"larger than"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseConfig([]byte(tc.yaml))
+			_, err := Parse([]byte(tc.yaml))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -63,7 +64,7 @@ func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
 }
 
 func TestConfigIsReadWhole(t *testing.T) {
-	c, err := parseConfig([]byte(`
+	c, err := Parse([]byte(`
 context: mdx
 namespaces: [default, llm]
 bastion: mdxuser@bastion:2222
@@ -93,14 +94,14 @@ func TestSecretFilesMustBePrivate(t *testing.T) {
 	if err := os.WriteFile(path, []byte("hunter2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := readSecret("the key", path, "")
+	_, err := ReadSecret("the key", path, "")
 	if err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a world-readable secret: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := readSecret("the key", path, ""); err != nil || got != "hunter2" {
+	if got, err := ReadSecret("the key", path, ""); err != nil || got != "hunter2" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -110,7 +111,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("load: {timeout: 1h}\npower: {nodes: {n: {off_by: ssh}}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := parseConfig(data); err != nil && err.Error() == "" {
+		if _, err := Parse(data); err != nil && err.Error() == "" {
 			t.Error("an error without words")
 		}
 	})
@@ -130,13 +131,28 @@ func TestTheDocumentsExamplesAreRead(t *testing.T) {
 				if _, err := plan.Parse([]byte(text)); err != nil {
 					t.Errorf("%s: the plan: %v", name, err)
 				}
-			} else if _, err := parseConfig([]byte(text)); err != nil {
+			} else if _, err := Parse([]byte(text)); err != nil {
 				t.Errorf("%s: the config: %v", name, err)
 			}
 			read++
 		}
 		if read == 0 {
 			t.Errorf("%s shows nothing", name)
+		}
+	}
+}
+
+func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
+	c, err := Parse([]byte("guards: {view_age: 5s, keep_ready: 2, protect: [kube-node1], no_override: true}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := c.Guards.Limits(); err != nil || l.ViewAge != 5*time.Second || l.KeepReady != 2 || !slices.Equal(l.Protect, []string{"kube-node1"}) || !l.NoOverride {
+		t.Errorf("%+v, %v", l, err)
+	}
+	for _, weaker := range []string{"view_age: 1m", "view_age: 0s", "view_age: -1s", "keep_ready: 0", "keep_ready: -1", "enabled: false", "protect: ['']"} {
+		if _, err := Parse([]byte("guards:\n  " + weaker + "\n")); err == nil || !strings.Contains(err.Error(), strings.SplitN(weaker, ":", 2)[0]) {
+			t.Errorf("%s: %v", weaker, err)
 		}
 	}
 }

@@ -1,0 +1,158 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lightsout/power"
+)
+
+// Config is the file lightsout.yaml. Unknown fields are errors.
+type Config struct {
+	// Context and Kubeconfig choose the cluster, as kubectl's flags do.
+	Context    string `json:"context,omitempty"`
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Namespaces bounds what is watched; empty is all.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Bastion is user@host:port or an alias of the ssh configuration; all
+	// connections go through it. Empty: straight.
+	Bastion string `json:"bastion,omitempty"`
+	// Production asks for the cluster's name before anything is switched off.
+	Production bool `json:"production,omitempty"`
+	// Pace is written by the lab: "fast" says that its timings are shortened.
+	Pace  string `json:"pace,omitempty"`
+	SSH   SSH    `json:"ssh,omitempty"`
+	Power Power  `json:"power,omitempty"`
+	Load  Load   `json:"load,omitempty"`
+	// Guards tightens what is refused when something is to be switched off.
+	Guards Guards `json:"guards,omitempty"`
+	// State is the folder of journals and records.
+	State string `json:"state,omitempty"`
+}
+
+// SSH says how the bastion and the machines are logged in to by ssh.
+type SSH struct {
+	Config        string   `json:"config,omitempty"`
+	User          string   `json:"user,omitempty"`
+	IdentityFiles []string `json:"identity_files,omitempty"`
+	KnownHosts    []string `json:"known_hosts,omitempty"`
+	Shutdown      string   `json:"shutdown,omitempty"`
+}
+
+// Guards is the part of lightsout.yaml that tightens what is refused.
+type Guards struct {
+	ViewAge    *metav1.Duration `json:"view_age,omitempty"`
+	KeepReady  *int             `json:"keep_ready,omitempty"`
+	Protect    []string         `json:"protect,omitempty"`
+	NoOverride bool             `json:"no_override,omitempty"`
+}
+
+// Limits checks the guards' settings: none may be weaker than the default.
+func (g Guards) Limits() (power.Limits, error) {
+	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride}
+	if g.ViewAge != nil {
+		if l.ViewAge = g.ViewAge.Duration; l.ViewAge == 0 {
+			return l, errors.New("guards.view_age is 0: nothing could be switched off")
+		}
+	}
+	if g.KeepReady != nil {
+		if l.KeepReady = *g.KeepReady; l.KeepReady == 0 {
+			return l, errors.New("guards.keep_ready is 0: at least 1 Ready worker is kept")
+		}
+	}
+	return l, l.Check()
+}
+
+// defaultPath is looked at when --config is not given.
+func defaultPath() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "lightsout", "lightsout.yaml")
+}
+
+// open reads the file at path, or, when path is empty, the first of the usual
+// places that is there.
+func open(path string) (*Config, error) {
+	paths := []string{path}
+	if path == "" {
+		paths = []string{"lightsout.yaml", defaultPath()}
+	}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if errors.Is(err, os.ErrNotExist) && path == "" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the config file can't be read: %w", err)
+		}
+		c, err := Parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+		return c, nil
+	}
+	return &Config{}, nil
+}
+
+// check finds contradictions that the types allow.
+func (c *Config) check(data []byte) error {
+	fail := func(field, format string, args ...any) error {
+		return fmt.Errorf(lineOf(data, field)+format, args...)
+	}
+	if err := c.Power.check(fail); err != nil {
+		return err
+	}
+	if _, err := c.Guards.Limits(); err != nil {
+		return fail("guards", "%w", err)
+	}
+	return c.Load.check(fail)
+}
+
+// StateDir is where journals and records are kept.
+func (c *Config) StateDir() (string, error) {
+	if c.State != "" {
+		return c.State, nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lightsout"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no home folder to keep the journal in; set state in lightsout.yaml: %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "lightsout"), nil
+}
+
+// ReadSecret takes a secret from a file that only its owner may read, or from
+// an environment variable. Its value is in no error.
+func ReadSecret(what, file, env string) (string, error) {
+	switch {
+	case env != "":
+		v := os.Getenv(env)
+		if v == "" {
+			return "", fmt.Errorf("%s: the environment variable %s is empty", what, env)
+		}
+		return v, nil
+	case file != "":
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", fmt.Errorf("%s can't be read: %w", what, err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return "", fmt.Errorf("%s: others may read %s; run chmod 600 on it", what, file)
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("%s can't be read: %w", what, err)
+		}
+		return strings.TrimSpace(string(b)), nil
+	}
+	return "", nil
+}

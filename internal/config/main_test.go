@@ -1,0 +1,14 @@
+package config
+
+import (
+	"os"
+	"testing"
+)
+
+// TestMain runs the tests in the repository's root, where bin and docs are.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
