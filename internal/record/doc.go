@@ -10,6 +10,7 @@
 // time up to the next keyframe.
 //
 // The package knows the value types of cluster, power and loadgen and nothing
-// of engines or screens. It reckons nothing: what is judged and forecast is
+// of sessions; a picture of the screen is drawn by a function that it is given. It
+// reckons nothing: what is judged and forecast is
 // handed to it.
 package record

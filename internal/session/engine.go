@@ -478,7 +478,7 @@ func (e *Engine) publish() {
 		r.gauge(f.Load.Gauge)
 		f.Trial = r.view()
 		if r.stage != stageOver {
-			r.sampler.offer(f)
+			r.sampler.Offer(f)
 			if err := errors.Join(r.requests.Err(), r.sampler.Err()); err != nil {
 				f.Recording, f.RecordErr = false, fmt.Sprintf("the trial's record can't be written: %v", err)
 			}

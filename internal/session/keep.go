@@ -36,7 +36,7 @@ func (e *Engine) closeRecord(r *run) {
 		errs = append(errs, os.WriteFile(filepath.Join(r.dir, record.PlanFile), p.Marshal(), 0o600))
 	}
 	e.publish() // the last frame has the verdict
-	errs = append(errs, r.sampler.close(e.last), r.requests.Close(), e.timeline.Untee())
+	errs = append(errs, r.sampler.Close(e.last), r.requests.Close(), e.timeline.Untee())
 	errs = append(errs, r.summary.Write(r.dir))
 	if err := errors.Join(errs...); err != nil {
 		e.warn("operator", "trial", "the record is not complete: "+err.Error())

@@ -54,7 +54,7 @@ type run struct {
 	// deployment is what the trial is about.
 	deployment cluster.Key
 	tracker    *phase.Tracker
-	sampler    *sampler
+	sampler    *record.Sampler
 	requests   *record.Requests
 
 	started, zero, ended time.Time
@@ -226,7 +226,7 @@ func (e *Engine) openRecord(r *run) error {
 	if err := e.timeline.Tee(filepath.Join(r.dir, record.EventsFile)); err != nil {
 		return err
 	}
-	r.sampler, err = newSampler(r.dir, e.opt.Render, e.now)
+	r.sampler, err = record.NewSampler(r.dir, e.opt.Render, e.now)
 	return err
 }
 

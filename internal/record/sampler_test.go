@@ -1,4 +1,4 @@
-package session_test
+package record_test
 
 import (
 	"bufio"
@@ -14,13 +14,12 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/session"
 	"lightsout/internal/view"
 )
 
 func TestAReplayShowsWhatTheOperatorSaw(t *testing.T) {
 	o := newOutage(t)
-	if err := session.RecordFrames(o.dir, nil, o.frames, false); err != nil {
+	if err := record.RecordFrames(o.dir, nil, o.frames, false); err != nil {
 		t.Fatal(err)
 	}
 	s := show(t, o.dir)
@@ -78,7 +77,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 func TestTitlesAreRecorded(t *testing.T) {
 	dir := t.TempDir()
 	f := &view.Frame{Now: t0, Cluster: "c", Via: "v", Pace: "fast", ReadOnly: true, DryRun: true, Production: true, LoadReady: "no load"}
-	if err := session.RecordFrames(dir, nil, []*view.Frame{f}, false); err != nil {
+	if err := record.RecordFrames(dir, nil, []*view.Frame{f}, false); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, record.EventsFile), "")
@@ -96,7 +95,7 @@ func writeFile(t *testing.T, path, text string) {
 
 func TestARecordCutAnywhereIsReadUpToTheCut(t *testing.T) {
 	o := newOutage(t)
-	if err := session.RecordFrames(o.dir, nil, o.frames, true); err != nil {
+	if err := record.RecordFrames(o.dir, nil, o.frames, true); err != nil {
 		t.Fatal(err)
 	}
 	whole := map[string][]byte{}
@@ -151,7 +150,7 @@ func TestARecordCutAnywhereIsReadUpToTheCut(t *testing.T) {
 
 func TestARecordTellsSecondsAndLanes(t *testing.T) {
 	o := newOutage(t)
-	if err := session.RecordFrames(o.dir, nil, o.frames, false); err != nil {
+	if err := record.RecordFrames(o.dir, nil, o.frames, false); err != nil {
 		t.Fatal(err)
 	}
 	r, err := record.Open(o.dir)
@@ -199,7 +198,7 @@ func TestAKilledRecordCountsWhatNeverEnded(t *testing.T) {
 			frames = append(frames, f)
 		}
 	}
-	if err := session.RecordFrames(o.dir, nil, frames, true); err != nil {
+	if err := record.RecordFrames(o.dir, nil, frames, true); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(o.dir, record.RequestsFile)
@@ -245,7 +244,7 @@ func TestAnUnchangedScreenCostsLittle(t *testing.T) {
 		frames = append(frames, &view.Frame{Now: t0.Add(time.Duration(i) * 500 * time.Millisecond), Snapshot: snapshot})
 	}
 	dir := t.TempDir()
-	if err := session.RecordFrames(dir, nil, frames, false); err != nil {
+	if err := record.RecordFrames(dir, nil, frames, false); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, record.EventsFile), "")
@@ -276,14 +275,14 @@ func TestAnUnchangedScreenCostsLittle(t *testing.T) {
 
 func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 	dir := t.TempDir()
-	s, err := session.NewSampler(dir, nil, time.Now)
+	s, err := record.NewSampler(dir, nil, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 { // never blocks, whatever becomes of them
 		s.Offer(&view.Frame{Now: t0.Add(time.Duration(i) * time.Millisecond), Cluster: fmt.Sprint("c", i)})
 	}
-	if err := s.Finish(&view.Frame{Now: t0.Add(time.Minute), Cluster: "last"}); err != nil {
+	if err := s.Close(&view.Frame{Now: t0.Add(time.Minute), Cluster: "last"}); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, record.EventsFile), "")
@@ -298,7 +297,7 @@ func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 
 func TestThereAreSignsOfLifeWhenNothingIsShown(t *testing.T) {
 	dir := t.TempDir()
-	s, err := session.NewLivelySampler(dir, time.Millisecond)
+	s, err := record.NewLivelySampler(dir, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +312,7 @@ func TestThereAreSignsOfLifeWhenNothingIsShown(t *testing.T) {
 			t.Fatal("there are no signs of life")
 		}
 	}
-	if err := s.Finish(nil); err != nil {
+	if err := s.Close(nil); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, record.EventsFile), "")
@@ -338,7 +337,7 @@ func TestAFullDiskIsToldAndStopsNothing(t *testing.T) {
 		if err := os.Symlink("/dev/full", filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := session.NewSampler(dir, func(*view.Frame, int, int) string { return "x" }, time.Now)
+		s, err := record.NewSampler(dir, func(*view.Frame, int, int) string { return "x" }, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,11 +348,11 @@ func TestAFullDiskIsToldAndStopsNothing(t *testing.T) {
 			}
 		}
 		s.Offer(&view.Frame{Now: t0.Add(time.Second), Cluster: "c"})
-		if err := s.Finish(nil); err == nil {
+		if err := s.Close(nil); err == nil {
 			t.Errorf("%s: the end says nothing of a full disk", name)
 		}
 	}
-	if _, err := session.NewSampler(filepath.Join(t.TempDir(), "nowhere"), nil, time.Now); err == nil {
+	if _, err := record.NewSampler(filepath.Join(t.TempDir(), "nowhere"), nil, time.Now); err == nil {
 		t.Error("a folder that is not there is not told")
 	}
 }

@@ -1,11 +1,10 @@
-package session
+package record
 
 import (
 	"errors"
 	"path/filepath"
 	"time"
 
-	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
 
@@ -26,15 +25,15 @@ const (
 	castWidth, castHeight = 120, 36
 )
 
-// sampler records what the operator sees: the state of the screen as samples,
+// Sampler records what the operator sees: the state of the screen as samples,
 // and its picture as a cast. It works in a goroutine of its own and never holds
-// up the engine; of frames that come faster than they are written the newest
+// up who offers frames; of frames that come faster than they are written the newest
 // wins.
-type sampler struct {
+type Sampler struct {
 	render  func(f *view.Frame, width, height int) string
 	now     func() time.Time
-	samples *record.Samples
-	cast    *record.Cast // nil: none is wanted
+	samples *Samples
+	cast    *Cast // nil: none is wanted
 
 	life time.Duration // lifeSign
 
@@ -53,11 +52,11 @@ type sampler struct {
 	stirred  time.Time // when it last changed
 }
 
-// newSampler makes samples.jsonl in dir and, when render is given, screen.cast
+// NewSampler makes samples.jsonl in dir and, when render is given, screen.cast
 // with pictures that it makes of frames. render is called from another
 // goroutine than the caller's. now is the clock. The error says which file
 // can't be made.
-func newSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*sampler, error) {
+func NewSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*Sampler, error) {
 	s, err := makeSampler(dir, render, now)
 	if err == nil {
 		go s.run()
@@ -65,27 +64,26 @@ func newSampler(dir string, render func(f *view.Frame, width, height int) string
 	return s, err
 }
 
-// makeSampler is newSampler without the goroutine.
-func makeSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*sampler, error) {
-	samples, err := record.NewSamples(filepath.Join(dir, record.SamplesFile))
+// makeSampler is NewSampler without the goroutine.
+func makeSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*Sampler, error) {
+	samples, err := NewSamples(filepath.Join(dir, SamplesFile))
 	if err != nil {
 		return nil, err
 	}
-	s := &sampler{
+	s := &Sampler{
 		render: render, now: now, samples: samples, life: lifeSign,
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if render != nil {
-		if s.cast, err = record.NewCast(filepath.Join(dir, record.CastFile), castWidth, castHeight); err != nil {
+		if s.cast, err = NewCast(filepath.Join(dir, CastFile), castWidth, castHeight); err != nil {
 			return nil, errors.Join(err, samples.Close())
 		}
 	}
 	return s, nil
 }
 
-// offer hands a frame over. It never blocks; it belongs to one goroutine, the
-// engine's.
-func (s *sampler) offer(f *view.Frame) {
+// Offer hands a frame over. It never blocks; it belongs to one goroutine.
+func (s *Sampler) Offer(f *view.Frame) {
 	select {
 	case <-s.frames:
 	default:
@@ -93,10 +91,10 @@ func (s *sampler) offer(f *view.Frame) {
 	s.frames <- f
 }
 
-// close writes last down, whatever was written before, as the end of the
-// record, and closes the files. A nil last is the newest frame offered. offer
+// Close writes last down, whatever was written before, as the end of the
+// record, and closes the files. A nil last is the newest frame offered. Offer
 // must not be called after it. It returns the first failure to write.
-func (s *sampler) close(last *view.Frame) error {
+func (s *Sampler) Close(last *view.Frame) error {
 	close(s.stop)
 	<-s.done
 	select {
@@ -126,7 +124,7 @@ func (s *sampler) close(last *view.Frame) error {
 }
 
 // Err is the first failure to write. Safe for use by several goroutines.
-func (s *sampler) Err() error {
+func (s *Sampler) Err() error {
 	if err := s.samples.Err(); err != nil {
 		return err
 	}
@@ -136,7 +134,7 @@ func (s *sampler) Err() error {
 	return nil
 }
 
-func (s *sampler) run() {
+func (s *Sampler) run() {
 	defer close(s.done)
 	timer := time.NewTimer(s.life)
 	defer timer.Stop()
@@ -146,7 +144,7 @@ func (s *sampler) run() {
 			return
 		case <-timer.C: // no frame came, and the program lives
 			if s.last != nil {
-				s.samples.Add(record.Sample{At: s.now(), Seq: s.newest})
+				s.samples.Add(Sample{At: s.now(), Seq: s.newest})
 				s.wrote = s.now()
 			}
 			timer.Reset(s.life)
@@ -165,7 +163,7 @@ func (s *sampler) run() {
 }
 
 // take writes down what is new in f, if it is worth a line or time for one.
-func (s *sampler) take(f *view.Frame) {
+func (s *Sampler) take(f *view.Frame) {
 	s.taken = f
 	news := s.sample(f, false)
 	if n := newestEvent(f); n != s.newest {
@@ -180,7 +178,7 @@ func (s *sampler) take(f *view.Frame) {
 	}
 }
 
-func (s *sampler) picture(f *view.Frame) {
+func (s *Sampler) picture(f *view.Frame) {
 	if s.cast != nil {
 		s.pictured = f.Now
 		s.cast.Show(f.Now, "lightsout "+f.Cluster, s.render(f, castWidth, castHeight))
@@ -189,7 +187,7 @@ func (s *sampler) picture(f *view.Frame) {
 
 // sample writes a line or, for a large keyframe, several. It reports whether
 // there was anything new.
-func (s *sampler) sample(f *view.Frame, end bool) bool {
+func (s *Sampler) sample(f *view.Frame, end bool) bool {
 	base := s.last
 	keyframe := base == nil || apart(f.Now, s.keyed) >= max(keyframeEach, time.Duration(s.keyBytes)*time.Second/keyframeRate)
 	x, news := difference(base, f)
@@ -198,7 +196,7 @@ func (s *sampler) sample(f *view.Frame, end bool) bool {
 	}
 	if keyframe {
 		x, _ = difference(nil, f)
-		x.Key, x.Schema = true, record.SampleSchema
+		x.Key, x.Schema = true, SampleSchema
 	}
 	x.End = end
 	bytes := 0

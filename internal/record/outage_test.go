@@ -1,4 +1,4 @@
-package session_test
+package record_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package session
+package record
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
 
@@ -37,7 +36,7 @@ func BenchmarkSampleOfALargeCluster(b *testing.B) {
 		old, now *view.Frame
 	}{{"unchanged", was, same}, {"one pod", was, one}, {"keyframe", nil, was}} {
 		b.Run(bb.name, func(b *testing.B) {
-			l, err := record.NewSamples("/dev/null")
+			l, err := NewSamples("/dev/null")
 			if err != nil {
 				b.Skip(err)
 			}

@@ -1,19 +1,12 @@
-package session
+package record
 
 import (
-	"lightsout/internal/view"
 	"time"
+
+	"lightsout/internal/view"
 )
 
-// Sampler is the sampler, for tests from outside.
-type Sampler = sampler
-
-// NewSampler is newSampler.
-func NewSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*Sampler, error) {
-	return newSampler(dir, render, now)
-}
-
-// NewLivelySampler is newSampler with signs of life each so often.
+// NewLivelySampler is NewSampler with signs of life each so often.
 func NewLivelySampler(dir string, life time.Duration) (*Sampler, error) {
 	s, err := makeSampler(dir, nil, time.Now)
 	if err == nil {
@@ -22,10 +15,6 @@ func NewLivelySampler(dir string, life time.Duration) (*Sampler, error) {
 	}
 	return s, err
 }
-
-// Offer is offer, Finish is close.
-func (s *sampler) Offer(f *view.Frame)           { s.offer(f) }
-func (s *sampler) Finish(last *view.Frame) error { return s.close(last) }
 
 // RecordFrames records frames one after the other, none left out, as if each
 // were offered when its own time came. With kill it leaves the files as a
@@ -42,5 +31,5 @@ func RecordFrames(dir string, render func(f *view.Frame, width, height int) stri
 	if kill {
 		return s.Err()
 	}
-	return s.close(nil)
+	return s.Close(nil)
 }

@@ -1,4 +1,4 @@
-package session
+package record
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -17,11 +16,11 @@ import (
 // old means nothing. It reports whether something is new: heartbeats, the
 // time of readings and contact, and seconds in which nothing happened are
 // written, but are no news.
-func difference(old, f *view.Frame) (x record.Sample, news bool) {
+func difference(old, f *view.Frame) (x Sample, news bool) {
 	if old == nil {
 		old = &view.Frame{}
 	}
-	x = record.Sample{At: f.Now, Seq: newestEvent(f)}
+	x = Sample{At: f.Now, Seq: newestEvent(f)}
 	news = x.Seq != newestEvent(old)
 	put := func(changed bool) bool {
 		news = news || changed
@@ -44,7 +43,7 @@ func difference(old, f *view.Frame) (x record.Sample, news bool) {
 		x.Next = &next
 	}
 	if put(f.Notice != old.Notice || !f.NoticeAt.Equal(old.NoticeAt)) {
-		x.Notice = &record.Notice{Text: f.Notice, At: f.NoticeAt}
+		x.Notice = &Notice{Text: f.Notice, At: f.NoticeAt}
 	}
 	if put(!slices.Equal(f.Outages, old.Outages)) {
 		x.Outages = outagesOf(f.Outages)
@@ -70,25 +69,25 @@ func difference(old, f *view.Frame) (x record.Sample, news bool) {
 	return x, news
 }
 
-func titleOf(f *view.Frame) record.Title {
-	return record.Title{Cluster: f.Cluster, Via: f.Via, Pace: f.Pace, ReadOnly: f.ReadOnly, DryRun: f.DryRun, Production: f.Production}
+func titleOf(f *view.Frame) Title {
+	return Title{Cluster: f.Cluster, Via: f.Via, Pace: f.Pace, ReadOnly: f.ReadOnly, DryRun: f.DryRun, Production: f.Production}
 }
 
-func outagesOf(list []view.Outage) *[]record.Outage {
-	out := make([]record.Outage, len(list))
+func outagesOf(list []view.Outage) *[]Outage {
+	out := make([]Outage, len(list))
 	for i, o := range list {
-		out[i] = record.Outage{Node: o.Node, Kind: string(o.Kind), From: o.From, To: o.To}
+		out[i] = Outage{Node: o.Node, Kind: string(o.Kind), From: o.From, To: o.To}
 	}
 	return &out
 }
 
-func questionOf(q *view.Question) record.Question {
+func questionOf(q *view.Question) Question {
 	if q == nil {
-		return record.Question{}
+		return Question{}
 	}
-	out := record.Question{ID: q.ID, Kind: q.Kind, Title: q.Title, Refused: q.Refused}
+	out := Question{ID: q.ID, Kind: q.Kind, Title: q.Title, Refused: q.Refused}
 	for _, l := range q.Lines {
-		out.Lines = append(out.Lines, record.Line{Level: l.Level, Text: l.Text})
+		out.Lines = append(out.Lines, Line{Level: l.Level, Text: l.Text})
 	}
 	for _, c := range q.Choices {
 		out.Choices = append(out.Choices, c.Label)
@@ -96,24 +95,24 @@ func questionOf(q *view.Question) record.Question {
 	return out
 }
 
-func trialOf(v *view.TrialView) (t record.Trial, doing string) {
+func trialOf(v *view.TrialView) (t Trial, doing string) {
 	if v == nil {
 		return t, ""
 	}
-	t = record.Trial{
+	t = Trial{
 		Name: v.Name, Free: v.Free, Driven: v.Driven, Waiting: v.Waiting, Next: v.Next, Started: v.Started,
 		Phases: v.Phases, Verdict: v.Verdict, Why: v.Why, Expectations: v.Expectations,
 	}
 	for _, s := range v.Steps {
-		t.Steps = append(t.Steps, record.TrialStep(s))
+		t.Steps = append(t.Steps, TrialStep(s))
 	}
 	return t, v.Doing
 }
 
-func machinesInto(x *record.Sample, old, now map[string]view.MachineView) (news bool) {
-	set := func(name string, m *record.Machine) {
+func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
+	set := func(name string, m *Machine) {
 		if x.Machines == nil {
-			x.Machines = map[string]*record.Machine{}
+			x.Machines = map[string]*Machine{}
 		}
 		x.Machines[name] = m
 		news = true
@@ -126,7 +125,7 @@ func machinesInto(x *record.Sample, old, now map[string]view.MachineView) (news 
 		v.Reading.At = read
 		switch {
 		case !same:
-			set(name, (*record.Machine)(&v))
+			set(name, (*Machine)(&v))
 		case !read.Equal(old[name].Reading.At):
 			if x.Reads == nil {
 				x.Reads = map[string]time.Time{}
@@ -142,15 +141,15 @@ func machinesInto(x *record.Sample, old, now map[string]view.MachineView) (news 
 	return news
 }
 
-func loadInto(x *record.Sample, old, now *loadgen.Run) (news bool) {
+func loadInto(x *Sample, old, now *loadgen.Run) (news bool) {
 	bare := func(r *loadgen.Run) loadgen.Run {
 		b := *r
 		b.Windows, b.Gauge.At = nil, time.Time{}
 		return b
 	}
-	var l record.LoadSample
+	var l LoadSample
 	if !reflect.DeepEqual(bare(old), bare(now)) {
-		run := record.Run(*now)
+		run := Run(*now)
 		run.Windows = nil
 		l.Run = &run
 		news = true
@@ -186,12 +185,12 @@ func sameWindow(a, b *loadgen.Window) bool {
 
 // clusterInto compares objects by their pointers: snapshots share what has not
 // changed.
-func clusterInto(x *record.Sample, old, now *cluster.Snapshot) (news bool) {
+func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 	if old == now {
 		return false
 	}
 	if now == nil {
-		x.Cluster = &record.Cluster{None: true}
+		x.Cluster = &Cluster{None: true}
 		return true
 	}
 	var before, c cluster.Contents
@@ -199,14 +198,14 @@ func clusterInto(x *record.Sample, old, now *cluster.Snapshot) (news bool) {
 		before = old.Contents()
 	}
 	c = now.Contents()
-	part := &record.Cluster{Version: c.Version, At: c.At, Link: &c.Link}
+	part := &Cluster{Version: c.Version, At: c.At, Link: &c.Link}
 	put := func(changed bool) bool {
 		news = news || changed
 		return changed
 	}
 	put(old == nil)
-	server := record.Server{Context: c.Context, URL: c.Server, Version: c.ServerVersion}
-	if put(server != record.Server{Context: before.Context, URL: before.Server, Version: before.ServerVersion}) {
+	server := Server{Context: c.Context, URL: c.Server, Version: c.ServerVersion}
+	if put(server != Server{Context: before.Context, URL: before.Server, Version: before.ServerVersion}) {
 		part.Server = &server
 	}
 	link := c.Link
@@ -228,9 +227,9 @@ func clusterInto(x *record.Sample, old, now *cluster.Snapshot) (news bool) {
 		func(was, n *cluster.Node) {
 			if was != nil && onlyBeat(was, n) {
 				if part.Beats == nil {
-					part.Beats = map[string]record.Beat{}
+					part.Beats = map[string]Beat{}
 				}
-				part.Beats[n.Name] = record.Beat{Renewed: n.Renewed, Seen: n.RenewSeen}
+				part.Beats[n.Name] = Beat{Renewed: n.Renewed, Seen: n.RenewSeen}
 				return
 			}
 			part.Nodes = append(part.Nodes, n)
@@ -302,27 +301,27 @@ func compareKeys(a, b cluster.Key) int {
 const objectsInLine = 5000
 
 // split cuts a sample with many objects into lines of the same moment.
-func split(x record.Sample) []record.Sample {
+func split(x Sample) []Sample {
 	c := x.Cluster
 	if c == nil || len(c.Pods)+len(c.Nodes) <= objectsInLine {
-		return []record.Sample{x}
+		return []Sample{x}
 	}
 	head := *c
 	head.Pods, head.Nodes = nil, nil
 	x.Cluster = &head
 	end := x.End
 	x.End = false
-	lines := []record.Sample{x}
-	more := func(part record.Cluster) {
+	lines := []Sample{x}
+	more := func(part Cluster) {
 		lines[len(lines)-1].More = true
 		part.Version, part.At = c.Version, c.At
-		lines = append(lines, record.Sample{At: x.At, Seq: x.Seq, Cluster: &part})
+		lines = append(lines, Sample{At: x.At, Seq: x.Seq, Cluster: &part})
 	}
 	for part := range slices.Chunk(c.Nodes, objectsInLine) {
-		more(record.Cluster{Nodes: part})
+		more(Cluster{Nodes: part})
 	}
 	for part := range slices.Chunk(c.Pods, objectsInLine) {
-		more(record.Cluster{Pods: part})
+		more(Cluster{Pods: part})
 	}
 	lines[len(lines)-1].End = end
 	return lines
