@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,17 +22,14 @@ import (
 
 // session is all the parts, built and handed to each other.
 type app struct {
-	opt     options
-	config  *config.Config
-	engine  *session.Engine
-	watcher *cluster.Watcher
-	ssh     *ssh.Client
-	fleet   *power.Fleet
-	journal *power.Journal
-	load    *loadgen.Generator
-	// drivers are those that were built from the configuration.
-	drivers []power.Driver
-	noPower string
+	opt      options
+	config   *config.Config
+	engine   *session.Engine
+	watcher  *cluster.Watcher
+	ssh      *ssh.Client
+	machines *machines
+	journal  *power.Journal
+	load     *loadgen.Generator
 	// dir is the session's record.
 	dir string
 	// left names what was still off when the session ended, cordoned what was
@@ -58,37 +52,27 @@ func newApp(o options) (_ *app, err error) {
 	}()
 
 	// The engine comes first: the others call back into it.
-	s.ssh, err = ssh.New(ssh.Options{
-		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
-		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
-		AskSecret: s.askSecret, AskHostKey: s.askHostKey,
-	})
+	if s.ssh, err = newSSH(cfg, sshAsker{s.askSecret, s.askHostKey}); err != nil {
+		return nil, err
+	}
+	dial := bastionDialer(s.ssh)
+	access, err := apiAccess(cfg, dial)
 	if err != nil {
 		return nil, err
 	}
-	var dial func(context.Context, string, string) (net.Conn, error)
-	if cfg.Bastion != "" {
-		dial = s.dialBastion
-	}
-	access, err := cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
+	dir, err := clusterDir(cfg, access.Context)
 	if err != nil {
 		return nil, err
 	}
-	state, err := cfg.StateDir()
-	if err != nil {
+	if s.dir, err = record.NewSessionDir(filepath.Join(dir, "sessions"), time.Now()); err != nil {
 		return nil, err
 	}
-	state = filepath.Join(state, fileName(access.Context))
-	if s.dir, err = record.NewSessionDir(filepath.Join(state, "sessions"), time.Now()); err != nil {
-		return nil, err
-	}
-	if s.journal, err = power.OpenJournal(state, access.Context); err != nil {
+	if s.journal, err = openJournal(cfg, access); err != nil {
 		return nil, err
 	}
 	topt := session.Options{
 		Cluster: access.Context, Via: s.ssh.Via(), ReadOnly: o.readOnly, DryRun: o.dryRun,
-		Production: cfg.Production || strings.Contains(strings.ToLower(access.Context), "production"),
-		Dir:        s.dir,
+		Production: production(cfg, access), Dir: s.dir,
 	}
 	if cfg.Pace != "real" {
 		topt.Pace = cfg.Pace
@@ -106,10 +90,11 @@ func newApp(o options) (_ *app, err error) {
 	if ns, name, ok := strings.Cut(cfg.Load.Deployment, "/"); ok {
 		topt.Focus = cluster.Key{Namespace: ns, Name: name}
 	}
-	if err = s.buildPower(); err != nil {
+	s.machines, err = newMachines(cfg, o, s.ssh, s.journal, func(m power.Machine) bool { return s.engine != nil && s.engine.NodeSilent(m) })
+	if err != nil {
 		return nil, err
 	}
-	topt.NoPower = s.noPower
+	topt.NoPower = s.machines.missing
 	if cfg.Load.URL == "" {
 		topt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"
 	}
@@ -123,8 +108,8 @@ func newApp(o options) (_ *app, err error) {
 		return nil, err
 	}
 	s.engine.SetParts(session.Parts{
-		Watcher: s.watcher, Fleet: s.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart, Drain: s.watcher,
-		Self: func(ctx context.Context) session.SelfInfo { return s.self(ctx, access.Server) },
+		Watcher: s.watcher, Fleet: s.machines.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart, Drain: s.watcher,
+		Self: func(ctx context.Context) session.SelfInfo { return selfInfo(ctx, cfg, s.ssh, access) },
 	})
 	return s, nil
 }
@@ -140,42 +125,11 @@ func fileName(name string) string {
 	return name[:min(len(name), 100)]
 }
 
-// dialBastion connects through the bastion. A failure of the bastion is told in
-// its own words: the cause beneath would be taken for the far end's.
-func (s *app) dialBastion(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := s.ssh.DialContext(ctx, network, addr)
-	var bastion *ssh.ConnectError
-	var key *ssh.HostKeyError
-	if errors.As(err, &bastion) || errors.As(err, &key) {
-		return nil, &loadgen.WayError{Err: errors.New("through the bastion: " + err.Error())}
-	}
-	return c, err
-}
-
-func (s *app) buildPower() error {
-	p := s.config.Power
-	if p.Off == "" && p.On == "" && len(p.Nodes) == 0 {
-		s.noPower = "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"
-		return nil
-	}
-	var err error
-	if s.drivers, err = p.Drivers(config.Parts{Bastion: s.ssh.DialContext}); err != nil {
-		return err
-	}
-	bySSH := ssh.NewDriver(s.ssh, ssh.DriverOptions{Shutdown: s.config.SSH.Shutdown, NodeSilent: func(m power.Machine) bool {
-		return s.engine != nil && s.engine.NodeSilent(m)
-	}})
-	s.fleet, err = power.NewFleet(power.Config{
-		Cluster: s.config.Context, Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: s.opt.readOnly, DryRun: s.opt.dryRun,
-	}, s.journal, append(s.drivers, bySSH)...)
-	return err
-}
-
 // windowsKept is how many seconds of load the screen can look back on: ten
 // seconds a column fill a wide terminal.
 const windowsKept = 1200
 
-func (s *app) buildLoad(dial func(context.Context, string, string) (net.Conn, error)) error {
+func (s *app) buildLoad(dial dialer) error {
 	l := s.config.Load
 	if l.URL == "" {
 		return nil
@@ -208,30 +162,6 @@ func (s *app) backends() []loadgen.Backend {
 		}
 	}
 	return all
-}
-
-// self names this program's machine and the way to the cluster.
-func (s *app) self(ctx context.Context, server string) session.SelfInfo {
-	var info session.SelfInfo
-	if name, err := os.Hostname(); err == nil {
-		info.Names = append(info.Names, name)
-	}
-	// A lab's machines have addresses of their own world, which may be ours by chance.
-	if addrs, err := net.InterfaceAddrs(); err == nil && s.config.Pace == "" {
-		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() {
-				info.Addresses = append(info.Addresses, n.IP.String())
-			}
-		}
-	}
-	if s.config.Bastion != "" {
-		info.BastionNames = s.ssh.BastionNames(ctx)
-		info.BastionAddresses = s.ssh.BastionAddresses(ctx)
-	}
-	if u, err := url.Parse(server); err == nil && net.ParseIP(u.Hostname()) != nil {
-		info.APIAddresses = []string{u.Hostname()}
-	}
-	return info
 }
 
 func (s *app) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
@@ -288,9 +218,7 @@ func (s *app) close() {
 	if s.load != nil {
 		s.load.Close()
 	}
-	for _, d := range s.drivers {
-		config.Close(d)
-	}
+	s.machines.close()
 	if s.ssh != nil {
 		_ = s.ssh.Close()
 	}

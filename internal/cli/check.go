@@ -21,7 +21,7 @@ import (
 
 // checkup looks at what lightsout stands on. It changes nothing.
 type checkup struct {
-	s      *app     // its parts; there is no engine, no journal and no record
+	config *config.Config
 	wanted []string // nodes; empty is all
 	// readOnly: what is needed for acting is not looked at.
 	readOnly bool
@@ -29,8 +29,9 @@ type checkup struct {
 	access    *cluster.Config
 	accessErr error
 	inspector *cluster.Inspector
-	dial      func(context.Context, string, string) (net.Conn, error)
-	ssh       *ssh.Driver
+	client    *ssh.Client
+	dial      dialer
+	power     *machines
 	powerErr  error
 
 	show func([]checkRow)
@@ -43,32 +44,23 @@ const connectWait = 20 * time.Second
 // newCheckup reads the configuration. What is wrong with more than the
 // configuration itself becomes a row.
 func newCheckup(o options, wanted []string) (*checkup, error) {
-	readOnly := o.readOnly
-	o.readOnly = true // for the parts
 	cfg, err := o.Read()
 	if err != nil {
 		return nil, err
 	}
-	c := &checkup{s: &app{opt: o, config: cfg}, wanted: wanted, readOnly: readOnly, show: func([]checkRow) {}}
-	c.s.ssh, err = ssh.New(ssh.Options{
-		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
-		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts, AskSecret: askOnTerminal(),
-	})
-	if err != nil {
+	c := &checkup{config: cfg, wanted: wanted, readOnly: o.readOnly, show: func([]checkRow) {}}
+	if c.client, err = newSSH(cfg, sshAsker{secret: askOnTerminal()}); err != nil {
 		return nil, err
 	}
-	direct := &net.Dialer{Timeout: connectWait}
-	c.dial = direct.DialContext
-	var dial func(context.Context, string, string) (net.Conn, error)
-	if cfg.Bastion != "" {
-		dial = c.s.dialBastion
-		c.dial = dial
+	bastion := bastionDialer(c.client)
+	if c.dial = bastion; bastion == nil {
+		c.dial = (&net.Dialer{Timeout: connectWait}).DialContext
 	}
-	if c.access, c.accessErr = cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial}); c.accessErr == nil {
+	if c.access, c.accessErr = apiAccess(cfg, bastion); c.accessErr == nil {
 		c.inspector, c.accessErr = cluster.NewInspector(c.access)
 	}
-	c.powerErr = c.s.buildPower()
-	c.ssh = ssh.NewDriver(c.s.ssh, ssh.DriverOptions{Shutdown: cfg.SSH.Shutdown})
+	o.readOnly = true // for the machines
+	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)
 	return c, nil
 }
 
@@ -76,7 +68,8 @@ func (c *checkup) close() {
 	if c.inspector != nil {
 		c.inspector.Close()
 	}
-	c.s.close()
+	c.power.close()
+	_ = c.client.Close()
 }
 
 // add takes an area's rows and shows them.
@@ -102,19 +95,19 @@ func (c *checkup) run(ctx context.Context) {
 
 // bastion reports whether there is a way on.
 func (c *checkup) bastion(ctx context.Context) bool {
-	via := c.s.ssh.Via()
+	via := c.client.Via()
 	if via == "" {
 		c.add("bastion", skipped("bastion", "none is configured: connections are made directly"))
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*connectWait)
 	defer cancel()
-	if err := c.s.ssh.Reach(ctx); err != nil {
+	if err := c.client.Reach(ctx); err != nil {
 		c.add("bastion", missing(via, err, "check its address, and that its ssh server runs and can be reached from here"))
 		return false
 	}
 	rows := []checkRow{works(via, "logged in; its host key is on record")}
-	ahead, within, err := c.s.ssh.BastionClock(ctx)
+	ahead, within, err := c.client.BastionClock(ctx)
 	c.add("bastion", append(rows, clockRow("clock of "+via, ahead, within, err))...)
 	return true
 }
@@ -165,7 +158,7 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 
 // load connects to the load's target and sends nothing.
 func (c *checkup) load(ctx context.Context, reached bool) {
-	l := c.s.config.Load
+	l := c.config.Load
 	if l.URL == "" {
 		c.add("load", skipped("target", "no load.url is configured"))
 		return
@@ -178,7 +171,7 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 	}
 	dial, how := c.dial, ""
 	switch {
-	case c.s.config.Bastion == "":
+	case c.config.Bastion == "":
 	case l.ViaBastion != nil && !*l.ViaBastion:
 		dial = (&net.Dialer{}).DialContext
 	default:
@@ -215,13 +208,13 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 
 // state looks whether the journal can be written, and what it says is off.
 func (c *checkup) state() {
-	dir, err := c.s.config.StateDir()
+	dir, err := c.config.StateDir()
+	if err == nil && c.access != nil {
+		dir, err = clusterDir(c.config, c.access.Context)
+	}
 	if err != nil {
 		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
 		return
-	}
-	if c.access != nil {
-		dir = filepath.Join(dir, fileName(c.access.Context))
 	}
 	rows := []checkRow{works("folder", "%s can be written", dir)}
 	if err := writable(dir); err != nil {

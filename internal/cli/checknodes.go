@@ -31,8 +31,8 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		rows = append(rows, skipped("machines", "--read-only: they are not switched"))
 	case c.powerErr != nil:
 		rows = append(rows, missing("drivers", c.powerErr, "correct power in lightsout.yaml"))
-	case c.s.noPower != "":
-		what, todo, _ := strings.Cut(c.s.noPower, ": ")
+	case c.power.missing != "":
+		what, todo, _ := strings.Cut(c.power.missing, ": ")
 		rows = append(rows, missing("drivers", errors.New(what), todo))
 	}
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *cluster.Node) bool {
@@ -43,13 +43,13 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		return
 	}
 	var bindings []power.Binding
-	if c.s.fleet != nil && reached && !c.readOnly {
+	if c.power.fleet != nil && reached && !c.readOnly {
 		refs := make([]power.NodeRef, 0, len(nodes))
 		for _, n := range nodes {
 			refs = append(refs, session.NodeRef(n))
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		bindings = c.s.fleet.Resolve(ctx, refs)
+		bindings = c.power.fleet.Resolve(ctx, refs)
 		cancel()
 	}
 	found := make([][]checkRow, len(nodes))
@@ -77,9 +77,9 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	var rows []checkRow
-	m, err := c.s.fleet.Can(b, power.ActionShutdown)
+	m, err := c.power.fleet.Can(b, power.ActionShutdown)
 	if err != nil { // some machines can only have their plug pulled
-		if pulled, e := c.s.fleet.Can(b, power.ActionOff); e == nil {
+		if pulled, e := c.power.fleet.Can(b, power.ActionOff); e == nil {
 			m, err = pulled, nil
 		}
 	}
@@ -91,11 +91,11 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	default:
 		rows = append(rows, c.obeys(ctx, "off", b, fmt.Sprintf("%s switches %s", m.Driver, m.Title())))
 	}
-	m, err = c.s.fleet.Can(b, power.ActionOn)
+	m, err = c.power.fleet.Can(b, power.ActionOn)
 	if err != nil {
 		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), "set power.on_by, and name its machine under power.nodes"))
 	}
-	if err := c.s.fleet.Prove(ctx, []power.Binding{b})[node]; err != nil {
+	if err := c.power.fleet.Prove(ctx, []power.Binding{b})[node]; err != nil {
 		return append(rows, missing("on", fmt.Errorf("that it can be powered on is not proven: %w", err), "check the power API, its token, and that the machine is there"))
 	}
 	return append(rows, works("on", "%s tells the state of %s", m.Driver, m.Title()))
@@ -103,7 +103,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 
 // overSSH looks at a node's ssh, clock and sudo.
 func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m power.Machine) []checkRow {
-	ahead, within, err := c.ssh.Clock(ctx, m)
+	ahead, within, err := c.power.ssh.Clock(ctx, m)
 	var connect *ssh.ConnectError
 	var hostKey *ssh.HostKeyError
 	if errors.As(err, &connect) || errors.As(err, &hostKey) {
@@ -112,14 +112,14 @@ func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m p
 	user := m.Params["user"]
 	return []checkRow{
 		works("ssh", "logged in to %s as %s", m.ID, user),
-		c.obeys(ctx, "sudo", b, fmt.Sprintf("it would obey %q", c.ssh.Command())),
+		c.obeys(ctx, "sudo", b, fmt.Sprintf("it would obey %q", c.power.ssh.Command())),
 		clockRow("clock", ahead, within, err),
 	}
 }
 
 // obeys asks the driver that can tell whether the machine would shut down.
 func (c *checkup) obeys(ctx context.Context, what string, b power.Binding, good string) checkRow {
-	if err := c.s.fleet.Preflight(ctx, power.ActionShutdown, []power.Binding{b})[b.Node.Name]; err != nil {
+	if err := c.power.fleet.Preflight(ctx, power.ActionShutdown, []power.Binding{b})[b.Node.Name]; err != nil {
 		return missing(what, err, "log in and try it by hand")
 	}
 	return works(what, "%s", good)

@@ -89,7 +89,7 @@ func needs(namespaces []string, readOnly bool) []need {
 
 // rights asks for each need whether the account may.
 func (c *checkup) rights(ctx context.Context) []checkRow {
-	wanted := needs(c.s.config.Namespaces, c.readOnly)
+	wanted := needs(c.config.Namespaces, c.readOnly)
 	rows := make([]checkRow, 0, len(wanted))
 	for _, n := range wanted {
 		rows = append(rows, c.right(ctx, n))

@@ -206,7 +206,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 			return err
 		}
 		defer client.Close()
-		o.Dial = (&app{ssh: client}).dialBastion
+		o.Dial = bastionDialer(client)
 	}
 	if l.output == "text" {
 		progress = out

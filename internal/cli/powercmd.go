@@ -75,8 +75,8 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	if err != nil {
 		return err
 	}
-	if s.noPower != "" {
-		return errors.New(s.noPower)
+	if s.machines.missing != "" {
+		return errors.New(s.machines.missing)
 	}
 	c.lanes = []string{"power"}
 	return s.run(ctx, func(ctx context.Context) error {
@@ -177,17 +177,17 @@ func powerStatus(ctx context.Context, o options, nodes []string) error {
 		}
 		readings := map[string]power.Reading{}
 		var bindings []power.Binding
-		if s.fleet != nil {
-			bindings = s.fleet.Resolve(ctx, refs)
-			for _, r := range s.fleet.Read(ctx, bindings) {
+		if s.machines.fleet != nil {
+			bindings = s.machines.fleet.Resolve(ctx, refs)
+			for _, r := range s.machines.fleet.Read(ctx, bindings) {
 				readings[r.Node] = r.Reading
 			}
 		}
 		w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "NODE\tSTATUS\tPOWER\tPROOF\tMACHINE")
 		for i, ref := range refs {
-			machine := s.noPower
-			if s.fleet != nil {
+			machine := s.machines.missing
+			if s.machines.fleet != nil {
 				machine = session.MachineText(bindings[i])
 			}
 			r := readings[ref.Name]

@@ -50,8 +50,8 @@ func restore(ctx context.Context, o options, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 && s.noPower != "" {
-		return errors.New(s.noPower)
+	if len(left) > 0 && s.machines.missing != "" {
+		return errors.New(s.machines.missing)
 	}
 	if left, err = s.stillOff(ctx, left); err != nil {
 		return err
@@ -89,7 +89,7 @@ func restore(ctx context.Context, o options, yes bool) error {
 		bindings = append(bindings, l.Binding)
 	}
 	if len(bindings) > 0 {
-		err = s.fleet.Do(ctx, power.ActionOn, bindings, func(p power.Progress) {
+		err = s.machines.fleet.Do(ctx, power.ActionOn, bindings, func(p power.Progress) {
 			fmt.Printf("%s  %s\n", p.Node, p.Text)
 		})
 	}
@@ -107,7 +107,7 @@ func (s *app) stillOff(ctx context.Context, left []power.LeftOff) ([]power.LeftO
 		for i, l := range left {
 			bindings[i] = l.Binding
 		}
-		readings := s.fleet.Read(ctx, bindings)
+		readings := s.machines.fleet.Read(ctx, bindings)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
