@@ -146,7 +146,7 @@ func addTrial(rnd *rand.Rand, f *view.Frame, word func() string, at func() time.
 		return &n
 	}
 	for range rnd.IntN(20) {
-		v.Steps = append(v.Steps, view.StepView{Name: word(), Text: word(), State: []string{"to come", "under way", "done", "failed", "skipped", "cut", word()}[rnd.IntN(7)]})
+		v.Steps = append(v.Steps, view.StepView{Name: word(), Text: word(), State: []view.StepState{view.StepToCome, view.StepUnderWay, view.StepDone, view.StepFailed, view.StepSkipped, view.StepCut, view.StepState(word())}[rnd.IntN(7)]})
 		p := view.Phase{Name: word(), Subject: word(), Observed: number(), From: number(), Note: word()}
 		if lo, hi := number(), number(); lo != nil && hi != nil {
 			p.Predicted = &[2]float64{*lo, *hi}

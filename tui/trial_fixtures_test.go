@@ -21,12 +21,12 @@ func planned(next int, waiting bool) *view.TrialView {
 		{"wait: restored", "until all are Ready and 16 of 16 available, at most 10m"},
 		{"burst of 16 again", "16 requests at once: all served"},
 	} {
-		step := view.StepView{Name: s[0], Text: s[1], State: "to come"}
+		step := view.StepView{Name: s[0], Text: s[1], State: view.StepToCome}
 		switch {
 		case i < next:
-			step.State = "done"
+			step.State = view.StepDone
 		case i == next && !waiting:
-			step.State = "under way"
+			step.State = view.StepUnderWay
 		}
 		v.Steps = append(v.Steps, step)
 	}
@@ -199,7 +199,7 @@ func judged(v view.Verdict) *view.Frame {
 		t.Expectations[2].Got, t.Expectations[2].OK = "3", false
 		t.Expectations[4].Got, t.Expectations[4].OK = "kube-node3 at 56.1 s (forecast 52.0–62.0 s); kube-node4 at 66.0 s (forecast 55.0–65.0 s)", false
 		t.Expectations[5].Got, t.Expectations[5].OK = "not observed", false
-		t.Steps[5].State, t.Steps[6].State = "failed", "skipped"
+		t.Steps[5].State, t.Steps[6].State = view.StepFailed, view.StepSkipped
 		t.Why = []string{"wait: restored did not come to its end within 10m: 12 of 16 available", "3 of 7 expectations were not met"}
 	}
 	f.Load.Totals = loadgen.Totals{Scheduled: 44, OK: 44}

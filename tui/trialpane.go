@@ -192,7 +192,7 @@ func flow(s *scene, w int) string {
 			sign, st, body = t.changed, t.fresh, t.strong
 		case i == v.Next:
 			body = t.strong
-		case v.Steps[i].State == "to come" || v.Steps[i].State == "done":
+		case v.Steps[i].State == view.StepToCome || v.Steps[i].State == view.StepDone:
 			body = t.dim
 		}
 		r.put(st, sign).space(1).put(body, fit(names[i], r.left-1, t.ellipsis)).space(gap)
@@ -238,8 +238,8 @@ func phaseFlow(s *scene, w int) string {
 func stepName(t *theme, step view.StepView) string {
 	name := t.text(step.Name)
 	switch step.State {
-	case "failed", "skipped", "cut":
-		name += " (" + step.State + ")"
+	case view.StepFailed, view.StepSkipped, view.StepCut:
+		name += " (" + string(step.State) + ")"
 	}
 	return name
 }
@@ -294,17 +294,17 @@ func verdictLook(t *theme, v view.Verdict) (string, style) {
 }
 
 // stepLook is the sign and look of a step's state.
-func stepLook(t *theme, state string) (string, style) {
+func stepLook(t *theme, state view.StepState) (string, style) {
 	switch state {
-	case "under way":
+	case view.StepUnderWay:
 		return t.changed, t.fresh
-	case "done":
+	case view.StepDone:
 		return t.okSign, t.good
-	case "failed":
+	case view.StepFailed:
 		return t.badSign, t.bad
-	case "skipped":
+	case view.StepSkipped:
 		return t.dash, t.dim
-	case "cut":
+	case view.StepCut:
 		return t.warnSign, t.warn
 	}
 	return t.open, t.dim

@@ -69,12 +69,12 @@ func stepLines(s *scene, w, from, to int) []string {
 	for i := from; i < to; i++ {
 		step := v.Steps[i]
 		sign, st := stepLook(t, step.State)
-		name, text, state := t.text(step.Name), t.text(step.Text), t.text(step.State)
+		name, text, state := t.text(step.Name), t.text(step.Text), t.text(string(step.State))
 		if i == v.Next && v.Driven && v.Waiting && v.Verdict == "" {
 			sign, st, state = t.changed, t.fresh, "waits"
 		}
 		body := style("")
-		if step.State == "to come" && i != v.Next {
+		if step.State == view.StepToCome && i != v.Next {
 			body = t.dim
 		}
 		r := newRow(w).space(1).put(st, sign).space(1).cell(t, st, state, 10)

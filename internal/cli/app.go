@@ -166,7 +166,7 @@ func (s *app) backends() []loadgen.Backend {
 
 func (s *app) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
 	a, err := s.engine.Ask(ctx, view.Question{
-		Kind: "hostkey", Title: "Trust the host key of " + q.Host + "?",
+		Kind: view.QuestionHostKey, Title: "Trust the host key of " + q.Host + "?",
 		Lines: []view.Line{
 			{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
 			{Text: "It is not in any known_hosts file. If yes, it is added to " + q.File + "."},
@@ -181,7 +181,7 @@ func (s *app) askSecret(ctx context.Context, q ssh.SecretQuestion) (string, erro
 	if q.File == "" { // a password, which is sent and not kept
 		choices = []view.Choice{{ID: "no", Label: "Give none"}, {ID: "yes", Label: "Send"}}
 	}
-	a, err := s.engine.Ask(ctx, view.Question{Kind: "secret", Title: q.Prompt, Secret: true, Choices: choices})
+	a, err := s.engine.Ask(ctx, view.Question{Kind: view.QuestionSecret, Title: q.Prompt, Secret: true, Choices: choices})
 	if err != nil {
 		return "", err
 	}

@@ -96,11 +96,11 @@ func (c *console) answer(ctx context.Context, e *session.Engine, q view.Question
 	}
 	yes := view.Answer{Question: q.ID, Choice: choice.ID, Typed: c.confirm}
 	switch {
-	case q.Kind == "restore":
+	case q.Kind == view.QuestionRestore:
 		// The command line says what is wanted; this is not it.
 		e.Send(no)
 		return nil
-	case q.Kind == "switch" && c.yes && (q.Type == "" || q.Type == c.confirm):
+	case q.Kind == view.QuestionSwitch && c.yes && (q.Type == "" || q.Type == c.confirm):
 		e.Send(yes)
 		return nil
 	case c.in == nil:
@@ -109,7 +109,7 @@ func (c *console) answer(ctx context.Context, e *session.Engine, q view.Question
 		if q.Type != "" {
 			hint = fmt.Sprintf("repeat with --yes --confirm %q", q.Type)
 		}
-		if q.Kind != "switch" {
+		if q.Kind != view.QuestionSwitch {
 			hint = "start it once on a terminal to answer"
 		}
 		return fmt.Errorf("%s: nobody can be asked here; %s", strings.TrimSuffix(q.Title, "?"), hint)
@@ -137,7 +137,7 @@ func (c *console) answer(ctx context.Context, e *session.Engine, q view.Question
 		text, err := c.line(ctx)
 		if err != nil || (text != "y" && text != "yes") {
 			e.Send(no)
-			if q.Kind == "switch" {
+			if q.Kind == view.QuestionSwitch {
 				return errNotDone
 			}
 			return nil

@@ -115,9 +115,9 @@ func (o *outage) deployment(available int, word string) {
 func (o *outage) view(doing string, next int, v view.Verdict) {
 	t := &view.TrialView{Name: "one-of-four", Next: next, Doing: doing, Started: t0, Verdict: v}
 	for i, name := range []string{"burst", "off", "on"} {
-		state := "to come"
+		state := view.StepToCome
 		if i < next {
-			state = "done"
+			state = view.StepDone
 		}
 		t.Steps = append(t.Steps, view.StepView{Name: name, Text: "does " + name, State: state})
 	}

@@ -154,9 +154,9 @@ type Trial struct {
 
 // TrialStep is one step of a trial as it was shown.
 type TrialStep struct {
-	Name  string `json:"name"`
-	Text  string `json:"text,omitempty"`
-	State string `json:"state"`
+	Name  string         `json:"name"`
+	Text  string         `json:"text,omitempty"`
+	State view.StepState `json:"state"`
 }
 
 // Outage is a span in which a node was off or not Ready; To is zero while it
@@ -171,12 +171,12 @@ type Outage struct {
 // Question is what the operator was being asked. Answers are not kept here:
 // what was done is on the timeline, what was typed is nobody's business.
 type Question struct {
-	ID      string   `json:"id,omitempty"`
-	Kind    string   `json:"kind,omitempty"`
-	Title   string   `json:"title,omitempty"`
-	Refused bool     `json:"refused,omitempty"`
-	Lines   []Line   `json:"lines,omitempty"`
-	Choices []string `json:"choices,omitempty"`
+	ID      string            `json:"id,omitempty"`
+	Kind    view.QuestionKind `json:"kind,omitempty"`
+	Title   string            `json:"title,omitempty"`
+	Refused bool              `json:"refused,omitempty"`
+	Lines   []Line            `json:"lines,omitempty"`
+	Choices []string          `json:"choices,omitempty"`
 }
 
 // Line is one line of a question.

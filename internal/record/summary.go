@@ -80,9 +80,8 @@ type Setting struct {
 
 // Step is one step of the plan as it went.
 type Step struct {
-	Name string `json:"name"`
-	// State is "done", "failed", "skipped" or "cut" (ended by an abort).
-	State string `json:"state"`
+	Name  string         `json:"name"`
+	State view.StepState `json:"state"`
 	// Started and Ended are wall-clock times; zero when it never began.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

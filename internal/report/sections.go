@@ -193,11 +193,11 @@ func stepsOf(s *record.Summary) section {
 	t.figures("from", "to")
 	t.columns("how it ended")
 	for _, st := range s.Steps {
-		state := cell{Text: st.State}
+		state := cell{Text: string(st.State)}
 		switch st.State {
-		case "failed":
+		case view.StepFailed:
 			state = cell{"FAILED", bad}
-		case "cut", "skipped":
+		case view.StepCut, view.StepSkipped:
 			state.Tone = warning
 		}
 		from, to := none, none

@@ -32,7 +32,7 @@ func (e *Engine) askTrial() {
 		e.askEndTrial()
 		return
 	}
-	q := view.Question{Kind: "trial", Title: "Start a trial?", Choices: []view.Choice{{ID: choiceNo, Label: "Not now"}, {ID: choiceFree, Label: "By keyboard"}}}
+	q := view.Question{Kind: view.QuestionTrial, Title: "Start a trial?", Choices: []view.Choice{{ID: choiceNo, Label: "Not now"}, {ID: choiceFree, Label: "By keyboard"}}}
 	q.Lines = append(q.Lines, view.Line{Text: "By keyboard: what you switch and send from now on is the trial, until you end it."})
 	s := e.snapshot.Load()
 	for _, p := range e.opt.Plans {
@@ -70,7 +70,7 @@ func (e *Engine) planDeployment(p *plan.Plan) cluster.Key {
 // askEndTrial asks what to do with the trial under way.
 func (e *Engine) askEndTrial() {
 	r := e.run
-	q := view.Question{Kind: "trial", Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Go on"}}}
+	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Go on"}}}
 	var off []string
 	for _, n := range r.nodes {
 		if _, ok := e.leftOff[n.name]; ok {
@@ -107,7 +107,7 @@ func (e *Engine) freeStep(st plan.Step) {
 	r := e.run
 	st.Name = uniqueName(r, st.Text())
 	now := e.now()
-	r.steps = append(r.steps, &stepRun{Step: st, state: stepDone, started: now, ended: now})
+	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)
 }
 

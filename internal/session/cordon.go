@@ -202,7 +202,7 @@ func (e *Engine) uncordonPlanned(node string) bool {
 		return false
 	}
 	return slices.ContainsFunc(e.run.steps, func(st *stepRun) bool {
-		return st.state == stepToCome && st.Uncordon != nil && slices.Contains(st.Uncordon.Nodes, node)
+		return st.state == view.StepToCome && st.Uncordon != nil && slices.Contains(st.Uncordon.Nodes, node)
 	})
 }
 

@@ -254,7 +254,7 @@ func (e *Engine) askDrain(d *drain, n *nodeDrain) {
 	if n.asked != nil {
 		return
 	}
-	q := view.Question{Kind: "drain", Title: n.node + " is being drained", Choices: []view.Choice{{ID: choiceWait, Label: "Wait on"}, {ID: choiceCut, Label: "Shut down all the same"}, {ID: choiceLeave, Label: "Leave it on"}}}
+	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: choiceWait, Label: "Wait on"}, {ID: choiceCut, Label: "Shut down all the same"}, {ID: choiceLeave, Label: "Leave it on"}}}
 	p := n.progress
 	if len(p.Held) > 0 {
 		q.Title = "The drain of " + n.node + " is held up"

@@ -353,7 +353,7 @@ func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
 	w := drainWorld(t, d, Options{})
 	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "300ms", 1)), RunOptions{Auto: true, End: true})
 	sum, dir := w.outcome(t)
-	if st := sum.Steps[1]; st.State != stepFailed || !strings.Contains(st.Text, "keep-all") {
+	if st := sum.Steps[1]; st.State != view.StepFailed || !strings.Contains(st.Text, "keep-all") {
 		t.Errorf("the step: %+v", st)
 	}
 	if len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {

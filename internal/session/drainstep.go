@@ -126,7 +126,7 @@ func (e *Engine) beginDrain(st *plan.Drain) poll {
 
 // drainQuestion asks before the pods of nodes are evicted by a step.
 func (e *Engine) drainQuestion(nodes []string) view.Question {
-	q := view.Question{Kind: "switch", Title: "Drain " + strings.Join(nodes, ", ") + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Leave them"}, {ID: choiceYes, Label: "Cordon and drain"}}}
+	q := view.Question{Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Leave them"}, {ID: choiceYes, Label: "Cordon and drain"}}}
 	if e.opt.Production {
 		q.Type = e.opt.Cluster
 	}
@@ -180,7 +180,7 @@ func (e *Engine) agree(q view.Question, r *run, end func(error), carryOut func(c
 		case r.opt.Driven:
 			// Not taken: the step waits again.
 			st := r.steps[r.next]
-			st.state, st.started = stepToCome, time.Time{}
+			st.state, st.started = view.StepToCome, time.Time{}
 			r.poll, r.waiting, r.doing = nil, true, "next: "+st.Text()
 		default:
 			end(errNo)

@@ -187,9 +187,9 @@ func (x *bench) frame(what string, ok func(*view.Frame) bool) *view.Frame {
 	}
 }
 
-func (x *bench) question(kind string) *view.Question {
+func (x *bench) question(kind view.QuestionKind) *view.Question {
 	x.t.Helper()
-	return x.frame("a question of kind "+kind, func(f *view.Frame) bool { return f.Question != nil && f.Question.Kind == kind }).Question
+	return x.frame("a question of kind "+string(kind), func(f *view.Frame) bool { return f.Question != nil && f.Question.Kind == kind }).Question
 }
 
 func (x *bench) waitEnd() {

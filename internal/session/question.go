@@ -58,7 +58,7 @@ func (e *Engine) answered(a view.Answer) {
 // switchQuestion says what will be switched, how it will be undone, what it
 // hits and what the guards say.
 func (e *Engine) switchQuestion(p switchPlan) view.Question {
-	q := view.Question{Kind: "switch", Title: switchTitle(p.ask)}
+	q := view.Question{Kind: view.QuestionSwitch, Title: switchTitle(p.ask)}
 	for _, b := range p.bindings {
 		q.Lines = append(q.Lines, view.Line{Text: b.Node.Name + "  " + e.routeText(p.ask.Action, b)})
 	}
@@ -239,7 +239,7 @@ func (e *Engine) routeText(a power.Action, b power.Binding) string {
 
 // askRestore offers to power on what an earlier run has left off.
 func (e *Engine) askRestore(left []power.LeftOff) {
-	q := view.Question{Kind: "restore", Title: "Machines are still off", Choices: []view.Choice{{ID: choiceNo, Label: "Not now"}, {ID: choiceYes, Label: "Power on"}}}
+	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: choiceNo, Label: "Not now"}, {ID: choiceYes, Label: "Power on"}}}
 	if len(left) > 0 {
 		q.Lines = append(q.Lines, view.Line{Text: "lightsout switched these off and has not seen them on again:"})
 		q.Lines = append(q.Lines, leftOffLines(left)...)
@@ -312,7 +312,7 @@ func (e *Engine) askQuit() {
 	for _, name := range slices.Sorted(maps.Keys(e.leftOff)) {
 		left = append(left, e.leftOff[name])
 	}
-	q := view.Question{Kind: "quit", Title: "Leave with machines off?", Choices: []view.Choice{{ID: choiceNo, Label: "Stay"}, {ID: choiceRestore, Label: "Power on, then leave"}, {ID: choiceLeave, Label: "Leave them off"}}}
+	q := view.Question{Kind: view.QuestionQuit, Title: "Leave with machines off?", Choices: []view.Choice{{ID: choiceNo, Label: "Stay"}, {ID: choiceRestore, Label: "Power on, then leave"}, {ID: choiceLeave, Label: "Leave them off"}}}
 	cordoned := e.stillCordoned()
 	switch {
 	case len(left) > 0:
@@ -356,7 +356,7 @@ func (e *Engine) settled() bool {
 }
 
 func (e *Engine) askedToQuit() bool {
-	return slices.ContainsFunc(e.questions, func(a *asked) bool { return a.question.Kind == "quit" })
+	return slices.ContainsFunc(e.questions, func(a *asked) bool { return a.question.Kind == view.QuestionQuit })
 }
 
 // leaveIfSettled ends the session when the operator wants to leave and the

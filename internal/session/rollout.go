@@ -24,7 +24,7 @@ func (e *Engine) askRollout(k cluster.Key) {
 		e.warn("operator", k.String(), "there is no deployment "+k.String())
 		return
 	}
-	q := view.Question{Kind: "rollout", Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Leave it"}, {ID: choiceYes, Label: "Restart"}}}
+	q := view.Question{Kind: view.QuestionRollout, Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Leave it"}, {ID: choiceYes, Label: "Restart"}}}
 	q.Lines = append(q.Lines,
 		view.Line{Text: fmt.Sprintf("Every one of its %s is replaced by a new one, as by kubectl rollout restart.", plural(d.Replicas, "pod", "pods"))},
 		view.Line{Text: "The scheduler places the new ones: this is what moves pods back to a node that has returned."})

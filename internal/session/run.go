@@ -34,16 +34,6 @@ type RunOptions struct {
 	End bool
 }
 
-// States of a step, as record.Step and StepView have them.
-const (
-	stepToCome   = "to come"
-	stepUnderWay = "under way"
-	stepDone     = "done"
-	stepFailed   = "failed"
-	stepSkipped  = "skipped"
-	stepCut      = "cut"
-)
-
 // run is a trial under way, or the last one that is over. It belongs to the
 // engine's loop.
 type run struct {
@@ -105,7 +95,7 @@ type poll func(now time.Time) (done bool, doing string, err error)
 // stepRun is a step and how it went.
 type stepRun struct {
 	plan.Step
-	state          string
+	state          view.StepState
 	started, ended time.Time
 	text           string
 }
@@ -154,7 +144,7 @@ func (e *Engine) startTrial(p *plan.Plan, opt RunOptions) error {
 			return err
 		}
 		for _, st := range p.Steps {
-			r.steps = append(r.steps, &stepRun{Step: st, state: stepToCome})
+			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
 		}
 	}
 	if err := e.openRecord(r); err != nil {
@@ -251,7 +241,7 @@ func (e *Engine) takeStep() {
 	r := e.run
 	st := r.steps[r.next]
 	r.waiting = false
-	st.state, st.started = stepUnderWay, e.now()
+	st.state, st.started = view.StepUnderWay, e.now()
 	e.say(view.Event{Lane: "operator", Subject: "trial", Text: fmt.Sprintf("step %d of %d: %s", r.next+1, len(r.steps), st.Text())})
 	r.poll = e.begin(st)
 }
@@ -293,14 +283,14 @@ func (e *Engine) advance() {
 func (e *Engine) endStep(text string, err error) {
 	r := e.run
 	st := r.steps[r.next]
-	st.ended, st.state, st.text = e.now(), stepDone, text
+	st.ended, st.state, st.text = e.now(), view.StepDone, text
 	r.poll = nil
 	r.next++
 	if err == nil {
 		e.beginNext()
 		return
 	}
-	st.state, st.text = stepFailed, err.Error()
+	st.state, st.text = view.StepFailed, err.Error()
 	e.say(view.Event{Lane: "operator", Subject: "trial", Text: "step failed: " + st.Text() + ": " + err.Error(), Level: view.Bad})
 	r.failed = true
 	e.wind()
@@ -336,12 +326,12 @@ func (e *Engine) wind() {
 	}
 	if r.poll != nil && r.next < len(r.steps) {
 		st := r.steps[r.next]
-		st.state, st.ended = stepCut, e.now()
+		st.state, st.ended = view.StepCut, e.now()
 		r.next++
 	}
 	for _, st := range r.steps {
-		if st.state == stepToCome {
-			st.state = stepSkipped
+		if st.state == view.StepToCome {
+			st.state = view.StepSkipped
 		}
 	}
 	r.poll, r.waiting, r.stage = nil, false, stageCleanup

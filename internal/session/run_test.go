@@ -253,7 +253,7 @@ func TestARefusedShutdownIsNotObserved(t *testing.T) {
 	if sum.Verdict != view.NotObserved || !strings.Contains(strings.Join(sum.Why, "\n"), "kube-node3 never went down") {
 		t.Errorf("%s: %v", sum.Verdict, sum.Why)
 	}
-	if i := slices.IndexFunc(sum.Steps, func(s record.Step) bool { return s.State == stepFailed }); i != 1 {
+	if i := slices.IndexFunc(sum.Steps, func(s record.Step) bool { return s.State == view.StepFailed }); i != 1 {
 		t.Errorf("steps %+v", sum.Steps)
 	}
 }
@@ -290,7 +290,7 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
 		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 	}
-	if st := sum.Steps[3].State; st != stepCut {
+	if st := sum.Steps[3].State; st != view.StepCut {
 		t.Errorf("the pause is %q", st)
 	}
 	if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {

@@ -194,7 +194,7 @@ func proofText(r power.Reading) string {
 func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	var failed []string
 	for _, st := range sum.Steps {
-		if st.State == stepFailed {
+		if st.State == view.StepFailed {
 			failed = append(failed, fmt.Sprintf("step %q: %s", st.Name, st.Text))
 		}
 	}

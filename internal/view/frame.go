@@ -108,9 +108,21 @@ type TrialView struct {
 type StepView struct {
 	// Name is unique in the plan, Text says what it does.
 	Name, Text string
-	// State is "to come", "under way", "done", "failed", "skipped" or "cut".
-	State string
+	State      StepState
 }
+
+// StepState is where a step of a trial stands.
+type StepState string
+
+// States of a step.
+const (
+	StepToCome   StepState = "to come"
+	StepUnderWay StepState = "under way"
+	StepDone     StepState = "done"
+	StepFailed   StepState = "failed"
+	StepSkipped  StepState = "skipped" // the trial ended before it
+	StepCut      StepState = "cut"     // ended before its own end
+)
 
 // OutageKind is what an Outage is about.
 type OutageKind string
@@ -149,96 +161,3 @@ type ReplayMark struct {
 	At   time.Time
 	Text string
 }
-
-// Question is asked of the operator. It is answered by an Answer with its ID.
-type Question struct {
-	ID string
-	// Kind is "switch" (power), "drain" (one is held up), "quit" (machines are
-	// off), "restore" (left off or cordoned by an earlier run), "trial",
-	// "rollout", "hostkey", "secret" (a passphrase is wanted).
-	Kind  string
-	Title string
-	// Lines are shown in order; a heading line ends in a colon.
-	Lines []Line
-	// Refused: nothing can be answered but "close".
-	Refused bool
-	// Type, if set, must be typed out in full before Yes can be chosen.
-	Type string
-	// Secret: what is typed must not be shown.
-	Secret bool
-	// Choices are offered in order; the first is the safe one.
-	Choices []Choice
-}
-
-// Line is one line of a question.
-type Line struct {
-	Level Severity
-	Text  string
-}
-
-// Choice is one way to answer.
-type Choice struct {
-	ID, Label string
-}
-
-// Intent is what the operator wants. The screen returns intents, the engine
-// carries them out; none is carried out in the screen.
-type Intent interface{ intent() }
-
-// Intents.
-type (
-	// AskPower asks for a question about switching the named nodes.
-	AskPower struct {
-		Action power.Action
-		Nodes  []string
-	}
-	// Answer answers a question. Typed is what was typed, if asked for.
-	Answer struct{ Question, Choice, Typed string }
-	// StartLoad starts sending; it replaces a hold or rate that is running
-	// and adds a burst to it.
-	StartLoad struct{ Spec loadgen.Spec }
-	// StopLoad stops starting requests; Cancel also ends those in flight.
-	StopLoad struct{ Cancel bool }
-	// SetFocus chooses the deployment that the gauge is about.
-	SetFocus struct{ Deployment cluster.Key }
-	// Mark puts a line of the operator's own on the timeline.
-	Mark struct{ Text string }
-	// AbortTrial ends the trial under way at once; Why is one sentence.
-	AbortTrial struct{ Why string }
-	// AskTrial asks for a question about trials: which to start, or, while one
-	// is under way, whether to end or to abort it.
-	AskTrial struct{}
-	// NextStep takes the next step of a driven trial; the engine asks first
-	// where it always asks. Step is TrialView.Next as the operator saw it: a
-	// key that comes too late takes no other step.
-	NextStep struct{ Step int }
-	// AskRollout asks for a question about restarting a deployment's rollout.
-	AskRollout struct{ Deployment cluster.Key }
-	// AskQuit asks to leave; the engine either ends or asks a question first.
-	AskQuit struct{}
-
-	// ReplayPause pauses a replay or goes on with it.
-	ReplayPause struct{}
-	// ReplaySpeed plays Factor times as fast as now.
-	ReplaySpeed struct{ Factor float64 }
-	// ReplaySeek moves by By, or to the moment At when that is set.
-	ReplaySeek struct {
-		By time.Duration
-		At time.Time
-	}
-)
-
-func (AskPower) intent()    {}
-func (Answer) intent()      {}
-func (StartLoad) intent()   {}
-func (StopLoad) intent()    {}
-func (SetFocus) intent()    {}
-func (Mark) intent()        {}
-func (AbortTrial) intent()  {}
-func (AskTrial) intent()    {}
-func (NextStep) intent()    {}
-func (AskRollout) intent()  {}
-func (AskQuit) intent()     {}
-func (ReplayPause) intent() {}
-func (ReplaySpeed) intent() {}
-func (ReplaySeek) intent()  {}
