@@ -55,7 +55,7 @@ func newTrialCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trial",
 		Short: "Run, check and compare outage trials",
-		Long:  "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help,
+		Long:  "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help(),
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -326,14 +326,11 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
 	refused := 0
 	for i, st := range p.Steps {
 		fmt.Printf("step %d: %s\n", i+1, st.Text())
-		var ask view.AskPower
-		switch {
-		case st.Off != nil:
-			ask = view.AskPower{Action: st.Off.How, Nodes: st.Off.Nodes}
-		default:
+		off, ok := st.Action.(*plan.Off)
+		if !ok {
 			continue
 		}
-		q, err := s.engine.Foresee(ctx, ask)
+		q, err := s.engine.Foresee(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes})
 		if err != nil {
 			return err
 		}

@@ -103,9 +103,9 @@ func (e *Engine) askEndTrial() {
 }
 
 // freeStep keeps what the operator did as a step of a trial by keyboard.
-func (e *Engine) freeStep(st plan.Step) {
+func (e *Engine) freeStep(a plan.Action) {
 	r := e.run
-	st.Name = uniqueName(r, st.Text())
+	st := plan.Step{Action: a, Name: uniqueName(r, a.Text())}
 	now := e.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)
@@ -135,12 +135,12 @@ func (e *Engine) noteSwitch(p switchPlan) {
 		}
 	}
 	if r.plan == nil && r.stage == stageSteps {
-		sw := &plan.Switch{Nodes: slices.Clone(p.ask.Nodes), How: p.ask.Action}
-		st := plan.Step{Off: sw}
+		nodes := slices.Clone(p.ask.Nodes)
 		if on {
-			st = plan.Step{On: sw}
+			e.freeStep(&plan.On{Nodes: nodes})
+		} else {
+			e.freeStep(&plan.Off{Nodes: nodes, How: p.ask.Action})
 		}
-		e.freeStep(st)
 	}
 	for _, b := range p.bindings {
 		n := r.node(b.Node.Name)

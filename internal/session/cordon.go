@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -202,7 +203,8 @@ func (e *Engine) uncordonPlanned(node string) bool {
 		return false
 	}
 	return slices.ContainsFunc(e.run.steps, func(st *stepRun) bool {
-		return st.state == view.StepToCome && st.Uncordon != nil && slices.Contains(st.Uncordon.Nodes, node)
+		uncordon, ok := st.Action.(*plan.Uncordon)
+		return ok && st.state == view.StepToCome && slices.Contains(uncordon.Nodes, node)
 	})
 }
 

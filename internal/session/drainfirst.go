@@ -33,7 +33,7 @@ func (e *Engine) drainFirst(p switchPlan, end func(error)) {
 	}
 	during := e.trialUnderWay()
 	if during != nil && during.plan == nil {
-		e.freeStep(plan.Step{Drain: &plan.Drain{Nodes: slices.Clone(p.ask.Nodes), Within: plan.DrainWithin}})
+		e.freeStep(&plan.Drain{Nodes: slices.Clone(p.ask.Nodes), Within: plan.DrainWithin})
 	}
 	d := &drain{asks: true, busy: p.ask.Action}
 	d.over = func() {

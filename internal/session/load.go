@@ -76,7 +76,7 @@ func (e *Engine) startLoad(spec loadgen.Spec) {
 		return
 	}
 	if e.running() && e.run.plan == nil {
-		e.freeStep(plan.Step{Load: &plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}})
+		e.freeStep(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst})
 	}
 }
 
@@ -86,7 +86,7 @@ func (e *Engine) stopLoad(cancel bool) {
 	}
 	e.opt.Load.Stop(cancel)
 	if e.running() && e.run.plan == nil {
-		e.freeStep(plan.Step{StopLoad: &plan.StopLoad{Step: "all"}})
+		e.freeStep(&plan.Stop{Step: plan.AllLoads})
 	}
 	text := "no more requests are started"
 	if cancel {

@@ -39,7 +39,7 @@ func (e *Engine) askRollout(k cluster.Key) {
 			return
 		}
 		if e.running() && e.run.plan == nil {
-			e.freeStep(plan.Step{Rollout: &plan.Rollout{Deployment: k.String()}})
+			e.freeStep(&plan.Rollout{Deployment: k.String()})
 		}
 		e.rollout(k)
 	})

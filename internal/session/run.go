@@ -229,7 +229,7 @@ func (e *Engine) beginNext() {
 		return
 	}
 	st := r.steps[r.next]
-	if r.opt.Driven && (st.Wait == nil && st.Pause == nil) {
+	if r.opt.Driven && !plan.Waits(st.Action) {
 		r.waiting, r.doing = true, "next: "+st.Text()
 		return
 	}

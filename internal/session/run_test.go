@@ -385,7 +385,7 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parse(t, string(text))
-	if len(p.Steps) != 3 || p.Steps[1].Off == nil || p.Steps[2].On == nil {
+	if len(p.Steps) != 3 || p.Steps[1].Action.Kind() != "off" || p.Steps[2].Action.Kind() != "on" {
 		t.Errorf("the plan is\n%s", text)
 	}
 	events, _, err := record.ReadEvents(filepath.Join(dir, record.EventsFile))

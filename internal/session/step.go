@@ -30,27 +30,27 @@ func failNow(err error) poll {
 
 // begin begins a step.
 func (e *Engine) begin(st *stepRun) poll {
-	switch {
-	case st.Load != nil:
-		return e.beginLoad(st)
-	case st.Off != nil:
-		return e.beginSwitch(view.AskPower{Action: st.Off.How, Nodes: st.Off.Nodes}, st.Off.Within)
-	case st.On != nil:
-		return e.beginSwitch(view.AskPower{Action: power.ActionOn, Nodes: st.On.Nodes}, st.On.Within)
-	case st.Wait != nil:
-		return e.beginWait(st.Wait)
-	case st.Cordon != nil:
-		return e.beginCordon(st.Cordon.Nodes)
-	case st.Drain != nil:
-		return e.beginDrain(st.Drain)
-	case st.Uncordon != nil:
-		return e.beginUncordon(st.Uncordon.Nodes)
-	case st.Rollout != nil:
-		return e.beginRollout(st.Rollout)
-	case st.StopLoad != nil:
-		return e.beginStop(st.StopLoad.Step)
-	case st.Pause != nil:
-		until := e.now().Add(st.Pause.For)
+	switch a := st.Action.(type) {
+	case *plan.Load:
+		return e.beginLoad(st.Name, a)
+	case *plan.Off:
+		return e.beginSwitch(view.AskPower{Action: a.How, Nodes: a.Nodes}, a.Within)
+	case *plan.On:
+		return e.beginSwitch(view.AskPower{Action: power.ActionOn, Nodes: a.Nodes}, a.Within)
+	case *plan.Wait:
+		return e.beginWait(a)
+	case *plan.Cordon:
+		return e.beginCordon(a.Nodes)
+	case *plan.Drain:
+		return e.beginDrain(a)
+	case *plan.Uncordon:
+		return e.beginUncordon(a.Nodes)
+	case *plan.Rollout:
+		return e.beginRollout(a)
+	case *plan.Stop:
+		return e.beginStop(a.Step)
+	case *plan.Pause:
+		until := e.now().Add(a.For)
 		return func(now time.Time) (bool, string, error) {
 			left := until.Sub(now)
 			return left <= 0, fmt.Sprintf("pause: %s left", cluster.Span(max(0, left))), nil
@@ -60,16 +60,16 @@ func (e *Engine) begin(st *stepRun) poll {
 }
 
 // beginLoad starts a load step.
-func (e *Engine) beginLoad(st *stepRun) poll {
-	spec := st.Load.Spec
-	if st.Load.Timeout > 0 {
-		spec.Timeout = st.Load.Timeout
+func (e *Engine) beginLoad(name string, load *plan.Load) poll {
+	spec := load.Spec
+	if load.Timeout > 0 {
+		spec.Timeout = load.Timeout
 	}
-	l, err := e.startRun(st.Name, spec)
+	l, err := e.startRun(name, spec)
 	if err != nil {
 		return failNow(err)
 	}
-	if st.Load.Background {
+	if load.Background {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
@@ -198,13 +198,6 @@ func (e *Engine) switchingText(a view.AskPower) string {
 	return switchVerb(a.Action) + " " + strings.Join(a.Nodes, ", ")
 }
 
-// phasesOf names the phase that each thing to wait for is.
-var phasesOf = map[string]string{
-	plan.WaitDetected: view.PhaseDetected, plan.WaitEndpointsOut: view.PhaseEndpointsOut,
-	plan.WaitEvicted: view.PhaseEvicted, plan.WaitReplaced: view.PhaseReplaced,
-	plan.WaitReady: view.PhaseReady, plan.WaitRestored: view.PhaseRestored,
-}
-
 // beginWait waits until something is observed.
 func (e *Engine) beginWait(w *plan.Wait) poll {
 	r := e.run
@@ -225,13 +218,13 @@ func (e *Engine) beginWait(w *plan.Wait) poll {
 		dep = w.Deployment
 	}
 	switch w.For {
-	case plan.WaitReplaced:
+	case view.PhaseReplaced:
 		add(view.PhaseReplaced, []string{dep})
 	case plan.WaitRestored:
 		add(view.PhaseReady, nodes)
 		add(view.PhaseRestored, []string{dep})
 	default:
-		add(phasesOf[w.For], nodes)
+		add(w.For, nodes)
 	}
 	deadline := e.now().Add(w.Within)
 	return func(now time.Time) (bool, string, error) {

@@ -257,7 +257,8 @@ func unobserved(r *run) []string {
 // unless it is kept off.
 func planned(r *run, node string) bool {
 	return slices.ContainsFunc(r.steps, func(st *stepRun) bool {
-		return st.On != nil && slices.Contains(st.On.Nodes, node)
+		on, ok := st.Action.(*plan.On)
+		return ok && slices.Contains(on.Nodes, node)
 	})
 }
 
@@ -269,7 +270,7 @@ func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 	number := func(v float64) {
 		out.Got, out.OK = plainNumber(v), x.Holds(v)
 	}
-	switch plan.Measures[x.Measure] {
+	switch x.Kind() {
 	case plan.OfLoad:
 		for _, l := range sum.Load {
 			if l.Step == x.Step {

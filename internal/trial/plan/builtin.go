@@ -3,6 +3,7 @@ package plan
 import (
 	"embed"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func BuiltinPlan(name string) (*Plan, bool) {
 }
 
 func builtinText(name string) ([]byte, bool) {
-	if !contains(Builtin(), name) {
+	if !slices.Contains(Builtin(), name) {
 		return nil, false
 	}
 	text, err := builtin.ReadFile(path.Join("builtin", name+".yaml"))

@@ -6,34 +6,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
 )
-
-// measureWords are the measures in the order in which they are told.
-var measureWords = []string{
-	"sent", "ok", "failed", "failed_after_detection", "error_window", "peak_served", "peak_queued",
-	"off", "detected", "endpoints_out", "tainted", "evicted", "replaced", "booted", "ready", "restored",
-	"lowest_available", "skew", "skew_before_rollout", "balanced",
-}
-
-// meantMeasure are words that people use for a measure.
-var meantMeasure = map[string]string{
-	"served": "peak_served", "queued": "peak_queued", "capacity_restored": "restored", "not_ready": "detected",
-	"notready": "detected", "errors": "failed", "failures": "failed",
-}
-
-// afterOn are the phases that only a node that is switched on again reaches.
-var afterOn = []string{"booted", "ready", "restored"}
-
-// unforeseen are the phases that nothing but the machine decides on.
-var unforeseen = []string{"off", "booted"}
-
-// ofDeployment are the phases of a deployment; all others are of nodes.
-var ofDeployment = []string{"replaced", "restored"}
-
-// isTime reports that a measure is in seconds and not a count.
-func isTime(measure string) bool {
-	return Measures[measure] == OfPhase || measure == "error_window"
-}
 
 func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	e := Expectation{Line: n.Line}
@@ -43,7 +18,7 @@ func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	var value *yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
-		_, known := Measures[k.Value]
+		_, known := measures[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode:
 			return e, errorAt(k.Line, "the name of a field in an expectation can't be %s", is(k))
@@ -51,16 +26,16 @@ func decodeExpectation(n *yaml.Node) (Expectation, error) {
 			return e, errorAt(k.Line, `an expectation has one measure, and this one has both %s and %s: begin the second with a "- " of its own`, e.Measure, k.Value)
 		case known:
 			e.Measure, value = k.Value, n.Content[i+1]
-		case contains([]string{"min", "max"}, k.Value):
+		case k.Value == "min" || k.Value == "max":
 			return e, errorAt(k.Line, "%s must stand in { } behind the measure, like {%s: 4}", k.Value, k.Value)
-		case !contains([]string{"step", "node", "deployment"}, k.Value):
+		case !slices.Contains(expectFields, k.Value):
 			return e, noMeasure(k.Line, k.Value)
 		}
 	}
 	if value == nil {
 		return e, errorAt(n.Line, "this expectation has no measure: give it one of %s", and(measureWords))
 	}
-	g, err := fields(n, "an expectation", e.Measure, "step", "node", "deployment")
+	g, err := fields(n, "an expectation", append([]string{e.Measure}, expectFields...)...)
 	if err != nil {
 		return e, err
 	}
@@ -70,11 +45,18 @@ func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	return e, e.decodeOf(g)
 }
 
+// expectFields are the fields of an expectation beside its measure.
+var expectFields = []string{"step", "node", "deployment"}
+
 func noMeasure(line int, word string) error {
-	known := append([]string{"step", "node", "deployment"}, measureWords...)
-	near := meantMeasure[strings.ToLower(word)]
+	near := ""
+	for name, m := range measures {
+		if slices.Contains(strings.Fields(m.meant), strings.ToLower(word)) {
+			near = name
+		}
+	}
 	if near == "" {
-		near = suggest(word, known)
+		near = yamlfile.Suggest(word, append(slices.Clone(expectFields), measureWords...))
 	}
 	if near != "" {
 		return errorAt(line, "there is no measure %s; did you mean %q?", quote(word), near)
@@ -83,39 +65,39 @@ func noMeasure(line int, word string) error {
 }
 
 // decodeOf reads what the measure is of: a load step, a node, a deployment.
-func (e *Expectation) decodeOf(g group) error {
-	kind := Measures[e.Measure]
-	if f, ok := g.at["step"]; ok {
+func (e *Expectation) decodeOf(g yamlfile.Group) error {
+	kind := e.Kind()
+	if f, ok := g["step"]; ok {
 		if kind != OfLoad {
-			return errorAt(f.key.Line, "%s is not about one load: leave step out", e.Measure)
+			return errorAt(f.Key.Line, "%s is not about one load: leave step out", e.Measure)
 		}
 		var err error
-		if e.Step, err = text(f.value, "step", maxStepName); err != nil {
+		if e.Step, err = text(f.Value, "step", maxStepName); err != nil {
 			return err
 		}
 	} else if kind == OfLoad {
 		return errorAt(e.Line, "%s is about one load: add step: with the name of the load step", e.Measure)
 	}
 	for _, subject := range []string{"node", "deployment"} {
-		f, ok := g.at[subject]
+		f, ok := g[subject]
 		if !ok {
 			continue
 		}
 		wanted := "node"
-		if contains(ofDeployment, e.Measure) {
+		if measures[e.Measure].ofDeployment {
 			wanted = "deployment"
 		}
 		if kind != OfPhase {
-			return errorAt(f.key.Line, "%s is not told for one %s: leave %s out", e.Measure, subject, subject)
+			return errorAt(f.Key.Line, "%s is not told for one %s: leave %s out", e.Measure, subject, subject)
 		}
 		if subject != wanted {
-			return errorAt(f.key.Line, "%s is about a %s, not about a %s", e.Measure, wanted, subject)
+			return errorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, wanted, subject)
 		}
 		var err error
 		if subject == "node" {
-			e.Subject, err = node(f.value, "node")
+			e.Subject, err = decodeName(f.Value, "node")
 		} else {
-			e.Subject, err = deployment(f.value)
+			e.Subject, err = decodeDeployment(f.Value)
 		}
 		if err != nil {
 			return err
@@ -126,8 +108,8 @@ func (e *Expectation) decodeOf(g group) error {
 
 // decodeBounds reads 16, predicted, true, or {min: 4, max: 6}.
 func (e *Expectation) decodeBounds(n *yaml.Node) error {
-	if Measures[e.Measure] == OfLedger {
-		yes, err := truth(n, e.Measure)
+	if e.Kind() == OfLedger {
+		yes, err := yamlfile.Bool(n, e.Measure)
 		if err == nil && !yes {
 			err = errorAt(n.Line, "%s can only be expected to be true", e.Measure)
 		}
@@ -136,48 +118,48 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 		return err
 	}
 	wanted, like := "a whole number or bounds like {min: 4, max: 6}", "{max: 4}"
-	if isTime(e.Measure) {
+	if measures[e.Measure].seconds {
 		like = "{max: 90s}"
 	}
 	if n.Kind == yaml.ScalarNode && n.Value == "predicted" {
-		if Measures[e.Measure] != OfPhase || contains(unforeseen, e.Measure) {
+		if e.Kind() != OfPhase || measures[e.Measure].ofMachine {
 			return errorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
 		}
 		e.Predicted = true
 		return nil
 	}
-	if isTime(e.Measure) {
+	if measures[e.Measure].seconds {
 		wanted = "bounds like {min: 30s, max: 90s}"
-		if Measures[e.Measure] == OfPhase && !contains(unforeseen, e.Measure) {
+		if e.Kind() == OfPhase && !measures[e.Measure].ofMachine {
 			wanted = "predicted or " + wanted
 		}
 	}
-	if n.Kind == yaml.ScalarNode && !isTime(e.Measure) {
+	if n.Kind == yaml.ScalarNode && !measures[e.Measure].seconds {
 		v, err := e.bound(n, wanted)
 		e.Min, e.Max = v, v
 		return err
 	}
 	if n.Kind != yaml.MappingNode {
-		return unwanted(n, e.Measure, wanted)
+		return yamlfile.Unwanted(n, e.Measure, wanted)
 	}
 	g, err := fields(n, "bounds", "min", "max")
 	if err != nil {
 		return err
 	}
-	if len(g.at) == 0 {
+	if len(g) == 0 {
 		return errorAt(n.Line, "these bounds are empty: give min, max or both")
 	}
 	what := "a whole number"
-	if isTime(e.Measure) {
+	if measures[e.Measure].seconds {
 		what = "a time written like 90s or 30m"
 	}
-	if f, ok := g.at["min"]; ok {
-		if e.Min, err = e.bound(f.value, what); err != nil {
+	if f, ok := g["min"]; ok {
+		if e.Min, err = e.bound(f.Value, what); err != nil {
 			return err
 		}
 	}
-	if f, ok := g.at["max"]; ok {
-		if e.Max, err = e.bound(f.value, what); err != nil {
+	if f, ok := g["max"]; ok {
+		if e.Max, err = e.bound(f.Value, what); err != nil {
 			return err
 		}
 	}
@@ -189,29 +171,22 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 
 // bound reads a count, or a time in seconds with or without its unit.
 func (e *Expectation) bound(n *yaml.Node, wanted string) (*float64, error) {
-	if isTime(e.Measure) && n.ShortTag() == "!!str" {
-		d, err := duration(n, e.Measure, true)
+	if measures[e.Measure].seconds && n.ShortTag() == "!!str" {
+		d, err := yamlfile.Duration(n, e.Measure, true)
 		v := d.Seconds()
 		return &v, err
 	}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!str" || !decimal.MatchString(n.Value) {
-		return nil, unwanted(n, e.Measure, wanted)
+	if !yamlfile.IsNumber(n) {
+		return nil, yamlfile.Unwanted(n, e.Measure, wanted)
 	}
-	v, err := number(n, e.Measure)
+	v, err := yamlfile.Number(n, e.Measure)
 	switch {
 	case err != nil:
 		return nil, err
-	case !isTime(e.Measure) && v != math.Trunc(v):
+	case !measures[e.Measure].seconds && v != math.Trunc(v):
 		return nil, errorAt(n.Line, "%s is a count, so it can't be %s", e.Measure, n.Value)
-	case isTime(e.Measure) && v > maxTime.Seconds():
+	case measures[e.Measure].seconds && v > yamlfile.MaxTime.Seconds():
 		return nil, errorAt(n.Line, "%s can be at most 24h, not %s s", e.Measure, shorten(n.Value, 40))
 	}
 	return &v, nil
-}
-
-func contains(words []string, word string) bool { return slices.Contains(words, word) }
-
-func sorted(words []string) []string {
-	slices.Sort(words)
-	return words
 }

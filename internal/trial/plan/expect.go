@@ -4,7 +4,95 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
+
+	"lightsout/internal/view"
 )
+
+// Expectation is one thing that must be seen, with bounds.
+type Expectation struct {
+	Line int
+	// Measure is one of Measures.
+	Measure string
+	// Step names the load step, for measures of a load.
+	Step string
+	// Subject is the node or deployment, for measures of a phase; empty: all.
+	Subject string
+	// Min and Max bound a number or, in seconds, a time; nil: no such bound.
+	Min, Max *float64
+	// Predicted: the phase must lie inside its predicted interval.
+	Predicted bool
+}
+
+// MeasureKind says what a measure is of.
+type MeasureKind int
+
+// Kinds of measures.
+const (
+	OfLoad   MeasureKind = iota // a count of one load step; needs Step
+	OfPhase                     // seconds from zero until a phase was observed
+	OfLedger                    // 1 when every request of the trial is accounted for, else 0
+	OfTrial                     // a number of the whole trial
+)
+
+// measure is one thing that can be expected.
+type measure struct {
+	kind MeasureKind
+	// phase is the one that it is about, for OfPhase.
+	phase string
+	// meant are words that people use for it, separated by spaces.
+	meant string
+	// seconds: it is a time, not a count. sum: it can't be more than a load's
+	// requests in all.
+	seconds, sum bool
+	// afterOn: only a node that is switched on again comes to it. ofMachine:
+	// nothing but the machine decides when, so there is no forecast.
+	// ofDeployment: it is of a deployment, not of a node.
+	afterOn, ofMachine, ofDeployment bool
+}
+
+// measureWords are the measures in the order in which they are told.
+var measureWords = []string{
+	"sent", "ok", "failed", "failed_after_detection", "error_window", "peak_served", "peak_queued",
+	"off", "detected", "endpoints_out", "tainted", "evicted", "replaced", "booted", "ready", "restored",
+	"lowest_available", "skew", "skew_before_rollout", "balanced",
+}
+
+var measures = map[string]measure{
+	"sent":                   {sum: true},
+	"ok":                     {sum: true},
+	"failed":                 {sum: true, meant: "errors failures"},
+	"failed_after_detection": {sum: true},
+	"peak_served":            {meant: "served"},
+	"peak_queued":            {meant: "queued"},
+	// From the first to the last failed request's sending.
+	"error_window": {seconds: true},
+
+	"off":           {kind: OfPhase, phase: view.PhaseOff, seconds: true, ofMachine: true},
+	"detected":      {kind: OfPhase, phase: view.PhaseDetected, seconds: true, meant: "not_ready notready"},
+	"endpoints_out": {kind: OfPhase, phase: view.PhaseEndpointsOut, seconds: true},
+	"tainted":       {kind: OfPhase, phase: view.PhaseTainted, seconds: true},
+	"evicted":       {kind: OfPhase, phase: view.PhaseEvicted, seconds: true},
+	"replaced":      {kind: OfPhase, phase: view.PhaseReplaced, seconds: true, ofDeployment: true},
+	"booted":        {kind: OfPhase, phase: view.PhaseBooted, seconds: true, afterOn: true, ofMachine: true},
+	"ready":         {kind: OfPhase, phase: view.PhaseReady, seconds: true, afterOn: true},
+	"restored":      {kind: OfPhase, phase: view.PhaseRestored, seconds: true, afterOn: true, ofDeployment: true, meant: "capacity_restored"},
+
+	"balanced": {kind: OfLedger},
+
+	// The least number of available pods of the deployment.
+	"lowest_available": {kind: OfTrial},
+	// The largest minus the smallest number of the deployment's pods on a Ready,
+	// schedulable worker: at the end, and when the first rollout step began.
+	"skew":                {kind: OfTrial},
+	"skew_before_rollout": {kind: OfTrial},
+}
+
+// Kind says what the measure is of.
+func (e Expectation) Kind() MeasureKind { return measures[e.Measure].kind }
+
+// Phase is the phase that the expectation is about, or "" when it is not about one.
+func (e Expectation) Phase() string { return measures[e.Measure].phase }
 
 // Name says what is measured: "peak served, all nodes on", "detected,
 // kube-node3". Two expectations have the same name only when they bound the
@@ -24,14 +112,14 @@ func (e Expectation) Name() string {
 // 90 s", "inside the forecast", "true".
 func (e Expectation) Want() string {
 	unit := ""
-	if isTime(e.Measure) {
+	if measures[e.Measure].seconds {
 		unit = " s"
 	}
 	show := func(v *float64) string { return strconv.FormatFloat(*v, 'f', -1, 64) + unit }
 	switch {
 	case e.Predicted:
 		return "inside the forecast"
-	case Measures[e.Measure] == OfLedger:
+	case e.Kind() == OfLedger:
 		return "true"
 	case e.Min == nil && e.Max == nil:
 		return "anything"
@@ -52,14 +140,32 @@ func (e Expectation) Holds(v float64) bool {
 	return !math.IsNaN(v) && (e.Min == nil || v >= *e.Min) && (e.Max == nil || v <= *e.Max)
 }
 
-// Phase is the phase that the expectation is about as package record names it,
-// or "" when it is not about one.
-func (e Expectation) Phase() string {
-	switch {
-	case Measures[e.Measure] != OfPhase:
-		return ""
-	case e.Measure == "restored":
-		return "capacity restored"
+// value is what stands behind the measure in a file.
+func (e Expectation) value() string {
+	seconds := measures[e.Measure].seconds
+	bound := func(v *float64) string {
+		if seconds {
+			d := time.Duration(*v * float64(time.Second))
+			if d.Seconds() == *v && (d == 0 || d >= time.Millisecond) {
+				return short(d)
+			}
+		}
+		return strconv.FormatFloat(*v, 'f', -1, 64)
 	}
-	return strings.ReplaceAll(e.Measure, "_", " ")
+	var f flow
+	switch {
+	case e.Predicted:
+		return "predicted"
+	case e.Kind() == OfLedger:
+		return "true"
+	case e.Min != nil && e.Max != nil && *e.Min == *e.Max && !seconds:
+		return bound(e.Min)
+	}
+	if e.Min != nil {
+		f.add("min", bound(e.Min))
+	}
+	if e.Max != nil {
+		f.add("max", bound(e.Max))
+	}
+	return f.String()
 }

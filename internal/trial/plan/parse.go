@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"lightsout/internal/config/yamlfile"
 	"os"
 	"slices"
 	"strings"
@@ -18,24 +18,8 @@ const (
 	MaxExpect = 200
 )
 
-// Error is what is wrong with a plan: one sentence, and the line it is about.
-type Error struct {
-	// Line counts from 1; 0 for a plan that was not read from a file.
-	Line int
-	Text string
-}
-
-// Error gives "line 12: …", without the line when there is none.
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return e.Text
-	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
-}
-
-func errorAt(line int, format string, args ...any) error {
-	return &Error{Line: line, Text: fmt.Sprintf(format, args...)}
-}
+// file is what a plan's file may be.
+var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at least a name and steps", MaxSize: MaxSize}
 
 // Open reads the built-in plan of that name, or else the file at that path.
 // Errors name the file; what is wrong in it is an *Error.
@@ -46,7 +30,7 @@ func Open(name string) (*Plan, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
 		hint := "; built in are " + and(Builtin())
-		if near := suggest(name, Builtin()); near != "" {
+		if near := yamlfile.Suggest(name, Builtin()); near != "" {
 			hint = fmt.Sprintf("; did you mean %q, which is built in?", near)
 		}
 		return nil, fmt.Errorf("there is no plan %s, neither built in nor as a file%s", quote(name), hint)
@@ -73,7 +57,7 @@ func Parse(text []byte) (*Plan, error) {
 	p, err := parse(text)
 	if e := (*Error)(nil); errors.As(err, &e) {
 		// What is missing at the end of a file has a line after the last one.
-		e.Line = min(e.Line, 1+bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")))
+		e.Line = min(e.Line, yamlfile.LastLine(text))
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +67,7 @@ func Parse(text []byte) (*Plan, error) {
 }
 
 func parse(text []byte) (*Plan, error) {
-	root, err := tree(text)
+	root, err := file.Read(text)
 	if err != nil {
 		return nil, err
 	}

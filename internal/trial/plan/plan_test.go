@@ -40,7 +40,7 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 		}
 		var kinds []string
 		for _, s := range p.Steps {
-			kind, _, _ := strings.Cut(s.yaml(), ":")
+			kind, _, _ := strings.Cut(s.Action.Kind()+":", ":")
 			kinds = append(kinds, kind)
 		}
 		if got := strings.Join(kinds, " "); got != want.steps {
@@ -64,12 +64,12 @@ func TestMarshalledPlansReadTheSame(t *testing.T) {
 
 func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
 	p := &Plan{Name: "by-keyboard", Steps: []Step{
-		{Load: &Load{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, Background: true}},
-		{Off: &Switch{Nodes: []string{"true", "1e3"}, How: power.ActionOff}},
-		{Wait: &Wait{For: WaitDetected, Within: waitWithin[WaitDetected]}},
-		{Name: `"quoted" # and: more`, Pause: &Pause{For: 1500 * time.Millisecond}},
-		{On: &Switch{Nodes: []string{"true", "1e3"}, How: power.ActionOn, Within: 90 * time.Second}},
-		{StopLoad: &StopLoad{Step: "all"}},
+		{Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, Background: true}},
+		{Action: &Off{Nodes: []string{"true", "1e3"}, How: power.ActionOff}},
+		{Action: &Wait{For: view.PhaseDetected, Within: waitingFor(view.PhaseDetected).within}},
+		{Name: `"quoted" # and: more`, Action: &Pause{For: 1500 * time.Millisecond}},
+		{Action: &On{Nodes: []string{"true", "1e3"}, Within: 90 * time.Second}},
+		{Action: &Stop{Step: "all"}},
 	}}
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
@@ -201,9 +201,9 @@ func TestExpectationsInWordsAndTheirBounds(t *testing.T) {
 }
 
 func TestMeasuresOfPhasesNameTheRecordsPhases(t *testing.T) {
-	for _, m := range slices.Sorted(maps.Keys(Measures)) {
+	for _, m := range slices.Sorted(maps.Keys(measures)) {
 		phase := Expectation{Measure: m}.Phase()
-		if (phase != "") != (Measures[m] == OfPhase) {
+		if (phase != "") != (measures[m].kind == OfPhase) {
 			t.Errorf("%s is of phase %q", m, phase)
 		}
 		if phase != "" && !slices.Contains(view.PhaseNames, phase) {
@@ -214,7 +214,7 @@ func TestMeasuresOfPhasesNameTheRecordsPhases(t *testing.T) {
 
 func TestHelpIsTrue(t *testing.T) {
 	var example strings.Builder
-	for _, line := range strings.Split(Help, "\n")[1:] {
+	for _, line := range strings.Split(Help(), "\n")[1:] {
 		if line == "Steps" {
 			break
 		}
@@ -223,18 +223,18 @@ func TestHelpIsTrue(t *testing.T) {
 	if _, err := Parse([]byte(example.String())); err != nil {
 		t.Errorf("the example: %v", err)
 	}
-	words := strings.FieldsFunc(Help, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
-	for _, w := range slices.Concat(stepKinds, measureWords, []string{"min", "max", "shutdown", "plug"}) {
+	words := strings.FieldsFunc(Help(), func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+	for _, w := range slices.Concat(kindNames(), measureWords, []string{"min", "max", "shutdown", "plug"}) {
 		if !slices.Contains(words, w) {
 			t.Errorf("it does not tell of %s", w)
 		}
 	}
-	for _, w := range WaitFor {
-		if !strings.Contains(Help, w) {
+	for _, w := range WaitFor() {
+		if !strings.Contains(Help(), w) {
 			t.Errorf("it does not tell of waiting for %s", w)
 		}
 	}
-	if got, want := slices.Sorted(slices.Values(measureWords)), slices.Sorted(maps.Keys(Measures)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(measureWords)), slices.Sorted(maps.Keys(measures)); !slices.Equal(got, want) {
 		t.Errorf("measures told are %v, those there are %v", got, want)
 	}
 }

@@ -1,29 +1,29 @@
-package plan
+package yamlfile
 
 import "strings"
 
-// suggest returns the one of known that name was most likely meant to be, or
+// Suggest returns the one of known that name was most likely meant to be, or
 // "" when none is near: at most one letter in three differs.
-func suggest(name string, known []string) string {
+func Suggest(name string, known []string) string {
 	const longest = 80
 	if len(name) > longest {
 		return ""
 	}
-	name = plain(name)
+	name = Plain(name)
 	best, least := "", 1+max(1, len(name)/3)
 	for _, k := range known {
 		if len(k) > longest {
 			continue
 		}
-		if d := distance(name, plain(k)); d < least {
+		if d := distance(name, Plain(k)); d < least {
 			best, least = k, d
 		}
 	}
 	return best
 }
 
-// plain is s as it is compared: small letters, and one way to join words.
-func plain(s string) string {
+// Plain is s as it is compared: small letters, and one way to join words.
+func Plain(s string) string {
 	return strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(s))
 }
 

@@ -1,0 +1,209 @@
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Kind is a kind of file: what errors call it, and what it may hold.
+type Kind struct {
+	// Noun is what errors call such a file ("plan"), Empty what is said of one
+	// with nothing in it.
+	Noun, Empty string
+	// MaxSize bounds it, in bytes.
+	MaxSize int
+	// Sharing lets it have anchors and aliases; without, they, merge keys and
+	// tags are refused: they are what YAML bombs are made of.
+	Sharing bool
+}
+
+// Read reads text as one YAML document and returns what is at its top. All
+// errors are an *Error, with the line.
+func (k Kind) Read(text []byte) (*yaml.Node, error) {
+	if len(text) > k.MaxSize {
+		return nil, ErrorAt(1+bytes.Count(text[:k.MaxSize], []byte("\n")),
+			"the %s goes on beyond %d KiB here, which is the most that a %[1]s may have", k.Noun, k.MaxSize>>10)
+	}
+	root, err := k.read(text)
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.Line = min(e.Line, LastLine(text))
+	}
+	return root, err
+}
+
+// LastLine is the line on which what is missing at the end of a file is told.
+func LastLine(text []byte) int {
+	return 1 + bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+}
+
+func (k Kind) read(text []byte) (*yaml.Node, error) {
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	empty := func(line int) error { return ErrorAt(max(line, 1), "%s", k.Empty) }
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	doc, err := nextDocument(dec)
+	if errors.Is(err, io.EOF) {
+		return nil, empty(1)
+	}
+	if err != nil {
+		return nil, k.explain(text, err)
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, empty(1)
+	}
+	root := doc.Content[0]
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Anchor == "" {
+		return nil, empty(root.Line)
+	}
+	if !k.Sharing {
+		if err := k.refuseSharing(root); err != nil {
+			return nil, err
+		}
+	}
+	switch second, err := nextDocument(dec); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		return nil, k.explain(text, err)
+	default:
+		return nil, ErrorAt(second.Line, "a second document begins here: a file holds one %s, so keep it in a file of its own", k.Noun)
+	}
+	return root, nil
+}
+
+// nextDocument never panics: what the library can't bear is an error of it.
+func nextDocument(dec *yaml.Decoder) (doc *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			doc, err = nil, fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	doc = &yaml.Node{}
+	return doc, dec.Decode(doc)
+}
+
+// checkText refuses what no editor shows: bytes that are not UTF-8, control
+// characters, and those that turn the direction of writing.
+func checkText(text []byte) error {
+	line := 1
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return ErrorAt(line, "there is a byte here that is not UTF-8 text (0x%02x): save the file as UTF-8", text[i])
+		case r == '\n':
+			line++
+		case r == '\t', r == '\r' && i+1 < len(text) && text[i+1] == '\n':
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029', r == '\ufeff' && i > 0:
+			return ErrorAt(line, "there is an invisible character here (U+%04X): take it out", r)
+		}
+		i += n
+	}
+	return nil
+}
+
+// refuseSharing refuses anchors, aliases, merge keys and tags, in the file's order.
+func (k Kind) refuseSharing(n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return ErrorAt(n.Line, "%s can't be used in a %s: write out what it stands for", Quote("*"+n.Value), k.Noun)
+	case n.Anchor != "":
+		return ErrorAt(n.Line, "%s can't be used in a %s: write things out where they are needed", Quote("&"+n.Anchor), k.Noun)
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge":
+		return ErrorAt(n.Line, `"<<" can't be used in a %s: write things out where they are needed`, k.Noun)
+	case n.Style&yaml.TaggedStyle != 0:
+		return ErrorAt(n.Line, "tags like %s can't be used in a %s: leave it out", Quote(n.Tag), k.Noun)
+	}
+	for _, c := range n.Content {
+		if err := k.refuseSharing(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var libraryLine = regexp.MustCompile(`^line \d+: `)
+
+// explain turns an error of the YAML library into one sentence with the line
+// that is to be looked at.
+func (k Kind) explain(text []byte, err error) error {
+	line := lineOf(text, err)
+	problem := libraryLine.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
+	at := lineText(text, line)
+	says := func(part string) bool { return strings.Contains(problem, part) }
+	switch {
+	case says("unknown anchor"):
+		return ErrorAt(line, `"*" can't begin a value in a %s: write out what it stands for, or put text in quotes`, k.Noun)
+	case strings.HasPrefix(strings.TrimLeft(at, " "), "\t"), says("found character that cannot start") && strings.Contains(at, "\t"), says("found a tab"):
+		return ErrorAt(line, "there is a tab here: indent with spaces")
+	case says("found character that cannot start"):
+		return ErrorAt(line, "%s", "text that begins with a character such as @, ` or % must be in quotes")
+	case says("mapping values are not allowed"):
+		return ErrorAt(line, `a ":" is not expected here: check the indentation, and put text that has ": " in it in quotes`)
+	case says("block sequence entries are not allowed"):
+		return ErrorAt(line, `a list can't begin here: put its first "- " on a line of its own`)
+	case says("expected ',' or ']'"):
+		return ErrorAt(line, `a list in [ ] is not closed here, or a comma is missing in it`)
+	case says("expected ',' or '}'"):
+		return ErrorAt(line, `a group of fields in { } is not closed here, or a comma is missing in it`)
+	case says("expected '-' indicator"), says("did not find expected key"):
+		return ErrorAt(line, "this line does not fit the lines above it: check its indentation and its \"- \"")
+	case says("could not find expected ':'"):
+		return ErrorAt(line, `a ":" is missing here or on the line before`)
+	case says("found unexpected end of stream"):
+		return ErrorAt(line, "a quote that is opened here is never closed")
+	case says("unknown escape"), says("did not find expected hexdecimal"), says("invalid Unicode character escape"):
+		return ErrorAt(line, `"\" stands for itself only in single quotes: use those`)
+	case says("exceeded max depth"):
+		return ErrorAt(line, "this is nested far too deeply for a %s", k.Noun)
+	case says("node content"), says("did not find expected"):
+		return ErrorAt(line, "something is missing or left over here: check brackets, quotes and commas")
+	}
+	return ErrorAt(line, "this is not YAML that can be read (%s)", strings.ReplaceAll(Shorten(problem, 80), "\n", " "))
+}
+
+// lineOf finds the line of a syntax error: the last of the fewest lines that
+// give this very error. The library tells where the enclosing block begins, and
+// that off by one, or nothing at all.
+func lineOf(text []byte, err error) int {
+	var ends []int // where each line ends, its newline included
+	for i, b := range text {
+		if b == '\n' {
+			ends = append(ends, i+1)
+		}
+	}
+	if len(ends) == 0 || ends[len(ends)-1] != len(text) {
+		ends = append(ends, len(text))
+	}
+	want := err.Error()
+	n := sort.Search(len(ends)-1, func(i int) bool {
+		dec := yaml.NewDecoder(bytes.NewReader(text[:ends[i]]))
+		_, err := nextDocument(dec)
+		if err == nil {
+			_, err = nextDocument(dec) // the error may lie in a second one
+		}
+		return err != nil && err.Error() == want
+	})
+	return n + 1
+}
+
+func lineText(text []byte, line int) string {
+	for range line - 1 {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return ""
+		}
+		text = text[i+1:]
+	}
+	at, _, _ := bytes.Cut(text, []byte("\n"))
+	return string(at)
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// DrainWithin is how long a drain may take when the plan does not say.
+const DrainWithin = 10 * time.Minute
+
+// Drain cordons nodes and evicts their pods, which respects disruption budgets.
+// The step ends when the pods are gone, or fails when Within has passed; it
+// then says which budget held them.
+type Drain struct {
+	Nodes  []string
+	Within time.Duration
+}
+
+var drainKind = kind{
+	name: "drain", meant: "evict", fields: "nodes within",
+	help: `  drain    [node, …] or {nodes: [node, …], within: 5m}: cordons, then evicts the pods as far as
+           their disruption budgets let it; fails when that is not over within (10m)
+`,
+	decode: func(n *yaml.Node) (Action, error) {
+		nodes, g, err := decodeNodes(n, "drain", "a drain step", "nodes", "within")
+		if err != nil {
+			return nil, err
+		}
+		within, err := optionalTime(g, "within", DrainWithin)
+		return &Drain{Nodes: nodes, Within: within}, err
+	},
+}
+
+// Kind is "drain".
+func (d *Drain) Kind() string { return drainKind.name }
+
+// Subjects names the nodes.
+func (d *Drain) Subjects() ([]string, string) { return d.Nodes, "" }
+
+func (d *Drain) title() string { return "drain " + some(d.Nodes) }
+
+// Text says which nodes are drained.
+func (d *Drain) Text() string { return "drain " + list(d.Nodes) + inTime(d.Within) }
+
+func (d *Drain) value() string {
+	var f flow
+	f.time("within", d.Within, DrainWithin)
+	return f.behind(d.Nodes)
+}
+
+func (d *Drain) check(c *checker, s *Step) error {
+	for _, n := range d.Nodes {
+		if line, ok := c.off[n]; ok {
+			return errorAt(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
+		}
+		if _, ok := c.cordoned[n]; !ok {
+			c.cordoned[n] = s.Line
+		}
+	}
+	return nil
+}

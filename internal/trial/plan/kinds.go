@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
+)
+
+// kind is one sort of step.
+type kind struct {
+	// name is its word in a file, meant are words that people use for it,
+	// separated by spaces, fields are those that its value may have.
+	name, meant, fields string
+	// help is its part of the grammar.
+	help string
+	// decode reads the value behind the word.
+	decode func(n *yaml.Node) (Action, error)
+}
+
+// kinds are the steps that there are, in the order in which they are told. Set
+// in init because an action's kind is looked up by its own methods.
+var kinds []kind
+
+func init() {
+	kinds = []kind{loadKind, offKind, onKind, waitKind, cordonKind, drainKind, uncordonKind, rolloutKind, pauseKind, stopKind}
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func kindOf(name string) (kind, bool) {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return kind{}, false
+	}
+	return kinds[i], true
+}
+
+// noStep is the error that there is no such step.
+func noStep(line int, word string) error {
+	guess := yamlfile.Suggest(word, kindNames())
+	if guess == "" {
+		meant := map[string]string{}
+		var words []string
+		for _, k := range kinds {
+			for _, w := range strings.Fields(k.meant) {
+				meant[w] = k.name
+				words = append(words, w)
+			}
+		}
+		// A tie between two words may not change the sentence from run to run.
+		for _, w := range sorted(words) {
+			if yamlfile.Suggest(word, []string{w}) != "" {
+				guess = meant[w]
+				break
+			}
+		}
+	}
+	if guess != "" {
+		return errorAt(line, "there is no step %s; did you mean %q?", quote(word), guess)
+	}
+	return errorAt(line, "there is no step %s; there are %s", quote(word), and(kindNames()))
+}
+
+// isField reports whether some kind of step has a field of that name.
+func isField(name string) bool {
+	return slices.ContainsFunc(kinds, func(k kind) bool { return slices.Contains(strings.Fields(k.fields), name) })
+}
+
+// decodeStep reads one step.
+func decodeStep(n *yaml.Node) (Step, error) {
+	s := Step{Line: n.Line}
+	if n.Kind != yaml.MappingNode {
+		return s, errorAt(n.Line, `a step is written like "- off: [kube-node3]", and this is %s`, is(n))
+	}
+	var found kind
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		other, known := kindOf(k.Value)
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			return s, errorAt(k.Line, "the name of a field in a step can't be %s", is(k))
+		case k.Value == "name" || k.Value == found.name:
+		case known && found.name != "":
+			return s, errorAt(k.Line, `a step does one thing, and this one has both %s and %s: begin the second with a "- " of its own`, found.name, k.Value)
+		case known:
+			found = other
+		case found.name == "":
+			return s, noStep(k.Line, k.Value)
+		case isField(k.Value):
+			return s, errorAt(k.Line, "%s must stand in { } behind %s:, or be indented below it", k.Value, found.name)
+		}
+	}
+	g, err := fields(n, "a step", append([]string{"name"}, kindNames()...)...)
+	if err != nil {
+		return s, err
+	}
+	if f, ok := g["name"]; ok {
+		if s.Name, err = text(f.Value, "the name of a step", maxStepName); err != nil {
+			return s, err
+		}
+		if s.Name == AllLoads {
+			return s, errorAt(f.Value.Line, `a step can't be named "all": that is what "stop: all" stands for`)
+		}
+	}
+	if found.name == "" {
+		return s, errorAt(n.Line, "this step does nothing: give it one of %s", and(kindNames()))
+	}
+	s.Action, err = found.decode(g[found.name].Value)
+	return s, err
+}

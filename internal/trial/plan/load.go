@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
+	"lightsout/loadgen"
+)
+
+// Load starts requests. A load that ends by itself (a burst, or one with
+// Requests or For) is waited for unless Background is set; one that does not
+// must be in the background and lasts until a stop step or the trial's end.
+type Load struct {
+	Spec       loadgen.Spec
+	Background bool
+	// Timeout bounds a whole request of this load; 0: the configuration's.
+	Timeout time.Duration
+}
+
+var loadKind = kind{
+	name: "load", meant: "burst hold rate requests", fields: "for background timeout requests", decode: decodeLoad,
+	help: `  load     one of burst: 16 (at once), hold: 16 (outstanding all the time), rate: 2/s; and
+           requests: 100, for: 30s   end a hold or a rate, which else needs background: true
+           background: true          goes on to the next step; lasts until a stop or the end
+           timeout: 3s               gives up each request after that time
+`,
+}
+
+// Bounds on a load's rate, in requests a second.
+const (
+	minRate = 0.001
+	maxRate = 100_000
+)
+
+func decodeLoad(n *yaml.Node) (Action, error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, errorAt(n.Line, "load must be written like {burst: 16}, {hold: 16} or {rate: 2/s}, and this is %s", is(n))
+	}
+	g, err := fields(n, "a load", "burst", "hold", "rate", "requests", "for", "background", "timeout")
+	if err != nil {
+		return nil, err
+	}
+	l := &Load{}
+	if err := l.decodeShape(n, g); err != nil {
+		return nil, err
+	}
+	for _, end := range []string{"requests", "for"} {
+		if f, ok := g[end]; ok && l.Spec.Shape == loadgen.Burst {
+			return nil, errorAt(f.Key.Line, "a burst sends its requests at once and is done: leave %s out", end)
+		}
+	}
+	if f, ok := g["requests"]; ok {
+		if l.Spec.Requests, err = yamlfile.Count(f.Value, "requests", yamlfile.MaxNumber); err != nil {
+			return nil, err
+		}
+		if l.Spec.PerSecond > 0 && float64(l.Spec.Requests)/l.Spec.PerSecond > yamlfile.MaxTime.Seconds() {
+			return nil, errorAt(f.Value.Line, "%d requests at %g a second take more than 24h", l.Spec.Requests, l.Spec.PerSecond)
+		}
+	}
+	if l.Spec.For, err = optionalTime(g, "for", 0); err != nil {
+		return nil, err
+	}
+	if f, ok := g["background"]; ok {
+		if l.Background, err = yamlfile.Bool(f.Value, "background"); err != nil {
+			return nil, err
+		}
+	}
+	l.Timeout, err = optionalTime(g, "timeout", 0)
+	return l, err
+}
+
+// decodeShape reads the one shape that the load has.
+func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group) (err error) {
+	for _, shape := range []loadgen.Shape{loadgen.Burst, loadgen.Hold, loadgen.Rate} {
+		f, ok := g[string(shape)]
+		if !ok {
+			continue
+		}
+		if l.Spec.Shape != "" {
+			return errorAt(f.Key.Line, "a load has one shape, and this one has both %s and %s", l.Spec.Shape, shape)
+		}
+		l.Spec.Shape = shape
+		switch shape {
+		case loadgen.Burst:
+			l.Spec.N, err = yamlfile.Count(f.Value, "burst", yamlfile.MaxNumber)
+		case loadgen.Hold:
+			l.Spec.N, err = yamlfile.Count(f.Value, "hold", loadgen.DefaultMaxInFlight)
+		case loadgen.Rate:
+			l.Spec.PerSecond, err = decodeRate(f.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if l.Spec.Shape == "" {
+		return errorAt(n.Line, "this load does not say how many requests: give it burst: 16, hold: 16 or rate: 2/s")
+	}
+	return nil
+}
+
+var perSecond = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?/ ?s$`)
+
+func decodeRate(n *yaml.Node) (float64, error) {
+	value := n.Value
+	if m := perSecond.FindStringSubmatch(value); m != nil && n.Kind == yaml.ScalarNode {
+		value = m[1]
+	} else if !yamlfile.IsNumber(n) {
+		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s, %s", yamlfile.IsNot(n))
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || v < minRate || v > maxRate {
+		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", minRate, maxRate, shorten(value, 40))
+	}
+	return v, nil
+}
+
+// endless reports that l goes on until it is stopped.
+func (l *Load) endless() bool {
+	return l.Spec.Shape != loadgen.Burst && l.Spec.Requests == 0 && l.Spec.For == 0
+}
+
+// total is how many requests the load sends at most, if that is known.
+func (l *Load) total() (int, bool) {
+	if l.Spec.Shape == loadgen.Burst {
+		return l.Spec.N, true
+	}
+	return l.Spec.Requests, l.Spec.Requests > 0
+}
+
+// Kind is "load".
+func (l *Load) Kind() string { return loadKind.name }
+
+// Subjects names nothing.
+func (l *Load) Subjects() ([]string, string) { return nil, "" }
+
+func (l *Load) title() string {
+	switch l.Spec.Shape {
+	case loadgen.Burst:
+		return fmt.Sprintf("burst of %d", l.Spec.N)
+	case loadgen.Hold:
+		return fmt.Sprintf("hold at %d", l.Spec.N)
+	}
+	return fmt.Sprintf("rate of %g a second", l.Spec.PerSecond)
+}
+
+// Text says how many requests are sent and until when.
+func (l *Load) Text() string {
+	s := l.title()
+	if l.Spec.Requests > 0 {
+		s += fmt.Sprintf(", %d requests in all", l.Spec.Requests)
+	}
+	if l.Spec.For > 0 {
+		s += " for " + short(l.Spec.For)
+	}
+	if l.Background {
+		s += ", in the background"
+	}
+	if l.Timeout > 0 {
+		s += ", each given up after " + short(l.Timeout)
+	}
+	return s
+}
+
+func (l *Load) value() string {
+	var f flow
+	if l.Spec.Shape == loadgen.Rate {
+		f.add("rate", strconv.FormatFloat(l.Spec.PerSecond, 'f', -1, 64)+"/s")
+	} else {
+		f.add(string(l.Spec.Shape), strconv.Itoa(l.Spec.N))
+	}
+	if l.Spec.Requests > 0 {
+		f.add("requests", strconv.Itoa(l.Spec.Requests))
+	}
+	f.time("for", l.Spec.For, 0)
+	if l.Background {
+		f.add("background", "true")
+	}
+	f.time("timeout", l.Timeout, 0)
+	return f.String()
+}
+
+func (l *Load) check(c *checker, s *Step) error {
+	if l.endless() && !l.Background {
+		return errorAt(s.Line, "this load goes on until it is stopped, so no later step would begin: add background: true, requests: or for:")
+	}
+	if l.Spec.Shape != loadgen.Burst {
+		// The generator goes on with one hold or rate at a time.
+		if c.steady != "" && c.loads[c.steady].stopped == 0 {
+			return errorAt(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", quote(c.steady), c.loads[c.steady].line)
+		}
+		c.steady = ""
+		if l.Background {
+			c.steady = s.Name
+		}
+	}
+	c.loads[s.Name] = &loadState{load: l, line: s.Line}
+	return nil
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"lightsout/power"
+)
+
+// Off switches machines off. The step ends when every machine is off, or fails
+// when Within has passed.
+type Off struct {
+	Nodes  []string
+	How    power.Action  // ActionShutdown or ActionOff
+	Within time.Duration // 0: the drivers' own deadline
+}
+
+var offKind = kind{
+	name: "off", meant: "shutdown shut_down power_off poweroff halt plug kill", fields: "nodes how within", decode: decodeOff,
+	help: `  off      [node, …] or {nodes: [node, …], how: plug, within: 5m}
+           how: shutdown asks the guest (the default), plug pulls the plug
+`,
+}
+
+func decodeOff(n *yaml.Node) (Action, error) {
+	off := &Off{How: power.ActionShutdown}
+	nodes, g, err := decodeNodes(n, "off", "an off step", "nodes", "how", "within")
+	if err != nil {
+		return nil, err
+	}
+	off.Nodes = nodes
+	if f, ok := g["how"]; ok {
+		switch {
+		case f.Value.Kind == yaml.ScalarNode && f.Value.Value == "shutdown":
+		case f.Value.Kind == yaml.ScalarNode && f.Value.Value == "plug":
+			off.How = power.ActionOff
+		default:
+			return nil, errorAt(f.Value.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", isNot(f.Value))
+		}
+	}
+	off.Within, err = optionalTime(g, "within", 0)
+	return off, err
+}
+
+// Kind is "off".
+func (o *Off) Kind() string { return offKind.name }
+
+// Subjects names the nodes.
+func (o *Off) Subjects() ([]string, string) { return o.Nodes, "" }
+
+func (o *Off) verb() string {
+	if o.How == power.ActionOff {
+		return "pull the plug of "
+	}
+	return "shut down "
+}
+
+func (o *Off) title() string { return o.verb() + some(o.Nodes) }
+
+// Text says which nodes are switched off and how.
+func (o *Off) Text() string { return o.verb() + list(o.Nodes) + inTime(o.Within) }
+
+func (o *Off) value() string {
+	var f flow
+	if o.How == power.ActionOff {
+		f.add("how", "plug")
+	}
+	f.time("within", o.Within, 0)
+	return f.behind(o.Nodes)
+}
+
+func (o *Off) check(c *checker, s *Step) error {
+	for _, n := range o.Nodes {
+		if line, ok := c.off[n]; ok {
+			return errorAt(s.Line, "%s is off already since the step on line %d", n, line)
+		}
+		if line, ok := c.on[n]; ok {
+			// Each phase of a node is observed once in a session.
+			return errorAt(s.Line, "%s has been off and on again by line %d: a trial is about one outage of a node, so make the next one a trial of its own", n, line)
+		}
+		c.off[n] = s.Line
+	}
+	return nil
+}

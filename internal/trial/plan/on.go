@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// On powers machines on. The step ends when every machine is on, or fails when
+// Within has passed.
+type On struct {
+	Nodes  []string
+	Within time.Duration // 0: the drivers' own deadline
+}
+
+var onKind = kind{
+	name: "on", meant: "power_on poweron start boot up", fields: "nodes within",
+	help: `  on       [node, …] or {nodes: [node, …], within: 5m}, for nodes that are off by an earlier step
+`,
+	decode: func(n *yaml.Node) (Action, error) {
+		nodes, g, err := decodeNodes(n, "on", "an on step", "nodes", "within")
+		if err != nil {
+			return nil, err
+		}
+		within, err := optionalTime(g, "within", 0)
+		return &On{Nodes: nodes, Within: within}, err
+	},
+}
+
+// Kind is "on".
+func (o *On) Kind() string { return onKind.name }
+
+// Subjects names the nodes.
+func (o *On) Subjects() ([]string, string) { return o.Nodes, "" }
+
+func (o *On) title() string { return "power on " + some(o.Nodes) }
+
+// Text says which nodes are powered on.
+func (o *On) Text() string { return "power on " + list(o.Nodes) + inTime(o.Within) }
+
+func (o *On) value() string {
+	var f flow
+	f.time("within", o.Within, 0)
+	return f.behind(o.Nodes)
+}
+
+func (o *On) check(c *checker, s *Step) error {
+	for _, n := range o.Nodes {
+		if _, ok := c.off[n]; ok {
+			delete(c.off, n)
+			c.on[n] = s.Line
+			continue
+		}
+		if line, ok := c.on[n]; ok {
+			return errorAt(s.Line, "%s is on again already since the step on line %d", n, line)
+		}
+		return errorAt(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package plan
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
+)
+
+// Pause does nothing for a while.
+type Pause struct{ For time.Duration }
+
+var pauseKind = kind{
+	name: "pause", meant: "sleep delay",
+	help: "  pause    5s\n",
+	decode: func(n *yaml.Node) (Action, error) {
+		d, err := yamlfile.Duration(n, "pause", false)
+		return &Pause{For: d}, err
+	},
+}
+
+// Kind is "pause".
+func (p *Pause) Kind() string { return pauseKind.name }
+
+// Subjects names nothing.
+func (p *Pause) Subjects() ([]string, string) { return nil, "" }
+
+func (p *Pause) title() string { return "pause of " + short(p.For) }
+
+// Text says how long the pause is.
+func (p *Pause) Text() string { return "pause for " + short(p.For) }
+
+func (p *Pause) value() string { return short(p.For) }
+
+func (p *Pause) check(*checker, *Step) error { return nil }

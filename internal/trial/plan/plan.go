@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lightsout/internal/config/yamlfile"
+)
+
+// Plan is a trial as it is wanted. It is immutable once parsed.
+type Plan struct {
+	// Name is one word for files and titles; About one or two sentences.
+	Name, About string
+	// Deployment, namespace/name, is what the trial is about; empty: the one
+	// that the load of the configuration goes to.
+	Deployment string
+	Steps      []Step
+	Expect     []Expectation
+	// Text is the file as it was read.
+	Text []byte
+
+	// Lines for errors; 0 in a plan that was not read from a file.
+	deploymentLine, stepsLine int
+}
+
+// Step is one step.
+type Step struct {
+	// Line is where it begins in the file, from 1; 0 for one made by keyboard.
+	Line int
+	// Name is unique in the plan; a step that is not named has one made from
+	// what it does ("burst of 16", "shut down kube-node3", "wait: detected").
+	Name string
+	// Action is what it does.
+	Action Action
+}
+
+// Action is what a step does. Each is a type in a file of its own (load.go,
+// off.go, …) and a line of [kinds].
+type Action interface {
+	// Kind is the step's word in a file: "load", "off", …
+	Kind() string
+	// Text says in one line for people what is done: "shut down kube-node3,
+	// kube-node4", "wait until kube-node3 is detected as not Ready".
+	Text() string
+	// Subjects are the nodes and the deployment (namespace/name) that it names.
+	Subjects() (nodes []string, deployment string)
+
+	// title is the name of a step that has none.
+	title() string
+	// value is what stands behind the kind in a file.
+	value() string
+	// check finds what can't be carried out where the step stands, and notes
+	// what the steps after it must know.
+	check(c *checker, s *Step) error
+}
+
+// Waits reports an action that only waits: it needs no word of the operator.
+func Waits(a Action) bool {
+	switch a.(type) {
+	case *Wait, *Pause:
+		return true
+	}
+	return false
+}
+
+// Text says in one line for people what the step does.
+func (s Step) Text() string {
+	if s.Action == nil {
+		return "nothing"
+	}
+	return s.Action.Text()
+}
+
+// defaultName is the name of a step that has none, before it is made unique.
+func (s Step) defaultName() string {
+	name := "nothing"
+	if s.Action != nil {
+		name = s.Action.title()
+	}
+	return strings.TrimSpace(yamlfile.Shorten(name, maxStepName-10)) // leaves room for " (123)"
+}
+
+// subjects are the nodes and the deployment that the step names.
+func (s Step) subjects() (nodes []string, deployment string) {
+	if s.Action == nil {
+		return nil, ""
+	}
+	return s.Action.Subjects()
+}
+
+// Nodes are the names of all nodes that the plan switches off, sorted.
+func (p *Plan) Nodes() []string {
+	var out []string
+	for _, s := range p.Steps {
+		if off, ok := s.Action.(*Off); ok {
+			out = append(out, off.Nodes...)
+		}
+	}
+	return slices.Compact(sorted(out))
+}
+
+// CheckNodes finds the first node that the plan names and that is not known,
+// as an *Error with the line of the step. similar are the names from which a
+// better one is suggested. Nothing may be switched before it has passed.
+func (p *Plan) CheckNodes(known func(name string) bool, similar []string) error {
+	for _, s := range p.Steps {
+		nodes, _ := s.subjects()
+		for _, n := range nodes {
+			if !known(n) {
+				return missing(s.Line, "node", n, similar)
+			}
+		}
+	}
+	for _, e := range p.Expect {
+		if e.Subject != "" && !measures[e.Measure].ofDeployment && !known(e.Subject) {
+			return missing(e.Line, "node", e.Subject, similar)
+		}
+	}
+	return nil
+}
+
+// CheckDeployments does for deployments (namespace/name) what CheckNodes does
+// for nodes.
+func (p *Plan) CheckDeployments(known func(name string) bool, similar []string) error {
+	if p.Deployment != "" && !known(p.Deployment) {
+		return missing(p.deploymentLine, "deployment", p.Deployment, similar)
+	}
+	for _, s := range p.Steps {
+		if _, d := s.subjects(); d != "" && !known(d) {
+			return missing(s.Line, "deployment", d, similar)
+		}
+	}
+	for _, e := range p.Expect {
+		if e.Subject != "" && measures[e.Measure].ofDeployment && !known(e.Subject) {
+			return missing(e.Line, "deployment", e.Subject, similar)
+		}
+	}
+	return nil
+}
+
+func missing(line int, kind, name string, similar []string) error {
+	const most = 6
+	switch near := yamlfile.Suggest(name, similar); {
+	case near != "":
+		return errorAt(line, "the cluster has no %s %s; did you mean %s?", kind, quote(name), quote(near))
+	case len(similar) > 0 && len(similar) <= most:
+		return errorAt(line, "the cluster has no %s %s; it has %s", kind, quote(name), and(quoteAll(similar)))
+	}
+	return errorAt(line, "the cluster has no %s %s", kind, quote(name))
+}
+
+// sorted sorts words in place and returns them.
+func sorted(words []string) []string {
+	slices.Sort(words)
+	return words
+}
+
+func quoteAll(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = quote(w)
+	}
+	return out
+}
+
+// list names all nodes, some at most four of them, and counts the others of more.
+func list(nodes []string) string { return strings.Join(nodes, ", ") }
+
+func some(nodes []string) string {
+	if len(nodes) <= 4 {
+		return list(nodes)
+	}
+	return fmt.Sprintf("%s and %d more", list(nodes[:3]), len(nodes)-3)
+}

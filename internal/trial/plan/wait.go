@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
+	"lightsout/internal/view"
+)
+
+// Wait waits for something to be observed.
+type Wait struct {
+	// For is one of WaitFor.
+	For string
+	// Nodes bounds it to these nodes; empty: all nodes that the trial has
+	// switched off so far.
+	Nodes []string
+	// Deployment, for deployments; empty: the plan's.
+	Deployment string
+	// Within is how long to wait, from the start of the step; when it passes
+	// the step has failed and so has the trial, which goes on with powering on.
+	Within time.Duration
+
+	// switched are the nodes that an empty Nodes stands for; Check finds them.
+	switched []string
+}
+
+// WaitRestored waits for two phases: every node Ready, and the deployment whole.
+const WaitRestored = "restored"
+
+// waiting is one thing that can be waited for.
+type waiting struct {
+	name   string        // the phase's, but for WaitRestored
+	within time.Duration // how long, when the plan does not say
+	// on: only a node that is switched on again comes to it.
+	on, ofDeployment bool
+	// text says it of the nodes (who, are, have) and of the deployment.
+	text string
+}
+
+// waits are the things that can be waited for, in the order in which they come.
+var waits = []waiting{
+	{name: view.PhaseDetected, within: 5 * time.Minute, text: "{who} {are} detected as not Ready"},
+	{name: view.PhaseEndpointsOut, within: 5 * time.Minute, text: "{who} {have} no ready endpoint"},
+	{name: view.PhaseEvicted, within: 15 * time.Minute, text: "the pods on {who} are evicted"}, // every pod that can be
+	{name: view.PhaseReplaced, within: 20 * time.Minute, text: "{deployment} has as many pods again without {who}", ofDeployment: true},
+	{name: view.PhaseReady, within: 15 * time.Minute, text: "{who} {are} Ready again", on: true},
+	{name: WaitRestored, within: 20 * time.Minute, text: "{who} {are} Ready and {deployment} has all its pods", on: true, ofDeployment: true},
+}
+
+// WaitFor lists what can be waited for.
+func WaitFor() []string {
+	var names []string
+	for _, w := range waits {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+func waitingFor(name string) waiting {
+	i := slices.IndexFunc(waits, func(w waiting) bool { return w.name == name })
+	if i < 0 {
+		return waiting{name: name}
+	}
+	return waits[i]
+}
+
+var waitKind = kind{
+	name: "wait", meant: "wait_for until", fields: "for nodes deployment within", decode: decodeWait,
+	help: `  wait     detected (not Ready), endpoints out, evicted, replaced (as many pods again without
+           the nodes), ready, restored (Ready, and all pods there); or
+           {for: …, nodes: [node, …], within: 5m}, nodes: all that were switched off so far
+`,
+}
+
+func decodeWait(n *yaml.Node) (Action, error) {
+	if n.Kind != yaml.MappingNode {
+		w, err := decodeFor(n, "wait")
+		return &Wait{For: w.name, Within: w.within}, err
+	}
+	g, err := fields(n, "a wait", "for", "nodes", "deployment", "within")
+	if err != nil {
+		return nil, err
+	}
+	f, ok := g["for"]
+	if !ok {
+		return nil, errorAt(n.Line, "this wait does not say for what: add for: with one of %s", and(WaitFor()))
+	}
+	what, err := decodeFor(f.Value, "for")
+	if err != nil {
+		return nil, err
+	}
+	w := &Wait{For: what.name}
+	if f, ok := g["nodes"]; ok {
+		if w.Nodes, err = decodeNames(f.Value, "nodes"); err != nil {
+			return nil, err
+		}
+	}
+	if f, ok := g["deployment"]; ok {
+		if !what.ofDeployment {
+			return nil, errorAt(f.Key.Line, "%q is about nodes, not about a deployment: leave deployment out", w.For)
+		}
+		if w.Deployment, err = decodeDeployment(f.Value); err != nil {
+			return nil, err
+		}
+	}
+	w.Within, err = optionalTime(g, "within", what.within)
+	return w, err
+}
+
+// decodeFor reads what is waited for; endpoints_out is taken as well.
+func decodeFor(n *yaml.Node, name string) (waiting, error) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		return waiting{}, yamlfile.Unwanted(n, name, "one of "+and(WaitFor()))
+	}
+	word := strings.Join(strings.Fields(yamlfile.Plain(n.Value)), " ")
+	if slices.Contains(WaitFor(), word) {
+		return waitingFor(word), nil
+	}
+	if _, err := time.ParseDuration(n.Value); err == nil {
+		return waiting{}, errorAt(n.Line, "wait waits for something to be seen; to wait for a time write pause: %s", shorten(n.Value, 40))
+	}
+	if near := yamlfile.Suggest(word, WaitFor()); near != "" {
+		return waiting{}, errorAt(n.Line, "%s can't be waited for; did you mean %q?", quote(n.Value), near)
+	}
+	return waiting{}, errorAt(n.Line, "%s can't be waited for; it can be waited for %s", quote(n.Value), and(WaitFor()))
+}
+
+// Kind is "wait".
+func (w *Wait) Kind() string { return waitKind.name }
+
+// Subjects names the nodes and the deployment that it is bounded to.
+func (w *Wait) Subjects() ([]string, string) { return w.Nodes, w.Deployment }
+
+func (w *Wait) title() string { return "wait: " + w.For }
+
+// Text says what is waited for.
+func (w *Wait) Text() string {
+	nodes := w.Nodes
+	if len(nodes) == 0 {
+		nodes = w.switched
+	}
+	who, are, have := some(nodes), "is", "has"
+	if len(nodes) != 1 {
+		are, have = "are", "have"
+	}
+	if len(nodes) == 0 {
+		who = "the nodes"
+	}
+	deployment := "the deployment"
+	if w.Deployment != "" {
+		deployment = w.Deployment
+	}
+	text := strings.NewReplacer("{who}", who, "{are}", are, "{have}", have, "{deployment}", deployment).Replace(waitingFor(w.For).text)
+	return "wait until " + text + inTime(w.Within)
+}
+
+func (w *Wait) value() string {
+	var f flow
+	f.add("for", w.For)
+	if len(w.Nodes) > 0 {
+		f.add("nodes", words(w.Nodes))
+	}
+	if w.Deployment != "" {
+		f.add("deployment", word(w.Deployment))
+	}
+	f.time("within", w.Within, waitingFor(w.For).within)
+	if len(f) == 1 {
+		return w.For
+	}
+	return f.String()
+}
+
+func (w *Wait) check(c *checker, s *Step) error {
+	if len(c.off)+len(c.on) == 0 {
+		return errorAt(s.Line, "no step before this one switches anything off, so there is nothing to wait for")
+	}
+	if err := c.p.ofThis(s.Line, w.Deployment); err != nil {
+		return err
+	}
+	on, nodes := waitingFor(w.For).on, w.Nodes
+	if len(nodes) == 0 {
+		w.switched = c.switched()
+		nodes = w.switched
+	}
+	var wanted []string // the nodes for which the wait can come to its end
+	for _, n := range c.switched() {
+		if _, ok := c.on[n]; ok == on {
+			wanted = append(wanted, n)
+		}
+	}
+	for _, n := range nodes {
+		_, isOff := c.off[n]
+		line, isOn := c.on[n]
+		named := ""
+		if len(w.Nodes) == 0 && len(wanted) > 0 {
+			named = fmt.Sprintf(", or wait for nodes: [%s] only", shorten(list(wanted), 100))
+		}
+		switch {
+		case !isOff && !isOn:
+			return errorAt(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+		case on && isOff:
+			return errorAt(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before%s", n, w.For, named)
+		case !on && isOn:
+			return errorAt(s.Line, "%s is on again since line %d, so waiting for %q may never end: wait before it is switched on%s", n, line, w.For, named)
+		}
+	}
+	return nil
+}
