@@ -1,0 +1,160 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// runeWidth is a character's cells. Box drawing and blocks are one cell: where
+// they are not, ASCII is drawn instead.
+func runeWidth(r rune) int {
+	if r >= ' ' && r <= '~' || r >= 0x2500 && r < 0x25A0 {
+		return 1
+	}
+	return ansi.StringWidthWc(string(r))
+}
+
+// Width is the number of cells that a clean text takes on a terminal.
+func Width(s string) int {
+	if printable(s) {
+		return len(s)
+	}
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// CutLeft gives the longest start of s that fits w cells, and its width.
+func CutLeft(s string, w int) (string, int) {
+	if printable(s) {
+		n := min(len(s), max(w, 0))
+		return s[:n], n
+	}
+	n := 0
+	for i, r := range s {
+		rw := runeWidth(r)
+		if n+rw > w {
+			return s[:i], n
+		}
+		n += rw
+	}
+	return s, n
+}
+
+// CutRight gives the longest end of s that fits w cells. It never starts with
+// a combining mark.
+func CutRight(s string, w int) string {
+	i, n := len(s), 0
+	for i > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:i])
+		rw := runeWidth(r)
+		if n+rw > w {
+			break
+		}
+		n += rw
+		i -= size
+	}
+	return strings.TrimLeftFunc(s[i:], func(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) })
+}
+
+// Fit shortens s to at most w cells, with an ellipsis at its end.
+func Fit(s string, w int, ellipsis string) string {
+	if Width(s) <= w {
+		return s
+	}
+	if w <= Width(ellipsis) {
+		out, _ := CutLeft(ellipsis, w)
+		return out
+	}
+	out, _ := CutLeft(s, w-Width(ellipsis))
+	return strings.TrimRight(out, " ") + ellipsis
+}
+
+// Middle shortens s to at most w cells and keeps its end, which is what tells
+// the pods of a deployment apart: "llm-…-2xk4q".
+func Middle(s string, w int, ellipsis string) string {
+	if Width(s) <= w {
+		return s
+	}
+	room := w - Width(ellipsis)
+	if room < 4 {
+		return Fit(s, w, ellipsis)
+	}
+	tail := room / 2
+	if i := strings.LastIndexByte(s, '-'); i >= 0 {
+		if last := Width(s[i:]); last <= room*2/3 {
+			tail = last
+		}
+	}
+	head, _ := CutLeft(s, room-tail)
+	return head + ellipsis + CutRight(s, tail)
+}
+
+// Wrap breaks a clean text into lines of at most w cells, between words where
+// it can. There is at least one line, unless w is less than 1.
+func Wrap(s string, w int) []string {
+	if w < 1 {
+		return nil
+	}
+	var lines []string
+	line, n := "", 0
+	for _, word := range strings.Fields(s) {
+		ww := Width(word)
+		if n > 0 && n+1+ww <= w {
+			line, n = line+" "+word, n+1+ww
+			continue
+		}
+		if n > 0 {
+			lines = append(lines, line)
+		}
+		for ww > w {
+			head, hw := CutLeft(word, w)
+			if hw == 0 { // a wide letter in a single cell
+				return append(lines, "?")
+			}
+			lines = append(lines, head)
+			word, ww = word[len(head):], ww-hw
+		}
+		line, n = word, ww
+	}
+	if n > 0 || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// ASCII writes a clean text in printable ASCII: a likeness where there is one,
+// else a question mark.
+func ASCII(s string) string {
+	if printable(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= ' ' && r <= '~':
+			return r
+		case r == '…', r == '·':
+			return '.'
+		case r == '–', r == '—':
+			return '-'
+		case r == '←':
+			return '<'
+		case r == '→':
+			return '>'
+		case r == '↑':
+			return '^'
+		case r == '↓':
+			return 'v'
+		case r == '×':
+			return 'x'
+		case unicode.In(r, unicode.Mn, unicode.Me):
+			return -1
+		}
+		return '?'
+	}, s)
+}

@@ -1,0 +1,43 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Noun chooses the word that goes with a number: one for 1, else many.
+func Noun(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Count writes a number with its word: "1 pod", "8 pods".
+func Count(n int, one, many string) string { return fmt.Sprintf("%d %s", n, Noun(n, one, many)) }
+
+// List joins words as in a sentence: "a, b and c".
+func List(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// Span writes a duration as kubectl would write an age, with seconds: "52s",
+// "4m12s", "1h02m", "3d04h". Negative durations are written as "0s".
+func Span(d time.Duration) string {
+	n := int64(max(0, d) / time.Second)
+	switch {
+	case n < 60:
+		return fmt.Sprintf("%ds", n)
+	case n < 3600:
+		return fmt.Sprintf("%dm%02ds", n/60, n%60)
+	case n < 86400:
+		return fmt.Sprintf("%dh%02dm", n/3600, n%3600/60)
+	default:
+		return fmt.Sprintf("%dd%02dh", n/86400, n%86400/3600)
+	}
+}
