@@ -13,7 +13,7 @@ import (
 
 // What is watched is trimmed to the value types as soon as it is decoded, so
 // that memory follows the fields that are shown. Every string goes through
-// word or text on its way.
+// word or harmless on its way.
 
 // word is a harmless string that many objects share; it is stored once.
 func word(s string) string {
@@ -22,9 +22,6 @@ func word(s string) string {
 	}
 	return unique.Make(harmless(s)).Value()
 }
-
-// text is a harmless string of one object's own.
-func text(s string) string { return harmless(s) }
 
 // lease is a node's Lease, trimmed.
 type lease struct {
@@ -63,10 +60,10 @@ func trimNode(o runtime.Object) any {
 		return nil
 	}
 	out := &Node{
-		Name: word(n.Name), UID: text(string(n.UID)),
+		Name: word(n.Name), UID: harmless(string(n.UID)),
 		Unschedulable:  n.Spec.Unschedulable,
-		BootID:         text(n.Status.NodeInfo.BootID),
-		ProviderID:     text(n.Spec.ProviderID),
+		BootID:         harmless(n.Status.NodeInfo.BootID),
+		ProviderID:     harmless(n.Spec.ProviderID),
 		KubeletVersion: word(n.Status.NodeInfo.KubeletVersion),
 		OSImage:        word(n.Status.NodeInfo.OSImage),
 		CPUMilli:       n.Status.Allocatable.Cpu().MilliValue(),
@@ -95,7 +92,7 @@ func trimNode(o runtime.Object) any {
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP {
-			out.Addresses = append(out.Addresses, text(a.Address))
+			out.Addresses = append(out.Addresses, harmless(a.Address))
 		}
 	}
 	for k, v := range n.Annotations {
@@ -103,7 +100,7 @@ func trimNode(o runtime.Object) any {
 			if out.Annotations == nil {
 				out.Annotations = map[string]string{}
 			}
-			out.Annotations[text(k)] = text(v)
+			out.Annotations[harmless(k)] = harmless(v)
 		}
 	}
 	for _, t := range n.Spec.Taints {
@@ -134,11 +131,11 @@ func trimPod(o runtime.Object) any {
 	}
 	c := columns(p)
 	out := &Pod{
-		Key: Key{word(p.Namespace), text(p.Name)}, UID: text(string(p.UID)),
+		Key: Key{word(p.Namespace), harmless(p.Name)}, UID: harmless(string(p.UID)),
 		Node: word(p.Spec.NodeName), Phase: word(string(p.Status.Phase)), Status: word(c.status),
 		ReadyContainers: c.ready, Containers: c.containers,
 		Restarts: c.restarts, RestartedAt: c.restarted,
-		Created: p.CreationTimestamp.Time, IP: text(p.Status.PodIP),
+		Created: p.CreationTimestamp.Time, IP: harmless(p.Status.PodIP),
 	}
 	if p.DeletionTimestamp != nil {
 		out.Deleting = p.DeletionTimestamp.Time

@@ -18,7 +18,7 @@ func trimDeployment(o runtime.Object) any {
 		return nil
 	}
 	out := &Deployment{
-		Key: Key{word(d.Namespace), word(d.Name)}, UID: text(string(d.UID)),
+		Key: Key{word(d.Namespace), word(d.Name)}, UID: harmless(string(d.UID)),
 		Replicas: 1, Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
 		ReadyReplicas: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas),
 	}
@@ -159,7 +159,7 @@ func trimSlice(o runtime.Object) any {
 	}
 	ns := word(es.Namespace)
 	out := &slice{
-		key: Key{ns, text(es.Name)}, service: Key{ns, word(service)},
+		key: Key{ns, harmless(es.Name)}, service: Key{ns, word(service)},
 		addressType: word(string(es.AddressType)), total: len(es.Endpoints),
 	}
 	for i := range es.Endpoints {
@@ -210,7 +210,7 @@ func trimComponent(o runtime.Object) any {
 		c := &p.Spec.Containers[i]
 		if c.Name == controllerManager || c.Name == apiServer {
 			args := append(append([]string(nil), c.Command...), c.Args...)
-			return &component{pod: text(p.Name), settings: settingsFromArgs(c.Name, args)}
+			return &component{pod: harmless(p.Name), settings: settingsFromArgs(c.Name, args)}
 		}
 	}
 	return nil
@@ -244,7 +244,7 @@ func trimEvent(o runtime.Object) any {
 	if !ok || !notable[e.Reason] {
 		return nil
 	}
-	out := &note{uid: string(e.UID), reason: word(e.Reason), message: text(e.Message), count: e.Count}
+	out := &note{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), count: e.Count}
 	kind := KindEvent
 	switch e.InvolvedObject.Kind {
 	case "Node":
@@ -256,7 +256,7 @@ func trimEvent(o runtime.Object) any {
 	case "ReplicaSet":
 		kind = KindReplicaSet
 	}
-	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), text(e.InvolvedObject.Name)}}
+	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), harmless(e.InvolvedObject.Name)}}
 	if e.Series != nil {
 		out.count = e.Series.Count
 		out.at = e.Series.LastObservedTime.Time

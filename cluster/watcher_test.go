@@ -70,7 +70,7 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 		n.Spec.Taints = []corev1.Taint{{Key: taintUnreachable, Effect: "NoExecute", TimeAdded: &at}}
 	}))
 	status := w.untilTold("node kube-node4 status: Ready → NotReady (silent)")
-	if status.Why != "NodeStatusUnknown: Kubelet stopped [2J posting node status." || status.SourceTime.IsZero() || status.Seen.IsZero() {
+	if status.Why != "NodeStatusUnknown: Kubelet stopped posting node status." || status.SourceTime.IsZero() || status.Seen.IsZero() {
 		t.Errorf("status transition %+v", status)
 	}
 	if taint := w.untilTold("node kube-node4 taint:  → node.kubernetes.io/unreachable:NoExecute"); taint.SourceTime.IsZero() {

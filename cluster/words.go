@@ -1,8 +1,9 @@
 package cluster
 
 import (
-	"fmt"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // overdueShare of a Lease's duration without a renewal is silence. A kubelet
@@ -191,18 +192,5 @@ func deploymentWord(d *Deployment) string {
 	}
 }
 
-// Span writes a duration as kubectl would write an age, with seconds: "52s",
-// "4m12s", "1h02m", "3d04h". Negative durations are written as "0s".
-func Span(d time.Duration) string {
-	n := int64(max(0, d) / time.Second)
-	switch {
-	case n < 60:
-		return fmt.Sprintf("%ds", n)
-	case n < 3600:
-		return fmt.Sprintf("%dm%02ds", n/60, n%60)
-	case n < 86400:
-		return fmt.Sprintf("%dh%02dm", n/3600, n%3600/60)
-	default:
-		return fmt.Sprintf("%dd%02dh", n/86400, n%86400/3600)
-	}
-}
+// Span writes a duration as kubectl would write an age; see [text.Span].
+func Span(d time.Duration) string { return text.Span(d) }

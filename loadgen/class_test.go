@@ -123,7 +123,7 @@ func TestClassOfEachFault(t *testing.T) {
 		{name: "chat with an error inside", chat: true, answer: func(c *net.TCPConn, _ *http.Request) {
 			chunks(c, stream, token("a"), "data: {\"error\":{\"message\":\"slot\\u001b[31m lost\"}}\n\n", done)
 			lastChunk(c)
-		}, want: ClassTruncated, status: 200, says: "slot?[31m lost", tokens: 1},
+		}, want: ClassTruncated, status: 200, says: "slot lost", tokens: 1},
 		{name: "chat with llama.cpp's older error field", chat: true, answer: func(c *net.TCPConn, _ *http.Request) {
 			chunks(c, stream, "error: {\"code\":500,\"message\":\"no memory\"}\n\n")
 			lastChunk(c)

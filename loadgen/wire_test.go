@@ -80,20 +80,3 @@ func TestTargetsThatMakeNoSense(t *testing.T) {
 		}
 	}
 }
-
-func TestCleanText(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                        "plain",
-		" two\r\n lines\t ":            "two lines",
-		"\x1b[2Jred\x07":               "?[2Jred?",
-		"a\u202ereversed":              "a?reversed",
-		"zero\u200bwidth":              "zero?width",
-		"bad\xff":                      "bad?",
-		"日本語":                          "日本語",
-		strings.Repeat("x", 20) + "yz": strings.Repeat("x", 20) + "...",
-	} {
-		if got := clean(in, 20); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-	"unicode"
+
+	"lightsout/internal/text"
 )
 
 // Error lists the machines that match.
@@ -56,72 +57,6 @@ var (
 // cleanLimit is the longest text, in characters, that Clean lets through.
 const cleanLimit = 300
 
-// Clean makes a string from another machine harmless for a terminal and for a
-// one-line record: control characters, escape sequences and bidirectional or
-// other invisible formatting characters are taken out, white space becomes
-// single blanks, and what is longer than 300 characters is cut.
-func Clean(s string) string {
-	var b strings.Builder
-	blank, n := false, 0
-	for _, r := range stripEscapes(s) {
-		switch {
-		case unicode.IsSpace(r):
-			blank = b.Len() > 0
-			continue
-		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
-			continue
-		}
-		if n >= cleanLimit {
-			b.WriteString("…")
-			break
-		}
-		if blank {
-			b.WriteByte(' ')
-			blank = false
-			n++
-		}
-		b.WriteRune(r)
-		n++
-	}
-	return b.String()
-}
-
-// stripEscapes takes out whole terminal escape sequences (ECMA-48), so that
-// their visible remains ("[31m") don't litter the text.
-func stripEscapes(s string) string {
-	if !strings.ContainsAny(s, "\x1b\u009b\u009d\u0090") {
-		return s
-	}
-	var b strings.Builder
-	rs := []rune(s)
-	for i := 0; i < len(rs); i++ {
-		kind := rs[i]
-		if kind == 0x1b && i+1 < len(rs) {
-			i++
-			switch rs[i] {
-			case '[':
-				kind = 0x9b
-			case ']', 'P', '_', '^', 'X':
-				kind = 0x9d
-			default:
-				continue
-			}
-		}
-		switch kind {
-		case 0x9b: // CSI: up to a final byte
-			for i++; i < len(rs) && (rs[i] < 0x40 || rs[i] > 0x7e); i++ {
-			}
-		case 0x9d, 0x90: // a string: up to BEL or ST
-			for i++; i < len(rs) && rs[i] != 0x07 && rs[i] != 0x9c; i++ {
-				if rs[i] == 0x1b && i+1 < len(rs) && rs[i+1] == '\\' {
-					i++
-					break
-				}
-			}
-		case 0x1b:
-		default:
-			b.WriteRune(rs[i])
-		}
-	}
-	return b.String()
-}
+// Clean makes a text from another machine harmless for a terminal and for a
+// one-line record, and cuts it at 300 characters; see [text.Clean].
+func Clean(s string) string { return text.Clean(s, cleanLimit) }

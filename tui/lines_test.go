@@ -22,7 +22,7 @@ func TestPlainLinesAreHarmless(t *testing.T) {
 	if want := "T+00:00.1 power kube-node3 shutdown asked for (ssh)"; !strings.HasSuffix(lines[3], want) {
 		t.Errorf("%q does not end in %q", lines[3], want)
 	}
-	if want := "event node [2J bad  news"; !strings.HasSuffix(lines[2], want) {
+	if want := "event node bad  news"; !strings.HasSuffix(lines[2], want) {
 		t.Errorf("%q does not end in %q", lines[2], want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html"
 	"lightsout/internal/view"
+
+	"lightsout/internal/text"
 )
 
 const phaseRow = 17.0
@@ -30,7 +32,7 @@ func (d *drawing) phases(all []view.Phase) {
 
 func (d *drawing) phase(p view.Phase) {
 	mid := d.y + phaseRow/2
-	name, subject := cleanTo(p.Name, 18), clean(p.Subject)
+	name, subject := text.Clean(p.Name, 18), clean(p.Subject)
 	word, _ := inside(p)
 	says := observed(p)
 	switch word {

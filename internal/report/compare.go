@@ -13,6 +13,8 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+
+	"lightsout/internal/text"
 )
 
 // compareWidth is the most terminal columns that a line of Compare takes. Runs
@@ -84,17 +86,17 @@ func Compare(w io.Writer, rs []*record.Record) error {
 func (m *matrix) block(names []string, from int) (*grid, int) {
 	total := 0
 	for i, k := range m.keys {
-		w := wide(k)
+		w := text.Width(k)
 		for _, r := range m.rows {
-			w = max(w, wide(r.keys[i]))
+			w = max(w, text.Width(r.keys[i]))
 		}
 		total += w + 2
 	}
 	n := 0
 	for i := from; i < len(names); i++ {
-		w := wide(names[i])
+		w := text.Width(names[i])
 		for _, r := range m.rows {
-			w = max(w, wide(r.cells[i]))
+			w = max(w, text.Width(r.cells[i]))
 		}
 		if total += w + 2; n > 0 && total-2 > compareWidth {
 			break
@@ -173,9 +175,9 @@ func runsMatrix(rs []*record.Record) *matrix {
 			continue
 		}
 		set("verdict", verdictOf(s.Verdict).Text)
-		set("trial", cleanTo(s.Name, 28))
-		set("pace", cleanTo(s.Pace, 28))
-		set("API server", cleanTo(s.Server, 28))
+		set("trial", text.Clean(s.Name, 28))
+		set("pace", text.Clean(s.Pace, 28))
+		set("API server", text.Clean(s.Server, 28))
 		set("took", seconds(max(s.Ended.Sub(s.Started).Seconds(), 0)))
 		blind := 0.0
 		for _, b := range s.Blind {
@@ -185,7 +187,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("ledger", ledgerWord(s.Ledger))
 		set("skew", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
-			set("STILL OFF", cleanTo(strings.Join(s.LeftOff, ", "), 40))
+			set("STILL OFF", text.Clean(strings.Join(s.LeftOff, ", "), 40))
 		}
 	}
 	return m
@@ -205,7 +207,7 @@ func skewWord(skew map[string]int) string {
 	for _, node := range sortedKeys(skew) {
 		parts = append(parts, itoa(skew[node]))
 	}
-	return cleanTo(strings.Join(parts, "/"), 40)
+	return text.Clean(strings.Join(parts, "/"), 40)
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {
@@ -215,7 +217,7 @@ func phaseMatrix(rs []*record.Record) *matrix {
 		observed := map[string]*float64{}
 		if r.Summary != nil {
 			for _, p := range inOrder(r.Summary.Phases) {
-				name, subject := cleanTo(p.Name, 20), brief(clean(p.Subject), 24)
+				name, subject := text.Clean(p.Name, 20), brief(clean(p.Subject), 24)
 				for n := 2; ; n++ { // a phase may come twice
 					if _, taken := observed[name+"\x00"+subject]; !taken {
 						break
@@ -276,7 +278,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 			if e.OK {
 				word = "yes: "
 			}
-			m.row(len(rs), cleanTo(e.Name, 44), cleanTo(e.Want, 22))[i] = word + cleanTo(e.Got, 22)
+			m.row(len(rs), text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i] = word + text.Clean(e.Got, 22)
 		}
 	}
 	return m
@@ -289,7 +291,7 @@ func loadMatrix(rs []*record.Record) *matrix {
 			continue
 		}
 		for _, l := range r.Summary.Load {
-			step := cleanTo(l.Step, 28)
+			step := text.Clean(l.Step, 28)
 			set := func(key, value string) { m.row(len(rs), step, key)[i] = value }
 			set("sent", itoa(l.Sent))
 			set("ok", itoa(l.OK))
@@ -314,7 +316,7 @@ func loadMatrix(rs []*record.Record) *matrix {
 }
 
 func failedWord(n int, by map[loadgen.Class]int) string {
-	text := cleanTo(classes(by), 40)
+	text := text.Clean(classes(by), 40)
 	switch {
 	case n == 0 || text == none:
 		return itoa(n)
@@ -332,11 +334,11 @@ func settingsMatrix(rs []*record.Record) *matrix {
 			continue
 		}
 		for _, s := range r.Summary.Settings {
-			value := cleanTo(s.Value, 20)
+			value := text.Clean(s.Value, 20)
 			if s.Source == "assumed" {
 				value += " (ASSUMED)"
 			}
-			m.row(len(rs), cleanTo(s.Name, 44))[i] = value
+			m.row(len(rs), text.Clean(s.Name, 44))[i] = value
 		}
 	}
 	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool {

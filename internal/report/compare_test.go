@@ -8,6 +8,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // runs are records of the same trial: the second is 0.3 s slower, the third
@@ -90,8 +92,8 @@ func TestManyRunsStayWithinTheTerminal(t *testing.T) {
 	rs[7].Summary = nil
 	text := compareText(t, rs)
 	for _, l := range strings.Split(text, "\n") {
-		if wide(l) > compareWidth && !strings.HasPrefix(l, "  ") {
-			t.Errorf("%d columns: %q", wide(l), l)
+		if ansi.StringWidth(l) > compareWidth && !strings.HasPrefix(l, "  ") {
+			t.Errorf("%d columns: %q", ansi.StringWidth(l), l)
 		}
 	}
 	if n := strings.Count(text, "4.6"); n < 2*19 {

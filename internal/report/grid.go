@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
+	"lightsout/internal/text"
 )
 
 // grid sets rows of text in columns for a terminal of one font width.
@@ -16,12 +16,6 @@ type grid struct {
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
-// wide is how many columns of a terminal a text takes.
-func wide(s string) int { return ansi.StringWidth(s) }
-
-// fit cuts a text to a width in terminal columns.
-func fit(s string, most int) string { return ansi.Truncate(s, most, "…") }
-
 // lines sets the grid. No line is longer than most: the last column is broken
 // into several lines where there is room for that, else cut.
 func (g *grid) lines(most int) []string {
@@ -29,7 +23,7 @@ func (g *grid) lines(most int) []string {
 	all := append([][]string{g.head}, g.rows...)
 	for _, row := range all {
 		for i, c := range row {
-			widths[i] = max(widths[i], wide(c))
+			widths[i] = max(widths[i], text.Width(c))
 		}
 	}
 	before := 0 // the width of all columns but the last
@@ -41,7 +35,7 @@ func (g *grid) lines(most int) []string {
 	for n, row := range all {
 		parts := []string{row[last]}
 		if room := most - before; room >= 16 && !g.right[last] {
-			parts = broken(row[last], room)
+			parts = text.Wrap(row[last], room)
 		}
 		for i, part := range parts {
 			line := make([]string, len(row))
@@ -58,42 +52,18 @@ func (g *grid) lines(most int) []string {
 	return out
 }
 
-// broken breaks a text into lines of at most most columns, between words where
-// it can.
-func broken(text string, most int) []string {
-	var out []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && wide(line)+1+wide(word) > most {
-			out, line = append(out, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-		for wide(line) > most {
-			head := ansi.Truncate(line, most, "")
-			if head == "" {
-				break
-			}
-			out, line = append(out, head), line[len(head):]
-		}
-	}
-	return append(out, line)
-}
-
 func (g *grid) line(row []string, widths []int, most int) string {
 	var b strings.Builder
 	for i, c := range row {
 		if i > 0 {
 			b.WriteString("  ")
 		}
-		pad := strings.Repeat(" ", max(widths[i]-wide(c), 0))
+		pad := strings.Repeat(" ", max(widths[i]-text.Width(c), 0))
 		if g.right[i] {
 			b.WriteString(pad + c)
 		} else {
 			b.WriteString(c + pad)
 		}
 	}
-	return fit(strings.TrimRight(b.String(), " "), most)
+	return text.Fit(strings.TrimRight(b.String(), " "), most, "…")
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"lightsout/internal/record"
+
+	"lightsout/internal/text"
 )
 
 // linesWidth is the most terminal columns that a line of Lines takes.
@@ -13,7 +15,7 @@ const linesWidth = 100
 // dir is the record's folder; the last line is left out when it is empty.
 func Lines(s *record.Summary, dir string) []string {
 	var out []string
-	add := func(indent, text string) { out = append(out, wrap(text, indent)...) }
+	add := func(indent, line string) { out = append(out, wrap(line, indent)...) }
 	for _, l := range loud(s) {
 		add("", "! "+l.Text)
 	}
@@ -33,7 +35,7 @@ func Lines(s *record.Summary, dir string) []string {
 			if e.OK {
 				word = "✓ yes"
 			}
-			g.add(word, fit(clean(e.Name), 44), fit(clean(e.Want), 22), clean(e.Got))
+			g.add(word, text.Fit(clean(e.Name), 44, "…"), text.Fit(clean(e.Want), 22, "…"), clean(e.Got))
 		}
 		out = append(out, g.lines(linesWidth)...)
 	}
@@ -42,7 +44,7 @@ func Lines(s *record.Summary, dir string) []string {
 		g := grid{head: []string{"phase", "subject", "forecast", "observed", "inside"}, right: map[int]bool{2: true, 3: true}}
 		for _, p := range inOrder(s.Phases) {
 			word, _ := inside(p)
-			g.add(fit(clean(p.Name), 17), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
+			g.add(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
 		}
 		out = append(out, g.lines(linesWidth)...)
 		for _, p := range inOrder(s.Phases) {
@@ -58,14 +60,14 @@ func Lines(s *record.Summary, dir string) []string {
 	}
 	if dir != "" {
 		// Not cut or wrapped: it is there to be copied.
-		out = append(out, "record: "+cleanTo(dir, 4096))
+		out = append(out, "record: "+text.Clean(dir, 4096))
 	}
 	return out
 }
 
 // wrap breaks a text into lines; those after the first are indented by two more.
-func wrap(text, indent string) []string {
-	out := broken(text, linesWidth-len(indent)-2)
+func wrap(line, indent string) []string {
+	out := text.Wrap(line, linesWidth-len(indent)-2)
 	for i := range out {
 		if i > 0 {
 			out[i] = "  " + out[i]

@@ -8,6 +8,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/loadgen"
+
+	"lightsout/internal/text"
 )
 
 func loadOf(s *record.Summary) section {
@@ -89,7 +91,7 @@ func classes(by map[loadgen.Class]int) string {
 }
 
 // className is a class as it is written; none of loadgen's is cut.
-func className(c loadgen.Class) string { return cleanTo(string(c), 24) }
+func className(c loadgen.Class) string { return text.Clean(string(c), 24) }
 
 // byCount are the classes that occur, the most frequent first.
 func byCount(by map[loadgen.Class]int) []loadgen.Class {

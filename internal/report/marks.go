@@ -9,6 +9,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+
+	"lightsout/internal/text"
 )
 
 // entriesMost bounds the lines of the timeline in a report.
@@ -217,7 +219,7 @@ func timelineOf(r *record.Record) section {
 	}
 	marks, told := marksOf(r, axisOf(r))
 	t.say(plain, fmt.Sprintf("%d of %s, by the time of their source where it gives one; those close together share a number. All are in %s.",
-		told, count(len(r.Events), "event", "events"), record.EventsFile))
+		told, text.Count(len(r.Events), "event", "events"), record.EventsFile))
 	t.figures("mark", "time")
 	t.columns("lane", "subject", "what")
 	for _, m := range marks {

@@ -7,6 +7,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+
+	"lightsout/internal/text"
 )
 
 // page is what Markdown and HTML have in common: everything but the picture.
@@ -39,7 +41,7 @@ func verdictOf(v view.Verdict) cell {
 	case "":
 		return cell{"NEVER JUDGED", warning}
 	}
-	return cell{cleanTo(string(v), 40), warning}
+	return cell{text.Clean(string(v), 40), warning}
 }
 
 func pageOf(r *record.Record) *page {
@@ -89,7 +91,7 @@ func (p *page) fromSummary(s *record.Summary) {
 func loud(s *record.Summary) []cell {
 	var out []cell
 	if len(s.LeftOff) > 0 {
-		out = append(out, cell{clean("STILL OFF: " + list(s.LeftOff) + ". Power on with: lightsout restore"), bad})
+		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: lightsout restore"), bad})
 	}
 	if !s.Ledger.Balanced || !balances(s.Ledger) {
 		out = append(out, cell{"The ledger does not balance: not every request is accounted for.", bad})
@@ -111,7 +113,7 @@ func (p *page) fromTorn(r *record.Record) {
 	}
 	p.Verdict = verdictOf("")
 	if off := offAtEnd(r); len(off) > 0 {
-		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + list(off) + ". What is still off now is told, and powered on, by: lightsout restore"), bad})
+		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". What is still off now is told, and powered on, by: lightsout restore"), bad})
 	}
 	if len(r.Torn) == 0 {
 		p.Why = append(p.Why, "The program ended before the trial was judged: there is no "+record.SummaryFile+".")

@@ -10,6 +10,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/loadgen"
+
+	"lightsout/internal/text"
 )
 
 // picture draws a record as SVG: everything on one time axis. Colours and
@@ -72,8 +74,8 @@ func describe(r *record.Record, bins []bin) string {
 				offset(s.From.Sub(base(r)).Seconds()), offset(s.To.Sub(base(r)).Seconds())))
 		}
 	}
-	parts = append(parts, fmt.Sprintf("At most %d requests were served and %d queued at once; %s failed.", served, queued, count(failed, "request", "requests")))
-	return cleanTo(strings.Join(parts, " "), 2000)
+	parts = append(parts, fmt.Sprintf("At most %d requests were served and %d queued at once; %s failed.", served, queued, text.Count(failed, "request", "requests")))
+	return text.Clean(strings.Join(parts, " "), 2000)
 }
 
 // classesOf are the failures' classes that occur, the most frequent first.
@@ -139,7 +141,7 @@ func (d *drawing) lanes(r *record.Record) {
 	all := lanesOf(r)
 	for i, l := range all {
 		if i == lanesMost {
-			d.text("label soft", 0, d.y+10, "start", fmt.Sprintf("… and %s more", count(len(all)-i, "node", "nodes")))
+			d.text("label soft", 0, d.y+10, "start", fmt.Sprintf("… and %s more", text.Count(len(all)-i, "node", "nodes")))
 			d.y += 18
 			break
 		}
@@ -229,7 +231,7 @@ func (d *drawing) marks(marks []mark, bottom float64) {
 		for _, e := range m.Entries {
 			says = append(says, offset(e.At)+" "+e.who()+": "+e.Text)
 		}
-		d.printf(`<g class="mark"><title>%s</title>`, html.EscapeString(cleanTo(strings.Join(says, "; "), 300)))
+		d.printf(`<g class="mark"><title>%s</title>`, html.EscapeString(text.Clean(strings.Join(says, "; "), 300)))
 		if len(marks) <= linesMost {
 			d.line("mark-line", x, 24, x, bottom)
 		}

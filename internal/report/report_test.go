@@ -11,6 +11,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // harmlessText fails for what may not reach a terminal or a file: control and
@@ -151,8 +153,8 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	s.Expectations[0].Name = strings.Repeat("期待", 40)
 	for _, s := range []*record.Summary{s, vagrantRecord().Summary, hostileRecord().Summary} {
 		for _, l := range Lines(s, "") {
-			if wide(l) > linesWidth {
-				t.Errorf("%d columns: %q", wide(l), l)
+			if ansi.StringWidth(l) > linesWidth {
+				t.Errorf("%d columns: %q", ansi.StringWidth(l), l)
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+
+	"lightsout/internal/text"
 )
 
 func expectationsOf(s *record.Summary) section {
@@ -164,7 +166,7 @@ func blindOf(s *record.Summary) section {
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})
 	}
-	t.say(warning, fmt.Sprintf("%s in all, %s. What happened then is known only by the sources' own times.", seconds(total), count(len(s.Blind), "span", "spans")))
+	t.say(warning, fmt.Sprintf("%s in all, %s. What happened then is known only by the sources' own times.", seconds(total), text.Count(len(s.Blind), "span", "spans")))
 	return t
 }
 

@@ -6,7 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
+
+	"lightsout/internal/text"
 )
 
 // textMost is the most characters kept of one text of a record.
@@ -16,104 +17,8 @@ const textMost = 400
 const none = "–"
 
 // clean makes a text of a record harmless for a terminal and for every format
-// here, and puts it on one line: whole escape sequences (ECMA-48), control
-// characters, bidirectional overrides and other invisible format characters are
-// taken out, white space becomes single blanks, invalid UTF-8 becomes U+FFFD, and
-// what is longer than textMost characters is cut.
-func clean(s string) string { return cleanTo(s, textMost) }
-
-func cleanTo(s string, most int) string {
-	if len(s) <= most && harmless(s) {
-		return s
-	}
-	var b strings.Builder
-	blank, n := false, 0
-	for rest := []rune(s); len(rest) > 0; {
-		if skip := escapeLen(rest); skip > 0 {
-			rest = rest[skip:]
-			continue
-		}
-		r := rest[0]
-		rest = rest[1:]
-		switch {
-		case unicode.IsSpace(r), unicode.In(r, unicode.Zl, unicode.Zp):
-			blank = b.Len() > 0
-			continue
-		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs), noncharacter(r):
-			continue
-		}
-		if n >= most {
-			b.WriteString("…")
-			break
-		}
-		if blank {
-			b.WriteByte(' ')
-			blank = false
-			n++
-		}
-		b.WriteRune(r)
-		n++
-	}
-	return b.String()
-}
-
-// harmless: printable ASCII without double blanks or blanks at its ends.
-func harmless(s string) bool {
-	last := byte(' ')
-	for i := range len(s) {
-		c := s[i]
-		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
-			return false
-		}
-		last = c
-	}
-	return s == "" || last != ' '
-}
-
-// noncharacter reports code points that are in no text; XML 1.0 allows the
-// first two nowhere.
-func noncharacter(r rune) bool { return r&0xFFFE == 0xFFFE || (r >= 0xFDD0 && r <= 0xFDEF) }
-
-// escapeLen is the length of the terminal escape sequence at the beginning of
-// r; 0 if there is none.
-func escapeLen(r []rune) int {
-	kind, i := rune(0), 1
-	switch {
-	case r[0] == 0x1b && len(r) > 1:
-		kind, i = r[1], 2
-	case r[0] == 0x9b:
-		kind = '['
-	case r[0] == 0x9d, r[0] == 0x90:
-		kind = ']'
-	case r[0] == 0x1b:
-		return 1
-	}
-	switch kind {
-	case 0:
-		return 0
-	case '[': // CSI: parameters, then one final byte
-		for ; i < len(r) && r[i] >= 0x20 && r[i] <= 0x3f; i++ {
-		}
-		if i < len(r) && r[i] >= 0x40 && r[i] <= 0x7e {
-			i++
-		}
-		return i
-	case ']', 'P', '_', '^', 'X': // strings: up to BEL or ST, on one line
-		for j := i; j < len(r) && r[j] != '\n'; j++ {
-			switch {
-			case r[j] == 0x07 || r[j] == 0x9c:
-				return j + 1
-			case r[j] == 0x1b && j+1 < len(r) && r[j+1] == '\\':
-				return j + 2
-			}
-		}
-		return i
-	}
-	if kind >= 0x20 && kind <= 0x7e {
-		return 2
-	}
-	return 1
-}
+// here, and puts it on one line.
+func clean(s string) string { return text.Clean(s, textMost) }
 
 // short cuts s in its middle to at most most characters.
 func short(s string, most int) string {
@@ -224,22 +129,4 @@ func observed(p view.Phase) string {
 		return window(p.From, p.Observed)
 	}
 	return offset(*p.Observed)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// list joins words as in a sentence.
-func list(words []string) string {
-	switch len(words) {
-	case 0:
-		return ""
-	case 1:
-		return words[0]
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

@@ -9,6 +9,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -39,7 +40,7 @@ func (e *Engine) askTrial() {
 		if s == nil || checkPlan(p, s, e.planDeployment(p)) != nil {
 			continue
 		}
-		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s: %s, each when you say so.", p.Name, plural(len(p.Steps), "step", "steps"))})
+		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s: %s, each when you say so.", p.Name, text.Count(len(p.Steps), "step", "steps"))})
 		q.Choices = append(q.Choices, view.Choice{ID: choicePlan + p.Name, Label: p.Name})
 	}
 	q.Lines = append(q.Lines, view.Line{Text: "The record goes to " + e.opt.TrialsDir + "."})

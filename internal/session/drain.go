@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -132,7 +133,7 @@ func (e *Engine) drainProgress(d *drain, n *nodeDrain, p cluster.DrainProgress) 
 	}
 	first := n.progress.Node == ""
 	n.progress = p
-	text := fmt.Sprintf("draining: %s to go", plural(len(p.Evicting)+len(p.Held), "pod", "pods"))
+	text := fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
 	if p.Gone > 0 {
 		text += fmt.Sprintf(", %d gone", p.Gone)
 	}
@@ -183,7 +184,7 @@ func (e *Engine) nodeDrained(d *drain, n *nodeDrain, err error) {
 		e.decideDrain(d, n, drainWrong)
 		return
 	}
-	text := "drained: " + plural(n.progress.Gone, "pod has gone", "pods have gone")
+	text := "drained: " + text.Count(n.progress.Gone, "pod has gone", "pods have gone")
 	if stay := len(n.progress.Stay); stay > 0 {
 		text += fmt.Sprintf(", %d stay with the node", stay)
 	}
@@ -269,7 +270,7 @@ func (e *Engine) askDrain(d *drain, n *nodeDrain) {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Held[k]})
 	}
 	q.Lines = append(q.Lines,
-		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d held.", plural(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
+		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d held.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
 		view.Line{Text: "Leave it on: nothing more is evicted, and it is uncordoned again if lightsout cordoned it."})
 	n.asked = e.ask(q, func(a view.Answer) {
 		n.asked = nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -114,7 +114,7 @@ func (e *Engine) beginDrain(st *plan.Drain) poll {
 		}
 		err := errors.Join(errs...)
 		if err != nil {
-			err = fmt.Errorf("not over within %s: %w", cluster.Span(st.Within), err)
+			err = fmt.Errorf("not over within %s: %w", text.Span(st.Within), err)
 		}
 		end(err)
 	}
@@ -138,7 +138,7 @@ func (e *Engine) drainQuestion(nodes []string) view.Question {
 				pods++
 			}
 		}
-		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s  %s", n, plural(pods, "pod is evicted", "pods are evicted"))})
+		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))})
 	}
 	q.Lines = append(q.Lines, view.Line{Text: "Disruption budgets are respected."})
 	return q

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"strings"
 
 	"lightsout/cluster"
@@ -87,8 +86,4 @@ func phaseLevel(p power.Phase) view.Severity {
 		return view.Warning
 	}
 	return view.Info
-}
-
-func plural(n int, one, many string) string {
-	return fmt.Sprintf("%d %s", n, nounFor(n, one, many))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -108,7 +109,7 @@ func (e *Engine) switchQuestion(p switchPlan) view.Question {
 
 // radiusLines puts a blast radius into words.
 func radiusLines(r cluster.Radius) []view.Line {
-	lines := []view.Line{{Text: fmt.Sprintf("%s, %d Ready %s left", plural(r.Pods, "pod", "pods"), r.ReadyWorkersLeft, nounFor(r.ReadyWorkersLeft, "worker", "workers"))}}
+	lines := []view.Line{{Text: fmt.Sprintf("%s, %d Ready %s left", text.Count(r.Pods, "pod", "pods"), r.ReadyWorkersLeft, text.Noun(r.ReadyWorkersLeft, "worker", "workers"))}}
 	const most = 8
 	for i, d := range r.Deployments {
 		if i == most {
@@ -132,7 +133,7 @@ func radiusLines(r cluster.Radius) []view.Line {
 func followLines(s *cluster.Snapshot, r cluster.Radius) []view.Line {
 	grace, period := s.Settings.GracePeriod, s.Settings.MonitorPeriod.Value
 	lines := []view.Line{{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",
-		cluster.Span(grace.Value), cluster.Span(grace.Value+2*period), cluster.Span(grace.Value), source(grace.Source))}}
+		text.Span(grace.Value), text.Span(grace.Value+2*period), text.Span(grace.Value), source(grace.Source))}}
 	if text := toleranceText(s, r.Nodes); text != "" && r.ZoneRule == "" {
 		lines = append(lines, view.Line{Text: text})
 	}
@@ -175,20 +176,13 @@ func toleranceText(s *cluster.Snapshot, nodes []string) string {
 	case n == 0:
 		return ""
 	case least == most:
-		return fmt.Sprintf("evicted %s after that (their own tolerations)", cluster.Span(most))
+		return fmt.Sprintf("evicted %s after that (their own tolerations)", text.Span(most))
 	}
-	return fmt.Sprintf("evicted %s to %s after that (their own tolerations)", cluster.Span(least), cluster.Span(most))
-}
-
-func nounFor(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+	return fmt.Sprintf("evicted %s to %s after that (their own tolerations)", text.Span(least), text.Span(most))
 }
 
 func switchTitle(a view.AskPower) string {
-	who := plural(len(a.Nodes), "node", "nodes")
+	who := text.Count(len(a.Nodes), "node", "nodes")
 	if n := len(a.Nodes); n <= 3 {
 		who = strings.Join(a.Nodes[:max(n-1, 0)], ", ")
 		if n > 1 {
@@ -211,14 +205,14 @@ func switchVerb(a power.Action) string {
 }
 
 func yesLabel(a view.AskPower) string {
-	return switchVerb(a.Action) + " " + plural(len(a.Nodes), "node", "nodes")
+	return switchVerb(a.Action) + " " + text.Count(len(a.Nodes), "node", "nodes")
 }
 
 func noLabel(a view.AskPower) string {
 	if a.Action == power.ActionOn {
 		return "Not now"
 	}
-	return "Leave " + nounFor(len(a.Nodes), "it", "them") + " on"
+	return "Leave " + text.Noun(len(a.Nodes), "it", "them") + " on"
 }
 
 // routeText says by which machine an action is done and how it is undone.

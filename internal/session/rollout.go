@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -26,7 +27,7 @@ func (e *Engine) askRollout(k cluster.Key) {
 	}
 	q := view.Question{Kind: view.QuestionRollout, Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Leave it"}, {ID: choiceYes, Label: "Restart"}}}
 	q.Lines = append(q.Lines,
-		view.Line{Text: fmt.Sprintf("Every one of its %s is replaced by a new one, as by kubectl rollout restart.", plural(d.Replicas, "pod", "pods"))},
+		view.Line{Text: fmt.Sprintf("Every one of its %s is replaced by a new one, as by kubectl rollout restart.", text.Count(d.Replicas, "pod", "pods"))},
 		view.Line{Text: "The scheduler places the new ones: this is what moves pods back to a node that has returned."})
 	if d.MaxUnavailable == 0 {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Its maxUnavailable is 0: without room for one more pod the rollout will not move."})

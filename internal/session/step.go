@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -53,7 +54,7 @@ func (e *Engine) begin(st *stepRun) poll {
 		until := e.now().Add(a.For)
 		return func(now time.Time) (bool, string, error) {
 			left := until.Sub(now)
-			return left <= 0, fmt.Sprintf("pause: %s left", cluster.Span(max(0, left))), nil
+			return left <= 0, fmt.Sprintf("pause: %s left", text.Span(max(0, left))), nil
 		}
 	}
 	return failNow(errors.New("the step does nothing"))
@@ -143,7 +144,7 @@ func (e *Engine) beginSwitch(a view.AskPower, within time.Duration) poll {
 	deadline := e.now().Add(within)
 	return func(now time.Time) (bool, string, error) {
 		if !over && within > 0 && now.After(deadline) {
-			return true, "", fmt.Errorf("not done within %s", cluster.Span(within))
+			return true, "", fmt.Errorf("not done within %s", text.Span(within))
 		}
 		return over, e.switchingText(a), failure
 	}
@@ -247,7 +248,7 @@ func (e *Engine) beginWait(w *plan.Wait) poll {
 		case len(missing) == 0:
 			return true, w.For, nil
 		case now.After(deadline):
-			return true, "", fmt.Errorf("not seen within %s: %s", cluster.Span(w.Within), strings.Join(missing, ", "))
+			return true, "", fmt.Errorf("not seen within %s: %s", text.Span(w.Within), strings.Join(missing, ", "))
 		}
 		return false, fmt.Sprintf("waiting until %s: %s", w.For, strings.Join(missing, ", ")), nil
 	}
@@ -271,11 +272,11 @@ func (e *Engine) beginRollout(ro *plan.Rollout) poll {
 	over := e.rollout(k)
 	deadline := e.now().Add(within)
 	return func(now time.Time) (bool, string, error) {
-		done, text, err := over(now)
+		done, doing, err := over(now)
 		if !done && now.After(deadline) {
-			return true, "", fmt.Errorf("the rollout of %s is not complete within %s: %s", k, cluster.Span(within), text)
+			return true, "", fmt.Errorf("the rollout of %s is not complete within %s: %s", k, text.Span(within), doing)
 		}
-		return done, text, err
+		return done, doing, err
 	}
 }
 

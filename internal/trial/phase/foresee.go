@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -136,7 +137,7 @@ func (t *Tracker) foreseeOutage(n *node, no cluster.NodeOutlook, assumed bool) {
 		r.why = why
 	}
 	if n.graceful > 0 {
-		t.row(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet tells of its own shutdown (shutdownGracePeriod %s)", cluster.Span(n.graceful)))
+		t.row(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet tells of its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -93,7 +94,7 @@ func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bo
 	}
 	r.observed, r.source, r.exact = seen, source, exact
 	if span, ok := t.blind.hid(seen, source); ok {
-		r.note("seen after a blind span of " + cluster.Span(span))
+		r.note("seen after a blind span of " + text.Span(span))
 		if !source.IsZero() {
 			r.observed, r.coarse = source, true
 		}
