@@ -1,13 +1,9 @@
-package cli
+package e2e
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,29 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/labtest"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
-	"lightsout/tui"
 )
-
-// readSummary reads the summary in a record's folder.
-func readSummary(t *testing.T, dir string) *record.Summary {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, record.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s record.Summary
-	if err := json.Unmarshal(b, &s); err != nil {
-		t.Fatal(err)
-	}
-	return &s
-}
 
 // TestTheMDXTrialPasses runs the built-in plan as the README says.
 func TestTheMDXTrialPasses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "record")
-	binaries(t)
 	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "-o", dir, "--junit", filepath.Join(t.TempDir(), "junit.xml"))
 	if code != 0 {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
@@ -90,49 +71,49 @@ expect:
 // TestWhatIsNotSeenIsNotPassed goes through trials whose outage or whose view
 // is spoilt, on one lab.
 func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
-	l := openLab(t, "mdx")
-	config := l.config(func(c map[string]any) { c["state"] = t.TempDir() })
+	l := labtest.Start(t, "mdx")
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	one := write(t, "one.yaml", onePlan)
 
 	t.Run("shutdown refused by the machine", func(t *testing.T) {
-		l.postJSON("/faults", map[string]any{"target": "sudo", "vm": "kube-node4", "word": "refuse"})
+		l.Fault(map[string]any{"target": "sudo", "vm": "kube-node4", "word": "refuse"})
 		dir := filepath.Join(t.TempDir(), "record")
-		out, errs, code := run(t, nil, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		out, errs, code := run(t, nil, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
 		if s := readSummary(t, dir); code != exitNotObserved || s.Verdict != view.NotObserved {
 			t.Errorf("exit %d, %s\n%s%s", code, s.Verdict, out, errs)
 		}
-		l.clearFaults()
+		l.ClearFaults()
 	})
 	t.Run("bad plans switch nothing", func(t *testing.T) {
 		for name, text := range map[string]string{
 			"unknown node": strings.ReplaceAll(onePlan, "kube-node4", "kube-node9"),
 			"unknown step": strings.Replace(onePlan, "- on:", "- switch_on:", 1),
 		} {
-			out, errs, code := run(t, nil, l.args(config, "trial", "run", write(t, "bad.yaml", text), "--yes", "-o", filepath.Join(t.TempDir(), "r"))...)
+			out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "bad.yaml", text), "--yes", "-o", filepath.Join(t.TempDir(), "r"))...)
 			if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "line ") {
 				t.Errorf("%s: exit %d\n%s%s", name, code, out, errs)
 			}
 		}
-		if off := l.machinesOff(); len(off) > 0 {
+		if off := l.Machines("off"); len(off) > 0 {
 			t.Errorf("switched off: %v", off)
 		}
 	})
 	t.Run("a dry run switches nothing", func(t *testing.T) {
-		out, errs, code := run(t, nil, l.args(config, "trial", "run", one, "--dry-run")...)
+		out, errs, code := run(t, nil, args(l, config, "trial", "run", one, "--dry-run")...)
 		if code != 0 || !strings.Contains(out, "16 → 12") {
 			t.Errorf("exit %d\n%s%s", code, out, errs)
 		}
-		if off := l.machinesOff(); len(off) > 0 {
+		if off := l.Machines("off"); len(off) > 0 {
 			t.Errorf("switched off: %v", off)
 		}
 	})
 	t.Run("the API server is killed meanwhile", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
-		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
 		waitLine(t, lines, "kube-node4", "NotReady")
-		l.post("/components/kube-apiserver/kill")
+		l.Post("/components/kube-apiserver/kill")
 		waitLine(t, lines, "API server", "does not answer")
-		l.post("/components/kube-apiserver/start")
+		l.Post("/components/kube-apiserver/start")
 		for range lines {
 		}
 		err := cmd.Wait()
@@ -146,7 +127,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	})
 	t.Run("ctrl-c", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
-		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
 		waitLine(t, lines, "kube-node4", "NotReady")
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
@@ -158,7 +139,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != exitAborted || s.Verdict != view.Aborted || len(s.LeftOff) > 0 {
 			t.Errorf("exit %d, %s, left off %v", code, s.Verdict, s.LeftOff)
 		}
-		if off := l.machinesOff(); len(off) > 0 {
+		if off := l.Machines("off"); len(off) > 0 {
 			t.Errorf("still off: %v", off)
 		}
 	})
@@ -175,15 +156,15 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := openLab(t, "mdx")
-	config := l.config(func(c map[string]any) { c["state"] = t.TempDir() })
+	l := labtest.Start(t, "mdx")
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	one := write(t, "one.yaml", onePlan)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for i := range kills {
 		dir := filepath.Join(t.TempDir(), fmt.Sprintf("record%d", i))
-		cmd, lines := startTool(t, l.args(config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
 		moment := time.After(time.Duration(rnd.Int64N(int64(25 * time.Second))))
 		var shown []string
 		for open := true; open; {
@@ -201,21 +182,21 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		checkKilled(t, dir, shown)
 
 		// What is on its way settles first: a shutdown that was accepted is carried out.
-		settled := func() bool { return len(l.machines("stopping", "booting")) == 0 }
+		settled := func() bool { return len(l.Machines("stopping", "booting")) == 0 }
 		for deadline := time.Now().Add(time.Minute); !settled() && time.Now().Before(deadline); {
 			time.Sleep(100 * time.Millisecond)
 		}
-		off := l.machinesOff()
-		out, _, _ := run(t, nil, l.args(config, "restore")...)
+		off := l.Machines("off")
+		out, _, _ := run(t, nil, args(l, config, "restore")...)
 		for _, node := range workerNames {
 			if named := strings.Contains(out, "  "+node+" "); named != slices.Contains(off, node) {
 				t.Errorf("kill %d: off are %v, restore says\n%s", i, off, out)
 			}
 		}
-		if out, errs, code := run(t, nil, l.args(config, "restore", "--yes")...); code != 0 {
+		if out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...); code != 0 {
 			t.Fatalf("restore: exit %d\n%s%s", code, out, errs)
 		}
-		if off := l.machinesOff(); len(off) > 0 {
+		if off := l.Machines("off"); len(off) > 0 {
 			t.Fatalf("still off after restore: %v", off)
 		}
 	}
@@ -234,14 +215,13 @@ func checkKilled(t *testing.T, dir string, shown []string) {
 		}
 		return // killed before the trial began
 	}
-	r, err := record.Open(dir)
-	if err != nil {
-		t.Errorf("the record can't be read: %v", err)
-		return
+	out, errs, code := run(t, nil, "replay", "--plain", dir)
+	if code != 0 {
+		t.Errorf("replay: exit %d\n%s%s", code, out, errs)
 	}
 	held := map[string]bool{}
-	for _, e := range r.Events {
-		held[tui.Line(e)] = true
+	for _, s := range strings.Split(out, "\n") {
+		held[s] = true
 	}
 	started := false
 	for _, s := range shown {
@@ -251,83 +231,3 @@ func checkKilled(t *testing.T, dir string, shown []string) {
 		}
 	}
 }
-
-// startTool starts the program and gives what it prints line by line.
-func startTool(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
-	t.Helper()
-	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	lines := make(chan string, 10_000)
-	go func() {
-		defer close(lines)
-		for sc := bufio.NewScanner(out); sc.Scan(); {
-			lines <- sc.Text()
-		}
-	}()
-	return cmd, lines
-}
-
-// waitLine waits for a line that holds every word.
-func waitLine(t *testing.T, lines <-chan string, words ...string) {
-	t.Helper()
-	deadline := time.After(2 * time.Minute)
-	for {
-		select {
-		case s, ok := <-lines:
-			if !ok {
-				t.Fatalf("it ended before a line with %q", words)
-			}
-			found := true
-			for _, w := range words {
-				found = found && strings.Contains(s, w)
-			}
-			if found {
-				return
-			}
-		case <-deadline:
-			t.Fatalf("no line with %q", words)
-		}
-	}
-}
-
-// machines names the machines that the lab says are in one of the states.
-func (l *testLab) machines(states ...string) []string {
-	l.t.Helper()
-	resp, err := l.client().Get("http://lab/machines")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var all []struct{ Name, State string }
-	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
-		l.t.Fatal(err)
-	}
-	var out []string
-	for _, m := range all {
-		if slices.Contains(states, m.State) {
-			out = append(out, m.Name)
-		}
-	}
-	return out
-}
-
-func (l *testLab) machinesOff() []string { return l.machines("off") }
-
-func (l *testLab) postJSON(path string, body any) {
-	l.t.Helper()
-	b, err := json.Marshal(body)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.do(http.MethodPost, path, string(b))
-}
-
-func (l *testLab) clearFaults() { l.do(http.MethodDelete, "/faults", "") }

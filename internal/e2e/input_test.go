@@ -1,61 +1,10 @@
-package cli
+package e2e
 
 import (
-	"bytes"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// run runs the built program without a terminal and returns what it printed.
-func run(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	home := t.TempDir()
-	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm"}, env...)
-	cmd.Dir = home
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	if err != nil && cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-}
-
-func write(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// kubeconfig points at an API server.
-func kubeconfig(t *testing.T, server string) string {
-	return write(t, "kubeconfig", `apiVersion: v1
-kind: Config
-current-context: test
-clusters: [{name: test, cluster: {server: "`+server+`", insecure-skip-tls-verify: true}}]
-users: [{name: test, user: {token: s3cret-token}}]
-contexts: [{name: test, context: {cluster: test, user: test}}]
-`)
-}
-
-// refusing returns an address on which nothing listens.
-func refusing(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 func TestBadInputGetsOneClearSentence(t *testing.T) {
 	good := kubeconfig(t, "https://"+refusing(t))

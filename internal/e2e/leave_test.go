@@ -1,4 +1,4 @@
-package cli
+package e2e
 
 import (
 	"os"
@@ -8,16 +8,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lightsout/internal/labtest"
 )
 
 // TestMachinesLeftOffAreNotForgotten closes the program while a machine is off:
 // by the key, which asks; by kill -9, after which the terminal is right and
 // the next start offers to power it on.
 func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
-	l := openLab(t, "mdx")
+	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
-	config := l.config(func(c map[string]any) { c["state"] = state })
-	command := filepath.Join(binaries(t), "lightsout") + " " + strings.Join(l.args(config), " ")
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
+	command := labtest.Program(t, "lightsout") + " " + strings.Join(args(l, config), " ")
 	const long = time.Minute
 	x := openTerminal(t, 120, 36, nil, "while :; do sh -c 'echo $$ >"+state+"/pid; exec "+command+"'; echo exit $?; read again; done")
 	x.waitFor("the cluster", long, ready("5"), `16/16\s+Running`)
@@ -60,7 +62,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 // stack trace, as a panic in any goroutine does (SIGQUIT, os/signal).
 func TestACrashLeavesTheTerminalRight(t *testing.T) {
 	dir := t.TempDir()
-	command := filepath.Join(binaries(t), "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+refusing(t))
+	command := labtest.Program(t, "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+refusing(t))
 	x := openTerminal(t, 80, 24, nil, "sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")
 	x.waitFor("the screen", time.Minute, "STALE")
 	process(t, dir+"/pid").Signal(syscall.SIGQUIT)

@@ -1,19 +1,18 @@
-package cli
+package e2e
 
 import (
-	"bufio"
-	"encoding/json"
+	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"lightsout/internal/labtest"
 
 	"github.com/creack/pty"
 )
@@ -23,27 +22,8 @@ import (
 // milliseconds from a key to the first byte of the changed screen. One
 // iteration takes about 40 s; b.N does not repeat it.
 func BenchmarkIdleScreen(b *testing.B) {
-	bin, err := filepath.Abs("bin")
-	if err != nil || !isFile(filepath.Join(bin, "lightsout")) || !isFile(filepath.Join(bin, "lightsout-lab")) {
-		b.Skip("the programs are not built: make build")
-	}
-	lab := exec.Command(filepath.Join(bin, "lightsout-lab"), "--scenario", "mdx", "--pace", "fast", "--stdin-leash")
-	leash, _ := lab.StdinPipe()
-	out, _ := lab.StdoutPipe()
-	if err := lab.Start(); err != nil {
-		b.Fatal(err)
-	}
-	defer func() { leash.Close(); _ = lab.Wait() }()
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
-	var ready labReady
-	if err := json.Unmarshal(line, &ready); err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(bin, "lightsout"), "--config", ready.Config, "--kubeconfig", ready.Kubeconfig, "--state", b.TempDir())
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	lab := labtest.Start(b, "mdx")
+	cmd := program(context.Background(), b, nil, "--config", lab.Config(), "--kubeconfig", lab.Kubeconfig(), "--state", b.TempDir())
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 120, Rows: 36})
 	if err != nil {
 		b.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package e2e
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/labtest"
 	"lightsout/internal/record"
-	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
 
@@ -19,10 +19,10 @@ func ready(n string) string { return `\b` + n + `/5 ready` }
 // TestTheMDXExperimentByKeyboard is the experiment of the mdx article, typed
 // and read as an operator does.
 func TestTheMDXExperimentByKeyboard(t *testing.T) {
-	bin := binaries(t)
+	labtest.Program(t, "lightsout-lab") // which demo starts
 	state := t.TempDir()
 	t.Cleanup(func() { showRecord(t, state) })
-	x := openTerminal(t, 120, 36, nil, filepath.Join(bin, "lightsout")+" demo mdx --pace fast --state "+state+"; echo exit $?; exec sleep 600")
+	x := openTerminal(t, 120, 36, nil, labtest.Program(t, "lightsout")+" demo mdx --pace fast --state "+state+"; echo exit $?; exec sleep 600")
 	const long = 3 * time.Minute
 	x.waitFor("16 pods Running", long, `16/16\s+Running`, ready("5"))
 
@@ -92,8 +92,10 @@ func checkTrial(t *testing.T, state string) {
 			t.Errorf("%s: served %d, queued %d at most", l.Step, l.PeakServed, l.PeakQueued)
 		}
 	}
-	if p, err := plan.Parse(r.Plan); err != nil || len(p.Steps) != 5 {
-		t.Errorf("the plan can't be repeated: %v\n%s", err, r.Plan)
+	// The plan can be repeated: it is read, and then there is no cluster.
+	_, errs, code := run(t, nil, "--kubeconfig", kubeconfig(t, "https://"+refusing(t)), "trial", "run", write(t, "again.yaml", string(r.Plan)), "--dry-run")
+	if code != exitFailed || strings.Contains(errs, "line ") || strings.Count(string(r.Plan), "\n  - ") != 5 {
+		t.Errorf("the plan can't be repeated: exit %d, %s\n%s", code, errs, r.Plan)
 	}
 }
 

@@ -1,11 +1,10 @@
-package cli
+package e2e
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -20,15 +19,49 @@ import (
 	"time"
 )
 
-// loadCommand runs `lightsout load` and returns what it prints.
-func loadCommand(ctx context.Context, args ...string) (out string, err error) {
-	var b bytes.Buffer
-	cmd := newCommand()
-	cmd.SetArgs(append([]string{"load"}, args...))
-	cmd.SetOut(&b)
-	cmd.SetErr(io.Discard)
-	err = cmd.ExecuteContext(ctx)
-	return b.String(), err
+// testKey is in the environment of load as TEST_LLM_KEY.
+const testKey = "sk-very-secret"
+
+// load runs `lightsout load` without a terminal; the end of ctx interrupts it.
+// The error is what it says on standard error when it fails.
+func load(ctx context.Context, t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	cmd := program(ctx, t, []string{"TEST_LLM_KEY=" + testKey}, append([]string{"load"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	out, errs, code := finish(t, cmd)
+	if code != 0 {
+		return out, fmt.Errorf("exit %d: %s", code, errs)
+	}
+	return out, nil
+}
+
+// quantiles are in milliseconds.
+type quantiles struct {
+	Count              int
+	P50, P90, P99, Max float64
+}
+
+// loadSummary is what load prints as JSON, and keeps.
+type loadSummary struct {
+	URL             string
+	Duration        float64 // seconds
+	Scheduled       int
+	OK              int
+	Failed          int
+	FailedByClass   map[string]int `json:"failed_by_class"`
+	Cancelled       int
+	InFlight        int `json:"in_flight"`
+	Unsent          int
+	Balanced        bool
+	OKPerSecond     float64              `json:"ok_per_second"`
+	Latency         map[string]quantiles `json:"latency_ms"`
+	Tokens          int
+	TokensPerSecond float64 `json:"tokens_per_second"`
+	LastError       string  `json:"last_error"`
+	Seconds         []struct {
+		At       time.Time
+		Sent, OK int
+	}
 }
 
 // mixedServer answers every fifth request with 503 and cuts every seventh.
@@ -59,7 +92,7 @@ func TestLoadAccountsForEveryRequest(t *testing.T) {
 	for _, shape := range [][]string{{"--burst", "70"}, {"--rate", "500/s", "--requests", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
 		seen.Store(0)
 		dir := filepath.Join(t.TempDir(), "record")
-		out, err := loadCommand(t.Context(), append([]string{url, "-o", "json", "--record", dir, "--timeout", "20s"}, shape...)...)
+		out, err := load(t.Context(), t, append([]string{url, "-o", "json", "--record", dir, "--timeout", "20s"}, shape...)...)
 		if err == nil || !strings.Contains(err.Error(), "22 of 70 requests failed") {
 			t.Errorf("%v: the command ends with %v", shape, err)
 		}
@@ -81,7 +114,7 @@ func TestLoadAccountsForEveryRequest(t *testing.T) {
 		if sent != 70 {
 			t.Errorf("%v: the seconds hold %d", shape, sent)
 		}
-		said, err := loadCommand(t.Context(), "verify", dir)
+		said, err := load(t.Context(), t, "verify", dir)
 		if err != nil || !strings.Contains(said, "70 ended = ok 48 + failed 22") || !strings.Contains(said, "agrees with every total") {
 			t.Errorf("%v: verify: %v: %s", shape, err, said)
 		}
@@ -96,7 +129,7 @@ func TestLoadAccountsForEveryRequest(t *testing.T) {
 // Everything ok is success, in words too.
 func TestLoadOfHealthyService(t *testing.T) {
 	url, _ := mixedServer(t)
-	out, err := loadCommand(t.Context(), url+"/ok", "--hold", "4", "--for", "1200ms", "--http2=false")
+	out, err := load(t.Context(), t, url+"/ok", "--hold", "4", "--for", "1200ms", "--http2=false")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +157,9 @@ func TestLoadOfChat(t *testing.T) {
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}))
 	defer s.Close()
-	t.Setenv("TEST_LLM_KEY", "sk-very-secret")
 	prompts := write(t, "prompts.txt", "# two\nfirst\nsecond\n")
 	dir := filepath.Join(t.TempDir(), "record")
-	out, err := loadCommand(t.Context(), s.URL, "--chat", "--model", "m", "--prompts", prompts, "--api-key-env", "TEST_LLM_KEY",
+	out, err := load(t.Context(), t, s.URL, "--chat", "--model", "m", "--prompts", prompts, "--api-key-env", "TEST_LLM_KEY",
 		"--hold", "1", "--requests", "3", "-o", "json", "--record", dir)
 	if err != nil {
 		t.Fatal(err)
@@ -140,12 +172,12 @@ func TestLoadOfChat(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	for i, want := range []string{"first", "second", "first"} {
-		if !strings.Contains(bodies[i], want) || !strings.Contains(bodies[i], "Bearer sk-very-secret") {
+		if !strings.Contains(bodies[i], want) || !strings.Contains(bodies[i], "Bearer "+testKey) {
 			t.Errorf("request %d is %s", i, bodies[i])
 		}
 	}
 	kept, err := os.ReadFile(filepath.Join(dir, "requests.jsonl"))
-	if err != nil || strings.Contains(out+string(kept), "sk-very") {
+	if err != nil || strings.Contains(out+string(kept), testKey) {
 		t.Errorf("the key is kept: %v: %s %s", err, out, kept)
 	}
 }
@@ -158,10 +190,10 @@ func TestLoadWithPrivateCA(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
-	if out, err := loadCommand(t.Context(), s.URL, "--burst", "2", "--http2", "--ca", ca); err != nil {
+	if out, err := load(t.Context(), t, s.URL, "--burst", "2", "--http2", "--ca", ca); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := loadCommand(t.Context(), s.URL, "--burst", "2"); err == nil || !strings.Contains(out, "failed client fault") {
+	if out, err := load(t.Context(), t, s.URL, "--burst", "2"); err == nil || !strings.Contains(out, "failed client fault") {
 		t.Errorf("without the CA: %v: %s", err, out)
 	}
 }
@@ -169,8 +201,7 @@ func TestLoadWithPrivateCA(t *testing.T) {
 // A bastion that can't be reached is our own fault, and not the service's.
 func TestLoadThroughBrokenBastion(t *testing.T) {
 	url, seen := mixedServer(t)
-	t.Setenv("HOME", t.TempDir())
-	out, err := loadCommand(t.Context(), url, "--burst", "2", "--bastion", "me@"+refusing(t))
+	out, err := load(t.Context(), t, url, "--burst", "2", "--bastion", "me@"+refusing(t))
 	if err == nil || !strings.Contains(out, "failed client fault") || !strings.Contains(out, "through the bastion") || seen.Load() != 0 {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -187,7 +218,7 @@ func TestLoadInterrupted(t *testing.T) {
 	var out string
 	var err error
 	wg.Go(func() {
-		out, err = loadCommand(ctx, url+"/hang", "--hold", "3", "-o", "json", "--record", dir)
+		out, err = load(ctx, t, url+"/hang", "--hold", "3", "-o", "json", "--record", dir)
 	})
 	for deadline := time.Now().Add(time.Minute); seen.Load() < 3; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -203,7 +234,7 @@ func TestLoadInterrupted(t *testing.T) {
 	if s.Scheduled != 3 || s.Cancelled != 3 || !s.Balanced || err == nil || !strings.Contains(err.Error(), "cancelled") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if said, err := loadCommand(t.Context(), "verify", dir); err != nil {
+	if said, err := load(t.Context(), t, "verify", dir); err != nil {
 		t.Errorf("verify: %v: %s", err, said)
 	}
 }
@@ -212,7 +243,7 @@ func TestLoadInterrupted(t *testing.T) {
 func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 	url, _ := mixedServer(t)
 	dir := filepath.Join(t.TempDir(), "record")
-	_, _ = loadCommand(t.Context(), url, "--burst", "10", "--record", dir)
+	_, _ = load(t.Context(), t, url, "--burst", "10", "--record", dir)
 	requests, err := os.ReadFile(filepath.Join(dir, "requests.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +278,7 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		out, err := loadCommand(t.Context(), "verify", d)
+		out, err := load(t.Context(), t, "verify", d)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v: %s", c.name, err, out)
@@ -261,7 +292,7 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d, "requests.jsonl"), requests[:len(requests)-5], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := loadCommand(t.Context(), "verify", d)
+	out, err := load(t.Context(), t, "verify", d)
 	if err != nil || !strings.Contains(out, "9 ended") || !strings.Contains(out, "the last line is cut") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -275,30 +306,8 @@ func TestLoadCommandLinesThatMakeNoSense(t *testing.T) {
 		{"http://127.0.0.1:1", "--burst", "1", "--connections", "some"}, {"http://127.0.0.1:1", "--burst", "1", "--model", "m"},
 		{"http://127.0.0.1:1", "--burst", "1", "-H", "nonsense"},
 	} {
-		var usage usageError
-		if out, err := loadCommand(t.Context(), args...); !errors.As(err, &usage) {
-			t.Errorf("%v: %v: %s", args, err, out)
+		if out, errs, code := run(t, nil, append([]string{"load"}, args...)...); code != exitUsage {
+			t.Errorf("%v: exit %d: %s%s", args, code, errs, out)
 		}
 	}
-}
-
-func FuzzParseRate(f *testing.F) {
-	for _, s := range []string{"50/s", "30/m", "1e3", "0.5/h", "/s", "NaN/s", "1/x"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if v, err := parseRate(text); err == nil && !(v > 0) {
-			t.Errorf("%q is %g a second", text, v)
-		}
-	})
-}
-
-func FuzzRecountRequests(f *testing.F) {
-	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := recountRequests(bytes.NewReader(data))
-		if err == nil && !c.all.Balanced() {
-			t.Errorf("%+v does not balance", c.all)
-		}
-	})
 }

@@ -1,18 +1,19 @@
-package cli
+package e2e
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lightsout/internal/labtest"
 )
 
 // TestBadPlansSwitchNothing runs every bad plan of trial/plan's tests, and a
 // huge one and a bomb, as an operator would by mistake: one sentence with its
 // line, and neither a journal nor a record is begun.
 func TestBadPlansSwitchNothing(t *testing.T) {
-	binaries(t)
-	b, err := os.ReadFile(filepath.Join("internal", "trial", "plan", "testdata", "bad.txt"))
+	b, err := os.ReadFile(filepath.Join(labtest.Root(t), "internal", "trial", "plan", "testdata", "bad.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
-package cli
+package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,7 +19,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lightsout/internal/record"
-	"lightsout/loadgen"
 )
 
 // stallEnv is how long the terminal is not read, e.g. 30s.
@@ -34,6 +34,12 @@ func stallTime(t *testing.T) time.Duration {
 		t.Fatalf("%s: %v", stallEnv, err)
 	}
 	return d
+}
+
+// request is a line of requests.jsonl.
+type request struct {
+	ID, Class string
+	Scheduled time.Time
 }
 
 // countingServer answers after a moment and counts requests by their ids.
@@ -61,7 +67,7 @@ func newCountingServer(t *testing.T) *countingServer {
 
 // check compares what the server saw with the evidence: the same requests, each
 // once, and all ok.
-func (s *countingServer) check(t *testing.T, records []loadgen.Record) {
+func (s *countingServer) check(t *testing.T, records []request) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +75,7 @@ func (s *countingServer) check(t *testing.T, records []loadgen.Record) {
 		t.Errorf("%d requests are on record, the server saw %d", len(records), len(s.ids))
 	}
 	for _, r := range records {
-		if r.Class != loadgen.ClassOK || s.ids[r.ID] != 1 {
+		if r.Class != "ok" || s.ids[r.ID] != 1 {
 			t.Fatalf("%s, seen %d times by the server: %+v", r.Class, s.ids[r.ID], r)
 		}
 	}
@@ -97,10 +103,7 @@ func startSlowly(t *testing.T, args ...string) (*exec.Cmd, *slowReader) {
 		t.Fatal(err)
 	}
 	x := &slowReader{t: t, tty: theirs, keys: ours}
-	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
-	home := t.TempDir()
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LC_ALL=C.UTF-8"}
-	cmd.Dir = home
+	cmd := program(context.Background(), t, nil, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -207,16 +210,16 @@ func (x *slowReader) stall(d time.Duration, path string) (from, to time.Time) {
 	return from, to
 }
 
-func readRequests(t *testing.T, path string) []loadgen.Record {
+func readRequests(t *testing.T, path string) []request {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []loadgen.Record
+	var out []request
 	whole := b[:strings.LastIndexByte(string(b), '\n')+1] // it may be being written
 	for _, line := range strings.Split(strings.TrimSpace(string(whole)), "\n") {
-		var r loadgen.Record
+		var r request
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}

@@ -1,7 +1,8 @@
-package cli
+package e2e
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lightsout/internal/labtest"
 
 	"github.com/creack/pty"
 )
@@ -44,9 +47,7 @@ func watchProcesses() (end func() []byte) {
 // prompt. It returns what the terminal showed.
 func typist(t *testing.T, answers map[string]string, args ...string) (shown string, err error) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(binaries(t), "lightsout"), args...)
-	home := t.TempDir()
-	cmd.Env, cmd.Dir = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm"}, home
+	cmd := program(context.Background(), t, nil, args...)
 	tty, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func typist(t *testing.T, answers map[string]string, args ...string) (shown stri
 // on the lab, and searches all that was written and shown.
 func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	const passphrase, sudoPassword = "planted-passphrase-7391", "planted-sudo-password-4406"
-	l := openLab(t, "mdx")
+	l := labtest.Start(t, "mdx")
 	written := t.TempDir() // everything that lightsout writes
 	secrets := map[string]string{"passphrase": passphrase, "sudo's password": sudoPassword}
 	read := func(path string) string {
@@ -91,7 +92,7 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 		return strings.TrimSpace(string(b))
 	}
 	var locked, keyFile string
-	config := l.config(func(c map[string]any) {
+	config := l.ConfigWith(func(c map[string]any) {
 		c["state"] = filepath.Join(written, "state")
 		keyFile = c["load"].(map[string]any)["api_key_file"].(string)
 		secrets["API key"] = read(keyFile)
@@ -105,7 +106,7 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 		s["shutdown"] = "sudo -S shutdown -h now"
 		delete(s, "config")
 	})
-	plain := l.config(func(c map[string]any) { c["state"] = filepath.Join(written, "state") })
+	plain := l.ConfigWith(func(c map[string]any) { c["state"] = filepath.Join(written, "state") })
 	for what, s := range secrets {
 		if len(s) < 8 {
 			t.Fatalf("the %s is %q: too short to be searched for", what, s)
@@ -121,19 +122,19 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 
 	processes := watchProcesses()
 	shown, err := typist(t, map[string]string{"Passphrase": passphrase, "sudo's password": sudoPassword},
-		l.args(config, "power", "shutdown", "kube-node3", "--yes")...)
+		args(l, config, "power", "shutdown", "kube-node3", "--yes")...)
 	say("terminal", shown)
 	if err != nil || !strings.Contains(shown, "Passphrase") || !strings.Contains(shown, "sudo's password") || !strings.Contains(shown, "kube-node3") {
 		t.Fatalf("the secrets were not used: %v\n%s", err, shown)
 	}
 	plan := write(t, "one.yaml", onePlan)
 	for _, args := range [][]string{
-		l.args(plain, "power", "status"),
-		l.args(plain, "check"),
-		l.args(plain, "restore", "--yes"),
-		l.args(plain, "trial", "run", plan, "--yes", "-o", filepath.Join(written, "trial")),
+		args(l, plain, "power", "status"),
+		args(l, plain, "check"),
+		args(l, plain, "restore", "--yes"),
+		args(l, plain, "trial", "run", plan, "--yes", "-o", filepath.Join(written, "trial")),
 		// What fails says more.
-		l.args(l.config(func(c map[string]any) {
+		args(l, l.ConfigWith(func(c map[string]any) {
 			c["power"].(map[string]any)["mdx"].(map[string]any)["url"] = "http://10.0.0.2/elsewhere"
 			c["state"] = filepath.Join(written, "state")
 		}), "power", "off", "kube-node4", "--yes", "--confirm", "lab-mdx"),

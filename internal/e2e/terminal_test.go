@@ -1,41 +1,17 @@
-package cli
+package e2e
 
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/labtest"
 )
-
-// binaries returns the folder of the built programs. Tests that need them are
-// skipped without, and fail where nothing may be skipped.
-func binaries(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs("bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []string{"lightsout", "lightsout-lab"} {
-		if !isFile(filepath.Join(dir, p)) {
-			skip(t, "bin/"+p+" is not built: make build")
-		}
-	}
-	return dir
-}
-
-// skip skips a test whose ground is missing, or fails it where that is asked for.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // terminal is a real terminal with a shell command in it, by tmux.
 type terminal struct {
@@ -47,7 +23,7 @@ type terminal struct {
 func openTerminal(t *testing.T, width, height int, env []string, command string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		skip(t, "tmux is not installed")
+		labtest.Skip(t, "tmux is not installed")
 	}
 	x := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
 	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height)}

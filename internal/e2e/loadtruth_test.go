@@ -1,4 +1,4 @@
-package cli
+package e2e
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/labtest"
 	"lightsout/internal/record"
-	"lightsout/loadgen"
 )
 
 // truth is how many requests the lab's own activator and queue-proxies hold,
@@ -83,14 +83,14 @@ func restingAt(all []truth, at time.Time) (truth, bool) {
 // each sample of the gauge that was taken at rest against what the lab's
 // activator and queue-proxies count themselves.
 func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
-	l := openLab(t, "mdx")
-	config := l.config(func(c map[string]any) { c["state"] = t.TempDir() })
+	l := labtest.Start(t, "mdx")
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "record")
 
 	ctx, stop := context.WithCancel(t.Context())
 	var looks []truth
 	var wg sync.WaitGroup
-	lab := l.client()
+	lab := l.Control()
 	wg.Go(func() {
 		tick := time.NewTicker(lookEach)
 		defer tick.Stop()
@@ -101,7 +101,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 			<-tick.C
 		}
 	})
-	out, errs, code := run(t, nil, l.args(config, "trial", "run", "mdx", "--yes", "-o", dir)...)
+	out, errs, code := run(t, nil, args(l, config, "trial", "run", "mdx", "--yes", "-o", dir)...)
 	stop()
 	wg.Wait()
 	if code != 0 {
@@ -143,7 +143,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 				compared[fmt.Sprintf("load %d: %d served, %d queued", run, want.running, want.queued)]++
 			}
 		}
-		if g.Served != want.running || g.Queued != want.queued || g.Stalled != 0 || g.OnDead != 0 || g.Basis != loadgen.BasisMeasured || g.NoAnswer != 0 {
+		if g.Served != want.running || g.Queued != want.queued || g.Stalled != 0 || g.OnDead != 0 || g.Basis != "measured" || g.NoAnswer != 0 {
 			t.Errorf("%s: served %d, queued %d, stalled %d, on dead nodes %d, %s, %d without answer; the servers held %d and %d",
 				g.At.Format(time.StampMilli), g.Served, g.Queued, g.Stalled, g.OnDead, g.Basis, g.NoAnswer, want.running, want.queued)
 		}

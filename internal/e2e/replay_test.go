@@ -1,61 +1,19 @@
-package cli
+package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"lightsout/internal/labtest"
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
-	"lightsout/internal/record/replay"
-	"lightsout/internal/view"
 )
 
-func TestTheExamplesAreWholeRecords(t *testing.T) {
-	if len(examples.Names()) == 0 {
-		t.Fatal("there are no examples")
-	}
-	for _, name := range examples.Names() {
-		r, err := openRecord(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Summary == nil || r.Summary.Verdict != view.Pass || len(r.Torn) > 0 || len(r.Samples) == 0 || r.Zero.IsZero() {
-			t.Errorf("%s: torn %q, %d samples, zero %v, summary %+v", name, r.Torn, len(r.Samples), r.Zero, r.Summary)
-		}
-		off, notReady := false, false
-		for _, l := range r.Lanes {
-			for _, s := range l.Spans {
-				off = off || s.Kind == record.SpanOff && s.To.Before(r.End)
-				notReady = notReady || s.Kind == record.SpanNotReady && s.To.Before(r.End)
-			}
-		}
-		if !off || !notReady {
-			t.Errorf("%s: no machine is seen off and on again: %+v", name, r.Lanes)
-		}
-		if _, err := replay.New(r, replay.Options{}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// A folder that is there is meant before an example of that name.
-func TestAFolderIsMeantBeforeAnExample(t *testing.T) {
-	t.Chdir(t.TempDir())
-	name := examples.Names()[0]
-	if err := os.Mkdir(name, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openRecord(name); err == nil || !strings.Contains(err.Error(), "not a record") {
-		t.Errorf("an empty folder of that name: %v", err)
-	}
-}
-
 func TestReplayWithoutATerminalPrintsTheTimelineAndTheVerdict(t *testing.T) {
-	name := examples.Names()[0]
-	r, err := openRecord(name)
+	name := "mdx"
+	example, _ := examples.Open(name)
+	r, err := record.OpenFS(example, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +40,8 @@ func TestWhatCantBeReplayedIsSaid(t *testing.T) {
 }
 
 func TestReplayOnATerminalPlaysPausesAndSeeks(t *testing.T) {
-	name := examples.Names()[0]
-	x := openTerminal(t, 120, 36, nil, filepath.Join(binaries(t), "lightsout")+" replay "+name+"; echo ENDED $?; sleep 60")
+	name := "mdx"
+	x := openTerminal(t, 120, 36, nil, labtest.Program(t, "lightsout")+" replay "+name+"; echo ENDED $?; sleep 60")
 	x.waitFor("it plays", replayWithin, "playing 1x", "Nodes", "Ready")
 	x.keys("Space")
 	x.waitFor("it pauses", replayWithin, "paused")

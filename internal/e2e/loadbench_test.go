@@ -1,4 +1,4 @@
-package cli
+package e2e
 
 import (
 	"bufio"
@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lightsout/internal/labtest"
 )
 
 // benchServerEnv makes the test binary the server of the benchmarks: a process
@@ -68,16 +70,6 @@ func benchServer(b *testing.B) string {
 	}
 	b.Fatal("the server does not start")
 	return ""
-}
-
-// builtTool returns the path of bin/lightsout.
-func builtTool(b *testing.B) string {
-	b.Helper()
-	path, err := filepath.Abs("bin/lightsout")
-	if err != nil || !isFile(path) {
-		b.Skip("the program is not built: make build")
-	}
-	return path
 }
 
 // heyVersion is the generator that lightsout is measured against.
@@ -144,7 +136,7 @@ var heyRate = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 // turn. It reports ratios of medians: requests a second (higher is better than
 // hey) and processor time for each request (lower is).
 func BenchmarkLoadBesideHey(b *testing.B) {
-	tool, hey, url := builtTool(b), builtHey(b), benchServer(b)
+	tool, hey, url := labtest.Program(b, "lightsout"), builtHey(b), benchServer(b)
 	const requests, rounds = 60_000, 5
 	for _, mode := range []struct{ connections, hey string }{{"kept", ""}, {"fresh", "-disable-keepalive"}} {
 		b.Run(mode.connections, func(b *testing.B) {
@@ -187,7 +179,7 @@ func BenchmarkLoadBesideHey(b *testing.B) {
 // BenchmarkLoadTenThousandInFlight holds 10,000 requests in flight at once, and
 // reports the memory it takes and how late its lines, one a second, come.
 func BenchmarkLoadTenThousandInFlight(b *testing.B) {
-	tool, url := builtTool(b), benchServer(b)
+	tool, url := labtest.Program(b, "lightsout"), benchServer(b)
 	cmd := exec.Command(tool, "load", url+"/hang", "--burst", "10000", "--max-in-flight", "10000", "--timeout", "15s", "--connect-timeout", "15s")
 	out, _ := cmd.StdoutPipe()
 	if err := cmd.Start(); err != nil {
@@ -223,7 +215,7 @@ func BenchmarkLoadTenThousandInFlight(b *testing.B) {
 // late they are sent; then sends as many to a server that takes a second for
 // each, and reports how many are shed and how far the run drifts.
 func BenchmarkLoadRate(b *testing.B) {
-	tool, url := builtTool(b), benchServer(b)
+	tool, url := labtest.Program(b, "lightsout"), benchServer(b)
 	b.Run("healthy", func(b *testing.B) {
 		s, cpu := loadJSON(b, tool, url, "--rate", "5000/s", "--for", "10s", "--connections", "kept", "--record", filepath.Join(b.TempDir(), "r"))
 		b.ReportMetric(s.Latency["late"].P50, "ms-late-p50")
@@ -263,7 +255,7 @@ func BenchmarkLoadHold(b *testing.B) {
 			b.Fatalf("%s: %v", holdEnv, err)
 		}
 	}
-	tool, url := builtTool(b), benchServer(b)
+	tool, url := labtest.Program(b, "lightsout"), benchServer(b)
 	cmd := exec.Command(tool, "load", url, "--hold", "16", "--connections", "kept", "--for", hold.String())
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)

@@ -1,7 +1,6 @@
-package cli
+package e2e
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/labtest"
 	"lightsout/internal/view"
-	"lightsout/power"
 )
 
 const drainPlan = `
@@ -31,41 +30,41 @@ steps:
 // that was left behind.
 func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	const node = "kube-node4"
-	l := openLab(t, "mdx")
-	api := l.admin(t)
+	l := labtest.Start(t, "mdx")
+	api := l.API()
 	state := t.TempDir()
-	config := l.config(func(c map[string]any) { c["state"] = state })
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	unschedulable := func() bool {
 		t.Helper()
 		var n struct{ Spec struct{ Unschedulable bool } }
-		api.ask(http.MethodGet, "/api/v1/nodes/"+node, "", &n)
+		api.Do(http.MethodGet, "/api/v1/nodes/"+node, nil, &n)
 		return n.Spec.Unschedulable
 	}
 
 	const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-	api.do(http.MethodPost, budgets, map[string]any{
+	api.Do(http.MethodPost, budgets, map[string]any{
 		"metadata": map[string]any{"name": "keep-all"},
 		"spec":     map[string]any{"minAvailable": "100%", "selector": map[string]any{}},
-	})
+	}, nil)
 	var pdb struct {
 		Status struct{ ObservedGeneration, ExpectedPods int }
 	}
 	for deadline := time.Now().Add(time.Minute); pdb.Status.ExpectedPods == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		api.ask(http.MethodGet, budgets+"/keep-all", "", &pdb)
+		api.Do(http.MethodGet, budgets+"/keep-all", nil, &pdb)
 	}
 	dir := filepath.Join(t.TempDir(), "held")
-	out, errs, code := run(t, nil, l.args(config, "trial", "run", write(t, "held.yaml", strings.Replace(drainPlan, "WITHIN", "8s", 1)), "--yes", "-o", dir)...)
+	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "held.yaml", strings.Replace(drainPlan, "WITHIN", "8s", 1)), "--yes", "-o", dir)...)
 	s := readSummary(t, dir)
 	if code != exitNotObserved || s.Steps[1].State != "failed" || !strings.Contains(s.Steps[1].Text, "keep-all") || !strings.Contains(s.Steps[1].Text, node) {
 		t.Errorf("exit %d, the step: %+v\n%s%s", code, s.Steps[1], out, errs)
 	}
-	if off := l.machinesOff(); len(off) > 0 || unschedulable() {
+	if off := l.Machines("off"); len(off) > 0 || unschedulable() {
 		t.Errorf("off: %v, cordoned: %v", off, unschedulable())
 	}
-	api.do(http.MethodDelete, budgets+"/keep-all", nil)
+	api.Do(http.MethodDelete, budgets+"/keep-all", nil, nil)
 
 	dir = filepath.Join(t.TempDir(), "drained")
-	out, errs, code = run(t, nil, l.args(config, "trial", "run", write(t, "drained.yaml", strings.Replace(drainPlan, "WITHIN", "2m", 1)), "--yes", "-o", dir)...)
+	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "drained.yaml", strings.Replace(drainPlan, "WITHIN", "2m", 1)), "--yes", "-o", dir)...)
 	if s := readSummary(t, dir); code != 0 || s.Verdict != view.Pass {
 		t.Errorf("exit %d, %s: %v\n%s%s", code, s.Verdict, s.Why, out, errs)
 	}
@@ -79,45 +78,16 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	}
 
 	// A cordon that a killed run has left behind.
-	j, err := power.OpenJournal(filepath.Join(state, "lab-mdx"), "lab-mdx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	if err := j.Cordoned(node, ""); err != nil {
-		t.Fatal(err)
-	}
-	api.ask(http.MethodPatch, "/api/v1/nodes/"+node, `{"spec":{"unschedulable":true}}`, nil)
-	out, _, code = run(t, nil, "--config", config, "--kubeconfig", deadCopy(t, l.ready.Kubeconfig), "restore", "--yes")
+	j := openJournal(t, state)
+	j.again(func(e map[string]any) bool { return e["kind"] == "cordoned" }, nil)
+	api.Do(http.MethodPatch, "/api/v1/nodes/"+node, map[string]any{"spec": map[string]any{"unschedulable": true}}, nil)
+	out, _, code = run(t, nil, "--config", config, "--kubeconfig", deadCopy(t, l.Kubeconfig()), "restore", "--yes")
 	if code != 1 || !strings.Contains(out, "kubectl uncordon "+node) || !unschedulable() {
 		t.Errorf("without the API server: exit %d\n%s", code, out)
 	}
-	out, errs, code = run(t, nil, l.args(config, "restore", "--yes")...)
+	out, errs, code = run(t, nil, args(l, config, "restore", "--yes")...)
 	if code != 0 || !strings.Contains(out, node+"  uncordoned") || unschedulable() {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
-	}
-}
-
-// ask sends one request, a patch if it has a body, and reads the answer.
-func (a *adminAPI) ask(method, path, body string, into any) {
-	a.t.Helper()
-	req, err := http.NewRequest(method, a.host+path, strings.NewReader(body))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/merge-patch+json")
-	resp, err := a.client.Do(req)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		a.t.Fatalf("%s %s: %s", method, path, resp.Status)
-	}
-	if into != nil {
-		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-			a.t.Fatal(err)
-		}
 	}
 }
 

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/labtest"
+)
+
+// TestRestoreLooksBeforeItSaysWhatIsOff goes through machines of which only the
+// asking is known, as after a kill.
+func TestRestoreLooksBeforeItSaysWhatIsOff(t *testing.T) {
+	l := labtest.Start(t, "mdx")
+	state := t.TempDir()
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
+	if out, errs, code := run(t, nil, args(l, config, "power", "shutdown", "kube-node4", "--yes")...); code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...)
+	if code != 0 || !strings.Contains(out, "  kube-node4  off (") {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	j := openJournal(t, state)
+	// asked writes that the machine was asked at that time once more, and
+	// nothing of what came of it.
+	asked := func(at time.Time) {
+		t.Helper()
+		j.again(func(e map[string]any) bool { return e["kind"] == "intent" && e["action"] == "shutdown" }, map[string]any{"at": at.UTC()})
+	}
+
+	asked(time.Now().Add(-carriedOutWithin - time.Second))
+	out, errs, code = run(t, nil, args(l, config, "restore", "--yes")...)
+	if code != 0 || !strings.Contains(out, "kube-node4 is on already") || !strings.Contains(out, "nothing is off") {
+		t.Errorf("asked long ago: exit %d\n%s%s", code, out, errs)
+	}
+
+	asked(time.Now().Add(-carriedOutWithin + 6*time.Second))
+	out, errs, code = run(t, nil, args(l, config, "restore")...)
+	if code != 0 || !strings.Contains(out, "kube-node4 was asked to shut down 11") || !strings.Contains(out, "kube-node4 is on already") {
+		t.Errorf("asked a while ago: exit %d\n%s%s", code, out, errs)
+	}
+
+	asked(time.Now())
+	cmd, lines := start(t, args(l, config, "restore", "--yes")...)
+	waitLine(t, lines, "kube-node4 was asked to shut down", "still on")
+	l.Post("/machines/kube-node4/off")
+	waitLine(t, lines, "  kube-node4  off (")
+	waitLine(t, lines, "kube-node4", "is on, proven")
+	for range lines {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if out, _, _ := run(t, nil, args(l, config, "restore")...); !strings.Contains(out, "nothing is off") {
+		t.Errorf("afterwards:\n%s", out)
+	}
+}
+
+// carriedOutWithin is how long after it was asked a machine is expected to go
+// off.
+const carriedOutWithin = 2 * time.Minute
+
+// journal is the journal of power in a state folder, as lines of JSON.
+type journal struct {
+	t    *testing.T
+	path string
+	n    int
+}
+
+func openJournal(t *testing.T, state string) *journal {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(state, "*", "power.jsonl"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("the journals are %v, %v", paths, err)
+	}
+	return &journal{t: t, path: paths[0]}
+}
+
+// again writes the first entry that is like that once more, as an operation of
+// its own, with some fields changed.
+func (j *journal) again(like func(entry map[string]any) bool, changes map[string]any) {
+	j.t.Helper()
+	b, err := os.ReadFile(j.path)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		var e map[string]any
+		if json.Unmarshal([]byte(line), &e) != nil || !like(e) {
+			continue
+		}
+		j.n++
+		if e["op"] != nil {
+			e["op"] = fmt.Sprintf("again-%d", j.n)
+		}
+		maps.Copy(e, changes)
+		out, err := json.Marshal(e)
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		if err := os.WriteFile(j.path, append(b, append(out, '\n')...), 0o600); err != nil {
+			j.t.Fatal(err)
+		}
+		return
+	}
+	j.t.Fatalf("the journal has no such entry:\n%s", b)
+}

@@ -1,0 +1,73 @@
+package labtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// API asks the lab's API server as its administrator.
+type API struct {
+	t      testing.TB
+	client *http.Client
+	host   string
+}
+
+// API leads to the lab's API server.
+func (l *Lab) API() *API {
+	l.t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", l.info.Kubeconfig)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	cfg.Dial = l.Dial()
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(client.CloseIdleConnections)
+	return &API{l.t, client, cfg.Host}
+}
+
+// Do sends an object, or nothing where it is nil, and reads the answer into
+// into, if that is wanted. A conflict (what is to be made is there already) is
+// no failure; a patch is a merge patch.
+func (a *API) Do(method, path string, object, into any) {
+	a.t.Helper()
+	body, err := json.Marshal(object)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if object == nil {
+		body = nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, a.host+path, bytes.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	resp, err := a.client.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 && resp.StatusCode != http.StatusConflict {
+		a.t.Fatalf("%s %s: %s", method, path, resp.Status)
+	}
+	if into != nil {
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+}

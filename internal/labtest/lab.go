@@ -1,0 +1,239 @@
+// Package labtest starts the lab for tests of any package, and leads to what is
+// in it: its control socket, its API server, the way through its bastion. It
+// knows the lab by its program alone (bin/lightsout-lab, its ready line, its
+// config) and imports nothing else of lightsout, so that every package's tests
+// may use it.
+package labtest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"sigs.k8s.io/yaml"
+)
+
+// Lab is a lab that runs, as one test sees it.
+type Lab struct {
+	t    testing.TB
+	info info
+}
+
+// info is the lab's ready line.
+type info struct {
+	Config     string `json:"config"`
+	Kubeconfig string `json:"kubeconfig"`
+	Control    string `json:"control"`
+}
+
+// Settings are those of the lab's config that lead to its machines.
+type Settings struct {
+	Bastion string `json:"bastion"`
+	SSH     struct {
+		Config        string   `json:"config"`
+		User          string   `json:"user"`
+		IdentityFiles []string `json:"identity_files"`
+		KnownHosts    []string `json:"known_hosts"`
+	} `json:"ssh"`
+}
+
+// Start starts a lab at the fast pace, and ends it with the test.
+func Start(t testing.TB, scenario string) *Lab {
+	t.Helper()
+	cmd := exec.Command(Program(t, "lightsout-lab"), "--scenario", scenario, "--pace", "fast", "--stdin-leash", "--quiet")
+	cmd.Stderr = os.Stderr
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { leash.Close(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("the lab is not ready: %v", err)
+	}
+	l := &Lab{t: t}
+	if err := json.Unmarshal(line, &l.info); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Root is the repository's root.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, err = os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir != filepath.Dir(dir) {
+			err = nil
+		}
+	}
+	t.Fatal("there is no go.mod above: ", err)
+	return ""
+}
+
+// Program is the path of a built program. A test that needs one is skipped
+// without it, or fails where nothing may be skipped.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(Root(t), "bin", name)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		Skip(t, "bin/"+name+" is not built: make build")
+	}
+	return path
+}
+
+// Skip skips a test whose ground is missing, or fails it where that is asked for.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// Config is the path of the config that leads to the lab.
+func (l *Lab) Config() string { return l.info.Config }
+
+// Kubeconfig is the path of the lab's kubeconfig.
+func (l *Lab) Kubeconfig() string { return l.info.Kubeconfig }
+
+// ConfigWith writes a copy of the lab's config with changes and returns its path.
+func (l *Lab) ConfigWith(change func(c map[string]any)) string {
+	l.t.Helper()
+	c := map[string]any{}
+	l.read(&c)
+	change(c)
+	b, err := yaml.Marshal(c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	path := filepath.Join(l.t.TempDir(), "lightsout.yaml")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	return path
+}
+
+// Settings reads the lab's config.
+func (l *Lab) Settings() Settings {
+	l.t.Helper()
+	var s Settings
+	l.read(&s)
+	return s
+}
+
+func (l *Lab) read(into any) {
+	l.t.Helper()
+	b, err := os.ReadFile(l.info.Config)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(b, into); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// Dial returns a dialer to addresses behind the lab's bastion.
+func (l *Lab) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	l.t.Helper()
+	s := l.Settings()
+	key, err := os.ReadFile(s.SSH.IdentityFiles[0])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	signer, err := ssh.ParsePrivateKey(key)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	user, address, _ := strings.Cut(s.Bastion, "@")
+	client, err := ssh.Dial("tcp", address, &ssh.ClientConfig{
+		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback: ssh.InsecureIgnoreHostKey(), // the lab's own, on loopback
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { client.Close() })
+	return client.DialContext
+}
+
+// Control is a client of the lab's control socket: http://lab/machines and so on.
+func (l *Lab) Control() *http.Client {
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", l.info.Control)
+	}}
+	l.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+// Post asks the lab for something done by hand, e.g. /machines/kube-node4/off.
+func (l *Lab) Post(path string) { l.t.Helper(); l.control(http.MethodPost, path, "") }
+
+// Fault makes the lab's machines or its portal behave badly until ClearFaults.
+func (l *Lab) Fault(fault map[string]any) {
+	l.t.Helper()
+	b, err := json.Marshal(fault)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.control(http.MethodPost, "/faults", string(b))
+}
+
+// ClearFaults ends every fault.
+func (l *Lab) ClearFaults() { l.t.Helper(); l.control(http.MethodDelete, "/faults", "") }
+
+func (l *Lab) control(method, path, body string) {
+	l.t.Helper()
+	req, err := http.NewRequest(method, "http://lab"+path, strings.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	resp, err := l.Control().Do(req)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		l.t.Fatalf("%s %s: %s", method, path, resp.Status)
+	}
+}
+
+// Machines names the machines that the lab says are in one of the states.
+func (l *Lab) Machines(states ...string) []string {
+	l.t.Helper()
+	resp, err := l.Control().Get("http://lab/machines")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var all []struct{ Name, State string }
+	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+		l.t.Fatal(err)
+	}
+	var out []string
+	for _, m := range all {
+		if slices.Contains(states, m.State) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
