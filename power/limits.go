@@ -19,7 +19,21 @@ type Limits struct {
 	Protect []string
 	// NoOverride refuses what otherwise needs a typed confirmation.
 	NoOverride bool
+	// ControlPlane says where the control plane runs. It is no tightening: it
+	// states a fact that can't be seen, and is checked against what is seen.
+	ControlPlane ControlPlane
 }
+
+// ControlPlane is where a cluster's control plane runs.
+type ControlPlane string
+
+// Where the control plane may run. The zero value is ControlPlaneNodes.
+const (
+	// ControlPlaneNodes: on nodes of the cluster, which are refused.
+	ControlPlaneNodes ControlPlane = "nodes"
+	// ControlPlaneElsewhere: not on any node, as in a managed cluster.
+	ControlPlaneElsewhere ControlPlane = "elsewhere"
+)
 
 // Check refuses limits that would make a guard weaker. The error names the
 // field as it is written in the configuration.
@@ -31,6 +45,12 @@ func (l Limits) Check() error {
 		return fmt.Errorf("guards.keep_ready is %d: at least 1 Ready worker is kept", l.KeepReady)
 	case slices.Contains(l.Protect, ""):
 		return fmt.Errorf("guards.protect names a node without a name")
+	}
+	switch l.ControlPlane {
+	case "", ControlPlaneNodes, ControlPlaneElsewhere:
+	default:
+		return fmt.Errorf("guards.control_plane is %q: it is %s (the control plane runs on nodes of the cluster) or %s (it runs on none)",
+			Clean(string(l.ControlPlane)), ControlPlaneNodes, ControlPlaneElsewhere)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (d *fakeDriver) Abilities() Abilities { return d.can }
 func (d *fakeDriver) Find(_ context.Context, node NodeRef, hint string) (Machine, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if hint != "" {
+	if hint = node.Named(hint); hint != "" {
 		if m, ok := d.machines[hint]; ok {
 			return m.Machine, nil
 		}

@@ -48,21 +48,22 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 	}
 	d := f.drivers[name]
 	cfg := f.cfg.Nodes[node.Name]
-	hint, how := cfg.Machine, HowConfig
-	if hint == "" {
-		hint, how = node.Annotations[AnnotationMachine], HowAnnotation
-	}
+	hint := cfg.Machine
 	ref := node
 	if cfg.Address != "" {
-		ref.Addresses = []string{cfg.Address}
+		ref.Addresses, ref.Configured = []string{cfg.Address}, true
 	}
 	m, err := d.Find(ctx, ref, hint)
 	if err != nil {
-		return nil, notFound(err, node.Name, name, hint)
+		return nil, notFound(err, node.Name, name, node.Named(hint))
 	}
 	m.Driver = name
-	if m.How == "" && hint != "" {
-		m.How = how
+	switch {
+	case m.How != "":
+	case hint != "":
+		m.How = HowConfig
+	case node.Named("") != "":
+		m.How = HowAnnotation
 	}
 	if m.How == HowAddress && cfg.Address != "" {
 		m.How = HowConfig

@@ -111,6 +111,19 @@ type NodeRef struct {
 	ProviderID  string            `json:"providerID,omitempty"`
 	BootID      string            `json:"bootID,omitempty"`
 	Annotations map[string]string `json:"-"`
+	// Configured: Addresses come from the configuration and not from the node.
+	Configured bool `json:"-"`
+}
+
+// Named gives the name or id of the node's machine: what the configuration says
+// (hint), or else the node's annotation. Whoever controls the node can write
+// the annotation, so it may choose among machines and must never choose the
+// host to which a secret is sent.
+func (n NodeRef) Named(hint string) string {
+	if hint != "" {
+		return hint
+	}
+	return n.Annotations[AnnotationMachine]
 }
 
 // Machine is what a driver switches. It is plain data and is kept in the
@@ -139,9 +152,10 @@ type Driver interface {
 	Name() string
 	// Abilities says what it can do.
 	Abilities() Abilities
-	// Find looks a node's machine up. hint is the name or id given for it by
-	// configuration, or empty. It returns ErrNoMachine when there is none and
-	// an *AmbiguousError when there are several.
+	// Find looks a node's machine up. hint is the name or id that the
+	// configuration gives for it, or empty; then NodeRef.Named gives what the
+	// node's annotation names. It returns ErrNoMachine when there is none and an
+	// *AmbiguousError when there are several.
 	Find(ctx context.Context, node NodeRef, hint string) (Machine, error)
 	// State looks once. A machine that can't be reached is a Reading with
 	// State Unknown (or presumed Off), not an error; an error means that the

@@ -50,11 +50,13 @@ type Guards struct {
 	KeepReady  *int             `json:"keep_ready,omitempty"`
 	Protect    []string         `json:"protect,omitempty"`
 	NoOverride bool             `json:"no_override,omitempty"`
+	// ControlPlane is nodes (the default) or elsewhere.
+	ControlPlane power.ControlPlane `json:"control_plane,omitempty"`
 }
 
 // Limits checks the guards' settings: none may be weaker than the default.
 func (g Guards) Limits() (power.Limits, error) {
-	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride}
+	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
 	if g.ViewAge != nil {
 		if l.ViewAge = g.ViewAge.Duration; l.ViewAge == 0 {
 			return l, errors.New("guards.view_age is 0: nothing could be switched off")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/internal/trial/plan"
+	"lightsout/power"
 )
 
 func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
@@ -150,7 +151,12 @@ func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
 	if l, err := c.Guards.Limits(); err != nil || l.ViewAge != 5*time.Second || l.KeepReady != 2 || !slices.Equal(l.Protect, []string{"kube-node1"}) || !l.NoOverride {
 		t.Errorf("%+v, %v", l, err)
 	}
-	for _, weaker := range []string{"view_age: 1m", "view_age: 0s", "view_age: -1s", "keep_ready: 0", "keep_ready: -1", "enabled: false", "protect: ['']"} {
+	if c, err := Parse([]byte("guards: {control_plane: elsewhere}\n")); err != nil {
+		t.Error(err)
+	} else if l, err := c.Guards.Limits(); err != nil || l.ControlPlane != power.ControlPlaneElsewhere {
+		t.Errorf("%+v, %v", l, err)
+	}
+	for _, weaker := range []string{"control_plane: away", "control_plane: true", "view_age: 1m", "view_age: 0s", "view_age: -1s", "keep_ready: 0", "keep_ready: -1", "enabled: false", "protect: ['']"} {
 		if _, err := Parse([]byte("guards:\n  " + weaker + "\n")); err == nil || !strings.Contains(err.Error(), strings.SplitN(weaker, ":", 2)[0]) {
 			t.Errorf("%s: %v", weaker, err)
 		}

@@ -94,7 +94,8 @@ func (d *Driver) Abilities() power.Abilities {
 }
 
 // Find gives the node's own ssh server: at its first address, or, when it has
-// none, at the hint or its name, as the ssh_config resolves it.
+// none, at the hint or its name, as the ssh_config resolves it. An annotation
+// does not choose it: a password may be asked for and sent there.
 func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
 	target, how := hint, ""
 	switch {

@@ -134,8 +134,11 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 		Driver: DriverName, ID: v.Machine, Name: power.Clean(v.Machine), Address: v.Address,
 		Params: map[string]string{paramNode: node.Name},
 	}
-	if hint == "" {
+	if node.Named(hint) == "" {
 		m.How = power.HowName
+	}
+	if _, err := environment(v); err != nil {
+		return power.Machine{}, err
 	}
 	for _, c := range append([]command{d.state}, d.commands[power.ActionOn], d.commands[power.ActionOff], d.commands[power.ActionShutdown]) {
 		if _, err := c.render(values(m)); err != nil {
@@ -189,11 +192,11 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 	if err != nil {
 		return program.Result{}, &power.RefusedError{Why: err.Error()}
 	}
-	r, err := program.Run(ctx, program.Program{
-		Argv:    argv,
-		Env:     []string{"LIGHTSOUT_NODE=" + clean(v.Node), "LIGHTSOUT_ADDRESS=" + clean(v.Address), "LIGHTSOUT_MACHINE=" + clean(v.Machine)},
-		Secrets: secrets,
-	})
+	env, err := environment(v)
+	if err != nil {
+		return program.Result{}, &power.RefusedError{Why: err.Error()}
+	}
+	r, err := program.Run(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets})
 	var not *program.NotStartedError
 	if errors.As(err, &not) && ctx.Err() == nil {
 		err = &power.RefusedError{Why: not.Error()}
@@ -201,8 +204,18 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 	return r, err
 }
 
-// clean takes out what no environment variable can hold.
-func clean(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+// environment is what a command is told besides its arguments. Scripts hand it
+// on to shells, here or on other hosts, so it is checked as templates are.
+func environment(v fields.Values) ([]string, error) {
+	var out []string
+	for _, e := range []struct{ name, value string }{{"NODE", v.Node}, {"ADDRESS", v.Address}, {"MACHINE", v.Machine}} {
+		if e.value != "" && !fields.Plain(e.value) {
+			return nil, fmt.Errorf("%q, for LIGHTSOUT_%s of node %s, is no plain name or address", power.Clean(e.value), e.name, power.Clean(v.Node))
+		}
+		out = append(out, "LIGHTSOUT_"+e.name+"="+e.value)
+	}
+	return out, nil
+}
 
 // State runs the state command. One that takes long is given time beyond ctx:
 // who asks again gets its answer.

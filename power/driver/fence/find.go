@@ -50,6 +50,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	maps.Copy(templates, d.perNode[node.Name])
 
 	values := fields.Of(node, hint, "")
+	hint = node.Named(hint)
 	if own.Plug != "" {
 		values.Machine = own.Plug
 	}
@@ -57,7 +58,12 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		t := templates[name]
 		perNode = perNode || t.PerNode()
-		text, err := t.Render(values)
+		// Parameters besides the plug may name the host that the secrets go to.
+		render := t.Render
+		if len(d.secrets) > 0 && !slices.Contains(plugNames, name) {
+			render = t.RenderHost
+		}
+		text, err := render(values)
 		if err != nil {
 			return power.Machine{}, err
 		}

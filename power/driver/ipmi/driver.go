@@ -106,14 +106,13 @@ func (d *Driver) password() (string, error) {
 	return p, nil
 }
 
-// Find gives the node's controller, by the template. A hint does not change it:
-// whoever may annotate a node must not choose to whom the password is shown.
+// Find gives the node's controller, by the template.
 func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
 	bmc := d.opt.BMCs[node.Name]
 	if d.address.Uses("BMC") && bmc == "" {
 		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
 	}
-	text, err := d.address.Render(fields.Of(node, hint, bmc))
+	text, err := d.address.RenderHost(fields.Of(node, hint, bmc))
 	if err != nil {
 		return power.Machine{}, err
 	}
@@ -125,7 +124,7 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	m := power.Machine{Driver: DriverName, ID: address, Name: power.Clean(node.Name), Address: host, How: power.HowConfig}
 	if bmc == "" {
 		m.How = ""
-		if hint == "" {
+		if node.Named(hint) == "" {
 			m.How = power.HowName
 		}
 	}

@@ -212,7 +212,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	if hint != "" {
+	if hint = node.Named(hint); hint != "" {
 		return pick(vms, node, "", func(v vm) bool { return v.UUID == hint || v.Name == hint })
 	}
 	last := node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]

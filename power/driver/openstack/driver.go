@@ -119,7 +119,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	if hint != "" {
+	if hint = node.Named(hint); hint != "" {
 		return pick(all, node, "", func(s servers.Server) bool { return s.ID == hint || s.Name == hint })
 	}
 	last := ""

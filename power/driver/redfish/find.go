@@ -20,8 +20,6 @@ const systemsLimit = 256
 // that it is the only one, or the one that System, the hint or the node's name
 // names exactly.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	// Never the hint: whoever may annotate a node must not choose to whom the
-	// password goes.
 	bmc, how := d.opt.BMCs[node.Name], power.HowConfig
 	if bmc == "" {
 		how = ""
@@ -30,7 +28,8 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if d.url.Uses("BMC") && bmc == "" {
 		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
 	}
-	text, err := d.url.Render(values)
+	hint = node.Named(hint)
+	text, err := d.url.RenderHost(values)
 	if err != nil {
 		return power.Machine{}, err
 	}

@@ -114,7 +114,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	name, how := hint, ""
+	name, how := node.Named(hint), ""
 	if name == "" {
 		name, how = node.Name, power.HowName
 	}

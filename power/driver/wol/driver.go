@@ -90,7 +90,7 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	mac, how := d.macs[node.Name], power.HowConfig
 	if mac == nil {
 		var err error
-		if mac, err = parseMAC(hint); err != nil {
+		if mac, err = parseMAC(node.Named(hint)); err != nil {
 			return power.Machine{}, fmt.Errorf("%w: node %s has no MAC address; give mac under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
 		}
 		how = ""

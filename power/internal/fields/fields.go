@@ -17,16 +17,27 @@ import (
 var Names = []string{"Node", "Address", "Machine", "BMC"}
 
 // Values stand for the names. An empty one is not known.
-type Values struct{ Node, Address, Machine, BMC string }
+type Values struct {
+	Node, Address, Machine, BMC string
+	// own are names whose values the node gives of itself.
+	own []string
+}
 
-// Of gives the values for a node: Machine is the hint or else the node's name.
+// Of gives the values for a node: Machine is the hint, or else what an
+// annotation names, or else the node's name.
 func Of(node power.NodeRef, hint, bmc string) Values {
-	v := Values{Node: node.Name, Machine: hint, BMC: bmc}
-	if v.Machine == "" {
-		v.Machine = node.Name
-	}
+	v := Values{Node: node.Name, Machine: node.Named(hint), BMC: bmc}
 	if len(node.Addresses) > 0 {
 		v.Address = node.Addresses[0]
+	}
+	if !node.Configured {
+		v.own = append(v.own, "Address")
+	}
+	if hint == "" && v.Machine != "" {
+		v.own = append(v.own, "Machine")
+	}
+	if v.Machine == "" {
+		v.Machine = node.Name
 	}
 	return v
 }
@@ -131,6 +142,19 @@ func (t *Template) Render(v Values) (string, error) {
 		return "", fmt.Errorf("%s can't be filled in for node %s: %s", t.t.Name(), power.Clean(v.Node), power.Clean(err.Error()))
 	}
 	return b.String(), nil
+}
+
+// RenderHost is Render for a text that decides to whom a secret is sent. That is
+// for the configuration to say: it is an error when the text names what the node
+// says of itself, its annotation or its address.
+func (t *Template) RenderHost(v Values) (string, error) {
+	for _, name := range v.own {
+		if t.Uses(name) {
+			return "", fmt.Errorf("{{.%s}} in %s decides who gets a secret, and node %s itself says what it is; give %s under power.nodes.%s",
+				name, t.t.Name(), power.Clean(v.Node), strings.ToLower(name), power.Clean(v.Node))
+		}
+	}
+	return t.Render(v)
 }
 
 // Plain reports whether s is a name or an address and nothing that a command

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"lightsout/power"
+)
+
+// bind parses a config and looks up the machine of a node that says of itself
+// what a compromised kubelet could: an annotation and an address.
+func bind(t *testing.T, yaml, annotation, address string) (power.Binding, *power.Fleet) {
+	t.Helper()
+	c, err := Parse([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivers, err := c.Power.Drivers(Parts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range drivers {
+		t.Cleanup(func() { Close(d) })
+	}
+	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes()}, nil, drivers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := power.NodeRef{Name: "kube-node3", Addresses: []string{address}, Annotations: map[string]string{power.AnnotationMachine: annotation}}
+	return fleet.Resolve(t.Context(), []power.NodeRef{node})[0], fleet
+}
+
+// TestANodeDoesNotChooseWhoGetsASecret has the annotation and the address of a
+// node lead to a stranger, who waits for the password.
+func TestANodeDoesNotChooseWhoGetsASecret(t *testing.T) {
+	t.Setenv("PLANTED", planted)
+	var heard atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
+	defer web.Close()
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	go func() {
+		for buf := make([]byte, 1500); ; heard.Add(1) {
+			if _, _, err := udp.ReadFrom(buf); err != nil {
+				return
+			}
+		}
+	}()
+	dir := t.TempDir()
+	agent := filepath.Join(dir, "agent")
+	if err := os.WriteFile(agent, []byte("#!/bin/sh\necho \"$@\" > \"$0.heard\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stranger := web.Listener.Addr().String()
+	for _, c := range []struct{ yaml, says, annotation, address string }{
+		{`redfish: {url: "http://{{.Machine}}", user: a, password_env: PLANTED}`, "{{.Machine}}", stranger, "10.0.0.13"},
+		{`redfish: {url: "http://{{.Address}}:` + fmt.Sprint(web.Listener.Addr().(*net.TCPAddr).Port) + `", user: a, password_env: PLANTED}`, "{{.Address}}", "", "127.0.0.1"},
+		{`ipmi: {address: "{{.Machine}}", user: a, password_env: PLANTED}`, "{{.Machine}}", udp.LocalAddr().String(), "10.0.0.13"},
+		{`fence: {agent: ` + agent + `, params: {ip: "{{.Machine}}"}, secrets: {password: {env: PLANTED}}}`, "{{.Machine}}", stranger, "10.0.0.13"},
+	} {
+		driver, _, _ := strings.Cut(c.yaml, ":")
+		b, fleet := bind(t, fmt.Sprintf("power: {off_by: %s, on_by: %s, %s}", driver, driver, c.yaml), c.annotation, c.address)
+		if b.Off != nil || b.On != nil || !strings.Contains(b.OnErr, c.says) || !strings.Contains(b.OnErr, "power.nodes.kube-node3") {
+			t.Errorf("%s: bound to %+v (%s)", c.yaml, b.On, b.OnErr)
+		}
+		fleet.Prove(t.Context(), []power.Binding{b})
+	}
+	if _, err := os.Stat(agent + ".heard"); err == nil || heard.Load() != 0 {
+		t.Error("the stranger was spoken to")
+	}
+	// What the configuration names is spoken to.
+	b, _ := bind(t, fmt.Sprintf(`power: {on_by: redfish, redfish: {url: "http://{{.Machine}}", user: a, password_env: PLANTED}, nodes: {kube-node3: {machine: %q}}}`, stranger), "other", "10.0.0.13")
+	if heard.Load() == 0 {
+		t.Errorf("the controller that the config names was not asked: %s", b.OnErr)
+	}
+}
+
+// TestAnAnnotationIsNoProgram hands a machine's name to a command's own shell.
+func TestAnAnnotationIsNoProgram(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "ran")
+	yaml := `power: {on_by: exec, exec: {state_command: [sh, -c, 'sh -c "echo on $LIGHTSOUT_MACHINE $LIGHTSOUT_ADDRESS"'], on_command: ["true"]}}`
+	for _, hostile := range []power.NodeRef{
+		{Name: "n", Addresses: []string{"10.0.0.13"}, Annotations: map[string]string{power.AnnotationMachine: "vm3; touch " + mark + " #"}},
+		{Name: "n", Addresses: []string{"$(touch " + mark + ")"}},
+	} {
+		_, fleet := bind(t, yaml, "", "")
+		b := fleet.Resolve(t.Context(), []power.NodeRef{hostile})[0]
+		if b.On != nil || !strings.Contains(b.OnErr, "no plain name") {
+			t.Errorf("bound to %+v (%s)", b.On, b.OnErr)
+		}
+		// The same from a journal that somebody has edited.
+		m := power.Machine{Driver: "exec", ID: hostile.Named("x"), Address: hostile.Addresses[0], Params: map[string]string{"node": "n"}}
+		if hostile.Named("") != "" {
+			m.ID = hostile.Named("")
+		}
+		if errs := fleet.Prove(t.Context(), []power.Binding{{Node: hostile, On: &m}}); len(errs) == 0 {
+			t.Error("a journal's machine was asked for its state")
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the annotation was run as a program")
+	}
+}
