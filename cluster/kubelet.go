@@ -18,11 +18,11 @@ import (
 // goes. The names are KubeletConfiguration's.
 type Kubelet struct {
 	// StatusUpdate is nodeStatusUpdateFrequency, Lease nodeLeaseDurationSeconds.
-	StatusUpdate, Lease time.Duration
+	StatusUpdate, Lease time.Duration `json:",omitzero"`
 	// ShutdownGrace is shutdownGracePeriod, ShutdownGraceCritical
 	// shutdownGracePeriodCriticalPods. With 0 a shutdown is not told to the
 	// control plane and looks like a power cut.
-	ShutdownGrace, ShutdownGraceCritical time.Duration
+	ShutdownGrace, ShutdownGraceCritical time.Duration `json:",omitzero"`
 }
 
 const (

@@ -8,8 +8,8 @@ import (
 // Key names a namespaced object. The namespace of a cluster-scoped object is
 // empty. Keys are comparable and are what rows and selections are keyed by.
 type Key struct {
-	Namespace string
-	Name      string
+	Namespace string `json:",omitzero"`
+	Name      string `json:",omitzero"`
 }
 
 // String gives "namespace/name", or the name alone when there is no namespace.
@@ -127,133 +127,133 @@ const (
 
 // Taint is a node's taint, trimmed.
 type Taint struct {
-	Key, Effect string
+	Key, Effect string `json:",omitzero"`
 	// TimeAdded has a resolution of one second and is set for NoExecute by
 	// the node lifecycle controller; zero otherwise.
-	TimeAdded time.Time
+	TimeAdded time.Time `json:",omitzero"`
 }
 
 // Node is a node as its API objects (Node and Lease) tell it. Immutable.
 type Node struct {
-	Name, UID    string
-	ControlPlane bool
+	Name, UID    string `json:",omitzero"`
+	ControlPlane bool   `json:",omitzero"`
 	// Roles are the names of node-role.kubernetes.io/ labels, sorted.
-	Roles         []string
-	Unschedulable bool
+	Roles         []string `json:",omitzero"`
+	Unschedulable bool     `json:",omitzero"`
 	// Ready is the Ready condition; Reason and Message are its own.
-	Ready           Tri
-	Reason, Message string
+	Ready           Tri    `json:",omitzero"`
+	Reason, Message string `json:",omitzero"`
 	// ReadySince is the Ready condition's lastTransitionTime (1 s resolution).
-	ReadySince time.Time
+	ReadySince time.Time `json:",omitzero"`
 	// Renewed is the Lease's renewTime by the node's own clock, RenewSeen when
 	// the watch delivered it by ours. Zero when leases can't be read.
-	Renewed, RenewSeen time.Time
+	Renewed, RenewSeen time.Time `json:",omitzero"`
 	// Overdue: a Watcher has concluded that a renewal is missing; it holds until
 	// the next one is seen. See Snapshot.Silent.
-	Overdue bool
+	Overdue bool `json:",omitzero"`
 	// LeaseDuration is the Lease's leaseDurationSeconds; a kubelet renews
 	// every quarter of it (pkg/kubelet/kubelet.go).
-	LeaseDuration time.Duration
+	LeaseDuration time.Duration `json:",omitzero"`
 	// ReadyEndpoints counts the endpoints on it that are ready and serving, over
 	// all services that are watched.
-	ReadyEndpoints int
+	ReadyEndpoints int `json:",omitzero"`
 	// Kubelet is what its kubelet told of its own configuration; nil when it
 	// has not been asked or did not answer.
-	Kubelet *Kubelet
-	BootID  string
+	Kubelet *Kubelet `json:",omitzero"`
+	BootID  string   `json:",omitzero"`
 	// Addresses are the node's InternalIPs and ExternalIPs, in its order.
-	Addresses      []string
-	ProviderID     string
-	Annotations    map[string]string // only keys below lightsout.dev/
-	Taints         []Taint
-	KubeletVersion string
-	OSImage        string
+	Addresses      []string          `json:",omitzero"`
+	ProviderID     string            `json:",omitzero"`
+	Annotations    map[string]string `json:",omitzero"` // only keys below lightsout.dev/
+	Taints         []Taint           `json:",omitzero"`
+	KubeletVersion string            `json:",omitzero"`
+	OSImage        string            `json:",omitzero"`
 	// CPUMilli and MemoryBytes are allocatable; MaxPods is allocatable pods.
-	CPUMilli, MemoryBytes, MaxPods int64
+	CPUMilli, MemoryBytes, MaxPods int64 `json:",omitzero"`
 	// Zone is region/zone from the topology labels; empty when unlabelled.
-	Zone string
+	Zone string `json:",omitzero"`
 	// ExcludeDisruption: labelled node.kubernetes.io/exclude-disruption, so
 	// it does not count in the zone rule.
-	ExcludeDisruption bool
+	ExcludeDisruption bool `json:",omitzero"`
 	// Changed is when the last Transition of this node was seen.
-	Changed time.Time
+	Changed time.Time `json:",omitzero"`
 	// Gone is when the object was deleted; ended things stay visible a while.
-	Gone time.Time
+	Gone time.Time `json:",omitzero"`
 }
 
 // Pod is a pod, trimmed to what is shown and reckoned with. Immutable.
 type Pod struct {
 	Key
-	UID, Node string
-	Phase     string
+	UID, Node string `json:",omitzero"`
+	Phase     string `json:",omitzero"`
 	// Status is the word in kubectl's STATUS column
 	// (pkg/printers/internalversion/printers.go); see Snapshot.PodWord for
 	// the word that is shown.
-	Status string
+	Status string `json:",omitzero"`
 	// ReadyContainers of Containers is kubectl's READY column. It keeps its
 	// value when a node dies: nobody updates container statuses then.
-	ReadyContainers, Containers int
+	ReadyContainers, Containers int `json:",omitzero"`
 	// Ready is the pod's Ready condition, which the control plane turns False
 	// when the node goes silent; endpoints follow it.
-	Ready       bool
-	ReadySince  time.Time
-	Restarts    int
-	RestartedAt time.Time
-	Created     time.Time
+	Ready       bool      `json:",omitzero"`
+	ReadySince  time.Time `json:",omitzero"`
+	Restarts    int       `json:",omitzero"`
+	RestartedAt time.Time `json:",omitzero"`
+	Created     time.Time `json:",omitzero"`
 	// Deleting is when its deletion was asked for: the deletionTimestamp less the
 	// grace period (1 s resolution); zero when the pod is not being deleted.
-	Deleting time.Time
-	IP       string
+	Deleting time.Time `json:",omitzero"`
+	IP       string    `json:",omitzero"`
 	// Owner is the controlling owner (a ReplicaSet, DaemonSet, StatefulSet, …)
 	// and Deployment the deployment behind a ReplicaSet, where known.
-	OwnerKind, OwnerName string
-	Deployment           string
+	OwnerKind, OwnerName string `json:",omitzero"`
+	Deployment           string `json:",omitzero"`
 	// Static: a mirror of a static pod (kubernetes.io/config.mirror).
-	Static bool
+	Static bool `json:",omitzero"`
 	// UnreachableFor and NotReadyFor are the tolerationSeconds for the two
 	// NoExecute taints of a lost node; negative means tolerated for ever,
 	// zero means evicted at once.
-	UnreachableFor, NotReadyFor time.Duration
+	UnreachableFor, NotReadyFor time.Duration `json:",omitzero"`
 	// Concurrency is the container concurrency of a Knative revision's
 	// queue-proxy (CONTAINER_CONCURRENCY); 0 when there is none or no limit.
-	Concurrency int
+	Concurrency int `json:",omitzero"`
 	// CPUMilli is the sum of the containers' CPU requests.
-	CPUMilli int64
+	CPUMilli int64 `json:",omitzero"`
 	// Ports names the container ports, e.g. 8012 "queue-port"; used to find a
 	// metrics port. Sorted by number.
-	Ports   []int32
-	Changed time.Time
-	Gone    time.Time
+	Ports   []int32   `json:",omitzero"`
+	Changed time.Time `json:",omitzero"`
+	Gone    time.Time `json:",omitzero"`
 }
 
 // Knative is what a deployment's labels, annotations and queue-proxy say of
 // the revision behind it.
 type Knative struct {
-	Service, Revision    string
-	MinScale, MaxScale   int // 0: not set
-	ContainerConcurrency int // 0: unlimited
-	TimeoutSeconds       int // 0: not told
+	Service, Revision    string `json:",omitzero"`
+	MinScale, MaxScale   int    `json:",omitzero"` // 0: not set
+	ContainerConcurrency int    `json:",omitzero"` // 0: unlimited
+	TimeoutSeconds       int    `json:",omitzero"` // 0: not told
 }
 
 // Deployment is a deployment, trimmed. Immutable.
 type Deployment struct {
 	Key
-	UID string
+	UID string `json:",omitzero"`
 	// Replicas is spec.replicas; the others are the status counts.
-	Replicas, Total, Updated, ReadyReplicas, Available int
+	Replicas, Total, Updated, ReadyReplicas, Available int `json:",omitzero"`
 	// ProgressFailed: Progressing is False with ProgressDeadlineExceeded.
-	ProgressFailed bool
-	MaxUnavailable int
+	ProgressFailed bool `json:",omitzero"`
+	MaxUnavailable int  `json:",omitzero"`
 	// Word is lightsout's own: Running, Scaling, Updating, Down, Stopped, Failed.
-	Word    string
-	Knative *Knative
-	Changed time.Time
-	Gone    time.Time
+	Word    string    `json:",omitzero"`
+	Knative *Knative  `json:",omitzero"`
+	Changed time.Time `json:",omitzero"`
+	Gone    time.Time `json:",omitzero"`
 }
 
 // Endpoints sums up a service's endpoint slices. Immutable.
 type Endpoints struct {
-	Service                            Key
-	Ready, Serving, Terminating, Total int
-	Changed                            time.Time
+	Service                            Key       `json:",omitzero"`
+	Ready, Serving, Terminating, Total int       `json:",omitzero"`
+	Changed                            time.Time `json:",omitzero"`
 }

@@ -67,7 +67,7 @@ type Reading struct {
 	// machine nor what stands for it answered, so that nothing speaks against
 	// what another driver sees. An answer without an On or Off in it
 	// ("Suspended", no such machine) leaves it unset.
-	NoAnswer bool
+	NoAnswer bool `json:",omitzero"`
 }
 
 // Action is something that is done to a machine.

@@ -24,7 +24,7 @@ func large() *view.Frame {
 		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: fmt.Sprint("team-", d%50), Name: fmt.Sprint("web-", d)},
 			Replicas: 150, Available: 150, Word: "Running"})
 	}
-	return &view.Frame{Cluster: "large", Now: t0, Snapshot: cluster.NewSnapshot(c), Power: map[string]view.MachineView{}}
+	return &view.Frame{Title: view.Title{Cluster: "large"}, Now: t0, Snapshot: cluster.NewSnapshot(c), Power: map[string]view.MachineView{}}
 }
 
 // BenchmarkNewFrame is a changed cluster of 5,000 nodes and 150,000 pods: taken
@@ -32,7 +32,7 @@ func large() *view.Frame {
 func BenchmarkNewFrame(b *testing.B) {
 	f := large()
 	contents := f.Snapshot.Contents()
-	frames := []*view.Frame{f, {Cluster: "large", Now: t0, Snapshot: cluster.NewSnapshot(contents), Power: f.Power}}
+	frames := []*view.Frame{f, {Title: view.Title{Cluster: "large"}, Now: t0, Snapshot: cluster.NewSnapshot(contents), Power: f.Power}}
 	m, _, _ := testModel(f, 200, 60, Options{})
 	for b.Loop() {
 		frames[0], frames[1] = frames[1], frames[0]

@@ -77,8 +77,7 @@ func calm() *view.Frame {
 	for i := range history {
 		history[i] = 16
 	}
-	return &view.Frame{
-		Cluster: "mdx", Via: "mdxuser@bastion", Now: now, Snapshot: cluster.NewSnapshot(mdxContents(now)),
+	return &view.Frame{Title: view.Title{Cluster: "mdx", Via: "mdxuser@bastion"}, Now: now, Snapshot: cluster.NewSnapshot(mdxContents(now)),
 		Power: mdxPower(now), History: map[cluster.Key][]int{llm: history}, Focus: llm, Recording: true,
 		Load: loadgen.Run{
 			URL:   "http://10.0.0.11:31080/v1/chat/completions",
@@ -253,7 +252,7 @@ func names() *view.Frame {
 	f.Cluster, f.Via = "研究用クラスタ・東京第二データセンター", strings.Repeat("user@bastion.", 20)
 	f.Events = append(f.Events, view.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: "event", Subject: "計算ノード二号機のとても長い名前",
 		Text: "メッセージ\x1b[2J\r\nsecond line\tand 👩‍👩‍👧 ไทย " + strings.Repeat("長", 200), Level: view.Warning})
-	f.Notice, f.NoticeAt = "注意: "+strings.Repeat("long ", 60), f.Now
+	f.Notice = view.Notice{Text: "注意: " + strings.Repeat("long ", 60), At: f.Now}
 	return f
 }
 

@@ -196,8 +196,8 @@ func (m *Model) keyBar(w int) (string, int) {
 	switch now := m.opts.Now(); {
 	case m.flash != "" && now.Sub(m.flashAt) < flashFor:
 		return say(t.strong, m.flash)
-	case f.Notice != "" && m.s.now.Sub(f.NoticeAt) < noticeFor:
-		return say(t.fresh, t.warnSign+" "+f.Notice)
+	case f.Notice.Text != "" && m.s.now.Sub(f.Notice.At) < noticeFor:
+		return say(t.fresh, t.warnSign+" "+f.Notice.Text)
 	}
 	sep := " " + t.bullet + " "
 	parts := []string{}

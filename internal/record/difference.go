@@ -26,8 +26,8 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 		news = news || changed
 		return changed
 	}
-	if t := titleOf(f); put(t != titleOf(old)) {
-		x.Title = &t
+	if put(f.Title != old.Title) {
+		x.Title = &f.Title
 	}
 	if put(!f.Zero.Equal(old.Zero)) {
 		x.Zero = &f.Zero
@@ -42,25 +42,26 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 		next := append([]string{}, f.Next...)
 		x.Next = &next
 	}
-	if put(f.Notice != old.Notice || !f.NoticeAt.Equal(old.NoticeAt)) {
-		x.Notice = &Notice{Text: f.Notice, At: f.NoticeAt}
+	if put(f.Notice.Text != old.Notice.Text || !f.Notice.At.Equal(old.Notice.At)) {
+		x.Notice = &f.Notice
 	}
 	if put(!slices.Equal(f.Outages, old.Outages)) {
-		x.Outages = outagesOf(f.Outages)
+		outages := append([]view.Outage{}, f.Outages...)
+		x.Outages = &outages
 	}
 	if f.Question != old.Question {
-		if q := questionOf(f.Question); put(!reflect.DeepEqual(q, questionOf(old.Question))) {
+		if q := orZero(f.Question); put(!reflect.DeepEqual(q, orZero(old.Question))) {
 			x.Question = &q
 		}
 	}
 	if f.Trial != old.Trial {
-		t, doing := trialOf(f.Trial)
-		before, did := trialOf(old.Trial)
-		if put(!reflect.DeepEqual(t, before)) {
-			x.Trial = &t
+		is, was := orZero(f.Trial), orZero(old.Trial)
+		if put(is.Doing != was.Doing) {
+			x.Doing = &is.Doing
 		}
-		if put(doing != did) {
-			x.Doing = &doing
+		was.Doing, was.Dir = is.Doing, is.Dir
+		if put(!reflect.DeepEqual(is, was)) {
+			x.Trial = &is
 		}
 	}
 	put(machinesInto(&x, old.Power, f.Power))
@@ -69,50 +70,18 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 	return x, news
 }
 
-func titleOf(f *view.Frame) Title {
-	return Title{Cluster: f.Cluster, Via: f.Via, Pace: f.Pace, ReadOnly: f.ReadOnly, DryRun: f.DryRun, Production: f.Production}
-}
-
-func outagesOf(list []view.Outage) *[]Outage {
-	out := make([]Outage, len(list))
-	for i, o := range list {
-		out[i] = Outage{Node: o.Node, Kind: string(o.Kind), From: o.From, To: o.To}
+// orZero is what p points at; the zero value if that is nothing.
+func orZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return &out
-}
-
-func questionOf(q *view.Question) Question {
-	if q == nil {
-		return Question{}
-	}
-	out := Question{ID: q.ID, Kind: q.Kind, Title: q.Title, Refused: q.Refused}
-	for _, l := range q.Lines {
-		out.Lines = append(out.Lines, Line{Level: l.Level, Text: l.Text})
-	}
-	for _, c := range q.Choices {
-		out.Choices = append(out.Choices, c.Label)
-	}
-	return out
-}
-
-func trialOf(v *view.TrialView) (t Trial, doing string) {
-	if v == nil {
-		return t, ""
-	}
-	t = Trial{
-		Name: v.Name, Free: v.Free, Driven: v.Driven, Waiting: v.Waiting, Next: v.Next, Started: v.Started,
-		Phases: v.Phases, Verdict: v.Verdict, Why: v.Why, Expectations: v.Expectations,
-	}
-	for _, s := range v.Steps {
-		t.Steps = append(t.Steps, TrialStep(s))
-	}
-	return t, v.Doing
+	return v
 }
 
 func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
-	set := func(name string, m *Machine) {
+	set := func(name string, m *view.MachineView) {
 		if x.Machines == nil {
-			x.Machines = map[string]*Machine{}
+			x.Machines = map[string]*view.MachineView{}
 		}
 		x.Machines[name] = m
 		news = true
@@ -125,7 +94,7 @@ func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
 		v.Reading.At = read
 		switch {
 		case !same:
-			set(name, (*Machine)(&v))
+			set(name, &v)
 		case !read.Equal(old[name].Reading.At):
 			if x.Reads == nil {
 				x.Reads = map[string]time.Time{}

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -117,7 +119,7 @@ func TestALineThatLacksOnlyItsEndIsRead(t *testing.T) {
 }
 
 func TestALostSampleCostsNoMoreThanUpToTheNextKeyframe(t *testing.T) {
-	cl := func(name string) *Title { return &Title{Cluster: name} }
+	cl := func(name string) *view.Title { return &view.Title{Cluster: name} }
 	text := jsonl(t, Sample{At: at(0), Key: true, Title: cl("a")}, Sample{At: at(1), Title: cl("b")}) + "garbage\n" +
 		jsonl(t, Sample{At: at(3), Title: cl("d")}, Sample{At: at(4), Key: true, Title: cl("e")},
 			Sample{At: at(4.5), Key: true, More: true, Title: cl("x")}) + "garbage\n" +
@@ -156,7 +158,7 @@ func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }
 	samples := jsonl(t,
 		Sample{At: at(0), Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{node("a", cluster.TriTrue), node("b", cluster.TriFalse), node("c", cluster.TriUnknown)}},
-			Machines: map[string]*Machine{"b": {Reading: power.Reading{State: power.Off, At: at(0)}}}},
+			Machines: map[string]*view.MachineView{"b": {Reading: power.Reading{State: power.Off, At: at(0)}}}},
 		Sample{At: at(30), End: true})
 	events := jsonl(t,
 		view.Event{Seq: 1, Seen: at(5), Lane: "node", Kind: "node", Subject: "b", From: "NotReady", To: "Ready"},
@@ -301,4 +303,31 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Records of all versions are read and written with the same names: what the
+// examples hold, written anew, is what they hold.
+func TestSamplesAreWrittenAsTheyAreRead(t *testing.T) {
+	for _, name := range []string{"mdx", "vagrant"} {
+		file, err := os.Open(filepath.Join("examples", name, SamplesFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, lineMost)
+		for n := 1; lines.Scan(); n++ {
+			var s Sample
+			if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, lines.Bytes()) {
+				t.Fatalf("%s line %d is written as\n%.2000s\nand was\n%.2000s", name, n, got, lines.Bytes())
+			}
+		}
+	}
 }

@@ -53,7 +53,7 @@ func newOutage(t *testing.T) *outage {
 }
 
 func (o *outage) begin() {
-	o.f = view.Frame{Cluster: "lab-mdx", Via: "via someone@bastion", Pace: "fast", Focus: cluster.Key{Namespace: "default", Name: "web"}, Recording: true}
+	o.f = view.Frame{Title: view.Title{Cluster: "lab-mdx", Via: "via someone@bastion", Pace: "fast"}, Focus: cluster.Key{Namespace: "default", Name: "web"}, Recording: true}
 	o.f.Power = map[string]view.MachineView{}
 	o.c = cluster.Contents{
 		Context: "lab-mdx", Server: "https://10.0.0.10:6443", ServerVersion: "v1.36.3", HeartbeatsSince: t0.Add(-time.Minute),
@@ -187,7 +187,7 @@ func (o *outage) second(s int) {
 		o.timeline.Add(view.Event{Lane: "pod", Kind: "pod", Subject: "web-3", Text: "Running → Terminating", From: "Running", To: "Terminating", Why: "node node3 is NotReady (silent)"})
 	case 28:
 		o.deployment(8, "Running")
-		o.f.Notice, o.f.NoticeAt = "something to know", o.now
+		o.f.Notice = view.Notice{Text: "something to know", At: o.now}
 	case 33:
 		o.c.Link.State, o.c.Link.Err = cluster.LinkLost, "no answer"
 	case 36:

@@ -6,7 +6,6 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
 // SampleSchema is the version of the schema of Sample, told by every keyframe.
@@ -30,38 +29,29 @@ type Sample struct {
 	// Seq is the newest event's number.
 	Seq int `json:"seq,omitempty"`
 
-	Title   *Title     `json:"title,omitempty"`
-	Zero    *time.Time `json:"zero,omitempty"`
-	Cluster *Cluster   `json:"cluster,omitempty"`
+	Title   *view.Title `json:"title,omitempty"`
+	Zero    *time.Time  `json:"zero,omitempty"`
+	Cluster *Cluster    `json:"cluster,omitempty"`
 	// Machines are those that have changed, by node; null: no longer known.
 	// Reads are when machines were looked at with the same outcome.
-	Machines  map[string]*Machine  `json:"machines,omitempty"`
-	Reads     map[string]time.Time `json:"reads,omitempty"`
-	Load      *LoadSample          `json:"load,omitempty"`
-	LoadReady *string              `json:"load_ready,omitempty"`
-	Focus     *cluster.Key         `json:"focus,omitempty"`
-	Next      *[]string            `json:"next,omitempty"`
-	// Trial without a Name: there is none. Doing is its sentence.
-	Trial   *Trial    `json:"trial,omitempty"`
-	Doing   *string   `json:"doing,omitempty"`
-	Outages *[]Outage `json:"outages,omitempty"`
+	Machines  map[string]*view.MachineView `json:"machines,omitempty"`
+	Reads     map[string]time.Time         `json:"reads,omitempty"`
+	Load      *LoadSample                  `json:"load,omitempty"`
+	LoadReady *string                      `json:"load_ready,omitempty"`
+	Focus     *cluster.Key                 `json:"focus,omitempty"`
+	Next      *[]string                    `json:"next,omitempty"`
+	// Trial without a Name: there is none. Doing is its sentence on what it is
+	// doing.
+	Trial   *view.TrialView `json:"trial,omitempty"`
+	Doing   *string         `json:"doing,omitempty"`
+	Outages *[]view.Outage  `json:"outages,omitempty"`
 	// Question without a Title: nothing is being asked.
-	Question *Question `json:"question,omitempty"`
-	Notice   *Notice   `json:"notice,omitempty"`
-}
-
-// Title is what the title line says of the session.
-type Title struct {
-	Cluster    string `json:"cluster,omitempty"`
-	Via        string `json:"via,omitempty"`
-	Pace       string `json:"pace,omitempty"`
-	ReadOnly   bool   `json:"read_only,omitempty"`
-	DryRun     bool   `json:"dry_run,omitempty"`
-	Production bool   `json:"production,omitempty"`
+	Question *view.Question `json:"question,omitempty"`
+	Notice   *view.Notice   `json:"notice,omitempty"`
 }
 
 // Cluster is what has changed in the cluster's snapshot. Objects are written
-// as cluster's own types, without their zero fields.
+// as cluster's own types.
 type Cluster struct {
 	// None: there is no snapshot yet.
 	None    bool      `json:"none,omitempty"`
@@ -75,10 +65,10 @@ type Cluster struct {
 	HeartbeatsSince *time.Time                      `json:"heartbeats_since,omitempty"`
 	HeartbeatsUntil *time.Time                      `json:"heartbeats_until,omitempty"`
 
-	Nodes       Objects[cluster.Node]       `json:"nodes,omitempty"`
-	Deployments Objects[cluster.Deployment] `json:"deployments,omitempty"`
-	Pods        Objects[cluster.Pod]        `json:"pods,omitempty"`
-	Endpoints   Objects[cluster.Endpoints]  `json:"endpoints,omitempty"`
+	Nodes       []*cluster.Node       `json:"nodes,omitempty"`
+	Deployments []*cluster.Deployment `json:"deployments,omitempty"`
+	Pods        []*cluster.Pod        `json:"pods,omitempty"`
+	Endpoints   []*cluster.Endpoints  `json:"endpoints,omitempty"`
 	// Beats are the nodes of which only the heartbeat has changed.
 	Beats map[string]Beat `json:"beats,omitempty"`
 
@@ -107,16 +97,6 @@ type Objects[T any] []*T
 // MarshalJSON writes the list; it fails only where encoding/json would.
 func (o Objects[T]) MarshalJSON() ([]byte, error) { return compact([]*T(o)) }
 
-// Machine is what was known of a node's machine.
-type Machine struct {
-	Reading power.Reading `json:"reading,omitzero"`
-	Busy    power.Action  `json:"busy,omitempty"`
-	Phase   power.Phase   `json:"phase,omitempty"`
-	Text    string        `json:"text,omitempty"`
-	Machine string        `json:"machine,omitempty"`
-	LeftOff bool          `json:"left_off,omitempty"`
-}
-
 // LoadSample is what has changed of the load.
 type LoadSample struct {
 	// Run is without its Windows.
@@ -134,59 +114,3 @@ type Run loadgen.Run
 
 // MarshalJSON writes the run; it fails only where encoding/json would.
 func (r *Run) MarshalJSON() ([]byte, error) { return compact((*loadgen.Run)(r)) }
-
-// Trial is what was shown of a trial, without its sentence on what it is
-// doing.
-type Trial struct {
-	Name    string      `json:"name,omitempty"`
-	Free    bool        `json:"free,omitempty"`
-	Driven  bool        `json:"driven,omitempty"`
-	Waiting bool        `json:"waiting,omitempty"`
-	Steps   []TrialStep `json:"steps,omitempty"`
-	// Next is the index of the step under way, or of the one to come.
-	Next         int                `json:"next,omitempty"`
-	Started      time.Time          `json:"started,omitzero"`
-	Phases       []view.Phase       `json:"phases,omitempty"`
-	Verdict      view.Verdict       `json:"verdict,omitempty"`
-	Why          []string           `json:"why,omitempty"`
-	Expectations []view.Expectation `json:"expectations,omitempty"`
-}
-
-// TrialStep is one step of a trial as it was shown.
-type TrialStep struct {
-	Name  string         `json:"name"`
-	Text  string         `json:"text,omitempty"`
-	State view.StepState `json:"state"`
-}
-
-// Outage is a span in which a node was off or not Ready; To is zero while it
-// lasts.
-type Outage struct {
-	Node string    `json:"node"`
-	Kind string    `json:"kind"`
-	From time.Time `json:"from"`
-	To   time.Time `json:"to,omitzero"`
-}
-
-// Question is what the operator was being asked. Answers are not kept here:
-// what was done is on the timeline, what was typed is nobody's business.
-type Question struct {
-	ID      string            `json:"id,omitempty"`
-	Kind    view.QuestionKind `json:"kind,omitempty"`
-	Title   string            `json:"title,omitempty"`
-	Refused bool              `json:"refused,omitempty"`
-	Lines   []Line            `json:"lines,omitempty"`
-	Choices []string          `json:"choices,omitempty"`
-}
-
-// Line is one line of a question.
-type Line struct {
-	Level view.Severity `json:"level,omitempty"`
-	Text  string        `json:"text"`
-}
-
-// Notice is a sentence that the operator must know.
-type Notice struct {
-	Text string    `json:"text"`
-	At   time.Time `json:"at,omitzero"`
-}

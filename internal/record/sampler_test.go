@@ -76,7 +76,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 
 func TestTitlesAreRecorded(t *testing.T) {
 	dir := t.TempDir()
-	f := &view.Frame{Now: t0, Cluster: "c", Via: "v", Pace: "fast", ReadOnly: true, DryRun: true, Production: true, LoadReady: "no load"}
+	f := &view.Frame{Title: view.Title{Cluster: "c", Via: "v", Pace: "fast", ReadOnly: true, DryRun: true, Production: true}, Now: t0, LoadReady: "no load"}
 	if err := record.RecordFrames(dir, nil, []*view.Frame{f}, false); err != nil {
 		t.Fatal(err)
 	}
@@ -280,9 +280,9 @@ func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 1000 { // never blocks, whatever becomes of them
-		s.Offer(&view.Frame{Now: t0.Add(time.Duration(i) * time.Millisecond), Cluster: fmt.Sprint("c", i)})
+		s.Offer(&view.Frame{Title: view.Title{Cluster: fmt.Sprint("c", i)}, Now: t0.Add(time.Duration(i) * time.Millisecond)})
 	}
-	if err := s.Close(&view.Frame{Now: t0.Add(time.Minute), Cluster: "last"}); err != nil {
+	if err := s.Close(&view.Frame{Title: view.Title{Cluster: "last"}, Now: t0.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, record.EventsFile), "")
@@ -302,7 +302,7 @@ func TestThereAreSignsOfLifeWhenNothingIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	s.Offer(&view.Frame{Now: began, Cluster: "c"})
+	s.Offer(&view.Frame{Title: view.Title{Cluster: "c"}, Now: began})
 	path := filepath.Join(dir, record.SamplesFile)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		if b, _ := os.ReadFile(path); strings.Count(string(b), "\n") > 3 {
@@ -347,7 +347,7 @@ func TestAFullDiskIsToldAndStopsNothing(t *testing.T) {
 				t.Fatalf("%s: nothing is said of a full disk", name)
 			}
 		}
-		s.Offer(&view.Frame{Now: t0.Add(time.Second), Cluster: "c"})
+		s.Offer(&view.Frame{Title: view.Title{Cluster: "c"}, Now: t0.Add(time.Second)})
 		if err := s.Close(nil); err == nil {
 			t.Errorf("%s: the end says nothing of a full disk", name)
 		}

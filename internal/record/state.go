@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -14,19 +15,19 @@ import (
 type State struct {
 	At    time.Time
 	Seq   int
-	Title Title
+	Title view.Title
 	Zero  time.Time
 
-	Machines  map[string]Machine
+	Machines  map[string]view.MachineView
 	Load      loadgen.Run // without Windows
 	LoadReady string
 	Focus     cluster.Key
 	Next      []string
-	Trial     *Trial
+	Trial     *view.TrialView
 	Doing     string
-	Outages   []Outage
-	Question  *Question
-	Notice    Notice
+	Outages   []view.Outage
+	Question  *view.Question
+	Notice    view.Notice
 
 	head     cluster.Contents // without objects
 	objects  *cluster.Builder
@@ -81,7 +82,7 @@ func take[T any](to *T, from *T) {
 
 func (s *State) applyMachines(x *Sample) {
 	if s.Machines == nil {
-		s.Machines = map[string]Machine{}
+		s.Machines = map[string]view.MachineView{}
 	}
 	for name, m := range x.Machines {
 		if m == nil {
@@ -149,7 +150,7 @@ func each[K any](list []K, f func(K)) {
 	}
 }
 
-func set[T any](list Objects[T], f func(*T)) {
+func set[T any](list []*T, f func(*T)) {
 	for _, x := range list {
 		if x != nil {
 			f(x)

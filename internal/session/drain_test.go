@@ -309,7 +309,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 		t.Errorf("the question is\n%s", questionText(q))
 	}
 	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
-	x.frame("how to do it by hand", func(f *view.Frame) bool { return strings.Contains(f.Notice, "kubectl uncordon kube-node3") })
+	x.frame("how to do it by hand", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "kubectl uncordon kube-node3") })
 	d.mu.Lock()
 	d.deaf = false
 	d.mu.Unlock()

@@ -444,14 +444,16 @@ func (e *Engine) carryOut(i view.Intent) {
 func (e *Engine) publish() {
 	now := e.now()
 	f := &view.Frame{
-		Cluster: e.opt.Cluster, Via: e.opt.Via, Pace: e.opt.Pace,
-		ReadOnly: e.opt.ReadOnly, DryRun: e.opt.DryRun, Production: e.opt.Production,
+		Title: view.Title{
+			Cluster: e.opt.Cluster, Via: e.opt.Via, Pace: e.opt.Pace,
+			ReadOnly: e.opt.ReadOnly, DryRun: e.opt.DryRun, Production: e.opt.Production,
+		},
 		Now: now, Zero: e.timeline.Zero(),
-		Snapshot: e.snapshot.Load(),
-		Power:    e.machineViews(),
-		History:  e.history.shown(),
-		Events:   e.timeline.Last(eventsShown),
-		Notice:   e.notice, NoticeAt: e.noticeAt,
+		Snapshot:  e.snapshot.Load(),
+		Power:     e.machineViews(),
+		History:   e.history.shown(),
+		Events:    e.timeline.Last(eventsShown),
+		Notice:    view.Notice{Text: e.notice, At: e.noticeAt},
 		Recording: e.opt.Dir != "",
 		LoadReady: e.opt.NoLoad,
 	}

@@ -292,7 +292,7 @@ func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
 	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{ReadOnly: true})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	x.frame("a notice", func(f *view.Frame) bool { return strings.Contains(f.Notice, "read-only") })
+	x.frame("a notice", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "read-only") })
 
 	y := startEngine(t, t.TempDir(), newBoard(workers...), Options{DryRun: true})
 	y.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })

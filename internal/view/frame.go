@@ -11,12 +11,11 @@ import (
 // Frame is everything that a screen shows at one moment. It is immutable and
 // is handed over newest-wins: a screen that does not keep up misses frames,
 // never events (they are in Events of a later frame, and on disk).
+//
+// What a record keeps of it is written as the types here are: their JSON names
+// are those of the lines of a record.
 type Frame struct {
-	// Title parts: the cluster's name, the way to it ("via mdxuser@bastion"),
-	// the pace when it is not real, and the modes.
-	Cluster, Via, Pace string
-	ReadOnly, DryRun   bool
-	Production         bool
+	Title
 
 	Now time.Time
 	// Zero is the trial's zero, the first power-off asked for; zero time
@@ -56,59 +55,79 @@ type Frame struct {
 	// one sentence why it can't.
 	Recording bool
 	RecordErr string
-	// Notice is the newest thing that the operator must know and did not ask
-	// for, one sentence; NoticeAt is when it came up.
-	Notice   string
-	NoticeAt time.Time
+	Notice    Notice
+}
+
+// Title is what the title line says of the session.
+type Title struct {
+	// Cluster is the cluster's name, Via the way to it ("via mdxuser@bastion"),
+	// Pace is empty when it is real.
+	Cluster string `json:"cluster,omitzero"`
+	Via     string `json:"via,omitzero"`
+	Pace    string `json:"pace,omitzero"`
+
+	ReadOnly   bool `json:"read_only,omitzero"`
+	DryRun     bool `json:"dry_run,omitzero"`
+	Production bool `json:"production,omitzero"`
+}
+
+// Notice is the newest thing that the operator must know and did not ask for:
+// one sentence, and when it came up. Its Text is empty when there is none.
+type Notice struct {
+	Text string    `json:"text"`
+	At   time.Time `json:"at,omitzero"`
 }
 
 // MachineView is what is known of a node's machine.
 type MachineView struct {
-	Reading power.Reading
+	Reading power.Reading `json:"reading,omitzero"`
 	// Busy is the action under way, with its phase and sentence; empty when
 	// none. A drain before a shutdown is part of that; Text tells how it stands.
-	Busy  power.Action
-	Phase power.Phase
-	Text  string
+	Busy  power.Action `json:"busy,omitzero"`
+	Phase power.Phase  `json:"phase,omitzero"`
+	Text  string       `json:"text,omitzero"`
 	// Machine says which machine stands for the node, for details.
-	Machine string
+	Machine string `json:"machine,omitzero"`
 	// LeftOff: the journal says that this program switched it off and has not
 	// seen it on again.
-	LeftOff bool
+	LeftOff bool `json:"left_off,omitzero"`
 }
 
 // TrialView is what is shown of a trial. It is immutable.
 type TrialView struct {
-	Name string
+	Name string `json:"name,omitzero"`
 	// Dir is the folder of its record.
-	Dir string
+	Dir string `json:"-"`
 	// Free: there is no plan; the operator's own doings are the trial.
-	Free bool
+	Free bool `json:"free,omitzero"`
 	// Driven: the plan's steps are taken one by one, each when the operator
 	// says so. Waiting: the step at Next is waiting for that.
-	Driven, Waiting bool
-	Steps           []StepView
+	Driven  bool       `json:"driven,omitzero"`
+	Waiting bool       `json:"waiting,omitzero"`
+	Steps   []StepView `json:"steps,omitempty"`
 	// Next is the index of the step under way, or of the one to come;
 	// len(Steps) when all are over.
-	Next int
+	Next int `json:"next,omitzero"`
 	// Doing is one sentence on the step under way or, when Waiting, on what
-	// the next one will do ("next: shut down kube-node3, kube-node4").
-	Doing   string
-	Started time.Time
+	// the next one will do ("next: shut down kube-node3, kube-node4"). It
+	// changes often and is recorded beside the rest.
+	Doing   string    `json:"-"`
+	Started time.Time `json:"started,omitzero"`
 	// Phases is the table of predicted against observed so far.
-	Phases []Phase
+	Phases []Phase `json:"phases,omitempty"`
 	// Verdict is empty until the trial has been judged; Why has its reasons
 	// and Expectations what was wanted and seen.
-	Verdict      Verdict
-	Why          []string
-	Expectations []Expectation
+	Verdict      Verdict       `json:"verdict,omitzero"`
+	Why          []string      `json:"why,omitempty"`
+	Expectations []Expectation `json:"expectations,omitempty"`
 }
 
 // StepView is one step of a trial's plan.
 type StepView struct {
 	// Name is unique in the plan, Text says what it does.
-	Name, Text string
-	State      StepState
+	Name  string    `json:"name"`
+	Text  string    `json:"text,omitzero"`
+	State StepState `json:"state"`
 }
 
 // StepState is where a step of a trial stands.
@@ -135,9 +154,10 @@ const (
 
 // Outage is a span in which a node was off or not Ready, by the time seen.
 type Outage struct {
-	Node     string
-	Kind     OutageKind
-	From, To time.Time
+	Node string     `json:"node"`
+	Kind OutageKind `json:"kind"`
+	From time.Time  `json:"from"`
+	To   time.Time  `json:"to,omitzero"`
 }
 
 // ReplayView is where the replay of a record stands.

@@ -1,20 +1,21 @@
 package view
 
 // Question is asked of the operator. It is answered by an Answer with its ID.
+// Answers are not recorded: what was done is on the timeline.
 type Question struct {
-	ID    string
-	Kind  QuestionKind
-	Title string
-	// Lines are shown in order; a heading line ends in a colon.
-	Lines []Line
+	ID    string       `json:"id,omitzero"`
+	Kind  QuestionKind `json:"kind,omitzero"`
+	Title string       `json:"title,omitzero"`
 	// Refused: nothing can be answered but "close".
-	Refused bool
+	Refused bool `json:"refused,omitzero"`
+	// Lines are shown in order; a heading line ends in a colon.
+	Lines []Line `json:"lines,omitempty"`
 	// Type, if set, must be typed out in full before Yes can be chosen.
-	Type string
+	Type string `json:"-"`
 	// Secret: what is typed must not be shown.
-	Secret bool
+	Secret bool `json:"-"`
 	// Choices are offered in order; the first is the safe one.
-	Choices []Choice
+	Choices []Choice `json:"choices,omitempty"`
 }
 
 // Gravest is the line that says why a question is refused: the last bad one, or
@@ -52,11 +53,21 @@ const (
 
 // Line is one line of a question.
 type Line struct {
-	Level Severity
-	Text  string
+	Level Severity `json:"level,omitzero"`
+	Text  string   `json:"text"`
 }
 
 // Choice is one way to answer.
 type Choice struct {
 	ID, Label string
+}
+
+// MarshalText writes a choice as a record has it: its label.
+func (c Choice) MarshalText() ([]byte, error) { return []byte(c.Label), nil }
+
+// UnmarshalText reads a choice of a record. It can't be chosen any more, and
+// its ID is its label.
+func (c *Choice) UnmarshalText(b []byte) error {
+	c.ID, c.Label = string(b), string(b)
+	return nil
 }

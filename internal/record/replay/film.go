@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -44,14 +45,11 @@ func (f *film) frame(t time.Time) *view.Frame {
 	f.wind(t)
 	s := &f.state
 	out := &view.Frame{
-		Cluster: s.Title.Cluster, Via: s.Title.Via, Pace: s.Title.Pace,
-		ReadOnly: s.Title.ReadOnly, DryRun: s.Title.DryRun, Production: s.Title.Production,
-		Now: t, Zero: s.Zero,
-		Snapshot: s.Snapshot(), Power: machines(s.Machines), History: f.history.at(t),
+		Title: s.Title, Now: t, Zero: s.Zero,
+		Snapshot: s.Snapshot(), Power: maps.Clone(s.Machines), History: f.history.at(t),
 		Load: s.Load, LoadReady: s.LoadReady, Focus: s.Focus,
 		Events: f.events(t), Next: s.Next,
-		Trial: trialView(s, f.rec.Dir), Outages: outages(s.Outages), Question: question(s.Question),
-		Notice: s.Notice.Text, NoticeAt: s.Notice.At,
+		Trial: trialView(s, f.rec.Dir), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
 	}
 	out.Load.Windows = s.Windows(t)
 	if len(f.rec.Samples) == 0 {
@@ -106,48 +104,12 @@ func (f *film) events(t time.Time) []view.Event {
 	return slices.Clip(all[max(0, n-eventsShown):n])
 }
 
-func machines(in map[string]record.Machine) map[string]view.MachineView {
-	out := make(map[string]view.MachineView, len(in))
-	for name, m := range in {
-		out[name] = view.MachineView(m)
-	}
-	return out
-}
-
-func outages(in []record.Outage) []view.Outage {
-	var out []view.Outage
-	for _, o := range in {
-		out = append(out, view.Outage{Node: o.Node, Kind: view.OutageKind(o.Kind), From: o.From, To: o.To})
-	}
-	return out
-}
-
+// trialView is the trial as it was shown.
 func trialView(s *record.State, dir string) *view.TrialView {
-	t := s.Trial
-	if t == nil {
+	if s.Trial == nil {
 		return nil
 	}
-	v := &view.TrialView{
-		Name: t.Name, Dir: dir, Free: t.Free, Driven: t.Driven, Waiting: t.Waiting, Next: t.Next, Doing: s.Doing,
-		Started: t.Started, Phases: t.Phases, Verdict: t.Verdict, Why: t.Why, Expectations: t.Expectations,
-	}
-	for _, step := range t.Steps {
-		v.Steps = append(v.Steps, view.StepView(step))
-	}
-	return v
-}
-
-// question is as it was asked; it can't be answered any more.
-func question(q *record.Question) *view.Question {
-	if q == nil {
-		return nil
-	}
-	out := &view.Question{ID: q.ID, Kind: q.Kind, Title: q.Title, Refused: q.Refused}
-	for _, l := range q.Lines {
-		out.Lines = append(out.Lines, view.Line{Level: l.Level, Text: l.Text})
-	}
-	for _, c := range q.Choices {
-		out.Choices = append(out.Choices, view.Choice{ID: c, Label: c})
-	}
-	return out
+	v := *s.Trial
+	v.Dir, v.Doing = dir, s.Doing
+	return &v
 }

@@ -197,7 +197,7 @@ func (p *Player) publish() {
 		}
 	}
 	if p.notice != "" {
-		f.Notice, f.NoticeAt = p.notice, p.at
+		f.Notice = view.Notice{Text: p.notice, At: p.at}
 	}
 	select { // newest wins; this goroutine is the only sender
 	case <-p.frames:

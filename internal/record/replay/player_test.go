@@ -53,8 +53,8 @@ func minute(t testing.TB) *record.Record {
 	var samples []record.Sample
 	for s := range 61 {
 		events = append(events, view.Event{Seq: s + 1, At: at(float64(s)), Seen: at(float64(s)), Lane: "load", Subject: "load", Text: fmt.Sprint("second ", s)})
-		x := record.Sample{At: at(float64(s)), Seq: s + 1, Key: s%10 == 0, Doing: ptr(fmt.Sprint(s)), Trial: &record.Trial{Name: "t"}, End: s == 60}
-		x.Cluster = &record.Cluster{Version: uint64(s), Nodes: record.Objects[cluster.Node]{{Name: "n", Ready: cluster.TriTrue}}}
+		x := record.Sample{At: at(float64(s)), Seq: s + 1, Key: s%10 == 0, Doing: ptr(fmt.Sprint(s)), Trial: &view.TrialView{Name: "t"}, End: s == 60}
+		x.Cluster = &record.Cluster{Version: uint64(s), Nodes: []*cluster.Node{{Name: "n", Ready: cluster.TriTrue}}}
 		samples = append(samples, x)
 	}
 	return open(t, map[string]string{record.EventsFile: jsonl(t, events...), record.SamplesFile: jsonl(t, samples...)})
@@ -203,9 +203,9 @@ func TestNothingCanBeSwitchedInAReplay(t *testing.T) {
 	for _, i := range []view.Intent{view.AskPower{}, view.StartLoad{}, view.AskRollout{}, view.NextStep{}, view.Mark{}} {
 		p := play(t, minute(t), Options{Paused: true})
 		p.Send(i)
-		p.until(fmt.Sprintf("the notice after %T", i), func(f *view.Frame) bool { return strings.Contains(f.Notice, "replay") })
+		p.until(fmt.Sprintf("the notice after %T", i), func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "replay") })
 		p.clock.pass(noticeFor)
-		p.until("the notice's end", func(f *view.Frame) bool { return f.Notice == "" })
+		p.until("the notice's end", func(f *view.Frame) bool { return f.Notice.Text == "" })
 	}
 }
 
@@ -261,8 +261,8 @@ func TestMarksAreTheMomentsWorthSeeing(t *testing.T) {
 	add(59, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "NotReady", To: "Ready"})
 	requests := jsonl(t, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(6), End: at(7)},
 		loadgen.Record{ID: "2", Class: loadgen.ClassPeerDead, Scheduled: at(13), End: at(25)}, loadgen.Record{ID: "3", Class: loadgen.ClassPeerDead, Scheduled: at(14), End: at(24)})
-	samples := jsonl(t, record.Sample{At: at(0), Key: true}, record.Sample{At: at(60), Trial: &record.Trial{Name: "t", Verdict: view.Pass}},
-		record.Sample{At: at(61), Key: true, Trial: &record.Trial{Name: "t", Verdict: view.Pass}})
+	samples := jsonl(t, record.Sample{At: at(0), Key: true}, record.Sample{At: at(60), Trial: &view.TrialView{Name: "t", Verdict: view.Pass}},
+		record.Sample{At: at(61), Key: true, Trial: &view.TrialView{Name: "t", Verdict: view.Pass}})
 	marks := marksOf(open(t, map[string]string{record.EventsFile: jsonl(t, events...), record.RequestsFile: requests, record.SamplesFile: samples}))
 	var got []string
 	for _, m := range marks {
