@@ -4,7 +4,7 @@
 // A [Generator] starts requests in one of three shapes ([Burst], [Hold],
 // [Rate]). Each request is one entry of the ledger, is in one state at any
 // moment (dialing, sent, streaming) and ends in exactly one [Class]. [Totals],
-// [Window] and [Gauge] are computed from these entries; [Totals.Balanced]
+// [Second] and [Gauge] are computed from these entries; [Totals.Balanced]
 // holds for every [Run] that is handed out, and for each single run
 // ([Generator.RunTotals]). One [Record] of evidence is handed to the caller for
 // every request that ends.

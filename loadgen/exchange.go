@@ -32,11 +32,7 @@ func (g *Generator) do(r *request) (Class, error) {
 	r.finish()
 	rec := r.record(class, err)
 	g.emit(rec)
-	text := ""
-	if class.Failed() {
-		text = fmt.Sprintf("request %s: %s: %s", r.id, class, rec.Error)
-	}
-	g.ledger.end(r, class, text)
+	g.ledger.end(r, &rec)
 	return class, err
 }
 

@@ -275,13 +275,13 @@ func testLedger(t *testing.T, target Target, all int, hangBound time.Duration, s
 	if !maps.Equal(again.Failed, run.Totals.Failed) || again.OK != run.Totals.OK || again.Unsent != run.Totals.Unsent || again.Scheduled != run.Totals.Scheduled {
 		t.Errorf("the records add up to %+v, the totals are %+v", again, run.Totals)
 	}
-	sum := Window{}
-	for _, w := range run.Windows {
+	sum := Second{}
+	for _, w := range run.Seconds {
 		sum.Sent += w.Sent
 		sum.OK += w.OK
 		sum.Unresolved += w.Unresolved
 		if w.Sent != w.OK+w.FailedSum()+w.Cancelled+w.Unresolved {
-			t.Errorf("second %v does not balance: %+v", w.Second, w)
+			t.Errorf("second %v does not balance: %+v", w.At, w)
 		}
 	}
 	if sum.Sent+run.Totals.Unsent != all+1 || sum.OK != run.Totals.OK || sum.Unresolved != 0 {

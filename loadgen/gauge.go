@@ -104,7 +104,7 @@ func (g *Generator) sample(servers map[string]*server) {
 	g.measured = m
 	now := g.now()
 	out := g.gauge(now, capacity, target)
-	g.ledger.time.sample(out)
+	g.ledger.time.at(out.At).Sample(out)
 	switch text := out.disagreement(); {
 	case text == "":
 		g.differ, g.differSince = "", time.Time{}

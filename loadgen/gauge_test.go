@@ -208,8 +208,8 @@ func TestGaugeShowsServedAndQueued(t *testing.T) {
 			t.Fatalf("%+v", ga)
 		}
 	}
-	peaks := Window{}
-	for _, w := range g.Run().Windows {
+	peaks := Second{}
+	for _, w := range g.Run().Seconds {
 		if w.Sampled {
 			peaks.Served, peaks.Queued = max(peaks.Served, w.Served), max(peaks.Queued, w.Queued)
 		}

@@ -94,7 +94,7 @@ func (g *Generator) Begin(s Spec) (run int, err error) {
 		l.mu.Unlock()
 		return 0, ErrClosed
 	}
-	l.runs = append(l.runs, &tally{})
+	l.runs = append(l.runs, &Totals{})
 	g.started = now
 	number, shed := len(l.runs), 0
 	switch s.Shape {
@@ -163,7 +163,7 @@ func (g *Generator) RunTotals(run int) Totals {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.tally(run); t != nil {
+	if t := l.ended(run); t != nil {
 		return l.totals(t)
 	}
 	return Totals{Failed: map[Class]int{}}
@@ -218,7 +218,7 @@ func (g *Generator) Run() *Run {
 		Latency:   l.latency.summary(),
 		Tokens:    l.tokens,
 		Gauge:     g.gauge(now, capacity, target),
-		Windows:   l.time.windows(now),
+		Seconds:   l.time.seconds(now),
 		LastError: l.lastError,
 		URL:       g.route.wire.shown,
 	}
@@ -276,7 +276,7 @@ func (g *Generator) register(number int, s Spec, now time.Time) *request {
 	g.lastID++
 	r := &request{
 		g: g, id: g.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
-		run: number, tally: g.ledger.tally(number), shape: s.Shape, total: g.opts.Timeouts.Total,
+		run: number, totals: g.ledger.ended(number), shape: s.Shape, total: g.opts.Timeouts.Total,
 	}
 	r.message = int(g.lastID - 1)
 	if s.Timeout > 0 {

@@ -8,7 +8,7 @@ import (
 
 // Quantiles sums up durations. Quantiles are exact to 1 %, Max is exact.
 type Quantiles struct {
-	Count              int
+	Count              int `json:",omitzero"`
 	P50, P90, P99, Max time.Duration
 }
 
@@ -18,16 +18,16 @@ type Latency struct {
 	// Scheduled is from when a request was due to its end. It holds what
 	// waiting in the generator has cost, so that a service which stops is not
 	// flattered by requests that were not sent meanwhile.
-	Scheduled Quantiles
+	Scheduled Quantiles `json:",omitzero"`
 	// Sent is from when the request was written to its end.
-	Sent Quantiles
+	Sent Quantiles `json:",omitzero"`
 	// Late is from when a request was due to when its sending began, of all
 	// requests that were begun: how well the generator keeps its schedule.
-	Late Quantiles
+	Late Quantiles `json:",omitzero"`
 	// FirstToken is from when a chat was written to its first text, TokenGap
 	// between two pieces of text, and PerToken the mean time for a token after
 	// the first, of each chat.
-	FirstToken, TokenGap, PerToken Quantiles
+	FirstToken, TokenGap, PerToken Quantiles `json:",omitzero"`
 }
 
 // The range of what is kept apart; what is beyond counts as the bound.

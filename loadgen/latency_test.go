@@ -73,7 +73,7 @@ func TestLatencyCountsFromTheSchedule(t *testing.T) {
 		t.Errorf("from sent %+v, from scheduled %+v", s, q)
 	}
 	n := 0
-	for _, w := range r.Windows {
+	for _, w := range r.Seconds {
 		n += w.Latency.Count
 		if w.Latency.Count != w.OK || w.FromSent.Count != w.OK {
 			t.Errorf("%+v", w)
@@ -100,7 +100,7 @@ func TestSecondsDoNotGrow(t *testing.T) {
 	if len(made) > spreadSeconds {
 		t.Errorf("%d histograms for 5000 seconds", len(made))
 	}
-	w := l.windows(base.Add(4999 * time.Second))
+	w := l.seconds(base.Add(4999 * time.Second))
 	for _, i := range []int{0, 10, 2500, 4999} {
 		if got, want := w[i].Latency, time.Duration(i)*time.Millisecond; got.Count != 1 || got.Max != want {
 			t.Errorf("second %d: %+v", i, got)

@@ -22,8 +22,8 @@ const (
 type ledger struct {
 	mu        sync.Mutex
 	live      []*request // each knows its index
-	all       tally      // the sum over all runs
-	runs      []*tally   // by number, from 1
+	all       Totals     // the sum over all runs; without what is in flight
+	runs      []*Totals  // the same by number, from 1
 	time      timeline
 	latency   latencies
 	tokens    int
@@ -35,40 +35,13 @@ type ledger struct {
 	watched bool
 }
 
-// tally counts what was scheduled and how it ended: of one run, or of all.
-type tally struct {
-	scheduled int
-	ended     Totals // only OK, Failed, Cancelled and Unsent are used
-}
-
-// end counts a request that has ended.
-func (t *tally) end(c Class) {
-	switch c {
-	case ClassOK:
-		t.ended.OK++
-	case ClassCancelled, ClassCensored:
-		t.ended.Cancelled++
-	default:
-		if t.ended.Failed == nil {
-			t.ended.Failed = map[Class]int{}
-		}
-		t.ended.Failed[c]++
-	}
-}
-
-// skip counts n requests that are not sent.
-func (t *tally) skip(n int) {
-	t.scheduled += n
-	t.ended.Unsent += n
-}
-
 func newLedger(windowLimit int) *ledger {
 	return &ledger{time: newTimeline(windowLimit), latency: newLatencies(), changed: make(chan struct{})}
 }
 
-// tally returns the tally of a run, nil when there is none of that number; mu
-// is held.
-func (l *ledger) tally(run int) *tally {
+// ended returns the totals of a run without what is in flight, nil when there
+// is none of that number; mu is held.
+func (l *ledger) ended(run int) *Totals {
 	if run < 1 || run > len(l.runs) {
 		return nil
 	}
@@ -88,20 +61,34 @@ func (l *ledger) add(r *request, now time.Time) {
 	r.state = dialing
 	r.scheduled = now
 	r.index = len(l.live)
-	r.second = l.time.at(now)
-	r.second.sent++
-	r.second.unresolved++
+	l.place(r, now)
 	l.live = append(l.live, r)
-	l.all.scheduled++
-	r.tally.scheduled++
+	l.all.Scheduled++
+	r.totals.Scheduled++
 	l.notify()
+}
+
+// place puts a request into the second of a moment; mu is held.
+func (l *ledger) place(r *request, at time.Time) {
+	if old := r.second; old != nil {
+		if old.unix == at.Unix() {
+			return
+		}
+		old.Sent--
+		old.Unresolved--
+	}
+	r.second = l.time.at(at)
+	r.second.Sent++
+	r.second.Unresolved++
 }
 
 // skip counts n requests of a run that are not sent; mu is held. The caller
 // hands out their record (unsent).
 func (l *ledger) skip(run, n int) {
-	l.all.skip(n)
-	l.tally(run).skip(n)
+	for _, t := range []*Totals{&l.all, l.ended(run)} {
+		t.Scheduled += n
+		t.Unsent += n
+	}
 	l.owed++
 	l.notify()
 }
@@ -114,11 +101,24 @@ func (l *ledger) move(r *request, to state) {
 	l.notify()
 }
 
+// wrote notes that a request has been sent.
+func (l *ledger) wrote(r *request, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.index < 0 {
+		return
+	}
+	r.state = max(r.state, sent)
+	l.place(r, at)
+	l.notify()
+}
+
 // restart takes a request back to dialing, for a redirect.
 func (l *ledger) restart(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.state = dialing
+	l.place(r, r.scheduled)
 	l.notify()
 }
 
@@ -147,8 +147,9 @@ func (l *ledger) stall(r *request, stalled bool, now time.Time) {
 	l.notify()
 }
 
-// end gives a request its class and takes it off the entries in flight.
-func (l *ledger) end(r *request, c Class, text string) {
+// end gives a request its class, as its record says it, and takes it off the
+// entries in flight.
+func (l *ledger) end(r *request, rec *Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.live) - 1
@@ -157,39 +158,32 @@ func (l *ledger) end(r *request, c Class, text string) {
 	l.live[last] = nil
 	l.live = l.live[:last]
 	r.index = -1
-	s := r.second
-	s.unresolved--
-	l.all.end(c)
-	r.tally.end(c)
+	l.place(r, rec.CountedAt())
+	r.second.Unresolved--
+	r.second.end(rec.Class)
+	l.all.end(rec.Class, 1)
+	r.totals.end(rec.Class, 1)
 	l.tokens += r.tokens
-	l.latency.take(r, c)
-	switch c {
-	case ClassOK:
-		s.ok++
-		l.time.took(s, r)
-	case ClassCancelled, ClassCensored:
-		s.cancelled++
-	default:
-		if s.failed == nil {
-			s.failed = map[Class]int{}
-		}
-		s.failed[c]++
-		l.lastError = text
+	l.latency.take(r, rec.Class)
+	switch {
+	case rec.Class == ClassOK:
+		l.time.took(r.second, r)
+	case rec.Class.Failed():
+		l.lastError = "request " + r.id + ": " + string(rec.Class) + ": " + rec.Error
 	}
 	l.notify()
 }
 
-// totals sums up a run, or all of them when of is the ledger's own tally; mu
-// is held.
-func (l *ledger) totals(of *tally) Totals {
-	t := of.ended
-	t.Scheduled = of.scheduled
-	t.Failed = maps.Clone(of.ended.Failed)
+// totals adds what is in flight to the totals of a run, or to those of all
+// when of is the ledger's own; mu is held.
+func (l *ledger) totals(of *Totals) Totals {
+	t := *of
+	t.Failed = maps.Clone(of.Failed)
 	if t.Failed == nil {
 		t.Failed = map[Class]int{}
 	}
 	for _, r := range l.live {
-		if of != &l.all && r.tally != of {
+		if of != &l.all && r.totals != of {
 			continue
 		}
 		switch r.state {

@@ -13,7 +13,7 @@ import (
 
 // A request is counted in the second in which it was sent, when its end comes
 // in a later one.
-func TestWindowsBelongToTheSecondOfSending(t *testing.T) {
+func TestSecondsBelongToTheSecondOfSending(t *testing.T) {
 	release := make(chan struct{})
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 503, "") })
 	var mu sync.Mutex
@@ -31,13 +31,13 @@ func TestWindowsBelongToTheSecondOfSending(t *testing.T) {
 	mu.Lock()
 	offset = 5 * time.Second
 	mu.Unlock()
-	before := g.Run().Windows
+	before := g.Run().Seconds
 	if n := len(before); n < 6 || before[0].Sent != 3 || before[0].Unresolved != 3 {
 		t.Fatalf("while unresolved: %+v", before)
 	}
 	close(release)
 	wait(t, g)
-	after := g.Run().Windows
+	after := g.Run().Seconds
 	if w := after[0]; w.Sent != 3 || w.Unresolved != 0 || w.Failed[Class503] != 3 {
 		t.Errorf("after the end: %+v", w)
 	}
@@ -45,8 +45,8 @@ func TestWindowsBelongToTheSecondOfSending(t *testing.T) {
 		t.Error("a Run that was handed out has changed")
 	}
 	for i, w := range after {
-		if i > 0 && w.Second.Sub(after[i-1].Second) != time.Second {
-			t.Errorf("a gap between %v and %v", after[i-1].Second, w.Second)
+		if i > 0 && w.At.Sub(after[i-1].At) != time.Second {
+			t.Errorf("a gap between %v and %v", after[i-1].At, w.At)
 		}
 		if i > 0 && w.Sent != 0 {
 			t.Errorf("%d sent in second %d", w.Sent, i)
@@ -55,7 +55,7 @@ func TestWindowsBelongToTheSecondOfSending(t *testing.T) {
 	mu.Lock()
 	offset = time.Hour
 	mu.Unlock()
-	if w := g.Run().Windows; len(w) != 10 || w[0].Sent != 0 {
+	if w := g.Run().Seconds; len(w) != 10 || w[0].Sent != 0 {
 		t.Errorf("an hour later there are %d seconds, the first %+v", len(w), w[0])
 	}
 }

@@ -69,21 +69,14 @@ type Stall struct {
 	To   time.Time `json:"to"`
 }
 
-// Count adds an ended request to the totals.
-func (t *Totals) Count(r Record) {
-	n := max(r.Count, 1)
-	t.Scheduled += n
-	switch r.Class {
-	case ClassOK:
-		t.OK += n
-	case ClassCancelled, ClassCensored:
-		t.Cancelled += n
-	case ClassUnsent:
-		t.Unsent += n
-	default:
-		if t.Failed == nil {
-			t.Failed = map[Class]int{}
-		}
-		t.Failed[r.Class] += n
+// CountedAt is the moment whose second the request counts in, on the screen
+// and in every report: when it was sent; when it was due, if it never was.
+func (r *Record) CountedAt() time.Time {
+	if r.Sent.IsZero() {
+		return r.Scheduled
 	}
+	return r.Sent
 }
+
+// Requests is how many requests the record stands for; at least 1.
+func (r *Record) Requests() int { return max(r.Count, 1) }

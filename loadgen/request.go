@@ -27,16 +27,16 @@ const graceTime = 2 * time.Second
 // request is one entry of the ledger, and the trace of the request it stands
 // for.
 type request struct {
-	g     *Generator
-	id    string
-	run   int
-	shape Shape
-	total time.Duration // bounds the whole request; 0: no bound
-	tally *tally        // of its run
+	g      *Generator
+	id     string
+	run    int
+	shape  Shape
+	total  time.Duration // bounds the whole request; 0: no bound
+	totals *Totals       // of its run
 
-	// Guarded by the ledger's lock. scheduled and second are set once.
+	// Guarded by the ledger's lock. scheduled is set once.
 	scheduled time.Time
-	second    *second
+	second    *slot
 	state     state
 	index     int // in the ledger's live; -1: ended
 	stalls    []Stall
@@ -156,7 +156,7 @@ func (r *request) wrote(now time.Time) {
 	r.phase, r.since = phaseWait, now
 	r.watch(now)
 	r.mu.Unlock()
-	r.g.ledger.move(r, sent)
+	r.g.ledger.wrote(r, r.onClock(now))
 }
 
 // expired is the timer's function.
@@ -234,10 +234,14 @@ func (r *request) watch(now time.Time) {
 // then it counts as written since it was handed over.
 func (r *request) answered() {
 	r.mu.Lock()
-	if r.written.IsZero() {
+	early := r.written.IsZero()
+	if early {
 		r.written = r.connected
 	}
 	r.mu.Unlock()
+	if early {
+		r.g.ledger.wrote(r, r.onClock(r.connected))
+	}
 	r.progress(0)
 }
 
@@ -305,16 +309,18 @@ func (r *request) progress(n int) {
 	}
 }
 
+// onClock gives a moment on the request's one clock: the wall time at which it
+// was due plus monotonic time.
+func (r *request) onClock(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return r.scheduled.Add(t.Sub(r.scheduled))
+}
+
 // record makes the evidence; the request is finished.
 func (r *request) record(c Class, err error) Record {
-	end := r.ended
-	// On one clock: the scheduled wall time plus monotonic time.
-	at := func(t time.Time) time.Time {
-		if t.IsZero() {
-			return t
-		}
-		return r.scheduled.Add(t.Sub(r.scheduled))
-	}
+	end, at := r.ended, r.onClock
 	rec := Record{
 		ID: r.id, Run: r.run, Shape: r.shape, Class: c,
 		Scheduled: r.scheduled, Dial: at(r.dial), Connected: at(r.connected), Sent: at(r.written),

@@ -294,7 +294,7 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 			t.Errorf("%+v was started", s)
 		}
 	}
-	if r := g.Run(); r.Totals.Scheduled != 0 || r.Gauge.Basis != BasisIdle || r.Windows != nil {
+	if r := g.Run(); r.Totals.Scheduled != 0 || r.Gauge.Basis != BasisIdle || r.Seconds != nil {
 		t.Errorf("%+v", r)
 	}
 }

@@ -19,12 +19,12 @@ type Source struct {
 // everybody's requests, not only the generator's, and is as old as the sample.
 type Told struct {
 	// Source is their name.
-	Source string
+	Source string `json:",omitzero"`
 	// Served and Queued are nil where no server has told: that is "no answer",
 	// and not 0. Where Answered is less than Asked, they are the sum of those
 	// that have told.
-	Served, Queued  *int
-	Asked, Answered int
+	Served, Queued  *int `json:",omitzero"`
+	Asked, Answered int  `json:",omitzero"`
 }
 
 // disagreeAfter is how long servers and ledger must differ by more than 1

@@ -35,47 +35,46 @@ type chart struct {
 // bin is the load of one column's seconds: the gauge when most was
 // outstanding, the last capacity, and what became of the requests sent in them.
 type bin struct {
-	loadgen.Window
+	loadgen.Second
 	failed [failGroups]int
 	fails  int
 }
 
-func (b *bin) add(win loadgen.Window) {
+func (b *bin) add(win loadgen.Second) {
 	if win.Sampled {
-		if !b.Sampled || outstanding(win) > outstanding(b.Window) {
+		if !b.Sampled || outstanding(win) > outstanding(b.Second) {
 			b.Served, b.Queued, b.Stalled, b.OnDead = max(win.Served, 0), max(win.Queued, 0), max(win.Stalled, 0), max(win.OnDead, 0)
 		}
 		b.Capacity, b.Target, b.Sampled = win.Capacity, win.Target, true
 	}
-	b.Sent += win.Sent
-	b.Unresolved += win.Unresolved
+	b.Add(win)
 	for class, n := range win.Failed {
 		b.failed[failGroup(class)] += max(n, 0)
 		b.fails += max(n, 0)
 	}
 }
 
-func outstanding(win loadgen.Window) int {
+func outstanding(win loadgen.Second) int {
 	return max(win.Served, 0) + max(win.Queued, 0) + max(win.Stalled, 0) + max(win.OnDead, 0)
 }
 
 // gather sorts the windows into n columns by wall-clock time and gives the
 // first column that has one, or -1.
 func gather(s *scene, n int) ([]bin, int) {
-	span, windows := chartSpans[s.span], s.f.Load.Windows
+	span, windows := chartSpans[s.span], s.f.Load.Seconds
 	newest := s.now.Unix()
 	if len(windows) > 0 {
 		// The newest window may be the second under way or the one before it.
-		newest = max(windows[len(windows)-1].Second.Unix(), newest-1)
+		newest = max(windows[len(windows)-1].At.Unix(), newest-1)
 	}
 	from := floor(newest, span)/span - int64(n) + 1
 	bins := make([]bin, n)
 	for i := range bins {
-		bins[i].Second = time.Unix((from+int64(i))*span, 0)
+		bins[i].At = time.Unix((from+int64(i))*span, 0)
 	}
 	first := -1
 	for _, win := range windows {
-		i := floor(win.Second.Unix(), span)/span - from
+		i := floor(win.At.Unix(), span)/span - from
 		if i < 0 || i >= int64(n) {
 			continue
 		}
@@ -97,9 +96,9 @@ func (sc *scale) measure(g loadgen.Gauge, active bool, bins []bin) {
 	some := active
 	for i := range bins {
 		b := &bins[i]
-		now.top = max(now.top, outstanding(b.Window), b.Capacity, b.Target)
+		now.top = max(now.top, outstanding(b.Second), b.Capacity, b.Target)
 		now.fail = max(now.fail, b.fails)
-		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Window) > 0
+		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Second) > 0
 	}
 	now.top = max(now.top, gaugeTop(g))
 	if some {
@@ -257,7 +256,7 @@ func (c *chart) times(s *scene, w int) string {
 			}
 		} else {
 			// The column in which a round time lies.
-			off := int64(c.bins[x].Second.Sub(s.f.Zero).Round(time.Second) / time.Second)
+			off := int64(c.bins[x].At.Sub(s.f.Zero).Round(time.Second) / time.Second)
 			round := floor(off+step-1, step)
 			if round >= off+span {
 				continue

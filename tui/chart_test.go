@@ -29,7 +29,7 @@ func TestTheScaleHoldsWhileARunLasts(t *testing.T) {
 		t.Errorf("the scale has jumped back while the run lasts:\n%s", v)
 	}
 	f = failing()
-	f.Load.Active, f.Load.Totals, f.Load.Windows = false, loadgen.Totals{}, nil
+	f.Load.Active, f.Load.Totals, f.Load.Seconds = false, loadgen.Totals{}, nil
 	m.Update(FrameMsg{f})
 	if v := plainView(m); strings.Contains(v, " 48 ") {
 		t.Errorf("the scale of a run that is no longer seen stays:\n%s", v)
@@ -87,7 +87,7 @@ func TestColumnsSumUpWhatTheyStandFor(t *testing.T) {
 	f := failing()
 	m, _, _ := testModel(f, 120, 36, Options{})
 	var want, wantFails int
-	for _, w := range f.Load.Windows {
+	for _, w := range f.Load.Seconds {
 		want += w.Sent
 		wantFails += w.FailedSum()
 	}
@@ -96,7 +96,7 @@ func TestColumnsSumUpWhatTheyStandFor(t *testing.T) {
 		bins, first := gather(&m.s, 200)
 		var got, fails int
 		for i, b := range bins {
-			if s := b.Second.Unix(); s%chartSpans[span] != 0 || i > 0 && s != bins[i-1].Second.Unix()+chartSpans[span] {
+			if s := b.At.Unix(); s%chartSpans[span] != 0 || i > 0 && s != bins[i-1].At.Unix()+chartSpans[span] {
 				t.Fatalf("column %d begins at %d", i, s)
 			}
 			got += b.Sent

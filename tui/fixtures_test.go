@@ -168,7 +168,7 @@ func outageLoad(now time.Time) loadgen.Run {
 	}
 	start := now.Truncate(time.Second).Add(-119 * time.Second)
 	for i := range 120 {
-		w := loadgen.Window{Second: start.Add(time.Duration(i) * time.Second), Sampled: true, Capacity: 16, Target: 16}
+		w := loadgen.Second{At: start.Add(time.Duration(i) * time.Second), Sampled: true, Capacity: 16, Target: 16}
 		switch {
 		case i >= 50 && i < 62:
 			w.Served, w.Sent, w.OK = 16, 1, 1
@@ -190,7 +190,7 @@ func outageLoad(now time.Time) loadgen.Run {
 		if i == 110 {
 			w.Sent, w.Unresolved = 12, 12
 		}
-		r.Windows = append(r.Windows, w)
+		r.Seconds = append(r.Seconds, w)
 	}
 	return r
 }
@@ -279,8 +279,8 @@ func told() *view.Frame {
 	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 1, Answered: 1}}
 	f.Load.Totals = loadgen.Totals{Scheduled: 84, OK: 72, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{}}
 	f.Load.LastError = ""
-	for i := range f.Load.Windows {
-		w := &f.Load.Windows[i]
+	for i := range f.Load.Seconds {
+		w := &f.Load.Seconds[i]
 		w.OK, w.Failed = w.OK+w.FailedSum(), nil
 	}
 	return f

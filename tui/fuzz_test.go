@@ -97,7 +97,7 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 			Basis: loadgen.BasisPartial, Source: word()}}
 	start := t0.Add(-time.Duration(rnd.IntN(200)) * time.Second)
 	for i := range rnd.IntN(130) {
-		f.Load.Windows = append(f.Load.Windows, loadgen.Window{Second: start.Add(time.Duration(i) * time.Second), Sampled: rnd.IntN(5) > 0,
+		f.Load.Seconds = append(f.Load.Seconds, loadgen.Second{At: start.Add(time.Duration(i) * time.Second), Sampled: rnd.IntN(5) > 0,
 			Sent: num(), Unresolved: num(), Served: num(), Queued: num(), Capacity: num(), Target: num(),
 			Failed: map[loadgen.Class]int{loadgen.ClassReset: num()}})
 	}

@@ -113,9 +113,9 @@ func (c *chart) lane(l lane, w int) string {
 	for x := range c.bins {
 		end := time.Unix(1<<40, 0)
 		if x+1 < len(c.bins) {
-			end = c.bins[x+1].Second
+			end = c.bins[x+1].At
 		}
-		bits, out := l.state(c.bins[x].Second, end)
+		bits, out := l.state(c.bins[x].At, end)
 		if bits != before || out != outBefore {
 			label(start, x, before, outBefore)
 			start, before, outBefore = x, bits, out

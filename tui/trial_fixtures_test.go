@@ -55,14 +55,14 @@ func driven() *view.Frame {
 	f.Load.Totals = loadgen.Totals{Scheduled: 16, OK: 16}
 	start := f.Now.Truncate(time.Second).Add(-39 * time.Second)
 	for i := range 40 {
-		w := loadgen.Window{Second: start.Add(time.Duration(i) * time.Second), Sampled: true, Capacity: 16, Target: 16}
+		w := loadgen.Second{At: start.Add(time.Duration(i) * time.Second), Sampled: true, Capacity: 16, Target: 16}
 		if i == 5 {
 			w.Sent, w.OK = 16, 16
 		}
 		if i >= 5 && i < 24 {
 			w.Served = 16 - max(0, i-18)*2
 		}
-		f.Load.Windows = append(f.Load.Windows, w)
+		f.Load.Seconds = append(f.Load.Seconds, w)
 	}
 	return f
 }
@@ -98,9 +98,9 @@ func silent() *view.Frame {
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Hold, N: 14}, true
 	f.Load.Gauge = loadgen.Gauge{At: f.Now, Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4, Outstanding: 14, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
 	f.Load.LastError = "connection reset by peer"
-	f.Load.Windows = nil
+	f.Load.Seconds = nil
 	for i := range 60 {
-		w := loadgen.Window{Second: t0.Add(time.Duration(i-22) * time.Second), Sampled: true, Capacity: 16, Target: 16, Served: 14}
+		w := loadgen.Second{At: t0.Add(time.Duration(i-22) * time.Second), Sampled: true, Capacity: 16, Target: 16, Served: 14}
 		if i%3 == 0 {
 			w.Sent, w.OK = 2, 2
 		}
@@ -113,7 +113,7 @@ func silent() *view.Frame {
 		if i == 25 {
 			w.Sent, w.OK, w.Failed = 9, 1, map[loadgen.Class]int{loadgen.ClassReset: 8}
 		}
-		f.Load.Windows = append(f.Load.Windows, w)
+		f.Load.Seconds = append(f.Load.Seconds, w)
 	}
 	return f
 }
@@ -133,12 +133,12 @@ func failing() *view.Frame {
 	f.Load.Totals = loadgen.Totals{Scheduled: 720, OK: 520, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{
 		loadgen.ClassConnectTimeout: 96, loadgen.ClassReset: 8, loadgen.ClassRefused: 24, loadgen.Class502: 60}}
 	f.Load.LastError = "http://10.0.0.13:31080: connection refused"
-	f.Load.Windows = nil
+	f.Load.Seconds = nil
 	start := f.Now.Truncate(time.Second).Add(-119 * time.Second)
 	for i := range 120 {
 		s := start.Add(time.Duration(i) * time.Second)
 		since := s.Sub(t0)
-		w := loadgen.Window{Second: s, Sampled: true, Capacity: 16, Target: 16, Served: 6 + i%2, Sent: 6, OK: 6}
+		w := loadgen.Second{At: s, Sampled: true, Capacity: 16, Target: 16, Served: 6 + i%2, Sent: 6, OK: 6}
 		if since >= 60*time.Second {
 			w.Capacity, w.Served, w.Queued = 8, 8, 4
 		}
@@ -153,7 +153,7 @@ func failing() *view.Frame {
 		case since >= 80*time.Second:
 			w.OK, w.Unresolved = 2, 4
 		}
-		f.Load.Windows = append(f.Load.Windows, w)
+		f.Load.Seconds = append(f.Load.Seconds, w)
 	}
 	return f
 }

@@ -26,14 +26,8 @@ type loadSummary struct {
 	// Duration is in seconds.
 	Duration float64 `json:"duration"`
 
-	Scheduled     int                   `json:"scheduled"`
-	OK            int                   `json:"ok"`
-	Failed        int                   `json:"failed"`
-	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
-	Cancelled     int                   `json:"cancelled"`
-	InFlight      int                   `json:"in_flight"`
-	Unsent        int                   `json:"unsent"`
-	// Balanced: scheduled = ok + failed + cancelled + in_flight + unsent.
+	loadgen.Counts
+	// Balanced: the equation of Counts holds.
 	Balanced bool `json:"balanced"`
 
 	OKPerSecond float64 `json:"ok_per_second"`
@@ -62,14 +56,10 @@ type quantiles struct {
 
 // loadSecond counts the requests that were sent in one second.
 type loadSecond struct {
-	At            time.Time             `json:"at"`
-	Sent          int                   `json:"sent"`
-	OK            int                   `json:"ok"`
-	Failed        int                   `json:"failed"`
-	FailedByClass map[loadgen.Class]int `json:"failed_by_class,omitempty"`
-	Cancelled     int                   `json:"cancelled,omitempty"`
-	InFlight      int                   `json:"in_flight,omitempty"`
-	Latency       *quantiles            `json:"latency_ms,omitempty"`
+	At   time.Time `json:"at"`
+	Sent int       `json:"sent"`
+	loadgen.Counts
+	Latency *quantiles `json:"latency_ms,omitempty"`
 }
 
 func inMillis(q loadgen.Quantiles) quantiles {
@@ -83,8 +73,7 @@ func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 	took := ended.Sub(began).Seconds()
 	s := &loadSummary{
 		Kind: loadSummaryKind, URL: r.URL, Shape: string(r.Spec.Shape), Started: began.Round(0), Duration: took,
-		Scheduled: t.Scheduled, OK: t.OK, Failed: t.FailedSum(), FailedByClass: t.Failed, Cancelled: t.Cancelled,
-		InFlight: t.InFlight(), Unsent: t.Unsent, Balanced: t.Balanced(),
+		Counts: t.Counts(), Balanced: t.Balanced(),
 		Latency: map[string]quantiles{}, LastError: r.LastError, Tokens: r.Tokens, Seconds: []loadSecond{},
 	}
 	if took > 0 {
@@ -99,8 +88,8 @@ func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 			s.Latency[name] = inMillis(q)
 		}
 	}
-	for _, w := range r.Windows {
-		x := loadSecond{At: w.Second, Sent: w.Sent, OK: w.OK, Failed: w.FailedSum(), FailedByClass: w.Failed, Cancelled: w.Cancelled, InFlight: w.Unresolved}
+	for _, w := range r.Seconds {
+		x := loadSecond{At: w.At, Sent: w.Sent, Counts: w.Counts()}
 		if w.Latency.Count > 0 {
 			q := inMillis(w.Latency)
 			x.Latency = &q

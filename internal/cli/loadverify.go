@@ -116,15 +116,9 @@ type claims struct {
 }
 
 type totalsClaim struct {
-	Step          string                `json:"step"`
-	Scheduled     int                   `json:"scheduled"`
-	Sent          int                   `json:"sent"`
-	OK            int                   `json:"ok"`
-	Failed        int                   `json:"failed"`
-	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
-	Cancelled     int                   `json:"cancelled"`
-	InFlight      int                   `json:"in_flight"`
-	Unsent        int                   `json:"unsent"`
+	Step string `json:"step"`
+	Sent int    `json:"sent"`
+	loadgen.Counts
 }
 
 // differs says in what a claim differs from the records; empty: it agrees.

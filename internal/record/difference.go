@@ -113,42 +113,42 @@ func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
 func loadInto(x *Sample, old, now *loadgen.Run) (news bool) {
 	bare := func(r *loadgen.Run) loadgen.Run {
 		b := *r
-		b.Windows, b.Gauge.At = nil, time.Time{}
+		b.Seconds, b.Gauge.At = nil, time.Time{}
 		return b
 	}
 	var l LoadSample
 	if !reflect.DeepEqual(bare(old), bare(now)) {
 		run := Run(*now)
-		run.Windows = nil
+		run.Seconds = nil
 		l.Run = &run
 		news = true
 	}
-	if n := len(now.Windows); n > 0 {
-		l.From, l.To = now.Windows[0].Second.Unix(), now.Windows[n-1].Second.Unix()
+	if n := len(now.Seconds); n > 0 {
+		l.From, l.To = now.Seconds[0].At.Unix(), now.Seconds[n-1].At.Unix()
 		first := int64(0)
-		if len(old.Windows) > 0 {
-			first = old.Windows[0].Second.Unix()
+		if len(old.Seconds) > 0 {
+			first = old.Seconds[0].At.Unix()
 		}
-		for i := range now.Windows {
-			w, was := &now.Windows[i], loadgen.Window{}
-			if at := w.Second.Unix() - first; at >= 0 && at < int64(len(old.Windows)) {
-				was = old.Windows[at]
+		for i := range now.Seconds {
+			w, was := &now.Seconds[i], loadgen.Second{}
+			if at := w.At.Unix() - first; at >= 0 && at < int64(len(old.Seconds)) {
+				was = old.Seconds[at]
 			}
-			if !sameWindow(w, &was) {
+			if !sameSecond(w, &was) {
 				l.Windows = append(l.Windows, w)
 				news = true
 			}
 		}
 	}
-	if news || l.From != 0 && (len(old.Windows) == 0 || !now.Windows[len(now.Windows)-1].Second.Equal(old.Windows[len(old.Windows)-1].Second)) {
+	if news || l.From != 0 && (len(old.Seconds) == 0 || !now.Seconds[len(now.Seconds)-1].At.Equal(old.Seconds[len(old.Seconds)-1].At)) {
 		x.Load = &l
 	}
 	return news
 }
 
-func sameWindow(a, b *loadgen.Window) bool {
+func sameSecond(a, b *loadgen.Second) bool {
 	x, y := *a, *b
-	x.Second, y.Second, x.Failed, y.Failed = time.Time{}, time.Time{}, nil, nil
+	x.At, y.At, x.Failed, y.Failed = time.Time{}, time.Time{}, nil, nil
 	return reflect.DeepEqual(x, y) && maps.Equal(a.Failed, b.Failed)
 }
 

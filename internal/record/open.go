@@ -37,17 +37,10 @@ type Record struct {
 	Torn []string
 }
 
-// Second is one second of wall-clock time.
+// Second is one second of wall-clock time: the gauge by the samples, the
+// requests by their records.
 type Second struct {
-	At time.Time
-	// Sampled: the gauge was read in it. Served, Queued, Stalled and OnDead are
-	// its largest values then, Capacity and Target the last.
-	Sampled                                           bool
-	Served, Queued, Stalled, OnDead, Capacity, Target int
-	// Sent, OK, Cancelled, Unresolved and Failed count requests sent in it, as
-	// the records of requests say.
-	Sent, OK, Cancelled, Unresolved int
-	Failed                          map[loadgen.Class]int
+	loadgen.Second
 	// Available is the deployment's available replicas at its end; -1: not known.
 	Available int
 }

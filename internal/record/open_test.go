@@ -271,7 +271,7 @@ func FuzzOpen(f *testing.F) {
 	off := 1.0
 	events := jsonl(f, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "power", Subject: "a", To: "off"}, view.Event{Seq: 2, At: at(9), Seen: at(9), Offset: &off})
 	requests := jsonl(f, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(1), End: at(2)}, loadgen.Record{ID: "2", Class: "odd", Sent: at(3)})
-	samples := jsonl(f, Sample{At: t0, Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{{Name: "a"}}, Pods: Objects[cluster.Pod]{{}}}, Load: &LoadSample{From: 1, To: 5, Windows: Objects[loadgen.Window]{{Second: t0, Sent: 3, Unresolved: 2}}}},
+	samples := jsonl(f, Sample{At: t0, Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{{Name: "a"}}, Pods: Objects[cluster.Pod]{{}}}, Load: &LoadSample{From: 1, To: 5, Windows: Objects[loadgen.Second]{{At: t0, Sent: 3, Unresolved: 2}}}},
 		Sample{At: at(4), More: true, Cluster: &Cluster{GoneNodes: []string{"a"}, Beats: map[string]Beat{"b": {}}}}, Sample{At: at(5), Key: true, More: true})
 	f.Add(events, requests, samples, jsonl(f, Summary{Version: 1, Zero: t0}))
 	f.Add(events[:len(events)-4], "", `{"at":"2026-11-21T06:10:00Z","key":true,"cluster":{"nodes":[null],"pods":null},"load":{"from":1,"to":9223372036854775807,"windows":[null,{}]},"machines":{"a":null},"next":null}`+"\n", "{}")

@@ -228,10 +228,10 @@ func (o *outage) second(s int) {
 // seconds later.
 func (o *outage) load(s int) {
 	run := o.f.Load
-	run.Windows = append(append([]loadgen.Window(nil), run.Windows...), loadgen.Window{Second: o.now})
-	at := func(second int) *loadgen.Window {
-		first := int(run.Windows[0].Second.Sub(t0) / time.Second)
-		return &run.Windows[second-first]
+	run.Seconds = append(append([]loadgen.Second(nil), run.Seconds...), loadgen.Second{At: o.now})
+	at := func(second int) *loadgen.Second {
+		first := int(run.Seconds[0].At.Sub(t0) / time.Second)
+		return &run.Seconds[second-first]
 	}
 	end := func(second int, class loadgen.Class) {
 		w := at(second)

@@ -9,7 +9,9 @@ import (
 )
 
 // SampleSchema is the version of the schema of Sample, told by every keyframe.
-const SampleSchema = 1
+// In the first one, the seconds of the load counted requests when they were due
+// (loadgen.Record.CountedAt).
+const SampleSchema = 2
 
 // Sample is one line of samples.jsonl: what was on the screen beside the
 // events, as the difference from the line before. Fields that are absent have
@@ -106,7 +108,7 @@ type LoadSample struct {
 	// that was never told is zero.
 	From    int64                   `json:"from,omitempty"`
 	To      int64                   `json:"to,omitempty"`
-	Windows Objects[loadgen.Window] `json:"windows,omitempty"`
+	Windows Objects[loadgen.Second] `json:"windows,omitempty"`
 }
 
 // Run is a loadgen.Run that is written without its zero fields.

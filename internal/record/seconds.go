@@ -1,7 +1,6 @@
 package record
 
 import (
-	"maps"
 	"time"
 
 	"lightsout/cluster"
@@ -21,7 +20,7 @@ func (r *Record) fillSeconds() {
 	first := from.Unix()
 	r.Seconds = make([]Second, to.Unix()-first+1)
 	for i := range r.Seconds {
-		r.Seconds[i] = Second{At: time.Unix(first+int64(i), 0), Available: -1}
+		r.Seconds[i] = Second{Second: loadgen.Second{At: time.Unix(first+int64(i), 0)}, Available: -1}
 	}
 	at := func(t time.Time) *Second {
 		if i := t.Unix() - first; !t.IsZero() && i >= 0 && i < int64(len(r.Seconds)) {
@@ -43,8 +42,8 @@ func (r *Record) fillSeconds() {
 
 // gauge fills what the samples say and gives all windows of the load as they
 // were told last.
-func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
-	windows := map[int64]loadgen.Window{}
+func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
+	windows := map[int64]loadgen.Second{}
 	var dep deployment
 	known := -1 // the second up to which Available is filled
 	for i := range r.Samples {
@@ -54,13 +53,13 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
 		if x.Load != nil {
 			for _, w := range x.Load.Windows {
 				if w != nil {
-					windows[w.Second.Unix()] = *w
+					windows[w.At.Unix()] = *w
 				}
 			}
 			if x.Load.Run != nil {
 				if g := x.Load.Run.Gauge; g.Basis != "" && g.Basis != loadgen.BasisIdle {
 					if s := at(g.At); s != nil {
-						s.take(g.Served, g.Queued, g.Stalled, g.OnDead, g.Capacity, g.Target)
+						s.Sample(g)
 					}
 				}
 			}
@@ -77,7 +76,7 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Window {
 	}
 	for unix, w := range windows {
 		if s := at(time.Unix(unix, 0)); s != nil && w.Sampled {
-			s.take(w.Served, w.Queued, w.Stalled, w.OnDead, w.Capacity, w.Target)
+			s.Sample(w.Gauge())
 		}
 	}
 	return windows
@@ -118,53 +117,29 @@ func (d *deployment) available() int {
 	return -1
 }
 
-func (s *Second) take(served, queued, stalled, onDead, capacity, target int) {
-	s.Sampled = true
-	s.Served, s.Queued = max(s.Served, served), max(s.Queued, queued)
-	s.Stalled, s.OnDead = max(s.Stalled, stalled), max(s.OnDead, onDead)
-	s.Capacity, s.Target = capacity, target
-}
-
-// count puts the requests into the seconds in which they were sent, or were
-// due if they never were. It gives the number that ended by the second in
-// which they were due, which is how windows count.
+// count puts the requests into their seconds. It gives the number that ended
+// by the seconds of the samples.
 func (r *Record) count(at func(time.Time) *Second) map[int64]int {
+	by := r.countedAt()
 	ended := map[int64]int{}
 	for i := range r.Requests {
 		q := &r.Requests[i]
 		if q.Class == loadgen.ClassUnsent {
 			continue
 		}
-		ended[q.Scheduled.Unix()]++
-		sent := q.Sent
-		if sent.IsZero() {
-			sent = q.Scheduled
-		}
-		s := at(sent)
-		if s == nil {
-			continue
-		}
-		s.Sent++
-		switch q.Class {
-		case loadgen.ClassOK:
-			s.OK++
-		case loadgen.ClassCancelled, loadgen.ClassCensored:
-			s.Cancelled++
-		default:
-			if s.Failed == nil {
-				s.Failed = map[loadgen.Class]int{}
-			}
-			s.Failed[q.Class]++
+		ended[by(q).Unix()]++
+		if s := at(q.CountedAt()); s != nil {
+			s.Count(q.Class)
 		}
 	}
 	return ended
 }
 
-// FailedSum is the number of failed requests of all classes.
-func (s Second) FailedSum() int {
-	n := 0
-	for v := range maps.Values(s.Failed) {
-		n += v
+// countedAt gives the rule by which the samples' seconds count requests: up to
+// the first schema, the second in which a request was due.
+func (r *Record) countedAt() func(*loadgen.Record) time.Time {
+	if len(r.Samples) > 0 && r.Samples[0].Schema < 2 {
+		return func(q *loadgen.Record) time.Time { return q.Scheduled }
 	}
-	return n
+	return (*loadgen.Record).CountedAt
 }

@@ -35,7 +35,7 @@ type State struct {
 	snapshot *cluster.Snapshot        // of objects; nil: not made yet
 
 	from, to int64
-	windows  map[int64]loadgen.Window
+	windows  map[int64]loadgen.Second
 }
 
 // Apply takes the next sample.
@@ -173,27 +173,27 @@ const windowsMost = 4000
 func (s *State) applyLoad(l *LoadSample) {
 	if l.Run != nil {
 		s.Load = loadgen.Run(*l.Run)
-		s.Load.Windows = nil
+		s.Load.Seconds = nil
 	}
 	if l.From > 0 && l.To >= l.From && l.To < 1<<40 {
 		s.from, s.to = max(l.From, l.To-windowsMost+1), l.To
 	}
 	if s.windows == nil {
-		s.windows = map[int64]loadgen.Window{}
+		s.windows = map[int64]loadgen.Second{}
 	}
 	for _, w := range l.Windows {
 		if w != nil {
-			s.windows[w.Second.Unix()] = *w
+			s.windows[w.At.Unix()] = *w
 		}
 	}
 	if len(s.windows) > 2*windowsMost {
-		maps.DeleteFunc(s.windows, func(unix int64, _ loadgen.Window) bool { return unix < s.from })
+		maps.DeleteFunc(s.windows, func(unix int64, _ loadgen.Second) bool { return unix < s.from })
 	}
 }
 
 // Windows gives the load's last seconds, oldest first and without gaps, up to
 // the second of now if that is no more than lull later than the sample.
-func (s *State) Windows(now time.Time) []loadgen.Window {
+func (s *State) Windows(now time.Time) []loadgen.Second {
 	if s.from == 0 {
 		return nil
 	}
@@ -204,10 +204,10 @@ func (s *State) Windows(now time.Time) []loadgen.Window {
 		}
 		to = ahead
 	}
-	out := make([]loadgen.Window, 0, to-from+1)
+	out := make([]loadgen.Second, 0, to-from+1)
 	for unix := from; unix <= to; unix++ {
 		w := s.windows[unix]
-		w.Second = time.Unix(unix, 0)
+		w.At = time.Unix(unix, 0)
 		out = append(out, w)
 	}
 	return out

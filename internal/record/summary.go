@@ -93,13 +93,9 @@ type Step struct {
 type Load struct {
 	Step string `json:"step"`
 	// Sent is how many requests were sent; Sent = OK + Failed + Cancelled + InFlight.
-	Sent          int                   `json:"sent"`
-	OK            int                   `json:"ok"`
-	Failed        int                   `json:"failed"`
-	Cancelled     int                   `json:"cancelled"`
-	InFlight      int                   `json:"in_flight"`
-	Unsent        int                   `json:"unsent"`
-	FailedByClass map[loadgen.Class]int `json:"failed_by_class"`
+	Sent int `json:"sent"`
+	// Counts account for them; records of early versions lack Scheduled.
+	loadgen.Counts
 	// PeakServed and PeakQueued are the gauge's largest values while the step
 	// ran; Basis says how they were learnt ("measured", "partly", "estimated").
 	PeakServed int    `json:"peak_served"`
@@ -120,13 +116,8 @@ type Load struct {
 
 // Ledger accounts for every request of the session.
 type Ledger struct {
-	Scheduled int `json:"scheduled"`
-	OK        int `json:"ok"`
-	Failed    int `json:"failed"`
-	Cancelled int `json:"cancelled"`
-	InFlight  int `json:"in_flight"`
-	Unsent    int `json:"unsent"`
-	// Balanced: Scheduled = OK + Failed + Cancelled + InFlight + Unsent.
+	loadgen.Counts
+	// Balanced is what the generator's own ledger said of the equation.
 	Balanced bool `json:"balanced"`
 }
 

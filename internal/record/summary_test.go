@@ -20,6 +20,10 @@ func TestTheSchemaIsDocumented(t *testing.T) {
 	fields = func(typ reflect.Type) (out []string) {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
+			if f.Anonymous {
+				out = append(out, fields(f.Type)...)
+				continue
+			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			out = append(out, name)
 			if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {

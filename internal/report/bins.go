@@ -8,25 +8,12 @@ import (
 // columnsMost bounds the columns of the picture, and so its size.
 const columnsMost = 480
 
-// bin is one column of the picture: one second of the record or more.
+// bin is one column of the picture: one second of the record or more. Of the
+// gauge it has the largest values, the lowest capacity and the last target.
 type bin struct {
-	from, to float64 // seconds from base
-	sampled  bool
-	// The largest values of the gauge.
-	served, queued, stalled, onDead int
-	// capacity and available are the lowest, target the last.
-	capacity, target, available int
-	// Sums of the requests that were sent in it.
-	sent, ok, cancelled, unresolved int
-	failed                          map[loadgen.Class]int
-}
-
-func (b bin) failedSum() int {
-	n := 0
-	for _, v := range b.failed {
-		n += v
-	}
-	return n
+	loadgen.Second
+	from, to  float64 // seconds from base
+	available int     // the lowest; -1: not known
 }
 
 // binsOf gathers the record's seconds into at most columnsMost bins of size
@@ -50,28 +37,13 @@ func binsOf(r *record.Record) (bins []bin, size int) {
 
 func (b *bin) take(s record.Second) {
 	if s.Sampled {
-		if !b.sampled {
-			b.capacity = s.Capacity
+		g, sampled, lowest := s.Gauge(), b.Sampled, b.Capacity
+		if b.Sample(g); sampled {
+			b.Capacity = min(lowest, g.Capacity)
 		}
-		b.sampled = true
-		b.served, b.queued = max(b.served, s.Served), max(b.queued, s.Queued)
-		b.stalled, b.onDead = max(b.stalled, s.Stalled), max(b.onDead, s.OnDead)
-		b.capacity, b.target = min(b.capacity, s.Capacity), s.Target
 	}
 	if s.Available >= 0 && (b.available < 0 || s.Available < b.available) {
 		b.available = s.Available
 	}
-	b.sent += s.Sent
-	b.ok += s.OK
-	b.cancelled += s.Cancelled
-	b.unresolved += s.Unresolved
-	for c, n := range s.Failed {
-		if n <= 0 {
-			continue
-		}
-		if b.failed == nil {
-			b.failed = map[loadgen.Class]int{}
-		}
-		b.failed[c] += n
-	}
+	b.Add(s.Second)
 }

@@ -195,7 +195,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 
 func ledgerWord(l record.Ledger) string {
 	word := "balanced"
-	if !l.Balanced || !balances(l) {
+	if !l.Balanced || !l.Adds() {
 		word = "NOT balanced"
 	}
 	return fmt.Sprintf("%d, %s", l.Scheduled, word)

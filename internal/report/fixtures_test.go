@@ -75,7 +75,7 @@ func mdxRecord() *record.Record {
 
 	r := &record.Record{Dir: "/var/lib/lightsout/mdx-1", Events: e.events, Start: at(-14), End: at(51), Zero: zero}
 	for s := -14; s < 51; s++ {
-		x := record.Second{At: at(float64(s) - 0.25), Sampled: true, Capacity: 16, Target: 16, Available: 16}
+		x := record.Second{Second: loadgen.Second{At: at(float64(s) - 0.25), Sampled: true, Capacity: 16, Target: 16}, Available: 16}
 		if s >= 5 && s < 38 {
 			x.Capacity, x.Available = 8, 8
 		}
@@ -117,7 +117,7 @@ func mdxRecord() *record.Record {
 			{Name: "node-eviction-rate", Value: "0.1", Source: "assumed"},
 			{Name: "tolerationSeconds (unreachable)", Value: "20", Source: "pod"},
 		},
-		Ledger: record.Ledger{Scheduled: 44, OK: 44, Balanced: true},
+		Ledger: record.Ledger{Counts: loadgen.Counts{Scheduled: 44, OK: 44}, Balanced: true},
 		Nodes: []record.Node{
 			{Name: "kube-node3", Machine: "kube-node3 (mdx)", OffProof: "proven (PowerOFF)", OnProof: "proven (new boot id)"},
 			{Name: "kube-node4", Machine: "kube-node4 (mdx)", OffProof: "proven (PowerOFF)", OnProof: "proven (new boot id)"},
@@ -169,7 +169,7 @@ func mdxRecord() *record.Record {
 		started, ended    float64
 	}{{"before", 16, 16, 0, -12, -2.1}, {"during", 12, 8, 4, 10.3, 29.8}, {"after", 16, 16, 0, 39.1, 48.9}} {
 		none := 0
-		s.Load = append(s.Load, record.Load{Step: x.name, Sent: x.n, OK: x.n, PeakServed: x.served, PeakQueued: x.queued, Basis: "measured",
+		s.Load = append(s.Load, record.Load{Step: x.name, Sent: x.n, Counts: loadgen.Counts{Scheduled: x.n, OK: x.n}, PeakServed: x.served, PeakQueued: x.queued, Basis: "measured",
 			FailedAfterDetection: &none, Started: p(x.started), Ended: p(x.ended)})
 	}
 	r.Summary = s
@@ -204,7 +204,7 @@ func vagrantRecord() *record.Record {
 	r := &record.Record{Dir: "/var/lib/lightsout/vagrant-1", Events: e.events, Start: at(-30), End: at(505), Zero: zero}
 	failing, run := 0, 0
 	for s := -30; s < 505; s++ {
-		x := record.Second{At: at(float64(s) - 0.25), Sampled: true, Sent: 2, OK: 2, Served: 1, Available: 6}
+		x := record.Second{Second: loadgen.Second{At: at(float64(s) - 0.25), Sampled: true, Sent: 2, OK: 2, Served: 1}, Available: 6}
 		if s >= 5 && s < 55 {
 			run += 37
 			for run >= 50 && x.OK > 0 { // spread 37 over 50 seconds
@@ -284,10 +284,10 @@ func vagrantRecord() *record.Record {
 			{Name: view.PhaseReady, Subject: "k8s2", Observed: p(404.3)},
 			{Name: view.PhaseRestored, Subject: dep, Predicted: iv(404.3, 420)},
 		},
-		Load: []record.Load{{Step: "2 per second", Sent: 1070, OK: 1031, Failed: 37, InFlight: 2,
-			FailedByClass: map[loadgen.Class]int{loadgen.ClassConnectTimeout: 24, loadgen.ClassReset: 13}, PeakServed: 5, Basis: "estimated",
+		Load: []record.Load{{Step: "2 per second", Sent: 1070, Counts: loadgen.Counts{Scheduled: 1070, OK: 1031, Failed: 37, InFlight: 2,
+			FailedByClass: map[loadgen.Class]int{loadgen.ClassConnectTimeout: 24, loadgen.ClassReset: 13}}, PeakServed: 5, Basis: "estimated",
 			FirstFailure: p(4.9), LastFailure: p(54.7), LastFailureEnd: p(57.7), FailedAfterDetection: new(int), Started: p(-30)}},
-		Ledger:    record.Ledger{Scheduled: 1070, OK: 1031, Failed: 37, InFlight: 2, Balanced: true},
+		Ledger:    record.Ledger{Counts: loadgen.Counts{Scheduled: 1070, OK: 1031, Failed: 37, InFlight: 2}, Balanced: true},
 		Nodes:     []record.Node{{Name: "k8s2", Machine: "k8s2 (command)", OffProof: "presumed (ssh silent, node silent)", OnProof: "proven (new boot id)"}},
 		Blind:     []record.Blind{{From: 200, To: 260, Why: "connection refused"}},
 		Skew:      map[string]int{"k8s3": 6},
@@ -345,7 +345,7 @@ func abortedRecord() *record.Record {
 	s := r.Summary
 	s.Verdict, s.Ended, s.LeftOff = view.Aborted, r.End, []string{"kube-node3", "kube-node4"}
 	s.Why = []string{"the operator ended the trial at step \"during\", and the machines were to be left off"}
-	s.Ledger = record.Ledger{Scheduled: 28, OK: 16, Cancelled: 11, InFlight: 0, Unsent: 0, Balanced: false}
+	s.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 28, OK: 16, Cancelled: 11}}
 	s.Load = s.Load[:2]
 	s.Load[1].OK, s.Load[1].Cancelled = 0, 11
 	for i := range s.Nodes {
@@ -393,7 +393,7 @@ func hostileRecord() *record.Record {
 	s.Expectations = []view.Expectation{{Name: evil, Want: evil, Got: evil}}
 	s.Steps = []record.Step{{Name: evil, State: evil, Text: evil}}
 	s.Phases = []view.Phase{{Name: evil, Subject: evil, Note: evil, Predicted: iv(1, 2), Observed: p(3)}}
-	s.Load = []record.Load{{Step: evil, Basis: evil, Sent: 3, Failed: 3, FailedByClass: map[loadgen.Class]int{class: 3}}}
+	s.Load = []record.Load{{Step: evil, Basis: evil, Sent: 3, Counts: loadgen.Counts{Scheduled: 3, Failed: 3, FailedByClass: map[loadgen.Class]int{class: 3}}}}
 	s.Nodes = []record.Node{{Name: evil, Machine: evil, OffProof: evil, OnProof: evil}}
 	s.Blind = []record.Blind{{From: 1, To: 5, Why: evil}}
 	s.Skew, s.SkewStart = map[string]int{evil: 3}, map[string]int{evil: 3}

@@ -292,8 +292,8 @@ func TestLanesLieWhereTheSpansAre(t *testing.T) {
 func hours(n int) *record.Record {
 	r := &record.Record{Dir: "long", Start: zero, End: zero.Add(time.Duration(n) * time.Second), Zero: zero}
 	for i := range n {
-		s := record.Second{At: zero.Add(time.Duration(i) * time.Second), Sampled: true, Served: 8 + i%8, Queued: i % 5, Capacity: 16, Target: 16,
-			Sent: 20, OK: 17, Available: 16, Failed: map[loadgen.Class]int{loadgen.ClassReset: 1, loadgen.Class503: 1, loadgen.ClassIdle: 1}}
+		s := record.Second{Second: loadgen.Second{At: zero.Add(time.Duration(i) * time.Second), Sampled: true, Served: 8 + i%8, Queued: i % 5, Capacity: 16, Target: 16,
+			Sent: 20, OK: 17, Failed: map[loadgen.Class]int{loadgen.ClassReset: 1, loadgen.Class503: 1, loadgen.ClassIdle: 1}}, Available: 16}
 		r.Seconds = append(r.Seconds, s)
 		if i%3 == 0 {
 			at := s.At
@@ -313,7 +313,7 @@ func TestLongRecordsStaySmallAndLoseNothing(t *testing.T) {
 		bins, size := binsOf(r)
 		var ok, failed int
 		for _, b := range bins {
-			ok, failed = ok+b.ok, failed+b.failedSum()
+			ok, failed = ok+b.OK, failed+b.FailedSum()
 		}
 		if len(bins) > columnsMost || ok != 17*n || failed != 3*n {
 			t.Errorf("%d s: %d columns of %d s with %d ok and %d failed", n, len(bins), size, ok, failed)

@@ -114,21 +114,16 @@ func otherwise(cancelled, inFlight, unsent int) string {
 	return orNone(strings.Join(parts, ", "))
 }
 
-func balances(l record.Ledger) bool {
-	return l.Scheduled == l.OK+l.Failed+l.Cancelled+l.InFlight+l.Unsent
-}
-
 // equation writes the ledger out.
 func equation(l record.Ledger) cell {
-	text := fmt.Sprintf("%d scheduled = %d ok + %d failed + %d cancelled + %d in flight + %d unsent",
-		l.Scheduled, l.OK, l.Failed, l.Cancelled, l.InFlight, l.Unsent)
-	switch sum := l.OK + l.Failed + l.Cancelled + l.InFlight + l.Unsent; {
-	case sum != l.Scheduled:
-		return cell{fmt.Sprintf("%s: does NOT balance, the right side is %d", text, sum), bad}
+	switch text := l.Equation(); {
+	case !l.Adds():
+		return cell{fmt.Sprintf("%s: does NOT balance, the right side is %d", text, l.Sum()), bad}
 	case !l.Balanced:
 		return cell{text + ": does NOT balance, says the ledger", bad}
+	default:
+		return cell{text + ": balanced", good}
 	}
-	return cell{text + ": balanced", good}
 }
 
 func ledgerOf(s *record.Summary) section {

@@ -93,7 +93,7 @@ func loud(s *record.Summary) []cell {
 	if len(s.LeftOff) > 0 {
 		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: lightsout restore"), bad})
 	}
-	if !s.Ledger.Balanced || !balances(s.Ledger) {
+	if !s.Ledger.Balanced || !s.Ledger.Adds() {
 		out = append(out, cell{"The ledger does not balance: not every request is accounted for.", bad})
 	}
 	if s.Pace == "fast" {

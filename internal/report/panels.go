@@ -48,11 +48,11 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	top, fails := 1, 0
 	sampled := false
 	for _, b := range bins {
-		if b.sampled {
+		if b.Sampled {
 			sampled = true
-			top = max(top, b.served+b.queued+b.stalled+b.onDead, b.capacity, b.target)
+			top = max(top, b.Served+b.Queued+b.Stalled+b.OnDead, b.Capacity, b.Target)
 		}
-		fails = max(fails, b.failedSum()+b.unresolved)
+		fails = max(fails, b.FailedSum()+b.Unresolved)
 	}
 	if len(bins) == 0 {
 		d.text("label soft", 0, d.y+11, "start", "no load was sent")
@@ -81,14 +81,14 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 		value       func(bin) int
 		draw        func(*drawing, float64, float64)
 	}{
-		{"served", `class="served"`, func(b bin) int { return b.served }, swatch("served")},
-		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.queued }, patternSwatch("p-queued")},
-		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.stalled }, patternSwatch("p-stalled")},
-		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.onDead }, patternSwatch("p-ondead")},
+		{"served", `class="served"`, func(b bin) int { return b.Served }, swatch("served")},
+		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }, patternSwatch("p-queued")},
+		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.Stalled }, patternSwatch("p-stalled")},
+		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }, patternSwatch("p-ondead")},
 	} {
 		var boxes []box
 		for i, b := range bins {
-			if n := layer.value(b); b.sampled && n > 0 {
+			if n := layer.value(b); b.Sampled && n > 0 {
 				h := float64(n) * unit
 				boxes = append(boxes, d.bar(b, zero-float64(below[i])*unit-h, h))
 				below[i] += n
@@ -100,8 +100,8 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 		}
 	}
 	d.printf(`</g>`)
-	d.steps(bins, "target", zero, unit, func(b bin) (int, bool) { return b.target, b.sampled && b.target > 0 }, false)
-	d.steps(bins, "capacity", zero, unit, func(b bin) (int, bool) { return b.capacity, b.sampled && (b.capacity > 0 || b.target > 0) }, true)
+	d.steps(bins, "target", zero, unit, func(b bin) (int, bool) { return b.Target, b.Sampled && b.Target > 0 }, false)
+	d.steps(bins, "capacity", zero, unit, func(b bin) (int, bool) { return b.Capacity, b.Sampled && (b.Capacity > 0 || b.Target > 0) }, true)
 	d.failures(bins, size, classes, zero, fails)
 	d.baseline(bins, zero)
 	d.hover(bins, zero-serviceHeight)
@@ -176,7 +176,7 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 		var boxes []box
 		sum := 0
 		for i, b := range bins {
-			if n := b.failed[c]; n > 0 {
+			if n := b.Failed[c]; n > 0 {
 				boxes = append(boxes, d.bar(b, zero+float64(below[i])*unit, float64(n)*unit))
 				below[i] += n
 				sum += n
@@ -188,8 +188,8 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 	}
 	var hollow []box
 	for i, b := range bins {
-		if b.unresolved > 0 {
-			hollow = append(hollow, d.bar(b, zero+float64(below[i])*unit, float64(b.unresolved)*unit))
+		if b.Unresolved > 0 {
+			hollow = append(hollow, d.bar(b, zero+float64(below[i])*unit, float64(b.Unresolved)*unit))
 		}
 	}
 	d.bars(`class="hollow" data-class="unresolved"`, hollow)
@@ -206,12 +206,12 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 func (d *drawing) windows(bins []bin, y float64) {
 	free := plotLeft
 	for i := 0; i < len(bins); i++ {
-		if bins[i].failedSum() == 0 {
+		if bins[i].FailedSum() == 0 {
 			continue
 		}
 		sum, last, total := map[loadgen.Class]int{}, i, 0
 		for j := i; j < len(bins) && d.axis.x(bins[j].from)-d.axis.x(bins[last].to) < 40; j++ {
-			for c, n := range bins[j].failed {
+			for c, n := range bins[j].Failed {
 				sum[c] += n
 				total += n
 				last = j
@@ -236,7 +236,7 @@ func (d *drawing) baseline(bins []bin, zero float64) {
 	var path strings.Builder
 	open := false
 	for _, b := range bins {
-		if !b.sampled {
+		if !b.Sampled {
 			open = false
 			continue
 		}
@@ -256,28 +256,28 @@ func (d *drawing) hover(bins []bin, top float64) {
 	d.printf(`<g class="hover">`)
 	for _, b := range bins {
 		text := offset(b.from) + ": "
-		if b.sampled {
-			text += fmt.Sprintf("served %d, queued %d", b.served, b.queued)
-			if b.stalled > 0 {
-				text += fmt.Sprintf(", stalled %d", b.stalled)
+		if b.Sampled {
+			text += fmt.Sprintf("served %d, queued %d", b.Served, b.Queued)
+			if b.Stalled > 0 {
+				text += fmt.Sprintf(", stalled %d", b.Stalled)
 			}
-			if b.onDead > 0 {
-				text += fmt.Sprintf(", on dead nodes %d", b.onDead)
+			if b.OnDead > 0 {
+				text += fmt.Sprintf(", on dead nodes %d", b.OnDead)
 			}
-			if b.target > 0 {
-				text += fmt.Sprintf(", capacity %d of %d", b.capacity, b.target)
+			if b.Target > 0 {
+				text += fmt.Sprintf(", capacity %d of %d", b.Capacity, b.Target)
 			}
 		} else {
 			text += "not sampled"
 		}
-		if b.sent > 0 {
-			text += fmt.Sprintf("; sent %d, ok %d", b.sent, b.ok)
+		if b.Sent > 0 {
+			text += fmt.Sprintf("; sent %d, ok %d", b.Sent, b.OK)
 		}
-		if b.failedSum() > 0 {
-			text += ", failed " + classes(b.failed)
+		if b.FailedSum() > 0 {
+			text += ", failed " + classes(b.Failed)
 		}
-		if b.unresolved > 0 {
-			text += fmt.Sprintf(", no end %d", b.unresolved)
+		if b.Unresolved > 0 {
+			text += fmt.Sprintf(", no end %d", b.Unresolved)
 		}
 		x := d.axis.x(b.from)
 		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`,
@@ -290,7 +290,7 @@ func (d *drawing) hover(bins []bin, top float64) {
 func (d *drawing) answered(bins []bin, size int) {
 	top := 0
 	for _, b := range bins {
-		top = max(top, b.ok)
+		top = max(top, b.OK)
 	}
 	if top == 0 {
 		return
@@ -302,8 +302,8 @@ func (d *drawing) answered(bins []bin, size int) {
 	d.line("grid", plotLeft, d.y, plotRight, d.y)
 	var boxes []box
 	for _, b := range bins {
-		if b.ok > 0 {
-			h := float64(b.ok) * unit
+		if b.OK > 0 {
+			h := float64(b.OK) * unit
 			boxes = append(boxes, d.bar(b, bottom-h, h))
 		}
 	}

@@ -64,8 +64,8 @@ func describe(r *record.Record, bins []bin) string {
 	a := axisOf(r)
 	var served, queued, failed int
 	for _, b := range bins {
-		served, queued = max(served, b.served), max(queued, b.queued)
-		failed += b.failedSum()
+		served, queued = max(served, b.Served), max(queued, b.Queued)
+		failed += b.FailedSum()
 	}
 	parts := []string{fmt.Sprintf("From %s to %s.", offset(a.from), offset(a.to))}
 	for _, l := range lanesOf(r) {
@@ -82,7 +82,7 @@ func describe(r *record.Record, bins []bin) string {
 func classesOf(bins []bin) []loadgen.Class {
 	sum := map[loadgen.Class]int{}
 	for _, b := range bins {
-		for c, n := range b.failed {
+		for c, n := range b.Failed {
 			sum[c] += n
 		}
 	}

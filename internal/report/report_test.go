@@ -11,6 +11,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -123,7 +124,7 @@ func TestWhatIsAssumedIsMarked(t *testing.T) {
 }
 
 func TestTheLedgerIsCheckedAgain(t *testing.T) {
-	l := record.Ledger{Scheduled: 12, OK: 8, InFlight: 4, Balanced: true}
+	l := record.Ledger{Counts: loadgen.Counts{Scheduled: 12, OK: 8, InFlight: 4}, Balanced: true}
 	if e := equation(l); e.Tone != good || e.Text != "12 scheduled = 8 ok + 0 failed + 0 cancelled + 4 in flight + 0 unsent: balanced" {
 		t.Errorf("%+v", e)
 	}

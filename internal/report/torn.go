@@ -57,9 +57,9 @@ func offAtEnd(r *record.Record) []string {
 func runsOf(r *record.Record) section {
 	t := section{ID: "load", Title: "Load"}
 	type run struct {
-		shape       loadgen.Shape
-		totals      loadgen.Totals
-		first, last *float64
+		shape  loadgen.Shape
+		totals loadgen.Totals
+		failed loadgen.Failures
 	}
 	runs := map[int]*run{}
 	for _, q := range r.Requests {
@@ -69,21 +69,7 @@ func runsOf(r *record.Record) section {
 			runs[q.Run] = x
 		}
 		x.totals.Count(q)
-		switch q.Class {
-		case loadgen.ClassOK, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent:
-			continue
-		}
-		at := q.Scheduled
-		if !q.Dial.IsZero() {
-			at = q.Dial
-		}
-		s := at.Sub(base(r)).Seconds()
-		if x.first == nil || s < *x.first {
-			x.first = &s
-		}
-		if x.last == nil || s > *x.last {
-			x.last = &s
-		}
+		x.failed.Note(&q)
 	}
 	if len(runs) == 0 {
 		t.say(plain, "No request had ended.")
@@ -93,10 +79,17 @@ func runsOf(r *record.Record) section {
 	t.figures("ended", "ok", "failed")
 	t.columns("of these", "else")
 	t.figures("failed ones sent")
+	at := func(t time.Time) *float64 {
+		if t.IsZero() {
+			return nil
+		}
+		s := t.Sub(base(r)).Seconds()
+		return &s
+	}
 	for _, n := range slices.Sorted(maps.Keys(runs)) {
 		x := runs[n]
 		t.row(fmt.Sprintf("%d (%s)", n, x.shape), x.totals.Scheduled, x.totals.OK, x.totals.FailedSum(), classes(x.totals.Failed),
-			otherwise(x.totals.Cancelled, 0, x.totals.Unsent), window(x.first, x.last))
+			otherwise(x.totals.Cancelled, 0, x.totals.Unsent), window(at(x.failed.First), at(x.failed.Last)))
 	}
 	t.trim("of these", "else", "failed ones sent")
 	return t

@@ -89,7 +89,7 @@ type Engine struct {
 	timeline *record.Timeline
 	requests *record.Requests
 	mail     mailbox
-	failing  failing
+	failing  loadgen.Spells
 	frames   chan *view.Frame
 	snapshot atomic.Pointer[cluster.Snapshot]
 	focus    atomic.Pointer[cluster.Key]
@@ -213,8 +213,8 @@ func (e *Engine) Transition(t cluster.Transition) {
 // Record keeps the evidence of one ended request. It is the generator's sink.
 func (e *Engine) Record(r loadgen.Record) {
 	e.requests.Add(r)
-	if ev, ok := e.failing.note(r); ok {
-		e.say(ev)
+	if c, ok := e.failing.Note(&r); ok {
+		e.say(spellEvent(c, &r))
 	}
 	if t := e.tracked.Load(); t != nil {
 		t.requests.Add(r)

@@ -19,10 +19,9 @@ type loadRun struct {
 	// Peaks of the gauge while it ran, and how they were learnt.
 	served, queued int
 	basis          loadgen.Basis
-	// When the first and the last request that failed were sent, when the last
-	// one failed, and when each of them was sent.
-	firstFailure, lastFailure, lastEnd time.Time
-	failures                           []time.Time
+	// Those that failed, and when each of them was sent.
+	failed loadgen.Failures
+	sent   []time.Time
 }
 
 // startRun starts requests that are accounted for as a load step of the trial.
@@ -63,24 +62,9 @@ func (e *Engine) atRest(l *loadRun) bool {
 
 // note keeps what a failed request tells.
 func (l *loadRun) note(r loadgen.Record) {
-	switch r.Class {
-	case loadgen.ClassOK, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent:
-		return
+	if l.failed.Note(&r) {
+		l.sent = append(l.sent, r.CountedAt())
 	}
-	sent := r.Scheduled
-	if !r.Sent.IsZero() {
-		sent = r.Sent
-	}
-	if l.firstFailure.IsZero() || sent.Before(l.firstFailure) {
-		l.firstFailure = sent
-	}
-	if sent.After(l.lastFailure) {
-		l.lastFailure = sent
-	}
-	if r.End.After(l.lastEnd) {
-		l.lastEnd = r.End
-	}
-	l.failures = append(l.failures, sent)
 }
 
 // gauge keeps the largest values that the gauge shows while loads run.

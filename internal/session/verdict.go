@@ -62,12 +62,7 @@ func (e *Engine) summarize(r *run) *record.Summary {
 		sum.Load = append(sum.Load, e.sumLoad(r, l, detected))
 	}
 	for _, l := range sum.Load {
-		sum.Ledger.Scheduled += l.OK + l.Failed + l.Cancelled + l.InFlight + l.Unsent
-		sum.Ledger.OK += l.OK
-		sum.Ledger.Failed += l.Failed
-		sum.Ledger.Cancelled += l.Cancelled
-		sum.Ledger.InFlight += l.InFlight
-		sum.Ledger.Unsent += l.Unsent
+		sum.Ledger.Add(l.Counts)
 	}
 	sum.Ledger.Balanced = e.balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
@@ -132,15 +127,14 @@ func lastDetection(r *run) time.Time {
 func (e *Engine) sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	t := e.opt.Load.RunTotals(l.number)
 	out := record.Load{
-		Step: l.step, Sent: t.Scheduled - t.Unsent, OK: t.OK, Failed: t.FailedSum(), Cancelled: t.Cancelled,
-		InFlight: t.InFlight(), Unsent: t.Unsent, FailedByClass: t.Failed,
+		Step: l.step, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.served, PeakQueued: l.queued, Basis: string(l.basis),
-		FirstFailure: r.offsetOrNil(l.firstFailure), LastFailure: r.offsetOrNil(l.lastFailure), LastFailureEnd: r.offsetOrNil(l.lastEnd),
+		FirstFailure: r.offsetOrNil(l.failed.First), LastFailure: r.offsetOrNil(l.failed.Last), LastFailureEnd: r.offsetOrNil(l.failed.Ended),
 		Started: r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
 	}
 	if !detected.IsZero() {
 		n := 0
-		for _, at := range l.failures {
+		for _, at := range l.sent {
 			if at.After(detected) {
 				n++
 			}
@@ -153,15 +147,12 @@ func (e *Engine) sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 // balanced reports whether every load's own count adds up to what the
 // generator has scheduled for it.
 func (e *Engine) balanced(r *run, ledger *record.Ledger) bool {
-	scheduled := 0
 	for _, l := range r.loads {
-		t := e.opt.Load.RunTotals(l.number)
-		if !t.Balanced() {
+		if !e.opt.Load.RunTotals(l.number).Balanced() {
 			return false
 		}
-		scheduled += t.Scheduled
 	}
-	return scheduled == ledger.Scheduled
+	return ledger.Adds()
 }
 
 func offProof(n *nodeRun) string {

@@ -51,7 +51,7 @@ func (f *film) frame(t time.Time) *view.Frame {
 		Events: f.events(t), Next: s.Next,
 		Trial: trialView(s, f.rec.Dir), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
 	}
-	out.Load.Windows = s.Windows(t)
+	out.Load.Seconds = s.Windows(t)
 	if len(f.rec.Samples) == 0 {
 		f.fromEvents(out)
 	}

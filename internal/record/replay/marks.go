@@ -123,17 +123,12 @@ func (m *marker) event(e *view.Event) {
 }
 
 // firstFailure is when the first request failed; zero when none did.
-func firstFailure(requests []loadgen.Record) (at time.Time) {
+func firstFailure(requests []loadgen.Record) time.Time {
+	var f loadgen.Failures
 	for i := range requests {
-		switch q := &requests[i]; q.Class {
-		case loadgen.ClassOK, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent:
-		default:
-			if at.IsZero() || q.End.Before(at) {
-				at = q.End
-			}
-		}
+		f.Note(&requests[i])
 	}
-	return at
+	return f.Seen
 }
 
 // verdict marks when a verdict was on the screen first, else when the summary

@@ -10,10 +10,9 @@ import (
 
 // failures sums up the failed requests of the outage.
 type failures struct {
-	n        int
-	from, to time.Time // when the first and the last was sent
-	on       time.Time // the first power-on asked for
-	after    int       // how many were sent after it
+	window loadgen.Failures // those of the error window
+	on     time.Time        // the first power-on asked for
+	after  int              // how many were sent after it
 }
 
 func (f *failures) returned(at time.Time) {
@@ -26,34 +25,18 @@ func (f *failures) returned(at time.Time) {
 // goes from the sending of the first to that of the last, up to the first
 // power-on. One that was in flight at zero counts as sent at zero.
 func (t *Tracker) Request(r loadgen.Record) {
-	switch r.Class {
-	case loadgen.ClassOK, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent:
+	if !r.Class.Failed() || t.zero.IsZero() || r.End.Before(t.zero) {
 		return
 	}
-	if t.zero.IsZero() || r.End.Before(t.zero) {
-		return
-	}
-	sent := r.Sent
-	for _, at := range []time.Time{r.Dial, r.Scheduled} {
-		if sent.IsZero() {
-			sent = at
-		}
-	}
-	if sent.Before(t.zero) {
-		sent = t.zero
+	if r.CountedAt().Before(t.zero) {
+		r.Sent = t.zero
 	}
 	f := &t.failures
-	if !f.on.IsZero() && sent.After(f.on) {
-		f.after += max(r.Count, 1)
+	if !f.on.IsZero() && r.CountedAt().After(f.on) {
+		f.after += r.Requests()
 		return
 	}
-	f.n += max(r.Count, 1)
-	if f.from.IsZero() || sent.Before(f.from) {
-		f.from = sent
-	}
-	if sent.After(f.to) {
-		f.to = sent
-	}
+	f.window.Note(&r)
 }
 
 // foreseeErrors forecasts the end of the error window: when no endpoint on the
@@ -74,16 +57,16 @@ func (t *Tracker) foreseeErrors() {
 	if to := hull(func(x *row) time.Time { return x.first.To }); !to.IsZero() {
 		r.first.From, r.first.To = t.zero, to.Add(proxySync)
 	}
-	r.from, r.observed = t.failures.from, t.failures.to
+	r.from, r.observed = t.failures.window.First, t.failures.window.Last
 	r.notes = nil
 	switch f := t.failures; {
-	case f.n == 0 && f.after == 0:
-	case f.n == 0:
+	case f.window.N == 0 && f.after == 0:
+	case f.window.N == 0:
 		r.note(fmt.Sprintf("%d failed after the power-on", f.after))
 	case f.after > 0:
-		r.note(fmt.Sprintf("%d failed, %d more after the power-on", f.n, f.after))
+		r.note(fmt.Sprintf("%d failed, %d more after the power-on", f.window.N, f.after))
 	default:
-		r.note(fmt.Sprintf("%d failed", f.n))
+		r.note(fmt.Sprintf("%d failed", f.window.N))
 	}
 }
 

@@ -1,0 +1,201 @@
+package loadgen
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Second is one second of wall-clock time. A request counts in the second in
+// which it was sent; while it has not been sent yet, and if it never is, in the
+// one in which it was due (Record.CountedAt). So the past may change while
+// Unresolved is more than 0, and a request that waits for its connection moves.
+type Second struct {
+	// At is the second's start.
+	At time.Time `json:"Second,omitzero"`
+	// Sent, OK, Failed, Cancelled and Unresolved count the requests of it.
+	Sent       int           `json:",omitzero"`
+	OK         int           `json:",omitzero"`
+	Cancelled  int           `json:",omitzero"`
+	Unresolved int           `json:",omitzero"`
+	Failed     map[Class]int `json:",omitzero"`
+	// Served, Queued, Stalled and OnDead are the largest values of the gauge in
+	// it, Capacity and Target the last. Sampled is false when it was not read.
+	Served, Queued, Stalled, OnDead, Capacity, Target int  `json:",omitzero"`
+	Sampled                                           bool `json:",omitzero"`
+	// Latency and FromSent are the times of the requests of it that are ok: from
+	// when they were due, and from when they were sent.
+	Latency  Quantiles `json:",omitzero"`
+	FromSent Quantiles `json:",omitzero"`
+}
+
+// FailedSum is the number of failed requests of all classes.
+func (s Second) FailedSum() int { return sumOf(s.Failed) }
+
+// Counts are the requests of the second for a summary.
+func (s Second) Counts() Counts {
+	return Counts{
+		Scheduled: s.Sent, OK: s.OK, Failed: s.FailedSum(), FailedByClass: s.Failed,
+		Cancelled: s.Cancelled, InFlight: s.Unresolved,
+	}
+}
+
+// Count adds a request that has ended with class c; it was not unsent.
+func (s *Second) Count(c Class) {
+	s.Sent++
+	s.end(c)
+}
+
+func (s *Second) end(c Class) {
+	switch {
+	case c == ClassOK:
+		s.OK++
+	case c.Failed():
+		addTo(&s.Failed, c, 1)
+	default:
+		s.Cancelled++
+	}
+}
+
+// Sample takes a reading of the gauge: the largest values, and the last
+// capacity.
+func (s *Second) Sample(g Gauge) {
+	s.Sampled = true
+	s.Served, s.Queued = max(s.Served, g.Served), max(s.Queued, g.Queued)
+	s.Stalled, s.OnDead = max(s.Stalled, g.Stalled), max(s.OnDead, g.OnDead)
+	s.Capacity, s.Target = g.Capacity, g.Target
+}
+
+// Gauge is what the gauge read in the second.
+func (s Second) Gauge() Gauge {
+	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Capacity: s.Capacity, Target: s.Target}
+}
+
+// Add adds the requests of another second.
+func (s *Second) Add(o Second) {
+	s.Sent += o.Sent
+	s.OK += o.OK
+	s.Cancelled += o.Cancelled
+	s.Unresolved += o.Unresolved
+	for c, n := range o.Failed {
+		if n > 0 {
+			addTo(&s.Failed, c, n)
+		}
+	}
+}
+
+// slot is a second in the ledger. Requests keep a pointer to theirs, so that
+// their end changes it however late it comes.
+type slot struct {
+	Second
+	unix int64
+	// times is nil before the first ok request; its histograms are nil, and
+	// shown stands for them, when there are enough newer ones.
+	times *secondTimes
+}
+
+// secondTimes are the times of the ok requests of a second.
+type secondTimes struct {
+	latency, fromSent           *spread
+	shownLatency, shownFromSent Quantiles
+}
+
+// spreadSeconds is how many seconds keep a histogram. Requests of an earlier
+// second which end later are counted, but are not in its quantiles.
+const spreadSeconds = DefaultWindowLimit
+
+// timeline keeps the last seconds. Its owner's lock guards it.
+type timeline struct {
+	ring  []*slot
+	first int64 // the first second ever; 0: none yet
+	// times are those that keep a histogram, oldest first.
+	times []*secondTimes
+}
+
+func newTimeline(limit int) timeline { return timeline{ring: make([]*slot, limit)} }
+
+// at returns the second that t lies in. One that is no longer kept is only
+// the caller's.
+func (l *timeline) at(t time.Time) *slot {
+	unix := t.Unix()
+	if l.first == 0 || unix < l.first {
+		l.first = unix
+	}
+	n := int64(len(l.ring))
+	i := ((unix % n) + n) % n
+	old := l.ring[i]
+	if old != nil && old.unix == unix {
+		return old
+	}
+	s := &slot{unix: unix, Second: Second{At: time.Unix(unix, 0)}}
+	if old == nil || old.unix < unix {
+		l.ring[i] = s
+	}
+	return s
+}
+
+// took takes the times of an ok request into its second.
+func (l *timeline) took(s *slot, r *request) {
+	if s.times == nil {
+		s.times = &secondTimes{}
+		s.times.latency, s.times.fromSent = l.newSpreads()
+		l.times = append(l.times, s.times)
+	}
+	if s.times.latency == nil {
+		return
+	}
+	s.times.latency.add(r.ended.Sub(r.scheduled))
+	if !r.written.IsZero() {
+		s.times.fromSent.add(r.ended.Sub(r.written))
+	}
+}
+
+// newSpreads returns two empty spreads; when there are enough, those of the
+// oldest second, so that memory does not grow with time.
+func (l *timeline) newSpreads() (a, b *spread) {
+	if len(l.times) < spreadSeconds {
+		return newSpread(), newSpread()
+	}
+	old := l.times[0]
+	l.times = slices.Delete(l.times, 0, 1)
+	a, b = old.latency, old.fromSent
+	old.shownLatency, old.shownFromSent = old.quantiles()
+	old.latency, old.fromSent = nil, nil
+	a.reset()
+	b.reset()
+	return a, b
+}
+
+// quantiles returns what is shown; nil has nothing to show.
+func (t *secondTimes) quantiles() (latency, fromSent Quantiles) {
+	switch {
+	case t == nil:
+		return Quantiles{}, Quantiles{}
+	case t.latency == nil:
+		return t.shownLatency, t.shownFromSent
+	}
+	return t.latency.quantiles(), t.fromSent.quantiles()
+}
+
+// seconds returns the last seconds up to now, oldest first and without gaps.
+func (l *timeline) seconds(now time.Time) []Second {
+	if l.first == 0 {
+		return nil
+	}
+	last, n := now.Unix(), int64(len(l.ring))
+	from := max(l.first, last-n+1)
+	if from > last { // the clock was set back
+		return nil
+	}
+	out := make([]Second, 0, last-from+1)
+	for unix := from; unix <= last; unix++ {
+		x := Second{At: time.Unix(unix, 0)}
+		if s := l.ring[((unix%n)+n)%n]; s != nil && s.unix == unix {
+			x = s.Second
+			x.Failed = maps.Clone(s.Failed)
+			x.Latency, x.FromSent = s.times.quantiles()
+		}
+		out = append(out, x)
+	}
+	return out
+}

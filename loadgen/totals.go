@@ -1,0 +1,109 @@
+package loadgen
+
+import (
+	"fmt"
+	"maps"
+)
+
+// Totals accounts for every request of a run, or of several. At any moment
+//
+//	Scheduled = OK + sum(Failed) + Cancelled + InFlight + Unsent
+//
+// and InFlight = Dialing + Sent + Streaming. Stalled requests are counted in
+// Streaming as well.
+type Totals struct {
+	Scheduled int           `json:",omitzero"`
+	OK        int           `json:",omitzero"`
+	Failed    map[Class]int `json:",omitzero"`
+	Cancelled int           `json:",omitzero"`
+	Unsent    int           `json:",omitzero"`
+	Dialing   int           `json:",omitzero"` // no connection yet
+	Sent      int           `json:",omitzero"` // request written, no byte back
+	Streaming int           `json:",omitzero"` // bytes are coming
+	Stalled   int           `json:",omitzero"` // of Streaming: no byte for longer than the stall limit
+}
+
+// FailedSum is the number of failed requests of all classes.
+func (t Totals) FailedSum() int { return sumOf(t.Failed) }
+
+// InFlight is the number of requests that have been started and have not ended.
+func (t Totals) InFlight() int { return t.Dialing + t.Sent + t.Streaming }
+
+// Balanced reports whether the equation of Totals holds.
+func (t Totals) Balanced() bool { return t.Counts().Adds() }
+
+// Count adds an ended request to the totals.
+func (t *Totals) Count(r Record) {
+	t.Scheduled += r.Requests()
+	t.end(r.Class, r.Requests())
+}
+
+// end counts n scheduled requests that have ended.
+func (t *Totals) end(c Class, n int) {
+	switch {
+	case c == ClassOK:
+		t.OK += n
+	case c == ClassUnsent:
+		t.Unsent += n
+	case c.Failed():
+		addTo(&t.Failed, c, n)
+	default:
+		t.Cancelled += n
+	}
+}
+
+// Counts are Totals as summaries write them: how many ended in which way.
+type Counts struct {
+	Scheduled     int           `json:"scheduled"`
+	OK            int           `json:"ok"`
+	Failed        int           `json:"failed"`
+	Cancelled     int           `json:"cancelled"`
+	InFlight      int           `json:"in_flight"`
+	Unsent        int           `json:"unsent"`
+	FailedByClass map[Class]int `json:"failed_by_class,omitzero"`
+}
+
+// Counts are the totals for a summary.
+func (t Totals) Counts() Counts {
+	return Counts{
+		Scheduled: t.Scheduled, OK: t.OK, Failed: t.FailedSum(), FailedByClass: t.Failed,
+		Cancelled: t.Cancelled, InFlight: t.InFlight(), Unsent: t.Unsent,
+	}
+}
+
+// Sum is the right side of the equation.
+func (c Counts) Sum() int { return c.OK + c.Failed + c.Cancelled + c.InFlight + c.Unsent }
+
+// Adds reports whether the equation holds.
+func (c Counts) Adds() bool { return c.Scheduled == c.Sum() }
+
+// Equation writes the equation out, without saying whether it holds.
+func (c Counts) Equation() string {
+	return fmt.Sprintf("%d scheduled = %d ok + %d failed + %d cancelled + %d in flight + %d unsent",
+		c.Scheduled, c.OK, c.Failed, c.Cancelled, c.InFlight, c.Unsent)
+}
+
+// Add adds other counts. It leaves out FailedByClass.
+func (c *Counts) Add(o Counts) {
+	c.Scheduled += o.Scheduled
+	c.OK += o.OK
+	c.Failed += o.Failed
+	c.Cancelled += o.Cancelled
+	c.InFlight += o.InFlight
+	c.Unsent += o.Unsent
+}
+
+func sumOf(by map[Class]int) int {
+	n := 0
+	for v := range maps.Values(by) {
+		n += v
+	}
+	return n
+}
+
+func addTo(by *map[Class]int, c Class, n int) {
+	if *by == nil {
+		*by = map[Class]int{}
+	}
+	(*by)[c] += n
+}
