@@ -30,10 +30,13 @@ demo: build
 
 test: build vet test-tool test-lab
 
+# vet also says what nobody calls, and what would not build elsewhere.
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || echo .))" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	cd cluster/lab && $(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	GO=$(GO) .ci/deadcode
 
 test-tool:
 	$(REQUIRE) $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...

@@ -115,13 +115,13 @@ func parseSample(s []byte, want map[string]string) (v float64, counts bool, err 
 			if eq < 0 {
 				return 0, false, errBadMetric
 			}
-			name := string(bytes.Trim(s[:eq], " \t\""))
+			name := bytes.Trim(s[:eq], " \t\"")
 			value, rest, ok := parseLabelValue(bytes.TrimLeft(s[eq+1:], " \t"))
 			if !ok {
 				return 0, false, errBadMetric
 			}
 			s = rest
-			if w, wanted := want[name]; wanted && w == value {
+			if w, wanted := want[string(name)]; wanted && w == value {
 				found++
 			}
 		}

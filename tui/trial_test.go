@@ -108,7 +108,7 @@ func TestEnterThatClosesADialogTakesNoStep(t *testing.T) {
 }
 
 func TestEnterShowsDetailsUnlessAStepWaits(t *testing.T) {
-	m, sent, _ := testModel(silent(), 120, 36, Options{})
+	m, _, _ := testModel(silent(), 120, 36, Options{})
 	typeKeys(m, "enter")
 	if m.top() == nil {
 		t.Error("enter shows no details while a step is under way")

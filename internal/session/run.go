@@ -65,18 +65,17 @@ type run struct {
 	loads []*loadRun
 	nodes []*nodeRun
 	// before and after are the deployment's pods by node.
-	before, after  map[string]int
-	skewRollout    *int
-	lowest         *int
-	settings       []record.Setting
-	server         string
-	forecast       []string
-	blind          []blindSpan
-	verdict        view.Verdict
-	why            []string
-	expectations   []view.Expectation
-	summary        *record.Summary
-	samplerErrSaid bool
+	before, after map[string]int
+	skewRollout   *int
+	lowest        *int
+	settings      []record.Setting
+	server        string
+	forecast      []string
+	blind         []blindSpan
+	verdict       view.Verdict
+	why           []string
+	expectations  []view.Expectation
+	summary       *record.Summary
 }
 
 // stage is where a trial stands.

@@ -315,7 +315,7 @@ func text(f *view.Frame) string {
 		contents = f.Snapshot.Contents()
 	}
 	c.Snapshot, c.History = nil, nil
-	a, _ := json.Marshal(c)
+	a, _ := json.Marshal(c) //lint:ignore SA1026 History, whose keys are no strings, is nil
 	b, _ := json.Marshal(contents)
 	return string(a) + string(b)
 }
