@@ -118,7 +118,7 @@ func loadInto(x *Sample, old, now *loadgen.Run) (news bool) {
 	}
 	var l LoadSample
 	if !reflect.DeepEqual(bare(old), bare(now)) {
-		run := Run(*now)
+		run := *now
 		run.Seconds = nil
 		l.Run = &run
 		news = true

@@ -157,7 +157,7 @@ func ptr[T any](v T) *T { return &v }
 func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }
 	samples := jsonl(t,
-		Sample{At: at(0), Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{node("a", cluster.TriTrue), node("b", cluster.TriFalse), node("c", cluster.TriUnknown)}},
+		Sample{At: at(0), Key: true, Cluster: &Cluster{Nodes: []*cluster.Node{node("a", cluster.TriTrue), node("b", cluster.TriFalse), node("c", cluster.TriUnknown)}},
 			Machines: map[string]*view.MachineView{"b": {Reading: power.Reading{State: power.Off, At: at(0)}}}},
 		Sample{At: at(30), End: true})
 	events := jsonl(t,
@@ -206,7 +206,7 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 	part.Link, part.Settings = new(cluster.Link), new(cluster.Settings)
 	full(part.Link)
 	full(part.Settings)
-	run := new(Run)
+	run := new(loadgen.Run)
 	full(run)
 	b, err := json.Marshal(Sample{At: t0, Cluster: &part, Load: &LoadSample{Run: run}})
 	if err != nil {
@@ -222,7 +222,7 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 	if !reflect.DeepEqual(back.Load.Run, run) {
 		t.Errorf("written\n%+v\nread\n%+v", run, back.Load.Run)
 	}
-	small, _ := json.Marshal(Objects[cluster.Pod]{{Key: cluster.Key{Namespace: "d", Name: "p"}}})
+	small, _ := json.Marshal([]*cluster.Pod{{Key: cluster.Key{Namespace: "d", Name: "p"}}})
 	if string(small) != `[{"Namespace":"d","Name":"p"}]` {
 		t.Errorf("zero fields are written: %s", small)
 	}
@@ -271,7 +271,7 @@ func FuzzOpen(f *testing.F) {
 	off := 1.0
 	events := jsonl(f, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "power", Subject: "a", To: "off"}, view.Event{Seq: 2, At: at(9), Seen: at(9), Offset: &off})
 	requests := jsonl(f, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(1), End: at(2)}, loadgen.Record{ID: "2", Class: "odd", Sent: at(3)})
-	samples := jsonl(f, Sample{At: t0, Key: true, Cluster: &Cluster{Nodes: Objects[cluster.Node]{{Name: "a"}}, Pods: Objects[cluster.Pod]{{}}}, Load: &LoadSample{From: 1, To: 5, Windows: Objects[loadgen.Second]{{At: t0, Sent: 3, Unresolved: 2}}}},
+	samples := jsonl(f, Sample{At: t0, Key: true, Cluster: &Cluster{Nodes: []*cluster.Node{{Name: "a"}}, Pods: []*cluster.Pod{{}}}, Load: &LoadSample{From: 1, To: 5, Windows: []*loadgen.Second{{At: t0, Sent: 3, Unresolved: 2}}}},
 		Sample{At: at(4), More: true, Cluster: &Cluster{GoneNodes: []string{"a"}, Beats: map[string]Beat{"b": {}}}}, Sample{At: at(5), Key: true, More: true})
 	f.Add(events, requests, samples, jsonl(f, Summary{Version: 1, Zero: t0}))
 	f.Add(events[:len(events)-4], "", `{"at":"2026-11-21T06:10:00Z","key":true,"cluster":{"nodes":[null],"pods":null},"load":{"from":1,"to":9223372036854775807,"windows":[null,{}]},"machines":{"a":null},"next":null}`+"\n", "{}")

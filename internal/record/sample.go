@@ -93,26 +93,14 @@ type Beat struct {
 	Seen    time.Time `json:"seen,omitzero"`
 }
 
-// Objects is a list that is written without the zero fields of its items.
-type Objects[T any] []*T
-
-// MarshalJSON writes the list; it fails only where encoding/json would.
-func (o Objects[T]) MarshalJSON() ([]byte, error) { return compact([]*T(o)) }
-
 // LoadSample is what has changed of the load.
 type LoadSample struct {
-	// Run is without its Windows.
-	Run *Run `json:"run,omitempty"`
+	// Run is without its Seconds.
+	Run *loadgen.Run `json:"run,omitempty"`
 	// From and To are the first and the last second of the windows, in Unix
 	// time; 0: there are none. Windows are those that have changed; a window
 	// that was never told is zero.
-	From    int64                   `json:"from,omitempty"`
-	To      int64                   `json:"to,omitempty"`
-	Windows Objects[loadgen.Second] `json:"windows,omitempty"`
+	From    int64             `json:"from,omitempty"`
+	To      int64             `json:"to,omitempty"`
+	Windows []*loadgen.Second `json:"windows,omitempty"`
 }
-
-// Run is a loadgen.Run that is written without its zero fields.
-type Run loadgen.Run
-
-// MarshalJSON writes the run; it fails only where encoding/json would.
-func (r *Run) MarshalJSON() ([]byte, error) { return compact((*loadgen.Run)(r)) }

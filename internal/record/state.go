@@ -172,7 +172,7 @@ const windowsMost = 4000
 
 func (s *State) applyLoad(l *LoadSample) {
 	if l.Run != nil {
-		s.Load = loadgen.Run(*l.Run)
+		s.Load = *l.Run
 		s.Load.Seconds = nil
 	}
 	if l.From > 0 && l.To >= l.From && l.To < 1<<40 {
