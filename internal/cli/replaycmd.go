@@ -29,7 +29,7 @@ needs no cluster and switches nothing. DIR is the folder of a record` + exampleH
 Where there is no terminal, or with --plain, it prints the timeline and the
 verdict.`,
 		Example: `  lightsout replay mdx
-  lightsout replay --speed 4 ~/.local/state/lightsout/mdx/trials/mdx-20261121T061013Z`,
+  lightsout replay --speed 4 ~/.local/state/lightsout/mdx/trials/20261121T061013Z`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(speed >= replay.SpeedLeast && speed <= replay.SpeedMost) {

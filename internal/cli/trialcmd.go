@@ -119,11 +119,13 @@ func newTrialCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare DIR...",
 		Short: "Line the records of trials up, phase by phase, and say how well forecasts held",
-		Args:  usageArgs(cobra.MinimumNArgs(1)),
+		Long: `compare lines records up, phase by phase, and says how well the forecasts held.
+DIR is the folder of a record` + exampleHelp() + `.`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var records []*record.Record
 			for _, dir := range args {
-				r, err := record.Open(dir)
+				r, err := openRecord(dir)
 				if err != nil {
 					return err
 				}

@@ -26,6 +26,13 @@ func TestReplayWithoutATerminalPrintsTheTimelineAndTheVerdict(t *testing.T) {
 	}
 }
 
+func TestExamplesAreComparedByTheirNames(t *testing.T) {
+	out, errs, code := run(t, nil, "trial", "compare", "mdx", "vagrant")
+	if code != 0 || errs != "" || !strings.Contains(out, "mdx") || !strings.Contains(out, "vagrant") || !strings.Contains(out, "detected") {
+		t.Errorf("code %d: %s\n%s", code, errs, out)
+	}
+}
+
 func TestWhatCantBeReplayedIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	_, errs, code := run(t, nil, "replay", dir)

@@ -24,12 +24,11 @@ type film struct {
 	// was seen: events are numbered by the order in which they came.
 	seen []time.Time
 
-	state record.State
-	next  int // the first sample that is not in state
+	cursor record.Cursor
 }
 
 func newFilm(r *record.Record) *film {
-	f := &film{rec: r, history: newHistory(r.Samples), marks: marksOf(r)}
+	f := &film{rec: r, cursor: record.Cursor{Record: r}, history: newHistory(r.Samples), marks: marksOf(r)}
 	var newest time.Time
 	for i := range r.Events {
 		if r.Events[i].Seen.After(newest) {
@@ -42,13 +41,12 @@ func newFilm(r *record.Record) *film {
 
 // frame gives what was on the screen at t, without Replay.
 func (f *film) frame(t time.Time) *view.Frame {
-	f.wind(t)
-	s := &f.state
+	s := f.cursor.To(t)
 	out := &view.Frame{
 		Title: s.Title, Now: t, Zero: s.Zero,
 		Snapshot: s.Snapshot(), Power: maps.Clone(s.Machines), History: f.history.at(t),
 		Load: s.Load, LoadReady: s.LoadReady, Focus: s.Focus,
-		Events: f.events(t), Next: s.Next,
+		Events: f.events(s, t), Next: s.Next,
 		Trial: trialView(s, f.rec.Dir), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
 	}
 	out.Load.Seconds = s.Windows(t)
@@ -68,36 +66,16 @@ func (f *film) fromEvents(out *view.Frame) {
 	}
 }
 
-// wind brings state to t: from where it is, or from the last keyframe.
-func (f *film) wind(t time.Time) {
-	samples := f.rec.Samples
-	// The samples up to t, and all lines of the last one's moment.
-	end := sort.Search(len(samples), func(i int) bool { return samples[i].At.After(t) })
-	key := end - 1
-	for key >= 0 && !samples[key].Key {
-		key--
-	}
-	if end < f.next || key >= f.next {
-		f.next = max(key, 0)
-		f.state = record.State{}
-	}
-	for ; f.next < end; f.next++ {
-		f.state.Apply(&samples[f.next])
-	}
-}
-
 // events gives the newest events of the moment: those that the sample before
 // it knew and those seen since, but none that the sample after it does not know.
-func (f *film) events(t time.Time) []view.Event {
+func (f *film) events(s *record.State, t time.Time) []view.Event {
 	all := f.rec.Events
 	n := sort.Search(len(all), func(i int) bool { return f.seen[i].After(t) })
 	upTo := func(seq int) int { return sort.Search(len(all), func(i int) bool { return all[i].Seq > seq }) }
-	if f.next > 0 {
-		n = max(n, upTo(f.state.Seq))
-	}
-	for i := f.next; i < len(f.rec.Samples); i++ {
-		if seq := f.rec.Samples[i].Seq; seq > 0 {
-			n = min(n, upTo(seq))
+	n = max(n, upTo(s.Seq))
+	for _, x := range f.cursor.Ahead() {
+		if x.Seq > 0 {
+			n = min(n, upTo(x.Seq))
 			break
 		}
 	}

@@ -25,6 +25,7 @@ const (
 type mark struct {
 	at       time.Time
 	latest   time.Time // of those that share it
+	seq      int       // the newest event of those; 0: none
 	what     string
 	subjects []string
 	weight   int
@@ -58,7 +59,12 @@ func marksOf(r *record.Record) []view.ReplayMark {
 	slices.SortStableFunc(m.marks, func(a, b mark) int { return a.at.Compare(b.at) })
 	out := make([]view.ReplayMark, 0, len(m.marks))
 	for _, k := range m.marks {
+		// Where all that the mark names can be seen.
 		at := k.at
+		if k.latest.Sub(at) <= together {
+			at = k.latest
+		}
+		at = r.Shown(at, k.seq)
 		switch {
 		case at.Before(r.Start):
 			at = r.Start
@@ -67,6 +73,7 @@ func marksOf(r *record.Record) []view.ReplayMark {
 		}
 		out = append(out, view.ReplayMark{At: at, Text: k.text()})
 	}
+	slices.SortStableFunc(out, func(a, b view.ReplayMark) int { return a.At.Compare(b.At) })
 	return out
 }
 
@@ -81,7 +88,7 @@ func (m *marker) add(k mark) {
 		m.open = map[string]int{}
 	}
 	if i, ok := m.open[k.what]; ok && k.at.Sub(m.marks[i].latest) <= together {
-		m.marks[i].latest = k.at
+		m.marks[i].latest, m.marks[i].seq = k.at, max(m.marks[i].seq, k.seq)
 		for _, s := range k.subjects {
 			if !slices.Contains(m.marks[i].subjects, s) {
 				m.marks[i].subjects = append(m.marks[i].subjects, s)
@@ -97,7 +104,7 @@ func (m *marker) add(k mark) {
 // event marks what is notable; the words are those of power.State and of
 // cluster.Transition.
 func (m *marker) event(e *view.Event) {
-	k := mark{at: e.Seen, subjects: []string{e.Subject}, weight: weightNode}
+	k := mark{at: e.Seen, seq: e.Seq, subjects: []string{e.Subject}, weight: weightNode}
 	switch {
 	case e.Lane == "power" && (e.To == "on" || e.To == "off") && e.From != e.To:
 		k.what = "machine " + e.To

@@ -54,6 +54,7 @@ type Player struct {
 	at       time.Time // where the replay stands
 	as       time.Time // when it stood there, by now
 	speed    float64
+	first    float64 // the speed that it began with
 	paused   bool
 	notice   string
 	noticeAt time.Time
@@ -78,6 +79,7 @@ func New(r *record.Record, o Options) (*Player, error) {
 	if o.Speed > 0 {
 		p.speed = clampSpeed(o.Speed)
 	}
+	p.first = p.speed
 	return p, nil
 }
 
@@ -153,7 +155,7 @@ func (p *Player) carryOut(i view.Intent) {
 	switch i := i.(type) {
 	case view.ReplayPause:
 		if p.paused && !p.at.Before(r.End) {
-			p.at = r.Start // once more
+			p.at, p.speed = r.Start, p.first // once more, so that it can be followed
 		}
 		p.paused = !p.paused
 	case view.ReplaySpeed:

@@ -268,7 +268,7 @@ func TestMarksAreTheMomentsWorthSeeing(t *testing.T) {
 	for _, m := range marks {
 		got = append(got, fmt.Sprintf("%g %s", m.At.Sub(t0).Seconds(), m.Text))
 	}
-	want := "5 hold at 12|10 zero|12 n3, n4 machine off|20 n3 NotReady|24 first failure|30 pods evicted|50 here|55 n3 machine on|59 n3 Ready|60 verdict: pass"
+	want := "5 hold at 12|10 zero|12.5 n3, n4 machine off|20 n3 NotReady|24 first failure|30 pods evicted|50 here|55 n3 machine on|59 n3 Ready|60 verdict: pass"
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("the marks are\n%s\nand not\n%s", s, want)
 	}
