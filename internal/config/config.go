@@ -108,7 +108,11 @@ func (c *Config) check(data []byte) error {
 	fail := func(field, format string, args ...any) error {
 		return fmt.Errorf(lineOf(data, field)+format, args...)
 	}
-	if err := c.Power.check(fail); err != nil {
+	if err := c.Power.check(); err != nil {
+		var wrong *power.FieldError
+		if errors.As(err, &wrong) {
+			return fail(wrong.Field, "%w", err)
+		}
 		return err
 	}
 	if _, err := c.Guards.Limits(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/driver/fence"
 )
 
 func TestEveryDriverIsBuiltFromItsConfig(t *testing.T) {
@@ -50,11 +51,18 @@ power:
 		names = append(names, d.Name())
 		Close(d)
 	}
-	if want := driverNames[1:]; !slices.Equal(names, want) { // ssh is built elsewhere
+	var want []string
+	for _, k := range power.Kinds() {
+		if k.Section != nil { // ssh is built elsewhere
+			want = append(want, k.Name)
+		}
+	}
+	if !slices.Equal(names, want) || len(names) != 8 {
 		t.Errorf("built %v, want %v", names, want)
 	}
-	if f := c.Power.fence(); f.Nodes["n1"].Plug != "3" || f.Nodes["n1"].Params["ipport"] != "6230" || f.Params["ssl_insecure"] != "false" {
-		t.Errorf("the agent's parameters are %+v", f)
+	n, f := c.Power.Nodes["n1"].Own["fence"].(*fence.Node), c.Power.Sections["fence"].(*fence.Options)
+	if n.Plug != "3" || n.Params["ipport"] != "6230" || f.Params["ssl_insecure"] != "false" {
+		t.Errorf("the agent's parameters are %+v, %+v", n, f)
 	}
 }
 

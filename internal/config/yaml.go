@@ -2,13 +2,19 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"lightsout/power"
 )
 
 // maxSize bounds the size of a config file, in bytes.
@@ -93,4 +99,137 @@ func lineOf(data []byte, path string) string {
 		return ""
 	}
 	return "line " + strconv.Itoa(at+1) + ": "
+}
+
+// group is a group of fields that are read in parts.
+type group map[string]json.RawMessage
+
+// UnmarshalJSON reads the section power: the fields of its own, and those of the
+// drivers into what their kinds make.
+func (p *Power) UnmarshalJSON(data []byte) error {
+	g, err := openGroup("", data)
+	if err != nil {
+		return err
+	}
+	if err := g.take("", p); err != nil {
+		return err
+	}
+	for _, k := range power.Kinds() {
+		if raw, ok := g[k.Name]; ok && k.Section != nil {
+			delete(g, k.Name)
+			own, err := openGroup(k.Name, raw)
+			if own == nil {
+				continue
+			}
+			s := k.Section()
+			if err == nil {
+				err = own.take(k.Name, s)
+			}
+			if err == nil {
+				err = own.end()
+			}
+			if err != nil {
+				return err
+			}
+			if p.Sections == nil {
+				p.Sections = map[string]power.Section{}
+			}
+			p.Sections[k.Name] = s
+		}
+	}
+	if nodes, ok := g["nodes"]; ok {
+		delete(g, "nodes")
+		if err := p.readNodes(nodes); err != nil {
+			return err
+		}
+	}
+	return g.end()
+}
+
+// readNodes reads power.nodes: the fleet's fields, and those of any driver.
+func (p *Power) readNodes(data []byte) error {
+	all, err := openGroup("nodes", data)
+	if err != nil {
+		return err
+	}
+	p.Nodes = make(map[string]Node, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		at := "nodes." + name
+		g, err := openGroup(at, all[name])
+		if err != nil {
+			return err
+		}
+		n := Node{Own: map[string]any{}}
+		rest := maps.Clone(g)
+		for _, k := range power.Kinds() {
+			if k.Node == nil {
+				continue
+			}
+			// Drivers may share a field, so each is given all of them.
+			mine, own := maps.Clone(g), k.Node()
+			if err := mine.take(at, own); err != nil {
+				return err
+			}
+			if len(mine) < len(g) {
+				n.Own[k.Name] = own
+			}
+			maps.DeleteFunc(rest, func(field string, _ json.RawMessage) bool { _, left := mine[field]; return !left })
+		}
+		if err := rest.take(at, &n); err != nil {
+			return err
+		}
+		if err := rest.end(); err != nil {
+			return err
+		}
+		p.Nodes[name] = n
+	}
+	return nil
+}
+
+// openGroup reads a group without its fields' values; it is nil for null.
+func openGroup(at string, data []byte) (g group, err error) {
+	return g, below(at, json.Unmarshal(data, &g))
+}
+
+// take reads the fields that the struct into has, and takes them out of the group.
+func (g group) take(at string, into any) error {
+	mine := group{}
+	for t, i := reflect.TypeOf(into).Elem(), 0; i < t.NumField(); i++ {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if raw, ok := g[name]; ok && name != "-" {
+			mine[name] = raw
+			delete(g, name)
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	// Not encoding/json's: numbers are taken for texts where those are wanted.
+	type plain Power
+	if p, ok := into.(*Power); ok {
+		into = (*plain)(p)
+	}
+	return below(at, yaml.UnmarshalStrict(data, into))
+}
+
+// end is the error that there is a field left that nobody has taken.
+func (g group) end() error {
+	for _, name := range slices.Sorted(maps.Keys(g)) {
+		return fmt.Errorf("unknown field %q", name)
+	}
+	return nil
+}
+
+// below puts a path before the field of a type error, as encoding/json does.
+func below(at string, err error) error {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) || at == "" {
+		return err
+	}
+	t.Field = strings.TrimSuffix(at+"."+t.Field, ".")
+	return t
 }

@@ -15,6 +15,11 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "ssh"
 
+func init() {
+	// It is built with the client that the way to the cluster uses too.
+	power.Register(power.Kind{Name: DriverName, Off: true})
+}
+
 // DefaultShutdown is the command that a node is asked to shut down with.
 const DefaultShutdown = "sudo -n shutdown -h now"
 

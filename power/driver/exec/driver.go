@@ -17,25 +17,41 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "exec"
 
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) },
+		Needs: "power.exec is missing: it needs at least on_command, off_command or shutdown_command",
+	})
+}
+
 // stateLimit bounds one run of the state command.
 const stateLimit = time.Minute
 
-// Options are the commands, each a program and its arguments; their texts are
+// Options are the section power.exec: the commands, each a program and its arguments; their texts are
 // templates. What is left out can't be done.
 type Options struct {
 	// State prints one word: on, off, transitioning or unknown. When it prints
 	// nothing its exit status counts, as that of a fence agent does: 0 is on, 2
 	// is off, and all else is unknown.
-	State []string
+	State []string `json:"state_command"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
-	On, Off, Shutdown []string
+	On       []string `json:"on_command"`
+	Off      []string `json:"off_command"`
+	Shutdown []string `json:"shutdown_command"`
 	// ProvesOff: the state command's "off" comes from something that knows (a
 	// power API, a power meter) and not from the machine's silence. Without it,
 	// off is presumed.
-	ProvesOff bool
+	ProvesOff bool `json:"proves_off"`
 	// SecretEnv names environment variables whose values are hidden in what the
 	// commands say. They must be set.
-	SecretEnv []string
+	SecretEnv []string `json:"secret_env"`
+}
+
+// Sides: what there are commands for.
+func (o *Options) Sides() (off, on bool) { return o.Off != nil || o.Shutdown != nil, o.On != nil }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	return power.Built(New(*o))
 }
 
 // Driver switches machines by commands. It is safe for use by several
@@ -78,19 +94,19 @@ func New(opt Options) (*Driver, error) {
 	}
 	switch {
 	case !any:
-		return nil, errors.New("power.exec has no command: give at least one of on_command, off_command and shutdown_command")
+		return nil, power.Wrong("power.exec", " has no command: give at least one of on_command, off_command and shutdown_command")
 	case opt.ProvesOff && d.state == nil:
-		return nil, errors.New("power.exec.proves_off is for the state command, and there is none: give power.exec.state_command")
+		return nil, power.Wrong("power.exec.proves_off", " is for the state command, and there is none: give power.exec.state_command")
 	}
 	return d, nil
 }
 
 func parse(what string, argv []string) (command, error) {
 	if len(argv) == 0 || strings.TrimSpace(argv[0]) == "" {
-		return nil, fmt.Errorf("%s is empty: it is a program and its arguments, like [virsh, start, \"{{.Machine}}\"]", what)
+		return nil, power.Wrong(what, " is empty: it is a program and its arguments, like [virsh, start, \"{{.Machine}}\"]")
 	}
 	if len(argv) == 1 && strings.ContainsAny(argv[0], " \t") && !strings.Contains(argv[0], "{{") {
-		return nil, fmt.Errorf("%s is one text with blanks: write each argument by itself, like [virsh, start, vm1]; no shell splits it", what)
+		return nil, power.Wrong(what, " is one text with blanks: write each argument by itself, like [virsh, start, vm1]; no shell splits it")
 	}
 	var out command
 	for _, arg := range argv {
@@ -99,12 +115,12 @@ func parse(what string, argv []string) (command, error) {
 			return nil, err
 		}
 		if strings.Contains(arg, "\x00") {
-			return nil, fmt.Errorf("%s holds a zero byte", what)
+			return nil, power.Wrong(what, " holds a zero byte")
 		}
 		out = append(out, t)
 	}
 	if out[0].PerNode() {
-		return nil, fmt.Errorf("%s: the program itself can't depend on the node", what)
+		return nil, power.Wrong(what, ": the program itself can't depend on the node")
 	}
 	return out, nil
 }
@@ -161,12 +177,6 @@ func (c command) render(v fields.Values) ([]string, error) {
 		}
 	}
 	return argv, nil
-}
-
-// Check asks whether the secrets are there. What the commands do is not tried.
-func (d *Driver) Check(context.Context) error {
-	_, err := d.secrets()
-	return err
 }
 
 func (d *Driver) secrets() ([]string, error) {

@@ -23,9 +23,6 @@ func TestARealAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)
-	if err := d.Check(t.Context()); err != nil {
-		t.Error(err)
-	}
 	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
 	if err != nil {
 		t.Fatal(err)

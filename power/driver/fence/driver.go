@@ -20,28 +20,62 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "fence"
 
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+		Needs: "power.fence is missing: it needs at least agent",
+	})
+}
+
 // statusLimit bounds one status call; some agents log in to a slow device.
 const statusLimit = 40 * time.Second
 
-// Node is what is told of one node's machine.
+// Node is what an entry below power.nodes tells of a machine.
 type Node struct {
 	// Plug is the agent's name for it: a VM's name, an outlet's number.
-	Plug string
+	Plug string `json:"plug"`
 	// Params replace those of Options for this node. They are templates too.
-	Params map[string]string
+	Params map[string]string `json:"params"`
 }
 
-// Options say which agent is run, and how.
+// Options are the section power.fence: which agent is run, and how.
 type Options struct {
 	// Agent is the program: a path, or a name that is looked for in PATH and in
 	// /usr/sbin, where distributions put them.
-	Agent string
+	Agent string `json:"agent"`
 	// Params are the agent's parameters by name; their values are templates.
-	Params map[string]string
+	Params map[string]string `json:"params"`
+	// Kept says where the secrets are kept.
+	Kept map[string]place `json:"secrets"`
 	// Secrets are parameters that nobody is to see.
-	Secrets map[string]secret.Source
+	Secrets map[string]secret.Source `json:"-"`
 	// Nodes holds what differs, by node name.
-	Nodes map[string]Node
+	Nodes map[string]Node `json:"-"`
+}
+
+// place is where a secret is kept.
+type place struct {
+	File string `json:"file"`
+	Env  string `json:"env"`
+}
+
+// Sides: both.
+func (o *Options) Sides() (off, on bool) { return true, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	opt := *o
+	opt.Secrets, opt.Nodes = map[string]secret.Source{}, power.NodesOf[Node](site)
+	for _, name := range slices.Sorted(maps.Keys(o.Kept)) {
+		kept, field := o.Kept[name], "power.fence.secrets."+name
+		if (kept.File == "") == (kept.Env == "") {
+			return nil, power.Wrong(field, " needs file or env, and not both")
+		}
+		var err error
+		if opt.Secrets[name], err = site.Secret(power.Secret{Field: field, Name: field, File: kept.File, Env: kept.Env}); err != nil {
+			return nil, err
+		}
+	}
+	return power.Built(New(opt))
 }
 
 // Driver switches machines by a fence agent. It is safe for use by several
@@ -67,7 +101,7 @@ var secretNames = []string{"password", "passwd", "snmp_priv_passwd", "community"
 // New makes the driver. It runs nothing.
 func New(opt Options) (*Driver, error) {
 	if opt.Agent == "" {
-		return nil, errors.New("power.fence.agent is missing: it is a fence agent's name or path, like fence_ipmilan")
+		return nil, power.Wrong("power.fence.agent", " is missing: it is a fence agent's name or path, like fence_ipmilan")
 	}
 	d := &Driver{
 		agent: opt.Agent, secrets: opt.Secrets, nodes: opt.Nodes,
@@ -92,7 +126,7 @@ func New(opt Options) (*Driver, error) {
 
 func checkName(where, name string) error {
 	if !parameter.MatchString(name) || slices.Contains(reserved, name) {
-		return fmt.Errorf("%s: %q is no parameter that can be given to a fence agent", where, power.Clean(name))
+		return power.Wrong(where, ": %q is no parameter that can be given to a fence agent", power.Clean(name))
 	}
 	return nil
 }
@@ -104,10 +138,10 @@ func (d *Driver) parse(where string, params map[string]string) (map[string]*fiel
 			return nil, err
 		}
 		if _, both := d.secrets[name]; both || slices.Contains(secretNames, name) {
-			return nil, fmt.Errorf("%s: %s is a secret; give it as power.fence.secrets.%s, by file or env", where, name, name)
+			return nil, power.Wrong(where, ": %s is a secret; give it as power.fence.secrets.%s, by file or env", name, name)
 		}
 		if strings.ContainsAny(params[name], "\r\n") {
-			return nil, fmt.Errorf("%s: %s has several lines, and a fence agent reads one", where, name)
+			return nil, power.Wrong(where, ": %s has several lines, and a fence agent reads one", name)
 		}
 		t, err := fields.Parse(where+"."+name, params[name])
 		if err != nil {
@@ -127,15 +161,6 @@ func (d *Driver) Name() string { return DriverName }
 // Abilities: it pulls the plug and powers on; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
-}
-
-// Check asks whether the agent is there and can be run (action metadata).
-func (d *Driver) Check(ctx context.Context) error {
-	r, err := d.run(ctx, "metadata", nil)
-	if err == nil && r.Status != 0 {
-		err = fmt.Errorf("the fence agent %s %s", d.agent, r.How())
-	}
-	return err
 }
 
 // State asks the agent for the status. An agent that starts slowly is given

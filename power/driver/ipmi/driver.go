@@ -21,6 +21,12 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "ipmi"
 
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) },
+		Needs: "power.ipmi is missing: it needs at least user and password_file or password_env",
+	})
+}
+
 // DefaultAddress is the template of a controller's address.
 const DefaultAddress = "{{.BMC}}"
 
@@ -37,17 +43,43 @@ const (
 	maxPassword = 20
 )
 
-// Options say where controllers are and how they are logged in to.
+// Options are the section power.ipmi: where controllers are and how they are logged in to.
 type Options struct {
 	// Address is a template for a controller's address, with a port if it is not
 	// 623; DefaultAddress when empty.
-	Address string
+	Address string `json:"address"`
 	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
 	// in the template.
-	BMCs map[string]string
+	BMCs map[string]string `json:"-"`
 	// User and Password log in, with the privilege of an operator.
-	User     string
-	Password secret.Source
+	User         string        `json:"user"`
+	Password     secret.Source `json:"-"`
+	PasswordFile string        `json:"password_file"`
+	PasswordEnv  string        `json:"password_env"`
+}
+
+// node is what an entry below power.nodes may say.
+type node struct {
+	BMC string `json:"bmc"`
+}
+
+// Sides: both.
+func (o *Options) Sides() (off, on bool) { return true, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	opt := *o
+	opt.BMCs = map[string]string{}
+	for name, n := range power.NodesOf[node](site) {
+		opt.BMCs[name] = n.BMC
+	}
+	var err error
+	if opt.Password, err = site.Secret(power.Secret{
+		Field: "power.ipmi.password", Name: "the password of power.ipmi", File: o.PasswordFile, Env: o.PasswordEnv, Must: true,
+	}); err != nil {
+		return nil, err
+	}
+	return power.Built(New(opt))
 }
 
 // Driver switches servers by their controllers. It is safe for use by several
@@ -72,10 +104,10 @@ func New(opt Options) (*Driver, error) {
 		return nil, err
 	}
 	if opt.User == "" || opt.Password == nil {
-		return nil, errors.New("power.ipmi needs user, and password_file or password_env")
+		return nil, power.Wrong("power.ipmi", " needs user, and password_file or password_env")
 	}
 	if len(opt.User) > 16 {
-		return nil, errors.New("power.ipmi.user is longer than the 16 bytes that IPMI has room for")
+		return nil, power.Wrong("power.ipmi.user", " is longer than the 16 bytes that IPMI has room for")
 	}
 	return d, nil
 }
@@ -86,13 +118,6 @@ func (d *Driver) Name() string { return DriverName }
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
-}
-
-// Check asks whether the password is to be had. Controllers are asked one by
-// one, by State.
-func (d *Driver) Check(context.Context) error {
-	_, err := d.password()
-	return err
 }
 
 func (d *Driver) password() (string, error) {

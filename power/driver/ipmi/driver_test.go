@@ -266,7 +266,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Check(t.Context()); err == nil || strings.Contains(err.Error(), "planted") {
+	if _, err := d.State(t.Context(), power.Machine{ID: "10.0.0.1:623"}); err == nil || strings.Contains(err.Error(), "planted") {
 		t.Errorf("a long password: %v", err)
 	}
 }

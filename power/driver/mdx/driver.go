@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,23 +11,52 @@ import (
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/internal/secret"
 )
 
 // DriverName is the driver's name in configuration files.
 const DriverName = "mdx"
 
-// Options say which portal and project to speak to.
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) },
+		Needs: "power.mdx is missing: it needs at least project and token_file or token_env",
+	})
+}
+
+// DefaultURL is the portal's.
+const DefaultURL = "https://oprpl.mdx.jp"
+
+// Options are the section power.mdx: which portal and project to speak to.
 type Options struct {
-	// URL is the portal's, "https://oprpl.mdx.jp".
-	URL string
+	// URL is the portal's; DefaultURL when empty.
+	URL string `json:"url"`
 	// Project is the project's uuid or name; it may be empty when the token is
 	// for one project only.
-	Project string
+	Project string `json:"project"`
 	// Token gives the token that the user has issued in the portal.
-	Token TokenSource
-	// Dial makes connections, through the bastion for example. Nil dials
-	// directly, over IPv4 only.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	Token     secret.Source `json:"-"`
+	TokenFile string        `json:"token_file"`
+	TokenEnv  string        `json:"token_env"`
+	// ViaBastion sends requests through the bastion.
+	ViaBastion bool `json:"via_bastion"`
+	// Dial makes connections; nil: straight, over IPv4 only.
+	Dial power.Dial `json:"-"`
+}
+
+// Sides: both.
+func (o *Options) Sides() (off, on bool) { return true, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	opt := *o
+	opt.Dial = site.Via(o.ViaBastion)
+	var err error
+	if opt.Token, err = site.Secret(power.Secret{
+		Field: "power.mdx.token", Name: "the portal's token", File: o.TokenFile, Env: o.TokenEnv, Must: true,
+	}); err != nil {
+		return nil, err
+	}
+	return power.Built(New(opt))
 }
 
 // Driver switches virtual machines through the portal. It is safe for use by
@@ -50,13 +78,16 @@ type Driver struct {
 
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
+	if opt.URL == "" {
+		opt.URL = DefaultURL
+	}
 	u, err := url.Parse(opt.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
 		// What was given may hold a password, and is not repeated.
-		return nil, errors.New("power.mdx.url is no address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
+		return nil, power.Wrong("power.mdx.url", " is no address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
 	}
 	if opt.Token == nil {
-		return nil, errors.New("power.mdx: the token is missing; give token_file or token_env")
+		return nil, power.Wrong("power.mdx", ": the token is missing; give token_file or token_env")
 	}
 	d := &Driver{
 		url:     strings.TrimRight(u.String(), "/"),
@@ -83,13 +114,6 @@ func (d *Driver) Name() string { return DriverName }
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
-}
-
-// Check asks whether the portal can be used: it answers, takes the token, and
-// has the project. The error is one sentence.
-func (d *Driver) Check(ctx context.Context) error {
-	_, err := d.projectUUID(ctx)
-	return err
 }
 
 // State looks at the VM's status.

@@ -7,13 +7,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/internal/secret"
 )
 
 var ctx = context.Background()
@@ -151,8 +151,8 @@ func TestANewTokenInTheFileIsTakenBeforeRenewing(t *testing.T) {
 	p.valid = map[string]bool{"eyJ.first": true}
 	path := tokenFile(t, "eyJ.first")
 	d := newDriver(t, p, "llm")
-	d.tokens.source = TokenFile(path)
-	if err := d.Check(ctx); err != nil {
+	d.tokens.source = func() (string, error) { b, err := os.ReadFile(path); return string(b), err }
+	if _, err := d.projectUUID(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte("eyJ.second"), 0o600); err != nil {
@@ -180,7 +180,7 @@ func TestAWrongTokenIsOneSentenceThatSaysWhatToDo(t *testing.T) {
 		return false
 	}
 	d := newDriver(t, p, "llm")
-	err := d.Check(ctx)
+	_, err := d.projectUUID(ctx)
 	var refused *power.RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "issue a new one") {
 		t.Errorf("got %v", err)
@@ -394,7 +394,7 @@ func TestTheProjectIsFoundByNameOrUUID(t *testing.T) {
 	for project, want := range map[string]string{
 		"llm": "", projectID: "", "lllm": "has llm, others", "": "2 projects",
 	} {
-		err := newDriver(t, p, project).Check(ctx)
+		_, err := newDriver(t, p, project).projectUUID(ctx)
 		if (want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", project, err, want)
 		}
@@ -417,7 +417,8 @@ func TestTheTokenIsInNoError(t *testing.T) {
 		p.fault = func(w http.ResponseWriter, r *http.Request) bool { fault(w, r); return true }
 		d := newDriver(t, p, "llm")
 		_, stateErr := d.State(ctx, machine("uuid-1"))
-		for _, err := range []error{stateErr, d.Check(ctx), d.call(ctx, http.MethodPost, "/api/vm/uuid-1/shutdown/", nil, nil)} {
+		_, projectErr := d.projectUUID(ctx)
+		for _, err := range []error{stateErr, projectErr, d.call(ctx, http.MethodPost, "/api/vm/uuid-1/shutdown/", nil, nil)} {
 			for e := err; e != nil; e = errors.Unwrap(e) {
 				if text := fmt.Sprintf("%v %+v", e, e); strings.Contains(text, planted) {
 					t.Errorf("fault %d: the token is in %q", i, text)
@@ -430,34 +431,13 @@ func TestTheTokenIsInNoError(t *testing.T) {
 	}
 }
 
-func TestTokenSources(t *testing.T) {
-	good := tokenFile(t, secretToken)
-	open := tokenFile(t, secretToken)
-	if err := os.Chmod(open, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("LIGHTSOUT_TEST_TOKEN", " "+secretToken+" ")
-	t.Setenv("LIGHTSOUT_TEST_EMPTY", "")
-	cases := []struct {
-		name   string
-		source TokenSource
-		bad    string
-	}{
-		{"a file", TokenFile(good), ""},
-		{"a variable", TokenEnv("LIGHTSOUT_TEST_TOKEN"), ""},
-		{"a file for everybody", TokenFile(open), "chmod 600"},
-		{"no file", TokenFile(filepath.Join(t.TempDir(), "none")), "can't be read"},
-		{"an empty file", TokenFile(tokenFile(t, "")), "is empty"},
-		{"no token", TokenFile(tokenFile(t, "two "+secretToken)), "no token"},
-		{"an empty variable", TokenEnv("LIGHTSOUT_TEST_EMPTY"), "is empty"},
-	}
-	for _, c := range cases {
-		token, err := c.source()
-		if c.bad == "" && (err != nil || token != secretToken) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if c.bad != "" && (err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "planted")) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.bad)
+func TestWhatIsNoTokenIsNotSent(t *testing.T) {
+	for given, bad := range map[string]string{" " + secretToken + "\n": "", "": "is empty", "two " + secretToken: "no token", "a\nb": "no token"} {
+		d := newDriver(t, newPortal(t, fourVMs()...), "llm")
+		d.tokens.source = secret.Of(given)
+		_, err := d.projectUUID(ctx)
+		if bad == "" && err != nil || bad != "" && (err == nil || !strings.Contains(err.Error(), bad) || strings.Contains(err.Error(), "planted")) {
+			t.Errorf("%q: %v, want %q", given, err, bad)
 		}
 	}
 }
@@ -474,7 +454,7 @@ func TestRequestsGoThroughTheGivenDialer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := d.Check(ctx); err != nil {
+	if _, err := d.projectUUID(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-dialled; got != "10.0.0.2:80" {
@@ -484,7 +464,7 @@ func TestRequestsGoThroughTheGivenDialer(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	token := func() (string, error) { return secretToken, nil }
-	for _, u := range []string{"", "oprpl.mdx.jp", "ftp://x", "https://", "https://user:pw@host", "https://h/?q", "://"} {
+	for _, u := range []string{"oprpl.mdx.jp", "ftp://x", "https://", "https://user:pw@host", "https://h/?q", "://"} {
 		if _, err := New(Options{URL: u, Token: token}); err == nil || !strings.Contains(err.Error(), "power.mdx.url") || strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: %v", u, err)
 		}

@@ -5,41 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 
 	"lightsout/power"
+	"lightsout/power/internal/secret"
 )
 
-// TokenSource gives the portal's token as it now stands in its source.
-type TokenSource func() (string, error)
-
-// TokenFile reads the token from a file, which nobody else may read.
-func TokenFile(path string) TokenSource {
-	return func() (string, error) {
-		info, err := os.Stat(path)
-		if err != nil {
-			return "", fmt.Errorf("the portal's token can't be read: %w", err)
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			return "", fmt.Errorf("the token file %s can be read by others; do chmod 600 %s", path, path)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return "", fmt.Errorf("the portal's token can't be read: %w", err)
-		}
-		return checkToken(string(data), "the token file "+path)
-	}
-}
-
-// TokenEnv reads the token from an environment variable.
-func TokenEnv(name string) TokenSource {
-	return func() (string, error) {
-		return checkToken(os.Getenv(name), "the environment variable "+name)
-	}
-}
-
+// checkToken takes what was read from where for a token, without the blanks
+// around it.
 func checkToken(raw, where string) (string, error) {
 	token := strings.TrimSpace(raw)
 	if token == "" {
@@ -55,7 +29,7 @@ func checkToken(raw, where string) (string, error) {
 
 // tokens keeps the token in use. It is safe for use by several goroutines.
 type tokens struct {
-	source TokenSource
+	source secret.Source
 	// exchange trades a token for a new one at the portal.
 	exchange func(ctx context.Context, old string) (string, error)
 	turn     chan struct{} // held while a token is renewed
@@ -65,14 +39,26 @@ type tokens struct {
 	read    string // what the source gave last
 }
 
+// given reads the source.
+func (t *tokens) given() (string, error) {
+	token, err := t.source()
+	if err == nil {
+		token, err = checkToken(token, "the portal's token")
+	}
+	if err != nil {
+		return "", &power.RefusedError{Why: err.Error()}
+	}
+	return token, nil
+}
+
 // get gives the token to use.
 func (t *tokens) get() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.current == "" {
-		token, err := t.source()
+		token, err := t.given()
 		if err != nil {
-			return "", &power.RefusedError{Why: err.Error()}
+			return "", err
 		}
 		t.current, t.read = token, token
 	}
@@ -95,9 +81,9 @@ func (t *tokens) renew(ctx context.Context, refused string) (string, error) {
 	if current != refused {
 		return current, nil
 	}
-	token, err := t.source()
+	token, err := t.given()
 	if err != nil {
-		return "", &power.RefusedError{Why: err.Error()}
+		return "", err
 	}
 	if token == read || token == refused {
 		read = token

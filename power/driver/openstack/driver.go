@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,17 +20,33 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "openstack"
 
-// Options say which cloud.
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
+}
+
+// Options are the section power.openstack: which cloud.
 type Options struct {
 	// Cloud is its name in clouds.yaml; empty: that of OS_CLOUD, or else the
 	// credentials of the other OS_ variables.
-	Cloud string
+	Cloud string `json:"cloud"`
 	// CloudsFile is the clouds.yaml; empty: where OpenStack's commands look.
-	CloudsFile string
+	CloudsFile string `json:"clouds_file"`
 	// Region replaces what is said there.
-	Region string
-	// Dial makes connections, through the bastion for example; nil: straight.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	Region string `json:"region"`
+	// ViaBastion sends requests through the bastion.
+	ViaBastion bool `json:"via_bastion"`
+	// Dial makes connections; nil: straight.
+	Dial power.Dial `json:"-"`
+}
+
+// Sides: both.
+func (o *Options) Sides() (off, on bool) { return true, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	opt := *o
+	opt.Dial = site.Via(o.ViaBastion)
+	return power.Built(New(opt))
 }
 
 // Driver switches servers by Nova. It is safe for use by several goroutines.
@@ -50,7 +65,7 @@ type Driver struct {
 // New makes the driver. It makes no request and reads no credentials.
 func New(opt Options) (*Driver, error) {
 	if opt.CloudsFile != "" && opt.Cloud == "" {
-		return nil, errors.New("power.openstack.clouds_file is given without cloud: say which of its clouds")
+		return nil, power.Wrong("power.openstack.clouds_file", " is given without cloud: say which of its clouds")
 	}
 	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: make(chan struct{}, 1)}, nil
 }
@@ -72,12 +87,6 @@ func (d *Driver) Name() string { return DriverName }
 // plug at once.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true}
-}
-
-// Check logs in, and asks for nothing.
-func (d *Driver) Check(ctx context.Context) error {
-	_, err := d.service(ctx)
-	return err
 }
 
 // service gives the client for Nova.

@@ -128,7 +128,7 @@ func TestManyServersTakeOneList(t *testing.T) {
 func TestATokenThatRanOutIsRenewed(t *testing.T) {
 	c := newCloud(t)
 	d := newDriver(t, c)
-	if err := d.Check(t.Context()); err != nil {
+	if _, err := d.State(t.Context(), machine(uuid3)); err != nil {
 		t.Fatal(err)
 	}
 	c.with(func() { clear(c.valid) })
@@ -197,7 +197,7 @@ func TestCredentialsThatCantBeUsedAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(d.Close)
-		err = d.Check(t.Context())
+		_, err = d.State(t.Context(), machine(uuid3))
 		if err == nil || !strings.Contains(err.Error(), l.want) || strings.Contains(err.Error(), password) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,34 +19,78 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "redfish"
 
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) },
+		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
+	})
+}
+
+// Values of Options.Auth.
+const (
+	authBasic   = "basic"
+	authSession = "session"
+)
+
 // DefaultURL is the template of a controller's address.
 const DefaultURL = "https://{{.BMC}}"
 
-// Options say where controllers are and how they are logged in to.
+// Options are the section power.redfish: where controllers are and how they are logged in to.
 type Options struct {
 	// URL is a template for a controller's address; DefaultURL when empty.
-	URL string
+	URL string `json:"url"`
 	// System is a template for the system's Id, name, UUID or path, where a
 	// controller has several. Empty: the only one, or the one with the hint's or
 	// the node's name.
-	System string
+	System string `json:"system"`
 	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
 	// in the templates.
-	BMCs map[string]string
+	BMCs map[string]string `json:"-"`
 	// User and Password log in.
-	User     string
-	Password secret.Source
-	// Session logs in once for each controller (DSP0266, 13.3.4) instead of
-	// sending the password with each request.
-	Session bool
+	User         string        `json:"user"`
+	Password     secret.Source `json:"-"`
+	PasswordFile string        `json:"password_file"`
+	PasswordEnv  string        `json:"password_env"`
+	// Auth is basic, which is the same as empty: the password goes with each
+	// request; or session: it is logged in once for each controller (DSP0266,
+	// 13.3.4).
+	Auth string `json:"auth"`
 	// CAFile holds certificates (PEM) of authorities, or of the controllers
 	// themselves, that are trusted instead of the system's.
-	CAFile string
+	CAFile string `json:"ca_file"`
 	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
 	// are trusted as they are, whatever name they are for.
-	Fingerprints []string
-	// Dial makes connections, through the bastion for example; nil: straight.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	Fingerprints []string `json:"cert_sha256"`
+	// ViaBastion sends requests through the bastion.
+	ViaBastion bool `json:"via_bastion"`
+	// Dial makes connections; nil: straight.
+	Dial power.Dial `json:"-"`
+}
+
+// node is what an entry below power.nodes may say.
+type node struct {
+	BMC string `json:"bmc"`
+}
+
+// Sides: both.
+func (o *Options) Sides() (off, on bool) { return true, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	opt := *o
+	opt.BMCs, opt.Dial = map[string]string{}, site.Via(o.ViaBastion)
+	for name, n := range power.NodesOf[node](site) {
+		opt.BMCs[name] = n.BMC
+	}
+	if site.CheckOnly {
+		opt.CAFile = ""
+	}
+	var err error
+	if opt.Password, err = site.Secret(power.Secret{
+		Field: "power.redfish.password", Name: "the password of power.redfish", File: o.PasswordFile, Env: o.PasswordEnv, Must: true,
+	}); err != nil {
+		return nil, err
+	}
+	return power.Built(New(opt))
 }
 
 // Driver switches servers by their controllers. It is safe for use by several
@@ -75,8 +118,11 @@ func New(opt Options) (*Driver, error) {
 	if d.system, err = fields.Parse("power.redfish.system", opt.System); err != nil {
 		return nil, err
 	}
+	if opt.Auth != "" && opt.Auth != authBasic && opt.Auth != authSession {
+		return nil, power.Wrong("power.redfish.auth", " is basic or session, and not %q", power.Clean(opt.Auth))
+	}
 	if opt.User == "" || opt.Password == nil {
-		return nil, errors.New("power.redfish needs user, and password_file or password_env")
+		return nil, power.Wrong("power.redfish", " needs user, and password_file or password_env")
 	}
 	transport, err := newTransport(opt)
 	if err != nil {
@@ -96,13 +142,6 @@ func (d *Driver) Name() string { return DriverName }
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
-}
-
-// Check asks whether the password is to be had. Controllers are asked one by
-// one, by State.
-func (d *Driver) Check(context.Context) error {
-	_, err := d.opt.Password()
-	return err
 }
 
 // link is a reference to another resource.

@@ -80,7 +80,7 @@ func (discard) WriteHeader(int)             {}
 func TestContract(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"basic authentication": nil,
-		"sessions":             func(o *Options) { o.Session = true },
+		"sessions":             func(o *Options) { o.Auth = authSession },
 	} {
 		t.Run(name, func(t *testing.T) {
 			powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World { return newWorld(t, change) }})
@@ -151,7 +151,7 @@ func TestWhatTheControllerSaysIsHandedOnAndAskedOnce(t *testing.T) {
 
 func TestASessionIsRenewedOnceAndEndedAtTheEnd(t *testing.T) {
 	b := newBMC(t)
-	d := newDriver(t, b, func(o *Options) { o.Session = true })
+	d := newDriver(t, b, func(o *Options) { o.Auth = authSession })
 	look := func() {
 		t.Helper()
 		if r, err := d.State(t.Context(), b.machine()); err != nil || r.State != power.On {
@@ -176,13 +176,13 @@ func TestASessionIsRenewedOnceAndEndedAtTheEnd(t *testing.T) {
 }
 
 func TestAWrongPasswordSaysWhereToLook(t *testing.T) {
-	for _, session := range []bool{true, false} {
+	for _, auth := range []string{authSession, authBasic} {
 		b := newBMC(t)
-		d := newDriver(t, b, func(o *Options) { o.Session, o.Password = session, secret.Of("wrong-and-planted") })
+		d := newDriver(t, b, func(o *Options) { o.Auth, o.Password = auth, secret.Of("wrong-and-planted") })
 		_, err := d.State(t.Context(), b.machine())
 		var refused *power.RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "power.redfish") || strings.Contains(err.Error(), "planted") {
-			t.Errorf("session %v: %v", session, err)
+			t.Errorf("%s: %v", auth, err)
 		}
 	}
 }
@@ -285,6 +285,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 		"no user":        func(o *Options) { o.User = "" },
 		"no password":    func(o *Options) { o.Password = nil },
 		"a bad template": func(o *Options) { o.URL = "https://{{.Nod}}" },
+		"an odd login":   func(o *Options) { o.Auth = "digest" },
 		"a bad sum":      func(o *Options) { o.Fingerprints = []string{"abc"} },
 		"no CA":          func(o *Options) { o.CAFile = "/no/such/file" },
 		"an empty CA":    func(o *Options) { o.CAFile = empty },

@@ -72,7 +72,7 @@ func (d *Driver) call(ctx context.Context, method, address string, body, reply a
 	if err != nil {
 		return &power.RefusedError{Why: err.Error()}
 	}
-	if !d.opt.Session {
+	if d.opt.Auth != authSession {
 		_, err := d.send(ctx, method, address, password, "", body, reply)
 		return unauthorized(err)
 	}

@@ -27,17 +27,17 @@ func newTrust(opt Options) (trust, error) {
 	if opt.CAFile != "" {
 		pem, err := os.ReadFile(opt.CAFile)
 		if err != nil {
-			return t, fmt.Errorf("power.redfish.ca_file can't be read: %w", err)
+			return t, power.Wrong("power.redfish.ca_file", " can't be read: %s", err)
 		}
 		t.roots = x509.NewCertPool()
 		if !t.roots.AppendCertsFromPEM(pem) {
-			return t, fmt.Errorf("power.redfish.ca_file: there is no certificate in %s", opt.CAFile)
+			return t, power.Wrong("power.redfish.ca_file", ": there is no certificate in %s", opt.CAFile)
 		}
 	}
 	for _, f := range opt.Fingerprints {
 		sum := strings.ToLower(strings.ReplaceAll(f, ":", ""))
 		if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
-			return t, fmt.Errorf("power.redfish.cert_sha256: %q is no SHA-256 sum in hex", power.Clean(f))
+			return t, power.Wrong("power.redfish.cert_sha256", ": %q is no SHA-256 sum in hex", power.Clean(f))
 		}
 		t.pinned[sum] = true
 	}

@@ -16,16 +16,28 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "vagrant"
 
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
+}
+
 // statusLimit bounds one status.
 const statusLimit = time.Minute
 
-// Options say which machines, and how vagrant is run.
+// Options are the section power.vagrant: which machines, and how vagrant is run.
 type Options struct {
 	// Dir is the Vagrantfile's folder; empty is the one that lightsout runs in.
-	Dir string
+	Dir string `json:"dir"`
 	// Command is the program, and arguments that come before vagrant's own;
 	// "vagrant" when empty.
-	Command []string
+	Command []string `json:"command"`
+}
+
+// Sides: both.
+func (o *Options) Sides() (off, on bool) { return true, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	return power.Built(New(*o))
 }
 
 // Driver switches the machines of one Vagrantfile. It is safe for use by
@@ -44,7 +56,7 @@ func New(opt Options) (*Driver, error) {
 		opt.Command = []string{"vagrant"}
 	}
 	if opt.Command[0] == "" {
-		return nil, errors.New("power.vagrant.command is empty: it is a program and its arguments, like [vagrant]")
+		return nil, power.Wrong("power.vagrant.command", " is empty: it is a program and its arguments, like [vagrant]")
 	}
 	return &Driver{
 		dir: opt.Dir, command: opt.Command,
@@ -61,12 +73,6 @@ func (d *Driver) Name() string { return DriverName }
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
-}
-
-// Check asks whether vagrant runs and understands the Vagrantfile.
-func (d *Driver) Check(ctx context.Context) error {
-	_, err := d.status(ctx)
-	return err
 }
 
 // run runs vagrant.

@@ -104,7 +104,7 @@ func TestTheRealCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(empty.Close)
-	if err := empty.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "NoEnvironmentError") {
+	if _, err := empty.State(t.Context(), m); err == nil || !strings.Contains(err.Error(), "NoEnvironmentError") {
 		t.Errorf("without a Vagrantfile: %v", err)
 	}
 }

@@ -16,6 +16,10 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "wol"
 
+func init() {
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) }})
+}
+
 // DefaultBroadcast is where packets go: to all of the segment that the default
 // route leads to, and the port that nobody listens at (discard).
 const DefaultBroadcast = "255.255.255.255:9"
@@ -26,16 +30,40 @@ const (
 	pause   = 100 * time.Millisecond
 )
 
-// Options say where packets go.
+// Options are the section power.wol: where packets go.
 type Options struct {
 	// Broadcast is an address and port; DefaultBroadcast when empty. A host with
 	// several networks needs the directed one, like 10.0.0.255:9.
-	Broadcast string
+	Broadcast string `json:"broadcast"`
 	// MACs are the nodes' MAC addresses, by node name.
-	MACs map[string]string
+	MACs map[string]string `json:"-"`
 	// Password gives the SecureOn password, written as six bytes
 	// (01:23:45:67:89:ab) or four (1.2.3.4). Nil: none.
-	Password secret.Source
+	Password     secret.Source `json:"-"`
+	PasswordFile string        `json:"password_file"`
+	PasswordEnv  string        `json:"password_env"`
+}
+
+// node is what an entry below power.nodes may say.
+type node struct {
+	MAC string `json:"mac"`
+}
+
+// Sides: it only powers on.
+func (o *Options) Sides() (off, on bool) { return false, true }
+
+// Build makes the driver.
+func (o *Options) Build(site power.Site) (power.Driver, error) {
+	opt := *o
+	opt.MACs = map[string]string{}
+	for name, n := range power.NodesOf[node](site) {
+		opt.MACs[name] = n.MAC
+	}
+	var err error
+	if opt.Password, err = site.Secret(power.Secret{Field: "power.wol.password", Name: "the password of power.wol", File: o.PasswordFile, Env: o.PasswordEnv}); err != nil {
+		return nil, err
+	}
+	return power.Built(New(opt))
 }
 
 // Driver sends magic packets. It is safe for use by several goroutines, and
@@ -53,13 +81,13 @@ func New(opt Options) (*Driver, error) {
 	}
 	to, err := netip.ParseAddrPort(opt.Broadcast)
 	if err != nil || to.Port() == 0 {
-		return nil, fmt.Errorf("power.wol.broadcast is no address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
+		return nil, power.Wrong("power.wol.broadcast", " is no address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
 	}
 	d := &Driver{broadcast: to, macs: map[string]net.HardwareAddr{}, password: opt.Password}
 	for node, text := range opt.MACs {
 		mac, err := parseMAC(text)
 		if err != nil {
-			return nil, fmt.Errorf("power.nodes.%s.mac: %w", node, err)
+			return nil, power.Wrong("power.nodes."+node+".mac", ": %s", err)
 		}
 		d.macs[node] = mac
 	}

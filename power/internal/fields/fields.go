@@ -57,7 +57,7 @@ func Parse(what, text string) (*Template, error) {
 	if err != nil {
 		// "template: what:1: reason"
 		parts := strings.SplitN(err.Error(), ": ", 3)
-		return nil, fmt.Errorf("%s is no template: %s", what, power.Clean(parts[len(parts)-1]))
+		return nil, power.Wrong(what, " is no template: %s", power.Clean(parts[len(parts)-1]))
 	}
 	out := &Template{text: text, t: t}
 	if t.Tree == nil { // an empty text, or definitions alone
@@ -84,7 +84,7 @@ func Parse(what, text string) (*Template, error) {
 }
 
 func errPlain(what string) error {
-	return fmt.Errorf("%s: only plain values like {{.Node}} can be in it", what)
+	return power.Wrong(what, ": only plain values like {{.Node}} can be in it")
 }
 
 // note collects the names that a pipe uses.
@@ -97,7 +97,7 @@ func (t *Template) note(what string, pipe *parse.PipeNode) error {
 			switch arg := arg.(type) {
 			case *parse.FieldNode:
 				if len(arg.Ident) != 1 || !slices.Contains(Names, arg.Ident[0]) {
-					return fmt.Errorf("%s: there is no {{%s}}; there are {{.%s}}", what, arg, strings.Join(Names, "}}, {{."))
+					return power.Wrong(what, ": there is no {{%s}}; there are {{.%s}}", arg, strings.Join(Names, "}}, {{."))
 				}
 				t.names = append(t.names, arg.Ident[0])
 			case *parse.PipeNode:
