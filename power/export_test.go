@@ -10,3 +10,6 @@ var Child func()
 
 // ChildEnv is the variable that makes this binary a child of a test.
 const ChildEnv = "LIGHTSOUT_TEST_CHILD"
+
+// SetCarriedOut shortens the time within which a shutdown may be carried out.
+func (j *Journal) SetCarriedOut(d time.Duration) { j.carriedOut = d }

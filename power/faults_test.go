@@ -24,7 +24,7 @@ func binding() []power.Binding {
 
 // quick are deadlines that a test can wait for.
 var quick = power.Config{ShutdownTimeout: 600 * time.Millisecond, OffTimeout: 600 * time.Millisecond, OnTimeout: 5 * time.Second,
-	CarriedOut: time.Millisecond, PollInterval: 20 * time.Millisecond, ReadTimeout: 200 * time.Millisecond}
+	PollInterval: 20 * time.Millisecond, ReadTimeout: 200 * time.Millisecond}
 
 // held gives a journal's entries in short: "intent off", "outcome off failed
 // (not sent)", "seen".
@@ -62,10 +62,7 @@ func held(t *testing.T, dir string) []string {
 // leftOff is what the next start is told, "kube-node3 uncertain" for example.
 func leftOff(t *testing.T, dir string) string {
 	t.Helper()
-	j, err := power.OpenJournal(dir, "lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
 	defer j.Close()
 	left, err := j.LeftOff()
 	if err != nil {
@@ -221,10 +218,8 @@ func TestFaultsAtEveryStep(t *testing.T) {
 // do carries an action out and gives the last thing that the operator is told.
 func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) (last power.Progress) {
 	t.Helper()
-	j, err := power.OpenJournal(dir, "lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
+	j.SetCarriedOut(time.Millisecond)
 	defer j.Close()
 	f, err := power.NewFleet(quick, j, d)
 	if err != nil {
@@ -312,10 +307,8 @@ func TestAFullDiskSwitchesNothing(t *testing.T) {
 // The journal can be written at first and not any more when the machine is off.
 func TestAnOutcomeThatCannotBeWrittenIsSaid(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
-	j, err := power.OpenJournal(dir, "lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
+	j.SetCarriedOut(time.Millisecond)
 	s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost {
 			j.Close()
@@ -347,10 +340,7 @@ func switchAndDie() {
 	if err != nil {
 		return
 	}
-	j, err := power.OpenJournal(os.Getenv("SITE_DIR"), "lab")
-	if err != nil {
-		return
-	}
+	j := power.OpenJournal(os.Getenv("SITE_DIR"), power.Cluster{Name: "lab"}, "")
 	f, err := power.NewFleet(quick, j, d)
 	if err != nil {
 		return

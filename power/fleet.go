@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -43,8 +44,6 @@ type NodeConfig struct {
 
 // Config is how a fleet is switched. A zero duration or number means the default.
 type Config struct {
-	// Cluster names the cluster in Progress and in the journal.
-	Cluster string
 	// Off and On are the names of the drivers used for switching off and on;
 	// either may be empty.
 	Off, On string
@@ -56,10 +55,9 @@ type Config struct {
 	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) end
 	// the wait for the wanted state, counted from the request.
 	ShutdownTimeout, OffTimeout, OnTimeout time.Duration
-	// CarriedOut is how long after the asking a machine that was asked to switch
-	// off, with an outcome that is not known, is expected to do so: until then
-	// it is not taken for on; CarriedOutWithin.
-	CarriedOut time.Duration
+	// Locks keep other programs on this host from switching at the same time;
+	// nil keeps none.
+	Locks *Locks
 	// PollInterval is the pause between two looks at a machine during an
 	// action; 2 s. ReadTimeout bounds each look; 5 s, and never more.
 	PollInterval, ReadTimeout time.Duration
@@ -79,7 +77,6 @@ func (c *Config) setDefaults() {
 	def(&c.ShutdownTimeout, 3*time.Minute)
 	def(&c.OffTimeout, 2*time.Minute)
 	def(&c.OnTimeout, 10*time.Minute)
-	def(&c.CarriedOut, CarriedOutWithin)
 	def(&c.PollInterval, 2*time.Second)
 	def(&c.ReadTimeout, 5*time.Second)
 	c.ReadTimeout = min(c.ReadTimeout, 5*time.Second)
@@ -110,10 +107,18 @@ type Fleet struct {
 	retryPause time.Duration
 
 	mu   sync.Mutex
-	busy map[string]Action
+	busy []claim
+	// resolved are bindings that were found a while ago, by node.
+	resolved map[string]resolved
 }
 
-// NewFleet makes a fleet. journal may be nil: then nothing can be switched.
+// claim is an operation under way.
+type claim struct {
+	node, machine string
+	action        Action
+}
+
+// NewFleet makes a fleet. journal may be nil: then nothing can be switched off.
 // It is an error to name a driver that is not among drivers.
 func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	cfg.setDefaults()
@@ -125,7 +130,7 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 		others:  make(slots, cfg.Parallel),
 
 		retryPause: 10 * time.Second,
-		busy:       map[string]Action{},
+		resolved:   map[string]resolved{},
 	}
 	for _, d := range drivers {
 		if _, twice := f.drivers[d.Name()]; twice {
@@ -149,32 +154,41 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	return f, nil
 }
 
-// Busy tells which nodes have an operation under way.
+// Busy tells which nodes have an operation of this program under way.
 func (f *Fleet) Busy() map[string]Action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := make(map[string]Action, len(f.busy))
-	for n, a := range f.busy {
-		out[n] = a
+	for _, c := range f.busy {
+		out[c.node] = c.action
 	}
 	return out
 }
 
-// claim marks a node as having an operation under way; release undoes it.
-func (f *Fleet) claim(node string, a Action) error {
+// claim marks a machine as having an operation under way, until done is called.
+func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if other, ok := f.busy[node]; ok {
-		return fmt.Errorf("an operation (%s) is already under way on %s", other, node)
+	c := claim{node: node, machine: m.Driver + "\x00" + m.ID, action: a}
+	for _, other := range f.busy {
+		if other.machine == c.machine || other.node == node && (other.action != ActionOn || a != ActionOn) {
+			return nil, fmt.Errorf("an operation (%s) is already under way on %s", other.action, node)
+		}
 	}
-	f.busy[node] = a
-	return nil
+	f.busy = append(f.busy, c)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.busy = slices.DeleteFunc(f.busy, func(x claim) bool { return x == c })
+	}, nil
 }
 
-func (f *Fleet) release(node string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.busy, node)
+// cluster is the cluster that the machines belong to, as far as it is known.
+func (f *Fleet) cluster() Cluster {
+	if f.journal == nil {
+		return Cluster{}
+	}
+	return f.journal.Cluster()
 }
 
 // slots bounds how many requests are under way at once.

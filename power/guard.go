@@ -21,15 +21,22 @@ const (
 	RoleControlPlane
 )
 
-// PlanNode is a node of the cluster as the guards look at it.
-type PlanNode struct {
-	Name      string
-	Addresses []string
-	Role      Role
+// Node is a node of the cluster as the guards look at it.
+type Node struct {
+	NodeRef
+	Role Role
 	// Etcd: an etcd member runs on it, whatever its role.
 	Etcd bool
 	// Ready and Schedulable count the workers that are left.
 	Ready, Schedulable bool
+	// NotLeft says why the node is no worker that is left although the API
+	// server calls it Ready ("is silent", "was switched off 12 s ago"): that
+	// takes the control plane most of a minute to notice. Empty: it is left.
+	NotLeft string
+	// Mark is the note on it about who has switched its machine off; zero when
+	// there is none. MarkedBy is the same in words, where it is not our own.
+	Mark     Mark
+	MarkedBy string
 }
 
 // Bound is a node's binding with what is known of its abilities.
@@ -42,6 +49,21 @@ type Bound struct {
 	// OnProven: the driver that would power it on again has just told its
 	// state (see Fleet.Prove).
 	OnProven bool
+	// FromJournal: it is the machine that this program switched off itself.
+	FromJournal bool
+}
+
+// Self is where the program and its connections stand, as names and IPs.
+type Self struct {
+	// Names and Addresses are those of the machine that this program runs on,
+	// BastionNames and BastionAddresses those of the bastion and the jump hosts
+	// before it, APIAddresses those behind which the API server answers.
+	// Addresses are IPs without a port; what is no IP matches nothing.
+	Names, Addresses               []string
+	BastionNames, BastionAddresses []string
+	APIAddresses                   []string
+	// Unknown holds one sentence for each of these that could not be learnt.
+	Unknown []string
 }
 
 // Plan is what is about to be switched, with all that the guards need to know.
@@ -50,22 +72,23 @@ type Plan struct {
 	// Targets are names of nodes.
 	Targets []string
 	// Nodes are all the nodes of the cluster, the targets among them.
-	Nodes []PlanNode
-	// ViewAge is how long ago the API server was last heard.
+	Nodes []Node
+	// ViewAge is how old what is known of the nodes is. Stale holds one sentence
+	// for each kind that is not being watched any more.
 	ViewAge time.Duration
-	// SelfNames and SelfAddresses are those of the machine that this program
-	// runs on, BastionNames and BastionAddresses those of the bastion,
-	// APIAddresses those behind which the API server answers. Addresses are
-	// IPs without a port; what is no IP matches nothing.
-	SelfNames, SelfAddresses       []string
-	BastionNames, BastionAddresses []string
-	APIAddresses                   []string
+	Stale   []string
+	// Blind: the account may not see heartbeats, so that a silent node is
+	// noticed only when the control plane does.
+	Blind bool
+	Self  Self
 	// Bound holds the binding of each node, by its name; all nodes' bindings,
 	// so that two nodes on one machine are seen.
 	Bound map[string]Bound
 	// Busy are nodes with an operation under way.
 	Busy             map[string]Action
 	ReadOnly, DryRun bool
+	// NoJournal says why nothing can be written down; empty when it can.
+	NoJournal string
 	// Limits tighten the rules.
 	Limits Limits
 }
@@ -101,6 +124,12 @@ const (
 	RuleNoWayBack     = "no-way-back"
 	RuleBusy          = "busy"
 	RuleProtected     = "protected"
+	RuleHeartbeats    = "no-heartbeats"
+	RuleWayUnknown    = "way-unknown"
+	RuleContradiction = "contradiction"
+	RuleJournal       = "journal"
+	RuleOther         = "switched-by-other"
+	RulePreflight     = "preflight"
 )
 
 // Finding is what one rule has to say about a plan.
@@ -118,7 +147,7 @@ type Finding struct {
 // says that nothing speaks against it. Powering on is held up only by
 // read-only mode, a missing machine and an operation already under way.
 func Guard(p Plan) []Finding {
-	g := guard{Plan: p, byName: make(map[string]PlanNode, len(p.Nodes))}
+	g := guard{Plan: p, byName: make(map[string]Node, len(p.Nodes))}
 	for _, n := range p.Nodes {
 		g.byName[n.Name] = n
 	}
@@ -160,7 +189,7 @@ func worst(findings []Finding) Severity {
 
 type guard struct {
 	Plan
-	byName map[string]PlanNode
+	byName map[string]Node
 	found  []Finding
 }
 
@@ -182,18 +211,43 @@ func (g *guard) whole() {
 	if g.Action == ActionOn {
 		return
 	}
+	if g.NoJournal != "" {
+		g.say(RuleJournal, Refuse, "", "Nothing is switched off that can't be written down: %s.", strings.TrimSuffix(g.NoJournal, "."))
+	}
 	if limit := g.Limits.viewAge(); g.ViewAge > limit {
 		g.say(RuleStaleView, Refuse, "", "What is shown of the cluster is %s old; switching off needs a view no older than %s.",
 			g.ViewAge.Round(time.Second), limit)
 	}
-	visible := false
-	for _, n := range g.Nodes {
-		visible = visible || n.Role == RoleControlPlane || n.Etcd
+	for _, why := range g.Stale {
+		g.say(RuleStaleView, Refuse, "", "%s.", strings.TrimSuffix(why, "."))
 	}
-	if !visible && len(g.Nodes) > 0 {
-		g.say(RuleQuorumUnknown, Override, "", "No node of this cluster is marked as control plane, so it can't be told where it runs.")
+	if g.Blind {
+		g.say(RuleHeartbeats, Warn, "", "Heartbeats (leases) can't be seen: a node that has just fallen silent still counts as Ready.")
 	}
+	for _, why := range g.Self.Unknown {
+		g.say(RuleWayUnknown, Override, "", "%s.", strings.TrimSuffix(why, "."))
+	}
+	g.controlPlane()
 	g.lastWorker()
+}
+
+// controlPlane judges whether it can be told where the control plane runs.
+func (g *guard) controlPlane() {
+	seen := ""
+	for _, n := range g.Nodes {
+		if seen == "" && (n.Role == RoleControlPlane || n.Etcd) {
+			seen = n.Name
+		}
+	}
+	elsewhere := g.Limits.ControlPlane == ControlPlaneElsewhere
+	switch {
+	case elsewhere && seen != "":
+		g.say(RuleQuorumUnknown, Override, "", "The configuration says that the control plane is elsewhere (guards.control_plane), but %s is part of it.", seen)
+	case elsewhere:
+		g.say(RuleQuorumUnknown, Warn, "", "The control plane is not among these nodes, by the configuration (guards.control_plane: elsewhere).")
+	case seen == "" && len(g.Nodes) > 0:
+		g.say(RuleQuorumUnknown, Override, "", "No node of this cluster is marked as control plane, so it can't be told where it runs; if it is not on these nodes, set guards.control_plane: elsewhere.")
+	}
 }
 
 // lastWorker refuses to take away the last workers that can run pods.
@@ -203,6 +257,7 @@ func (g *guard) lastWorker() {
 		target[t] = true
 	}
 	taken, left := 0, 0
+	var not []string
 	for _, n := range g.Nodes {
 		if n.Role == RoleControlPlane || !n.Ready {
 			continue
@@ -210,16 +265,22 @@ func (g *guard) lastWorker() {
 		switch {
 		case target[n.Name]:
 			taken++
+		case n.NotLeft != "":
+			not = append(not, n.Name+" "+n.NotLeft)
 		case n.Role == RoleWorker && n.Schedulable:
 			left++
 		}
 	}
+	because := ""
+	if len(not) > 0 {
+		because = " (" + strings.Join(not[:min(len(not), 3)], "; ") + ")"
+	}
 	switch keep := g.Limits.keepReady(); {
 	case taken == 0 || left >= keep:
 	case left == 0:
-		g.say(RuleLastWorker, Refuse, "", "No Ready worker that takes pods would be left; leave one on.")
+		g.say(RuleLastWorker, Refuse, "", "No Ready worker that takes pods would be left%s; leave one on.", because)
 	default:
-		g.say(RuleLastWorker, Refuse, "", "Of the Ready workers that take pods %d would be left, and %d are to be kept (guards.keep_ready).", left, keep)
+		g.say(RuleLastWorker, Refuse, "", "Of the Ready workers that take pods %d would be left%s, and %d are to be kept (guards.keep_ready).", left, because, keep)
 	}
 }
 
@@ -240,8 +301,17 @@ func (g *guard) machine(name string) {
 		}
 		g.say(RuleMachine, Refuse, name, "%s can't be asked to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
 	}
+	if b.FromJournal {
+		return // whatever else it may be: it is what was switched off
+	}
 	if other := g.sharedWith(name, b.Binding); other != "" {
 		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine; name the right one for each under power.nodes.", name, other)
+	}
+	if other := g.anothers(name, b.Binding); other != "" {
+		g.say(RuleShared, Refuse, name, "The machine of %s has the name or an address of %s; name the right one under power.nodes.", name, other)
+	}
+	if b.Binding.Contradiction != "" {
+		g.say(RuleContradiction, Override, name, "%s.", strings.TrimSuffix(b.Binding.Contradiction, "."))
 	}
 	if g.Action == ActionOn || !b.Can {
 		return
@@ -271,6 +341,23 @@ func (g *guard) sharedWith(name string, b Binding) string {
 	return found
 }
 
+// anothers finds another node whose name or address one of b's machines has.
+// A machine that the configuration names may be called as it likes.
+func (g *guard) anothers(name string, b Binding) string {
+	for _, n := range g.Nodes {
+		for _, m := range []*Machine{b.Off, b.On} {
+			if m == nil || n.Name == name {
+				continue
+			}
+			named := m.How != HowConfig && (strings.EqualFold(m.Name, n.Name) || strings.EqualFold(m.ID, n.Name))
+			if named || meets([]string{m.Address}, n.Addresses) {
+				return n.Name
+			}
+		}
+	}
+	return ""
+}
+
 func sameMachine(a, b *Machine) bool {
 	return a != nil && b != nil && a.Driver == b.Driver && a.ID == b.ID
 }
@@ -293,6 +380,9 @@ func (g *guard) node(name string) {
 	case n.Role == RoleUnknown:
 		g.say(RuleQuorumUnknown, Refuse, name, "It can't be told whether %s is part of the control plane.", name)
 	}
+	if n.MarkedBy != "" {
+		g.say(RuleOther, Override, name, "The machine of %s was switched off by %s.", name, strings.TrimSuffix(n.MarkedBy, "."))
+	}
 	addresses := n.Addresses
 	if b, ok := g.Bound[name]; ok {
 		for _, m := range []*Machine{b.Binding.Off, b.Binding.On} {
@@ -302,11 +392,11 @@ func (g *guard) node(name string) {
 		}
 	}
 	switch {
-	case contains(g.SelfNames, name) || meets(addresses, g.SelfAddresses):
+	case contains(g.Self.Names, name) || meets(addresses, g.Self.Addresses):
 		g.say(RuleSelf, Refuse, name, "%s is the machine that this program runs on.", name)
-	case contains(g.BastionNames, name) || meets(addresses, g.BastionAddresses):
+	case contains(g.Self.BastionNames, name) || meets(addresses, g.Self.BastionAddresses):
 		g.say(RuleBastion, Refuse, name, "%s is the bastion that every connection goes through.", name)
-	case meets(addresses, g.APIAddresses):
+	case meets(addresses, g.Self.APIAddresses):
 		g.say(RuleAPIServer, Refuse, name, "%s is where the API server is reached; without it nothing more would be seen.", name)
 	}
 }

@@ -11,16 +11,18 @@ import (
 func soundPlan() Plan {
 	p := Plan{
 		Action: ActionShutdown, Targets: []string{"n3"}, ViewAge: time.Second,
-		Nodes: []PlanNode{
-			{Name: "n1", Addresses: []string{"10.0.0.1"}, Role: RoleControlPlane, Etcd: true, Ready: true},
-			{Name: "n2", Addresses: []string{"10.0.0.2"}, Role: RoleWorker, Ready: true, Schedulable: true},
-			{Name: "n3", Addresses: []string{"10.0.0.3"}, Role: RoleWorker, Ready: true, Schedulable: true},
+		Nodes: []Node{
+			{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, Role: RoleControlPlane, Etcd: true, Ready: true},
+			{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Role: RoleWorker, Ready: true, Schedulable: true},
+			{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Role: RoleWorker, Ready: true, Schedulable: true},
 		},
-		SelfNames: []string{"laptop", ""}, SelfAddresses: []string{"192.0.2.7", "10.0.0.30"},
-		BastionNames: []string{"bastion"}, BastionAddresses: []string{"198.51.100.1"},
-		APIAddresses: []string{"10.0.0.1"},
-		Bound:        map[string]Bound{},
-		Busy:         map[string]Action{},
+		Self: Self{
+			Names: []string{"laptop", ""}, Addresses: []string{"192.0.2.7", "10.0.0.30"},
+			BastionNames: []string{"bastion"}, BastionAddresses: []string{"198.51.100.1"},
+			APIAddresses: []string{"10.0.0.1"},
+		},
+		Bound: map[string]Bound{},
+		Busy:  map[string]Action{},
 	}
 	for _, b := range bind("ssh", "mdx", "n1", "n2", "n3") {
 		p.Bound[b.Node.Name] = Bound{Binding: b, Can: true, OnProven: true}
@@ -57,14 +59,14 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *Plan) { p.Nodes[2].Etcd = true }, false},
 		{"a node whose role can't be told", RuleQuorumUnknown, Refuse, "n3", func(p *Plan) { p.Nodes[2].Role = RoleUnknown }, false},
 		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Nodes = p.Nodes[1:] }, false},
-		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *Plan) { p.SelfAddresses = []string{"::ffff:10.0.0.3"} }, false},
-		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *Plan) { p.SelfNames = []string{"N3"} }, false},
+		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *Plan) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
+		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *Plan) { p.Self.Names = []string{"N3"} }, false},
 		{"this machine, by the address of the VM", RuleSelf, Refuse, "n3", func(p *Plan) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.Address = "192.0.2.7" })
 		}, false},
-		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *Plan) { p.BastionAddresses = []string{"10.0.0.3"} }, false},
-		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *Plan) { p.BastionNames = []string{"n3"} }, false},
-		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *Plan) { p.APIAddresses = []string{"10.0.0.3"} }, false},
+		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *Plan) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, false},
+		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *Plan) { p.Self.BastionNames = []string{"n3"} }, false},
+		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *Plan) { p.Self.APIAddresses = []string{"10.0.0.3"} }, false},
 		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Ready = false }, false},
 		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Schedulable = false }, false},
 		{"all workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Targets = []string{"n2", "n3"} }, false},
@@ -86,6 +88,23 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *Plan) {
 			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
 		}, false},
+		{"a machine with another node's name", RuleShared, Refuse, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID, b.Binding.On.Name = "vm-7", "n1" })
+		}, true},
+		{"a machine with another node's address", RuleShared, Refuse, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Binding.Off.Address, b.Binding.Off.How = "10.0.0.1", HowConfig })
+		}, true},
+		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *Plan) {
+			rebind(p, "n3", func(b *Bound) { b.Binding.Contradiction = "The annotation names vm-9" })
+		}, true},
+		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].NotLeft = "is silent" }, false},
+		{"nodes that are not watched", RuleStaleView, Refuse, "", func(p *Plan) { p.Stale = []string{"nodes are forbidden"} }, false},
+		{"no heartbeats to be seen", RuleHeartbeats, Warn, "", func(p *Plan) { p.Blind = true }, false},
+		{"a bastion that can't be asked", RuleWayUnknown, Override, "", func(p *Plan) { p.Self.Unknown = []string{"The bastion's addresses are not known"} }, false},
+		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *Plan) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
+		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
+		{"nothing to write in", RuleJournal, Refuse, "", func(p *Plan) { p.NoJournal = "no space left on device" }, false},
+		{"switched off by somebody else", RuleOther, Override, "n3", func(p *Plan) { p.Nodes[2].MarkedBy = "anna@bastion" }, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, true},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.ViewAge = 5*time.Second, 6*time.Second }, false},
 		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.ViewAge = time.Hour, time.Minute }, false},

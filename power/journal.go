@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ const (
 	EntryIntent EntryKind = "intent"
 	// EntryOutcome is written when an action has ended.
 	EntryOutcome EntryKind = "outcome"
-	// EntrySeen says that a node was seen on again.
+	// EntrySeen says that a machine was seen on again.
 	EntrySeen EntryKind = "seen"
 	// EntryCordoned is written before a node is cordoned by this program,
 	// EntryUncordoned when it has been uncordoned, or was found to be.
@@ -32,18 +33,28 @@ const (
 // Entry is one line of the journal.
 type Entry struct {
 	Kind EntryKind `json:"kind"`
-	// Op joins an outcome to its intent.
-	Op      string    `json:"op,omitempty"`
-	Cluster string    `json:"cluster,omitempty"`
-	At      time.Time `json:"at"`
-	PID     int       `json:"pid"`
-	Action  Action    `json:"action,omitempty"`
-	Node    string    `json:"node"`
+	// Op is the operation's id; it joins an outcome to its intent.
+	Op string `json:"op,omitempty"`
+	// Cluster is the cluster's name for people; ClusterUID and ClusterCA tell
+	// which one it is. Entries of old journals have the name only.
+	Cluster    string    `json:"cluster,omitempty"`
+	ClusterUID string    `json:"clusterUID,omitempty"`
+	ClusterCA  string    `json:"clusterCA,omitempty"`
+	At         time.Time `json:"at"`
+	PID        int       `json:"pid"`
+	// Config is the file with the drivers' settings.
+	Config string `json:"config,omitempty"`
+	Action Action `json:"action,omitempty"`
+	Node   string `json:"node"`
 	// Binding is kept in full, so that powering on needs neither the API
 	// server nor a look-up. Node.BootID is the boot before the action.
 	Binding Binding `json:"binding"`
 	// BootID is the boot that was seen (EntrySeen).
 	BootID string `json:"bootID,omitempty"`
+	// Settles are the ids of the operations that this entry closes: their
+	// machine is on, and they can't switch it off any more. It is nil in
+	// entries of old journals.
+	Settles []string `json:"settles,omitzero"`
 
 	// Phase, State, Proof and Text are the outcome's. Sent says that the
 	// request may have reached the machine, whatever became of it.
@@ -54,67 +65,66 @@ type Entry struct {
 	Text  string `json:"text,omitempty"`
 }
 
-// Certainty says how well it is known that a machine is off.
-type Certainty string
-
-// Certainties.
-const (
-	// LeftOffSeen: it was switched off and seen to be off.
-	LeftOffSeen Certainty = "off"
-	// LeftOffUncertain: it was asked to switch off, and what became of it
-	// was not seen (the program was killed, or the deadline passed).
-	LeftOffUncertain Certainty = "uncertain"
-)
-
-// CarriedOutWithin is how long after it was asked a machine whose shutdown was
-// accepted is expected to go off. One that is on after that stays on.
-const CarriedOutWithin = 2 * time.Minute
-
-// LeftOff is a machine that was switched off by this program and has not been
-// seen on again.
-type LeftOff struct {
-	// Entry is the intent to switch it off; its Binding is what powers on.
-	Entry
-	Certainty Certainty
-	// Asked is when it was asked to switch off for the last time.
-	Asked time.Time
+func (e Entry) cluster() Cluster {
+	return Cluster{Name: e.Cluster, UID: e.ClusterUID, CA: e.ClusterCA}
 }
 
-// Journal is the record of everything that is switched, one JSON object a
-// line, in a file that several programs may append to at once. Every line is
-// on disk (fsync) when the call that writes it returns. It is safe for use by
-// several goroutines.
-type Journal struct {
-	path    string
-	cluster string
+// CarriedOutWithin is how long after it was asked a machine may still carry a
+// shutdown out. systemd gives a shutdown 30 minutes before it cuts it short
+// (JobTimeoutSec of poweroff.target).
+const CarriedOutWithin = 30 * time.Minute
 
-	mu   sync.Mutex
-	file *os.File
-	// read is how much of the file fold has seen; left is what it made of it.
-	read int64
+// Journal is the record of everything that is switched, one JSON object a
+// line, in a file that several programs may append to at once, for all clusters
+// together. Every line is on disk (fsync) when the call that writes it returns.
+// It is safe for use by several goroutines.
+type Journal struct {
+	path   string
+	config string
+	// unwritable is why nothing can be appended.
+	unwritable error
+
+	mu      sync.Mutex
+	cluster Cluster
+	file    *os.File
+	closed  bool
+	main    tail
+	// old are journals of the time when each context's name had one: read, and
+	// never written.
+	old  []*tail
 	left *ledger
+	// settles decides whether an operation is over; see settledBy.
+	settles func(o *operationLeft, s Seen, carriedOut time.Duration) bool
+	// carriedOut is CarriedOutWithin, or what a test can wait for.
+	carriedOut time.Duration
 }
 
 // JournalName is the journal's file in the state directory.
 const JournalName = "power.jsonl"
 
 // OpenJournal opens the journal in dir, which is made (mode 0700) if it is not
-// there; the file has mode 0600. cluster names the cluster that entries are
-// written for and that LeftOff tells of; several may share one directory.
-func OpenJournal(dir, cluster string) (*Journal, error) {
+// there; the file has mode 0600. c is the cluster that entries are written for
+// and that LeftOff tells of; config is the file with the drivers' settings, for
+// a later restore. Journals in folders below dir, from the time when there was
+// one a context's name, are read as well.
+//
+// A journal that can't be written can still be read: Unwritable then says why,
+// and so does every attempt to write.
+func OpenJournal(dir string, c Cluster, config string) *Journal {
+	j := &Journal{path: filepath.Join(dir, JournalName), cluster: c, config: config, left: newLedger(), settles: settledBy, carriedOut: CarriedOutWithin}
+	j.main.path = j.path
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the journal's folder can't be made: %w", err)
+		j.unwritable = fmt.Errorf("the journal's folder can't be made: %w", err)
+	} else if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
+		j.unwritable = fmt.Errorf("the journal can't be opened for writing: %w", err)
+	} else if err := syncDir(dir); err != nil {
+		j.unwritable = fmt.Errorf("the journal's folder can't be synced: %w", err)
 	}
-	path := filepath.Join(dir, JournalName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("the journal can't be opened for writing: %w", err)
+	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
+	for _, path := range old {
+		j.old = append(j.old, &tail{path: path})
 	}
-	if err := syncDir(dir); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("the journal's folder can't be synced: %w", err)
-	}
-	return &Journal{path: path, cluster: cluster, file: file, left: newLedger(cluster)}, nil
+	return j
 }
 
 // syncDir makes a new file's name durable.
@@ -133,55 +143,80 @@ func syncDir(dir string) error {
 // Path is the journal's file.
 func (j *Journal) Path() string { return j.path }
 
-// Close closes the file. Nothing can be written afterwards.
+// Unwritable says why nothing can be written; nil when it can be tried.
+func (j *Journal) Unwritable() error { return j.unwritable }
+
+// Identify says more precisely which cluster the journal is used for, as soon
+// as that is known. Fields that are empty leave what was known.
+func (j *Journal) Identify(c Cluster) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for have, more := range map[*string]string{&j.cluster.Name: c.Name, &j.cluster.UID: c.UID, &j.cluster.CA: c.CA} {
+		if more != "" {
+			*have = more
+		}
+	}
+}
+
+// Cluster is the cluster that the journal is used for.
+func (j *Journal) Cluster() Cluster {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.cluster
+}
+
+// Close closes the file. Nothing can be written or read afterwards.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	for _, t := range append(slices.Clone(j.old), &j.main) {
+		t.close()
+	}
 	if j.file == nil {
 		return nil
 	}
-	err := j.file.Close()
-	j.file = nil
-	return err
+	return j.file.Close()
 }
 
-// SeenOn settles what is open for a node: it was seen on again, with the given
-// boot. It writes nothing when the node is not left off, or when bootID is the
-// boot that it had before it was switched off (it has then not been off, or
-// the API server's view is older than that). An empty bootID settles by the
-// word of a power API alone.
-func (j *Journal) SeenOn(node, bootID, text string) error {
-	left, err := j.LeftOff()
-	if err != nil {
-		return err
-	}
-	for _, l := range left {
-		if l.Node != node {
-			continue
-		}
-		if bootID != "" && bootID == l.Binding.Node.BootID {
-			return nil
-		}
-		return j.append(Entry{Kind: EntrySeen, Op: l.Op, Node: node, BootID: bootID, Text: text})
-	}
-	return nil
+// Cordoned writes down that this program is about to cordon a node, which was
+// not cordoned before. Nothing must be changed when it returns an error.
+func (j *Journal) Cordoned(node, text string) error {
+	return j.append(Entry{Kind: EntryCordoned, Node: node, Text: Clean(text)})
+}
+
+// Uncordoned settles what Cordoned wrote: the node has been uncordoned, or was
+// found not to be cordoned any more, or is gone.
+func (j *Journal) Uncordoned(node, text string) error {
+	return j.append(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(text)})
 }
 
 // append writes one entry and syncs it. A line is written whole or not at all
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
-	e.Cluster, e.At, e.PID = j.cluster, time.Now().UTC(), os.Getpid()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.Cluster == "" {
+		e.Cluster, e.ClusterUID, e.ClusterCA = j.cluster.Name, j.cluster.UID, j.cluster.CA
+	}
+	e.At, e.PID = time.Now().UTC(), os.Getpid()
+	if e.Config == "" {
+		e.Config = j.config
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("the journal entry can't be written: %w", err)
 	}
 	line = append(line, '\n')
-
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.file == nil {
+	switch {
+	case j.closed:
 		return fmt.Errorf("the journal %s is closed", j.path)
+	case j.unwritable != nil:
+		return j.unwritable
 	}
 	if err := j.appendLocked(line); err != nil {
 		return fmt.Errorf("the journal %s can't be written: %w", j.path, err)

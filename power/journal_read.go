@@ -3,14 +3,12 @@ package power
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"sort"
-	"strings"
+	"io/fs"
+	"os"
 )
 
 // entryLimit is the longest line, in bytes, that is taken for an entry.
@@ -21,23 +19,28 @@ const entryLimit = 1 << 20
 // entry with an unknown field is read, for a newer version may have written it.
 // The error is r's own.
 func ReadJournal(r io.Reader) (entries []Entry, damaged int, err error) {
+	err = readLines(r, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
+	return entries, damaged, err
+}
+
+// readLines gives each line of r to one of the functions. Of a damaged line
+// that is longer than 1 MiB only the beginning is given.
+func readLines(r io.Reader, entry func(Entry), damaged func(line []byte)) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, tooLong, err := readLine(br)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return entries, damaged, err
+			return err
 		}
 		line = bytes.TrimSpace(line)
 		switch e, ok := parseEntry(line); {
-		case tooLong:
-			damaged++
-		case ok:
-			entries = append(entries, e)
+		case ok && !tooLong:
+			entry(e)
 		case len(line) > 0:
-			damaged++
+			damaged(line)
 		}
 		if err != nil {
-			return entries, damaged, nil
+			return nil
 		}
 	}
 }
@@ -47,10 +50,12 @@ func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := br.ReadSlice('\n')
 		if len(line)+len(part) > entryLimit {
-			tooLong, line = true, nil
+			tooLong = true
 		}
 		if !tooLong {
 			line = append(line, part...)
+		} else if len(line) == 0 {
+			line = append(line, part[:min(len(part), 1000)]...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, tooLong, err
@@ -60,7 +65,7 @@ func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 
 func parseEntry(line []byte) (Entry, bool) {
 	var e Entry
-	if len(line) == 0 || json.Unmarshal(line, &e) != nil || e.Node == "" {
+	if len(line) == 0 || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 {
 		return Entry{}, false
 	}
 	// What is read here is shown on a terminal later.
@@ -80,90 +85,51 @@ func parseEntry(line []byte) (Entry, bool) {
 	return Entry{}, false
 }
 
-// ledger is what the entries so far add up to: for each node of one cluster,
-// the operations that switched it off or may have, and that are not settled.
-type ledger struct {
-	cluster string
-	open    map[string][]LeftOff // by node, oldest first
-	cordon  map[string]Entry     // by node: cordoned by this program
+// tail is one journal file and how much of it has been read.
+type tail struct {
+	path string
+	file *os.File
+	read int64
 }
 
-func newLedger(cluster string) *ledger {
-	return &ledger{cluster: cluster, open: map[string][]LeftOff{}, cordon: map[string]Entry{}}
-}
-
-func (l *ledger) fold(e Entry) {
-	if e.Cluster != l.cluster {
-		return
-	}
-	switch {
-	case e.Kind == EntryCordoned:
-		if _, already := l.cordon[e.Node]; !already {
-			l.cordon[e.Node] = e
-		}
-	case e.Kind == EntryUncordoned:
-		delete(l.cordon, e.Node)
-	case e.Kind == EntrySeen, e.Kind == EntryOutcome && e.Action == ActionOn && e.Phase == PhaseDone:
-		delete(l.open, e.Node)
-	case e.Action == ActionOn:
-	case e.Kind == EntryIntent:
-		l.open[e.Node] = append(l.open[e.Node], LeftOff{Entry: e, Certainty: LeftOffUncertain})
-	case e.Kind == EntryOutcome:
-		l.outcome(e)
-	}
-}
-
-// outcome applies the outcome of switching off to its intent.
-func (l *ledger) outcome(e Entry) {
-	open := l.open[e.Node]
-	for i := range open {
-		if open[i].Op != e.Op {
-			continue
-		}
-		switch {
-		case e.Phase == PhaseDone:
-			open[i].Certainty = LeftOffSeen
-		case e.Phase == PhaseFailed && !e.Sent:
-			open = append(open[:i:i], open[i+1:]...)
-			if len(open) == 0 {
-				delete(l.open, e.Node)
-			} else {
-				l.open[e.Node] = open
+// catchUp takes in what was appended since the last call. again says that the
+// file is shorter than it was, so that all has to be read anew.
+func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err error) {
+	if t.file == nil {
+		if t.file, err = os.Open(t.path); err != nil {
+			if t.file = nil; errors.Is(err, fs.ErrNotExist) {
+				return false, nil // nothing has been written yet
 			}
+			return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
 		}
-		return
 	}
+	info, err := t.file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+	}
+	if info.Size() < t.read { // truncated by hand
+		return true, nil
+	}
+	if info.Size() == t.read || !info.Mode().IsRegular() {
+		return false, nil
+	}
+	data := make([]byte, info.Size()-t.read)
+	n, err := t.file.ReadAt(data, t.read)
+	if n < len(data) && err != nil {
+		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+	}
+	// A last line without its end is being written, or was torn.
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if err := readLines(bytes.NewReader(data[:whole]), entry, damaged); err != nil {
+		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+	}
+	t.read += int64(whole)
+	return false, nil
 }
 
-// cordons gives the nodes that are cordoned, oldest first.
-func (l *ledger) cordons() []Entry {
-	return slices.SortedFunc(maps.Values(l.cordon), func(a, b Entry) int {
-		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Node, b.Node))
-	})
-}
-
-// list gives one LeftOff a node: the first intent since it was last seen on,
-// whose boot is the one before, with the best certainty of all of them.
-func (l *ledger) list() []LeftOff {
-	out := make([]LeftOff, 0, len(l.open))
-	for _, open := range l.open {
-		first := open[0]
-		first.Asked = open[len(open)-1].At
-		for _, o := range open[1:] {
-			if o.Certainty == LeftOffSeen {
-				first.Certainty = LeftOffSeen
-			}
-			if first.Binding.On == nil {
-				first.Binding.On = o.Binding.On
-			}
-		}
-		out = append(out, first)
+func (t *tail) close() {
+	if t.file != nil {
+		_ = t.file.Close()
+		t.file = nil
 	}
-	sort.Slice(out, func(i, k int) bool {
-		if !out[i].At.Equal(out[k].At) {
-			return out[i].At.Before(out[k].At)
-		}
-		return out[i].Node < out[k].Node
-	})
-	return out
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func intent(op, node string, a Action) Entry {
@@ -18,7 +19,14 @@ func intent(op, node string, a Action) Entry {
 }
 
 func outcome(op, node string, a Action, p Phase, sent bool) Entry {
-	return Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Phase: p, Sent: sent}
+	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Phase: p, Sent: sent}
+	switch {
+	case a != ActionOn:
+		e.State, e.Proof = "off", Proven.String()
+	case p == PhaseDone:
+		e.Settles = []string{"1"}
+	}
+	return e
 }
 
 func write(t *testing.T, j *Journal, entries ...Entry) {
@@ -80,20 +88,186 @@ func TestLeftOffCarriesAllThatPoweringOnNeeds(t *testing.T) {
 func TestSeenOnSettlesOnlyWithANewBoot(t *testing.T) {
 	j := testJournal(t, t.TempDir())
 	write(t, j, intent("1", "n3", ActionShutdown), intent("2", "n4", ActionShutdown))
-	for _, boot := range []string{"boot-1", "boot-2"} {
-		if err := j.SeenOn("n3", boot, "Ready"); err != nil {
+	ready := func(node, boot string) Seen {
+		return Seen{Node: NodeRef{Name: node, BootID: boot}, At: time.Now()}
+	}
+	for _, boot := range []string{"", "boot-1", "boot-2"} {
+		if _, err := j.SeenOn(ready("n3", boot)); err != nil {
 			t.Fatal(err)
 		}
 		if settled := len(leftOff(t, j)) == 1; settled != (boot == "boot-2") {
-			t.Errorf("seen on with %s (it was off with boot-1): settled %v", boot, settled)
+			t.Errorf("seen on with %q (it was off with boot-1): settled %v", boot, settled)
 		}
 	}
 	before, _ := os.ReadFile(j.Path())
-	if err := j.SeenOn("n5", "boot-9", "Ready"); err != nil {
+	if _, err := j.SeenOn(ready("n5", "boot-9")); err != nil {
 		t.Fatal(err)
 	}
 	if after, _ := os.ReadFile(j.Path()); !bytes.Equal(before, after) {
 		t.Error("a node that nobody switched off was written down")
+	}
+}
+
+// What closes an operation: its own evidence, on the same machine.
+func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
+	now := time.Now()
+	base := func() *operationLeft {
+		return &operationLeft{Entry: intent("1", "n3", ActionShutdown), certainty: LeftOffUncertain, asked: now}
+	}
+	machine := bind("ssh", "mdx", "n3")[0].On
+	on := func(after time.Duration) Seen {
+		return Seen{Node: NodeRef{Name: "n3"}, Machine: machine, ProvesOff: true, At: now.Add(after)}
+	}
+	for name, c := range map[string]struct {
+		change func(o *operationLeft, s *Seen)
+		after  time.Duration
+		want   bool
+	}{
+		"on, and it may still happen":             {nil, 3 * time.Minute, false},
+		"on for longer than it may still happen":  {nil, CarriedOutWithin + time.Second, true},
+		"it was seen off meanwhile":               {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(time.Second) }, time.Minute, true},
+		"it was seen off before it was asked":     {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(-time.Second) }, time.Minute, false},
+		"proven off, and on now":                  {func(o *operationLeft, _ *Seen) { o.certainty, o.proven = LeftOffSeen, true }, time.Second, true},
+		"presumed off, and on by a power API":     {func(o *operationLeft, _ *Seen) { o.certainty = LeftOffSeen }, time.Second, false},
+		"presumed off, and on by who presumed it": {func(o *operationLeft, s *Seen) { o.certainty, s.ProvesOff = LeftOffSeen, false }, time.Second, true},
+		"another machine":                         {func(_ *operationLeft, s *Seen) { s.Machine = &Machine{Driver: "mdx", ID: "vm-9"} }, time.Hour, false},
+		"evidence from before it was asked for":   {func(o *operationLeft, _ *Seen) { o.At = now.Add(time.Minute) }, time.Second, false},
+		"the boot of before":                      {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-1" }, time.Hour, false},
+		"another boot":                            {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-2" }, time.Second, true},
+		"another boot of another node of that name": {func(o *operationLeft, s *Seen) {
+			o.Binding.Node.Addresses, s.Machine, s.Node = []string{"10.0.0.3"}, nil, NodeRef{Name: "n3", BootID: "boot-2", Addresses: []string{"10.9.0.3"}}
+		}, time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, s := base(), on(c.after)
+			o.At = now
+			if c.change != nil {
+				c.change(o, &s)
+			}
+			if got := settledBy(o, s, CarriedOutWithin); got != c.want {
+				t.Errorf("settled: %v", got)
+			}
+		})
+	}
+}
+
+// Two clusters of one context name: what is seen in one settles nothing of the
+// other, nor is it told there.
+func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
+	for name, c := range map[string][2]Cluster{
+		"by the UID": {{Name: "kubernetes-admin@kubernetes", UID: "a"}, {Name: "kubernetes-admin@kubernetes", UID: "b"}},
+		"by the CA":  {{Name: "kubernetes-admin@kubernetes", CA: "a"}, {Name: "kubernetes-admin@kubernetes", UID: "b", CA: "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			a, b := OpenJournal(dir, c[0], ""), OpenJournal(dir, c[1], "")
+			defer a.Close()
+			defer b.Close()
+			write(t, a, intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, PhaseDone, true))
+			if err := a.Cordoned("n3", ""); err != nil {
+				t.Fatal(err)
+			}
+			n, err := b.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: bind("ssh", "mdx", "n3")[0].On, At: time.Now()})
+			if err != nil || n != 0 {
+				t.Errorf("%d settled, %v", n, err)
+			}
+			if err := b.Uncordoned("n3", ""); err != nil {
+				t.Fatal(err)
+			}
+			cordoned, _ := a.LeftCordoned()
+			if got := leftOff(t, a); !reflect.DeepEqual(got, []string{"n3 off"}) || len(leftOff(t, b)) != 0 || len(cordoned) != 1 {
+				t.Errorf("left off: %v, in the other %v, cordoned %v", got, leftOff(t, b), cordoned)
+			}
+			all, err := b.LeftOffAll()
+			if err != nil || len(all) != 1 || !all[0].Of().Same(c[0]) {
+				t.Errorf("of all clusters: %+v, %v", all, err)
+			}
+		})
+	}
+}
+
+func TestAnOldJournalIsTakenOver(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "lab")
+	if err := os.Mkdir(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lines := ""
+	for i, e := range []Entry{intent("1", "n3", ActionShutdown), {Kind: EntrySeen, Node: "n3"}, intent("2", "n3", ActionShutdown), intent("3", "n4", ActionShutdown)} {
+		e.Cluster, e.At = "lab", time.Now().Add(time.Duration(i-100)*time.Second)
+		text, _ := json.Marshal(e)
+		lines += string(text) + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(old, JournalName), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j := testJournal(t, dir)
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain", "n4 uncertain"}) {
+		t.Fatalf("left off: %v", got)
+	}
+	seen := Seen{Node: NodeRef{Name: "n3"}, Machine: bind("ssh", "mdx", "n3")[0].On, WasOff: time.Now(), At: time.Now()}
+	if n, err := j.SeenOn(seen); err != nil || n != 1 {
+		t.Errorf("%d settled, %v", n, err)
+	}
+	if got := leftOff(t, testJournal(t, dir)); !reflect.DeepEqual(got, []string{"n4 uncertain"}) {
+		t.Errorf("left off afterwards: %v", got)
+	}
+}
+
+func TestADamagedIntentIsNotForgotten(t *testing.T) {
+	whole, _ := json.Marshal(func() Entry {
+		e := intent("7", "n3", ActionShutdown)
+		e.Cluster, e.ClusterUID = "lab", "uid-lab"
+		return e
+	}())
+	done, _ := json.Marshal(outcome("7", "n3", ActionShutdown, PhaseDone, true))
+	for name, c := range map[string]struct {
+		lines string
+		want  []string
+		lost  int
+	}{
+		"its node can be read":     {strings.Replace(string(whole), `"binding"`, `"bin`, 1), []string{"n3 damaged"}, 1},
+		"nothing can be read":      {"\x00\x00\x00\x00 garbage", nil, 1},
+		"its outcome is whole":     {string(whole[:40]) + "\n" + strings.Replace(string(done), `"node"`, `"cluster":"lab","clusterUID":"uid-lab","node"`, 1), []string{"n3 off"}, 0},
+		"the outcome is damaged":   {string(whole) + "\n" + string(done[:40]), []string{"n3 uncertain"}, 0},
+		"a power-on is damaged":    {`{"kind":"outcome","op":"9","action":"on","node":"n3","phase`, nil, 0},
+		"the node is an injection": {`{"kind":"intent","op":"9","node":"n\u001b[31m3"`, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, JournalName), []byte(c.lines+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j := testJournal(t, dir)
+			lost, err := j.Damaged()
+			if err != nil || len(lost) != c.lost || !reflect.DeepEqual(leftOff(t, j), c.want) {
+				t.Fatalf("left off %v, damaged %+v, %v", leftOff(t, j), lost, err)
+			}
+			if err := j.Acknowledge(lost, "looked at"); err != nil {
+				t.Fatal(err)
+			}
+			if lost, _ := testJournal(t, dir).Damaged(); len(lost) != 0 {
+				t.Errorf("after it was looked at: %+v", lost)
+			}
+		})
+	}
+}
+
+func TestAJournalThatCannotBeWrittenIsStillRead(t *testing.T) {
+	dir := t.TempDir()
+	write(t, testJournal(t, dir), intent("1", "n3", ActionShutdown))
+	for path, mode := range map[string]os.FileMode{filepath.Join(dir, JournalName): 0o400, dir: 0o500} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Chmod(dir, 0o700)
+	j := testJournal(t, dir)
+	if os.Geteuid() != 0 && j.Unwritable() == nil {
+		t.Error("it can be written")
+	}
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {
+		t.Errorf("left off: %v", got)
 	}
 }
 
@@ -110,10 +284,7 @@ func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
 	if err != nil || len(left) != 2 || left[0].Node != "n3" || left[1].Node != "n2" {
 		t.Errorf("left cordoned: %+v, %v", left, err)
 	}
-	other, err := OpenJournal(dir, "production")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := OpenJournal(dir, Cluster{Name: "lab", UID: "uid-other"}, "")
 	defer other.Close()
 	if left, err := other.LeftCordoned(); err != nil || len(left) != 0 {
 		t.Errorf("of another cluster: %+v, %v", left, err)
@@ -127,10 +298,7 @@ func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
 func TestOneClusterDoesNotSeeAnothers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, testJournal(t, dir), intent("1", "n3", ActionShutdown))
-	other, err := OpenJournal(dir, "production")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := OpenJournal(dir, Cluster{Name: "lab", UID: "uid-other"}, "")
 	defer other.Close()
 	if got := leftOff(t, other); len(got) != 0 {
 		t.Errorf("left off: %v", got)
@@ -165,7 +333,7 @@ func TestATornLineCostsNoOtherLine(t *testing.T) {
 	}
 	write(t, j, intent("3", "n5", ActionShutdown))
 	for _, journal := range []*Journal{j, testJournal(t, dir)} {
-		if got := leftOff(t, journal); !reflect.DeepEqual(got, []string{"n3 uncertain", "n5 uncertain"}) {
+		if got := leftOff(t, journal); !reflect.DeepEqual(got, []string{"n4 damaged", "n3 uncertain", "n5 uncertain"}) {
 			t.Errorf("left off: %v", got)
 		}
 	}
@@ -201,10 +369,7 @@ func TestTwoWritersLoseNothing(t *testing.T) {
 
 // dieInTheMiddle is what the child of the next test runs.
 func dieInTheMiddle(dir string) {
-	j, err := OpenJournal(dir, "lab")
-	if err != nil {
-		os.Exit(1)
-	}
+	j := OpenJournal(dir, labCluster, "")
 	if err := j.append(intent("1", "n3", ActionShutdown)); err != nil {
 		os.Exit(1)
 	}
@@ -241,16 +406,17 @@ func FuzzReadJournal(f *testing.F) {
 		if lines := bytes.Count(data, []byte("\n")) + 1; len(entries)+damaged > lines {
 			t.Errorf("%d entries and %d damaged in %d lines", len(entries), damaged, lines)
 		}
-		l := newLedger("lab")
+		l := newLedger()
 		var out []byte
 		for _, e := range entries {
-			if e.Node == "" || Clean(e.Node) != e.Node || Clean(e.Text) != e.Text {
+			if e.Node == "" && len(e.Settles) == 0 || Clean(e.Node) != e.Node || Clean(e.Text) != e.Text {
 				t.Errorf("not harmless: %+v", e)
 			}
 			l.fold(e)
 			out = append(out, line(e)...)
 		}
-		l.list()
+		l.list(CarriedOutWithin)
+		l.lost()
 		// What was read and is written again is read the same.
 		again, damaged, err := ReadJournal(bytes.NewReader(append(out, "{torn"...)))
 		if err != nil || len(again) != len(entries) || damaged != 1 {

@@ -7,7 +7,7 @@ import (
 )
 
 // Limits tighten the guards. The zero value leaves them as they are, and no
-// value makes them weaker.
+// value but ControlPlane makes them weaker.
 type Limits struct {
 	// ViewAge is how old the view of the cluster may be when something is
 	// switched off; more than ViewLimit, or zero, means ViewLimit.

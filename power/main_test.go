@@ -172,13 +172,12 @@ func testFleet(t *testing.T, cfg Config, drivers ...Driver) (*Fleet, *Journal) {
 
 func testJournal(t *testing.T, dir string) *Journal {
 	t.Helper()
-	j, err := OpenJournal(dir, "lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := OpenJournal(dir, labCluster, "")
 	t.Cleanup(func() { j.Close() })
 	return j
 }
+
+var labCluster = Cluster{Name: "lab", UID: "uid-lab"}
 
 // leftOff gives "node certainty" for each machine left off.
 func leftOff(t *testing.T, j *Journal) []string {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Resolve finds the machines of nodes, in the order given. What can't be found
@@ -18,6 +20,52 @@ import (
 // a machine must match one node only: of two nodes on one machine neither is
 // bound.
 func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
+	out := f.findEach(ctx, nodes)
+	refuseShared(out)
+	return out
+}
+
+// resolvedFor is how long the machine of a node that is not to be switched is
+// remembered.
+const resolvedFor = time.Minute
+
+type resolved struct {
+	ref     string
+	binding Binding
+	at      time.Time
+}
+
+// resolveAll is Resolve for all nodes of a cluster, of which targets are to be
+// switched: those are looked up now, the others may be as old as a minute.
+func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []string) []Binding {
+	out := make([]Binding, len(nodes))
+	var ask []NodeRef
+	var at []int
+	f.mu.Lock()
+	for i, ref := range nodes {
+		k, ok := f.resolved[ref.Name]
+		if ok && k.ref == fmt.Sprint(ref) && time.Since(k.at) < resolvedFor && !slices.Contains(targets, ref.Name) {
+			out[i] = k.binding
+			continue
+		}
+		ask, at = append(ask, ref), append(at, i)
+	}
+	f.mu.Unlock()
+	found := f.findEach(ctx, ask)
+	f.mu.Lock()
+	for i, b := range found {
+		out[at[i]] = b
+		if b.OffErr == "" && b.OnErr == "" {
+			f.resolved[b.Node.Name] = resolved{ref: fmt.Sprint(ask[i]), binding: b, at: time.Now()}
+		}
+	}
+	f.mu.Unlock()
+	refuseShared(out)
+	return out
+}
+
+// findEach looks the machines of nodes up, each for itself.
+func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 	out := make([]Binding, len(nodes))
 	var wg sync.WaitGroup
 	for i, node := range nodes {
@@ -30,10 +78,10 @@ func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
 			defer f.others.free()
 			out[i].Off, out[i].OffErr = f.find(ctx, node, false)
 			out[i].On, out[i].OnErr = f.find(ctx, node, true)
+			out[i].Contradiction = f.contradiction(ctx, out[i])
 		})
 	}
 	wg.Wait()
-	refuseShared(out)
 	return out
 }
 
@@ -77,6 +125,23 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 		m.Params[ParamServiceLevelFrom] = "config"
 	}
 	return &m, ""
+}
+
+// contradiction says that a machine which the node itself names, by an
+// annotation or its providerID, is not the one that its address or its name
+// leads to. Whoever has taken a node over can write both.
+func (f *Fleet) contradiction(ctx context.Context, b Binding) string {
+	for _, m := range []*Machine{b.Off, b.On} {
+		if m == nil || m.How != HowAnnotation && m.How != HowProviderID {
+			continue
+		}
+		plain := NodeRef{Name: b.Node.Name, Addresses: b.Node.Addresses}
+		other, err := f.drivers[m.Driver].Find(ctx, plain, "")
+		if err == nil && other.ID != m.ID {
+			return fmt.Sprintf("The %s of %s names the machine %s, but by its address or name it is %s; name the right one under power.nodes", m.How, b.Node.Name, m.Title(), other.Title())
+		}
+	}
+	return ""
 }
 
 func notFound(err error, node, driver, hint string) string {

@@ -195,6 +195,10 @@ type Binding struct {
 	On     *Machine `json:"on,omitempty"`
 	OffErr string   `json:"-"`
 	OnErr  string   `json:"-"`
+	// Contradiction says in one sentence that the node itself (by its
+	// annotation or providerID) names another machine than its address or name
+	// leads to; empty when it does not.
+	Contradiction string `json:"-"`
 }
 
 // Phase is where an operation on one machine stands.

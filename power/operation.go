@@ -19,25 +19,33 @@ const unreadLimit = 3
 // and returns when each has ended: the wanted state was seen, it failed, or its
 // deadline passed. report is told every step as it happens; it is never called
 // by two goroutines at once and must not block for long. The error is nil when
-// all are done, else an *ActionError.
+// all are done, else an *ActionError. It judges nothing: see Switcher.
 //
-// For each machine: a look first, for what is already there is done, and
-// nothing is sent; then the intent goes to the journal, and if it can't be
-// written nothing is sent; then the request; then looks until the wanted state
-// is seen. Where a power API stands for a machine that is switched off by
-// another driver, the API's word is what counts. A failed power-on is asked for
-// again until its deadline. A request to switch off is sent once, whatever
-// becomes of it. When ctx ends, nothing new is sent, and what is under way is
-// left and reported as uncertain.
+// For each machine: it is locked against other programs; then a look, for what
+// is already there is done, and nothing is sent; then the intent goes to the
+// journal, and if it can't be written nothing is switched off; then the request;
+// then looks until the wanted state is seen. Where a power API stands for a
+// machine that is switched off by another driver, the API's word is what counts.
+// A failed power-on is asked for again until its deadline. A request to switch
+// off is sent once, whatever becomes of it. When ctx ends, nothing new is sent,
+// and what is under way is left and reported as uncertain.
 func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress)) error {
+	return f.do(ctx, a, bindings, report, func() {})
+}
+
+// do is Do; written is called once, when nothing more will be written down
+// before it is sent: every intent is in the journal.
+func (f *Fleet) do(ctx context.Context, a Action, bindings []Binding, report func(Progress), written func()) error {
 	var (
-		mu     sync.Mutex
-		failed = map[string]string{}
-		wg     sync.WaitGroup
+		mu           sync.Mutex
+		failed       = map[string]string{}
+		all, intents sync.WaitGroup
 	)
+	intents.Add(len(bindings))
 	for _, b := range bindings {
-		wg.Go(func() {
-			op := &operation{fleet: f, action: a, binding: b, id: newOp()}
+		all.Go(func() {
+			op := &operation{fleet: f, action: a, binding: b, id: newOp(), written: sync.OnceFunc(intents.Done)}
+			defer op.written()
 			op.tell = func(p Progress) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -51,7 +59,9 @@ func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report fun
 			op.run(ctx)
 		})
 	}
-	wg.Wait()
+	intents.Wait()
+	written()
+	all.Wait()
 	if len(failed) > 0 {
 		return &ActionError{Action: a, Failed: failed}
 	}
@@ -72,9 +82,15 @@ type operation struct {
 	binding Binding
 	machine Machine
 	tell    func(Progress)
+	// written is called when the intent is in the journal, or never will be.
+	written func()
 	// sent: the request may have reached the machine.
 	sent bool
 	last Reading
+	// wasOff is when the machine was proven off last, provesOff whether the
+	// driver that told the last reading can prove that.
+	wasOff    time.Time
+	provesOff bool
 }
 
 func (o *operation) say(phase Phase, format string, args ...any) {
@@ -85,28 +101,17 @@ func (o *operation) say(phase Phase, format string, args ...any) {
 }
 
 func (o *operation) run(ctx context.Context) {
-	f, name := o.fleet, o.binding.Node.Name
-	m, err := f.Can(o.binding, o.action)
-	if err == nil && f.cfg.ReadOnly {
-		err = errReadOnly
-	}
-	if err == nil && f.journal == nil && !f.cfg.DryRun {
-		err = errNoJournal
-	}
-	if err == nil {
-		err = f.claim(name, o.action)
-	}
+	m, free, err := o.begin(ctx)
 	if err != nil {
 		o.say(PhaseFailed, "%s", err)
 		return
 	}
-	defer f.release(name)
+	defer free()
 	o.machine = m
-
 	if o.alreadyThere(ctx) {
 		return
 	}
-	if f.cfg.DryRun {
+	if o.fleet.cfg.DryRun {
 		o.say(PhaseDone, "dry run: %s would be asked to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
 		return
 	}
@@ -114,34 +119,117 @@ func (o *operation) run(ctx context.Context) {
 		o.say(PhaseFailed, "stopped before anything was sent")
 		return
 	}
-	if err := f.journal.append(o.entry(EntryIntent)); err != nil {
-		o.say(PhaseFailed, "nothing was sent: %s", err)
+	unwritten := o.write(o.entry(EntryIntent))
+	if unwritten != nil && o.action != ActionOn {
+		o.say(PhaseFailed, "nothing was sent: %s", unwritten)
 		return
 	}
+	o.written()
 	phase, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
 	out.Phase, out.State, out.Proof, out.Sent, out.Text = phase, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
-	if err := f.journal.append(out); err != nil {
-		text += " (and its outcome is not in the journal: " + err.Error() + ")"
+	if phase == PhaseDone && o.action == ActionOn {
+		out.Settles = o.closes()
+	}
+	if err := errors.Join(unwritten, o.write(out)); err != nil {
+		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
 	}
 	o.say(phase, "%s", text)
 }
+
+// begin says which machine is asked, and takes it for this operation alone:
+// among this program's operations, and among the programs on this host.
+func (o *operation) begin(ctx context.Context) (m Machine, free func(), err error) {
+	f, name := o.fleet, o.binding.Node.Name
+	if m, err = f.Can(o.binding, o.action); err != nil {
+		return m, nil, err
+	}
+	switch {
+	case f.cfg.ReadOnly:
+		return m, nil, errReadOnly
+	case f.journal == nil && !f.cfg.DryRun && o.action != ActionOn:
+		return m, nil, errNoJournal
+	}
+	claim, err := f.claim(name, m, o.action)
+	if err != nil {
+		return m, nil, err
+	}
+	if f.cfg.DryRun {
+		return m, claim, nil
+	}
+	wait := lockWait
+	if o.action == ActionOn {
+		wait = f.cfg.OnTimeout // it may be on its way down by another program
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	unlock, err := f.cfg.Locks.take(ctx, machineLock(f.cluster(), m))
+	switch {
+	case err != nil && (o.action != ActionOn || errors.Is(err, errLocked)):
+		claim()
+		return m, nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
+	case err != nil:
+		return m, claim, nil // powering on is not held up by what locks can't be
+	}
+	return m, func() { unlock(); claim() }, nil
+}
+
+// lockWait is how long a machine's lock is waited for: longer than somebody
+// who only looks whether it is free holds it.
+const lockWait = 2 * time.Second
 
 func (o *operation) entry(kind EntryKind) Entry {
 	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding}
 }
 
-// alreadyThere looks before anything is sent.
+func (o *operation) write(e Entry) error {
+	if o.fleet.journal == nil {
+		return errNoJournal
+	}
+	return o.fleet.journal.append(e)
+}
+
+// seen is the evidence of the last reading.
+func (o *operation) seen() Seen {
+	m := o.machine
+	if best, ok := o.fleet.stateMachine(o.binding); ok {
+		m = best
+	}
+	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, ProvesOff: o.provesOff, WasOff: o.wasOff, At: time.Now()}
+}
+
+// closes gives the operations that are over now that the machine is on.
+func (o *operation) closes() []string {
+	if o.fleet.journal == nil {
+		return []string{}
+	}
+	return o.fleet.journal.closedBy(o.seen())
+}
+
+// alreadyThere looks before anything is sent. A machine that is to be powered
+// on and may yet go off by what it was asked before is waited for.
 func (o *operation) alreadyThere(ctx context.Context) bool {
+	wait, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
+	defer cancel()
 	r, err := o.look(ctx)
-	for said := false; err == nil && o.wanted(r) && o.mayGoOff(); r, err = o.look(ctx) {
+	for said := false; err == nil && (o.wanted(r) || r.State == Transitioning); r, err = o.look(ctx) {
+		until := o.mayGoOff()
+		if until.IsZero() {
+			break
+		}
 		o.last = r
 		if !said {
-			o.say(PhaseAsking, "%s was asked to switch off not long ago and is still on: looking until it is off, or until %s after that", o.machine.Title(), o.fleet.cfg.CarriedOut)
+			o.say(PhaseAsking, "%s was asked to switch off not long ago and is still %s: looking until it is off, or can't go off any more (at %s)",
+				o.machine.Title(), r.State, until.Local().Format("15:04:05"))
 		}
 		said = true
-		if !sleep(ctx, o.fleet.cfg.PollInterval) {
-			return false
+		if !sleep(wait, o.fleet.cfg.PollInterval) {
+			if ctx.Err() != nil {
+				return false
+			}
+			o.say(PhaseUncertain, "%s is %s (%s), and may still go off until %s by what it was asked before; the journal keeps it: look again then, with lightsout restore",
+				o.machine.Title(), r.State, r.Detail, until.Local().Format("15:04:05"))
+			return true
 		}
 	}
 	if err != nil || !o.wanted(r) {
@@ -149,8 +237,10 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	}
 	o.last = r
 	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
-	if o.action == ActionOn && !o.fleet.cfg.DryRun {
-		if err := o.fleet.journal.SeenOn(o.binding.Node.Name, "", text); err != nil {
+	if o.action == ActionOn && !o.fleet.cfg.DryRun && o.fleet.journal != nil {
+		seen := o.seen()
+		seen.Text = text
+		if _, err := o.fleet.journal.SeenOn(seen); err != nil {
 			text += " (and that is not in the journal: " + err.Error() + ")"
 		}
 	}
@@ -158,22 +248,13 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// mayGoOff reports whether a machine that is to be powered on was asked to
-// switch off so short a while ago that it may yet do so.
-func (o *operation) mayGoOff() bool {
-	if o.action != ActionOn || o.fleet.cfg.DryRun {
-		return false
+// mayGoOff is until when a machine that is to be powered on may yet switch off
+// by what it was asked before; zero when it can't.
+func (o *operation) mayGoOff() time.Time {
+	if o.action != ActionOn || o.fleet.cfg.DryRun || o.fleet.journal == nil {
+		return time.Time{}
 	}
-	left, err := o.fleet.journal.LeftOff()
-	if err != nil {
-		return false
-	}
-	for _, l := range left {
-		if l.Node == o.binding.Node.Name {
-			return l.Certainty == LeftOffUncertain && time.Since(l.Asked) < o.fleet.cfg.CarriedOut
-		}
-	}
-	return false
+	return o.fleet.journal.mayGoOff(o.seen())
 }
 
 // wanted reports whether a reading is what the action is for. Off may be
@@ -282,12 +363,15 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
 			o.last = r
-			if o.wanted(r) {
+			if o.wanted(r) && o.mayGoOff().IsZero() {
 				return false, PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 			if changed {
 				o.say(PhaseAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
 			}
+			// One that is on and may yet go off by what it was asked before is
+			// looked at until it has, and asked again then.
+			mayResend = mayResend || o.wanted(r)
 			if mayResend && r.State == Off && time.Since(began) > o.fleet.retryPause {
 				return true, "", ""
 			}
@@ -301,7 +385,7 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 
 // gaveUp is the phase of an operation whose wanted state was not seen.
 func (o *operation) gaveUp(ctx context.Context) Phase {
-	if ctx.Err() != nil || o.last.Proof != Proven {
+	if ctx.Err() != nil || o.last.Proof != Proven || o.wanted(o.last) {
 		return PhaseUncertain
 	}
 	return PhaseFailed
@@ -314,6 +398,8 @@ func (o *operation) whyNot(ctx context.Context, lastErr error) string {
 		seen = "its state can't be read: " + lastErr.Error()
 	case o.last.At.IsZero():
 		seen = "its state was never seen"
+	case o.wanted(o.last):
+		return fmt.Sprintf("%s is %s (%s), and may still go off by what it was asked before; the journal keeps it: look again with lightsout restore", o.machine.Title(), o.last.State, o.last.Detail)
 	}
 	if ctx.Err() != nil {
 		return fmt.Sprintf("stopped looking at %s after it was asked to %s; %s", o.machine.Title(), Verb(o.action), seen)
@@ -350,7 +436,14 @@ func (o *operation) lookAt(ctx context.Context, m Machine) (Reading, error) {
 		return Reading{}, err
 	}
 	defer o.fleet.looks.free()
-	return o.fleet.look(ctx, m)
+	r, err := o.fleet.look(ctx, m)
+	if err == nil {
+		o.provesOff = o.fleet.drivers[m.Driver].Abilities().ProvesOff
+		if r.State == Off && r.Proof == Proven {
+			o.wasOff = time.Now()
+		}
+	}
+	return r, err
 }
 
 // sleep waits d and reports whether the context is still alive.

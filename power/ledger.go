@@ -1,0 +1,409 @@
+package power
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Certainty says how well it is known that a machine is off.
+type Certainty string
+
+// Certainties.
+const (
+	// LeftOffSeen: it was switched off and seen to be off.
+	LeftOffSeen Certainty = "off"
+	// LeftOffUncertain: it was asked to switch off, and what became of it
+	// was not seen (the program was killed, or the deadline passed).
+	LeftOffUncertain Certainty = "uncertain"
+	// LeftOffDamaged: a damaged line of the journal may say so. Its machine
+	// is not known; ask for its state.
+	LeftOffDamaged Certainty = "damaged"
+)
+
+// LeftOff is a machine that was switched off by this program and has not been
+// seen on again.
+type LeftOff struct {
+	// Entry is the first intent to switch it off that is open; its Binding is
+	// what powers on.
+	Entry
+	Certainty Certainty
+	// Asked is when it was asked to switch off for the last time, and Until
+	// when it can't be carried out any more if that was not seen.
+	Asked, Until time.Time
+	// Ops are the operations that are open.
+	Ops []string
+}
+
+// Seen is evidence that a machine is on: by the word of its driver, or by its
+// node, which is Ready with another boot.
+type Seen struct {
+	Node NodeRef
+	// Machine is the machine that its driver has just proven on; nil when no
+	// driver was asked. ProvesOff says that the same driver proves Off, too.
+	Machine   *Machine
+	ProvesOff bool
+	// WasOff is when the machine was proven off last; zero when it was not.
+	WasOff time.Time
+	At     time.Time
+	// Text is one sentence.
+	Text string
+}
+
+// operationLeft is an operation that has switched a machine off or may have,
+// and that is not settled.
+type operationLeft struct {
+	Entry
+	certainty Certainty
+	proven    bool      // it was proven off, not only presumed
+	asked     time.Time // when the request was under way last
+}
+
+// mayHappen is until when the operation may still be carried out; zero when it
+// has been.
+func (o *operationLeft) mayHappen(carriedOut time.Duration) time.Time {
+	if o.certainty == LeftOffSeen && o.proven {
+		return time.Time{}
+	}
+	return o.asked.Add(carriedOut)
+}
+
+// concerns reports whether evidence is about the operation's machine.
+func (o *operationLeft) concerns(m *Machine, node string) bool {
+	b := o.Binding
+	if b.Off == nil && b.On == nil { // only the node is known
+		return o.Node == node
+	}
+	return sameMachine(b.Off, m) || sameMachine(b.On, m)
+}
+
+// sameNode reports whether a node is the one that was switched off, and not
+// another of the same name.
+func (o *operationLeft) sameNode(n NodeRef) bool {
+	was := o.Binding.Node
+	switch {
+	case o.Node != n.Name:
+		return false
+	case was.ProviderID != "" && n.ProviderID != "":
+		return was.ProviderID == n.ProviderID
+	}
+	return len(was.Addresses) == 0 || len(n.Addresses) == 0 || meets(was.Addresses, n.Addresses)
+}
+
+// settledBy reports whether evidence closes an operation: the machine is on,
+// and the operation has been carried out or can't be any more. A machine that
+// is proven on may still be on its way down, so that alone is not enough.
+func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
+	if s.At.Before(o.At) {
+		return false // asked for later, perhaps by somebody else
+	}
+	boot := o.Binding.Node.BootID
+	if s.Node.BootID != "" && boot != "" && s.Node.BootID != boot && o.sameNode(s.Node) {
+		return true
+	}
+	if s.Machine == nil || !o.concerns(s.Machine, s.Node.Name) {
+		return false
+	}
+	switch {
+	case s.WasOff.After(o.At):
+		return true
+	case o.certainty == LeftOffSeen && (o.proven || !s.ProvesOff):
+		return true
+	}
+	return s.At.After(o.mayHappen(carriedOut))
+}
+
+// ledger is what the entries so far add up to, for all clusters.
+type ledger struct {
+	open    map[string]*operationLeft // by operation
+	settled map[string]bool           // operations, also such as were not read yet
+	cordon  []Entry                   // nodes cordoned by this program
+	damaged map[string]Entry          // damaged lines by id, with what can be read of them
+	known   map[string]bool           // every operation that a whole line tells of
+}
+
+func newLedger() *ledger {
+	return &ledger{open: map[string]*operationLeft{}, settled: map[string]bool{}, damaged: map[string]Entry{}, known: map[string]bool{}}
+}
+
+func (l *ledger) fold(e Entry) {
+	if e.Op != "" {
+		l.known[e.Op] = true
+	}
+	for _, op := range e.Settles {
+		l.settled[op] = true
+		delete(l.open, op)
+	}
+	switch {
+	case e.Kind == EntryCordoned:
+		if !slices.ContainsFunc(l.cordon, e.sameNodeAs) {
+			l.cordon = append(l.cordon, e)
+		}
+	case e.Kind == EntryUncordoned:
+		l.cordon = slices.DeleteFunc(l.cordon, e.sameNodeAs)
+	case e.Kind == EntrySeen, e.Action == ActionOn:
+		if e.Settles == nil && (e.Kind == EntrySeen || e.Kind == EntryOutcome && e.Phase == PhaseDone) {
+			l.settleOld(e)
+		}
+	case l.settled[e.Op]:
+	case e.Kind == EntryIntent:
+		if l.open[e.Op] == nil {
+			l.open[e.Op] = &operationLeft{Entry: e, certainty: LeftOffUncertain, asked: e.At}
+		}
+	case e.Kind == EntryOutcome:
+		l.outcome(e)
+	}
+}
+
+func (e Entry) sameNodeAs(o Entry) bool {
+	return e.Node == o.Node && e.cluster().Same(o.cluster())
+}
+
+// settleOld reads "seen on" as it was meant before operations were settled by
+// their ids: all of the node's by the context's name. It touches old entries only.
+func (l *ledger) settleOld(e Entry) {
+	maps.DeleteFunc(l.open, func(_ string, o *operationLeft) bool {
+		return o.Node == e.Node && o.Cluster == e.Cluster && o.ClusterUID == "" && o.ClusterCA == "" && !o.At.After(e.At)
+	})
+}
+
+// outcome applies the outcome of switching off to its intent. One whose intent
+// is damaged stands for both.
+func (l *ledger) outcome(e Entry) {
+	o := l.open[e.Op]
+	if o == nil {
+		o = &operationLeft{Entry: e, certainty: LeftOffUncertain, asked: e.At}
+		l.open[e.Op] = o
+	}
+	switch {
+	case e.Phase == PhaseDone:
+		o.certainty, o.proven = LeftOffSeen, e.Proof == Proven.String()
+	case e.Phase == PhaseFailed && !e.Sent:
+		delete(l.open, e.Op)
+	}
+	if e.Sent && e.At.After(o.asked) {
+		o.asked = e.At
+	}
+}
+
+// Fields of a damaged line that can still be read.
+var damagedField = regexp.MustCompile(`"(kind|op|node|action|at|cluster|clusterUID|clusterCA)":"([^"\\]{1,253})"`)
+
+// damage keeps a line that is no entry.
+func (l *ledger) damage(line []byte) {
+	sum := sha256.Sum256(line)
+	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
+	for _, f := range damagedField.FindAllSubmatch(line, -1) {
+		value := Clean(string(f[2]))
+		field := map[string]*string{"kind": (*string)(&e.Kind), "op": &e.BootID, "node": &e.Node, "action": (*string)(&e.Action),
+			"cluster": &e.Cluster, "clusterUID": &e.ClusterUID, "clusterCA": &e.ClusterCA}[string(f[1])]
+		if string(f[1]) == "at" {
+			e.At, _ = time.Parse(time.RFC3339Nano, value)
+		} else if *field == "" {
+			*field = value
+		}
+	}
+	off := e.Kind == "" || (e.Kind == EntryIntent || e.Kind == EntryOutcome) && e.Action != ActionOn
+	if !off {
+		return // what it said can be seen again
+	}
+	l.damaged[e.Op] = e
+}
+
+// lost are the damaged lines that may have told of a machine that is off and
+// that nothing else tells of.
+func (l *ledger) lost() []Entry {
+	var out []Entry
+	for id, e := range l.damaged {
+		if !l.settled[id] && !l.known[e.BootID] && !l.settled[e.BootID] {
+			e.BootID = ""
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Op, b.Op)) })
+	return out
+}
+
+// all gives every open operation, oldest first; damaged ones with a node among
+// them.
+func (l *ledger) all() []*operationLeft {
+	out := slices.Collect(maps.Values(l.open))
+	for _, e := range l.lost() {
+		if e.Node != "" {
+			out = append(out, &operationLeft{Entry: e, certainty: LeftOffDamaged, asked: e.At})
+		}
+	}
+	slices.SortFunc(out, func(a, b *operationLeft) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Node, b.Node), strings.Compare(a.Op, b.Op))
+	})
+	return out
+}
+
+// list gives one LeftOff a machine: the first open intent, whose boot is the one
+// before, with the best certainty of all of them.
+func (l *ledger) list(carriedOut time.Duration) []LeftOff {
+	var out []LeftOff
+	at := map[string]int{}
+	for _, o := range l.all() {
+		key := fmt.Sprint(o.cluster().lockName(), "\x00", o.Node, "\x00", machineKey(o.Binding))
+		i, ok := at[key]
+		if !ok {
+			i, at[key] = len(out), len(out)
+			out = append(out, LeftOff{Entry: o.Entry, Certainty: o.certainty})
+		}
+		left := &out[i]
+		if o.certainty == LeftOffSeen {
+			left.Certainty = LeftOffSeen
+		}
+		if until := o.mayHappen(carriedOut); until.After(left.Until) {
+			left.Until = until
+		}
+		left.Asked = o.asked
+		left.Ops = append(left.Ops, o.Op)
+	}
+	return out
+}
+
+// machineKey is equal for bindings of one machine: that by which it is switched
+// on, or else off.
+func machineKey(b Binding) string {
+	m := cmp.Or(b.On, b.Off)
+	if m == nil {
+		return ""
+	}
+	return m.Driver + "\x00" + m.ID
+}
+
+// LeftOff tells which machines of this journal's cluster were switched off and
+// have not been seen on again, oldest first. It reads only what was appended
+// since the last call, by any program.
+func (j *Journal) LeftOff() ([]LeftOff, error) {
+	all, err := j.LeftOffAll()
+	c := j.Cluster()
+	return slices.DeleteFunc(all, func(l LeftOff) bool { return !l.Of().Same(c) && (l.Certainty != LeftOffDamaged || l.Of() != Cluster{}) }), err
+}
+
+// LeftOffAll is LeftOff for the machines of all clusters.
+func (j *Journal) LeftOffAll() ([]LeftOff, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.catchUp()
+	return j.left.list(j.carriedOut), err
+}
+
+// LeftCordoned tells which nodes of this journal's cluster this program has
+// cordoned and not uncordoned since, oldest first.
+func (j *Journal) LeftCordoned() ([]Entry, error) {
+	all, err := j.LeftCordonedAll()
+	c := j.Cluster()
+	return slices.DeleteFunc(all, func(e Entry) bool { return !e.cluster().Same(c) }), err
+}
+
+// LeftCordonedAll is LeftCordoned for the nodes of all clusters.
+func (j *Journal) LeftCordonedAll() ([]Entry, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.catchUp()
+	return slices.Clone(j.left.cordon), err
+}
+
+// Of is the cluster that the entry belongs to.
+func (e Entry) Of() Cluster { return e.cluster() }
+
+// Damaged gives the lines of the journal that can't be read and may have told
+// of a machine that is off. A node is named where that much can be read.
+func (j *Journal) Damaged() ([]Entry, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.catchUp()
+	return j.left.lost(), err
+}
+
+// Acknowledge settles damaged lines (their Op): the machines that they may have
+// told of were looked at.
+func (j *Journal) Acknowledge(damaged []Entry, text string) error {
+	if len(damaged) == 0 {
+		return nil
+	}
+	e := Entry{Kind: EntrySeen, Settles: []string{}, Text: Clean(text)}
+	for _, d := range damaged {
+		e.Settles = append(e.Settles, d.Op)
+	}
+	return j.append(e)
+}
+
+// SeenOn settles the operations that the evidence closes, and writes nothing
+// when there is none. It tells how many are settled.
+func (j *Journal) SeenOn(s Seen) (int, error) {
+	ops := j.closedBy(s)
+	if len(ops) == 0 {
+		return 0, nil
+	}
+	return len(ops), j.append(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, Settles: ops, Text: Clean(s.Text)})
+}
+
+// closedBy gives the operations that the evidence closes; never nil.
+func (j *Journal) closedBy(s Seen) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	ops := []string{}
+	_ = j.catchUp() // what can't be read is not settled
+	for _, o := range j.left.all() {
+		c := o.cluster()
+		if !c.Same(j.cluster) {
+			continue
+		}
+		ev := s
+		if !c.proves(j.cluster) { // of a cluster known by name only, a boot proves nothing
+			ev.Node.BootID = ""
+		}
+		if j.settles(o, ev, j.carriedOut) {
+			ops = append(ops, o.Op)
+		}
+	}
+	return ops
+}
+
+// mayGoOff is until when the machine that the evidence is about may yet be
+// switched off by an open operation; zero when none can do so any more.
+func (j *Journal) mayGoOff(s Seen) time.Time {
+	over := j.closedBy(s)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var until time.Time
+	for _, o := range j.left.all() {
+		if o.cluster().Same(j.cluster) && o.concerns(s.Machine, s.Node.Name) && !slices.Contains(over, o.Op) {
+			if at := o.mayHappen(j.carriedOut); at.After(s.At) && at.After(until) {
+				until = at
+			}
+		}
+	}
+	return until
+}
+
+// catchUp takes in what was appended since the last call; j.mu is held. What
+// can be read is taken in also when there is an error.
+func (j *Journal) catchUp() error {
+	if j.closed {
+		return fmt.Errorf("the journal %s is closed", j.path)
+	}
+	var first error
+	for _, t := range append(slices.Clone(j.old), &j.main) {
+		again, err := t.catchUp(j.left.fold, j.left.damage)
+		if again { // one of the files is shorter than it was: begin anew
+			j.left = newLedger()
+			for _, all := range append(slices.Clone(j.old), &j.main) {
+				all.read = 0
+			}
+			return j.catchUp()
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}

@@ -1,0 +1,123 @@
+package power
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// LockDir is where the programs of all accounts on one host keep their locks.
+const LockDir = "/tmp/lightsout-locks"
+
+// lockPause is between two tries to take a lock that somebody else holds.
+const lockPause = 100 * time.Millisecond
+
+// errLocked says that another program, or another operation, holds a lock.
+var errLocked = errors.New("another lightsout on this host is switching it")
+
+// Locks keeps several programs on one host from switching at once: one lock a
+// machine, and one a cluster for the moment of judging. A lock is a flock, so
+// it ends with the program that holds it, however that ends. It is safe for use
+// by several goroutines; a nil *Locks locks nothing.
+type Locks struct {
+	dir string
+}
+
+// OpenLocks uses dir, which is made for all accounts if it is not there.
+func OpenLocks(dir string) (*Locks, error) {
+	err := os.Mkdir(dir, 0o777)
+	if err == nil {
+		err = os.Chmod(dir, 0o777|os.ModeSticky)
+	} else if errors.Is(err, os.ErrExist) {
+		err = nil
+	}
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Lstat(dir); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a folder", dir)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder of locks can't be used: %w", err)
+	}
+	return &Locks{dir: dir}, nil
+}
+
+// open opens a lock's file. It is made without O_CREAT on what is there: that
+// is forbidden for others' files in a folder that all may write to.
+func (l *Locks) open(name string) (int, error) {
+	sum := sha256.Sum256([]byte(name))
+	path := filepath.Join(l.dir, hex.EncodeToString(sum[:12]))
+	for range 3 {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		if !errors.Is(err, unix.ENOENT) {
+			return fd, err
+		}
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o644)
+		if err == nil {
+			_ = unix.Fchmod(fd, 0o644) // whatever the umask: others must be able to lock it
+			return fd, nil
+		}
+		if !errors.Is(err, unix.EEXIST) {
+			return -1, err
+		}
+	}
+	return -1, unix.ENOENT
+}
+
+// try takes a lock that is free; the error is errLocked when it is not. free
+// gives it back and may be called once.
+func (l *Locks) try(name string) (free func(), err error) {
+	if l == nil {
+		return func() {}, nil
+	}
+	fd, err := l.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("it can't be locked against other programs: %w", err)
+	}
+	for {
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = unix.Close(fd) }, nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			err = errLocked
+		}
+		_ = unix.Close(fd)
+		return nil, err
+	}
+}
+
+// take waits for a lock until ctx ends; the error is errLocked then.
+func (l *Locks) take(ctx context.Context, name string) (free func(), err error) {
+	for {
+		free, err = l.try(name)
+		if !errors.Is(err, errLocked) || !sleep(ctx, lockPause) {
+			return free, err
+		}
+	}
+}
+
+// held reports whether somebody holds a lock.
+func (l *Locks) held(name string) bool {
+	free, err := l.try(name)
+	if err == nil {
+		free()
+	}
+	return errors.Is(err, errLocked)
+}
+
+func machineLock(c Cluster, m Machine) string {
+	return "machine\x00" + c.lockName() + "\x00" + m.Driver + "\x00" + m.ID
+}
+
+func clusterLock(c Cluster) string { return "cluster\x00" + c.lockName() }
