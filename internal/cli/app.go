@@ -109,7 +109,7 @@ func newApp(o options) (_ *app, err error) {
 	}
 	s.engine.SetParts(session.Parts{
 		Watcher: s.watcher, Fleet: s.machines.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart, Drain: s.watcher,
-		Self: func(ctx context.Context) session.SelfInfo { return selfInfo(ctx, cfg, s.ssh, access) },
+		Self: func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, s.ssh, access) },
 	})
 	return s, nil
 }

@@ -241,13 +241,12 @@ func (c *checkup) leftOff(dir string) []checkRow {
 	if c.access == nil {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, power.JournalName)); err != nil {
+	state := filepath.Dir(dir)
+	old, _ := filepath.Glob(filepath.Join(state, "*", power.JournalName))
+	if _, err := os.Stat(filepath.Join(state, power.JournalName)); err != nil && len(old) == 0 {
 		return []checkRow{works("left off", "nothing was ever switched off from here")}
 	}
-	j, err := power.OpenJournal(dir, c.access.Context)
-	if err != nil {
-		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
-	}
+	j := power.OpenJournal(state, power.Cluster{Name: c.access.Context}, "")
 	defer j.Close()
 	left, err := j.LeftOff()
 	if err != nil {

@@ -117,14 +117,18 @@ func (s *app) stillOff(ctx context.Context, left []power.LeftOff) ([]power.LeftO
 		for i, l := range left {
 			node, r := l.Binding.Node.Name, readings[i].Reading
 			ago := time.Since(l.Asked)
-			settling := l.Certainty == power.LeftOffUncertain && ago < power.CarriedOutWithin
+			settling := l.Certainty == power.LeftOffUncertain && time.Now().Before(l.Until)
 			switch {
 			case r.State == power.On && r.Proof == power.Proven && !settling:
 				fmt.Printf("%s is on already (%s)\n", node, r.Detail)
 				if s.opt.dryRun || s.opt.readOnly {
 					continue
 				}
-				if err := s.journal.SeenOn(node, "", "seen on by restore: "+r.Detail); err != nil {
+				m := l.Binding.On
+				if m == nil {
+					m = l.Binding.Off
+				}
+				if _, err := s.journal.SeenOn(power.Seen{Node: power.NodeRef{Name: node}, Machine: m, ProvesOff: true, At: time.Now(), Text: "seen on by restore: " + r.Detail}); err != nil {
 					return nil, err
 				}
 				continue
@@ -132,7 +136,7 @@ func (s *app) stillOff(ctx context.Context, left []power.LeftOff) ([]power.LeftO
 				wait = true
 				if !said[node] {
 					fmt.Printf("%s was asked to %s %d s ago and is still %s (%s): looking until it is off, for %d s at most\n",
-						node, power.Verb(l.Action), int(ago.Seconds()), r.State, r.Detail, int((power.CarriedOutWithin-ago).Seconds())+1)
+						node, power.Verb(l.Action), int(ago.Seconds()), r.State, r.Detail, int((time.Until(l.Until)).Seconds())+1)
 				}
 				said[node] = true
 			}

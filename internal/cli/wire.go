@@ -11,7 +11,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
-	"lightsout/internal/session"
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/ssh"
@@ -62,20 +61,20 @@ func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
 	return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
 }
 
-// clusterDir is the folder of what is kept of the cluster of that context: the
-// journal, and the records of sessions and trials.
+// clusterDir is the folder of the records of sessions and trials of the cluster
+// of that context.
 func clusterDir(cfg *config.Config, context string) (string, error) {
 	state, err := cfg.StateDir()
 	return filepath.Join(state, fileName(context)), err
 }
 
-// openJournal opens the journal of a cluster; it is made when it is not there.
+// openJournal opens the journal; it is made when it is not there.
 func openJournal(cfg *config.Config, access *cluster.Config) (*power.Journal, error) {
-	dir, err := clusterDir(cfg, access.Context)
+	state, err := cfg.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	return power.OpenJournal(dir, access.Context)
+	return power.OpenJournal(state, power.Cluster{Name: access.Context}, ""), nil
 }
 
 // machines is what switches: the drivers, and the fleet above them.
@@ -101,7 +100,7 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 		return m, err
 	}
 	m.fleet, err = power.NewFleet(power.Config{
-		Cluster: cfg.Context, Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun,
+		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun,
 	}, journal, append(m.drivers, m.ssh)...)
 	return m, err
 }
@@ -124,8 +123,8 @@ func production(cfg *config.Config, access *cluster.Config) bool {
 
 // selfInfo names this program's machine and the way to the cluster, for the
 // guards; it may look names up.
-func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, access *cluster.Config) session.SelfInfo {
-	var info session.SelfInfo
+func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, access *cluster.Config) power.Self {
+	var info power.Self
 	if name, err := os.Hostname(); err == nil {
 		info.Names = append(info.Names, name)
 	}

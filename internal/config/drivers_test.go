@@ -190,10 +190,7 @@ power:
 		defer Close(d)
 	}
 	state := filepath.Join(dir, "state")
-	journal, err := power.OpenJournal(state, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := power.OpenJournal(state, power.Cluster{Name: "test"}, "")
 	defer journal.Close()
 	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes(), PollInterval: time.Millisecond}, journal, drivers...)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestRestoreLooksBeforeItSaysWhatIsOff(t *testing.T) {
 
 	asked(time.Now().Add(-carriedOutWithin + 6*time.Second))
 	out, errs, code = run(t, nil, args(l, config, "restore")...)
-	if code != 0 || !strings.Contains(out, "kube-node4 was asked to shut down 11") || !strings.Contains(out, "kube-node4 is on already") {
+	if code != 0 || !strings.Contains(out, "kube-node4 was asked to shut down 179") || !strings.Contains(out, "kube-node4 is on already") {
 		t.Errorf("asked a while ago: exit %d\n%s%s", code, out, errs)
 	}
 
@@ -62,9 +62,8 @@ func TestRestoreLooksBeforeItSaysWhatIsOff(t *testing.T) {
 	}
 }
 
-// carriedOutWithin is how long after it was asked a machine is expected to go
-// off.
-const carriedOutWithin = 2 * time.Minute
+// carriedOutWithin is how long after it was asked a machine may still go off.
+const carriedOutWithin = 30 * time.Minute
 
 // journal is the journal of power in a state folder, as lines of JSON.
 type journal struct {
@@ -75,11 +74,7 @@ type journal struct {
 
 func openJournal(t *testing.T, state string) *journal {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(state, "*", "power.jsonl"))
-	if err != nil || len(paths) != 1 {
-		t.Fatalf("the journals are %v, %v", paths, err)
-	}
-	return &journal{t: t, path: paths[0]}
+	return &journal{t: t, path: filepath.Join(state, "power.jsonl")}
 }
 
 // again writes the first entry that is like that once more, as an operation of

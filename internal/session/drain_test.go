@@ -294,10 +294,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	d := newDrainer()
 	d.cordoned["kube-node3"] = true
 	dir := t.TempDir()
-	j, err := power.OpenJournal(dir, "mdx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
 	if err := j.Cordoned("kube-node3", "before a drain"); err != nil {
 		t.Fatal(err)
 	}

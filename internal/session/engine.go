@@ -49,7 +49,7 @@ type Options struct {
 
 	// Self names this program's own machine and the way to the cluster, for
 	// the guards; it may look names up.
-	Self func(ctx context.Context) SelfInfo
+	Self func(ctx context.Context) power.Self
 
 	// Guards tightens what is refused when something is to be switched off.
 	Guards power.Limits
@@ -71,13 +71,6 @@ type Options struct {
 	Render func(f *view.Frame, width, height int) string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-}
-
-// SelfInfo is where the program and the connection stand, as names and IPs.
-type SelfInfo struct {
-	Names, Addresses               []string
-	BastionNames, BastionAddresses []string
-	APIAddresses                   []string
 }
 
 // Engine owns a session: it gathers what the ground packages see, carries
@@ -171,7 +164,7 @@ type Parts struct {
 	Fleet   *power.Fleet
 	Journal *power.Journal
 	Load    *loadgen.Generator
-	Self    func(ctx context.Context) SelfInfo
+	Self    func(ctx context.Context) power.Self
 	Rollout func(ctx context.Context, deployment cluster.Key) error
 	Drain   Drainer
 }

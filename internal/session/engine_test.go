@@ -141,11 +141,8 @@ type bench struct {
 
 func startEngine(t *testing.T, dir string, b *board, opt Options) *bench {
 	t.Helper()
-	j, err := power.OpenJournal(dir, "mdx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fleet, err := power.NewFleet(power.Config{Cluster: "mdx", Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, b)
+	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
+	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func (e *Engine) askRestore(left []power.LeftOff) {
 func leftOffLines(left []power.LeftOff) []view.Line {
 	var lines []view.Line
 	for _, l := range left {
-		text := "  " + l.Binding.Node.Name
+		text := "  " + l.Node
 		if l.Certainty == power.LeftOffUncertain {
 			text += " (asked for, outcome not known)"
 		}
@@ -373,7 +373,7 @@ func (e *Engine) LeftOff() []string {
 	}
 	var names []string
 	for _, l := range left {
-		names = append(names, l.Binding.Node.Name)
+		names = append(names, l.Node)
 	}
 	slices.Sort(names)
 	return names

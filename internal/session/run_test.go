@@ -144,11 +144,8 @@ func startWorld(t *testing.T, opt Options, change func(*world)) *world {
 		change(w)
 	}
 	dir := t.TempDir()
-	j, err := power.OpenJournal(dir, "mdx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fleet, err := power.NewFleet(power.Config{Cluster: "mdx", Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, w)
+	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
+	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,9 +239,7 @@ func (e *Engine) makePlan(ctx context.Context, a view.AskPower, s *cluster.Snaps
 		}
 	}
 	if e.opt.Self != nil {
-		self := e.opt.Self(ctx)
-		guard.SelfNames, guard.SelfAddresses = self.Names, self.Addresses
-		guard.BastionNames, guard.BastionAddresses, guard.APIAddresses = self.BastionNames, self.BastionAddresses, self.APIAddresses
+		guard.Self = e.opt.Self(ctx)
 	}
 	p.findings = power.Guard(guard)
 	return p
@@ -266,8 +264,8 @@ func (p *switchPlan) useLeftOff(j *power.Journal) {
 	}
 }
 
-func planNodes(s *cluster.Snapshot) []power.PlanNode {
-	var out []power.PlanNode
+func planNodes(s *cluster.Snapshot) []power.Node {
+	var out []power.Node
 	for _, n := range s.Nodes() {
 		if !n.Gone.IsZero() {
 			continue
@@ -276,8 +274,8 @@ func planNodes(s *cluster.Snapshot) []power.PlanNode {
 		if n.ControlPlane {
 			role = power.RoleControlPlane
 		}
-		out = append(out, power.PlanNode{
-			Name: n.Name, Addresses: n.Addresses, Role: role, Etcd: runsEtcd(s, n.Name),
+		out = append(out, power.Node{
+			NodeRef: NodeRef(n), Role: role, Etcd: runsEtcd(s, n.Name),
 			Ready: n.Ready == cluster.TriTrue, Schedulable: !n.Unschedulable,
 		})
 	}
@@ -375,7 +373,7 @@ func (e *Engine) readLeftOff() {
 	}
 	e.leftOff = make(map[string]power.LeftOff, len(left))
 	for _, l := range left {
-		e.leftOff[l.Binding.Node.Name] = l
+		e.leftOff[l.Node] = l
 	}
 	e.readCordons()
 	if !e.greeted && len(left)+len(e.cordons.ours) > 0 {
@@ -396,10 +394,10 @@ func (e *Engine) settleBoots(s *cluster.Snapshot) {
 		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || n.BootID == l.Binding.Node.BootID || l.Binding.Node.BootID == "" {
 			continue
 		}
-		if err := e.opt.Journal.SeenOn(name, n.BootID, "Ready with a new boot id"); err != nil {
+		if _, err := e.opt.Journal.SeenOn(power.Seen{Node: NodeRef(n), At: e.now(), Text: "Ready with a new boot id"}); err != nil {
 			e.warn("power", name, err.Error())
 		}
-		delete(e.leftOff, name)
 	}
+	e.readLeftOff()
 	e.leaveIfSettled()
 }

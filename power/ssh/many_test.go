@@ -183,10 +183,7 @@ func TestFiftyMachinesAreShutDownThroughABastionThatAllowsTenAtOnce(t *testing.T
 			b.http = &http.Client{Transport: &http.Transport{DialContext: client.DialContext, MaxConnsPerHost: 5, IdleConnTimeout: 50 * time.Millisecond}}
 			defer b.http.CloseIdleConnections()
 
-			journal, err := power.OpenJournal(t.TempDir(), "lab")
-			if err != nil {
-				t.Fatal(err)
-			}
+			journal := power.OpenJournal(t.TempDir(), power.Cluster{Name: "lab"}, "")
 			defer journal.Close()
 			fleet, err := power.NewFleet(power.Config{Off: DriverName, On: "board", PollInterval: 20 * time.Millisecond}, journal, NewDriver(client, DriverOptions{}), b)
 			if err != nil {

@@ -299,10 +299,7 @@ func TestAnUnreachablePortalIsNotUnconfirmed(t *testing.T) {
 func TestTheWholeWayThroughAFleet(t *testing.T) {
 	p := newPortal(t, fourVMs()...)
 	d := newDriver(t, p, "llm")
-	j, err := power.OpenJournal(t.TempDir(), "lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := power.OpenJournal(t.TempDir(), power.Cluster{Name: "lab"}, "")
 	defer j.Close()
 	f, err := power.NewFleet(power.Config{Off: "mdx", On: "mdx", PollInterval: 5 * time.Millisecond, ShutdownTimeout: 300 * time.Millisecond}, j, d)
 	if err != nil {
