@@ -1,8 +1,11 @@
 package cli
 
 import (
-	"bytes"
+	"fmt"
 	"testing"
+	"testing/fstest"
+
+	"lightsout/internal/record"
 )
 
 func FuzzParseRate(f *testing.F) {
@@ -19,9 +22,27 @@ func FuzzParseRate(f *testing.F) {
 func FuzzRecountRequests(f *testing.F) {
 	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := recountRequests(bytes.NewReader(data))
+		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}})
 		if err == nil && !c.all.Balanced() {
 			t.Errorf("%+v does not balance", c.all)
 		}
 	})
+}
+
+func TestIDsAreKnownAgain(t *testing.T) {
+	var s idSet
+	ids := []string{"", "a", "a-", "a-0", "a-00", "a-+1", "a--1", "a-99999999999999999999"}
+	for i := 1; i < 10_000; i++ {
+		ids = append(ids, fmt.Sprintf("0a-%d", i), fmt.Sprintf("0b-%d", i*i))
+	}
+	for _, first := range []bool{true, false} {
+		for _, id := range ids {
+			if s.add(id) != first {
+				t.Errorf("%q is new: %v", id, !first)
+			}
+		}
+	}
+	if len(s.others) > 10 {
+		t.Errorf("%d IDs are kept whole", len(s.others))
+	}
 }

@@ -1,16 +1,17 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,49 +38,67 @@ one. It ends with 0 when they agree.`,
 type recount struct {
 	all  loadgen.Totals
 	runs map[int]*loadgen.Totals
+	seen idSet
 	// torn: the last line is cut, as it is when the program was killed.
 	torn bool
 	// faults are what can't be true of a ledger; at most maxFaults.
 	faults []string
 }
 
-const (
-	maxFaults     = 10
-	maxRecordLine = 1 << 20
-)
+const maxFaults = 10
 
-// recountRequests reads a requests.jsonl, one line at a time.
-func recountRequests(in io.Reader) (*recount, error) {
+// recountRequests reads the requests of a record's folder, in memory that does
+// not grow with their number but for a bit each.
+func recountRequests(folder fs.FS) (*recount, error) {
 	c := &recount{runs: map[int]*loadgen.Totals{}}
-	ids := map[string]struct{}{}
-	lines := bufio.NewReaderSize(in, maxRecordLine)
-	for n := 1; ; n++ {
-		line, err := lines.ReadSlice('\n')
-		if err == io.EOF {
-			c.torn = len(bytes.TrimSpace(line)) > 0
-			return c, nil
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, fmt.Errorf("line %d is longer than %d bytes", n, maxRecordLine)
-		}
-		if err != nil {
-			return nil, err
-		}
-		var r loadgen.Record
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("line %d is no record of a request: %w", n, err)
-		}
-		if _, twice := ids[r.ID]; twice || r.ID == "" {
+	var err error
+	c.torn, err = record.EachRequest(folder, func(n int, r *loadgen.Record) error {
+		if r.ID == "" || !c.seen.add(r.ID) {
 			c.fault("line %d: request %q has ended before", n, r.ID)
 		}
-		ids[r.ID] = struct{}{}
-		c.check(n, &r)
-		c.all.Count(r)
+		c.check(n, r)
+		c.all.Count(*r)
 		if c.runs[r.Run] == nil {
 			c.runs[r.Run] = &loadgen.Totals{}
 		}
-		c.runs[r.Run].Count(r)
+		c.runs[r.Run].Count(*r)
+		return nil
+	})
+	return c, err
+}
+
+// idSet is a set of requests' IDs. Those of one generator are numbered
+// (prefix-1, prefix-2, ...) and take one bit each.
+type idSet struct {
+	pages  map[idPage]*[64]uint64
+	others map[string]struct{}
+}
+
+type idPage struct {
+	prefix string
+	number uint64
+}
+
+// add reports whether id is new.
+func (s *idSet) add(id string) bool {
+	if s.pages == nil {
+		s.pages, s.others = map[idPage]*[64]uint64{}, map[string]struct{}{}
 	}
+	prefix, digits, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || digits[0] == '0' || digits[0] == '+' {
+		_, known := s.others[id]
+		s.others[id] = struct{}{}
+		return !known
+	}
+	key := idPage{prefix, n / 4096}
+	if s.pages[key] == nil {
+		s.pages[key] = new([64]uint64)
+	}
+	word, bit := &s.pages[key][n%4096/64], uint64(1)<<(n%64)
+	known := *word&bit != 0
+	*word |= bit
+	return !known
 }
 
 func (c *recount) fault(format string, args ...any) {
@@ -180,14 +199,12 @@ func (c *recount) compare(s *claims) (differences []string) {
 // verifyLoad checks the record in dir and says what it finds. The error says
 // that something does not agree, or that the record can't be read.
 func verifyLoad(dir string, out io.Writer) error {
-	f, err := os.Open(filepath.Join(dir, record.RequestsFile))
-	if err != nil {
+	c, err := recountRequests(os.DirFS(dir))
+	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there are no requests to verify: %w", err)
 	}
-	defer f.Close()
-	c, err := recountRequests(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name(), err)
+		return fmt.Errorf("the requests in %s can't be read: %w", dir, err)
 	}
 	t := c.all
 	fmt.Fprintf(out, "by requests.jsonl: %d ended = ok %d + failed %d + cancelled %d + unsent %d, in %d runs\n",

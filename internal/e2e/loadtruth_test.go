@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
+	"lightsout/loadgen"
 )
 
 // truth is how many requests the lab's own activator and queue-proxies hold,
@@ -115,7 +117,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 	// The loads, by the number of their run.
 	type span struct{ from, to time.Time }
 	spans := map[int]span{}
-	for _, q := range r.Requests {
+	if _, err := record.EachRequest(os.DirFS(dir), func(_ int, q *loadgen.Record) error {
 		s, known := spans[q.Run]
 		if !known || q.Scheduled.Before(s.from) {
 			s.from = q.Scheduled
@@ -124,6 +126,9 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 			s.to = q.End
 		}
 		spans[q.Run] = s
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	compared := map[string]int{}
 	for _, x := range r.Samples {

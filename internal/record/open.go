@@ -19,9 +19,10 @@ type Record struct {
 	// Summary is nil when the program ended before it was written.
 	Summary *Summary
 	// Plan is the text of the plan, as it was; empty when there was none.
-	Plan     []byte
-	Events   []view.Event
-	Requests []loadgen.Record
+	Plan   []byte
+	Events []view.Event
+	// Runs sums up the requests that have ended, by the run's number.
+	Runs []LoadRun
 	// Samples are what was on the screen, in the order of time, beginning with
 	// a keyframe; empty when none were kept.
 	Samples []Sample
@@ -88,38 +89,45 @@ func Open(dir string) (*Record, error) {
 // OpenFS is Open for the folder at the root of fsys; name is what it is called.
 func OpenFS(fsys fs.FS, name string) (*Record, error) {
 	r := &Record{Dir: name}
-	if err := r.read(fsys); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("not a record: there is no %s in %s", EventsFile, name)
-		}
+	requests, err := r.read(fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("not a record: there is no %s in %s", EventsFile, name)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the record in %s can't be read: %w", name, err)
 	}
-	if err := r.bound(); err != nil {
-		return nil, fmt.Errorf("the record in %s can't be read: %w", name, err)
-	}
-	r.fill()
+	r.fill(requests)
 	return r, nil
 }
 
-func (r *Record) read(fsys fs.FS) error {
+func (r *Record) read(fsys fs.FS) (*requestSums, error) {
 	var torn bool
 	var err error
-	if r.Events, torn, err = readAll[view.Event](fsys, EventsFile, "an event"); err != nil {
-		return err
+	if r.Events, torn, err = eventsIn(fsys, EventsFile); err != nil {
+		return nil, err
 	}
 	r.noteTorn(EventsFile, torn)
-	r.Requests, torn, err = readAll[loadgen.Record](fsys, RequestsFile, "a request")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	// By the time at which things were seen: sources tell of times long past.
+	for i := range r.Events {
+		r.span(r.Events[i].Seen)
 	}
-	r.noteTorn(RequestsFile, torn)
+	requests, err := r.readRequests(fsys)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	if err := r.readSamples(fsys); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
+	}
+	for i := range r.Samples {
+		r.span(r.Samples[i].At)
+	}
+	if err := r.tooLong(); err != nil {
+		return nil, err
 	}
 	if r.Plan, err = readSmall(fsys, PlanFile); err != nil {
-		return err
+		return nil, err
 	}
-	return r.readSummary(fsys)
+	return requests, r.readSummary(fsys)
 }
 
 func (r *Record) noteTorn(file string, torn bool) {
@@ -132,7 +140,7 @@ func (r *Record) noteTorn(file string, torn bool) {
 // time up to the next keyframe.
 func (r *Record) readSamples(fsys fs.FS) error {
 	lost, usable := 0, false
-	torn, err := readLines(fsys, SamplesFile, func(n int, line []byte) error {
+	torn, err := readLines(fsys, SamplesFile, fileMost, func(n int, line []byte) error {
 		var s Sample
 		if err := json.Unmarshal(line, &s); err != nil || s.At.IsZero() {
 			lost, usable = lost+1, false
@@ -204,41 +212,33 @@ func readSmall(fsys fs.FS, name string) ([]byte, error) {
 	return b, nil
 }
 
-// bound finds the first and the last moment, by the time at which things were
-// seen: sources tell of times long past.
-func (r *Record) bound() error {
-	at := func(t time.Time) {
-		if t.IsZero() {
-			return
-		}
-		if r.Start.IsZero() || t.Before(r.Start) {
-			r.Start = t
-		}
-		if t.After(r.End) {
-			r.End = t
-		}
+// span widens the time that the record tells of.
+func (r *Record) span(t time.Time) {
+	if t.IsZero() {
+		return
 	}
-	for i := range r.Events {
-		at(r.Events[i].Seen)
+	if r.Start.IsZero() || t.Before(r.Start) {
+		r.Start = t
 	}
-	for i := range r.Requests {
-		at(r.Requests[i].Scheduled)
-		at(r.Requests[i].End)
+	if t.After(r.End) {
+		r.End = t
 	}
-	for i := range r.Samples {
-		at(r.Samples[i].At)
+}
+
+// tooLong is an error when the record tells of more time than can be read.
+func (r *Record) tooLong() error {
+	d := r.End.Sub(r.Start)
+	if d <= longest {
+		return nil
 	}
-	if d := r.End.Sub(r.Start); d > longest {
-		return fmt.Errorf("it tells of %.0f days, from %s to %s; at most %.0f can be read", d.Hours()/24,
-			r.Start.Format(time.DateOnly), r.End.Format(time.DateOnly), longest.Hours()/24)
-	}
-	return nil
+	return fmt.Errorf("it tells of %.0f days, from %s to %s; at most %.0f can be read", d.Hours()/24,
+		r.Start.Format(time.DateOnly), r.End.Format(time.DateOnly), longest.Hours()/24)
 }
 
 // fill works out what follows from the files.
-func (r *Record) fill() {
+func (r *Record) fill(requests *requestSums) {
 	r.findZero()
-	r.fillSeconds()
+	r.fillSeconds(requests)
 	r.fillLanes()
 	if n := len(r.Samples); n > 0 && !r.Samples[n-1].End {
 		r.Torn = append(r.Torn, "lightsout was ended from outside after "+r.End.Sub(r.Start).Round(time.Second).String()+"; what came later is not recorded")

@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 )
 
 // Bounds on what is read of a file. What lies beyond them was not written by
-// this program, or is more than fits into memory.
+// this program, or is more than fits into memory. Requests are bounded by the
+// line only: they are summed up as they are read.
 const (
 	lineMost = 32 << 20
 	fileMost = 512 << 20
@@ -26,56 +26,45 @@ const (
 // whole, which is what a program that was killed while writing leaves; it is
 // not in the events. The error names the line that can't be understood.
 func ReadEvents(path string) (events []view.Event, torn bool, err error) {
-	return readPath[view.Event](path, "an event")
-}
-
-// ReadRequests reads a requests.jsonl like ReadEvents.
-func ReadRequests(path string) (records []loadgen.Record, torn bool, err error) {
-	return readPath[loadgen.Record](path, "a request")
-}
-
-func readPath[T any](path, what string) (out []T, torn bool, err error) {
 	dir, name := filepath.Split(path)
-	if dir == "" {
-		dir = "."
-	}
-	return readAll[T](os.DirFS(dir), name, what)
+	return eventsIn(os.DirFS(filepath.Clean(dir)), name)
 }
 
-// readAll reads a file of one JSON value a line.
-func readAll[T any](fsys fs.FS, name, what string) (out []T, torn bool, err error) {
-	torn, err = readLines(fsys, name, func(n int, line []byte) error {
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			return fmt.Errorf("line %d of %s is not %s: %w", n, name, what, err)
+func eventsIn(fsys fs.FS, name string) (events []view.Event, torn bool, err error) {
+	torn, err = readLines(fsys, name, fileMost, func(n int, line []byte) error {
+		var e view.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("line %d of %s is not an event: %w", n, name, err)
 		}
-		out = append(out, v)
+		events = append(events, e)
 		return nil
 	})
-	return out, torn, err
+	return events, torn, err
 }
 
 // readLines calls each with every line, by its number from 1. torn reports
 // that the last one is neither ended nor a whole JSON value; each is not called with
-// it then. It ends at the first error.
-func readLines(fsys fs.FS, name string, each func(n int, line []byte) error) (torn bool, err error) {
+// it then. It ends at the first error, which a file of more than most bytes is;
+// 0 is no bound. The line is each's only until it returns.
+func readLines(fsys fs.FS, name string, most int64, each func(n int, line []byte) error) (torn bool, err error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > fileMost {
+	if info, err := f.Stat(); err == nil && most > 0 && info.Size() > most {
 		return false, tooLarge(name)
 	}
 	r := bufio.NewReaderSize(f, 1<<16)
-	total := 0
+	var line []byte
+	total := int64(0)
 	for n := 1; ; n++ {
-		line, err := readLine(r)
-		total += len(line)
+		line, err = readLine(r, line[:0])
+		total += int64(len(line))
 		switch {
 		case errors.Is(err, errLong):
 			return false, fmt.Errorf("line %d of %s is longer than %d MB: it was not written by lightsout", n, name, lineMost>>20)
-		case total > fileMost:
+		case most > 0 && total > most:
 			return false, tooLarge(name)
 		case errors.Is(err, io.EOF):
 			rest := bytes.TrimRight(line, " \t\r\x00") // zeros: a machine that lost power
@@ -101,12 +90,12 @@ func tooLarge(name string) error {
 
 var errLong = errors.New("line too long")
 
-// readLine is bufio.Reader.ReadBytes with a bound.
-func readLine(r *bufio.Reader) (line []byte, err error) {
+// readLine is bufio.Reader.ReadBytes with a bound, and appends to line.
+func readLine(r *bufio.Reader, line []byte) (_ []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line)+len(part) > lineMost {
-			return nil, errLong
+			return line, errLong
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {

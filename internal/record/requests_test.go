@@ -36,13 +36,14 @@ func TestRequestsAreWrittenBeforeAddReturns(t *testing.T) {
 	if err := l.Close(); err != nil || l.Err() != nil {
 		t.Fatal(err, l.Err())
 	}
-	list, torn, err := ReadRequests(path)
-	seen := map[string]int{}
-	for _, r := range list {
+	lines, seen := 0, map[string]int{}
+	torn, err := EachRequest(os.DirFS(filepath.Dir(path)), func(n int, r *loadgen.Record) error {
+		lines = n
 		seen[r.ID]++
-	}
-	if err != nil || torn || len(list) != 800 || len(seen) != 800 {
-		t.Errorf("%d lines, %d requests, torn %v, %v", len(list), len(seen), torn, err)
+		return nil
+	})
+	if err != nil || torn || lines != 800 || len(seen) != 800 {
+		t.Errorf("%d lines, %d requests, torn %v, %v", lines, len(seen), torn, err)
 	}
 	l.Add(loadgen.Record{ID: "late"}) // is nowhere, and does no harm
 	if err := l.Close(); err != nil {

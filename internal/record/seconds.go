@@ -9,7 +9,7 @@ import (
 
 // fillSeconds works out the load second by second: the gauge from the samples,
 // the requests from their records.
-func (r *Record) fillSeconds() {
+func (r *Record) fillSeconds(requests *requestSums) {
 	from, to := r.Start, r.End
 	if n := len(r.Samples); n > 0 {
 		from, to = r.Samples[0].At, r.Samples[n-1].At
@@ -29,11 +29,19 @@ func (r *Record) fillSeconds() {
 		return nil
 	}
 	windows := r.gauge(at)
-	ended := r.count(at)
+	for unix, x := range requests.seconds {
+		if s := at(time.Unix(unix, 0)); s != nil {
+			s.Add(*x)
+		}
+	}
+	schema := SampleSchema
+	if len(r.Samples) > 0 {
+		schema = r.Samples[0].Schema
+	}
 	// Of the windows only what never ended is taken: it has no record.
 	for unix, w := range windows {
 		s := at(time.Unix(unix, 0))
-		if n := min(w.Unresolved, w.Sent-ended[unix]); s != nil && n > 0 {
+		if n := min(w.Unresolved, w.Sent-requests.ended(unix, schema)); s != nil && n > 0 {
 			s.Unresolved += n
 			s.Sent += n
 		}
@@ -115,31 +123,4 @@ func (d *deployment) available() int {
 		return one.Available
 	}
 	return -1
-}
-
-// count puts the requests into their seconds. It gives the number that ended
-// by the seconds of the samples.
-func (r *Record) count(at func(time.Time) *Second) map[int64]int {
-	by := r.countedAt()
-	ended := map[int64]int{}
-	for i := range r.Requests {
-		q := &r.Requests[i]
-		if q.Class == loadgen.ClassUnsent {
-			continue
-		}
-		ended[by(q).Unix()]++
-		if s := at(q.CountedAt()); s != nil {
-			s.Count(q.Class)
-		}
-	}
-	return ended
-}
-
-// countedAt gives the rule by which the samples' seconds count requests: up to
-// the first schema, the second in which a request was due.
-func (r *Record) countedAt() func(*loadgen.Record) time.Time {
-	if len(r.Samples) > 0 && r.Samples[0].Schema < 2 {
-		return func(q *loadgen.Record) time.Time { return q.Scheduled }
-	}
-	return (*loadgen.Record).CountedAt
 }

@@ -238,19 +238,6 @@ func vagrantRecord() *record.Record {
 		{Kind: record.SpanSilent, From: at(14), To: at(402)},
 		{Kind: record.SpanNotReady, From: at(53.1), To: at(404.3)},
 	}}, {Node: "k8s3"}}
-	id := 0
-	for _, x := range r.Seconds {
-		for c, n := range x.Failed {
-			for range n {
-				id++
-				r.Requests = append(r.Requests, loadgen.Record{ID: fmt.Sprint(id), Run: 1, Shape: loadgen.Rate, Class: c, Scheduled: x.At, Dial: x.At, End: x.At.Add(3 * time.Second)})
-			}
-		}
-		for range x.OK {
-			id++
-			r.Requests = append(r.Requests, loadgen.Record{ID: fmt.Sprint(id), Run: 1, Shape: loadgen.Rate, Class: loadgen.ClassOK, Scheduled: x.At, Dial: x.At, Sent: x.At, End: x.At.Add(10 * time.Millisecond)})
-		}
-	}
 	r.Summary = &record.Summary{
 		Version: 1, Name: "vagrant", About: "One of three nodes loses its power under nginx behind a NodePort.", Verdict: view.Fail,
 		Why:  []string{"\"detected inside the forecast\" was not met: 1.2 s late", "the outage was observed and the return proven"},
@@ -317,13 +304,7 @@ func tornRecord() *record.Record {
 		}
 	}
 	r.Seconds = r.Seconds[:keep]
-	var requests []loadgen.Record
-	for _, q := range r.Requests {
-		if q.End.Before(r.End) {
-			requests = append(requests, q)
-		}
-	}
-	r.Requests = requests
+	r.Runs = []record.LoadRun{runOf(r.Seconds, r.End)}
 	for i := range r.Lanes[0].Spans {
 		r.Lanes[0].Spans[i].To = r.End
 	}
@@ -399,4 +380,26 @@ func hostileRecord() *record.Record {
 	s.Skew, s.SkewStart = map[string]int{evil: 3}, map[string]int{evil: 3}
 	s.Forecast, s.LeftOff = []string{evil}, []string{evil}
 	return r
+}
+
+// runOf sums up the requests of seconds that had ended by the end: failed ones
+// take 3 s.
+func runOf(seconds []record.Second, end time.Time) record.LoadRun {
+	run := record.LoadRun{Number: 1, Shape: loadgen.Rate}
+	add := func(q loadgen.Record) {
+		if q.End.Before(end) {
+			run.Totals.Count(q)
+			run.Failed.Note(&q)
+		}
+	}
+	for _, x := range seconds {
+		for c, n := range x.Failed {
+			add(loadgen.Record{Class: c, Count: n, Scheduled: x.At, End: x.At.Add(3 * time.Second)})
+		}
+		if x.OK == 0 {
+			continue
+		}
+		add(loadgen.Record{Class: loadgen.ClassOK, Count: x.OK, Scheduled: x.At, Sent: x.At, End: x.At.Add(10 * time.Millisecond)})
+	}
+	return run
 }

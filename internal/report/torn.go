@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -56,22 +55,7 @@ func offAtEnd(r *record.Record) []string {
 // without a summary.
 func runsOf(r *record.Record) section {
 	t := section{ID: "load", Title: "Load"}
-	type run struct {
-		shape  loadgen.Shape
-		totals loadgen.Totals
-		failed loadgen.Failures
-	}
-	runs := map[int]*run{}
-	for _, q := range r.Requests {
-		x := runs[q.Run]
-		if x == nil {
-			x = &run{shape: q.Shape}
-			runs[q.Run] = x
-		}
-		x.totals.Count(q)
-		x.failed.Note(&q)
-	}
-	if len(runs) == 0 {
+	if len(r.Runs) == 0 {
 		t.say(plain, "No request had ended.")
 		return t
 	}
@@ -86,10 +70,10 @@ func runsOf(r *record.Record) section {
 		s := t.Sub(base(r)).Seconds()
 		return &s
 	}
-	for _, n := range slices.Sorted(maps.Keys(runs)) {
-		x := runs[n]
-		t.row(fmt.Sprintf("%d (%s)", n, x.shape), x.totals.Scheduled, x.totals.OK, x.totals.FailedSum(), classes(x.totals.Failed),
-			otherwise(x.totals.Cancelled, 0, x.totals.Unsent), window(at(x.failed.First), at(x.failed.Last)))
+	for _, x := range r.Runs {
+		n := x.Totals.Counts()
+		t.row(fmt.Sprintf("%d (%s)", x.Number, x.Shape), n.Scheduled, n.OK, n.Failed, classes(n.FailedByClass),
+			otherwise(n.Cancelled, 0, n.Unsent), window(at(x.Failed.First), at(x.Failed.Last)))
 	}
 	t.trim("of these", "else", "failed ones sent")
 	return t
@@ -98,11 +82,11 @@ func runsOf(r *record.Record) section {
 // endedOf is what is left of the ledger without a summary.
 func endedOf(r *record.Record) section {
 	t := section{ID: "ledger", Title: "Ledger"}
-	var n loadgen.Totals
-	for _, q := range r.Requests {
-		n.Count(q)
+	var n loadgen.Counts
+	for i := range r.Runs {
+		n.Add(r.Runs[i].Totals.Counts())
 	}
-	t.say(plain, fmt.Sprintf("%d ended = %d ok + %d failed + %d cancelled + %d unsent.", n.Scheduled, n.OK, n.FailedSum(), n.Cancelled, n.Unsent))
+	t.say(plain, fmt.Sprintf("%d ended = %d ok + %d failed + %d cancelled + %d unsent.", n.Scheduled, n.OK, n.Failed, n.Cancelled, n.Unsent))
 	t.say(warning, "Requests that were in flight when the program ended are not in it.")
 	return t
 }

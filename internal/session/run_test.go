@@ -238,8 +238,8 @@ func TestATrialPassesWhatWasSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Torn) != 0 || len(r.Requests) != 8 || r.Summary.Verdict != view.Pass {
-		t.Errorf("the record: torn %v, %d requests, summary %+v", r.Torn, len(r.Requests), r.Summary)
+	if len(r.Torn) != 0 || len(r.Runs) == 0 || r.Summary.Verdict != view.Pass {
+		t.Errorf("the record: torn %v, runs %+v, summary %+v", r.Torn, r.Runs, r.Summary)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 )
 
 const (
@@ -50,7 +49,7 @@ func marksOf(r *record.Record) []view.ReplayMark {
 	for i := range r.Events {
 		m.event(&r.Events[i])
 	}
-	if at := firstFailure(r.Requests); !at.IsZero() {
+	if at := r.FirstFailure(); !at.IsZero() {
 		m.add(mark{at: at, what: "first failure", weight: weightLoad})
 	}
 	m.verdict(r)
@@ -127,15 +126,6 @@ func (m *marker) event(e *view.Event) {
 		return
 	}
 	m.add(k)
-}
-
-// firstFailure is when the first request failed; zero when none did.
-func firstFailure(requests []loadgen.Record) time.Time {
-	var f loadgen.Failures
-	for i := range requests {
-		f.Note(&requests[i])
-	}
-	return f.Seen
 }
 
 // verdict marks when a verdict was on the screen first, else when the summary

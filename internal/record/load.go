@@ -1,0 +1,113 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"lightsout/loadgen"
+)
+
+// LoadRun sums up the requests of one start of the generator that have ended.
+type LoadRun struct {
+	// Number is the run's number, as its requests have it.
+	Number int
+	Shape  loadgen.Shape
+	Totals loadgen.Totals
+	Failed loadgen.Failures
+}
+
+// runsMost bounds the runs of a record: no one starts so many.
+const runsMost = 100_000
+
+// EachRequest calls each with every request of the requests.jsonl in fsys, by
+// its line's number from 1. The request is the callee's only until it returns:
+// a file of any length takes no more memory than a line. torn is as for
+// ReadEvents. It ends at the first error; there may be no such file
+// (fs.ErrNotExist).
+func EachRequest(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
+	var q loadgen.Record
+	return readLines(fsys, RequestsFile, 0, func(n int, line []byte) error {
+		q = loadgen.Record{}
+		if err := json.Unmarshal(line, &q); err != nil {
+			return fmt.Errorf("line %d of %s is not a request: %w", n, RequestsFile, err)
+		}
+		return each(n, &q)
+	})
+}
+
+// requestSums is what is kept of the requests of a record: memory grows with
+// the seconds that it tells of, and not with their requests.
+type requestSums struct {
+	seconds map[int64]*loadgen.Second
+	// due counts them by the second in which they were due.
+	due  map[int64]int
+	runs map[int]*LoadRun
+}
+
+// readRequests sums up requests.jsonl.
+func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
+	s := &requestSums{seconds: map[int64]*loadgen.Second{}, due: map[int64]int{}, runs: map[int]*LoadRun{}}
+	torn, err := EachRequest(fsys, func(n int, q *loadgen.Record) error {
+		r.span(q.Scheduled)
+		r.span(q.CountedAt())
+		r.span(q.End)
+		if err := r.tooLong(); err != nil {
+			return err
+		}
+		s.count(q)
+		if len(s.runs) > runsMost {
+			return fmt.Errorf("line %d of %s is of one run too many: at most %d can be read", n, RequestsFile, runsMost)
+		}
+		return nil
+	})
+	r.noteTorn(RequestsFile, torn)
+	for _, x := range s.runs {
+		r.Runs = append(r.Runs, *x)
+	}
+	slices.SortFunc(r.Runs, func(a, b LoadRun) int { return a.Number - b.Number })
+	return s, err
+}
+
+func (s *requestSums) count(q *loadgen.Record) {
+	run := s.runs[q.Run]
+	if run == nil {
+		run = &LoadRun{Number: q.Run, Shape: q.Shape}
+		s.runs[q.Run] = run
+	}
+	run.Totals.Count(*q)
+	run.Failed.Note(q)
+	if q.Class == loadgen.ClassUnsent {
+		return
+	}
+	s.due[q.Scheduled.Unix()]++
+	unix := q.CountedAt().Unix()
+	if s.seconds[unix] == nil {
+		s.seconds[unix] = &loadgen.Second{}
+	}
+	s.seconds[unix].Count(q.Class)
+}
+
+// ended is how many requests have a record, by the rule by which the seconds
+// of the samples count: up to the first schema, when they were due.
+func (s *requestSums) ended(unix int64, schema int) int {
+	if schema < 2 {
+		return s.due[unix]
+	}
+	if x := s.seconds[unix]; x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+// FirstFailure is when the first request failed; zero when none did.
+func (r *Record) FirstFailure() (at time.Time) {
+	for i := range r.Runs {
+		if seen := r.Runs[i].Failed.Seen; at.IsZero() || !seen.IsZero() && seen.Before(at) {
+			at = seen
+		}
+	}
+	return at
+}
