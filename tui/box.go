@@ -9,16 +9,19 @@ type section struct {
 	facts  string // at the right of the line above
 	lines  []string
 	focus  bool
+	others []string // what else can be shown here, with the keys for it
+	joined bool     // there is a box above, whose bottom this is
 }
 
 // drawBox frames sections one below the other with dividers between them, w
 // cells wide. Each section's lines must be w-2 wide. foot is drawn into the
-// bottom line, already styled and footWidth wide; it may be empty.
-func drawBox(t *theme, w int, sections []section, foot string, footWidth int) []string {
+// bottom line, already styled and footWidth wide; it may be empty. A box that is
+// not closed has no bottom line: another is joined to it.
+func drawBox(t *theme, w int, sections []section, closed bool, foot string, footWidth int) []string {
 	var out []string
 	for i, s := range sections {
 		l, r := t.box.tl, t.box.tr
-		if i > 0 {
+		if i > 0 || s.joined {
 			l, r = t.box.ml, t.box.mr
 		}
 		out = append(out, titleLine(t, w, s, l, r))
@@ -27,6 +30,9 @@ func drawBox(t *theme, w int, sections []section, foot string, footWidth int) []
 		for _, line := range s.lines {
 			out = append(out, side+line+side)
 		}
+	}
+	if !closed {
+		return out
 	}
 	last := sections[len(sections)-1]
 	edge := t.edge(last.focus)
@@ -70,6 +76,12 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 		title = fit(strings.TrimRight(title, " "), room-1, t.ellipsis) + " "
 	}
 	r.put(edge, t.box.h).put(look, title)
+	for _, other := range s.others {
+		if r.left < width(other)+width(facts)+6 {
+			break
+		}
+		r.put(edge, t.box.h).put(t.dim, " "+other+" ")
+	}
 	fill := max(0, r.left-1-width(facts))
 	if facts != "" && fill > 1 {
 		r.repeat(edge, t.box.h, fill-1).put("", facts).put(edge, t.box.h)

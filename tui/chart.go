@@ -62,6 +62,7 @@ func outstanding(win loadgen.Second) int {
 // first column that has one, or -1.
 func gather(s *scene, n int) ([]bin, int) {
 	span, windows := chartSpans[s.span], s.f.Load.Seconds
+	s.timed = s.timed || len(windows) > 0 || len(s.f.Outages) > 0
 	newest := s.now.Unix()
 	if len(windows) > 0 {
 		// The newest window may be the second under way or the one before it.
@@ -104,7 +105,19 @@ func (sc *scale) measure(g loadgen.Gauge, active bool, bins []bin) {
 	if some {
 		now.top, now.fail = max(now.top, sc.top), max(now.fail, sc.fail)
 	}
+	now.top = roundTop(now.top)
 	*sc = now
+}
+
+// roundTop is the next of few steps, so that a scale seldom changes.
+func roundTop(n int) int {
+	for step := 1; ; step *= 2 {
+		for _, m := range []int{4, 5, 6, 7} {
+			if n <= m*step {
+				return max(n, 1, m*step)
+			}
+		}
+	}
 }
 
 // drawChart gives h lines of w cells.

@@ -142,7 +142,7 @@ func TestALaneTellsItsNodesState(t *testing.T) {
 func TestTheGaugeShowsStalledAndDeadWithTicks(t *testing.T) {
 	bar := func(g loadgen.Gauge, top int) string {
 		r := newRow(40)
-		gaugeBar(newTheme(false, false), r, g, top, 18)
+		gaugeBar(newTheme(glyphsUnicode, false), r, g, top, 18)
 		return strings.TrimRight(stripped(r.String()), " ")
 	}
 	for _, c := range []struct {

@@ -1,154 +1,157 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"time"
 
 	"lightsout/cluster"
 )
 
+var deploymentsSpec = &paneSpec{
+	name: "Deployments", place: placeRight, shows: partSnapshot,
+	live: append([]binding{
+		bind(aim, "send load here", "f", "send the load to the deployment", "f"),
+	}, rowKeys...),
+	replay: rowKeys,
+	open:   func() pane { return newDeploymentsPane() },
+}
+
+// Words of deployments that have a look of their own.
+const (
+	wordRunning = "Running"
+	wordStopped = "Stopped"
+	wordDown    = "Down"
+	wordFailed  = "Failed"
+)
+
 // deploymentsPane lists deployments with their replicas, word and history.
 type deploymentsPane struct {
-	list list[cluster.Key]
-	rows []*cluster.Deployment
+	list[cluster.Key, *cluster.Deployment]
 	many bool // more than one namespace
+	seen deploymentsSeen
 }
 
-var deploymentColumns = []column{
-	{ease: 24, min: 10, middle: true}, // name
-	{least: 5, right: true},           // available/replicas
-	{least: 8, drop: 1},               // word
+type deploymentsSeen struct {
+	snap  *cluster.Snapshot
+	focus cluster.Key
+	choice
 }
 
-const deploymentWordColumn = 2
+func newDeploymentsPane() *deploymentsPane {
+	p := &deploymentsPane{}
+	p.list = list[cluster.Key, *cluster.Deployment]{
+		id: func(d *cluster.Deployment) cluster.Key { return d.Key }, trouble: p.rank,
+		has: func(_ *scene, d *cluster.Deployment, contains func(string) bool) bool {
+			return contains(d.Name) || contains(d.Namespace) || contains(d.Word) || d.Knative != nil && contains(d.Knative.Service)
+		},
+		lead: func(s *scene, r *row, d *cluster.Deployment) {
+			if d.Key == s.f.Focus {
+				r.put(s.t.accent, s.t.aim)
+			} else {
+				r.space(1)
+			}
+			r.space(1)
+		},
+		leadWidth: 2, changed: func(d *cluster.Deployment) time.Time { return d.Changed }, news: 2,
+		kind: cluster.KindDeployment, none: "no deployments",
+		tailTitle: "LAST MINUTE", tailLeast: 12,
+		tail: func(s *scene, r *row, d *cluster.Deployment, w int) {
+			r.sparkline(s.t, s.f.History[d.Key], d.Replicas, min(w, 60))
+		},
+		columns: []column[*cluster.Deployment]{
+			{fitting{ease: 24, min: 10, middle: true}, "DEPLOYMENT", p.name, nil},
+			{fitting{least: 5, right: true}, "AVAIL", deploymentCount, func(_ *scene, a, b *cluster.Deployment) int {
+				return cmp.Compare(a.Available-a.Replicas, b.Available-b.Replicas)
+			}},
+			{fitting{least: 8, drop: 1}, "STATUS", deploymentStatus, nil},
+			{fitting{least: 5, extra: true, right: true}, "READY", func(s *scene, d *cluster.Deployment) cell {
+				return textCell(s.t.dim, fmt.Sprint(d.ReadyReplicas))
+			}, nil},
+			{fitting{extra: true, right: true}, "UPDATED", func(s *scene, d *cluster.Deployment) cell {
+				return textCell(s.t.dim, fmt.Sprint(d.Updated))
+			}, nil},
+		},
+	}
+	return p
+}
 
 func (p *deploymentsPane) settle(s *scene) {
-	all := s.snap.Deployments()
-	p.rows, p.many = all, len(all) > 0 && all[0].Namespace != all[len(all)-1].Namespace
-	if p.list.filter != "" {
-		p.rows = nil
-		for _, d := range all {
-			if matches(p.list.filter, d.Name, d.Namespace) {
-				p.rows = append(p.rows, d)
-			}
+	if seen := (deploymentsSeen{s.snap, s.f.Focus, p.choice()}); seen != p.seen {
+		p.seen = seen
+		all := s.snap.Deployments()
+		p.many = len(all) > 0 && all[0].Namespace != all[len(all)-1].Namespace
+		p.take(s, all)
+		if s.f.Focus.Name != "" { // begin on the one that the load goes to
+			p.begin(func(d *cluster.Deployment) bool { return d.Key == s.f.Focus })
 		}
 	}
-	key := func(i int) cluster.Key { return p.rows[i].Key }
-	p.list.settle(len(p.rows), key)
-	if !p.list.moved && s.f.Focus.Name != "" {
-		// Start on the deployment that the load goes to.
-		for i := range p.rows {
-			if key(i) == s.f.Focus {
-				p.list.at, p.list.cursor = i, key(i)
-			}
-		}
-	}
+	s.deployment = p.cursor
 }
 
-func (p *deploymentsPane) title(s *scene) (string, string) {
-	facts := ""
-	if n := len(p.rows); n > 1 {
-		facts = fmt.Sprintf("%d", n)
-	}
-	return "Deployments" + filterTitle(s, p.list.filter), facts
+func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p.lines(), share: 1} }
+
+func (p *deploymentsPane) key(s *scene, m motion) {
+	p.list.key(s, m)
+	s.deployment = p.cursor
+	s.look(scopeDeployment)
 }
 
-func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) []string {
-	if len(p.rows) == 0 {
-		return s.message(s.t.dim, orNone(s.missing(cluster.KindDeployment), "no deployments", p.list.filter), w, h)
+func (p *deploymentsPane) row(*scene) (object, bool) {
+	d, ok := p.selected()
+	if !ok {
+		return object{}, false
 	}
-	const lead, gap, graph = 3, 2, 12
-	from, to := p.list.window(h)
-	rows := make([][]cell, 0, to-from)
-	for _, d := range p.rows[from:to] {
-		rows = append(rows, p.cells(s, d))
-	}
-	room := w - lead - 1
-	fitted := fitColumns(room-gap-graph, deploymentColumns, rows)
-	if fitted.used > room-gap-graph || fitted.gap < gap {
-		fitted = fitColumns(room, deploymentColumns, rows)
-	}
-	out := make([]string, 0, h)
-	for i, d := range p.rows[from:to] {
-		r := newRow(w).lead(s.t, d.Key == p.list.cursor, focus, p.list.moved)
-		if d.Key == s.f.Focus {
-			r.put(s.t.accent, s.t.aim)
-		} else {
-			r.space(1)
-		}
-		r.space(1)
-		changed := -1
-		if s.fresh(d.Changed) {
-			changed = deploymentWordColumn
-		}
-		r.cells(s.t, fitted, deploymentColumns, rows[i], changed)
-		if left := room - fitted.used - gap; left >= 4 {
-			r.space(gap)
-			sparkline(s.t, r, s.f.History[d.Key], d.Replicas, min(left, 60))
-		}
-		out = append(out, r.String())
-	}
-	return fill(out, w, h)
+	return object{"Deployment " + d.Key.String(), deploymentDetails(d.Key)}, true
 }
 
-func (p *deploymentsPane) cells(s *scene, d *cluster.Deployment) []cell {
-	name := s.t.text(d.Name)
+func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {
+	lines := p.list.draw(s, w, h, focus)
+	facts := p.position(s)
+	if n := len(p.rows); facts == "" && n > 1 {
+		facts = fmt.Sprint(n)
+	}
+	return drawing{"Deployments" + p.by.title(s), facts, lines}
+}
+
+// rank puts what is in trouble first.
+func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
+	switch d.Word {
+	case wordRunning:
+		return 1
+	case wordStopped:
+		return 2
+	}
+	return 0
+}
+
+func (p *deploymentsPane) name(s *scene, d *cluster.Deployment) cell {
 	if p.many {
-		name = s.t.text(d.Key.String())
+		return textCell("", s.t.text(d.Key.String()))
 	}
+	return textCell("", s.t.text(d.Name))
+}
+
+func deploymentCount(s *scene, d *cluster.Deployment) cell {
+	return textCell(deploymentLook(s.t, d), fmt.Sprintf("%d/%d", d.Available, d.Replicas))
+}
+
+func deploymentStatus(s *scene, d *cluster.Deployment) cell {
 	st := deploymentLook(s.t, d)
-	count := st
 	if s.fresh(d.Changed) {
 		st = s.t.just(st)
 	}
-	return []cell{
-		textCell("", name),
-		textCell(count, fmt.Sprintf("%d/%d", d.Available, d.Replicas)),
-		textCell(st, s.t.text(d.Word)),
-	}
+	return textCell(st, s.t.text(d.Word))
 }
 
 func deploymentLook(t *theme, d *cluster.Deployment) style {
 	switch d.Word {
-	case "Running":
+	case wordRunning:
 		return t.good
-	case "Down", "Failed":
+	case wordDown, wordFailed:
 		return t.bad
-	case "Stopped":
+	case wordStopped:
 		return t.dim
 	}
 	return t.warn
-}
-
-// sparkline draws the newest of values in w cells against top, the height of a
-// full cell.
-func sparkline(t *theme, r *row, values []int, top, w int) {
-	if len(values) > w {
-		values = values[len(values)-w:]
-	}
-	for _, v := range values {
-		top = max(top, v)
-	}
-	steps := len(t.eighths) - 1
-	for _, v := range values {
-		i, st := 0, t.bad
-		switch {
-		case v >= top && top > 0:
-			i, st = steps, t.good
-		case v > 0 && top > 0:
-			i, st = max(1, v*steps/top), t.warn
-		}
-		if i == 0 {
-			r.put(st, t.axisLow())
-			continue
-		}
-		r.put(st, t.eighths[i])
-	}
-}
-
-// axisLow is the lowest mark of a graph: a zero that can be seen.
-func (t *theme) axisLow() string {
-	if t.ascii {
-		return "_"
-	}
-	return "▁"
 }

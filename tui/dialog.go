@@ -1,14 +1,15 @@
 package tui
 
 import (
-	"lightsout/internal/view"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
 )
 
-// dialog is something that lies over the panes and takes the keys. The topmost
-// one of the stack does.
+// dialog is something that lies over the panes and takes the keys.
 type dialog interface {
 	// title is drawn into its frame, foot at its bottom.
 	title() string
@@ -20,6 +21,96 @@ type dialog interface {
 	press(msg tea.KeyPressMsg) (intent view.Intent, done bool)
 	// paste takes pasted text.
 	paste(text string)
+}
+
+// dialogs is the stack of what lies over the panes; the topmost takes the keys.
+// One that came up by itself ignores the keys that were typed before it could
+// be seen.
+type dialogs struct {
+	stack    []openDialog
+	answered map[string]bool // questions, by their ids
+	now      func() time.Time
+}
+
+type openDialog struct {
+	dialog
+	grace *grace // nil for what the operator has opened
+}
+
+// open puts a dialog that the operator asked for on top.
+func (s *dialogs) open(d dialog) { s.stack = append(s.stack, openDialog{dialog: d}) }
+
+// top is the dialog that takes the keys; nil when there is none.
+func (s *dialogs) top() dialog {
+	if len(s.stack) == 0 {
+		return nil
+	}
+	return s.stack[len(s.stack)-1].dialog
+}
+
+// press hands a key to the topmost dialog and reports whether that was closed
+// by it.
+func (s *dialogs) press(msg tea.KeyPressMsg) (intent view.Intent, closed bool) {
+	d := s.stack[len(s.stack)-1]
+	if d.grace != nil && d.grace.absorbs(s.now()) {
+		return nil, false
+	}
+	intent, done := d.press(msg)
+	if done {
+		s.close(d.dialog)
+	}
+	return intent, done
+}
+
+func (s *dialogs) paste(text string) {
+	if len(s.stack) == 0 {
+		return
+	}
+	if d := s.stack[len(s.stack)-1]; d.grace == nil || !d.grace.absorbs(s.now()) {
+		d.paste(text)
+	}
+}
+
+func (s *dialogs) close(d dialog) {
+	if q, ok := d.(*questionDialog); ok {
+		if s.answered == nil {
+			s.answered = map[string]bool{}
+		}
+		s.answered[q.q.ID] = true
+	}
+	s.stack = slices.DeleteFunc(s.stack, func(o openDialog) bool { return o.dialog == d })
+}
+
+// question opens, renews or closes the dialog of the frame's question.
+func (s *dialogs) question(q *view.Question) {
+	for i, d := range s.stack {
+		open, ok := d.dialog.(*questionDialog)
+		switch {
+		case !ok:
+		case q != nil && open.q.ID == q.ID:
+			open.renew(q)
+			return
+		default:
+			s.stack = slices.Delete(s.stack, i, i+1)
+			s.question(q)
+			return
+		}
+	}
+	if q != nil && !s.answered[q.ID] {
+		s.stack = append(s.stack, openDialog{newQuestion(q), &grace{}})
+	}
+}
+
+// draw lays the dialogs over the lines of the screen.
+func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
+	for _, d := range s.stack {
+		box, x, y, wide := frameDialog(sc, d.dialog, w, h)
+		lines = over(sc.t, lines, box, w, x, y, wide)
+		if d.grace != nil {
+			d.grace.shown(s.now())
+		}
+	}
+	return lines
 }
 
 // Keys typed before a question was on the screen were meant for something
@@ -83,6 +174,6 @@ func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) 
 		body[i] = " " + l + " "
 	}
 	wide += 4
-	lines = drawBox(t, wide, []section{{title: title, lines: body, focus: true}}, foot, footWidth)
+	lines = drawBox(t, wide, []section{{title: title, lines: body, focus: true}}, true, foot, footWidth)
 	return lines, (w - wide) / 2, max(0, (h-len(lines))/2), wide
 }

@@ -10,7 +10,8 @@ func gaugeTop(g loadgen.Gauge) int {
 
 // gaugeBar draws what is outstanding on one scale, in at most w cells: served,
 // stalled, on dead nodes, free capacity, queued; with a tick each where the
-// capacity is now and where it should be.
+// capacity is now and where it should be. It always takes w cells, so that what
+// stands beside it stays where it is.
 func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	for _, n := range []*int{&g.Served, &g.Queued, &g.Stalled, &g.OnDead, &g.Capacity, &g.Target} {
 		*n = max(*n, 0)
@@ -18,9 +19,6 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	top = max(top, gaugeTop(g))
 	if w -= 2; w < 1 { // the ticks
 		return
-	}
-	if top <= w {
-		w = w / top * top // equal steps
 	}
 	at := func(n int) int { return n * w / top }
 	glyphs, looks := make([]string, w), make([]style, w)
@@ -44,13 +42,15 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	}
 	put(t.none, t.dim, w)
 
-	now, target := at(g.Capacity), at(g.Target)
+	now, target, ticks := at(g.Capacity), at(g.Target), 0
 	for x := 0; x <= w; {
 		if g.Capacity > 0 && x == now {
 			r.put(t.bars[lookCapacity], t.tickNow)
+			ticks++
 		}
 		if g.Target > 0 && x == target && g.Target != g.Capacity {
 			r.put(t.bars[lookTarget], t.tickTarget)
+			ticks++
 		}
 		next := w
 		for _, tick := range []int{now, target} {
@@ -64,4 +64,5 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		r.runs(glyphs[x:next], looks[x:next])
 		x = next
 	}
+	r.space(2 - ticks)
 }

@@ -10,7 +10,7 @@ import (
 
 // header names the cluster, the way to it, the link, the trial's clock and the
 // modes.
-func (m *Model) header(w int) string {
+func header(m *Model, w int) string {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
 	var state span
 	switch link.State {
@@ -95,7 +95,7 @@ func (m *Model) header(w int) string {
 
 // banner is what must not be overlooked, in at most w cells; empty when all is
 // well.
-func (m *Model) banner(w int) string {
+func banner(m *Model, w int) string {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
 	before, why, after := "", "", ""
 	switch {
@@ -123,7 +123,7 @@ func (m *Model) banner(w int) string {
 
 // strip is the line below the header: what was being asked at this moment of a
 // record, or the trial in one line where it has no pane; empty when neither.
-func (m *Model) strip(w int, pane bool) string {
+func strip(m *Model, w int, pane bool) string {
 	s := &m.s
 	t, f := s.t, s.f
 	switch {

@@ -1,56 +1,43 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 )
 
 // maxInput is how many characters an input takes.
 const maxInput = 1024
 
-// input is one line of typed text.
+// input is one line of typed text: bubbles' text input does the editing; it is
+// drawn here, within given cells and in the theme's characters.
 type input struct {
-	text   []rune
-	at     int
+	m      textinput.Model
 	secret bool
 }
 
-func (in *input) String() string { return string(in.text) }
+func newInput(secret bool) input {
+	in := input{m: textinput.New(), secret: secret}
+	in.m.CharLimit = maxInput
+	in.m.KeyMap.Paste = key.NewBinding(key.WithDisabled()) // it would ask the system for its clipboard
+	in.m.Focus()
+	return in
+}
+
+func (in *input) String() string { return in.m.Value() }
 
 // press edits the text and reports whether the key was one for it.
 func (in *input) press(msg tea.KeyPressMsg) bool {
-	switch msg.String() {
-	case "backspace", "ctrl+h":
-		if in.at > 0 {
-			in.text = slices.Delete(in.text, in.at-1, in.at)
-			in.at--
-		}
-	case "delete":
-		if in.at < len(in.text) {
-			in.text = slices.Delete(in.text, in.at, in.at+1)
-		}
-	case "left":
-		in.at = max(0, in.at-1)
-	case "right":
-		in.at = min(len(in.text), in.at+1)
-	case "home", "ctrl+a":
-		in.at = 0
-	case "end", "ctrl+e":
-		in.at = len(in.text)
-	case "ctrl+u":
-		in.text, in.at = slices.Clone(in.text[in.at:]), 0
-	case "ctrl+k":
-		in.text = in.text[:in.at]
-	default:
-		k := msg.Key()
-		if k.Text == "" || k.Mod.Contains(tea.ModCtrl) || k.Mod.Contains(tea.ModAlt) {
+	if msg.Text != "" && !in.secret {
+		if msg.Text = clean(msg.Text); msg.Text == "" {
 			return false
 		}
-		in.insert(k.Text)
 	}
-	return true
+	text, at := in.m.Value(), in.m.Position()
+	in.m, _ = in.m.Update(msg)
+	return in.m.Value() != text || in.m.Position() != at
 }
 
 // insert puts text at the cursor. What can't be shown in one line is left away,
@@ -61,22 +48,24 @@ func (in *input) insert(text string) {
 	} else {
 		text = clean(text)
 	}
+	before, after := []rune(in.m.Value())[:in.m.Position()], []rune(in.m.Value())[in.m.Position():]
 	r := []rune(text)
-	r = r[:min(len(r), maxInput-len(in.text))]
-	in.text = slices.Insert(in.text, in.at, r...)
-	in.at += len(r)
+	r = r[:min(len(r), maxInput-len(before)-len(after))]
+	in.m.SetValue(string(before) + string(r) + string(after))
+	in.m.SetCursor(len(before) + len(r))
 }
 
-// draw writes the text with its cursor in w cells; a secret as bullets.
+// draw writes the text with its cursor in w cells; a secret as asterisks.
 func (in *input) draw(t *theme, r *row, w int) {
-	shown := in.text
+	shown := []rune(in.m.Value())
+	at := min(in.m.Position(), len(shown))
 	if in.secret {
-		shown = []rune(strings.Repeat("*", len(in.text)))
+		shown = []rune(strings.Repeat("*", len(shown)))
 	}
-	before := cutRight(t.text(string(shown[:in.at])), w-1)
+	before := cutRight(t.text(string(shown[:at])), w-1)
 	here, after := " ", ""
-	if in.at < len(shown) {
-		here, after = t.text(string(shown[in.at])), t.text(string(shown[in.at+1:]))
+	if at < len(shown) {
+		here, after = t.text(string(shown[at])), t.text(string(shown[at+1:]))
 		if width(here) == 0 {
 			here = " "
 		}

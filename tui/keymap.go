@@ -8,73 +8,24 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// action is what a key asks for.
-type action int
+// need is what a key needs to be of any use.
+type need int
 
 const (
-	actNone action = iota
-	actUp
-	actDown
-	actPageUp
-	actPageDown
-	actTop
-	actBottom
-	actNext
-	actPrevious
-	actNodes
-	actDeployments
-	actPods
-	actRequests
-	actTimeline
-	actTrialPane
-	actMark
-	actMarkAll
-	actClear
-	actDetails
-	actFilter
-	actZoom
-	actSpan
-	actAim
-	actAllPods
-	actShutdown
-	actPull
-	actOn
-	actRollout
-	actBurst
-	actHold
-	actRate
-	actMore
-	actLess
-	actNumber
-	actStop
-	actTrial
-	actStep
-	actWhole
-	actNote
-	actPause
-	actBack
-	actForward
-	actFarBack
-	actFarForward
-	actMarkBefore
-	actMarkNext
-	actFaster
-	actSlower
-	actStart
-	actEnd
-	actHelp
-	actRedraw
-	actQuit
+	needNothing need = iota
+	needCluster      // there is one: not where only load is sent
+	needPower        // the cluster may be changed: not where the screen is read-only
 )
 
-// binding ties keys to an action. Short is what the key bar calls it, barKey
-// the key that it names, if that is not the first one.
+// binding ties keys to what they do. Short is what the key bar calls it,
+// barKey the key that it names, if that is not the first one.
 type binding struct {
-	act    action
+	run    func(*Model)
 	key    key.Binding
 	short  string
 	barKey string
-	power  bool // changes the cluster: not there when the screen is read-only
+	need   need
+	when   func(*Model) bool // the key bar names it only then; nil: always
 }
 
 // group is a titled part of the keymap, as help shows it.
@@ -83,14 +34,23 @@ type group struct {
 	bindings []binding
 }
 
-func bind(act action, short, keys, desc string, codes ...string) binding {
-	return binding{act: act, short: short,
+func bind(run func(*Model), short, keys, desc string, codes ...string) binding {
+	return binding{run: run, short: short,
 		key: key.NewBinding(key.WithKeys(codes...), key.WithHelp(keys, desc))}
 }
 
-func bindPower(act action, short, keys, desc string, codes ...string) binding {
-	b := bind(act, short, keys, desc, codes...)
-	b.power = true
+// on makes a command of what a pane does while it has the focus.
+func on[P pane](f func(P, *scene)) func(*Model) {
+	return func(m *Model) {
+		if p, ok := m.focus.pane.(P); ok {
+			f(p, &m.s)
+		}
+	}
+}
+
+// needs sets what the keys need.
+func (b binding) needs(n need) binding {
+	b.need = n
 	return b
 }
 
@@ -100,65 +60,78 @@ func (b binding) named(key string) binding {
 	return b
 }
 
+// onlyWhen lets the key bar name it at times only.
+func (b binding) onlyWhen(when func(*Model) bool) binding {
+	b.when = when
+	return b
+}
+
+// usable reports whether the keys can do anything on this screen, and why not.
+func (b binding) usable(m *Model) (ok bool, why string) {
+	switch {
+	case b.need >= needCluster && m.opts.LoadOnly:
+		return false, "there is no cluster here: only requests are sent"
+	case b.need == needPower && m.s.f.ReadOnly:
+		return false, "read-only: nothing in the cluster can be switched or restarted from here"
+	}
+	return true, ""
+}
+
 // keymap is every key of the screen. The keys of a pane hold while it has the
 // focus and come before the common ones.
 type keymap struct {
+	own    func(*paneSpec) []binding
 	common []group
-	panes  map[paneID][]binding
-	// bar orders the actions that the key bar names; actNone is the pane's first.
-	bar []action
+	// bar orders what the key bar names, by its short names; "" is the pane's
+	// first.
+	bar []string
 	// refused are the keys that mean something elsewhere, and why not here;
 	// help does not show them.
 	refused *keymap
 	why     string
 }
 
-// action finds what a key does in a pane. refusal says in a sentence why it
-// does nothing here although it does elsewhere.
-func (k *keymap) action(msg tea.KeyPressMsg, pane paneID) (a action, refusal string) {
-	for _, b := range k.panes[pane] {
-		if key.Matches(msg, b.key) {
-			return b.act, ""
-		}
-	}
-	for _, g := range k.common {
-		for _, b := range g.bindings {
-			if key.Matches(msg, b.key) {
-				return b.act, ""
-			}
-		}
-	}
-	if k.refused != nil {
-		if a, _ := k.refused.action(msg, pane); a != actNone {
-			return actNone, k.why
-		}
-	}
-	return actNone, ""
-}
-
-// moment is what the key bar depends on beside the pane: a step that waits for
-// its key, and whether there is a session.
-type moment struct{ readOnly, waiting, trial bool }
-
-// barBindings gives the bindings that the key bar names, most useful first.
-func (k *keymap) barBindings(pane paneID, now moment) []binding {
-	all := slices.Clone(k.panes[pane])
+// all gives the bindings that hold in a pane, its own first.
+func (k *keymap) all(p *paneSpec) []binding {
+	all := slices.Clone(k.own(p))
 	for _, g := range k.common {
 		all = append(all, g.bindings...)
 	}
-	var out []binding
-	add := func(b binding) {
-		switch {
-		case b.short == "", b.power && now.readOnly, b.act == actStep && !now.waiting, b.act == actWhole && !now.trial:
-			return
+	return all
+}
+
+// find gives what a key does in a pane. refusal says in a sentence why it does
+// nothing here although it does elsewhere.
+func (k *keymap) find(msg tea.KeyPressMsg, p *paneSpec) (b binding, refusal string) {
+	for _, b := range k.all(p) {
+		if key.Matches(msg, b.key) {
+			return b, ""
 		}
-		out = append(out, b)
 	}
-	for _, act := range k.bar {
-		if act == actNone && len(k.panes[pane]) > 0 {
-			add(k.panes[pane][0])
-		} else if i := slices.IndexFunc(all, func(b binding) bool { return b.act == act }); i >= 0 {
-			add(all[i])
+	if k.refused != nil {
+		if b, _ := k.refused.find(msg, p); b.run != nil {
+			return binding{}, k.why
+		}
+	}
+	return binding{}, ""
+}
+
+// barBindings gives the bindings that the key bar names, most useful first.
+func (k *keymap) barBindings(m *Model) []binding {
+	all := k.all(m.focus.paneSpec)
+	var out []binding
+	for _, short := range k.bar {
+		i := 0
+		if short != "" {
+			i = slices.IndexFunc(all, func(b binding) bool { return b.short == short })
+		} else if len(k.own(m.focus.paneSpec)) == 0 || all[0].short == "" {
+			continue
+		}
+		if i < 0 {
+			continue
+		}
+		if ok, _ := all[i].usable(m); ok && (all[i].when == nil || all[i].when(m)) {
+			out = append(out, all[i])
 		}
 	}
 	return out

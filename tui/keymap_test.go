@@ -9,23 +9,18 @@ import (
 
 func TestNoKeyHasTwoMeaningsInAPane(t *testing.T) {
 	for name, k := range map[string]*keymap{"live": liveKeys(), "replay": replayKeys()} {
-		for pane := range paneCount {
+		for _, pane := range paneSpecs {
 			seen := map[string]string{}
 			check := func(b binding) {
 				for _, code := range b.key.Keys() {
 					if before, twice := seen[code]; twice {
-						t.Errorf("%s, %s: %q means %q and %q", name, paneNames[pane], code, before, b.key.Help().Desc)
+						t.Errorf("%s, %s: %q means %q and %q", name, pane.name, code, before, b.key.Help().Desc)
 					}
 					seen[code] = b.key.Help().Desc
 				}
 			}
-			for _, b := range k.panes[pane] {
+			for _, b := range k.all(pane) {
 				check(b)
-			}
-			for _, g := range k.common {
-				for _, b := range g.bindings {
-					check(b)
-				}
 			}
 		}
 	}
@@ -38,7 +33,7 @@ func TestHelpNamesEveryKey(t *testing.T) {
 		m, _, _ := testModel(f, 120, 100, Options{})
 		typeKeys(m, "?")
 		shown := plainView(m)
-		for _, g := range append(m.keys().common, group{"", m.keys().panes[paneNodes]}) {
+		for _, g := range append(m.keys().common, group{"", m.keys().own(nodesSpec)}) {
 			for _, b := range g.bindings {
 				if h := b.key.Help(); h.Key == "" || h.Desc == "" || !strings.Contains(shown, h.Desc) {
 					t.Errorf("%s: help does not explain %q (%q)", name, h.Key, h.Desc)
@@ -56,7 +51,7 @@ func TestReadOnlyHidesSwitching(t *testing.T) {
 	for _, i := range *sent {
 		t.Errorf("read-only sent %#v", i)
 	}
-	m.flash = ""
+	m.notices = notices{}
 	typeKeys(m, "?")
 	if v := plainView(m); strings.Contains(v, "shut the marked") || strings.Contains(v, "power on") || strings.Contains(v, "rollout") {
 		t.Errorf("read-only shows the keys that switch:\n%s", v)

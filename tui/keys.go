@@ -1,131 +1,120 @@
 package tui
 
+import (
+	"fmt"
+	"strings"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
 // rowKeys are the keys of every pane with rows.
-func rowKeys() []binding {
-	return []binding{
-		bind(actDetails, "details", "enter d", "show all that is known of it (enter: while no step waits for it)", "enter", "d"),
-		bind(actFilter, "filter", "/", "filter the rows", "/"),
-	}
+var rowKeys = []binding{
+	bind(openDetails, "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
+	bind(openFilter, "filter", "/", "filter the rows by any column; !text: the others", "/"),
+	bind(sortNext, "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
+	bind(sortReverse, "", "I", "sort the other way round", "I"),
 }
 
 // liveKeys are the keys of a screen that shows a cluster.
 func liveKeys() *keymap {
-	rows := rowKeys()
 	return &keymap{
-		panes: map[paneID][]binding{
-			paneNodes: append([]binding{
-				bind(actMark, "mark", "space", "mark the node, or take the mark away", "space"),
-				bind(actMarkAll, "mark all", "*", "mark all workers, or none", "*"),
-			}, rows...),
-			paneDeployments: append([]binding{
-				bind(actAim, "send load here", "f", "send the load to the deployment", "f"),
-			}, rows...),
-			panePods: append([]binding{
-				bind(actAllPods, "all pods", "a", "show all pods, or those of the selection", "a"),
-				bind(actAim, "", "f", "send the load to the pod's deployment", "f"),
-			}, rows...),
-			paneTimeline: {bind(actFilter, "filter", "/", "filter the events", "/")},
-			paneTrial:    {bind(actDetails, "", "enter d", "show the whole trial, or go back", "enter", "d")},
-		},
+		own: func(p *paneSpec) []binding { return p.live },
 		common: []group{
 			{"Machines", []binding{
-				bindPower(actShutdown, "shut down", "s", "shut the marked nodes down (asks first)", "s"),
-				bindPower(actOn, "power on", "o", "power them on (asks first)", "o"),
-				bindPower(actPull, "pull the plug", "S x", "pull their plug (asks first)", "S", "x"),
-				bindPower(actRollout, "restart", "r", "restart the deployment's rollout (asks first)", "r"),
+				bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s").needs(needPower),
+				bind(askPower(power.ActionOn), "power on", "o", "power them on (asks first)", "o").needs(needPower),
+				bind(askPower(power.ActionOff), "pull the plug", "S x", "pull their plug (asks first)", "S", "x").needs(needPower),
+				bind(askRollout, "restart", "r", "restart the deployment's rollout (asks first)", "r").needs(needPower),
 			}},
 			{"Load", []binding{
-				bind(actBurst, "burst", "b", "send a burst at once", "b"),
-				bind(actHold, "hold", "l", "hold so many outstanding, or stop it", "l"),
-				bind(actRate, "rate", "R", "send so many a second, or stop it", "R"),
-				bind(actMore, "", "+", "more of it", "+", "="),
-				bind(actLess, "", "-", "less of it", "-"),
-				bind(actNumber, "number", "n", "type the number", "n"),
-				bind(actStop, "stop", "c", "stop sending; again: cancel what is in flight", "c"),
+				bind(startLoad(loadgen.Burst), "burst", "b", "send so many at once", "b"),
+				bind(startLoad(loadgen.Hold), "keep in flight", "l", "keep so many in flight, or stop that", "l"),
+				bind(startLoad(loadgen.Rate), "rate", "R", "send so many a second, or stop that", "R"),
+				bind(changeLoad(1), "", "+", "one more", "+", "="),
+				bind(changeLoad(-1), "", "-", "one less", "-"),
+				bind(openNumber, "how many", "n", "set how many", "n"),
+				bind(stopLoad, "stop sending", "c", "stop sending; again: cancel what is in flight", "c"),
 			}},
 			{"Trial", []binding{
-				bind(actTrial, "trial", "t", "start a trial, or end the one under way (asks first)", "t"),
+				bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needCluster),
 				// The key itself is looked at before the keymap: it is enter's
 				// other meaning while a step waits.
-				bind(actStep, "next step", "enter", "take the next step, while one waits for it"),
-				bind(actWhole, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T"),
-				bind(actNote, "", "m", "put a line of your own on the timeline", "m"),
+				bind(nil, "next step", "enter", "take the next step, while one waits for it").onlyWhen((*Model).stepWaits).needs(needCluster),
+				wholeTrialKey,
+				bind(openNote, "", "m", "put a line of your own on the timeline", "m"),
 			}},
 			movingKeys(false),
 			screenKeys(),
 		},
-		bar: []action{actStep, actNone, actShutdown, actOn, actTrial, actWhole, actBurst, actPull, actHold, actStop, actNumber, actRate, actRollout,
-			actSpan, actZoom, actDetails, actFilter, actQuit},
+		bar: []string{"next step", "", "shut down", "power on", "trial", "whole trial", "burst", "pull the plug", "keep in flight", "stop sending",
+			"how many", "rate", "restart", "filter", "details", "zoom", "span"},
 	}
 }
+
+var wholeTrialKey = bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
+	onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster)
 
 // replayKeys are the keys of a screen that shows a record: nothing in it can be
 // switched, sent or marked.
 func replayKeys() *keymap {
-	rows := rowKeys()
 	return &keymap{
-		panes: map[paneID][]binding{
-			paneNodes:       rows,
-			paneDeployments: rows,
-			panePods:        append([]binding{bind(actAllPods, "", "a", "show all pods, or those of the selection", "a")}, rows...),
-			paneTimeline:    {bind(actFilter, "filter", "/", "filter the events", "/")},
-			paneTrial:       {bind(actDetails, "", "enter d", "show the whole trial, or go back", "enter", "d")},
-		},
+		own: func(p *paneSpec) []binding { return p.replay },
 		common: []group{
 			{"Replay", []binding{
-				bind(actPause, "pause", "space", "pause, or go on", "space"),
-				bind(actBack, "5 s", "←", "5 s back", "left").named("←→"),
-				bind(actForward, "", "→", "5 s on", "right"),
-				bind(actFarBack, "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),
-				bind(actFarForward, "", ". shift+→", "30 s on", ".", "shift+right"),
-				bind(actMarkBefore, "events", "[", "to the event before", "[").named("[]"),
-				bind(actMarkNext, "", "]", "to the next event", "]"),
-				bind(actFaster, "speed", "+", "twice as fast", "+", "=").named("+-"),
-				bind(actSlower, "", "-", "half as fast", "-"),
-				bind(actStart, "", "home", "to the start", "home"),
-				bind(actEnd, "", "end", "to the end", "end"),
+				bind(replayPause, "pause", "space", "pause, or go on; at the end: from the start again", "space"),
+				bind(seek(-seekNear), "5 s", "←", "5 s back", "left").named("←→"),
+				bind(seek(seekNear), "", "→", "5 s on", "right"),
+				bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),
+				bind(seek(seekFar), "", ". shift+→", "30 s on", ".", "shift+right"),
+				bind(seekMark(false), "events", "[", "to the event before", "[").named("[]"),
+				bind(seekMark(true), "", "]", "to the next event", "]"),
+				bind(send(view.ReplaySpeed{Factor: 2}), "speed", "+", "twice as fast", "+", "=").named("+-"),
+				bind(send(view.ReplaySpeed{Factor: 0.5}), "", "-", "half as fast", "-"),
+				bind(seekStart, "", "home", "to the start", "home"),
+				bind(seekEnd, "", "end", "to the end", "end"),
 			}},
-			{"Trial", []binding{
-				bind(actWhole, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T"),
-			}},
+			{"Trial", []binding{wholeTrialKey}},
 			movingKeys(true),
 			screenKeys(),
 		},
-		bar:     []action{actPause, actBack, actFarBack, actMarkBefore, actFaster, actWhole, actSpan, actZoom, actDetails, actQuit},
+		bar:     []string{"pause", "5 s", "30 s", "events", "speed", "whole trial", "span", "zoom", "details"},
 		refused: liveKeys(), why: "this is a replay: nothing can be switched, sent or marked",
 	}
 }
 
 // movingKeys are those of cursor and focus. A replay has other uses for some.
 func movingKeys(replay bool) group {
-	top, bottom := bind(actTop, "", "g", "to the first", "g", "home"), bind(actBottom, "", "G", "to the last", "G", "end")
-	next, previous := bind(actNext, "", "tab →", "next pane", "tab", "right"), bind(actPrevious, "", "shift+tab ←", "pane before", "shift+tab", "left", "h")
+	first, last := bind(move(moveTop), "", "g", "to the first", "g", "home"), bind(move(moveBottom), "", "G", "to the last", "G", "end")
+	next, previous := bind(focusNext(1), "", "tab →", "next pane", "tab", "right"), bind(focusNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left", "h")
 	if replay {
-		top, bottom = bind(actTop, "", "g", "to the first", "g"), bind(actBottom, "", "G", "to the last", "G")
-		next, previous = bind(actNext, "", "tab", "next pane", "tab"), bind(actPrevious, "", "shift+tab", "pane before", "shift+tab", "h")
+		first, last = bind(move(moveTop), "", "g", "to the first", "g"), bind(move(moveBottom), "", "G", "to the last", "G")
+		next, previous = bind(focusNext(1), "", "tab", "next pane", "tab"), bind(focusNext(-1), "", "shift+tab", "previous pane", "shift+tab", "h")
 	}
-	return group{"Moving", []binding{
-		bind(actUp, "", "↑ k", "up", "up", "k"),
-		bind(actDown, "", "↓ j", "down", "down", "j"),
-		bind(actPageUp, "", "pgup", "a page up", "pgup", "ctrl+b"),
-		bind(actPageDown, "", "pgdn", "a page down", "pgdown", "ctrl+f"),
-		top, bottom, next, previous,
-		bind(actNodes, "", "1", "nodes", "1"),
-		bind(actDeployments, "", "2", "deployments", "2"),
-		bind(actPods, "", "3", "pods", "3"),
-		bind(actRequests, "", "4", "requests", "4"),
-		bind(actTimeline, "", "5", "timeline", "5"),
-		bind(actTrialPane, "", "6", "trial", "6"),
+	g := group{"Moving", []binding{
+		bind(move(moveUp), "", "↑ k", "up", "up", "k"),
+		bind(move(moveDown), "", "↓ j", "down", "down", "j"),
+		bind(move(movePageUp), "", "pgup", "a page up", "pgup", "ctrl+b"),
+		bind(move(movePageDown), "", "pgdn", "a page down", "pgdown", "ctrl+f"),
+		first, last, next, previous,
 	}}
+	for i, spec := range paneSpecs {
+		digit := fmt.Sprint(i + 1)
+		g.bindings = append(g.bindings, bind(focusOn(spec.name), "", digit, strings.ToLower(spec.name), digit))
+	}
+	return g
 }
 
 func screenKeys() group {
 	return group{"Screen", []binding{
-		bind(actZoom, "zoom", "z", "give the pane the whole screen, or back", "z"),
-		bind(actSpan, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
-		bind(actClear, "", "esc", "clear filter and marks", "esc"),
-		bind(actRedraw, "", "ctrl+l", "draw everything anew", "ctrl+l"),
-		bind(actHelp, "help", "?", "help", "?"),
-		bind(actQuit, "quit", "q ctrl+c", "leave; ctrl+c twice leaves at once", "q", "ctrl+c"),
+		bind(func(m *Model) { m.zoom = !m.zoom }, "zoom", "z", "give the pane the whole screen, or back", "z"),
+		bind(func(m *Model) { m.s.span = (m.s.span + 1) % len(chartSpans) }, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
+		bind(clearOne, "", "esc", "clear filter, zoom and marks, one a press", "esc"),
+		bind(openNotices, "", "M", "what the program has said", "M"),
+		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
+		bind(suspend, "", "ctrl+z", "suspend, while nothing runs that would stop with it", "ctrl+z"),
+		bind(openHelp, "", "?", "help", "?"),
+		bind(send(view.AskQuit{}), "", "q ctrl+c", "quit; ctrl+c twice quits at once", "q", "ctrl+c"),
 	}}
 }

@@ -123,5 +123,5 @@ func (c *chart) lane(l lane, w int) string {
 		glyphs[x], looks[x] = shade[bits], look[bits]
 	}
 	label(start, c.w, before, outBefore)
-	return newRow(w).right(t, t.dim, middle(t.text(l.name), c.label-1, t.ellipsis), c.label-1).space(1).runs(glyphs, looks).String()
+	return newRow(w).space(1).right(t, t.dim, middle(t.text(l.name), c.label-2, t.ellipsis), c.label-2).space(1).runs(glyphs, looks).String()
 }

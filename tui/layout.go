@@ -1,123 +1,159 @@
 package tui
 
-// paneID names a pane.
-type paneID int
+import "slices"
 
+// The smallest screen that can be drawn, the smallest that has room for more
+// than the pane in focus, and the smallest on which all panes stand side by
+// side.
 const (
-	paneNodes paneID = iota
-	paneDeployments
-	panePods
-	paneRequests
-	paneTimeline
-	paneTrial
-	paneCount
-)
-
-// The smallest screen that can be drawn, and the smallest on which all panes
-// stand side by side.
-const (
-	minWidth, minHeight   = 60, 15
-	wideWidth, wideHeight = 76, 22
+	minWidth, minHeight     = 40, 10
+	smallWidth, smallHeight = 60, 15
+	wideWidth, wideHeight   = 76, 22
 )
 
 // size is the room inside a pane's frame.
 type size struct{ w, h int }
 
-// The height from which the trial has a pane of its own, and from which that
-// pane shows more than what is under way.
-const (
-	trialHeight     = 29
-	trialMoreHeight = 44
-)
-
-// wish is what the layout depends on beside the screen's size. list is the list
-// pane that a small screen shows; deployments and items are how many rows the
-// lists above could use.
-type wish struct {
-	focus, list        paneID
-	zoom, trial        bool
-	deployments, items int
+// placed is a pane with its room.
+type placed struct {
+	*slot
+	size
 }
 
-// layout says which panes are shown and how large they are.
+// layout says which panes are shown and how large they are: two columns above,
+// and below them panes over the whole width. Small screens have only those.
 type layout struct {
-	// stacked: one list at a time above requests and timeline, for small
-	// screens; otherwise all panes.
-	stacked bool
-	panes   map[paneID]size
-	left    int // width of the Nodes box, frame included
+	left, right, lower []placed
+	leftWidth          int // frame included
 }
 
 // shows reports whether a pane is on the screen.
-func (l layout) shows(p paneID) bool { _, ok := l.panes[p]; return ok }
+func (l layout) shows(p *slot) bool {
+	is := func(q placed) bool { return q.slot == p }
+	return slices.ContainsFunc(l.left, is) || slices.ContainsFunc(l.right, is) || slices.ContainsFunc(l.lower, is)
+}
 
-// arrange divides w x h cells (header, banner and scrubber already taken off)
-// among the panes.
-func arrange(w, h int, want wish) layout {
-	in := w - 2
-	switch {
-	case want.zoom:
-		return layout{stacked: true, panes: map[paneID]size{want.focus: {in, h - 2}}}
-	case w < wideWidth || h < wideHeight-2:
-		return stack(in, h, want.focus, want.list)
+// arrange divides w x h cells (header, banner, scrubber and keys already taken
+// off) among the panes.
+func (m *Model) arrange(w, h int) layout {
+	s := &m.s
+	if m.zoom || m.focus.place == placeWhole || w < smallWidth || s.h < smallHeight {
+		return layout{lower: []placed{{m.focus, size{w - 2, h - 2}}}}
 	}
-	left := min(max(w*46/100, 40), 84)
-	right := w - left - 2
-	trial, share := 0, 38
-	if want.trial && h >= trialHeight {
-		trial, share = 2, 30
-		if h >= trialMoreHeight {
-			trial = h / 5
+	var lower []*slot
+	for _, p := range m.panes {
+		if p.place == placeLower && p.least <= s.h && p.isThere(s.f) {
+			lower = append(lower, p)
 		}
 	}
+	if m.focus.place == placeLower && !slices.Contains(lower, m.focus) {
+		lower[len(lower)-1] = m.focus
+	}
+	if w < wideWidth || s.h < wideHeight {
+		return m.stack(w, h, lower)
+	}
+	l := layout{leftWidth: min(max(w*48/100, 40), 100)}
+	if w >= 130 {
+		l.leftWidth = min(w/2, 100)
+	}
+	left, right := m.placed(placeLeft), m.placed(placeRight)
+	lw, rw := l.leftWidth-2, w-l.leftWidth-2
 	// The lists get what they need in steps of four, within a share.
-	most := max(8, h*share/100)
-	top := min(most, max(8, (max(want.items, 1)+want.deployments+6)/4*4+4))
-	rows := min(max(want.deployments, 1), max(1, (top-3)/3))
-	rest := h - top - 3
-	if trial > 0 {
-		rest -= trial + 1
+	share := 38
+	for _, p := range lower {
+		switch n := p.want(s, w-2); {
+		case p.listed():
+		case n.share == 0 && n.most <= 2 && p.least == 0:
+			share += 14 // it has nothing to say
+		case p.least > 0:
+			share -= 8
+		}
 	}
-	requests := min(max(rest*70/100, min(rest-3, 7)), 26)
-	l := layout{left: left, panes: map[paneID]size{
-		paneNodes:       {left - 2, top - 2},
-		paneDeployments: {right, rows},
-		panePods:        {right, top - 3 - rows},
-		paneRequests:    {in, requests},
-		paneTimeline:    {in, rest - requests},
-	}}
-	switch {
-	case trial > 0:
-		l.panes[paneTrial] = size{in, trial}
-	case want.focus == paneTrial: // in the timeline's place
-		l.panes[paneTrial] = l.panes[paneTimeline]
-		delete(l.panes, paneTimeline)
-	}
+	need := max(height(s, left, lw), height(s, right, rw))
+	upper := min(max(8, h*share/100), max(8, (need+3)/4*4))
+	l.left, l.right = m.divide(left, lw, upper), m.divide(right, rw, upper)
+	l.lower = m.divide(lower, w-2, h-upper-1)
 	return l
 }
 
-// stack is the layout of small screens.
-func stack(in, h int, focus, list paneID) layout {
-	panes := map[paneID]size{}
-	if h >= 18 {
-		rest := h - 4
-		requests := max(4, rest*4/10)
-		timeline := max(3, rest*2/10)
-		lower := paneTimeline
-		if focus == paneTimeline || focus == paneTrial {
-			requests, timeline, lower = 3, max(4, rest*4/10), focus
+// stack is the layout of small screens: one list above the others.
+func (m *Model) stack(w, h int, lower []*slot) layout {
+	s := &m.s
+	if s.h < 20 {
+		keep := lower[len(lower)-1]
+		for _, p := range lower {
+			if p.want(s, w-2).share > 0 {
+				keep = p
+				break
+			}
 		}
-		panes[paneRequests] = size{in, requests}
-		panes[lower] = size{in, timeline}
-		panes[list] = size{in, rest - requests - timeline}
-		return layout{stacked: true, panes: panes}
+		if m.focus.place == placeLower {
+			keep = m.focus
+		}
+		lower = []*slot{keep}
 	}
-	rest := h - 3
-	lower, rows := paneRequests, rest/2
-	if focus == paneTimeline || focus == paneTrial {
-		lower = focus
+	return layout{lower: m.divide(append([]*slot{m.list}, lower...), w-2, h-1)}
+}
+
+// placed gives the panes of a place.
+func (m *Model) placed(at place) []*slot {
+	var out []*slot
+	for _, p := range m.panes {
+		if p.place == at {
+			out = append(out, p)
+		}
 	}
-	panes[list] = size{in, rows}
-	panes[lower] = size{in, rest - rows}
-	return layout{stacked: true, panes: panes}
+	return out
+}
+
+// height is what panes below each other could use, titles included.
+func height(s *scene, panes []*slot, w int) int {
+	n := 0
+	for _, p := range panes {
+		n += 1 + p.want(s, w).most
+	}
+	return n
+}
+
+// divide gives panes below each other their heights, of h lines with their
+// titles: each its least, then the rest by their shares.
+func (m *Model) divide(panes []*slot, w, h int) []placed {
+	out := make([]placed, len(panes))
+	wants := make([]want, len(panes))
+	h -= len(panes)
+	for i, p := range panes {
+		wants[i] = p.want(&m.s, w)
+		if p == m.focus {
+			wants[i].share *= 2
+		}
+		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}}
+		h -= out[i].h
+	}
+	for h > 0 {
+		shares := 0
+		for i := range out {
+			if out[i].h < wants[i].most {
+				shares += wants[i].share
+			}
+		}
+		given := 0
+		for i := range out {
+			if out[i].h < wants[i].most && shares > 0 {
+				n := min(h*wants[i].share/shares, wants[i].most-out[i].h)
+				out[i].h += n
+				given += n
+			}
+		}
+		if h -= given; given == 0 { // less than a line for each, or all have enough
+			last := len(out) - 1
+			for i := range out {
+				if out[i].h < wants[i].most && wants[i].share > 0 {
+					last = i
+				}
+			}
+			out[last].h += h
+			h = 0
+		}
+	}
+	return out
 }

@@ -23,7 +23,7 @@ func Line(e view.Event) string {
 	return strings.Join(parts, " ")
 }
 
-var plainTheme = newTheme(false, true)
+var plainTheme = newTheme(glyphsUnicode, true)
 
 // plainMarks stand before a line of a question, by its level.
 var plainMarks = map[view.Severity]string{view.Info: "  ", view.Good: "+ ", view.Warning: "! ", view.Bad: "x "}

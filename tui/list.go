@@ -1,82 +1,249 @@
 package tui
 
-import "strings"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
 
-// list is the cursor, the scroll position and the filter of a pane with rows.
-// The cursor is the identity of a row: it stays on it when rows come, go or
-// change places.
-type list[K comparable] struct {
-	n      int         // rows
-	key    func(int) K // their identities
+	"lightsout/cluster"
+)
+
+// column is one column of a list.
+type column[R any] struct {
+	fitting
+	title string
+	cell  func(*scene, R) cell
+	// less orders by it; nil compares the texts of the cells.
+	less func(s *scene, a, b R) int
+}
+
+// mostSorted is how many rows can be put in the order of a column: more would take
+// longer than a change may take to be seen.
+const mostSorted = 20_000
+
+// list is the rows of a pane: in columns with headers, filtered, sorted, and
+// with a cursor. The cursor is the identity of a row: it stays on it when rows
+// come, go or change places.
+type list[K comparable, R any] struct {
+	columns []column[R]
+	fits    []fitting
+	id      func(R) K
+	// trouble orders rows before anything else does, 0 first; nil: it does not.
+	// It must be less than troubles.
+	trouble func(*scene, R) int
+	// has reports whether a text of the row contains what is looked for.
+	has func(s *scene, r R, contains func(string) bool) bool
+	// lead draws the signs before the columns, leadWidth wide.
+	lead      func(s *scene, r *row, item R)
+	leadWidth int
+	// changed is when a row last changed; the sign for it stands before the
+	// column news.
+	changed func(R) time.Time
+	news    int
+	// tail draws into what is left of a row; tailTitle is its header, tailLeast
+	// what is kept free for it where names need not be shortened for that.
+	tail      func(s *scene, r *row, item R, w int)
+	tailTitle string
+	tailLeast int
+	kind      cluster.Kind
+	none      string // what an empty list says
+	follows   bool   // without a cursor of the operator's, the last row is in sight
+
+	all      int // rows before they were filtered
+	rows     []R
+	by       filter
+	sort     int // the column sorted by, counted from 1; 0: trouble first
+	reversed bool
+
 	cursor K
 	at     int  // the row the cursor is on
 	moved  bool // the operator has chosen a row
 	top    int
 	page   int // rows shown at the last drawing
-	filter string
+
+	need  widths
+	needW int // the width that need was found for
 }
 
-// settle takes the newest rows. A cursor whose row is gone stays at its place
-// in the list.
-func (l *list[K]) settle(n int, key func(int) K) {
-	l.n, l.key = n, key
+// troubles is the number of ranks that list.trouble may give.
+const troubles = 4
+
+// take takes the newest rows. They are not changed.
+func (l *list[K, R]) take(s *scene, all []R) {
+	l.all, l.rows = len(all), all
+	if text, inverse := l.by.needle(); text != "" {
+		contains := func(part string) bool { return containsFold(part, text) }
+		l.rows = nil
+		for _, r := range all {
+			if l.has(s, r, contains) != inverse {
+				l.rows = append(l.rows, r)
+			}
+		}
+	}
+	l.order(s)
+	l.follow()
+}
+
+// order sorts the rows, on a copy.
+func (l *list[K, R]) order(s *scene) {
+	switch {
+	case l.sort > 0 && len(l.rows) <= mostSorted:
+		c := l.columns[l.sort-1]
+		less := c.less
+		if less == nil {
+			less = func(s *scene, a, b R) int { return cmp.Compare(c.cell(s, a).plain(), c.cell(s, b).plain()) }
+		}
+		l.rows = slices.Clone(l.rows)
+		slices.SortStableFunc(l.rows, func(a, b R) int {
+			if l.reversed {
+				a, b = b, a
+			}
+			return less(s, a, b)
+		})
+	case l.trouble != nil:
+		l.rows = byTrouble(s, l.rows, l.trouble)
+	}
+}
+
+// byTrouble puts rows of lower ranks first and otherwise leaves them in order.
+// It goes through them once, and copies nothing where nothing has to move.
+func byTrouble[R any](s *scene, rows []R, trouble func(*scene, R) int) []R {
+	var counts [troubles]int
+	sorted, before := true, 0
+	ranks := make([]uint8, len(rows))
+	for i, r := range rows {
+		rank := trouble(s, r)
+		ranks[i] = uint8(rank)
+		counts[rank]++
+		sorted = sorted && rank >= before
+		before = rank
+	}
+	if sorted {
+		return rows
+	}
+	var next [troubles]int
+	for rank := 1; rank < troubles; rank++ {
+		next[rank] = next[rank-1] + counts[rank-1]
+	}
+	out := make([]R, len(rows))
+	for i, r := range rows {
+		out[next[ranks[i]]] = r
+		next[ranks[i]]++
+	}
+	return out
+}
+
+// follow puts the cursor where its row is now. A cursor whose row is gone
+// stays at its place in the list.
+func (l *list[K, R]) follow() {
+	n := len(l.rows)
 	switch {
 	case n == 0:
 		l.at = 0
 		return
+	case !l.moved && l.follows:
+		l.at = n - 1
 	case !l.moved:
 		l.at = 0
-	case l.at < n && key(l.at) == l.cursor:
+	case l.at < n && l.id(l.rows[l.at]) == l.cursor:
 		return
 	default:
-		for i := range n {
-			if key(i) == l.cursor {
+		for i, r := range l.rows {
+			if l.id(r) == l.cursor {
 				l.at = i
 				return
 			}
 		}
 	}
 	l.at = min(l.at, n-1)
-	l.cursor = key(l.at)
+	l.cursor = l.id(l.rows[l.at])
 }
 
-// selected gives the key under the cursor.
-func (l *list[K]) selected() (K, bool) {
-	if l.n == 0 {
-		var none K
-		return none, false
+// begin puts the cursor on the first row that fits, unless the operator has
+// chosen one.
+func (l *list[K, R]) begin(fits func(R) bool) {
+	if l.moved {
+		return
 	}
-	return l.cursor, true
+	if i := slices.IndexFunc(l.rows, fits); i >= 0 {
+		l.at, l.cursor = i, l.id(l.rows[i])
+	}
 }
 
-// move changes the cursor and reports whether a was a movement.
-func (l *list[K]) move(a action) bool {
-	at := l.at
-	switch a {
-	case actUp:
-		at--
-	case actDown:
-		at++
-	case actPageUp:
-		at -= max(1, l.page-1)
-	case actPageDown:
-		at += max(1, l.page-1)
-	case actTop:
-		at = 0
-	case actBottom:
-		at = l.n - 1
-	default:
-		return false
-	}
-	if l.n > 0 {
-		l.at = min(max(at, 0), l.n-1)
-		l.cursor, l.moved = l.key(l.at), true
-	}
-	return true
+// choice is what the operator has chosen of it; rows are taken anew when it
+// changes.
+type choice struct {
+	by       filter
+	sort     int
+	reversed bool
 }
+
+func (l *list[K, R]) choice() choice { return choice{l.by, l.sort, l.reversed} }
+
+// selected gives the row under the cursor.
+func (l *list[K, R]) selected() (r R, ok bool) {
+	if l.at >= len(l.rows) {
+		return r, false
+	}
+	return l.rows[l.at], true
+}
+
+// key moves the cursor.
+func (l *list[K, R]) key(_ *scene, m motion) {
+	if m == moveHome {
+		l.moved = false
+		l.follow()
+		return
+	}
+	if len(l.rows) == 0 {
+		return
+	}
+	l.at = m.moved(l.at, len(l.rows), l.page)
+	l.cursor, l.moved = l.id(l.rows[l.at]), true
+	if l.follows && l.at == len(l.rows)-1 {
+		l.moved = false // the newest again
+	}
+}
+
+func (l *list[K, R]) filter() *filter { return &l.by }
+
+// filtered gives how many rows a filter has left, of how many.
+func (l *list[K, R]) filtered() (shown, all int) { return len(l.rows), l.all }
+
+// nextSort sorts by the next column, and says by which; reverse turns the
+// order around.
+func (l *list[K, R]) nextSort() string {
+	l.sort, l.reversed, l.needW = (l.sort+1)%(len(l.columns)+1), false, 0
+	return l.sortText()
+}
+
+func (l *list[K, R]) reverse() string {
+	l.reversed = l.sort > 0 && !l.reversed
+	return l.sortText()
+}
+
+func (l *list[K, R]) sortText() string {
+	switch {
+	case l.sort == 0:
+		return "sorted: what is in trouble first"
+	case len(l.rows) > mostSorted:
+		return fmt.Sprintf("more than %d rows are not sorted: filter them first", mostSorted)
+	case l.reversed:
+		return "sorted by " + l.columns[l.sort-1].title + ", the other way round"
+	}
+	return "sorted by " + l.columns[l.sort-1].title
+}
+
+// leastHeader is the height from which there are column headers, also where
+// they take the place of a row.
+const leastHeader = 3
+
+// lines is the height that shows all rows.
+func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
 
 // window gives the rows to draw in h lines, with the cursor among them.
-func (l *list[K]) window(h int) (from, to int) {
+func (l *list[K, R]) window(h int) (from, to int) {
 	l.page = h
 	if l.at < l.top {
 		l.top = l.at
@@ -84,31 +251,135 @@ func (l *list[K]) window(h int) (from, to int) {
 	if l.at >= l.top+h {
 		l.top = l.at - h + 1
 	}
-	l.top = max(0, min(l.top, l.n-h))
-	return l.top, min(l.top+h, l.n)
+	l.top = max(0, min(l.top, len(l.rows)-h))
+	return l.top, min(l.top+h, len(l.rows))
 }
 
-// matches reports whether any of the texts contains the filter, whatever the case.
-func matches(filter string, texts ...string) bool {
-	if filter == "" {
-		return true
+// position says which rows are in sight of how many; empty when all are.
+func (l *list[K, R]) position(s *scene) string {
+	if l.page == 0 || l.page >= len(l.rows) {
+		return ""
 	}
-	for _, s := range texts {
-		if containsFold(s, filter) {
-			return true
-		}
-	}
-	return false
+	return fmt.Sprintf("%d%s%d of %d", l.top+1, s.t.dash, min(l.top+l.page, len(l.rows)), len(l.rows))
 }
 
-// containsFold: filter is in lower case already.
-func containsFold(s, filter string) bool {
-	for i := 0; i+len(filter) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(filter)], filter) {
-			return true
+// draw gives h lines of w cells.
+func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
+	if len(l.rows) == 0 {
+		l.page = 0
+		return s.message(s.t.dim, l.empty(s), w, h)
+	}
+	s.timed = true // words and ages grow with the clock
+	headers := h >= leastHeader || h > len(l.rows)
+	room := h
+	if headers {
+		room--
+	}
+	from, to := l.window(room)
+	cells := make([][]cell, 0, to-from)
+	for _, r := range l.rows[from:to] {
+		cs := make([]cell, len(l.columns))
+		for i, c := range l.columns {
+			cs[i] = c.cell(s, r)
+		}
+		cells = append(cells, cs)
+	}
+	p := l.plan(s, w-l.leadWidth-2, cells)
+	out := make([]string, 0, h)
+	if headers {
+		out = append(out, l.header(s, w, p))
+	}
+	for i, item := range l.rows[from:to] {
+		r := newRow(w).lead(s.t, from+i == l.at, focus, l.moved)
+		l.lead(s, r, item)
+		changed := -1
+		if l.changed != nil && s.fresh(l.changed(item)) {
+			changed = l.news
+		}
+		r.cells(s.t, p, l.fits, cells[i], changed)
+		if left := r.left - 1 - 2; l.tail != nil && left >= 4 {
+			r.space(2)
+			l.tail(s, r, item, left)
+		}
+		out = append(out, r.String())
+	}
+	return fill(out, w, h)
+}
+
+// plan fits the columns, with room for the tail if that costs nothing.
+func (l *list[K, R]) plan(s *scene, w int, cells [][]cell) plan {
+	if l.fits == nil {
+		for _, c := range l.columns {
+			l.fits = append(l.fits, c.fitting)
 		}
 	}
-	return false
+	if l.needW != w {
+		l.need, l.needW = widths{}, w
+		titles := make([]cell, len(l.columns))
+		for i, c := range l.columns {
+			if !c.extra {
+				titles[i] = shortCell("", l.heading(s, i), "")
+			}
+		}
+		l.need.grow(titles)
+	}
+	for _, cs := range cells {
+		l.need.grow(cs)
+	}
+	for i, c := range l.columns {
+		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
+			l.need.full[i] = max(l.need.full[i], width(l.heading(s, i)))
+		}
+	}
+	if l.tail == nil {
+		return fitColumns(w, l.fits, l.need)
+	}
+	p := fitColumns(w-2-l.tailLeast, l.fits, l.need)
+	if p.used > w-2-l.tailLeast || p.gap < 2 {
+		return fitColumns(w, l.fits, l.need)
+	}
+	return p
+}
+
+// heading is a column's title, with a sign where the rows are sorted by it.
+func (l *list[K, R]) heading(s *scene, i int) string {
+	title := l.columns[i].title
+	switch {
+	case l.sort != i+1:
+		return title
+	case l.reversed:
+		return title + s.t.sortedDown
+	}
+	return title + s.t.sortedUp
+}
+
+func (l *list[K, R]) header(s *scene, w int, p plan) string {
+	cs := make([]cell, len(l.columns))
+	for i := range cs {
+		title, _ := cutLeft(l.heading(s, i), p.widths[i])
+		cs[i] = textCell(s.t.head, title)
+	}
+	r := newRow(w).space(1 + l.leadWidth)
+	r.cells(s.t, p, l.fits, cs, -1)
+	if left := r.left - 1 - 2; l.tail != nil && left >= width(l.tailTitle) {
+		r.space(2).put(s.t.head, l.tailTitle)
+	}
+	return r.String()
+}
+
+// empty is what a list without rows says.
+func (l *list[K, R]) empty(s *scene) string {
+	missing := ""
+	if l.kind != "" {
+		missing = s.missing(l.kind)
+	}
+	switch {
+	case missing != "":
+		return missing
+	case l.by.on():
+		return l.none + " match the filter"
+	}
+	return l.none
 }
 
 // lead writes the cursor of a row: bright in the focused pane, faint in others

@@ -11,43 +11,47 @@ import (
 // cancelTwice is how long a second "stop" cancels what is in flight.
 const cancelTwice = 5 * time.Second
 
-// load carries out the load keys.
-func (m *Model) load(a action) {
-	run, z := m.s.f.Load, &m.s.sizes
-	switch a {
-	case actStop:
-		m.stop()
-		return
-	case actBurst:
-		z.last = loadgen.Burst
-	case actHold:
-		z.last = loadgen.Hold
-	case actRate:
-		z.last = loadgen.Rate
-	case actMore, actLess:
-		z.step(a == actMore)
-		m.say(z.text(z.last))
-		if !run.Active || run.Spec.Shape != z.last || z.last == loadgen.Burst {
+// startLoad starts a shape of load; a hold or rate that runs is stopped.
+func startLoad(shape loadgen.Shape) func(*Model) {
+	return func(m *Model) {
+		run, z := m.s.f.Load, &m.s.sizes
+		z.last = shape
+		if shape != loadgen.Burst && run.Active && run.Spec.Shape == shape {
+			m.opts.Send(view.StopLoad{})
+			m.say("sending stopped; what is in flight goes on")
 			return
 		}
-	}
-	if (a == actHold || a == actRate) && run.Active && run.Spec.Shape == z.last {
-		m.opts.Send(view.StopLoad{})
-		m.say(string(z.last) + " stopped; what is in flight goes on")
-		return
-	}
-	if m.s.f.LoadReady != "" {
-		m.say(m.s.f.LoadReady)
-		return
-	}
-	m.opts.Send(view.StartLoad{Spec: z.spec()})
-	if a == actBurst {
-		m.say(fmt.Sprintf("sending %d", z.burst))
+		if sendLoad(m) && shape == loadgen.Burst {
+			m.say(fmt.Sprintf("sending %d", z.burst))
+		}
 	}
 }
 
-// stop stops sending, and at the second press cancels what is in flight.
-func (m *Model) stop() {
+// changeLoad changes the size used last by one, and that of the load that runs.
+func changeLoad(by int) func(*Model) {
+	return func(m *Model) {
+		run, z := m.s.f.Load, &m.s.sizes
+		before := z.text(z.last)
+		z.step(by)
+		m.say(before + " " + m.s.t.arrow + " " + z.text(z.last))
+		if run.Active && run.Spec.Shape == z.last && z.last != loadgen.Burst {
+			sendLoad(m)
+		}
+	}
+}
+
+// sendLoad asks for the load chosen last, and says why where there can be none.
+func sendLoad(m *Model) bool {
+	if why := m.s.f.LoadReady; why != "" {
+		m.say(why)
+		return false
+	}
+	m.opts.Send(view.StartLoad{Spec: m.s.sizes.spec()})
+	return true
+}
+
+// stopLoad stops sending, and at the second press cancels what is in flight.
+func stopLoad(m *Model) {
 	now := m.opts.Now()
 	inFlight := m.s.f.Load.Totals.InFlight()
 	switch {
@@ -77,19 +81,15 @@ func (z *sizes) spec() loadgen.Spec {
 func (z *sizes) text(sh loadgen.Shape) string {
 	switch sh {
 	case loadgen.Hold:
-		return fmt.Sprintf("hold %d", z.hold)
+		return fmt.Sprintf("%d in flight", z.hold)
 	case loadgen.Rate:
-		return fmt.Sprintf("rate %s/s", number(z.rate))
+		return fmt.Sprintf("%s a second", number(z.rate))
 	}
-	return fmt.Sprintf("burst %d", z.burst)
+	return fmt.Sprintf("burst of %d", z.burst)
 }
 
-// step changes the size used last by one.
-func (z *sizes) step(more bool) {
-	by := -1
-	if more {
-		by = 1
-	}
+// step changes the size used last.
+func (z *sizes) step(by int) {
 	switch z.last {
 	case loadgen.Hold:
 		z.hold = min(max(1, z.hold+by), maxSize)

@@ -22,6 +22,9 @@ type Options struct {
 	// the environment says that box drawing is two cells wide
 	// (RUNEWIDTH_EASTASIAN).
 	ASCII bool
+	// Console draws with the characters that the fonts of text consoles have
+	// (TERM=linux). ASCII goes before it.
+	Console bool
 	// NoColor uses bold, faint and reverse only.
 	NoColor bool
 	// Now is the clock; nil is time.Now.
@@ -48,32 +51,25 @@ type Model struct {
 	s            scene
 	w, h         int
 
-	nodes       nodesPane
-	deployments deploymentsPane
-	pods        podsPane
-	requests    requestsPane
-	timeline    timelinePane
-	trial       trialPane
-	focus, list paneID // list is the list pane used last
-	before      paneID // where the focus was before the whole trial was shown
-	zoom        bool
-	step        stepGuard
-
-	dialogs  []dialog
-	answered map[string]bool
+	panes   []*slot
+	focus   *slot
+	list    *slot // the list used last, which small screens show
+	before  *slot // where the focus was before a pane was given the whole screen
+	zoom    bool
+	dialogs dialogs
+	notices notices
+	step    stepGuard
 
 	got      time.Time // when the frame came, by opts.Now
 	any      bool      // a frame has come
-	flash    string
-	flashAt  time.Time
 	quitAt   time.Time // of the last ctrl+c
 	cancelAt time.Time // until when a second stop cancels
 
-	// What the panes show, counted up when it changes.
-	snapGen, powerGen, loadGen, eventGen, trialGen, uiGen uint64
-	cache                                                 [paneCount]drawn
-	content                                               string
-	dirty                                                 bool
+	gens    [partCount]uint64 // how often each part of the frame has changed
+	uiGen   uint64            // how often what the operator has chosen has
+	cmd     tea.Cmd           // what a command has left for the program to do
+	content string
+	dirty   bool
 }
 
 // New makes the screen. It shows that it is connecting until the first frame.
@@ -94,16 +90,28 @@ func New(o Options) *Model {
 		o.Rate = 1
 	}
 	o.ASCII = o.ASCII || ansi.StringWidthWc("─") != 1
-	m := &Model{opts: o, live: liveKeys(), replay: replayKeys(), answered: map[string]bool{}, dirty: true}
+	m := &Model{opts: o, live: liveKeys(), replay: replayKeys(), panes: opened(), dirty: true}
+	m.dialogs.now = o.Now
 	m.s = scene{
-		t: newTheme(o.ASCII, o.NoColor), f: emptyFrame, snap: emptySnapshot,
-		marks: map[string]bool{},
+		t: newTheme(glyphsFor(o), o.NoColor), f: emptyFrame, snap: emptySnapshot,
+		marks: map[string]bool{}, say: m.say,
 		sizes: sizes{burst: o.Burst, hold: o.Hold, rate: o.Rate, last: loadgen.Burst},
 	}
+	m.focus, m.list = m.panes[0], m.panes[0]
 	if o.LoadOnly {
-		m.focus, m.zoom = paneRequests, true
+		m.focus, m.zoom = m.find("Requests"), true
 	}
 	return m
+}
+
+// find gives a pane by its name.
+func (m *Model) find(name string) *slot {
+	for _, p := range m.panes {
+		if p.name == name {
+			return p
+		}
+	}
+	return m.panes[0]
 }
 
 // Init starts the clock.
@@ -115,31 +123,34 @@ func tick() tea.Cmd {
 
 // Update takes a frame, a key, a size or the clock's tick. It never waits.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case FrameMsg:
-		if msg.Frame != nil {
-			m.adopt(msg.Frame)
-			m.dirty = true
+		if msg.Frame == nil {
+			return m, nil
 		}
+		m.adopt(msg.Frame)
 	case tickMsg:
-		m.dirty = true
-		return m, tick()
+		m.clock()
+		m.settle()
+		cmd = tick()
 	case tea.WindowSizeMsg:
-		m.w, m.h, m.dirty = msg.Width, msg.Height, true
+		m.w, m.h = msg.Width, msg.Height
+	case tea.ResumeMsg:
+		cmd = tea.ClearScreen
 	case tea.KeyPressMsg:
 		m.clock()
-		m.uiGen++
-		m.dirty = true
-		return m, m.press(msg)
+		cmd = m.press(msg)
+		m.settle()
 	case tea.PasteMsg:
 		m.clock()
-		m.dirty = true
-		if d := m.top(); d != nil && !m.absorbed(d) {
-			d.paste(msg.Content)
-			m.uiGen++
-		}
+		m.dialogs.paste(msg.Content)
+		m.settle()
+	default:
+		return m, nil
 	}
-	return m, nil
+	m.dirty = true
+	return m, cmd
 }
 
 // clock sets the scene's time: the frame's own, moved on by what has passed
@@ -172,34 +183,64 @@ func (m *Model) adopt(f *view.Frame) {
 	if first {
 		m.s.start = m.s.now.Add(time.Second)
 	}
-	if f.Snapshot != old.Snapshot || f.Focus != old.Focus || first {
-		m.snapGen++
-		m.dropMarks()
-		m.settle()
+	m.changed(changes(old, f))
+	if f.Snapshot != old.Snapshot {
+		m.s.dropMarks()
 	}
-	if !maps.Equal(f.Power, old.Power) {
-		m.powerGen++
-	}
-	if f.LoadReady != old.LoadReady || !reflect.DeepEqual(f.Load, old.Load) || !slices.Equal(f.Outages, old.Outages) {
-		m.loadGen++
-	}
-	if f.Trial != old.Trial || f.Zero != old.Zero {
-		m.trialGen++
-	}
-	if f.Trial == nil && m.focus == paneTrial {
+	if !m.focus.isThere(f) {
 		m.focus, m.zoom = m.list, false
 	}
+	m.settle()
 	m.step.follow(f.Trial)
-	if !sameEvents(f.Events, old.Events) || !slices.Equal(f.Next, old.Next) || f.Zero != old.Zero {
-		m.eventGen++
-		m.loadGen++ // its time axis has the same zero
-		m.timeline.settle(&m.s)
+	if f.Notice.Text != "" && !f.Notice.At.Equal(old.Notice.At) {
+		m.notices.add(notice{text: f.Notice.Text, at: f.Notice.At})
 	}
 	if f.Replay != nil {
-		m.question(nil) // what was asked then can't be answered now
+		m.dialogs.question(nil) // what was asked then can't be answered now
 		return
 	}
-	m.question(f.Question)
+	m.dialogs.question(f.Question)
+}
+
+// changed counts up the parts that have changed.
+func (m *Model) changed(parts part) {
+	for i := range m.gens {
+		if parts&(1<<i) != 0 {
+			m.gens[i]++
+		}
+	}
+}
+
+// changes finds the parts in which two frames differ.
+func changes(old, f *view.Frame) part {
+	var out part
+	if f.Snapshot != old.Snapshot || f.Focus != old.Focus || !sameHistory(f, old) {
+		out |= partSnapshot
+	}
+	if !maps.Equal(f.Power, old.Power) {
+		out |= partPower
+	}
+	if f.LoadReady != old.LoadReady || !reflect.DeepEqual(f.Load, old.Load) || !slices.Equal(f.Outages, old.Outages) {
+		out |= partLoad
+	}
+	if f.Trial != old.Trial {
+		out |= partTrial
+	}
+	if !sameEvents(f.Events, old.Events) || !slices.Equal(f.Next, old.Next) {
+		out |= partEvents
+	}
+	if f.Zero != old.Zero {
+		out |= partEvents | partLoad | partTrial
+	}
+	return out
+}
+
+// sameHistory compares the deployments' histories by what they end in: one
+// value is added a second.
+func sameHistory(a, b *view.Frame) bool {
+	return maps.EqualFunc(a.History, b.History, func(x, y []int) bool {
+		return len(x) == len(y) && (len(x) == 0 || &x[len(x)-1] == &y[len(y)-1] || slices.Equal(x, y))
+	})
 }
 
 // sameEvents compares by sequence number: events do not change.
@@ -211,66 +252,12 @@ func sameEvents(a, b []view.Event) bool {
 		reflect.DeepEqual(a[0].Offset, b[0].Offset)
 }
 
-// dropMarks forgets the marks of nodes that are no longer there.
-func (m *Model) dropMarks() {
-	for name := range m.s.marks {
-		if n := m.s.snap.Node(name); n == nil || !n.Gone.IsZero() {
-			delete(m.s.marks, name)
-		}
-	}
-}
-
-// settle finds the rows of all lists anew.
+// settle lets the panes find their rows.
 func (m *Model) settle() {
-	m.nodes.settle(&m.s)
-	m.deployments.settle(&m.s)
-	m.settlePods()
-}
-
-func (m *Model) settlePods() {
-	node, _ := m.nodes.list.selected()
-	dep, _ := m.deployments.list.selected()
-	m.pods.settle(&m.s, node, dep)
-}
-
-// question opens, renews or closes the dialog of the frame's question.
-func (m *Model) question(q *view.Question) {
-	for i, d := range m.dialogs {
-		open, ok := d.(*questionDialog)
-		switch {
-		case !ok:
-		case q != nil && open.q.ID == q.ID:
-			open.q = q
-			if open.chosen >= len(open.choices()) || !open.open() {
-				open.chosen = 0
-			}
-			return
-		default:
-			m.dialogs = slices.Delete(m.dialogs, i, i+1)
-			m.question(q)
-			return
-		}
-	}
-	if q != nil && !m.answered[q.ID] {
-		m.dialogs = append(m.dialogs, newQuestion(q))
+	for _, p := range m.panes {
+		p.settle(&m.s)
 	}
 }
 
-// top is the dialog that takes the keys; nil when there is none.
-func (m *Model) top() dialog {
-	if len(m.dialogs) == 0 {
-		return nil
-	}
-	return m.dialogs[len(m.dialogs)-1]
-}
-
-// absorbed reports whether keys are still meant for what lay below a question.
-func (m *Model) absorbed(d dialog) bool {
-	q, ok := d.(*questionDialog)
-	return ok && q.grace.absorbs(m.opts.Now())
-}
-
-// say shows a sentence in the key bar for a few seconds.
-func (m *Model) say(text string) {
-	m.flash, m.flashAt = text, m.opts.Now()
-}
+// say tells the operator something for a few seconds.
+func (m *Model) say(text string) { m.notices.add(notice{text, m.opts.Now(), true}) }

@@ -15,6 +15,9 @@ import (
 	"lightsout/power"
 )
 
+func nodesOf(m *Model) *nodesPane { return m.find("Nodes").pane.(*nodesPane) }
+func podsOf(m *Model) *podsPane   { return m.find("Pods").pane.(*podsPane) }
+
 // last gives the newest intent sent.
 func last(t *testing.T, sent *[]view.Intent) view.Intent {
 	t.Helper()
@@ -33,14 +36,14 @@ func wantIntent(t *testing.T, sent *[]view.Intent, want view.Intent) {
 
 func TestMarkedNodesAreSwitchedTogether(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "down down down space space s")
+	typeKeys(m, "down down space space s")
 	nodes := []string{"kube-node3", "kube-node4"}
 	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown, Nodes: nodes})
 	typeKeys(m, "x")
 	wantIntent(t, sent, view.AskPower{Action: power.ActionOff, Nodes: nodes})
 	typeKeys(m, "4 o") // from another pane: marks hold
 	wantIntent(t, sent, view.AskPower{Action: power.ActionOn, Nodes: nodes})
-	typeKeys(m, "1 esc down s")
+	typeKeys(m, "1 esc s")
 	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 }
 
@@ -68,27 +71,27 @@ func TestMarkAllTakesWorkersOnly(t *testing.T) {
 
 func TestCursorStaysOnItsRowWhenRowsMove(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "down down down") // kube-node3
+	typeKeys(m, "down down") // kube-node3
 	f := calm()
 	c := f.Snapshot.Contents()
 	c.Nodes = append(c.Nodes, &cluster.Node{Name: "a-new-node", Ready: cluster.TriTrue})
 	f.Snapshot = cluster.NewSnapshot(c)
 	m.Update(FrameMsg{f})
-	if got, _ := m.nodes.list.selected(); got != "kube-node3" {
+	if got := nodesOf(m).cursor; got != "kube-node3" {
 		t.Errorf("the cursor went to %s", got)
 	}
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *cluster.Node) bool { return n.Name == "kube-node3" })
 	f = calm()
 	f.Snapshot = cluster.NewSnapshot(c)
 	m.Update(FrameMsg{f})
-	if got, _ := m.nodes.list.selected(); got != "kube-node4" {
+	if got := nodesOf(m).cursor; got != "kube-node4" {
 		t.Errorf("with its node gone the cursor went to %s", got)
 	}
 }
 
 func TestMarksOfNodesThatAreGoneAreDropped(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "down space")
+	typeKeys(m, "space")
 	f := calm()
 	c := f.Snapshot.Contents()
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *cluster.Node) bool { return n.Name == "kube-node1" })
@@ -154,30 +157,30 @@ func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
 func TestFilterShowsMatchingRowsWhileTyped(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "/ n o d e 3")
-	if len(m.nodes.rows) != 1 || m.nodes.rows[0].Name != "kube-node3" {
-		t.Errorf("%d rows while typing", len(m.nodes.rows))
+	if len(nodesOf(m).rows) != 1 || nodesOf(m).rows[0].Name != "kube-node3" {
+		t.Errorf("%d rows while typing", len(nodesOf(m).rows))
 	}
 	typeKeys(m, "enter")
 	if v := plainView(m); !strings.Contains(v, "Nodes /node3") {
 		t.Errorf("the filter is not shown:\n%s", v)
 	}
 	typeKeys(m, "esc")
-	if len(m.nodes.rows) != 5 {
-		t.Errorf("%d rows after esc", len(m.nodes.rows))
+	if len(nodesOf(m).rows) != 5 {
+		t.Errorf("%d rows after esc", len(nodesOf(m).rows))
 	}
 }
 
 func TestPodsFollowMarksThenSelection(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	if n := len(m.pods.rows); n != 16 {
+	if n := len(podsOf(m).rows); n != 16 {
 		t.Fatalf("%d pods of the load's deployment at first", n)
 	}
-	typeKeys(m, "down")
-	if n := len(m.pods.rows); n != 4 || m.pods.of != "kube-node1" {
-		t.Errorf("%d pods of %s for the node under the cursor", n, m.pods.of)
+	typeKeys(m, "down up")
+	if n := len(podsOf(m).rows); n != 4 || podsOf(m).of != "kube-node1" {
+		t.Errorf("%d pods of %s for the node under the cursor", n, podsOf(m).of)
 	}
-	typeKeys(m, "down space space")
-	if n := len(m.pods.rows); n != 8 {
+	typeKeys(m, "space space")
+	if n := len(podsOf(m).rows); n != 8 {
 		t.Errorf("%d pods for two marked nodes", n)
 	}
 }
@@ -255,7 +258,7 @@ func TestUnbalancedLedgerIsToldInWords(t *testing.T) {
 }
 
 func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
-	th := newTheme(false, true)
+	th := newTheme(glyphsUnicode, true)
 	for _, c := range []struct {
 		r    power.Reading
 		want string
@@ -275,10 +278,10 @@ func TestIdleScreenIsNotDrawnAnew(t *testing.T) {
 	f := calm()
 	m, _, now := testModel(f, 120, 36, Options{})
 	before := m.View().Content
-	lines := m.cache[paneRequests].lines
+	lines := m.find("Requests").drawn.lines
 	same := *f
 	m.Update(FrameMsg{&same})
-	if m.View().Content != before || &m.cache[paneRequests].lines[0] != &lines[0] {
+	if m.View().Content != before || &m.find("Requests").drawn.lines[0] != &lines[0] {
 		t.Error("a frame that says the same makes a pane be drawn anew")
 	}
 	*now = now.Add(time.Second)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,134 +12,245 @@ import (
 	"lightsout/power"
 )
 
+var nodesSpec = &paneSpec{
+	name: "Nodes", place: placeLeft, shows: partSnapshot | partPower,
+	live: append([]binding{
+		bind(on((*nodesPane).mark), "mark", "space", "mark the node, or take the mark away", "space"),
+		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*"),
+		bind(undoMarks, "undo marks", "u", "marks as they were before", "u"),
+	}, rowKeys...),
+	replay: rowKeys,
+	open:   func() pane { return newNodesPane() },
+}
+
 // nodesPane lists the nodes with their words, their machines' power and their
 // pods as dots.
 type nodesPane struct {
-	list  list[string]
-	rows  []*cluster.Node
-	ready int // of total
-	total int
+	list[string, *cluster.Node]
+	ready, total int
+	seen         nodesSeen
 }
 
-var nodeColumns = []column{
-	{ease: 12, min: 8, middle: true},        // name
-	{least: 20, leastShort: 12, short: 1},   // word
-	{least: 3, drop: 1},                     // power
-	{short: 2, drop: 2},                     // pods
-	{drop: 3},                               // when it will be marked
-	{least: 20, ease: 20, min: 20, drop: 4}, // what the machine's driver says
+// nodesSeen is what the rows were found for. Silence grows with time alone.
+type nodesSeen struct {
+	snap   *cluster.Snapshot
+	second int64
+	choice
 }
 
-// nodeWordColumn is where the sign for a change stands, nodeForecastColumn where
-// the next mark is told; roomyNodes the width from which the last column is there.
-const (
-	nodeWordColumn     = 1
-	nodeForecastColumn = 4
-	roomyNodes         = 72
-)
+func newNodesPane() *nodesPane {
+	p := &nodesPane{}
+	p.list = list[string, *cluster.Node]{
+		id: func(n *cluster.Node) string { return n.Name }, trouble: nodeTrouble, has: nodeHas,
+		lead: nodeLead, leadWidth: 3, changed: func(n *cluster.Node) time.Time { return n.Changed }, news: 1,
+		kind: cluster.KindNode, none: "no nodes",
+		columns: []column[*cluster.Node]{
+			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName, nil},
+			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus, nil},
+			{fitting{least: 5, leastShort: 3, short: 2, drop: 1}, "POWER", nodePower, nil},
+			{fitting{least: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
+			{fitting{least: 16, extra: true}, "NEXT", nodeNext, nil},
+			{fitting{extra: true}, "ROLE", nodeRole, nil},
+			{fitting{least: 4, extra: true, right: true}, "FOR", nodeFor, func(_ *scene, a, b *cluster.Node) int { return b.ReadySince.Compare(a.ReadySince) }},
+			{fitting{least: 7, extra: true, right: true}, "CPU", nodeCPU, moreCPU},
+			{fitting{extra: true}, "ADDRESS", nodeAddress, nil},
+			{fitting{extra: true}, "MACHINE", nodeMachine, nil},
+		},
+	}
+	return p
+}
 
 func (p *nodesPane) settle(s *scene) {
-	all := s.snap.Nodes()
-	p.rows, p.ready, p.total = all, 0, 0
-	if p.list.filter != "" {
-		p.rows = nil
-	}
-	for _, n := range all {
-		if n.Gone.IsZero() {
-			p.total++
-			if n.Ready == cluster.TriTrue {
-				p.ready++
+	if seen := (nodesSeen{s.snap, s.now.Unix(), p.choice()}); seen != p.seen {
+		p.seen = seen
+		all := s.snap.Nodes()
+		p.ready, p.total = 0, 0
+		for _, n := range all {
+			if n.Gone.IsZero() {
+				p.total++
+				if n.Ready == cluster.TriTrue {
+					p.ready++
+				}
 			}
 		}
-		if p.list.filter != "" && matches(p.list.filter, n.Name) {
-			p.rows = append(p.rows, n)
-		}
+		p.take(s, all)
+		p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
 	}
-	p.list.settle(len(p.rows), func(i int) string { return p.rows[i].Name })
+	s.node = p.cursor
 }
 
-func (p *nodesPane) title(s *scene) (string, string) {
-	facts := []string{}
+func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines(), share: 1} }
+
+func (p *nodesPane) key(s *scene, m motion) {
+	p.list.key(s, m)
+	s.node = p.cursor
+	s.look(scopeNode)
+}
+
+func (p *nodesPane) row(*scene) (object, bool) {
+	n, ok := p.selected()
+	if !ok {
+		return object{}, false
+	}
+	return object{"Node " + n.Name, nodeDetails(n.Name)}, true
+}
+
+func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
+	lines := p.list.draw(s, w, h, focus)
+	var facts []string
+	if at := p.position(s); at != "" {
+		facts = append(facts, at)
+	}
 	if n := len(s.marks); n > 0 {
 		facts = append(facts, fmt.Sprintf("%d marked", n))
 	}
 	if p.total > 0 {
 		facts = append(facts, fmt.Sprintf("%d/%d ready", p.ready, p.total))
 	}
-	return "Nodes" + filterTitle(s, p.list.filter), strings.Join(facts, " "+s.t.bullet+" ")
+	return drawing{"Nodes" + p.by.title(s), s.facts(facts), lines}
 }
 
-func (p *nodesPane) draw(s *scene, w, h int, focus bool) []string {
-	if len(p.rows) == 0 {
-		return s.message(s.t.dim, orNone(s.missing(cluster.KindNode), "no nodes", p.list.filter), w, h)
+// mark marks the node under the cursor, or takes its mark away, and goes on to
+// the next.
+func (p *nodesPane) mark(s *scene) {
+	n, ok := p.selected()
+	switch {
+	case !ok:
+		return
+	case !n.Gone.IsZero():
+		s.say("this node is gone")
+		return
 	}
-	const lead = 4
-	from, to := p.list.window(h)
-	cols := nodeColumns
-	if w < roomyNodes {
-		cols = cols[:5]
+	s.remember()
+	if s.marks[n.Name] {
+		delete(s.marks, n.Name)
+	} else {
+		s.marks[n.Name] = true
 	}
-	rows := make([][]cell, 0, to-from)
-	for _, n := range p.rows[from:to] {
-		rows = append(rows, p.cells(s, n)[:len(cols)])
-	}
-	fitted := fitColumns(w-lead-1, cols, rows)
-	if before := fitColumns(w-lead-1, cols, without(rows, nodeForecastColumn)); !slices.Equal(before.short, fitted.short) ||
-		before.dropped() < fitted.dropped() || before.widths[0] > fitted.widths[0] {
-		// A forecast is not worth a word shortened for it.
-		rows, fitted = without(rows, nodeForecastColumn), before
-	}
-	out := make([]string, 0, h)
-	for i, n := range p.rows[from:to] {
-		r := newRow(w).lead(s.t, n.Name == p.list.cursor, focus, p.list.moved)
-		if s.marks[n.Name] {
-			r.put(s.t.fresh, s.t.mark)
-		} else {
-			r.space(1)
+	p.list.key(s, moveDown)
+	s.node = p.cursor
+	s.look(scopeAuto)
+}
+
+// markAll marks all workers in the list, or takes all marks away.
+func (p *nodesPane) markAll(s *scene) {
+	s.remember()
+	if len(s.marks) > 0 {
+		clear(s.marks)
+	} else {
+		for _, n := range p.rows {
+			if !n.ControlPlane && n.Gone.IsZero() {
+				s.marks[n.Name] = true
+			}
 		}
-		sign, st := nodeSign(s, n)
-		r.put(st, sign).space(1)
-		changed := -1
-		if s.fresh(n.Changed) {
-			changed = nodeWordColumn
-		}
-		r.cells(s.t, fitted, cols, rows[i], changed)
-		out = append(out, r.String())
 	}
-	return fill(out, w, h)
+	s.look(scopeAuto)
 }
 
-// without gives the rows with one column emptied.
-func without(rows [][]cell, column int) [][]cell {
-	out := make([][]cell, len(rows))
-	for i, r := range rows {
-		out[i] = slices.Clone(r)
-		out[i][column] = cell{}
+func nodeTrouble(s *scene, n *cluster.Node) int {
+	switch _, silent := s.snap.Silent(n, s.now); {
+	case !n.Gone.IsZero():
+		return 3
+	case n.Ready != cluster.TriTrue:
+		return 0
+	case silent:
+		return 1
 	}
-	return out
+	return 2
 }
 
-func (p *nodesPane) cells(s *scene, n *cluster.Node) []cell {
-	_, st := nodeSign(s, n)
-	word := s.t.text(s.snap.NodeWord(n, s.now))
-	name := s.t.text(n.Name)
-	nameLook := style("")
+func nodeHas(s *scene, n *cluster.Node, contains func(string) bool) bool {
+	if contains(n.Name) || contains(s.snap.NodeWord(n, s.now)) || slices.ContainsFunc(n.Roles, contains) || slices.ContainsFunc(n.Addresses, contains) {
+		return true
+	}
+	m, known := s.f.Power[n.Name]
+	word, _ := powerWord(s.t, m, known)
+	return contains(word) || contains(machineText(m))
+}
+
+func nodeLead(s *scene, r *row, n *cluster.Node) {
+	if s.marks[n.Name] {
+		r.put(s.t.fresh, s.t.mark)
+	} else {
+		r.space(1)
+	}
+	sign, st := nodeSign(s, n)
+	r.put(st, sign).space(1)
+}
+
+func nodeName(s *scene, n *cluster.Node) cell {
 	if n.ControlPlane {
-		nameLook = s.t.dim
+		return textCell(s.t.dim, s.t.text(n.Name))
 	}
+	return textCell("", s.t.text(n.Name))
+}
+
+func nodeStatus(s *scene, n *cluster.Node) cell {
+	_, st := nodeSign(s, n)
 	if s.fresh(n.Changed) {
 		st = s.t.just(st)
 	}
+	word := s.t.text(s.snap.NodeWord(n, s.now))
+	return shortCell(st, word, shortNodeWord(word))
+}
+
+func nodePower(s *scene, n *cluster.Node) cell {
 	m, known := s.f.Power[n.Name]
-	powerText, powerLook := powerWord(s.t, m, known)
-	return []cell{
-		textCell(nameLook, name),
-		shortCell(st, word, shortNodeWord(word)),
-		textCell(powerLook, powerText),
-		podDots(s, n),
-		textCell(s.t.warn, markedIn(s, n)),
-		textCell(s.t.dim, s.t.text(machineText(m))),
+	word, st := powerWord(s.t, m, known)
+	return textCell(st, word)
+}
+
+func nodeNext(s *scene, n *cluster.Node) cell { return textCell(s.t.warn, markedIn(s, n)) }
+
+func nodeRole(s *scene, n *cluster.Node) cell {
+	if len(n.Roles) == 0 {
+		return textCell(s.t.dim, "worker")
 	}
+	return textCell(s.t.dim, s.t.text(strings.Join(n.Roles, ",")))
+}
+
+// nodeFor is how long its state has lasted.
+func nodeFor(s *scene, n *cluster.Node) cell {
+	if n.ReadySince.IsZero() {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, coarseAge(s.now.Sub(n.ReadySince)))
+}
+
+// nodeCPU is what its pods ask for, of what it has.
+func nodeCPU(s *scene, n *cluster.Node) cell {
+	if n.CPUMilli <= 0 {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, number(float64(askedCPU(s, n))/1000)+"/"+number(float64(n.CPUMilli)/1000))
+}
+
+// askedCPU sums up what the pods on a node ask for, in thousandths.
+func askedCPU(s *scene, n *cluster.Node) int64 {
+	var sum int64
+	for _, p := range s.snap.PodsOn(n.Name) {
+		if p.Gone.IsZero() && p.Phase != "Succeeded" && p.Phase != "Failed" {
+			sum += p.CPUMilli
+		}
+	}
+	return sum
+}
+
+func moreCPU(s *scene, a, b *cluster.Node) int { return cmp.Compare(askedCPU(s, b), askedCPU(s, a)) }
+
+func morePods(s *scene, a, b *cluster.Node) int {
+	return len(s.snap.PodsOn(b.Name)) - len(s.snap.PodsOn(a.Name))
+}
+
+func nodeAddress(s *scene, n *cluster.Node) cell {
+	if len(n.Addresses) == 0 {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, s.t.text(n.Addresses[0]))
+}
+
+func nodeMachine(s *scene, n *cluster.Node) cell {
+	return textCell(s.t.dim, s.t.text(brief(n.Name, machineText(s.f.Power[n.Name]))))
 }
 
 // markedIn says how long it is until a silent node will be marked NotReady, at
@@ -257,22 +369,4 @@ func podDots(s *scene, n *cluster.Node) cell {
 		return cell{spans: counts}
 	}
 	return cell{spans: dots, short: counts}
-}
-
-func filterTitle(s *scene, filter string) string {
-	if filter == "" {
-		return ""
-	}
-	return " /" + s.t.text(filter)
-}
-
-// orNone chooses what an empty pane says.
-func orNone(missing, none, filter string) string {
-	switch {
-	case missing != "":
-		return missing
-	case filter != "":
-		return none + " match the filter"
-	}
-	return none
 }

@@ -2,68 +2,60 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
 // openDetails shows all that is known of the selected row.
-func (m *Model) openDetails() {
-	d := &factsDialog{}
-	switch m.focus {
-	case paneNodes:
-		name, ok := m.nodes.list.selected()
-		if !ok {
-			return
-		}
-		d.heading, d.facts = "Node "+name, nodeDetails(name)
-	case paneDeployments:
-		k, ok := m.deployments.list.selected()
-		if !ok {
-			return
-		}
-		d.heading, d.facts = "Deployment "+k.String(), deploymentDetails(k)
-	case panePods:
-		k, ok := m.pods.list.selected()
-		if !ok {
-			return
-		}
-		d.heading, d.facts = "Pod "+k.String(), podDetails(k)
-	case paneTrial:
-		m.zoom = !m.zoom
-		return
-	default:
-		return
+func openDetails(m *Model) {
+	if o, ok := m.focus.row(&m.s); ok {
+		m.dialogs.open(&factsDialog{heading: o.title, facts: o.facts})
 	}
-	m.dialogs = append(m.dialogs, d)
+}
+
+func openHelp(m *Model) {
+	m.dialogs.open(&factsDialog{heading: "Help", facts: helpFacts(m)})
+}
+
+func openNotices(m *Model) {
+	m.dialogs.open(&factsDialog{heading: "What was said", facts: m.notices.facts})
 }
 
 // openFilter asks for the filter of the focused pane; rows follow as it is typed.
-func (m *Model) openFilter() {
-	filter := m.filterOf(m.focus)
-	if filter == nil {
+func openFilter(m *Model) {
+	f, p := m.focus.filter(), m.focus
+	if f == nil {
 		return
 	}
-	before := *filter
+	before := *f
 	set := func(text string) {
-		*filter = text
-		m.settle()
-		m.timeline.settle(&m.s)
+		f.text = text
+		p.settle(&m.s)
 	}
 	d := &promptDialog{
-		heading: "Filter " + paneNames[m.focus], label: "containing:", help: "empty shows all",
+		heading: "Filter " + p.name, label: "containing:", in: newInput(false),
+		help: func() string {
+			counted, ok := p.pane.(interface{ filtered() (int, int) })
+			if !ok || !f.on() {
+				return "in any column; !text shows the others; empty shows all"
+			}
+			shown, all := counted.filtered()
+			return fmt.Sprintf("%d of %d", shown, all)
+		},
 		changed: set,
 		accept:  func(text string) (view.Intent, string) { set(text); return nil, "" },
-		cancel:  func() { set(before) },
+		cancel:  func() { set(before.text) },
 	}
-	d.in.insert(before)
-	m.dialogs = append(m.dialogs, d)
+	d.in.insert(before.text)
+	m.dialogs.open(d)
 }
 
 // openNumber asks for the size of the load used last.
-func (m *Model) openNumber() {
+func openNumber(m *Model) {
 	z := &m.s.sizes
-	d := &promptDialog{digits: true, accept: func(text string) (view.Intent, string) {
+	d := &promptDialog{digits: true, in: newInput(false), accept: func(text string) (view.Intent, string) {
 		if z.last == loadgen.Rate {
 			f, fault := perSecond(text)
 			if fault != "" {
@@ -87,26 +79,29 @@ func (m *Model) openNumber() {
 		}
 		return nil, ""
 	}}
+	help := ""
 	switch z.last {
 	case loadgen.Hold:
-		d.heading, d.label = "Hold", "requests outstanding:"
-		d.help = fmt.Sprintf("now %d; l starts and stops it", z.hold)
+		d.heading, d.label = "Keep in flight", "requests in flight:"
+		help = fmt.Sprintf("now %d; l starts and stops it", z.hold)
 	case loadgen.Rate:
 		d.heading, d.label = "Rate", "requests a second:"
-		d.help = fmt.Sprintf("now %s; R starts and stops it", number(z.rate))
+		help = fmt.Sprintf("now %s; R starts and stops it", number(z.rate))
 	default:
 		d.heading, d.label = "Burst", "requests at once:"
-		d.help = fmt.Sprintf("now %d; b sends them", z.burst)
+		help = fmt.Sprintf("now %d; b sends them", z.burst)
 	}
-	m.dialogs = append(m.dialogs, d)
+	d.help = func() string { return help }
+	m.dialogs.open(d)
 }
 
 // openNote asks for a line of the operator's own for the timeline.
-func (m *Model) openNote() {
-	m.dialogs = append(m.dialogs, &promptDialog{
-		heading: "Mark the timeline", label: "text:", help: "goes into the record with its time",
+func openNote(m *Model) {
+	m.dialogs.open(&promptDialog{
+		heading: "Mark the timeline", label: "text:", in: newInput(false),
+		help: func() string { return "goes into the record with its time" },
 		accept: func(text string) (view.Intent, string) {
-			if text == "" {
+			if strings.TrimSpace(text) == "" {
 				return nil, "a few words, please"
 			}
 			return view.Mark{Text: text}, ""

@@ -1,210 +1,282 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"time"
 
 	"lightsout/cluster"
 )
 
-// scope is what the Pods pane shows. With marks it is always the marked nodes'.
+var podsSpec = &paneSpec{
+	name: "Pods", place: placeRight, shows: partSnapshot,
+	live: append([]binding{
+		bind(on((*podsPane).allPods), "all pods", "a", "show all pods, or those of the selection", "a"),
+		bind(aim, "", "f", "send the load to the pod's deployment", "f"),
+	}, rowKeys...),
+	replay: append([]binding{bind(on((*podsPane).allPods), "", "a", "show all pods, or those of the selection", "a")}, rowKeys...),
+	open:   func() pane { return newPodsPane() },
+}
+
+// scope is what the Pods pane shows.
 type scope int
 
 const (
-	scopeAuto scope = iota // the load's deployment, or all in a small cluster
-	scopeNode              // of the node under the cursor
-	scopeDeployment
+	scopeAuto       scope = iota // the marked nodes', the load's deployment's, or all in a small cluster
+	scopeNode                    // of the node under the cursor; of the marked ones while there are any
+	scopeDeployment              // of the deployment under the cursor
 	scopeAll
 )
 
-// manyPods is how many pods are too many to put the troubled ones first.
-const manyPods = 2000
+// manyNodes is the number of nodes from which the pods of one are shown at
+// first, and not all.
+const manyNodes = 100
 
 // podsPane lists the pods of the marked or selected nodes, of a deployment, or
 // all. Those in trouble come first.
 type podsPane struct {
-	list  list[cluster.Key]
-	rows  []*cluster.Pod
-	of    string // what they are the pods of
-	nodes bool   // they are on more than one node
-	many  bool   // they are in more than one namespace
-	ready int
+	list[cluster.Key, *cluster.Pod]
+	of           string // what they are the pods of
+	many         bool   // they are in more than one namespace
+	ready, total int    // of those that are meant to run
+	homeless     int    // on no node, beside those of marked nodes
+	seen         podsSeen
+	before       []*cluster.Pod // the pods that the rows were found from
 }
 
-var podColumns = []column{
-	{ease: 16, min: 10, middle: true},             // name
-	{ease: 10, min: 10, drop: 4, middle: true},    // node
-	{least: 3, drop: 6},                           // ready
-	{least: 18, leastShort: 7, min: 7, short: 1},  // word
-	{least: 12, leastShort: 5, short: 2, drop: 5}, // evicts
-	{drop: 8},                        // restarts
-	{least: 4, drop: 9, right: true}, // age
+// podsSeen is what the rows were found for.
+type podsSeen struct {
+	snap       *cluster.Snapshot
+	scope      scope
+	node       string
+	deployment cluster.Key
+	marks      int
+	choice
 }
 
-// podWordColumn is where the sign for a change stands; roomyPods the width from
-// which ages are shown.
-const (
-	podWordColumn = 3
-	roomyPods     = 100
-)
+func newPodsPane() *podsPane {
+	p := &podsPane{}
+	p.list = list[cluster.Key, *cluster.Pod]{
+		id: func(p *cluster.Pod) cluster.Key { return p.Key }, trouble: podTrouble, has: podHas,
+		lead: func(s *scene, r *row, p *cluster.Pod) {
+			sign, st := podSign(s, p)
+			r.put(st, sign).space(1)
+		},
+		leadWidth: 2, changed: func(p *cluster.Pod) time.Time { return p.Changed }, news: 3,
+		kind: cluster.KindPod, none: "no pods",
+		columns: []column[*cluster.Pod]{
+			{fitting{ease: 16, min: 10, middle: true}, "POD", p.name, nil},
+			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
+			{fitting{least: 5, leastShort: 3, short: 2, drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
+				return textCell("", fmt.Sprintf("%d/%d", p.ReadyContainers, p.Containers))
+			}, nil},
+			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
+			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
+			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
+			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell {
+				if p.Created.IsZero() {
+					return textCell("", "")
+				}
+				return textCell(s.t.dim, coarseAge(s.now.Sub(p.Created)))
+			}, func(_ *scene, a, b *cluster.Pod) int { return b.Created.Compare(a.Created) }},
+			{fitting{extra: true}, "ADDRESS", func(s *scene, p *cluster.Pod) cell { return textCell(s.t.dim, s.t.text(p.IP)) }, nil},
+			{fitting{extra: true, right: true}, "CPU", func(s *scene, p *cluster.Pod) cell {
+				if p.CPUMilli == 0 {
+					return textCell("", "")
+				}
+				return textCell(s.t.dim, number(float64(p.CPUMilli)/1000))
+			}, func(_ *scene, a, b *cluster.Pod) int { return cmp.Compare(b.CPUMilli, a.CPUMilli) }},
+			{fitting{extra: true}, "DEPLOYMENT", func(s *scene, p *cluster.Pod) cell { return textCell(s.t.dim, s.t.text(p.Deployment)) }, nil},
+		},
+	}
+	return p
+}
 
-func (p *podsPane) settle(s *scene, node string, dep cluster.Key) {
-	var pods []*cluster.Pod
-	p.of, p.nodes = "", true
-	sc := s.scope
+func (p *podsPane) settle(s *scene) {
+	seen := podsSeen{s.snap, s.scope, s.node, s.deployment, s.marked, p.choice()}
+	if seen == p.seen {
+		return
+	}
+	pods := p.inScope(s)
+	if same := seen; same.snap != p.seen.snap && sameRows(pods, p.before) {
+		same.snap = p.seen.snap
+		if same == p.seen && !p.by.on() { // a filter may look at what the clock changes
+			p.seen.snap = s.snap
+			return
+		}
+	}
+	p.seen, p.before = seen, pods
+	p.take(s, pods)
+	p.ready, p.total, p.many = 0, 0, false
+	for _, pod := range p.rows {
+		if pod.Namespace != p.rows[0].Namespace {
+			p.many = true
+		}
+		switch {
+		case !pod.Gone.IsZero(), pod.Phase == "Succeeded", pod.Phase == "Failed":
+			continue
+		case pod.Ready:
+			p.ready++
+		}
+		p.total++
+	}
+}
+
+// sameRows reports two lists that are one and the same.
+func sameRows(a, b []*cluster.Pod) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// inScope gives the pods to show.
+func (p *podsPane) inScope(s *scene) []*cluster.Pod {
+	sc, dep := s.scope, s.deployment
+	p.homeless = 0
+	if len(s.marks) > 0 && (sc == scopeAuto || sc == scopeNode) {
+		return p.ofMarks(s)
+	}
 	if sc == scopeAuto {
 		switch {
 		case s.f.Focus.Name != "":
 			sc, dep = scopeDeployment, s.f.Focus
-		case len(s.snap.Nodes()) > 100:
+		case len(s.snap.Nodes()) > manyNodes:
 			sc = scopeNode
 		}
 	}
 	switch {
-	case len(s.marks) > 0:
-		p.of = fmt.Sprintf("%d marked nodes", len(s.marks))
-		for _, n := range s.snap.Nodes() {
-			if s.marks[n.Name] {
-				pods = append(pods, s.snap.PodsOn(n.Name)...)
-				if len(s.marks) == 1 {
-					p.of = s.t.text(n.Name)
-				}
-			}
-		}
-	case sc == scopeNode && node != "":
-		pods, p.of, p.nodes = s.snap.PodsOn(node), s.t.text(node), false
+	case sc == scopeNode && s.node != "":
+		p.of = s.t.text(s.node)
+		return s.snap.PodsOn(s.node)
 	case sc == scopeDeployment && dep.Name != "":
-		pods, p.of = s.snap.PodsOf(dep), s.t.text(dep.Name)
-	default:
-		pods, p.of = s.snap.Pods(), "all"
+		p.of = s.t.text(dep.Name)
+		return s.snap.PodsOf(dep)
 	}
-	p.rows, p.ready, p.many = make([]*cluster.Pod, 0, len(pods)), 0, false
-	for _, pod := range pods {
-		if !matches(p.list.filter, pod.Name, pod.Node, pod.Namespace) {
-			continue
-		}
-		if pod.Ready && pod.Gone.IsZero() {
-			p.ready++
-		}
-		if len(p.rows) > 0 && pod.Namespace != p.rows[0].Namespace {
-			p.many = true
-		}
-		p.rows = append(p.rows, pod)
-	}
-	if len(p.rows) <= manyPods {
-		slices.SortStableFunc(p.rows, func(a, b *cluster.Pod) int { return trouble(a) - trouble(b) })
-	}
-	p.list.settle(len(p.rows), func(i int) cluster.Key { return p.rows[i].Key })
+	p.of = ""
+	return s.snap.Pods()
 }
 
-// trouble orders pods: what fails first, what has ended last.
-func trouble(p *cluster.Pod) int {
-	switch {
-	case !p.Gone.IsZero(), p.Phase == "Succeeded":
-		return 2
-	case p.Ready && p.Deleting.IsZero():
-		return 1
+// ofMarks are the pods of the marked nodes, and those of no node: what can't be
+// placed is what the outage of these nodes leads to.
+func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
+	var pods []*cluster.Pod
+	for _, n := range s.snap.Nodes() {
+		if s.marks[n.Name] {
+			pods = append(pods, s.snap.PodsOn(n.Name)...)
+			p.of = s.t.text(n.Name)
+		}
 	}
-	return 0
+	if len(s.marks) > 1 {
+		p.of = fmt.Sprintf("%d marked nodes", len(s.marks))
+	}
+	for _, pod := range s.snap.PodsOn("") {
+		if pod.Gone.IsZero() {
+			pods = append(pods, pod)
+			p.homeless++
+		}
+	}
+	return pods
 }
 
-func (p *podsPane) title(s *scene) (string, string) {
+func (p *podsPane) want(*scene, int) want { return want{least: 2, most: p.lines(), share: 2} }
+
+func (p *podsPane) row(*scene) (object, bool) {
+	pod, ok := p.selected()
+	if !ok {
+		return object{}, false
+	}
+	return object{"Pod " + pod.Key.String(), podDetails(pod.Key)}, true
+}
+
+// allPods shows all pods, or those of the selection again.
+func (p *podsPane) allPods(s *scene) {
+	if s.scope == scopeAll {
+		s.look(scopeAuto)
+	} else {
+		s.look(scopeAll)
+	}
+}
+
+func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {
+	lines := p.list.draw(s, w, h, focus)
 	title := "Pods"
-	if p.of != "" && p.of != "all" {
+	if p.of != "" {
 		title += " of " + p.of
 	}
-	facts := ""
-	if n := len(p.rows); n > 0 {
-		facts = fmt.Sprintf("%d/%d ready", p.ready, n)
+	var facts []string
+	if at := p.position(s); at != "" {
+		facts = append(facts, at)
 	}
-	return title + filterTitle(s, p.list.filter), facts
+	if p.homeless > 0 {
+		facts = append(facts, fmt.Sprintf("%d on no node", p.homeless))
+	}
+	if p.total > 0 {
+		facts = append(facts, fmt.Sprintf("%d/%d ready", p.ready, p.total))
+	}
+	return drawing{title + p.by.title(s), s.facts(facts), lines}
 }
 
-func (p *podsPane) draw(s *scene, w, h int, focus bool) []string {
-	if len(p.rows) == 0 {
-		return s.message(s.t.dim, orNone(s.missing(cluster.KindPod), "no pods", p.list.filter), w, h)
+// podTrouble orders pods: what has no node first, then what else fails; what
+// has ended last.
+func podTrouble(_ *scene, p *cluster.Pod) int {
+	switch {
+	case !p.Gone.IsZero(), p.Phase == "Succeeded":
+		return 3
+	case p.Ready && p.Deleting.IsZero():
+		return 2
+	case p.Node == "":
+		return 0
 	}
-	const lead = 3
-	from, to := p.list.window(h)
-	rows := make([][]cell, 0, to-from)
-	for _, pod := range p.rows[from:to] {
-		rows = append(rows, p.cells(s, pod))
-	}
-	cols := podColumns
-	if w < roomyPods {
-		cols = cols[:6]
-	}
-	for i := range rows {
-		rows[i] = rows[i][:len(cols)]
-	}
-	fitted := fitColumns(w-lead-1, cols, rows)
-	if tight := fitColumns(w-lead, cols, rows); tight.dropped() < fitted.dropped() {
-		fitted = tight
-	}
-	out := make([]string, 0, h)
-	for i, pod := range p.rows[from:to] {
-		r := newRow(w).lead(s.t, pod.Key == p.list.cursor, focus, p.list.moved)
-		sign, st := podSign(s, pod)
-		r.put(st, sign).space(1)
-		changed := -1
-		if s.fresh(pod.Changed) {
-			changed = podWordColumn
-		}
-		r.cells(s.t, fitted, cols, rows[i], changed)
-		out = append(out, r.String())
-	}
-	return fill(out, w, h)
+	return 1
 }
 
-func (p *podsPane) cells(s *scene, pod *cluster.Pod) []cell {
-	t := s.t
-	name := t.text(pod.Name)
+func podHas(s *scene, p *cluster.Pod, contains func(string) bool) bool {
+	return contains(p.Name) || contains(p.Node) || contains(p.Namespace) || contains(p.IP) || contains(p.Deployment) ||
+		contains(s.snap.PodWord(p, s.now))
+}
+
+func (p *podsPane) name(s *scene, pod *cluster.Pod) cell {
 	if p.many {
-		name = t.text(pod.Key.String())
+		return textCell("", s.t.text(pod.Key.String()))
 	}
-	_, st := podSign(s, pod)
-	if s.fresh(pod.Changed) {
-		st = t.just(st)
+	return textCell("", s.t.text(pod.Name))
+}
+
+func podNode(s *scene, p *cluster.Pod) cell {
+	if p.Node == "" {
+		return textCell(s.t.warn, "no node")
 	}
-	word := t.text(s.snap.PodWord(pod, s.now))
+	return textCell(s.t.dim, s.t.text(p.Node))
+}
+
+func podStatus(s *scene, p *cluster.Pod) cell {
+	_, st := podSign(s, p)
+	if s.fresh(p.Changed) {
+		st = s.t.just(st)
+	}
+	word := s.t.text(s.snap.PodWord(p, s.now))
 	short := word
 	if len(word) > 5 && word[:5] == "lost " {
 		short = "lost"
 	}
-	node := ""
-	if p.nodes {
-		node = t.text(pod.Node)
-		if node == "" {
-			node = t.dash
-		}
+	return shortCell(st, word, short)
+}
+
+// podNext is when it will be evicted.
+func podNext(s *scene, p *cluster.Pod) cell {
+	at, ok := s.snap.EvictAt(p)
+	switch d := at.Sub(s.now); {
+	case !ok:
+		return textCell("", "")
+	case d > 0:
+		return shortCell(s.t.warn, "evicted in "+age(d), age(d))
 	}
-	evict, evictShort := "", ""
-	if at, ok := s.snap.EvictAt(pod); ok {
-		evict, evictShort = "evicts now", "now"
-		if d := at.Sub(s.now); d > 0 {
-			evict, evictShort = "evicts "+age(d), age(d)
-		}
+	return shortCell(s.t.warn, "evicted now", "now")
+}
+
+func podRestarts(s *scene, p *cluster.Pod) cell {
+	if p.Restarts == 0 {
+		return textCell("", "")
 	}
-	restarts := ""
-	if pod.Restarts > 0 {
-		restarts = fmt.Sprintf("%d restarts", pod.Restarts)
-		if pod.Restarts == 1 {
-			restarts = "1 restart"
-		}
-	}
-	old := ""
-	if !pod.Created.IsZero() {
-		old = coarseAge(s.now.Sub(pod.Created))
-	}
-	return []cell{
-		textCell("", name),
-		textCell(t.dim, node),
-		textCell("", fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers)),
-		shortCell(st, word, short),
-		shortCell(t.warn, evict, evictShort),
-		textCell(t.dim, restarts),
-		textCell(t.dim, old),
-	}
+	return textCell(s.t.dim, fmt.Sprint(p.Restarts))
 }
 
 func podSign(s *scene, p *cluster.Pod) (string, style) {

@@ -10,13 +10,14 @@ import (
 // promptDialog asks for one line. changed, if set, is told of every edit;
 // accept gets the line on enter and may refuse it with a sentence.
 type promptDialog struct {
-	heading, label, help string
-	in                   input
-	digits               bool // takes numbers only
-	changed              func(string)
-	accept               func(string) (view.Intent, string)
-	cancel               func()
-	fault                string
+	heading, label string
+	help           func() string
+	in             input
+	digits         bool // takes numbers only
+	changed        func(string)
+	accept         func(string) (view.Intent, string)
+	cancel         func()
+	fault          string
 }
 
 func (d *promptDialog) title() string { return d.heading }
@@ -61,7 +62,7 @@ func (d *promptDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	if d.digits && !numeric(msg.Key().Text) {
 		return nil, false
 	}
-	if d.in.press(msg) {
+	if before := d.in.String(); d.in.press(msg) && d.in.String() != before {
 		d.edited()
 	}
 	return nil, false
@@ -71,7 +72,7 @@ func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
 	wide := min(w, 56)
 	r := newRow(wide).put(s.t.strong, fit(d.label, wide-12, s.t.ellipsis)).space(1)
 	d.in.draw(s.t, r, r.left)
-	below := newRow(wide).put(s.t.dim, fit(s.t.text(d.help), wide, s.t.ellipsis))
+	below := newRow(wide).put(s.t.dim, fit(s.t.text(d.help()), wide, s.t.ellipsis))
 	if d.fault != "" {
 		below = newRow(wide).put(s.t.bad, fit(s.t.text(d.fault), wide, s.t.ellipsis))
 	}

@@ -15,18 +15,44 @@ type questionDialog struct {
 	top    int // first line shown
 	rows   int // lines of the question when last drawn
 	room   int // of them visible
-	grace  grace
 }
 
 func newQuestion(q *view.Question) *questionDialog {
-	return &questionDialog{q: q, in: input{secret: q.Secret}}
+	return &questionDialog{q: q, in: newInput(q.Secret)}
+}
+
+// renew takes the same question with other lines or choices.
+func (d *questionDialog) renew(q *view.Question) {
+	d.q = q
+	if d.chosen >= len(d.choices()) || !d.open() {
+		d.chosen = 0
+	}
 }
 
 func (d *questionDialog) title() string {
 	if d.q.Refused {
-		return "Refused: " + d.q.Title
+		return "Refused: " + strings.TrimRight(d.q.Title, "?")
 	}
 	return d.q.Title
+}
+
+// lines are the question's lines; of a refusal the reasons come first.
+func (d *questionDialog) lines() []view.Line {
+	if !d.q.Refused {
+		return d.q.Lines
+	}
+	var reasons, rest []view.Line
+	for _, l := range d.q.Lines {
+		if l.Level == view.Bad {
+			reasons = append(reasons, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	if len(reasons) > 0 && len(rest) > 0 {
+		reasons = append(reasons, view.Line{})
+	}
+	return append(reasons, rest...)
 }
 
 func (d *questionDialog) foot() string {
@@ -61,7 +87,7 @@ func (d *questionDialog) open() bool {
 	if d.q.Type != "" {
 		return d.in.String() == d.q.Type
 	}
-	return !d.q.Secret || len(d.in.text) > 0
+	return !d.q.Secret || d.in.String() != ""
 }
 
 func (d *questionDialog) paste(text string) {
@@ -178,7 +204,7 @@ func (d *questionDialog) body(t *theme, w int, roomy bool) []span {
 			body = append(body, span{st, blank(indent) + l})
 		}
 	}
-	for _, l := range d.q.Lines {
+	for _, l := range d.lines() {
 		sign, st := levelLook(t, l.Level)
 		text := t.text(l.Text)
 		switch {

@@ -60,7 +60,7 @@ func TestAnsweredQuestionIsNotShownAgain(t *testing.T) {
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
 	again := *f
 	m.Update(FrameMsg{&again})
-	if m.top() != nil {
+	if m.dialogs.top() != nil {
 		t.Error("the question is back")
 	}
 	next := *f
@@ -68,11 +68,11 @@ func TestAnsweredQuestionIsNotShownAgain(t *testing.T) {
 	q.ID = "switch-2"
 	next.Question = &q
 	m.Update(FrameMsg{&next})
-	if m.top() == nil {
+	if m.dialogs.top() == nil {
 		t.Error("another question is not shown")
 	}
 	m.Update(FrameMsg{calm()})
-	if m.top() != nil {
+	if m.dialogs.top() != nil {
 		t.Error("a question that is withdrawn stays")
 	}
 }

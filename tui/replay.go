@@ -14,45 +14,37 @@ const (
 	seekFar  = 30 * time.Second
 )
 
-// replayed carries out the keys of a replay.
-func (m *Model) replayed(a action) bool {
+// seek moves a replay.
+func seek(by time.Duration) func(*Model) { return send(view.ReplaySeek{By: by}) }
+
+func seekStart(m *Model) { m.opts.Send(view.ReplaySeek{At: m.s.f.Replay.Start}) }
+func seekEnd(m *Model)   { m.opts.Send(view.ReplaySeek{At: m.s.f.Replay.End}) }
+
+// replayPause pauses, or goes on; at the end it begins again.
+func replayPause(m *Model) {
 	r := m.s.f.Replay
-	if r == nil {
-		return false
+	if r.Paused && !m.s.now.Before(r.End) && r.End.After(r.Start) {
+		m.say("from the start again")
+		seekStart(m)
 	}
-	var i view.Intent
-	switch a {
-	case actPause:
-		i = view.ReplayPause{}
-	case actBack:
-		i = view.ReplaySeek{By: -seekNear}
-	case actForward:
-		i = view.ReplaySeek{By: seekNear}
-	case actFarBack:
-		i = view.ReplaySeek{By: -seekFar}
-	case actFarForward:
-		i = view.ReplaySeek{By: seekFar}
-	case actFaster:
-		i = view.ReplaySpeed{Factor: 2}
-	case actSlower:
-		i = view.ReplaySpeed{Factor: 0.5}
-	case actStart:
-		i = view.ReplaySeek{At: r.Start}
-	case actEnd:
-		i = view.ReplaySeek{At: r.End}
-	case actMarkBefore, actMarkNext:
-		mark, ok := neighbour(r, m.s.now, a == actMarkNext)
-		if !ok {
-			m.say(map[bool]string{true: "nothing is marked after this", false: "nothing is marked before this"}[a == actMarkNext])
-			return true
+	m.opts.Send(view.ReplayPause{})
+}
+
+// seekMark goes to the mark before or after this moment.
+func seekMark(after bool) func(*Model) {
+	return func(m *Model) {
+		r := m.s.f.Replay
+		mark, ok := neighbour(r, m.s.now, after)
+		switch {
+		case ok:
+			m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
+			m.opts.Send(view.ReplaySeek{At: mark.At})
+		case after:
+			m.say("nothing is marked after this")
+		default:
+			m.say("nothing is marked before this")
 		}
-		m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
-		i = view.ReplaySeek{At: mark.At}
-	default:
-		return false
 	}
-	m.opts.Send(i)
-	return true
 }
 
 // nearMark is how close behind now a mark is still the one we stand on: going

@@ -61,7 +61,7 @@ func TestAReplayCanNotBeSwitchedSentOrMarked(t *testing.T) {
 			if len(*sent) > 0 {
 				t.Errorf("%s sent %#v", key, (*sent)[0])
 			}
-			if m.top() != nil || len(m.s.marks) > 0 {
+			if m.dialogs.top() != nil || len(m.s.marks) > 0 {
 				t.Errorf("%s in pane %s opens a dialog or marks", key, pane)
 			}
 		}
@@ -103,7 +103,7 @@ func TestTheTrackShowsWhereWeAre(t *testing.T) {
 		want string
 	}{{0, "●─────┼───"}, {5 * time.Second, "━━━━━●┼───"}, {9 * time.Second, "━━━━━━┿━━●"}, {time.Minute, "━━━━━━┿━━●"}, {-time.Minute, "●─────┼───"}} {
 		r := &view.ReplayView{Start: t0, End: t0.Add(9 * time.Second), Marks: []view.ReplayMark{{At: t0.Add(6 * time.Second)}}}
-		if got := stripped(newRow(10).track(newTheme(false, false), r, t0.Add(c.at), 10).String()); got != c.want {
+		if got := stripped(newRow(10).track(newTheme(glyphsUnicode, false), r, t0.Add(c.at), 10).String()); got != c.want {
 			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
 		}
 	}

@@ -14,8 +14,31 @@ type sizes struct {
 	last        loadgen.Shape
 }
 
+var requestsSpec = &paneSpec{
+	name: "Requests", place: placeLower, shows: partLoad,
+	open: func() pane { return &requestsPane{} },
+}
+
 // requestsPane shows the gauge, a minute or more of it, and the ledger.
-type requestsPane struct{ scale scale }
+type requestsPane struct {
+	unmoving
+	scale scale
+}
+
+func (p *requestsPane) settle(*scene) {}
+
+// want: while there is nothing to show, its lines go to the others.
+func (p *requestsPane) want(s *scene, _ int) want {
+	if s.f.Load.Totals.Scheduled == 0 && !s.f.Load.Active && len(s.f.Outages) == 0 {
+		return want{least: 2, most: 2}
+	}
+	return want{least: 4, most: 26, share: 7}
+}
+
+func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
+	title, facts := p.title(s)
+	return drawing{title, facts, p.lines(s, w, h)}
+}
 
 func (p *requestsPane) title(s *scene) (string, string) {
 	var facts []string
@@ -55,7 +78,7 @@ func basisText(t *theme, g loadgen.Gauge) string {
 	return ""
 }
 
-func (p *requestsPane) draw(s *scene, w, h int, _ bool) []string {
+func (p *requestsPane) lines(s *scene, w, h int) []string {
 	bins, _ := gather(s, w)
 	p.scale.measure(s.f.Load.Gauge, s.f.Load.Active || s.f.Load.Totals.InFlight() > 0, bins)
 	out := []string{p.numbers(s, w)}
@@ -72,25 +95,25 @@ func (p *requestsPane) draw(s *scene, w, h int, _ bool) []string {
 	return fill(append(fill(out, w, h-1), p.ledger(s, w)), w, h)
 }
 
-// numbers is the line with the gauge as a bar of fixed scale.
+// numbers is the line with the gauge as a bar of fixed scale. Its labels have
+// the fills of the bar and the chart, which explains both.
 func (p *requestsPane) numbers(s *scene, w int) string {
 	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
 	est := ""
 	if g.Basis == loadgen.BasisEstimated {
 		est = "~"
 	}
-	served := fmt.Sprintf("served %s%d", est, g.Served)
+	served := fmt.Sprintf("%s served %s%d", t.full, est, g.Served)
 	if g.Capacity > 0 || g.Target > 0 {
 		served += fmt.Sprintf(" of %d", g.Capacity)
 	}
-	// On a wide screen labels have the bar's fills, and there is room for
-	// two digits, so that the bar stays as it is while numbers grow.
-	gap, digits, before, dead := 2, 1, width(served), "on dead"
-	sign := func(string) string { return "" }
+	// There is room for two digits each, so that nothing moves while numbers
+	// grow.
+	gap, dead := 2, "dead"
 	if w >= 104 {
-		gap, digits, before, dead = 3, 2, max(before, width("served 00 of 00")), "on dead nodes"
-		sign = func(fill string) string { return fill + " " }
+		gap, dead = 3, "sent to dead nodes"
 	}
+	before := max(width(served), width("  served 00 of 00"))
 	type part struct {
 		st   style
 		text string
@@ -102,18 +125,18 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 			st = t.dim
 		}
 		parts = append(parts, part{st, fmt.Sprintf("%s %s%d", label, est, n)})
-		after += gap + max(width(label)+1+digits, width(parts[len(parts)-1].text))
+		after += gap + max(width(label)+3, width(parts[len(parts)-1].text))
 	}
-	add(t.warn, sign(t.light)+"queued", est, g.Queued)
+	add(t.warn, t.light+" queued", est, g.Queued)
 	if w >= 70 || g.Stalled > 0 {
-		add(t.fresh, sign(t.stalled)+"stalled", "", g.Stalled)
+		add(t.fresh, t.stalled+" stalled", "", g.Stalled)
 	}
 	if w >= 96 || g.OnDead > 0 {
-		add(t.bad, sign(t.onDead)+dead, "", g.OnDead)
+		add(t.bad, t.onDead+" "+dead, "", g.OnDead)
 	}
 	add(t.bad, "failed", "", tot.FailedSum())
 	if g.Target > 0 && w >= 130 {
-		add(t.dim, sign(t.tickTarget)+"target", "", g.Target)
+		add(t.dim, t.tickTarget+" target", "", g.Target)
 	}
 	r := newRow(w).space(1).cell(t, t.strong, served, before)
 	if room := w - 1 - before - 2 - after - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
@@ -209,7 +232,7 @@ func (p *requestsPane) differs(s *scene, w int) string {
 func (p *requestsPane) ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
-		hint := fmt.Sprintf("nothing sent yet: b sends %d at once, l holds %d, R sends %s a second",
+		hint := fmt.Sprintf("nothing sent yet: b sends %d at once, l keeps %d in flight, R sends %s a second",
 			s.sizes.burst, s.sizes.hold, number(s.sizes.rate))
 		if s.f.Replay != nil {
 			hint = "nothing had been sent yet"
@@ -228,7 +251,7 @@ func (p *requestsPane) ledger(s *scene, w int) string {
 		{tot.FailedSum(), "failed", t.bad, true},
 		{tot.Cancelled, "cancelled", "", false},
 		{tot.InFlight(), "in flight", t.accent, true},
-		{tot.Unsent, "unsent", t.warn, false},
+		{tot.Unsent, "not sent", t.warn, false},
 	} {
 		if p.n == 0 && !p.keep {
 			continue
@@ -246,13 +269,14 @@ func (p *requestsPane) ledger(s *scene, w int) string {
 	legend := t.legend(chartSpans[s.span])
 	text := strings.Join(legend, "  ")
 	for len(legend) > 0 && width(text)+4 >= r.left {
-		legend = legend[1:]
+		legend = legend[:len(legend)-1]
 		text = strings.Join(legend, "  ")
 	}
 	return r.space(r.left-width(text)-1).put(t.dim, text).String()
 }
 
-// legend explains the chart's symbols, the plainest first.
+// legend explains what the labels of the gauge do not: what is needed most
+// comes first, and stays where there is little room.
 func (t *theme) legend(span int64) []string {
-	return []string{t.full + " served", t.light + " queued", t.line + " capacity", t.open + " unresolved", fmt.Sprintf("%d s a column", span)}
+	return []string{t.line + " capacity", t.open + " not ended yet", t.target + " target", fmt.Sprintf("%d s a column", span)}
 }

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -20,12 +22,54 @@ type scene struct {
 	now  time.Time
 	// start is when the first frame came: what changed before it is not news.
 	start time.Time
-	marks map[string]bool
-	// scope is what the Pods pane shows.
-	scope scope
-	sizes sizes
-	span  int // index of chartSpans
+	// marks are the marked nodes; marked counts their changes, and undo has
+	// what they were before, newest last.
+	marks  map[string]bool
+	marked int
+	undo   []map[string]bool
+	// scope is what the Pods pane shows; node and deployment are what lies
+	// under the cursors of those lists.
+	scope      scope
+	node       string
+	deployment cluster.Key
+	sizes      sizes
+	span       int // index of chartSpans
+	h          int // of the screen
+	// timed is set by what is drawn and moves with the clock.
+	timed bool
+	// say tells the operator something.
+	say func(string)
 }
+
+// look chooses what the Pods pane shows, after the marks or a cursor changed.
+func (s *scene) look(sc scope) {
+	s.scope = sc
+	s.marked++
+}
+
+// mostUndo is how many changes of the marks can be taken back.
+const mostUndo = 20
+
+// remember keeps the marks as they are, before they change.
+func (s *scene) remember() {
+	s.undo = append(s.undo, maps.Clone(s.marks))
+	if len(s.undo) > mostUndo {
+		s.undo = s.undo[1:]
+	}
+}
+
+// dropMarks forgets the marks of nodes that are no longer there.
+func (s *scene) dropMarks() {
+	for name := range s.marks {
+		if n := s.snap.Node(name); n == nil || !n.Gone.IsZero() {
+			delete(s.marks, name)
+			s.marked++
+		}
+	}
+}
+
+// facts joins what stands at the right of a title.
+func (s *scene) facts(all []string) string { return strings.Join(all, " "+s.t.bullet+" ") }
 
 var (
 	emptySnapshot = cluster.NewSnapshot(cluster.Contents{})
@@ -34,7 +78,9 @@ var (
 
 // fresh reports whether something changed so lately that it stands out.
 func (s *scene) fresh(changed time.Time) bool {
-	return changed.After(s.start) && s.now.Sub(changed) < freshFor && !changed.After(s.now.Add(time.Minute))
+	fresh := changed.After(s.start) && s.now.Sub(changed) < freshFor && !changed.After(s.now.Add(time.Minute))
+	s.timed = s.timed || fresh
+	return fresh
 }
 
 // missing says in a few words why a kind can't be shown; empty when it can.

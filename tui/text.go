@@ -1,6 +1,10 @@
 package tui
 
-import "lightsout/internal/text"
+import (
+	"strings"
+
+	"lightsout/internal/text"
+)
 
 // What is drawn is made harmless here as well, whatever came before: a screen
 // does not rely on others.
@@ -13,3 +17,9 @@ func cutRight(s string, w int) string                { return text.CutRight(s, w
 func fit(s string, w int, ellipsis string) string    { return text.Fit(s, w, ellipsis) }
 func middle(s string, w int, ellipsis string) string { return text.Middle(s, w, ellipsis) }
 func wrap(s string, w int) []string                  { return text.Wrap(s, w) }
+
+// consoleWords replaces the characters of our own sentences that text consoles
+// have no glyphs for; names from outside stay as they are.
+var consoleWords = strings.NewReplacer("…", "..", "–", "-", "—", "-", "×", "x")
+
+func onlyConsole(s string) string { return consoleWords.Replace(s) }

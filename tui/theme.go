@@ -14,16 +14,18 @@ type style string
 
 // theme is every look and every symbol of the screen. It is built once.
 type theme struct {
-	ascii bool
+	ascii   bool // only ASCII characters may be drawn
+	console bool // only those of a text console
 
-	dim, strong, accent         style
+	dim, strong, accent, head   style
 	good, warn, bad             style
 	fresh, title, focus, banner style
 	bars                        map[barLook]style
 	news                        map[style]style // of what has just changed, by its look
 
 	// Symbols.
-	ellipsis, bullet, dash                  string
+	ellipsis, bullet, dash, arrow           string
+	sortedUp, sortedDown                    string
 	cursor, cursorOff, mark, changed, aim   string
 	up, down, leaving                       string // pods as dots
 	okSign, warnSign, badSign               string
@@ -61,13 +63,36 @@ type boxGlyphs struct {
 	h, v, tl, tr, bl, br, ml, mr string
 }
 
+// glyphs is a set of characters to draw with.
+type glyphs int
+
+const (
+	glyphsUnicode glyphs = iota
+	glyphsConsole        // what the fonts of text consoles have (code page 437)
+	glyphsASCII
+)
+
+// glyphsFor chooses the characters.
+func glyphsFor(o Options) glyphs {
+	switch {
+	case o.ASCII:
+		return glyphsASCII
+	case o.Console:
+		return glyphsConsole
+	}
+	return glyphsUnicode
+}
+
 // newTheme builds the theme. Colours are the terminal's own sixteen, so that
 // they follow its palette on light and on dark backgrounds; noColor leaves
 // bold, faint and reverse.
-func newTheme(ascii, noColor bool) *theme {
+func newTheme(g glyphs, noColor bool) *theme {
 	t := unicodeTheme()
-	if ascii {
+	switch g {
+	case glyphsASCII:
 		t = asciiTheme()
+	case glyphsConsole:
+		t = consoleTheme()
 	}
 	base := lipgloss.NewStyle()
 	colour := func(s lipgloss.Style, c ansi.BasicColor) lipgloss.Style {
@@ -85,6 +110,7 @@ func newTheme(ascii, noColor bool) *theme {
 	t.dim = newStyle(base.Faint(true))
 	t.strong = newStyle(base.Bold(true))
 	t.accent = newStyle(colour(base, cyan))
+	t.head = newStyle(base.Faint(true).Underline(true))
 	t.good = newStyle(colour(base, green))
 	t.warn = newStyle(colour(base, yellow))
 	t.bad = newStyle(colour(base.Bold(true), red))
@@ -141,7 +167,7 @@ func (t *theme) just(st style) style {
 
 func unicodeTheme() *theme {
 	return &theme{
-		ellipsis: "…", bullet: "·", dash: "–",
+		ellipsis: "…", bullet: "·", dash: "–", arrow: "→", sortedUp: "↑", sortedDown: "↓",
 		cursor: "▌", cursorOff: "▏", mark: "✓", changed: "▸", aim: "◆",
 		up: "●", down: "○", leaving: "◌",
 		okSign: "✓", warnSign: "!", badSign: "✕",
@@ -157,10 +183,29 @@ func unicodeTheme() *theme {
 	}
 }
 
+// consoleTheme keeps to the characters of code page 437, which the kernel's
+// console fonts have.
+func consoleTheme() *theme {
+	t := unicodeTheme()
+	t.console = true
+	t.ellipsis, t.dash = "..", "-"
+	t.cursor, t.cursorOff, t.mark, t.changed, t.aim = "►", "│", "√", "»", "♦"
+	t.up, t.down, t.leaving = "■", "○", "◘"
+	t.okSign, t.badSign = "√", "X"
+	t.live, t.connecting, t.rec = "•", "○", "•"
+	t.target, t.tickTarget, t.noData = "-", ":", "·"
+	t.playing, t.paused = "►", "║"
+	t.past, t.markPast, t.markAhead = "═", "╪", "┼"
+	t.capDown, t.capUp, t.capTop, t.capBot = "┐", "┌", "┘", "└"
+	t.eighths = []string{" ", "▄", "▄", "▄", "▄", "▄", "█", "█", "█"}
+	t.box = boxGlyphs{"─", "│", "┌", "┐", "└", "┘", "├", "┤"}
+	return t
+}
+
 func asciiTheme() *theme {
 	return &theme{
 		ascii:    true,
-		ellipsis: "..", bullet: "|", dash: "-",
+		ellipsis: "..", bullet: "|", dash: "-", arrow: "->", sortedUp: "^", sortedDown: "v",
 		cursor: ">", cursorOff: "-", mark: "x", changed: "*", aim: "@",
 		up: "#", down: "o", leaving: ".",
 		okSign: "+", warnSign: "!", badSign: "X",
@@ -179,8 +224,11 @@ func asciiTheme() *theme {
 // text makes a text from outside ready for this theme.
 func (t *theme) text(s string) string {
 	s = clean(s)
-	if t.ascii {
+	switch {
+	case t.ascii:
 		s = onlyASCII(s)
+	case t.console:
+		s = onlyConsole(s)
 	}
 	return s
 }

@@ -2,111 +2,112 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
+	"slices"
 	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
 )
 
-// timelinePane lists what happened, newest at the bottom, and what the control
-// plane will do next.
+var timelineSpec = &paneSpec{
+	name: "Timeline", place: placeLower, shows: partEvents, live: rowKeys, replay: rowKeys,
+	open: func() pane { return newTimelinePane() },
+}
+
+// timelinePane lists what happened, in the order of the events' own times, and
+// what the control plane will do next. The newest is in sight until the
+// operator moves.
 type timelinePane struct {
-	filter string
-	rows   []view.Event
-	// at is the Seq of the last row shown; 0 follows the newest.
-	at   int
-	page int
+	list[int, view.Event]
+	seen timelineSeen
+}
+
+type timelineSeen struct {
+	first, last, n int
+	zero           time.Time
+	choice
+}
+
+func newTimelinePane() *timelinePane {
+	p := &timelinePane{}
+	p.list = list[int, view.Event]{
+		id: func(e view.Event) int { return e.Seq }, has: eventHas, follows: true,
+		lead: func(s *scene, r *row, e view.Event) {},
+		none: "what happens will be told here",
+	}
+	return p
 }
 
 func (p *timelinePane) settle(s *scene) {
-	if p.filter == "" {
-		p.rows = fold(s.f.Events)
+	seen := timelineSeen{n: len(s.f.Events), zero: s.f.Zero, choice: p.choice()}
+	if seen.n > 0 {
+		seen.first, seen.last = s.f.Events[0].Seq, s.f.Events[seen.n-1].Seq
+	}
+	if seen == p.seen {
 		return
 	}
-	p.rows = nil
-	for _, e := range s.f.Events {
-		if matches(p.filter, e.Subject, e.Lane, e.Text) {
-			p.rows = append(p.rows, e)
-		}
+	p.seen = seen
+	events := slices.Clone(s.f.Events)
+	if !p.by.on() {
+		events = fold(events)
 	}
+	slices.SortStableFunc(events, func(a, b view.Event) int { return a.At.Compare(b.At) })
+	p.none = "what happens will be told here"
+	if len(events) > 0 {
+		p.none = "no events"
+	}
+	p.take(s, events)
 }
 
-// end is the index behind the last row shown.
-func (p *timelinePane) end() int {
-	if p.at == 0 {
-		return len(p.rows)
-	}
-	for i := len(p.rows) - 1; i >= 0; i-- {
-		if p.rows[i].Seq <= p.at {
-			return i + 1
-		}
-	}
-	return min(len(p.rows), p.page)
+func eventHas(s *scene, e view.Event, contains func(string) bool) bool {
+	return contains(e.Subject) || contains(e.Lane) || contains(eventText(s.t, e))
 }
 
-func (p *timelinePane) move(a action) bool {
-	end := p.end()
-	switch a {
-	case actUp:
-		end--
-	case actDown:
-		end++
-	case actPageUp:
-		end -= max(1, p.page-1)
-	case actPageDown:
-		end += max(1, p.page-1)
-	case actTop:
-		end = 0
-	case actBottom:
-		end = len(p.rows)
-	default:
-		return false
-	}
-	end = max(end, min(p.page, len(p.rows)))
-	if end >= len(p.rows) {
-		p.at = 0
-		return true
-	}
-	p.at = p.rows[end-1].Seq
-	return true
-}
+func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000, share: 3} }
 
-func (p *timelinePane) title(s *scene) (string, string) {
-	facts := ""
-	if later := len(p.rows) - p.end(); later > 0 {
-		facts = fmt.Sprintf("%d later", later)
+// row is the whole line, with its times, and the object that it is about.
+func (p *timelinePane) row(*scene) (object, bool) {
+	e, ok := p.selected()
+	if !ok {
+		return object{}, false
 	}
-	return "Timeline" + filterTitle(s, p.filter), facts
+	return object{"Event " + fmt.Sprint(e.Seq), eventDetails(e)}, true
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.
 const sideBySide = 116
 
-func (p *timelinePane) draw(s *scene, w, h int, _ bool) []string {
+func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
+	out := drawing{title: "Timeline" + p.by.title(s)}
 	next := s.f.Next
-	if len(next) == 0 {
-		return p.events(s, w, h)
-	}
-	if w >= sideBySide {
+	switch {
+	case len(next) == 0:
+		out.lines = p.events(s, w, h, focus)
+	case w >= sideBySide:
 		side := min(w/3, 60)
-		left, right := p.events(s, w-side, h), p.next(s, side, h)
+		left, right := p.events(s, w-side, h, focus), p.next(s, side, h)
 		for i := range left {
 			left[i] += right[i]
 		}
-		return left
-	}
-	n := 1
-	if h >= 6 {
-		n = 2
-	}
-	n = min(n, len(next), h-1)
-	out := p.events(s, w, h-n)
-	for i, sentence := range next[:n] {
-		lead := "next: "
-		if i > 0 {
-			lead = "      "
+		out.lines = left
+	default:
+		n := 1
+		if h >= 6 {
+			n = 2
 		}
-		r := newRow(w).space(1).put(s.t.accent, lead)
-		out = append(out, r.put(s.t.accent, fit(s.t.text(sentence), r.left-1, s.t.ellipsis)).String())
+		n = min(n, len(next), h-1)
+		out.lines = p.events(s, w, h-n, focus)
+		for i, sentence := range next[:n] {
+			lead := "next: "
+			if i > 0 {
+				lead = "      "
+			}
+			r := newRow(w).space(1).put(s.t.accent, lead)
+			out.lines = append(out.lines, r.put(s.t.accent, fit(s.t.text(sentence), r.left-1, s.t.ellipsis)).String())
+		}
 	}
+	out.facts = p.position(s)
 	return out
 }
 
@@ -131,42 +132,40 @@ func (p *timelinePane) next(s *scene, w, h int) []string {
 	return fill(out, w, h)
 }
 
-func (p *timelinePane) events(s *scene, w, h int) []string {
-	p.page = h
+// events draws the rows in sight, oldest first.
+func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 	if len(p.rows) == 0 {
-		text := "what happens will be told here"
-		if p.filter != "" {
-			text = "no events match the filter"
-		}
-		return s.message(s.t.dim, text, w, h)
+		p.page = 0
+		return s.message(s.t.dim, p.empty(s), w, h)
 	}
-	end := p.end()
-	rows := p.rows[max(0, end-h):end]
-	when, subject := 10, 10
-	for _, e := range rows {
-		subject = max(subject, width(s.t.text(e.Subject)))
-		when = max(when, len(s.offset(e.At)))
+	when := 9
+	if s.f.Zero.IsZero() {
+		when = 8
+	} else if s.now.Sub(s.f.Zero) >= time.Hour {
+		when = 11
 	}
-	lane := 11
-	if w < 90 {
+	lane := 12
+	if w < 74 {
 		lane = 0
 	}
-	subject = min(subject, max(12, (w-when-lane)*3/10))
+	subject := min(max(12, (w-when-lane)/4), 34)
+	from, to := p.window(h)
 	out := make([]string, 0, h)
-	for _, e := range rows {
-		out = append(out, p.line(s, e, w, when, lane, subject))
+	for i, e := range p.rows[from:to] {
+		out = append(out, p.line(s, e, w, when, lane, subject, from+i == p.at, focus))
 	}
 	return fill(out, w, h)
 }
 
-func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int) string {
+// line says what happened first, then to what it did, then what for.
+func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, here, focus bool) string {
 	t := s.t
 	sign, st := levelLook(t, e.Level)
 	body := st
 	if s.fresh(e.Seen) {
 		body = t.strong + st
 	}
-	r := newRow(w).space(1).right(t, t.dim, s.offset(e.At), when)
+	r := newRow(w).lead(t, here, focus, p.moved).right(t, t.dim, s.offset(e.At), when)
 	if s.fresh(e.Seen) {
 		r.put(t.fresh, t.changed)
 	} else {
@@ -178,7 +177,56 @@ func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int) 
 	}
 	name := middle(t.text(e.Subject), subject, t.ellipsis)
 	r.put(t.strong, name).space(subject - width(name) + 2)
-	return r.put(body, fit(eventText(t, e), r.left-1, t.ellipsis)).String()
+	return r.put(body, fit(t.text(brief(e.Subject, eventText(t, e))), r.left-1, t.ellipsis)).String()
+}
+
+// eventDetails is all of an event, and what is known of its object now.
+func eventDetails(e view.Event) func(*scene) []fact {
+	return func(s *scene) []fact {
+		d := &details{s: s}
+		_, st := levelLook(s.t, e.Level)
+		d.look(st, "what", eventText(s.t, e))
+		d.add("of", strings.TrimSpace(e.Kind+" "+e.Subject))
+		d.add("kind", e.Lane)
+		if !s.f.Zero.IsZero() {
+			d.add("when", s.offset(e.At))
+		}
+		d.time("happened", e.At)
+		if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {
+			d.add("seen", fmt.Sprintf("%.1f s later", late.Seconds()))
+		}
+		if e.From != "" || e.To != "" {
+			d.add("from", e.From)
+			d.add("to", e.To)
+		}
+		d.add("why", e.Why)
+		if facts := objectOf(s, e); facts != nil {
+			d.facts = append(append(d.facts, fact{}), facts(s)...)
+		}
+		return d.facts
+	}
+}
+
+// objectOf gives the details of the node, deployment or pod that an event
+// names; nil where it names none that is still there.
+func objectOf(s *scene, e view.Event) func(*scene) []fact {
+	if s.snap.Node(e.Subject) != nil {
+		return nodeDetails(e.Subject)
+	}
+	for _, d := range s.snap.Deployments() {
+		if d.Name == e.Subject || d.Key.String() == e.Subject {
+			return deploymentDetails(d.Key)
+		}
+	}
+	if e.Kind != string(cluster.KindPod) {
+		return nil
+	}
+	for _, p := range s.snap.Pods() { // only when the details are opened
+		if p.Name == e.Subject || p.Key.String() == e.Subject {
+			return podDetails(p.Key)
+		}
+	}
+	return nil
 }
 
 // eventText is an event's sentence, or its transition where it has none.

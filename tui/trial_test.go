@@ -57,12 +57,12 @@ func TestTheSecondOfADoubleEnterOpensNothing(t *testing.T) {
 	m.Update(FrameMsg{under}) // the step is under way
 	*now = now.Add(300 * time.Millisecond)
 	typeKeys(m, "enter")
-	if m.top() != nil {
+	if m.dialogs.top() != nil {
 		t.Error("it opened the details of what lies under the cursor")
 	}
 	*now = now.Add(time.Second)
 	typeKeys(m, "enter")
-	if m.top() == nil {
+	if m.dialogs.top() == nil {
 		t.Error("later, enter shows no details")
 	}
 	wantSteps(t, sent, 1, "a double enter")
@@ -76,7 +76,7 @@ func TestEnterBeforeTheStepWasSeenIsAbsorbed(t *testing.T) {
 	*now = now.Add(graceQuiet / 2)
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 0, "typed before it was seen")
-	if m.top() != nil {
+	if m.dialogs.top() != nil {
 		t.Error("the absorbed key did something else")
 	}
 }
@@ -110,13 +110,13 @@ func TestEnterThatClosesADialogTakesNoStep(t *testing.T) {
 func TestEnterShowsDetailsUnlessAStepWaits(t *testing.T) {
 	m, _, _ := testModel(silent(), 120, 36, Options{})
 	typeKeys(m, "enter")
-	if m.top() == nil {
+	if m.dialogs.top() == nil {
 		t.Error("enter shows no details while a step is under way")
 	}
 	m, sent, now := testModel(driven(), 120, 36, Options{})
 	settleKeys(m, now)
 	typeKeys(m, "d")
-	if m.top() == nil {
+	if m.dialogs.top() == nil {
 		t.Error("d shows no details while a step waits")
 	}
 	wantSteps(t, sent, 0, "details")
@@ -127,7 +127,7 @@ func TestAReplayedStepDoesNotWaitForEnter(t *testing.T) {
 	settleKeys(m, now)
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 0, "in a replay")
-	if m.top() == nil {
+	if m.dialogs.top() == nil {
 		t.Error("enter shows no details")
 	}
 }
@@ -160,7 +160,7 @@ func TestTheTrialIsShownWhole(t *testing.T) {
 		}
 	}
 	typeKeys(m, "T")
-	if m.zoom || m.focus != paneDeployments {
+	if m.zoom || m.focus.name != "Deployments" {
 		t.Error("T does not lead back")
 	}
 }
@@ -204,19 +204,19 @@ func TestAWaitingTrialIsNotDrawnAnew(t *testing.T) {
 func TestThereIsNoTrialPaneWithoutATrial(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "6")
-	if m.focus == paneTrial {
+	if m.focus.name == "Trial" {
 		t.Error("6 leads to a pane that is not there")
 	}
-	for range paneCount {
+	for range paneSpecs {
 		typeKeys(m, "tab")
-		if m.focus == paneTrial {
+		if m.focus.name == "Trial" {
 			t.Error("tab leads to a pane that is not there")
 		}
 	}
 	m.Update(FrameMsg{silent()})
 	typeKeys(m, "T")
 	m.Update(FrameMsg{calm()})
-	if v := plainView(m); m.focus == paneTrial || m.zoom {
+	if v := plainView(m); m.focus.name == "Trial" || m.zoom {
 		t.Errorf("the pane of a trial that is gone stays:\n%s", v)
 	}
 }

@@ -6,10 +6,40 @@ import (
 	"strings"
 )
 
+// Heights from which the trial has a pane of its own, and from which that pane
+// shows more than what is under way.
+const (
+	trialHeight     = 29
+	trialMoreHeight = 44
+)
+
+var trialSpec = &paneSpec{
+	name: "Trial", place: placeLower, least: trialHeight, shows: partTrial,
+	live:   []binding{bind(wholeTrial, "", "enter d", "show the whole trial, or go back", "enter", "d")},
+	replay: []binding{bind(wholeTrial, "", "enter d", "show the whole trial, or go back", "enter", "d")},
+	there: func(f *view.Frame) (bool, string) {
+		if f.Trial == nil && f.Replay != nil {
+			return false, "there is no trial at this moment of the record"
+		}
+		return f.Trial != nil, "there is no trial: t starts one"
+	},
+	open: func() pane { return &trialPane{} },
+}
+
 // trialPane shows the trial: with little room what is under way and the steps
 // in one line, else all of it.
 type trialPane struct {
+	unmoving
 	top, rows, room int
+}
+
+func (p *trialPane) settle(*scene) {}
+
+func (p *trialPane) want(s *scene, _ int) want {
+	if s.h >= trialMoreHeight {
+		return want{least: s.h / 5, most: s.h / 5}
+	}
+	return want{least: 2, most: 2}
 }
 
 // wholeTrialRows is the room from which the trial is shown in full.
@@ -53,28 +83,17 @@ func trialWord(t *theme, v *view.TrialView) string {
 	return fmt.Sprintf("%s %d/%d", word, min(max(v.Next, 0)+1, len(v.Steps)), len(v.Steps))
 }
 
-func (p *trialPane) move(a action) bool {
-	switch a {
-	case actUp:
-		p.top--
-	case actDown:
-		p.top++
-	case actPageUp:
-		p.top -= max(1, p.room-1)
-	case actPageDown:
-		p.top += max(1, p.room-1)
-	case actTop:
-		p.top = 0
-	case actBottom:
-		p.top = p.rows
-	default:
-		return false
-	}
-	p.top = max(0, min(p.top, p.rows-p.room))
-	return true
+func (p *trialPane) key(_ *scene, m motion) {
+	p.top = m.moved(p.top, max(0, p.rows-p.room)+1, p.room)
 }
 
-func (p *trialPane) draw(s *scene, w, h int, _ bool) []string {
+func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
+	s.timed = s.f.Trial != nil && s.f.Trial.Verdict == "" // it counts down
+	title, facts := p.title(s)
+	return drawing{title, facts, p.lines(s, w, h)}
+}
+
+func (p *trialPane) lines(s *scene, w, h int) []string {
 	v := s.f.Trial
 	if v == nil {
 		return s.message(s.t.dim, "there is no trial: t starts one", w, h)

@@ -126,7 +126,7 @@ func phases(s *scene, w int) []string {
 	if len(all) == 0 {
 		return nil
 	}
-	cols := []column{
+	cols := []fitting{
 		{ease: 17, min: 10},                          // phase
 		{ease: 12, min: 8, middle: true},             // subject
 		{least: 11, right: true},                     // predicted
@@ -150,7 +150,11 @@ func phases(s *scene, w int) []string {
 			textCell(look, observed), inside, textCell(t.dim, t.text(p.Note)),
 		})
 	}
-	fitted := fitColumns(w-2, cols, rows)
+	var need widths
+	for _, cells := range rows {
+		need.grow(cells)
+	}
+	fitted := fitColumns(w-2, cols, need)
 	out := make([]string, 0, len(rows))
 	for _, cells := range rows {
 		r := newRow(w).space(1)

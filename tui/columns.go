@@ -1,8 +1,7 @@
 package tui
 
-// column is one column of a table. Its width is found from its cells and from
-// the room there is.
-type column struct {
+// fitting says how a column of a table takes part when there is little room.
+type fitting struct {
 	// least is the width that is kept free even if no cell needs it now, so
 	// that the table does not jump; leastShort the same for the short form.
 	least, leastShort int
@@ -14,6 +13,9 @@ type column struct {
 	// drop, if set, lets the column be left away when there is no room, the
 	// highest first.
 	drop int
+	// extra columns are there only where all others are in full, and go before
+	// anything else does; those that come first stay longest.
+	extra bool
 	// middle shortens in the middle; right aligns to the right.
 	middle, right bool
 }
@@ -50,6 +52,30 @@ func (c cell) form(short bool) []span {
 	return c.spans
 }
 
+// plain is the cell's text.
+func (c cell) plain() string {
+	text := ""
+	for _, p := range c.spans {
+		text += p.s
+	}
+	return text
+}
+
+// widths are the widths that columns need: in full and in their short form.
+type widths struct{ full, short []int }
+
+// grow makes room for the cells of a row. Widths never shrink, so that a table
+// does not jump with every row that scrolls into it.
+func (n *widths) grow(cells []cell) {
+	for len(n.full) < len(cells) {
+		n.full, n.short = append(n.full, 0), append(n.short, 0)
+	}
+	for i, c := range cells {
+		n.full[i] = max(n.full[i], spansWidth(c.spans))
+		n.short[i] = max(n.short[i], spansWidth(c.form(true)))
+	}
+}
+
 // plan is the outcome of fitting columns: a width each, 0 for those left away,
 // whether each is in its short form, the gap between them, and the cells used.
 type plan struct {
@@ -69,62 +95,69 @@ func (p *plan) total() int {
 	return n + p.gap*max(0, shown-1)
 }
 
-// dropped is how many columns are left away.
-func (p *plan) dropped() int {
-	n := 0
-	for _, w := range p.widths {
-		if w == 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // fitColumns chooses widths for a table of w cells. It tries, in this order:
 // everything in full, shortening a little, the first short forms, narrow gaps,
 // the other short forms, shortening much, leaving columns away.
-func fitColumns(w int, cols []column, rows [][]cell) plan {
+func fitColumns(w int, cols []fitting, need widths) plan {
 	p := plan{widths: make([]int, len(cols)), short: make([]bool, len(cols)), gap: 2}
 	gone := make([]bool, len(cols))
-	try := func(floor func(column) int) bool {
+	for i, c := range cols {
+		gone[i] = c.extra
+	}
+	full := p.fit(w, cols, need, gone)
+	if !full {
+		return p
+	}
+	for i, c := range cols { // what is left goes to the extra ones
+		if n := max(need.full[i], c.least); c.extra && n > 0 && p.used+p.gap+n <= w {
+			p.widths[i] = n
+			p.used = p.total()
+		}
+	}
+	return p
+}
+
+// fit does it for the columns that are not gone, and reports whether all of
+// them are in full.
+func (p *plan) fit(w int, cols []fitting, need widths, gone []bool) (full bool) {
+	shortened := false
+	try := func(floor func(fitting) int) bool {
 		for i, c := range cols {
 			p.widths[i] = 0
-			if gone[i] {
-				continue
+			switch {
+			case gone[i]:
+			case p.short[i]:
+				p.widths[i] = max(need.short[i], c.leastShort)
+			default:
+				p.widths[i] = max(need.full[i], c.least)
 			}
-			for _, r := range rows {
-				p.widths[i] = max(p.widths[i], spansWidth(r[i].form(p.short[i])))
-			}
-			least := c.least
-			if p.short[i] {
-				least = c.leastShort
-			}
-			p.widths[i] = max(p.widths[i], least)
 		}
+		shortened = false
 		for i, c := range cols {
 			if over := p.total() - w; over > 0 && floor(c) > 0 && p.widths[i] > floor(c) {
 				p.widths[i] = max(floor(c), p.widths[i]-over)
+				shortened = true
 			}
 		}
 		p.used = p.total()
 		return p.used <= w
 	}
-	ease := func(c column) int { return c.ease }
+	ease := func(c fitting) int { return c.ease }
 	if try(ease) {
-		return p
+		return !shortened
 	}
 	for n := 1; n <= len(cols); n++ {
 		for i, c := range cols {
 			p.short[i] = p.short[i] || c.short == n
 		}
 		if try(ease) {
-			return p
+			return false
 		}
 		if p.gap = 1; try(ease) {
-			return p
+			return false
 		}
 	}
-	hard := func(c column) int { return c.min }
+	hard := func(c fitting) int { return c.min }
 	for !try(ease) && !try(hard) {
 		worst := -1
 		for i, c := range cols {
@@ -133,16 +166,16 @@ func fitColumns(w int, cols []column, rows [][]cell) plan {
 			}
 		}
 		if worst < 0 {
-			break
+			return false
 		}
 		gone[worst] = true
 	}
-	return p
+	return false
 }
 
 // cells writes one row of a table after a plan. changed, if not negative, is
 // the column before which the sign for "just changed" stands.
-func (r *row) cells(t *theme, p plan, cols []column, cs []cell, changed int) {
+func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 	first := true
 	for i, c := range cs {
 		wide := p.widths[i]

@@ -1,0 +1,216 @@
+package tui
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// send makes a command of an intent.
+func send(i view.Intent) func(*Model) { return func(m *Model) { m.opts.Send(i) } }
+
+// move moves the cursor of the pane in focus.
+func move(by motion) func(*Model) { return func(m *Model) { m.focus.pane.key(&m.s, by) } }
+
+// focusNext gives the focus to the next pane that there is, or the one before.
+func focusNext(by int) func(*Model) {
+	return func(m *Model) {
+		n := len(m.panes)
+		i := slices.Index(m.panes, m.focus)
+		for i = (i + n + by) % n; !m.panes[i].isThere(m.s.f) || m.panes[i].place == placeWhole; {
+			i = (i + n + by) % n
+		}
+		m.focusPane(m.panes[i])
+	}
+}
+
+// focusOn gives the focus to a pane, if there is anything for it to show. A
+// pane that is for the whole screen gives it back at the second press.
+func focusOn(name string) func(*Model) {
+	return func(m *Model) {
+		p := m.find(name)
+		if p.there != nil {
+			if ok, why := p.there(m.s.f); !ok {
+				m.say(why)
+				return
+			}
+		}
+		if p.place == placeWhole {
+			toggleWhole(m, p)
+			return
+		}
+		m.focusPane(p)
+	}
+}
+
+func (m *Model) focusPane(p *slot) {
+	m.focus = p
+	if p.listed() {
+		m.list = p
+	}
+}
+
+// toggleWhole gives a pane the whole screen, or takes it back.
+func toggleWhole(m *Model, p *slot) {
+	if m.focus == p && (m.zoom || p.place == placeWhole) {
+		m.focus, m.zoom = m.before, false
+		if m.focus == nil {
+			m.focus = m.list
+		}
+		return
+	}
+	if m.focus != p {
+		m.before = m.focus
+	}
+	m.focus, m.zoom = p, true
+}
+
+// wholeTrial gives the trial the whole screen, or takes it back.
+func wholeTrial(m *Model) {
+	p := m.find("Trial")
+	if ok, why := p.there(m.s.f); !ok {
+		m.say(why)
+		return
+	}
+	toggleWhole(m, p)
+}
+
+// undoMarks takes back the last change of the marks.
+func undoMarks(m *Model) {
+	s := &m.s
+	if len(s.undo) == 0 {
+		m.say("no marks to bring back")
+		return
+	}
+	last := len(s.undo) - 1
+	s.marks, s.undo = s.undo[last], s.undo[:last]
+	s.dropMarks()
+	s.look(scopeAuto)
+}
+
+// clearOne takes away, one a press: the filter of the pane, the zoom, the marks,
+// and what the list below shows.
+func clearOne(m *Model) {
+	s := &m.s
+	f := m.focus.filter()
+	switch {
+	case f != nil && f.text != "":
+		*f = filter{}
+	case m.focus.place == placeWhole:
+		toggleWhole(m, m.focus)
+	case m.zoom:
+		m.zoom = false
+	case len(s.marks) > 0:
+		s.remember()
+		clear(s.marks)
+		s.look(scopeAuto)
+		m.say("marks cleared: u brings them back")
+	default:
+		s.look(scopeAuto)
+		m.focus.pane.key(s, moveHome)
+	}
+}
+
+// sortable is a pane whose rows can be sorted by its columns.
+type sortable interface {
+	nextSort() string
+	reverse() string
+}
+
+func sortNext(m *Model) {
+	if p, ok := m.focus.pane.(sortable); ok {
+		m.say(p.nextSort())
+	}
+}
+
+func sortReverse(m *Model) {
+	if p, ok := m.focus.pane.(sortable); ok {
+		m.say(p.reverse())
+	}
+}
+
+// aim sends the load to the selected deployment.
+func aim(m *Model) {
+	if dep, ok := selectedDeployment(m); ok {
+		m.opts.Send(view.SetFocus{Deployment: dep})
+	}
+}
+
+// selectedDeployment is the one under the cursor, or that of the pod under it.
+// It says so where there is none.
+func selectedDeployment(m *Model) (cluster.Key, bool) {
+	pods, ok := m.focus.pane.(*podsPane)
+	if !ok {
+		return m.s.deployment, m.s.deployment.Name != ""
+	}
+	p, ok := pods.selected()
+	if !ok || p.Deployment == "" {
+		m.say("this pod belongs to no deployment")
+		return cluster.Key{}, false
+	}
+	return cluster.Key{Namespace: p.Namespace, Name: p.Deployment}, true
+}
+
+// askPower asks about the marked nodes, or the one under the cursor.
+func askPower(a power.Action) func(*Model) {
+	return func(m *Model) {
+		var nodes []string
+		for name := range m.s.marks {
+			nodes = append(nodes, name)
+		}
+		slices.Sort(nodes)
+		if _, ok := m.focus.pane.(*nodesPane); ok && len(nodes) == 0 && m.s.node != "" {
+			nodes = []string{m.s.node}
+		}
+		if len(nodes) == 0 {
+			m.say("choose nodes first: 1 goes to the nodes, space marks")
+			return
+		}
+		m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
+	}
+}
+
+// askRollout asks for a restart of the deployment under the cursor, or else
+// of the one that the load goes to.
+func askRollout(m *Model) {
+	dep := m.s.f.Focus
+	_, deployments := m.focus.pane.(*deploymentsPane)
+	_, pods := m.focus.pane.(*podsPane)
+	if deployments || pods || dep.Name == "" {
+		var ok bool
+		if dep, ok = selectedDeployment(m); !ok {
+			return
+		}
+	}
+	m.opts.Send(view.AskRollout{Deployment: dep})
+}
+
+func redraw(m *Model) { m.cmd = tea.ClearScreen }
+
+// suspend stops the program until it is called to the foreground again. What it
+// is doing would stop as well, so it is refused while that matters.
+func suspend(m *Model) {
+	f := m.s.f
+	busy := ""
+	switch {
+	case f.Replay != nil:
+	case f.Trial != nil && f.Trial.Verdict == "":
+		busy = "the trial"
+	case f.Load.Active || f.Load.Totals.InFlight() > 0:
+		busy = "the load"
+	}
+	for _, p := range f.Power {
+		if p.Busy != "" && (p.Phase == power.PhaseAsking || p.Phase == power.PhaseAccepted) {
+			busy = "the switching of machines"
+		}
+	}
+	if busy != "" {
+		m.say("not suspended: " + busy + " would stop as well")
+		return
+	}
+	m.cmd = tea.Suspend
+}

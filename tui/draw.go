@@ -1,0 +1,194 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/cluster"
+)
+
+// drawKey is all that a drawn pane depends on: while it is the same, the pane
+// is not drawn again.
+type drawKey struct {
+	size
+	focus  bool
+	second int64 // 0 where nothing in it moves with the clock
+	ui     uint64
+	data   uint64 // how often the parts that it shows have changed
+	lost   bool
+}
+
+// View gives the screen: every line is exactly as wide as the terminal.
+func (m *Model) View() tea.View {
+	if m.dirty {
+		m.clock()
+		m.content = strings.Join(m.draw(), "\n")
+		m.dirty = false
+	}
+	v := tea.NewView(m.content)
+	v.AltScreen = true
+	v.WindowTitle = "lightsout"
+	if c := clean(m.s.f.Cluster); c != "" {
+		v.WindowTitle += " " + c
+	}
+	return v
+}
+
+func (m *Model) draw() []string {
+	w, h := m.w, m.h
+	if w < 1 || h < 1 {
+		return nil
+	}
+	t := m.s.t
+	m.s.h = h
+	if w < minWidth || h < minHeight {
+		text := fmt.Sprintf("%dx%d is too small for the screen: please make it %dx%d or larger", w, h, minWidth, minHeight)
+		return m.s.message(t.strong, text, w, h)
+	}
+	lines := append(make([]string, 0, h), header(m, w))
+	if text := banner(m, w-2); text != "" {
+		text = " " + text
+		lines = append(lines, newRow(w).put(t.banner, text+blank(w-width(text))).String())
+	}
+	left := h - len(lines) - 1
+	if m.s.f.Replay != nil {
+		left -= scrubberHeight(h)
+	}
+	l := m.arrange(w, left)
+	if text := strip(m, w, l.shows(m.find("Trial"))); text != "" {
+		lines = append(lines, text)
+		l = m.arrange(w, left-1)
+	}
+	lines = fill(append(lines, m.body(w, h, l)...), w, h-1)
+	if m.step.waits && m.dialogs.top() == nil {
+		m.step.grace.shown(m.opts.Now())
+	}
+	return append(m.dialogs.draw(&m.s, lines, w, h-1), m.keyBar(w))
+}
+
+// body draws the panes as arranged, w cells wide on a screen h cells high.
+func (m *Model) body(w, h int, l layout) []string {
+	s := &m.s
+	var out []string
+	if len(l.left) > 0 {
+		left := drawBox(s.t, l.leftWidth, m.sections(l.left), false, "", 0)
+		right := drawBox(s.t, w-l.leftWidth, m.sections(l.right), false, "", 0)
+		for i := range left {
+			out = append(out, left[i]+right[i])
+		}
+	}
+	sections := m.sections(l.lower)
+	if len(l.left) == 0 {
+		sections[0].others = m.others(l)
+	}
+	if s.f.Replay != nil {
+		sections = withScrubber(s, sections, w-2, h)
+	}
+	if len(out) > 0 {
+		sections[0].joined = true
+	}
+	foot, footWidth := m.foot(w - 4)
+	return append(out, drawBox(s.t, w, sections, true, foot, footWidth)...)
+}
+
+// others are the panes that have no room, by their digits and names.
+func (m *Model) others(l layout) []string {
+	var out []string
+	for _, p := range m.panes {
+		if p.isThere(m.s.f) && !l.shows(p) {
+			out = append(out, fmt.Sprintf("%d %s", p.number, p.name))
+		}
+	}
+	return out
+}
+
+func (m *Model) sections(panes []placed) []section {
+	out := make([]section, 0, len(panes))
+	for _, p := range panes {
+		d := m.pane(p)
+		out = append(out, section{title: d.title, facts: d.facts, number: fmt.Sprint(p.number), lines: d.lines, focus: p.slot == m.focus})
+	}
+	return out
+}
+
+// pane gives a pane as drawn, anew only if something that it shows has changed.
+func (m *Model) pane(p placed) drawing {
+	s := &m.s
+	key := drawKey{size: p.size, focus: p.slot == m.focus, ui: m.uiGen,
+		lost: p.shows&partSnapshot != 0 && s.snap.Link.State == cluster.LinkLost}
+	for i, n := range m.gens {
+		if p.shows&(1<<i) != 0 {
+			key.data += n
+		}
+	}
+	if p.timed {
+		key.second = s.now.Unix()
+	}
+	if p.drawnFor == key && p.drawn.lines != nil {
+		return p.drawn
+	}
+	s.timed = false
+	p.drawn = p.draw(s, p.w, p.h, key.focus)
+	if key.lost {
+		p.drawn.lines = dimmed(s.t, p.drawn.lines)
+	}
+	if p.timed = s.timed; p.timed {
+		key.second = s.now.Unix()
+	} else {
+		key.second = 0
+	}
+	p.drawnFor = key
+	return p.drawn
+}
+
+// foot is what must be said, at the bottom of the frame, in at most w cells.
+func (m *Model) foot(w int) (string, int) {
+	t := m.s.t
+	f := m.s.f
+	var st style
+	var text string
+	switch n, ok := m.notices.answer(m.opts.Now()); {
+	case ok:
+		st, text = t.strong, t.text(n.text)
+	case f.Notice.Text != "" && m.s.now.Sub(f.Notice.At) < noticeFor:
+		st, text = t.fresh, t.warnSign+" "+t.text(f.Notice.Text)
+	default:
+		return "", 0
+	}
+	text = " " + fit(text, w-2, t.ellipsis) + " "
+	return string(st) + text + reset, width(text)
+}
+
+// keyBar names the keys that matter here, on the last line of the screen: those
+// of the dialog while there is one. How to get help and how to leave always
+// stand there.
+func (m *Model) keyBar(w int) string {
+	t := m.s.t
+	r := newRow(w).space(1)
+	if d := m.dialogs.top(); d != nil {
+		return r.put(t.dim, fit(t.text(d.foot()), w-2, t.ellipsis)).String()
+	}
+	sep := " " + t.bullet + " "
+	always := []string{"? help", "q quit"}
+	used := width(strings.Join(always, sep)) + 2
+	var parts []string
+	for _, b := range m.keys().barBindings(m) {
+		text := t.text(b.firstKey()) + " " + b.short
+		if used+width(text)+width(sep) > w {
+			break
+		}
+		used += width(text) + width(sep)
+		parts = append(parts, text)
+	}
+	for i, part := range slices.Concat(parts, always) {
+		if i > 0 {
+			r.put(t.dim, sep)
+		}
+		k, word, _ := strings.Cut(part, " ")
+		r.put(t.strong, k).put(t.dim, " "+word)
+	}
+	return r.String()
+}

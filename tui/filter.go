@@ -1,0 +1,37 @@
+package tui
+
+import "strings"
+
+// filter chooses rows by a text that any of their columns contains, whatever
+// the case; with "!" before it, those that contain it nowhere.
+type filter struct{ text string }
+
+// needle is the text looked for, in lower case, and whether it must be absent.
+func (f filter) needle() (text string, inverse bool) {
+	text, inverse = strings.CutPrefix(f.text, "!")
+	return strings.ToLower(text), inverse
+}
+
+// on reports whether there is anything to filter by.
+func (f filter) on() bool {
+	text, _ := f.needle()
+	return text != ""
+}
+
+// title is what a pane's title says of it.
+func (f filter) title(s *scene) string {
+	if f.text == "" {
+		return ""
+	}
+	return " /" + s.t.text(f.text)
+}
+
+// containsFold: what is looked for is in lower case already.
+func containsFold(s, what string) bool {
+	for i := 0; i+len(what) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(what)], what) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package tui
+
+import "slices"
+
+// helpFacts is the help, from the keymap itself: the pane in focus first.
+func helpFacts(m *Model) func(*scene) []fact {
+	k, focus := m.keys(), m.focus.paneSpec
+	return func(s *scene) []fact {
+		t := s.t
+		var out []fact
+		list := func(title string, bs []binding) {
+			bs = slices.DeleteFunc(slices.Clone(bs), func(b binding) bool { ok, _ := b.usable(m); return !ok })
+			if len(bs) == 0 {
+				return
+			}
+			if len(out) > 0 {
+				out = append(out, fact{})
+			}
+			out = append(out, fact{label: title})
+			for _, b := range bs {
+				h := b.key.Help()
+				out = append(out, fact{label: "  " + t.text(h.Key), value: t.text(h.Desc)})
+			}
+		}
+		list(focus.name, k.own(focus))
+		for _, g := range k.common {
+			list(g.title, g.bindings)
+		}
+		for _, part := range signs(t) {
+			out = append(out, fact{}, fact{label: part.title})
+			for _, l := range part.signs {
+				out = append(out, fact{label: "  " + l[0], value: l[1]})
+			}
+		}
+		return out
+	}
+}
+
+// signList explains the signs of one part of the screen.
+type signList struct {
+	title string
+	signs [][2]string
+}
+
+// signs explains every sign on the screen.
+func signs(t *theme) []signList {
+	return []signList{
+		{"Signs of nodes and pods", [][2]string{
+			{t.badSign + " " + t.warnSign, "node not Ready; silent: no heartbeat when one was due"},
+			{t.mark, "marked"},
+			{t.up + " " + t.down + " " + t.leaving + " " + t.dash, "pod ready, not ready, being deleted, gone; 34" + t.up + " is 34 of them"},
+			{t.changed, "has just changed"},
+			{"on off off?", "the machine's power: proven by a power API; off? is presumed: nothing answers"},
+			{"on" + t.ellipsis + " off" + t.ellipsis + " busy", "being switched on, off; on its way"},
+			{"?", "nothing is known of the machine's power"},
+			{t.aim, "the load goes to this deployment; its bars are the last minute's available pods"},
+		}},
+		{"Signs of requests", [][2]string{
+			{t.full + " " + t.light, "served; queued"},
+			{t.stalled + " " + t.onDead, "stalled: nothing comes back; sent to dead nodes"},
+			{t.free, "capacity that is free"},
+			{t.line + " " + t.target, "capacity; target, what it should be; " + t.tickNow + " " + t.tickTarget + " in the gauge's bar"},
+			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},
+			{failLetters(), "failed: " + failNames()},
+			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
+			{"2", "among those: so many nodes at once"},
+		}},
+		{"Signs of timeline and trial", [][2]string{
+			{t.okSign + " " + t.warnSign + " " + t.badSign, "good, mind this, bad"},
+			{t.open + " " + t.changed + " " + t.okSign + " " + t.badSign, "step to come; under way or waiting; done; failed"},
+		}},
+	}
+}

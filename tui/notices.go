@@ -1,0 +1,59 @@
+package tui
+
+import (
+	"slices"
+	"time"
+)
+
+// How long a notice stands on the screen: the answer to a key, and what nobody
+// asked for.
+const (
+	answerFor = 4 * time.Second
+	noticeFor = 15 * time.Second
+)
+
+// mostNotices is how many are kept.
+const mostNotices = 100
+
+// notice is a sentence for the operator.
+type notice struct {
+	text  string
+	at    time.Time
+	asked bool // the answer to a key
+}
+
+// notices are the newest sentences, oldest first.
+type notices struct{ all []notice }
+
+func (n *notices) add(x notice) {
+	n.all = append(n.all, x)
+	if len(n.all) > mostNotices {
+		n.all = slices.Delete(n.all, 0, len(n.all)-mostNotices)
+	}
+}
+
+// answer is the answer to a key that stands on the screen now.
+func (n *notices) answer(now time.Time) (notice, bool) {
+	for _, x := range slices.Backward(n.all) {
+		if x.asked {
+			return x, now.Sub(x.at) < answerFor
+		}
+	}
+	return notice{}, false
+}
+
+// facts lists them, the newest first.
+func (n *notices) facts(s *scene) []fact {
+	var out []fact
+	for _, x := range slices.Backward(n.all) {
+		st := style("")
+		if !x.asked {
+			st = s.t.fresh
+		}
+		out = append(out, fact{x.at.Local().Format("15:04:05"), s.t.text(x.text), st})
+	}
+	if len(out) == 0 {
+		return []fact{{label: "nothing has been said yet"}}
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package tui
+
+import "lightsout/internal/view"
+
+// pane is one part of the screen. It keeps what the operator does in it
+// (cursor, filter, scroll position) and draws from the scene. It is used by
+// the goroutine that owns the Model.
+type pane interface {
+	// settle takes what the scene shows now. It is called after every frame
+	// and key, and costs next to nothing while nothing that it shows has
+	// changed.
+	settle(s *scene)
+	// want says how many lines it can use.
+	want(s *scene, w int) want
+	// draw gives exactly h lines of w cells, and what stands above them.
+	draw(s *scene, w, h int, focus bool) drawing
+	// key takes a movement key.
+	key(s *scene, m motion)
+	// row is the object under the cursor; ok is false where there is none.
+	row(s *scene) (o object, ok bool)
+	// filter is what its rows are filtered by; nil where it has none.
+	filter() *filter
+}
+
+// want is how many lines a pane needs at the very least, how many it can use,
+// and its share of what is left when all have their least.
+type want struct{ least, most, share int }
+
+// drawing is a drawn pane: its title, the facts at the right of it, its lines.
+type drawing struct {
+	title, facts string
+	lines        []string
+}
+
+// object is what a row stands for: what its details are called and say.
+type object struct {
+	title string
+	facts func(*scene) []fact
+}
+
+// place is where a pane stands on a screen that has room for all.
+type place int
+
+const (
+	placeLeft  place = iota // above, in the left column
+	placeRight              // above, in the right column
+	placeLower              // below, over the whole width
+	placeWhole              // on the whole screen only
+)
+
+// paneSpec is what is known of a pane before there is one. To add a pane is to
+// write a file with its spec and to name that in paneSpecs.
+type paneSpec struct {
+	name  string
+	place place
+	// least is the smallest height of a screen on which a lower pane has a
+	// place of its own; on smaller ones it takes the timeline's while it has
+	// the focus.
+	least int
+	// live and replay are its own keys, which come before the common ones.
+	live, replay []binding
+	// shows are the parts of a frame that it draws.
+	shows part
+	// there reports whether there is anything for it to show, and says why not
+	// in a sentence; nil: always.
+	there func(*view.Frame) (bool, string)
+	// open makes it.
+	open func() pane
+}
+
+// paneSpecs are all panes, in the order of their digits and of tab.
+var paneSpecs = []*paneSpec{
+	nodesSpec,
+	deploymentsSpec,
+	podsSpec,
+	requestsSpec,
+	timelineSpec,
+	trialSpec,
+}
+
+// slot is a pane on the screen, with the lines it was last drawn as.
+type slot struct {
+	*paneSpec
+	pane
+	number   int // its digit
+	drawn    drawing
+	drawnFor drawKey
+	timed    bool // what was drawn moves with the clock
+}
+
+// opened makes all panes.
+func opened() []*slot {
+	out := make([]*slot, len(paneSpecs))
+	for i, spec := range paneSpecs {
+		out[i] = &slot{paneSpec: spec, pane: spec.open(), number: i + 1}
+	}
+	return out
+}
+
+// listed reports a pane that is one of the lists above.
+func (p *slot) listed() bool { return p.place == placeLeft || p.place == placeRight }
+
+// isThere reports whether a frame has anything for the pane.
+func (p *slot) isThere(f *view.Frame) bool {
+	if p.there == nil {
+		return true
+	}
+	ok, _ := p.there(f)
+	return ok
+}
+
+// part is a set of parts of a frame.
+type part uint
+
+const (
+	partSnapshot part = 1 << iota
+	partPower
+	partLoad
+	partEvents
+	partTrial
+	partCount = iota
+)
+
+// motion is a movement within a pane.
+type motion int
+
+const (
+	moveUp motion = iota
+	moveDown
+	movePageUp
+	movePageDown
+	moveTop
+	moveBottom
+	moveHome // where the cursor is before the operator moves it
+)
+
+// moved gives the position after a movement among n, page of them visible.
+func (m motion) moved(at, n, page int) int {
+	switch m {
+	case moveUp:
+		at--
+	case moveDown:
+		at++
+	case movePageUp:
+		at -= max(1, page-1)
+	case movePageDown:
+		at += max(1, page-1)
+	case moveTop:
+		at = 0
+	case moveBottom:
+		at = n - 1
+	}
+	return max(0, min(at, n-1))
+}
+
+// unmoving is a pane without rows, cursor and filter.
+type unmoving struct{}
+
+func (unmoving) key(*scene, motion)        {}
+func (unmoving) row(*scene) (object, bool) { return object{}, false }
+func (unmoving) filter() *filter           { return nil }

@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
+)
+
+// quitTwice is how soon a second ctrl+c leaves at once.
+const quitTwice = 2 * time.Second
+
+// press takes a key: ctrl+c always, then the topmost dialog, then the panes.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	m.uiGen++
+	if msg.String() == "ctrl+c" {
+		return m.leave()
+	}
+	if m.dialogs.top() != nil {
+		if msg.String() == "ctrl+l" {
+			return tea.ClearScreen
+		}
+		intent, closed := m.dialogs.press(msg)
+		if closed {
+			m.step.uncovered()
+		}
+		if intent != nil {
+			m.opts.Send(intent)
+		}
+		return m.todo()
+	}
+	if msg.String() == "enter" {
+		switch {
+		case m.stepWaits():
+			if m.step.take(m.opts.Now()) {
+				m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
+			}
+			return nil
+		case m.step.echo(m.opts.Now()):
+			return nil
+		}
+	}
+	b, refusal := m.keys().find(msg, m.focus.paneSpec)
+	m.run(b, refusal)
+	return m.todo()
+}
+
+// run carries out a command, unless it can't be here.
+func (m *Model) run(b binding, refusal string) {
+	if refusal == "" {
+		_, refusal = b.usable(m)
+	}
+	switch {
+	case refusal != "":
+		m.say(refusal)
+	case b.run != nil:
+		b.run(m)
+	}
+}
+
+// todo gives what a command has left for the program to do, once.
+func (m *Model) todo() tea.Cmd {
+	cmd := m.cmd
+	m.cmd = nil
+	return cmd
+}
+
+// leave asks to quit; the second time within a moment it quits at once.
+func (m *Model) leave() tea.Cmd {
+	now := m.opts.Now()
+	m.opts.Send(view.AskQuit{})
+	if !m.quitAt.IsZero() && now.Sub(m.quitAt) < quitTwice {
+		return tea.Quit
+	}
+	m.quitAt = now
+	m.say("ctrl+c again leaves at once")
+	return nil
+}
+
+// keys is the keymap in force.
+func (m *Model) keys() *keymap {
+	if m.s.f.Replay != nil {
+		return m.replay
+	}
+	return m.live
+}
+
+// stepWaits reports whether enter is the key of a waiting step.
+func (m *Model) stepWaits() bool { return m.step.waits && m.s.f.Replay == nil }
