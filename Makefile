@@ -11,7 +11,7 @@ TIMEOUT = 20m
 # CI=1 turns every skipped test into a failure.
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
 
-.PHONY: all build demo test test-tool test-lab bench vet clean
+.PHONY: all build demo test test-tool test-lab bench vet cross clean
 
 all: build
 
@@ -30,13 +30,18 @@ demo: build
 
 test: build vet test-tool test-lab
 
-# vet also says what nobody calls, and what would not build elsewhere.
+# vet also says what nobody calls.
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || echo .))" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	cd cluster/lab && $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	GO=$(GO) .ci/deadcode
+
+# cross compiles for every platform that the tool is for.
+cross:
+	for os in linux darwin; do for arch in amd64 arm64; do \
+		echo "$$os $$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -o /dev/null . || exit 1; done; done
 
 test-tool:
 	$(REQUIRE) $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...

@@ -178,12 +178,12 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 		log.Close()
 		return nil, nil, err
 	}
-	if err := unix.Dup3(int(log.Fd()), 2, 0); err != nil {
+	if err := dup(int(log.Fd()), 2); err != nil {
 		log.Close()
 		return nil, nil, err
 	}
 	return log, func() {
-		_ = unix.Dup3(saved, 2, 0)
+		_ = dup(saved, 2)
 		_ = unix.Close(saved)
 		_ = log.Close()
 	}, nil
