@@ -8,20 +8,21 @@ import (
 
 // bigState is a state at Kubernetes' own limit.
 func bigState(b *testing.B, nodes, podsEach int) *state {
-	w := &Watcher{cfg: &Config{}, client: &client{pulse: newPulse()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	w := &Watcher{client: &Client{cfg: &Config{}, pulse: newPulse()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	now := time.Now()
 	for i := range nodes {
 		name := fmt.Sprintf("node-%04d", i)
-		s.set(&Node{Name: name, UID: name, Ready: TriTrue}, now, true)
-		s.set(&lease{node: name, renewed: now, duration: 40 * time.Second}, now, true)
+		(&Node{Name: name, UID: name, Ready: TriTrue}).put(s, now, true)
+		(&lease{node: name, renewed: now, duration: 40 * time.Second}).put(s, now, true)
 		for k := range podsEach {
 			n := i*podsEach + k
-			s.set(&Pod{Key: Key{fmt.Sprintf("ns-%02d", n%50), fmt.Sprintf("pod-%06d", n)}, UID: "u", Node: name,
-				Phase: "Running", Status: "Running", OwnerKind: "ReplicaSet", Deployment: fmt.Sprintf("dep-%04d", n%3000)}, now, true)
+			(&Pod{Key: Key{fmt.Sprintf("ns-%02d", n%50), fmt.Sprintf("pod-%06d", n)}, UID: "u", Node: name,
+				Phase: "Running", Status: "Running", OwnerKind: "ReplicaSet", Deployment: fmt.Sprintf("dep-%04d", n%3000)}).put(s, now, true)
 		}
 	}
 	s.publish(now)
+	s.heartbeatsFrom = now.Add(-time.Hour)
 	b.ReportAllocs()
 	b.ResetTimer()
 	return s
@@ -35,7 +36,7 @@ func BenchmarkSnapshotOnePodChanged(b *testing.B) {
 		n := i % 150000
 		p := *s.t.pod(Key{fmt.Sprintf("ns-%02d", n%50), fmt.Sprintf("pod-%06d", n)})
 		p.Restarts++
-		s.set(&p, time.Now(), true)
+		p.put(s, time.Now(), true)
 		s.publish(time.Now())
 	}
 }
@@ -45,8 +46,10 @@ func BenchmarkSnapshotOneLeaseRenewed(b *testing.B) {
 	s := bigState(b, 5000, 30)
 	for i := range b.N {
 		now := time.Now()
-		s.set(&lease{node: fmt.Sprintf("node-%04d", i%5000), renewed: now, duration: 40 * time.Second}, now, true)
-		s.publish(now)
+		(&lease{node: fmt.Sprintf("node-%04d", i%5000), renewed: now, duration: 40 * time.Second}).put(s, now, true)
+		if s.dirty {
+			b.Fatal("a renewal that changes no word makes a Snapshot")
+		}
 	}
 }
 
@@ -57,7 +60,7 @@ func BenchmarkNext(b *testing.B) {
 	for i := range 100 {
 		n := *s.node(fmt.Sprintf("node-%04d", i))
 		n.Ready = TriUnknown
-		s.set(&n, time.Now(), true)
+		n.put(s, time.Now(), true)
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {

@@ -4,23 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 )
@@ -42,21 +37,25 @@ func init() {
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 }
 
-// proxyBodyMax bounds what PodProxyGet reads.
-const proxyBodyMax = 8 << 20
+// callTimeout bounds a call whose context has no deadline.
+const callTimeout = 10 * time.Second
 
-// client is one connection to the API server, shared by all groups.
-type client struct {
+// Client makes single calls to the API server; a Watcher follows through it.
+// Each call is sent once, ends with its context (after 10 s where that has no
+// deadline), whatever hangs on the way, and gives errors of one sentence. Safe
+// for use by several goroutines.
+type Client struct {
 	core, apps, coordination, discovery *rest.RESTClient
-	pulse                               *pulse
-	server                              string
-	http                                *http.Client
+
+	cfg   *Config
+	http  *http.Client
+	pulse *pulse
 }
 
-// newClient builds the clients; nothing is sent. Every connection is kept by
-// the pulse, and every byte received is noted there.
-func newClient(cfg *Config) (*client, error) {
-	c := &client{pulse: newPulse(), server: cfg.Server}
+// NewClient makes a Client; nothing is sent. The error says that the credentials
+// in the kubeconfig can't be used.
+func NewClient(cfg *Config) (*Client, error) {
+	c := &Client{cfg: cfg, pulse: newPulse()}
 	rc := rest.CopyConfig(cfg.rest)
 	rc.Dial = c.pulse.dialer(rc.Dial)
 	rc.Wrap(c.pulse.wrap)
@@ -64,6 +63,7 @@ func newClient(cfg *Config) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
 	}
+	hc.Transport = endsWithContext(hc.Transport)
 	c.http = hc
 	for _, g := range []struct {
 		to   **rest.RESTClient
@@ -86,100 +86,59 @@ func newClient(cfg *Config) (*client, error) {
 	return c, nil
 }
 
-// close ends every connection, also those that a watch is still reading from,
-// and opens no more.
-func (c *client) close() {
-	c.http.CloseIdleConnections()
-	c.pulse.close()
+// Close ends every connection, also those that are being read from, and opens
+// no more.
+func (c *Client) Close() { c.pulse.close() }
+
+// bounded gives ctx a deadline if it has none.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, callTimeout)
 }
 
-// PodProxyGet asks a pod for path on port through the API server's pods/proxy
-// and gives the body of its answer, at most 8 MiB. It is sent once, and ends
-// with ctx; without a deadline it is given 10 s. The error is one sentence;
-// errors.Is finds context.DeadlineExceeded in it. It works until Run has ended.
-func (w *Watcher) PodProxyGet(ctx context.Context, namespace, pod string, port int, path string) ([]byte, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-	}
-	what := fmt.Sprintf("pod %s/%s port %d", harmless(namespace), harmless(pod), port)
-	path, query, _ := strings.Cut(path, "?")
-	req := w.client.core.Get().MaxRetries(0).
-		Namespace(namespace).Resource("pods").Name(pod+":"+strconv.Itoa(port)).
-		SubResource("proxy").Suffix(path).
-		SetHeader("Accept", "*/*")
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be asked: the query %q is not valid", what, harmless(query))
-	}
-	for name, all := range values {
-		for _, v := range all {
-			req.Param(name, v)
+// because says in words why a call failed; what the context says counts too.
+func (c *Client) because(ctx context.Context, err error) string {
+	return describe(errors.Join(err, ctx.Err()), c.cfg.Server)
+}
+
+// errCredentials: the time ran out while a credential plugin was being waited for.
+var errCredentials = errors.New("the credential plugin does not answer")
+
+// endsWithContext gives a request up when its context ends, even while a
+// credential plugin hangs, which client-go waits for without looking at the
+// context. The goroutine that waits goes when the plugin does.
+func endsWithContext(rt http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent := new(atomic.Bool)
+		r = r.WithContext(context.WithValue(r.Context(), sentKey{}, sent))
+		type result struct {
+			resp *http.Response
+			err  error
 		}
-	}
-	body, err := req.Stream(ctx)
-	if err != nil {
-		return nil, proxyError(what, w.client.server, err)
-	}
-	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, proxyBodyMax+1))
-	if err != nil {
-		return nil, proxyError(what, w.client.server, err)
-	}
-	if len(data) > proxyBodyMax {
-		return nil, fmt.Errorf("%s answers more than %d MiB; ask for less", what, proxyBodyMax>>20)
-	}
-	return data, nil
-}
-
-func proxyError(what, server string, err error) error {
-	switch {
-	case apierrors.IsForbidden(err):
-		return sentence(fmt.Sprintf("%s cannot be asked: forbidden; the user needs get on pods/proxy", what), err)
-	case apierrors.IsNotFound(err):
-		return sentence(fmt.Sprintf("%s cannot be asked: there is no such pod or path", what), err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return sentence(what+" did not answer in time", err)
-	}
-	return sentence(fmt.Sprintf("%s cannot be asked: %s", what, describe(err, server)), err)
-}
-
-// RolloutRestart makes a deployment replace its pods, as kubectl rollout restart
-// does, by an annotation on its pod template. It ends with ctx; without a
-// deadline it is given 10 s. A paused deployment is refused.
-func (w *Watcher) RolloutRestart(ctx context.Context, dep Key) error {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-	}
-	what := fmt.Sprintf("deployment %s", harmless(dep.String()))
-	fail := func(err error) error {
-		switch {
-		case apierrors.IsNotFound(err):
-			return sentence(what+" cannot be restarted: there is none of this name", err)
-		case apierrors.IsForbidden(err):
-			return sentence(what+" cannot be restarted: forbidden; the user needs get and patch on deployments", err)
+		done := make(chan result, 1)
+		go func() {
+			resp, err := rt.RoundTrip(r)
+			done <- result{resp, err}
+		}()
+		select {
+		case x := <-done:
+			return x.resp, x.err
+		case <-r.Context().Done():
 		}
-		return sentence(fmt.Sprintf("%s cannot be restarted: %s", what, describe(err, w.client.server)), err)
-	}
-	var d appsv1.Deployment
-	err := w.client.apps.Get().MaxRetries(0).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)
-	if err != nil {
-		return fail(err)
-	}
-	if d.Spec.Paused {
-		return fmt.Errorf("%s is paused and cannot be restarted; resume it first", what)
-	}
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
-		time.Now().Format(time.RFC3339))
-	err = w.client.apps.Patch(types.StrategicMergePatchType).MaxRetries(0).
-		Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
-		Body([]byte(patch)).Do(ctx).Error()
-	if err != nil {
-		return fail(err)
-	}
-	return nil
+		go func() {
+			if x := <-done; x.err == nil {
+				x.resp.Body.Close()
+			}
+		}()
+		if !sent.Load() {
+			return nil, errors.Join(errCredentials, r.Context().Err())
+		}
+		return nil, r.Context().Err()
+	})
 }
+
+// sentKey finds in a request's context the *atomic.Bool that says that it has
+// its credentials.
+type sentKey struct{}

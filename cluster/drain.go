@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -30,28 +31,24 @@ const (
 // Cordon lets no more pods be put on a node. changed says that it did so: a
 // node that was cordoned already is left as it is, and is not to be uncordoned
 // afterwards. before is called when the change is about to be asked for, for
-// writing it down; when it returns an error nothing is changed. It ends with
-// ctx; without a deadline it is given 10 s. Errors are one sentence.
-func (w *Watcher) Cordon(ctx context.Context, node string, before func() error) (changed bool, err error) {
-	return w.setSchedulable(ctx, node, false, before)
+// writing it down; when it returns an error nothing is changed.
+func (c *Client) Cordon(ctx context.Context, node string, before func() error) (changed bool, err error) {
+	return c.setSchedulable(ctx, node, false, before)
 }
 
 // Uncordon lets pods be put on a node again; changed is false when they may
 // already. A node that is gone is an error that IsGone knows. See Cordon.
-func (w *Watcher) Uncordon(ctx context.Context, node string) (changed bool, err error) {
-	return w.setSchedulable(ctx, node, true, nil)
+func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err error) {
+	return c.setSchedulable(ctx, node, true, nil)
 }
 
 // IsGone reports whether an error of Cordon or Uncordon says that there is no
 // such node.
 func IsGone(err error) bool { return apierrors.IsNotFound(err) }
 
-func (w *Watcher) setSchedulable(ctx context.Context, node string, schedulable bool, before func() error) (bool, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-	}
+func (c *Client) setSchedulable(ctx context.Context, node string, schedulable bool, before func() error) (bool, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	verb := "cordoned"
 	if schedulable {
 		verb = "uncordoned"
@@ -64,12 +61,12 @@ func (w *Watcher) setSchedulable(ctx context.Context, node string, schedulable b
 		case apierrors.IsForbidden(err):
 			return false, sentence(what+"forbidden; the user needs get and patch on nodes", err)
 		}
-		return false, sentence(what+describe(errors.Join(err, ctx.Err()), w.client.server), err)
+		return false, sentence(what+c.because(ctx, err), err)
 	}
 	var err error
 	for range nodeTries {
 		var n corev1.Node
-		if err = w.client.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
+		if err = c.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
 			return fail(err)
 		}
 		if n.Spec.Unschedulable == !schedulable {
@@ -83,7 +80,7 @@ func (w *Watcher) setSchedulable(ctx context.Context, node string, schedulable b
 		}
 		// With the version, so that nobody else's cordon is taken for ours.
 		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"unschedulable":%t}}`, n.ResourceVersion, !schedulable)
-		err = w.client.core.Patch(types.StrategicMergePatchType).MaxRetries(0).Resource("nodes").Name(node).
+		err = c.core.Patch(types.StrategicMergePatchType).MaxRetries(0).Resource("nodes").Name(node).
 			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
 			Body([]byte(patch)).Do(ctx).Error()
 		if err == nil {
@@ -120,12 +117,12 @@ func (p DrainProgress) Done() bool { return len(p.Evicting) == 0 && len(p.Held) 
 // round and must not block. It ends with ctx: the error then says in one
 // sentence what is left, and which budget holds it. What was evicted until then
 // stays evicted.
-func (w *Watcher) Drain(ctx context.Context, node string, report func(DrainProgress)) error {
-	return newDrain(w, node).run(ctx, report)
+func (c *Client) Drain(ctx context.Context, node string, report func(DrainProgress)) error {
+	return newDrain(c, node).run(ctx, report)
 }
 
-func newDrain(w *Watcher, node string) *drain {
-	return &drain{w: w, node: node, pause: drainPause, look: drainLook, asked: map[types.UID]bool{}, seen: map[types.UID]bool{}}
+func newDrain(c *Client, node string) *drain {
+	return &drain{c: c, node: node, pause: drainPause, look: drainLook, asked: map[types.UID]bool{}, seen: map[types.UID]bool{}}
 }
 
 func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
@@ -158,7 +155,7 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 
 // drain is one node's.
 type drain struct {
-	w    *Watcher
+	c    *Client
 	node string
 	last DrainProgress
 	// pause and look are between two rounds.
@@ -193,7 +190,7 @@ func (d *drain) left(ctx context.Context) error {
 func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	p := DrainProgress{Node: d.node, Held: map[Key]string{}}
 	var pods corev1.PodList
-	err := d.w.client.core.Get().MaxRetries(0).Resource("pods").
+	err := d.c.core.Get().MaxRetries(0).Resource("pods").
 		VersionedParams(&metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", d.node).String()}, parameterCodec).
 		Do(ctx).Into(&pods)
 	if err != nil {
@@ -240,16 +237,15 @@ func stays(pod *corev1.Pod) bool {
 
 // evict asks for one eviction. held says why it is refused for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
-	uid := pod.UID
-	body, err := json.Marshal(map[string]any{
-		"apiVersion": "policy/v1", "kind": "Eviction",
-		"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
-		"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": uid}},
+	body, err := json.Marshal(&policyv1.Eviction{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		DeleteOptions: metav1.NewPreconditionDeleteOptions(string(pod.UID)),
 	})
 	if err != nil {
 		return "", err
 	}
-	err = d.w.client.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
+	err = d.c.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
 		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
 	what := fmt.Sprintf("pod %s/%s can't be evicted", pod.Namespace, pod.Name)
 	switch {
@@ -291,5 +287,5 @@ func (d *drain) failed(what string, err error) error {
 	if apierrors.IsForbidden(err) {
 		return sentence(what+"forbidden; the user needs list on pods and create on pods/eviction", err)
 	}
-	return sentence(what+describe(err, d.w.client.server), err)
+	return sentence(what+describe(err, d.c.cfg.Server), err)
 }

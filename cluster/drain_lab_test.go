@@ -21,19 +21,16 @@ func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := cluster.NewWatcher(cfg, cluster.WatchOptions{})
+	c, err := cluster.NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	ran := make(chan struct{})
-	go func() { defer close(ran); _ = w.Run(ctx) }()
-	defer func() { cancel(); <-ran }()
-
 	noted := 0
 	cordon := func() (bool, error) {
-		return w.Cordon(ctx, node, func() error { noted++; return nil })
+		return c.Cordon(ctx, node, func() error { noted++; return nil })
 	}
 	if changed, err := cordon(); err != nil || !changed {
 		t.Fatalf("cordon: %v, %v", changed, err)
@@ -54,7 +51,7 @@ func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
 	held := false
 	for deadline := time.Now().Add(time.Minute); !held && time.Now().Before(deadline); {
 		short, stop := context.WithTimeout(ctx, 2*time.Second)
-		err := w.Drain(short, node, func(p cluster.DrainProgress) { held = held || len(p.Held) > 0 })
+		err := c.Drain(short, node, func(p cluster.DrainProgress) { held = held || len(p.Held) > 0 })
 		stop()
 		if err == nil {
 			t.Fatal("it was drained whatever the budget says")
@@ -68,13 +65,13 @@ func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
 	}
 	api.Do(http.MethodDelete, budgets+"/keep-all", nil, nil)
 	var last cluster.DrainProgress
-	if err := w.Drain(ctx, node, func(p cluster.DrainProgress) { last = p }); err != nil {
+	if err := c.Drain(ctx, node, func(p cluster.DrainProgress) { last = p }); err != nil {
 		t.Fatal(err)
 	}
 	if !last.Done() || last.Gone == 0 {
 		t.Errorf("ended with %+v", last)
 	}
-	if changed, err := w.Uncordon(ctx, node); err != nil || !changed {
+	if changed, err := c.Uncordon(ctx, node); err != nil || !changed {
 		t.Errorf("uncordon: %v, %v", changed, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -92,28 +91,11 @@ func (a *drainAPI) pod(name, ownerKind string, annotations map[string]string) {
 	a.pods = append(a.pods, map[string]any{"metadata": meta, "spec": map[string]any{"nodeName": "n3"}})
 }
 
-// watcherOf is a Watcher of the server that does not run.
-func watcherOf(t *testing.T, h http.Handler) *Watcher {
-	t.Helper()
-	s := httptest.NewTLSServer(h)
-	t.Cleanup(s.Close)
-	cfg, err := LoadConfig(Options{Path: writeKubeconfig(t, s.URL, "insecure-skip-tls-verify: true")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := NewWatcher(cfg, WatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.client.close)
-	return w
-}
-
 func TestOnlyWhatWasNotCordonedIsCordoned(t *testing.T) {
 	ctx := context.Background()
 	t.Run("and written down before", func(t *testing.T) {
 		a := &drainAPI{}
-		w := watcherOf(t, a)
+		w := clientOf(t, a)
 		before := 0
 		for i, want := range []bool{true, false} {
 			changed, err := w.Cordon(ctx, "n3", func() error {
@@ -137,27 +119,27 @@ func TestOnlyWhatWasNotCordonedIsCordoned(t *testing.T) {
 	t.Run("and not at all when it can't be", func(t *testing.T) {
 		a := &drainAPI{}
 		full := errors.New("the disk is full")
-		if changed, err := watcherOf(t, a).Cordon(ctx, "n3", func() error { return full }); changed || !errors.Is(err, full) || a.patches != 0 {
+		if changed, err := clientOf(t, a).Cordon(ctx, "n3", func() error { return full }); changed || !errors.Is(err, full) || a.patches != 0 {
 			t.Errorf("%v, %v, %d patches", changed, err, a.patches)
 		}
 	})
 	t.Run("another's cordon is not taken for ours", func(t *testing.T) {
 		a := &drainAPI{}
 		a.onPatch = func() { a.unschedulable = true; a.version++ }
-		if changed, err := watcherOf(t, a).Cordon(ctx, "n3", nil); changed || err != nil {
+		if changed, err := clientOf(t, a).Cordon(ctx, "n3", nil); changed || err != nil {
 			t.Errorf("%v, %v", changed, err)
 		}
 	})
 	t.Run("a change of something else is not in the way", func(t *testing.T) {
 		a := &drainAPI{}
 		a.onPatch = func() { a.version++ }
-		if changed, err := watcherOf(t, a).Cordon(ctx, "n3", nil); !changed || err != nil || a.patches != 2 {
+		if changed, err := clientOf(t, a).Cordon(ctx, "n3", nil); !changed || err != nil || a.patches != 2 {
 			t.Errorf("%v, %v, %d patches", changed, err, a.patches)
 		}
 	})
 	t.Run("what is wrong is one sentence", func(t *testing.T) {
 		a := &drainAPI{}
-		w := watcherOf(t, a)
+		w := clientOf(t, a)
 		if _, err := w.Uncordon(ctx, "n9"); !IsGone(err) || !strings.Contains(err.Error(), "n9 can't be uncordoned") {
 			t.Errorf("%v", err)
 		}
@@ -189,7 +171,7 @@ func TestADrainSaysWhichBudgetHoldsIt(t *testing.T) {
 		return &s
 	}
 	a.refuse = budget
-	w := watcherOf(t, a)
+	w := clientOf(t, a)
 
 	held = 1 << 30
 	ctx, cancel := context.WithCancel(context.Background())

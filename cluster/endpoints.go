@@ -7,30 +7,32 @@ import (
 	"time"
 )
 
-func (s *state) setSlice(sl *slice, seen time.Time, quiet bool) {
-	if old := s.slices[sl.key]; old != nil && old.service != sl.service {
-		s.dropSlice(sl.key, seen)
+func (sl *slice) id() Key { return sl.name }
+
+func (sl *slice) put(s *state, seen time.Time, quiet bool) {
+	if old := s.slices[sl.name]; old != nil && old.service != sl.service {
+		old.drop(s, seen)
 	}
-	s.countReady(s.slices[sl.key], sl, seen, quiet)
-	s.slices[sl.key] = sl
+	s.countReady(s.slices[sl.name], sl, seen, quiet)
+	s.slices[sl.name] = sl
 	of := s.services[sl.service]
 	if of == nil {
 		of = map[Key]*slice{}
 		s.services[sl.service] = of
 	}
-	of[sl.key] = sl
+	of[sl.name] = sl
 	s.sumService(sl.service, seen, quiet)
 }
 
-func (s *state) dropSlice(k Key, seen time.Time) {
-	sl := s.slices[k]
-	if sl == nil {
+func (sl *slice) drop(s *state, seen time.Time) {
+	old := s.slices[sl.name]
+	if old == nil {
 		return
 	}
-	delete(s.slices, k)
-	delete(s.services[sl.service], k)
-	s.countReady(sl, nil, seen, false)
-	s.sumService(sl.service, seen, false)
+	delete(s.slices, sl.name)
+	delete(s.services[old.service], sl.name)
+	s.countReady(old, nil, seen, false)
+	s.sumService(old.service, seen, false)
 }
 
 // sumService sums up a service's slices. A service with two address families
@@ -86,13 +88,37 @@ func (s *state) sumService(service Key, seen time.Time, quiet bool) {
 	}
 	s.dirty = true
 	if changed {
-		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, What: "endpoints", From: from, To: to, Why: "ready", Seen: seen})
+		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, Kind: ChangeEndpoints, From: from, To: to, Why: "ready", Seen: seen})
 	}
+}
+
+// endpointsSettle is for how long the number of ready endpoints on a node must
+// not change before what it was counts as a state and not as a step of a change:
+// the control plane marks pods and slices one by one.
+const endpointsSettle = 2 * time.Second
+
+// readyCount follows the ready endpoints on one node.
+type readyCount struct {
+	node    string
+	n       int
+	changed time.Time
+	// steady is what n was before the last run of changes.
+	steady int
+	// risen is when n left 0 and that is still to be told.
+	risen time.Time
+}
+
+func (c *readyCount) count() int {
+	if c == nil {
+		return 0
+	}
+	return c.n
 }
 
 // countReady follows how many endpoints are ready on each node, from what one
 // slice said and says; either may be nil. It costs the nodes of that slice. A
-// transition tells when the last one of a node went, and when the first came.
+// transition tells when none is left of those that were ready before, and how
+// many came when the first ones have.
 func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 	diff := map[string]int{}
 	if old != nil {
@@ -106,27 +132,69 @@ func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(diff)) {
-		d := diff[name]
-		if d == 0 {
+		if diff[name] == 0 {
 			continue
 		}
-		before := s.readyOn[name]
-		after := before + d
-		s.readyOn[name] = after
-		if after == 0 {
-			delete(s.readyOn, name)
+		c := s.readyOn[name]
+		if c == nil {
+			c = &readyCount{node: name}
+			s.readyOn[name] = c
 		}
-		n := s.node(name)
-		if n == nil || !n.Gone.IsZero() {
-			continue
+		before := c.n
+		c.n += diff[name]
+		if quiet {
+			c.steady = c.n
+		} else {
+			s.tellReady(c, before, seen)
 		}
-		x := *n
-		x.ReadyEndpoints = after
-		if !quiet && (before == 0) != (after == 0) {
-			x.Changed = seen
-			s.transit(Transition{Subject: nodeRef(n), What: "endpoints", From: strconv.Itoa(before), To: strconv.Itoa(after), Why: "ready on this node", Seen: seen})
+		if n := s.node(name); n != nil && n.Gone.IsZero() {
+			x := *n
+			x.ReadyEndpoints = c.n
+			if (before == 0) != (c.n == 0) {
+				x.Changed = seen
+			}
+			s.t.nodes.set(&x)
+			s.dirty = true
 		}
-		s.t.nodes.set(&x)
-		s.dirty = true
+	}
+}
+
+// tellReady follows a change of c.n from before.
+func (s *state) tellReady(c *readyCount, before int, seen time.Time) {
+	if seen.Sub(c.changed) >= endpointsSettle {
+		c.steady = before
+	}
+	c.changed = seen
+	switch {
+	case c.n == 0:
+		s.tellRise(c, before, seen)
+		s.transitReady(c, max(c.steady, before), 0, time.Time{}, seen)
+	case before == 0:
+		c.risen = seen
+		s.rising[c.node] = c
+	}
+}
+
+// settleEndpoints tells of the rises that have come to an end.
+func (s *state) settleEndpoints(now time.Time) {
+	for _, name := range slices.Sorted(maps.Keys(s.rising)) {
+		if c := s.rising[name]; now.Sub(c.changed) >= endpointsSettle {
+			s.tellRise(c, c.n, now)
+		}
+	}
+}
+
+func (s *state) tellRise(c *readyCount, to int, seen time.Time) {
+	if !c.risen.IsZero() {
+		s.transitReady(c, 0, to, c.risen, seen)
+		c.risen = time.Time{}
+		delete(s.rising, c.node)
+	}
+}
+
+func (s *state) transitReady(c *readyCount, from, to int, at, seen time.Time) {
+	if n := s.node(c.node); n != nil && n.Gone.IsZero() {
+		s.transit(Transition{Subject: nodeRef(n), Kind: ChangeEndpoints, From: strconv.Itoa(from), To: strconv.Itoa(to),
+			Why: "ready on this node", SourceTime: at, Seen: seen})
 	}
 }

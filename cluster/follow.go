@@ -30,7 +30,7 @@ type source struct {
 	fields    string // selector of fields
 	client    *rest.RESTClient
 	list      func() runtime.Object
-	trim      func(runtime.Object) any
+	trim      func(runtime.Object) object
 	// later: the past is not asked for, only what happens from now on.
 	later bool
 	// after are the sources whose first answer is waited for.
@@ -82,9 +82,9 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			version = ""
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
-			w.tell(ctx, delta{op: opAccess, src: src, access: Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
+			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
-			w.tell(ctx, delta{op: opAccess, src: src, access: Access{Err: describe(err, w.cfg.Server)}})
+			w.send(ctx, followed{src, Access{Err: describe(err, w.client.cfg.Server)}})
 			w.doubt()
 		}
 		src.answeredOnce.Do(func() { close(src.answered) })
@@ -112,33 +112,43 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 // stream lists if it has to, then watches until the watch ends. It gives the
 // version to continue from, empty to list anew.
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
-	streamed := version == "" && !src.later && w.streams.Load()
-	if version == "" && !streamed {
+	if version == "" && !src.later && w.streams.Load() {
+		next, err := w.watch(ctx, src, "")
+		if next != "" || ctx.Err() != nil {
+			return next, err
+		}
+		// The server may have it switched off, or its database may not be able to
+		// do it: pages are always to be had, and if not, the better error.
+	}
+	if version == "" {
 		var err error
 		if version, err = w.list(ctx, src); err != nil {
 			return "", err
 		}
 	}
+	return w.watch(ctx, src, version)
+}
+
+// watch watches from version on, from an empty one with everything there is as a
+// stream before. It gives the version to continue from; empty when a streamed
+// list did not come to its end.
+func (w *Watcher) watch(ctx context.Context, src *source, version string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seconds := int64(300 + rand.IntN(300))
-	opts := metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
+	opts := metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
+	streamed := version == ""
 	if streamed {
 		yes := true
 		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	opts.Watch = true
 	stream, err := w.request(src, opts).Watch(ctx)
-	if streamed && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) {
-		w.streams.Store(false) // the server has it switched off
-		return "", nil
-	}
 	if err != nil {
 		return again(version, err)
 	}
 	defer stream.Stop()
 	if !streamed {
-		w.answer(ctx, src, delta{op: opAccess, src: src, access: Access{Synced: true}})
+		w.answer(ctx, src, followed{src, Access{Synced: true}})
 	}
 	return w.read(ctx, src, stream, version, streamed)
 }
@@ -146,7 +156,7 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 // read hands on what a watch sends. While the initial list is being streamed
 // it is gathered, trimmed, and handed on as one.
 func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string, initial bool) (string, error) {
-	var gathered []any
+	var gathered []object
 	for ev := range stream.ResultChan() {
 		now := time.Now()
 		if ev.Type == watch.Error {
@@ -156,7 +166,7 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 		if err != nil {
 			continue
 		}
-		item := any(nil)
+		var item object
 		if ev.Type != watch.Bookmark {
 			item = src.trim(ev.Object)
 		}
@@ -168,15 +178,15 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			continue // initial events come in no order: their versions say nothing
 		case initial && ev.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true":
 			initial = false
-			w.answer(ctx, src, delta{op: opReplace, src: src, items: gathered, seen: now})
+			w.answer(ctx, src, listed{src, gathered, now})
 			gathered = nil
 		case initial:
 			continue
 		case item == nil:
 		case ev.Type == watch.Deleted:
-			w.tell(ctx, delta{op: opDelete, src: src, item: item, seen: now})
+			w.send(ctx, deleted{item, now})
 		default:
-			w.tell(ctx, delta{op: opSet, src: src, item: item, seen: now})
+			w.send(ctx, changed{item, now})
 		}
 		version = m.GetResourceVersion()
 	}
@@ -195,7 +205,7 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	if src.later {
 		opts.Limit = 1
 	}
-	var items []any
+	var items []object
 	for {
 		page := src.list()
 		if err := w.request(src, opts).Do(ctx).Into(page); err != nil {
@@ -220,7 +230,7 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			return nil
 		})
 		if opts.Continue = m.GetContinue(); opts.Continue == "" {
-			w.answer(ctx, src, delta{op: opReplace, src: src, items: items, seen: time.Now()})
+			w.answer(ctx, src, listed{src, items, time.Now()})
 			return m.GetResourceVersion(), nil
 		}
 	}
@@ -236,7 +246,7 @@ func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 }
 
 func (w *Watcher) answer(ctx context.Context, src *source, d delta) {
-	w.tell(ctx, d)
+	w.send(ctx, d)
 	src.answeredOnce.Do(func() { close(src.answered) })
 }
 

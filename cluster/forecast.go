@@ -15,10 +15,11 @@ import (
 // (pkg/controller/nodelifecycle). False for a node that is not Ready already,
 // or whose heartbeats are not known.
 func (s *Snapshot) NotReadyAt(n *Node) (from, to time.Time, ok bool) {
-	if n.Ready != TriTrue || n.RenewSeen.IsZero() || !n.Gone.IsZero() {
+	_, last := n.Heartbeat()
+	if n.Ready != TriTrue || last.IsZero() || !n.Gone.IsZero() {
 		return time.Time{}, time.Time{}, false
 	}
-	from = n.RenewSeen.Add(s.Settings.GracePeriod.Value)
+	from = last.Add(s.Settings.GracePeriod.Value)
 	return from, from.Add(2 * s.Settings.MonitorPeriod.Value), true
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -32,7 +30,6 @@ const (
 	// kubeletsAtOnce bounds the questions under way.
 	kubeletsAtOnce = 4
 	kubeletTimeout = 2 * time.Second
-	configzMax     = 1 << 20
 )
 
 // parseConfigz reads a kubelet's answer to /configz.
@@ -203,55 +200,32 @@ func (w *Watcher) askKubelets(ctx context.Context) {
 	}
 }
 
-// askKubelet asks one kubelet through the API server's nodes/proxy.
+// askKubelet asks one kubelet, and hands on what came of it.
 func (w *Watcher) askKubelet(ctx context.Context, node string) {
-	answer := &kubeletAnswer{node: node}
-	body, err := w.configz(ctx, node)
+	answer := kubeletAnswer{node: node}
+	asking, cancel := context.WithTimeout(ctx, kubeletTimeout)
+	defer cancel()
+	k, err := w.client.Kubelet(asking, node)
 	switch {
 	case ctx.Err() != nil:
 		return
 	case apierrors.IsForbidden(err):
 		w.kubelets.deny()
 		answer.err = kubeletForbidden
-	case errors.Is(err, context.DeadlineExceeded):
-		w.kubelets.failed(node)
-		answer.err = "no answer"
 	case err != nil:
 		w.kubelets.failed(node)
-		answer.err = flat(withoutURL(err))
+		answer.err = err.Error()
 	default:
-		k, err := parseConfigz(body)
-		if err != nil {
-			answer.err = err.Error()
-			break
-		}
 		answer.config = &k
 	}
-	w.tell(ctx, delta{op: opSet, item: answer, seen: time.Now()})
+	w.send(ctx, answer)
 }
 
-func (w *Watcher) configz(ctx context.Context, node string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
-	defer cancel()
-	body, err := w.client.core.Get().MaxRetries(0).
-		Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").
-		SetHeader("Accept", "application/json").Stream(ctx)
-	if err != nil {
-		return nil, errors.Join(err, ctx.Err())
-	}
-	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, configzMax))
-	if err != nil {
-		return nil, errors.Join(err, ctx.Err())
-	}
-	return data, nil
-}
-
-// setKubelet takes an answer.
-func (s *state) setKubelet(a *kubeletAnswer) {
+// apply takes an answer.
+func (a kubeletAnswer) apply(s *state) {
 	if a.config == nil {
 		s.kubeletErrs[a.node] = a.err
-		s.resettle()
+		s.renewSettings()
 		return
 	}
 	delete(s.kubeletErrs, a.node)
@@ -261,7 +235,7 @@ func (s *state) setKubelet(a *kubeletAnswer) {
 		x.Kubelet = a.config
 		s.t.nodes.set(&x)
 	}
-	s.resettle()
+	s.renewSettings()
 }
 
 // kubeletErr tells of the first kubelet that could not be asked.
@@ -273,7 +247,7 @@ func kubeletErr(all map[string]string) string {
 	if all[node] == kubeletForbidden {
 		return kubeletForbidden
 	}
-	return fmt.Sprintf("kubelet of %s: %s", node, all[node])
+	return all[node]
 }
 
 const kubeletForbidden = "forbidden: the user needs get on nodes/proxy"

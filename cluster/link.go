@@ -2,15 +2,12 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,117 +22,6 @@ const (
 	retryMin = 500 * time.Millisecond
 	retryMax = 15 * time.Second
 )
-
-// pulse notes when anything was last received from the API server, and holds
-// the connections to it. Safe for concurrent use.
-type pulse struct {
-	base time.Time
-	last atomic.Int64 // nanoseconds after base; 0 for never
-
-	mu     sync.Mutex
-	conns  map[*heldConn]struct{}
-	closed bool
-}
-
-func newPulse() *pulse {
-	return &pulse{base: time.Now(), conns: map[*heldConn]struct{}{}}
-}
-
-func (p *pulse) note() { p.last.Store(max(1, int64(time.Since(p.base)))) }
-
-// contact is when anything was last received; zero for never.
-func (p *pulse) contact() time.Time {
-	n := p.last.Load()
-	if n == 0 {
-		return time.Time{}
-	}
-	return p.base.Add(time.Duration(n))
-}
-
-// dialer keeps each connection that dial opens until it is closed.
-func (p *pulse) dialer(dial Dialer) Dialer {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 10 * time.Second}).DialContext
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		h := &heldConn{Conn: c, of: p}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.closed {
-			c.Close()
-			return nil, net.ErrClosed
-		}
-		p.conns[h] = struct{}{}
-		return h, nil
-	}
-}
-
-// cut closes every connection, so that the next request opens a new one. A
-// connection whose other end is gone without a word would hold its requests
-// for the better part of a minute.
-func (p *pulse) cut() {
-	p.mu.Lock()
-	conns := p.conns
-	p.conns = map[*heldConn]struct{}{}
-	p.mu.Unlock()
-	for c := range conns {
-		c.Conn.Close()
-	}
-}
-
-// close cuts for ever: no connection is opened any more.
-func (p *pulse) close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.cut()
-}
-
-type heldConn struct {
-	net.Conn
-	of *pulse
-}
-
-func (c *heldConn) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.conns, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// wrap notes every answer that is not an error, and every byte of its body.
-// Errors don't count: a server that has lost its database still sends them.
-func (p *pulse) wrap(rt http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp, err := rt.RoundTrip(r)
-		if err == nil && resp.StatusCode < 400 {
-			p.note()
-			resp.Body = &notedBody{resp.Body, p}
-		}
-		return resp, err
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-type notedBody struct {
-	io.ReadCloser
-	of *pulse
-}
-
-func (b *notedBody) Read(buf []byte) (int, error) {
-	n, err := b.ReadCloser.Read(buf)
-	if n > 0 {
-		b.of.note()
-	}
-	return n, err
-}
 
 // gate lets the followers through while the link is live.
 type gate struct {
@@ -185,13 +71,14 @@ func (w *Watcher) keepLink(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil && link.State == LinkLive:
-			w.tell(ctx, delta{op: opContact})
 		case err == nil:
 			failures = 0
 			link = Link{State: LinkLive}
-			version := w.version(ctx)
+			asking, cancel := context.WithTimeout(ctx, probeTimeout)
+			version, _ := w.client.Version(asking) // an unknown one is a new one
+			cancel()
 			w.streams.Store(streamsLists(version))
-			w.tell(ctx, delta{op: opLink, link: link, version: version})
+			w.send(ctx, linked{link, version})
 			w.gate.set(true)
 		case link.State == LinkLive && w.client.pulse.contact().After(began):
 			// Something else got through: only this one question did not.
@@ -202,8 +89,8 @@ func (w *Watcher) keepLink(ctx context.Context) {
 				w.client.pulse.cut()
 			}
 			pause := jitter(backoff(failures, retryMin, retryMax))
-			link = Link{State: LinkLost, Err: describeProbe(err, w.cfg.Server), NextTry: time.Now().Add(pause)}
-			w.tell(ctx, delta{op: opLink, link: link})
+			link = Link{State: LinkLost, Err: describeProbe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
+			w.send(ctx, linked{link: link})
 			w.lostPause(ctx, pause)
 		}
 	}
@@ -312,20 +199,6 @@ func describeProbe(err error, server string) string {
 		return fmt.Sprintf("the API server at %s answers but is not ready (%s); what is shown may be old", hostOf(server), what)
 	}
 	return describe(err, server)
-}
-
-// version asks for the server's gitVersion; empty when it does not tell.
-func (w *Watcher) version(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	body, err := w.client.core.Get().MaxRetries(0).AbsPath("/version").Do(ctx).Raw()
-	var v struct {
-		GitVersion string `json:"gitVersion"`
-	}
-	if err != nil || json.Unmarshal(body, &v) != nil {
-		return ""
-	}
-	return harmless(v.GitVersion)
 }
 
 // streamsLists: servers from 1.32 on send a list as a stream (WatchList), and

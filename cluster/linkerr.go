@@ -15,16 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// told is an error whose text is a sentence of ours; the cause stays reachable.
-type told struct {
+// reported is an error whose text is a sentence of ours; the cause stays
+// reachable.
+type reported struct {
 	text  string
 	cause error
 }
 
-func (e *told) Error() string { return e.text }
-func (e *told) Unwrap() error { return e.cause }
+func (e *reported) Error() string { return e.text }
+func (e *reported) Unwrap() error { return e.cause }
 
-func sentence(text string, cause error) error { return &told{harmless(text), cause} }
+func sentence(text string, cause error) error { return &reported{harmless(text), cause} }
 
 // describe says in one sentence why the API server could not be asked, and
 // what to do about it.
@@ -40,6 +41,8 @@ func describe(err error, server string) string {
 		verify    *tls.CertificateVerificationError
 	)
 	switch {
+	case errors.Is(err, errCredentials):
+		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
 	case apierrors.IsUnauthorized(err):
 		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
 	case apierrors.IsForbidden(err):

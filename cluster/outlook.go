@@ -71,51 +71,6 @@ func (o Outlook) Node(name string) (NodeOutlook, bool) {
 	return o.Nodes[i], true
 }
 
-// Lines puts the outlook into sentences, one a node, with times from At on, and
-// the zone rule's.
-func (o Outlook) Lines() []string {
-	var out []string
-	after := func(i Interval) string {
-		from, to := max(0, i.From.Sub(o.At)).Round(time.Second), i.To.Sub(o.At).Round(time.Second)
-		if to < time.Minute {
-			return fmt.Sprintf("%d–%d s", int(from/time.Second), int(to/time.Second))
-		}
-		return Span(from) + "–" + Span(to)
-	}
-	for _, n := range o.Nodes {
-		text := n.NoDetection
-		if !n.Detected.IsZero() {
-			text = fmt.Sprintf("%s NotReady after %s", n.Node, after(n.Detected))
-		}
-		switch {
-		case !n.Evicted.IsZero():
-			if text == "" {
-				text = n.Node + " is not Ready"
-			}
-			who := "its pod"
-			if n.Pods > 1 {
-				who = fmt.Sprintf("its %d pods", n.Pods)
-			}
-			text += fmt.Sprintf(", %s evicted after %s", who, after(n.Evicted))
-		case n.NoEviction != "" && n.NoEviction != text && o.ZoneRule == "":
-			if text != "" {
-				text += "; "
-			}
-			text += n.NoEviction
-		}
-		if text != "" {
-			out = append(out, text)
-		}
-	}
-	if o.ZoneRule != "" {
-		out = append(out, o.ZoneRule)
-	}
-	if o.Assumed {
-		out = append(out, "the control plane's timings are assumed")
-	}
-	return out
-}
-
 const (
 	// latency is what a write, its watch and a busy machine may add to a
 	// moment, or take from it where two watches are compared.
@@ -124,25 +79,7 @@ const (
 	// node not ready one by one: kube-controller-manager's 20 requests a second
 	// (--kube-api-qps).
 	podNotReady = 50 * time.Millisecond
-	// renewShare and renewJitter say how often a kubelet renews its Lease
-	// (pkg/kubelet/kubelet.go).
-	renewShare  = 0.25
-	renewJitter = 1.04
 )
-
-// renewEvery is the longest regular pause between two heartbeats of a node.
-func (n *Node) renewEvery() time.Duration {
-	return time.Duration(renewShare * renewJitter * float64(n.LeaseDuration))
-}
-
-// RenewEvery is the longest regular pause between two heartbeats of a node, 0
-// when its Lease has not been seen.
-func (s *Snapshot) RenewEvery(node string) time.Duration {
-	if n := s.Node(node); n != nil {
-		return n.renewEvery()
-	}
-	return 0
-}
 
 // Forecast is what the control plane is expected to do if the named nodes have
 // no power from at on. It is a pure function of the Snapshot: nodes that are
@@ -300,12 +237,13 @@ func (s *Snapshot) foresee(n *Node, at time.Time, l *limit, no *NodeOutlook) {
 // lastHeartbeat is when the last heartbeat of a Ready node that loses its power
 // at at is expected to have come.
 func lastHeartbeat(n *Node, at time.Time) (Interval, bool) {
-	if n.RenewSeen.IsZero() || !n.Gone.IsZero() {
+	_, last := n.Heartbeat()
+	if last.IsZero() || !n.Gone.IsZero() {
 		return Interval{}, false
 	}
-	every := n.renewEvery()
-	if n.Overdue || at.Before(n.RenewSeen.Add(every+latency)) {
-		return Interval{n.RenewSeen, n.RenewSeen}, true
+	every := n.RenewEvery()
+	if n.Overdue || at.Before(last.Add(every+latency)) {
+		return Interval{last, last}, true
 	}
 	return Interval{at.Add(-every), at}, true
 }

@@ -118,25 +118,6 @@ func TestForecastKnowsWhenNothingIsEvicted(t *testing.T) {
 	}
 }
 
-func TestOutlookInSentences(t *testing.T) {
-	s := NewSnapshot(mdx(nil))
-	for _, tc := range []struct {
-		nodes []string
-		want  []string
-	}{
-		{[]string{"kube-node4"}, []string{"kube-node4 NotReady after 45–56 s, its 4 pods evicted after 5m45s–6m13s", "the control plane's timings are assumed"}},
-		{[]string{"kube-cp1"}, []string{"kube-cp1 NotReady after 45–56 s; no pod on kube-cp1 is to be evicted", "the control plane's timings are assumed"}},
-		{[]string{"kube-node2", "kube-node3", "kube-node4"}, []string{
-			"kube-node2 NotReady after 45–56 s", "kube-node3 NotReady after 45–56 s", "kube-node4 NotReady after 45–56 s",
-			"zone rule: 3 of 5 nodes not ready (at least 55 % and more than 2): no further node's pods are evicted, they will NOT move",
-			"the control plane's timings are assumed"}},
-	} {
-		if got := Forecast(s, tc.nodes, t0).Lines(); !slices.Equal(got, tc.want) {
-			t.Errorf("got %q\nwant %q", got, tc.want)
-		}
-	}
-}
-
 func TestStartTimesAreLearntFromPodsThatNeverRestarted(t *testing.T) {
 	c := mdx(nil)
 	for i, p := range c.Pods {

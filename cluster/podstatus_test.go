@@ -141,7 +141,7 @@ func FuzzPodStatusIsOneHarmlessWord(f *testing.F) {
 			now := metav1.Now()
 			pod.DeletionTimestamp = &now
 		}
-		p := trimPod(pod).(*Pod)
+		p := trimPod(pod)
 		if p.Status != harmless(p.Status) || p.ReadyContainers > p.Containers {
 			t.Fatalf("status %q, %d/%d", p.Status, p.ReadyContainers, p.Containers)
 		}

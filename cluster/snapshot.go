@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// Snapshot is the cluster as it was known at one moment. It is immutable and
-// safe for use by any number of goroutines; the slices and pointers that its
-// methods give are shared and must not be changed.
+// Snapshot is the cluster as it was known at one moment. It is immutable, apart
+// from Contact and the nodes' heartbeats, which are as of the moment at which
+// they are asked for: they go on while nothing changes. It is safe for use by
+// any number of goroutines; the slices and pointers that its methods give are
+// shared and must not be changed.
 type Snapshot struct {
 	// Version grows by one with every Snapshot of a Watcher.
 	Version uint64
@@ -25,6 +27,8 @@ type Snapshot struct {
 	Settings Settings
 
 	heartbeatsSince, heartbeatsUntil time.Time
+	pulse                            *pulse // nil outside a Watcher
+	controlPlaneKnown                bool
 
 	nodes       view[Node]
 	deployments view[Deployment]
@@ -85,44 +89,60 @@ func (s *Snapshot) Contents() Contents {
 	return Contents{
 		Version: s.Version, At: s.At,
 		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
-		Link: s.Link, Access: s.Access, Settings: s.Settings,
+		Link: s.link(), Access: s.Access, Settings: s.Settings,
 		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil,
 		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(),
 	}
 }
 
+// Contact is when the server last sent anything, as of this moment; zero if
+// never.
+func (s *Snapshot) Contact() time.Time {
+	if s.pulse != nil {
+		return s.pulse.contact()
+	}
+	return s.Link.LastContact
+}
+
+func (s *Snapshot) link() Link {
+	l := s.Link
+	l.LastContact = s.Contact()
+	return l
+}
+
+// Age is how old what is known of a kind is: since the last contact while it is
+// being watched, and since its watch broke when it is not, whatever else the
+// server answers. known is false for what was never read.
+func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool) {
+	a, at := s.Access[kind], s.Contact()
+	if !a.Until.IsZero() && a.Until.Before(at) {
+		at = a.Until
+	}
+	if !a.Synced || at.IsZero() {
+		return 0, false
+	}
+	return max(0, now.Sub(at)), true
+}
+
+// ControlPlaneKnown reports whether it can be told which nodes run the control
+// plane: its pods can be read. Where they can't, a node without the labels may
+// be one of them.
+func (s *Snapshot) ControlPlaneKnown() bool { return s.controlPlaneKnown }
+
 // Nodes gives all nodes by name, those gone within the last moments included.
 func (s *Snapshot) Nodes() []*Node { return s.allNodes() }
 
 // Node gives the node of this name, nil if there is none.
-func (s *Snapshot) Node(name string) *Node {
-	n := s.nodes.first(func(n *Node) bool { return n.Name >= name })
-	if n == nil || n.Name != name {
-		return nil
-	}
-	return n
-}
+func (s *Snapshot) Node(name string) *Node { return nodeNamed(s.nodes, name) }
 
 // Deployments gives all deployments by namespace and name.
 func (s *Snapshot) Deployments() []*Deployment { return s.allDeployments() }
 
 // Deployment gives the deployment of this key, nil if there is none.
-func (s *Snapshot) Deployment(k Key) *Deployment {
-	d := s.deployments.first(func(d *Deployment) bool { return !d.Key.less(k) })
-	if d == nil || d.Key != k {
-		return nil
-	}
-	return d
-}
+func (s *Snapshot) Deployment(k Key) *Deployment { return keyed(s.deployments, k) }
 
 // Pod gives the pod of this key, nil if there is none.
-func (s *Snapshot) Pod(k Key) *Pod {
-	p := s.pods.first(func(p *Pod) bool { return !p.Key.less(k) })
-	if p == nil || p.Key != k {
-		return nil
-	}
-	return p
-}
+func (s *Snapshot) Pod(k Key) *Pod { return keyed(s.pods, k) }
 
 // Pods gives all pods by namespace and name. The first call on a Snapshot
 // costs one copy of a pointer a pod, the others nothing.
@@ -251,12 +271,24 @@ func newTables() *tables {
 	}
 }
 
-func (t *tables) pod(k Key) *Pod {
-	p := t.pods.first(func(p *Pod) bool { return !p.Key.less(k) })
-	if p == nil || p.Key != k {
-		return nil
+func (t *tables) pod(k Key) *Pod { return keyed(t.pods.view, k) }
+
+func nodeNamed(v view[Node], name string) *Node {
+	if n := v.first(func(n *Node) bool { return n.Name >= name }); n != nil && n.Name == name {
+		return n
 	}
-	return p
+	return nil
+}
+
+// keyed gives the object of this key in a view that is sorted by keys.
+func keyed[T any, P interface {
+	*T
+	id() Key
+}](v view[T], k Key) *T {
+	if x := v.first(func(x *T) bool { return !P(x).id().less(k) }); x != nil && P(x).id() == k {
+		return x
+	}
+	return nil
 }
 
 func (t *tables) setPod(p *Pod) {

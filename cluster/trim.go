@@ -15,6 +15,31 @@ import (
 // that memory follows the fields that are shown. Every string goes through
 // word or harmless on its way.
 
+// object is one that is watched, as it is kept.
+type object interface {
+	// id names it among those of its sort.
+	id() Key
+	// put takes it in, new or changed; quiet makes no transitions.
+	put(s *state, seen time.Time, quiet bool)
+	// drop takes it out.
+	drop(s *state, seen time.Time)
+}
+
+// trimming is the trim function of a source; what f has no use for is nil.
+func trimming[O runtime.Object, T any, P interface {
+	*T
+	object
+}](f func(O) P) func(runtime.Object) object {
+	return func(o runtime.Object) object {
+		if x, ok := o.(O); ok {
+			if out := f(x); out != nil {
+				return out
+			}
+		}
+		return nil
+	}
+}
+
 // word is a harmless string that many objects share; it is stored once.
 func word(s string) string {
 	if s == "" {
@@ -30,11 +55,7 @@ type lease struct {
 	duration time.Duration
 }
 
-func trimLease(o runtime.Object) any {
-	l, ok := o.(*coordinationv1.Lease)
-	if !ok {
-		return nil
-	}
+func trimLease(l *coordinationv1.Lease) *lease {
 	out := &lease{node: word(l.Name)}
 	if l.Spec.RenewTime != nil {
 		out.renewed = l.Spec.RenewTime.Time
@@ -54,11 +75,7 @@ const (
 	staticPodMirror = "kubernetes.io/config.mirror"
 )
 
-func trimNode(o runtime.Object) any {
-	n, ok := o.(*corev1.Node)
-	if !ok {
-		return nil
-	}
+func trimNode(n *corev1.Node) *Node {
 	out := &Node{
 		Name: word(n.Name), UID: harmless(string(n.UID)),
 		Unschedulable:  n.Spec.Unschedulable,
@@ -124,11 +141,7 @@ func tri(s corev1.ConditionStatus) Tri {
 	}
 }
 
-func trimPod(o runtime.Object) any {
-	p, ok := o.(*corev1.Pod)
-	if !ok {
-		return nil
-	}
+func trimPod(p *corev1.Pod) *Pod {
 	c := columns(p)
 	out := &Pod{
 		Key: Key{word(p.Namespace), harmless(p.Name)}, UID: harmless(string(p.UID)),

@@ -8,15 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func trimDeployment(o runtime.Object) any {
-	d, ok := o.(*appsv1.Deployment)
-	if !ok {
-		return nil
-	}
+func trimDeployment(d *appsv1.Deployment) *Deployment {
 	out := &Deployment{
 		Key: Key{word(d.Namespace), word(d.Name)}, UID: harmless(string(d.UID)),
 		Replicas: 1, Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
@@ -107,18 +102,14 @@ func natural(s string) int {
 
 // replicaSet says which deployment is behind a replica set; empty for none.
 type replicaSet struct {
-	key        Key
+	name       Key
 	deployment string
 	// usual: its pods' own labels tell the same deployment.
 	usual bool
 }
 
-func trimReplicaSet(o runtime.Object) any {
-	rs, ok := o.(*appsv1.ReplicaSet)
-	if !ok {
-		return nil
-	}
-	out := &replicaSet{key: Key{word(rs.Namespace), word(rs.Name)}}
+func trimReplicaSet(rs *appsv1.ReplicaSet) *replicaSet {
+	out := &replicaSet{name: Key{word(rs.Namespace), word(rs.Name)}}
 	for _, r := range rs.OwnerReferences {
 		if r.Controller != nil && *r.Controller && r.Kind == "Deployment" {
 			out.deployment = word(r.Name)
@@ -134,7 +125,7 @@ func trimReplicaSet(o runtime.Object) any {
 
 // slice is an endpoint slice, trimmed to its counts.
 type slice struct {
-	key         Key
+	name        Key
 	service     Key
 	addressType string
 
@@ -148,18 +139,14 @@ type nodeCount struct {
 	n    int
 }
 
-func trimSlice(o runtime.Object) any {
-	es, ok := o.(*discoveryv1.EndpointSlice)
-	if !ok {
-		return nil
-	}
+func trimSlice(es *discoveryv1.EndpointSlice) *slice {
 	service := es.Labels[discoveryv1.LabelServiceName]
 	if service == "" {
 		return nil
 	}
 	ns := word(es.Namespace)
 	out := &slice{
-		key: Key{ns, harmless(es.Name)}, service: Key{ns, word(service)},
+		name: Key{ns, harmless(es.Name)}, service: Key{ns, word(service)},
 		addressType: word(string(es.AddressType)), total: len(es.Endpoints),
 	}
 	for i := range es.Endpoints {
@@ -195,25 +182,26 @@ func countOn(counts []nodeCount, node string) []nodeCount {
 	return append(counts, nodeCount{node, 1})
 }
 
-// component is a control-plane pod, trimmed to the flags it was started with.
+// component is a pod of the control plane, trimmed to where it runs and what
+// the flags it was started with say.
 type component struct {
-	pod      string
-	settings Settings
+	pod, node string
+	settings  Settings
 }
 
-func trimComponent(o runtime.Object) any {
-	p, ok := o.(*corev1.Pod)
-	if !ok || p.DeletionTimestamp != nil {
+func trimComponent(p *corev1.Pod) *component {
+	if p.DeletionTimestamp != nil {
 		return nil
 	}
+	out := &component{pod: harmless(p.Name), node: word(p.Spec.NodeName)}
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
 		if c.Name == controllerManager || c.Name == apiServer {
 			args := append(append([]string(nil), c.Command...), c.Args...)
-			return &component{pod: harmless(p.Name), settings: settingsFromArgs(c.Name, args)}
+			out.settings = out.settings.or(settingsFromArgs(c.Name, args))
 		}
 	}
-	return nil
+	return out
 }
 
 // note is a Kubernetes event worth a Transition.
@@ -239,9 +227,8 @@ var notable = map[string]bool{
 	"FailedCreate": true, "ScalingReplicaSet": true, "ProgressDeadlineExceeded": true,
 }
 
-func trimEvent(o runtime.Object) any {
-	e, ok := o.(*corev1.Event)
-	if !ok || !notable[e.Reason] {
+func trimEvent(e *corev1.Event) *note {
+	if !notable[e.Reason] {
 		return nil
 	}
 	out := &note{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), count: e.Count}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -46,23 +47,66 @@ type Ref struct {
 // String gives "kind namespace/name".
 func (r Ref) String() string { return fmt.Sprintf("%s %s", r.Kind, r.Key) }
 
+// Change is the aspect of a thing that a Transition is about.
+type Change string
+
+// The aspects that can change.
+const (
+	// ChangeStatus is the word of a node, a pod or a deployment.
+	ChangeStatus Change = "status"
+	// ChangeBoot: a node has another boot id.
+	ChangeBoot Change = "boot"
+	// ChangeTaint: a node got a taint, "key:effect" in To, or lost one, in From.
+	ChangeTaint Change = "taint"
+	// ChangeReady is a pod's Ready condition.
+	ChangeReady Change = "ready"
+	// ChangeEndpoints is the number of ready endpoints of a service, or on a node.
+	ChangeEndpoints Change = "endpoints"
+	// ChangeReplicas is how many replicas of a deployment are available.
+	ChangeReplicas Change = "replicas"
+	// ChangeNode: a node came or went, or a pod was bound to one.
+	ChangeNode Change = "node"
+	// ChangeCordon: a node may or may not be scheduled to.
+	ChangeCordon Change = "cordon"
+	// ChangeHeartbeat: a node's heartbeat became overdue or came again.
+	ChangeHeartbeat Change = "heartbeat"
+	// ChangeEvent is an Event of the cluster: its reason in To, its message in Why.
+	ChangeEvent Change = "event"
+)
+
+// Words of Transitions that others read.
+const (
+	HeartbeatOnTime  = "on time"
+	HeartbeatOverdue = "overdue"
+
+	WordReady       = "Ready"
+	WordNotReady    = "NotReady"
+	WordUnknown     = "Unknown"
+	WordPending     = "Pending"
+	WordRunning     = "Running"
+	WordTerminating = "Terminating"
+)
+
+// IsNotReady reports whether a node's word says NotReady, whatever stands in
+// brackets after it.
+func IsNotReady(word string) bool { return strings.HasPrefix(word, WordNotReady) }
+
 // Transition is one observed change of one thing: a node's status, a pod's
 // status, a deployment's word, a service's ready endpoints, a taint. None is
 // ever dropped or merged. Immutable once made.
 type Transition struct {
-	// Subject is what changed.
+	// Subject is what changed, Kind in which aspect.
 	Subject Ref
-	// What is the aspect that changed: "status", "boot", "taint", "ready",
-	// "endpoints", "replicas", "node", "cordon", "heartbeat", "event".
-	What string
+	Kind    Change
 	// From and To are the words before and after; From is empty for a thing
 	// seen for the first time, To is empty for one that is gone.
 	From, To string
 	// Why is the reason and message of the source, made harmless for a terminal.
 	Why string
-	// SourceTime is the time the source itself gives (a condition's
-	// lastTransitionTime, a Lease's renewTime, a taint's timeAdded); zero
-	// where it gives none. Seen is when the watch delivered it.
+	// SourceTime is when it happened, where that is known better than by Seen: the
+	// time the source itself gives (a condition's lastTransitionTime, a Lease's
+	// renewTime, a taint's timeAdded), when a heartbeat became overdue, or when a
+	// number began to rise; else zero. Seen is when the watch delivered it.
 	SourceTime, Seen time.Time
 }
 
@@ -95,7 +139,8 @@ func (s LinkState) String() string {
 // Link is the state of the connection to the API server.
 type Link struct {
 	State LinkState
-	// LastContact is when the server last sent anything; zero if never.
+	// LastContact is when the server last sent anything; zero if never. In a
+	// Snapshot it is as of when that was made; see Snapshot.Contact.
 	LastContact time.Time
 	// Err is one sentence on the last failure; empty when live.
 	Err string
@@ -112,6 +157,9 @@ type Access struct {
 	Forbidden bool
 	// Err is one sentence on the last failure; empty when it is being watched.
 	Err string
+	// Until is up to when what is known of it holds; zero while it is being
+	// watched, and when it never was.
+	Until time.Time `json:",omitzero"`
 }
 
 // Tri is a condition's status.
@@ -135,8 +183,10 @@ type Taint struct {
 
 // Node is a node as its API objects (Node and Lease) tell it. Immutable.
 type Node struct {
-	Name, UID    string `json:",omitzero"`
-	ControlPlane bool   `json:",omitzero"`
+	Name, UID string `json:",omitzero"`
+	// ControlPlane: its labels say that it belongs to the control plane, or a pod of
+	// the control plane runs on it.
+	ControlPlane bool `json:",omitzero"`
 	// Roles are the names of node-role.kubernetes.io/ labels, sorted.
 	Roles         []string `json:",omitzero"`
 	Unschedulable bool     `json:",omitzero"`
@@ -145,9 +195,9 @@ type Node struct {
 	Reason, Message string `json:",omitzero"`
 	// ReadySince is the Ready condition's lastTransitionTime (1 s resolution).
 	ReadySince time.Time `json:",omitzero"`
-	// Renewed is the Lease's renewTime by the node's own clock, RenewSeen when
-	// the watch delivered it by ours. Zero when leases can't be read.
+	// Renewed and RenewSeen are what Heartbeat gave when this value was made.
 	Renewed, RenewSeen time.Time `json:",omitzero"`
+	beat               *heartbeat
 	// Overdue: a Watcher has concluded that a renewal is missing; it holds until
 	// the next one is seen. See Snapshot.Silent.
 	Overdue bool `json:",omitzero"`
@@ -181,7 +231,7 @@ type Node struct {
 	Gone time.Time `json:",omitzero"`
 }
 
-// Pod is a pod, trimmed to what is shown and reckoned with. Immutable.
+// Pod is a pod, trimmed to what is shown and counted with. Immutable.
 type Pod struct {
 	Key
 	UID, Node string `json:",omitzero"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -31,9 +32,8 @@ type WatchOptions struct {
 // Watcher keeps a Snapshot of a cluster up to date. All methods are safe for
 // concurrent use.
 type Watcher struct {
-	cfg    *Config
 	opts   WatchOptions
-	client *client
+	client *Client
 
 	deltas chan delta
 	doubts chan struct{}
@@ -48,41 +48,42 @@ type Watcher struct {
 	ran      atomic.Bool
 }
 
-// NewWatcher makes a Watcher; nothing is sent before Run. The error says that
-// the credentials in the kubeconfig can't be used.
-func NewWatcher(cfg *Config, o WatchOptions) (*Watcher, error) {
-	c, err := newClient(cfg)
-	if err != nil {
-		return nil, err
-	}
+// NewWatcher makes a Watcher that follows through c; nothing is sent before Run.
+func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	w := &Watcher{
-		cfg: cfg, opts: o, client: c,
+		opts: o, client: c,
 		deltas: make(chan delta, 1024), doubts: make(chan struct{}, 1),
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
 	}
-	w.snapshot.Store(NewSnapshot(Contents{Context: cfg.Context, Server: cfg.Server, Settings: o.Settings}))
-	return w, nil
+	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Settings: o.Settings}))
+	return w
 }
 
 // Snapshot gives the newest Snapshot; never nil.
 func (w *Watcher) Snapshot() *Snapshot { return w.snapshot.Load() }
 
 // Changed has capacity 1 and holds something whenever there is a Snapshot newer
-// than the one that was current at the last receive. One receiver only.
+// than the one that was current at the last receive. One receiver only. A lone
+// change is there at once, and of many that follow each other a Snapshot each
+// 10 ms: who draws them chooses the pace. Heartbeats that change no word make
+// none.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// silentAfter is when a link that says that it is live is not believed any more.
+const silentAfter = 10 * time.Second
 
 // Link is the state of the connection, with LastContact as of this moment.
 func (w *Watcher) Link() Link {
-	l := w.Snapshot().Link
-	if t := w.client.pulse.contact(); t.After(l.LastContact) {
-		l.LastContact = t
+	l := w.Snapshot().link()
+	if l.State == LinkLive && time.Since(l.LastContact) > silentAfter {
+		l.State, l.Err = LinkLost, "nothing has been heard of the API server at "+hostOf(w.client.cfg.Server)
 	}
 	return l
 }
 
-// Run watches until ctx ends, and then returns nil when every goroutine and
-// connection of the Watcher has ended. No failure of the server ends it: it
+// Run watches until ctx ends, closes the Client, and then returns nil when every
+// goroutine of the Watcher has ended. No failure of the server ends it: it
 // reconnects for ever, and says in Snapshot.Link and Snapshot.Access what is
 // wrong. It may be called once; the second call returns an error.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -99,13 +100,13 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	newState(w, sources...).run(ctx)
 	cancel()
-	w.client.close()
+	w.client.Close()
 	wg.Wait()
 	return nil
 }
 
-// tell hands a delta to the owner; it waits for room until ctx ends.
-func (w *Watcher) tell(ctx context.Context, d delta) {
+// send hands a delta to the owner; it waits for room until ctx ends.
+func (w *Watcher) send(ctx context.Context, d delta) {
 	select {
 	case w.deltas <- d:
 	case <-ctx.Done():
@@ -120,12 +121,12 @@ const kindComponent Kind = "component"
 func (w *Watcher) sources() []*source {
 	c := w.client
 	all := []*source{
-		{kind: KindNode, resource: "nodes", client: c.core, trim: trimNode,
+		{kind: KindNode, resource: "nodes", client: c.core, trim: trimming(trimNode),
 			list: func() runtime.Object { return &corev1.NodeList{} }},
-		{kind: KindLease, namespace: "kube-node-lease", resource: "leases", client: c.coordination, trim: trimLease,
+		{kind: KindLease, namespace: "kube-node-lease", resource: "leases", client: c.coordination, trim: trimming(trimLease),
 			list: func() runtime.Object { return &coordinationv1.LeaseList{} }},
-		{kind: kindComponent, namespace: "kube-system", resource: "pods", client: c.core, trim: trimComponent,
-			selector: "component in (" + apiServer + "," + controllerManager + ")",
+		{kind: kindComponent, namespace: "kube-system", resource: "pods", client: c.core, trim: trimming(trimComponent),
+			selector: "component in (etcd," + apiServer + "," + controllerManager + ",kube-scheduler)",
 			list:     func() runtime.Object { return &corev1.PodList{} }},
 	}
 	namespaces := w.opts.Namespaces
@@ -133,21 +134,21 @@ func (w *Watcher) sources() []*source {
 		namespaces = []string{""}
 	} else if !slices.Contains(namespaces, "default") {
 		// Nodes have no namespace; their events are in this one.
-		all = append(all, &source{kind: KindEvent, namespace: "default", resource: "events", client: c.core, trim: trimEvent,
+		all = append(all, &source{kind: KindEvent, namespace: "default", resource: "events", client: c.core, trim: trimming(trimEvent),
 			fields: "involvedObject.kind=Node", later: true,
 			list: func() runtime.Object { return &corev1.EventList{} }})
 	}
 	for _, ns := range namespaces {
-		sets := &source{kind: KindReplicaSet, namespace: ns, resource: "replicasets", client: c.apps, trim: trimReplicaSet,
+		sets := &source{kind: KindReplicaSet, namespace: ns, resource: "replicasets", client: c.apps, trim: trimming(trimReplicaSet),
 			list: func() runtime.Object { return &appsv1.ReplicaSetList{} }}
 		all = append(all, sets,
-			&source{kind: KindPod, namespace: ns, resource: "pods", client: c.core, trim: trimPod, after: []*source{sets},
+			&source{kind: KindPod, namespace: ns, resource: "pods", client: c.core, trim: trimming(trimPod), after: []*source{sets},
 				list: func() runtime.Object { return &corev1.PodList{} }},
-			&source{kind: KindDeployment, namespace: ns, resource: "deployments", client: c.apps, trim: trimDeployment,
+			&source{kind: KindDeployment, namespace: ns, resource: "deployments", client: c.apps, trim: trimming(trimDeployment),
 				list: func() runtime.Object { return &appsv1.DeploymentList{} }},
-			&source{kind: KindEndpointSlice, namespace: ns, resource: "endpointslices", client: c.discovery, trim: trimSlice,
+			&source{kind: KindEndpointSlice, namespace: ns, resource: "endpointslices", client: c.discovery, trim: trimming(trimSlice),
 				list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} }},
-			&source{kind: KindEvent, namespace: ns, resource: "events", client: c.core, trim: trimEvent, later: true,
+			&source{kind: KindEvent, namespace: ns, resource: "events", client: c.core, trim: trimming(trimEvent), later: true,
 				list: func() runtime.Object { return &corev1.EventList{} }},
 		)
 	}

@@ -334,19 +334,19 @@ func TestPodProxyGetAndRolloutRestart(t *testing.T) {
 	}
 	w := watchFake(t, f)
 	w.until("everything", synced)
-	body, err := w.PodProxyGet(t.Context(), "default", "web-11", 9090, "/metrics?a=b")
+	body, err := w.client.PodProxyGet(t.Context(), "default", "web-11", 9090, "/metrics?a=b")
 	if err != nil || string(body) != "stat" {
 		t.Errorf("%q, %v", body, err)
 	}
-	if _, err := w.PodProxyGet(t.Context(), "default", "gone", 9090, "/metrics"); err == nil || !strings.Contains(err.Error(), "no such pod") {
+	if _, err := w.client.PodProxyGet(t.Context(), "default", "gone", 9090, "/metrics"); err == nil || !strings.Contains(err.Error(), "no such pod") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := w.PodProxyGet(ctx, "default", "slow", 9090, "/"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := w.client.PodProxyGet(ctx, "default", "slow", 9090, "/"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
-	if err := w.RolloutRestart(t.Context(), Key{"default", "web"}); err != nil {
+	if err := w.client.RolloutRestart(t.Context(), Key{"default", "web"}); err != nil {
 		t.Error(err)
 	}
 	mu.Lock()
@@ -356,7 +356,7 @@ func TestPodProxyGetAndRolloutRestart(t *testing.T) {
 	}
 	mu.Unlock()
 	d.Spec.Paused = true
-	if err := w.RolloutRestart(t.Context(), Key{"default", "web"}); err == nil || !strings.Contains(err.Error(), "is paused") {
+	if err := w.client.RolloutRestart(t.Context(), Key{"default", "web"}); err == nil || !strings.Contains(err.Error(), "is paused") {
 		t.Errorf("a paused deployment: %v", err)
 	}
 	mu.Lock()

@@ -33,18 +33,18 @@ func watchFake(t *testing.T, f *fakeAPI, namespaces ...string) *watching {
 
 func watchConfig(t *testing.T, cfg *Config, namespaces ...string) *watching {
 	wt := &watching{t: t}
-	w, err := NewWatcher(cfg, WatchOptions{Namespaces: namespaces, Sink: func(tr Transition) {
+	c, err := NewClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wt.Watcher = NewWatcher(c, WatchOptions{Namespaces: namespaces, Sink: func(tr Transition) {
 		wt.mu.Lock()
 		defer wt.mu.Unlock()
 		wt.ts = append(wt.ts, tr)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wt.Watcher = w
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
+	go func() { ended <- wt.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -79,7 +79,7 @@ func (w *watching) told() []string {
 	defer w.mu.Unlock()
 	var out []string
 	for _, t := range w.ts {
-		out = append(out, fmt.Sprintf("%s %s: %s → %s", t.Subject, t.What, t.From, t.To))
+		out = append(out, fmt.Sprintf("%s %s: %s → %s", t.Subject, t.Kind, t.From, t.To))
 	}
 	return out
 }
@@ -90,7 +90,7 @@ func (w *watching) untilTold(want string) Transition {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.ts {
-		if fmt.Sprintf("%s %s: %s → %s", t.Subject, t.What, t.From, t.To) == want {
+		if fmt.Sprintf("%s %s: %s → %s", t.Subject, t.Kind, t.From, t.To) == want {
 			return t
 		}
 	}

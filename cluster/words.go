@@ -6,11 +6,6 @@ import (
 	"lightsout/internal/text"
 )
 
-// overdueShare of a Lease's duration without a renewal is silence. A kubelet
-// renews after 0.25 of it with 4 % jitter (pkg/kubelet/kubelet.go), so at 0.4
-// one renewal is missing and more than half an interval late.
-const overdueShare = 0.4
-
 // shuttingDown is the Ready condition's message while a kubelet's graceful
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.
 const shuttingDown = "node is shutting down"
@@ -24,7 +19,7 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 	if !n.Gone.IsZero() {
 		return 0, false
 	}
-	heard := n.RenewSeen
+	_, heard := n.Heartbeat()
 	if heard.IsZero() && n.Ready == TriUnknown {
 		heard = n.ReadySince
 	}
@@ -41,22 +36,10 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 	return since, s.seeing(now).After(at)
 }
 
-// overdueAt is when the node's silence may be concluded if no renewal comes.
-func overdueAt(n *Node, watchedSince time.Time) (time.Time, bool) {
-	if n.RenewSeen.IsZero() || n.LeaseDuration <= 0 {
-		return time.Time{}, false
-	}
-	from := n.RenewSeen
-	if watchedSince.After(from) {
-		from = watchedSince
-	}
-	return from.Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
-}
-
 // seeing is the latest moment up to now for which a missing heartbeat means
 // something.
 func (s *Snapshot) seeing(now time.Time) time.Time {
-	for _, limit := range []time.Time{s.Link.LastContact, s.heartbeatsUntil} {
+	for _, limit := range []time.Time{s.Contact(), s.heartbeatsUntil} {
 		if !limit.IsZero() && limit.Before(now) {
 			now = limit
 		}
@@ -81,11 +64,11 @@ func nodeWord(n *Node, silent bool, since time.Duration) string {
 	var word string
 	switch n.Ready {
 	case TriTrue:
-		word = "Ready"
+		word = WordReady
 	case TriNone:
-		word = "Unknown"
+		word = WordUnknown
 	default:
-		word = "NotReady"
+		word = WordNotReady
 	}
 	switch {
 	case n.Ready == TriFalse && n.Message == shuttingDown:

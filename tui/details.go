@@ -50,7 +50,8 @@ func nodeDetails(name string) func(*scene) []fact {
 		d.add("reason", n.Reason)
 		d.add("message", n.Message)
 		d.time("since", n.ReadySince)
-		d.time("last heartbeat", n.RenewSeen)
+		_, heard := n.Heartbeat()
+		d.time("last heartbeat", heard)
 		if n.LeaseDuration > 0 {
 			d.add("lease", n.LeaseDuration.String())
 		}

@@ -48,18 +48,18 @@ func fold(events []view.Event) []view.Event {
 func foldKey(e view.Event) string {
 	switch {
 	case isCount(e):
-		return e.Lane + "\x00" + e.Subject
-	case e.Lane == "pod":
-		return e.Lane + "\x00" + e.Text
-	case e.Lane == "event" && e.Kind == "pod":
-		return e.Lane + "\x00" + e.Text
+		return string(e.Lane) + "\x00" + e.Subject
+	case e.Lane == view.LanePod:
+		return string(e.Lane) + "\x00" + e.Text
+	case e.Lane == view.LaneEvent && e.Kind == "pod":
+		return string(e.Lane) + "\x00" + e.Text
 	}
 	return ""
 }
 
 // isCount reports whether an event is a step of a number.
 func isCount(e view.Event) bool {
-	return (e.Lane == "endpoints" || e.Lane == "deployment") && startsWithDigit(e.From) && startsWithDigit(e.To)
+	return (e.Lane == view.LaneEndpoints || e.Lane == view.LaneDeployment) && startsWithDigit(e.From) && startsWithDigit(e.To)
 }
 
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }

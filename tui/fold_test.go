@@ -25,7 +25,7 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 	add(5*time.Second, view.Event{Lane: "pod", Kind: "pod", Subject: "llm-0", Text: "ready Ready → NotReady"})
 	var got []string
 	for _, e := range fold(events) {
-		got = append(got, e.Lane+" "+e.Subject+" "+e.Text)
+		got = append(got, string(e.Lane)+" "+e.Subject+" "+e.Text)
 	}
 	want := []string{
 		"node kube-node3 Ready → NotReady (silent)",

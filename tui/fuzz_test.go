@@ -102,7 +102,7 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 			Failed: map[loadgen.Class]int{loadgen.ClassReset: num()}})
 	}
 	for i := range rnd.IntN(50) {
-		f.Events = append(f.Events, view.Event{Seq: i + 1, At: at(), Seen: at(), Lane: word(), Subject: word(), Text: word(), From: word(), To: text, Level: view.Severity(rnd.IntN(5))})
+		f.Events = append(f.Events, view.Event{Seq: i + 1, At: at(), Seen: at(), Lane: view.Lane(word()), Subject: word(), Text: word(), From: word(), To: text, Level: view.Severity(rnd.IntN(5))})
 	}
 	addTrial(rnd, f, word, at, num)
 	if rnd.IntN(4) == 0 {

@@ -16,7 +16,7 @@ func header(m *Model, w int) string {
 	switch link.State {
 	case cluster.LinkLive:
 		state = span{t.good, t.live + " live"}
-		if old := m.s.now.Sub(link.LastContact); !link.LastContact.IsZero() && old >= 10*time.Second {
+		if old := m.s.now.Sub(m.s.snap.Contact()); !m.s.snap.Contact().IsZero() && old >= 10*time.Second {
 			state.s += " " + coarseAge(old)
 		}
 	case cluster.LinkLost:

@@ -15,7 +15,7 @@ func Line(e view.Event) string {
 	if e.Offset != nil {
 		parts = append(parts, signed(time.Duration(*e.Offset*float64(time.Second)), true))
 	}
-	for _, p := range []string{e.Lane, e.Subject, eventText(plainTheme, e)} {
+	for _, p := range []string{string(e.Lane), e.Subject, eventText(plainTheme, e)} {
 		if p = strings.TrimSpace(clean(p)); p != "" {
 			parts = append(parts, p)
 		}

@@ -61,7 +61,7 @@ func (p *timelinePane) settle(s *scene) {
 }
 
 func eventHas(s *scene, e view.Event, contains func(string) bool) bool {
-	return contains(e.Subject) || contains(e.Lane) || contains(eventText(s.t, e))
+	return contains(e.Subject) || contains(string(e.Lane)) || contains(eventText(s.t, e))
 }
 
 func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000, share: 3} }
@@ -173,7 +173,7 @@ func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, 
 	}
 	r.put(st, sign).space(1)
 	if lane > 0 {
-		r.cell(t, t.dim, t.text(e.Lane), lane-1).space(1)
+		r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
 	}
 	name := middle(t.text(e.Subject), subject, t.ellipsis)
 	r.put(t.strong, name).space(subject - width(name) + 2)
@@ -187,7 +187,7 @@ func eventDetails(e view.Event) func(*scene) []fact {
 		_, st := levelLook(s.t, e.Level)
 		d.look(st, "what", eventText(s.t, e))
 		d.add("of", strings.TrimSpace(e.Kind+" "+e.Subject))
-		d.add("kind", e.Lane)
+		d.add("kind", string(e.Lane))
 		if !s.f.Zero.IsZero() {
 			d.add("when", s.offset(e.At))
 		}

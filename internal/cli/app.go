@@ -25,6 +25,7 @@ type app struct {
 	opt      options
 	config   *config.Config
 	engine   *session.Engine
+	api      *cluster.Client
 	watcher  *cluster.Watcher
 	ssh      *ssh.Client
 	machines *machines
@@ -101,14 +102,15 @@ func newApp(o options) (_ *app, err error) {
 	if s.engine, err = session.NewEngine(topt); err != nil {
 		return nil, err
 	}
-	if s.watcher, err = cluster.NewWatcher(access, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: s.engine.Transition}); err != nil {
+	if s.api, err = cluster.NewClient(access); err != nil {
 		return nil, err
 	}
+	s.watcher = cluster.NewWatcher(s.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: s.engine.Transition})
 	if err = s.buildLoad(dial); err != nil {
 		return nil, err
 	}
 	s.engine.SetParts(session.Parts{
-		Watcher: s.watcher, Fleet: s.machines.fleet, Journal: s.journal, Load: s.load, Rollout: s.watcher.RolloutRestart, Drain: s.watcher,
+		Watcher: s.watcher, Fleet: s.machines.fleet, Journal: s.journal, Load: s.load, Rollout: s.api.RolloutRestart, Drain: s.api,
 		Self: func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, s.ssh, access) },
 	})
 	return s, nil
@@ -145,7 +147,7 @@ func (s *app) buildLoad(dial dialer) error {
 	o.WindowLimit = windowsKept
 	o.Record = s.engine.Record
 	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-		return s.watcher.PodProxyGet(ctx, namespace, pod, int(port), path)
+		return s.api.PodProxyGet(ctx, namespace, pod, int(port), path)
 	}
 	s.load, err = loadgen.New(o)
 	return err

@@ -28,7 +28,7 @@ type checkup struct {
 
 	access    *cluster.Config
 	accessErr error
-	inspector *cluster.Inspector
+	api       *cluster.Client
 	client    *ssh.Client
 	dial      dialer
 	power     *machines
@@ -57,7 +57,7 @@ func newCheckup(o options, wanted []string) (*checkup, error) {
 		c.dial = (&net.Dialer{Timeout: connectWait}).DialContext
 	}
 	if c.access, c.accessErr = apiAccess(cfg, bastion); c.accessErr == nil {
-		c.inspector, c.accessErr = cluster.NewInspector(c.access)
+		c.api, c.accessErr = cluster.NewClient(c.access)
 	}
 	o.readOnly = true // for the machines
 	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)
@@ -65,8 +65,8 @@ func newCheckup(o options, wanted []string) (*checkup, error) {
 }
 
 func (c *checkup) close() {
-	if c.inspector != nil {
-		c.inspector.Close()
+	if c.api != nil {
+		c.api.Close()
 	}
 	c.power.close()
 	_ = c.client.Close()
@@ -142,14 +142,14 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 		c.add("cluster", append(rows, skipped("API server", "the bastion is missing"))...)
 		return nil
 	}
-	version, err := c.inspector.Version(ctx)
+	version, err := c.api.Version(ctx)
 	if err != nil {
 		c.add("cluster", append(rows, missing("API server", err, "check that it runs, and the server address in the kubeconfig"))...)
 		return nil
 	}
 	c.add("cluster", append(rows, works("API server", "it answers, Kubernetes %s", version))...)
 	c.add("rights", c.rights(ctx)...)
-	nodes, err := c.inspector.Nodes(ctx)
+	nodes, err := c.api.Nodes(ctx)
 	if err != nil {
 		return nil // the rights have said so
 	}

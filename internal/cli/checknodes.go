@@ -128,7 +128,7 @@ func (c *checkup) obeys(ctx context.Context, what string, b power.Binding, good 
 // graceful looks whether the kubelet holds a shutdown up for its pods.
 func (c *checkup) graceful(ctx context.Context, n *cluster.Node) checkRow {
 	const what = "graceful shutdown"
-	k, err := c.inspector.Kubelet(ctx, n.Name)
+	k, err := c.api.Kubelet(ctx, n.Name)
 	switch {
 	case err != nil:
 		return skipped(what, "%s", err)

@@ -103,7 +103,7 @@ func (c *checkup) rights(ctx context.Context) []checkRow {
 func (c *checkup) right(ctx context.Context, n need) checkRow {
 	var lacks []cluster.Right
 	for _, r := range n.rights {
-		ok, err := c.inspector.May(ctx, r)
+		ok, err := c.api.May(ctx, r)
 		if err != nil {
 			return missing(n.what, err, "ask the cluster's administrators")
 		}

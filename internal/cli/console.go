@@ -30,7 +30,7 @@ type console struct {
 	// first that is not the safe one.
 	prefer string
 	// lanes bounds what is printed of the timeline; nil is all of it.
-	lanes []string
+	lanes []view.Lane
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered

@@ -78,7 +78,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	if s.machines.missing != "" {
 		return errors.New(s.machines.missing)
 	}
-	c.lanes = []string{"power"}
+	c.lanes = []view.Lane{view.LanePower}
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c)
 		if err != nil && action != power.ActionOn { // powering on needs no view
@@ -158,7 +158,7 @@ func powerStatus(ctx context.Context, o options, nodes []string) error {
 		return err
 	}
 	c := newConsole(false, "")
-	c.out, c.lanes = os.Stderr, []string{}
+	c.out, c.lanes = os.Stderr, []view.Lane{}
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c)
 		if err != nil {

@@ -187,7 +187,7 @@ func (s *app) uncordon(ctx context.Context, cordoned []power.Entry, failed error
 			left = append(left, e.Node)
 			continue
 		}
-		text, err := session.Uncordon(ctx, s.watcher, s.journal, e.Node)
+		text, err := session.Uncordon(ctx, s.api, s.journal, e.Node)
 		if err != nil {
 			fmt.Printf("%s  %v; by hand: kubectl uncordon %s\n", e.Node, err, e.Node)
 			left = append(left, e.Node)

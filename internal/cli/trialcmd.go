@@ -233,7 +233,8 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		}
 	}()
 	c := newConsole(f.yes, "")
-	c.lanes = []string{"operator", "power", "node", "taint", "endpoints", "deployment", "load", "link"}
+	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
+		view.LaneDeployment, view.LaneLoad, view.LaneLink}
 	if o.dryRun {
 		return "", s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p) })
 	}

@@ -28,7 +28,7 @@ var imports = map[string]string{
 	"internal/session":         "internal/trial/phase internal/trial/plan internal/report internal/record internal/view internal/text cluster power loadgen",
 	"internal/trial/phase":     "internal/view internal/text cluster power loadgen",
 	"internal/trial/plan":      "internal/config/yamlfile internal/view power loadgen",
-	"internal/report":          "internal/record internal/view internal/text loadgen",
+	"internal/report":          "internal/record internal/view internal/text cluster loadgen",
 	"internal/record":          "internal/view cluster power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster loadgen",
 	"internal/record/examples": "",

@@ -3,7 +3,6 @@ package record
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -14,7 +13,7 @@ import (
 // fillLanes works out the spans of each node from the events, by the time at
 // which they were seen. What was so from the beginning, the samples say.
 func (r *Record) fillLanes() {
-	l := lanes{spans: map[string][]Span{}, told: map[string]bool{}}
+	l := lanes{spans: map[string][]Span{}, known: map[string]bool{}}
 	first := firstSights(r.Samples)
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -42,13 +41,13 @@ func (r *Record) fillLanes() {
 // lanes are the spans by node; To is zero while one lasts.
 type lanes struct {
 	spans map[string][]Span
-	// told: an event has said something of that kind about the node.
-	told map[string]bool
+	// known: an event has said something of that kind about the node.
+	known map[string]bool
 }
 
 // set begins or ends a node's span.
 func (l lanes) set(node string, kind SpanKind, on bool, at time.Time) {
-	l.told[node+"\x00"+string(kind)] = true
+	l.known[node+"\x00"+string(kind)] = true
 	spans := l.spans[node]
 	for i := len(spans) - 1; i >= 0; i-- {
 		if spans[i].Kind != kind {
@@ -114,7 +113,7 @@ func (l lanes) begin(s sight) {
 		kind SpanKind
 		on   bool
 	}{{SpanOff, s.off}, {SpanSilent, s.silent}, {SpanNotReady, s.notReady}} {
-		if k.on && !l.told[s.node+"\x00"+string(k.kind)] {
+		if k.on && !l.known[s.node+"\x00"+string(k.kind)] {
 			l.set(s.node, k.kind, true, s.at)
 		}
 	}
@@ -124,18 +123,18 @@ func (l lanes) begin(s sight) {
 // cluster.Transition.
 func (l lanes) follow(e *view.Event) {
 	switch {
-	case e.Lane == "power" && e.To == power.Off.String():
+	case e.Lane == view.LanePower && e.To == power.Off.String():
 		l.set(e.Subject, SpanOff, true, e.Seen)
-	case e.Lane == "power" && e.To == power.On.String():
+	case e.Lane == view.LanePower && e.To == power.On.String():
 		l.set(e.Subject, SpanOff, false, e.Seen)
-	case e.Lane == "heartbeat" && e.To == "overdue":
+	case e.Lane == view.LaneHeartbeat && e.To == cluster.HeartbeatOverdue:
 		l.set(e.Subject, SpanSilent, true, e.Seen)
-	case e.Lane == "heartbeat" && e.To == "on time":
+	case e.Lane == view.LaneHeartbeat && e.To == cluster.HeartbeatOnTime:
 		l.set(e.Subject, SpanSilent, false, e.Seen)
-	case e.Lane != "node" || e.Kind != string(cluster.KindNode):
-	case strings.HasPrefix(e.To, "NotReady"), e.To == "Unknown":
+	case e.Lane != view.LaneNode || e.Kind != string(cluster.KindNode):
+	case cluster.IsNotReady(e.To), e.To == cluster.WordUnknown:
 		l.set(e.Subject, SpanNotReady, true, e.Seen)
-	case e.To == "Ready":
+	case e.To == cluster.WordReady:
 		l.set(e.Subject, SpanNotReady, false, e.Seen)
 	case e.To == "": // its object is gone
 		l.set(e.Subject, SpanNotReady, false, e.Seen)

@@ -241,7 +241,9 @@ func fillIn(v reflect.Value, n int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fillIn(v.Field(i), n+i)
+			if v.Type().Field(i).IsExported() {
+				fillIn(v.Field(i), n+i)
+			}
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

@@ -83,7 +83,7 @@ func (o *outage) pod(name, node string) *cluster.Pod {
 	}
 }
 
-func (o *outage) say(lane, subject, text string) {
+func (o *outage) say(lane view.Lane, subject, text string) {
 	o.timeline.Add(view.Event{Lane: lane, Subject: subject, Text: text})
 }
 

@@ -47,6 +47,7 @@ type Sampler struct {
 	wrote    time.Time
 	keyed    time.Time
 	keyBytes int
+	beats    beats
 	pictured time.Time // when the last picture was made
 	newest   int       // the newest event's number
 	stirred  time.Time // when it last changed
@@ -71,6 +72,7 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 		return nil, err
 	}
 	s := &Sampler{
+		beats:  beats{},
 		render: render, now: now, samples: samples, life: lifeSign,
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -198,6 +200,7 @@ func (s *Sampler) sample(f *view.Frame, end bool) bool {
 		x, _ = difference(nil, f)
 		x.Key, x.Schema = true, SampleSchema
 	}
+	s.beats.into(&x, f.Snapshot)
 	x.End = end
 	bytes := 0
 	for _, line := range split(x) {

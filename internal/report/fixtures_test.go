@@ -23,14 +23,14 @@ func yes(b bool) *bool { return &b }
 // recording makes a record's events.
 type recording struct{ events []view.Event }
 
-func (r *recording) add(s float64, lane, subject, from, to, text string, level view.Severity) {
+func (r *recording) add(s float64, lane view.Lane, subject, from, to, text string, level view.Severity) {
 	o := s
 	r.events = append(r.events, view.Event{Seq: len(r.events) + 1, At: at(s), Seen: at(s).Add(3 * time.Millisecond), Offset: &o,
 		Lane: lane, Subject: subject, Text: text, From: from, To: to, Level: level})
 }
 
 // change adds a transition.
-func (r *recording) change(s float64, lane, subject, from, to, suffix string, level view.Severity) {
+func (r *recording) change(s float64, lane view.Lane, subject, from, to, suffix string, level view.Severity) {
 	r.add(s, lane, subject, from, to, from+" → "+to+suffix, level)
 }
 

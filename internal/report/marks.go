@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 
@@ -30,7 +31,7 @@ type mark struct {
 // entry is one line of the timeline: what happened to one or more subjects.
 type entry struct {
 	At       float64
-	Lane     string
+	Lane     view.Lane
 	Subjects []string
 	Text     string
 	Level    view.Severity
@@ -74,33 +75,33 @@ func (e entry) who() string {
 func weight(e view.Event) int {
 	changed := e.From != "" || e.To != ""
 	switch e.Lane {
-	case "operator", "node", "link":
+	case view.LaneOperator, view.LaneNode, view.LaneLink:
 		return 9
-	case "power":
+	case view.LanePower:
 		if changed || e.Level >= view.Warning {
 			return 9
 		}
 		return 4
-	case "load":
+	case view.LaneLoad:
 		return 8
-	case "deployment":
+	case view.LaneDeployment:
 		if e.Level != view.Info {
 			return 8
 		}
 		return 7
-	case "heartbeat", "endpoints":
+	case view.LaneHeartbeat, view.LaneEndpoints:
 		return 7
-	case "pod":
-		if e.To == "Terminating" || e.From == "" && e.To == "Pending" || e.Level == view.Bad {
+	case view.LanePod:
+		if e.To == cluster.WordTerminating || e.From == "" && e.To == cluster.WordPending || e.Level == view.Bad {
 			return 6
 		}
 		return 5
-	case "taint":
+	case view.LaneTaint:
 		if strings.HasSuffix(e.From+e.To, ":NoExecute") {
 			return 6
 		}
 		return 3
-	case "event":
+	case view.LaneEvent:
 		return 2
 	}
 	return 5
@@ -184,7 +185,7 @@ func (m *mark) add(e view.Event, at float64) {
 	subject, text := clean(e.Subject), clean(e.Text)
 	from, to := clean(e.From), clean(e.To)
 	arrow := from + " → " + to
-	chained := (e.Lane == "endpoints" || e.Lane == "deployment") && from != "" && to != "" && strings.Contains(text, arrow)
+	chained := (e.Lane == view.LaneEndpoints || e.Lane == view.LaneDeployment) && from != "" && to != "" && strings.Contains(text, arrow)
 	for i := range m.Entries {
 		o := &m.Entries[i]
 		if o.Lane != e.Lane {
@@ -203,7 +204,7 @@ func (m *mark) add(e view.Event, at float64) {
 			return
 		}
 	}
-	n := entry{At: at, Lane: clean(e.Lane), Subjects: []string{subject}, Text: text, Level: e.Level}
+	n := entry{At: at, Lane: view.Lane(clean(string(e.Lane))), Subjects: []string{subject}, Text: text, Level: e.Level}
 	if chained {
 		n.from, n.to = from, to
 	}
@@ -237,7 +238,7 @@ func timelineOf(r *record.Record) section {
 			case view.Bad:
 				text.Tone = bad
 			}
-			t.row(number, offset(e.At), e.Lane, e.who(), text)
+			t.row(number, offset(e.At), string(e.Lane), e.who(), text)
 		}
 	}
 	return t

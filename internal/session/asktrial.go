@@ -53,7 +53,7 @@ func (e *Engine) askTrial() {
 			err = e.startTrial(nil, RunOptions{})
 		}
 		if err != nil {
-			e.warn("operator", "trial", err.Error())
+			e.warn(view.LaneOperator, "trial", err.Error())
 		}
 	})
 }
@@ -199,7 +199,7 @@ func (e *Engine) trialRefused(opt RunOptions, err error) {
 		e.ending = true
 		return
 	}
-	e.warn("operator", "trial", err.Error())
+	e.warn(view.LaneOperator, "trial", err.Error())
 }
 
 // TrialOutcome is what became of the trial: its summary once it has been judged

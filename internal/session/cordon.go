@@ -54,7 +54,7 @@ func (e *Engine) readCordons() {
 	}
 	left, err := e.opt.Journal.LeftCordoned()
 	if err != nil {
-		e.warn("power", "journal", err.Error())
+		e.warn(view.LanePower, "journal", err.Error())
 		return
 	}
 	old := e.cordons.ours
@@ -100,14 +100,14 @@ func (e *Engine) cordoned(node string, noted bool, err error) {
 	}
 	switch {
 	case err != nil:
-		e.warn("power", node, err.Error())
+		e.warn(view.LanePower, node, err.Error())
 		if noted && c != nil { // it may have been done all the same
 			c.due = true
 		}
 	case noted:
-		e.say(view.Event{Lane: "power", Subject: node, Text: "cordoned: no more pods are put on it"})
+		e.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned: no more pods are put on it"})
 	case c == nil:
-		e.say(view.Event{Lane: "power", Subject: node, Text: "cordoned already by somebody else, and stays so afterwards"})
+		e.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned already by somebody else, and stays so afterwards"})
 	}
 }
 
@@ -132,7 +132,7 @@ func (e *Engine) uncordonDue() {
 			continue
 		case e.opt.Drain == nil || e.opt.ReadOnly || e.opt.DryRun:
 			c.due, c.failed = false, "can't be uncordoned here"
-			e.warn("power", node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
+			e.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
 			continue
 		}
 		c.busy = true
@@ -153,14 +153,14 @@ func (e *Engine) uncordoned(node, text string, err error) {
 		c.busy, c.failed = false, ""
 		if err != nil {
 			if c.next.IsZero() { // said once
-				e.warn("power", node, err.Error()+"; it is tried again; by hand: kubectl uncordon "+node)
+				e.warn(view.LanePower, node, err.Error()+"; it is tried again; by hand: kubectl uncordon "+node)
 			}
 			c.next, c.failed = e.now().Add(uncordonPause), err.Error()
 			e.leaveWhenOn = false
 			return
 		}
 	}
-	e.say(view.Event{Lane: "power", Subject: node, Text: text, Level: view.Good})
+	e.say(view.Event{Lane: view.LanePower, Subject: node, Text: text, Level: view.Good})
 	e.readCordons()
 	e.leaveIfSettled()
 }

@@ -138,7 +138,7 @@ func (e *Engine) drainProgress(d *drain, n *nodeDrain, p cluster.DrainProgress) 
 		text += fmt.Sprintf(", %d gone", p.Gone)
 	}
 	if first && !p.Done() {
-		e.say(view.Event{Lane: "power", Subject: n.node, Text: text})
+		e.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: text})
 	}
 	held := heldText(p)
 	switch {
@@ -152,7 +152,7 @@ func (e *Engine) drainProgress(d *drain, n *nodeDrain, p cluster.DrainProgress) 
 		text += "; held: " + held
 	}
 	if held != n.held && held != "" {
-		e.say(view.Event{Lane: "power", Subject: n.node, Text: "the drain is held: " + held, Level: view.Warning})
+		e.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: "the drain is held: " + held, Level: view.Warning})
 	}
 	n.held = held
 	e.show(d, n, text)
@@ -188,7 +188,7 @@ func (e *Engine) nodeDrained(d *drain, n *nodeDrain, err error) {
 	if stay := len(n.progress.Stay); stay > 0 {
 		text += fmt.Sprintf(", %d stay with the node", stay)
 	}
-	e.say(view.Event{Lane: "power", Subject: n.node, Text: text, Level: view.Good})
+	e.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: text, Level: view.Good})
 	e.decideDrain(d, n, drained)
 }
 
@@ -202,11 +202,11 @@ func (e *Engine) decideDrain(d *drain, n *nodeDrain, s drainState) {
 	e.withdrawDrain(n)
 	switch s {
 	case drainCut:
-		e.warn("power", n.node, "not drained to the end: what is left on it is shut down with it")
+		e.warn(view.LanePower, n.node, "not drained to the end: what is left on it is shut down with it")
 	case drainLeft:
-		e.warn("power", n.node, "the drain is given up: nothing more is evicted, it stays on")
+		e.warn(view.LanePower, n.node, "the drain is given up: nothing more is evicted, it stays on")
 	case drainWrong:
-		e.warn("power", n.node, n.err.Error())
+		e.warn(view.LanePower, n.node, n.err.Error())
 	}
 	v := e.machines[n.node]
 	v.Busy, v.Text = "", ""

@@ -26,7 +26,7 @@ func (e *Engine) drainFirst(p switchPlan, end func(error)) {
 	}
 	if e.opt.DryRun {
 		for _, n := range p.ask.Nodes {
-			e.say(view.Event{Lane: "power", Subject: n, Text: "dry run: not cordoned, not drained"})
+			e.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: not cordoned, not drained"})
 		}
 		e.switchMachines(p, end)
 		return
@@ -82,7 +82,7 @@ func (e *Engine) shutDrained(a view.AskPower, nodes []string, during *run, end f
 			v.Busy, v.Text = "", ""
 			e.machines[n] = v
 		}
-		e.warn("power", "power", why)
+		e.warn(view.LanePower, "power", why)
 		e.release(nodes...)
 		end(errors.New(why))
 	}

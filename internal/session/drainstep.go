@@ -25,7 +25,7 @@ func (e *Engine) noDrain() error {
 // dryRun is a step that only says what it does not do.
 func (e *Engine) dryRun(nodes []string, what string) poll {
 	for _, n := range nodes {
-		e.say(view.Event{Lane: "power", Subject: n, Text: "dry run: " + what})
+		e.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + what})
 	}
 	return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 }
@@ -72,7 +72,7 @@ func (e *Engine) beginUncordon(nodes []string) poll {
 	}
 	for _, n := range nodes {
 		if e.cordons.ours[n] == nil {
-			e.say(view.Event{Lane: "power", Subject: n, Text: "not uncordoned: it is not lightsout that has cordoned it"})
+			e.say(view.Event{Lane: view.LanePower, Subject: n, Text: "not uncordoned: it is not lightsout that has cordoned it"})
 		}
 	}
 	e.release(nodes...)

@@ -318,7 +318,7 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 func (e *Engine) start() {
-	e.say(view.Event{Lane: "operator", Subject: "lightsout", Text: "session started"})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "lightsout", Text: "session started"})
 	if e.opt.Journal != nil {
 		e.readLeftOff()
 	}
@@ -351,7 +351,7 @@ func (e *Engine) goDo(f func()) {
 func (e *Engine) say(ev view.Event) { e.timeline.Add(ev) }
 
 // warn shows a sentence at once and keeps it on the timeline.
-func (e *Engine) warn(lane, subject, text string) {
+func (e *Engine) warn(lane view.Lane, subject, text string) {
 	e.notice, e.noticeAt = text, e.now()
 	e.say(view.Event{Lane: lane, Subject: subject, Text: text, Level: view.Warning})
 }
@@ -399,9 +399,9 @@ func (e *Engine) look() {
 func (e *Engine) sayLink(l cluster.Link) {
 	switch l.State {
 	case cluster.LinkLive:
-		e.say(view.Event{Lane: "link", Subject: "API server", Text: "answers", Level: view.Good})
+		e.say(view.Event{Lane: view.LaneLink, Subject: "API server", Text: "answers", Level: view.Good})
 	case cluster.LinkLost:
-		e.say(view.Event{Lane: "link", Subject: "API server", Text: "does not answer: " + l.Err, Level: view.Bad})
+		e.say(view.Event{Lane: view.LaneLink, Subject: "API server", Text: "does not answer: " + l.Err, Level: view.Bad})
 	}
 }
 
@@ -428,7 +428,7 @@ func (e *Engine) carryOut(i view.Intent) {
 	case view.AskRollout:
 		e.askRollout(i.Deployment)
 	case view.Mark:
-		e.say(view.Event{Lane: "operator", Subject: "mark", Text: i.Text})
+		e.say(view.Event{Lane: view.LaneOperator, Subject: "mark", Text: i.Text})
 	case view.AskQuit:
 		e.askQuit()
 	}

@@ -8,16 +8,17 @@ import (
 	"lightsout/power"
 )
 
-// lanes names the timeline's lane of each aspect that can change.
-var lanes = map[string]string{
-	"heartbeat": "heartbeat", "taint": "taint", "endpoints": "endpoints", "event": "event",
+// lanes are those of what has a lane of its own; the others' are their subjects'.
+var lanes = map[cluster.Change]view.Lane{
+	cluster.ChangeHeartbeat: view.LaneHeartbeat, cluster.ChangeTaint: view.LaneTaint,
+	cluster.ChangeEndpoints: view.LaneEndpoints, cluster.ChangeEvent: view.LaneEvent,
 }
 
 // eventOf puts a transition into the words of the timeline.
 func eventOf(t cluster.Transition) view.Event {
-	lane := lanes[t.What]
+	lane := lanes[t.Kind]
 	if lane == "" {
-		lane = string(t.Subject.Kind)
+		lane = view.Lane(t.Subject.Kind)
 	}
 	return view.Event{
 		At: t.SourceTime, Seen: t.Seen, Lane: lane, Kind: string(t.Subject.Kind),
@@ -30,7 +31,7 @@ func transitionText(t cluster.Transition) string {
 	var text string
 	switch {
 	case t.From == "" && t.To == "":
-		text = t.What
+		text = string(t.Kind)
 	case t.From == "":
 		text = t.To
 	case t.To == "":
@@ -38,16 +39,16 @@ func transitionText(t cluster.Transition) string {
 	default:
 		text = t.From + " → " + t.To
 	}
-	switch t.What {
-	case "heartbeat":
+	switch t.Kind {
+	case cluster.ChangeHeartbeat:
 		text = "heartbeat " + t.To
-	case "endpoints", "replicas":
+	case cluster.ChangeEndpoints, cluster.ChangeReplicas:
 		text += " " + t.Why
-	case "status", "event", "node", "boot", "ready":
+	case cluster.ChangeStatus, cluster.ChangeEvent, cluster.ChangeNode, cluster.ChangeBoot, cluster.ChangeReady:
 	default:
-		text = t.What + " " + text
+		text = string(t.Kind) + " " + text
 	}
-	if t.What == "event" && t.Why != "" {
+	if t.Kind == cluster.ChangeEvent && t.Why != "" {
 		text += ": " + t.Why
 	}
 	return text
@@ -57,7 +58,7 @@ func transitionText(t cluster.Transition) string {
 // the better or the worse.
 func transitionLevel(t cluster.Transition) view.Severity {
 	bad := func(w string) bool {
-		for _, sign := range []string{"NotReady", "silent", "lost", "overdue", "Down", "Failed", "Error", "BackOff", "Unknown"} {
+		for _, sign := range []string{cluster.WordNotReady, "silent", "lost", cluster.HeartbeatOverdue, "Down", "Failed", "Error", "BackOff", "Unknown"} {
 			if strings.Contains(w, sign) {
 				return true
 			}
@@ -67,9 +68,9 @@ func transitionLevel(t cluster.Transition) view.Severity {
 	switch {
 	case bad(t.To):
 		return view.Bad
-	case bad(t.From), t.To == "Running", t.To == "Ready", t.What == "boot":
+	case bad(t.From), t.To == cluster.WordRunning, t.To == cluster.WordReady, t.Kind == cluster.ChangeBoot:
 		return view.Good
-	case t.What == "taint" && t.From == "", t.To == "Scaling", t.To == "Terminating":
+	case t.Kind == cluster.ChangeTaint && t.From == "", t.To == "Scaling", t.To == cluster.WordTerminating:
 		return view.Warning
 	}
 	return view.Info

@@ -10,7 +10,7 @@ import (
 // spellEvent is the line of the timeline for a change of what fails; r is the
 // request that showed it.
 func spellEvent(c loadgen.SpellChange, r *loadgen.Record) view.Event {
-	e := view.Event{At: c.At, Lane: "load", Subject: "load", Level: view.Bad}
+	e := view.Event{At: c.At, Lane: view.LaneLoad, Subject: "load", Level: view.Bad}
 	share := fmt.Sprintf("%d of %d failed", c.N, c.Of)
 	switch c.Kind {
 	case loadgen.SpellBegins:

@@ -10,6 +10,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
 )
 
 // noteSettings keeps the timings in force as far as they are known by now.
@@ -39,12 +40,12 @@ func (e *Engine) closeRecord(r *run) {
 	errs = append(errs, r.sampler.Close(e.last), r.requests.Close(), e.timeline.Untee())
 	errs = append(errs, r.summary.Write(r.dir))
 	if err := errors.Join(errs...); err != nil {
-		e.warn("operator", "trial", "the record is not complete: "+err.Error())
+		e.warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}
 	dir := r.dir
 	e.goDo(func() {
 		if err := writeReports(dir); err != nil {
-			e.mail.post(func() { e.warn("operator", "trial", "the reports can't be written: "+err.Error()) })
+			e.mail.post(func() { e.warn(view.LaneOperator, "trial", "the reports can't be written: "+err.Error()) })
 		}
 	})
 }

@@ -72,7 +72,7 @@ func (e *Engine) startLoad(spec loadgen.Spec) {
 		name = e.run.freeLoad(spec)
 	}
 	if _, err := e.startRun(name, spec); err != nil {
-		e.warn("load", "load", err.Error())
+		e.warn(view.LaneLoad, "load", err.Error())
 		return
 	}
 	if e.running() && e.run.plan == nil {
@@ -92,7 +92,7 @@ func (e *Engine) stopLoad(cancel bool) {
 	if cancel {
 		text = "stopped, requests in flight are cancelled"
 	}
-	e.say(view.Event{Lane: "load", Subject: "load", Text: text})
+	e.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text})
 }
 
 func (e *Engine) noLoad() string {
@@ -131,7 +131,7 @@ func (e *Engine) followLoad(ctx context.Context) {
 			if t.Cancelled > 0 {
 				text += fmt.Sprintf(" + %d cancelled", t.Cancelled)
 			}
-			e.say(view.Event{Lane: "load", Subject: "load", Text: text, Level: level})
+			e.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text, Level: level})
 		}
 		changed := e.opt.Load.Changed()
 		if r = e.opt.Load.Run(); r.Active || r.Totals.InFlight() > 0 {

@@ -37,7 +37,7 @@ func (e *Engine) startRun(step string, spec loadgen.Spec) (*loadRun, error) {
 	if spec.Shape != loadgen.Burst {
 		e.steady = number
 	}
-	e.say(view.Event{At: started, Lane: "load", Subject: "load", Text: specText(spec) + " started"})
+	e.say(view.Event{At: started, Lane: view.LaneLoad, Subject: "load", Text: specText(spec) + " started"})
 	l := &loadRun{step: step, number: number, spec: spec, started: started}
 	if e.running() {
 		e.run.loads = append(e.run.loads, l)

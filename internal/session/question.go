@@ -277,7 +277,7 @@ func (e *Engine) restore() {
 		return
 	}
 	if e.opt.Fleet == nil {
-		e.warn("power", "power", e.noPower())
+		e.warn(view.LanePower, "power", e.noPower())
 		return
 	}
 	p := switchPlan{ask: view.AskPower{Action: power.ActionOn}}

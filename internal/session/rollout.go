@@ -15,14 +15,14 @@ func (e *Engine) askRollout(k cluster.Key) {
 	s := e.snapshot.Load()
 	switch {
 	case e.opt.ReadOnly:
-		e.warn("operator", k.String(), "read-only: no rollout can be restarted")
+		e.warn(view.LaneOperator, k.String(), "read-only: no rollout can be restarted")
 		return
 	case e.opt.Rollout == nil || s == nil || len(e.questions) > 0:
 		return
 	}
 	d := s.Deployment(k)
 	if d == nil || !d.Gone.IsZero() {
-		e.warn("operator", k.String(), "there is no deployment "+k.String())
+		e.warn(view.LaneOperator, k.String(), "there is no deployment "+k.String())
 		return
 	}
 	q := view.Question{Kind: view.QuestionRollout, Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: choiceNo, Label: "Leave it"}, {ID: choiceYes, Label: "Restart"}}}
@@ -50,7 +50,7 @@ func (e *Engine) askRollout(k cluster.Key) {
 func (e *Engine) rollout(k cluster.Key) poll {
 	switch {
 	case e.opt.DryRun:
-		e.say(view.Event{Lane: "operator", Subject: k.String(), Text: "dry run: no rollout restarted"})
+		e.say(view.Event{Lane: view.LaneOperator, Subject: k.String(), Text: "dry run: no rollout restarted"})
 		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 	case e.opt.Rollout == nil:
 		return failNow(fmt.Errorf("the rollout of %s can't be restarted here", k))
@@ -69,10 +69,10 @@ func (e *Engine) rollout(k cluster.Key) poll {
 		err := e.opt.Rollout(ctx, k)
 		e.mail.post(func() {
 			if asked, failure = true, err; err != nil {
-				e.warn("operator", k.String(), err.Error())
+				e.warn(view.LaneOperator, k.String(), err.Error())
 				return
 			}
-			e.say(view.Event{Lane: "operator", Kind: string(cluster.KindDeployment), Subject: k.String(), Text: "rollout restarted"})
+			e.say(view.Event{Lane: view.LaneOperator, Kind: string(cluster.KindDeployment), Subject: k.String(), Text: "rollout restarted"})
 		})
 	})
 	return func(time.Time) (bool, string, error) {

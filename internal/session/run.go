@@ -157,7 +157,7 @@ func (e *Engine) startTrial(p *plan.Plan, opt RunOptions) error {
 	e.run = r
 	e.tracked.Store(r)
 	e.noteSettings(s)
-	e.say(view.Event{Lane: "operator", Subject: "trial", Text: "trial " + r.name + " started"})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "trial " + r.name + " started"})
 	r.tracker.Look(s, e.now())
 	if p != nil {
 		e.beginNext()
@@ -241,7 +241,7 @@ func (e *Engine) takeStep() {
 	st := r.steps[r.next]
 	r.waiting = false
 	st.state, st.started = view.StepUnderWay, e.now()
-	e.say(view.Event{Lane: "operator", Subject: "trial", Text: fmt.Sprintf("step %d of %d: %s", r.next+1, len(r.steps), st.Text())})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: fmt.Sprintf("step %d of %d: %s", r.next+1, len(r.steps), st.Text())})
 	r.poll = e.begin(st)
 }
 
@@ -290,7 +290,7 @@ func (e *Engine) endStep(text string, err error) {
 		return
 	}
 	st.state, st.text = view.StepFailed, err.Error()
-	e.say(view.Event{Lane: "operator", Subject: "trial", Text: "step failed: " + st.Text() + ": " + err.Error(), Level: view.Bad})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "step failed: " + st.Text() + ": " + err.Error(), Level: view.Bad})
 	r.failed = true
 	e.wind()
 }
@@ -303,7 +303,7 @@ func (e *Engine) abortTrial(why string) {
 	}
 	r := e.run
 	r.aborted = true
-	e.say(view.Event{Lane: "operator", Subject: "trial", Text: "aborted: " + why, Level: view.Warning})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "aborted: " + why, Level: view.Warning})
 	e.wind()
 }
 

@@ -107,11 +107,11 @@ func (w *world) turn(node string, off bool) {
 		if m.Ready = cluster.TriUnknown; !off {
 			m.Ready, m.BootID = cluster.TriTrue, fmt.Sprintf("boot-%s-%d", node, w.boots)
 			from, to = to, from
-			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, What: "boot", To: m.BootID, Seen: now})
+			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Kind: "boot", To: m.BootID, Seen: now})
 		}
 		m.ReadySince = now
 		c.Nodes[i] = &m
-		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, What: "status", From: from, To: to, Seen: now})
+		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Kind: "status", From: from, To: to, Seen: now})
 	}
 	for i, p := range c.Pods {
 		if p.Node == node {

@@ -340,7 +340,7 @@ func (e *Engine) bringBack(r *run) poll {
 	if r.opt.KeepOff || e.opt.Fleet == nil || len(off) == 0 {
 		return func(time.Time) (bool, string, error) { return true, "", nil }
 	}
-	e.say(view.Event{Lane: "operator", Subject: "trial", Text: "powering on what the trial switched off: " + strings.Join(off, ", ")})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "powering on what the trial switched off: " + strings.Join(off, ", ")})
 	var asked, over bool
 	deadline := e.now().Add(returnWithin)
 	return func(now time.Time) (bool, string, error) {

@@ -76,7 +76,7 @@ func (e *Engine) reading(node string, r power.Reading) {
 	case power.Off:
 		level = view.Bad
 	}
-	e.say(view.Event{At: r.At, Lane: "power", Subject: node, Text: "machine " + stateText(r), Level: level, From: old.State.String(), To: r.State.String()})
+	e.say(view.Event{At: r.At, Lane: view.LanePower, Subject: node, Text: "machine " + stateText(r), Level: level, From: old.State.String(), To: r.State.String()})
 }
 
 func stateText(r power.Reading) string {
@@ -155,10 +155,10 @@ type switchPlan struct {
 func (e *Engine) askPower(a view.AskPower) {
 	switch {
 	case e.opt.ReadOnly:
-		e.warn("power", "power", "read-only: nothing can be switched; start without --read-only")
+		e.warn(view.LanePower, "power", "read-only: nothing can be switched; start without --read-only")
 		return
 	case e.opt.Fleet == nil:
-		e.warn("power", "power", e.noPower())
+		e.warn(view.LanePower, "power", e.noPower())
 		return
 	case len(a.Nodes) == 0 || e.asking || len(e.questions) > 0:
 		return
@@ -168,7 +168,7 @@ func (e *Engine) askPower(a view.AskPower) {
 			e.askDrain(d, n)
 			return
 		}
-		e.warn("power", n.node, n.node+" is being drained by a step of the trial")
+		e.warn(view.LanePower, n.node, n.node+" is being drained by a step of the trial")
 		return
 	}
 	a.Nodes = slices.Clone(a.Nodes)
@@ -298,14 +298,14 @@ func (e *Engine) switchMachines(p switchPlan, end func(error)) {
 	}
 	if e.opt.DryRun {
 		for _, n := range a.Nodes {
-			e.say(view.Event{Lane: "power", Subject: n, Text: "dry run: " + string(a.Action) + " not asked for"})
+			e.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + string(a.Action) + " not asked for"})
 		}
 		end(nil)
 		return
 	}
 	asked := e.now()
 	if a.Action != power.ActionOn && e.timeline.Start(asked) {
-		e.say(view.Event{At: asked, Lane: "operator", Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
+		e.say(view.Event{At: asked, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
 	}
 	e.noteSwitch(p)
 	for _, n := range a.Nodes {
@@ -329,7 +329,7 @@ func (e *Engine) progress(pr power.Progress) {
 	v := e.machines[pr.Node]
 	v.Phase, v.Text = pr.Phase, pr.Text
 	e.machines[pr.Node] = v
-	e.say(view.Event{At: pr.At, Lane: "power", Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
+	e.say(view.Event{At: pr.At, Lane: view.LanePower, Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
 	if !pr.Reading.At.IsZero() {
 		e.reading(pr.Node, pr.Reading)
 	}
@@ -350,7 +350,7 @@ func (e *Engine) switched(a view.AskPower, err error) {
 	}
 	var failed *power.ActionError
 	if err != nil && !errors.As(err, &failed) {
-		e.warn("power", "power", err.Error()) // nothing was switched
+		e.warn(view.LanePower, "power", err.Error()) // nothing was switched
 	} else if err != nil {
 		e.notice, e.noticeAt = err.Error(), e.now()
 	}
@@ -368,7 +368,7 @@ func (e *Engine) readLeftOff() {
 	}
 	left, err := e.opt.Journal.LeftOff()
 	if err != nil {
-		e.warn("power", "journal", err.Error())
+		e.warn(view.LanePower, "journal", err.Error())
 		return
 	}
 	e.leftOff = make(map[string]power.LeftOff, len(left))
@@ -395,7 +395,7 @@ func (e *Engine) settleBoots(s *cluster.Snapshot) {
 			continue
 		}
 		if _, err := e.opt.Journal.SeenOn(power.Seen{Node: NodeRef(n), At: e.now(), Text: "Ready with a new boot id"}); err != nil {
-			e.warn("power", name, err.Error())
+			e.warn(view.LanePower, name, err.Error())
 		}
 	}
 	e.readLeftOff()

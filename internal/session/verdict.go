@@ -30,7 +30,7 @@ func (e *Engine) judge(r *run) {
 	if len(sum.Why) > 0 {
 		text += ": " + sum.Why[0]
 	}
-	e.say(view.Event{Lane: "operator", Subject: "trial", Text: text, Level: level})
+	e.say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: text, Level: level})
 	r.summary = sum
 	e.closeRecord(r)
 	if r.opt.End {

@@ -13,6 +13,24 @@ const (
 	Bad
 )
 
+// Lane says where an event comes from.
+type Lane string
+
+// The lanes of the timeline.
+const (
+	LanePower      Lane = "power"
+	LaneHeartbeat  Lane = "heartbeat"
+	LaneNode       Lane = "node"
+	LaneTaint      Lane = "taint"
+	LanePod        Lane = "pod"
+	LaneEndpoints  Lane = "endpoints"
+	LaneDeployment Lane = "deployment"
+	LaneEvent      Lane = "event"
+	LaneLoad       Lane = "load"
+	LaneLink       Lane = "link"
+	LaneOperator   Lane = "operator"
+)
+
 // Event is one line of the timeline.
 type Event struct {
 	// Seq counts from 1 without gaps.
@@ -24,9 +42,7 @@ type Event struct {
 	// Offset is At relative to the trial's zero, in seconds; negative before
 	// it. Nil when there is no zero yet.
 	Offset *float64 `json:"offset,omitempty"`
-	// Lane is where it comes from: power, heartbeat, node, taint, pod,
-	// endpoints, deployment, event, load, link, operator.
-	Lane string `json:"lane"`
+	Lane   Lane     `json:"lane"`
 	// Kind is the sort of object that Subject names, where it is one.
 	Kind    string   `json:"kind,omitempty"`
 	Subject string   `json:"subject"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -105,22 +106,22 @@ func (m *marker) add(k mark) {
 func (m *marker) event(e *view.Event) {
 	k := mark{at: e.Seen, seq: e.Seq, subjects: []string{e.Subject}, weight: weightNode}
 	switch {
-	case e.Lane == "power" && (e.To == "on" || e.To == "off") && e.From != e.To:
+	case e.Lane == view.LanePower && (e.To == "on" || e.To == "off") && e.From != e.To:
 		k.what = "machine " + e.To
-	case e.Lane == "node" && e.Kind == "node" && strings.HasPrefix(e.To, "NotReady") && !strings.HasPrefix(e.From, "NotReady"):
+	case e.Lane == view.LaneNode && e.Kind == string(cluster.KindNode) && cluster.IsNotReady(e.To) && !cluster.IsNotReady(e.From):
 		k.what = "NotReady"
-	case e.Lane == "node" && e.Kind == "node" && e.To == "Ready" && e.From != "":
+	case e.Lane == view.LaneNode && e.Kind == string(cluster.KindNode) && e.To == cluster.WordReady && e.From != "":
 		k.what = "Ready"
-	case e.Lane == "link" && e.Level == view.Bad:
+	case e.Lane == view.LaneLink && e.Level == view.Bad:
 		k.what, k.subjects = "API server lost", nil
-	case e.Lane == "pod" && e.To == "Terminating":
+	case e.Lane == view.LanePod && e.To == cluster.WordTerminating:
 		k.what, k.subjects, k.weight = "pods are deleted", nil, weightPod
 		if strings.HasPrefix(e.Why, "node ") { // and something is wrong with it
 			k.what = "pods evicted"
 		}
-	case e.Lane == "load" && strings.HasSuffix(e.Text, " started"):
+	case e.Lane == view.LaneLoad && strings.HasSuffix(e.Text, " started"):
 		k.what, k.subjects, k.weight = strings.TrimSuffix(e.Text, " started"), nil, weightLoad
-	case e.Lane == "operator" && e.Subject == "mark":
+	case e.Lane == view.LaneOperator && e.Subject == "mark":
 		k.what, k.subjects, k.weight = e.Text, nil, weightOperator
 	default:
 		return

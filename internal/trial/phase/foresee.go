@@ -38,7 +38,9 @@ func (t *Tracker) fix() {
 	var last time.Time
 	down := t.down()
 	for _, name := range down {
-		every = max(every, t.snapshot.RenewEvery(name))
+		if n := t.snapshot.Node(name); n != nil {
+			every = max(every, n.RenewEvery())
+		}
 		if off := t.nodes[name].off; off.After(last) {
 			last = off
 		}
@@ -148,7 +150,7 @@ func (t *Tracker) delayed(n *node, i cluster.Interval) cluster.Interval {
 		return i
 	}
 	end, ok := t.blind.last(n.off)
-	if !ok || end.Before(n.last.RenewSeen) {
+	if _, heard := n.last.Heartbeat(); !ok || end.Before(heard) {
 		return i
 	}
 	set := t.snapshot.Settings

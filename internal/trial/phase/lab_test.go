@@ -105,14 +105,15 @@ func (l *lab) watch(config, kubeconfig string) {
 	if err != nil {
 		l.Fatal(err)
 	}
-	l.watcher, err = cluster.NewWatcher(access, cluster.WatchOptions{Namespaces: []string{"default"}, Sink: func(t cluster.Transition) {
+	api, err := cluster.NewClient(access)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.watcher = cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: []string{"default"}, Sink: func(t cluster.Transition) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.told = append(l.told, t)
 	}})
-	if err != nil {
-		l.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = l.watcher.Run(ctx) }()

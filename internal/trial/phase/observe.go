@@ -23,7 +23,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 			t.nodeChanged(n, tr)
 		}
 	case cluster.KindPod:
-		if tr.What == "status" && tr.To == "Terminating" && t.snapshot != nil {
+		if tr.Kind == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
 			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
 				if n := t.nodes[p.Node]; n != nil && t.evicting(n) {
 					t.observe(view.PhaseEvicted, n.name, tr.Seen, tr.SourceTime, true)
@@ -34,10 +34,10 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 }
 
 func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
-	switch tr.What {
-	case "status":
+	switch tr.Kind {
+	case cluster.ChangeStatus:
 		switch {
-		case strings.HasPrefix(tr.To, "NotReady"):
+		case cluster.IsNotReady(tr.To):
 			if t.seen(view.PhaseBooted, n.name) {
 				return // a kubelet that has just started says so itself
 			}
@@ -45,17 +45,17 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 			if strings.Contains(tr.To, "shutting down") {
 				t.row(view.PhaseDetected, n.name).note("the kubelet told of its own shutdown")
 			}
-		case tr.To == "Ready" && t.returning(n):
+		case tr.To == cluster.WordReady && t.returning(n):
 			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
 		}
-	case "boot":
+	case cluster.ChangeBoot:
 		t.observe(view.PhaseBooted, n.name, tr.Seen, time.Time{}, true)
-	case "taint":
+	case cluster.ChangeTaint:
 		if lost(tr.To) {
 			n.tainted = true
 			t.observe(view.PhaseTainted, n.name, tr.Seen, tr.SourceTime, true)
 		}
-	case "endpoints":
+	case cluster.ChangeEndpoints:
 		if tr.To == "0" {
 			t.observe(view.PhaseEndpointsOut, n.name, tr.Seen, time.Time{}, true)
 		}

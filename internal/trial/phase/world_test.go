@@ -105,14 +105,14 @@ func (w *world) available(n int) {
 	w.c.Deployments = []*cluster.Deployment{&d}
 }
 
-func (w *world) told(kind cluster.Kind, name, what, from, to string, seen float64, source time.Time) {
+func (w *world) told(kind cluster.Kind, name string, what cluster.Change, from, to string, seen float64, source time.Time) {
 	ns := ""
 	if kind != cluster.KindNode {
 		ns = "default"
 	}
 	w.Transition(cluster.Transition{
 		Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: ns, Name: name}},
-		What:    what, From: from, To: to, Seen: at(seen), SourceTime: source,
+		Kind:    what, From: from, To: to, Seen: at(seen), SourceTime: source,
 	})
 }
 

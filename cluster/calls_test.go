@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// inspectorOf is an Inspector of the server.
-func inspectorOf(t *testing.T, h http.HandlerFunc) *Inspector {
+// clientOf is a Client of the server.
+func clientOf(t *testing.T, h http.Handler) *Client {
 	t.Helper()
 	s := httptest.NewTLSServer(h)
 	t.Cleanup(s.Close)
@@ -20,7 +20,7 @@ func inspectorOf(t *testing.T, h http.HandlerFunc) *Inspector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := NewInspector(cfg)
+	i, err := NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func inspectorOf(t *testing.T, h http.HandlerFunc) *Inspector {
 
 func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
 	var asked map[string]string
-	i := inspectorOf(t, func(w http.ResponseWriter, r *http.Request) {
+	i := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			Spec struct {
 				ResourceAttributes map[string]string
@@ -48,7 +48,7 @@ func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
 		default:
 			_ = json.NewEncoder(w).Encode(map[string]any{"status": map[string]bool{"allowed": asked["verb"] == "list"}})
 		}
-	})
+	}))
 	for r, want := range map[Right]bool{
 		{Resource: "nodes", Verb: "list"}:                                         true,
 		{Group: "apps", Resource: "deployments", Verb: "patch", Namespace: "llm"}: false,
@@ -69,7 +69,7 @@ func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
 	}
 }
 
-func TestWhatAnInspectorCannotLearnIsOneSentence(t *testing.T) {
+func TestWhatCannotBeLearntIsOneSentence(t *testing.T) {
 	answer := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -80,12 +80,12 @@ func TestWhatAnInspectorCannotLearnIsOneSentence(t *testing.T) {
 	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
 	ctx := context.Background()
 	for body, want := range map[string]string{`{}`: "does not tell its version", `{"gitVersion":"v1.36.3\u001b[31m"}`: ""} {
-		v, err := inspectorOf(t, answer(200, body)).Version(ctx)
+		v, err := clientOf(t, answer(200, body)).Version(ctx)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(v, "\x1b") {
 			t.Errorf("%s: %q, %v", body, v, err)
 		}
 	}
-	if _, err := inspectorOf(t, answer(403, forbidden)).Nodes(ctx); err == nil || !strings.Contains(err.Error(), "may not list and watch nodes") {
+	if _, err := clientOf(t, answer(403, forbidden)).Nodes(ctx); err == nil || !strings.Contains(err.Error(), "may not list and watch nodes") {
 		t.Errorf("nodes: %v", err)
 	}
 	for body, want := range map[string]string{forbidden: "nodes/proxy", `{"kubeletconfig": 1}`: "not a kubelet's configuration"} {
@@ -93,11 +93,11 @@ func TestWhatAnInspectorCannotLearnIsOneSentence(t *testing.T) {
 		if body == forbidden {
 			code = 403
 		}
-		if _, err := inspectorOf(t, answer(code, body)).Kubelet(ctx, "n3"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "n3") {
+		if _, err := clientOf(t, answer(code, body)).Kubelet(ctx, "n3"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "n3") {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	k, err := inspectorOf(t, answer(200, `{"kubeletconfig": {"shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "10s"}}`)).Kubelet(ctx, "n3")
+	k, err := clientOf(t, answer(200, `{"kubeletconfig": {"shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "10s"}}`)).Kubelet(ctx, "n3")
 	if err != nil || k.ShutdownGrace.Seconds() != 30 || k.ShutdownGraceCritical.Seconds() != 10 {
 		t.Errorf("%+v, %v", k, err)
 	}

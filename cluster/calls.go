@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// proxyBodyMax bounds what PodProxyGet reads, configzMax a kubelet's answer.
+	proxyBodyMax = 8 << 20
+	configzMax   = 1 << 20
+)
+
+// Right is something that a user may or may not do, in the terms of RBAC.
+type Right struct {
+	// Group is the API group, empty for the core one.
+	Group, Resource, Subresource, Verb string
+	// Namespace is empty for all namespaces, and for what has none.
+	Namespace string
+}
+
+// String gives the right in kubectl's words: "patch deployments.apps".
+func (r Right) String() string {
+	s := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		s += "." + r.Group
+	}
+	if r.Subresource != "" {
+		s += "/" + r.Subresource
+	}
+	return s
+}
+
+// Version gives the server's gitVersion, "v1.36.3".
+func (c *Client) Version(ctx context.Context) (string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	body, err := c.core.Get().MaxRetries(0).AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", sentence(c.because(ctx, err), err)
+	}
+	var v version.Info
+	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
+		return "", fmt.Errorf("the API server at %s does not tell its version; is it one?", hostOf(c.cfg.Server))
+	}
+	return harmless(v.GitVersion), nil
+}
+
+// May asks whether the user has a right (SelfSubjectAccessReview), which every
+// user may ask. An error means that there was no answer.
+func (c *Client) May(ctx context.Context, r Right) (bool, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	review := authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource,
+		}},
+	}
+	body, err := json.Marshal(&review)
+	if err != nil {
+		return false, err
+	}
+	body, err = c.core.Post().MaxRetries(0).AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
+		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").Body(body).Do(ctx).Raw()
+	if err != nil {
+		return false, sentence("it can't be told whether the user may "+r.String()+": "+c.because(ctx, err), err)
+	}
+	if err := json.Unmarshal(body, &review); err != nil {
+		return false, fmt.Errorf("it can't be told whether the user may %s: the answer is not understood", r)
+	}
+	return review.Status.Allowed, nil
+}
+
+// Nodes lists the nodes once, as they are now.
+func (c *Client) Nodes(ctx context.Context) ([]*Node, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var list corev1.NodeList
+	if err := c.core.Get().MaxRetries(0).Resource("nodes").Do(ctx).Into(&list); err != nil {
+		if apierrors.IsForbidden(err) {
+			return nil, sentence(deniedSentence(KindNode, ""), err)
+		}
+		return nil, sentence("the nodes can't be listed: "+c.because(ctx, err), err)
+	}
+	out := make([]*Node, 0, len(list.Items))
+	for i := range list.Items {
+		out = append(out, trimNode(&list.Items[i]))
+	}
+	return out, nil
+}
+
+// Kubelet asks a node's kubelet for its configuration, by nodes/proxy.
+func (c *Client) Kubelet(ctx context.Context, node string) (Kubelet, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	what := "the configuration of the kubelet on " + harmless(node) + " can't be read: "
+	body, err := read(ctx, c.core.Get().MaxRetries(0).Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").
+		SetHeader("Accept", "application/json"), configzMax)
+	switch {
+	case apierrors.IsForbidden(err):
+		return Kubelet{}, sentence(what+"forbidden; the user needs get on nodes/proxy", err)
+	case err != nil && ctx.Err() != nil:
+		return Kubelet{}, sentence(what+"it does not answer", errors.Join(err, ctx.Err()))
+	case err != nil:
+		return Kubelet{}, sentence(what+"the API server can't reach it", err)
+	}
+	k, err := parseConfigz(body)
+	if err != nil {
+		return Kubelet{}, sentence(what+err.Error(), err)
+	}
+	return k, nil
+}
+
+// read gives the body of an answer, and no more than one byte above most of it.
+func read(ctx context.Context, r *rest.Request, most int64) ([]byte, error) {
+	body, err := r.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(io.LimitReader(body, most+1))
+}
+
+// PodProxyGet asks a pod for path on port through the API server's pods/proxy
+// and gives the body of its answer, at most 8 MiB. errors.Is finds
+// context.DeadlineExceeded in its error.
+func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port int, path string) ([]byte, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	what := fmt.Sprintf("pod %s/%s port %d", harmless(namespace), harmless(pod), port)
+	path, query, _ := strings.Cut(path, "?")
+	req := c.core.Get().MaxRetries(0).
+		Namespace(namespace).Resource("pods").Name(pod+":"+strconv.Itoa(port)).
+		SubResource("proxy").Suffix(path).
+		SetHeader("Accept", "*/*")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be asked: the query %q is not valid", what, harmless(query))
+	}
+	for name, all := range values {
+		for _, v := range all {
+			req.Param(name, v)
+		}
+	}
+	data, err := read(ctx, req, proxyBodyMax)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, sentence(what+" cannot be asked: forbidden; the user needs get on pods/proxy", err)
+	case apierrors.IsNotFound(err):
+		return nil, sentence(what+" cannot be asked: there is no such pod or path", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, sentence(what+" did not answer in time", err)
+	case err != nil:
+		return nil, sentence(what+" cannot be asked: "+describe(err, c.cfg.Server), err)
+	case len(data) > proxyBodyMax:
+		return nil, fmt.Errorf("%s answers more than %d MiB; ask for less", what, proxyBodyMax>>20)
+	}
+	return data, nil
+}
+
+// RolloutRestart makes a deployment replace its pods, as kubectl rollout restart
+// does, by an annotation on its pod template. A paused deployment is refused.
+func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	what := fmt.Sprintf("deployment %s", harmless(dep.String()))
+	fail := func(err error) error {
+		switch {
+		case apierrors.IsNotFound(err):
+			return sentence(what+" cannot be restarted: there is none of this name", err)
+		case apierrors.IsForbidden(err):
+			return sentence(what+" cannot be restarted: forbidden; the user needs get and patch on deployments", err)
+		}
+		return sentence(fmt.Sprintf("%s cannot be restarted: %s", what, c.because(ctx, err)), err)
+	}
+	var d appsv1.Deployment
+	err := c.apps.Get().MaxRetries(0).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)
+	if err != nil {
+		return fail(err)
+	}
+	if d.Spec.Paused {
+		return fmt.Errorf("%s is paused and cannot be restarted; resume it first", what)
+	}
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
+		time.Now().Format(time.RFC3339))
+	err = c.apps.Patch(types.StrategicMergePatchType).MaxRetries(0).
+		Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).
+		VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
+		Body([]byte(patch)).Do(ctx).Error()
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// delta is one piece of news for the owner of the state.
+type delta interface{ apply(*state) }
+
+type (
+	// listed: these are all the objects of a source.
+	listed struct {
+		src     *source
+		objects []object
+		seen    time.Time
+	}
+	// changed: an object is new or has changed.
+	changed struct {
+		object object
+		seen   time.Time
+	}
+	// deleted: an object is gone.
+	deleted struct {
+		object object
+		seen   time.Time
+	}
+	// followed: how far a source can be read has changed.
+	followed struct {
+		src    *source
+		access Access
+	}
+	// linked: the link has changed; version is the server's, where it told it.
+	linked struct {
+		link    Link
+		version string
+	}
+)
+
+func (d changed) apply(s *state) { d.object.put(s, d.seen, false) }
+
+func (d deleted) apply(s *state) { d.object.drop(s, d.seen) }
+
+// apply takes a whole list: what is not in it any more is gone. The first list
+// of a source makes no transitions.
+func (d listed) apply(s *state) {
+	first := !s.sources[d.src].Synced
+	still := make(map[Key]bool, len(d.objects))
+	for _, o := range d.objects {
+		still[o.id()] = true
+	}
+	for _, o := range s.kept(d.src) {
+		if !still[o.id()] {
+			o.drop(s, d.seen)
+		}
+	}
+	for _, o := range d.objects {
+		if l, ok := o.(*lease); ok {
+			s.setLease(l, d.seen, true)
+			continue
+		}
+		o.put(s, d.seen, first)
+	}
+	s.setAccess(d.src, Access{Synced: true}, d.seen)
+}
+
+// kept gives the objects of a source that are known, without those that are
+// gone. Leases stay with their nodes.
+func (s *state) kept(src *source) (out []object) {
+	in := func(ns string) bool { return src.namespace == "" || src.namespace == ns }
+	switch src.kind {
+	case KindNode:
+		s.t.nodes.each(func(n *Node) bool {
+			if n.Gone.IsZero() {
+				out = append(out, n)
+			}
+			return true
+		})
+	case KindPod:
+		s.t.pods.each(func(p *Pod) bool {
+			if p.Gone.IsZero() && in(p.Namespace) {
+				out = append(out, p)
+			}
+			return true
+		})
+	case KindDeployment:
+		s.t.deployments.each(func(x *Deployment) bool {
+			if x.Gone.IsZero() && in(x.Namespace) {
+				out = append(out, x)
+			}
+			return true
+		})
+	case KindEndpointSlice:
+		for k, sl := range s.slices {
+			if in(k.Namespace) {
+				out = append(out, sl)
+			}
+		}
+	case KindReplicaSet:
+		for k := range s.sets {
+			if in(k.Namespace) {
+				out = append(out, &replicaSet{name: k})
+			}
+		}
+	case kindComponent:
+		for _, c := range s.components {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (d followed) apply(s *state) {
+	if s.sources[d.src].Synced {
+		d.access.Synced = true
+	}
+	s.setAccess(d.src, d.access, time.Now())
+}
+
+func (d linked) apply(s *state) {
+	if d.link.State == LinkLive {
+		s.resetHeartbeatClocks(time.Now())
+		if d.version != "" {
+			s.serverVersion = d.version
+		}
+		s.renewSettings()
+	}
+	s.link, s.dirty = d.link, true
+}
+
+// setAccess notes how far a source can be read, and sums up its kind.
+func (s *state) setAccess(src *source, a Access, now time.Time) {
+	old := s.sources[src]
+	if a.Err != "" && a.Synced {
+		if a.Until = old.Until; a.Until.IsZero() {
+			a.Until = now
+		}
+	}
+	if src.kind == KindLease {
+		switch {
+		case a.Err == "" && (!s.heartbeatsTo.IsZero() || s.heartbeatsFrom.IsZero()):
+			s.heartbeatsTo = time.Time{}
+			s.resetHeartbeatClocks(now)
+		case a.Err != "" && s.heartbeatsTo.IsZero():
+			s.heartbeatsTo = now
+		}
+	}
+	s.sources[src] = a
+	if old == a {
+		return
+	}
+	s.dirty = true
+	if src.kind == kindComponent {
+		s.controlPlaneKnown = a.Synced && a.Err == ""
+		return
+	}
+	sum := Access{Synced: true, Forbidden: true}
+	for _, one := range slices.SortedFunc(maps.Keys(s.sources), func(a, b *source) int {
+		return compareKeys(Key{Name: a.namespace}, Key{Name: b.namespace})
+	}) {
+		if one.kind != src.kind {
+			continue
+		}
+		a := s.sources[one]
+		sum.Synced = sum.Synced && a.Synced
+		sum.Forbidden = sum.Forbidden && a.Forbidden
+		if sum.Err == "" {
+			sum.Err = a.Err
+		}
+		if !a.Until.IsZero() && (sum.Until.IsZero() || a.Until.Before(sum.Until)) {
+			sum.Until = a.Until
+		}
+	}
+	s.access = maps.Clone(s.access)
+	s.access[src.kind] = sum
+}

@@ -1,0 +1,206 @@
+package cluster
+
+import (
+	"container/heap"
+	"sync/atomic"
+	"time"
+)
+
+// overdueShare of a Lease's duration without a renewal is silence. A kubelet
+// renews after 0.25 of it with 4 % jitter (pkg/kubelet/kubelet.go), so at 0.4
+// one renewal is missing and more than half an interval late.
+const overdueShare = 0.4
+
+const (
+	// renewShare and renewJitter say how often a kubelet renews its Lease.
+	renewShare  = 0.25
+	renewJitter = 1.04
+	// catchUp is for how long after a watch was taken up again its events may
+	// be about what happened before.
+	catchUp = 2 * time.Second
+)
+
+// heartbeat is a node's newest renewal. It stands beside the Snapshots and all
+// Nodes of one name share it: a renewal that changes nothing else makes neither
+// a new Node nor a new Snapshot. Safe for use by several goroutines.
+type heartbeat struct{ newest atomic.Pointer[renewal] }
+
+// renewal is one renewal of a Lease: by the node's clock, and when it was
+// delivered by ours.
+type renewal struct{ renewed, seen time.Time }
+
+// Heartbeat is the newest renewal of the node's Lease as of this moment:
+// renewed by the node's own clock, seen when the watch delivered it by ours.
+// Both are zero when leases can't be read.
+func (n *Node) Heartbeat() (renewed, seen time.Time) {
+	if n.beat != nil {
+		if r := n.beat.newest.Load(); r != nil {
+			return r.renewed, r.seen
+		}
+	}
+	return n.Renewed, n.RenewSeen
+}
+
+// RenewEvery is the longest regular pause between two heartbeats of the node, 0
+// when its Lease has not been seen.
+func (n *Node) RenewEvery() time.Duration {
+	return time.Duration(renewShare * renewJitter * float64(n.LeaseDuration))
+}
+
+// overdueAt is when the node's silence may be concluded if no renewal comes.
+func overdueAt(n *Node, watchedSince time.Time) (time.Time, bool) {
+	_, from := n.Heartbeat()
+	if from.IsZero() || n.LeaseDuration <= 0 {
+		return time.Time{}, false
+	}
+	if watchedSince.After(from) {
+		from = watchedSince
+	}
+	return from.Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
+}
+
+// renewals is what is known of a node's Lease.
+type renewals struct {
+	lease
+	beat *heartbeat
+	// behind is seen - renewed of a renewal that was delivered live: the
+	// difference between the node's clock and ours.
+	behind time.Duration
+}
+
+// into takes the newest renewal over into a Node that is being made.
+func (r *renewals) into(n *Node) {
+	if r != nil {
+		n.beat, n.LeaseDuration = r.beat, r.duration
+		n.Renewed, n.RenewSeen = n.Heartbeat()
+	}
+}
+
+func (l *lease) id() Key { return Key{Name: l.node} }
+
+func (l *lease) put(s *state, seen time.Time, _ bool) { s.setLease(l, seen, false) }
+
+func (l *lease) drop(s *state, _ time.Time) { delete(s.leases, l.node) }
+
+// setLease takes a renewal. One that changes no word costs a look at the node.
+func (s *state) setLease(l *lease, seen time.Time, listed bool) {
+	r := s.leases[l.node]
+	switch {
+	case r == nil:
+		r = &renewals{beat: &heartbeat{}}
+		s.leases[l.node] = r
+	case r.renewed.Equal(l.renewed) && r.duration == l.duration:
+		return
+	}
+	at := seen
+	if listed || seen.Sub(s.heartbeatsFrom) < catchUp {
+		// It may have been renewed some time ago: by the node's clock, less what
+		// that is known to be off.
+		if by := l.renewed.Add(r.behind); by.Before(at) {
+			at = by
+		}
+	} else {
+		r.behind = seen.Sub(l.renewed)
+	}
+	r.lease = *l
+	n := s.node(l.node)
+	silence := time.Duration(0)
+	if n != nil {
+		_, last := n.Heartbeat()
+		silence = seen.Sub(last)
+	}
+	r.beat.newest.Store(&renewal{l.renewed, at})
+	if n == nil || !n.Gone.IsZero() {
+		return
+	}
+	back := n.Overdue && seen.Sub(at) < time.Duration(overdueShare*float64(l.duration))
+	if !back && n.beat == r.beat && n.LeaseDuration == l.duration {
+		return
+	}
+	x := *n
+	r.into(&x)
+	if back {
+		x.Overdue, x.Changed = false, seen
+		s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime,
+			Why: "after " + Span(silence) + " of silence", SourceTime: l.renewed, Seen: seen})
+	}
+	s.t.nodes.set(&x)
+	s.awaitHeartbeat(&x)
+	s.dirty = true
+}
+
+// beat is when a node's heartbeat has to be looked for again.
+type beat struct {
+	at   time.Time
+	node string
+}
+
+// beatHeap has the soonest at its root, and each node at most once: a renewal
+// does not touch it, the look finds the later time by itself.
+type beatHeap []beat
+
+func (h beatHeap) Len() int           { return len(h) }
+func (h beatHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h beatHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *beatHeap) Push(x any)        { *h = append(*h, x.(beat)) }
+func (h *beatHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+func (s *state) awaitHeartbeat(n *Node) {
+	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue && n.Gone.IsZero() && !s.beating[n.Name] {
+		s.beating[n.Name] = true
+		heap.Push(&s.beats, beat{at, n.Name})
+	}
+}
+
+// resetHeartbeatClocks starts the clocks of silence anew: a heartbeat that could
+// not have been received is not missing.
+func (s *state) resetHeartbeatClocks(now time.Time) {
+	s.heartbeatsFrom = now
+	s.dirty = true
+	s.t.nodes.each(func(n *Node) bool {
+		s.awaitHeartbeat(n)
+		return true
+	})
+}
+
+// checkHeartbeats finds the nodes whose heartbeat is overdue.
+func (s *state) checkHeartbeats(now time.Time) {
+	contact := s.w.client.pulse.contact()
+	for len(s.beats) > 0 && !s.beats[0].at.After(now) {
+		b := heap.Pop(&s.beats).(beat)
+		delete(s.beating, b.node)
+		n := s.node(b.node)
+		if n == nil || s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
+			continue // resetHeartbeatClocks takes it up
+		}
+		at, ok := overdueAt(n, s.heartbeatsFrom)
+		switch {
+		case !ok || n.Overdue || !n.Gone.IsZero():
+		case at.After(now):
+			s.awaitHeartbeat(n)
+		case contact.Before(at):
+			// Is it the node that is silent, or the server?
+			s.w.doubt()
+			s.beating[n.Name] = true
+			heap.Push(&s.beats, beat{now.Add(250 * time.Millisecond), n.Name})
+		default:
+			s.setOverdue(n, at, now)
+		}
+	}
+}
+
+// setOverdue concludes that a node's heartbeat has been missing since at.
+func (s *state) setOverdue(n *Node, at, now time.Time) {
+	x := *n
+	x.Renewed, x.RenewSeen = n.Heartbeat()
+	x.Overdue, x.Changed = true, now
+	s.t.nodes.set(&x)
+	s.dirty = true
+	s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOnTime, To: HeartbeatOverdue,
+		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, Seen: now})
+}

@@ -1,0 +1,136 @@
+package cluster
+
+import (
+	"reflect"
+	"slices"
+	"time"
+)
+
+func nodeRef(n *Node) Ref { return Ref{KindNode, Key{Name: n.Name}} }
+
+// nodeStatus is the word for transitions: without a duration, and without the
+// cordon and the heartbeat of a Ready node, which have transitions of their own.
+func nodeStatus(n *Node) string {
+	bare := *n
+	bare.Unschedulable = false
+	return nodeWord(&bare, n.Ready == TriUnknown || (n.Overdue && n.Ready != TriTrue), 0)
+}
+
+func (n *Node) id() Key { return Key{Name: n.Name} }
+
+func (n *Node) put(s *state, seen time.Time, quiet bool) {
+	old := s.node(n.Name)
+	fresh := old == nil || !old.Gone.IsZero() || old.UID != n.UID
+	n.ControlPlane = n.ControlPlane || s.runsControlPlane(n.Name)
+	if fresh {
+		n.ReadyEndpoints = s.readyOn[n.Name].count()
+		s.leases[n.Name].into(n)
+	} else {
+		n.Changed, n.Overdue = old.Changed, old.Overdue
+		n.Renewed, n.RenewSeen, n.beat, n.LeaseDuration = old.Renewed, old.RenewSeen, old.beat, old.LeaseDuration
+		n.ReadyEndpoints, n.Kubelet = old.ReadyEndpoints, old.Kubelet
+		if reflect.DeepEqual(n, old) {
+			return
+		}
+		n.Renewed, n.RenewSeen = n.Heartbeat()
+	}
+	tell := func(kind Change, from, to, why string, at time.Time) {
+		n.Changed = seen
+		s.transit(Transition{Subject: nodeRef(n), Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen})
+	}
+	switch {
+	case quiet:
+	case fresh:
+		if old != nil && old.Gone.IsZero() {
+			tell(ChangeNode, nodeStatus(old), "", "replaced by another node object", time.Time{})
+		}
+		tell(ChangeNode, "", nodeStatus(n), reasonOf(n), time.Time{})
+	default:
+		diffNode(old, n, tell)
+	}
+	s.t.nodes.set(n)
+	s.awaitHeartbeat(n)
+	s.dirty = true
+	if n.Ready == TriTrue {
+		s.w.kubelets.want(n.Name, n.BootID, false)
+	}
+}
+
+func (n *Node) drop(s *state, seen time.Time) {
+	old := s.node(n.Name)
+	if old == nil || old.UID != n.UID || !old.Gone.IsZero() {
+		return
+	}
+	x := *old
+	x.Gone, x.Changed = seen, seen
+	s.t.nodes.set(&x)
+	s.markDeleted(KindNode, x.id(), seen)
+	s.transit(Transition{Subject: nodeRef(old), Kind: ChangeNode, From: nodeStatus(old), Seen: seen})
+	s.dirty = true
+}
+
+func diffNode(old, n *Node, tell func(kind Change, from, to, why string, at time.Time)) {
+	if old.BootID != "" && old.BootID != n.BootID {
+		tell(ChangeBoot, "up", "rebooted", "boot id "+old.BootID+" → "+n.BootID, time.Time{})
+	}
+	if from, to := nodeStatus(old), nodeStatus(n); from != to {
+		tell(ChangeStatus, from, to, reasonOf(n), n.ReadySince)
+	}
+	if old.Unschedulable != n.Unschedulable {
+		words := map[bool]string{false: "schedulable", true: "SchedulingDisabled"}
+		tell(ChangeCordon, words[old.Unschedulable], words[n.Unschedulable], "", time.Time{})
+	}
+	for _, t := range n.Taints {
+		if !hasTaint(old, t) {
+			tell(ChangeTaint, "", t.Key+":"+t.Effect, "", t.TimeAdded)
+		}
+	}
+	for _, t := range old.Taints {
+		if !hasTaint(n, t) {
+			tell(ChangeTaint, t.Key+":"+t.Effect, "", "", time.Time{})
+		}
+	}
+}
+
+func hasTaint(n *Node, t Taint) bool {
+	return slices.ContainsFunc(n.Taints, func(x Taint) bool { return x.Key == t.Key && x.Effect == t.Effect })
+}
+
+func reasonOf(n *Node) string {
+	switch {
+	case n.Message == "":
+		return n.Reason
+	case n.Reason == "":
+		return n.Message
+	}
+	return n.Reason + ": " + n.Message
+}
+
+func (c *component) id() Key { return Key{Name: c.pod} }
+
+// put notes the settings of a pod of the control plane and where it runs: a node
+// that runs one belongs to the control plane, whatever its labels say.
+func (c *component) put(s *state, _ time.Time, _ bool) {
+	s.components[c.pod] = c
+	s.renewSettings()
+	if n := s.node(c.node); n != nil && !n.ControlPlane {
+		x := *n
+		x.ControlPlane = true
+		s.t.nodes.set(&x)
+	}
+}
+
+// drop leaves the node what it is until it is told of anew.
+func (c *component) drop(s *state, _ time.Time) {
+	delete(s.components, c.pod)
+	s.renewSettings()
+}
+
+func (s *state) runsControlPlane(node string) bool {
+	for _, c := range s.components {
+		if c.node == node {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,43 @@
+package record
+
+import (
+	"time"
+
+	"lightsout/cluster"
+)
+
+// beats knows, by node, the heartbeats that have been written. They go on beside
+// the snapshots, and without them a replay would take nodes for silent.
+type beats map[string]time.Time
+
+// into adds to a sample the heartbeats of s that it and those before it have not.
+func (b beats) into(x *Sample, s *cluster.Snapshot) {
+	if s == nil {
+		return
+	}
+	written := map[string]time.Time{}
+	if x.Cluster != nil {
+		for _, n := range x.Cluster.Nodes {
+			written[n.Name] = n.RenewSeen
+		}
+	}
+	for _, n := range s.Nodes() {
+		renewed, seen := n.Heartbeat()
+		last, here := written[n.Name]
+		if !here {
+			last = b[n.Name]
+		}
+		if seen.Equal(last) {
+			b[n.Name] = seen
+			continue
+		}
+		if x.Cluster == nil {
+			x.Cluster = &Cluster{Version: s.Version, At: s.At}
+		}
+		if x.Cluster.Beats == nil {
+			x.Cluster.Beats = map[string]Beat{}
+		}
+		x.Cluster.Beats[n.Name] = Beat{Renewed: renewed, Seen: seen}
+		b[n.Name] = seen
+	}
+}
