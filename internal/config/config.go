@@ -103,11 +103,9 @@ func open(path string) (*Config, error) {
 	return &Config{}, nil
 }
 
-// check finds contradictions that the types allow.
-func (c *Config) check(data []byte) error {
-	fail := func(field, format string, args ...any) error {
-		return fmt.Errorf(lineOf(data, field)+format, args...)
-	}
+// check finds contradictions that the types allow; fail makes an error with the
+// line of a field.
+func (c *Config) check(fail func(field, format string, args ...any) error) error {
 	if err := c.Power.check(); err != nil {
 		var wrong *power.FieldError
 		if errors.As(err, &wrong) {

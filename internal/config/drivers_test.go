@@ -103,7 +103,7 @@ func TestPowerConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"a node's password":        {"power:\n  fence: {agent: a}\n  nodes:\n    n1:\n      params: {passwd: planted}\n", []string{"line 5", "secret"}},
 		"two places of a secret":   {"power:\n  fence:\n    agent: a\n    secrets:\n      password: {file: a, env: b}\n", []string{"line 5", "not both"}},
 		"no place of a secret":     {"power:\n  fence:\n    agent: a\n    secrets:\n      password: {}\n", []string{"line 5", "file or env"}},
-		"a secret as it is":        {"power:\n  fence:\n    agent: a\n    secrets:\n      password: planted\n", []string{"line 4", "secrets", "group of fields"}},
+		"a secret as it is":        {"power:\n  fence:\n    agent: a\n    secrets:\n      password: planted\n", []string{"line 5", "secrets", "group of fields"}},
 		"redfish without password": {"power:\n  redfish:\n    user: a\n", []string{"line 2", "password_file"}},
 		"redfish without user":     {"power:\n  redfish:\n    password_env: P\n", []string{"user"}},
 		"redfish's auth":           {"power:\n  redfish:\n    user: a\n    password_env: P\n    auth: digest\n", []string{"line 5", "digest"}},

@@ -17,7 +17,7 @@ import (
 // Kind is a kind of file: what errors call it, and what it may hold.
 type Kind struct {
 	// Noun is what errors call such a file ("plan"), Empty what is said of one
-	// with nothing in it.
+	// with nothing in it; without, that is a group without fields.
 	Noun, Empty string
 	// MaxSize bounds it, in bytes.
 	MaxSize int
@@ -49,21 +49,26 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
-	empty := func(line int) error { return ErrorAt(max(line, 1), "%s", k.Empty) }
+	empty := func(line int) (*yaml.Node, error) {
+		if k.Empty == "" {
+			return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}, nil
+		}
+		return nil, ErrorAt(max(line, 1), "%s", k.Empty)
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	doc, err := nextDocument(dec)
 	if errors.Is(err, io.EOF) {
-		return nil, empty(1)
+		return empty(1)
 	}
 	if err != nil {
 		return nil, k.explain(text, err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
-		return nil, empty(1)
+		return empty(1)
 	}
 	root := doc.Content[0]
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Anchor == "" {
-		return nil, empty(root.Line)
+		return empty(root.Line)
 	}
 	if !k.Sharing {
 		if err := k.refuseSharing(root); err != nil {

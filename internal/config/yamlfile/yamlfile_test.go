@@ -1,0 +1,92 @@
+package yamlfile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type sample struct {
+	Name  string            `json:"name"`
+	Count int               `json:"count"`
+	Share float64           `json:"share"`
+	Yes   *bool             `json:"yes"`
+	For   *metav1.Duration  `json:"for"`
+	List  []string          `json:"list"`
+	Map   map[string]string `json:"map"`
+	Part  struct {
+		Port int32 `json:"port"`
+	} `json:"part"`
+	Own int `json:"-"`
+}
+
+var anyFile = Kind{Noun: "file", MaxSize: 1 << 20, Sharing: true}
+
+func read(text string) (sample, error) {
+	var s sample
+	n, err := anyFile.Read([]byte(text))
+	if err == nil {
+		err = Decode(n, &s)
+	}
+	return s, err
+}
+
+func TestAFileIsReadAsItIsMeant(t *testing.T) {
+	s, err := read(`
+name: 17            # text is wanted, so it is text
+count: 0x10
+share: 2
+yes: on
+for: 1m30s
+list: &l [a, 1, true]
+map: &m {a: b}
+part: {port: 80}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Name != "17" || s.Count != 16 || s.Share != 2 || s.Yes == nil || !*s.Yes || s.For.Duration != 90*time.Second ||
+		strings.Join(s.List, " ") != "a 1 true" || s.Map["a"] != "b" || s.Part.Port != 80 {
+		t.Errorf("%+v", s)
+	}
+	if s, err = read("map: {<<: {a: b, c: d}, c: e}\nlist: null\n"); err != nil || s.Map["a"] != "b" || s.Map["c"] != "e" || s.List != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err = read("# nothing\n"); err != nil {
+		t.Errorf("a file without fields: %v", err)
+	}
+}
+
+func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"name: a\nnmae: b\n":           `line 2: there is no field "nmae"; did you mean "name"?`,
+		"name: a\nzzz: b\n":            `line 2: there is no field "zzz"; see the README for the fields there are`,
+		"name: a\n\nname: b\n":         `line 3: "name" is given twice; the first is on line 1`,
+		"part:\n  port: http\n":        `line 2: port can't be a text; a number is wanted`,
+		"part:\n  port: 99999999999\n": `line 2: port is too large: 99999999999`,
+		"list: a\n":                    `line 1: list can't be a text; a list is wanted`,
+		"map: [a]\n":                   `line 1: map can't be a list; a group of fields is wanted`,
+		"map: {a: [b]}\n":              `line 1: map.a can't be a list; a text is wanted`,
+		"yes: maybe\n":                 `line 1: yes can't be a text; a true or false is wanted`,
+		"for: soon\n":                  `line 1: for: invalid duration "soon"; write it like 90s or 30m`,
+		"name:\n\t- a\n":               `line 2: there is a tab here: indent with spaces`,
+		"name: a\n---\nname: b\n":      `line 2: a second document begins here: a file holds one file, so keep it in a file of its own`,
+	} {
+		if _, err := read(text); err == nil || err.Error() != want {
+			t.Errorf("%q\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add("name: a\npart: {port: 1}\n")
+	f.Add("a: &a [*a]\n")
+	f.Add("map: {<<: [{a: b}, {c: d}]}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := read(text); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("more than one line: %q", err)
+		}
+	})
+}
