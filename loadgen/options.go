@@ -245,6 +245,18 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// Text names the load, for people: "burst of 16".
+func (s Spec) Text() string {
+	switch s.Shape {
+	case Burst:
+		return fmt.Sprintf("burst of %d", s.N)
+	case Hold:
+		return fmt.Sprintf("hold at %d", s.N)
+	default:
+		return fmt.Sprintf("rate of %g a second", s.PerSecond)
+	}
+}
+
 // validate says what is wrong with a Spec, or nil.
 func (s Spec) validate(maxInFlight int) error {
 	switch s.Shape {

@@ -13,6 +13,7 @@ import (
 	"lightsout/internal/config"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -20,17 +21,21 @@ import (
 	"lightsout/tui"
 )
 
-// session is all the parts, built and handed to each other.
+// app is a session with all its parts, wired to each other, and the trials that
+// can be run in it.
 type app struct {
 	opt      options
 	config   *config.Config
-	engine   *session.Engine
+	session  *session.Session
+	trials   *trial.Runner
+	recorder *session.Recorder
 	api      *cluster.Client
 	watcher  *cluster.Watcher
 	ssh      *ssh.Client
 	machines *machines
 	journal  *power.Journal
 	load     *loadgen.Generator
+	target   *session.Target
 	// dir is the session's record.
 	dir string
 	// left names what was still off when the session ended, cordoned what was
@@ -38,82 +43,106 @@ type app struct {
 	left, cordoned []string
 }
 
-// newApp reads the configuration and builds the parts; it connects to
-// nothing yet. Errors are one sentence each.
+// newApp reads the configuration and builds the parts, each from those before
+// it; it connects to nothing yet. Errors are one sentence each.
 func newApp(o options) (_ *app, err error) {
 	cfg, err := o.Read()
 	if err != nil {
 		return nil, err
 	}
-	s := &app{opt: o, config: cfg}
+	a := &app{opt: o, config: cfg}
 	defer func() {
 		if err != nil {
-			s.close()
+			a.close()
 		}
 	}()
-
-	// The engine comes first: the others call back into it.
-	if s.ssh, err = newSSH(cfg, sshAsker{s.askSecret, s.askHostKey}); err != nil {
+	questions := session.NewQuestions()
+	if a.ssh, err = newSSH(cfg, sshAsker{askSecret(questions), askHostKey(questions)}); err != nil {
 		return nil, err
 	}
-	dial := bastionDialer(s.ssh)
+	dial := bastionDialer(a.ssh)
 	access, err := apiAccess(cfg, dial)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := clusterDir(cfg, access.Context)
+	if err = a.record(access); err != nil {
+		return nil, err
+	}
+	if a.api, err = cluster.NewClient(access); err != nil {
+		return nil, err
+	}
+	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.recorder.Transition})
+	a.machines, err = newMachines(cfg, o, a.ssh, a.journal, func(m power.Machine) bool {
+		return session.NodeSilent(a.watcher.Snapshot(), m, time.Now())
+	})
 	if err != nil {
 		return nil, err
 	}
-	if s.dir, err = record.NewSessionDir(filepath.Join(dir, "sessions"), time.Now()); err != nil {
+	a.target = session.NewTarget(a.watcher, focus(cfg), time.Now)
+	if err = a.newLoad(dial); err != nil {
 		return nil, err
 	}
-	if s.journal, err = openJournal(cfg, access); err != nil {
-		return nil, err
+	return a, a.newSession(access, questions)
+}
+
+// record makes the session's record, and opens the journal.
+func (a *app) record(access *cluster.Config) error {
+	dir, err := clusterDir(a.config, access.Context)
+	if err != nil {
+		return err
 	}
-	topt := session.Options{
-		Cluster: access.Context, Via: s.ssh.Via(), ReadOnly: o.readOnly, DryRun: o.dryRun,
-		Production: production(cfg, access), Dir: s.dir,
+	if a.dir, err = record.NewSessionDir(filepath.Join(dir, "sessions"), time.Now()); err != nil {
+		return err
+	}
+	if a.recorder, err = session.NewRecorder(a.dir, time.Now); err != nil {
+		return err
+	}
+	a.journal, err = openJournal(a.config, access)
+	return err
+}
+
+// newSession makes the session, and the runner of its trials, from the parts.
+func (a *app) newSession(access *cluster.Config, questions *session.Questions) error {
+	cfg := a.config
+	limits, err := cfg.Guards.Limits()
+	if err != nil {
+		return err
+	}
+	opt := session.Options{
+		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access),
+		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
+		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
+		Self: func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
+		Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api,
 	}
 	if cfg.Pace != "real" {
-		topt.Pace = cfg.Pace
+		opt.Pace = cfg.Pace
 	}
-	if topt.Guards, err = cfg.Guards.Limits(); err != nil {
-		return nil, err
+	if a.load == nil {
+		opt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"
 	}
-	if topt.TrialsDir, err = trialsDir(o, cfg, access.Context); err != nil {
-		return nil, err
+	trials := trial.Options{
+		Cluster: opt.Cluster, Pace: opt.Pace, DryRun: opt.DryRun, Production: opt.Production,
+		Timeline: a.recorder.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint,
 	}
-	if topt.Plans, err = knownPlans(o.plans); err != nil {
-		return nil, err
+	if trials.Dir, err = trialsDir(a.opt, cfg, access.Context); err != nil {
+		return err
 	}
-	topt.Render = tui.NewPainter(tui.Options{Now: time.Now}).Paint
-	if ns, name, ok := strings.Cut(cfg.Load.Deployment, "/"); ok {
-		topt.Focus = cluster.Key{Namespace: ns, Name: name}
+	if trials.Plans, err = knownPlans(a.opt.plans); err != nil {
+		return err
 	}
-	s.machines, err = newMachines(cfg, o, s.ssh, s.journal, func(m power.Machine) bool { return s.engine != nil && s.engine.NodeSilent(m) })
-	if err != nil {
-		return nil, err
+	a.session = session.New(opt)
+	a.trials = trial.NewRunner(a.session.Controls(), trials)
+	return nil
+}
+
+// focus is the deployment that the configuration says the load goes to.
+func focus(cfg *config.Config) cluster.Key {
+	ns, name, ok := strings.Cut(cfg.Load.Deployment, "/")
+	if !ok {
+		return cluster.Key{}
 	}
-	topt.NoPower = s.machines.missing
-	if cfg.Load.URL == "" {
-		topt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"
-	}
-	if s.engine, err = session.NewEngine(topt); err != nil {
-		return nil, err
-	}
-	if s.api, err = cluster.NewClient(access); err != nil {
-		return nil, err
-	}
-	s.watcher = cluster.NewWatcher(s.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: s.engine.Transition})
-	if err = s.buildLoad(dial); err != nil {
-		return nil, err
-	}
-	s.engine.SetParts(session.Parts{
-		Watcher: s.watcher, Fleet: s.machines.fleet, Journal: s.journal, Load: s.load, Rollout: s.api.RolloutRestart, Drain: s.api,
-		Self: func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, s.ssh, access) },
-	})
-	return s, nil
+	return cluster.Key{Namespace: ns, Name: name}
 }
 
 var notFileName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -131,8 +160,9 @@ func fileName(name string) string {
 // seconds a column fill a wide terminal.
 const windowsKept = 1200
 
-func (s *app) buildLoad(dial dialer) error {
-	l := s.config.Load
+// newLoad makes the generator; there is none without a URL.
+func (a *app) newLoad(dial dialer) error {
+	l := a.config.Load
 	if l.URL == "" {
 		return nil
 	}
@@ -143,88 +173,98 @@ func (s *app) buildLoad(dial dialer) error {
 	if l.ViaBastion == nil || *l.ViaBastion {
 		o.Dial = dial
 	}
-	o.Backends, o.Sources, o.Capacity = s.backends, s.engine.Sources, s.engine.Capacity
+	o.Backends, o.Sources, o.Capacity = backends(a.target, l.Metrics), a.target.Sources, a.target.Capacity
 	o.WindowLimit = windowsKept
-	o.Record = s.engine.Record
+	o.Record = a.recorder.Request
 	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-		return s.api.PodProxyGet(ctx, namespace, pod, int(port), path)
+		return a.api.PodProxyGet(ctx, namespace, pod, int(port), path)
 	}
-	s.load, err = loadgen.New(o)
+	a.load, err = loadgen.New(o)
 	return err
 }
 
-// backends are the engine's, which are asked for what the config says that they tell.
-func (s *app) backends() []loadgen.Backend {
-	all := s.engine.Backends()
-	if m := s.config.Load.Metrics; m != nil {
+// backends are the target's, which are asked for what the config says that they tell.
+func backends(target *session.Target, m *config.Metrics) func() []loadgen.Backend {
+	if m == nil {
+		return target.Backends
+	}
+	return func() []loadgen.Backend {
+		all := target.Backends()
 		for i := range all {
 			if !all[i].QueueProxy {
 				m.Ask(&all[i])
 			}
 		}
+		return all
 	}
-	return all
 }
 
-func (s *app) askHostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-	a, err := s.engine.Ask(ctx, view.Question{
-		Kind: view.QuestionHostKey, Title: "Trust the host key of " + q.Host + "?",
-		Lines: []view.Line{
-			{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
-			{Text: "It is not in any known_hosts file. If yes, it is added to " + q.File + "."},
-		},
-		Choices: []view.Choice{{ID: "no", Label: "No"}, {ID: "yes", Label: "Trust and remember"}},
-	})
-	return a.Choice == "yes", err
+func askHostKey(questions *session.Questions) func(context.Context, ssh.HostKeyQuestion) (bool, error) {
+	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
+		a, err := questions.Ask(ctx, view.Question{
+			Kind: view.QuestionHostKey, Title: "Trust the host key of " + q.Host + "?",
+			Lines: []view.Line{
+				{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
+				{Text: "It is not in any known_hosts file. If yes, it is added to " + q.File + "."},
+			},
+			Choices: []view.Choice{{ID: view.ChoiceNo, Label: "No"}, {ID: view.ChoiceYes, Label: "Trust and remember"}},
+		})
+		return a.Choice == view.ChoiceYes, err
+	}
 }
 
-func (s *app) askSecret(ctx context.Context, q ssh.SecretQuestion) (string, error) {
-	choices := []view.Choice{{ID: "no", Label: "Skip this key"}, {ID: "yes", Label: "Unlock"}}
-	if q.File == "" { // a password, which is sent and not kept
-		choices = []view.Choice{{ID: "no", Label: "Give none"}, {ID: "yes", Label: "Send"}}
+func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQuestion) (string, error) {
+	return func(ctx context.Context, q ssh.SecretQuestion) (string, error) {
+		choices := []view.Choice{{ID: view.ChoiceNo, Label: "Skip this key"}, {ID: view.ChoiceYes, Label: "Unlock"}}
+		if q.File == "" { // a password, which is sent and not kept
+			choices = []view.Choice{{ID: view.ChoiceNo, Label: "Give none"}, {ID: view.ChoiceYes, Label: "Send"}}
+		}
+		a, err := questions.Ask(ctx, view.Question{Kind: view.QuestionSecret, Title: q.Prompt, Secret: true, Choices: choices})
+		if err != nil {
+			return "", err
+		}
+		if a.Choice != view.ChoiceYes {
+			return "", errors.New("no answer was given")
+		}
+		return a.Typed, nil
 	}
-	a, err := s.engine.Ask(ctx, view.Question{Kind: view.QuestionSecret, Title: q.Prompt, Secret: true, Choices: choices})
-	if err != nil {
-		return "", err
-	}
-	if a.Choice != "yes" {
-		return "", errors.New("no answer was given")
-	}
-	return a.Typed, nil
 }
 
 // run runs all parts while show does; it ends when show returns, when ctx ends
 // or when the operator leaves.
-func (s *app) run(ctx context.Context, show func(context.Context) error) error {
-	defer s.close()
+func (a *app) run(ctx context.Context, show func(context.Context) error) error {
+	defer a.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
 	var watched, ended error
-	wg.Go(func() { watched = s.watcher.Run(ctx) })
+	wg.Go(func() { watched = a.watcher.Run(ctx) })
 	wg.Go(func() {
 		defer cancel()
-		ended = s.engine.Run(ctx)
+		ended = a.session.Run(ctx, a.trials)
 	})
 	err := show(ctx)
 	cancel()
 	wg.Wait()
-	s.left, s.cordoned = s.engine.LeftOff(), s.engine.LeftCordoned()
+	a.left, a.cordoned = session.LeftOff(a.journal), session.LeftCordoned(a.journal)
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(watched, ended)
 	}
 	return err
 }
 
-func (s *app) close() {
-	if s.load != nil {
-		s.load.Close()
+func (a *app) close() {
+	if a.load != nil {
+		a.load.Close()
 	}
-	s.machines.close()
-	if s.ssh != nil {
-		_ = s.ssh.Close()
+	a.machines.close()
+	if a.ssh != nil {
+		_ = a.ssh.Close()
 	}
-	if s.journal != nil {
-		_ = s.journal.Close()
+	if a.journal != nil {
+		_ = a.journal.Close()
+	}
+	if a.recorder != nil {
+		_ = a.recorder.Close() // when it has not been run
 	}
 }

@@ -47,7 +47,7 @@ func newConsole(yes bool, confirm string) *console {
 
 // show prints events and answers questions until the engine ends or done says
 // so for a frame.
-func (c *console) show(ctx context.Context, e *session.Engine, done func(*view.Frame) bool) error {
+func (c *console) show(ctx context.Context, e *session.Session, done func(*view.Frame) bool) error {
 	for f := range e.Frames() {
 		c.events(e)
 		if q := f.Question; q != nil && q.ID != c.asked {
@@ -65,7 +65,7 @@ func (c *console) show(ctx context.Context, e *session.Engine, done func(*view.F
 	return ctx.Err()
 }
 
-func (c *console) events(e *session.Engine) {
+func (c *console) events(e *session.Session) {
 	news := e.Timeline().Since(c.printed)
 	if len(news) == 0 {
 		return
@@ -81,7 +81,7 @@ func (c *console) events(e *session.Engine) {
 
 // answer asks the question, or takes the answer from the flags. It returns an
 // error when the answer must be given and nobody can be asked.
-func (c *console) answer(ctx context.Context, e *session.Engine, q view.Question) error {
+func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
 	for _, line := range tui.QuestionLines(q) {
 		fmt.Fprintln(c.out, line)
 	}

@@ -18,12 +18,14 @@ import (
 // no more requests, waits a moment, and cancels the rest; when the operator
 // leaves, what is in flight is given up. It returns when the run ended.
 func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colorprofile.Profile) (over time.Time, err error) {
-	engine, err := session.NewEngine(session.Options{
-		Cluster: "no cluster", Load: g, ReadOnly: true, NoPower: "there is no cluster: only load is shown",
-	})
+	recorder, err := session.NewRecorder("", time.Now)
 	if err != nil {
 		return time.Now(), err
 	}
+	live := session.New(session.Options{
+		Cluster: "no cluster", Load: g, ReadOnly: true, NoPower: "there is no cluster: only load is shown",
+		Recorder: recorder, Questions: session.NewQuestions(),
+	})
 	// The screen's log is of no use when the screen has gone.
 	dir, err := os.MkdirTemp("", "lightsout-load-")
 	if err != nil {
@@ -61,9 +63,9 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 	var ended error
 	wg.Go(func() {
 		defer hide()
-		ended = engine.Run(shown)
+		ended = live.Run(shown, nil)
 	})
-	err = drawFrames(shown, engine.Frames(), filepath.Join(dir, "stderr.log"), color, tui.Options{Send: engine.Send, ASCII: o.ascii, LoadOnly: true})
+	err = drawFrames(shown, live.Frames(), filepath.Join(dir, "stderr.log"), color, tui.Options{Send: live.Send, ASCII: o.ascii, LoadOnly: true})
 	hide()
 	wg.Wait()
 	if over.IsZero() {

@@ -50,7 +50,7 @@ func newPowerCommand(o *options) *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error {
 				c := newConsole(yes, confirm)
 				if drain {
-					c.prefer = session.ChoiceDrain
+					c.prefer = view.ChoiceDrain
 				}
 				return powerSwitch(cmd.Context(), *o, a.action, args, c)
 			},
@@ -89,10 +89,10 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
 			}
 		}
-		s.engine.Send(view.AskPower{Action: action, Nodes: nodes})
+		s.session.Send(view.AskPower{Action: action, Nodes: nodes})
 		before := c.asked
 		var failed []string
-		err = c.show(ctx, s.engine, func(f *view.Frame) bool {
+		err = c.show(ctx, s.session, func(f *view.Frame) bool {
 			if c.asked == before {
 				return false
 			}
@@ -111,7 +111,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 func (s *app) view(ctx context.Context, c *console) (*cluster.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, viewWait)
 	defer cancel()
-	err := c.show(ctx, s.engine, func(f *view.Frame) bool {
+	err := c.show(ctx, s.session, func(f *view.Frame) bool {
 		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot != nil && unseen(f.Snapshot) != ""
 	})
 	snapshot := s.watcher.Snapshot()
@@ -188,7 +188,7 @@ func powerStatus(ctx context.Context, o options, nodes []string) error {
 		for i, ref := range refs {
 			machine := s.machines.missing
 			if s.machines.fleet != nil {
-				machine = session.MachineText(bindings[i])
+				machine = view.MachineText(bindings[i])
 			}
 			r := readings[ref.Name]
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ref.Name, snapshot.NodeWord(snapshot.Node(ref.Name), time.Now()), r.State, r.Proof, machine)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/internal/session"
+	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -149,7 +150,7 @@ func (s *app) stillOff(ctx context.Context, left []power.LeftOff) ([]power.LeftO
 				fmt.Println("switched off by lightsout and not seen on again:")
 			}
 			for i, l := range left {
-				fmt.Printf("  %s  %s  %s\n", off[i], words[i], session.MachineText(l.Binding))
+				fmt.Printf("  %s  %s  %s\n", off[i], words[i], view.MachineText(l.Binding))
 			}
 			return left, nil
 		}

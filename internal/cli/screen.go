@@ -35,7 +35,7 @@ func runScreen(ctx context.Context, o options) error {
 		defer s.sayLeftOff()
 		return s.run(ctx, func(ctx context.Context) error {
 			c := newConsole(false, "")
-			err := c.show(ctx, s.engine, nil)
+			err := c.show(ctx, s.session, nil)
 			if errors.Is(err, context.Canceled) {
 				err = nil
 			}
@@ -97,8 +97,8 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
-	return drawFrames(ctx, s.engine.Frames(), filepath.Join(s.dir, "stderr.log"), color, tui.Options{
-		Send: s.engine.Send, ASCII: s.opt.ascii, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
+	return drawFrames(ctx, s.session.Frames(), filepath.Join(s.dir, "stderr.log"), color, tui.Options{
+		Send: s.session.Send, ASCII: s.opt.ascii, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/tui"
@@ -242,7 +243,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		s.engine.Send(view.AbortTrial{Why: "by a signal"})
+		s.session.Send(view.AbortTrial{Why: "by a signal"})
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		defer signal.Stop(again)
@@ -256,11 +257,11 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		if _, err := s.view(ctx, c); err != nil {
 			return err
 		}
-		s.engine.StartTrial(p, session.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
-		if err := c.follow(ctx, s.engine); err != nil && ctx.Err() == nil {
+		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
+		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
-			s.engine.Send(view.AbortTrial{Why: err.Error()})
-			return c.follow(ctx, s.engine)
+			s.session.Send(view.AbortTrial{Why: err.Error()})
+			return c.follow(ctx, s.session)
 		}
 		return nil
 	})
@@ -269,7 +270,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 
 // trialOver says how the trial ended and what its exit code is.
 func (s *app) trialOver(err error, f trialFlags) (string, error) {
-	sum, dir, refused := s.engine.TrialOutcome()
+	sum, dir, refused := s.trials.Outcome()
 	switch {
 	case refused != nil && sum == nil:
 		return "", usageError{refused}
@@ -302,7 +303,7 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 const doingEvery = 10 * time.Second
 
 // follow shows a trial as plain lines until the engine ends.
-func (c *console) follow(ctx context.Context, e *session.Engine) error {
+func (c *console) follow(ctx context.Context, e *session.Session) error {
 	var said string
 	var saidAt time.Time
 	return c.show(ctx, e, func(f *view.Frame) bool {
@@ -323,7 +324,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
 	if _, err := s.view(ctx, c); err != nil {
 		return err
 	}
-	if err := s.engine.CheckPlan(p); err != nil {
+	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
 		return usageError{err}
 	}
 	refused := 0
@@ -333,7 +334,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
 		if !ok {
 			continue
 		}
-		q, err := s.engine.Foresee(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes})
+		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes})
 		if err != nil {
 			return err
 		}

@@ -19,13 +19,14 @@ import (
 var imports = map[string]string{
 	".": "internal/cli",
 
-	"internal/cli": `tui internal/config internal/session internal/trial/plan internal/report internal/record internal/record/examples internal/record/replay
+	"internal/cli": `tui internal/config internal/session internal/trial internal/trial/plan internal/report internal/record internal/record/examples internal/record/replay
 		internal/view cluster power power/ssh loadgen`,
 	"internal/config":          "power power/driver/* power/ssh loadgen",
 	"internal/config/yamlfile": "",
 
 	"tui":                      "internal/view internal/text cluster power loadgen",
-	"internal/session":         "internal/trial/phase internal/trial/plan internal/report internal/record internal/view internal/text cluster power loadgen",
+	"internal/session":         "internal/record internal/view internal/text cluster power loadgen",
+	"internal/trial":           "internal/trial/phase internal/trial/plan internal/report internal/record internal/view internal/text cluster power loadgen",
 	"internal/trial/phase":     "internal/view internal/text cluster power loadgen",
 	"internal/trial/plan":      "internal/config/yamlfile internal/view power loadgen",
 	"internal/report":          "internal/record internal/view internal/text cluster loadgen",

@@ -3,14 +3,12 @@ package session
 import (
 	"cmp"
 	"context"
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
 	"maps"
 	"slices"
 	"time"
-
-	"lightsout/cluster"
-	"lightsout/internal/trial/plan"
-	"lightsout/internal/view"
-	"lightsout/power"
 )
 
 // Drainer cordons, drains and uncordons nodes. See the methods of
@@ -24,11 +22,15 @@ type Drainer interface {
 // uncordonPause is between two tries to uncordon a node.
 const uncordonPause = 10 * time.Second
 
-// cordons is what the engine keeps of the nodes that it has cordoned, and of
-// the drains under way. It belongs to the engine's loop.
+// cordons is what is kept of the nodes that lightsout has cordoned.
 type cordons struct {
-	ours   map[string]*ourCordon
-	drains []*drain
+	*loop
+	machines         *machines
+	journal          *power.Journal
+	drainer          Drainer // nil: nodes can't be cordoned
+	readOnly, dryRun bool
+
+	ours map[string]*ourCordon
 }
 
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
@@ -47,193 +49,170 @@ type ourCordon struct {
 	failed    string
 }
 
-// readCordons learns from the journal what is cordoned because of us.
-func (e *Engine) readCordons() {
-	if e.opt.Journal == nil {
-		return
-	}
-	left, err := e.opt.Journal.LeftCordoned()
+// read learns from the journal what is cordoned because of us.
+func (c *cordons) read() {
+	left, err := c.journal.LeftCordoned()
 	if err != nil {
-		e.warn(view.LanePower, "journal", err.Error())
+		c.warn(view.LanePower, "journal", err.Error())
 		return
 	}
-	old := e.cordons.ours
-	e.cordons.ours = make(map[string]*ourCordon, len(left))
+	old := c.ours
+	c.ours = make(map[string]*ourCordon, len(left))
 	for _, l := range left {
-		c := old[l.Node]
-		if c == nil {
-			c = &ourCordon{}
+		o := old[l.Node]
+		if o == nil {
+			o = &ourCordon{}
 		}
-		if off, ok := e.leftOff[l.Node]; ok {
-			c.boot, c.onAt = cmp.Or(off.Binding.Node.BootID, c.boot), time.Time{}
+		if off, ok := c.machines.leftOff[l.Node]; ok {
+			o.boot, o.onAt = cmp.Or(off.Binding.Node.BootID, o.boot), time.Time{}
 		}
-		e.cordons.ours[l.Node] = c
+		c.ours[l.Node] = o
 	}
 }
 
-// cordon cordons one node, journal first. It is called off the loop; noted says
-// that the journal now holds a cordon of ours, whatever became of it.
-func (e *Engine) cordon(ctx context.Context, node, text string) (noted bool, err error) {
-	changed, err := e.opt.Drain.Cordon(ctx, node, func() error {
-		if err := e.opt.Journal.Cordoned(node, text); err != nil {
+// cordoning is what has become of a cordon: noted says that the journal holds a
+// cordon of ours, whatever became of it.
+type cordoning struct {
+	noted bool
+	err   error
+}
+
+// cordon cordons one node, journal first. It is called off the loop.
+func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
+	changed, err := c.drainer.Cordon(ctx, node, func() error {
+		if err := c.journal.Cordoned(node, text); err != nil {
 			return err
 		}
-		noted = true
+		r.noted = true
 		return nil
 	})
-	if noted && !changed && err == nil {
+	if r.err = err; r.noted && !changed && err == nil {
 		// Somebody else was quicker, so it is theirs.
-		return false, e.opt.Journal.Uncordoned(node, "cordoned by somebody else meanwhile")
+		return cordoning{err: c.journal.Uncordoned(node, "cordoned by somebody else meanwhile")}
 	}
-	return noted, err
+	return r
 }
 
 // cordoned takes in what has become of a cordon.
-func (e *Engine) cordoned(node string, noted bool, err error) {
-	e.readCordons()
-	c := e.cordons.ours[node]
-	if c != nil {
-		c.session = true
-		if s := e.snapshot.Load(); s != nil && s.Node(node) != nil {
-			c.boot, c.onAt = s.Node(node).BootID, time.Time{}
+func (c *cordons) cordoned(node string, r cordoning) {
+	c.read()
+	o := c.ours[node]
+	if o != nil {
+		o.session = true
+		if c.snapshot != nil && c.snapshot.Node(node) != nil {
+			o.boot, o.onAt = c.snapshot.Node(node).BootID, time.Time{}
 		}
 	}
 	switch {
-	case err != nil:
-		e.warn(view.LanePower, node, err.Error())
-		if noted && c != nil { // it may have been done all the same
-			c.due = true
+	case r.err != nil:
+		c.warn(view.LanePower, node, r.err.Error())
+		if r.noted && o != nil { // it may have been done all the same
+			o.due = true
 		}
-	case noted:
-		e.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned: no more pods are put on it"})
-	case c == nil:
-		e.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned already by somebody else, and stays so afterwards"})
+	case r.noted:
+		c.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned: no more pods are put on it"})
+	case o == nil:
+		c.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned already by somebody else, and stays so afterwards"})
+	}
+}
+
+// keep has a node of ours not uncordoned for now.
+func (c *cordons) keep(node string) {
+	if o := c.ours[node]; o != nil {
+		o.due = false
 	}
 }
 
 // release uncordons nodes as soon as that is possible, those that lightsout has
 // cordoned itself; others are left as they are.
-func (e *Engine) release(nodes ...string) {
+func (c *cordons) release(nodes ...string) {
 	for _, n := range nodes {
-		if c := e.cordons.ours[n]; c != nil {
-			c.due, c.next, c.failed = true, time.Time{}, ""
+		if o := c.ours[n]; o != nil {
+			o.due, o.next, o.failed = true, time.Time{}, ""
 		}
 	}
-	e.uncordonDue()
+	c.uncordonDue()
 }
 
 // uncordonDue uncordons what is due.
-func (e *Engine) uncordonDue() {
-	now := e.now()
-	for _, node := range slices.Sorted(maps.Keys(e.cordons.ours)) {
-		c := e.cordons.ours[node]
+func (c *cordons) uncordonDue() {
+	now := c.now()
+	for _, node := range c.names() {
+		o := c.ours[node]
 		switch {
-		case !c.due || c.busy || now.Before(c.next):
+		case !o.due || o.busy || now.Before(o.next):
 			continue
-		case e.opt.Drain == nil || e.opt.ReadOnly || e.opt.DryRun:
-			c.due, c.failed = false, "can't be uncordoned here"
-			e.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
+		case c.drainer == nil || c.readOnly || c.dryRun:
+			o.due, o.failed = false, "can't be uncordoned here"
+			c.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
 			continue
 		}
-		c.busy = true
-		e.goDo(func() {
-			ctx, cancel := e.withTimeout(planTimeout)
-			defer cancel()
-			text, err := Uncordon(ctx, e.opt.Drain, e.opt.Journal, node)
-			e.mail.post(func() { e.uncordoned(node, text, err) })
-		})
+		o.busy = true
+		async(c.loop, planTimeout, func(ctx context.Context) uncordoning {
+			text, err := Uncordon(ctx, c.drainer, c.journal, node)
+			return uncordoning{node, text, err}
+		}, c.uncordoned)
 	}
 }
 
-func (e *Engine) uncordoned(node, text string, err error) {
-	if err != nil && e.ctx.Err() != nil {
+// uncordoning is what has become of an uncordon.
+type uncordoning struct {
+	node, text string
+	err        error
+}
+
+func (c *cordons) uncordoned(u uncordoning) {
+	if u.err != nil && c.ctx.Err() != nil {
 		return // the session ends; the journal has it
 	}
-	if c := e.cordons.ours[node]; c != nil {
-		c.busy, c.failed = false, ""
-		if err != nil {
-			if c.next.IsZero() { // said once
-				e.warn(view.LanePower, node, err.Error()+"; it is tried again; by hand: kubectl uncordon "+node)
+	if o := c.ours[u.node]; o != nil {
+		o.busy, o.failed = false, ""
+		if u.err != nil {
+			if o.next.IsZero() { // said once
+				c.warn(view.LanePower, u.node, u.err.Error()+"; it is tried again; by hand: kubectl uncordon "+u.node)
 			}
-			c.next, c.failed = e.now().Add(uncordonPause), err.Error()
-			e.leaveWhenOn = false
+			o.next, o.failed = c.now().Add(uncordonPause), u.err.Error()
+			c.leaveWhenOn = false
 			return
 		}
 	}
-	e.say(view.Event{Lane: view.LanePower, Subject: node, Text: text, Level: view.Good})
-	e.readCordons()
-	e.leaveIfSettled()
+	c.say(view.Event{Lane: view.LanePower, Subject: u.node, Text: u.text, Level: view.Good})
+	c.read()
+	c.undone = true
 }
 
-// settleCordons uncordons the nodes of ours that have returned: Ready, with
-// another boot than when they were switched off.
-func (e *Engine) settleCordons(s *cluster.Snapshot) {
-	if len(e.cordons.ours) > 0 && s.Link.State == cluster.LinkLive {
-		now := e.now()
-		for name, c := range e.cordons.ours {
+// settle uncordons the nodes of ours that have returned: Ready, with another
+// boot than when they were switched off.
+func (c *cordons) settle(s *cluster.Snapshot) {
+	if len(c.ours) > 0 && s.Link.State == cluster.LinkLive {
+		now := c.now()
+		for name, o := range c.ours {
 			n := s.Node(name)
-			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || c.boot == "" || e.uncordonPlanned(name) {
+			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
 				continue
 			}
-			_, silent := s.Silent(n, now)
 			// Powered on, and still the boot of before: it had never been off.
-			stayedOn := !c.onAt.IsZero() && now.Sub(c.onAt) > power.CarriedOutWithin && !silent
-			if n.BootID != c.boot || stayedOn {
-				c.due = true
+			stayedOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin && !silent(s, name, now)
+			if n.BootID != o.boot || stayedOn {
+				o.due = true
 			}
 		}
 	}
-	e.uncordonDue()
+	c.uncordonDue()
 }
 
 // poweredOn notes for our cordons that a machine is on again.
-func (e *Engine) poweredOn(node string) {
-	if c := e.cordons.ours[node]; c != nil {
-		c.onAt = e.now()
-		if e.leaveWhenOn {
-			e.release(node)
+func (c *cordons) poweredOn(node string) {
+	if o := c.ours[node]; o != nil {
+		o.onAt = c.now()
+		if c.leaveWhenOn {
+			c.release(node)
 		}
 	}
 }
 
-// uncordonPlanned reports whether the trial under way has a step to come that
-// uncordons a node.
-func (e *Engine) uncordonPlanned(node string) bool {
-	if !e.running() || e.run.stage != stageSteps {
-		return false
-	}
-	return slices.ContainsFunc(e.run.steps, func(st *stepRun) bool {
-		uncordon, ok := st.Action.(*plan.Uncordon)
-		return ok && st.state == view.StepToCome && slices.Contains(uncordon.Nodes, node)
-	})
-}
-
-// uncordonAll uncordons what this session has cordoned, but for machines that
-// are left off, and waits until that is done or has failed.
-func (e *Engine) uncordonAll() poll {
-	var nodes []string
-	deadline := e.now().Add(2 * planTimeout)
-	return func(now time.Time) (bool, string, error) {
-		if nodes == nil {
-			nodes = []string{}
-			for _, n := range slices.Sorted(maps.Keys(e.cordons.ours)) {
-				if _, off := e.leftOff[n]; !off && e.cordons.ours[n].session {
-					nodes = append(nodes, n)
-				}
-			}
-			e.release(nodes...)
-		}
-		for _, n := range nodes {
-			if c := e.cordons.ours[n]; c != nil && c.failed == "" && now.Before(deadline) {
-				return false, "uncordoning " + n, nil
-			}
-		}
-		return true, "", nil
-	}
-}
-
-// stillCordoned names the nodes that are cordoned because of us, sorted.
-func (e *Engine) stillCordoned() []string { return slices.Sorted(maps.Keys(e.cordons.ours)) }
+// names lists the nodes that are cordoned because of us.
+func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
 func cordonLines(nodes []string) []view.Line {
 	var lines []view.Line
@@ -241,24 +220,6 @@ func cordonLines(nodes []string) []view.Line {
 		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + " (cordoned)"})
 	}
 	return lines
-}
-
-// LeftCordoned names the nodes that this program has cordoned and not
-// uncordoned, from the journal. Safe for use by several goroutines.
-func (e *Engine) LeftCordoned() []string {
-	if e.opt.Journal == nil {
-		return nil
-	}
-	left, err := e.opt.Journal.LeftCordoned()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, l := range left {
-		names = append(names, l.Node)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Uncordon uncordons a node that the journal says lightsout has cordoned, and

@@ -2,17 +2,14 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
-	"time"
-
 	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
+	"sync"
+	"time"
 )
 
 const (
@@ -20,6 +17,12 @@ const (
 	// and heldAgain how long it is waited on before they are asked again.
 	heldLimit = 15 * time.Second
 	heldAgain = time.Minute
+)
+
+// IDs of choices about a drain that is held up.
+const (
+	drainWait = "wait"
+	drainOn   = "cut" // shut down all the same
 )
 
 // drainState is where the drain of one node stands.
@@ -57,239 +60,122 @@ type nodeDrain struct {
 	asked *asked
 }
 
-// startDrain cordons nodes, journal first, and then evicts their pods. within,
-// unless 0, bounds it all.
-func (e *Engine) startDrain(d *drain, nodes []string, within time.Duration) {
-	ctx, cancel := context.WithCancel(e.ctx)
+// drains is the drains under way.
+type drains struct {
+	*loop
+	machines  *machines
+	cordons   *cordons
+	questions *Questions
+
+	running []*drain
+}
+
+// start cordons nodes, journal first, and then evicts their pods. within, unless
+// 0, bounds it all.
+func (r *drains) start(d *drain, nodes []string, within time.Duration) {
+	ctx, cancel := context.WithCancel(r.ctx)
 	if within > 0 {
-		ctx, cancel = context.WithTimeout(e.ctx, within)
+		ctx, cancel = context.WithTimeout(r.ctx, within)
 	}
-	contexts := make([]context.Context, len(nodes))
-	for i, name := range nodes {
+	contexts := make(map[*nodeDrain]context.Context, len(nodes))
+	for _, name := range nodes {
 		n := &nodeDrain{node: name}
-		contexts[i], n.cancel = context.WithCancel(ctx)
+		contexts[n], n.cancel = context.WithCancel(ctx)
 		d.nodes = append(d.nodes, n)
-		if c := e.cordons.ours[name]; c != nil {
-			c.due = false
-		}
-		e.show(d, n, "cordoning")
+		r.cordons.keep(name)
+		r.show(d, n, "cordoning")
 	}
-	e.cordons.drains = append(e.cordons.drains, d)
-	e.goDo(func() {
+	r.running = append(r.running, d)
+	r.spawn(func() {
 		defer cancel()
-		each := func(do func(n *nodeDrain, ctx context.Context)) {
-			var wg sync.WaitGroup
-			for i, n := range d.nodes {
-				wg.Go(func() { do(n, contexts[i]) })
-			}
-			wg.Wait()
-		}
-		var mu sync.Mutex
-		ready := map[*nodeDrain]bool{}
-		// All are cordoned first, so that none takes another's pods.
-		each(func(n *nodeDrain, ctx context.Context) {
-			ctx, stop := context.WithTimeout(ctx, planTimeout)
-			defer stop()
-			noted, err := e.cordon(ctx, n.node, "before a drain")
-			if err == nil {
-				mu.Lock()
-				ready[n] = true
-				mu.Unlock()
-			}
-			e.mail.post(func() {
-				e.cordoned(n.node, noted, err)
-				if err != nil {
-					e.nodeDrained(d, n, err)
-				}
-				if n.state == drainLeft || n.state == drainWrong {
-					e.release(n.node) // given up while it was being cordoned
-				}
-			})
-		})
-		each(func(n *nodeDrain, ctx context.Context) {
-			defer n.cancel()
-			if !ready[n] {
-				return
-			}
-			err := e.opt.Drain.Drain(ctx, n.node, func(p cluster.DrainProgress) {
-				e.mail.post(func() { e.drainProgress(d, n, p) })
-			})
-			e.mail.post(func() { e.nodeDrained(d, n, err) })
-		})
+		r.carryOut(d, contexts)
 	})
 }
+
+// carryOut cordons and drains off the loop.
+func (r *drains) carryOut(d *drain, contexts map[*nodeDrain]context.Context) {
+	each := func(do func(n *nodeDrain, ctx context.Context)) {
+		var wg sync.WaitGroup
+		for _, n := range d.nodes {
+			wg.Go(func() { do(n, contexts[n]) })
+		}
+		wg.Wait()
+	}
+	var mu sync.Mutex
+	ready := map[*nodeDrain]bool{}
+	// All are cordoned first, so that none takes another's pods.
+	each(func(n *nodeDrain, ctx context.Context) {
+		ctx, stop := context.WithTimeout(ctx, planTimeout)
+		defer stop()
+		c := r.cordons.cordon(ctx, n.node, "before a drain")
+		mu.Lock()
+		ready[n] = c.err == nil
+		mu.Unlock()
+		r.inbox.put(nodeCordoned{d, n, c})
+	})
+	each(func(n *nodeDrain, ctx context.Context) {
+		defer n.cancel()
+		if !ready[n] {
+			return
+		}
+		err := r.cordons.drainer.Drain(ctx, n.node, func(p cluster.DrainProgress) { r.inbox.put(drainProgress{d, n, p}) })
+		r.inbox.put(nodeDrained{d, n, err})
+	})
+}
+
+// What the goroutines of a drain tell.
+type (
+	nodeCordoned struct {
+		drain  *drain
+		node   *nodeDrain
+		result cordoning
+	}
+	drainProgress struct {
+		drain    *drain
+		node     *nodeDrain
+		progress cluster.DrainProgress
+	}
+	nodeDrained struct {
+		drain *drain
+		node  *nodeDrain
+		err   error
+	}
+)
+
+func (m nodeCordoned) deliver(s *Session) {
+	s.cordons.cordoned(m.node.node, m.result)
+	if m.result.err != nil {
+		s.drains.drained(m.drain, m.node, m.result.err)
+	}
+	if m.node.state == drainLeft || m.node.state == drainWrong {
+		s.cordons.release(m.node.node) // given up while it was being cordoned
+	}
+}
+
+func (m drainProgress) deliver(s *Session) { s.drains.progress(m.drain, m.node, m.progress) }
+
+func (m nodeDrained) deliver(s *Session) { s.drains.drained(m.drain, m.node, m.err) }
 
 // show keeps a sentence on a drain for the machine's view.
-func (e *Engine) show(d *drain, n *nodeDrain, text string) {
-	v := e.machines[n.node]
-	v.Busy, v.Phase, v.Text = d.busy, power.PhaseAsking, text
-	e.machines[n.node] = v
+func (r *drains) show(d *drain, n *nodeDrain, text string) {
+	r.machines.update(n.node, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = d.busy, power.PhaseAsking, text })
 }
 
-// drainProgress takes in how the drain of a node stands.
-func (e *Engine) drainProgress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
-	if n.state != draining {
-		return
-	}
-	first := n.progress.Node == ""
-	n.progress = p
-	text := fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
-	if p.Gone > 0 {
-		text += fmt.Sprintf(", %d gone", p.Gone)
-	}
-	if first && !p.Done() {
-		e.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: text})
-	}
-	held := heldText(p)
-	switch {
-	case held == "":
-		n.askAt = time.Time{}
-		e.withdrawDrain(n)
-	case n.askAt.IsZero():
-		n.askAt = e.now().Add(heldLimit)
-	}
-	if held != "" {
-		text += "; held: " + held
-	}
-	if held != n.held && held != "" {
-		e.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: "the drain is held: " + held, Level: view.Warning})
-	}
-	n.held = held
-	e.show(d, n, text)
-}
-
-// heldText is the sentence on the first pod that is held, and how many more are.
-func heldText(p cluster.DrainProgress) string {
-	if len(p.Held) == 0 {
-		return ""
-	}
-	text := p.Held[heldPods(p)[0]]
-	if n := len(p.Held) - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more)", n)
-	}
-	return text
-}
-
-func heldPods(p cluster.DrainProgress) []cluster.Key {
-	return slices.SortedFunc(maps.Keys(p.Held), func(a, b cluster.Key) int { return strings.Compare(a.String(), b.String()) })
-}
-
-// nodeDrained is the end of one node's drain.
-func (e *Engine) nodeDrained(d *drain, n *nodeDrain, err error) {
-	if n.state != draining || err != nil && e.ctx.Err() != nil {
-		return // decided already, or the session ends
-	}
-	if err != nil {
-		n.err = err
-		e.decideDrain(d, n, drainWrong)
-		return
-	}
-	text := "drained: " + text.Count(n.progress.Gone, "pod has gone", "pods have gone")
-	if stay := len(n.progress.Stay); stay > 0 {
-		text += fmt.Sprintf(", %d stay with the node", stay)
-	}
-	e.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: text, Level: view.Good})
-	e.decideDrain(d, n, drained)
-}
-
-// decideDrain ends the drain of one node, and the whole one with its last.
-func (e *Engine) decideDrain(d *drain, n *nodeDrain, s drainState) {
-	if n.state != draining {
-		return
-	}
-	n.state = s
-	n.cancel()
-	e.withdrawDrain(n)
-	switch s {
-	case drainCut:
-		e.warn(view.LanePower, n.node, "not drained to the end: what is left on it is shut down with it")
-	case drainLeft:
-		e.warn(view.LanePower, n.node, "the drain is given up: nothing more is evicted, it stays on")
-	case drainWrong:
-		e.warn(view.LanePower, n.node, n.err.Error())
-	}
-	v := e.machines[n.node]
-	v.Busy, v.Text = "", ""
-	e.machines[n.node] = v
-	if !slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.state == draining }) {
-		e.cordons.drains = slices.DeleteFunc(e.cordons.drains, func(x *drain) bool { return x == d })
-		d.over()
-	}
-}
-
-// leaveDrains gives all drains up.
-func (e *Engine) leaveDrains() {
-	for _, d := range slices.Clone(e.cordons.drains) {
+// drain is a drain that nobody is asked about; end is called with what came of it.
+func (r *drains) drain(nodes []string, within time.Duration, end func(error)) {
+	d := &drain{}
+	d.over = func() {
+		var errs []error
 		for _, n := range d.nodes {
-			e.decideDrain(d, n, drainLeft)
-		}
-	}
-}
-
-// watchDrains asks about those that are held up for too long.
-func (e *Engine) watchDrains() {
-	now := e.now()
-	for _, d := range e.cordons.drains {
-		for _, n := range d.nodes {
-			if d.asks && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
-				e.askDrain(d, n)
+			if n.err != nil {
+				errs = append(errs, n.err)
 			}
 		}
-	}
-}
-
-// drainOf is the drain of a node that is under way.
-func (e *Engine) drainOf(nodes ...string) (*drain, *nodeDrain) {
-	for _, d := range e.cordons.drains {
-		for _, n := range d.nodes {
-			if n.state == draining && slices.Contains(nodes, n.node) {
-				return d, n
-			}
+		err := errors.Join(errs...)
+		if err != nil {
+			err = fmt.Errorf("not over within %s: %w", text.Span(within), err)
 		}
+		end(err)
 	}
-	return nil, nil
-}
-
-// askDrain asks what to do about a drain that is under way.
-func (e *Engine) askDrain(d *drain, n *nodeDrain) {
-	if n.asked != nil {
-		return
-	}
-	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: choiceWait, Label: "Wait on"}, {ID: choiceCut, Label: "Shut down all the same"}, {ID: choiceLeave, Label: "Leave it on"}}}
-	p := n.progress
-	if len(p.Held) > 0 {
-		q.Title = "The drain of " + n.node + " is held up"
-		q.Lines = append(q.Lines, view.Line{Text: "What holds it:"})
-	}
-	const most = 6
-	for i, k := range heldPods(p) {
-		if i == most {
-			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", len(p.Held)-most)})
-			break
-		}
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Held[k]})
-	}
-	q.Lines = append(q.Lines,
-		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d held.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
-		view.Line{Text: "Leave it on: nothing more is evicted, and it is uncordoned again if lightsout cordoned it."})
-	n.asked = e.ask(q, func(a view.Answer) {
-		n.asked = nil
-		switch a.Choice {
-		case choiceCut:
-			e.decideDrain(d, n, drainCut)
-		case choiceLeave:
-			e.decideDrain(d, n, drainLeft)
-		default:
-			if !n.askAt.IsZero() {
-				n.askAt = e.now().Add(heldAgain)
-			}
-		}
-	})
-}
-
-func (e *Engine) withdrawDrain(n *nodeDrain) {
-	if n.asked != nil {
-		e.withdraw(n.asked)
-		n.asked = nil
-	}
+	r.start(d, nodes, within)
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -104,7 +106,7 @@ func (d *drainer) now() []string {
 }
 
 // drainWorld is a world with a drainer, whose order has the machines' too.
-func drainWorld(t *testing.T, d *drainer, opt Options) *world {
+func drainWorld(t *testing.T, d *drainer, opt session.Options) *world {
 	t.Helper()
 	opt.Drain = d
 	w := startWorld(t, opt, nil)
@@ -136,7 +138,7 @@ func before(t *testing.T, log []string, events ...string) {
 
 func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	d := newDrainer()
-	w := drainWorld(t, d, Options{})
+	w := drainWorld(t, d, session.Options{})
 	w.ask("drain", "kube-node3", "kube-node4")
 	w.x.frame("both off", func(f *view.Frame) bool {
 		a, b := f.Power["kube-node3"], f.Power["kube-node4"]
@@ -149,12 +151,12 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 		before(t, log, "cordon "+n, "drain kube-node4", "shutdown "+n)
 		before(t, log, "drained kube-node3", "shutdown "+n)
 	}
-	if got := w.x.LeftCordoned(); !slices.Equal(got, []string{"kube-node3", "kube-node4"}) || slices.Contains(log, "uncordon kube-node3") {
+	if got := w.x.leftCordoned(); !slices.Equal(got, []string{"kube-node3", "kube-node4"}) || slices.Contains(log, "uncordon kube-node3") {
 		t.Errorf("left cordoned %v, %v", got, log)
 	}
 	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
 	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
-	w.x.frame("it uncordoned", func(*view.Frame) bool { return slices.Equal(w.x.LeftCordoned(), []string{"kube-node4"}) })
+	w.x.frame("it uncordoned", func(*view.Frame) bool { return slices.Equal(w.x.leftCordoned(), []string{"kube-node4"}) })
 	before(t, d.calls(), "on kube-node3", "uncordon kube-node3")
 
 	w.x.Send(view.AskQuit{})
@@ -164,14 +166,14 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	}
 	w.x.Send(view.Answer{Question: q.ID, Choice: "on"})
 	w.x.waitEnd()
-	if got := w.x.LeftCordoned(); len(got) > 0 || len(d.now()) > 0 {
+	if got := w.x.leftCordoned(); len(got) > 0 || len(d.now()) > 0 {
 		t.Errorf("left cordoned: %v", got)
 	}
 }
 
 func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
 	d := newDrainer()
-	w := drainWorld(t, d, Options{})
+	w := drainWorld(t, d, session.Options{})
 	ids := func(a power.Action, node string) (out []string) {
 		w.x.Send(view.AskPower{Action: a, Nodes: []string{node}})
 		q := w.x.question("switch")
@@ -195,7 +197,7 @@ func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.action, c.node, got, c.want)
 		}
 	}
-	y := drainWorld(t, d, Options{DryRun: true})
+	y := drainWorld(t, d, session.Options{DryRun: true})
 	y.ask("drain", "kube-node4")
 	y.x.frame("the dry run's word", func(f *view.Frame) bool {
 		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "dry run: shutdown") })
@@ -203,7 +205,7 @@ func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
 	if log := d.calls(); len(log) > 0 {
 		t.Errorf("done: %v", log)
 	}
-	z := drainWorld(t, d, Options{Production: true})
+	z := drainWorld(t, d, session.Options{Production: true})
 	z.ask("drain", "kube-node4") // without the name typed
 	z.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
 	z.ask("no", "kube-node4")
@@ -219,13 +221,13 @@ func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
 	d := newDrainer()
 	d.held["kube-node3"] = budget
 	var ahead atomic.Int64
-	w := drainWorld(t, d, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	w := drainWorld(t, d, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	w.ask("drain", "kube-node3")
 	f := w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node3"].Text, "keep-all") })
 	if f.Question != nil {
 		t.Errorf("asked at once: %+v", f.Question)
 	}
-	ahead.Store(int64(heldLimit))
+	ahead.Store(int64(session.HeldLimit))
 	q := w.x.question("drain")
 	if q.Title != "The drain of kube-node3 is held up" || !strings.Contains(questionText(q), budget) || q.Choices[0].ID != "wait" {
 		t.Errorf("the question is %+v", q)
@@ -239,7 +241,7 @@ func TestAHeldDrainCanBeLeft(t *testing.T) {
 	w.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
 	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3"}}) // the key that began it leads back
 	w.x.Send(view.Answer{Question: w.x.question("drain").ID, Choice: "leave"})
-	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.LeftCordoned()) == 0 && f.Power["kube-node3"].Busy == "" })
+	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.leftCordoned()) == 0 && f.Power["kube-node3"].Busy == "" })
 	if log := d.calls(); !slices.Equal(log, []string{"cordon kube-node3", "drain kube-node3", "uncordon kube-node3"}) {
 		t.Errorf("done: %q", log)
 	}
@@ -265,7 +267,7 @@ func TestTheQuestionGoesWhenTheBudgetLetsGo(t *testing.T) {
 func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
 	d := newDrainer()
 	d.cordoned["kube-node3"] = true
-	w := drainWorld(t, d, Options{})
+	w := drainWorld(t, d, session.Options{})
 	w.ask("drain", "kube-node3", "kube-node4")
 	w.x.frame("both off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node4"].LeftOff })
 	w.x.Send(view.AskQuit{})
@@ -278,15 +280,15 @@ func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
 
 func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
 	d := newDrainer()
-	w := drainWorld(t, d, Options{})
+	w := drainWorld(t, d, session.Options{})
 	w.mu.Lock()
 	w.refuse = true
 	w.mu.Unlock()
 	w.ask("drain", "kube-node3")
 	w.x.frame("it refused", func(f *view.Frame) bool { return f.Power["kube-node3"].Phase == power.PhaseFailed })
-	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.LeftCordoned()) == 0 })
-	if len(d.now()) > 0 || len(w.x.LeftOff()) > 0 {
-		t.Errorf("still cordoned: %q, left off %v", d.calls(), w.x.LeftOff())
+	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.leftCordoned()) == 0 })
+	if len(d.now()) > 0 || len(w.x.left()) > 0 {
+		t.Errorf("still cordoned: %q, left off %v", d.calls(), w.x.left())
 	}
 }
 
@@ -300,7 +302,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	}
 	j.Close()
 	d.deaf = true
-	x := startEngine(t, dir, newBoard(workers...), Options{Drain: d})
+	x := startSession(t, dir, newBoard(workers...), session.Options{Drain: d})
 	q := x.question("restore")
 	if q.Title != "Nodes are still cordoned" || !strings.Contains(questionText(q), "kube-node3") {
 		t.Errorf("the question is\n%s", questionText(q))
@@ -313,8 +315,8 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	x.Send(view.AskQuit{})
 	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
 	x.waitEnd()
-	if len(x.LeftCordoned()) > 0 || len(d.now()) > 0 {
-		t.Errorf("left cordoned: %v", x.LeftCordoned())
+	if len(x.leftCordoned()) > 0 || len(d.now()) > 0 {
+		t.Errorf("left cordoned: %v", x.leftCordoned())
 	}
 }
 
@@ -333,11 +335,11 @@ steps:
 
 func TestATrialDrainsAndUncordons(t *testing.T) {
 	d := newDrainer()
-	w := drainWorld(t, d, Options{})
-	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "20s", 1)), RunOptions{Auto: true, End: true})
+	w := drainWorld(t, d, session.Options{})
+	w.x.Start(parse(t, strings.Replace(drainPlan, "WITHIN", "20s", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Pass || len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 {
-		t.Errorf("%s: %v; cordoned %v, left %v", sum.Verdict, sum.Why, d.now(), w.x.LeftCordoned())
+	if sum.Verdict != view.Pass || len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 {
+		t.Errorf("%s: %v; cordoned %v, left %v", sum.Verdict, sum.Why, d.now(), w.x.leftCordoned())
 	}
 	log := d.calls()
 	before(t, log, "cordon kube-node3", "cordon kube-node4", "drain kube-node3", "shutdown kube-node3", "on kube-node3", "uncordon kube-node3")
@@ -347,14 +349,14 @@ func TestATrialDrainsAndUncordons(t *testing.T) {
 func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
 	d := newDrainer()
 	d.held["kube-node4"] = budget
-	w := drainWorld(t, d, Options{})
-	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "300ms", 1)), RunOptions{Auto: true, End: true})
+	w := drainWorld(t, d, session.Options{})
+	w.x.Start(parse(t, strings.Replace(drainPlan, "WITHIN", "300ms", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, dir := w.outcome(t)
 	if st := sum.Steps[1]; st.State != view.StepFailed || !strings.Contains(st.Text, "keep-all") {
 		t.Errorf("the step: %+v", st)
 	}
-	if len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {
-		t.Errorf("cordoned %v, left %v, done %q", d.now(), w.x.LeftCordoned(), d.calls())
+	if len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {
+		t.Errorf("cordoned %v, left %v, done %q", d.now(), w.x.leftCordoned(), d.calls())
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err != nil || !strings.Contains(string(b), "keep-all") {
 		t.Errorf("the record does not tell of it: %v", err)
@@ -364,12 +366,12 @@ func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
 func TestAbortGivesADrainUp(t *testing.T) {
 	d := newDrainer()
 	d.held["kube-node4"] = budget
-	w := drainWorld(t, d, Options{})
-	w.x.StartTrial(parse(t, strings.Replace(drainPlan, "WITHIN", "1h", 1)), RunOptions{Auto: true, End: true})
+	w := drainWorld(t, d, session.Options{})
+	w.x.Start(parse(t, strings.Replace(drainPlan, "WITHIN", "1h", 1)), trial.RunOptions{Auto: true, End: true})
 	w.x.frame("what holds it", func(f *view.Frame) bool { return f.Trial != nil && strings.Contains(f.Trial.Doing, "keep-all") })
 	w.x.Send(view.AbortTrial{Why: "by a signal"})
 	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Aborted || len(d.now()) > 0 || len(w.x.LeftCordoned()) > 0 || !w.is("kube-node3", power.On) {
-		t.Errorf("%s; cordoned %v, left %v, done %q", sum.Verdict, d.now(), w.x.LeftCordoned(), d.calls())
+	if sum.Verdict != view.Aborted || len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 || !w.is("kube-node3", power.On) {
+		t.Errorf("%s; cordoned %v, left %v, done %q", sum.Verdict, d.now(), w.x.leftCordoned(), d.calls())
 	}
 }

@@ -2,39 +2,36 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"slices"
-
-	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
+	"slices"
 )
 
 // canDrain reports whether draining can be offered before a shutdown.
-func (e *Engine) canDrain(a power.Action) bool {
-	return a == power.ActionShutdown && e.opt.Drain != nil && e.opt.Journal != nil && !e.opt.ReadOnly
+func (w *switching) canDrain(a power.Action) bool {
+	return a == power.ActionShutdown && w.opt.Drain != nil && w.opt.Journal != nil && !w.opt.ReadOnly
 }
 
 // drainFirst drains the nodes of a plan and then shuts down those that are
 // drained, or that the operator would not wait for. The others are uncordoned,
 // and so are those that are not shut down after all. end, which may be nil, is
 // called on the loop with what came of it.
-func (e *Engine) drainFirst(p switchPlan, end func(error)) {
+func (w *switching) drainFirst(p switchPlan, end func(error)) {
 	if end == nil {
 		end = func(error) {}
 	}
-	if e.opt.DryRun {
+	if w.opt.DryRun {
 		for _, n := range p.ask.Nodes {
-			e.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: not cordoned, not drained"})
+			w.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: not cordoned, not drained"})
 		}
-		e.switchMachines(p, end)
+		w.carryOut(p, end)
 		return
 	}
-	during := e.trialUnderWay()
-	if during != nil && during.plan == nil {
-		e.freeStep(&plan.Drain{Nodes: slices.Clone(p.ask.Nodes), Within: plan.DrainWithin})
-	}
+	during := w.guest.Course()
+	w.guest.Draining(slices.Clone(p.ask.Nodes))
 	d := &drain{asks: true, busy: p.ask.Action}
 	d.over = func() {
 		var down, stay []string
@@ -47,65 +44,50 @@ func (e *Engine) drainFirst(p switchPlan, end func(error)) {
 			stay = append(stay, n.node)
 			errs = append(errs, cmp.Or(n.err, fmt.Errorf("%s was left on", n.node)))
 		}
-		e.release(stay...)
+		w.cordons.release(stay...)
 		if len(down) == 0 {
 			end(errors.Join(errs...))
-			e.leaveIfSettled()
+			w.undone = true
 			return
 		}
-		e.shutDrained(p.ask, down, during, func(err error) { end(errors.Join(append(errs, err)...)) })
+		w.shutDrained(p.ask, down, during, func(err error) { end(errors.Join(append(errs, err)...)) })
 	}
-	e.startDrain(d, p.ask.Nodes, 0)
-}
-
-// trialUnderWay is the trial whose steps are being taken, or nil.
-func (e *Engine) trialUnderWay() *run {
-	if e.running() && e.run.stage == stageSteps {
-		return e.run
-	}
-	return nil
+	w.drains.start(d, p.ask.Nodes, 0)
 }
 
 // shutDrained shuts nodes down that were drained, after the guards have been
 // asked again: much may have happened meanwhile.
-func (e *Engine) shutDrained(a view.AskPower, nodes []string, during *run, end func(error)) {
+func (w *switching) shutDrained(a view.AskPower, nodes []string, during any, end func(error)) {
 	a.Nodes = nodes
-	s := e.snapshot.Load()
 	for _, n := range nodes {
-		v := e.machines[n]
-		v.Busy, v.Phase, v.Text = a.Action, power.PhaseAsking, "drained; looking at the machine"
-		e.machines[n] = v
+		w.machines.update(n, func(v *view.MachineView) {
+			v.Busy, v.Phase, v.Text = a.Action, power.PhaseAsking, "drained; looking at the machine"
+		})
 	}
 	stay := func(why string) {
 		for _, n := range nodes {
-			v := e.machines[n]
-			v.Busy, v.Text = "", ""
-			e.machines[n] = v
+			w.machines.update(n, func(v *view.MachineView) { v.Busy, v.Text = "", "" })
 		}
-		e.warn(view.LanePower, "power", why)
-		e.release(nodes...)
+		w.warn(view.LanePower, "power", why)
+		w.cordons.release(nodes...)
 		end(errors.New(why))
 	}
-	e.goDo(func() {
-		ctx, cancel := e.withTimeout(planTimeout)
-		defer cancel()
-		p := e.makePlan(ctx, a, s)
-		e.mail.post(func() {
-			switch {
-			case during != nil && e.trialUnderWay() != during:
-				stay("not shut down: the trial has ended meanwhile")
-			case power.Refused(p.findings):
-				stay("not shut down after the drain: " + lastBad(e.switchQuestion(p)))
-			default:
-				e.switchMachines(p, func(err error) {
-					for _, n := range nodes {
-						if _, off := e.leftOff[n]; !off {
-							e.release(n) // it has not been switched off
-						}
+	s := w.snapshot
+	async(w.loop, planTimeout, func(ctx context.Context) switchPlan { return w.lookUp(ctx, a, s) }, func(p switchPlan) {
+		switch {
+		case during != nil && w.guest.Course() != during:
+			stay("not shut down: the trial has ended meanwhile")
+		case power.Refused(p.findings):
+			stay("not shut down after the drain: " + w.question(p).Gravest())
+		default:
+			w.carryOut(p, func(err error) {
+				for _, n := range nodes {
+					if _, off := w.machines.leftOff[n]; !off {
+						w.cordons.release(n) // it has not been switched off
 					}
-					end(err)
-				})
-			}
-		})
+				}
+				end(err)
+			})
+		}
 	})
 }

@@ -1,128 +1,102 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
-	"lightsout/cluster"
-	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
-// Capacity tells the generator what the deployment in focus can serve now and
-// should serve. Safe for use by several goroutines.
-func (e *Engine) Capacity() (now, target int) {
-	s, k := e.snapshot.Load(), e.focus.Load()
-	if s == nil || k == nil {
-		return 0, 0
-	}
-	return s.Capacity(*k)
+// loads starts and stops requests, and says on the timeline what becomes of them.
+type loads struct {
+	*loop
+	generator *loadgen.Generator // nil when no load can be sent
+	missing   string             // why
+	// steady is the run of the hold or rate that was started last.
+	steady int
 }
 
-// Backends tells the generator the pods of the deployment in focus. A pod is on
-// a dead node when that node is silent. Safe for use by several goroutines.
-func (e *Engine) Backends() []loadgen.Backend {
-	s, k := e.snapshot.Load(), e.focus.Load()
-	if s == nil || k == nil {
+func (l *loads) begin() {
+	if l.generator != nil {
+		l.spawn(func() { l.follow(l.ctx) })
+	}
+}
+
+func (l *loads) close() {
+	if l.generator != nil {
+		l.generator.Close()
+	}
+}
+
+// changed is closed when the load is another; nil when there is none.
+func (l *loads) changed() <-chan struct{} {
+	if l.generator == nil {
 		return nil
 	}
-	d := s.Deployment(*k)
-	if d == nil {
-		return nil
-	}
-	now := e.now()
-	var out []loadgen.Backend
-	for _, p := range s.PodsOf(*k) {
-		if !p.Gone.IsZero() || p.Node == "" {
-			continue
-		}
-		dead := false
-		if n := s.Node(p.Node); n != nil {
-			_, dead = s.Silent(n, now)
-		}
-		out = append(out, loadgen.Backend{
-			Namespace: p.Namespace, Pod: p.Name, Node: p.Node, Ready: p.Ready && p.Deleting.IsZero(),
-			Concurrency: p.Concurrency, OnDead: dead, QueueProxy: d.Knative != nil,
-		})
-	}
-	return out
+	return l.generator.Changed()
 }
 
-// NodeSilent reports whether the cluster says that the machine's node is
-// silent; the ssh driver presumes a machine off only then. Safe for use by
-// several goroutines.
-func (e *Engine) NodeSilent(m power.Machine) bool {
-	s := e.snapshot.Load()
-	if s == nil {
-		return false
+// start starts requests; number is how the generator counts its runs.
+func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err error) {
+	if l.generator == nil {
+		return 0, started, errors.New(cmp.Or(l.missing, "no load can be sent: set load.url in lightsout.yaml"))
 	}
-	n := s.Node(m.Name)
-	if n == nil || s.Link.State != cluster.LinkLive {
-		return false
+	started = l.now()
+	if number, err = l.generator.Begin(spec); err != nil {
+		return 0, started, err
 	}
-	_, silent := s.Silent(n, e.now())
-	return silent
+	if spec.Shape != loadgen.Burst {
+		l.steady = number
+	}
+	l.say(view.Event{At: started, Lane: view.LaneLoad, Subject: "load", Text: spec.Text() + " started"})
+	return number, started, nil
 }
 
-func (e *Engine) startLoad(spec loadgen.Spec) {
-	name := specText(spec)
-	if e.running() {
-		name = e.run.freeLoad(spec)
-	}
-	if _, err := e.startRun(name, spec); err != nil {
-		e.warn(view.LaneLoad, "load", err.Error())
+// ask starts what the operator wants.
+func (l *loads) ask(spec loadgen.Spec) {
+	number, started, err := l.start(spec)
+	if err != nil {
+		l.warn(view.LaneLoad, "load", err.Error())
 		return
 	}
-	if e.running() && e.run.plan == nil {
-		e.freeStep(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst})
-	}
+	l.guest.LoadStarted(number, spec, started)
 }
 
-func (e *Engine) stopLoad(cancel bool) {
-	if e.opt.Load == nil {
+func (l *loads) stop(i view.StopLoad) {
+	if l.generator == nil {
 		return
 	}
-	e.opt.Load.Stop(cancel)
-	if e.running() && e.run.plan == nil {
-		e.freeStep(&plan.Stop{Step: plan.AllLoads})
-	}
+	l.generator.Stop(i.Cancel)
+	l.guest.Did(i)
 	text := "no more requests are started"
-	if cancel {
+	if i.Cancel {
 		text = "stopped, requests in flight are cancelled"
 	}
-	e.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text})
+	l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text})
 }
 
-func (e *Engine) noLoad() string {
-	if e.opt.NoLoad != "" {
-		return e.opt.NoLoad
+// atRest reports whether the load of that number starts no more requests and has
+// none in flight.
+func (l *loads) atRest(number int) bool {
+	if r := l.generator.Run(); r.Active && l.steady == number {
+		return false
 	}
-	return "no load can be sent: set load.url in lightsout.yaml"
+	return l.generator.RunTotals(number).InFlight() == 0
 }
 
-func specText(s loadgen.Spec) string {
-	switch s.Shape {
-	case loadgen.Burst:
-		return fmt.Sprintf("burst of %d", s.N)
-	case loadgen.Hold:
-		return fmt.Sprintf("hold at %d", s.N)
-	default:
-		return fmt.Sprintf("rate of %g a second", s.PerSecond)
-	}
-}
-
-// followLoad says on the timeline when a load has ended and how.
-func (e *Engine) followLoad(ctx context.Context) {
+// follow says on the timeline when a load has ended and how.
+func (l *loads) follow(ctx context.Context) {
 	for {
-		r := e.opt.Load.Run()
+		r := l.generator.Run()
 		if r.Active || r.Totals.InFlight() > 0 {
-			if e.opt.Load.Wait(ctx) != nil {
+			if l.generator.Wait(ctx) != nil {
 				return
 			}
-			r = e.opt.Load.Run()
-			t := r.Totals
+			t := l.generator.Run().Totals
 			level := view.Good
 			text := fmt.Sprintf("at rest: %d sent = %d ok", t.Scheduled-t.Unsent, t.OK)
 			if n := t.FailedSum(); n > 0 {
@@ -131,10 +105,10 @@ func (e *Engine) followLoad(ctx context.Context) {
 			if t.Cancelled > 0 {
 				text += fmt.Sprintf(" + %d cancelled", t.Cancelled)
 			}
-			e.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text, Level: level})
+			l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text, Level: level})
 		}
-		changed := e.opt.Load.Changed()
-		if r = e.opt.Load.Run(); r.Active || r.Totals.InFlight() > 0 {
+		changed := l.generator.Changed()
+		if r = l.generator.Run(); r.Active || r.Totals.InFlight() > 0 {
 			continue
 		}
 		select {

@@ -53,23 +53,3 @@ func (o *outages) look(s *cluster.Snapshot, now time.Time) {
 		}
 	}
 }
-
-// followLink keeps the spans in which the API server was not heard.
-func (e *Engine) followLink(l cluster.Link) {
-	r := e.run
-	if !e.running() {
-		return
-	}
-	last := len(r.blind) - 1
-	open := last >= 0 && r.blind[last].to.IsZero()
-	switch {
-	case l.State == cluster.LinkLost && !open:
-		from := l.LastContact
-		if from.Before(r.started) {
-			from = r.started
-		}
-		r.blind = append(r.blind, blindSpan{from: from, why: l.Err})
-	case l.State == cluster.LinkLive && open:
-		r.blind[last].to = e.now()
-	}
-}

@@ -1,8 +1,9 @@
-package session
+package session_test
 
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +13,10 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -129,39 +133,66 @@ func mdxSnapshot() *cluster.Snapshot {
 	return s
 }
 
-// bench is an engine under test with its parts.
+// bench is a session under test with its parts.
 type bench struct {
-	*Engine
+	*session.Session
+	*trial.Runner
 	t     *testing.T
 	board *board
 	dir   string
 	ended chan error
 	stop  context.CancelFunc
+	left  func() []string
+	// leftCordoned and left are what the journal says.
+	leftCordoned func() []string
 }
 
-func startEngine(t *testing.T, dir string, b *board, opt Options) *bench {
+func startSession(t *testing.T, dir string, b *board, opt session.Options) *bench {
+	t.Helper()
+	return run(t, dir, b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, nil)
+}
+
+// run runs a session in which trials can be run. load makes the generator.
+func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.Recorder) *loadgen.Generator) *bench {
 	t.Helper()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, b)
+	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Cluster = "mdx"
-	e, err := NewEngine(opt)
-	if err != nil {
-		t.Fatal(err)
+	if o.Recorder == nil {
+		o.Recorder = newRecorder(t, "")
 	}
-	e.SetParts(Parts{Watcher: &still{s: mdxSnapshot(), changed: make(chan struct{})}, Fleet: fleet, Journal: j, Drain: opt.Drain})
+	o.Cluster, o.Questions, o.Watcher, o.Fleet, o.Journal = "mdx", session.NewQuestions(), w, fleet, j
+	o.Target = session.NewTarget(w, cluster.Key{}, time.Now)
+	if load != nil {
+		o.Load = load(o.Target, o.Recorder)
+	}
+	s := session.New(o)
+	r := trial.NewRunner(s.Controls(), trial.Options{
+		Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.Recorder.Timeline(), Load: o.Load,
+	})
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &bench{Engine: e, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}
-	go func() { x.ended <- e.Run(ctx) }()
+	x := &bench{Session: s, Runner: r, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}
+	x.left = func() []string { return session.LeftOff(j) }
+	x.leftCordoned = func() []string { return session.LeftCordoned(j) }
+	go func() { x.ended <- s.Run(ctx, r) }()
 	t.Cleanup(func() {
 		cancel()
-		for range e.Frames() { // closed when Run has ended
+		for range s.Frames() { // closed when Run has ended
 		}
 		j.Close()
 	})
 	return x
+}
+
+func newRecorder(t *testing.T, dir string) *session.Recorder {
+	t.Helper()
+	rec, err := session.NewRecorder(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
 }
 
 // frame waits for a frame that ok accepts.
@@ -214,7 +245,7 @@ func questionText(q *view.Question) string {
 var workers = []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}
 
 func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
-	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
 	q := x.question("switch")
@@ -235,7 +266,7 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	if f.Zero.IsZero() {
 		t.Error("the clock has no zero")
 	}
-	if got := x.LeftOff(); len(got) != 2 {
+	if got := x.left(); len(got) != 2 {
 		t.Errorf("left off: %v", got)
 	}
 
@@ -243,13 +274,13 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	q = x.question("quit")
 	x.Send(view.Answer{Question: q.ID, Choice: "on"})
 	x.waitEnd()
-	if !x.board.is("kube-node3", power.On) || !x.board.is("kube-node4", power.On) || len(x.LeftOff()) != 0 {
-		t.Errorf("left: %v, asked %v", x.LeftOff(), x.board.calls())
+	if !x.board.is("kube-node3", power.On) || !x.board.is("kube-node4", power.On) || len(x.left()) != 0 {
+		t.Errorf("left: %v, asked %v", x.left(), x.board.calls())
 	}
 }
 
 func TestARefusalCantBeAnsweredAway(t *testing.T) {
-	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-cp1"}})
 	q := x.question("switch")
@@ -264,7 +295,7 @@ func TestARefusalCantBeAnsweredAway(t *testing.T) {
 }
 
 func TestProductionWantsTheClustersName(t *testing.T) {
-	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{Production: true})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Production: true})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	for _, try := range []struct {
 		typed string
@@ -286,12 +317,12 @@ func TestProductionWantsTheClustersName(t *testing.T) {
 }
 
 func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
-	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{ReadOnly: true})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{ReadOnly: true})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	x.frame("a notice", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "read-only") })
 
-	y := startEngine(t, t.TempDir(), newBoard(workers...), Options{DryRun: true})
+	y := startSession(t, t.TempDir(), newBoard(workers...), session.Options{DryRun: true})
 	y.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	y.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	q := y.question("switch")
@@ -306,7 +337,7 @@ func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
 
 func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 	dir, b := t.TempDir(), newBoard(workers...)
-	x := startEngine(t, dir, b, Options{})
+	x := startSession(t, dir, b, session.Options{})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
 	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
@@ -314,13 +345,13 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 	x.stop()
 	x.waitEnd()
 
-	y := startEngine(t, dir, b, Options{})
+	y := startSession(t, dir, b, session.Options{})
 	q := y.question("restore")
 	if !strings.Contains(questionText(q), "kube-node3") {
 		t.Errorf("the question names no node: %s", questionText(q))
 	}
 	y.Send(view.Answer{Question: q.ID, Choice: "yes"})
-	y.frame("nothing left off", func(f *view.Frame) bool { return f.Question == nil && len(y.LeftOff()) == 0 })
+	y.frame("nothing left off", func(f *view.Frame) bool { return f.Question == nil && len(y.left()) == 0 })
 	if !b.is("kube-node3", power.On) {
 		t.Error("not powered on")
 	}
@@ -328,7 +359,7 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 
 func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 	dir := t.TempDir()
-	x := startEngine(t, t.TempDir(), newBoard(workers...), Options{Dir: dir})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Recorder: newRecorder(t, dir)})
 	const marks = 2000
 	for i := range marks {
 		x.Send(view.Mark{Text: fmt.Sprint(i)})

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -27,7 +29,8 @@ import (
 // machine of the board changes.
 type world struct {
 	*board
-	x *bench
+	x   *bench
+	rec *session.Recorder
 
 	mu      sync.Mutex
 	s       *cluster.Snapshot
@@ -131,46 +134,30 @@ func (w *world) turn(node string, off bool) {
 	w.s.Link, w.s.Access = link, access
 	w.mu.Unlock()
 	for _, t := range trs {
-		w.x.Transition(t)
+		w.rec.Transition(t)
 	}
 	w.changed <- struct{}{}
 }
 
 // startWorld runs an engine on a world, with a server that takes requests.
-func startWorld(t *testing.T, opt Options, change func(*world)) *world {
+func startWorld(t *testing.T, opt session.Options, change func(*world)) *world {
 	t.Helper()
 	w := &world{board: newBoard(workers...), s: mdxSnapshot(), changed: make(chan struct{}, 100), down: map[string]bool{}}
 	if change != nil {
 		change(w)
 	}
-	dir := t.TempDir()
-	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt.Cluster, opt.TrialsDir = "mdx", filepath.Join(dir, "trials")
-	e, err := NewEngine(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "hello") }))
 	t.Cleanup(srv.Close)
-	g, err := loadgen.New(loadgen.Options{
-		Target: loadgen.Target{URL: srv.URL, Profile: loadgen.HTTP}, Backends: e.Backends, Capacity: e.Capacity, Record: e.Record,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.SetParts(Parts{Watcher: w, Fleet: fleet, Journal: j, Load: g, Drain: opt.Drain})
-	ctx, cancel := context.WithCancel(context.Background())
-	w.x = &bench{Engine: e, t: t, board: w.board, dir: dir, ended: make(chan error, 1), stop: cancel}
-	go func() { w.x.ended <- e.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		for range e.Frames() {
+	w.rec = newRecorder(t, "")
+	opt.Recorder = w.rec
+	w.x = run(t, t.TempDir(), w.board, w, w, opt, func(target *session.Target, rec *session.Recorder) *loadgen.Generator {
+		g, err := loadgen.New(loadgen.Options{
+			Target: loadgen.Target{URL: srv.URL, Profile: loadgen.HTTP}, Backends: target.Backends, Capacity: target.Capacity, Record: rec.Request,
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		j.Close()
+		return g
 	})
 	w.x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	return w
@@ -209,7 +196,7 @@ expect:
 func (w *world) outcome(t *testing.T) (*record.Summary, string) {
 	t.Helper()
 	w.x.waitEnd()
-	sum, dir, refused := w.x.TrialOutcome()
+	sum, dir, refused := w.x.Outcome()
 	if sum == nil {
 		t.Fatalf("no summary; refused: %v", refused)
 	}
@@ -217,8 +204,8 @@ func (w *world) outcome(t *testing.T) (*record.Summary, string) {
 }
 
 func TestATrialPassesWhatWasSeen(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
-	w.x.StartTrial(parse(t, shortPlan), RunOptions{Auto: true, End: true})
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
 	sum, dir := w.outcome(t)
 	if sum.Verdict != view.Pass {
 		t.Fatalf("%s: %v", sum.Verdict, sum.Why)
@@ -244,8 +231,8 @@ func TestATrialPassesWhatWasSeen(t *testing.T) {
 }
 
 func TestARefusedShutdownIsNotObserved(t *testing.T) {
-	w := startWorld(t, Options{}, func(w *world) { w.refuse = true })
-	w.x.StartTrial(parse(t, shortPlan), RunOptions{Auto: true, End: true})
+	w := startWorld(t, session.Options{}, func(w *world) { w.refuse = true })
+	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.NotObserved || !strings.Contains(strings.Join(sum.Why, "\n"), "kube-node3 never went down") {
 		t.Errorf("%s: %v", sum.Verdict, sum.Why)
@@ -256,8 +243,8 @@ func TestARefusedShutdownIsNotObserved(t *testing.T) {
 }
 
 func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
-	w := startWorld(t, Options{}, func(w *world) { w.blindly = true })
-	w.x.StartTrial(parse(t, strings.Replace(shortPlan, "within: 20s", "within: 300ms", 1)), RunOptions{Auto: true, End: true})
+	w := startWorld(t, session.Options{}, func(w *world) { w.blindly = true })
+	w.x.Start(parse(t, strings.Replace(shortPlan, "within: 20s", "within: 300ms", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.NotObserved {
 		t.Errorf("%s: %v", sum.Verdict, sum.Why)
@@ -269,8 +256,8 @@ func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
 }
 
 func TestAnUnmetExpectationFails(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
-	w.x.StartTrial(parse(t, strings.Replace(shortPlan, "- failed: 0\n    step: after", "- failed: {min: 1}\n    step: after", 1)), RunOptions{Auto: true, End: true})
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Start(parse(t, strings.Replace(shortPlan, "- failed: 0\n    step: after", "- failed: {min: 1}\n    step: after", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.Fail || len(sum.Why) != 1 || !strings.Contains(sum.Why[0], "wanted at least 1, got 0") {
 		t.Errorf("%s: %v", sum.Verdict, sum.Why)
@@ -278,9 +265,9 @@ func TestAnUnmetExpectationFails(t *testing.T) {
 }
 
 func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
+	w := startWorld(t, session.Options{}, nil)
 	text := strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)
-	w.x.StartTrial(parse(t, text), RunOptions{Auto: true, End: true})
+	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true})
 	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
 	w.x.Send(view.AbortTrial{Why: "by a signal"})
 	sum, dir := w.outcome(t)
@@ -296,9 +283,9 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 }
 
 func TestKeepOffLeavesMachinesOff(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
+	w := startWorld(t, session.Options{}, nil)
 	text := shortPlan[:strings.Index(shortPlan, "  - on:")] + "expect:\n  - balanced: true\n"
-	w.x.StartTrial(parse(t, text), RunOptions{Auto: true, End: true, KeepOff: true})
+	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.Pass || len(sum.LeftOff) != 2 || w.is("kube-node3", power.On) {
 		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
@@ -306,9 +293,9 @@ func TestKeepOffLeavesMachinesOff(t *testing.T) {
 }
 
 func TestAMachineThatStaysOffFails(t *testing.T) {
-	w := startWorld(t, Options{}, func(w *world) { w.stuck = true })
+	w := startWorld(t, session.Options{}, func(w *world) { w.stuck = true })
 	text := strings.Replace(shortPlan, "- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}", 1)
-	w.x.StartTrial(parse(t, text), RunOptions{Auto: true, End: true, KeepOff: true})
+	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.NotObserved || len(sum.LeftOff) != 2 {
 		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
@@ -316,8 +303,8 @@ func TestAMachineThatStaysOffFails(t *testing.T) {
 }
 
 func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
-	w.x.StartTrial(parse(t, shortPlan), RunOptions{Driven: true})
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Start(parse(t, shortPlan), trial.RunOptions{Driven: true})
 	waits := func(next int) *view.Frame {
 		t.Helper()
 		return w.x.frame(fmt.Sprintf("step %d to wait", next), func(f *view.Frame) bool {
@@ -354,7 +341,7 @@ func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
 }
 
 func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
+	w := startWorld(t, session.Options{}, nil)
 	w.x.Send(view.AskTrial{})
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
 	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Free })
@@ -393,8 +380,8 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 
 // A load by hand is over when its requests are; later ones are not counted in.
 func TestLoadsByHandAreKeptApart(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
-	w.x.StartTrial(nil, RunOptions{End: true})
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Start(nil, trial.RunOptions{End: true})
 	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
 	for n, sent := range []int{2, 7} {
 		w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: sent}})
@@ -411,10 +398,10 @@ func TestLoadsByHandAreKeptApart(t *testing.T) {
 }
 
 func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
-	w := startWorld(t, Options{}, nil)
-	w.x.StartTrial(parse(t, strings.ReplaceAll(shortPlan, "kube-node4", "kube-node9")), RunOptions{Auto: true, End: true})
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Start(parse(t, strings.ReplaceAll(shortPlan, "kube-node4", "kube-node9")), trial.RunOptions{Auto: true, End: true})
 	w.x.waitEnd()
-	sum, _, refused := w.x.TrialOutcome()
+	sum, _, refused := w.x.Outcome()
 	if sum != nil || refused == nil || !strings.Contains(refused.Error(), "line 7") || !strings.Contains(refused.Error(), "kube-node9") {
 		t.Errorf("summary %v, refused: %v", sum, refused)
 	}

@@ -1,19 +1,15 @@
-package session
+package trial
 
 import (
-	"errors"
 	"fmt"
-	"time"
-
-	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"time"
 )
 
 // loadRun is one load step of a trial: a start of the generator.
 type loadRun struct {
 	step   string
 	number int // as the generator counts its runs
-	spec   loadgen.Spec
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
 	// Peaks of the gauge while it ran, and how they were learnt.
@@ -24,40 +20,23 @@ type loadRun struct {
 	sent   []time.Time
 }
 
-// startRun starts requests that are accounted for as a load step of the trial.
-func (e *Engine) startRun(step string, spec loadgen.Spec) (*loadRun, error) {
-	if e.opt.Load == nil {
-		return nil, errors.New(e.noLoad())
-	}
-	started := e.now()
-	number, err := e.opt.Load.Begin(spec)
+// startLoad starts requests that are accounted for as a load step of the trial.
+func (r *run) startLoad(step string, spec loadgen.Spec) (*loadRun, error) {
+	number, started, err := r.s.StartLoad(spec)
 	if err != nil {
 		return nil, err
 	}
-	if spec.Shape != loadgen.Burst {
-		e.steady = number
-	}
-	e.say(view.Event{At: started, Lane: view.LaneLoad, Subject: "load", Text: specText(spec) + " started"})
-	l := &loadRun{step: step, number: number, spec: spec, started: started}
-	if e.running() {
-		e.run.loads = append(e.run.loads, l)
-	}
+	l := &loadRun{step: step, number: number, started: started}
+	r.loads = append(r.loads, l)
 	return l, nil
 }
 
 // atRest reports whether a load starts no more requests and has none in flight.
-func (e *Engine) atRest(l *loadRun) bool {
-	if !l.ended.IsZero() {
-		return true
+func (r *run) atRest(l *loadRun) bool {
+	if l.ended.IsZero() && r.s.AtRest(l.number) {
+		l.ended = r.now()
 	}
-	if r := e.opt.Load.Run(); r.Active && e.steady == l.number {
-		return false
-	}
-	if e.opt.Load.RunTotals(l.number).InFlight() > 0 {
-		return false
-	}
-	l.ended = e.now()
-	return true
+	return !l.ended.IsZero()
 }
 
 // note keeps what a failed request tells.
@@ -86,9 +65,9 @@ func (r *run) gauge(g loadgen.Gauge) {
 	}
 }
 
-// freeLoad names a load that was started by keyboard.
-func (r *run) freeLoad(spec loadgen.Spec) string {
-	name := specText(spec)
+// loadName names a load that was started by keyboard.
+func (r *run) loadName(spec loadgen.Spec) string {
+	name := spec.Text()
 	for n := 2; ; n++ {
 		taken := false
 		for _, l := range r.loads {
@@ -100,6 +79,6 @@ func (r *run) freeLoad(spec loadgen.Spec) string {
 		if !taken {
 			return name
 		}
-		name = fmt.Sprintf("%s (%d)", specText(spec), n)
+		name = fmt.Sprintf("%s (%d)", spec.Text(), n)
 	}
 }

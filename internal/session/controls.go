@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// Progress looks how far something is that takes time. It returns done, with an
+// error when that has failed; doing is one sentence for the operator.
+type Progress = func(now time.Time) (done bool, doing string, err error)
+
+// failNow is something that fails at once.
+func failNow(err error) Progress {
+	return func(time.Time) (bool, string, error) { return true, "", err }
+}
+
+// Controls are a session in the hands of its Guest. But for Wake, they may be
+// used in the session's loop only.
+type Controls struct{ s *Session }
+
+// Wake has the loop take a turn. Safe for use by several goroutines.
+func (c Controls) Wake() { c.s.inbox.wake() }
+
+// Say puts an event on the timeline.
+func (c Controls) Say(ev view.Event) { c.s.say(ev) }
+
+// Warn shows a sentence at once and keeps it on the timeline.
+func (c Controls) Warn(lane view.Lane, subject, text string) { c.s.warn(lane, subject, text) }
+
+// Async runs work in a goroutine, for at most that long, and then, if it is
+// given, what follows in a turn of the loop.
+func (c Controls) Async(within time.Duration, work func(context.Context) error, then func(error)) {
+	if then == nil {
+		then = func(error) {}
+	}
+	async(c.s.loop, within, work, then)
+}
+
+// Snapshot is the newest look at the cluster; nil before the first.
+func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
+
+// Focus is the deployment that the load goes to.
+func (c Controls) Focus() cluster.Key { return c.s.target.Focus() }
+
+// SetFocus chooses it.
+func (c Controls) SetFocus(k cluster.Key) { c.s.target.SetFocus(k) }
+
+// Publish hands out a frame now, and returns it.
+func (c Controls) Publish() *view.Frame { return c.s.publish() }
+
+// End ends the session.
+func (c Controls) End() { c.s.ending = true }
+
+// Ask asks the operator.
+func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.questions.ask(q, answer) }
+
+// Asking reports whether something is being asked, or soon will be.
+func (c Controls) Asking() bool { return c.s.switching.preparing || c.s.questions.first() != nil }
+
+// StartLoad starts requests.
+func (c Controls) StartLoad(spec loadgen.Spec) (number int, started time.Time, err error) {
+	return c.s.loads.start(spec)
+}
+
+// AtRest reports whether the load of that number starts no more requests and has
+// none in flight.
+func (c Controls) AtRest(number int) bool { return c.s.loads.atRest(number) }
+
+// Rollout restarts a rollout; the Progress says when all of its pods are new
+// ones.
+func (c Controls) Rollout(k cluster.Key) Progress { return c.s.rollouts.restart(k) }
+
+// Switch looks up what switching the machines needs and hits, and has decide
+// called with the question; it may have it carried out with one of the question's
+// choices. end is called when that is over.
+func (c Controls) Switch(a view.AskPower, decide func(q view.Question, carryOut func(choice string)), end func(error)) error {
+	return c.s.switching.prepare(a, decide, end)
+}
+
+// PowerOn powers nodes on without asking.
+func (c Controls) PowerOn(nodes []string, end func(error)) { c.s.switching.powerOn(nodes, end) }
+
+// Cordon cordons nodes.
+func (c Controls) Cordon(nodes []string) Progress { return c.s.cordons.cordonAll(nodes) }
+
+// Uncordon uncordons the nodes that lightsout has cordoned itself.
+func (c Controls) Uncordon(nodes []string) Progress { return c.s.cordons.uncordonAll(nodes) }
+
+// UncordonOwn uncordons what this session has cordoned, but for machines that
+// are left off.
+func (c Controls) UncordonOwn() Progress { return c.s.cordons.uncordonOwn() }
+
+// NoDrain says why nodes can't be cordoned here; nil when they can.
+func (c Controls) NoDrain() error { return c.s.cordons.missing() }
+
+// Drain cordons and drains nodes, within that time unless it is 0. end is called
+// when it is over.
+func (c Controls) Drain(nodes []string, within time.Duration, end func(error)) {
+	c.s.drains.drain(nodes, within, end)
+}
+
+// Draining reports whether a node is being drained.
+func (c Controls) Draining(node string) bool {
+	_, n := c.s.drains.of(node)
+	return n != nil
+}
+
+// LeaveDrains gives all drains up.
+func (c Controls) LeaveDrains() { c.s.drains.leave() }
+
+// Outlook is what is said of the future when nodes are switched off now.
+func (c Controls) Outlook(nodes []string) []string {
+	if c.s.snapshot == nil {
+		return nil
+	}
+	return outlook(c.s.snapshot, nodes)
+}
+
+// Machine is what is known of a node's machine.
+func (c Controls) Machine(node string) view.MachineView { return c.s.machines.views[node] }
+
+// LeftOff reports whether lightsout has switched a node off and not seen it on
+// again.
+func (c Controls) LeftOff(node string) bool {
+	_, off := c.s.machines.leftOff[node]
+	return off
+}
+
+// Switchable says why machines can't be switched; nil when they can.
+func (c Controls) Switchable() error { return c.s.switching.missing() }
+
+// BeingSwitched reports whether a machine is being switched now.
+func (c Controls) BeingSwitched(node string) bool {
+	if c.s.machines.fleet == nil {
+		return false
+	}
+	_, busy := c.s.machines.fleet.Busy()[node]
+	return busy
+}

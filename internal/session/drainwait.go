@@ -1,0 +1,178 @@
+package session
+
+import (
+	"fmt"
+	"lightsout/cluster"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// progress takes in how the drain of a node stands.
+func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
+	if n.state != draining {
+		return
+	}
+	first := n.progress.Node == ""
+	n.progress = p
+	doing := fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
+	if p.Gone > 0 {
+		doing += fmt.Sprintf(", %d gone", p.Gone)
+	}
+	if first && !p.Done() {
+		r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: doing})
+	}
+	held := heldText(p)
+	switch {
+	case held == "":
+		n.askAt = time.Time{}
+		r.withdraw(n)
+	case n.askAt.IsZero():
+		n.askAt = r.now().Add(heldLimit)
+	}
+	if held != "" {
+		doing += "; held: " + held
+	}
+	if held != n.held && held != "" {
+		r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: "the drain is held: " + held, Level: view.Warning})
+	}
+	n.held = held
+	r.show(d, n, doing)
+}
+
+// heldText is the sentence on the first pod that is held, and how many more are.
+func heldText(p cluster.DrainProgress) string {
+	if len(p.Held) == 0 {
+		return ""
+	}
+	text := p.Held[heldPods(p)[0]]
+	if n := len(p.Held) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+func heldPods(p cluster.DrainProgress) []cluster.Key {
+	return slices.SortedFunc(maps.Keys(p.Held), func(a, b cluster.Key) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// drained is the end of one node's drain.
+func (r *drains) drained(d *drain, n *nodeDrain, err error) {
+	if n.state != draining || err != nil && r.ctx.Err() != nil {
+		return // decided already, or the session ends
+	}
+	if err != nil {
+		n.err = err
+		r.decide(d, n, drainWrong)
+		return
+	}
+	done := "drained: " + text.Count(n.progress.Gone, "pod has gone", "pods have gone")
+	if stay := len(n.progress.Stay); stay > 0 {
+		done += fmt.Sprintf(", %d stay with the node", stay)
+	}
+	r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: done, Level: view.Good})
+	r.decide(d, n, drained)
+}
+
+// decide ends the drain of one node, and the whole one with its last.
+func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
+	if n.state != draining {
+		return
+	}
+	n.state = s
+	n.cancel()
+	r.withdraw(n)
+	switch s {
+	case drainCut:
+		r.warn(view.LanePower, n.node, "not drained to the end: what is left on it is shut down with it")
+	case drainLeft:
+		r.warn(view.LanePower, n.node, "the drain is given up: nothing more is evicted, it stays on")
+	case drainWrong:
+		r.warn(view.LanePower, n.node, n.err.Error())
+	}
+	r.machines.update(n.node, func(v *view.MachineView) { v.Busy, v.Text = "", "" })
+	if !slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.state == draining }) {
+		r.running = slices.DeleteFunc(r.running, func(x *drain) bool { return x == d })
+		d.over()
+	}
+}
+
+// leave gives all drains up.
+func (r *drains) leave() {
+	for _, d := range slices.Clone(r.running) {
+		for _, n := range d.nodes {
+			r.decide(d, n, drainLeft)
+		}
+	}
+}
+
+// askAboutHeld asks about those that are held up for too long.
+func (r *drains) askAboutHeld() {
+	now := r.now()
+	for _, d := range r.running {
+		for _, n := range d.nodes {
+			if d.asks && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
+				r.ask(d, n)
+			}
+		}
+	}
+}
+
+// of is the drain of a node that is under way.
+func (r *drains) of(nodes ...string) (*drain, *nodeDrain) {
+	for _, d := range r.running {
+		for _, n := range d.nodes {
+			if n.state == draining && slices.Contains(nodes, n.node) {
+				return d, n
+			}
+		}
+	}
+	return nil, nil
+}
+
+// ask asks what to do about a drain that is under way.
+func (r *drains) ask(d *drain, n *nodeDrain) {
+	if n.asked != nil {
+		return
+	}
+	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Wait on"}, {ID: drainOn, Label: "Shut down all the same"}, {ID: leaveNow, Label: "Leave it on"}}}
+	p := n.progress
+	if len(p.Held) > 0 {
+		q.Title = "The drain of " + n.node + " is held up"
+		q.Lines = append(q.Lines, view.Line{Text: "What holds it:"})
+	}
+	const most = 6
+	for i, k := range heldPods(p) {
+		if i == most {
+			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", len(p.Held)-most)})
+			break
+		}
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Held[k]})
+	}
+	q.Lines = append(q.Lines,
+		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d held.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
+		view.Line{Text: "Leave it on: nothing more is evicted, and it is uncordoned again if lightsout cordoned it."})
+	n.asked = r.questions.ask(q, func(a view.Answer) {
+		n.asked = nil
+		switch a.Choice {
+		case drainOn:
+			r.decide(d, n, drainCut)
+		case leaveNow:
+			r.decide(d, n, drainLeft)
+		default:
+			if !n.askAt.IsZero() {
+				n.askAt = r.now().Add(heldAgain)
+			}
+		}
+	})
+}
+
+func (r *drains) withdraw(n *nodeDrain) {
+	if n.asked != nil {
+		r.questions.withdraw(n.asked)
+		n.asked = nil
+	}
+}

@@ -1,0 +1,4 @@
+package session
+
+// HeldLimit is heldLimit.
+const HeldLimit = heldLimit

@@ -1,0 +1,82 @@
+package session
+
+import "lightsout/internal/view"
+
+// IDs of choices when leaving.
+const (
+	leaveOn  = "on"    // power on first
+	leaveNow = "leave" // leave as it is
+)
+
+// leaving ends the session in order.
+type leaving struct {
+	*loop
+	machines  *machines
+	cordons   *cordons
+	drains    *drains
+	switching *switching
+	questions *Questions
+}
+
+// ask ends the session, or first asks what to do with machines that are off.
+func (v *leaving) ask() {
+	v.switching.readJournal() // also what is being switched off just now
+	if v.settled() {
+		v.ending = true
+		return
+	}
+	if v.questions.has(view.QuestionQuit) {
+		return
+	}
+	left := v.machines.stillOff()
+	q := view.Question{Kind: view.QuestionQuit, Title: "Leave with machines off?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Power on, then leave"}, {ID: leaveNow, Label: "Leave them off"}}}
+	cordoned := v.cordons.names()
+	switch {
+	case len(left) > 0:
+		q.Lines = append(q.Lines, view.Line{Text: "Still off:"})
+		q.Lines = append(q.Lines, leftOffLines(left)...)
+		if len(cordoned) > 0 {
+			q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
+			q.Lines = append(q.Lines, cordonLines(cordoned)...)
+		}
+		q.Lines = append(q.Lines, view.Line{Text: "`lightsout restore` powers them on later, and so does the next start."})
+	case len(v.drains.running) > 0:
+		q.Title = "Leave while nodes are being drained?"
+		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Give it up, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
+	case len(cordoned) > 0:
+		q.Title = "Leave with nodes cordoned?"
+		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Uncordon, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
+		q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
+		q.Lines = append(q.Lines, cordonLines(cordoned)...)
+		q.Lines = append(q.Lines, view.Line{Text: "`lightsout restore` uncordons them later, and so does the next start."})
+	default:
+		q.Title = "Leave while machines are being switched?"
+		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveNow, Label: "Leave"}}
+	}
+	v.questions.ask(q, func(a view.Answer) {
+		switch a.Choice {
+		case leaveNow:
+			v.ending = true
+		case leaveOn:
+			v.leaveWhenOn = true
+			v.drains.leave()
+			v.switching.restore()
+			v.undone = true
+		}
+	})
+}
+
+// settled reports whether no machine is off or being switched, and no node
+// cordoned or being drained, because of us.
+func (v *leaving) settled() bool {
+	return len(v.machines.leftOff) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && (v.machines.fleet == nil || len(v.machines.fleet.Busy()) == 0)
+}
+
+// look ends the session when the operator wants to leave and the reason to stay
+// has gone.
+func (v *leaving) look() {
+	if v.undone && (v.leaveWhenOn || v.questions.has(view.QuestionQuit)) && v.settled() {
+		v.ending = true
+	}
+	v.undone = false
+}

@@ -1,0 +1,207 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// readEvery is how often machines' power states are read when nothing is being
+// switched.
+const readEvery = 5 * time.Second
+
+// machines is what is known of the nodes' machines: which they are, how they
+// stand, and which of them lightsout has left off.
+type machines struct {
+	*loop
+	fleet   *power.Fleet
+	journal *power.Journal
+
+	views    map[string]view.MachineView
+	bindings map[string]power.Binding
+	// bound is the same as bindings, for the goroutine that reads the machines.
+	bound     atomic.Pointer[[]power.Binding]
+	resolved  string // the nodes that bindings were resolved for
+	resolving bool
+	leftOff   map[string]power.LeftOff
+	outages   outages
+}
+
+func newMachines(l *loop, fleet *power.Fleet, journal *power.Journal) *machines {
+	return &machines{
+		loop: l, fleet: fleet, journal: journal,
+		views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{},
+	}
+}
+
+// watch begins to read the machines' states.
+func (m *machines) watch() {
+	if m.fleet == nil {
+		return
+	}
+	bound := func() []power.Binding {
+		if b := m.bound.Load(); b != nil {
+			return *b
+		}
+		return nil
+	}
+	m.spawn(func() {
+		m.fleet.Watch(m.ctx, bound, readEvery, func(node string, r power.Reading) { m.inbox.put(reading{node, r}) })
+	})
+}
+
+// reading is a look at the machine of a node.
+type reading struct {
+	node string
+	power.Reading
+}
+
+func (r reading) deliver(s *Session) { s.machines.read(r.node, r.Reading) }
+
+// NodeRef is what power needs to know of a node.
+func NodeRef(n *cluster.Node) power.NodeRef {
+	return power.NodeRef{Name: n.Name, Addresses: n.Addresses, ProviderID: n.ProviderID, BootID: n.BootID, Annotations: n.Annotations}
+}
+
+// resolve finds the machines of the nodes, again whenever the nodes' names or
+// addresses have changed.
+func (m *machines) resolve(s *cluster.Snapshot) {
+	if m.fleet == nil || m.resolving || !s.Access[cluster.KindNode].Synced {
+		return
+	}
+	refs, sign := nodeRefs(s)
+	if sign == m.resolved {
+		return
+	}
+	m.resolving = true
+	async(m.loop, planTimeout, func(ctx context.Context) []power.Binding { return m.fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
+		m.resolving, m.resolved = false, sign
+		m.bindings = make(map[string]power.Binding, len(bindings))
+		for _, b := range bindings {
+			m.bindings[b.Node.Name] = b
+		}
+		m.bound.Store(&bindings)
+	})
+}
+
+func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
+	var b strings.Builder
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() {
+			refs = append(refs, NodeRef(n))
+			fmt.Fprintf(&b, "%s=%s;", n.Name, strings.Join(n.Addresses, ","))
+		}
+	}
+	return refs, b.String()
+}
+
+// read keeps a look at a machine's state and says when it has changed.
+func (m *machines) read(node string, r power.Reading) {
+	v := m.views[node]
+	old := v.Reading
+	v.Reading = r
+	m.outages.power(node, r)
+	m.guest.Reading(node, r)
+	m.views[node] = v
+	if (old.State == r.State && old.Proof == r.Proof) || (old.At.IsZero() && r.State == power.On) {
+		return
+	}
+	level := view.Info
+	switch r.State {
+	case power.On:
+		level = view.Good
+	case power.Off:
+		level = view.Bad
+	}
+	m.say(view.Event{At: r.At, Lane: view.LanePower, Subject: node, Text: "machine " + stateText(r), Level: level, From: old.State.String(), To: r.State.String()})
+}
+
+func stateText(r power.Reading) string {
+	text := r.State.String()
+	if r.State == power.Off && r.Proof == power.Presumed {
+		text = "presumed off"
+	}
+	if r.Detail != "" {
+		text += " (" + r.Detail + ")"
+	}
+	return text
+}
+
+func (m *machines) shown() map[string]view.MachineView {
+	out := make(map[string]view.MachineView, len(m.views))
+	for node, v := range m.views {
+		out[node] = v
+	}
+	for node, b := range m.bindings {
+		v := out[node]
+		v.Machine = view.MachineText(b)
+		out[node] = v
+	}
+	for node := range m.leftOff {
+		v := out[node]
+		v.LeftOff = true
+		out[node] = v
+	}
+	return out
+}
+
+// update changes what is shown of the machine of a node.
+func (m *machines) update(node string, change func(v *view.MachineView)) {
+	v := m.views[node]
+	change(&v)
+	m.views[node] = v
+}
+
+// readLeftOff learns from the journal what is still off because of us.
+func (m *machines) readLeftOff() bool {
+	left, err := m.journal.LeftOff()
+	if err != nil {
+		m.warn(view.LanePower, "journal", err.Error())
+		return false
+	}
+	m.leftOff = make(map[string]power.LeftOff, len(left))
+	for _, l := range left {
+		m.leftOff[l.Node] = l
+	}
+	return true
+}
+
+// stillOff lists what is off because of us, by name.
+func (m *machines) stillOff() []power.LeftOff {
+	var left []power.LeftOff
+	for _, name := range slices.Sorted(maps.Keys(m.leftOff)) {
+		left = append(left, m.leftOff[name])
+	}
+	return left
+}
+
+// settleBoots marks machines that we switched off as on again when their node
+// is Ready with another boot id than before.
+func (m *machines) settleBoots(s *cluster.Snapshot) {
+	if s.Link.State != cluster.LinkLive {
+		return
+	}
+	settled := false
+	for name, l := range m.leftOff {
+		n := s.Node(name)
+		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || n.BootID == l.Binding.Node.BootID || l.Binding.Node.BootID == "" {
+			continue
+		}
+		if _, err := m.journal.SeenOn(power.Seen{Node: NodeRef(n), At: m.now(), Text: "Ready with a new boot id"}); err != nil {
+			m.warn(view.LanePower, name, err.Error())
+		}
+		settled = true
+	}
+	if settled {
+		m.readLeftOff()
+		m.undone = true
+	}
+}

@@ -1,0 +1,108 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"lightsout/internal/view"
+)
+
+// Questions are what the operator is asked, one after the other. It is made
+// before the session, so that what connects can ask. Ask is safe for use by
+// several goroutines; the rest belongs to the session's loop.
+type Questions struct {
+	changed chan struct{} // signalled when Ask has added or withdrawn one
+
+	mu   sync.Mutex
+	open []*asked // the first is shown
+	made int
+}
+
+// asked is a question and what to do with its answer.
+type asked struct {
+	question *view.Question
+	answer   func(view.Answer)
+}
+
+// NewQuestions makes an empty list.
+func NewQuestions() *Questions { return &Questions{changed: make(chan struct{}, 1)} }
+
+// Ask shows q and waits for its answer. It returns the context's error when
+// that ends first.
+func (l *Questions) Ask(ctx context.Context, q view.Question) (view.Answer, error) {
+	got := make(chan view.Answer, 1)
+	shown := l.ask(q, func(a view.Answer) { got <- a })
+	l.signal()
+	select {
+	case a := <-got:
+		return a, nil
+	case <-ctx.Done():
+		l.withdraw(shown)
+		l.signal()
+		return view.Answer{}, ctx.Err()
+	}
+}
+
+func (l *Questions) signal() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// ask queues a question; the first in the queue is shown.
+func (l *Questions) ask(q view.Question, answer func(view.Answer)) *asked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made++
+	q.ID = fmt.Sprintf("q%d", l.made)
+	a := &asked{question: &q, answer: answer}
+	l.open = append(l.open, a)
+	return a
+}
+
+func (l *Questions) withdraw(a *asked) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = slices.DeleteFunc(l.open, func(x *asked) bool { return x == a })
+}
+
+// first is the question that is shown; nil when there is none.
+func (l *Questions) first() *view.Question {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) == 0 {
+		return nil
+	}
+	return l.open[0].question
+}
+
+// has reports whether a question of that kind is open.
+func (l *Questions) has(kind view.QuestionKind) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.open, func(a *asked) bool { return a.question.Kind == kind })
+}
+
+// answered checks an answer against its question before it is acted on: the
+// screen is not trusted with the guards.
+func (l *Questions) answered(a view.Answer) {
+	l.mu.Lock()
+	i := slices.IndexFunc(l.open, func(x *asked) bool { return x.question.ID == a.Question })
+	if i < 0 {
+		l.mu.Unlock()
+		return
+	}
+	q := l.open[i]
+	l.open = slices.Delete(l.open, i, i+1)
+	l.mu.Unlock()
+	choices := q.question.Choices
+	known := slices.ContainsFunc(choices, func(c view.Choice) bool { return c.ID == a.Choice })
+	acts := len(choices) > 0 && a.Choice != choices[0].ID
+	if !known || (acts && (q.question.Refused || q.question.Type != "" && a.Typed != q.question.Type)) {
+		a.Choice = view.ChoiceNo
+	}
+	q.answer(a)
+}

@@ -1,0 +1,81 @@
+package session
+
+import (
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+)
+
+// Recorder keeps a session's record. It is made first, so that everything else
+// can be told where to put what it sees: each event and each request is on disk
+// before anybody is shown it. Safe for use by several goroutines.
+type Recorder struct {
+	now      func() time.Time
+	timeline *record.Timeline
+	requests *record.Requests
+	failing  loadgen.Spells
+	kept     bool
+	// follower is a running session with a guest, which is told the same.
+	follower atomic.Pointer[Session]
+}
+
+// NewRecorder makes events.jsonl and requests.jsonl in dir; an empty dir keeps
+// the events in memory only. The error says why the record can't be kept.
+func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
+	var events, requests string
+	if dir != "" {
+		events, requests = filepath.Join(dir, record.EventsFile), filepath.Join(dir, record.RequestsFile)
+	}
+	timeline, err := record.NewTimeline(events, now)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{now: now, timeline: timeline, kept: dir != ""}
+	if r.requests, err = record.NewRequests(requests); err != nil {
+		return nil, errors.Join(err, timeline.Close())
+	}
+	return r, nil
+}
+
+// Timeline is the list of events.
+func (r *Recorder) Timeline() *record.Timeline { return r.timeline }
+
+// Transition puts what the cluster shows on the timeline. It is the watcher's sink.
+func (r *Recorder) Transition(t cluster.Transition) {
+	r.timeline.Add(eventOf(t))
+	if s := r.follower.Load(); s != nil && s.guest.Tracks() {
+		s.inbox.put(transition(t))
+	}
+}
+
+// Request keeps the evidence of one ended request. It is the generator's sink.
+func (r *Recorder) Request(q loadgen.Record) {
+	r.requests.Add(q)
+	if c, ok := r.failing.Note(&q); ok {
+		r.timeline.Add(spellEvent(c, &q))
+	}
+	if s := r.follower.Load(); s != nil && s.guest.Record(q) {
+		s.inbox.put(ended(q))
+	}
+}
+
+// Err is the first failure to write.
+func (r *Recorder) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
+
+// Close closes the files.
+func (r *Recorder) Close() error { return errors.Join(r.requests.Close(), r.timeline.Close()) }
+
+// transition is a change in the cluster.
+type transition cluster.Transition
+
+func (t transition) deliver(s *Session) { s.guest.Transition(cluster.Transition(t)) }
+
+// ended is a request that has ended.
+type ended loadgen.Record
+
+func (q ended) deliver(s *Session) { s.guest.Request(loadgen.Record(q)) }

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"lightsout/internal/view"
+	"lightsout/power"
+	"slices"
+)
+
+// readJournal learns what is still off or cordoned because of us. The first time
+// it asks about what an earlier run has left so.
+func (w *switching) readJournal() {
+	if w.opt.Journal == nil || !w.machines.readLeftOff() {
+		return
+	}
+	w.cordons.read()
+	if left := w.machines.stillOff(); !w.greeted && len(left)+len(w.cordons.ours) > 0 {
+		w.askRestore(left)
+	}
+	w.greeted = true
+}
+
+// askRestore offers to power on what an earlier run has left off.
+func (w *switching) askRestore(left []power.LeftOff) {
+	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
+	if len(left) > 0 {
+		q.Lines = append(q.Lines, view.Line{Text: "lightsout switched these off and has not seen them on again:"})
+		q.Lines = append(q.Lines, leftOffLines(left)...)
+	}
+	if nodes := w.cordons.names(); len(nodes) > 0 {
+		q.Lines = append(q.Lines, view.Line{Text: "lightsout cordoned these and has not uncordoned them:"})
+		q.Lines = append(q.Lines, cordonLines(nodes)...)
+		q.Choices[1].Label = "Power on and uncordon"
+		if len(left) == 0 {
+			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
+		}
+	}
+	w.questions.ask(q, func(a view.Answer) {
+		if a.Choice == view.ChoiceYes {
+			w.restore()
+		}
+	})
+}
+
+func leftOffLines(left []power.LeftOff) []view.Line {
+	var lines []view.Line
+	for _, l := range left {
+		text := "  " + l.Node
+		if l.Certainty == power.LeftOffUncertain {
+			text += " (asked for, outcome not known)"
+		}
+		lines = append(lines, view.Line{Level: view.Warning, Text: text})
+	}
+	return lines
+}
+
+// restore powers on everything that was left off, and uncordons what was left
+// cordoned: at once where the machine is on, else when the node has returned.
+func (w *switching) restore() {
+	for _, n := range w.cordons.names() {
+		if _, off := w.machines.leftOff[n]; !off {
+			w.cordons.release(n)
+		}
+	}
+	if len(w.machines.leftOff) == 0 {
+		return
+	}
+	if w.opt.Fleet == nil {
+		w.warn(view.LanePower, "power", w.noPower())
+		return
+	}
+	p := switchPlan{ask: view.AskPower{Action: power.ActionOn}}
+	for _, l := range w.machines.stillOff() {
+		p.ask.Nodes = append(p.ask.Nodes, l.Node)
+		p.bindings = append(p.bindings, l.Binding)
+	}
+	w.carryOut(p, nil)
+}
+
+// powerOn powers nodes on without asking: it undoes what was done.
+func (w *switching) powerOn(nodes []string, end func(error)) {
+	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}
+	p := switchPlan{ask: a}
+	for _, n := range nodes {
+		if l, ok := w.machines.leftOff[n]; ok {
+			p.bindings = append(p.bindings, l.Binding)
+		} else if b, ok := w.machines.bindings[n]; ok {
+			p.bindings = append(p.bindings, b)
+		}
+	}
+	w.carryOut(p, end)
+}
+
+// LeftOff names the nodes whose machines this program has switched off and not
+// seen on again, by the journal.
+func LeftOff(j *power.Journal) []string {
+	left, err := j.LeftOff()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Node)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// LeftCordoned names the nodes that this program has cordoned and not
+// uncordoned, by the journal.
+func LeftCordoned(j *power.Journal) []string {
+	left, err := j.LeftCordoned()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Node)
+	}
+	slices.Sort(names)
+	return names
+}

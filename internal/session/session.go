@@ -1,0 +1,317 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// Watcher is the part of cluster.Watcher that a session reads.
+type Watcher interface {
+	Snapshot() *cluster.Snapshot
+	Changed() <-chan struct{}
+	// Link is the connection's state as of now.
+	Link() cluster.Link
+}
+
+// Options is what a Session is made of. Recorder and Questions are needed; what
+// depends on another part that is nil says that it is missing.
+type Options struct {
+	// Cluster, Via and Pace are shown in the title.
+	Cluster, Via, Pace string
+	// ReadOnly hides switching; DryRun does everything but the switching;
+	// Production asks for the cluster's name before switching off.
+	ReadOnly, DryRun, Production bool
+
+	Recorder  *Recorder
+	Questions *Questions
+	Watcher   Watcher
+	// Target is what the load goes to; nil is none.
+	Target *Target
+
+	Fleet   *power.Fleet
+	Journal *power.Journal
+	// NoPower says in one sentence why machines can't be switched; empty when
+	// they can.
+	NoPower string
+	// Self names this program's own machine and the way to the cluster, for
+	// the guards; it may look names up.
+	Self func(ctx context.Context) power.Self
+	// Guards tightens what is refused when something is to be switched off.
+	Guards power.Limits
+
+	Load *loadgen.Generator
+	// NoLoad says in one sentence why no load can be sent.
+	NoLoad string
+
+	// Rollout restarts a deployment's rollout.
+	Rollout func(ctx context.Context, deployment cluster.Key) error
+	// Drain cordons and drains nodes.
+	Drain Drainer
+
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Session gathers what the packages below see, carries intents out and hands
+// frames to whoever shows them. Send and Frames are safe for use by several
+// goroutines.
+type Session struct {
+	*loop
+	opt    Options
+	frames chan *view.Frame
+
+	// The parts, which belong to the goroutine of Run. Each knows those above it.
+	questions *Questions
+	target    *Target
+	loads     *loads
+	machines  *machines
+	cordons   *cordons
+	drains    *drains
+	switching *switching
+	leaving   *leaving
+	rollouts  *rollouts
+	history   history
+	link      cluster.LinkState
+}
+
+// New makes a session; nothing happens before Run.
+func New(opt Options) *Session {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Target == nil {
+		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
+	}
+	l := &loop{now: opt.Now, rec: opt.Recorder, inbox: inbox{notify: make(chan struct{}, 1)}, guest: nobody{}}
+	s := &Session{loop: l, opt: opt, frames: make(chan *view.Frame, 1), questions: opt.Questions, target: opt.Target}
+	s.loads = &loads{loop: l, generator: opt.Load, missing: opt.NoLoad}
+	s.machines = newMachines(l, opt.Fleet, opt.Journal)
+	s.cordons = &cordons{loop: l, machines: s.machines, journal: opt.Journal, drainer: opt.Drain, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
+	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons, questions: s.questions}
+	s.switching = &switching{loop: l, opt: opt, machines: s.machines, cordons: s.cordons, drains: s.drains, questions: s.questions}
+	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
+	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
+	return s
+}
+
+// Controls are the session in the hands of its guest.
+func (s *Session) Controls() Controls { return Controls{s} }
+
+// Frames hands out frames, the newest only. It is closed when Run returns.
+func (s *Session) Frames() <-chan *view.Frame { return s.frames }
+
+// Timeline is the list of events.
+func (s *Session) Timeline() *record.Timeline { return s.rec.timeline }
+
+// Send asks for i to be carried out. It never blocks.
+func (s *Session) Send(i view.Intent) { s.inbox.put(intent{i}) }
+
+// intent is what the operator wants.
+type intent struct{ view.Intent }
+
+func (i intent) deliver(s *Session) { s.carryOut(i.Intent) }
+
+const (
+	frameEvery = 100 * time.Millisecond
+	// beat is how often things that change with time alone are looked at.
+	beat = time.Second
+	// eventsShown bounds the events handed out with a frame.
+	eventsShown = 500
+)
+
+// Run carries the session until ctx ends or the operator leaves, with guest,
+// which may be nil, taking part. It returns when everything that it started has
+// ended; the record is complete then.
+func (s *Session) Run(ctx context.Context, guest Guest) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.ctx = ctx
+	defer close(s.frames)
+	if guest != nil {
+		s.guest = guest
+	}
+	s.rec.follower.Store(s)
+	s.start()
+	s.turns()
+	cancel()
+	s.loads.close()
+	s.work.Wait()
+	s.deliver()
+	s.guest.End()
+	s.work.Wait()
+	s.deliver() // outcomes that came in while ending
+	s.rec.follower.Store(nil)
+	return s.rec.Close()
+}
+
+// turns takes turns until the session ends.
+func (s *Session) turns() {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	var changed <-chan struct{}
+	if s.opt.Watcher != nil {
+		changed = s.opt.Watcher.Changed()
+	}
+	s.tick()
+	p := newPace()
+	defer p.stop()
+	for !s.ending {
+		select {
+		case <-s.ctx.Done():
+			s.ending = true
+		case <-s.inbox.notify:
+			s.deliver()
+		case <-s.questions.changed:
+		case <-changed:
+			s.look()
+		case <-s.loads.changed():
+		case <-s.rec.timeline.Changed():
+		case <-ticker.C:
+			s.tick()
+		case <-p.due():
+			p.shown()
+			s.publish()
+			continue
+		}
+		s.guest.Turn()
+		s.leaving.look()
+		p.stirred()
+	}
+}
+
+// deliver takes in what has come in.
+func (s *Session) deliver() {
+	for _, m := range s.inbox.take() {
+		m.deliver(s)
+	}
+}
+
+func (s *Session) start() {
+	s.say(view.Event{Lane: view.LaneOperator, Subject: "lightsout", Text: "session started"})
+	s.switching.readJournal()
+	s.loads.begin()
+	s.machines.watch()
+}
+
+func (s *Session) tick() {
+	s.look()
+	s.drains.askAboutHeld()
+	if s.snapshot != nil {
+		s.history.sample(s.snapshot, s.now())
+	}
+}
+
+// look takes the newest snapshot and follows up on what is new in it.
+func (s *Session) look() {
+	if s.opt.Watcher == nil {
+		return
+	}
+	snap := s.opt.Watcher.Snapshot()
+	if snap == nil {
+		return
+	}
+	s.snapshot = snap
+	if snap.Link.State != s.link {
+		s.sayLink(snap.Link)
+		s.link = snap.Link.State
+	}
+	s.target.findFocus(snap)
+	if snap.Link.State == cluster.LinkLive {
+		s.machines.outages.look(snap, s.now())
+	}
+	s.machines.settleBoots(snap)
+	s.cordons.settle(snap)
+	s.machines.resolve(snap)
+	s.guest.Look(snap)
+}
+
+func (s *Session) sayLink(l cluster.Link) {
+	switch l.State {
+	case cluster.LinkLive:
+		s.say(view.Event{Lane: view.LaneLink, Subject: "API server", Text: "answers", Level: view.Good})
+	case cluster.LinkLost:
+		s.say(view.Event{Lane: view.LaneLink, Subject: "API server", Text: "does not answer: " + l.Err, Level: view.Bad})
+	}
+}
+
+func (s *Session) carryOut(i view.Intent) {
+	switch i := i.(type) {
+	case view.AskPower:
+		s.switching.ask(i)
+	case view.Answer:
+		s.questions.answered(i)
+	case view.StartLoad:
+		s.loads.ask(i.Spec)
+	case view.StopLoad:
+		s.loads.stop(i)
+	case view.SetFocus:
+		s.target.SetFocus(i.Deployment)
+	case view.AskRollout:
+		s.rollouts.ask(i)
+	case view.Mark:
+		s.say(view.Event{Lane: view.LaneOperator, Subject: "mark", Text: i.Text})
+	case view.AskQuit:
+		if s.guest.Running() {
+			s.guest.Intent(view.AskTrial{})
+			return
+		}
+		s.leaving.ask()
+	default:
+		s.guest.Intent(i)
+	}
+}
+
+// publish hands out a frame of how things stand.
+func (s *Session) publish() *view.Frame {
+	now := s.now()
+	f := &view.Frame{
+		Title: view.Title{
+			Cluster: s.opt.Cluster, Via: s.opt.Via, Pace: s.opt.Pace,
+			ReadOnly: s.opt.ReadOnly, DryRun: s.opt.DryRun, Production: s.opt.Production,
+		},
+		Now: now, Zero: s.rec.timeline.Zero(),
+		Snapshot:  s.snapshot,
+		Power:     s.machines.shown(),
+		Outages:   s.machines.outages.spans,
+		History:   s.history.shown(),
+		Events:    s.rec.timeline.Last(eventsShown),
+		Notice:    s.notice,
+		Recording: s.rec.kept,
+		LoadReady: s.opt.NoLoad,
+		Focus:     s.target.Focus(),
+		Question:  s.questions.first(),
+	}
+	if f.Snapshot != nil {
+		f.Next = cluster.Next(f.Snapshot, now)
+	}
+	if s.opt.Load != nil {
+		f.Load = *s.opt.Load.Run()
+	}
+	if err := s.rec.Err(); err != nil {
+		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", err)
+	}
+	s.guest.Show(f)
+	select { // newest wins; this goroutine is the only sender
+	case <-s.frames:
+	default:
+	}
+	s.frames <- f
+	return f
+}
+
+// Preview is the question that would be asked before the machines are switched.
+// Safe for use by several goroutines.
+func (s *Session) Preview(ctx context.Context, a view.AskPower) (view.Question, error) {
+	if s.opt.Fleet == nil {
+		return view.Question{}, errors.New(s.switching.noPower())
+	}
+	return s.switching.question(s.switching.lookUp(ctx, a, s.opt.Watcher.Snapshot())), nil
+}

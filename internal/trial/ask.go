@@ -1,0 +1,88 @@
+package trial
+
+import (
+	"fmt"
+	"lightsout/internal/text"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"slices"
+	"strings"
+)
+
+// IDs of choices about trials.
+const (
+	choiceFree  = "free"
+	choiceEnd   = "end"
+	choiceEndOn = "end-on"
+	choiceAbort = "abort"
+	choicePlan  = "plan:"
+)
+
+// ask asks which trial to start, or what to do with the one under way.
+func (t *Runner) ask() {
+	if t.s.Asking() {
+		return
+	}
+	if t.Running() {
+		t.askEnd()
+		return
+	}
+	q := view.Question{Kind: view.QuestionTrial, Title: "Start a trial?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: choiceFree, Label: "By keyboard"}}}
+	q.Lines = append(q.Lines, view.Line{Text: "By keyboard: what you switch and send from now on is the trial, until you end it."})
+	s := t.s.Snapshot()
+	for _, p := range t.opt.Plans {
+		if s == nil || CheckPlan(p, s, t.s.Focus()) != nil {
+			continue
+		}
+		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s: %s, each when you say so.", p.Name, text.Count(len(p.Steps), "step", "steps"))})
+		q.Choices = append(q.Choices, view.Choice{ID: choicePlan + p.Name, Label: p.Name})
+	}
+	q.Lines = append(q.Lines, view.Line{Text: "The record goes to " + t.opt.Dir + "."})
+	t.s.Ask(q, func(a view.Answer) {
+		var err error
+		if name, ok := strings.CutPrefix(a.Choice, choicePlan); ok {
+			i := slices.IndexFunc(t.opt.Plans, func(p *plan.Plan) bool { return p.Name == name })
+			err = t.start(t.opt.Plans[i], RunOptions{Driven: true})
+		} else if a.Choice == choiceFree {
+			err = t.start(nil, RunOptions{})
+		}
+		if err != nil {
+			t.s.Warn(view.LaneOperator, "trial", err.Error())
+		}
+	})
+}
+
+// askEnd asks what to do with the trial under way.
+func (t *Runner) askEnd() {
+	r := t.run
+	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Go on"}}}
+	var off []string
+	for _, n := range r.nodes {
+		if t.s.LeftOff(n.name) {
+			off = append(off, n.name)
+		}
+	}
+	switch {
+	case r.stage == stageCleanup:
+		q.Lines = append(q.Lines, view.Line{Text: "It is ending: " + r.doing})
+	case len(off) > 0:
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Still off: " + strings.Join(off, ", ")})
+		q.Choices = append(q.Choices, view.Choice{ID: choiceEndOn, Label: "Power on, then judge"}, view.Choice{ID: choiceEnd, Label: "Judge, leave them off"})
+	default:
+		q.Choices = append(q.Choices, view.Choice{ID: choiceEnd, Label: "End and judge"})
+	}
+	if r.stage != stageCleanup {
+		q.Lines = append(q.Lines, view.Line{Text: "Aborting stops the load and powers on what the trial switched off."})
+	}
+	q.Choices = append(q.Choices, view.Choice{ID: choiceAbort, Label: "Abort"})
+	t.s.Ask(q, func(a view.Answer) {
+		switch a.Choice {
+		case choiceEndOn:
+			r.end(true)
+		case choiceEnd:
+			r.end(len(off) == 0)
+		case choiceAbort:
+			r.abort("by the operator")
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package trial
+
+import (
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"strings"
+	"time"
+)
+
+// Bounds of the end of a trial.
+const (
+	// returnWithin bounds the wait for nodes that are powered on at the end.
+	returnWithin = 10 * time.Minute
+	// restWithin is how long requests in flight are waited for at the end,
+	// before they are cancelled.
+	restWithin = time.Minute
+)
+
+// cleanUp ends loads, powers on what the trial has left off and uncordons what it
+// has cordoned.
+func cleanUp(r *run) poll {
+	stopped := r.now()
+	if r.t.opt.Load != nil && len(r.loads) > 0 {
+		if r.aborted || r.failed {
+			r.t.opt.Load.Stop(true)
+		}
+		for _, l := range r.loads {
+			r.t.opt.Load.StopRun(l.number)
+		}
+	}
+	back, uncordoned := powerOnAgain(r), r.s.UncordonOwn()
+	cancelled, settled, asked := false, false, false
+	return func(now time.Time) (bool, string, error) {
+		if done, doing, err := back(now); !done {
+			return false, doing, err
+		}
+		if done, doing, err := uncordoned(now); !done {
+			return false, doing, err
+		}
+		if r.t.opt.Load == nil || len(r.loads) == 0 || settled {
+			return true, "", nil
+		}
+		open := 0
+		for _, l := range r.loads {
+			if !r.atRest(l) {
+				open++
+			}
+		}
+		switch {
+		case open > 0 && !cancelled && now.Sub(stopped) > restWithin:
+			cancelled = true
+			r.t.opt.Load.Stop(true)
+		case open == 0 && !asked:
+			// Every record has been handed out when Wait returns.
+			asked = true
+			r.s.Async(restWithin, r.t.opt.Load.Wait, func(error) { settled = true })
+		}
+		return false, "waiting for the last requests", nil
+	}
+}
+
+// powerOnAgain powers on what the trial has switched off and, unless it was
+// aborted, waits until the nodes are Ready.
+func powerOnAgain(r *run) poll {
+	var off []string
+	for _, n := range r.nodes {
+		if r.s.LeftOff(n.name) || n.wantedOff && !n.wantedOn {
+			off = append(off, n.name)
+		}
+	}
+	if r.opt.KeepOff || r.s.Switchable() != nil || len(off) == 0 {
+		return func(time.Time) (bool, string, error) { return true, "", nil }
+	}
+	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "powering on what the trial switched off: " + strings.Join(off, ", ")})
+	var asked, over bool
+	deadline := r.now().Add(returnWithin)
+	return func(now time.Time) (bool, string, error) {
+		if !asked {
+			// What is being switched off just now is waited for first.
+			for _, n := range off {
+				if r.s.BeingSwitched(n) {
+					return now.After(deadline), "waiting until " + n + " has been switched", nil
+				}
+			}
+			asked = true
+			r.s.PowerOn(off, func(error) { over = true })
+		}
+		if !over {
+			return now.After(deadline), "powering on: " + strings.Join(off, ", "), nil
+		}
+		if r.aborted {
+			return true, "", nil
+		}
+		for _, n := range off {
+			if !isBack(r, n) {
+				return now.After(deadline), "waiting until " + n + " is Ready", nil
+			}
+		}
+		return true, "", nil
+	}
+}
+
+// isBack reports whether a node that was powered on is Ready, and has been seen
+// to return where it had been seen to go.
+func isBack(r *run, node string) bool {
+	if _, ok := r.tracker.Observed(view.PhaseReady, node); ok {
+		return true
+	}
+	if _, ok := r.tracker.Observed(view.PhaseDetected, node); ok {
+		return false
+	}
+	s := r.s.Snapshot()
+	n := s.Node(node)
+	return n != nil && s.Link.State == cluster.LinkLive && n.Ready == cluster.TriTrue
+}

@@ -1,0 +1,111 @@
+package trial
+
+import (
+	"fmt"
+	"lightsout/internal/record"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"strings"
+)
+
+const notObserved = "not observed"
+
+// meet compares an expectation with what was seen.
+func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
+	out := view.Expectation{Name: x.Name(), Want: x.Want(), Got: notObserved}
+	number := func(v float64) {
+		out.Got, out.OK = plainNumber(v), x.Holds(v)
+	}
+	switch x.Kind() {
+	case plan.OfLoad:
+		for _, l := range sum.Load {
+			if l.Step == x.Step {
+				if v, ok := loadMeasure(x.Measure, l); ok {
+					number(v)
+				}
+			}
+		}
+	case plan.OfPhase:
+		out.Got, out.OK = meetPhase(x, sum.Phases)
+	case plan.OfLedger:
+		v := 0.0
+		out.Got = "not balanced"
+		if sum.Ledger.Balanced && len(sum.Load) > 0 {
+			v, out.Got = 1, "balanced"
+		}
+		out.OK = x.Holds(v)
+	case plan.OfTrial:
+		switch {
+		case x.Measure == "lowest_available" && r.lowest != nil:
+			number(float64(*r.lowest))
+		case x.Measure == "skew" && len(sum.Skew) > 0:
+			number(float64(skew(sum.Skew)))
+		case x.Measure == "skew_before_rollout" && r.skewRollout != nil:
+			number(float64(*r.skewRollout))
+		}
+	}
+	return out
+}
+
+func plainNumber(v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", v), "0"), ".")
+}
+
+func loadMeasure(name string, l record.Load) (float64, bool) {
+	switch name {
+	case "sent":
+		return float64(l.Sent), true
+	case "ok":
+		return float64(l.OK), true
+	case "failed":
+		return float64(l.Failed), true
+	case "peak_served":
+		return float64(l.PeakServed), true
+	case "peak_queued":
+		return float64(l.PeakQueued), true
+	case "failed_after_detection":
+		if l.FailedAfterDetection == nil {
+			return 0, false
+		}
+		return float64(*l.FailedAfterDetection), true
+	case "error_window":
+		if l.FirstFailure == nil || l.LastFailure == nil {
+			return 0, l.Failed == 0
+		}
+		return *l.LastFailure - *l.FirstFailure, true
+	}
+	return 0, false
+}
+
+// meetPhase wants every row of the phase, or the one of the subject, in bounds.
+func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok bool) {
+	var parts []string
+	ok = true
+	for _, p := range phases {
+		if p.Name != x.Phase() || x.Subject != "" && p.Subject != x.Subject {
+			continue
+		}
+		text := p.Subject + " " + notObserved
+		switch {
+		case p.Observed == nil:
+			ok = false
+		case x.Predicted && p.Predicted == nil:
+			ok = false
+			text = fmt.Sprintf("%s at %.1f s, with no forecast", p.Subject, *p.Observed)
+		case x.Predicted:
+			ok = ok && p.Inside != nil && *p.Inside
+			text = fmt.Sprintf("%s at %.1f s (forecast %.1f–%.1f s)", p.Subject, *p.Observed, p.Predicted[0], p.Predicted[1])
+		default:
+			ok = ok && x.Holds(*p.Observed)
+			text = fmt.Sprintf("%s at %.1f s", p.Subject, *p.Observed)
+		}
+		if p.Note != "" {
+			text += ", " + p.Note
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return notObserved, false
+	}
+	return strings.Join(parts, "; "), ok
+}

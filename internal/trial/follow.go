@@ -1,0 +1,142 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"lightsout/cluster"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+	"slices"
+)
+
+// show adds the trial to a frame.
+func (r *run) show(f *view.Frame) {
+	for _, l := range r.loads {
+		r.atRest(l) // notes when it came to rest
+	}
+	r.gauge(f.Load.Gauge)
+	f.Trial = r.view()
+	if r.stage == stageOver {
+		return
+	}
+	r.sampler.Offer(f)
+	if err := errors.Join(r.requests.Err(), r.sampler.Err()); err != nil {
+		f.Recording, f.RecordErr = false, fmt.Sprintf("the trial's record can't be written: %v", err)
+	}
+}
+
+// look keeps what the trial wants to know of a new look at the cluster.
+func (r *run) look(s *cluster.Snapshot) {
+	r.followLink(s.Link)
+	r.tracker.Look(s, r.now())
+	r.server = s.ServerVersion
+	if s.Link.State == cluster.LinkLive && !r.zero.IsZero() {
+		if d := s.Deployment(r.deployment); d != nil && (r.lowest == nil || d.Available < *r.lowest) {
+			n := d.Available
+			r.lowest = &n
+		}
+	}
+	for _, n := range r.nodes {
+		if node := s.Node(n.name); node != nil && n.wantedOn && n.bootID != "" && node.BootID != n.bootID {
+			n.booted = true
+		}
+	}
+}
+
+// request keeps the end of one request.
+func (r *run) request(rec loadgen.Record) {
+	r.tracker.Request(rec)
+	for _, l := range r.loads {
+		if l.number == rec.Run {
+			l.note(rec)
+			return
+		}
+	}
+}
+
+// followLink keeps the spans in which the API server was not heard.
+func (r *run) followLink(l cluster.Link) {
+	last := len(r.blind) - 1
+	open := last >= 0 && r.blind[last].to.IsZero()
+	switch {
+	case l.State == cluster.LinkLost && !open:
+		from := l.LastContact
+		if from.Before(r.started) {
+			from = r.started
+		}
+		r.blind = append(r.blind, blindSpan{from: from, why: l.Err})
+	case l.State == cluster.LinkLive && open:
+		r.blind[last].to = r.now()
+	}
+}
+
+// addStep keeps what the operator did as a step of a trial by keyboard.
+func (r *run) addStep(a plan.Action) {
+	st := plan.Step{Action: a, Name: uniqueName(r, a.Text())}
+	now := r.now()
+	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
+	r.next = len(r.steps)
+}
+
+func uniqueName(r *run, name string) string {
+	unique := name
+	for n := 2; slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == unique }); n++ {
+		unique = fmt.Sprintf("%s (%d)", name, n)
+	}
+	return unique
+}
+
+// switching keeps that machines are switched now.
+func (r *run) switching(a power.Action, bindings []power.Binding) {
+	now := r.now()
+	on := a == power.ActionOn
+	nodes := make([]string, len(bindings))
+	for i, b := range bindings {
+		nodes[i] = b.Node.Name
+	}
+	if !on && r.zero.IsZero() {
+		r.zero = r.t.opt.Timeline.Zero()
+		if s := r.s.Snapshot(); s != nil {
+			r.tracker.Zero(r.zero, s)
+			r.forecast = r.s.Outlook(nodes)
+		}
+	}
+	if r.plan == nil && r.stage == stageSteps {
+		if on {
+			r.addStep(&plan.On{Nodes: nodes})
+		} else {
+			r.addStep(&plan.Off{Nodes: nodes, How: a})
+		}
+	}
+	for _, b := range bindings {
+		n := r.node(b.Node.Name)
+		n.machine = view.MachineText(b)
+		if on {
+			n.wantedOn = true
+		} else {
+			n.wantedOff, n.wantedOn, n.booted = true, false, false
+			n.off, n.on = power.Reading{}, power.Reading{}
+			n.bootID = b.Node.BootID
+			if s := r.s.Snapshot(); s != nil && s.Node(n.name) != nil {
+				n.bootID = s.Node(n.name).BootID
+			}
+		}
+		r.tracker.Switched(b.Node.Name, a, now)
+	}
+}
+
+// reading keeps what was seen of a machine.
+func (r *run) reading(node string, rd power.Reading) {
+	r.tracker.Power(node, rd)
+	for _, n := range r.nodes {
+		switch {
+		case n.name != node:
+		case rd.State == power.Off && n.wantedOff && rd.Proof >= n.off.Proof:
+			n.off = rd
+		case rd.State == power.On && n.wantedOn:
+			n.on = rd
+		}
+	}
+}

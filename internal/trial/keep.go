@@ -1,0 +1,98 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// openRecord makes the trial's folder and begins to write into it.
+func (r *run) openRecord() error {
+	var err error
+	if r.dir = r.opt.Dir; r.dir == "" {
+		if r.dir, err = record.NewSessionDir(r.t.opt.Dir, r.started); err != nil {
+			return err
+		}
+	} else if err := record.NewTrialDir(r.dir); err != nil {
+		return err
+	}
+	if r.plan != nil {
+		if err := os.WriteFile(filepath.Join(r.dir, record.PlanFile), r.plan.Text, 0o600); err != nil {
+			return fmt.Errorf("the record can't be kept: %w", err)
+		}
+	}
+	if r.requests, err = record.NewRequests(filepath.Join(r.dir, record.RequestsFile)); err != nil {
+		return err
+	}
+	if err := r.t.opt.Timeline.Tee(filepath.Join(r.dir, record.EventsFile)); err != nil {
+		return err
+	}
+	r.sampler, err = record.NewSampler(r.dir, r.t.opt.Render, r.t.opt.Now)
+	return err
+}
+
+// settingsOf lists the timings in force as far as they are known.
+func settingsOf(s *cluster.Snapshot, deployment cluster.Key) []record.Setting {
+	var out []record.Setting
+	for _, l := range s.SettingsList(deployment) {
+		out = append(out, record.Setting{Name: l.Name, Value: l.Value, Source: l.Source})
+	}
+	return out
+}
+
+// closeRecord writes what a trial's folder ends with. A failure is told and
+// kept in the frame; what was written before stays.
+func (r *run) closeRecord() {
+	var errs []error
+	if r.plan == nil {
+		p := &plan.Plan{Name: r.name, Deployment: r.summary.Deployment}
+		for _, st := range r.steps {
+			p.Steps = append(p.Steps, st.Step)
+		}
+		errs = append(errs, os.WriteFile(filepath.Join(r.dir, record.PlanFile), p.Marshal(), 0o600))
+	}
+	last := r.s.Publish() // it has the verdict
+	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.t.opt.Timeline.Untee())
+	errs = append(errs, r.summary.Write(r.dir))
+	if err := errors.Join(errs...); err != nil {
+		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
+	}
+	r.s.Async(reportWithin, func(context.Context) error { return writeReports(r.dir) }, func(err error) {
+		if err != nil {
+			r.s.Warn(view.LaneOperator, "trial", "the reports can't be written: "+err.Error())
+		}
+	})
+}
+
+// reportWithin is not a bound: the reports are waited for.
+const reportWithin = time.Hour
+
+// writeReports makes report.md and report.html from the record in dir.
+func writeReports(dir string) error {
+	rec, err := record.Open(dir)
+	if err != nil {
+		return err
+	}
+	md, err := os.OpenFile(filepath.Join(dir, record.ReportFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	html, err := os.OpenFile(filepath.Join(dir, record.HTMLFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer html.Close()
+	if err := errors.Join(report.Markdown(md, rec), report.HTML(html, rec)); err != nil {
+		return fmt.Errorf("the reports of %s: %w", dir, err)
+	}
+	return nil
+}

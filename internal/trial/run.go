@@ -1,0 +1,243 @@
+package trial
+
+import (
+	"fmt"
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/trial/phase"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/power"
+	"strings"
+	"time"
+)
+
+// run is a trial under way, or the last one that is over. It belongs to the
+// session's loop.
+type run struct {
+	t    *Runner
+	s    Session
+	plan *plan.Plan // nil for one by keyboard
+	opt  RunOptions
+	name string
+	dir  string
+	// deployment is what the trial is about.
+	deployment cluster.Key
+	tracker    *phase.Tracker
+	sampler    *record.Sampler
+	requests   *record.Requests
+
+	started, zero, ended time.Time
+	steps                []*stepRun
+	next                 int
+	// waiting: a driven trial waits for the operator.
+	waiting bool
+	// poll says how far the step under way is; nil between steps.
+	poll  poll
+	doing string
+	// stage is where the trial stands; failed and aborted say why it is ending
+	// before its steps are over.
+	stage   stage
+	failed  bool
+	aborted bool
+	cleanup poll
+
+	loads []*loadRun
+	nodes []*nodeRun
+	// before and after are the deployment's pods by node.
+	before, after map[string]int
+	skewRollout   *int
+	lowest        *int
+	settings      []record.Setting
+	server        string
+	forecast      []string
+	blind         []blindSpan
+	verdict       view.Verdict
+	why           []string
+	expectations  []view.Expectation
+	summary       *record.Summary
+}
+
+// stage is where a trial stands.
+type stage int
+
+const (
+	stageSteps   stage = iota // the steps are taken
+	stageCleanup              // loads are stopped, machines powered on
+	stageOver                 // judged and written
+)
+
+// stepRun is a step and how it went.
+type stepRun struct {
+	plan.Step
+	state          view.StepState
+	started, ended time.Time
+	text           string
+}
+
+// nodeRun is a node whose machine the trial has switched.
+type nodeRun struct {
+	name    string
+	machine string
+	bootID  string // before it was switched off
+	off, on power.Reading
+	// wantedOff and wantedOn: the trial has asked for it.
+	wantedOff, wantedOn bool
+	booted              bool
+}
+
+// blindSpan is a span without a word from the API server; to is zero while it
+// lasts.
+type blindSpan struct {
+	from, to time.Time
+	why      string
+}
+
+// newRun makes a trial and the files of its record.
+func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
+	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus()}
+	if p != nil {
+		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
+		if err := CheckPlan(p, s, r.deployment); err != nil {
+			return nil, err
+		}
+		for _, st := range p.Steps {
+			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
+		}
+	}
+	if err := r.openRecord(); err != nil {
+		return nil, err
+	}
+	r.tracker = phase.NewTracker(r.deployment)
+	return r, nil
+}
+
+// deploymentOf reads the name of a deployment; instead is taken for none.
+func deploymentOf(name string, instead cluster.Key) cluster.Key {
+	if ns, name, ok := strings.Cut(name, "/"); ok {
+		return cluster.Key{Namespace: ns, Name: name}
+	}
+	return instead
+}
+
+// begin begins the trial.
+func (r *run) begin(s *cluster.Snapshot) {
+	if r.deployment != (cluster.Key{}) {
+		r.s.SetFocus(r.deployment)
+	}
+	r.before = podsByNode(s, r.deployment)
+	r.settings = settingsOf(s, r.deployment)
+	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "trial " + r.name + " started"})
+	r.tracker.Look(s, r.now())
+	if r.plan != nil {
+		r.beginNext()
+	}
+}
+
+func (r *run) now() time.Time { return r.t.opt.Now() }
+
+// beginNext begins the step at r.next, or the end of the trial.
+func (r *run) beginNext() {
+	r.poll, r.doing = nil, ""
+	if r.next >= len(r.steps) {
+		r.finish()
+		return
+	}
+	st := r.steps[r.next]
+	if r.opt.Driven && !plan.Waits(st.Action) {
+		r.waiting, r.doing = true, "next: "+st.Text()
+		return
+	}
+	r.takeStep()
+}
+
+// takeStep begins the step at r.next.
+func (r *run) takeStep() {
+	st := r.steps[r.next]
+	r.waiting = false
+	st.state, st.started = view.StepUnderWay, r.now()
+	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: fmt.Sprintf("step %d of %d: %s", r.next+1, len(r.steps), st.Text())})
+	r.poll = beginStep(r, st)
+}
+
+// nextStep is the operator's word to a driven trial.
+func (r *run) nextStep(step int) {
+	if r.waiting && r.next == step {
+		r.takeStep()
+	}
+}
+
+// advance looks how far the trial is.
+func (r *run) advance() {
+	now := r.now()
+	if r.stage == stageCleanup {
+		if done, doing, _ := r.cleanup(now); !done {
+			r.doing = doing
+			return
+		}
+		r.judge()
+		return
+	}
+	for r.poll != nil && r.stage == stageSteps {
+		done, doing, err := r.poll(now)
+		if !done {
+			r.doing = doing
+			return
+		}
+		r.endStep(doing, err)
+	}
+}
+
+// endStep ends the step under way.
+func (r *run) endStep(text string, err error) {
+	st := r.steps[r.next]
+	st.ended, st.state, st.text = r.now(), view.StepDone, text
+	r.poll = nil
+	r.next++
+	if err == nil {
+		r.beginNext()
+		return
+	}
+	st.state, st.text = view.StepFailed, err.Error()
+	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "step failed: " + st.Text() + ": " + err.Error(), Level: view.Bad})
+	r.failed = true
+	r.finish()
+}
+
+// abort ends the trial at once: loads are stopped and what it switched off
+// is powered on.
+func (r *run) abort(why string) {
+	if r.aborted {
+		return
+	}
+	r.aborted = true
+	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "aborted: " + why, Level: view.Warning})
+	r.finish()
+}
+
+// end ends a trial by keyboard in order.
+func (r *run) end(powerOn bool) {
+	r.opt.KeepOff = r.opt.KeepOff || !powerOn
+	r.finish()
+}
+
+// finish begins the end of the trial: what is still to come is skipped, what runs
+// is stopped.
+func (r *run) finish() {
+	if r.stage != stageSteps && !r.aborted {
+		return
+	}
+	if r.poll != nil && r.next < len(r.steps) {
+		st := r.steps[r.next]
+		st.state, st.ended = view.StepCut, r.now()
+		r.next++
+	}
+	for _, st := range r.steps {
+		if st.state == view.StepToCome {
+			st.state = view.StepSkipped
+		}
+	}
+	r.poll, r.waiting, r.stage = nil, false, stageCleanup
+	r.s.LeaveDrains()
+	r.cleanup = cleanUp(r)
+}

@@ -1,0 +1,328 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// Options is what a Runner is made of.
+type Options struct {
+	// Cluster and Pace stand in the summary; an empty Pace is real.
+	Cluster, Pace string
+	// DryRun and Production are the session's.
+	DryRun, Production bool
+	// Dir is where the folders of trials are made; Plans are offered to the
+	// operator.
+	Dir   string
+	Plans []*plan.Plan
+	// Timeline is the session's; a trial has its events written to its own
+	// folder as well.
+	Timeline *record.Timeline
+	// Load is the session's generator; nil when no load can be sent.
+	Load *loadgen.Generator
+	// Render draws a frame as a screen of that size, for the recording of a
+	// trial: height lines of width cells, with SGR sequences only. It is called
+	// by one goroutine at a time. Nil records no screen.
+	Render func(f *view.Frame, width, height int) string
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// RunOptions says how a trial is carried out.
+type RunOptions struct {
+	// Dir is the folder of the record, which must not hold one yet; empty: a
+	// new one below Options.Dir.
+	Dir string
+	// Driven: each step is taken when the operator says so (NextStep).
+	Driven bool
+	// Auto answers the question before each power-off with yes where that can
+	// be answered without typing; it still refuses what the guards refuse.
+	Auto bool
+	// KeepOff leaves machines off that the trial leaves off.
+	KeepOff bool
+	// End ends the session when the trial is over.
+	End bool
+}
+
+// Runner runs trials in a session, as its guest: see session.Guest. Start and
+// Outcome are its own.
+type Runner struct {
+	opt Options
+	s   Session
+	run *run // the trial under way, or the last one that is over
+	// tracked is the trial that transitions and requests are kept for.
+	tracked atomic.Pointer[run]
+
+	mu      sync.Mutex
+	pending *start // what Start has asked for
+	refused error  // why the last trial was not started
+}
+
+// start is a trial that is to be started.
+type start struct {
+	plan *plan.Plan
+	opt  RunOptions
+}
+
+// NewRunner makes a Runner for a session.
+func NewRunner(s Session, opt Options) *Runner {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	return &Runner{opt: opt, s: s}
+}
+
+// Start starts a trial; a nil plan is one by keyboard. Why it can't be started
+// is told by Outcome, or shown. It never blocks, and is safe for use by several
+// goroutines.
+func (t *Runner) Start(p *plan.Plan, opt RunOptions) {
+	t.mu.Lock()
+	t.pending = &start{p, opt}
+	t.mu.Unlock()
+	t.s.Wake()
+}
+
+// startPending starts what Start has asked for.
+func (t *Runner) startPending() {
+	t.mu.Lock()
+	p := t.pending
+	t.pending = nil
+	t.mu.Unlock()
+	if p == nil {
+		return
+	}
+	err := t.start(p.plan, p.opt)
+	switch {
+	case err == nil:
+	case p.opt.End: // who started it tells
+		t.mu.Lock()
+		t.refused = err
+		t.mu.Unlock()
+		t.s.End()
+	default:
+		t.s.Warn(view.LaneOperator, "trial", err.Error())
+	}
+}
+
+// Outcome is what became of the trial: its summary once it has been judged and
+// the folder of its record, or why it was not started. It must not be called
+// before the session has ended.
+func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
+	if t.run != nil {
+		sum, dir = t.run.summary, t.run.dir
+	}
+	return sum, dir, t.refused
+}
+
+// Running reports whether a trial is under way.
+func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
+
+// Course is the trial whose steps are being taken; nil when there is none.
+func (t *Runner) Course() any {
+	if t.Running() && t.run.stage == stageSteps {
+		return t.run
+	}
+	return nil
+}
+
+// free is the trial by keyboard under way; nil when there is none.
+func (t *Runner) free() *run {
+	if t.Running() && t.run.plan == nil && t.run.stage == stageSteps {
+		return t.run
+	}
+	return nil
+}
+
+// Tracks reports whether a trial wants to be told of transitions and requests.
+// Safe for use by several goroutines.
+func (t *Runner) Tracks() bool { return t.tracked.Load() != nil }
+
+// Record keeps a request in the trial's own record. Safe for use by several
+// goroutines.
+func (t *Runner) Record(q loadgen.Record) bool {
+	r := t.tracked.Load()
+	if r == nil {
+		return false
+	}
+	r.requests.Add(q)
+	return true
+}
+
+// Transition follows a change in the cluster.
+func (t *Runner) Transition(tr cluster.Transition) {
+	if t.Running() {
+		t.run.tracker.Transition(tr)
+	}
+}
+
+// Request follows the end of a request.
+func (t *Runner) Request(q loadgen.Record) {
+	if t.Running() {
+		t.run.request(q)
+	}
+}
+
+// Look follows a new look at the cluster.
+func (t *Runner) Look(s *cluster.Snapshot) {
+	if t.Running() {
+		t.run.look(s)
+	}
+}
+
+// Reading follows a look at a machine.
+func (t *Runner) Reading(node string, rd power.Reading) {
+	if t.Running() {
+		t.run.reading(node, rd)
+	}
+}
+
+// Switching follows machines that are switched now.
+func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
+	if t.Running() {
+		t.run.switching(a, bindings)
+	}
+}
+
+// Draining makes a drain by keyboard a step.
+func (t *Runner) Draining(nodes []string) {
+	if r := t.free(); r != nil {
+		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
+	}
+}
+
+// LoadStarted accounts for a load by keyboard.
+func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
+	if !t.Running() {
+		return
+	}
+	r := t.run
+	r.loads = append(r.loads, &loadRun{step: r.loadName(spec), number: number, started: at})
+	if r.plan == nil {
+		r.addStep(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst})
+	}
+}
+
+// Did makes what the operator has done by keyboard a step.
+func (t *Runner) Did(i view.Intent) {
+	if !t.Running() || t.run.plan != nil {
+		return
+	}
+	switch i := i.(type) {
+	case view.StopLoad:
+		t.run.addStep(&plan.Stop{Step: "all"})
+	case view.AskRollout:
+		t.run.addStep(&plan.Rollout{Deployment: i.Deployment.String()})
+	}
+}
+
+// Intent carries out what the operator wants of trials.
+func (t *Runner) Intent(i view.Intent) {
+	switch i := i.(type) {
+	case view.AskTrial:
+		t.ask()
+	case view.NextStep:
+		if t.Running() && !t.s.Asking() {
+			t.run.nextStep(i.Step)
+		}
+	case view.AbortTrial:
+		if t.Running() {
+			t.run.abort(i.Why)
+		}
+	}
+}
+
+// Turn looks how far the trial is.
+func (t *Runner) Turn() {
+	t.startPending()
+	if t.Running() {
+		t.run.advance()
+	}
+}
+
+// Show adds the trial to a frame.
+func (t *Runner) Show(f *view.Frame) {
+	if t.run != nil {
+		t.run.show(f)
+	}
+}
+
+// WillUncordon reports whether a step to come uncordons the node.
+func (t *Runner) WillUncordon(node string) bool {
+	r, _ := t.Course().(*run)
+	return r != nil && slices.ContainsFunc(r.steps, func(st *stepRun) bool {
+		uncordon, ok := st.Action.(*plan.Uncordon)
+		return ok && st.state == view.StepToCome && slices.Contains(uncordon.Nodes, node)
+	})
+}
+
+// End judges what there is when the session ends.
+func (t *Runner) End() {
+	if t.Running() {
+		t.run.aborted = true
+		t.run.judge()
+	}
+}
+
+// start begins a trial. The error is one sentence; nothing has been switched or
+// sent then.
+func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
+	if t.Running() {
+		return fmt.Errorf("a trial is under way already: %s", t.run.name)
+	}
+	s := t.s.Snapshot()
+	if s == nil || !s.Access[cluster.KindNode].Synced {
+		return fmt.Errorf("no trial can be started: the nodes have not been seen yet")
+	}
+	r, err := newRun(t, p, opt, s)
+	if err != nil {
+		return err
+	}
+	t.run = r
+	t.tracked.Store(r)
+	r.begin(s)
+	return nil
+}
+
+// CheckPlan finds what the plan names in the cluster; focus is the deployment
+// that it is about where it names none. The error is one sentence, with the line
+// of the plan where it has one.
+func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
+	if s == nil {
+		return fmt.Errorf("the nodes have not been seen yet")
+	}
+	var names []string
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() {
+			names = append(names, n.Name)
+		}
+	}
+	if err := p.CheckNodes(func(name string) bool { return slices.Contains(names, name) }, names); err != nil {
+		return err
+	}
+	if !s.Access[cluster.KindDeployment].Synced {
+		return nil
+	}
+	names = nil
+	for _, d := range s.Deployments() {
+		if d.Gone.IsZero() {
+			names = append(names, d.Key.String())
+		}
+	}
+	if err := p.CheckDeployments(func(name string) bool { return slices.Contains(names, name) }, names); err != nil {
+		return err
+	}
+	if deploymentOf(p.Deployment, focus) == (cluster.Key{}) {
+		return fmt.Errorf("the plan is about no deployment: set deployment in it, or load.deployment in lightsout.yaml")
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// poll looks at something that takes time. It returns done with an error when
+// that has failed; doing is one sentence for the operator.
+type poll = func(now time.Time) (done bool, doing string, err error)
+
+// failNow is something that fails at once.
+func failNow(err error) poll {
+	return func(time.Time) (bool, string, error) { return true, "", err }
+}
+
+// Session is what a trial needs of the session that it runs in: see
+// session.Controls. But for Wake, its methods are called in the session's loop
+// only, and so are the functions that are handed to it.
+type Session interface {
+	Wake()
+	Async(within time.Duration, work func(context.Context) error, then func(error))
+	Publish() *view.Frame
+	End()
+
+	Say(ev view.Event)
+	Warn(lane view.Lane, subject, text string)
+	Ask(q view.Question, answer func(view.Answer))
+	Asking() bool
+
+	Snapshot() *cluster.Snapshot
+	Focus() cluster.Key
+	SetFocus(cluster.Key)
+	Machine(node string) view.MachineView
+	LeftOff(node string) bool
+	BeingSwitched(node string) bool
+	Draining(node string) bool
+	Outlook(nodes []string) []string
+
+	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
+	AtRest(number int) bool
+	Switchable() error
+	Switch(a view.AskPower, decide func(q view.Question, carryOut func(choice string)), end func(error)) error
+	PowerOn(nodes []string, end func(error))
+	NoDrain() error
+	Cordon(nodes []string) poll
+	Uncordon(nodes []string) poll
+	UncordonOwn() poll
+	Drain(nodes []string, within time.Duration, end func(error))
+	LeaveDrains()
+	Rollout(deployment cluster.Key) poll
+}

@@ -1,0 +1,67 @@
+package trial
+
+import (
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// view is what is shown of the trial.
+func (r *run) view() *view.TrialView {
+	v := &view.TrialView{
+		Name: r.name, Dir: r.dir, Free: r.plan == nil, Driven: r.opt.Driven, Waiting: r.waiting,
+		Next: r.next, Doing: r.doing, Started: r.started,
+		Verdict: r.verdict, Why: r.why, Expectations: r.expectations, Phases: r.tracker.Table(),
+	}
+	for _, st := range r.steps {
+		v.Steps = append(v.Steps, view.StepView{Name: st.Name, Text: st.Text(), State: st.state})
+	}
+	return v
+}
+
+// node returns what the trial keeps of a node, made when missing.
+func (r *run) node(name string) *nodeRun {
+	for _, n := range r.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	n := &nodeRun{name: name}
+	r.nodes = append(r.nodes, n)
+	return n
+}
+
+// podsByNode counts a deployment's pods that are neither lost nor being deleted,
+// by node, with zeros for workers that can take pods.
+func podsByNode(s *cluster.Snapshot, k cluster.Key) map[string]int {
+	if s == nil || s.Deployment(k) == nil {
+		return nil
+	}
+	out := map[string]int{}
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() && n.Ready == cluster.TriTrue && !n.Unschedulable && !n.ControlPlane {
+			out[n.Name] = 0
+		}
+	}
+	for _, p := range s.PodsOf(k) {
+		if _, ok := out[p.Node]; ok && p.Gone.IsZero() && p.Deleting.IsZero() && p.Ready {
+			out[p.Node]++
+		}
+	}
+	return out
+}
+
+// skew is the largest minus the smallest number of pods on a node.
+func skew(by map[string]int) int {
+	if len(by) == 0 {
+		return 0
+	}
+	first := true
+	var lo, hi int
+	for _, n := range by {
+		if first {
+			lo, hi, first = n, n, false
+		}
+		lo, hi = min(lo, n), max(hi, n)
+	}
+	return hi - lo
+}

@@ -1,0 +1,151 @@
+package trial
+
+import (
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/power"
+	"time"
+)
+
+// summarize makes the summary of a trial that is over.
+func summarize(r *run) *record.Summary {
+	sum := &record.Summary{
+		Version: record.SummaryVersion, Name: r.name, Pace: r.t.opt.Pace, Cluster: r.t.opt.Cluster, Server: r.server,
+		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
+		Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
+	}
+	if sum.Pace == "" {
+		sum.Pace = "real"
+	}
+	if r.plan != nil {
+		sum.About = r.plan.About
+	}
+	if r.deployment != (cluster.Key{}) {
+		sum.Deployment = r.deployment.String()
+	}
+	for _, st := range r.steps {
+		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
+	}
+	detected := lastDetection(r)
+	for _, l := range r.loads {
+		sum.Load = append(sum.Load, sumLoad(r, l, detected))
+	}
+	for _, l := range sum.Load {
+		sum.Ledger.Add(l.Counts)
+	}
+	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
+	for _, n := range r.nodes {
+		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
+		if r.s.LeftOff(n.name) {
+			sum.LeftOff = append(sum.LeftOff, n.name)
+		}
+	}
+	for _, b := range r.blind {
+		to := b.to
+		if to.IsZero() {
+			to = r.ended
+		}
+		sum.Blind = append(sum.Blind, record.Blind{From: r.offset(b.from), To: r.offset(to), Why: b.why})
+	}
+	if r.plan != nil {
+		for _, x := range r.plan.Expect {
+			sum.Expectations = append(sum.Expectations, meet(x, sum, r))
+		}
+	}
+	sum.Verdict, sum.Why = verdict(r, sum)
+	return sum
+}
+
+// offset is a moment in seconds from zero, or from the start without one.
+func (r *run) offset(t time.Time) float64 {
+	zero := r.zero
+	if zero.IsZero() {
+		zero = r.started
+	}
+	return t.Sub(zero).Seconds()
+}
+
+// offsetOrNil is nil for no moment, and for any without a zero.
+func (r *run) offsetOrNil(t time.Time) *float64 {
+	if t.IsZero() || r.zero.IsZero() {
+		return nil
+	}
+	d := t.Sub(r.zero).Seconds()
+	return &d
+}
+
+// lastDetection is when the last of the nodes switched off was marked not
+// Ready; zero when one of them was not.
+func lastDetection(r *run) time.Time {
+	var last time.Time
+	for _, n := range r.nodes {
+		if !n.wantedOff {
+			continue
+		}
+		at, ok := r.tracker.Observed(view.PhaseDetected, n.name)
+		if !ok {
+			return time.Time{}
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
+	t := r.t.opt.Load.RunTotals(l.number)
+	out := record.Load{
+		Step: l.step, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
+		PeakServed: l.served, PeakQueued: l.queued, Basis: string(l.basis),
+		FirstFailure: r.offsetOrNil(l.failed.First), LastFailure: r.offsetOrNil(l.failed.Last), LastFailureEnd: r.offsetOrNil(l.failed.Ended),
+		Started: r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
+	}
+	if !detected.IsZero() {
+		n := 0
+		for _, at := range l.sent {
+			if at.After(detected) {
+				n++
+			}
+		}
+		out.FailedAfterDetection = &n
+	}
+	return out
+}
+
+// balanced reports whether every load's own count adds up to what the
+// generator has scheduled for it.
+func balanced(r *run, ledger *record.Ledger) bool {
+	for _, l := range r.loads {
+		if !r.t.opt.Load.RunTotals(l.number).Balanced() {
+			return false
+		}
+	}
+	return ledger.Adds()
+}
+
+func offProof(n *nodeRun) string {
+	if n.off.State != power.Off {
+		return "none"
+	}
+	return proofText(n.off)
+}
+
+func onProof(n *nodeRun) string {
+	switch {
+	case n.booted:
+		return "proven (new boot id)"
+	case n.on.State == power.On:
+		return proofText(n.on)
+	}
+	return "none"
+}
+
+func proofText(r power.Reading) string {
+	text := r.Proof.String()
+	if r.Detail != "" {
+		text += " (" + r.Detail + ")"
+	}
+	return text
+}

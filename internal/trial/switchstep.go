@@ -1,0 +1,146 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"lightsout/internal/text"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/power"
+	"strings"
+	"time"
+)
+
+// beginSwitch switches machines after the guards, and the operator where that
+// is asked for, have agreed.
+func beginSwitch(r *run, a view.AskPower, within time.Duration) poll {
+	var over bool
+	var failure error
+	end := func(err error) { over, failure = true, err }
+	err := r.s.Switch(a, func(q view.Question, carryOut func(string)) {
+		switch {
+		case r.t.Course() != any(r): // it has ended meanwhile
+		case q.Refused:
+			end(errors.New("refused: " + q.Gravest()))
+		case a.Action == power.ActionOn:
+			carryOut(view.ChoiceYes)
+		default:
+			agree(r, q, end, carryOut)
+		}
+	}, end)
+	if err != nil {
+		return failNow(err)
+	}
+	deadline := r.now().Add(within)
+	return func(now time.Time) (bool, string, error) {
+		if !over && within > 0 && now.After(deadline) {
+			return true, "", fmt.Errorf("not done within %s", text.Span(within))
+		}
+		return over, switchingText(r, a), failure
+	}
+}
+
+var errNo = errors.New("the operator said no")
+
+// agree has something done after the operator has agreed to it, or after the
+// trial's options have. carryOut is given the answer's choice.
+func agree(r *run, q view.Question, end func(error), carryOut func(choice string)) {
+	switch {
+	case r.opt.Auto && q.Type == "":
+		carryOut(view.ChoiceYes)
+		return
+	case r.opt.Auto:
+		end(fmt.Errorf("it needs an answer that must be typed (%s); run the trial on a terminal without --yes", q.Type))
+		return
+	}
+	r.s.Ask(q, func(ans view.Answer) {
+		switch {
+		case r.stage != stageSteps:
+		case ans.Choice != view.ChoiceNo:
+			carryOut(ans.Choice)
+		case r.opt.Driven:
+			// Not taken: the step waits again.
+			st := r.steps[r.next]
+			st.state, st.started = view.StepToCome, time.Time{}
+			r.poll, r.waiting, r.doing = nil, true, "next: "+st.Text()
+		default:
+			end(errNo)
+			r.aborted = true
+		}
+	})
+}
+
+// switchingText says how far each machine is.
+func switchingText(r *run, a view.AskPower) string {
+	var parts []string
+	for _, n := range a.Nodes {
+		v := r.s.Machine(n)
+		if v.Busy != "" && v.Phase != power.PhaseDone && v.Text != "" {
+			parts = append(parts, v.Text)
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, " · ")
+	case r.s.Asking():
+		return "waiting for the answer"
+	}
+	return view.SwitchVerb(a.Action) + " " + strings.Join(a.Nodes, ", ")
+}
+
+// beginDrain drains nodes after the operator has agreed where that is asked for.
+func beginDrain(r *run, st *plan.Drain) poll {
+	if err := r.s.NoDrain(); err != nil {
+		return failNow(err)
+	}
+	if r.t.opt.DryRun {
+		for _, n := range st.Nodes {
+			r.s.Say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: not cordoned, not drained"})
+		}
+		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
+	}
+	var over bool
+	var failure error
+	end := func(err error) { over, failure = true, err }
+	agree(r, drainQuestion(r, st.Nodes), end, func(string) { r.s.Drain(st.Nodes, st.Within, end) })
+	return func(time.Time) (bool, string, error) {
+		return over, drainingText(r, st.Nodes), failure
+	}
+}
+
+// drainQuestion asks before the pods of nodes are evicted by a step.
+func drainQuestion(r *run, nodes []string) view.Question {
+	q := view.Question{Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave them"}, {ID: view.ChoiceYes, Label: "Cordon and drain"}}}
+	if r.t.opt.Production {
+		q.Type = r.t.opt.Cluster
+	}
+	s := r.s.Snapshot()
+	for _, n := range nodes {
+		pods := 0
+		for _, p := range s.PodsOn(n) {
+			if p.Gone.IsZero() && !p.Static && p.OwnerKind != "DaemonSet" {
+				pods++
+			}
+		}
+		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))})
+	}
+	q.Lines = append(q.Lines, view.Line{Text: "Disruption budgets are respected."})
+	return q
+}
+
+// drainingText says how far each node is.
+func drainingText(r *run, nodes []string) string {
+	var parts []string
+	for _, n := range nodes {
+		if text := r.s.Machine(n).Text; text != "" && r.s.Draining(n) {
+			parts = append(parts, n+": "+text)
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, " · ")
+	case r.s.Asking():
+		return "waiting for the answer"
+	}
+	return "drain " + strings.Join(nodes, ", ")
+}
