@@ -70,10 +70,13 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Anchor == "" {
 		return empty(root.Line)
 	}
-	if !k.Sharing {
-		if err := k.refuseSharing(root); err != nil {
-			return nil, err
-		}
+	check := k.refuseSharing
+	if k.Sharing {
+		left := maxNodes
+		check = func(n *yaml.Node) error { return boundSharing(n, map[*yaml.Node]bool{}, &left) }
+	}
+	if err := check(root); err != nil {
+		return nil, err
 	}
 	switch second, err := nextDocument(dec); {
 	case errors.Is(err, io.EOF):
@@ -112,6 +115,31 @@ func checkText(text []byte) error {
 			return ErrorAt(line, "there is an invisible character here (U+%04X): take it out", r)
 		}
 		i += n
+	}
+	return nil
+}
+
+// maxNodes bounds what a file says when each alias is written out.
+const maxNodes = 200_000
+
+// boundSharing refuses what stands for itself, and what becomes too much when
+// it is written out.
+func boundSharing(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
+	if *left--; *left < 0 {
+		return ErrorAt(n.Line, "this file says too much when its aliases are written out")
+	}
+	if n.Kind == yaml.AliasNode {
+		if around[n.Alias] {
+			return ErrorAt(n.Line, "%s stands for something that it is part of", Quote("*"+n.Value))
+		}
+		return boundSharing(n.Alias, around, left)
+	}
+	around[n] = true
+	defer delete(around, n)
+	for _, c := range n.Content {
+		if err := boundSharing(c, around, left); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -72,6 +72,8 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"yes: maybe\n":                 `line 1: yes can't be a text; a true or false is wanted`,
 		"for: soon\n":                  `line 1: for: invalid duration "soon"; write it like 90s or 30m`,
 		"name:\n\t- a\n":               `line 2: there is a tab here: indent with spaces`,
+		"map: &m {<<: *m}\n":           `line 1: "*m" stands for something that it is part of`,
+		"list: &l\n- *l\n":             `line 2: "*l" stands for something that it is part of`,
 		"name: a\n---\nname: b\n":      `line 2: a second document begins here: a file holds one file, so keep it in a file of its own`,
 	} {
 		if _, err := read(text); err == nil || err.Error() != want {
@@ -83,6 +85,7 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add("name: a\npart: {port: 1}\n")
 	f.Add("a: &a [*a]\n")
+	f.Add("map: &m {<<: *m}\n")
 	f.Add("map: {<<: [{a: b}, {c: d}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := read(text); err != nil && strings.Contains(err.Error(), "\n") {
