@@ -78,7 +78,7 @@ type Target struct {
 	MaxAge time.Duration
 	// Redirects is the number of redirects that a request follows, as browsers
 	// do; beyond it, and by default, a redirect is an answer like any other.
-	// All hops carry the same ID. Another host gets no secret of this one.
+	// All hops carry the same ID. Another host gets neither Header nor APIKey.
 	Redirects int
 }
 

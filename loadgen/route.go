@@ -115,12 +115,9 @@ func (g *Generator) redirect(from *route, status int, location string) (*route, 
 	t := from.wire.target
 	t.URL = u.String()
 	if u.Host != base.Host || u.Scheme != base.Scheme {
-		// Another server gets no secret of this one, and has its own address.
-		t.Host, t.APIKey, t.Entries = "", "", nil
-		t.Header = t.Header.Clone()
-		t.Header.Del("Authorization")
-		t.Header.Del("Cookie")
-		t.Header.Del("X-Api-Key")
+		// Another server gets no header that was set for this one, since each
+		// may hold a secret, and has its own address.
+		t.Host, t.APIKey, t.Entries, t.Header = "", "", nil, nil
 	} else {
 		u.User = base.User
 		t.URL = u.String()

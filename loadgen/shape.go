@@ -113,13 +113,21 @@ func (s Spec) dueAfter(i int) time.Duration {
 	return time.Duration(t * float64(time.Second))
 }
 
-// dueBy is how many requests of a rate are due until then.
+// dueBy is how many requests of a rate are due until then, and before the run
+// is over.
 func (s Spec) dueBy(t time.Duration) int {
-	ramp, at := s.Ramp.Seconds(), t.Seconds()
-	if at < ramp {
-		return int(s.PerSecond*at*at/(2*ramp)) + 1
+	if s.For > 0 {
+		t = min(t, s.For)
 	}
-	return int(s.PerSecond*(at-ramp/2)) + 1
+	ramp, at := s.Ramp.Seconds(), t.Seconds()
+	n := int(s.PerSecond*(at-ramp/2)) + 1
+	if at < ramp {
+		n = int(s.PerSecond*at*at/(2*ramp)) + 1
+	}
+	for n > 0 && s.For > 0 && s.dueAfter(n-1) >= s.For {
+		n--
+	}
+	return n
 }
 
 // rate sends on an absolute schedule, which is kept however long sending took.
@@ -167,11 +175,7 @@ func (g *Generator) tick(c *activeRun, i int, begin time.Time) (n int, more bool
 	n = 1
 	text := ""
 	if late := now.Sub(due); late > lateBound {
-		until := now.Add(-lateBound).Sub(begin)
-		if c.spec.For > 0 {
-			until = min(until, c.spec.For)
-		}
-		n = max(n, c.spec.dueBy(until)-i)
+		n = max(n, c.spec.dueBy(now.Add(-lateBound).Sub(begin))-i)
 		if c.spec.Requests > 0 {
 			n = min(n, c.spec.Requests-i)
 		}

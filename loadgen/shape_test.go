@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -354,5 +355,34 @@ func TestTimeoutOfARun(t *testing.T) {
 			t.Errorf("%s: %+v", sp.Shape, tt)
 		}
 		mustContain(t, "the error", g.Run().LastError, "not complete within 50ms")
+	}
+}
+
+// After a pause of the process, no more requests are counted as unsent than
+// were due while the run lasted.
+func TestAStallCountsWhatWasDue(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	for _, ramp := range []time.Duration{0, time.Second} {
+		var mu sync.Mutex
+		var offset time.Duration
+		g := start(t, Options{Target: Target{URL: s.URL}, Timeouts: Timeouts{Total: -1, Connect: -1}, Now: func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Add(offset)
+		}})
+		spec := Spec{Shape: Rate, PerSecond: 10, For: 4 * time.Second, Ramp: ramp}
+		mustStart(t, g, spec)
+		mu.Lock()
+		offset = time.Minute
+		mu.Unlock()
+		wait(t, g)
+		want := 0
+		for spec.dueAfter(want) < spec.For {
+			want++
+		}
+		if got := g.Run().Totals; got.Scheduled != want || !got.Balanced() {
+			t.Errorf("ramp %v: %+v, want %d scheduled", ramp, got, want)
+		}
 	}
 }

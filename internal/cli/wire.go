@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -40,7 +41,8 @@ func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
 
 // bastionDialer connects through the client's bastion; nil when it has none. A
 // failure of the bastion is told in its own words: the cause beneath would be
-// taken for the far end's.
+// taken for the far end's. What the bastion says of the far end is the far
+// end's: it refuses, or there is no route to it.
 func bastionDialer(client *ssh.Client) dialer {
 	if client.Via() == "" {
 		return nil
@@ -49,7 +51,11 @@ func bastionDialer(client *ssh.Client) dialer {
 		c, err := client.DialContext(ctx, network, addr)
 		var bastion *ssh.ConnectError
 		var key *ssh.HostKeyError
-		if errors.As(err, &bastion) || errors.As(err, &key) {
+		var errno syscall.Errno
+		switch {
+		case errors.As(err, &bastion) && bastion.Host == addr && bastion.Cause != ssh.CauseLost && errors.As(err, &errno):
+			return nil, err
+		case bastion != nil || errors.As(err, &key):
 			return nil, &loadgen.WayError{Err: errors.New("through the bastion: " + err.Error())}
 		}
 		return c, err

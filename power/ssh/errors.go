@@ -74,7 +74,7 @@ func dialFailed(what string, err error) error {
 	if errors.As(err, &already) {
 		return err
 	}
-	e := &ConnectError{Host: what, err: err}
+	e := &ConnectError{Host: what, err: farEnd(err)}
 	var dns *net.DNSError
 	var open *cryptossh.OpenChannelError
 	text := strings.ToLower(err.Error())
@@ -109,6 +109,22 @@ func dialFailed(what string, err error) error {
 		e.text = fmt.Sprintf("%s can't be reached: %s", what, power.Clean(err.Error()))
 	}
 	return e
+}
+
+// farEnd gives what an ssh server says of a connection that it could not make
+// as the system error that it had: OpenSSH sends strerror's text. Anything else
+// stays as it is.
+func farEnd(err error) error {
+	var open *cryptossh.OpenChannelError
+	if !errors.As(err, &open) || open.Reason != cryptossh.ConnectionFailed {
+		return err
+	}
+	for _, errno := range []syscall.Errno{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT} {
+		if strings.EqualFold(open.Message, errno.Error()) {
+			return fmt.Errorf("%w: %w", err, errno)
+		}
+	}
+	return err
 }
 
 // handshakeFailed makes a ConnectError of what went wrong once there was a
