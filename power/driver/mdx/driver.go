@@ -2,7 +2,6 @@ package mdx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/internal/rest"
 	"lightsout/power/internal/secret"
 )
 
@@ -64,7 +64,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 type Driver struct {
 	url     string
 	project string
-	http    *http.Client
+	rest    rest.Client
 	tokens  *tokens
 	slots   chan struct{}
 	// pauses before a read is repeated.
@@ -94,11 +94,8 @@ func New(opt Options) (*Driver, error) {
 		project: opt.Project,
 		slots:   make(chan struct{}, parallel),
 		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
-		http: &http.Client{
-			Transport: newTransport(opt.Dial),
-			// A redirected POST would become a GET, and the token go elsewhere.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		// Its name resolves to IPv6 addresses that often don't answer.
+		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4")), Explain: explain},
 	}
 	d.tokens = &tokens{source: opt.Token, exchange: d.exchange, turn: make(chan struct{}, 1)}
 	d.inventory.turn = make(chan struct{}, 1)
@@ -106,7 +103,7 @@ func New(opt Options) (*Driver, error) {
 }
 
 // Close closes idle connections.
-func (d *Driver) Close() { d.http.CloseIdleConnections() }
+func (d *Driver) Close() { d.rest.HTTP.CloseIdleConnections() }
 
 // Name gives "mdx".
 func (d *Driver) Name() string { return DriverName }
@@ -119,8 +116,7 @@ func (d *Driver) Abilities() power.Abilities {
 // State looks at the VM's status.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	vm, err := d.detail(ctx, m.ID)
-	var status *statusError
-	if errors.As(err, &status) && status.code == http.StatusNotFound {
+	if rest.Code(err) == http.StatusNotFound {
 		return power.Reading{Detail: "the portal has no such VM", At: time.Now()}, nil
 	}
 	if err != nil {
@@ -220,25 +216,23 @@ func (d *Driver) act(ctx context.Context, m power.Machine, action string, body a
 		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s; look at it in the mdx portal", m.Title(), r.Detail)}
 	}
 	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+action+"/", body, nil)
-	var status *statusError
-	if !errors.As(err, &status) {
+	switch code := rest.Code(err); {
+	case code == 0:
 		return err
-	}
-	switch {
-	case status.code == http.StatusTooManyRequests:
+	case code == http.StatusTooManyRequests:
 		return fmt.Errorf("nothing was switched, for the mdx portal is busy: %w", err)
-	case status.code == http.StatusConflict:
+	case code == http.StatusConflict:
 		// What was asked for before, perhaps by a program that was killed, is
 		// still being done.
 		return fmt.Errorf("%s is busy: %w", m.Title(), err)
-	case status.code >= 500:
-		return &power.UnconfirmedError{Why: status.Error()}
-	case status.code == http.StatusNotFound && wanted == power.On:
+	case code >= 500:
+		return &power.UnconfirmedError{Why: err.Error()}
+	case code == http.StatusNotFound && wanted == power.On:
 		return err // seen under load; asking again is harmless
-	case status.code == http.StatusForbidden:
-		return &power.RefusedError{Why: fmt.Sprintf("the mdx portal does not allow this token's user to switch %s (%s)", m.Title(), status.Error())}
+	case code == http.StatusForbidden:
+		return &power.RefusedError{Why: fmt.Sprintf("the mdx portal does not allow this token's user to switch %s (%s)", m.Title(), err.Error())}
 	}
-	return &power.RefusedError{Why: status.Error()}
+	return &power.RefusedError{Why: err.Error()}
 }
 
 var _ power.BulkDriver = (*Driver)(nil)

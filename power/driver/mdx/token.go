@@ -2,13 +2,13 @@ package mdx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 
 	"lightsout/power"
+	"lightsout/power/internal/rest"
 	"lightsout/power/internal/secret"
 )
 
@@ -110,8 +110,7 @@ func (d *Driver) exchange(ctx context.Context, old string) (string, error) {
 		Token string `json:"token"`
 	}
 	err := d.send(ctx, http.MethodPost, refreshPath, "", map[string]string{"token": old}, &reply)
-	var status *statusError
-	if errors.As(err, &status) && status.code >= 400 && status.code < 500 && status.code != http.StatusTooManyRequests {
+	if code := rest.Code(err); code >= 400 && code < 500 && code != http.StatusTooManyRequests {
 		return "", errToken
 	}
 	if err != nil {

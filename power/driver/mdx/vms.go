@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/internal/match"
+	"lightsout/power/internal/rest"
 )
 
 // Service levels that a VM can be powered on with.
@@ -172,8 +175,7 @@ func (d *Driver) known(ctx context.Context) ([]vm, error) {
 			for i := range queue {
 				vms[i].vmSummary = list[i]
 				vms[i].detail, errs[i] = d.detail(ctx, list[i].UUID)
-				var status *statusError
-				if errors.As(errs[i], &status) && status.code == 404 {
+				if rest.Code(errs[i]) == http.StatusNotFound {
 					errs[i], vms[i].UUID = nil, "" // deleted since it was listed
 				}
 			}
@@ -203,80 +205,23 @@ func first(errs []error) error {
 	return nil
 }
 
-// Find looks a node's VM up: by the hint (a uuid or exactly the name) if there
-// is one, and by nothing else then; otherwise by the uuid at the end of the
-// providerID, by exactly one of its addresses, by exactly its name. The first
-// of these that matches decides.
+// Find looks a node's VM up, as match.One does.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
 	vms, err := d.known(ctx)
 	if err != nil {
 		return power.Machine{}, err
 	}
-	if hint = node.Named(hint); hint != "" {
-		return pick(vms, node, "", func(v vm) bool { return v.UUID == hint || v.Name == hint })
+	all := make([]match.Candidate, len(vms))
+	for i, v := range vms {
+		all[i] = match.Candidate{ID: v.UUID, Name: v.Name, Addresses: v.detail.addresses()}
 	}
-	last := node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
-	ways := []struct {
-		how   string
-		match func(vm) bool
-	}{
-		{power.HowProviderID, func(v vm) bool { return last != "" && strings.EqualFold(v.UUID, last) }},
-		{power.HowAddress, func(v vm) bool { return shares(v.detail.addresses(), node.Addresses) }},
-		{power.HowName, func(v vm) bool { return v.Name == node.Name }},
+	m, i, err := match.One(DriverName, node, hint, node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:], all)
+	if err != nil {
+		return power.Machine{}, err
 	}
-	for _, w := range ways {
-		m, err := pick(vms, node, w.how, w.match)
-		if !errors.Is(err, power.ErrNoMachine) {
-			return m, err
-		}
-	}
-	return power.Machine{}, power.ErrNoMachine
-}
-
-func shares(a, b []string) bool {
-	return slices.ContainsFunc(a, func(x string) bool {
-		return slices.ContainsFunc(b, func(y string) bool { return power.SameIP(x, y) })
-	})
-}
-
-// pick gives the one VM that matches.
-func pick(vms []vm, node power.NodeRef, how string, match func(vm) bool) (power.Machine, error) {
-	var found []vm
-	for _, v := range vms {
-		if match(v) {
-			found = append(found, v)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return power.Machine{}, power.ErrNoMachine
-	case 1:
-		return found[0].machine(node, how), nil
-	}
-	e := &power.AmbiguousError{Node: node.Name}
-	for _, v := range found {
-		e.Matches = append(e.Matches, power.Clean(v.Name+" "+v.UUID))
-	}
-	return power.Machine{}, e
-}
-
-func (v vm) machine(node power.NodeRef, how string) power.Machine {
-	level, from := serviceLevel(v.detail.ServiceLevel)
-	m := power.Machine{
-		Driver: DriverName, ID: v.UUID, Name: power.Clean(v.Name), How: how,
-		Params: map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: from},
-	}
-	addresses := v.detail.addresses()
-	if len(addresses) > 0 {
-		m.Address = power.Clean(addresses[0])
-	}
-	for _, a := range addresses {
-		if slices.ContainsFunc(node.Addresses, func(n string) bool { return power.SameIP(a, n) }) {
-			m.Address = power.Clean(a)
-			break
-		}
-	}
-	return m
+	level, from := serviceLevel(vms[i].detail.ServiceLevel)
+	m.Params = map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: from}
+	return m, nil
 }
 
 // serviceLevel reads what the portal says of a VM's level, which it says in

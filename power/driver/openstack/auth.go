@@ -15,6 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 
 	"lightsout/power"
+	"lightsout/power/internal/rest"
 )
 
 // credentials are what the cloud is logged in to with.
@@ -173,7 +174,9 @@ func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error
 	if err != nil {
 		return nil, &power.RefusedError{Why: fmt.Sprintf("auth_url is no URL: %q", power.Clean(c.auth.IdentityEndpoint))}
 	}
-	provider.HTTPClient = d.client(c.tls)
+	transport := rest.Transport(d.opt.Dial, "tcp")
+	transport.TLSClientConfig = c.tls
+	provider.HTTPClient = *rest.HTTP(transport)
 	if err := osclient.Authenticate(ctx, provider, c.auth); err != nil {
 		provider.HTTPClient.CloseIdleConnections()
 		return nil, d.explain("OpenStack did not let us in", err)

@@ -15,6 +15,8 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/look"
+	"lightsout/power/internal/match"
+	"lightsout/power/internal/rest"
 )
 
 // DriverName is the driver's name in configuration files.
@@ -119,36 +121,23 @@ func (d *Driver) list(ctx context.Context) ([]servers.Server, error) {
 	})
 }
 
-// Find looks a node's server up: by the hint (an id or exactly the name) if
-// there is one, and by nothing else then; otherwise by the id at the end of the
-// providerID (openstack:///id), by exactly one of its addresses, by exactly its
-// name. The first of these that matches decides.
+// Find looks a node's server up, as match.One does; a providerID is
+// openstack:///id.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
 	all, err := d.list(ctx)
 	if err != nil {
 		return power.Machine{}, err
 	}
-	if hint = node.Named(hint); hint != "" {
-		return pick(all, node, "", func(s servers.Server) bool { return s.ID == hint || s.Name == hint })
-	}
 	last := ""
 	if strings.HasPrefix(node.ProviderID, "openstack://") {
 		last = node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
 	}
-	for _, way := range []struct {
-		how   string
-		match func(servers.Server) bool
-	}{
-		{power.HowProviderID, func(s servers.Server) bool { return last != "" && strings.EqualFold(s.ID, last) }},
-		{power.HowAddress, func(s servers.Server) bool { return shared(s, node) != "" }},
-		{power.HowName, func(s servers.Server) bool { return s.Name == node.Name }},
-	} {
-		m, err := pick(all, node, way.how, way.match)
-		if !errors.Is(err, power.ErrNoMachine) {
-			return m, err
-		}
+	known := make([]match.Candidate, len(all))
+	for i, s := range all {
+		known[i] = match.Candidate{ID: s.ID, Name: s.Name, Addresses: addresses(s)}
 	}
-	return power.Machine{}, power.ErrNoMachine
+	m, _, err := match.One(DriverName, node, hint, last, known)
+	return m, err
 }
 
 // addresses reads {"network": [{"addr": "10.0.0.1", …}]}.
@@ -165,42 +154,6 @@ func addresses(s servers.Server) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// shared gives an address that the server and the node have in common.
-func shared(s servers.Server, node power.NodeRef) string {
-	for _, a := range addresses(s) {
-		if slices.ContainsFunc(node.Addresses, func(n string) bool { return power.SameIP(a, n) }) {
-			return a
-		}
-	}
-	return ""
-}
-
-// pick gives the one server that matches.
-func pick(all []servers.Server, node power.NodeRef, how string, match func(servers.Server) bool) (power.Machine, error) {
-	var found []servers.Server
-	for _, s := range all {
-		if match(s) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return power.Machine{}, power.ErrNoMachine
-	case 1:
-		s := found[0]
-		m := power.Machine{Driver: DriverName, ID: s.ID, Name: power.Clean(s.Name), Address: power.Clean(shared(s, node)), How: how}
-		if list := addresses(s); m.Address == "" && len(list) > 0 {
-			m.Address = power.Clean(list[0])
-		}
-		return m, nil
-	}
-	e := &power.AmbiguousError{Node: node.Name}
-	for _, s := range found {
-		e.Matches = append(e.Matches, power.Clean(s.Name+" "+s.ID))
-	}
-	return power.Machine{}, e
 }
 
 // noServer is what is said of one that is not there.
@@ -320,8 +273,10 @@ func (d *Driver) act(ctx context.Context, m power.Machine, wanted, from power.St
 	d.lists.Forget("")
 	defer d.lists.Forget("")
 	if err := post(nova); err != nil {
+		var lost *rest.LostError
+		sent := errors.As(err, &lost)
 		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)
-		if errors.As(err, &status) && status.code >= 500 {
+		if sent || errors.As(err, &status) && status.code >= 500 {
 			return &power.UnconfirmedError{Why: err.Error()}
 		}
 		return err

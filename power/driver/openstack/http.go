@@ -1,96 +1,26 @@
 package openstack
 
 import (
-	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 
 	"lightsout/power"
+	"lightsout/power/internal/rest"
 	"lightsout/power/internal/secret"
 )
 
-const (
-	// replyLimit bounds a reply's body.
-	replyLimit = 32 << 20
-	// requestTimeout bounds one request, unless the context ends sooner.
-	requestTimeout = 30 * time.Second
-)
-
-// client makes the HTTP client that the library works by.
-func (d *Driver) client(config *tls.Config) http.Client {
-	t := &http.Transport{
-		DialContext: d.opt.Dial, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConnsPerHost: 4, IdleConnTimeout: 60 * time.Second, ForceAttemptHTTP2: true,
-	}
-	if d.opt.Dial == nil {
-		t.Proxy = http.ProxyFromEnvironment
-		t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	}
-	return http.Client{
-		Transport: careful{t}, Timeout: requestTimeout,
-		// The token is in a header of OpenStack's own, which would go along.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// careful bounds replies, and knows of requests to switch that may have arrived
-// although no reply came.
-type careful struct{ *http.Transport }
-
-// lostError says that a request to switch got no reply after it may have been
-// sent.
-type lostError struct{ err error }
-
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
-// RoundTrip sends a request.
-func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
-	var connected atomic.Bool
-	switching := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/action")
-	if switching {
-		r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-			GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-		}))
-	}
-	resp, err := c.Transport.RoundTrip(r)
-	if err != nil {
-		if connected.Load() {
-			err = &lostError{err}
-		}
-		return nil, err
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(resp.Body, replyLimit), resp.Body}
-	return resp, nil
-}
-
 // explain makes a sentence of what the library says: its errors hold whole
-// replies. A request that was refused comes back as a *power.RefusedError, one
-// that may have been carried out as a *power.UnconfirmedError.
+// replies. A request that was refused comes back as a *power.RefusedError.
 func (d *Driver) explain(what string, err error) error {
-	var lost *lostError
 	var reply gophercloud.ErrUnexpectedResponseCode
 	var again *gophercloud.ErrUnableToReauthenticate
 	switch {
 	case errors.As(err, &again):
 		return &power.RefusedError{Why: d.say("%s: the token has run out, and no new one is to be had", what)}
-	case errors.As(err, &lost):
-		return &power.UnconfirmedError{Why: d.say("%s: OpenStack got the request and did not answer (%s)", what, short(lost.err))}
 	case errors.As(err, &reply):
 		said := d.say("%s: OpenStack answered %d %s", what, reply.Actual, http.StatusText(reply.Actual))
 		if m := message(reply.Body); m != "" {
@@ -104,7 +34,7 @@ func (d *Driver) explain(what string, err error) error {
 		}
 		return &power.RefusedError{Why: said}
 	}
-	return &saidError{d.say("%s: %s", what, short(err)), err}
+	return &saidError{d.say("%s: %s", what, rest.Why(err)), err}
 }
 
 // statusError is a reply that may be another one the next time.
@@ -123,21 +53,6 @@ type saidError struct {
 
 func (e *saidError) Error() string { return e.text }
 func (e *saidError) Unwrap() error { return e.err }
-
-func short(err error) string {
-	var wrapped *url.Error // repeats method and URL
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	var t interface{ Timeout() bool }
-	switch {
-	case errors.Is(err, context.Canceled):
-		return "waiting was given up"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &t) && t.Timeout():
-		return "there was no answer in time"
-	}
-	return err.Error()
-}
 
 // message finds what an error's body says. Nova wraps it in the error's kind:
 // {"conflictingRequest": {"code": 409, "message": "…"}}.

@@ -13,6 +13,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
+	"lightsout/power/internal/rest"
 	"lightsout/power/internal/secret"
 )
 
@@ -99,7 +100,7 @@ type Driver struct {
 	opt    Options
 	url    *fields.Template
 	system *fields.Template
-	http   *http.Client
+	rest   rest.Client
 
 	mu       sync.Mutex
 	sessions map[string]session // by controller
@@ -128,11 +129,7 @@ func New(opt Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.http = &http.Client{
-		Transport: transport,
-		// A redirected POST would become a GET, and the password go elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	d.rest = rest.Client{Name: "the controller", HTTP: rest.HTTP(transport), Explain: explain}
 	return d, nil
 }
 
@@ -171,12 +168,11 @@ type system struct {
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	var s system
 	err := d.get(ctx, m.ID, &s)
-	var silent *unreachedError
+	var silent *rest.UnreachedError
 	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
 		return power.Reading{Detail: power.Clean(silent.Error()), At: time.Now(), NoAnswer: true}, nil
 	}
-	var status *statusError
-	if errors.As(err, &status) && status.code == http.StatusNotFound {
+	if rest.Code(err) == http.StatusNotFound {
 		return power.Reading{Detail: "the controller has no such system", At: time.Now()}, nil
 	}
 	if err != nil {
@@ -286,14 +282,12 @@ func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine, wante
 		target = strings.TrimRight(path(m.ID), "/") + "/Actions/ComputerSystem.Reset"
 	}
 	err = d.call(ctx, http.MethodPost, resolve(m.ID, target), map[string]string{"ResetType": reset}, nil)
-	var status *statusError
-	if !errors.As(err, &status) {
+	switch code := rest.Code(err); {
+	case code == 0:
 		return err
-	}
-	switch {
-	case status.code == http.StatusTooManyRequests:
+	case code == http.StatusTooManyRequests:
 		return fmt.Errorf("nothing was switched, for the controller is busy: %w", err)
-	case status.code >= 500 && status.code != http.StatusNotImplemented:
+	case code >= 500 && code != http.StatusNotImplemented:
 		return &power.UnconfirmedError{Why: err.Error()}
 	}
 	return &power.RefusedError{Why: err.Error()}

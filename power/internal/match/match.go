@@ -1,0 +1,68 @@
+// Package match finds a node's machine among those that a power API lists.
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"lightsout/power"
+)
+
+// Candidate is what tells a listed machine from the others.
+type Candidate struct {
+	ID, Name  string
+	Addresses []string
+}
+
+// One finds the node's machine, and its place in the list: by what names it (an
+// id or exactly the name; see power.NodeRef.Named) if anything does, and by
+// nothing else then; otherwise by providerID (an id, or empty), by exactly one
+// of the node's addresses, by exactly its name. The first of these that matches
+// decides, and it must match one machine only.
+func One(driver string, node power.NodeRef, hint, providerID string, all []Candidate) (power.Machine, int, error) {
+	type way struct {
+		how   string
+		match func(Candidate) bool
+	}
+	ways := []way{
+		{power.HowProviderID, func(c Candidate) bool { return providerID != "" && strings.EqualFold(c.ID, providerID) }},
+		{power.HowAddress, func(c Candidate) bool { return shared(c, node) != "" }},
+		{power.HowName, func(c Candidate) bool { return c.Name == node.Name }},
+	}
+	if name := node.Named(hint); name != "" {
+		ways = []way{{"", func(c Candidate) bool { return c.ID == name || c.Name == name }}}
+	}
+	for _, w := range ways {
+		var found []int
+		e := &power.AmbiguousError{Node: node.Name}
+		for i, c := range all {
+			if w.match(c) {
+				found = append(found, i)
+				e.Matches = append(e.Matches, power.Clean(c.Name+" "+c.ID))
+			}
+		}
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			c := all[found[0]]
+			m := power.Machine{Driver: driver, ID: c.ID, Name: power.Clean(c.Name), Address: power.Clean(shared(c, node)), How: w.how}
+			if m.Address == "" && len(c.Addresses) > 0 {
+				m.Address = power.Clean(c.Addresses[0])
+			}
+			return m, found[0], nil
+		}
+		return power.Machine{}, 0, e
+	}
+	return power.Machine{}, 0, power.ErrNoMachine
+}
+
+// shared gives an address that the machine and the node have in common.
+func shared(c Candidate, node power.NodeRef) string {
+	for _, a := range c.Addresses {
+		if slices.ContainsFunc(node.Addresses, func(n string) bool { return power.SameIP(a, n) }) {
+			return a
+		}
+	}
+	return ""
+}

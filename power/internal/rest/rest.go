@@ -1,0 +1,232 @@
+// Package rest speaks to power APIs by HTTP and JSON: it bounds what is read,
+// follows no redirect, tells a request that was lost on its way back from one
+// that never arrived, and makes sentences of failures without a secret in them.
+//
+// Here may live what holds for any API. What may not: logging in, and what the
+// answers mean.
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"lightsout/power"
+	"lightsout/power/internal/secret"
+)
+
+const (
+	// replyLimit bounds a reply's body, in bytes.
+	replyLimit = 32 << 20
+	// timeout bounds one request with its reply, unless its context ends sooner.
+	timeout = 30 * time.Second
+)
+
+// Transport makes connections by dial. Without one it makes them straight, over
+// network ("tcp", or "tcp4" where IPv6 is known not to work), by the proxy that
+// the environment names if there is any.
+func Transport(dial power.Dial, network string) *http.Transport {
+	t := &http.Transport{
+		DialContext: dial, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 5, IdleConnTimeout: 60 * time.Second, ForceAttemptHTTP2: true,
+	}
+	if dial == nil {
+		direct := &net.Dialer{Timeout: 10 * time.Second}
+		t.Proxy = http.ProxyFromEnvironment
+		t.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) {
+			return direct.DialContext(ctx, network, addr)
+		}
+	}
+	return t
+}
+
+// HTTP makes a client that follows no redirect: a redirected POST would become a
+// GET, and what is in the headers go to another host. A POST that may have
+// arrived although no reply came fails with a *LostError.
+func HTTP(t *http.Transport) *http.Client {
+	return &http.Client{
+		Transport: careful{t}, Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+type careful struct{ *http.Transport }
+
+// LostError says that a POST got no reply after it may have been sent.
+type LostError struct{ Err error }
+
+// Error gives the transport's reason.
+func (e *LostError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the transport's error.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// RoundTrip sends a request.
+func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
+	// Written to by the transport, perhaps still when we have returned.
+	var connected atomic.Bool
+	resp, err := c.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})))
+	if err != nil {
+		if connected.Load() && r.Method == http.MethodPost {
+			err = &LostError{err}
+		}
+		return nil, err
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, replyLimit+1), resp.Body}
+	return resp, nil
+}
+
+// Client speaks to one API. It is safe for use by several goroutines.
+type Client struct {
+	// Name is what the other side is called in sentences: "the mdx portal".
+	Name string
+	HTTP *http.Client
+	// Explain finds what an error's body says; nil when nothing is looked for.
+	Explain func(body []byte) string
+}
+
+// Request is one request.
+type Request struct {
+	Method, URL string
+	Header      map[string]string
+	// Body is sent as JSON; nil: none.
+	Body any
+	// Secrets are hidden in what the other side says.
+	Secrets []string
+	// Harmless: a POST that changes nothing, so that it does not matter whether
+	// it arrived.
+	Harmless bool
+}
+
+// StatusError is a reply with a status that is no success.
+type StatusError struct {
+	Code int
+	// After is how long the other side wants to be left alone, zero if it does
+	// not say.
+	After time.Duration
+	text  string
+}
+
+// Error is one harmless sentence, with what the other side said.
+func (e *StatusError) Error() string { return e.text }
+
+// Code gives the status of a *StatusError, and 0 of any other error.
+func Code(err error) int {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Code
+	}
+	return 0
+}
+
+// UnreachedError says that a request got no reply.
+type UnreachedError struct {
+	Text string
+	Err  error
+}
+
+// Error is one harmless sentence.
+func (e *UnreachedError) Error() string { return e.Text }
+
+// Unwrap gives the reason.
+func (e *UnreachedError) Unwrap() error { return e.Err }
+
+// Do sends a request once and decodes the reply, unless reply is nil. It returns
+// a *StatusError for a reply that is no success, a *power.UnconfirmedError when
+// a POST may have arrived without a reply coming back, and otherwise an
+// *UnreachedError.
+func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, error) {
+	what := r.Method + " " + power.Clean(r.URL)
+	var payload io.Reader
+	if r.Body != nil {
+		data, err := json.Marshal(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("%s can't be written: %w", what, err)
+		}
+		payload = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, payload)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be made", what)
+	}
+	req.Header.Set("Accept", "application/json")
+	if r.Body != nil || r.Method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
+	resp, err := c.HTTP.Do(req)
+	var lost *LostError
+	switch {
+	case errors.As(err, &lost) && !r.Harmless:
+		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, Why(err))}
+	case err != nil:
+		return nil, c.unreached(what, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return nil, c.status(what, resp, data, r.Secrets)
+	case reply == nil:
+		return resp.Header, nil // the status is the answer; what else it says can't be relied on
+	case err != nil:
+		return nil, c.unreached(what, err)
+	case len(data) > replyLimit:
+		return nil, fmt.Errorf("the answer of %s to %s is longer than %d MiB", c.Name, what, replyLimit>>20)
+	}
+	if err := json.Unmarshal(data, reply); err != nil {
+		return nil, fmt.Errorf("the answer to %s is not understood; is that the address of %s?", what, c.Name)
+	}
+	return resp.Header, nil
+}
+
+func (c *Client) unreached(what string, err error) error {
+	return &UnreachedError{Text: fmt.Sprintf("%s can't be reached (%s): %s", c.Name, what, Why(err)), Err: err}
+}
+
+func (c *Client) status(what string, resp *http.Response, data []byte, secrets []string) error {
+	e := &StatusError{Code: resp.StatusCode}
+	e.text = fmt.Sprintf("%s answered %s with %d %s", c.Name, what, e.Code, http.StatusText(e.Code))
+	if c.Explain != nil {
+		if said := secret.Say(c.Explain(data), secrets...); said != "" {
+			e.text += ": " + said
+		}
+	}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.After = time.Duration(min(seconds, 3600)) * time.Second
+	}
+	return e
+}
+
+// Why says in a few harmless words why there was no reply.
+func Why(err error) string {
+	var wrapped *url.Error // repeats method and URL
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var t interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "waiting was given up"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &t) && t.Timeout():
+		return "there was no answer in time"
+	}
+	return power.Clean(err.Error())
+}
