@@ -46,7 +46,7 @@ func (p *Power) build(k power.Kind, parts Parts, checkOnly bool) (power.Driver, 
 	if k.Section == nil || p.Sections[k.Name] == nil && !slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name }) {
 		return nil, nil
 	}
-	site := power.Site{Bastion: parts.Bastion, Secret: secretSource, Nodes: map[string]any{}, CheckOnly: checkOnly}
+	site := power.Site{Bastion: parts.Bastion, Secret: secretSource, Nodes: map[string]any{}, Lab: p.lab, CheckOnly: checkOnly}
 	for name, n := range p.Nodes {
 		if own := n.Own[k.Name]; own != nil {
 			site.Nodes[name] = own

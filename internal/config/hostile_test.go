@@ -111,3 +111,40 @@ func TestAnAnnotationIsNoProgram(t *testing.T) {
 		t.Error("the annotation was run as a program")
 	}
 }
+
+// TestNoSecretFollowsARedirect has each API that a secret is sent to lead on to
+// another host.
+func TestNoSecretFollowsARedirect(t *testing.T) {
+	t.Setenv("PLANTED", planted)
+	var heard, asked atomic.Int32
+	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		heard.Add(1)
+		t.Errorf("the stranger got %s with %v", r.URL, r.Header)
+	}))
+	defer stranger.Close()
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			http.Redirect(w, r, stranger.URL+r.URL.Path, code)
+		}))
+		t.Setenv("OS_AUTH_URL", api.URL+"/v3")
+		for name, value := range map[string]string{"OS_CLOUD": "", "OS_USERNAME": "me", "OS_PASSWORD": planted, "OS_PROJECT_NAME": "p", "OS_DOMAIN_NAME": "d"} {
+			t.Setenv(name, value)
+		}
+		for _, section := range []string{
+			"mdx: {url: %q, project: p, token_env: PLANTED}", "openstack: {region: %q}",
+			"redfish: {url: %q, user: a, password_env: PLANTED}", "redfish: {url: %q, user: a, password_env: PLANTED, auth: session}",
+		} {
+			driver, _, _ := strings.Cut(section, ":")
+			before := asked.Load()
+			b, _ := bind(t, fmt.Sprintf("power: {off_by: %s, on_by: %s, "+section+"}", driver, driver, api.URL), "", "10.0.0.13")
+			if b.On != nil || asked.Load() == before {
+				t.Errorf("%d, %s: bound to %+v (%s) after %d requests", code, section, b.On, b.OnErr, asked.Load()-before)
+			}
+		}
+		api.Close()
+	}
+	if heard.Load() > 0 {
+		t.Error("the stranger was spoken to")
+	}
+}

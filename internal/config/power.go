@@ -19,6 +19,8 @@ type Power struct {
 	Sections map[string]power.Section `json:"-"`
 	// Nodes holds what differs, by node name.
 	Nodes map[string]Node `json:"-"`
+	// lab: the lab has written the file.
+	lab bool
 }
 
 // Node is an entry of power.nodes.

@@ -30,6 +30,7 @@ func Parse(data []byte) (*Config, error) {
 	if err := yamlfile.Decode(root, c); err != nil {
 		return nil, err
 	}
+	c.Power.lab = c.Pace != ""
 	return c, c.check(func(field, format string, args ...any) error {
 		if line := yamlfile.Line(root, field); line > 0 {
 			format = fmt.Sprintf("line %d: ", line) + format

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -206,12 +205,7 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 	if err != nil {
 		return program.Result{}, &power.RefusedError{Why: err.Error()}
 	}
-	r, err := program.Run(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets})
-	var not *program.NotStartedError
-	if errors.As(err, &not) && ctx.Err() == nil {
-		err = &power.RefusedError{Why: not.Error()}
-	}
-	return r, err
+	return program.RunDriver(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets}, "")
 }
 
 // environment is what a command is told besides its arguments. Scripts hand it
@@ -235,12 +229,8 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	}
 	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.state, m)
-		var stopped *program.StoppedError
-		if errors.As(err, &stopped) {
-			return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now(), NoAnswer: true}, nil
-		}
 		if err != nil {
-			return power.Reading{}, err
+			return program.Unanswered(err)
 		}
 		return reading(r, d.opt.ProvesOff), nil
 	}))
@@ -292,8 +282,7 @@ func (d *Driver) Off(ctx context.Context, m power.Machine) error {
 	return d.act(ctx, power.ActionOff, m)
 }
 
-// act runs a command. One that failed may have done its work all the same, or
-// half of it: nothing but a look can tell.
+// act runs a command.
 func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine) error {
 	c := d.commands[a]
 	if c == nil {
@@ -302,16 +291,7 @@ func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine) error
 	d.looks.Forget(m.ID)
 	defer d.looks.Forget(m.ID)
 	r, err := d.run(ctx, c, m)
-	var stopped *program.StoppedError
-	switch {
-	case errors.As(err, &stopped):
-		return &power.UnconfirmedError{Why: stopped.Error()}
-	case err != nil:
-		return err
-	case r.Status == 0 && r.Signal == "":
-		return nil
-	}
-	return &power.UnconfirmedError{Why: fmt.Sprintf("the command to %s %s %s", power.Verb(a), m.Title(), r.How())}
+	return program.Switched(r, err, "the command to "+power.Verb(a)+" "+m.Title())
 }
 
 var _ power.Driver = (*Driver)(nil)

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -171,12 +170,8 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 
 func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, error) {
 	r, err := d.run(ctx, "status", m.Params)
-	var stopped *program.StoppedError
-	if errors.As(err, &stopped) {
-		return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now(), NoAnswer: true}, nil
-	}
 	if err != nil {
-		return power.Reading{}, err
+		return program.Unanswered(err)
 	}
 	return reading(r), nil
 }
@@ -188,7 +183,7 @@ func reading(r program.Result) power.Reading {
 	out := power.Reading{Detail: "fence agent: " + r.Said(), At: time.Now()}
 	said := strings.ToLower(r.Stdout)
 	switch {
-	case r.Status == 0 && r.Signal == "":
+	case r.OK():
 		out.State, out.Proof = power.On, power.Proven
 		out.Detail = "fence agent: on"
 	case r.Status == 2 && offWord.MatchString(said):
@@ -231,16 +226,7 @@ func (d *Driver) act(ctx context.Context, action string, m power.Machine) error 
 	d.looks.Forget(m.ID)
 	defer d.looks.Forget(m.ID)
 	r, err := d.run(ctx, action, m.Params)
-	var stopped *program.StoppedError
-	switch {
-	case errors.As(err, &stopped):
-		return &power.UnconfirmedError{Why: stopped.Error()}
-	case err != nil:
-		return err
-	case r.Status == 0 && r.Signal == "":
-		return nil
-	}
-	return &power.UnconfirmedError{Why: fmt.Sprintf("the fence agent was to power %s %s, and %s", action, m.Title(), r.How())}
+	return program.Switched(r, err, "the fence agent was to power "+action+" "+m.Title()+", and")
 }
 
 // run runs the agent for an action. params are a machine's.
@@ -270,12 +256,8 @@ func (d *Driver) run(ctx context.Context, action string, params map[string]strin
 		secrets = append(secrets, value)
 		fmt.Fprintf(&stdin, "%s=%s\n", name, value)
 	}
-	r, err := program.Run(ctx, program.Program{Argv: []string{d.path()}, Stdin: stdin.String(), Secrets: secrets})
-	var not *program.NotStartedError
-	if errors.As(err, &not) && ctx.Err() == nil {
-		return r, &power.RefusedError{Why: "the fence agent " + not.Error() + "; install it, or correct power.fence.agent"}
-	}
-	return r, err
+	return program.RunDriver(ctx, program.Program{Argv: []string{d.path()}, Stdin: stdin.String(), Secrets: secrets},
+		"; install the fence agent, or correct power.fence.agent")
 }
 
 var _ power.Driver = (*Driver)(nil)

@@ -146,7 +146,7 @@ func (d *Driver) listed(ctx context.Context, params map[string]string, node powe
 	if err != nil {
 		return "", err
 	}
-	if r.Status != 0 || r.Signal != "" {
+	if !r.OK() {
 		return "", fmt.Errorf("node %s has no plug, and the fence agent lists none (it %s); give plug under power.nodes.%s",
 			node.Name, r.How(), node.Name)
 	}

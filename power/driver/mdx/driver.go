@@ -30,6 +30,9 @@ const DefaultURL = "https://oprpl.mdx.jp"
 type Options struct {
 	// URL is the portal's; DefaultURL when empty.
 	URL string `json:"url"`
+	// PlainHTTP allows a URL of http, by which anybody on the way can read the
+	// token. Loopback and the lab need no such word.
+	PlainHTTP bool `json:"plain_http"`
 	// Project is the project's uuid or name; it may be empty when the token is
 	// for one project only.
 	Project string `json:"project"`
@@ -49,7 +52,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.Dial = site.Via(o.ViaBastion)
+	opt.Dial, opt.PlainHTTP = site.Via(o.ViaBastion), o.PlainHTTP || site.Lab
 	var err error
 	if opt.Token, err = site.Secret(power.Secret{
 		Field: "power.mdx.token", Name: "the portal's token", File: o.TokenFile, Env: o.TokenEnv, Must: true,
@@ -85,6 +88,9 @@ func New(opt Options) (*Driver, error) {
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
 		// What was given may hold a password, and is not repeated.
 		return nil, power.Wrong("power.mdx.url", " is no address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
+	}
+	if u.Scheme == "http" && !opt.PlainHTTP && !rest.Loopback(u.Hostname()) {
+		return nil, power.Wrong("power.mdx.url", " is http, by which anybody on the way can read the token: use https, or allow it with plain_http: true under power.mdx")
 	}
 	if opt.Token == nil {
 		return nil, power.Wrong("power.mdx", ": the token is missing; give token_file or token_env")

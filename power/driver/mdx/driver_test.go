@@ -442,7 +442,7 @@ func TestWhatIsNoTokenIsNotSent(t *testing.T) {
 func TestRequestsGoThroughTheGivenDialer(t *testing.T) {
 	p := newPortal(t, fourVMs()...)
 	dialled := make(chan string, 10)
-	d, err := New(Options{URL: "http://10.0.0.2", Project: "llm", Token: func() (string, error) { return secretToken, nil },
+	d, err := New(Options{URL: "http://10.0.0.2", PlainHTTP: true, Project: "llm", Token: func() (string, error) { return secretToken, nil },
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			dialled <- addr
 			return (&net.Dialer{}).DialContext(ctx, "tcp", p.Listener.Addr().String())

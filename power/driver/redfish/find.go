@@ -8,6 +8,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
+	"lightsout/power/internal/rest"
 )
 
 // root is where every Redfish service begins (DSP0266, 6.2).
@@ -94,10 +95,7 @@ func controller(text string) (string, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return "", fmt.Errorf("%q is no address of a controller; it looks like https://10.0.1.13 (power.redfish.url)", power.Clean(text))
 	}
-	switch host := u.Hostname(); {
-	case u.Scheme == "https":
-	case u.Scheme == "http" && (host == "localhost" || host == "127.0.0.1" || host == "::1"):
-	default:
+	if u.Scheme != "https" && (u.Scheme != "http" || !rest.Loopback(u.Hostname())) {
 		return "", fmt.Errorf("a controller is spoken to by https only, and this is %q (power.redfish.url)", power.Clean(text))
 	}
 	return u.Scheme + "://" + u.Host, nil

@@ -2,7 +2,6 @@ package vagrant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -77,17 +76,12 @@ func (d *Driver) Abilities() power.Abilities {
 
 // run runs vagrant.
 func (d *Driver) run(ctx context.Context, args ...string) (program.Result, error) {
-	r, err := program.Run(ctx, program.Program{
+	return program.RunDriver(ctx, program.Program{
 		Argv: append(append(slices.Clone(d.command), args...), "--machine-readable"),
 		Dir:  d.dir,
 		// It would look for a new version of itself.
 		Env: []string{"VAGRANT_CHECKPOINT_DISABLE=1"},
-	})
-	var not *program.NotStartedError
-	if errors.As(err, &not) && ctx.Err() == nil {
-		err = &power.RefusedError{Why: not.Error() + " (power.vagrant)"}
-	}
-	return r, err
+	}, " (power.vagrant)")
 }
 
 // status gives every machine's state. Who asks while one is under way is given
@@ -98,7 +92,7 @@ func (d *Driver) status(ctx context.Context) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Status != 0 || r.Signal != "" {
+		if !r.OK() {
 			class, why := failure(r)
 			return nil, fmt.Errorf("vagrant does not tell the machines' states: %s", said(class, why))
 		}
@@ -207,14 +201,8 @@ func (d *Driver) act(ctx context.Context, m power.Machine, wanted power.State, a
 	}
 	defer d.looks.Forget("")
 	r, err := d.run(ctx, append(args, m.ID)...)
-	var stopped *program.StoppedError
-	switch {
-	case errors.As(err, &stopped):
-		return &power.UnconfirmedError{Why: stopped.Error()}
-	case err != nil:
-		return err
-	case r.Status == 0 && r.Signal == "":
-		return nil
+	if err != nil || r.OK() {
+		return program.Switched(r, err, "")
 	}
 	class, why := failure(r)
 	switch {

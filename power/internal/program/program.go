@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/power"
 	"lightsout/power/internal/secret"
 )
 
@@ -146,6 +147,44 @@ func Run(ctx context.Context, p Program) (Result, error) {
 		return result, &StoppedError{Program: name, Err: ctx.Err(), Said: secret.Say(result.Said(), p.Secrets...)}
 	}
 	return result, nil
+}
+
+// RunDriver is Run for a driver: a program that can't be run is a
+// *power.RefusedError, which ends with advice.
+func RunDriver(ctx context.Context, p Program, advice string) (Result, error) {
+	r, err := Run(ctx, p)
+	var not *NotStartedError
+	if errors.As(err, &not) && ctx.Err() == nil {
+		err = &power.RefusedError{Why: not.Error() + advice}
+	}
+	return r, err
+}
+
+// OK reports whether it ended well.
+func (r Result) OK() bool { return r.Status == 0 && r.Signal == "" }
+
+// Switched makes of how a program ended that was to switch a machine what a
+// driver says of it: one that failed may have done its work all the same, or
+// half of it, and nothing but a look can tell. what is "the command to …".
+func Switched(r Result, err error, what string) error {
+	var stopped *StoppedError
+	switch {
+	case errors.As(err, &stopped):
+		return &power.UnconfirmedError{Why: stopped.Error()}
+	case err != nil || r.OK():
+		return err
+	}
+	return &power.UnconfirmedError{Why: what + " " + r.How()}
+}
+
+// Unanswered makes of a program that was stopped before it told a state a
+// reading that says so. Other errors are handed on.
+func Unanswered(err error) (power.Reading, error) {
+	var stopped *StoppedError
+	if errors.As(err, &stopped) {
+		return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now(), NoAnswer: true}, nil
+	}
+	return power.Reading{}, err
 }
 
 // bounded keeps the first outputLimit bytes and takes the rest without a word.

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -89,6 +90,12 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.LimitReader(resp.Body, replyLimit+1), resp.Body}
 	return resp, nil
+}
+
+// Loopback reports whether a host is this machine itself, as it is written.
+func Loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // Client speaks to one API. It is safe for use by several goroutines.
