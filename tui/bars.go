@@ -56,32 +56,26 @@ func (c *chart) level(n int) int {
 }
 
 // steps draws a step line into empty cells. Where solid, its turns are drawn,
-// and it goes over queued cells where it does not coincide with their start.
+// and it goes over what is queued or begins in the middle of a cell: how much
+// can be served is always in sight. Where it is what lies on the bars of served
+// it leaves every other cell, so that both are seen.
 func (c *chart) steps(value func(*bin) int, glyph string, look barLook, solid bool) {
 	t := c.t
 	before := -1
 	for x := range c.bins {
-		b := &c.bins[x]
-		y := c.level(value(b))
-		if !b.Sampled && value(b) == 0 {
-			before = -1
-			continue
-		}
+		y := c.level(value(&c.bins[x]))
 		if solid && before >= 0 && y >= 0 && before != y {
 			c.turn(x, before, y)
 			before = y
 			continue
 		}
 		before = y
-		if y < 0 {
-			continue
-		}
-		switch full := y+1 >= c.up || c.glyphs[y+1][x] == t.full; {
+		switch {
+		case y < 0:
 		case c.glyphs[y][x] == "":
 			c.set(y, x, glyph, t.bars[look])
-		case solid && c.glyphs[y][x] == t.light && !full:
-			// Some wait although there is capacity. Otherwise the line is
-			// where queued begins, which is seen without it.
+		case !solid || c.glyphs[y][x] == t.full:
+		case y+1 < c.up && c.glyphs[y+1][x] != t.full || x%2 == 0:
 			c.set(y, x, glyph, t.bars[lookCapacityOnQueue])
 		}
 	}

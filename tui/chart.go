@@ -164,6 +164,7 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
 	}
+	c.carry(s)
 	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, lookCapacity, true)
 	c.steps(func(b *bin) int { return b.Target }, c.t.target, lookTarget, false)
 	c.axis()
@@ -175,6 +176,35 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 		out = append(out, c.times(s, w))
 	}
 	return fill(out, w, h)
+}
+
+// carry fills in the capacity where it was not read, so that its line has no
+// gaps: from the deployment's available replicas of that second, else as it was
+// before.
+func (c *chart) carry(s *scene) {
+	g, history, each := s.f.Load.Gauge, s.f.History[s.f.Focus], 0
+	if d := s.snap.Deployment(s.f.Focus); d != nil && d.Replicas > 0 {
+		each = g.Target / d.Replicas
+	}
+	newest := c.bins[len(c.bins)-1].At
+	known := -1
+	for x := range c.bins {
+		b := &c.bins[x]
+		if !b.Sampled {
+			i := len(history) - 1 - int(newest.Sub(b.At)/time.Second)
+			switch {
+			case x == len(c.bins)-1:
+				b.Capacity, b.Target = g.Capacity, g.Target
+			case i >= 0 && i < len(history) && each > 0:
+				b.Capacity, b.Target = history[i]*each, g.Target
+			case known >= 0:
+				b.Capacity, b.Target = c.bins[known].Capacity, c.bins[known].Target
+			default:
+				continue
+			}
+		}
+		known = x
+	}
 }
 
 // axis draws one sign a column: what became of the requests sent in it.

@@ -1,11 +1,14 @@
 // Package tui is the screen: it draws a view.Frame and turns keys into
-// session.Intents.
+// view.Intents.
 //
-// There is exactly one tea.Model, Model. It holds the newest frame, the panes,
-// the marks and a stack of dialogs. Panes and dialogs are plain structs: given
-// a size and a context they give lines of exactly that width, given an action
-// they change themselves or give an intent. Rows, selections and marks are
-// keyed by identity (a node's name, an object's key), never by index.
+// There is exactly one tea.Model, Model. It holds the newest frame, the panes and
+// a stack of dialogs. A pane stands behind one small interface (pane): it finds
+// its rows, draws itself in given cells, takes movement keys, and says what lies
+// under its cursor and what it is filtered by. paneSpecs names all panes: one is
+// added by a file with its spec, and a line there. Lists share their columns,
+// headers, order, filter and cursor (list). A drawn pane is kept until what it
+// shows changes. Rows, selections and marks are keyed by identity (a node's
+// name, an object's key), never by index.
 //
 // Painter and Still draw the same screen as text, for recordings and pictures.
 // A frame that comes from a record has a scrubber, and keys of its own: what

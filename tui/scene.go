@@ -137,38 +137,6 @@ func offset(at, zero time.Time) string {
 	return signed(at.Sub(zero), true)
 }
 
-// signed writes a time since zero as T+mm:ss, with tenths of a second if asked
-// for, and with hours when there are any.
-func signed(d time.Duration, tenths bool) string {
-	sign := "+"
-	if d < 0 {
-		sign, d = "-", max(-d, 0)
-	}
-	sec := int64(d / time.Second)
-	out := fmt.Sprintf("T%s%02d:%02d", sign, sec/60, sec%60)
-	if sec >= 3600 {
-		out = fmt.Sprintf("T%s%d:%02d:%02d", sign, sec/3600, sec/60%60, sec%60)
-	}
-	if tenths {
-		out += fmt.Sprintf(".%d", d%time.Second/(100*time.Millisecond))
-	}
-	return out
-}
-
-// age writes a duration coarsely: 45s, 4m12s, 3h05m, 2d4h.
-func age(d time.Duration) string {
-	sec := int64(max(d, 0) / time.Second)
-	switch {
-	case sec < 60:
-		return fmt.Sprintf("%ds", sec)
-	case sec < 3600:
-		return fmt.Sprintf("%dm%02ds", sec/60, sec%60)
-	case sec < 24*3600:
-		return fmt.Sprintf("%dh%02dm", sec/3600, sec/60%60)
-	}
-	return fmt.Sprintf("%dd%dh", sec/86400, sec/3600%24)
-}
-
 // coarseAge writes an age in one unit, seconds in tens: what merely grows older
 // must not keep a terminal busy.
 func coarseAge(d time.Duration) string {

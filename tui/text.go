@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 
 	"lightsout/internal/text"
 )
@@ -17,6 +18,8 @@ func cutRight(s string, w int) string                { return text.CutRight(s, w
 func fit(s string, w int, ellipsis string) string    { return text.Fit(s, w, ellipsis) }
 func middle(s string, w int, ellipsis string) string { return text.Middle(s, w, ellipsis) }
 func wrap(s string, w int) []string                  { return text.Wrap(s, w) }
+func age(d time.Duration) string                     { return text.Span(d) }
+func signed(d time.Duration, tenths bool) string     { return text.Offset(d, tenths) }
 
 // consoleWords replaces the characters of our own sentences that text consoles
 // have no glyphs for; names from outside stay as they are.

@@ -229,22 +229,8 @@ func objectOf(s *scene, e view.Event) func(*scene) []fact {
 	return nil
 }
 
-// eventText is an event's sentence, or its transition where it has none.
-func eventText(t *theme, e view.Event) string {
-	text := t.text(e.Text)
-	if text != "" || e.From == "" && e.To == "" {
-		return text
-	}
-	arrow := " → "
-	if t.ascii {
-		arrow = " -> "
-	}
-	text = strings.TrimPrefix(t.text(e.From)+arrow+t.text(e.To), arrow)
-	if e.Why != "" {
-		text += ": " + t.text(e.Why)
-	}
-	return text
-}
+// eventText is an event's sentence in the theme's characters.
+func eventText(t *theme, e view.Event) string { return t.text(e.Sentence()) }
 
 func levelLook(t *theme, l view.Severity) (string, style) {
 	switch l {

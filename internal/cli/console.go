@@ -14,7 +14,6 @@ import (
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"lightsout/tui"
 )
 
 // console shows a session as plain lines and answers its questions on the
@@ -75,14 +74,14 @@ func (c *console) events(e *session.Session) {
 		if c.lanes != nil && !slices.Contains(c.lanes, ev.Lane) {
 			continue
 		}
-		fmt.Fprintln(c.out, tui.Line(ev))
+		fmt.Fprintln(c.out, eventLine(ev))
 	}
 }
 
 // answer asks the question, or takes the answer from the flags. It returns an
 // error when the answer must be given and nobody can be asked.
 func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
-	for _, line := range tui.QuestionLines(q) {
+	for _, line := range questionLines(q) {
 		fmt.Fprintln(c.out, line)
 	}
 	no := view.Answer{Question: q.ID, Choice: q.Choices[0].ID}

@@ -98,7 +98,7 @@ func runReplay(ctx context.Context, o options, r *record.Record, speed float64) 
 func printRecord(w io.Writer, r *record.Record) error {
 	var b strings.Builder
 	for _, e := range r.Events {
-		b.WriteString(tui.Line(e) + "\n")
+		b.WriteString(eventLine(e) + "\n")
 	}
 	for _, t := range r.Torn {
 		fmt.Fprintf(&b, "torn: %s\n", t)

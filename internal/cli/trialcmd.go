@@ -20,7 +20,6 @@ import (
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"lightsout/tui"
 )
 
 // Exit codes of a trial that was judged; 0 is a pass.
@@ -338,7 +337,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
 		if err != nil {
 			return err
 		}
-		for _, line := range tui.QuestionLines(q)[1:] {
+		for _, line := range questionLines(q)[1:] {
 			fmt.Println("  " + line)
 		}
 		if q.Refused {

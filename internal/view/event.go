@@ -1,6 +1,9 @@
 package view
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Severity says how an event is drawn.
 type Severity int
@@ -52,4 +55,17 @@ type Event struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	Why  string `json:"why,omitempty"`
+}
+
+// Sentence is the event's text, or its transition where it has none. It may
+// come from outside: it is to be cleaned before it is shown.
+func (e Event) Sentence() string {
+	if e.Text != "" || e.From == "" && e.To == "" {
+		return e.Text
+	}
+	text := strings.TrimPrefix(e.From+" → "+e.To, " → ")
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }

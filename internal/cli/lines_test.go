@@ -1,4 +1,4 @@
-package tui
+package cli
 
 import (
 	"lightsout/internal/view"
@@ -8,12 +8,12 @@ import (
 )
 
 func TestPlainLinesAreHarmless(t *testing.T) {
-	f := outage()
-	e := view.Event{Seq: 20, At: f.Now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
+	now := time.Date(2026, 3, 4, 10, 20, 30, 0, time.UTC)
+	e := view.Event{Seq: 20, At: now, Lane: "event", Subject: "node\x1b[2J", Text: "bad\r\nnews\u202e"}
 	q := view.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []view.Line{{Level: view.Bad, Text: "no\nway"}}}
 	offset := 0.1
-	power := view.Event{Seq: 21, At: f.Now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
-	lines := append(QuestionLines(q), Line(e), Line(power))
+	power := view.Event{Seq: 21, At: now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
+	lines := append(questionLines(q), eventLine(e), eventLine(power))
 	for _, l := range lines {
 		if strings.ContainsAny(l, "\x1b\r\n\x07\u202e") {
 			t.Errorf("control characters in %q", l)
@@ -24,16 +24,5 @@ func TestPlainLinesAreHarmless(t *testing.T) {
 	}
 	if want := "event node bad  news"; !strings.HasSuffix(lines[2], want) {
 		t.Errorf("%q does not end in %q", lines[2], want)
-	}
-}
-
-func TestOffsetsAreSigned(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "T+00:00.0", -1500 * time.Millisecond: "T-00:01.5", 83400 * time.Millisecond: "T+01:23.4",
-		2*time.Hour + 3*time.Second: "T+2:00:03.0",
-	} {
-		if got := signed(d, true); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
 	}
 }
