@@ -195,15 +195,25 @@ func nextEvictions(all []eviction, follow time.Duration, now time.Time) expected
 	slices.SortFunc(all, func(a, b eviction) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.node, b.node))
 	})
-	first := all[0]
-	text := fmt.Sprintf("pods of %s evicted in %s", first.node, Span(first.at.Sub(now)))
+	first, together := all[0], 1
+	for together < len(all) && all[together].at.Sub(first.at) < time.Second {
+		together++
+	}
+	who := first.node
+	switch {
+	case together == 2:
+		who += " and " + all[1].node
+	case together > 2:
+		who = fmt.Sprintf("%d nodes", together)
+	}
+	text := fmt.Sprintf("pods of %s evicted in %s", who, Span(first.at.Sub(now)))
 	if !first.at.After(now) {
-		text = fmt.Sprintf("pods of %s evicted any moment", first.node)
+		text = fmt.Sprintf("pods of %s evicted any moment", who)
 	}
 	const most = 2
-	for i, e := range all[1:] {
+	for i, e := range all[together:] {
 		if i == most {
-			text += fmt.Sprintf(", of %d more nodes by %s later", len(all)-1-most, Span(all[len(all)-1].at.Sub(first.at)))
+			text += fmt.Sprintf(", of %d more nodes by %s later", len(all)-together-most, Span(all[len(all)-1].at.Sub(first.at)))
 			break
 		}
 		text += fmt.Sprintf(", of %s %s later", e.node, spaced(e.at.Sub(first.at)))

@@ -149,6 +149,8 @@ func TestNextTellsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
 	}{
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 38 * time.Second},
 			[]string{"pods of kube-node3 evicted in 4m12s, of kube-node4 10 s later", "replacements will not fit: 8 Pending"}},
+		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 48*time.Second - 300*time.Millisecond},
+			[]string{"pods of kube-node3 and kube-node4 evicted in 4m12s", "replacements will not fit: 8 Pending"}},
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 0},
 			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "replacements will not fit: 8 Pending"}},
 	} {

@@ -52,7 +52,7 @@ func (m *Model) arrange(w, h int) layout {
 	if w < wideWidth || s.h < wideHeight {
 		return m.stack(w, h, lower)
 	}
-	l := layout{leftWidth: min(max(w*48/100, 40), 100)}
+	l := layout{leftWidth: min(max(w*48/100, min(w/2+2, 42)), 100)}
 	if w >= 130 {
 		l.leftWidth = min(w/2, 100)
 	}

@@ -177,7 +177,11 @@ func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, 
 	}
 	name := middle(t.text(e.Subject), subject, t.ellipsis)
 	r.put(t.strong, name).space(subject - width(name) + 2)
-	return r.put(body, fit(t.text(brief(e.Subject, eventText(t, e))), r.left-1, t.ellipsis)).String()
+	text := t.text(brief(e.Subject, eventText(t, e)))
+	if lane > 0 {
+		text = strings.TrimPrefix(text, string(e.Lane)+" ") // it stands beside it
+	}
+	return r.put(body, fit(text, r.left-1, t.ellipsis)).String()
 }
 
 // eventDetails is all of an event, and what is known of its object now.
