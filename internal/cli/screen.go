@@ -121,7 +121,8 @@ func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, 
 	o.NoColor = color != nil && *color == colorprofile.ASCII
 	// At the highest rate that there is, a key is on the screen within 9 ms; what
 	// does not change costs nothing.
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithFPS(120)}
+	line := newBudget()
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
 	if color != nil {
 		opts = append(opts, tea.WithColorProfile(*color))
 	}
@@ -131,6 +132,7 @@ func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, 
 		defer close(pumped)
 		for f := range frames {
 			p.Send(tui.FrameMsg{Frame: f})
+			line.wait(ctx)
 		}
 		p.Quit()
 	}()

@@ -120,7 +120,6 @@ type intent struct{ view.Intent }
 func (i intent) deliver(s *Session) { s.carryOut(i.Intent) }
 
 const (
-	frameEvery = 100 * time.Millisecond
 	// beat is how often things that change with time alone are looked at.
 	beat = time.Second
 	// eventsShown bounds the events handed out with a frame.
@@ -177,13 +176,13 @@ func (s *Session) turns() {
 		case <-ticker.C:
 			s.tick()
 		case <-p.due():
-			p.shown()
+			p.shown(time.Now())
 			s.publish()
 			continue
 		}
 		s.guest.Turn()
 		s.leaving.look()
-		p.stirred()
+		p.stirred(time.Now())
 	}
 }
 
