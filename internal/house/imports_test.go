@@ -29,9 +29,9 @@ var imports = map[string]string{
 	"internal/trial":           "internal/trial/phase internal/trial/plan internal/report internal/record internal/view internal/text cluster power loadgen",
 	"internal/trial/phase":     "internal/view internal/text cluster power loadgen",
 	"internal/trial/plan":      "internal/config/yamlfile internal/view power loadgen",
-	"internal/report":          "internal/record internal/view internal/text cluster loadgen",
+	"internal/report":          "internal/record internal/view internal/text cluster power loadgen",
 	"internal/record":          "internal/view cluster power loadgen",
-	"internal/record/replay":   "internal/record internal/view cluster loadgen",
+	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
 	"internal/view":            "cluster power loadgen",
 

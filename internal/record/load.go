@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"lightsout/loadgen"
 )
 
@@ -17,6 +19,69 @@ type LoadRun struct {
 	Shape  loadgen.Shape
 	Totals loadgen.Totals
 	Failed loadgen.Failures
+	// Begin is when the first of them was due, End when the last one ended.
+	Begin, End time.Time
+	// Took is from when requests that are ok were due to their end, FirstToken
+	// to the first text of their answers, which have Tokens in all.
+	Took, FirstToken Times
+	Tokens           int
+}
+
+// Times sums up durations, to 1 %; Max is exact.
+type Times struct {
+	P50, P95, P99, Max time.Duration
+
+	h *hdrhistogram.Histogram
+}
+
+// timedRuns is of how many runs it is kept how long requests took.
+const timedRuns = 500
+
+// The range of Times; what is beyond counts as the bound.
+const leastTime, mostTime = time.Microsecond, 24 * time.Hour
+
+func (t *Times) add(d time.Duration) {
+	if t.h == nil {
+		t.h = hdrhistogram.New(int64(leastTime/time.Microsecond), int64(mostTime/time.Microsecond), 2)
+	}
+	t.Max = max(t.Max, d)
+	// The error is for values out of range.
+	_ = t.h.RecordValue(int64(min(max(d, leastTime), mostTime) / time.Microsecond))
+}
+
+// fill works the quantiles out.
+func (t *Times) fill() {
+	if t.h == nil {
+		return
+	}
+	at := t.h.ValueAtPercentiles([]float64{50, 95, 99})
+	of := func(p float64) time.Duration { return min(time.Duration(at[p])*time.Microsecond, t.Max) }
+	t.P50, t.P95, t.P99 = of(50), of(95), of(99)
+	t.h = nil
+}
+
+// count takes a request that has ended.
+func (x *LoadRun) count(q *loadgen.Record) {
+	x.Totals.Count(*q)
+	x.Failed.Note(q)
+	if x.Begin.IsZero() || q.Scheduled.Before(x.Begin) {
+		x.Begin = q.Scheduled
+	}
+	if q.End.After(x.End) {
+		x.End = q.End
+	}
+}
+
+// time takes how long a request took that is ok.
+func (x *LoadRun) time(q *loadgen.Record) {
+	if q.Class != loadgen.ClassOK {
+		return
+	}
+	x.Took.add(q.End.Sub(q.Scheduled))
+	if !q.FirstToken.IsZero() {
+		x.FirstToken.add(q.FirstToken.Sub(q.Scheduled))
+	}
+	x.Tokens += q.Tokens
 }
 
 // runsMost bounds the runs of a record: no one starts so many.
@@ -65,6 +130,8 @@ func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 	})
 	r.noteTorn(RequestsFile, torn)
 	for _, x := range s.runs {
+		x.Took.fill()
+		x.FirstToken.fill()
 		r.Runs = append(r.Runs, *x)
 	}
 	slices.SortFunc(r.Runs, func(a, b LoadRun) int { return a.Number - b.Number })
@@ -77,8 +144,10 @@ func (s *requestSums) count(q *loadgen.Record) {
 		run = &LoadRun{Number: q.Run, Shape: q.Shape}
 		s.runs[q.Run] = run
 	}
-	run.Totals.Count(*q)
-	run.Failed.Note(q)
+	run.count(q)
+	if len(s.runs) <= timedRuns {
+		run.time(q)
+	}
 	if q.Class == loadgen.ClassUnsent {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -14,9 +13,9 @@ import (
 // forecast was missed.
 const near = 3.0
 
-// AgreementRow says how well the forecasts of one phase agree with what was
+// agreementRow says how well the forecasts of one phase agree with what was
 // observed, over all runs and subjects.
-type AgreementRow struct {
+type agreementRow struct {
 	Phase string
 	// Pairs counts those that were forecast and observed. Inside of them were
 	// observed within the forecast, Near of them within it or at most 3 s away.
@@ -34,12 +33,12 @@ type AgreementRow struct {
 	Unobserved, Unforecast int
 }
 
-// Agreement reckons how well forecasts and observations agree, a row for each
+// agreement tells how well forecasts and observations agree, a row for each
 // phase that any of the records tells of, in the order of view.PhaseNames.
 // It looks at the times alone, not at what a record says of them. Records without
 // a summary count for nothing.
-func Agreement(rs []*record.Record) []AgreementRow {
-	byName := map[string]*AgreementRow{}
+func agreement(rs []*record.Record) []agreementRow {
+	byName := map[string]*agreementRow{}
 	var others []string
 	names := runNames(rs)
 	for i, r := range rs {
@@ -49,7 +48,7 @@ func Agreement(rs []*record.Record) []AgreementRow {
 		for _, p := range r.Summary.Phases {
 			row := byName[p.Name]
 			if row == nil {
-				row = &AgreementRow{Phase: clean(p.Name)}
+				row = &agreementRow{Phase: clean(p.Name)}
 				byName[p.Name] = row
 				if !slices.Contains(view.PhaseNames, p.Name) {
 					others = append(others, p.Name)
@@ -59,7 +58,7 @@ func Agreement(rs []*record.Record) []AgreementRow {
 		}
 	}
 	slices.Sort(others)
-	var out []AgreementRow
+	var out []agreementRow
 	for _, name := range slices.Concat(view.PhaseNames, others) {
 		if row := byName[name]; row != nil {
 			out = append(out, *row)
@@ -68,7 +67,7 @@ func Agreement(rs []*record.Record) []AgreementRow {
 	return out
 }
 
-func (a *AgreementRow) count(p view.Phase, run string) {
+func (a *agreementRow) count(p view.Phase, run string) {
 	switch {
 	case p.Predicted == nil && p.Observed != nil:
 		a.Unforecast++
@@ -95,32 +94,35 @@ func (a *AgreementRow) count(p view.Phase, run string) {
 	}
 }
 
-// String tells the row in one sentence: "detected: inside the forecast 38 of 40,
-// within 3 s of it 40 of 40, largest distance 1.2 s late (mdx-7, kube-node3)".
-func (a AgreementRow) String() string {
-	var parts []string
-	if a.Pairs > 0 {
-		parts = append(parts,
-			fmt.Sprintf("inside the forecast %d of %d", a.Inside, a.Pairs),
-			fmt.Sprintf("within %.0f s of it %d of %d", near, a.Near, a.Pairs))
+// agreementTable sets the rows of all records in a table.
+func agreementTable(rs []*record.Record) section {
+	t := section{Title: "how well the forecasts held"}
+	t.columns("phase")
+	t.figures("compared", "inside", fmt.Sprintf("within %.0f s", near), "inside at T+0", "only forecast", "only seen", "farthest")
+	t.columns("where")
+	of := func(n, all int) string {
+		if all == 0 {
+			return none
+		}
+		return fmt.Sprintf("%d of %d", n, all)
+	}
+	for _, a := range agreement(rs) {
+		if a.Pairs+a.Unobserved+a.Unforecast == 0 {
+			continue
+		}
+		far, where := none, none
 		switch {
 		case a.Largest > 0:
-			parts = append(parts, fmt.Sprintf("largest distance %.1f s late (%s, %s)", a.Largest, a.LargestRun, a.LargestSubject))
+			far = fmt.Sprintf("%.1f s late", a.Largest)
 		case a.Largest < 0:
-			parts = append(parts, fmt.Sprintf("largest distance %.1f s early (%s, %s)", -a.Largest, a.LargestRun, a.LargestSubject))
+			far = fmt.Sprintf("%.1f s early", -a.Largest)
 		}
+		if a.Largest != 0 {
+			where = a.LargestRun + ", " + a.LargestSubject
+		}
+		t.row(a.Phase, a.Pairs, of(a.Inside, a.Pairs), of(a.Near, a.Pairs), of(a.FirstInside, a.FirstPairs),
+			a.Unobserved, a.Unforecast, far, where)
 	}
-	if a.FirstPairs > 0 {
-		parts = append(parts, fmt.Sprintf("inside the forecast at zero %d of %d", a.FirstInside, a.FirstPairs))
-	}
-	if a.Unobserved > 0 {
-		parts = append(parts, fmt.Sprintf("forecast and not observed %d", a.Unobserved))
-	}
-	if a.Unforecast > 0 {
-		parts = append(parts, fmt.Sprintf("observed and not forecast %d", a.Unforecast))
-	}
-	if parts == nil {
-		parts = []string{"neither forecast nor observed"}
-	}
-	return a.Phase + ": " + strings.Join(parts, ", ")
+	t.trim("inside at T+0", "farthest", "where")
+	return t
 }

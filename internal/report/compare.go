@@ -50,7 +50,7 @@ var errNothing = errors.New("there is nothing to compare: name at least one reco
 // Compare lines runs up, phase by phase, as plain text for a terminal: what was
 // observed in seconds from zero, how far that is from the first run, and the
 // forecast with "in" or "OUT"; then loads, ledgers, the settings that differ,
-// and how well forecasts and observations agree over all runs ([Agreement]). Records
+// and how well the forecasts held over all runs. Records
 // without a summary have empty columns. The error is the writer's, or says that
 // there are no records.
 func Compare(w io.Writer, rs []*record.Record) error {
@@ -73,9 +73,11 @@ func Compare(w io.Writer, rs []*record.Record) error {
 			from += n
 		}
 	}
-	b.WriteString("forecast and observed agree\n")
-	for _, row := range Agreement(rs) {
-		b.WriteString("  " + row.String() + "\n")
+	if t := agreementTable(rs); len(t.Rows) > 0 {
+		b.WriteString(t.Title + "\n")
+		for _, l := range gridOf(t).lines(compareWidth) {
+			b.WriteString(l + "\n")
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -135,10 +137,9 @@ func CompareMarkdown(w io.Writer, rs []*record.Record) error {
 		b.WriteString("\n## " + md(t.Title) + "\n")
 		mdSection(&b, t)
 	}
-	b.WriteString("\n## forecast and observed agree\n\n")
-	for _, row := range Agreement(rs) {
-		b.WriteString("- " + md(row.String()) + "\n")
-	}
+	t := agreementTable(rs)
+	b.WriteString("\n## " + md(t.Title) + "\n")
+	mdSection(&b, t)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -183,9 +184,9 @@ func runsMatrix(rs []*record.Record) *matrix {
 		for _, b := range s.Blind {
 			blind += max(b.To-b.From, 0)
 		}
-		set("blind", seconds(blind))
-		set("ledger", ledgerWord(s.Ledger))
-		set("skew", skewWord(s.Skew))
+		set("API server unseen", seconds(blind))
+		set("requests", ledgerWord(s.Ledger))
+		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
 			set("STILL OFF", text.Clean(strings.Join(s.LeftOff, ", "), 40))
 		}
@@ -194,9 +195,9 @@ func runsMatrix(rs []*record.Record) *matrix {
 }
 
 func ledgerWord(l record.Ledger) string {
-	word := "balanced"
+	word := "all accounted for"
 	if !l.Balanced || !l.Adds() {
-		word = "NOT balanced"
+		word = "NOT all accounted for"
 	}
 	return fmt.Sprintf("%d, %s", l.Scheduled, word)
 }

@@ -4,13 +4,13 @@
 //
 // Everything here is a pure function of a record.Record or record.Summary: the
 // same record gives the same bytes, no clock, network or file is touched, and
-// nothing is judged or forecast anew. The one thing reckoned is how far an
-// observation lies from its forecast ([Agreement]).
+// nothing is judged or forecast anew. The one thing worked out is how far an
+// observation lies from its forecast.
 //
 // A record may hold anything: it comes from a cluster, from servers and
 // machines, or from a folder that somebody sent. So every string passes through
 // clean before it is used, and is then escaped for the format that it goes to.
 //
-// The package may import package record and the value types of loadgen, and
-// nothing above them.
+// The package may import package record and the value types of cluster, power
+// and loadgen, and nothing above them.
 package report

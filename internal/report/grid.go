@@ -16,6 +16,23 @@ type grid struct {
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
+// gridOf sets the table of a section.
+func gridOf(s section) *grid {
+	g := &grid{right: map[int]bool{}}
+	for i, h := range s.Head {
+		g.head = append(g.head, h.Name)
+		g.right[i] = h.Figures
+	}
+	for _, row := range s.Rows {
+		var cells []string
+		for _, c := range row {
+			cells = append(cells, c.Text)
+		}
+		g.add(cells...)
+	}
+	return g
+}
+
 // lines sets the grid. No line is longer than most: the last column is broken
 // into several lines where there is room for that, else cut.
 func (g *grid) lines(most int) []string {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 
 	"lightsout/internal/text"
 )
@@ -24,6 +25,9 @@ func Lines(s *record.Summary, dir string) []string {
 		title += " (" + clean(s.Pace) + " pace)"
 	}
 	add("", title)
+	if s.Verdict == view.NotObserved {
+		add("  ", noJudgement)
+	}
 	for _, w := range s.Why {
 		add("  ", clean(w))
 	}

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -44,26 +46,38 @@ func verdictOf(v view.Verdict) cell {
 	return cell{text.Clean(string(v), 40), warning}
 }
 
+// noJudgement says what the verdict view.NotObserved means.
+const noJudgement = "no judgement of the service: the outage, or the return from it, was not seen for certain"
+
 func pageOf(r *record.Record) *page {
 	p := &page{}
 	if s := r.Summary; s != nil {
-		p.fromSummary(s)
+		p.fromSummary(r)
 	} else {
 		p.fromTorn(r)
+	}
+	if r.Dir != "" {
+		p.fact("record", r.Dir)
+		p.fact("play it", "lightsout replay "+quoted(r.Dir))
 	}
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
 	p.Sections = append(p.Sections, timelineOf(r))
+	p.Sections = slices.DeleteFunc(p.Sections, section.empty)
 	return p
 }
 
-func (p *page) fromSummary(s *record.Summary) {
+func (p *page) fromSummary(r *record.Record) {
+	s := r.Summary
 	p.Title, p.About = clean(s.Name), clean(s.About)
 	if p.Title == "" {
 		p.Title = "trial"
 	}
 	p.Verdict = verdictOf(s.Verdict)
+	if s.Verdict == view.NotObserved {
+		p.Why = append(p.Why, noJudgement)
+	}
 	for _, w := range s.Why {
 		p.Why = append(p.Why, clean(w))
 	}
@@ -73,18 +87,18 @@ func (p *page) fromSummary(s *record.Summary) {
 			p.fact(f[0], f[1])
 		}
 	}
-	p.fact("began", moment(s.Started))
+	p.fact("began", utc(s.Started))
 	if s.Zero.IsZero() {
 		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
 	} else {
-		p.fact("zero (T), the first power-off asked for", moment(s.Zero))
+		p.fact("zero (T), the first power-off asked for", utc(s.Zero))
 	}
-	p.fact("ended", moment(s.Ended))
+	p.fact("ended", utc(s.Ended))
 	if d := s.Ended.Sub(s.Started).Seconds(); !s.Started.IsZero() && d >= 0 {
 		p.fact("took", seconds(d))
 	}
-	p.Sections = append(p.Sections,
-		expectationsOf(s), phasesOf(s), loadOf(s), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+	p.Sections = append(p.Sections, momentsSection(r),
+		expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
 
 // loud is what must be read before anything else in a summary.
@@ -119,14 +133,22 @@ func (p *page) fromTorn(r *record.Record) {
 		p.Why = append(p.Why, "The program ended before the trial was judged: there is no "+record.SummaryFile+".")
 	}
 	p.Why = append(p.Why, "What follows is what the events and the requests on disk tell, up to the last of them.")
-	p.fact("record begins", moment(r.Start))
+	p.fact("record begins", utc(r.Start))
 	if r.Zero.IsZero() {
 		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
 	} else {
-		p.fact("zero (T), the first power-off asked for", moment(r.Zero))
+		p.fact("zero (T), the first power-off asked for", utc(r.Zero))
 	}
-	p.fact("record ends", moment(r.End))
-	p.Sections = append(p.Sections, spansOf(r), runsOf(r), endedOf(r))
+	p.fact("record ends", utc(r.End))
+	p.Sections = append(p.Sections, spansOf(r), runsOf(r), answersOf(r), endedOf(r))
+}
+
+// quoted writes a path for a shell.
+func quoted(path string) string {
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@:,") == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 func (p *page) fact(name, value string) {

@@ -69,7 +69,11 @@ func phasesOf(s *record.Summary) section {
 		if source {
 			row = append(row, offsetOr(p.Source, none))
 		}
-		t.row(append(row, cell{word, tone}, p.Note)...)
+		note := p.Note
+		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
+			note = "no request failed"
+		}
+		t.row(append(row, cell{word, tone}, note)...)
 	}
 	return t
 }

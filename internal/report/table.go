@@ -1,5 +1,7 @@
 package report
 
+import "html/template"
+
 // tone says how a cell or a sentence is set off. It only repeats what the words
 // say: no tone tells anything that the text does not.
 type tone string
@@ -34,7 +36,17 @@ type section struct {
 	Rows [][]cell
 	// Items are a list of sentences.
 	Items []cell
+	// Pictures stand above the table, in HTML alone.
+	Pictures []drawn
 }
+
+// drawn is a picture with its title; its SVG is escaped.
+type drawn struct {
+	Title string
+	SVG   template.HTML
+}
+
+func (s section) empty() bool { return len(s.Lead)+len(s.Rows)+len(s.Items) == 0 }
 
 func (s *section) say(t tone, text string) { s.Lead = append(s.Lead, cell{clean(text), t}) }
 

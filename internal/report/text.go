@@ -85,8 +85,8 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.1f s", s)
 }
 
-// moment writes a wall-clock time in UTC.
-func moment(t time.Time) string {
+// utc writes a wall-clock time in UTC.
+func utc(t time.Time) string {
 	if t.IsZero() {
 		return none
 	}
@@ -123,6 +123,10 @@ func inside(p view.Phase) (word string, ok bool) {
 // observed tells when a phase was seen; a span with its beginning.
 func observed(p view.Phase) string {
 	switch {
+	case p.Observed == nil && p.Name == view.PhaseErrors:
+		return "none"
+	case p.Observed == nil && p.Predicted == nil && p.Note != "":
+		return "not expected" // the note says why
 	case p.Observed == nil:
 		return "not observed"
 	case p.From != nil:

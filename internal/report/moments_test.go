@@ -1,0 +1,92 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/record/examples"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+func example(t *testing.T, name string) *record.Record {
+	t.Helper()
+	files, _ := examples.Open(name)
+	r, err := record.OpenFS(files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestMomentsShowTheOutageAndTheReturn(t *testing.T) {
+	s := momentsSection(example(t, "mdx"))
+	var rows []string
+	for _, row := range s.Rows {
+		var cells []string
+		for _, c := range row {
+			cells = append(cells, c.Text)
+		}
+		rows = append(rows, strings.Join(cells, "|"))
+	}
+	want := []string{
+		"at zero|T+00:00.0|5/5|0|16/16|16/16|16|0",
+		"detected|T+00:04.9|3/5|2|8/16|8/16|0|0",
+		"evicted|T+00:25.1|3/5|2|8/24|8/16|4|0",
+		"nodes Ready again|T+00:32.0|5/5|0|8/16|8/16|0|0",
+		"restored|T+00:33.7|5/5|0|16/16|16/16|0|0",
+		"at the end|T+00:47.0|5/5|0|16/16|16/16|0|0",
+	}
+	if got := strings.Join(rows, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("the moments are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+	if svg := string(s.Pictures[1].SVG); !strings.Contains(svg, "kube-node3 (NotReady (silent 6s), machine off): 4 lost") && !strings.Contains(svg, "machine off): 4 lost") {
+		t.Errorf("nothing of lost pods in\n%s", svg)
+	}
+	if svg := string(s.Pictures[2].SVG); !strings.Contains(svg, "no node (of no node): 8 not ready") {
+		t.Errorf("nothing of pods without a node in\n%s", svg)
+	}
+}
+
+func TestManyNodesAreTilesAndHostileNamesStayText(t *testing.T) {
+	c := &record.Cluster{}
+	x := record.Sample{At: at(-1), Key: true, Cluster: c, Machines: map[string]*view.MachineView{}}
+	for i := range 40 {
+		n := &cluster.Node{Name: strings.Repeat("n", i+1), Ready: cluster.TriTrue}
+		if i < 3 {
+			n.Name += "</title><script>"
+			x.Machines[n.Name] = &view.MachineView{Reading: power.Reading{State: power.Off, At: at(-1)}}
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	r := &record.Record{Samples: []record.Sample{x}, Start: at(-1), Zero: at(0), End: at(0).Add(time.Minute)}
+	s := momentsSection(r)
+	if len(s.Rows) != 2 || s.Rows[0][2].Text != "37/40" || s.Rows[0][3].Text != "3" {
+		t.Fatalf("the moments are %+v", s.Rows)
+	}
+	svg := string(s.Pictures[0].SVG)
+	if n := strings.Count(svg, `class="off"`); n != 3 || !strings.Contains(svg, "40 nodes, a tile each") || strings.Contains(svg, "<script") {
+		t.Errorf("%d nodes are off in\n%s", n, svg)
+	}
+	c.Nodes = c.Nodes[:6]
+	if svg := string(momentsSection(r).Pictures[0].SVG); strings.Contains(svg, "<script") || strings.Count(svg, "rack-off") != 3 {
+		t.Errorf("racks of hostile names:\n%s", svg)
+	}
+}
+
+func TestAnswersHaveTheirPercentiles(t *testing.T) {
+	s := answersOf(example(t, "mdx"))
+	if len(s.Rows) != 3 || s.Rows[1][0].Text != "two nodes off" || s.Rows[1][1].Text != "12" || len(s.Head) != 11 {
+		t.Fatalf("%+v %+v", s.Head, s.Rows)
+	}
+	for _, row := range s.Rows {
+		for _, c := range row {
+			if c.Text == none {
+				t.Errorf("something is missing in %+v", row)
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"lightsout/internal/text"
+)
+
+// The measures of a picture of racks, in its own units.
+const (
+	rackWidth   = 104.0
+	rackGap     = 10.0
+	rackColumns = 3
+	rackHead    = 30.0
+	tileSize    = 10.0
+	tileStep    = 13.0
+	tilesInRow  = 7
+	tilesMost   = 28 // of a rack; more are counted
+	racksMost   = 18 // more nodes are a tile each
+	nodesInRow  = 24
+	nodesMost   = 2000
+)
+
+// drawRacks draws a moment: each node a rack of tiles, or, where there are
+// many, a tile.
+func drawRacks(m moment) string {
+	d := &drawing{}
+	width, height := 0.0, 0.0
+	if len(m.racks) > racksMost {
+		width, height = d.nodeTiles(m.racks)
+	} else {
+		width, height = d.racks(m.racks)
+	}
+	return fmt.Sprintf(`<svg class="racks" viewBox="0 0 %s %s" style="max-width:%spx" role="img" aria-label="%s">%s</svg>`,
+		num(width), num(height), num(width*1.15), html.EscapeString(describeRacks(m)), d.body.String())
+}
+
+func (d *drawing) racks(racks []rack) (width, height float64) {
+	columns := min(len(racks), rackColumns)
+	y := 1.0
+	for i := 0; i < len(racks); i += columns {
+		row := racks[i:min(i+columns, len(racks))]
+		tall := 1
+		for _, k := range row {
+			tall = max(tall, (min(len(k.tiles), tilesMost)+tilesInRow-1)/tilesInRow)
+		}
+		h := rackHead + float64(tall)*tileStep + 4
+		for j, k := range row {
+			d.rack(k, box{1 + float64(j)*(rackWidth+rackGap), y, rackWidth, h})
+		}
+		y += h + rackGap
+	}
+	return float64(columns)*(rackWidth+rackGap) - rackGap + 2, y - rackGap + 1
+}
+
+func (d *drawing) rack(k rack, b box) {
+	name, class, word := brief(clean(k.name), 15), "rack", clean(k.word)
+	switch k.look {
+	case rackOff:
+		class, word = "rack rack-off", "off, "+word
+	case rackNotReady:
+		class = "rack rack-notready"
+	case rackNone:
+		class, name = "rack rack-none", "(no node)"
+	}
+	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(k.name+" "+word)))
+	d.rect(class, b)
+	d.text("label small name", b.x+6, b.y+13, "start", name)
+	d.text("label tiny soft", b.x+6, b.y+24, "start", text.Clean(word, 19))
+	for i, x := range k.tiles {
+		at := box{b.x + 6 + float64(i%tilesInRow)*tileStep, b.y + rackHead + float64(i/tilesInRow)*tileStep, tileSize, tileSize}
+		if i == tilesMost-1 && len(k.tiles) > tilesMost {
+			d.text("label tiny", at.x-1, at.y+8.5, "start", fmt.Sprintf("+%d", len(k.tiles)-i))
+			break
+		}
+		d.tile(x, at)
+	}
+	d.printf(`</g>`)
+}
+
+// tile draws a pod: its state is told by shape as well as by colour.
+func (d *drawing) tile(x tile, b box) {
+	switch x {
+	case tileReady:
+		d.rect("pod-ready", b)
+	case tileWaiting:
+		d.rect("pod-waiting", b)
+	case tileEnding:
+		d.rect("pod-ending", b)
+		d.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
+	default:
+		d.rect("pod-lost", b)
+		d.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
+		d.line("pod-cross", b.x+1.5, b.y+1.5, b.x+b.w-1.5, b.y+b.h-1.5)
+	}
+}
+
+// nodeTiles draws a tile for each node.
+func (d *drawing) nodeTiles(racks []rack) (width, height float64) {
+	n := 0
+	for _, k := range racks {
+		if k.look == rackNone || n == nodesMost {
+			continue
+		}
+		b := box{1 + float64(n%nodesInRow)*tileStep, 1 + float64(n/nodesInRow)*tileStep, tileSize, tileSize}
+		switch k.look {
+		case rackReady:
+			d.tile(tileReady, b)
+		case rackOff:
+			d.rect("off", b)
+		default:
+			d.tile(tileLost, b)
+		}
+		n++
+	}
+	y := 1 + float64((n+nodesInRow-1)/nodesInRow)*tileStep + 12
+	d.text("label small soft", 1, y, "start", fmt.Sprintf("%s, a tile each", text.Count(len(racks), "node", "nodes")))
+	return nodesInRow*tileStep + 2, y + 4
+}
+
+// racksKey explains the signs.
+func racksKey() string {
+	d := &drawing{}
+	x := 1.0
+	for _, s := range []struct {
+		kind tile
+		text string
+	}{{tileReady, "pod ready"}, {tileWaiting, "not ready"}, {tileEnding, "terminating"}, {tileLost, "lost: its node is silent"}} {
+		d.tile(s.kind, box{x, 2, tileSize, tileSize})
+		d.text("label small", x+15, 10.5, "start", s.text)
+		x += 15 + textWidth(s.text) + 8
+	}
+	return strings.Join([]string{`<svg class="racks key" viewBox="0 0 `, num(x), ` 15" style="max-width:`, num(x), `px" aria-hidden="true">`, d.body.String(), `</svg>`}, "")
+}
