@@ -157,7 +157,7 @@ func (r *run) takeStep() {
 	r.waiting = false
 	st.state, st.started = view.StepUnderWay, r.now()
 	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: fmt.Sprintf("step %d of %d: %s", r.next+1, len(r.steps), st.Text())})
-	r.poll = beginStep(r, st)
+	r.poll = st.Action.Begin(steps{r}, st.Name)
 }
 
 // nextStep is the operator's word to a driven trial.

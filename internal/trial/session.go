@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
-// poll looks at something that takes time. It returns done with an error when
-// that has failed; doing is one sentence for the operator.
-type poll = func(now time.Time) (done bool, doing string, err error)
+// poll looks at something that takes time.
+type poll = plan.Poll
 
 // failNow is something that fails at once.
 func failNow(err error) poll {

@@ -1,55 +1,33 @@
 package trial
 
 import (
-	"errors"
 	"fmt"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 	"strings"
 	"time"
 )
 
-// Bounds of what a plan leaves open.
-const (
-	rolloutWithin = 10 * time.Minute
-)
+// rolloutWithin bounds a rollout when the plan does not say.
+const rolloutWithin = 10 * time.Minute
 
-// beginStep begins a step.
-func beginStep(r *run, st *stepRun) poll {
-	switch a := st.Action.(type) {
-	case *plan.Load:
-		return beginLoad(r, st.Name, a)
-	case *plan.Off:
-		return beginSwitch(r, view.AskPower{Action: a.How, Nodes: a.Nodes}, a.Within)
-	case *plan.On:
-		return beginSwitch(r, view.AskPower{Action: power.ActionOn, Nodes: a.Nodes}, a.Within)
-	case *plan.Wait:
-		return beginWait(r, a)
-	case *plan.Cordon:
-		return r.s.Cordon(a.Nodes)
-	case *plan.Drain:
-		return beginDrain(r, a)
-	case *plan.Uncordon:
-		return r.s.Uncordon(a.Nodes)
-	case *plan.Rollout:
-		return beginRollout(r, a)
-	case *plan.Stop:
-		return beginStop(r, a.Step)
-	case *plan.Pause:
-		until := r.now().Add(a.For)
-		return func(now time.Time) (bool, string, error) {
-			left := until.Sub(now)
-			return left <= 0, fmt.Sprintf("pause: %s left", text.Span(max(0, left))), nil
-		}
-	}
-	return failNow(errors.New("the step does nothing"))
-}
+// steps carries the actions of a plan's steps out. It is plan.Runner.
+type steps struct{ r *run }
 
-// beginLoad starts a load step.
-func beginLoad(r *run, name string, load *plan.Load) poll {
+// Now is the trial's clock.
+func (x steps) Now() time.Time { return x.r.now() }
+
+// Cordon cordons nodes.
+func (x steps) Cordon(nodes []string) plan.Poll { return x.r.s.Cordon(nodes) }
+
+// Uncordon uncordons the nodes that lightsout has cordoned itself.
+func (x steps) Uncordon(nodes []string) plan.Poll { return x.r.s.Uncordon(nodes) }
+
+// Load starts a load step.
+func (x steps) Load(name string, load *plan.Load) plan.Poll {
+	r := x.r
 	spec := load.Spec
 	if load.Timeout > 0 {
 		spec.Timeout = load.Timeout
@@ -82,11 +60,12 @@ func loadText(t loadgen.Totals) string {
 	return text
 }
 
-// beginStop stops the load step of that name, or all.
-func beginStop(r *run, name string) poll {
+// Stop stops the load step of that name, or all.
+func (x steps) Stop(name string) plan.Poll {
+	r := x.r
 	var stopped []*loadRun
 	for _, l := range r.loads {
-		if name == "all" || l.step == name {
+		if name == plan.AllLoads || l.step == name {
 			r.t.opt.Load.StopRun(l.number)
 			stopped = append(stopped, l)
 		}
@@ -102,8 +81,9 @@ func beginStop(r *run, name string) poll {
 	}
 }
 
-// beginWait waits until something is observed.
-func beginWait(r *run, w *plan.Wait) poll {
+// Wait waits until something is observed.
+func (x steps) Wait(w *plan.Wait) plan.Poll {
+	r := x.r
 	nodes := w.Nodes
 	if len(nodes) == 0 {
 		for _, n := range r.nodes {
@@ -156,14 +136,14 @@ func beginWait(r *run, w *plan.Wait) poll {
 	}
 }
 
-// beginRollout restarts a rollout and waits until every pod is a new one.
-func beginRollout(r *run, ro *plan.Rollout) poll {
-	k := deploymentOf(ro.Deployment, r.deployment)
+// Rollout restarts a rollout and waits until every pod is a new one.
+func (x steps) Rollout(deployment string, within time.Duration) plan.Poll {
+	r := x.r
+	k := deploymentOf(deployment, r.deployment)
 	if s := r.s.Snapshot(); s != nil && r.skewRollout == nil {
 		n := skew(podsByNode(s, r.deployment))
 		r.skewRollout = &n
 	}
-	within := ro.Within
 	if within == 0 {
 		within = rolloutWithin
 	}

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// beginSwitch switches machines after the guards, and the operator where that
-// is asked for, have agreed.
-func beginSwitch(r *run, a view.AskPower, within time.Duration) poll {
+// Switch switches machines after the guards, and the operator where that is
+// asked for, have agreed.
+func (x steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
+	r, a := x.r, view.AskPower{Action: action, Nodes: nodes}
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
@@ -88,13 +89,14 @@ func switchingText(r *run, a view.AskPower) string {
 	return view.SwitchVerb(a.Action) + " " + strings.Join(a.Nodes, ", ")
 }
 
-// beginDrain drains nodes after the operator has agreed where that is asked for.
-func beginDrain(r *run, st *plan.Drain) poll {
+// Drain drains nodes after the operator has agreed where that is asked for.
+func (x steps) Drain(nodes []string, within time.Duration) plan.Poll {
+	r := x.r
 	if err := r.s.NoDrain(); err != nil {
 		return failNow(err)
 	}
 	if r.t.opt.DryRun {
-		for _, n := range st.Nodes {
+		for _, n := range nodes {
 			r.s.Say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: not cordoned, not drained"})
 		}
 		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
@@ -102,9 +104,9 @@ func beginDrain(r *run, st *plan.Drain) poll {
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
-	agree(r, drainQuestion(r, st.Nodes), end, func(string) { r.s.Drain(st.Nodes, st.Within, end) })
+	agree(r, drainQuestion(r, nodes), end, func(string) { r.s.Drain(nodes, within, end) })
 	return func(time.Time) (bool, string, error) {
-		return over, drainingText(r, st.Nodes), failure
+		return over, drainingText(r, nodes), failure
 	}
 }
 

@@ -37,3 +37,6 @@ func (co *Cordon) check(c *checker, s *Step) error {
 	}
 	return nil
 }
+
+// Begin cordons the nodes.
+func (co *Cordon) Begin(r Runner, _ string) Poll { return r.Cordon(co.Nodes) }

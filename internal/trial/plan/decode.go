@@ -29,7 +29,7 @@ func decodePlan(root *yaml.Node) (*Plan, error) {
 	if !ok {
 		return nil, errorAt(root.Line, `the plan has no name: begin it with one like "name: two-of-four"`)
 	}
-	if p.Name, err = text(f.Value, "name", 253); err != nil {
+	if p.Name, err = readText(f.Value, "name", 253); err != nil {
 		return nil, err
 	}
 	if !planName.MatchString(p.Name) {
@@ -38,7 +38,7 @@ func decodePlan(root *yaml.Node) (*Plan, error) {
 	if f, ok := g["about"]; ok {
 		folded := *f.Value // may be written on several lines
 		folded.Value = strings.Join(strings.Fields(folded.Value), " ")
-		if p.About, err = text(&folded, "about", maxAbout); err != nil {
+		if p.About, err = readText(&folded, "about", maxAbout); err != nil {
 			return nil, err
 		}
 	}

@@ -72,7 +72,7 @@ func (e *Expectation) decodeOf(g yamlfile.Group) error {
 			return errorAt(f.Key.Line, "%s is not about one load: leave step out", e.Measure)
 		}
 		var err error
-		if e.Step, err = text(f.Value, "step", maxStepName); err != nil {
+		if e.Step, err = readText(f.Value, "step", maxStepName); err != nil {
 			return err
 		}
 	} else if kind == OfLoad {

@@ -60,3 +60,6 @@ func (d *Drain) check(c *checker, s *Step) error {
 	}
 	return nil
 }
+
+// Begin drains the nodes.
+func (d *Drain) Begin(r Runner, _ string) Poll { return r.Drain(d.Nodes, d.Within) }

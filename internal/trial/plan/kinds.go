@@ -104,7 +104,7 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		return s, err
 	}
 	if f, ok := g["name"]; ok {
-		if s.Name, err = text(f.Value, "the name of a step", maxStepName); err != nil {
+		if s.Name, err = readText(f.Value, "the name of a step", maxStepName); err != nil {
 			return s, err
 		}
 		if s.Name == AllLoads {

@@ -201,3 +201,6 @@ func (l *Load) check(c *checker, s *Step) error {
 	c.loads[s.Name] = &loadState{load: l, line: s.Line}
 	return nil
 }
+
+// Begin starts the requests.
+func (l *Load) Begin(r Runner, step string) Poll { return r.Load(step, l) }

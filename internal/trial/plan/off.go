@@ -83,3 +83,6 @@ func (o *Off) check(c *checker, s *Step) error {
 	}
 	return nil
 }
+
+// Begin switches the machines off.
+func (o *Off) Begin(r Runner, _ string) Poll { return r.Switch(o.How, o.Nodes, o.Within) }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"lightsout/power"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -58,3 +59,6 @@ func (o *On) check(c *checker, s *Step) error {
 	}
 	return nil
 }
+
+// Begin powers the machines on.
+func (o *On) Begin(r Runner, _ string) Poll { return r.Switch(power.ActionOn, o.Nodes, o.Within) }

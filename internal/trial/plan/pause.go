@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/internal/text"
 )
 
 // Pause does nothing for a while.
@@ -34,3 +36,12 @@ func (p *Pause) Text() string { return "pause for " + short(p.For) }
 func (p *Pause) value() string { return short(p.For) }
 
 func (p *Pause) check(*checker, *Step) error { return nil }
+
+// Begin waits until the pause is over.
+func (p *Pause) Begin(r Runner, _ string) Poll {
+	until := r.Now().Add(p.For)
+	return func(now time.Time) (bool, string, error) {
+		left := until.Sub(now)
+		return left <= 0, fmt.Sprintf("pause: %s left", text.Span(max(0, left))), nil
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/power"
 )
 
 // Plan is a trial as it is wanted. It is immutable once parsed.
@@ -45,6 +47,8 @@ type Action interface {
 	Text() string
 	// Subjects are the nodes and the deployment (namespace/name) that it names.
 	Subjects() (nodes []string, deployment string)
+	// Begin begins it, as the step of that name.
+	Begin(r Runner, step string) Poll
 
 	// title is the name of a step that has none.
 	title() string
@@ -53,6 +57,29 @@ type Action interface {
 	// check finds what can't be carried out where the step stands, and notes
 	// what the steps after it must know.
 	check(c *checker, s *Step) error
+}
+
+// Poll looks at something that takes time. It returns done with an error when
+// that has failed; doing is one sentence for the operator.
+type Poll = func(now time.Time) (done bool, doing string, err error)
+
+// Runner is what an action is carried out with: a trial under way. Each method
+// begins something and returns at once.
+type Runner interface {
+	Now() time.Time
+	// Load starts requests, accounted for as that step's; Stop stops those of
+	// the step of that name, or all.
+	Load(step string, l *Load) Poll
+	Stop(step string) Poll
+	// Switch switches machines after the guards, and the operator where that
+	// is asked for, have agreed. A within of 0 leaves it to the drivers.
+	Switch(a power.Action, nodes []string, within time.Duration) Poll
+	Cordon(nodes []string) Poll
+	Uncordon(nodes []string) Poll
+	Drain(nodes []string, within time.Duration) Poll
+	// Rollout restarts the deployment's rollout; empty: the trial's own.
+	Rollout(deployment string, within time.Duration) Poll
+	Wait(w *Wait) Poll
 }
 
 // Waits reports an action that only waits: it needs no word of the operator.

@@ -75,3 +75,6 @@ func (r *Rollout) check(c *checker, _ *Step) error {
 	c.rollout = true
 	return nil
 }
+
+// Begin restarts the rollout.
+func (ro *Rollout) Begin(r Runner, _ string) Poll { return r.Rollout(ro.Deployment, ro.Within) }

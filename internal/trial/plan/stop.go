@@ -18,7 +18,7 @@ var stopKind = kind{
 	help: `  stop     the name of a load in the background, or all; waits for the requests in flight
 `,
 	decode: func(n *yaml.Node) (Action, error) {
-		step, err := text(n, "stop", maxStepName)
+		step, err := readText(n, "stop", maxStepName)
 		return &Stop{Step: step}, err
 	},
 }
@@ -99,3 +99,6 @@ func (p *Plan) noLoad(line int, name, use string) error {
 	}
 	return errorAt(line, "there is no load step %s; there are %s", quote(name), and(loads))
 }
+
+// Begin stops the load.
+func (st *Stop) Begin(r Runner, _ string) Poll { return r.Stop(st.Step) }

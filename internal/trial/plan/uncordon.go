@@ -38,3 +38,6 @@ func (u *Uncordon) check(c *checker, s *Step) error {
 	}
 	return nil
 }
+
+// Begin uncordons the nodes.
+func (u *Uncordon) Begin(r Runner, _ string) Poll { return r.Uncordon(u.Nodes) }

@@ -15,14 +15,14 @@ type Error = yamlfile.Error
 
 // The words of the reader below, as the files of this package use them.
 var (
-	errorAt = yamlfile.ErrorAt
-	fields  = yamlfile.Fields
-	text    = yamlfile.Text
-	is      = yamlfile.Is
-	isNot   = yamlfile.IsNot
-	quote   = yamlfile.Quote
-	shorten = yamlfile.Shorten
-	and     = yamlfile.And
+	errorAt  = yamlfile.ErrorAt
+	fields   = yamlfile.Fields
+	readText = yamlfile.Text
+	is       = yamlfile.Is
+	isNot    = yamlfile.IsNot
+	quote    = yamlfile.Quote
+	shorten  = yamlfile.Shorten
+	and      = yamlfile.And
 )
 
 // optionalTime reads the field of that name, or returns unless when there is none.
@@ -38,7 +38,7 @@ func optionalTime(g yamlfile.Group, name string, unless time.Duration) (time.Dur
 var nodeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 func decodeName(n *yaml.Node, name string) (string, error) {
-	s, err := text(n, name, 253)
+	s, err := readText(n, name, 253)
 	if err == nil && !nodeName.MatchString(s) {
 		err = errorAt(n.Line, "%s can't be the name of a node: those have small letters, digits, dashes and dots only", quote(s))
 	}
@@ -93,7 +93,7 @@ func decodeNodes(n *yaml.Node, kind, what string, known ...string) ([]string, ya
 }
 
 func decodeDeployment(n *yaml.Node) (string, error) {
-	s, err := text(n, "deployment", 317)
+	s, err := readText(n, "deployment", 317)
 	if err != nil {
 		return "", err
 	}

@@ -211,3 +211,6 @@ func (w *Wait) check(c *checker, s *Step) error {
 	}
 	return nil
 }
+
+// Begin waits.
+func (w *Wait) Begin(r Runner, _ string) Poll { return r.Wait(w) }
