@@ -163,8 +163,8 @@ func askPower(a power.Action) func(*Model) {
 			nodes = append(nodes, name)
 		}
 		slices.Sort(nodes)
-		if _, ok := m.focus.pane.(*nodesPane); ok && len(nodes) == 0 && m.s.node != "" {
-			nodes = []string{m.s.node}
+		if len(nodes) == 0 {
+			nodes = underCursor(m)
 		}
 		if len(nodes) == 0 {
 			m.say("choose nodes first: 1 goes to the nodes, space marks")
@@ -172,6 +172,21 @@ func askPower(a power.Action) func(*Model) {
 		}
 		m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
 	}
+}
+
+// underCursor is the node under the cursor of the pane in focus.
+func underCursor(m *Model) []string {
+	var n *cluster.Node
+	switch p := m.focus.pane.(type) {
+	case *nodesPane:
+		n, _ = p.selected()
+	case *picturePane:
+		n, _ = p.selected()
+	}
+	if n == nil {
+		return nil
+	}
+	return []string{n.Name}
 }
 
 // askRollout asks for a restart of the deployment under the cursor, or else

@@ -127,7 +127,7 @@ func (k *keymap) barBindings(m *Model) []binding {
 		} else if len(k.own(m.focus.paneSpec)) == 0 || all[0].short == "" {
 			continue
 		}
-		if i < 0 {
+		if i < 0 || slices.ContainsFunc(out, func(b binding) bool { return b.short == all[i].short }) {
 			continue
 		}
 		if ok, _ := all[i].usable(m); ok && (all[i].when == nil || all[i].when(m)) {

@@ -48,7 +48,7 @@ func liveKeys() *keymap {
 			movingKeys(false),
 			screenKeys(),
 		},
-		bar: []string{"next step", "", "shut down", "power on", "trial", "whole trial", "burst", "pull the plug", "keep in flight", "stop sending",
+		bar: []string{"next step", "", "shut down", "power on", "trial", "whole trial", "burst", "picture", "pull the plug", "keep in flight", "stop sending",
 			"how many", "rate", "restart", "filter", "details", "zoom", "span"},
 	}
 }
@@ -79,7 +79,7 @@ func replayKeys() *keymap {
 			movingKeys(true),
 			screenKeys(),
 		},
-		bar:     []string{"pause", "5 s", "30 s", "events", "speed", "whole trial", "span", "zoom", "details"},
+		bar:     []string{"pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"},
 		refused: liveKeys(), why: "this is a replay: nothing can be switched, sent or marked",
 	}
 }
@@ -100,8 +100,14 @@ func movingKeys(replay bool) group {
 		first, last, next, previous,
 	}}
 	for i, spec := range paneSpecs {
-		digit := fmt.Sprint(i + 1)
-		g.bindings = append(g.bindings, bind(focusOn(spec.name), "", digit, strings.ToLower(spec.name), digit))
+		keys := []string{fmt.Sprint(i + 1)}
+		desc := strings.ToLower(spec.name)
+		short := ""
+		if spec.letter != "" {
+			keys = []string{spec.letter, keys[0]}
+			desc, short = desc+" on the whole screen, or back", desc
+		}
+		g.bindings = append(g.bindings, bind(focusOn(spec.name), short, strings.Join(keys, " "), desc, keys...))
 	}
 	return g
 }

@@ -121,15 +121,9 @@ func (p *nodesPane) mark(s *scene) {
 		s.say("this node is gone")
 		return
 	}
-	s.remember()
-	if s.marks[n.Name] {
-		delete(s.marks, n.Name)
-	} else {
-		s.marks[n.Name] = true
-	}
+	s.toggleMark(n.Name)
 	p.list.key(s, moveDown)
 	s.node = p.cursor
-	s.look(scopeAuto)
 }
 
 // markAll marks all workers in the list, or takes all marks away.

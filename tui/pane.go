@@ -51,8 +51,10 @@ const (
 // paneSpec is what is known of a pane before there is one. To add a pane is to
 // write a file with its spec and to name that in paneSpecs.
 type paneSpec struct {
-	name  string
-	place place
+	name string
+	// letter is a key that gives it the focus, beside its digit; "" if none.
+	letter string
+	place  place
 	// least is the smallest height of a screen on which a lower pane has a
 	// place of its own; on smaller ones it takes the timeline's while it has
 	// the focus.
@@ -76,6 +78,7 @@ var paneSpecs = []*paneSpec{
 	requestsSpec,
 	timelineSpec,
 	trialSpec,
+	pictureSpec,
 }
 
 // slot is a pane on the screen, with the lines it was last drawn as.

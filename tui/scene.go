@@ -58,6 +58,17 @@ func (s *scene) remember() {
 	}
 }
 
+// toggleMark marks a node, or takes its mark away.
+func (s *scene) toggleMark(node string) {
+	s.remember()
+	if s.marks[node] {
+		delete(s.marks, node)
+	} else {
+		s.marks[node] = true
+	}
+	s.look(scopeAuto)
+}
+
 // dropMarks forgets the marks of nodes that are no longer there.
 func (s *scene) dropMarks() {
 	for name := range s.marks {

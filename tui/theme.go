@@ -22,6 +22,7 @@ type theme struct {
 	fresh, title, focus, banner style
 	bars                        map[barLook]style
 	news                        map[style]style // of what has just changed, by its look
+	blocks                      map[style]style // of tiles, by the look of their sign
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow           string
@@ -122,6 +123,13 @@ func newTheme(g glyphs, noColor bool) *theme {
 	}{{t.good, green}, {t.warn, yellow}, {t.bad, red}} {
 		t.news[c.st] = newStyle(colour(base.Bold(true).Reverse(true), c.color))
 	}
+	t.blocks = map[style]style{}
+	for _, c := range []struct {
+		st    style
+		color ansi.BasicColor
+	}{{t.good, green}, {t.warn, yellow}, {t.bad, red}, {t.fresh, magenta}} {
+		t.blocks[c.st] = newStyle(colour(base.Reverse(true), c.color))
+	}
 	t.title = newStyle(base.Bold(true))
 	t.focus = newStyle(colour(base.Bold(true).Reverse(true), cyan))
 	t.banner = newStyle(colour(base.Bold(true).Reverse(true), red))
@@ -163,6 +171,14 @@ func (t *theme) just(st style) style {
 		return n
 	}
 	return t.news[""]
+}
+
+// tile gives the look of a tile whose sign has a look.
+func (t *theme) tile(st style) style {
+	if b, ok := t.blocks[st]; ok {
+		return b
+	}
+	return t.dim
 }
 
 func unicodeTheme() *theme {

@@ -1,0 +1,269 @@
+package tui
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// notePane is a pane that a test adds: a file like this one and a line in
+// paneSpecs are all that it takes.
+type notePane struct{ unmoving }
+
+func (p *notePane) settle(*scene)         {}
+func (p *notePane) want(*scene, int) want { return want{least: 2, most: 2} }
+func (p *notePane) draw(s *scene, w, h int, _ bool) drawing {
+	return drawing{"Notes", "", s.message(s.t.dim, "nothing noted", w, h)}
+}
+
+func TestAPaneIsAFileAndALine(t *testing.T) {
+	before := paneSpecs
+	defer func() { paneSpecs = before }()
+	paneSpecs = append(paneSpecs[:len(paneSpecs):len(paneSpecs)], &paneSpec{
+		name: "Notes", place: placeLower, open: func() pane { return &notePane{} },
+		live: []binding{bind(func(m *Model) { m.say("noted") }, "note", "e", "note it", "e")},
+	})
+	m, _, _ := testModel(calm(), 120, 40, Options{})
+	number := string(rune('0' + len(paneSpecs)))
+	typeKeys(m, number)
+	if v := plainView(m); !strings.Contains(v, number+" Notes") || !strings.Contains(v, "nothing noted") || !strings.Contains(v, "e note") {
+		t.Errorf("the pane, its digit or its key is not there:\n%s", v)
+	}
+	typeKeys(m, "e")
+	if v := plainView(m); !strings.Contains(v, "noted ") {
+		t.Errorf("its key does nothing:\n%s", v)
+	}
+	typeKeys(m, "?")
+	if v := plainView(m); !strings.Contains(v, "note it") {
+		t.Errorf("help does not have its key:\n%s", v)
+	}
+	for _, s := range []size{{60, 15}, {80, 24}, {200, 60}, {40, 10}} {
+		resize(m, s.w, s.h)
+		checkWidths(t, m, s.w, s.h)
+	}
+}
+
+func TestTheModelHasFewMethods(t *testing.T) {
+	if n := reflect.TypeFor[*Model]().NumMethod(); n > 3 {
+		t.Errorf("%d exported methods: a tea.Model has three", n)
+	}
+}
+
+// withPods is the calm screen after the pods were changed.
+func withPods(f *view.Frame, change func(*cluster.Contents)) *view.Frame {
+	c := f.Snapshot.Contents()
+	c.Pods = append([]*cluster.Pod(nil), c.Pods...)
+	change(&c)
+	f.Snapshot = cluster.NewSnapshot(c)
+	return f
+}
+
+func TestDeletedPodsAreNotCounted(t *testing.T) {
+	f := withPods(calm(), func(c *cluster.Contents) {
+		for i := range 8 {
+			p := *c.Pods[i]
+			p.Name, p.UID, p.Ready, p.Gone = p.Name+"x", p.UID+"x", false, t0
+			c.Pods = append(c.Pods, &p)
+		}
+	})
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "16/16 ready") {
+		t.Errorf("pods that are gone are counted:\n%s", v)
+	}
+}
+
+func TestPodsOfNoNodeAreInSightWhileNodesAreMarked(t *testing.T) {
+	f := withPods(calm(), func(c *cluster.Contents) {
+		for i := range 3 {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "waits-" + string(rune('a'+i))},
+				Phase: "Pending", Status: "Pending", Deployment: llm.Name, Created: t0})
+		}
+	})
+	m, _, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "down down space")
+	if v := plainView(m); !strings.Contains(v, "waits-a") || !strings.Contains(v, "3 on no node") {
+		t.Errorf("pods of no node are out of sight:\n%s", v)
+	}
+	typeKeys(m, "2 down")
+	if v := plainView(m); !strings.Contains(v, "Pods of llm") || !strings.Contains(v, "16/19 ready") {
+		t.Errorf("the deployment under the cursor is not followed while nodes are marked:\n%s", v)
+	}
+}
+
+func TestMarksCanBeBroughtBack(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "space space esc")
+	if len(m.s.marks) != 0 {
+		t.Fatal("esc leaves marks")
+	}
+	typeKeys(m, "u")
+	if len(m.s.marks) != 2 {
+		t.Errorf("%d marks are back, want 2", len(m.s.marks))
+	}
+	typeKeys(m, "u u u")
+	if len(m.s.marks) != 0 {
+		t.Errorf("%d marks at the beginning", len(m.s.marks))
+	}
+}
+
+func TestTheCursorDoesNotBeginOnAControlPlaneNode(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if got := nodesOf(m).cursor; got != "kube-node1" {
+		t.Errorf("it begins on %s", got)
+	}
+}
+
+func TestRowsAreSortedFilteredAndCounted(t *testing.T) {
+	m, _, _ := testModel(outage(), 120, 36, Options{})
+	if rows := nodesOf(m).rows; rows[0].Name != "kube-node3" || rows[1].Name != "kube-node4" {
+		t.Errorf("what is in trouble does not stand first: %s, %s", rows[0].Name, rows[1].Name)
+	}
+	typeKeys(m, "i")
+	if rows := nodesOf(m).rows; rows[0].Name != "kube-master" {
+		t.Errorf("sorted by name, %s is first", rows[0].Name)
+	}
+	typeKeys(m, "I")
+	if rows := nodesOf(m).rows; rows[0].Name != "kube-node4" {
+		t.Errorf("sorted the other way round, %s is first", rows[0].Name)
+	}
+	typeKeys(m, "3 / l o s t")
+	if v := plainView(m); !strings.Contains(v, "8 of 16") {
+		t.Errorf("the filter does not count:\n%s", v)
+	}
+	typeKeys(m, "enter")
+	if n := len(podsOf(m).rows); n != 8 {
+		t.Errorf("%d pods are lost, want 8", n)
+	}
+	typeKeys(m, "/ home ! enter")
+	if n := len(podsOf(m).rows); n != 8 || podsOf(m).rows[0].Node == "kube-node3" {
+		t.Errorf("%d pods are not lost, the first on %s", n, podsOf(m).rows[0].Node)
+	}
+	typeKeys(m, "G")
+	resize(m, 120, 24)
+	if v := plainView(m); !strings.Contains(v, "–8 of 8") {
+		t.Errorf("the position is not told:\n%s", v)
+	}
+}
+
+func TestTheTimelineIsInTheOrderOfItsOwnTimes(t *testing.T) {
+	f := outage()
+	early := f.Events[len(f.Events)-1]
+	early.Seq, early.At, early.Text, early.Lane = 99, t0.Add(30*time.Second), "told late", view.LaneEvent
+	f.Events = append(f.Events, early)
+	m, _, _ := testModel(f, 120, 60, Options{})
+	typeKeys(m, "5")
+	v := plainView(m)
+	late, silent, notReady := strings.Index(v, "told late"), strings.Index(v, "T+00:21.0"), strings.Index(v, "T+01:20.4")
+	if late < silent || late > notReady {
+		t.Errorf("an event stands where it arrived and not where it happened:\n%s", v)
+	}
+	typeKeys(m, "up up up enter")
+	if v := plainView(m); !strings.Contains(v, "happened") || !strings.Contains(v, "Kubelet stopped posting") {
+		t.Errorf("enter does not open the line with its object:\n%s", v)
+	}
+}
+
+func TestRefusalsSayWhyFirst(t *testing.T) {
+	f := asked()
+	f.Question.Refused, f.Question.Title = true, "Shut down 154 nodes?"
+	for range 160 {
+		f.Question.Lines = append(f.Question.Lines, view.Line{Text: "one more node"})
+	}
+	f.Question.Lines = append(f.Question.Lines, view.Line{Level: view.Bad, Text: "kube-master runs the control plane"})
+	m, _, now := testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	if v := plainView(m); !strings.Contains(v, "kube-master runs the control plane") || !strings.Contains(v, "Refused: Shut down 154 nodes ") {
+		t.Errorf("the reason is out of sight:\n%s", v)
+	}
+}
+
+func TestKeysAreAlwaysOnTheScreen(t *testing.T) {
+	for _, s := range []size{{40, 10}, {60, 15}, {80, 24}, {120, 36}} {
+		m, _, _ := testModel(calm(), s.w, s.h, Options{})
+		m.say("something that was to be said")
+		v := strings.Split(plainView(m), "\n")
+		if last := v[s.h-1]; !strings.Contains(last, "? help") || !strings.Contains(last, "q quit") {
+			t.Errorf("%v: how to get help and how to leave is not on the last line: %q", s, last)
+		}
+		if !strings.Contains(v[s.h-2], "something that was") {
+			t.Errorf("%v: the notice is not above it: %q", s, v[s.h-2])
+		}
+		typeKeys(m, "M")
+		if v := plainView(m); !strings.Contains(v, "something that was") || !strings.Contains(v, "esc close") {
+			t.Errorf("%v: the notice is not in the history, or the keys are not the dialog's:\n%s", s, v)
+		}
+	}
+}
+
+func TestColumnsDoNotMoveAsNumbersGrow(t *testing.T) {
+	f := silent()
+	m, _, now := testModel(f, 120, 36, Options{})
+	column := func() int { return strings.Index(strings.Split(plainView(m), "\n")[2], "POWER") }
+	before := column()
+	for range 8 {
+		*now = now.Add(5 * time.Second)
+		m.Update(tickMsg{})
+		if got := column(); got != before {
+			t.Fatalf("POWER went from %d to %d", before, got)
+		}
+	}
+}
+
+func TestAnIdleRequestsPaneGivesItsLinesAway(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	idle := m.find("Requests").drawnFor.h
+	m.Update(FrameMsg{outage()})
+	m.View()
+	if busy := m.find("Requests").drawnFor.h; idle > 2 || busy < 7 {
+		t.Errorf("%d lines while nothing was sent, %d later", idle, busy)
+	}
+}
+
+// someNodes is a cluster of n nodes with k pods each, of which every 50th node
+// is not Ready.
+func someNodes(n, k int) *view.Frame {
+	c := cluster.Contents{At: t0, Link: cluster.Link{State: cluster.LinkLive, LastContact: t0}, Access: synced}
+	for i := range n {
+		node := &cluster.Node{Name: fmt.Sprintf("node-%04d", i), Ready: cluster.TriTrue, RenewSeen: t0, LeaseDuration: 40 * time.Second}
+		if i%50 == 7 {
+			node.Ready = cluster.TriUnknown
+		}
+		c.Nodes = append(c.Nodes, node)
+		for j := range k {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "x", Name: fmt.Sprintf("p-%d-%d", i, j)}, Node: node.Name,
+				Phase: "Running", Status: "Running", Ready: i%50 != 7})
+		}
+	}
+	return &view.Frame{Title: view.Title{Cluster: "many"}, Now: t0, Snapshot: cluster.NewSnapshot(c)}
+}
+
+func TestThePictureHasRoomForEveryNode(t *testing.T) {
+	for _, n := range []int{1, 4, 12, 40, 100, 400, 1000, 5000} {
+		f := someNodes(n, 6)
+		for _, s := range []size{{40, 10}, {60, 20}, {80, 24}, {120, 36}, {200, 60}} {
+			m, _, _ := testModel(f, s.w, s.h, Options{})
+			typeKeys(m, "p down")
+			checkWidths(t, m, s.w, s.h)
+			v := plainView(m)
+			if bad := (n + 42) / 50; bad > 0 && !strings.Contains(v, "✕") {
+				t.Errorf("%d nodes at %v: none of %d that are not Ready is seen:\n%s", n, s, bad, v)
+			}
+			if n <= 12 && s.w >= 80 && strings.Count(v, "╭─ ")-1 < n {
+				t.Errorf("%d nodes at %v are not racks:\n%s", n, s, v)
+			}
+		}
+	}
+	m, sent, _ := testModel(outage(), 120, 36, Options{})
+	typeKeys(m, "p g down down down o")
+	wantIntent(t, sent, view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	typeKeys(m, "esc")
+	if m.focus.name != "Nodes" {
+		t.Errorf("esc leads to %s", m.focus.name)
+	}
+}

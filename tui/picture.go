@@ -1,0 +1,299 @@
+package tui
+
+import (
+	"fmt"
+
+	"lightsout/cluster"
+)
+
+var pictureSpec = &paneSpec{
+	name: "Picture", letter: "p", place: placeWhole, shows: partSnapshot | partPower | partLoad,
+	live: []binding{
+		bind(openDetails, "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
+		bind(on((*picturePane).mark), "mark", "space", "mark the node, or take the mark away", "space"),
+	},
+	replay: []binding{bind(openDetails, "details", "enter d", "all that is known of the node", "enter", "d")},
+	open:   func() pane { return newPicturePane() },
+}
+
+// picturePane is the cluster as a picture: nodes as racks of pod tiles, on the
+// whole screen. With more nodes than there is room for racks, each is a line;
+// with still more, each is a tile. Nodes keep their places, in the order of
+// their names.
+type picturePane struct {
+	list[string, *cluster.Node]
+	homeless []*cluster.Pod // on no node
+	ready    int
+	seen     *cluster.Snapshot
+}
+
+func newPicturePane() *picturePane {
+	return &picturePane{list: list[string, *cluster.Node]{
+		id: func(n *cluster.Node) string { return n.Name }, kind: cluster.KindNode, none: "no nodes", page: 1,
+	}}
+}
+
+func (p *picturePane) settle(s *scene) {
+	if s.snap == p.seen {
+		return
+	}
+	p.seen = s.snap
+	var nodes []*cluster.Node
+	p.ready = 0
+	for _, n := range s.snap.Nodes() {
+		if n.Gone.IsZero() {
+			nodes = append(nodes, n)
+			if n.Ready == cluster.TriTrue {
+				p.ready++
+			}
+		}
+	}
+	p.homeless = nil
+	for _, pod := range s.snap.PodsOn("") {
+		if pod.Gone.IsZero() {
+			p.homeless = append(p.homeless, pod)
+		}
+	}
+	p.take(s, nodes)
+	p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
+}
+
+func (p *picturePane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
+
+func (p *picturePane) key(s *scene, m motion) {
+	p.list.key(s, m)
+	s.node = p.cursor
+}
+
+func (p *picturePane) row(*scene) (object, bool) {
+	n, ok := p.selected()
+	if !ok {
+		return object{}, false
+	}
+	return object{"Node " + n.Name, nodeDetails(n.Name)}, true
+}
+
+func (p *picturePane) filter() *filter { return nil }
+
+func (p *picturePane) mark(s *scene) {
+	if n, ok := p.selected(); ok {
+		s.toggleMark(n.Name)
+		p.key(s, moveDown)
+	}
+}
+
+func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
+	s.timed = true
+	d := drawing{title: "Picture of the cluster"}
+	if len(p.rows) == 0 {
+		d.lines = s.message(s.t.dim, p.empty(s), w, h)
+		return d
+	}
+	var facts []string
+	if n := len(s.marks); n > 0 {
+		facts = append(facts, fmt.Sprintf("%d marked", n))
+	}
+	d.facts = s.facts(append(facts, fmt.Sprintf("%d/%d ready", p.ready, len(p.rows))))
+	room := h
+	if h >= 8 {
+		room -= 2
+	}
+	switch c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); {
+	case c > 0:
+		d.lines = p.racks(s, w, room, c, focus)
+	case lineColumns(w, room, len(p.rows)) > 0:
+		d.lines = p.nodeLines(s, w, room, focus)
+	default:
+		d.lines = p.tiles(s, w, room, focus)
+	}
+	d.lines = fill(d.lines, w, room)
+	if room < h {
+		d.lines = append(d.lines, (&requestsPane{scale: scale{top: roundTop(gaugeTop(s.f.Load.Gauge))}}).numbers(s, w), p.legend(s, w))
+	}
+	return d
+}
+
+// legend explains the tiles.
+func (p *picturePane) legend(s *scene, w int) string {
+	t := s.t
+	r := newRow(w).space(1)
+	for _, l := range []struct {
+		st         style
+		sign, text string
+	}{{t.good, t.up, "pod ready"}, {t.bad, t.down, "not ready"}, {t.warn, t.leaving, "being deleted"},
+		{t.bad, t.badSign, "node not Ready"}, {t.warn, t.warnSign, "silent"}, {t.fresh, t.mark, "marked"}} {
+		if r.left < width(l.text)+6 {
+			break
+		}
+		r.put(t.tile(l.st), " "+l.sign+" ").put(t.dim, " "+l.text).space(2)
+	}
+	return r.String()
+}
+
+// The smallest rack, frame included.
+const (
+	leastRackWidth  = 18
+	leastRackHeight = 4
+)
+
+// rackGrid gives how many racks stand side by side so that n of them have room;
+// 0 when they have none.
+func rackGrid(w, h, n int) int {
+	best, size := 0, 0
+	for c := 1; c <= min(n, w/leastRackWidth); c++ {
+		rows := (n + c - 1) / c
+		if h/rows < leastRackHeight {
+			continue
+		}
+		// A cell is about twice as high as wide, and a rack wider than high.
+		if now := min(w*5/c, h/rows*16); now > size {
+			best, size = c, now
+		}
+	}
+	return best
+}
+
+// racks draws each node as a frame with a tile for each of its pods.
+func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
+	n := len(p.rows) + min(len(p.homeless), 1)
+	rows := (n + c - 1) / c
+	var out []string
+	for y := range rows {
+		high := h/rows + btoi(y < h%rows)
+		lines := make([]string, high)
+		for x := range c {
+			wide := w/c + btoi(x < w%c)
+			var rack []string
+			switch i := y*c + x; {
+			case i < len(p.rows):
+				rack = p.rack(s, p.rows[i], wide, high, focus && i == p.at)
+			case i < n:
+				rack = box(s, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2))
+			default:
+				rack = fill(nil, wide, high)
+			}
+			for i := range lines {
+				lines[i] += rack[i]
+			}
+		}
+		out = append(out, lines...)
+	}
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// rack is one node.
+func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, here bool) []string {
+	t := s.t
+	sign, st := nodeSign(s, n)
+	edge := t.dim
+	if sign != " " {
+		edge = st
+	}
+	if here {
+		edge = t.accent
+	}
+	title := t.text(n.Name)
+	if sign != " " {
+		title = sign + " " + title
+	}
+	if s.marks[n.Name] {
+		title = t.mark + " " + title
+	}
+	m, known := s.f.Power[n.Name]
+	power, _ := powerWord(t, m, known)
+	word := shortNodeWord(t.text(s.snap.NodeWord(n, s.now)))
+	if known {
+		word += " " + t.bullet + " " + power
+	}
+	var pods []*cluster.Pod
+	for _, pod := range s.snap.PodsOn(n.Name) {
+		if pod.Gone.IsZero() && pod.Phase != "Succeeded" && pod.Phase != "Failed" {
+			pods = append(pods, pod)
+		}
+	}
+	body := h - 2
+	var lines []string
+	if h >= 5 {
+		if s.fresh(n.Changed) {
+			st = t.just(st)
+		}
+		lines = append(lines, newRow(w-4).put(st, fit(word, w-4, t.ellipsis)).String())
+		body--
+		word = ""
+	}
+	return box(s, w, h, title, word, edge, append(lines, podTiles(s, pods, w-4, body)...))
+}
+
+// box frames lines that are w-4 wide.
+func box(s *scene, w, h int, title, facts string, edge style, lines []string) []string {
+	t := s.t
+	if facts != "" && width(title)+width(facts)+8 > w {
+		facts = ""
+	}
+	title = fit(title, w-6, t.ellipsis)
+	r := newRow(w).put(edge, t.box.tl+t.box.h).put(t.strong, " "+title+" ")
+	if facts != "" {
+		r.repeat(edge, t.box.h, r.left-width(facts)-4).put("", " "+facts+" ").put(edge, t.box.h)
+	}
+	out := []string{r.repeat(edge, t.box.h, r.left-1).put(edge, t.box.tr).String()}
+	for _, l := range fill(lines, w-4, h-2) {
+		side := string(edge) + t.box.v + reset
+		out = append(out, side+" "+l+" "+side)
+	}
+	return append(out, newRow(w).put(edge, t.box.bl).repeat(edge, t.box.h, w-2).put(edge, t.box.br).String())
+}
+
+// podTiles gives a tile for each pod in w x h cells, as large as they can be.
+func podTiles(s *scene, pods []*cluster.Pod, w, h int) []string {
+	for _, size := range []size{{11, 5}, {9, 3}, {7, 3}, {7, 2}, {5, 2}, {5, 1}, {3, 1}} {
+		side, below := (w+1)/(size.w+1), (h+1)/(size.h+1)
+		if size.h == 1 {
+			below = h
+		}
+		if side*below >= len(pods) {
+			return tileRows(s, pods, w, size, side)
+		}
+	}
+	if w*h >= len(pods) {
+		return tileRows(s, pods, w, size{1, 1}, w)
+	}
+	return []string{newRow(w).put("", fmt.Sprintf("%d pods", len(pods))).String()}
+}
+
+// tileRows lays tiles side by side, with gaps between larger ones.
+func tileRows(s *scene, pods []*cluster.Pod, w int, sz size, side int) []string {
+	var out []string
+	gap := btoi(sz.w > 1)
+	for from := 0; from < len(pods); from += side {
+		if from > 0 && sz.h > 1 {
+			out = append(out, blank(w))
+		}
+		for y := range sz.h {
+			r := newRow(w)
+			for i, p := range pods[from:min(from+side, len(pods))] {
+				if i > 0 {
+					r.space(gap)
+				}
+				sign, st := podSign(s, p)
+				if sz.w == 1 {
+					r.put(st, sign)
+					continue
+				}
+				if y != sz.h/2 {
+					sign = " "
+				}
+				look := s.t.tile(st)
+				r.put(look, blank((sz.w-1)/2)+sign+blank(sz.w-1-(sz.w-1)/2))
+			}
+			out = append(out, r.String())
+		}
+	}
+	return out
+}
