@@ -52,26 +52,3 @@ func BenchmarkSnapshotOneLeaseRenewed(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkNext is the cost of a forecast with a hundred dead nodes, the first
-// one of a Snapshot and those that follow.
-func BenchmarkNext(b *testing.B) {
-	s := bigState(b, 5000, 30)
-	for i := range 100 {
-		n := *s.node(fmt.Sprintf("node-%04d", i))
-		n.Ready = TriUnknown
-		n.put(s, time.Now(), true)
-	}
-	b.Run("first", func(b *testing.B) {
-		for b.Loop() {
-			s.publish(time.Now())
-			Next(s.w.snapshot.Load(), time.Now())
-		}
-	})
-	b.Run("next", func(b *testing.B) {
-		snap := s.w.snapshot.Load()
-		for b.Loop() {
-			Next(snap, time.Now())
-		}
-	})
-}

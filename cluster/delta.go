@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -157,7 +158,7 @@ func (s *state) setAccess(src *source, a Access, now time.Time) {
 	}
 	sum := Access{Synced: true, Forbidden: true}
 	for _, one := range slices.SortedFunc(maps.Keys(s.sources), func(a, b *source) int {
-		return compareKeys(Key{Name: a.namespace}, Key{Name: b.namespace})
+		return cmp.Compare(a.namespace, b.namespace)
 	}) {
 		if one.kind != src.kind {
 			continue

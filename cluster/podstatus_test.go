@@ -159,15 +159,15 @@ func TestTolerations(t *testing.T) {
 		want time.Duration
 	}{
 		{"none: at once", nil, 0},
-		{"the default", []corev1.Toleration{exists(taintNotReady, secs(300)), exists(taintUnreachable, secs(300))}, 300 * time.Second},
-		{"for ever, as a DaemonSet", []corev1.Toleration{exists(taintUnreachable, nil)}, -1},
+		{"the default", []corev1.Toleration{exists(TaintNotReady, secs(300)), exists(TaintUnreachable, secs(300))}, 300 * time.Second},
+		{"for ever, as a DaemonSet", []corev1.Toleration{exists(TaintUnreachable, nil)}, -1},
 		{"everything, as a static pod", []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, -1},
-		{"the shortest of two", []corev1.Toleration{exists("", nil), exists(taintUnreachable, secs(20))}, 20 * time.Second},
-		{"negative counts as none", []corev1.Toleration{exists(taintUnreachable, secs(-3))}, 0},
-		{"another effect", []corev1.Toleration{{Key: taintUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}, 0},
-		{"another value", []corev1.Toleration{{Key: taintUnreachable, Operator: corev1.TolerationOpEqual, Value: "x"}}, 0},
+		{"the shortest of two", []corev1.Toleration{exists("", nil), exists(TaintUnreachable, secs(20))}, 20 * time.Second},
+		{"negative counts as none", []corev1.Toleration{exists(TaintUnreachable, secs(-3))}, 0},
+		{"another effect", []corev1.Toleration{{Key: TaintUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}, 0},
+		{"another value", []corev1.Toleration{{Key: TaintUnreachable, Operator: corev1.TolerationOpEqual, Value: "x"}}, 0},
 	} {
-		if got := toleratedFor(tc.ts, taintUnreachable); got != tc.want {
+		if got := toleratedFor(tc.ts, TaintUnreachable); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -40,7 +41,6 @@ type Snapshot struct {
 	allNodes       func() []*Node
 	allDeployments func() []*Deployment
 	allPods        func() []*Pod
-	homeless       *homeless
 }
 
 // Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
@@ -185,7 +185,7 @@ func (s *Snapshot) Capacity(dep Key) (now, target int) {
 		limit = d.Knative.ContainerConcurrency
 	}
 	for _, p := range s.PodsOf(dep) {
-		if p.serving() {
+		if p.Serving() {
 			ready++
 			if limit == 0 {
 				limit = p.Concurrency
@@ -198,20 +198,21 @@ func (s *Snapshot) Capacity(dep Key) (now, target int) {
 	return ready * limit, d.Replicas * limit
 }
 
-// serving: endpoints send requests to it.
-func (p *Pod) serving() bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
+// Serving reports whether endpoints send requests to it.
+func (p *Pod) Serving() bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
 
-// finished: its containers have ended and will not be started again.
-func (p *Pod) finished() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
+// Finished reports whether its containers have ended and will not be started
+// again.
+func (p *Pod) Finished() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
 
 func (p *Pod) deployment() Key { return Key{p.Namespace, p.Deployment} }
 
-func (k Key) less(o Key) bool {
-	if k.Namespace != o.Namespace {
-		return k.Namespace < o.Namespace
-	}
-	return k.Name < o.Name
+// Compare orders keys by namespace and name, as cmp.Compare does.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Name, o.Name))
 }
+
+func (k Key) less(o Key) bool { return k.Compare(o) < 0 }
 
 // tables are the writable side of a Snapshot's contents, owned by one
 // goroutine.
@@ -227,8 +228,6 @@ type tables struct {
 	nodeList *lazy[Node]
 	depList  *lazy[Deployment]
 	podList  *lazy[Pod]
-
-	homeless *homeless
 }
 
 // lazy is a view's flat list, made when it is first asked for.
@@ -251,7 +250,6 @@ func sameChunks[T any](a, b []*chunk[T]) bool {
 
 func newTables() *tables {
 	return &tables{
-		homeless:    &homeless{},
 		nodes:       newTable(func(a, b *Node) bool { return a.Name < b.Name }),
 		deployments: newTable(func(a, b *Deployment) bool { return a.Key.less(b.Key) }),
 		endpoints:   newTable(func(a, b *Endpoints) bool { return a.Service.less(b.Service) }),
@@ -316,5 +314,4 @@ func (t *tables) freezeInto(s *Snapshot) {
 	s.pods, s.byNode, s.byOwner = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze()
 	t.nodeList, t.depList, t.podList = t.nodeList.renew(s.nodes), t.depList.renew(s.deployments), t.podList.renew(s.pods)
 	s.allNodes, s.allDeployments, s.allPods = t.nodeList.get, t.depList.get, t.podList.get
-	s.homeless = t.homeless
 }

@@ -267,6 +267,8 @@ type Pod struct {
 	// Concurrency is the container concurrency of a Knative revision's
 	// queue-proxy (CONTAINER_CONCURRENCY); 0 when there is none or no limit.
 	Concurrency int `json:",omitzero"`
+	// LocalData: it has an emptyDir, whose contents go with the pod.
+	LocalData bool `json:",omitzero"`
 	// CPUMilli is the sum of the containers' CPU requests.
 	CPUMilli int64 `json:",omitzero"`
 	// Ports names the container ports, e.g. 8012 "queue-port"; used to find a

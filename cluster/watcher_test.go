@@ -67,7 +67,7 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 	f.put("nodes", apiNode("kube-node4", "Unknown", func(n *corev1.Node) {
 		n.Status.Conditions[0].Reason, n.Status.Conditions[0].Message = "NodeStatusUnknown", "Kubelet stopped\x1b[2J posting node status."
 		at := metav1.NewTime(time.Now().Truncate(time.Second))
-		n.Spec.Taints = []corev1.Taint{{Key: taintUnreachable, Effect: "NoExecute", TimeAdded: &at}}
+		n.Spec.Taints = []corev1.Taint{{Key: TaintUnreachable, Effect: "NoExecute", TimeAdded: &at}}
 	}))
 	status := w.untilTold("node kube-node4 status: Ready → NotReady (silent)")
 	if status.Why != "NodeStatusUnknown: Kubelet stopped posting node status." || status.SourceTime.IsZero() || status.Seen.IsZero() {
@@ -91,8 +91,8 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 		p := s.Pod(Key{"default", "web-40"})
 		return s.PodWord(p, time.Now()) == "lost (was Running)"
 	})
-	if _, ok := s.EvictAt(s.Pod(Key{"default", "web-40"})); !ok {
-		t.Error("no time of eviction, though a pod without tolerations goes at once")
+	if _, ok := s.Node("kube-node4").EvictionTaint(); !ok {
+		t.Error("the taint by which its pods are evicted is not seen")
 	}
 
 	deleted := apiPod("web-40", "kube-node4", "False")

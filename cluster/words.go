@@ -92,7 +92,7 @@ func (s *Snapshot) PodWord(p *Pod, now time.Time) string {
 	switch {
 	case !p.Gone.IsZero():
 		return "gone"
-	case p.Node == "" || !p.Deleting.IsZero() || p.finished():
+	case p.Node == "" || !p.Deleting.IsZero() || p.Finished():
 		return p.Status
 	}
 	if n := s.Node(p.Node); n != nil && s.lost(n, now) {
@@ -110,47 +110,34 @@ func (s *Snapshot) lost(n *Node, now time.Time) bool {
 	return silent && n.Ready != TriTrue
 }
 
-// EvictAt is when the control plane will delete the pod because of the taint of
-// its lost node: the taint's timeAdded plus the pod's tolerationSeconds
-// (pkg/controller/tainteviction). False when the node has no such taint, the
-// pod tolerates it for ever, or is already ending.
-//
-// The controller counts from when it saw the first of the two taints, and keeps
-// that start when one is exchanged for the other; what is given here may then
-// be late by the time between them.
-func (s *Snapshot) EvictAt(p *Pod) (time.Time, bool) {
-	n := s.Node(p.Node)
-	if n == nil || !n.Gone.IsZero() {
-		return time.Time{}, false
-	}
-	t, ok := evictionTaint(n)
-	if !ok {
-		return time.Time{}, false
-	}
-	return evictAt(p, t)
-}
-
-func evictAt(p *Pod, t Taint) (time.Time, bool) {
-	wait, ok := p.evictable(t.Key)
-	if !ok {
-		return time.Time{}, false
-	}
-	return t.TimeAdded.Add(wait), true
-}
-
+// The NoExecute taints of a lost node.
 const (
-	taintNotReady    = "node.kubernetes.io/not-ready"
-	taintUnreachable = "node.kubernetes.io/unreachable"
+	TaintNotReady    = "node.kubernetes.io/not-ready"
+	TaintUnreachable = "node.kubernetes.io/unreachable"
 )
 
-// evictionTaint is the NoExecute taint that the node lifecycle controller put on.
-func evictionTaint(n *Node) (Taint, bool) {
+// EvictionTaint is the NoExecute taint that the node lifecycle controller put on;
+// false when there is none.
+func (n *Node) EvictionTaint() (Taint, bool) {
 	for _, t := range n.Taints {
-		if t.Effect == "NoExecute" && (t.Key == taintNotReady || t.Key == taintUnreachable) && !t.TimeAdded.IsZero() {
+		if t.Effect == "NoExecute" && (t.Key == TaintNotReady || t.Key == TaintUnreachable) && !t.TimeAdded.IsZero() {
 			return t, true
 		}
 	}
 	return Taint{}, false
+}
+
+// Evictable reports whether the control plane will delete the pod because of a
+// NoExecute taint of this key, and how long it waits.
+func (p *Pod) Evictable(key string) (time.Duration, bool) {
+	wait := p.UnreachableFor
+	if key == TaintNotReady {
+		wait = p.NotReadyFor
+	}
+	if wait < 0 || p.Static || p.Node == "" || !p.Deleting.IsZero() || !p.Gone.IsZero() || p.Finished() {
+		return 0, false
+	}
+	return wait, true
 }
 
 // deploymentWord is lightsout's own rule: none available is Down, old pods beside

@@ -161,7 +161,5 @@ func FuzzWords(f *testing.F) {
 		if since, _ := s.Silent(n, t0); since < 0 {
 			t.Fatalf("silent for %v", since)
 		}
-		Next(s, t0)
-		Blast(s, []string{"a", "a", message})
 	})
 }

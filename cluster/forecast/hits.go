@@ -1,45 +1,43 @@
-package cluster
+package forecast
 
 import (
 	"cmp"
 	"container/heap"
-	"fmt"
 	"slices"
+	"time"
+
+	"lightsout/cluster"
 )
 
-// Radius is what switching a selection of nodes off is expected to do, reckoned
-// from one Snapshot and only from what is watched: pods of namespaces that are
-// not watched are in none of its numbers.
-type Radius struct {
-	// Nodes are the selected nodes that exist, Missing the others; sorted.
-	Nodes, Missing []string
-	// Pods is how many pods that have not ended are on them.
+// Hits is what an outage does to the pods, counted from what is watched: pods of
+// namespaces that are not watched are in none of its numbers.
+type Hits struct {
+	// Pods is how many pods that have not ended are on the nodes.
 	Pods int
 	// Deployments are those with such a pod, by key.
 	Deployments []Impact
-	// StatefulSetPods will not be replaced: they hang in Terminating until the
-	// node returns or its object is deleted.
-	StatefulSetPods []Key
-	// ControlPlane are the selected nodes of the control plane.
-	ControlPlane []string
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane and not selected.
 	ReadyWorkersLeft int
-	// Zones is each zone's state with the selection down, ZoneRule the
-	// sentence on what that does to evictions; empty when it does nothing.
-	Zones    []ZoneState
-	ZoneRule string
 	// Replacements is how many pods the control plane will want elsewhere,
 	// WillNotFit how many of them find no room, by CPU requests and number
 	// of pods alone: an estimate that knows nothing of memory, devices,
-	// affinity or tolerations. Room says both in a sentence.
+	// affinity or tolerations.
 	Replacements, WillNotFit int
-	Room                     string
+	// LocalData are the pods with an emptyDir, whose contents go with them.
+	LocalData []cluster.Key
+
+	// What happens to those that are evicted and not replaced, and to those that
+	// are not evicted.
+	stateful, bare, forever []cluster.Key
+	staying, evicted        int
+	// least and most are how long the evicted ones tolerate it.
+	least, most time.Duration
 }
 
-// Impact is what a selection does to one deployment.
+// Impact is what an outage does to one deployment.
 type Impact struct {
-	Key
+	cluster.Key
 	// Pods of it on the selected nodes.
 	Pods int
 	// Wanted is spec.replicas; the available ones before and after.
@@ -53,44 +51,22 @@ type Impact struct {
 	BelowMinimum bool
 }
 
-// Blast reckons the blast radius of switching the named nodes off.
-func Blast(s *Snapshot, nodes []string) Radius {
-	var r Radius
-	down := map[string]bool{}
-	for _, name := range nodes {
-		n := s.Node(name)
-		switch {
-		case down[name] || slices.Contains(r.Missing, name):
-		case n == nil || !n.Gone.IsZero():
-			r.Missing = append(r.Missing, name)
-		default:
-			down[name] = true
-			r.Nodes = append(r.Nodes, name)
-			if n.ControlPlane {
-				r.ControlPlane = append(r.ControlPlane, name)
-			}
-		}
-	}
-	slices.Sort(r.Nodes)
-	slices.Sort(r.Missing)
-	slices.Sort(r.ControlPlane)
-
-	impacts := map[Key]*Impact{}
-	var moving []*Pod
-	for _, name := range r.Nodes {
-		for _, p := range s.PodsOn(name) {
-			if p.finished() || !p.Gone.IsZero() {
+// Hits counts what the outage hits. Its cost follows the number of pods.
+func (f *Forecast) Hits() Hits {
+	var h Hits
+	impacts := map[cluster.Key]*Impact{}
+	var moving []*cluster.Pod
+	for _, n := range f.Nodes {
+		for _, p := range f.s.PodsOn(n.Node) {
+			if p.Finished() || !p.Gone.IsZero() {
 				continue
 			}
-			r.Pods++
-			if p.OwnerKind == "StatefulSet" {
-				r.StatefulSetPods = append(r.StatefulSetPods, p.Key)
-			}
-			if p.replaceable() {
+			h.add(p)
+			if replaceable(p) {
 				moving = append(moving, p)
 			}
 			if p.Deployment != "" {
-				countPod(s, impacts, p)
+				countPod(f.s, impacts, p)
 			}
 		}
 	}
@@ -98,35 +74,46 @@ func Blast(s *Snapshot, nodes []string) Radius {
 		im.AvailableAfter = max(0, im.AvailableAfter)
 		im.CapacityAfter = max(0, im.CapacityAfter)
 		im.BelowMinimum = im.AvailableAfter < im.Minimum
-		r.Deployments = append(r.Deployments, *im)
+		h.Deployments = append(h.Deployments, *im)
 	}
-	slices.SortFunc(r.Deployments, func(a, b Impact) int { return compareKeys(a.Key, b.Key) })
-	slices.SortFunc(r.StatefulSetPods, compareKeys)
+	slices.SortFunc(h.Deployments, func(a, b Impact) int { return a.Key.Compare(b.Key) })
+	left := survivors(f.s, f.down)
+	h.ReadyWorkersLeft = len(left)
+	h.Replacements, h.WillNotFit = len(moving), fit(moving, left)
+	return h
+}
 
-	r.Zones = s.Zones(down)
-	r.ZoneRule = s.zoneSentence(r.Zones)
-	survivors := s.survivors(down)
-	r.ReadyWorkersLeft = len(survivors)
-	r.Replacements, r.WillNotFit = len(moving), fit(moving, survivors)
+// add counts a pod that has not ended.
+func (h *Hits) add(p *cluster.Pod) {
+	h.Pods++
+	if p.LocalData {
+		h.LocalData = append(h.LocalData, p.Key)
+	}
+	if !p.Deleting.IsZero() {
+		return
+	}
+	wait, evicted := p.Evictable(cluster.TaintUnreachable)
+	if evicted {
+		if h.evicted == 0 || wait < h.least {
+			h.least = wait
+		}
+		h.most = max(h.most, wait)
+		h.evicted++
+	}
 	switch {
-	case r.Replacements == 0:
-		r.Room = "nothing to replace"
-	case r.WillNotFit > 0:
-		r.Room = fmt.Sprintf("replacements will not fit: %d Pending", r.WillNotFit)
-	case r.Replacements == 1:
-		r.Room = "the replacement fits on the nodes left"
-	default:
-		r.Room = fmt.Sprintf("all %d replacements fit on the nodes left", r.Replacements)
+	case p.Static, p.OwnerKind == "DaemonSet":
+		h.staying++
+	case !evicted:
+		h.forever = append(h.forever, p.Key)
+	case p.OwnerKind == "StatefulSet":
+		h.stateful = append(h.stateful, p.Key)
+	case p.OwnerKind == "":
+		h.bare = append(h.bare, p.Key)
 	}
-	return r
 }
 
-func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
-func countPod(s *Snapshot, impacts map[Key]*Impact, p *Pod) {
-	k := p.deployment()
+func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.Pod) {
+	k := cluster.Key{Namespace: p.Namespace, Name: p.Deployment}
 	d := s.Deployment(k)
 	if d == nil || !d.Gone.IsZero() {
 		return
@@ -146,7 +133,7 @@ func countPod(s *Snapshot, impacts map[Key]*Impact, p *Pod) {
 		impacts[k] = im
 	}
 	im.Pods++
-	if !p.serving() {
+	if !p.Serving() {
 		return
 	}
 	im.AvailableAfter--
@@ -161,12 +148,24 @@ func countPod(s *Snapshot, impacts map[Key]*Impact, p *Pod) {
 // is evicted. A DaemonSet's and a static pod belong to their node, a StatefulSet
 // waits for the old one, and a bare pod has nobody. One that tolerates the
 // taints for ever is never evicted, one being deleted is replaced already.
-func (p *Pod) replaceable() bool {
+func replaceable(p *cluster.Pod) bool {
 	switch p.OwnerKind {
 	case "ReplicaSet", "ReplicationController", "Job":
 		return !p.Static && p.Deleting.IsZero() && p.UnreachableFor >= 0
 	}
 	return false
+}
+
+// StartTime is the longest that a pod of the deployment took from its creation
+// to being ready, of those that are ready and have never been restarted; false
+// when there is none. Both times have whole seconds.
+func StartTime(s *cluster.Snapshot, dep cluster.Key) (most time.Duration, known bool) {
+	for _, p := range s.PodsOf(dep) {
+		if p.Serving() && p.Restarts == 0 && !p.ReadySince.Before(p.Created) {
+			most, known = max(most, p.ReadySince.Sub(p.Created)), true
+		}
+	}
+	return most, known
 }
 
 // room is what is free on one node.
@@ -176,41 +175,38 @@ type room struct {
 }
 
 // survivors gives the free room on each Ready worker outside the selection.
-func (s *Snapshot) survivors(down map[string]bool) []room {
+func survivors(s *cluster.Snapshot, down map[string]bool) []room {
 	var out []room
-	s.nodes.each(func(n *Node) bool {
-		if down[n.Name] || n.ControlPlane || n.Unschedulable || n.Ready != TriTrue || !n.Gone.IsZero() {
-			return true
+	for _, n := range s.Nodes() {
+		if down[n.Name] || n.ControlPlane || n.Unschedulable || n.Ready != cluster.TriTrue || !n.Gone.IsZero() {
+			continue
 		}
 		if _, silent := s.Silent(n, s.At); silent {
-			return true
+			continue
 		}
-		for _, t := range n.Taints {
-			if t.Effect == "NoSchedule" || t.Effect == "NoExecute" {
-				return true
-			}
+		if slices.ContainsFunc(n.Taints, func(t cluster.Taint) bool { return t.Effect == "NoSchedule" || t.Effect == "NoExecute" }) {
+			continue
 		}
 		free := room{n.CPUMilli, n.MaxPods}
 		if free.pods == 0 {
 			free.pods = 110 // a kubelet's default
 		}
 		for _, p := range s.PodsOn(n.Name) {
-			if !p.finished() && p.Gone.IsZero() {
+			if !p.Finished() && p.Gone.IsZero() {
 				free.milli -= p.CPUMilli
 				free.pods--
 			}
 		}
 		out = append(out, free)
-		return true
-	})
+	}
 	return out
 }
 
 // fit places the pods, the largest first, each on the node with most CPU
 // free, and gives how many find no place.
-func fit(moving []*Pod, free []room) (left int) {
+func fit(moving []*cluster.Pod, free []room) (left int) {
 	moving = slices.Clone(moving)
-	slices.SortFunc(moving, func(a, b *Pod) int { return cmp.Compare(b.CPUMilli, a.CPUMilli) })
+	slices.SortFunc(moving, func(a, b *cluster.Pod) int { return cmp.Compare(b.CPUMilli, a.CPUMilli) })
 	rooms := make(roomHeap, 0, len(free))
 	for _, r := range free {
 		if r.pods > 0 {

@@ -1,10 +1,12 @@
-package cluster
+package forecast
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"lightsout/cluster"
 )
 
 // SettingLine is one timing in force, for people and records.
@@ -16,14 +18,14 @@ type SettingLine struct {
 	Source string
 }
 
-// SettingsList gives the settings that decide what an outage looks like, the
+// Settings gives the settings that decide what an outage looks like, the
 // control plane's first, then the kubelets', then the tolerations of the
 // deployment's own pods, if there is one of this key.
-func (s *Snapshot) SettingsList(deployment Key) []SettingLine {
+func Settings(s *cluster.Snapshot, deployment cluster.Key) []SettingLine {
 	set := s.Settings
-	kubelet := func(st Setting[time.Duration]) SettingLine {
+	kubelet := func(st cluster.Setting[time.Duration]) SettingLine {
 		l := SettingLine{Value: seconds(st.Value), Source: st.Source}
-		if st.Source == Assumed && set.KubeletErr != "" {
+		if st.Source == cluster.Assumed && set.KubeletErr != "" {
 			l.Source += " (" + set.KubeletErr + ")"
 		}
 		return l
@@ -38,29 +40,28 @@ func (s *Snapshot) SettingsList(deployment Key) []SettingLine {
 		{"large-cluster-size-threshold", strconv.Itoa(set.LargeCluster.Value), set.LargeCluster.Source},
 		{"default-not-ready-toleration-seconds", seconds(set.NotReadyToleration.Value), set.NotReadyToleration.Source},
 		{"default-unreachable-toleration-seconds", seconds(set.UnreachableToleration.Value), set.UnreachableToleration.Source},
-		s.leaseLine(named("nodeLeaseDurationSeconds", kubelet(set.LeaseDuration))),
+		leaseLine(s, named("nodeLeaseDurationSeconds", kubelet(set.LeaseDuration))),
 		named("nodeStatusUpdateFrequency", kubelet(set.StatusUpdate)),
 		named("shutdownGracePeriod", kubelet(set.ShutdownGrace)),
 		named("shutdownGracePeriodCriticalPods", kubelet(set.ShutdownGraceCritical)),
 	}
 	if all := s.PodsOf(deployment); len(all) > 0 {
 		out = append(out,
-			SettingLine{"tolerationSeconds of " + taintUnreachable, tolerations(all, func(p *Pod) time.Duration { return p.UnreachableFor }), "pod"},
-			SettingLine{"tolerationSeconds of " + taintNotReady, tolerations(all, func(p *Pod) time.Duration { return p.NotReadyFor }), "pod"})
+			SettingLine{"tolerationSeconds of " + cluster.TaintUnreachable, tolerations(all, func(p *cluster.Pod) time.Duration { return p.UnreachableFor }), "pod"},
+			SettingLine{"tolerationSeconds of " + cluster.TaintNotReady, tolerations(all, func(p *cluster.Pod) time.Duration { return p.NotReadyFor }), "pod"})
 	}
 	return out
 }
 
 // leaseLine takes the leases' own word where no kubelet told its own.
-func (s *Snapshot) leaseLine(l SettingLine) SettingLine {
-	if !strings.HasPrefix(l.Source, Assumed) {
+func leaseLine(s *cluster.Snapshot, l SettingLine) SettingLine {
+	if !strings.HasPrefix(l.Source, cluster.Assumed) {
 		return l
 	}
 	var d time.Duration
-	s.nodes.each(func(n *Node) bool {
+	for _, n := range s.Nodes() {
 		d = max(d, n.LeaseDuration)
-		return true
-	})
+	}
 	if d > 0 {
 		l.Value, l.Source = seconds(d), "lease"
 	}
@@ -68,7 +69,7 @@ func (s *Snapshot) leaseLine(l SettingLine) SettingLine {
 }
 
 // tolerations gives the span of what the pods tolerate.
-func tolerations(all []*Pod, of func(*Pod) time.Duration) string {
+func tolerations(all []*cluster.Pod, of func(*cluster.Pod) time.Duration) string {
 	least, most, forever, n := time.Duration(0), time.Duration(0), 0, 0
 	for _, p := range all {
 		d := of(p)

@@ -1,0 +1,15 @@
+// Package forecast says what the control plane will do about nodes that have
+// lost their power, and what that does to the pods on them.
+//
+//	f := forecast.Outage(snapshot, nodes, at) // by the rules of the controllers
+//	f.Node(name)                              // when it is detected, tainted, evicted
+//	f.HitLines()                              // what it hits, in sentences
+//	f.FollowLines()                           // what follows
+//	f.WontLines()                             // what will not happen
+//	var next forecast.Next
+//	next.Lines(snapshot, now)                 // what comes next, while nodes are lost
+//
+// What lives here: the rules of Kubernetes' controllers as pure functions of a
+// cluster.Snapshot, and their wording. What does not: watching, drawing, and
+// any decision. A Forecast is immutable and safe for use by several goroutines.
+package forecast

@@ -1,0 +1,170 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+)
+
+func TestZoneRule(t *testing.T) {
+	for _, tc := range []struct {
+		cp, workers, off int
+		want             Disruption
+	}{
+		{0, 4, 2, ZoneNormal}, {0, 4, 3, ZonePartial}, {0, 4, 4, ZoneFull},
+		{1, 4, 2, ZoneNormal}, {1, 4, 3, ZonePartial}, {0, 6, 3, ZoneNormal}, {1, 2, 1, ZoneNormal}, {1, 2, 2, ZoneNormal},
+	} {
+		var c cluster.Contents
+		down := map[string]bool{}
+		for i := range tc.cp {
+			c.Nodes = append(c.Nodes, node(fmt.Sprintf("cp%d", i), func(n *cluster.Node) { n.ControlPlane = true }))
+		}
+		for i := range tc.workers {
+			c.Nodes = append(c.Nodes, node(fmt.Sprintf("w%d", i)))
+			down[fmt.Sprintf("w%d", i)] = i < tc.off
+		}
+		if got := zones(cluster.NewSnapshot(c), down); len(got) != 1 || got[0].State != tc.want {
+			t.Errorf("%d control plane + %d workers, %d off: %+v, want %s", tc.cp, tc.workers, tc.off, got, tc.want)
+		}
+	}
+	c := cluster.Contents{}
+	for i := range 6 {
+		c.Nodes = append(c.Nodes, node(fmt.Sprintf("w%d", i), func(n *cluster.Node) { n.ExcludeDisruption = i >= 4 }))
+	}
+	got := zones(cluster.NewSnapshot(c), map[string]bool{"w0": true, "w1": true, "w2": true})
+	if len(got) != 1 || got[0].Nodes != 4 || got[0].State != ZonePartial {
+		t.Errorf("excluded nodes are counted: %+v", got)
+	}
+}
+
+// texts gives lines as they are read, those to think about with a "! " in front.
+func texts(lines []Line) (out []string) {
+	for _, l := range lines {
+		if l.Warn {
+			l.Text = "! " + l.Text
+		}
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
+	c := mdx(nil)
+	c.Pods = append(c.Pods,
+		&cluster.Pod{Key: key("db", "pg-0"), Node: "kube-node3", Phase: "Running", OwnerKind: "StatefulSet", OwnerName: "pg", Ready: true, LocalData: true},
+		&cluster.Pod{Key: key("kube-system", "proxy"), Node: "kube-node3", Phase: "Running", OwnerKind: "DaemonSet", OwnerName: "proxy", UnreachableFor: -1})
+	f := Outage(cluster.NewSnapshot(c), []string{"kube-node4", "kube-node3", "kube-node9", "kube-node9"}, t0)
+	h := f.Hits()
+	if len(f.Nodes) != 2 || !slices.Equal(f.Missing, []string{"kube-node9"}) {
+		t.Errorf("%+v, missing %v", f.Nodes, f.Missing)
+	}
+	want := Impact{Key: key("default", "llm"), Pods: 8, Wanted: 16, AvailableBefore: 16, AvailableAfter: 8,
+		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, BelowMinimum: true}
+	if len(h.Deployments) != 1 || h.Deployments[0] != want {
+		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
+	}
+	for what, lines := range map[string]struct {
+		got  []Line
+		want []string
+	}{
+		"hits": {h.Lines(), []string{"10 pods, 2 Ready workers left",
+			"! default/llm: 16 → 8 available, capacity 16 → 8, below its minimum of 16"}},
+		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
+			"evicted 0s to 5m00s after that (their own tolerations)", "! replacements will not fit: 8 Pending"}},
+		"won't": {f.WontLines(h), []string{"! db/pg-0 will hang in Terminating and not be replaced until its node returns (StatefulSet)",
+			"! 1 DaemonSet or static pod stays where it is and is not replaced",
+			"! PodDisruptionBudgets will not hold anything up: a lost node asks nobody"}},
+		"drain": {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
+	} {
+		if got := texts(lines.got); !slices.Equal(got, lines.want) {
+			t.Errorf("%s: %q\nwant %q", what, got, lines.want)
+		}
+	}
+}
+
+func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
+	c := mdx(nil)
+	for _, p := range c.Pods {
+		p.CPUMilli = 20000 // four leave room for two more
+	}
+	s := cluster.NewSnapshot(c)
+	f := Outage(s, []string{"kube-node4"}, t0)
+	if got := texts(f.FollowLines(f.Hits())); !slices.Contains(got, "evicted 5m00s after that (their own tolerations)") ||
+		!slices.Contains(got, "all 4 replacements fit on the nodes left") {
+		t.Errorf("one node: %q", got)
+	}
+	f = Outage(s, []string{"kube-node2", "kube-node3", "kube-node4", "kube-cp1"}, t0)
+	h := f.Hits()
+	if got := texts(h.Lines()); got[0] != "12 pods, 1 Ready worker left" {
+		t.Errorf("%q", got)
+	}
+	if got := texts(f.FollowLines(h)); len(got) != 2 || got[1] != "! replacements will not fit: 10 Pending" {
+		t.Errorf("12 replacements, room for 2, nothing evicted: %q", got)
+	}
+	if got := texts(f.WontLines(h)); !slices.Equal(got, []string{
+		"! zone rule: 4 of 5 nodes not ready (at least 55 % and more than 2): no further node's pods are evicted, they will NOT move"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWontHappenNamesWhatIsHopedForInVain(t *testing.T) {
+	c := mdx(nil)
+	for _, p := range c.Pods {
+		p.CPUMilli = 20000 // so that some fit elsewhere
+	}
+	on := func(name, owner string, change func(*cluster.Pod)) {
+		p := &cluster.Pod{Key: key("db", name), Node: "kube-node4", Phase: "Running", OwnerKind: owner, UnreachableFor: 300 * time.Second}
+		if change != nil {
+			change(p)
+		}
+		c.Pods = append(c.Pods, p)
+	}
+	on("pg-0", "StatefulSet", nil)
+	on("lonely", "", nil)
+	on("patient", "ReplicaSet", func(p *cluster.Pod) { p.UnreachableFor = -1 })
+	on("agent", "DaemonSet", func(p *cluster.Pod) { p.UnreachableFor = -1 })
+	s := cluster.NewSnapshot(c)
+	wont := func(nodes ...string) string {
+		f := Outage(s, nodes, t0)
+		return strings.Join(texts(f.WontLines(f.Hits())), "\n")
+	}
+	got := wont("kube-node4")
+	for _, want := range []string{
+		"db/pg-0 will hang in Terminating", "db/lonely will be deleted and not be replaced",
+		"db/patient will not be evicted", "1 DaemonSet or static pod stays", "PodDisruptionBudgets will not",
+		"4 pods that move will not move back",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	got = wont("kube-node2", "kube-node3", "kube-node4")
+	if !strings.Contains(got, "zone rule") || strings.Contains(got, "hang in Terminating") || strings.Contains(got, "move back") {
+		t.Errorf("with the zone rule in force nothing is evicted:\n%s", got)
+	}
+	if got := wont(); got != "" {
+		t.Errorf("nothing is selected: %q", got)
+	}
+}
+
+func FuzzForecast(f *testing.F) {
+	f.Add(uint8(1), int64(23), "a", int64(40))
+	f.Add(uint8(3), int64(-5), "\x1b[0m", int64(-1))
+	f.Fuzz(func(t *testing.T, ready uint8, silence int64, name string, lease int64) {
+		n := node("a", func(n *cluster.Node) {
+			n.Ready, n.RenewSeen, n.LeaseDuration = cluster.Tri(ready%4), t0.Add(-time.Duration(silence)), time.Duration(lease)
+		})
+		p := &cluster.Pod{Key: key("d", "p"), Node: "a", Phase: "Running"}
+		s := cluster.NewSnapshot(cluster.Contents{At: t0, Nodes: []*cluster.Node{n}, Pods: []*cluster.Pod{p}})
+		new(Next).Lines(s, t0)
+		o := Outage(s, []string{"a", "a", name}, t0)
+		h := o.Hits()
+		if h.Pods != 1 || len(o.FollowLines(h)) == 0 || len(h.Lines()) == 0 {
+			t.Errorf("%+v", h)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+)
+
+// Next tells what comes next. It keeps for a second what is costly to find out:
+// many Snapshots are made in one. The zero Next is ready for use; it belongs to
+// one goroutine.
+type Next struct {
+	known   time.Time // the At of the Snapshot that pending is of
+	pending int
+}
+
+// pendingFor is how old Next.pending may be.
+const pendingFor = time.Second
+
+// event is one sentence; the zero at is for what has no time.
+type event struct {
+	at   time.Time
+	text string
+}
+
+// Lines says what the control plane is expected to do next, one sentence each,
+// the soonest first, and then what it will not do. It is empty while nothing is
+// out of the ordinary. Its cost follows the number of nodes and the pods on
+// those that are lost, and once a second the pods on the others.
+func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
+	var lost []string
+	for _, n := range s.Nodes() {
+		if _, silent := s.Silent(n, now); n.Gone.IsZero() && (silent || n.Ready != cluster.TriTrue) {
+			lost = append(lost, n.Name)
+		}
+	}
+	var items, last []event
+	f := Outage(s, lost, now)
+	var evictions []Node
+	waiting := false // one is not Ready, and without the taint
+	for _, o := range f.Nodes {
+		n := s.Node(o.Node)
+		if n.Ready == cluster.TriTrue {
+			if it, ok := notReadyNext(s, n, now); ok {
+				items = append(items, it)
+			}
+			continue
+		}
+		_, tainted := n.EvictionTaint()
+		if tainted && !o.Evicted.IsZero() {
+			evictions = append(evictions, o)
+		}
+		waiting = waiting || !tainted && n.Ready != cluster.TriNone
+		if _, silent := s.Silent(n, now); silent {
+			if stuck := ending(s, n.Name); stuck > 0 {
+				last = append(last, event{text: pods(stuck, "of "+n.Name+" stays", "of "+n.Name+" stay") + " Terminating until it returns"})
+			}
+		}
+	}
+	rule, follow := "", time.Duration(0) // until the next node's taint
+	if waiting {
+		if rule = zoneSentence(s.Settings, zones(s, nil)); rule == "" {
+			follow = pause(s.Settings.EvictionRate.Value)
+		}
+	}
+	if len(evictions) > 0 {
+		items = append(items, evictionsNext(evictions, follow, now))
+	}
+	if rule != "" {
+		last = append(last, event{text: rule})
+	}
+	if nowhere := unscheduled(s); nowhere > 0 {
+		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
+	} else if len(evictions) > 0 || waiting && rule == "" {
+		if n := x.homeless(s); n > 0 {
+			last = append(last, event{text: noRoom(n)})
+		}
+	}
+	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
+	var out []string
+	for _, it := range append(items, last...) {
+		out = append(out, it.text)
+	}
+	return out
+}
+
+// notReadyNext says when a silent node is marked NotReady.
+func notReadyNext(s *cluster.Snapshot, n *cluster.Node, now time.Time) (event, bool) {
+	due, ok := NotReadyAt(s, n)
+	if !ok {
+		return event{}, false
+	}
+	since, _ := s.Silent(n, now)
+	last := fmt.Sprintf("(last heartbeat %s ago)", spaced(since))
+	if !due.To.After(now) {
+		return event{due.To, fmt.Sprintf("%s should have been marked NotReady %s ago %s", n.Name, spaced(now.Sub(due.To)), last)}, true
+	}
+	seconds := func(at time.Time) int { return int(max(0, at.Sub(now)).Round(time.Second) / time.Second) }
+	return event{due.From, fmt.Sprintf("%s marked NotReady in %d–%d s %s", n.Name, seconds(due.From), seconds(due.To), last)}, true
+}
+
+// evictionsNext puts evictions into one sentence: the first, and how much later
+// the next ones are; follow is how long after the last one a node without a
+// taint follows, 0 when there is none.
+func evictionsNext(all []Node, follow time.Duration, now time.Time) event {
+	slices.SortFunc(all, func(a, b Node) int {
+		return cmp.Or(a.Evicted.From.Compare(b.Evicted.From), cmp.Compare(a.Node, b.Node))
+	})
+	first, together := all[0].Evicted.From, 1
+	for together < len(all) && all[together].Evicted.From.Sub(first) < time.Second {
+		together++
+	}
+	who := all[0].Node
+	switch {
+	case together == 2:
+		who += " and " + all[1].Node
+	case together > 2:
+		who = fmt.Sprintf("%d nodes", together)
+	}
+	out := fmt.Sprintf("pods of %s evicted in %s", who, text.Span(first.Sub(now)))
+	if !first.After(now) {
+		out = fmt.Sprintf("pods of %s evicted any moment", who)
+	}
+	const most = 2
+	for i, e := range all[together:] {
+		if i == most {
+			out += fmt.Sprintf(", of %d more nodes by %s later", len(all)-together-most, text.Span(all[len(all)-1].Evicted.From.Sub(first)))
+			break
+		}
+		out += fmt.Sprintf(", of %s %s later", e.Node, spaced(e.Evicted.From.Sub(first)))
+	}
+	if follow > 0 {
+		out += fmt.Sprintf(", the next node %s later", spaced(follow))
+	}
+	return event{first, out}
+}
+
+// ending counts the pods on a node that are being deleted and are still there.
+func ending(s *cluster.Snapshot, node string) (n int) {
+	for _, p := range s.PodsOn(node) {
+		if !p.Deleting.IsZero() && p.Gone.IsZero() && !p.Finished() {
+			n++
+		}
+	}
+	return n
+}
+
+// unscheduled counts the pods that wait for a node.
+func unscheduled(s *cluster.Snapshot) (n int) {
+	for _, p := range s.PodsOn("") {
+		if p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Status != "SchedulingGated" {
+			n++
+		}
+	}
+	return n
+}
+
+// homeless is how many pods on nodes that are not Ready will find no room
+// elsewhere once they are evicted, as of up to pendingFor ago.
+func (x *Next) homeless(s *cluster.Snapshot) int {
+	if !x.known.IsZero() && s.At.Sub(x.known).Abs() < pendingFor {
+		return x.pending
+	}
+	x.known = s.At
+	var moving []*cluster.Pod
+	for _, n := range s.Nodes() {
+		if n.Ready != cluster.TriTrue && n.Ready != cluster.TriNone && n.Gone.IsZero() {
+			for _, p := range s.PodsOn(n.Name) {
+				if !p.Finished() && p.Gone.IsZero() && replaceable(p) {
+					moving = append(moving, p)
+				}
+			}
+		}
+	}
+	x.pending = 0
+	if len(moving) > 0 {
+		x.pending = fit(moving, survivors(s, nil))
+	}
+	return x.pending
+}
+
+func noRoom(n int) string { return fmt.Sprintf("replacements will not fit: %d Pending", n) }
+
+// spaced writes seconds with a space before the unit, as in a sentence.
+func spaced(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(max(0, d)/time.Second))
+	}
+	return text.Span(d)
+}
+
+func pods(n int, one, many string) string {
+	return text.Count(n, "pod", "pods") + " " + text.Noun(n, one, many)
+}

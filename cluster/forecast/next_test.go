@@ -1,0 +1,130 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+)
+
+func TestNextTellsTheSoonestFirst(t *testing.T) {
+	s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
+		switch name {
+		case "kube-node3":
+			silentFor(19 * time.Second)(n)
+		case "kube-node4":
+			lostFor(100 * time.Second)(n)
+			tainted(t0.Add(-48 * time.Second))(n)
+		}
+	}))
+	want := []string{
+		"kube-node3 marked NotReady in 31–41 s (last heartbeat 19 s ago)",
+		"pods of kube-node4 evicted in 4m12s",
+		"replacements will not fit: 4 Pending",
+	}
+	if got := new(Next).Lines(s, t0); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if got := new(Next).Lines(cluster.NewSnapshot(mdx(nil)), t0); len(got) != 0 {
+		t.Errorf("a healthy cluster has forecasts: %q", got)
+	}
+}
+
+func TestNextSaysWhenTheControlPlaneIsLate(t *testing.T) {
+	s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
+		if name == "kube-node3" {
+			silentFor(80 * time.Second)(n)
+		}
+	}))
+	want := "kube-node3 should have been marked NotReady 20 s ago (last heartbeat 1m20s ago)"
+	if got := new(Next).Lines(s, t0); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNextTellsOfPodsThatHangOrHaveNowhereToGo(t *testing.T) {
+	c := mdx(func(name string, n *cluster.Node) {
+		if name == "kube-node4" {
+			lostFor(400 * time.Second)(n)
+			tainted(t0.Add(-310 * time.Second))(n)
+		}
+	})
+	for _, p := range c.Pods {
+		if p.Node == "kube-node4" {
+			p.Deleting, p.Status = t0.Add(-10*time.Second), "Terminating"
+		}
+	}
+	for i := range 4 {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprintf("new-%d", i)), Phase: "Pending", Status: "Pending", Deployment: "llm"})
+	}
+	want := []string{"4 pods of kube-node4 stay Terminating until it returns", "4 pods wait for a node with room"}
+	if got := new(Next).Lines(cluster.NewSnapshot(c), t0); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+func TestEvictAtFollowsTheTaintAndThePodsOwnToleration(t *testing.T) {
+	c := mdx(func(name string, n *cluster.Node) {
+		if name == "kube-node3" {
+			lostFor(time.Minute)(n)
+			tainted(t0.Add(-10 * time.Second))(n)
+		}
+	})
+	at := func(name string, change func(*cluster.Pod)) (time.Duration, bool) {
+		p := *cluster.NewSnapshot(c).Pod(key("default", name))
+		change(&p)
+		when, ok := EvictAt(cluster.NewSnapshot(c), &p)
+		return when.Sub(t0), ok
+	}
+	if d, ok := at("llm-30", func(*cluster.Pod) {}); !ok || d != 290*time.Second {
+		t.Errorf("in %v, %v; want 290 s", d, ok)
+	}
+	if d, ok := at("llm-30", func(p *cluster.Pod) { p.UnreachableFor = 20 * time.Second }); !ok || d != 10*time.Second {
+		t.Errorf("own toleration: in %v, %v; want 10 s", d, ok)
+	}
+	for name, change := range map[string]func(*cluster.Pod){
+		"tolerated for ever":    func(p *cluster.Pod) { p.UnreachableFor = -1 },
+		"already being deleted": func(p *cluster.Pod) { p.Deleting = t0 },
+		"ended":                 func(p *cluster.Pod) { p.Phase = "Failed" },
+		"on a healthy node":     func(p *cluster.Pod) { p.Node = "kube-node1" },
+	} {
+		if d, ok := at("llm-30", change); ok {
+			t.Errorf("%s: evicted in %v, want never", name, d)
+		}
+	}
+}
+
+func TestNextTellsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
+	lost := func(at map[string]time.Duration) cluster.Contents {
+		return mdx(func(name string, n *cluster.Node) {
+			if since, ok := at[name]; ok {
+				lostFor(100 * time.Second)(n)
+				if since > 0 {
+					tainted(t0.Add(-since))(n)
+				}
+			}
+		})
+	}
+	for _, tc := range []struct {
+		at   map[string]time.Duration
+		want []string
+	}{
+		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 38 * time.Second},
+			[]string{"pods of kube-node3 evicted in 4m12s, of kube-node4 10 s later", "replacements will not fit: 8 Pending"}},
+		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 48*time.Second - 300*time.Millisecond},
+			[]string{"pods of kube-node3 and kube-node4 evicted in 4m12s", "replacements will not fit: 8 Pending"}},
+		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 0},
+			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "replacements will not fit: 8 Pending"}},
+	} {
+		if got := new(Next).Lines(cluster.NewSnapshot(lost(tc.at)), t0); !slices.Equal(got, tc.want) {
+			t.Errorf("got %q\nwant %q", got, tc.want)
+		}
+	}
+	got := new(Next).Lines(cluster.NewSnapshot(lost(map[string]time.Duration{"kube-node2": 0, "kube-node3": 0, "kube-node4": 0})), t0)
+	if len(got) != 1 || !strings.Contains(got[0], "3 of 5 nodes not ready") {
+		t.Errorf("zone rule: %q", got)
+	}
+}

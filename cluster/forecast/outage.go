@@ -1,0 +1,369 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+)
+
+// Interval is a span of time in which something is expected to happen. The zero
+// Interval is no forecast.
+type Interval struct{ From, To time.Time }
+
+// IsZero reports whether it is no forecast.
+func (i Interval) IsZero() bool { return i.From.IsZero() && i.To.IsZero() }
+
+// Contains reports whether t lies in it, its ends included.
+func (i Interval) Contains(t time.Time) bool {
+	return !i.IsZero() && !t.Before(i.From) && !t.After(i.To)
+}
+
+func (i Interval) plus(from, to time.Duration) Interval {
+	if i.IsZero() {
+		return i
+	}
+	return Interval{i.From.Add(from), i.To.Add(to)}
+}
+
+// Node is what the control plane is expected to do about one node. What it has
+// done already has no interval any more.
+type Node struct {
+	Node string
+	// Detected is when it is marked not Ready, EndpointsOut when no endpoint
+	// on it is ready any more, Tainted when it gets the NoExecute taint, and
+	// Evicted when the first of its pods is deleted.
+	Detected, EndpointsOut, Tainted, Evicted Interval
+	// Pods is how many of its pods are to be deleted and are not yet.
+	Pods int
+	// NoDetection and NoEviction say in one sentence why there is no forecast
+	// of the one or the other; empty where there is one.
+	NoDetection, NoEviction string
+}
+
+// Forecast is what is expected after nodes have lost power.
+type Forecast struct {
+	// At is when the power goes.
+	At time.Time
+	// Nodes are the selected nodes that exist, by name; Missing the others.
+	Nodes   []Node
+	Missing []string
+	// Zones is each zone's state with the selection down, ZoneRule the sentence on
+	// what that does to evictions; empty when it does nothing.
+	Zones    []Zone
+	ZoneRule string
+	// Assumed: the grace period, the monitor's period or the eviction rate
+	// could not be read.
+	Assumed bool
+
+	s      *cluster.Snapshot
+	down   map[string]bool
+	limits map[string]*limit // by zone
+}
+
+// Node gives the forecast of one node; false when it is not in it.
+func (f *Forecast) Node(name string) (Node, bool) {
+	i, ok := slices.BinarySearchFunc(f.Nodes, name, func(n Node, name string) int { return cmp.Compare(n.Node, name) })
+	if !ok {
+		return Node{}, false
+	}
+	return f.Nodes[i], true
+}
+
+const (
+	// latency is what a write, its watch and a busy machine may add to a
+	// moment, or take from it where two watches are compared.
+	latency = 500 * time.Millisecond
+	// podNotReady is the control plane's pace when it marks the pods of a lost
+	// node not ready one by one: kube-controller-manager's 20 requests a second
+	// (--kube-api-qps).
+	podNotReady = 50 * time.Millisecond
+)
+
+// Outage forecasts what the control plane does if the named nodes have no power
+// from at on. Nodes that are silent, not Ready or tainted already count as they
+// are. Its cost follows the number of nodes and the pods on the selected ones.
+//
+// The rules are those of pkg/controller/nodelifecycle and
+// pkg/controller/tainteviction. A heartbeat is stamped in the pass of the
+// monitor that finds it and is overdue in a later one: grace period + up to two
+// periods after it. The NoExecute taint is given out by a limiter that lets one
+// node through at once, and may waste that on a node which its own cache still
+// has as Ready: then the next comes 1/rate later. The pods' own tolerations
+// count from the taint, whose timeAdded has whole seconds.
+func Outage(s *cluster.Snapshot, nodes []string, at time.Time) *Forecast {
+	f := &Forecast{At: at, s: s, down: map[string]bool{}}
+	set := s.Settings
+	f.Assumed = set.GracePeriod.Source == cluster.Assumed || set.MonitorPeriod.Source == cluster.Assumed || set.EvictionRate.Source == cluster.Assumed
+	var chosen []*cluster.Node
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(nodes))) {
+		if n := s.Node(name); n != nil && n.Gone.IsZero() {
+			f.down[name] = true
+			chosen = append(chosen, n)
+		} else {
+			f.Missing = append(f.Missing, name)
+		}
+	}
+	f.Zones = zones(s, f.down)
+	f.ZoneRule = zoneSentence(set, f.Zones)
+	f.limits = limits(set, f.Zones, chosen)
+	for _, n := range chosen {
+		f.Nodes = append(f.Nodes, f.node(n))
+	}
+	return f
+}
+
+// limit is what the eviction limiter of one zone will do.
+type limit struct {
+	gap     time.Duration // between two nodes
+	why     string        // no node gets a taint because of this; empty: they do
+	waiting int           // nodes of the selection without the taint
+	last    time.Time     // when the last taint was given; zero for none
+}
+
+func limits(set cluster.Settings, zones []Zone, chosen []*cluster.Node) map[string]*limit {
+	out := map[string]*limit{}
+	for _, z := range zones {
+		l := &limit{}
+		rate := set.EvictionRate.Value
+		switch {
+		case allFull(zones):
+			l.why = "zone rule: no node is ready, so nothing is evicted"
+		case z.State == ZonePartial:
+			if rate = z.slowRate(set); rate <= 0 {
+				l.why = fmt.Sprintf("zone rule: %d of %d nodes not ready, so nothing is evicted, except perhaps from the first node found", z.NotReady, z.Nodes)
+			}
+		}
+		l.gap = pause(rate)
+		if rate <= 0 && l.why == "" {
+			l.why = "evictions are switched off (--node-eviction-rate=0)"
+		}
+		out[z.Zone] = l
+	}
+	for _, n := range chosen {
+		l := out[n.Zone]
+		if l == nil { // a zone of nodes that the rule does not count
+			l = &limit{gap: pause(set.EvictionRate.Value)}
+			out[n.Zone] = l
+		}
+		if t, ok := n.EvictionTaint(); !ok {
+			l.waiting++
+		} else if t.TimeAdded.After(l.last) {
+			l.last = t.TimeAdded
+		}
+	}
+	return out
+}
+
+// pause is the time between two at a rate a second; 0 for no rate.
+func pause(rate float64) time.Duration {
+	if rate <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / rate)
+}
+
+// node forecasts one node.
+func (f *Forecast) node(n *cluster.Node) Node {
+	out := Node{Node: n.Name}
+	set, l := f.s.Settings, f.limits[n.Zone]
+	period := set.MonitorPeriod.Value
+	taint, tainted := n.EvictionTaint()
+	found := Interval{n.ReadySince, n.ReadySince.Add(time.Second)} // when it has been found not Ready
+	if n.Ready == cluster.TriTrue {
+		last, ok := lastHeartbeat(n, f.At)
+		if !ok {
+			out.NoDetection = "the heartbeats of " + n.Name + " can't be read, so it can't be told when it is found not Ready"
+		} else {
+			found = detection(set, last).plus(-latency, latency)
+			out.Detected = found
+		}
+	}
+	key := cluster.TaintUnreachable
+	if tainted {
+		key = taint.Key
+	}
+	least, serving := time.Duration(-1), 0
+	for _, p := range f.s.PodsOn(n.Name) {
+		if p.Serving() {
+			serving++
+		}
+		wait, ok := p.Evictable(key)
+		if !ok {
+			continue
+		}
+		out.Pods++
+		if least < 0 || wait < least {
+			least = wait
+		}
+	}
+	if serving > 0 && out.NoDetection == "" {
+		out.EndpointsOut = found.plus(0, 4*latency+time.Duration(serving)*podNotReady)
+	}
+	if !tainted && out.NoDetection == "" && l.why == "" {
+		out.Tainted = found.plus(0, period+time.Duration(l.waiting)*l.gap+2*latency)
+		if next := l.last.Add(l.gap - time.Second); !l.last.IsZero() && next.After(out.Tainted.From) {
+			out.Tainted.From = next
+			if out.Tainted.To.Before(next) {
+				out.Tainted.To = next.Add(l.gap + time.Second)
+			}
+		}
+	}
+	switch {
+	case least < 0:
+		out.NoEviction = "no pod on " + n.Name + " is to be evicted"
+	case tainted:
+		added := Interval{taint.TimeAdded, taint.TimeAdded.Add(time.Second)}
+		out.Evicted = added.plus(least, least+2*latency)
+	case l.why != "":
+		out.NoEviction = l.why
+	case out.NoDetection != "":
+		out.NoEviction = out.NoDetection
+	default:
+		out.Evicted = out.Tainted.plus(least, least+2*latency)
+	}
+	return out
+}
+
+// lastHeartbeat is when the last heartbeat of a Ready node that loses its power
+// at at is expected to have come.
+func lastHeartbeat(n *cluster.Node, at time.Time) (Interval, bool) {
+	_, last := n.Heartbeat()
+	if last.IsZero() || !n.Gone.IsZero() {
+		return Interval{}, false
+	}
+	every := n.RenewEvery()
+	if n.Overdue || at.Before(last.Add(every+latency)) {
+		return Interval{last, last}, true
+	}
+	return Interval{at.Add(-every), at}, true
+}
+
+// detection is when a node is found not Ready by the rules, of which the last
+// heartbeat came in last.
+func detection(set cluster.Settings, last Interval) Interval {
+	grace := set.GracePeriod.Value
+	return last.plus(grace, grace+2*set.MonitorPeriod.Value)
+}
+
+// NotReadyAt is the interval in which the control plane will mark a node
+// NotReady if no further heartbeat comes. False for a node that is not Ready
+// already, or whose heartbeats are not known.
+func NotReadyAt(s *cluster.Snapshot, n *cluster.Node) (Interval, bool) {
+	_, last := n.Heartbeat()
+	if n.Ready != cluster.TriTrue || last.IsZero() || !n.Gone.IsZero() {
+		return Interval{}, false
+	}
+	return detection(s.Settings, Interval{last, last}), true
+}
+
+// EvictAt is when the control plane will delete the pod because of the taint of
+// its lost node: the taint's timeAdded plus the pod's tolerationSeconds
+// (pkg/controller/tainteviction). False when the node has no such taint, the
+// pod tolerates it for ever, or is already ending.
+//
+// The controller counts from when it saw the first of the two taints, and keeps
+// that start when one is exchanged for the other; what is given here may then
+// be late by the time between them.
+func EvictAt(s *cluster.Snapshot, p *cluster.Pod) (time.Time, bool) {
+	n := s.Node(p.Node)
+	if n == nil || !n.Gone.IsZero() {
+		return time.Time{}, false
+	}
+	t, ok := n.EvictionTaint()
+	if !ok {
+		return time.Time{}, false
+	}
+	wait, ok := p.Evictable(t.Key)
+	return t.TimeAdded.Add(wait), ok
+}
+
+// Disruption is a zone's state, in the words of the node lifecycle controller.
+type Disruption string
+
+// States of a zone.
+const (
+	ZoneNormal  Disruption = "Normal"
+	ZonePartial Disruption = "PartialDisruption"
+	ZoneFull    Disruption = "FullDisruption"
+)
+
+// Zone is one zone as the node lifecycle controller counts it. Nodes of the
+// control plane count, those labelled node.kubernetes.io/exclude-disruption do
+// not.
+type Zone struct {
+	Zone            string // empty: the unlabelled nodes
+	Nodes, NotReady int
+	State           Disruption
+}
+
+// slowRate is the rate of evictions in a zone that is partially disrupted.
+func (z Zone) slowRate(set cluster.Settings) float64 {
+	if z.Nodes > set.LargeCluster.Value {
+		return set.SecondaryEvictionRate.Value
+	}
+	return 0
+}
+
+// zones gives the state of every zone by name, with the nodes in down counted as
+// not ready as well. The rule (ComputeZoneState): no node ready is
+// FullDisruption; more than 2 and at least UnhealthyZone of them not ready is
+// PartialDisruption.
+func zones(s *cluster.Snapshot, down map[string]bool) []Zone {
+	byName := map[string]*Zone{}
+	for _, n := range s.Nodes() {
+		if n.ExcludeDisruption || !n.Gone.IsZero() {
+			continue
+		}
+		z := byName[n.Zone]
+		if z == nil {
+			z = &Zone{Zone: n.Zone}
+			byName[n.Zone] = z
+		}
+		z.Nodes++
+		if n.Ready != cluster.TriTrue || down[n.Name] {
+			z.NotReady++
+		}
+	}
+	out := make([]Zone, 0, len(byName))
+	for _, z := range byName {
+		z.State = ZoneNormal
+		switch {
+		case z.NotReady == z.Nodes:
+			z.State = ZoneFull
+		case z.NotReady > 2 && float64(z.NotReady)/float64(z.Nodes) >= s.Settings.UnhealthyZone.Value:
+			z.State = ZonePartial
+		}
+		out = append(out, *z)
+	}
+	slices.SortFunc(out, func(a, b Zone) int { return cmp.Compare(a.Zone, b.Zone) })
+	return out
+}
+
+func allFull(zones []Zone) bool {
+	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z Zone) bool { return z.State != ZoneFull })
+}
+
+// zoneSentence says what the zone rule does to evictions; empty when it does
+// nothing.
+func zoneSentence(set cluster.Settings, zones []Zone) string {
+	if allFull(zones) {
+		return "zone rule: no node is ready: the control plane removes its taints and evicts nothing"
+	}
+	i := slices.IndexFunc(zones, func(z Zone) bool { return z.State == ZonePartial })
+	if i < 0 {
+		return ""
+	}
+	z, where := zones[i], ""
+	if z.Zone != "" {
+		where = " in zone " + z.Zone
+	}
+	out := fmt.Sprintf("zone rule: %d of %d nodes not ready%s (at least %.0f %% and more than 2): ", z.NotReady, z.Nodes, where, 100*set.UnhealthyZone.Value)
+	if gap := pause(z.slowRate(set)); gap > 0 {
+		return out + "evictions slow down to one node in " + text.Span(gap)
+	}
+	return out + "no further node's pods are evicted, they will NOT move"
+}
