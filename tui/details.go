@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 )
 
 // details collects facts; those that are not known are left away.
@@ -117,7 +118,7 @@ func podDetails(k cluster.Key) func(*scene) []fact {
 		_, st := podSign(s, p)
 		d.look(st, "status", s.snap.PodWord(p, s.now))
 		d.add("phase", p.Phase)
-		if at, ok := s.snap.EvictAt(p); ok {
+		if at, ok := forecast.EvictAt(s.snap, p); ok {
 			d.look(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
 		}
 		ready := "no"

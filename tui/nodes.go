@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -253,13 +254,13 @@ func markedIn(s *scene, n *cluster.Node) string {
 	if _, silent := s.snap.Silent(n, s.now); !silent {
 		return ""
 	}
-	from, to, ok := s.snap.NotReadyAt(n)
+	due, ok := forecast.NotReadyAt(s.snap, n)
 	switch {
 	case !ok:
 		return ""
-	case from.After(s.now):
-		return "NotReady in " + age(from.Sub(s.now).Round(time.Second))
-	case to.After(s.now):
+	case due.From.After(s.now):
+		return "NotReady in " + age(due.From.Sub(s.now).Round(time.Second))
+	case due.To.After(s.now):
 		return "NotReady now"
 	}
 	return "NotReady overdue"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 )
 
 var podsSpec = &paneSpec{
@@ -262,7 +263,7 @@ func podStatus(s *scene, p *cluster.Pod) cell {
 
 // podNext is when it will be evicted.
 func podNext(s *scene, p *cluster.Pod) cell {
-	at, ok := s.snap.EvictAt(p)
+	at, ok := forecast.EvictAt(s.snap, p)
 	switch d := at.Sub(s.now); {
 	case !ok:
 		return textCell("", "")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -81,7 +82,7 @@ func silent() *view.Frame {
 	}
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Events = slices.Clone(f.Events[:9])
-	f.Next = cluster.Next(f.Snapshot, f.Now)
+	f.Next = new(forecast.Next).Lines(f.Snapshot, f.Now)
 	history := slices.Repeat([]int{16}, 60)
 	f.History = map[cluster.Key][]int{llm: history}
 	f.Trial = planned(2, false)

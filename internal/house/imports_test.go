@@ -24,10 +24,10 @@ var imports = map[string]string{
 	"internal/config":          "power power/driver/* power/ssh loadgen",
 	"internal/config/yamlfile": "",
 
-	"tui":                      "internal/view internal/text cluster power loadgen",
-	"internal/session":         "internal/record internal/view internal/text cluster power loadgen",
-	"internal/trial":           "internal/trial/phase internal/trial/plan internal/report internal/record internal/view internal/text cluster power loadgen",
-	"internal/trial/phase":     "internal/view internal/text cluster power loadgen",
+	"tui":                      "internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/session":         "internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/trial":           "internal/trial/phase internal/trial/plan internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/trial/phase":     "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":      "internal/config/yamlfile internal/view power loadgen",
 	"internal/report":          "internal/record internal/view internal/text cluster power loadgen",
 	"internal/record":          "internal/view cluster power loadgen",
@@ -36,6 +36,7 @@ var imports = map[string]string{
 	"internal/view":            "cluster power loadgen",
 
 	"cluster":          "internal/text",
+	"cluster/forecast": "cluster internal/text",
 	"loadgen":          "internal/text",
 	"power":            "internal/text",
 	"power/ssh":        "power power/internal/secret",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -117,7 +118,7 @@ func (c Controls) Outlook(nodes []string) []string {
 	if c.s.snapshot == nil {
 		return nil
 	}
-	return outlook(c.s.snapshot, nodes)
+	return outlook(forecast.Outage(c.s.snapshot, nodes, c.s.now()))
 }
 
 // Machine is what is known of a node's machine.

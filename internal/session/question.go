@@ -2,7 +2,7 @@ package session
 
 import (
 	"fmt"
-	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -19,16 +19,10 @@ func (w *switching) question(p switchPlan) view.Question {
 		q.Lines = append(q.Lines, view.Line{Text: b.Node.Name + "  " + w.routeText(p.ask.Action, b)})
 	}
 	if p.ask.Action != power.ActionOn && p.snapshot != nil {
-		q.Lines = append(q.Lines, view.Line{Text: "What it hits:"})
-		r := cluster.Blast(p.snapshot, p.ask.Nodes)
-		q.Lines = append(q.Lines, radiusLines(r)...)
-		q.Lines = append(q.Lines, view.Line{Text: "What follows:"})
-		q.Lines = append(q.Lines, followLines(p.snapshot, r)...)
-		if wont := cluster.WontHappen(p.snapshot, r); len(wont) > 0 {
-			q.Lines = append(q.Lines, view.Line{Text: "What will not happen:"})
-			for _, text := range wont {
-				q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: text})
-			}
+		f := forecast.Outage(p.snapshot, p.ask.Nodes, w.now())
+		q.Lines = append(q.Lines, forecastLines(f)...)
+		if w.canDrain(p.ask.Action) {
+			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.problems)) {

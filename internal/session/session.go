@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -79,6 +80,7 @@ type Session struct {
 	leaving   *leaving
 	rollouts  *rollouts
 	history   history
+	next      forecast.Next
 	link      cluster.LinkState
 }
 
@@ -163,13 +165,17 @@ func (s *Session) turns() {
 	p := newPace()
 	defer p.stop()
 	for !s.ending {
+		snapshots := changed
+		if p.armed && !s.guest.Running() { // the frame that is due takes the newest
+			snapshots = nil
+		}
 		select {
 		case <-s.ctx.Done():
 			s.ending = true
 		case <-s.inbox.notify:
 			s.deliver()
 		case <-s.questions.changed:
-		case <-changed:
+		case <-snapshots:
 			s.look()
 		case <-s.loads.changed():
 		case <-s.rec.timeline.Changed():
@@ -177,6 +183,12 @@ func (s *Session) turns() {
 			s.tick()
 		case <-p.due():
 			p.shown(time.Now())
+			select {
+			case <-changed:
+				s.look()
+				s.guest.Turn()
+			default:
+			}
 			s.publish()
 			continue
 		}
@@ -289,7 +301,7 @@ func (s *Session) publish() *view.Frame {
 		Question:  s.questions.first(),
 	}
 	if f.Snapshot != nil {
-		f.Next = cluster.Next(f.Snapshot, now)
+		f.Next = s.next.Lines(f.Snapshot, now)
 	}
 	if s.opt.Load != nil {
 		f.Load = *s.opt.Load.Run()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/trial/plan"
@@ -42,7 +43,7 @@ func (r *run) openRecord() error {
 // settingsOf lists the timings in force as far as they are known.
 func settingsOf(s *cluster.Snapshot, deployment cluster.Key) []record.Setting {
 	var out []record.Setting
-	for _, l := range s.SettingsList(deployment) {
+	for _, l := range forecast.Settings(s, deployment) {
 		out = append(out, record.Setting{Name: l.Name, Value: l.Value, Source: l.Source})
 	}
 	return out

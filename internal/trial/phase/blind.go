@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 )
 
 // blindness keeps the spans in which the API server was not heard.
 type blindness struct {
-	spans []cluster.Interval
+	spans []forecast.Interval
 	// since is when it was last heard, while it is not; zero otherwise.
 	since time.Time
 }
@@ -25,7 +26,7 @@ func (b *blindness) look(l cluster.Link, now time.Time) {
 			b.since = now
 		}
 	case l.State == cluster.LinkLive && !b.since.IsZero():
-		b.spans = append(b.spans, cluster.Interval{From: b.since, To: now})
+		b.spans = append(b.spans, forecast.Interval{From: b.since, To: now})
 		b.since = time.Time{}
 	}
 }

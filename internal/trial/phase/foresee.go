@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
@@ -13,17 +14,17 @@ import (
 // outlooks are the phases of a node that the control plane decides on.
 var outlooks = []struct {
 	name string
-	of   func(cluster.NodeOutlook) (cluster.Interval, string)
+	of   func(forecast.Node) (forecast.Interval, string)
 }{
-	{view.PhaseDetected, func(o cluster.NodeOutlook) (cluster.Interval, string) { return o.Detected, o.NoDetection }},
-	{view.PhaseEndpointsOut, func(o cluster.NodeOutlook) (cluster.Interval, string) { return o.EndpointsOut, o.NoDetection }},
-	{view.PhaseTainted, func(o cluster.NodeOutlook) (cluster.Interval, string) {
+	{view.PhaseDetected, func(o forecast.Node) (forecast.Interval, string) { return o.Detected, o.NoDetection }},
+	{view.PhaseEndpointsOut, func(o forecast.Node) (forecast.Interval, string) { return o.EndpointsOut, o.NoDetection }},
+	{view.PhaseTainted, func(o forecast.Node) (forecast.Interval, string) {
 		if o.Tainted.IsZero() && o.Evicted.IsZero() {
 			return o.Tainted, o.NoEviction
 		}
 		return o.Tainted, ""
 	}},
-	{view.PhaseEvicted, func(o cluster.NodeOutlook) (cluster.Interval, string) { return o.Evicted, o.NoEviction }},
+	{view.PhaseEvicted, func(o forecast.Node) (forecast.Interval, string) { return o.Evicted, o.NoEviction }},
 }
 
 // fix reckons the first forecasts of the nodes that were switched since, by the
@@ -45,8 +46,8 @@ func (t *Tracker) fix() {
 			last = off
 		}
 	}
-	soon := cluster.Forecast(t.snapshot, down, last)
-	late := cluster.Forecast(t.snapshot, down, last.Add(every))
+	soon := forecast.Outage(t.snapshot, down, last)
+	late := forecast.Outage(t.snapshot, down, last.Add(every))
 	for _, name := range down {
 		a, _ := soon.Node(name)
 		b, _ := late.Node(name)
@@ -58,7 +59,7 @@ func (t *Tracker) fix() {
 				continue
 			}
 			if !from.IsZero() {
-				i := cluster.Interval{From: from.From, To: from.To.Add(every)}
+				i := forecast.Interval{From: from.From, To: from.To.Add(every)}
 				if to.To.After(i.To) {
 					i.To = to.To
 				}
@@ -79,7 +80,7 @@ func (t *Tracker) fix() {
 
 // gracefully widens a forecast for a node whose kubelet tells the control plane
 // that it shuts down: then it may come at any time from the asking on.
-func (t *Tracker) gracefully(n *node, name string, i cluster.Interval) cluster.Interval {
+func (t *Tracker) gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
 	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off) {
 		i.From = n.off
 	}
@@ -89,7 +90,7 @@ func (t *Tracker) gracefully(n *node, name string, i cluster.Interval) cluster.I
 // foresee renews the forecasts of what has not been observed yet.
 func (t *Tracker) foresee(s *cluster.Snapshot) {
 	down := slices.DeleteFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
-	o := cluster.Forecast(s, down, t.zero)
+	o := forecast.Outage(s, down, t.zero)
 	for _, name := range down {
 		if no, ok := o.Node(name); ok {
 			t.foreseeOutage(t.nodes[name], no, o.Assumed)
@@ -110,7 +111,7 @@ func (t *Tracker) returned(n *node) bool {
 	return t.seen(view.PhaseBooted, n.name) || t.seen(view.PhaseReady, n.name)
 }
 
-func (t *Tracker) foreseeOutage(n *node, no cluster.NodeOutlook, assumed bool) {
+func (t *Tracker) foreseeOutage(n *node, no forecast.Node, assumed bool) {
 	for _, o := range outlooks {
 		r := t.row(o.name, n.name)
 		if !r.observed.IsZero() {
@@ -119,7 +120,7 @@ func (t *Tracker) foreseeOutage(n *node, no cluster.NodeOutlook, assumed bool) {
 		i, why := o.of(no)
 		switch {
 		case why != "":
-			r.predicted = cluster.Interval{}
+			r.predicted = forecast.Interval{}
 		case !i.IsZero():
 			switch o.name {
 			case view.PhaseDetected:
@@ -145,7 +146,7 @@ func (t *Tracker) foreseeOutage(n *node, no cluster.NodeOutlook, assumed bool) {
 
 // delayed widens the forecast of what was due while the API server could not be
 // heard: perhaps the control plane could not either, and counts anew.
-func (t *Tracker) delayed(n *node, i cluster.Interval) cluster.Interval {
+func (t *Tracker) delayed(n *node, i forecast.Interval) forecast.Interval {
 	if n.last == nil {
 		return i
 	}
@@ -167,7 +168,7 @@ const backAgain = time.Minute
 
 // since moves a forecast that was reckoned from the control plane's own time of
 // an earlier phase to our clock, if the control plane's is another.
-func (t *Tracker) since(name string, n *node, i cluster.Interval) cluster.Interval {
+func (t *Tracker) since(name string, n *node, i forecast.Interval) forecast.Interval {
 	r := t.row(name, n.name)
 	if !r.exact || r.coarse || r.source.IsZero() {
 		return i
@@ -188,12 +189,12 @@ const readyRounds = 3
 func (t *Tracker) foreseeReturn(n *node, s *cluster.Snapshot) {
 	ready := t.row(view.PhaseReady, n.name)
 	booted := t.row(view.PhaseBooted, n.name)
-	if booted.observed.IsZero() || !ready.observed.IsZero() {
-		return
+	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
+		return // where both are seen at once the forecast is what it would have been
 	}
 	update := s.Settings.StatusUpdate.Value
 	if n.last != nil && n.last.Kubelet != nil {
 		update = n.last.Kubelet.StatusUpdate
 	}
-	ready.predicted = cluster.Interval{From: booted.observed, To: booted.observed.Add(readyRounds * update)}
+	ready.predicted = forecast.Interval{From: booted.observed, To: booted.observed.Add(readyRounds * update)}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 )
 
@@ -13,9 +14,9 @@ type service struct {
 	known bool
 	// before is how many of its pods were serving at zero.
 	before int
-	// least and most are how long its pods took to start.
-	least, most time.Duration
-	learnt      bool
+	// most is the longest that its pods took to start.
+	most   time.Duration
+	learnt bool
 	// elsewhere: none of its pods was on the nodes.
 	elsewhere bool
 	// room says why the replacements don't fit; empty when they do.
@@ -32,9 +33,7 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 			v.before++
 		}
 	}
-	var n int
-	v.least, v.most, n = s.StartTimes(dep)
-	v.learnt = n > 0
+	v.most, v.learnt = forecast.StartTime(s, dep)
 }
 
 func serving(p *cluster.Pod) bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
@@ -52,8 +51,8 @@ func (v *service) fix(t *Tracker) {
 	}
 	v.elsewhere = on == 0
 	v.room = ""
-	if b := cluster.Blast(t.snapshot, t.down()); b.WillNotFit > 0 {
-		v.room = b.Room
+	if h := forecast.Outage(t.snapshot, t.down(), t.zero).Hits(); h.WillNotFit > 0 {
+		v.room = h.Room().Text
 	}
 	r := t.row(view.PhaseReplaced, t.deployment.String())
 	if v.elsewhere {
@@ -62,13 +61,13 @@ func (v *service) fix(t *Tracker) {
 		return
 	}
 	r.observed, r.notes = time.Time{}, nil
-	r.first, r.why = v.replaced(t, func(x *row) cluster.Interval { return x.first })
+	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted = r.first
 }
 
 // replaced is when the pods on the nodes are available elsewhere: the last
 // node's eviction, and what a pod takes to start.
-func (v *service) replaced(t *Tracker, of func(*row) cluster.Interval) (i cluster.Interval, why string) {
+func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forecast.Interval, why string) {
 	if v.room != "" {
 		return i, v.room
 	}
@@ -82,7 +81,7 @@ func (v *service) replaced(t *Tracker, of func(*row) cluster.Interval) (i cluste
 		r := t.row(view.PhaseEvicted, name)
 		e := of(r)
 		if !r.observed.IsZero() {
-			e = cluster.Interval{From: r.observed, To: r.observed}
+			e = forecast.Interval{From: r.observed, To: r.observed}
 		}
 		// Pods that end with a graceful shutdown are replaced at once.
 		if n := t.nodes[name]; n.graceful > 0 {
@@ -92,7 +91,7 @@ func (v *service) replaced(t *Tracker, of func(*row) cluster.Interval) (i cluste
 			e.From = n.off
 		}
 		if e.IsZero() {
-			return cluster.Interval{}, r.why
+			return forecast.Interval{}, r.why
 		}
 		if e.From.After(i.From) {
 			i.From = e.From
@@ -104,8 +103,8 @@ func (v *service) replaced(t *Tracker, of func(*row) cluster.Interval) (i cluste
 	if i.IsZero() {
 		return i, ""
 	}
+	// A pod may start quicker than any that was seen, but not before it is made.
 	// Both times of a pod have whole seconds.
-	i.From = i.From.Add(max(0, v.least-time.Second))
 	i.To = i.To.Add(v.most + 2*time.Second)
 	return i, ""
 }
@@ -131,20 +130,20 @@ func (v *service) foresee(t *Tracker, s *cluster.Snapshot) {
 	subject := t.deployment.String()
 	r := t.row(view.PhaseReplaced, subject)
 	if r.observed.IsZero() && !t.anyReturned() {
-		if i, why := v.replaced(t, func(x *row) cluster.Interval { return x.predicted }); why != "" || !i.IsZero() {
+		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
 			r.predicted, r.why = i, why
 		}
 	}
 	r = t.row(view.PhaseRestored, subject)
-	if !r.observed.IsZero() || !v.learnt {
+	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
 		return
 	}
-	var last cluster.Interval
+	var last forecast.Interval
 	for _, name := range t.down() {
 		ready := t.row(view.PhaseReady, name)
 		i := ready.predicted
 		if !ready.observed.IsZero() {
-			i = cluster.Interval{From: ready.observed, To: ready.observed}
+			i = forecast.Interval{From: ready.observed, To: ready.observed}
 		}
 		if i.IsZero() {
 			return
@@ -156,7 +155,7 @@ func (v *service) foresee(t *Tracker, s *cluster.Snapshot) {
 			last.To = i.To
 		}
 	}
-	r.predicted = cluster.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
+	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
 
 func (t *Tracker) anyReturned() bool {

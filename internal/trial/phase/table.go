@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 )
 
@@ -89,7 +90,7 @@ func (t *Tracker) offset(at time.Time) *float64 {
 	return &s
 }
 
-func (t *Tracker) offsets(i cluster.Interval) *[2]float64 {
+func (t *Tracker) offsets(i forecast.Interval) *[2]float64 {
 	if i.IsZero() {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -48,7 +49,7 @@ type rowKey struct{ name, subject string }
 
 // row is one phase of one subject.
 type row struct {
-	predicted, first cluster.Interval
+	predicted, first forecast.Interval
 	observed, source time.Time
 	from             time.Time
 	// exact: observed is the time of a transition and not of a look.
@@ -212,17 +213,17 @@ func (t *Tracker) AllEvicted(name string) bool {
 	if t.snapshot == nil || !t.seen(view.PhaseEvicted, name) {
 		return false
 	}
-	o, ok := cluster.Forecast(t.snapshot, []string{name}, t.zero).Node(name)
+	o, ok := forecast.Outage(t.snapshot, []string{name}, t.zero).Node(name)
 	return ok && o.Pods == 0
 }
 
 // Expected is the interval in which a phase is forecast by the newest
 // information, or was before it was observed; false when there is none.
-func (t *Tracker) Expected(name, subject string) (cluster.Interval, bool) {
+func (t *Tracker) Expected(name, subject string) (forecast.Interval, bool) {
 	t.fix()
 	r := t.rows[rowKey{name, subject}]
 	if r == nil || r.predicted.IsZero() {
-		return cluster.Interval{}, false
+		return forecast.Interval{}, false
 	}
 	return r.predicted, true
 }
