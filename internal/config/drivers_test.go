@@ -176,7 +176,7 @@ power:
     params: {plug: "{{.Machine}}"}
     secrets: {password: {file: %s}}
   exec:
-    on_command: [sh, -c, 'echo on > "$0/new" && mv "$0/new" "$0/$LIGHTSOUT_MACHINE"', %s]
+    on_command: [sh, -c, 'echo on > "$0/new.$LIGHTSOUT_MACHINE" && mv "$0/new.$LIGHTSOUT_MACHINE" "$0/$LIGHTSOUT_MACHINE"', %s]
   nodes:
     kube-node3: {machine: vm-a}
 `, agent, secret, dir)))
