@@ -53,7 +53,7 @@ func bastionDialer(client *ssh.Client) dialer {
 		var key *ssh.HostKeyError
 		var errno syscall.Errno
 		switch {
-		case errors.As(err, &bastion) && bastion.Host == addr && bastion.Cause != ssh.CauseLost && errors.As(err, &errno):
+		case errors.As(err, &bastion) && bastion.Host == addr && !bastion.Lost() && errors.As(err, &errno):
 			return nil, err
 		case bastion != nil || errors.As(err, &key):
 			return nil, &loadgen.WayError{Err: errors.New("through the bastion: " + err.Error())}

@@ -65,15 +65,15 @@ func (c *Client) learnBastion(ctx context.Context) {
 		addresses = append(addresses, ips...)
 	}
 	if _, err := c.bastion.get(ctx); err == nil {
-		r, err := c.RunOnBastion(ctx, "hostname; hostname -I")
-		if err == nil && r.Outcome == Succeeded {
+		r, err := c.runOnBastion(ctx, "hostname; hostname -I")
+		if err == nil && r.Outcome == succeeded {
 			lines := strings.Split(r.Stdout, "\n")
 			names = append(names, strings.TrimSpace(lines[0]))
 			addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
 		}
 		// Asked is asked, even when the bastion gives no shell; but no answer
 		// in time is asked for again.
-		id.asked = ctx.Err() == nil && (err != nil || r.Outcome != Uncertain)
+		id.asked = ctx.Err() == nil && (err != nil || r.Outcome != uncertain)
 	}
 	id.names, id.addresses = names, nil
 	for _, a := range addresses {

@@ -104,7 +104,7 @@ func TestCertificatesOfUsersAreOffered(t *testing.T) {
 			"IdentityFile " + other.file + "\nCertificateFile " + file: "none of the keys",
 		} {
 			err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, KnownHosts: []string{knownHosts(t, s)}, ConfigFile: emptyConfig(t, config)}))
-			if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), want) {
+			if causeOf(err) != causeAuth || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", config, err, want)
 			}
 		}
@@ -149,7 +149,7 @@ func TestCertificatesOfHostsAreVerified(t *testing.T) {
 			err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, KnownHosts: []string{file}, IdentityFiles: []string{key.file},
 				ConfigFile: emptyConfig(t, "Host *", c.config),
 				AskHostKey: func(context.Context, HostKeyQuestion) (bool, error) { t.Error("asked"); return true, nil }}))
-			if (err == nil) != (c.want == "") || (err != nil && (causeOf(err) != CauseHostKey || !strings.Contains(err.Error(), c.want))) {
+			if (err == nil) != (c.want == "") || (err != nil && (causeOf(err) != causeHostKey || !strings.Contains(err.Error(), c.want))) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			var hostKey *HostKeyError
@@ -188,7 +188,7 @@ func TestAHostKeyAliasIsWhatIsRecordedAndLookedUp(t *testing.T) {
 	if err := connect(first); err != nil {
 		t.Error(err)
 	}
-	if err := connect(second); causeOf(err) != CauseHostKey || !strings.Contains(err.Error(), "ssh-keygen -R 'the-bastion'") {
+	if err := connect(second); causeOf(err) != causeHostKey || !strings.Contains(err.Error(), "ssh-keygen -R 'the-bastion'") {
 		t.Errorf("another host by the same alias: %v", err)
 	}
 }

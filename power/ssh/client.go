@@ -160,7 +160,7 @@ func (c *Client) dialPatiently(ctx context.Context, l *link, network, addr strin
 		try, cancel := context.WithTimeout(ctx, limit)
 		conn, err := c.dialVia(try, l, network, addr)
 		cancel()
-		if causeOf(err) != CauseBusy {
+		if causeOf(err) != causeBusy {
 			return conn, err
 		}
 		select {
@@ -168,7 +168,7 @@ func (c *Client) dialPatiently(ctx context.Context, l *link, network, addr strin
 		case <-ctx.Done():
 			return nil, err
 		case <-c.ctx.Done():
-			return nil, ErrClosed
+			return nil, errClosed
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (c *Client) dialVia(ctx context.Context, l *link, network, addr string) (ne
 		return l.dial(ctx, network, addr)
 	}
 	if c.ctx.Err() != nil {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 	if err != nil {
@@ -202,24 +202,6 @@ func (c *Client) node(spec string) (host, *link, error) {
 		return host{}, nil, err
 	}
 	return h, c.linkTo(way[:len(way)-1]), nil
-}
-
-// Status is how the connection to the bastion stands.
-type Status struct {
-	// Direct: there is no bastion.
-	Direct, Connected bool
-	// Since is when it came to be so; zero when nothing was tried yet.
-	Since time.Time
-	// Err is one sentence on the last failure; empty when connected.
-	Err string
-}
-
-// Status tells how the connection to the bastion stands.
-func (c *Client) Status() Status {
-	if c.bastion == nil {
-		return Status{Direct: true}
-	}
-	return c.bastion.status()
 }
 
 // Via is the bastion as it was given, with its user ("mdxuser@bastion"); empty

@@ -30,7 +30,7 @@ func TestEverythingGoesThroughTheBastionAndTheHostsBeforeIt(t *testing.T) {
 	if got := c.Via(); got != me(t)+"@bastion:"+inner.port {
 		t.Errorf("via %q", got)
 	}
-	if s := c.Status(); s.Connected {
+	if s := c.status(); s.Connected {
 		t.Error("connected before anything was asked for")
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: c.DialContext}, Timeout: patience}
@@ -46,7 +46,7 @@ func TestEverythingGoesThroughTheBastionAndTheHostsBeforeIt(t *testing.T) {
 			t.Errorf("got %q", body)
 		}
 	}
-	if s := c.Status(); !s.Connected || s.Err != "" || s.Since.IsZero() {
+	if s := c.status(); !s.Connected || s.Err != "" || s.Since.IsZero() {
 		t.Errorf("status %+v", s)
 	}
 	if outer.log.count("Accepted publickey") != 1 || inner.log.count("Accepted publickey") != 1 {
@@ -119,8 +119,8 @@ func TestALostBastionIsDialledAgain(t *testing.T) {
 			if err := echo(before); err == nil {
 				t.Error("a connection outlived the bastion's")
 			}
-			waitFor(t, "the loss to be told", func() bool { return !c.Status().Connected })
-			if err := c.Status().Err; !strings.Contains(err, "was lost") {
+			waitFor(t, "the loss to be told", func() bool { return !c.status().Connected })
+			if err := c.status().Err; !strings.Contains(err, "was lost") {
 				t.Errorf("status says %q", err)
 			}
 			after, err := c.DialContext(soon(t), "tcp", addr)
@@ -131,7 +131,7 @@ func TestALostBastionIsDialledAgain(t *testing.T) {
 			if err := echo(after); err != nil {
 				t.Error(err)
 			}
-			if s := c.Status(); !s.Connected || s.Err != "" {
+			if s := c.status(); !s.Connected || s.Err != "" {
 				t.Errorf("status %+v", s)
 			}
 		})
@@ -145,15 +145,15 @@ func TestUnreachableHostsAreOneSentence(t *testing.T) {
 	web := tcpServer(t, func(conn net.Conn) { io.WriteString(conn, "HTTP/1.0 400 \x1b[31mno\r\n\r\n") })
 	cases := map[string]struct {
 		bastion string
-		cause   Cause
+		cause   cause
 		says    string
 	}{
-		"refused":       {"u@127.0.0.1:" + freePort(t), CauseRefused, "refused the connection"},
-		"no such name":  {"u@no-such-host.invalid", CauseOther, "can't be resolved"},
-		"mute":          {"u@" + mute, CauseSilent, "said nothing"},
-		"closes":        {"u@" + rude, CauseLost, "closed the connection"},
-		"not ssh":       {"u@" + web, CauseLost, "closed the connection"},
-		"not routed to": {"u@255.255.255.255", CauseOther, "255.255.255.255"},
+		"refused":       {"u@127.0.0.1:" + freePort(t), causeRefused, "refused the connection"},
+		"no such name":  {"u@no-such-host.invalid", causeOther, "can't be resolved"},
+		"mute":          {"u@" + mute, causeSilent, "said nothing"},
+		"closes":        {"u@" + rude, causeLost, "closed the connection"},
+		"not ssh":       {"u@" + web, causeLost, "closed the connection"},
+		"not routed to": {"u@255.255.255.255", causeOther, "255.255.255.255"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -161,13 +161,13 @@ func TestUnreachableHostsAreOneSentence(t *testing.T) {
 				KnownHosts: []string{t.TempDir() + "/none"}})
 			_, err := client.DialContext(soon(t), "tcp", "10.0.0.10:6443")
 			var e *ConnectError
-			if !errors.As(err, &e) || (e.Cause != c.cause && c.cause != CauseOther) || !strings.Contains(err.Error(), c.says) {
+			if !errors.As(err, &e) || (e.cause != c.cause && c.cause != causeOther) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %T: %v", err, err)
 			}
 			if err != nil && strings.ContainsAny(err.Error(), "\x1b\r\n") {
 				t.Errorf("%q is not harmless", err)
 			}
-			if got := client.Status().Err; got != err.Error() {
+			if got := client.status().Err; got != err.Error() {
 				t.Errorf("status says %q", got)
 			}
 		})
@@ -184,7 +184,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	c.Close() // ends the attempt, too
-	if _, err := c.DialContext(context.Background(), "tcp", "10.0.0.10:6443"); !errors.Is(err, ErrClosed) {
+	if _, err := c.DialContext(context.Background(), "tcp", "10.0.0.10:6443"); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func TestWhatLiesBehindTheBastionIsToldFromTheBastion(t *testing.T) {
 	}
 	refused := "127.0.0.1:" + freePort(t)
 	err := dial(open, refused)
-	if causeOf(err) != CauseRefused || !strings.Contains(err.Error(), refused) {
+	if causeOf(err) != causeRefused || !strings.Contains(err.Error(), refused) {
 		t.Errorf("a closed port: %v", err)
 	}
 	if err := dial(closed, echoServer(t)); err == nil || !strings.Contains(err.Error(), "AllowTcpForwarding") {
@@ -219,10 +219,10 @@ func TestWithoutABastionConnectionsAreDirect(t *testing.T) {
 	if err := echo(conn); err != nil {
 		t.Error(err)
 	}
-	if c.Via() != "" || !c.Status().Direct {
-		t.Errorf("via %q, %+v", c.Via(), c.Status())
+	if c.Via() != "" || !c.status().Direct {
+		t.Errorf("via %q, %+v", c.Via(), c.status())
 	}
-	if _, err := c.DialContext(soon(t), "tcp", "127.0.0.1:"+freePort(t)); causeOf(err) != CauseRefused {
+	if _, err := c.DialContext(soon(t), "tcp", "127.0.0.1:"+freePort(t)); causeOf(err) != causeRefused {
 		t.Errorf("a closed port: %v", err)
 	}
 }
@@ -242,4 +242,32 @@ func TestTheBastionIsAskedWhoItIs(t *testing.T) {
 			t.Errorf("address %q", a)
 		}
 	}
+}
+
+// status is how the connection to the bastion stands.
+type status struct {
+	// Direct: there is no bastion.
+	Direct, Connected bool
+	// Since is when it came to be so; zero when nothing was tried yet.
+	Since time.Time
+	// Err is one sentence on the last failure; empty when connected.
+	Err string
+}
+
+// status tells how the connection to the bastion stands.
+func (c *Client) status() status {
+	if c.bastion == nil {
+		return status{Direct: true}
+	}
+	return c.bastion.status()
+}
+
+func (l *link) status() status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := status{Connected: l.ssh != nil, Since: l.since}
+	if l.err != nil {
+		s.Err = l.err.Error()
+	}
+	return s
 }

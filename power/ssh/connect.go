@@ -21,7 +21,7 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 		var offered *offer
 		offered, err = c.keys.offer(h)
 		if err != nil {
-			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
+			return nil, &ConnectError{Host: h.String(), cause: causeAuth, err: err,
 				text: fmt.Sprintf("there is no ssh connection to %s: %s", h, err)}
 		}
 		passwords = passwords || len(offered.locked) == 0
@@ -36,11 +36,11 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
 				return nil, handshakeFailed(h, "", err)
 			}
-		case causeOf(err) == CauseAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
-		case causeOf(err) == CauseAuth && !passwords && c.mayAskPassword(h):
+		case causeOf(err) == causeAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
+		case causeOf(err) == causeAuth && !passwords && c.mayAskPassword(h):
 			passwords = true
-		case causeOf(err) == CauseAuth && len(offered.locked) > 0:
-			return nil, &ConnectError{Host: h.String(), Cause: CauseAuth, err: err,
+		case causeOf(err) == causeAuth && len(offered.locked) > 0:
+			return nil, &ConnectError{Host: h.String(), cause: causeAuth, err: err,
 				text: fmt.Sprintf("%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))}
 		default:
 			return nil, err

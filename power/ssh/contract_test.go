@@ -94,7 +94,7 @@ func (s *site) bastion(t *testing.T) *server {
 func TestContract(t *testing.T) {
 	const password = "hunter2-of-sudo"
 	for name, command := range map[string]string{
-		"sudo without a password": DefaultShutdown,
+		"sudo without a password": defaultShutdown,
 		"sudo with a password":    asksPassword + "shutdown -h now",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,15 +20,15 @@ func init() {
 	power.Register(power.Kind{Name: DriverName, Off: true})
 }
 
-// DefaultShutdown is the command that a node is asked to shut down with.
-const DefaultShutdown = "sudo -n shutdown -h now"
+// defaultShutdown is the command that a node is asked to shut down with.
+const defaultShutdown = "sudo -n shutdown -h now"
 
 // paramUser is the Machine.Params key for the user that logs in.
 const paramUser = "user"
 
 // DriverOptions say how nodes are shut down.
 type DriverOptions struct {
-	// Shutdown is the command; DefaultShutdown when empty. It must never wait
+	// Shutdown is the command; defaultShutdown when empty. It must never wait
 	// for a password, unless it begins with "sudo -S ": then the operator is
 	// asked for sudo's password, which is handed over on standard input and
 	// forgotten.
@@ -76,7 +76,7 @@ const (
 // NewDriver makes the driver.
 func NewDriver(c *Client, opt DriverOptions) *Driver {
 	if opt.Shutdown == "" {
-		opt.Shutdown = DefaultShutdown
+		opt.Shutdown = defaultShutdown
 	}
 	if opt.Timeout <= 0 {
 		opt.Timeout = 3 * time.Second
@@ -168,11 +168,11 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	case err == nil:
 		r.State, r.Proof, r.Detail = power.On, power.Proven, "ssh answers"
 		return r, nil
-	case causeOf(err) == CauseRefused:
+	case causeOf(err) == causeRefused:
 		d.note(m, func(s *sight) { s.silent = 0 })
 		r.Detail = "sshd stopped: the host is up and refuses ssh"
 		return r, nil
-	case causeOf(err) == CauseSilent, errors.Is(err, errSilent):
+	case causeOf(err) == causeSilent, errors.Is(err, errSilent):
 	case errors.Is(err, errMute):
 		r.Detail = "the host accepts ssh connections and says nothing"
 		return r, nil
@@ -247,7 +247,7 @@ func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) 
 	}
 	if !d.client.spawn(run) {
 		d.note(m, func(s *sight) { s.pending-- })
-		return ErrClosed
+		return errClosed
 	}
 	select {
 	case err := <-done:

@@ -148,7 +148,7 @@ func killAndWait(t *testing.T, c *Client, pid int) {
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the loss", func() bool { return !c.Status().Connected })
+	waitFor(t, "the loss", func() bool { return !c.status().Connected })
 }
 
 func TestSilenceIsPresumedOffOnlyWithASecondWitness(t *testing.T) {

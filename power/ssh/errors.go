@@ -15,35 +15,35 @@ import (
 	"lightsout/power"
 )
 
-// ErrClosed says that the client was closed.
-var ErrClosed = errors.New("the ssh client is closed")
+// errClosed says that the client was closed.
+var errClosed = errors.New("the ssh client is closed")
 
-// Cause says why a host could not be reached.
-type Cause int
+// cause says why a host could not be reached.
+type cause int
 
 // Causes.
 const (
-	// CauseOther is anything else.
-	CauseOther Cause = iota
-	// CauseSilent: no answer in time, or no route to the host.
-	CauseSilent
-	// CauseRefused: the host is up and refuses connections to that port.
-	CauseRefused
-	// CauseAuth: no key was accepted.
-	CauseAuth
-	// CauseHostKey: the host's key is unknown, changed or revoked.
-	CauseHostKey
-	// CauseLost: the connection was lost while it was being made.
-	CauseLost
-	// CauseBusy: the bastion has no room for another connection now.
-	CauseBusy
+	// causeOther is anything else.
+	causeOther cause = iota
+	// causeSilent: no answer in time, or no route to the host.
+	causeSilent
+	// causeRefused: the host is up and refuses connections to that port.
+	causeRefused
+	// causeAuth: no key was accepted.
+	causeAuth
+	// causeHostKey: the host's key is unknown, changed or revoked.
+	causeHostKey
+	// causeLost: the connection was lost while it was being made.
+	causeLost
+	// causeBusy: the bastion has no room for another connection now.
+	causeBusy
 )
 
 // ConnectError says why a host could not be reached: nothing was sent to it.
 type ConnectError struct {
 	// Host is user@host:port, or host:port for what lies behind the bastion.
 	Host  string
-	Cause Cause
+	cause cause
 	// text is the whole sentence.
 	text string
 	err  error
@@ -51,6 +51,9 @@ type ConnectError struct {
 
 // Error gives one sentence that says what to do.
 func (e *ConnectError) Error() string { return e.text }
+
+// Lost reports whether the connection was lost while it was being made.
+func (e *ConnectError) Lost() bool { return e.cause == causeLost }
 
 // Unwrap gives the error beneath.
 func (e *ConnectError) Unwrap() error { return e.err }
@@ -82,28 +85,28 @@ func dialFailed(what string, err error) error {
 	case errors.As(err, &dns):
 		e.text = fmt.Sprintf("the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
 	case errors.As(err, &open) && open.Reason == cryptossh.ResourceShortage:
-		e.Cause = CauseBusy
+		e.cause = causeBusy
 		e.text = fmt.Sprintf("the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
 	case errors.As(err, &open) && open.Reason == cryptossh.Prohibited:
 		e.text = fmt.Sprintf("the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
 	case errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(text, "connection refused"):
-		e.Cause = CauseRefused
+		e.cause = causeRefused
 		e.text = fmt.Sprintf("%s refused the connection: the host is up, and nothing listens there", what)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || isTimeout(err) ||
 		strings.Contains(text, "timed out"):
-		e.Cause = CauseSilent
+		e.cause = causeSilent
 		e.text = fmt.Sprintf("%s does not answer: it is off, unreachable from here, or a firewall is in between", what)
 	case errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) ||
 		strings.Contains(text, "no route to host") || strings.Contains(text, "unreachable"):
-		e.Cause = CauseSilent
+		e.cause = causeSilent
 		e.text = fmt.Sprintf("there is no route to %s: it is off, or unreachable from here", what)
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &open):
-		e.Cause = CauseSilent
+		e.cause = causeSilent
 		e.text = fmt.Sprintf("the bastion can't connect to %s (%s)", what, power.Clean(open.Message))
 	case isLost(err):
-		e.Cause = CauseLost
+		e.cause = causeLost
 		e.text = fmt.Sprintf("the connection was lost on the way to %s", what)
 	default:
 		e.text = fmt.Sprintf("%s can't be reached: %s", what, power.Clean(err.Error()))
@@ -136,16 +139,16 @@ func handshakeFailed(h host, keys string, err error) error {
 	text := err.Error()
 	switch {
 	case errors.As(err, &hostKey):
-		e.Cause, e.text = CauseHostKey, hostKey.Error()
+		e.cause, e.text = causeHostKey, hostKey.Error()
 	case errors.As(err, &negotiation):
 		e.text = fmt.Sprintf("%s and this program have no %s algorithm in common", h, strings.TrimPrefix(negotiation.What, "client to server "))
 		if strings.Contains(negotiation.What, "host key") {
-			e.Cause = CauseHostKey
+			e.cause = causeHostKey
 			e.text = fmt.Sprintf("%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
 				h, strings.Join(h.knownHosts, ", "), knownName(h.keyAddr()))
 		}
 	case strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
-		e.Cause = CauseAuth
+		e.cause = causeAuth
 		e.text = fmt.Sprintf("none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
 		if keys == "" {
 			e.text = fmt.Sprintf("there is no key to show to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
@@ -153,10 +156,10 @@ func handshakeFailed(h host, keys string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
-		e.Cause = CauseSilent
+		e.cause = causeSilent
 		e.text = fmt.Sprintf("%s accepted the connection and then said nothing; is it an ssh server, and is it not overloaded?", h)
 	case isLost(err):
-		e.Cause = CauseLost
+		e.cause = causeLost
 		e.text = fmt.Sprintf("%s closed the connection before it was ready; its sshd may be shutting down, overloaded or refusing this address", h)
 	default:
 		e.text = fmt.Sprintf("there is no ssh connection to %s: %s", h, power.Clean(strings.TrimPrefix(text, "ssh: handshake failed: ")))

@@ -71,7 +71,7 @@ func TestAnUnknownHostIsRefusedUnlessSomebodySaysYes(t *testing.T) {
 			for range 3 {
 				err := reach(t, c)
 				var hostKey *HostKeyError
-				if !errors.As(err, &hostKey) || hostKey.Changed || causeOf(err) != CauseHostKey || !strings.Contains(err.Error(), hostKey.Fingerprint) {
+				if !errors.As(err, &hostKey) || hostKey.Changed || causeOf(err) != causeHostKey || !strings.Contains(err.Error(), hostKey.Fingerprint) {
 					t.Errorf("got %v", err)
 				}
 				waitFor(t, "the pause to pass", func() bool { return c.bastion.mayDial() })
@@ -105,7 +105,7 @@ func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
 		}})
 	err := reach(t, c)
 	var changed *HostKeyError
-	if !errors.As(err, &changed) || !changed.Changed || causeOf(err) != CauseHostKey {
+	if !errors.As(err, &changed) || !changed.Changed || causeOf(err) != causeHostKey {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{file + ":2", "ssh-keygen -R '[127.0.0.1]:" + s.port + "'", changed.Fingerprint} {
@@ -151,7 +151,7 @@ func TestAKeyOfTheKindOnRecordIsAskedFor(t *testing.T) {
 	other := startSSHD(t, key.authorized, hostKeys[:1])
 	other.keys = []keyPair{newECDSAKey(t, "gone")}
 	err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + other.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, other)}}))
-	if causeOf(err) != CauseHostKey || !strings.Contains(err.Error(), "ssh-keygen -R") {
+	if causeOf(err) != causeHostKey || !strings.Contains(err.Error(), "ssh-keygen -R") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func TestANodeLiesBehindSeveralHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, Options{ConfigFile: emptyConfig(t, append(config, way...)...), AgentSocket: agent})
 			for range 2 {
-				r, err := c.Run(soon(t), "node", "echo $SSH_CONNECTION")
+				r, err := c.run(soon(t), "node", job{command: "echo $SSH_CONNECTION"})
 				if err != nil || !strings.HasSuffix(strings.TrimSpace(r.Stdout), " "+node.port) {
 					t.Fatalf("%+v, %v", r, err)
 				}
@@ -58,12 +58,12 @@ func TestOneSessionAtATimeIsEnough(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			if r, err := c.Run(soon(t), node.addr, "sleep 0.2"); err != nil || r.Outcome != Succeeded {
+			if r, err := c.run(soon(t), node.addr, job{command: "sleep 0.2"}); err != nil || r.Outcome != succeeded {
 				t.Errorf("on the node: %+v, %v", r, err)
 			}
 		})
 		wg.Go(func() {
-			if r, err := c.RunOnBastion(soon(t), "sleep 0.2"); err != nil || r.Outcome != Succeeded {
+			if r, err := c.runOnBastion(soon(t), "sleep 0.2"); err != nil || r.Outcome != succeeded {
 				t.Errorf("on the bastion: %+v, %v", r, err)
 			}
 		})
@@ -78,10 +78,10 @@ func TestABastionWithoutSessionsStillForwards(t *testing.T) {
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil, "MaxSessions 0"), startSSHD(t, key.authorized, nil)
 	c := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
-	if r, err := c.Run(soon(t), node.addr, "true"); err != nil || r.Outcome != Succeeded {
+	if r, err := c.run(soon(t), node.addr, job{command: "true"}); err != nil || r.Outcome != succeeded {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := c.RunOnBastion(soon(t), "true"); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
+	if _, err := c.runOnBastion(soon(t), "true"); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
 		t.Errorf("on the bastion: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestLoginsAreBoundedAndWait(t *testing.T) {
 	for i := range 6 {
 		wg.Go(func() {
 			// Each says how many are there with it.
-			r, err := c.Run(soon(t), node.addr, fmt.Sprintf("cd %s; touch %d; ls | wc -l; sleep 0.1; rm %d", dir, i, i))
+			r, err := c.run(soon(t), node.addr, job{command: fmt.Sprintf("cd %s; touch %d; ls | wc -l; sleep 0.1; rm %d", dir, i, i)})
 			n, convErr := strconv.Atoi(strings.TrimSpace(r.Stdout))
 			if err != nil || convErr != nil || n > 2 {
 				t.Errorf("%d at once: %+v, %v", n, r, err)
@@ -134,7 +134,7 @@ func TestLoginsAreBoundedAndWait(t *testing.T) {
 	full.logins <- struct{}{} // another is logged in to
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := full.Run(ctx, node.addr, "true"); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
+	if _, err := full.run(ctx, node.addr, job{command: "true"}); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
 		t.Errorf("with no slot: %v", err)
 	}
 }

@@ -67,7 +67,7 @@ func TestKeysComeFromTheAgentAndFromFiles(t *testing.T) {
 			if (err == nil) != c.ok {
 				t.Errorf("got %v", err)
 			}
-			if err != nil && causeOf(err) != CauseAuth {
+			if err != nil && causeOf(err) != causeAuth {
 				t.Errorf("cause %v of %v", causeOf(err), err)
 			}
 		})
@@ -80,16 +80,16 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 	known := []string{knownHosts(t, s)}
 	bastion := me(t) + "@" + s.addr
 	err := reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{mine.file}}))
-	if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "none of the keys ("+mine.file+") was accepted by "+bastion) {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "none of the keys ("+mine.file+") was accepted by "+bastion) {
 		t.Errorf("a wrong key: %v", err)
 	}
 	t.Setenv("HOME", t.TempDir())
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known}))
-	if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "no key to show to "+bastion) {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "no key to show to "+bastion) {
 		t.Errorf("no key: %v", err)
 	}
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{"/none/such"}}))
-	if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "/none/such") {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "/none/such") {
 		t.Errorf("a missing file: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
@@ -120,7 +120,7 @@ func TestAPassphraseIsAskedForOnceAndNeverTold(t *testing.T) {
 	if err := reach(t, c); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := c.Run(soon(t), me(t)+"@"+s.addr, "true"); err != nil || r.Outcome != Succeeded {
+	if r, err := c.run(soon(t), me(t)+"@"+s.addr, job{command: "true"}); err != nil || r.Outcome != succeeded {
 		t.Errorf("a second connection with the same key: %+v, %v", r, err)
 	}
 	if len(asked) != 2 || asked[1].Try != 2 || asked[1].File != key.file {
@@ -134,7 +134,7 @@ func TestAPassphraseIsAskedForOnceAndNeverTold(t *testing.T) {
 	} {
 		opt.AskSecret = ask
 		err := reach(t, newClient(t, opt))
-		if causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "passphrase") || strings.Contains(err.Error(), secret) {
+		if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "passphrase") || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

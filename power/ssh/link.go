@@ -27,12 +27,12 @@ func (t turn) take(ctx context.Context) bool {
 
 func (t turn) free() { <-t }
 
-func causeOf(err error) Cause {
+func causeOf(err error) cause {
 	var e *ConnectError
 	if errors.As(err, &e) {
-		return e.Cause
+		return e.cause
 	}
-	return CauseOther
+	return causeOther
 }
 
 // link is the kept connection to one host on the way, reached through the link
@@ -78,7 +78,7 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 		d = &dialing{done: make(chan struct{})}
 		if l.finished || !l.client.spawn(func() { l.connect(d) }) {
 			l.mu.Unlock()
-			return nil, ErrClosed
+			return nil, errClosed
 		}
 		l.dialing = d
 	}
@@ -87,7 +87,7 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 	case <-d.done:
 		return d.ssh, d.err
 	case <-ctx.Done():
-		return nil, &ConnectError{Host: l.host.String(), Cause: CauseSilent, err: ctx.Err(),
+		return nil, &ConnectError{Host: l.host.String(), cause: causeSilent, err: ctx.Err(),
 			text: fmt.Sprintf("there is no connection to %s yet", l.host)}
 	}
 }
@@ -96,7 +96,7 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 // shuts out who makes many.
 func (l *link) pause(err error) time.Duration {
 	switch causeOf(err) {
-	case CauseAuth, CauseHostKey:
+	case causeAuth, causeHostKey:
 		return 5 * l.client.opt.RetryPause
 	}
 	return l.client.opt.RetryPause
@@ -110,7 +110,7 @@ func (l *link) connect(d *dialing) {
 		if d.ssh != nil {
 			d.ssh.Close()
 		}
-		d.ssh, d.err = nil, ErrClosed
+		d.ssh, d.err = nil, errClosed
 	}
 	l.mu.Lock()
 	l.dialing, l.since, l.aliveAt = nil, time.Now(), time.Now()
@@ -120,7 +120,7 @@ func (l *link) connect(d *dialing) {
 	}
 	if l.finished && d.ssh != nil {
 		d.ssh.Close()
-		d.ssh, d.err = nil, ErrClosed
+		d.ssh, d.err = nil, errClosed
 	}
 	l.ssh = d.ssh
 	l.mu.Unlock()
@@ -179,7 +179,7 @@ func (l *link) drop(client *cryptossh.Client) {
 		return
 	}
 	l.ssh, l.since = nil, time.Now()
-	l.err = &ConnectError{Host: l.host.String(), Cause: CauseLost,
+	l.err = &ConnectError{Host: l.host.String(), cause: causeLost,
 		text: fmt.Sprintf("the connection to %s was lost; it is made again when it is needed", l.host)}
 }
 
@@ -209,16 +209,6 @@ func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error)
 			return nil, dialFailed(addr, err)
 		}
 	}
-}
-
-func (l *link) status() Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := Status{Connected: l.ssh != nil, Since: l.since}
-	if l.err != nil {
-		s.Err = l.err.Error()
-	}
-	return s
 }
 
 // alive notes a sign of life.

@@ -152,7 +152,7 @@ func TestFiftyMachinesAreShutDownThroughABastionThatAllowsTenAtOnce(t *testing.T
 			for i := range machines {
 				node := fmt.Sprintf("node-%02d", i)
 				st := &stub{exec: func(command string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn) {
-					if command != DefaultShutdown {
+					if command != defaultShutdown {
 						t.Errorf("%s was told %q", node, command)
 					}
 					mu.Lock()

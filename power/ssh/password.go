@@ -103,10 +103,10 @@ func (q *passwordQuestions) explain(err error) error {
 	var e *ConnectError
 	switch {
 	case q.refused:
-		return &ConnectError{Host: q.host.String(), Cause: CauseAuth, err: err,
+		return &ConnectError{Host: q.host.String(), cause: causeAuth, err: err,
 			text: fmt.Sprintf("no key was accepted by %s; it asked for a password, and none was given", q.host)}
-	case q.asked && errors.As(err, &e) && e.Cause == CauseAuth:
-		return &ConnectError{Host: e.Host, Cause: e.Cause, err: e,
+	case q.asked && errors.As(err, &e) && e.cause == causeAuth:
+		return &ConnectError{Host: e.Host, cause: e.cause, err: e,
 			text: fmt.Sprintf("%s accepted neither a key nor the password that was given", q.host)}
 	}
 	return err

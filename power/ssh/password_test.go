@@ -34,7 +34,7 @@ func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
 				}}
 			c := newClient(t, opt)
 			run := func() error {
-				r, err := c.Run(soon(t), s.addr, "id -un")
+				r, err := c.run(soon(t), s.addr, job{command: "id -un"})
 				if err == nil && strings.TrimSpace(r.Stdout) != w.user {
 					t.Errorf("ran as %q", r.Stdout)
 				}
@@ -50,12 +50,12 @@ func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
 				t.Errorf("it was not asked for again: %d questions, %v", len(asked), err)
 			}
 			answers = []string{"wrong"}
-			if err := run(); causeOf(err) != CauseAuth || !strings.Contains(err.Error(), "neither a key nor the password") || strings.Contains(err.Error(), worldPassword) {
+			if err := run(); causeOf(err) != causeAuth || !strings.Contains(err.Error(), "neither a key nor the password") || strings.Contains(err.Error(), worldPassword) {
 				t.Errorf("wrong passwords: %v", err)
 			}
 			answers, asked = []string{""}, nil
 			for range 2 {
-				if err := run(); causeOf(err) != CauseAuth {
+				if err := run(); causeOf(err) != causeAuth {
 					t.Errorf("no answer: %v", err)
 				}
 			}
@@ -68,7 +68,7 @@ func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
 					t.Errorf("%s: asked all the same", reason)
 					return worldPassword, nil
 				}
-				if _, err := newClient(t, opt).Run(soon(t), s.addr, "true"); causeOf(err) != CauseAuth {
+				if _, err := newClient(t, opt).run(soon(t), s.addr, job{command: "true"}); causeOf(err) != causeAuth {
 					t.Errorf("%s: %v", reason, err)
 				}
 			}

@@ -14,52 +14,36 @@ import (
 	"lightsout/power"
 )
 
-// Outcome is what is known of a command that was started on a host. A machine
+// outcome is what is known of a command that was started on a host. A machine
 // that goes down takes the command's status with it in several ways.
-type Outcome int
+type outcome int
 
 // Outcomes.
 const (
-	// Succeeded: it ended with status 0.
-	Succeeded Outcome = iota
-	// Vanished: it was started, and the channel or the whole connection ended
+	// succeeded: it ended with status 0.
+	succeeded outcome = iota
+	// vanished: it was started, and the channel or the whole connection ended
 	// without a status (ssh.ExitMissingError): usual for a shutdown.
-	Vanished
-	// Killed: it was started, and ended by a signal, or with a status that
+	vanished
+	// killed: it was started, and ended by a signal, or with a status that
 	// stands for one (128+n, or 255 without a word).
-	Killed
-	// Failed: it ended with another status; Stderr says why.
-	Failed
-	// Uncertain: the connection was lost, or waiting ended, while it was being
+	killed
+	// failed: it ended with another status; Stderr says why.
+	failed
+	// uncertain: the connection was lost, or waiting ended, while it was being
 	// started: it can't be told whether it ran. Look; never send it again blindly.
-	Uncertain
+	uncertain
 )
 
-// String gives one lower-case word.
-func (o Outcome) String() string {
-	switch o {
-	case Succeeded:
-		return "succeeded"
-	case Vanished:
-		return "vanished"
-	case Killed:
-		return "killed"
-	case Failed:
-		return "failed"
-	default:
-		return "uncertain"
-	}
-}
-
-// Result is a command's outcome.
-type Result struct {
-	Outcome Outcome
-	// Status is the exit status of Succeeded, Failed and some of Killed.
+// result is a command's outcome.
+type result struct {
+	Outcome outcome
+	// Status is the exit status of succeeded, failed and some of killed.
 	Status int
 	// Stdout and Stderr hold the first 16 KiB of each, as they came: use
 	// power.Clean before showing them.
 	Stdout, Stderr string
-	// Why is a sentence for Vanished and Uncertain.
+	// Why is a sentence for vanished and uncertain.
 	Why string
 
 	// sent is when the command was sent, took how long it was until it ended.
@@ -70,15 +54,6 @@ type Result struct {
 // outputLimit is how much of a command's output is kept.
 const outputLimit = 16 << 10
 
-// Run runs a command on a host ("alias" or "[user@]host[:port]") over a
-// connection of its own through the bastion, waiting while too many hosts are
-// logged in to already. An error means that the command was certainly not
-// started (a *ConnectError, or the server's refusal); in every other case the
-// Result says what is known. Waiting ends with ctx.
-func (c *Client) Run(ctx context.Context, host, command string) (Result, error) {
-	return c.run(ctx, host, job{command: command})
-}
-
 // job is a command to be run.
 type job struct {
 	command string
@@ -87,25 +62,30 @@ type job struct {
 	limit time.Duration
 }
 
-func (c *Client) run(ctx context.Context, host string, j job) (Result, error) {
+// run runs a command on a host ("alias" or "[user@]host[:port]") over a
+// connection of its own through the bastion, waiting while too many hosts are
+// logged in to already. An error means that the command was certainly not
+// started (a *ConnectError, or the server's refusal); in every other case the
+// result says what is known. Waiting ends with ctx.
+func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
+	stop := context.AfterFunc(c.ctx, func() { cancel(errClosed) })
 	defer stop()
 
 	h, via, err := c.node(host)
 	if err != nil {
-		return Result{}, err
+		return result{}, err
 	}
 	select {
 	case c.logins <- struct{}{}:
 		defer func() { <-c.logins }()
 	case <-ctx.Done():
-		return Result{}, fmt.Errorf("%s was not logged in to, for %d others were being logged in to all the time: nothing was sent: %w", h, cap(c.logins), context.Cause(ctx))
+		return result{}, fmt.Errorf("%s was not logged in to, for %d others were being logged in to all the time: nothing was sent: %w", h, cap(c.logins), context.Cause(ctx))
 	}
 	client, err := c.connect(ctx, h, via)
 	if err != nil {
-		return Result{}, err
+		return result{}, err
 	}
 	defer client.Close()
 	if j.limit > 0 {
@@ -116,22 +96,22 @@ func (c *Client) run(ctx context.Context, host string, j job) (Result, error) {
 	return runOn(ctx, client, h.String(), j)
 }
 
-// RunOnBastion runs a command on the bastion, over the connection that is
+// runOnBastion runs a command on the bastion, over the connection that is
 // there, one at a time: a server may allow a single session on a connection.
 // It is like Run otherwise.
-func (c *Client) RunOnBastion(ctx context.Context, command string) (Result, error) {
+func (c *Client) runOnBastion(ctx context.Context, command string) (result, error) {
 	if c.bastion == nil {
-		return Result{}, errors.New("there is no bastion")
+		return result{}, errors.New("there is no bastion")
 	}
 	client, err := c.bastion.get(ctx)
 	if err != nil {
-		return Result{}, err
+		return result{}, err
 	}
 	select {
 	case c.bastion.session <- struct{}{}:
 		defer func() { <-c.bastion.session }()
 	case <-ctx.Done():
-		return Result{}, fmt.Errorf("%s was busy with another command all the time, so nothing was sent: %w", c.bastion.host, context.Cause(ctx))
+		return result{}, fmt.Errorf("%s was busy with another command all the time, so nothing was sent: %w", c.bastion.host, context.Cause(ctx))
 	}
 	// A server that allows a single session takes a moment to see that the
 	// last one has ended.
@@ -158,7 +138,7 @@ func (e *noSessionError) Error() string { return e.text }
 func (e *noSessionError) Unwrap() error { return e.err }
 
 // runOn runs a command over an open connection.
-func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (Result, error) {
+func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (result, error) {
 	type opened struct {
 		session *cryptossh.Session
 		err     error
@@ -172,7 +152,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (R
 	select {
 	case o := <-opening:
 		if o.err != nil {
-			return Result{}, &noSessionError{
+			return result{}, &noSessionError{
 				text: fmt.Sprintf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error())), err: o.err}
 		}
 		session = o.session
@@ -182,7 +162,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (R
 				o.session.Close()
 			}
 		}()
-		return Result{}, fmt.Errorf("%s opened no session in time, so nothing was sent", name)
+		return result{}, fmt.Errorf("%s opened no session in time, so nothing was sent", name)
 	}
 	defer session.Close()
 	var stdout, stderr head
@@ -204,19 +184,19 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (R
 	select {
 	case err = <-started:
 	case <-ctx.Done():
-		return Result{Outcome: Uncertain, Why: "waiting ended before " + name + " said whether it started the command"}, nil
+		return result{Outcome: uncertain, Why: "waiting ended before " + name + " said whether it started the command"}, nil
 	}
 	switch {
 	case err != nil && (isLost(err) || errors.Is(err, net.ErrClosed)):
-		return Result{Outcome: Uncertain, Why: "the connection to " + name + " was lost while the command was being started"}, nil
+		return result{Outcome: uncertain, Why: "the connection to " + name + " was lost while the command was being started"}, nil
 	case err != nil:
-		return Result{}, fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))
+		return result{}, fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))
 	}
-	r := Result{sent: sent}
+	r := result{sent: sent}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		return Result{Outcome: Uncertain, Why: "waiting ended while " + name + " was running the command",
+		return result{Outcome: uncertain, Why: "waiting ended while " + name + " was running the command",
 			Stdout: stdout.String(), Stderr: stderr.String()}, nil
 	}
 	r.took = time.Since(sent)
@@ -226,19 +206,19 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (R
 }
 
 // judge sets the outcome by what Session.Wait returned.
-func (r *Result) judge(name string, err error) {
+func (r *result) judge(name string, err error) {
 	var exit *cryptossh.ExitError
 	switch {
 	case err == nil:
-		r.Outcome = Succeeded
+		r.Outcome = succeeded
 	case !errors.As(err, &exit):
-		r.Outcome, r.Why = Vanished, name+" ended the session without a status"
+		r.Outcome, r.Why = vanished, name+" ended the session without a status"
 	default:
 		r.Status = exit.ExitStatus()
-		r.Outcome = Failed
+		r.Outcome = failed
 		if exit.Signal() != "" || (r.Status > 128 && r.Status < 160) ||
 			(r.Status == 255 && strings.TrimSpace(r.Stderr) == "") {
-			r.Outcome = Killed
+			r.Outcome = killed
 		}
 	}
 }

@@ -15,21 +15,21 @@ func TestTheOutcomesOfACommandAreToldApart(t *testing.T) {
 		KnownHosts: []string{knownHosts(t, bastion, node)}})
 	cases := []struct {
 		command string
-		outcome Outcome
+		outcome outcome
 		status  int
 		stderr  string
 	}{
-		{"true", Succeeded, 0, ""},
-		{"echo no password >&2; exit 1", Failed, 1, "no password"},
-		{"no-such-command", Failed, 127, "not found"},
-		{"kill -TERM $$", Killed, 143, ""},
-		{"sh -c 'kill -TERM $$'; exit 143", Killed, 143, ""},
-		{"exit 255", Killed, 255, ""},
-		{"echo usage >&2; exit 255", Failed, 255, "usage"},
-		{"kill -KILL $PPID; sleep 60", Vanished, 0, ""}, // the server's own process: the connection ends
+		{"true", succeeded, 0, ""},
+		{"echo no password >&2; exit 1", failed, 1, "no password"},
+		{"no-such-command", failed, 127, "not found"},
+		{"kill -TERM $$", killed, 143, ""},
+		{"sh -c 'kill -TERM $$'; exit 143", killed, 143, ""},
+		{"exit 255", killed, 255, ""},
+		{"echo usage >&2; exit 255", failed, 255, "usage"},
+		{"kill -KILL $PPID; sleep 60", vanished, 0, ""}, // the server's own process: the connection ends
 	}
 	for _, k := range cases {
-		r, err := c.Run(soon(t), node.addr, k.command)
+		r, err := c.run(soon(t), node.addr, job{command: k.command})
 		if err != nil || r.Outcome != k.outcome || r.Status != k.status || !strings.Contains(r.Stderr, k.stderr) {
 			t.Errorf("%s: %+v, %v; want %s, status %d", k.command, r, err, k.outcome, k.status)
 		}
@@ -37,7 +37,7 @@ func TestTheOutcomesOfACommandAreToldApart(t *testing.T) {
 	if n := bastion.log.count("Accepted publickey"); n != 1 {
 		t.Errorf("%d logins at the bastion for %d commands", n, len(cases))
 	}
-	if r, err := c.Run(soon(t), node.addr, "head -c 100000 /dev/zero"); err != nil || len(r.Stdout) != outputLimit {
+	if r, err := c.run(soon(t), node.addr, job{command: "head -c 100000 /dev/zero"}); err != nil || len(r.Stdout) != outputLimit {
 		t.Errorf("%d bytes kept of a long output, %v", len(r.Stdout), err)
 	}
 }
@@ -66,10 +66,10 @@ func TestACommandThatMayHaveStartedIsUncertain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := (&stub{exec: c.exec}).start(t)
 			client := newClient(t, Options{User: "u", IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
-			r, err := client.Run(soon(t), s.addr, "sudo -n shutdown -h now")
+			r, err := client.run(soon(t), s.addr, job{command: "sudo -n shutdown -h now"})
 			switch {
-			case c.uncertain && (err != nil || r.Outcome != Uncertain || !strings.Contains(r.Why, c.says)),
-				c.vanished && (err != nil || r.Outcome != Vanished || !strings.Contains(r.Why, c.says)),
+			case c.uncertain && (err != nil || r.Outcome != uncertain || !strings.Contains(r.Why, c.says)),
+				c.vanished && (err != nil || r.Outcome != vanished || !strings.Contains(r.Why, c.says)),
 				!c.uncertain && !c.vanished && (err == nil || !strings.Contains(err.Error(), c.says)):
 				t.Errorf("got %+v, %v", r, err)
 			}
@@ -90,8 +90,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 				_ = conn.Wait() // until the client hangs up
 			}}).start(t)
 			client := newClient(t, Options{User: "u", IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
-			r, err := client.Run(ctx, s.addr, "sudo -n shutdown -h now")
-			if err != nil || r.Outcome != Uncertain {
+			r, err := client.run(ctx, s.addr, job{command: "sudo -n shutdown -h now"})
+			if err != nil || r.Outcome != uncertain {
 				t.Errorf("got %+v, %v", r, err)
 			}
 		})

@@ -31,11 +31,11 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	switch {
 	case err != nil:
 		return err
-	case r.Outcome == Failed && sudo && strings.TrimSpace(r.Stderr) == "":
+	case r.Outcome == failed && sudo && strings.TrimSpace(r.Stderr) == "":
 		return fmt.Errorf("%s would not obey %q: sudo does not allow it; allow the user this command without a password (NOPASSWD in sudoers)", m.Title(), d.opt.Shutdown)
-	case r.Outcome == Failed:
+	case r.Outcome == failed:
 		return fmt.Errorf("%s would not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))
-	case r.Outcome != Succeeded:
+	case r.Outcome != succeeded:
 		return fmt.Errorf("%s did not answer whether it may be shut down: %s", m.Title(), r.Why)
 	case sudo && !withoutPassword(r.Stdout, rest):
 		return fmt.Errorf("%s would not obey %q: sudo wants a password for it; allow the user this command without a password (NOPASSWD in sudoers)", m.Title(), d.opt.Shutdown)
@@ -68,7 +68,7 @@ func withoutPassword(listing, command string) bool {
 }
 
 // complaint is what a failed command said, with a hint for what is usual.
-func complaint(r Result) string {
+func complaint(r result) string {
 	said := power.Clean(r.Stderr)
 	if said == "" {
 		said = power.Clean(r.Stdout)
@@ -110,10 +110,10 @@ func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
 		return err
 	}
 	switch r.Outcome {
-	case Succeeded, Vanished, Killed:
+	case succeeded, vanished, killed:
 		d.note(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
-	case Failed:
+	case failed:
 		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown,
 			secret.Hide(complaint(r), password, power.Clean(password)))} // it may repeat what it was sent
 	}
@@ -127,22 +127,22 @@ const clockCommand = "date +%s.%N"
 // this machine's (negative: behind), and how far off that may be: half of what
 // the answer took.
 func (d *Driver) Clock(ctx context.Context, m power.Machine) (ahead, within time.Duration, err error) {
-	return readClock(m.Title(), func() (Result, error) {
+	return readClock(m.Title(), func() (result, error) {
 		return d.client.run(ctx, spec(m), job{command: clockCommand, limit: d.opt.CommandTimeout})
 	})
 }
 
 // BastionClock is Clock for the bastion.
 func (c *Client) BastionClock(ctx context.Context) (ahead, within time.Duration, err error) {
-	return readClock(c.Via(), func() (Result, error) { return c.RunOnBastion(ctx, clockCommand) })
+	return readClock(c.Via(), func() (result, error) { return c.runOnBastion(ctx, clockCommand) })
 }
 
-func readClock(name string, ask func() (Result, error)) (ahead, within time.Duration, err error) {
+func readClock(name string, ask func() (result, error)) (ahead, within time.Duration, err error) {
 	r, err := ask()
 	if err != nil {
 		return 0, 0, err
 	}
-	if r.Outcome != Succeeded {
+	if r.Outcome != succeeded {
 		return 0, 0, fmt.Errorf("%s did not tell the time: %s", name, complaint(r))
 	}
 	there, ok := parseClock(r.Stdout)
