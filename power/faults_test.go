@@ -18,7 +18,7 @@ import (
 )
 
 func binding() []power.Binding {
-	m := power.Machine{Driver: mdx.DriverName, ID: "vm-3", Name: "kube-node3", Params: map[string]string{power.ParamServiceLevel: mdx.LevelSpot}}
+	m := power.Machine{Driver: mdx.DriverName, ID: "vm-3", Name: "kube-node3", Params: map[string]string{power.ParamServiceLevel: "spot"}}
 	return []power.Binding{{Node: power.NodeRef{Name: "kube-node3", BootID: "boot-1"}, Off: &m, On: &m}}
 }
 

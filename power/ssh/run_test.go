@@ -31,7 +31,7 @@ func TestTheOutcomesOfACommandAreToldApart(t *testing.T) {
 	for _, k := range cases {
 		r, err := c.run(soon(t), node.addr, job{command: k.command})
 		if err != nil || r.Outcome != k.outcome || r.Status != k.status || !strings.Contains(r.Stderr, k.stderr) {
-			t.Errorf("%s: %+v, %v; want %s, status %d", k.command, r, err, k.outcome, k.status)
+			t.Errorf("%s: %+v, %v; want %d, status %d", k.command, r, err, k.outcome, k.status)
 		}
 	}
 	if n := bastion.log.count("Accepted publickey"); n != 1 {

@@ -27,8 +27,8 @@ func init() {
 	})
 }
 
-// DefaultAddress is the template of a controller's address.
-const DefaultAddress = "{{.BMC}}"
+// defaultAddress is the template of a controller's address.
+const defaultAddress = "{{.BMC}}"
 
 const (
 	// port of RMCP (ASF 2.0, 3.2.2.3).
@@ -46,7 +46,7 @@ const (
 // Options are the section power.ipmi: where controllers are and how they are logged in to.
 type Options struct {
 	// Address is a template for a controller's address, with a port if it is not
-	// 623; DefaultAddress when empty.
+	// 623; defaultAddress when empty.
 	Address string `json:"address"`
 	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
 	// in the template.
@@ -96,7 +96,7 @@ type Driver struct {
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
 	if opt.Address == "" {
-		opt.Address = DefaultAddress
+		opt.Address = defaultAddress
 	}
 	d := &Driver{opt: opt, turns: map[string]chan struct{}{}}
 	var err error

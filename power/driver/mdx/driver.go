@@ -23,12 +23,12 @@ func init() {
 	})
 }
 
-// DefaultURL is the portal's.
-const DefaultURL = "https://oprpl.mdx.jp"
+// defaultURL is the portal's.
+const defaultURL = "https://oprpl.mdx.jp"
 
 // Options are the section power.mdx: which portal and project to speak to.
 type Options struct {
-	// URL is the portal's; DefaultURL when empty.
+	// URL is the portal's; defaultURL when empty.
 	URL string `json:"url"`
 	// PlainHTTP allows a URL of http, by which anybody on the way can read the
 	// token. Loopback and the lab need no such word.
@@ -82,7 +82,7 @@ type Driver struct {
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
 	if opt.URL == "" {
-		opt.URL = DefaultURL
+		opt.URL = defaultURL
 	}
 	u, err := url.Parse(opt.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
@@ -187,11 +187,11 @@ func reading(status string) power.Reading {
 func (d *Driver) On(ctx context.Context, m power.Machine) error {
 	level := m.Params[power.ParamServiceLevel]
 	if level == "" {
-		level = LevelSpot
+		level = levelSpot
 	}
-	if level != LevelSpot && level != LevelGuarantee {
+	if level != levelSpot && level != levelGuarantee {
 		return &power.RefusedError{Why: fmt.Sprintf("%q is no service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
-			power.Clean(level), m.Title(), LevelSpot, LevelGuarantee)}
+			power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
 	}
 	return d.act(ctx, m, "power_on", map[string]string{"service_level": level}, power.On, power.Off)
 }

@@ -224,5 +224,5 @@ func tokenFile(t *testing.T, token string) string {
 }
 
 func machine(id string) power.Machine {
-	return power.Machine{Driver: DriverName, ID: id, Name: id, Params: map[string]string{power.ParamServiceLevel: LevelGuarantee}}
+	return power.Machine{Driver: DriverName, ID: id, Name: id, Params: map[string]string{power.ParamServiceLevel: levelGuarantee}}
 }

@@ -18,8 +18,8 @@ import (
 
 // Service levels that a VM can be powered on with.
 const (
-	LevelSpot      = "spot"
-	LevelGuarantee = "guarantee"
+	levelSpot      = "spot"
+	levelGuarantee = "guarantee"
 )
 
 // inventoryAge is how long what is known of the project's VMs is used for
@@ -231,10 +231,10 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 func serviceLevel(said string) (level, from string) {
 	lower := strings.ToLower(said)
 	switch {
-	case strings.Contains(said, "スポット"), strings.Contains(lower, LevelSpot):
-		return LevelSpot, "portal"
-	case strings.Contains(said, "保証"), strings.Contains(lower, LevelGuarantee):
-		return LevelGuarantee, "portal"
+	case strings.Contains(said, "スポット"), strings.Contains(lower, levelSpot):
+		return levelSpot, "portal"
+	case strings.Contains(said, "保証"), strings.Contains(lower, levelGuarantee):
+		return levelGuarantee, "portal"
 	}
-	return LevelSpot, "assumed"
+	return levelSpot, "assumed"
 }

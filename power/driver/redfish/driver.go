@@ -32,12 +32,12 @@ const (
 	authSession = "session"
 )
 
-// DefaultURL is the template of a controller's address.
-const DefaultURL = "https://{{.BMC}}"
+// defaultURL is the template of a controller's address.
+const defaultURL = "https://{{.BMC}}"
 
 // Options are the section power.redfish: where controllers are and how they are logged in to.
 type Options struct {
-	// URL is a template for a controller's address; DefaultURL when empty.
+	// URL is a template for a controller's address; defaultURL when empty.
 	URL string `json:"url"`
 	// System is a template for the system's Id, name, UUID or path, where a
 	// controller has several. Empty: the only one, or the one with the hint's or
@@ -109,7 +109,7 @@ type Driver struct {
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
 	if opt.URL == "" {
-		opt.URL = DefaultURL
+		opt.URL = defaultURL
 	}
 	d := &Driver{opt: opt, sessions: map[string]session{}}
 	var err error

@@ -20,9 +20,9 @@ func init() {
 	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) }})
 }
 
-// DefaultBroadcast is where packets go: to all of the segment that the default
+// defaultBroadcast is where packets go: to all of the segment that the default
 // route leads to, and the port that nobody listens at (discard).
-const DefaultBroadcast = "255.255.255.255:9"
+const defaultBroadcast = "255.255.255.255:9"
 
 const (
 	// packets are sent for each request, for UDP loses some; pause apart.
@@ -32,7 +32,7 @@ const (
 
 // Options are the section power.wol: where packets go.
 type Options struct {
-	// Broadcast is an address and port; DefaultBroadcast when empty. A host with
+	// Broadcast is an address and port; defaultBroadcast when empty. A host with
 	// several networks needs the directed one, like 10.0.0.255:9.
 	Broadcast string `json:"broadcast"`
 	// MACs are the nodes' MAC addresses, by node name.
@@ -77,7 +77,7 @@ type Driver struct {
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
 	if opt.Broadcast == "" {
-		opt.Broadcast = DefaultBroadcast
+		opt.Broadcast = defaultBroadcast
 	}
 	to, err := netip.ParseAddrPort(opt.Broadcast)
 	if err != nil || to.Port() == 0 {
