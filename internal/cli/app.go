@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -112,8 +114,8 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access),
 		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
-		Self: func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api,
+		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
+		Restore: a.opt.command("restore"), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api,
 	}
 	if cfg.Pace != "real" {
 		opt.Pace = cfg.Pace
@@ -230,27 +232,53 @@ func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQue
 	}
 }
 
-// run runs all parts while show does; it ends when show returns, when ctx ends
-// or when the operator leaves.
+// run runs all parts while show does. When show returns or ctx ends, so does the
+// session, in order: a trial under way is aborted, which powers on what it
+// switched off, and its record is written. A second signal ends it at once.
 func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	defer a.close()
-	ctx, cancel := context.WithCancel(ctx)
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var wg sync.WaitGroup
 	var watched, ended error
-	wg.Go(func() { watched = a.watcher.Run(ctx) })
+	wg.Go(func() { watched = a.watcher.Run(inner) })
 	wg.Go(func() {
 		defer cancel()
-		ended = a.session.Run(ctx, a.trials)
+		ended = a.session.Run(inner, a.trials)
 	})
+	defer context.AfterFunc(ctx, func() {
+		a.session.Send(view.End{Why: "by a signal"})
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, endSignals...)
+		defer signal.Stop(again)
+		select {
+		case <-again:
+			cancel()
+		case <-inner.Done():
+		}
+	})()
 	err := show(ctx)
-	cancel()
+	seen := a.session.Timeline().Last(1)
+	a.session.Send(view.End{Why: "the screen has gone"})
+	a.tellEnd(seen)
 	wg.Wait()
 	a.left, a.cordoned = session.LeftOff(a.journal), session.LeftCordoned(a.journal)
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(watched, ended)
 	}
 	return err
+}
+
+// tellEnd tells, as lines, what is done until the session has ended.
+func (a *app) tellEnd(seen []view.Event) {
+	c := &console{out: os.Stderr, lanes: []view.Lane{view.LaneOperator, view.LanePower}}
+	if len(seen) > 0 {
+		c.printed = seen[0].Seq
+	}
+	for range a.session.Frames() {
+		c.events(a.session)
+	}
+	c.events(a.session)
 }
 
 func (a *app) close() {

@@ -18,9 +18,6 @@ import (
 	"lightsout/power"
 )
 
-// viewWait bounds how long a command waits for the first view of the cluster.
-const viewWait = 15 * time.Second
-
 func newPowerCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "power",
@@ -65,6 +62,9 @@ func newPowerCommand(o *options) *cobra.Command {
 	return cmd
 }
 
+// shortWait is viewWait where not much is lost without a view.
+const shortWait = 5 * time.Second
+
 // powerSwitch does one action by the same engine, guards and questions as the
 // screen.
 func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console) error {
@@ -80,8 +80,12 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	}
 	c.lanes = []view.Lane{view.LanePower}
 	return s.run(ctx, func(ctx context.Context) error {
-		snapshot, err := s.view(ctx, c)
-		if err != nil && action != power.ActionOn { // powering on needs no view
+		wait := viewWait
+		if action == power.ActionOn { // which needs no view
+			wait = shortWait
+		}
+		snapshot, err := s.view(ctx, c, wait)
+		if err != nil && action != power.ActionOn {
 			return err
 		}
 		for _, n := range nodes {
@@ -107,41 +111,6 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	})
 }
 
-// view waits for the first view of the cluster, answering questions meanwhile.
-func (s *app) view(ctx context.Context, c *console) (*cluster.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, viewWait)
-	defer cancel()
-	err := c.show(ctx, s.session, func(f *view.Frame) bool {
-		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot != nil && unseen(f.Snapshot) != ""
-	})
-	snapshot := s.watcher.Snapshot()
-	if err == nil && !synced(snapshot) {
-		why := unseen(snapshot)
-		if why == "" {
-			why = fmt.Sprintf("it has not answered within %s", viewWait)
-		}
-		err = fmt.Errorf("the cluster can't be seen: %s", why)
-	}
-	return snapshot, err
-}
-
-// unseen says why the nodes can't be seen; empty while they still may be.
-func unseen(s *cluster.Snapshot) string {
-	nodes := s.Access[cluster.KindNode]
-	switch {
-	case nodes.Forbidden:
-		return fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
-	case s.Link.State == cluster.LinkLost:
-		return s.Link.Err
-	}
-	return ""
-}
-
-// synced reports whether the nodes have been seen.
-func synced(s *cluster.Snapshot) bool {
-	return s != nil && s.Access[cluster.KindNode].Synced
-}
-
 func nodeNames(s *cluster.Snapshot) string {
 	var names []string
 	for _, n := range s.Nodes() {
@@ -160,7 +129,7 @@ func powerStatus(ctx context.Context, o options, nodes []string) error {
 	c := newConsole(false, "")
 	c.out, c.lanes = os.Stderr, []view.Lane{}
 	return s.run(ctx, func(ctx context.Context) error {
-		snapshot, err := s.view(ctx, c)
+		snapshot, err := s.view(ctx, c, shortWait)
 		if err != nil {
 			return err
 		}

@@ -41,6 +41,9 @@ const (
 // usageError is a wrong command line.
 type usageError struct{ error }
 
+// endSignals end the program in order.
+var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
 // Main runs the command line and returns the program's exit status.
 func Main(v string) int {
 	version = v
@@ -48,7 +51,7 @@ func Main(v string) int {
 		return keepTerminal(os.Args[2:])
 	}
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
 	defer stop()
 	err := newCommand().ExecuteContext(ctx)
 	var usage usageError

@@ -31,8 +31,8 @@ func runScreen(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	defer s.sayEnd()
 	if !drawable() {
-		defer s.sayLeftOff()
 		return s.run(ctx, func(ctx context.Context) error {
 			c := newConsole(false, "")
 			err := c.show(ctx, s.session, nil)
@@ -42,7 +42,6 @@ func runScreen(ctx context.Context, o options) error {
 			return err
 		})
 	}
-	defer s.sayLeftOff()
 	return s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
 }
 
@@ -127,14 +126,22 @@ func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, 
 		opts = append(opts, tea.WithColorProfile(*color))
 	}
 	p := tea.NewProgram(tui.New(o), opts...)
-	pumped := make(chan struct{})
+	drawn, stop := context.WithCancel(ctx)
+	defer stop()
 	go func() {
-		defer close(pumped)
-		for f := range frames {
-			p.Send(tui.FrameMsg{Frame: f})
-			line.wait(ctx)
+		defer p.Quit()
+		for {
+			select {
+			case <-drawn.Done():
+				return
+			case f, more := <-frames:
+				if !more {
+					return
+				}
+				p.Send(tui.FrameMsg{Frame: f})
+			}
+			line.wait(drawn)
 		}
-		p.Quit()
 	}()
 	err = runProgram(ctx, p)
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
@@ -189,18 +196,4 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 		_ = unix.Close(saved)
 		_ = log.Close()
 	}, nil
-}
-
-// sayLeftOff ends with what is still off or cordoned, on the main screen.
-func (s *app) sayLeftOff() {
-	if s.opt.lab {
-		return // its machines and its record are gone with it
-	}
-	if len(s.left) > 0 {
-		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: lightsout restore\n", strings.Join(s.left, ", "))
-	}
-	if len(s.cordoned) > 0 {
-		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: lightsout restore\n", strings.Join(s.cordoned, ", "))
-	}
-	fmt.Fprintf(os.Stderr, "the record is in %s\n", s.dir)
 }

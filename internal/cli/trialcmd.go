@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +47,7 @@ type trialFlags struct {
 	out, junit, pace, scenario string
 	lab, keepOff, yes          bool
 	times                      int
+	wait                       time.Duration
 }
 
 func newTrialCommand(o *options) *cobra.Command {
@@ -85,6 +84,7 @@ wrong.`,
 	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave off what is off at the end")
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask before machines are switched off")
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
+	run.Flags().DurationVar(&f.wait, "wait", viewWait, "how long the API server may take to answer, as after a start of the cluster")
 	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
 	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand())
 	return cmd
@@ -238,22 +238,8 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 	if o.dryRun {
 		return "", s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p) })
 	}
-	// The first signal ends the trial in order, so it must not end the session.
-	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		s.session.Send(view.AbortTrial{Why: "by a signal"})
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer signal.Stop(again)
-		select {
-		case <-again:
-			cancel()
-		case <-inner.Done():
-		}
-	})()
-	err = s.run(inner, func(ctx context.Context) error {
-		if _, err := s.view(ctx, c); err != nil {
+	err = s.run(ctx, func(ctx context.Context) error {
+		if _, err := s.view(ctx, c, f.wait); err != nil {
 			return err
 		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
@@ -320,7 +306,7 @@ func (c *console) follow(ctx context.Context, e *session.Session) error {
 
 // foresee prints what each step of a plan would do, and switches nothing.
 func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
-	if _, err := s.view(ctx, c); err != nil {
+	if _, err := s.view(ctx, c, viewWait); err != nil {
 		return err
 	}
 	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {

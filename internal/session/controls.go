@@ -29,6 +29,9 @@ func (c Controls) Wake() { c.s.inbox.wake() }
 // Say puts an event on the timeline.
 func (c Controls) Say(ev view.Event) { c.s.say(ev) }
 
+// Notify is Say, and shows the event's text at once.
+func (c Controls) Notify(ev view.Event) { c.s.notify(ev) }
+
 // Warn shows a sentence at once and keeps it on the timeline.
 func (c Controls) Warn(lane view.Lane, subject, text string) { c.s.warn(lane, subject, text) }
 

@@ -16,6 +16,16 @@ type leaving struct {
 	drains    *drains
 	switching *switching
 	questions *Questions
+
+	// whenOver: the session ends as soon as the guest has ended.
+	whenOver bool
+}
+
+// end ends the session without asking, after its guest.
+func (v *leaving) end(i view.End) {
+	if v.whenOver = true; v.guest.Running() {
+		v.guest.Intent(view.AbortTrial{Why: i.Why})
+	}
 }
 
 // ask ends the session, or first asks what to do with machines that are off.
@@ -39,7 +49,7 @@ func (v *leaving) ask() {
 			q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
 			q.Lines = append(q.Lines, cordonLines(cordoned)...)
 		}
-		q.Lines = append(q.Lines, view.Line{Text: "`lightsout restore` powers them on later, and so does the next start."})
+		q.Lines = append(q.Lines, view.Line{Text: "Later: `" + v.switching.opt.Restore + "`. The next start asks, too."})
 	case len(v.drains.running) > 0:
 		q.Title = "Leave while nodes are being drained?"
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Give it up, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
@@ -48,7 +58,7 @@ func (v *leaving) ask() {
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Uncordon, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
 		q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
 		q.Lines = append(q.Lines, cordonLines(cordoned)...)
-		q.Lines = append(q.Lines, view.Line{Text: "`lightsout restore` uncordons them later, and so does the next start."})
+		q.Lines = append(q.Lines, view.Line{Text: "Later: `" + v.switching.opt.Restore + "`. The next start asks, too."})
 	default:
 		q.Title = "Leave while machines are being switched?"
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveNow, Label: "Leave"}}
@@ -72,9 +82,11 @@ func (v *leaving) settled() bool {
 	return len(v.machines.leftOff) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && (v.machines.fleet == nil || len(v.machines.fleet.Busy()) == 0)
 }
 
-// look ends the session when the operator wants to leave and the reason to stay
-// has gone.
+// look ends the session when it is to end and the reason to stay has gone.
 func (v *leaving) look() {
+	if v.whenOver && !v.guest.Running() {
+		v.ending = true
+	}
 	if v.undone && (v.leaveWhenOn || v.questions.has(view.QuestionQuit)) && v.settled() {
 		v.ending = true
 	}

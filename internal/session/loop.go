@@ -33,10 +33,15 @@ type loop struct {
 // say puts ev on the timeline.
 func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
 
-// warn shows a sentence at once and keeps it on the timeline.
+// notify puts ev on the timeline and shows its text at once.
+func (l *loop) notify(ev view.Event) {
+	l.notice = view.Notice{Text: ev.Text, At: l.now()}
+	l.say(ev)
+}
+
+// warn is notify for what went wrong.
 func (l *loop) warn(lane view.Lane, subject, text string) {
-	l.notice = view.Notice{Text: text, At: l.now()}
-	l.say(view.Event{Lane: lane, Subject: subject, Text: text, Level: view.Warning})
+	l.notify(view.Event{Lane: lane, Subject: subject, Text: text, Level: view.Warning})
 }
 
 // spawn runs f in a goroutine that Run waits for.

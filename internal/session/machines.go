@@ -153,6 +153,18 @@ func (m *machines) shown() map[string]view.MachineView {
 	return out
 }
 
+// mayBeOff reports whether there is a doubt that a machine is on: its state, its
+// node or the journal tells otherwise, or they tell nothing.
+func (m *machines) mayBeOff(node string) bool {
+	r := m.views[node].Reading
+	_, left := m.leftOff[node]
+	if left || r.State != power.On || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+		return true
+	}
+	n := m.snapshot.Node(node)
+	return n == nil || n.Ready != cluster.TriTrue || silent(m.snapshot, node, m.now())
+}
+
 // update changes what is shown of the machine of a node.
 func (m *machines) update(node string, change func(v *view.MachineView)) {
 	v := m.views[node]

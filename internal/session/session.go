@@ -42,6 +42,8 @@ type Options struct {
 	// NoPower says in one sentence why machines can't be switched; empty when
 	// they can.
 	NoPower string
+	// Restore is the command that powers on later what is left off.
+	Restore string
 	// Self names this program's own machine and the way to the cluster, for
 	// the guards; it may look names up.
 	Self func(ctx context.Context) power.Self
@@ -275,6 +277,8 @@ func (s *Session) carryOut(i view.Intent) {
 			return
 		}
 		s.leaving.ask()
+	case view.End:
+		s.leaving.end(i)
 	default:
 		s.guest.Intent(i)
 	}

@@ -382,3 +382,13 @@ func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 		t.Errorf("%d of %d events are on disk; torn %v, %v", len(events), marks, torn, err)
 	}
 }
+
+func TestPoweringOnWhatIsOnIsNoQuestion(t *testing.T) {
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x.frame("the machines", func(f *view.Frame) bool { return f.Power["kube-node1"].Reading.State == power.On })
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node1"}})
+	f := x.frame("a notice", func(f *view.Frame) bool { return f.Notice.Text != "" || f.Question != nil })
+	if f.Question != nil || f.Notice.Text != "kube-node1 is on already: nothing to power on" {
+		t.Errorf("the question is %+v, the notice %q", f.Question, f.Notice.Text)
+	}
+}

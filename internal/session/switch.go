@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -38,6 +39,10 @@ func (w *switching) ask(a view.AskPower) {
 		w.warn(view.LanePower, "power", w.noPower())
 		return
 	case len(a.Nodes) == 0 || w.preparing || w.questions.first() != nil:
+		return
+	}
+	if a.Action == power.ActionOn && !slices.ContainsFunc(a.Nodes, w.machines.mayBeOff) {
+		w.warn(view.LanePower, a.Nodes[0], text.List(a.Nodes)+text.Noun(len(a.Nodes), " is", " are")+" on already: nothing to power on")
 		return
 	}
 	if d, n := w.drains.of(a.Nodes...); n != nil {

@@ -282,6 +282,18 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	}
 }
 
+// A hang-up, a signal and a lost terminal end a session in the same way.
+func TestTheEndOfASessionPowersOnWhatItsTrialSwitchedOff(t *testing.T) {
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Start(parse(t, strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)), trial.RunOptions{Auto: true})
+	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
+	w.x.Send(view.End{Why: "the screen has gone"})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
+	}
+}
+
 func TestKeepOffLeavesMachinesOff(t *testing.T) {
 	w := startWorld(t, session.Options{}, nil)
 	text := shortPlan[:strings.Index(shortPlan, "  - on:")] + "expect:\n  - balanced: true\n"

@@ -69,7 +69,9 @@ func (r *run) closeRecord() {
 	r.s.Async(reportWithin, func(context.Context) error { return writeReports(r.dir) }, func(err error) {
 		if err != nil {
 			r.s.Warn(view.LaneOperator, "trial", "the reports can't be written: "+err.Error())
+			return
 		}
+		r.s.Notify(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "the report is " + filepath.Join(r.dir, record.HTMLFile)})
 	})
 }
 

@@ -124,6 +124,15 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 	return sum, dir, t.refused
 }
 
+// Dir is the folder of the newest trial's record; empty when there was none. It
+// must not be called before the session has ended.
+func (t *Runner) Dir() string {
+	if t.run == nil {
+		return ""
+	}
+	return t.run.dir
+}
+
 // Running reports whether a trial is under way.
 func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
 

@@ -28,6 +28,7 @@ type Session interface {
 	End()
 
 	Say(ev view.Event)
+	Notify(ev view.Event)
 	Warn(lane view.Lane, subject, text string)
 	Ask(q view.Question, answer func(view.Answer))
 	Asking() bool

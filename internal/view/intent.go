@@ -40,6 +40,9 @@ type (
 	NextStep struct{ Step int }
 	// AskRollout asks for a question about restarting a deployment's rollout.
 	AskRollout struct{ Deployment cluster.Key }
+	// End ends the session in order, without asking: a trial under way is
+	// aborted first, which powers on what it switched off. Why is one sentence.
+	End struct{ Why string }
 	// AskQuit asks to leave; the engine either ends or asks a question first.
 	AskQuit struct{}
 
@@ -64,6 +67,7 @@ func (AbortTrial) intent()  {}
 func (AskTrial) intent()    {}
 func (NextStep) intent()    {}
 func (AskRollout) intent()  {}
+func (End) intent()         {}
 func (AskQuit) intent()     {}
 func (ReplayPause) intent() {}
 func (ReplaySpeed) intent() {}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"lightsout/internal/record"
+)
+
+// sayEnd ends, on the main screen, with what is still off or cordoned, and where
+// the records are.
+func (a *app) sayEnd() {
+	if dir := a.trials.Dir(); dir != "" {
+		fmt.Fprintf(os.Stderr, "the trial's record is in %s, its report in %s\n", dir, record.HTMLFile)
+	}
+	if a.opt.lab {
+		return // its machines and the session's record are gone with it
+	}
+	a.sayLeftOff()
+	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+}
+
+// sayLeftOff says what is still off or cordoned.
+func (a *app) sayLeftOff() {
+	if len(a.left) > 0 {
+		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.command("restore"))
+	}
+	if len(a.cordoned) > 0 {
+		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: %s\n", strings.Join(a.cordoned, ", "), a.opt.command("restore"))
+	}
+}
+
+// command is a command line with the flags that lead to the same cluster, the
+// same machines and the same journal.
+func (o options) command(name string) string {
+	words := []string{"lightsout", name}
+	for _, f := range []struct{ flag, value string }{
+		{"--config", o.File}, {"--kubeconfig", o.Kubeconfig}, {"--context", o.Context}, {"--bastion", o.Bastion}, {"--state", o.State},
+	} {
+		if f.value != "" {
+			words = append(words, f.flag, quoted(f.value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return strings.ContainsRune("@%+=:,./_-", r) || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

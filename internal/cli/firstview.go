@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"os"
+	"time"
+)
+
+// viewWait bounds how long a command waits for the first view of the cluster.
+const viewWait = 30 * time.Second
+
+// view waits for the first view of the cluster, answering questions meanwhile.
+// An API server that does not answer is waited for as well.
+func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluster.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	said := ""
+	err := c.show(ctx, a.session, func(f *view.Frame) bool {
+		if f.Snapshot == nil {
+			return ctx.Err() != nil
+		}
+		if err := f.Snapshot.Link.Err; f.Snapshot.Link.State == cluster.LinkLost && err != said {
+			fmt.Fprintf(os.Stderr, "the API server does not answer (%s); it is waited for, %s at most\n", err, wait)
+			said = err
+		}
+		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot.Access[cluster.KindNode].Forbidden
+	})
+	snapshot := a.watcher.Snapshot()
+	if err == nil && !synced(snapshot) {
+		why := unseen(snapshot)
+		if why == "" {
+			why = fmt.Sprintf("it has not answered within %s", wait)
+		}
+		err = fmt.Errorf("the cluster can't be seen: %s", why)
+	}
+	return snapshot, err
+}
+
+// unseen says why the nodes can't be seen; empty while they still may be.
+func unseen(s *cluster.Snapshot) string {
+	nodes := s.Access[cluster.KindNode]
+	switch {
+	case nodes.Forbidden:
+		return fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
+	case s.Link.State == cluster.LinkLost:
+		return s.Link.Err
+	}
+	return ""
+}
+
+// synced reports whether the nodes have been seen.
+func synced(s *cluster.Snapshot) bool {
+	return s != nil && s.Access[cluster.KindNode].Synced
+}
