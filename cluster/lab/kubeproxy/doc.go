@@ -8,9 +8,8 @@
 // first, then those that are terminating and still serving
 // (pkg/proxy/topology.go); with none, connections are refused. An endpoint
 // whose machine is dead and which the control plane has not noticed yet is
-// chosen like any other, and the connection hangs. It hangs after it was
-// accepted, where a kernel's address translation would leave the client's own
-// connect unanswered.
+// chosen like any other, and the client's own connect hangs: as behind a
+// kernel's address translation, it is the endpoint that answers it, or refuses.
 //
 // Cluster IPs are not served: nothing in the lab dials them. Who is behind a
 // service is read from the API (package endpoints) and never decided here.

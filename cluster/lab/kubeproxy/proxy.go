@@ -3,6 +3,7 @@ package kubeproxy
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -139,31 +140,24 @@ func usable(all []endpoints.Endpoint) []string {
 
 // nodePort is one open port.
 type nodePort struct {
-	listener net.Listener
+	open io.Closer
 
 	mu sync.Mutex
 	to []string
 }
 
 func (p *Proxy) open(number int32, to []string) (*nodePort, error) {
-	l, err := p.host.Listen(net.JoinHostPort(p.ip, strconv.Itoa(int(number))))
-	if err != nil {
+	np := &nodePort{to: to}
+	dial := func(ctx context.Context) (net.Conn, error) { return p.host.DialContext(ctx, "tcp", np.pick()) }
+	join := func(client, server net.Conn) { splice(p.life, client, server) }
+	var err error
+	if np.open, err = p.host.Forward(net.JoinHostPort(p.ip, strconv.Itoa(int(number))), dial, join); err != nil {
 		return nil, fmt.Errorf("node port %d can't be opened: %w", number, err)
 	}
-	np := &nodePort{listener: l, to: to}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go splice(p.life, p.host, c, np.pick())
-		}
-	}()
 	return np, nil
 }
 
-func (np *nodePort) close() { np.listener.Close() }
+func (np *nodePort) close() { np.open.Close() }
 
 func (np *nodePort) set(to []string) {
 	np.mu.Lock()

@@ -68,7 +68,12 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.proxy = Start(ctx, w.entry, "10.0.0.10", w.view, time.Millisecond)
-	t.Cleanup(func() { w.proxy.Stop(ctx) })
+	t.Cleanup(func() {
+		w.proxy.Stop(ctx)
+		for _, h := range w.nodes {
+			h.Cut() // frees what waits for a silent end
+		}
+	})
 	return w
 }
 
@@ -115,12 +120,14 @@ func (w *world) set(states ...string) {
 
 // connect opens a connection and returns who answers.
 func (w *world) connect() (net.Conn, string, error) {
-	c, err := w.laptop.DialContext(w.t.Context(), "tcp", entryPort)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second) // a dead pod never answers
+	defer cancel()
+	c, err := w.laptop.DialContext(ctx, "tcp", entryPort)
 	if err != nil {
 		return nil, "", err
 	}
 	w.t.Cleanup(func() { c.Close() })
-	c.SetReadDeadline(time.Now().Add(time.Second)) // a dead pod never answers
+	c.SetReadDeadline(time.Now().Add(time.Second))
 	line, err := bufio.NewReaderSize(c, 16).ReadString('\n')
 	return c, line, err
 }
@@ -199,22 +206,52 @@ func TestEstablishedConnectionsSurviveAChangeOfEndpoints(t *testing.T) {
 	}
 }
 
+// A SYN to a dead endpoint is answered by nobody: the client's own connect
+// hangs, as behind a kernel's address translation, until it gives up, the
+// endpoint is back, or the control plane notices.
 func TestDeadEndpointHangsUntilTheControlPlaneNotices(t *testing.T) {
 	w := newWorld(t)
 	w.set("ready", "not ready")
 	w.answers(0)
 	w.nodes[0].Cut()
-	c, err := w.laptop.DialContext(t.Context(), "tcp", entryPort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a connection to a dead pod gave %v", err)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if c, err := w.laptop.DialContext(ctx, "tcp", entryPort); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a connection to a dead pod: %v, %v", c, err)
 	}
 	w.set("not ready", "ready")
 	w.answers(1)
+}
+
+// Where nobody listens at the endpoint, the client hears its refusal.
+func TestARefusalOfTheEndpointIsTheClients(t *testing.T) {
+	w := newWorld(t)
+	w.set("ready", "not ready")
+	w.answers(0)
+	w.nodes[0].RemoveIP(pod(0)) // and what listens there
+	w.nodes[0].AddIP(pod(0))
+	if _, _, err := w.connect(); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// When the entry loses its power, connections through it go silent.
+func TestADeadEntryIsSilent(t *testing.T) {
+	w := newWorld(t)
+	w.set("ready", "not ready")
+	w.answers(0)
+	c, _, err := w.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := c.RemoteAddr().String(); at != entryPort {
+		t.Errorf("the connection is to %s", at)
+	}
+	w.entry.Cut()
+	c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a connection through a dead entry gave %v", err)
+	}
 }
 
 func TestEndOfAStreamIsPassedOn(t *testing.T) {

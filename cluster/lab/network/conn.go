@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/netip"
@@ -286,13 +287,20 @@ func (d *deadline) stop() {
 
 // listener is a net.Listener on a Host.
 type listener struct {
-	host  *Host
-	at    netip.AddrPort
-	queue chan *conn
+	host    *Host
+	at      netip.AddrPort
+	forward *forward // instead of the queue; nil: none
+	queue   chan *conn
 
 	once  sync.Once
 	cause error // why it ended; set before done is closed
 	done  chan struct{}
+}
+
+// forward says where connections are led on to.
+type forward struct {
+	to   func(context.Context) (net.Conn, error)
+	join func(client, server net.Conn)
 }
 
 // Accept implements net.Listener.

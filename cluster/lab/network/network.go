@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -139,6 +140,17 @@ func (n *Network) dial(ctx context.Context, h *Host, network, addr string) (net.
 				n.mu.Unlock()
 				return nil, fail(to, os.NewSyscallError("connect", syscall.ECONNREFUSED))
 			}
+			if l.forward != nil {
+				n.mu.Unlock()
+				c, err := n.through(ctx, h, l, to, start)
+				if errors.Is(err, ErrPowerCut) {
+					continue // of the host that forwards: as any other that is silent
+				}
+				if err != nil {
+					return nil, fail(to, err)
+				}
+				return c, nil
+			}
 			if len(l.queue) < backlog {
 				near, far := connect(h, peer, to)
 				l.queue <- far // has room: only filled under n.mu
@@ -166,6 +178,34 @@ func (n *Network) dial(ctx context.Context, h *Host, network, addr string) (net.
 		}
 		timer.Stop()
 	}
+}
+
+// through connects from h by way of a host that forwards.
+func (n *Network) through(ctx context.Context, h *Host, l *listener, to *net.TCPAddr, start time.Time) (net.Conn, error) {
+	within, cancel := context.WithDeadline(ctx, start.Add(synTimeout))
+	defer cancel()
+	server, err := l.forward.to(within)
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case within.Err() != nil:
+		return nil, os.NewSyscallError("connect", syscall.ETIMEDOUT)
+	case errors.As(err, &errno):
+		return nil, os.NewSyscallError("connect", errno)
+	default:
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !h.up || !l.host.up {
+		go server.Close()
+		return nil, ErrPowerCut
+	}
+	near, far := connect(h, l.host, to)
+	go l.forward.join(far, server)
+	return near, nil
 }
 
 // Host is one machine on the network, or anything else that has an address of
@@ -270,7 +310,18 @@ func (h *Host) DialContext(ctx context.Context, network, addr string) (net.Conn,
 // of them, those that come later included (":22"). Port 0 takes a free one.
 // It fails with EADDRINUSE, with EADDRNOTAVAIL when the address is not the
 // host's, and with ErrPowerCut when the host has no power. Boot ends it.
-func (h *Host) Listen(addr string) (net.Listener, error) {
+func (h *Host) Listen(addr string) (net.Listener, error) { return h.listen(addr, nil) }
+
+// Forward leads connections to one of the host's addresses on, as a kernel's
+// address translation does: a dial to it is answered only when to, which the
+// host calls on behalf of the client, has connected, and fails as that fails.
+// What passes then is join's, which must close both. Errors are as those of
+// Listen; closing it, or a boot, leaves the connections alone.
+func (h *Host) Forward(addr string, to func(context.Context) (net.Conn, error), join func(client, server net.Conn)) (io.Closer, error) {
+	return h.listen(addr, &forward{to: to, join: join})
+}
+
+func (h *Host) listen(addr string, onward *forward) (*listener, error) {
 	fail := func(err error) error { return &net.OpError{Op: "listen", Net: "tcp", Err: err} }
 	name, portText, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -306,7 +357,7 @@ func (h *Host) Listen(addr string) (net.Listener, error) {
 			return nil, fail(fmt.Errorf("%s: %w", at, os.NewSyscallError("bind", syscall.EADDRINUSE)))
 		}
 	}
-	l := &listener{host: h, at: at, queue: make(chan *conn, backlog), done: make(chan struct{})}
+	l := &listener{host: h, at: at, forward: onward, queue: make(chan *conn, backlog), done: make(chan struct{})}
 	h.listeners[l] = struct{}{}
 	return l, nil
 }
