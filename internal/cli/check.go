@@ -195,7 +195,7 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 	if err := l.ReadFiles(&loadgen.Options{}); err != nil {
 		rows = append(rows, missing("files", err, "correct the load's files in lightsout.yaml"))
 	}
-	switch key, err := config.ReadSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); {
+	switch key, err := l.APIKey(); {
 	case err != nil:
 		rows = append(rows, missing("API key", err, "correct load.api_key_file or load.api_key_env"))
 	case key == "":

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -103,20 +102,16 @@ func open(path string) (*Config, error) {
 	return &Config{}, nil
 }
 
-// check finds contradictions that the types allow; fail makes an error with the
-// line of a field.
-func (c *Config) check(fail func(field, format string, args ...any) error) error {
-	if err := c.Power.check(); err != nil {
-		var wrong *power.FieldError
-		if errors.As(err, &wrong) {
-			return fail(wrong.Field, "%w", err)
-		}
-		return err
-	}
+// fault tells what is wrong with a field.
+type fault func(field, format string, args ...any)
+
+// check finds contradictions that the types allow. It reads no file.
+func (c *Config) check(wrong fault) {
+	c.Power.check(wrong)
 	if _, err := c.Guards.Limits(); err != nil {
-		return fail("guards", "%w", err)
+		wrong("guards", "%w", err)
 	}
-	return c.Load.check(fail)
+	c.Load.check(wrong)
 }
 
 // StateDir is where journals and records are kept.
@@ -132,31 +127,4 @@ func (c *Config) StateDir() (string, error) {
 		return "", fmt.Errorf("there is no home folder to keep the journal in; set state in lightsout.yaml: %w", err)
 	}
 	return filepath.Join(home, ".local", "state", "lightsout"), nil
-}
-
-// ReadSecret takes a secret from a file that only its owner may read, or from
-// an environment variable. Its value is in no error.
-func ReadSecret(what, file, env string) (string, error) {
-	switch {
-	case env != "":
-		v := os.Getenv(env)
-		if v == "" {
-			return "", fmt.Errorf("%s: the environment variable %s is empty", what, env)
-		}
-		return v, nil
-	case file != "":
-		info, err := os.Stat(file)
-		if err != nil {
-			return "", fmt.Errorf("%s can't be read: %w", what, err)
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			return "", fmt.Errorf("%s: others may read %s; run chmod 600 on it", what, file)
-		}
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return "", fmt.Errorf("%s can't be read: %w", what, err)
-		}
-		return strings.TrimSpace(string(b)), nil
-	}
-	return "", nil
 }

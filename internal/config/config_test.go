@@ -96,14 +96,14 @@ func TestSecretFilesMustBePrivate(t *testing.T) {
 	if err := os.WriteFile(path, []byte("hunter2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := ReadSecret("the key", path, "")
+	_, err := readSecret(power.Secret{Name: "the key", File: path})
 	if err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a world-readable secret: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ReadSecret("the key", path, ""); err != nil || got != "hunter2" {
+	if got, err := readSecret(power.Secret{Name: "the key", File: path}); err != nil || got != "hunter2" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

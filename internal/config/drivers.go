@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"slices"
-	"strings"
 
 	"lightsout/power"
 )
@@ -53,28 +51,6 @@ func (p *Power) build(k power.Kind, parts Parts, checkOnly bool) (power.Driver, 
 		}
 	}
 	return p.section(k).Build(site)
-}
-
-// secretSource is power.Site.Secret.
-func secretSource(s power.Secret) (func() (string, error), error) {
-	field := s.Field[strings.LastIndexByte(s.Field, '.')+1:]
-	switch {
-	case s.File != "" && s.Env != "":
-		return nil, &power.FieldError{Field: s.Field + "_env", Text: "give " + s.Name + " by " + field + "_file or " + field + "_env, not both"}
-	case s.File == "" && s.Env == "" && s.Must:
-		return nil, &power.FieldError{
-			Field: strings.TrimSuffix(s.Field, "."+field), Text: s.Name + " is missing: give " + field + "_file or " + field + "_env",
-		}
-	case s.File == "" && s.Env == "":
-		return nil, nil
-	}
-	return func() (string, error) {
-		v, err := ReadSecret(s.Name, s.File, s.Env)
-		if err == nil && v == "" {
-			err = errors.New(s.Name + " is empty")
-		}
-		return v, err
-	}, nil
 }
 
 // FleetNodes is what the fleet is told of nodes; the rest is the drivers'.

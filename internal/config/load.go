@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // Load is the part of lightsout.yaml that says what the load keys and the
@@ -100,39 +101,38 @@ func (m *Metrics) Ask(b *loadgen.Backend) {
 	b.Metrics.Path, b.Metrics.Labels = m.Path, m.Labels
 }
 
-func (m *Metrics) check(fail func(field, format string, args ...any) error) error {
+func (m *Metrics) check(wrong fault) {
 	known := m.Server == LlamaSlots || m.Server == "llama.cpp" || m.Server == "vllm"
 	switch {
 	case m.Server == "":
-		return fail("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", LlamaSlots)
+		wrong("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", LlamaSlots)
 	case m.Port < 1 || m.Port > 65535:
-		return fail("load.metrics", "load.metrics needs the port of the pods, from 1 to 65535")
+		wrong("load.metrics", "load.metrics needs the port of the pods, from 1 to 65535")
 	case known && (m.Served != "" || m.Queued != ""):
-		return fail("load.metrics", "the gauges of %s are known: leave served and queued away, or give it another name", m.Server)
+		wrong("load.metrics", "the gauges of %s are known: leave served and queued away, or give it another name", m.Server)
 	case !known && m.Served == "":
-		return fail("load.metrics", "load.metrics of %q needs served, the name of a gauge", m.Server)
+		wrong("load.metrics", "load.metrics of %q needs served, the name of a gauge", m.Server)
 	case m.Server == LlamaSlots && (m.Path != "" || len(m.Labels) > 0):
-		return fail("load.metrics", "%s have neither path nor labels", LlamaSlots)
+		wrong("load.metrics", "%s have neither path nor labels", LlamaSlots)
 	}
-	return nil
 }
 
 // check finds contradictions that the types allow. It reads no file.
-func (l Load) check(fail func(field, format string, args ...any) error) error {
+func (l Load) check(wrong fault) {
 	chat := false
 	switch loadgen.Profile(l.Profile) {
 	case "", loadgen.HTTP:
 	case loadgen.Chat:
 		chat = true
 	default:
-		return fail("load.profile", "there is no load profile %q; there are http and chat", l.Profile)
+		wrong("load.profile", "there is no load profile %q; there are http and chat", l.Profile)
 	}
 	var u *url.URL
 	if l.URL != "" {
 		var err error
 		// It may hold a password, so it is not quoted.
 		if u, err = url.Parse(l.URL); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fail("load.url", "load.url is no URL; give one like http://10.0.0.11:31080/path")
+			wrong("load.url", "load.url is no URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
 	for _, f := range []struct {
@@ -144,43 +144,40 @@ func (l Load) check(fail func(field, format string, args ...any) error) error {
 		{"max_tokens", l.MaxTokens != 0, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
 	} {
 		if f.given && f.forChat != chat {
-			return fail("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
+			wrong("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
 		}
 	}
 	if l.Prompt != "" && l.PromptFile != "" {
-		return fail("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
+		wrong("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
 	}
-	if l.APIKeyFile != "" && l.APIKeyEnv != "" {
-		return fail("load.api_key_env", "give the API key by api_key_file or api_key_env, not both")
+	if _, err := secretSource(l.apiKey()); err != nil {
+		wrong("load.api_key_env", "%w", err)
 	}
 	if l.Deployment != "" && strings.Count(l.Deployment, "/") != 1 {
-		return fail("load.deployment", "load.deployment must be namespace/name: %q", l.Deployment)
+		wrong("load.deployment", "load.deployment must be namespace/name: %q", l.Deployment)
 	}
 	switch loadgen.Protocol(l.Protocol) {
 	case "", loadgen.HTTP1, loadgen.HTTP2:
 	default:
-		return fail("load.protocol", "there is no load protocol %q; there are %s and %s", l.Protocol, loadgen.HTTP1, loadgen.HTTP2)
+		wrong("load.protocol", "there is no load protocol %q; there are %s and %s", l.Protocol, loadgen.HTTP1, loadgen.HTTP2)
 	}
 	if l.CAFile != "" && u != nil && u.Scheme != "https" {
-		return fail("load.ca_file", "load.ca_file is for https, and load.url is not")
+		wrong("load.ca_file", "load.ca_file is for https, and load.url is not")
 	}
 	if _, _, err := ParseConnections(l.Connections); err != nil {
-		return fail("load.connections", "load.connections %w", err)
+		wrong("load.connections", "load.connections %w", err)
 	}
 	for _, e := range l.Entries {
 		if host, _, err := net.SplitHostPort(e); e == "" || strings.ContainsAny(e, "/ \t") || err == nil && host == "" {
-			return fail("load.entries", "load.entries has %q; give addresses with or without a port", e)
+			wrong("load.entries", "load.entries has %q; give addresses with or without a port", e)
 		}
 	}
 	if l.Metrics != nil {
-		if err := l.Metrics.check(fail); err != nil {
-			return err
-		}
+		l.Metrics.check(wrong)
 	}
 	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 || l.Redirects < 0 || l.MaxInFlight < 0 || l.KeepAlive.Count < 0 {
-		return fail("load", "burst, hold, max_tokens, redirects, max_in_flight and count can't be negative")
+		wrong("load", "burst, hold, max_tokens, redirects, max_in_flight and count can't be negative")
 	}
-	return nil
 }
 
 // ParseConnections reads how connections are used: fresh or nothing, kept, or
@@ -238,10 +235,23 @@ func (l Load) Options() (loadgen.Options, error) {
 	if t.Reuse, t.MaxAge, err = ParseConnections(l.Connections); err != nil {
 		return o, fmt.Errorf("load.connections %w", err)
 	}
-	if t.APIKey, err = ReadSecret("the load's API key", l.APIKeyFile, l.APIKeyEnv); err != nil {
+	if t.APIKey, err = l.APIKey(); err != nil {
 		return o, err
 	}
 	return o, l.ReadFiles(&o)
+}
+
+func (l Load) apiKey() power.Secret {
+	return power.Secret{Field: "load.api_key", Name: "the API key", File: l.APIKeyFile, Env: l.APIKeyEnv}
+}
+
+// APIKey reads the API key from where it is kept; empty when there is none.
+func (l Load) APIKey() (string, error) {
+	read, err := secretSource(l.apiKey())
+	if read == nil {
+		return "", err
+	}
+	return read()
 }
 
 // ReadFiles reads the body, the prompts and the certificate authorities.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -50,23 +51,30 @@ func (p *Power) named() []naming {
 	return slices.DeleteFunc(all, func(n naming) bool { return n.driver == "" })
 }
 
-// check finds contradictions that the types allow. Where a field is wrong, the
-// error is a *power.FieldError.
-func (p *Power) check() error {
-	for _, n := range p.named() {
-		if err := p.checkNamed(n); err != nil {
-			return err
+// check finds contradictions that the types allow.
+func (p *Power) check(wrong fault) {
+	tell := func(err error) {
+		field := "power"
+		var at *power.FieldError
+		if errors.As(err, &at) {
+			field = at.Field
 		}
+		if err != nil {
+			wrong(field, "%w", err)
+		}
+	}
+	for _, n := range p.named() {
+		tell(p.checkNamed(n))
 	}
 	// What the drivers themselves make of it; files are not read yet.
 	for _, k := range power.Kinds() {
-		d, err := p.build(k, Parts{}, true)
-		if err != nil {
-			return err
+		if k.Needs != "" && p.Sections[k.Name] == nil {
+			continue // which has been told
 		}
+		d, err := p.build(k, Parts{}, true)
+		tell(err)
 		Close(d)
 	}
-	return nil
 }
 
 // checkNamed checks that a driver is there and serves the side that it is named for.

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,27 +18,54 @@ const maxSize = 1 << 20
 
 var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize, Sharing: true}
 
-// Parse reads a config strictly. Errors start with "line N: " where the
-// line is known.
+// Parse reads a config strictly. The error is the first of Faults.
 func Parse(data []byte) (*Config, error) {
+	c, faults := Faults(data)
+	if len(faults) > 0 {
+		return c, faults[0]
+	}
+	return c, nil
+}
+
+// maxFaults bounds how many faults are told.
+const maxFaults = 100
+
+// Faults reads a config strictly and tells all that is wrong with it. Errors
+// start with "line N: " where the line is known. What is wrong is left out of
+// the config.
+func Faults(data []byte) (*Config, []error) {
 	if len(data) > maxSize {
-		return nil, fmt.Errorf("the config is larger than %d bytes", maxSize)
+		return nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}
 	}
 	root, err := file.Read(data)
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
+	var faults []error
 	c := &Config{}
-	if err := yamlfile.Decode(root, c); err != nil {
-		return nil, err
+	for err := yamlfile.Decode(root, c); err != nil; err = yamlfile.Decode(root, c) {
+		faults = append(faults, err)
+		// What else is wrong shows when this field is not there.
+		var at *yamlfile.Error
+		if !errors.As(err, &at) || at.Node() == nil || len(faults) == maxFaults || !yamlfile.Remove(root, at.Node()) {
+			return nil, faults
+		}
+		c = &Config{}
 	}
 	c.Power.lab = c.Pace != ""
-	return c, c.check(func(field, format string, args ...any) error {
-		if line := yamlfile.Line(root, field); line > 0 {
-			format = fmt.Sprintf("line %d: ", line) + format
+	c.check(func(field, format string, args ...any) {
+		for at := field; ; at = at[:strings.LastIndexByte(at, '.')] {
+			if line := yamlfile.Line(root, at); line > 0 {
+				format = fmt.Sprintf("line %d: ", line) + format
+				break
+			}
+			if !strings.Contains(at, ".") {
+				break
+			}
 		}
-		return fmt.Errorf(format, args...)
+		faults = append(faults, fmt.Errorf(format, args...))
 	})
+	return c, faults
 }
 
 // DecodeYAML reads the section power: the fields of its own, and those of the

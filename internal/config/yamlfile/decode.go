@@ -52,10 +52,10 @@ func Open(n *yaml.Node, at string) (Group, error) {
 			continue
 		}
 		if k.Kind != yaml.ScalarNode {
-			return nil, ErrorAt(k.Line, "the name of a field can't be %s", Is(k))
+			return nil, errorOf(k, "the name of a field can't be %s", Is(k))
 		}
 		if first, twice := g[k.Value]; twice {
-			return nil, ErrorAt(k.Line, "%s is given twice; the first is on line %d", Quote(k.Value), first.Key.Line)
+			return nil, errorOf(k, "%s is given twice; the first is on line %d", Quote(k.Value), first.Key.Line)
 		}
 		g[k.Value] = Field{k, v}
 	}
@@ -89,9 +89,9 @@ func (g Group) End(known []string) error {
 	}
 	k := left[0].Key
 	if near := Suggest(k.Value, known); near != "" {
-		return ErrorAt(k.Line, "there is no field %s; did you mean %q?", Quote(k.Value), near)
+		return errorOf(k, "there is no field %s; did you mean %q?", Quote(k.Value), near)
 	}
-	return ErrorAt(k.Line, "there is no field %s; see the README for the fields there are", Quote(k.Value))
+	return errorOf(k, "there is no field %s; see the README for the fields there are", Quote(k.Value))
 }
 
 // Names are the fields that structs have in a file.
@@ -139,6 +139,25 @@ func Line(n *yaml.Node, path string) int {
 	return 0
 }
 
+// Remove takes bad out of n: a field by its name or value, or an item of a list.
+// It reports whether it was there.
+func Remove(n, bad *yaml.Node) bool {
+	for i, part := range n.Content {
+		switch {
+		case part == bad && n.Kind == yaml.MappingNode:
+			i -= i % 2
+			n.Content = slices.Delete(n.Content, i, i+2)
+			return true
+		case part == bad:
+			n.Content = slices.Delete(n.Content, i, i+1)
+			return true
+		case Remove(part, bad):
+			return true
+		}
+	}
+	return n.Kind == yaml.AliasNode && Remove(n.Alias, bad)
+}
+
 // shared is what an alias stands for.
 func shared(n *yaml.Node) *yaml.Node {
 	for n != nil && n.Kind == yaml.AliasNode {
@@ -174,7 +193,7 @@ func decode(n *yaml.Node, at string, v reflect.Value) error {
 			err = d.UnmarshalJSON(text)
 		}
 		if err != nil {
-			return ErrorAt(n.Line, "%s: %s; write it like 90s or 30m", at, strings.TrimPrefix(err.Error(), "time: "))
+			return errorOf(n, "%s: %s; write it like 90s or 30m", at, strings.TrimPrefix(err.Error(), "time: "))
 		}
 		return nil
 	}
@@ -247,7 +266,7 @@ func decodeScalar(n *yaml.Node, at string, v reflect.Value) error {
 			return nil
 		}
 		if errors.Is(err, strconv.ErrRange) {
-			return ErrorAt(n.Line, "%s is too large: %s", at, Shorten(n.Value, 40))
+			return errorOf(n, "%s is too large: %s", at, Shorten(n.Value, 40))
 		}
 	case v.CanFloat() && (n.ShortTag() == "!!float" || n.ShortTag() == "!!int"):
 		if n.Decode(v.Addr().Interface()) == nil {
@@ -270,5 +289,5 @@ func wrongType(n *yaml.Node, at, wanted string) error {
 	case n.ShortTag() == "!!bool":
 		is = "bool"
 	}
-	return ErrorAt(n.Line, "%s can't be a %s; a %s is wanted", at, is, wanted)
+	return errorOf(n, "%s can't be a %s; a %s is wanted", at, is, wanted)
 }

@@ -5,14 +5,23 @@
 // and the words of errors about them. What may not: what any file means.
 package yamlfile
 
-import "fmt"
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // Error is what is wrong with a file: one sentence, and the line it is about.
 type Error struct {
 	// Line counts from 1; 0 where there is none.
 	Line int
 	Text string
+	// node is what is wrong, where it is a part of a document.
+	node *yaml.Node
 }
+
+// Node is the part of the document that is wrong, nil where that is not known.
+func (e *Error) Node() *yaml.Node { return e.node }
 
 // Error gives "line 12: …", without the line when there is none.
 func (e *Error) Error() string {
@@ -20,6 +29,11 @@ func (e *Error) Error() string {
 		return e.Text
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
+
+// errorOf makes an *Error about n.
+func errorOf(n *yaml.Node, format string, args ...any) error {
+	return &Error{Line: n.Line, Text: fmt.Sprintf(format, args...), node: n}
 }
 
 // ErrorAt makes an *Error.

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"lightsout/power"
+)
+
+// secretSource checks where a secret is kept and gives what reads it, each time
+// anew; nil when it is kept nowhere. Its value is in no error.
+func secretSource(s power.Secret) (func() (string, error), error) {
+	field := s.Field[strings.LastIndexByte(s.Field, '.')+1:]
+	switch {
+	case s.File != "" && s.Env != "":
+		return nil, &power.FieldError{Field: s.Field + "_env", Text: "give " + s.Name + " by " + field + "_file or " + field + "_env, not both"}
+	case s.File == "" && s.Env == "" && s.Must:
+		return nil, &power.FieldError{
+			Field: strings.TrimSuffix(s.Field, "."+field), Text: s.Name + " is missing: give " + field + "_file or " + field + "_env",
+		}
+	case s.File == "" && s.Env == "":
+		return nil, nil
+	}
+	return func() (string, error) { return readSecret(s) }, nil
+}
+
+// readSecret takes a secret from a file that only its owner may read, or from
+// an environment variable.
+func readSecret(s power.Secret) (string, error) {
+	if s.Env != "" {
+		v := os.Getenv(s.Env)
+		if v == "" {
+			return "", fmt.Errorf("%s: the environment variable %s is empty", s.Name, s.Env)
+		}
+		return v, nil
+	}
+	info, err := os.Stat(s.File)
+	if err != nil {
+		return "", fmt.Errorf("%s can't be read: %w", s.Name, err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("%s: others may read %s; run chmod 600 on it", s.Name, s.File)
+	}
+	b, err := os.ReadFile(s.File)
+	if err != nil {
+		return "", fmt.Errorf("%s can't be read: %w", s.Name, err)
+	}
+	v := strings.TrimSpace(string(b))
+	if v == "" {
+		return "", errors.New(s.Name + " is empty")
+	}
+	return v, nil
+}
