@@ -248,6 +248,9 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		if err := requests.Err(); err != nil {
 			return fmt.Errorf("the requests can't be recorded: %w", err)
 		}
+		if n := requests.Lost(); n > 0 {
+			return fmt.Errorf("%d requests are missing in %s: it could not be written for a while", n, record.RequestsFile)
+		}
 		if err := s.save(l.dir); err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ var imports = map[string]string{
 	"internal/trial/phase":     "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":      "internal/config/yamlfile internal/view power loadgen",
 	"internal/report":          "internal/record internal/view internal/text cluster power loadgen",
-	"internal/record":          "internal/view cluster power loadgen",
+	"internal/record":          "internal/view internal/text cluster power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
 	"internal/view":            "cluster power loadgen",

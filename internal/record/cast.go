@@ -3,7 +3,6 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -16,12 +15,13 @@ import (
 type Cast struct {
 	width, height int
 
+	*file
+
 	mu    sync.Mutex
-	file  *os.File
-	err   error
 	begun time.Time
 	last  time.Duration
 	lines []string // as they stand on the screen
+	lost  int      // of the lines lost, those that have been made good
 }
 
 // castHeader is the first line of a cast.
@@ -37,7 +37,7 @@ type castHeader struct {
 // NewCast makes the file at path, with mode 0600, for a screen of so many
 // cells. The error says why the file can't be made.
 func NewCast(path string, width, height int) (*Cast, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the screen can't be recorded: %w", err)
 	}
@@ -51,10 +51,11 @@ func NewCast(path string, width, height int) (*Cast, error) {
 func (c *Cast) Show(at time.Time, title, screen string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil || c.err != nil {
-		return
-	}
 	var out strings.Builder
+	if lost := c.Lost(); lost != c.lost { // draw everything anew
+		c.lost, c.lines = lost, make([]string, c.height)
+		out.WriteString("\x1b[0m\x1b[2J")
+	}
 	if c.begun.IsZero() {
 		c.begun = at
 		c.lines = make([]string, c.height)
@@ -82,31 +83,9 @@ func (c *Cast) Show(at time.Time, title, screen string) {
 }
 
 func (c *Cast) write(v any) {
-	if c.err != nil {
-		return
-	}
 	b, err := json.Marshal(v)
-	if err == nil {
-		_, err = c.file.Write(append(b, '\n'))
+	if err != nil {
+		return // never: strings and numbers
 	}
-	c.err = err
-}
-
-// Err is the first failure to write.
-func (c *Cast) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
-}
-
-// Close closes the file.
-func (c *Cast) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.file == nil {
-		return nil
-	}
-	f := c.file
-	c.file = nil
-	return f.Close()
+	c.file.write(append(b, '\n'))
 }

@@ -46,7 +46,7 @@ func picture(rnd *rand.Rand, width, height int) string {
 }
 
 // text is what an emulator shows.
-func text(em *vt.Emulator) string {
+func screenText(em *vt.Emulator) string {
 	var lines []string
 	for y := range em.Height() {
 		var b strings.Builder
@@ -65,7 +65,7 @@ func shown(screen string, width, height int) string {
 	em := vt.NewEmulator(width, height)
 	lines := strings.Split(screen, "\n")
 	_, _ = em.WriteString(strings.Join(lines[:min(len(lines), height)], "\r\n"))
-	return text(em)
+	return screenText(em)
 }
 
 func TestACastShowsThePicturesStepByStep(t *testing.T) {
@@ -111,7 +111,7 @@ func TestACastShowsThePicturesStepByStep(t *testing.T) {
 			}
 			read += len(line)
 		}
-		if got, want := text(em), shown(screen, width, height); got != want {
+		if got, want := screenText(em), shown(screen, width, height); got != want {
 			t.Fatalf("step %d shows\n%s\nand not\n%s", i, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -107,6 +108,13 @@ func (r *Record) read(fsys fs.FS) (*requestSums, error) {
 		return nil, err
 	}
 	r.noteTorn(EventsFile, torn)
+	missing := 0
+	for i := 1; i < len(r.Events); i++ {
+		missing += max(r.Events[i].Seq-r.Events[i-1].Seq-1, 0)
+	}
+	if missing > 0 {
+		r.Torn = append(r.Torn, text.Count(missing, "event is", "events are")+" missing in "+EventsFile+": it could not be written")
+	}
 	// By the time at which things were seen: sources tell of times long past.
 	for i := range r.Events {
 		r.span(r.Events[i].Seen)

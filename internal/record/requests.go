@@ -55,9 +55,9 @@ type Requests struct {
 	writing sync.Mutex // held around a write
 
 	mu   sync.Mutex
-	file *os.File
-	err  error
 	next *lines // being gathered for the next write; nil: none
+
+	*file // nil: none
 }
 
 // lines are written at once.
@@ -73,7 +73,7 @@ func NewRequests(path string) (*Requests, error) {
 	if path == "" {
 		return l, nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the requests can't be recorded: %w", err)
 	}
@@ -81,14 +81,12 @@ func NewRequests(path string) (*Requests, error) {
 	return l, nil
 }
 
-// Add writes r down before it returns. After a failure nothing more is written;
-// Err tells.
+// Add writes r down before it returns, or keeps it until it can be written.
 func (l *Requests) Add(r loadgen.Record) {
-	l.mu.Lock()
-	if l.file == nil || l.err != nil {
-		l.mu.Unlock()
+	if l.file == nil {
 		return
 	}
+	l.mu.Lock()
 	w, first := l.next, l.next == nil
 	if first {
 		w = &lines{done: make(chan struct{})}
@@ -106,35 +104,13 @@ func (l *Requests) Add(r loadgen.Record) {
 	defer close(w.done)
 	l.mu.Lock()
 	l.next = nil
-	file, err := l.file, l.err
 	l.mu.Unlock()
-	if file == nil || err != nil {
-		return
-	}
-	if _, err := file.Write(w.text); err != nil {
-		l.mu.Lock()
-		l.err = err
-		l.mu.Unlock()
-	}
-}
-
-// Err is the first failure to write.
-func (l *Requests) Err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
+	l.write(w.text)
 }
 
 // Close closes the file, after what has been added is written.
 func (l *Requests) Close() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return nil
-	}
-	f := l.file
-	l.file = nil
-	return f.Close()
+	return l.file.Close()
 }

@@ -47,6 +47,7 @@ type Sampler struct {
 	wrote    time.Time
 	keyed    time.Time
 	keyBytes int
+	lost     int // samples that had been lost at the last keyframe
 	beats    beats
 	pictured time.Time // when the last picture was made
 	newest   int       // the newest event's number
@@ -95,7 +96,7 @@ func (s *Sampler) Offer(f *view.Frame) {
 
 // Close writes last down, whatever was written before, as the end of the
 // record, and closes the files. A nil last is the newest frame offered. Offer
-// must not be called after it. It returns the first failure to write.
+// must not be called after it. The error says what could not be written.
 func (s *Sampler) Close(last *view.Frame) error {
 	close(s.stop)
 	<-s.done
@@ -113,19 +114,15 @@ func (s *Sampler) Close(last *view.Frame) error {
 		s.sample(last, true)
 		s.picture(last)
 	}
-	err := s.Err()
-	if e := s.samples.Close(); err == nil {
-		err = e
-	}
+	err := s.samples.Close()
 	if s.cast != nil {
-		if e := s.cast.Close(); err == nil {
-			err = e
-		}
+		err = errors.Join(err, s.cast.Close())
 	}
 	return err
 }
 
-// Err is the first failure to write. Safe for use by several goroutines.
+// Err says why samples or pictures can't be written at present; they are tried
+// again. Safe for use by several goroutines.
 func (s *Sampler) Err() error {
 	if err := s.samples.Err(); err != nil {
 		return err
@@ -134,6 +131,16 @@ func (s *Sampler) Err() error {
 		return s.cast.Err()
 	}
 	return nil
+}
+
+// Lost is how many samples and pictures are missing. Safe for use by several
+// goroutines.
+func (s *Sampler) Lost() int {
+	n := s.samples.Lost()
+	if s.cast != nil {
+		n += s.cast.Lost()
+	}
+	return n
 }
 
 func (s *Sampler) run() {
@@ -191,7 +198,8 @@ func (s *Sampler) picture(f *view.Frame) {
 // there was anything new.
 func (s *Sampler) sample(f *view.Frame, end bool) bool {
 	base := s.last
-	keyframe := base == nil || apart(f.Now, s.keyed) >= max(keyframeEach, time.Duration(s.keyBytes)*time.Second/keyframeRate)
+	lost := s.samples.Lost() // what came after is not known without them
+	keyframe := base == nil || lost != s.lost || apart(f.Now, s.keyed) >= max(keyframeEach, time.Duration(s.keyBytes)*time.Second/keyframeRate)
 	x, news := difference(base, f)
 	if !news && !end && base != nil && apart(f.Now, s.wrote) < lifeSign {
 		return false
@@ -208,7 +216,7 @@ func (s *Sampler) sample(f *view.Frame, end bool) bool {
 	}
 	s.last, s.wrote = f, f.Now
 	if keyframe {
-		s.keyed, s.keyBytes = f.Now, bytes
+		s.keyed, s.keyBytes, s.lost = f.Now, bytes, lost
 	}
 	return news
 }

@@ -2,9 +2,9 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"lightsout/internal/view"
-	"os"
 	"sync"
 	"time"
 )
@@ -19,9 +19,8 @@ type Timeline struct {
 	events []view.Event
 	first  int // Seq of events[0]
 	zero   time.Time
-	file   *os.File
-	tee    *os.File // a trial's own
-	err    error
+	file   *file // nil: none
+	tee    *file // a trial's own; nil: none
 	notify chan struct{}
 }
 
@@ -36,7 +35,7 @@ func NewTimeline(path string, now func() time.Time) (*Timeline, error) {
 	if path == "" {
 		return t, nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the timeline can't be kept: %w", err)
 	}
@@ -94,17 +93,21 @@ func (t *Timeline) Add(e view.Event) view.Event {
 }
 
 func (t *Timeline) write(e view.Event) {
-	if t.file == nil && t.tee == nil || t.err != nil {
+	if t.file == nil && t.tee == nil {
 		return
 	}
 	b, err := json.Marshal(e)
+	if err != nil { // an Offset that is no number
+		e.Offset = nil
+		b, _ = json.Marshal(e)
+	}
 	b = append(b, '\n')
-	for _, f := range []*os.File{t.file, t.tee} {
-		if f != nil && err == nil {
-			_, err = f.Write(b)
+	for _, f := range []*file{t.file, t.tee} {
+		f.write(b)
+		if e.Lane == view.LanePower || e.Lane == view.LaneOperator {
+			f.sync()
 		}
 	}
-	t.err = err
 }
 
 // Tee begins a trial: events are written to a second file at path as well,
@@ -117,7 +120,7 @@ func (t *Timeline) Tee(path string) error {
 	if t.tee != nil {
 		return fmt.Errorf("a trial is being recorded already")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := openFile(path)
 	if err != nil {
 		return fmt.Errorf("the timeline can't be kept: %w", err)
 	}
@@ -128,22 +131,23 @@ func (t *Timeline) Tee(path string) error {
 // Untee ends the writing to a trial's file.
 func (t *Timeline) Untee() error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.tee == nil {
-		return nil
-	}
 	f := t.tee
 	t.tee = nil
+	t.mu.Unlock()
 	return f.Close()
 }
 
-// Err is the first failure to write an event down; from then on events are
-// kept in memory only.
+// Err says why events can't be written at present; they are tried again. Nil
+// when all is written but what Lost counts.
 func (t *Timeline) Err() error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
+	file, tee := t.file, t.tee
+	t.mu.Unlock()
+	return errors.Join(file.Err(), tee.Err())
 }
+
+// Lost is how many events are missing in the session's file.
+func (t *Timeline) Lost() int { return t.file.Lost() }
 
 // Last returns at most n of the newest events, oldest first. The slice must
 // not be changed.
@@ -166,13 +170,4 @@ func (t *Timeline) Since(seq int) []view.Event {
 func (t *Timeline) Changed() <-chan struct{} { return t.notify }
 
 // Close closes the file.
-func (t *Timeline) Close() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.file == nil {
-		return nil
-	}
-	f := t.file
-	t.file = nil
-	return f.Close()
-}
+func (t *Timeline) Close() error { return t.file.Close() }

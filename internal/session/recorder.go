@@ -64,8 +64,18 @@ func (r *Recorder) Request(q loadgen.Record) {
 	}
 }
 
-// Err is the first failure to write.
+// Err says why the record can't be written at present; it is tried again.
 func (r *Recorder) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
+
+// look says on the timeline when the record can't be written, and when it can
+// again.
+func (r *Recorder) look(h *record.Health) error {
+	err := r.Err()
+	if e, changed := h.Look("the session's record", err, r.timeline.Lost()+r.requests.Lost()); changed {
+		r.timeline.Add(e)
+	}
+	return err
+}
 
 // Close closes the files.
 func (r *Recorder) Close() error { return errors.Join(r.requests.Close(), r.timeline.Close()) }

@@ -84,6 +84,7 @@ type Session struct {
 	history   history
 	next      forecast.Next
 	link      cluster.LinkState
+	health    record.Health
 }
 
 // New makes a session; nothing happens before Run.
@@ -287,6 +288,7 @@ func (s *Session) carryOut(i view.Intent) {
 // publish hands out a frame of how things stand.
 func (s *Session) publish() *view.Frame {
 	now := s.now()
+	unwritten := s.rec.look(&s.health)
 	f := &view.Frame{
 		Title: view.Title{
 			Cluster: s.opt.Cluster, Via: s.opt.Via, Pace: s.opt.Pace,
@@ -310,8 +312,8 @@ func (s *Session) publish() *view.Frame {
 	if s.opt.Load != nil {
 		f.Load = *s.opt.Load.Run()
 	}
-	if err := s.rec.Err(); err != nil {
-		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", err)
+	if unwritten != nil {
+		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", unwritten)
 	}
 	s.guest.Show(f)
 	select { // newest wins; this goroutine is the only sender

@@ -22,7 +22,11 @@ func (r *run) show(f *view.Frame) {
 		return
 	}
 	r.sampler.Offer(f)
-	if err := errors.Join(r.requests.Err(), r.sampler.Err()); err != nil {
+	err := errors.Join(r.requests.Err(), r.sampler.Err())
+	if e, changed := r.health.Look("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
+		r.t.opt.Timeline.Add(e)
+	}
+	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the trial's record can't be written: %v", err)
 	}
 }

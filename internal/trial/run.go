@@ -25,6 +25,7 @@ type run struct {
 	deployment cluster.Key
 	tracker    *phase.Tracker
 	sampler    *record.Sampler
+	health     record.Health
 	requests   *record.Requests
 
 	started, zero, ended time.Time

@@ -1,0 +1,220 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+// keptBytes bounds what waits for a disk that can't be written.
+const keptBytes = 8 << 20
+
+// retryEach is the least time between two tries to write what waits.
+const retryEach = time.Second
+
+// disk is what a file is written to.
+type disk interface {
+	io.Writer
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// file is a file of whole lines that grows. A failed write does not end it:
+// what could not be written waits, up to keptBytes, and is tried again; a line
+// for which there is no room is counted as lost. So a disk that is full for a
+// while costs nothing, or a gap whose length is known. Safe for use by several
+// goroutines. A nil file takes lines and keeps none.
+type file struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	disk    disk  // nil: closed
+	size    int64 // of the whole lines on the disk
+	part    bool  // there may be a part of a line behind them
+	waiting []byte
+	lost    int
+	err     error // why what waits could not be written; nil: nothing waits
+	tried   time.Time
+	syncing bool
+	again   bool // to be synced once more
+	syncs   sync.WaitGroup
+}
+
+// openFile makes the file at path, with mode 0600, or goes on with it.
+func openFile(path string) (*file, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &file{now: time.Now, disk: f, size: info.Size()}, nil
+}
+
+// write adds whole lines. It returns when they are written, or wait for it.
+func (f *file) write(lines []byte) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.disk == nil:
+		return
+	case f.err == nil:
+		f.try(lines)
+		return
+	case len(f.waiting)+len(lines) > keptBytes:
+		f.lost += bytes.Count(lines, []byte{'\n'})
+	default:
+		f.waiting = append(f.waiting, lines...)
+	}
+	f.retry()
+}
+
+// try writes lines behind those that are there, all or none of them.
+func (f *file) try(lines []byte) {
+	if f.part {
+		if err := f.disk.Truncate(f.size); err != nil {
+			f.fail(lines, err)
+			return
+		}
+		f.part = false
+	}
+	if _, err := f.disk.Write(lines); err != nil {
+		f.part = true
+		f.fail(lines, err)
+		return
+	}
+	f.size += int64(len(lines))
+	f.waiting, f.err = nil, nil
+}
+
+func (f *file) fail(lines []byte, err error) {
+	if f.err == nil {
+		f.waiting = append([]byte(nil), lines...) // the caller's
+	}
+	f.err, f.tried = err, f.now()
+}
+
+// retry tries what waits again, if it is time.
+func (f *file) retry() {
+	if f.disk != nil && f.err != nil && f.now().Sub(f.tried).Abs() >= retryEach {
+		f.try(f.waiting)
+	}
+}
+
+// Err tries what waits again and says why it still can't be written; nil when
+// all is written but what Lost counts.
+func (f *file) Err() error {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.retry()
+	return f.err
+}
+
+// Lost is how many lines have been lost so far: there was no room for them
+// while the file could not be written.
+func (f *file) Lost() int {
+	if f == nil {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
+
+// sync has what is written brought to the disk itself, soon and without
+// waiting, so that a power loss of this machine does not take it.
+func (f *file) sync() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.again = f.syncing; f.syncing || f.disk == nil {
+		return
+	}
+	f.syncing = true
+	d := f.disk
+	f.syncs.Go(func() {
+		for again := true; again; {
+			_ = d.Sync() // the next write tells
+			f.mu.Lock()
+			again, f.again = f.again, false
+			f.syncing = again
+			f.mu.Unlock()
+		}
+	})
+}
+
+// Close tries what waits once more, brings all to the disk and closes the
+// file. The error says what is not in it.
+func (f *file) Close() error {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	if f.disk == nil {
+		f.mu.Unlock()
+		return nil
+	}
+	if f.err != nil {
+		f.try(f.waiting)
+	}
+	d, err, lost := f.disk, f.err, f.lost+bytes.Count(f.waiting, []byte{'\n'})
+	f.disk = nil
+	f.mu.Unlock()
+	f.syncs.Wait()
+	if e := d.Sync(); err == nil {
+		err = e
+	}
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	if err != nil && lost > 0 {
+		err = fmt.Errorf("%w; %s missing", err, text.Count(lost, "line is", "lines are"))
+	}
+	return err
+}
+
+// Health follows whether the files of a record can be written, and makes the
+// events that say so. It belongs to one goroutine.
+type Health struct {
+	failed bool
+	lost   int
+}
+
+// Look takes what the files' Err and Lost say now. It gives an event for the
+// timeline when that has changed: what names the record ("the record").
+func (h *Health) Look(what string, err error, lost int) (view.Event, bool) {
+	e := view.Event{Lane: view.LaneOperator, Kind: "record", Subject: "record"}
+	switch failed := err != nil; {
+	case failed == h.failed:
+		return e, false
+	case failed:
+		e.Text, e.Level = what+" can't be written; it is tried again: "+err.Error(), view.Bad
+	case lost == h.lost:
+		e.Text, e.Level = what+" is written again; nothing of it is missing", view.Good
+	default:
+		e.Text, e.Level = fmt.Sprintf("%s is written again; %s missing", what, text.Count(lost-h.lost, "line of it is", "lines of it are")), view.Warning
+	}
+	h.failed = err != nil
+	if !h.failed {
+		h.lost = lost
+	}
+	return e, true
+}
