@@ -38,7 +38,7 @@ func TestTheScaleHoldsWhileARunLasts(t *testing.T) {
 
 func TestFailuresAreToldByLetters(t *testing.T) {
 	_, v := chartOf(failing(), 120, 30)
-	for _, want := range []string{"xxc", "crr", "96 connect timeout [c]", "60 502 [5]", "○○○○"} {
+	for _, want := range []string{"xxc", "crr", "96 connect timeout [c]", "60 502 [5]", "◦◦◦◦"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}
@@ -110,7 +110,7 @@ func TestColumnsSumUpWhatTheyStandFor(t *testing.T) {
 
 func TestOutagesAreShaded(t *testing.T) {
 	_, v := chartOf(failing(), 120, 30)
-	for _, want := range []string{"kube-node3 ", "▒off▒▒▒", "▓off, NotReady▓"} {
+	for _, want := range []string{"kube-node3 ", "╌off╌╌╌", "═off, NotReady═"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}
@@ -150,15 +150,102 @@ func TestTheGaugeShowsStalledAndDeadWithTicks(t *testing.T) {
 		top  int
 		want string
 	}{
-		{loadgen.Gauge{Capacity: 8, Target: 16, Served: 8, Queued: 4}, 16, "████████│▒▒▒▒····┊"},
-		{loadgen.Gauge{Capacity: 16, Target: 16, Served: 16}, 16, "████████████████│"},
-		{loadgen.Gauge{Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4}, 16, "████████▓▓xxxx░░│"},
-		{loadgen.Gauge{Capacity: 8, Target: 16, Served: 6, OnDead: 4, Queued: 2}, 16, "██████xx│xx▒▒····┊"},
+		{loadgen.Gauge{Capacity: 8, Target: 16, Served: 8, Queued: 4}, 16, "████████┃▒▒▒▒····┊"},
+		{loadgen.Gauge{Capacity: 16, Target: 16, Served: 16}, 16, "████████████████┃"},
+		{loadgen.Gauge{Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4}, 16, "████████▓▓▚▚▚▚░░┃"},
+		{loadgen.Gauge{Capacity: 8, Target: 16, Served: 6, OnDead: 4, Queued: 2}, 16, "██████▚▚┃▚▚▒▒····┊"},
 		{loadgen.Gauge{Served: 3, Queued: 1}, 4, "████████████▒▒▒▒"},
-		{loadgen.Gauge{Capacity: 2, Target: 4, Served: 2}, 8, "████│····┊········"},
+		{loadgen.Gauge{Capacity: 2, Target: 4, Served: 2}, 8, "████┃····┊········"},
 	} {
 		if got := bar(c.g, c.top); got != c.want {
 			t.Errorf("%+v:\nis   %s\nwant %s", c.g, got, c.want)
+		}
+	}
+}
+
+func TestTheGaugesBarStaysWhereItIs(t *testing.T) {
+	at := func(queued int) int {
+		f := outage()
+		f.Load.Gauge = loadgen.Gauge{Capacity: 16, Target: 16, Served: 16, Queued: queued, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
+		m, _, _ := testModel(f, 120, 36, Options{})
+		for _, l := range strings.Split(plainView(m), "\n") {
+			if strings.Contains(l, "▒ queued") {
+				return width(l[:strings.Index(l, "▓ stalled")])
+			}
+		}
+		return -1
+	}
+	before := at(0)
+	for _, n := range []int{1, 2, 9} {
+		if got := at(n); got != before {
+			t.Errorf("with %d queued, what stands beside the bar goes from column %d to %d", n, before, got)
+		}
+	}
+	cells := func(g loadgen.Gauge, top int) int {
+		r := newRow(40)
+		gaugeBar(newTheme(glyphsUnicode, false), r, g, top, 30)
+		return 40 - r.left
+	}
+	for _, top := range []int{4, 16, 17, 18, 20, 24, 48} {
+		for _, g := range []loadgen.Gauge{{Capacity: 16, Target: 16, Served: 16}, {Capacity: 8, Target: 16, Served: 8, Queued: 4}, {Served: 3}} {
+			if n := cells(g, top); n != 30 {
+				t.Errorf("%+v on a scale of %d takes %d cells", g, top, n)
+			}
+		}
+	}
+}
+
+func TestTheLegendKeepsWhatIsNeededMost(t *testing.T) {
+	f := outage()
+	f.Load.Totals.Cancelled, f.Load.Totals.Unsent = 20, 3
+	f.Load.Totals.Scheduled += 23
+	for _, w := range []int{80, 100, 120, 200} {
+		m, _, _ := testModel(f, w, 36, Options{})
+		v := plainView(m)
+		for _, want := range []string{"█ served 8", "▒ queued 4"} {
+			if !strings.Contains(v, want) {
+				t.Errorf("%d wide: %q is not explained:\n%s", w, want, v)
+			}
+		}
+		if w >= 100 && !strings.Contains(v, "━ capacity") {
+			t.Errorf("%d wide: the line is not explained:\n%s", w, v)
+		}
+	}
+}
+
+func TestTheCapacityHasNoGaps(t *testing.T) {
+	f := outage()
+	for i := range f.Load.Seconds {
+		f.Load.Seconds[i].Sampled = i%3 == 0
+		if i%3 != 0 {
+			f.Load.Seconds[i].Capacity, f.Load.Seconds[i].Target = 0, 0
+		}
+	}
+	m, _, _ := testModel(f, 100, 36, Options{})
+	typeKeys(m, "4 z")
+	n := 0
+	for x := range 90 {
+		for _, l := range strings.Split(plainView(m), "\n")[4:] {
+			if r := []rune(l); x < len(r) && strings.ContainsRune("━┓┗", r[x]) {
+				n++
+				break
+			}
+		}
+	}
+	if n < 80 {
+		t.Errorf("only %d of 90 columns have the line:\n%s", n, plainView(m))
+	}
+}
+
+func TestALanesNameKeepsItsDistance(t *testing.T) {
+	f := failing()
+	for i := range f.Outages {
+		f.Outages[i].Node += "-of-a-very-long-name"
+	}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	for _, l := range strings.Split(plainView(m), "\n") {
+		if strings.Contains(l, "═off") && !strings.HasPrefix(l, "│ ") {
+			t.Errorf("the name touches the frame: %s", l)
 		}
 	}
 }

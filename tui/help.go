@@ -66,8 +66,8 @@ func signs(t *theme) []signList {
 			{"2", "among those: so many nodes at once"},
 		}},
 		{"Signs of timeline and trial", [][2]string{
-			{t.okSign + " " + t.warnSign + " " + t.badSign, "good, mind this, bad"},
-			{t.open + " " + t.changed + " " + t.okSign + " " + t.badSign, "step to come; under way or waiting; done; failed"},
+			{t.okSign + " " + t.warnSign + " " + t.badSign, "good or done; mind this; bad or failed"},
+			{t.toCome + " " + t.underWay, "step to come; under way, or waiting for its key"},
 		}},
 	}
 }

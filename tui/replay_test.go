@@ -2,6 +2,7 @@ package tui
 
 import (
 	"lightsout/internal/view"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,15 @@ func TestTheTrackShowsWhereWeAre(t *testing.T) {
 		if got := stripped(newRow(10).track(newTheme(glyphsUnicode, false), r, t0.Add(c.at), 10).String()); got != c.want {
 			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
 		}
+	}
+}
+
+func TestSpaceAtTheEndPlaysFromTheStart(t *testing.T) {
+	f := replayed()
+	f.Now = f.Replay.End
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "space")
+	if len(*sent) != 2 || !reflect.DeepEqual((*sent)[0], view.ReplaySeek{At: f.Replay.Start}) || !reflect.DeepEqual((*sent)[1], view.ReplayPause{}) {
+		t.Errorf("sent %#v", *sent)
 	}
 }

@@ -19,18 +19,9 @@ func (r *row) sparkline(t *theme, values []int, top, w int) {
 			i, st = max(1, v*steps/top), t.warn
 		}
 		if i == 0 {
-			r.put(st, t.lowest())
+			r.put(st, t.lowest)
 			continue
 		}
 		r.put(st, t.eighths[i])
 	}
-}
-
-// lowest is the lowest mark of a graph: a zero that can be seen.
-func (t *theme) lowest() string {
-	switch {
-	case t.ascii, t.console:
-		return "_"
-	}
-	return "▁"
 }

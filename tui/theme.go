@@ -30,6 +30,7 @@ type theme struct {
 	cursor, cursorOff, mark, changed, aim   string
 	up, down, leaving                       string // pods as dots
 	okSign, warnSign, badSign               string
+	underWay, toCome                        string // of a trial's steps
 	live, connecting, rec                   string
 	full, light, free, none, line, target   string
 	stalled, onDead, tickNow, tickTarget    string
@@ -39,6 +40,7 @@ type theme struct {
 	past, ahead, markPast, markAhead        string // a replay's track
 	capDown, capUp, capTurn, capTop, capBot string
 	eighths                                 []string // from empty to full
+	lowest                                  string   // of a graph: a zero that can be seen
 	box                                     boxGlyphs
 }
 
@@ -184,18 +186,19 @@ func (t *theme) tile(st style) style {
 func unicodeTheme() *theme {
 	return &theme{
 		ellipsis: "…", bullet: "·", dash: "–", arrow: "→", sortedUp: "↑", sortedDown: "↓",
-		cursor: "▌", cursorOff: "▏", mark: "✓", changed: "▸", aim: "◆",
+		cursor: "▌", cursorOff: "▏", mark: "■", changed: "▸", aim: "◆",
 		up: "●", down: "○", leaving: "◌",
 		okSign: "✓", warnSign: "!", badSign: "✕",
+		underWay: "►", toCome: "□",
 		live: "●", connecting: "◌", rec: "●",
-		full: "█", light: "▒", free: "░", none: "·", line: "─", target: "┄",
-		stalled: "▓", onDead: "x", tickNow: "│", tickTarget: "┊",
-		sent: "•", open: "○", axis: "─", noData: "┄",
-		offOnly: "▒", offNotReady: "▓", notReady: "░",
-		playing: "▸", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
-		capDown: "╮", capUp: "╭", capTurn: "│", capTop: "╯", capBot: "╰",
-		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-		box:     boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
+		full: "█", light: "▒", free: "░", none: "·", line: "━", target: "┄",
+		stalled: "▓", onDead: "▚", tickNow: "┃", tickTarget: "┊",
+		sent: "•", open: "◦", axis: "─", noData: "┈",
+		offOnly: "╌", offNotReady: "═", notReady: "┅",
+		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
+		capDown: "┓", capUp: "┏", capTurn: "┃", capTop: "┛", capBot: "┗",
+		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, lowest: "▁",
+		box: boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
 	}
 }
 
@@ -205,15 +208,19 @@ func consoleTheme() *theme {
 	t := unicodeTheme()
 	t.console = true
 	t.ellipsis, t.dash = "..", "-"
-	t.cursor, t.cursorOff, t.mark, t.changed, t.aim = "►", "│", "√", "»", "♦"
-	t.up, t.down, t.leaving = "■", "○", "◘"
+	t.cursorOff, t.mark, t.changed, t.aim = "│", "►", "*", "♦"
+	t.up, t.leaving = "■", "◘"
 	t.okSign, t.badSign = "√", "X"
+	t.underWay, t.toCome = "»", "."
 	t.live, t.connecting, t.rec = "•", "○", "•"
-	t.target, t.tickTarget, t.noData = "-", ":", "·"
-	t.playing, t.paused = "►", "║"
-	t.past, t.markPast, t.markAhead = "═", "╪", "┼"
-	t.capDown, t.capUp, t.capTop, t.capBot = "┐", "┌", "┘", "└"
+	t.line, t.target, t.tickNow, t.tickTarget = "═", "-", "║", ":"
+	t.onDead, t.open, t.noData = "▐", "°", "·"
+	t.offOnly, t.offNotReady, t.notReady = "-", "≡", "~"
+	t.playing, t.paused = "»", "║"
+	t.past, t.markPast = "═", "╪"
+	t.capDown, t.capUp, t.capTurn, t.capTop, t.capBot = "╗", "╔", "║", "╝", "╚"
 	t.eighths = []string{" ", "▄", "▄", "▄", "▄", "▄", "█", "█", "█"}
+	t.lowest = "_"
 	t.box = boxGlyphs{"─", "│", "┌", "┐", "└", "┘", "├", "┤"}
 	return t
 }
@@ -222,18 +229,19 @@ func asciiTheme() *theme {
 	return &theme{
 		ascii:    true,
 		ellipsis: "..", bullet: "|", dash: "-", arrow: "->", sortedUp: "^", sortedDown: "v",
-		cursor: ">", cursorOff: "-", mark: "x", changed: "*", aim: "@",
-		up: "#", down: "o", leaving: ".",
+		cursor: ">", cursorOff: "|", mark: "M", changed: "*", aim: "@",
+		up: "O", down: "o", leaving: "d",
 		okSign: "+", warnSign: "!", badSign: "X",
+		underWay: "/", toCome: "_",
 		live: "*", connecting: "~", rec: "*",
-		full: "#", light: "+", free: "-", none: ".", line: "-", target: ".",
-		stalled: "%", onDead: "x", tickNow: "|", tickTarget: ":",
-		sent: "*", open: "o", axis: "-", noData: ".",
-		offOnly: ":", offNotReady: "#", notReady: "=",
+		full: "#", light: "q", free: ".", none: " ", line: "=", target: ".",
+		stalled: "%", onDead: "&", tickNow: "|", tickTarget: ":",
+		sent: ",", open: "u", axis: "-", noData: ".",
+		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
 		capDown: "+", capUp: "+", capTurn: "|", capTop: "+", capBot: "+",
-		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"},
-		box:     boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
+		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"}, lowest: "_",
+		box: boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
 	}
 }
 

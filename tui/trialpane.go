@@ -148,9 +148,9 @@ func doing(r *row, s *scene, keep int) *row {
 		if v.Next >= 0 && v.Next < len(v.Steps) && !strings.Contains(text, t.text(v.Steps[v.Next].Name)) {
 			text = t.text(v.Steps[v.Next].Name) + ": " + text
 		}
-		return r.put(t.accent, t.changed+" ").put("", fit(text, r.left-keep-1, t.ellipsis))
+		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-keep-1, t.ellipsis))
 	}
-	r.put(t.fresh, t.changed+" ")
+	r.put(t.fresh, t.underWay+" ")
 	key := "[enter]"
 	if s.f.Replay != nil {
 		key = "" // it can't be pressed
@@ -208,7 +208,7 @@ func flow(s *scene, w int) string {
 		body := style("")
 		switch {
 		case i == v.Next && v.Waiting:
-			sign, st, body = t.changed, t.fresh, t.strong
+			sign, st, body = t.underWay, t.fresh, t.strong
 		case i == v.Next:
 			body = t.strong
 		case v.Steps[i].State == view.StepToCome || v.Steps[i].State == view.StepDone:
@@ -239,7 +239,7 @@ func phaseFlow(s *scene, w int) string {
 		sign, st := t.okSign, t.good
 		switch {
 		case p.Observed == nil:
-			sign, st = t.open, t.dim
+			sign, st = t.toCome, t.dim
 		case p.Inside != nil && !*p.Inside:
 			sign, st = t.badSign, t.bad
 		}
@@ -316,7 +316,7 @@ func verdictLook(t *theme, v view.Verdict) (string, style) {
 func stepLook(t *theme, state view.StepState) (string, style) {
 	switch state {
 	case view.StepUnderWay:
-		return t.changed, t.fresh
+		return t.underWay, t.fresh
 	case view.StepDone:
 		return t.okSign, t.good
 	case view.StepFailed:
@@ -326,5 +326,5 @@ func stepLook(t *theme, state view.StepState) (string, style) {
 	case view.StepCut:
 		return t.warnSign, t.warn
 	}
-	return t.open, t.dim
+	return t.toCome, t.dim
 }

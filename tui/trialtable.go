@@ -71,7 +71,7 @@ func stepLines(s *scene, w, from, to int) []string {
 		sign, st := stepLook(t, step.State)
 		name, text, state := t.text(step.Name), t.text(step.Text), t.text(string(step.State))
 		if i == v.Next && v.Driven && v.Waiting && v.Verdict == "" {
-			sign, st, state = t.changed, t.fresh, "waits"
+			sign, st, state = t.underWay, t.fresh, "waits"
 		}
 		body := style("")
 		if step.State == view.StepToCome && i != v.Next {
