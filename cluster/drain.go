@@ -134,7 +134,11 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 			}
 			return err
 		}
-		d.last = p
+		if p.Done() && !d.exact {
+			d.exact = true // the last word is the database's
+			continue
+		}
+		d.last, d.exact = p, false
 		if report != nil {
 			report(p)
 		}
@@ -160,6 +164,9 @@ type drain struct {
 	last DrainProgress
 	// pause and look are between two rounds.
 	pause, look time.Duration
+	// exact: the list is to be the database's and not the API server's cache's,
+	// which may be behind and costs it far less.
+	exact bool
 	// asked are pods whose eviction was accepted, seen all that were to go.
 	asked, seen map[types.UID]bool
 }
@@ -190,8 +197,12 @@ func (d *drain) left(ctx context.Context) error {
 func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	p := DrainProgress{Node: d.node, Held: map[Key]string{}}
 	var pods corev1.PodList
+	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", d.node).String(), ResourceVersion: "0"}
+	if d.exact {
+		opts.ResourceVersion = ""
+	}
 	err := d.c.core.Get().MaxRetries(0).Resource("pods").
-		VersionedParams(&metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", d.node).String()}, parameterCodec).
+		VersionedParams(&opts, parameterCodec).
 		Do(ctx).Into(&pods)
 	if err != nil {
 		return p, d.failed("its pods can't be listed: ", err)
@@ -224,6 +235,11 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 		}
 	}
 	return p, nil
+}
+
+// hasLocalData reports whether a pod has an emptyDir.
+func hasLocalData(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
 }
 
 // stays reports whether a pod is left on the node that is drained.

@@ -24,6 +24,7 @@ type drainAPI struct {
 	pods          []map[string]any
 	patches       int
 	evictions     []string
+	lists         []string // the version that each list of pods was asked for at
 	// refuse answers in place of what was asked for when it gives a Status.
 	refuse func(method, path string) *metav1.Status
 	// onPatch is called with a patch before it is looked at.
@@ -72,6 +73,7 @@ func (a *drainAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.version++
 		answer(200, node())
 	case r.URL.Path == "/api/v1/pods" && strings.Contains(r.URL.RawQuery, "spec.nodeName"):
+		a.lists = append(a.lists, r.URL.Query().Get("resourceVersion"))
 		answer(200, map[string]any{"kind": "PodList", "apiVersion": "v1", "metadata": map[string]any{}, "items": a.pods})
 	case strings.HasSuffix(r.URL.Path, "/eviction"):
 		name := strings.Split(r.URL.Path, "/")[6]
@@ -203,5 +205,8 @@ func TestADrainSaysWhichBudgetHoldsIt(t *testing.T) {
 	}
 	if !slices.Equal(a.evictions, []string{"web-1", "web-2"}) {
 		t.Errorf("evicted %v", a.evictions)
+	}
+	if n := len(a.lists); a.lists[n-1] != "" || slices.Index(a.lists, "") != n-1 {
+		t.Errorf("all lists but the last are to come from the cache: %q", a.lists)
 	}
 }

@@ -36,6 +36,7 @@ type fakeAPI struct {
 	history   []fakeEvent
 	forbidden map[string]bool
 	noStreams bool
+	badStreams bool // streamed lists end with an ERROR event
 	denyAll   bool // 401
 	unready   bool // /readyz fails
 	frozen    bool // accepts, and never answers or sends
@@ -238,6 +239,11 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 	switch {
 	case q.Get("sendInitialEvents") == "true" && f.noStreams:
 		f.fail(w, 422, metav1.StatusReasonInvalid, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+		f.mu.Unlock()
+		return
+	case q.Get("sendInitialEvents") == "true" && f.badStreams:
+		bad, _ := json.Marshal(status(500, metav1.StatusReasonInternalError, "etcd lacks watch progress notifications"))
+		send("ERROR", bad)
 		f.mu.Unlock()
 		return
 	case q.Get("sendInitialEvents") == "true":

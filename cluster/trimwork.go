@@ -21,8 +21,12 @@ func trimDeployment(d *appsv1.Deployment) *Deployment {
 		out.Replicas = int(*d.Spec.Replicas)
 	}
 	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded" {
-			out.ProgressFailed = true
+		if c.Type == appsv1.DeploymentProgressing {
+			out.ProgressFailed = c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
+			// The reason becomes NewReplicaSetAvailable when the rollout is complete,
+			// and stays so whatever becomes of the pods afterwards
+			// (pkg/controller/deployment/progress.go).
+			out.RollingOut = rolloutReasons[c.Reason] && d.Annotations["deployment.kubernetes.io/revision"] != "1"
 		}
 	}
 	if ru := d.Spec.Strategy.RollingUpdate; ru != nil && ru.MaxUnavailable != nil {
@@ -36,6 +40,9 @@ func trimDeployment(d *appsv1.Deployment) *Deployment {
 	out.Word = deploymentWord(out)
 	return out
 }
+
+// rolloutReasons are those of the Progressing condition while a rollout runs.
+var rolloutReasons = map[string]bool{"NewReplicaSetCreated": true, "FoundNewReplicaSet": true, "ReplicaSetUpdated": true}
 
 const (
 	queueProxy      = "queue-proxy"

@@ -293,6 +293,9 @@ type Deployment struct {
 	UID string `json:",omitzero"`
 	// Replicas is spec.replicas; the others are the status counts.
 	Replicas, Total, Updated, ReadyReplicas, Available int `json:",omitzero"`
+	// RollingOut: its Progressing condition says that a rollout, which is not its
+	// first, has not come to its end.
+	RollingOut bool `json:",omitzero"`
 	// ProgressFailed: Progressing is False with ProgressDeadlineExceeded.
 	ProgressFailed bool `json:",omitzero"`
 	MaxUnavailable int  `json:",omitzero"`

@@ -17,10 +17,11 @@ import (
 )
 
 func TestWatcherShowsWhatTheServerHas(t *testing.T) {
-	for _, mode := range []string{"streamed lists", "streams refused", "old server"} {
+	for _, mode := range []string{"streamed lists", "streams refused", "streams that fail", "old server"} {
 		t.Run(mode, func(t *testing.T) {
 			f := newFakeAPI(t)
 			f.noStreams = mode == "streams refused"
+			f.badStreams = mode == "streams that fail"
 			if mode == "old server" {
 				f.gitVer = "v1.29.1"
 			}
@@ -84,6 +85,7 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 	w.untilTold("deployment default/web replicas: 16/16 → 8/16")
 	w.untilTold("deployment default/web status: Running → Scaling")
 	f.put("endpointslices", apiSlice(8))
+	f.put("endpointslices", apiSlice(7)) // the last node's first
 	w.untilTold("node kube-node3 endpoints: 4 → 0")
 	w.untilTold("node kube-node4 endpoints: 4 → 0")
 	w.untilTold("endpointslice default/web endpoints: 16 → 8")

@@ -140,8 +140,8 @@ func (p *Pod) Evictable(key string) (time.Duration, bool) {
 	return wait, true
 }
 
-// deploymentWord is lightsout's own rule: none available is Down, old pods beside
-// new ones is Updating, some but not all is Scaling (also while pods of a lost
+// deploymentWord is lightsout's own rule: none available is Down, a rollout that has
+// not come to its end is Updating, some but not all is Scaling (also while pods of a lost
 // node are missing: it is trying to grow back, and serving meanwhile).
 func deploymentWord(d *Deployment) string {
 	switch {
@@ -153,7 +153,7 @@ func deploymentWord(d *Deployment) string {
 		return "Failed"
 	case d.Replicas > 0 && d.Available == 0:
 		return "Down"
-	case d.Total > d.Updated:
+	case d.RollingOut, d.Total > d.Updated:
 		return "Updating"
 	case d.Available == d.Replicas && d.Total == d.Replicas:
 		return "Running"

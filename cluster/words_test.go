@@ -3,6 +3,9 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -121,6 +124,7 @@ func TestDeploymentWords(t *testing.T) {
 		{"growing", Deployment{Replicas: 16, Total: 8, Updated: 8, Available: 8}, "Scaling"},
 		{"shrinking", Deployment{Replicas: 2, Total: 4, Updated: 4, Available: 4}, "Scaling"},
 		{"rollout", Deployment{Replicas: 6, Total: 7, Updated: 2, Available: 6}, "Updating"},
+		{"the last pod of a rollout", Deployment{Replicas: 6, Total: 6, Updated: 6, Available: 5, RollingOut: true}, "Updating"},
 		{"rollout just asked for", Deployment{Replicas: 6, Total: 6, Updated: 0, Available: 6}, "Updating"},
 		{"none available", Deployment{Replicas: 6, Total: 6, Updated: 6}, "Down"},
 		{"scaled to none", Deployment{}, "Stopped"},
@@ -162,4 +166,28 @@ func FuzzWords(f *testing.F) {
 			t.Fatalf("silent for %v", since)
 		}
 	})
+}
+
+func TestADeploymentIsUpdatingUntilItsRolloutIsComplete(t *testing.T) {
+	six := int32(6)
+	for _, tc := range []struct {
+		revision, reason string
+		available        int32
+		want             string
+	}{
+		{"2", "ReplicaSetUpdated", 5, "Updating"}, // the last new pod starts, no old one is left
+		{"2", "NewReplicaSetAvailable", 6, "Running"},
+		{"2", "NewReplicaSetAvailable", 3, "Scaling"}, // a node was lost afterwards
+		{"1", "ReplicaSetUpdated", 5, "Scaling"},      // it is being made
+	} {
+		d := &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"deployment.kubernetes.io/revision": tc.revision}},
+			Spec:       appsv1.DeploymentSpec{Replicas: &six},
+			Status: appsv1.DeploymentStatus{Replicas: 6, UpdatedReplicas: 6, ReadyReplicas: tc.available, AvailableReplicas: tc.available,
+				Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: "True", Reason: tc.reason}}},
+		}
+		if got := trimDeployment(d).Word; got != tc.want {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
 }

@@ -1,0 +1,231 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestARenewalMakesNoSnapshot: ages and silence stay true all the same.
+func TestARenewalMakesNoSnapshot(t *testing.T) {
+	w := &Watcher{client: &Client{cfg: &Config{}, pulse: newPulse()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	s := newState(w)
+	s.link.State, s.heartbeatsFrom = LinkLive, t0
+	w.client.pulse.note()
+	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
+	(&lease{node: "a", renewed: t0, duration: 40 * time.Second}).put(s, t0.Add(3*time.Second), true)
+	s.publish(t0)
+	old := w.Snapshot()
+	for i := 1; i <= 6; i++ {
+		at := t0.Add(time.Duration(10*i) * time.Second)
+		(&lease{node: "a", renewed: at, duration: 40 * time.Second}).put(s, at, true)
+		s.checkHeartbeats(at)
+	}
+	if s.dirty {
+		t.Error("renewals that change no word make a Snapshot")
+	}
+	n := old.Node("a")
+	if _, seen := n.Heartbeat(); !seen.Equal(t0.Add(time.Minute)) {
+		t.Errorf("the heartbeat is of %v", seen.Sub(t0))
+	}
+	if since, silent := old.Silent(n, t0.Add(65*time.Second)); silent || since != 5*time.Second {
+		t.Errorf("silent %v for %v", silent, since)
+	}
+	if _, silent := old.Silent(n, t0.Add(80*time.Second)); !silent {
+		t.Error("silence is not concluded from an old Snapshot")
+	}
+}
+
+func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put("nodes", apiNode("a", "True"))
+	f.put("leases", apiLease("a", 1))
+	w := watchFake(t, f)
+	tr := w.untilTold("node a heartbeat: on time → overdue")
+	_, last := w.until("silent", func(s *Snapshot) bool { return s.Node("a").Overdue }).Node("a").Heartbeat()
+	if due := last.Add(400 * time.Millisecond); tr.SourceTime.Before(due) || tr.SourceTime.After(tr.Seen) {
+		t.Errorf("dated %v after the last heartbeat, seen %v after", tr.SourceTime.Sub(last), tr.Seen.Sub(last))
+	}
+}
+
+func TestTheEndpointsOfANodeAreToldFromFirstToLast(t *testing.T) {
+	var told []Transition
+	w := &Watcher{opts: WatchOptions{Sink: func(tr Transition) { told = append(told, tr) }}, client: &Client{cfg: &Config{}, pulse: newPulse()}, kubelets: newKubelets()}
+	s := newState(w)
+	(&Node{Name: "n", UID: "n", Ready: TriTrue}).put(s, t0, true)
+	ready := func(at time.Time, n int, quiet bool) {
+		sl := &slice{name: Key{"d", "web-1"}, service: Key{"d", "web"}, addressType: "IPv4", ready: n, total: 4}
+		if n > 0 {
+			sl.readyOn = []nodeCount{{"n", n}}
+		}
+		sl.put(s, at, quiet)
+		s.settleEndpoints(at)
+	}
+	at := func(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
+	want := func(when string, texts ...string) {
+		t.Helper()
+		var got []string
+		for _, tr := range told {
+			if tr.Subject.Kind == KindNode && tr.Kind == ChangeEndpoints {
+				got = append(got, fmt.Sprintf("%s → %s at %g", tr.From, tr.To, tr.SourceTime.Sub(t0).Seconds()))
+			}
+		}
+		told = nil
+		if strings.Join(got, ", ") != strings.Join(texts, ", ") {
+			t.Errorf("%s: told %q, want %q", when, got, texts)
+		}
+	}
+	ready(at(0), 4, true)
+	for i, n := range []int{3, 2, 1, 0} { // one by one, as the control plane does
+		ready(at(10+float64(i)/10), n, false)
+	}
+	none := time.Time{}.Sub(t0).Seconds()
+	want("the node is lost", fmt.Sprintf("4 → 0 at %g", none))
+	for i, n := range []int{1, 3, 4} {
+		ready(at(60+float64(i)/10), n, false)
+	}
+	want("while it comes back")
+	s.settleEndpoints(at(63))
+	want("when it is back", "0 → 4 at 60")
+	s.settleEndpoints(at(70))
+	want("later")
+	ready(at(80), 3, false) // one pod is not well
+	ready(at(100), 0, false)
+	want("lost again", fmt.Sprintf("3 → 0 at %g", none))
+	ready(at(110), 2, false)
+	ready(at(110.5), 0, false)
+	want("back for a moment", "0 → 2 at 110", fmt.Sprintf("2 → 0 at %g", none))
+}
+
+func TestWhatIsNotWatchedAnyMoreGrowsOld(t *testing.T) {
+	f := newFakeAPI(t)
+	fill16(f)
+	f.forbidden["leases"] = true
+	w := watchFake(t, f)
+	s := w.until("everything", synced)
+	now := time.Now()
+	if age, known := s.Age(KindNode, now); !known || age > 8*time.Second {
+		t.Errorf("watched nodes are %v old, known %v", age, known)
+	}
+	if _, known := s.Age(KindLease, now); known {
+		t.Error("leases that were never read have an age")
+	}
+	f.change(func() { f.forbidden["nodes"] = true; f.drops++ })
+	s = w.until("nodes are forbidden", func(s *Snapshot) bool { return s.Access[KindNode].Forbidden })
+	until := s.Access[KindNode].Until
+	// The server goes on answering everything else.
+	w.until("later contact", func(*Snapshot) bool { return w.Link().LastContact.After(until) })
+	s = w.Snapshot()
+	if age, known := s.Age(KindNode, until.Add(time.Hour)); !known || age != time.Hour {
+		t.Errorf("nodes are %v old an hour later, known %v", age, known)
+	}
+	if age, _ := s.Age(KindPod, s.Contact().Add(time.Second)); age != time.Second {
+		t.Errorf("watched pods are %v old", age)
+	}
+	f.change(func() { f.forbidden["nodes"] = false })
+	if s.Link.State != LinkLive {
+		t.Errorf("link %+v", s.Link)
+	}
+}
+
+// TestACredentialPluginThatHangsIsNotLive: its first word expires, its second
+// never comes.
+func TestACredentialPluginThatHangsIsNotLive(t *testing.T) {
+	f := newFakeAPI(t)
+	fill16(f)
+	dir := t.TempDir()
+	plugin := filepath.Join(dir, "plugin")
+	script := fmt.Sprintf(`#!/bin/sh
+if [ -e %[1]s/asked ]; then
+	while [ -e %[1]s/asked ]; do sleep 0.1; done # the folder goes with the test
+	exit 1
+fi
+: > %[1]s/asked
+echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t","expirationTimestamp":"%[2]s"}}'
+`, dir, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339))
+	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := f.kubeconfig()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := fmt.Sprintf("{exec: {apiVersion: client.authentication.k8s.io/v1, command: %s, interactiveMode: Never}}", plugin)
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "{token: secret-token-value}", exec, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := LoadConfig(Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watchConfig(t, cfg)
+	w.until("everything", synced)
+	s := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
+	if !strings.Contains(s.Link.Err, "credential plugin does not answer") || len(s.Nodes()) != 4 {
+		t.Errorf("link %+v, %d nodes", s.Link, len(s.Nodes()))
+	}
+	if age := s.At.Sub(s.Link.LastContact); age > 10*time.Second {
+		t.Errorf("live for %v without a word", age)
+	}
+}
+
+func TestAClustersIdentityNeedsNoAnswer(t *testing.T) {
+	var cfg *Config
+	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/namespaces/kube-system" {
+			t.Errorf("asked %s", r.URL.Path)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"1-2-3"}}`)
+	}))
+	cfg = c.cfg
+	known, guess := c.Identity(context.Background()), cfg.Identity()
+	if known.UID != "1-2-3" || known.String() != "uid-1-2-3" || guess.UID != "" || !strings.HasPrefix(guess.String(), "ca-") {
+		t.Errorf("%s, %s", known, guess)
+	}
+	if !known.Same(guess) || known.Same(Identity{UID: "4", CA: known.CA}) || guess.Same(Identity{CA: "other"}) {
+		t.Error("clusters are taken for each other, or one for two")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if id := c.Identity(ctx); id != guess {
+		t.Errorf("without an answer: %s", id)
+	}
+	f := newFakeAPI(t)
+	a, err := LoadConfig(Options{Path: f.kubeconfig()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := *a
+	b.Server = "https://elsewhere:6443"
+	if a.Identity() != b.Identity() || a.Identity() == guess {
+		t.Error("with a certificate authority it is that which counts, not the address")
+	}
+}
+
+func TestANodeThatRunsTheControlPlaneIsOfIt(t *testing.T) {
+	f := newFakeAPI(t)
+	fill16(f)
+	f.put("components", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "etcd-1", Namespace: "kube-system"},
+		Spec: corev1.PodSpec{NodeName: "kube-node2", Containers: []corev1.Container{{Name: "etcd"}}}})
+	w := watchFake(t, f, "default")
+	s := w.until("everything and etcd", func(s *Snapshot) bool { return synced(s) && s.Node("kube-node2").ControlPlane })
+	if s.Node("kube-node1").ControlPlane || !s.ControlPlaneKnown() {
+		t.Errorf("%+v, known %v", s.Node("kube-node1"), s.ControlPlaneKnown())
+	}
+	f = newFakeAPI(t)
+	fill16(f)
+	f.forbidden["components"] = true
+	if s := watchFake(t, f, "default").until("everything", synced); s.ControlPlaneKnown() {
+		t.Error("it is known what may not be read")
+	}
+}
