@@ -93,3 +93,32 @@ func FuzzConfigz(f *testing.F) {
 		}
 	})
 }
+
+func TestAboveFiftyNodesTheKubeletsOfTheWantedOnesAreAsked(t *testing.T) {
+	f := newFakeAPI(t)
+	for i := range kubeletsAsked + 10 {
+		f.put("nodes", apiNode(fmt.Sprintf("node-%02d", i), "True"))
+	}
+	f.other = func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, configz) }
+	w := watchFake(t, f)
+	told := func(s *Snapshot) (n int) {
+		for _, x := range s.Nodes() {
+			if x.Kubelet != nil {
+				n++
+			}
+		}
+		return n
+	}
+	s := w.until("the first ones' answers", func(s *Snapshot) bool { return told(s) == kubeletsAsked })
+	var left string
+	for _, n := range s.Nodes() {
+		if n.Kubelet == nil {
+			left = n.Name
+		}
+	}
+	w.WantKubelets(left)
+	w.until("the wanted one's answer", func(s *Snapshot) bool { return s.Node(left).Kubelet != nil })
+	if n := told(w.Snapshot()); n != kubeletsAsked+1 {
+		t.Errorf("%d kubelets were asked", n)
+	}
+}

@@ -116,6 +116,13 @@ func (c Controls) Draining(node string) bool {
 // LeaveDrains gives all drains up.
 func (c Controls) LeaveDrains() { c.s.drains.leave() }
 
+// WantKubelets has the kubelets of these nodes asked for their settings.
+func (c Controls) WantKubelets(nodes ...string) {
+	if c.s.opt.Watcher != nil {
+		c.s.opt.Watcher.WantKubelets(nodes...)
+	}
+}
+
 // Outlook is what is said of the future when nodes are switched off now.
 func (c Controls) Outlook(nodes []string) []string {
 	if c.s.snapshot == nil {

@@ -20,6 +20,9 @@ type Watcher interface {
 	Changed() <-chan struct{}
 	// Link is the connection's state as of now.
 	Link() cluster.Link
+	// WantKubelets has these nodes' kubelets asked for their settings, which the
+	// forecast of an outage stands on. It does not wait for them.
+	WantKubelets(nodes ...string)
 }
 
 // Options is what a Session is made of. Recorder and Questions are needed; what

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,6 +86,7 @@ type still struct {
 	mu      sync.Mutex
 	s       *cluster.Snapshot
 	changed chan struct{}
+	wanted  atomic.Pointer[[]string] // kubelets
 }
 
 func (w *still) Snapshot() *cluster.Snapshot {
@@ -93,6 +96,8 @@ func (w *still) Snapshot() *cluster.Snapshot {
 }
 
 func (w *still) Link() cluster.Link { return w.Snapshot().Link }
+
+func (w *still) WantKubelets(nodes ...string) { w.wanted.Store(&nodes) }
 
 func (w *still) Changed() <-chan struct{} { return w.changed }
 
@@ -391,4 +396,17 @@ func TestPoweringOnWhatIsOnIsNoQuestion(t *testing.T) {
 	if f.Question != nil || f.Notice.Text != "kube-node1 is on already: nothing to power on" {
 		t.Errorf("the question is %+v, the notice %q", f.Question, f.Notice.Text)
 	}
+}
+
+func TestTheKubeletsOfTheNodesInAQuestionAreAsked(t *testing.T) {
+	b := newBoard(workers...)
+	w := &still{s: mdxSnapshot(), changed: make(chan struct{})}
+	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3"}})
+	q := x.question("switch")
+	if got := w.wanted.Load(); got == nil || !slices.Equal(*got, []string{"kube-node3"}) {
+		t.Errorf("asked for the kubelets of %v", got)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: "no"})
 }

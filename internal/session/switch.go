@@ -69,6 +69,9 @@ func (w *switching) ask(a view.AskPower) {
 // plan looks up what switching needs and hits, away from the loop.
 func (w *switching) plan(a view.AskPower, then func(switchPlan)) {
 	s := w.snapshot
+	if a.Action != power.ActionOn && w.opt.Watcher != nil {
+		w.opt.Watcher.WantKubelets(a.Nodes...)
+	}
 	w.preparing = true
 	async(w.loop, planTimeout, func(ctx context.Context) switchPlan { return w.lookUp(ctx, a, s) }, func(p switchPlan) {
 		w.preparing = false

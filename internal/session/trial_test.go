@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type world struct {
 	mu      sync.Mutex
 	s       *cluster.Snapshot
 	changed chan struct{}
+	wanted  atomic.Pointer[[]string] // kubelets
 	down    map[string]bool
 	boots   int
 	// blindly: the control plane does not notice anything.
@@ -52,6 +54,7 @@ func (w *world) Snapshot() *cluster.Snapshot {
 }
 
 func (w *world) Link() cluster.Link       { return w.Snapshot().Link }
+func (w *world) WantKubelets(n ...string) { w.wanted.Store(&n) }
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
 func (w *world) Shutdown(ctx context.Context, m power.Machine) error {

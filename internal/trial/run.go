@@ -131,6 +131,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "trial " + r.name + " started"})
 	r.tracker.Look(s, r.now())
 	if r.plan != nil {
+		r.s.WantKubelets(r.plan.Nodes()...)
 		r.beginNext()
 	}
 }

@@ -40,6 +40,8 @@ type Session interface {
 	LeftOff(node string) bool
 	BeingSwitched(node string) bool
 	Draining(node string) bool
+	// WantKubelets has the kubelets of these nodes asked for their settings.
+	WantKubelets(nodes ...string)
 	Outlook(nodes []string) []string
 
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
