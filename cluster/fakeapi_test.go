@@ -28,22 +28,22 @@ type fakeAPI struct {
 	*httptest.Server
 	t *testing.T
 
-	mu        sync.Mutex
-	wake      chan struct{} // closed and renewed at every change
-	version   int
-	oldest    int // versions before this are gone from the history
-	objects   map[string]map[string]runtime.Object
-	history   []fakeEvent
-	forbidden map[string]bool
-	noStreams bool
+	mu         sync.Mutex
+	wake       chan struct{} // closed and renewed at every change
+	version    int
+	oldest     int // versions before this are gone from the history
+	objects    map[string]map[string]runtime.Object
+	history    []fakeEvent
+	forbidden  map[string]bool
+	noStreams  bool
 	badStreams bool // streamed lists end with an ERROR event
-	denyAll   bool // 401
-	unready   bool // /readyz fails
-	frozen    bool // accepts, and never answers or sends
-	drops     int  // watches of an earlier generation end
-	lists     map[string]int
-	gitVer    string
-	other     http.HandlerFunc
+	denyAll    bool // 401
+	unready    bool // /readyz fails
+	frozen     bool // accepts, and never answers or sends
+	drops      int  // watches of an earlier generation end
+	lists      map[string]int
+	gitVer     string
+	other      http.HandlerFunc
 }
 
 type fakeEvent struct {
