@@ -23,7 +23,7 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 		return time.Now(), err
 	}
 	live := session.New(session.Options{
-		Cluster: "no cluster", Load: g, ReadOnly: true, NoPower: "there is no cluster: only load is shown",
+		Cluster: "no cluster", Load: g, NoPower: "there is no cluster: only load is shown",
 		Recorder: recorder, Questions: session.NewQuestions(),
 	})
 	// The screen's log is of no use when the screen has gone.

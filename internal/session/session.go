@@ -84,6 +84,7 @@ type Session struct {
 	switching *switching
 	leaving   *leaving
 	rollouts  *rollouts
+	returns   *returns
 	history   history
 	next      forecast.Next
 	link      cluster.LinkState
@@ -104,7 +105,8 @@ func New(opt Options) *Session {
 	s.machines = newMachines(l, opt.Fleet, opt.Journal)
 	s.cordons = &cordons{loop: l, machines: s.machines, journal: opt.Journal, drainer: opt.Drain, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons, questions: s.questions}
-	s.switching = &switching{loop: l, opt: opt, machines: s.machines, cordons: s.cordons, drains: s.drains, questions: s.questions}
+	s.returns = &returns{loop: l, target: s.target}
+	s.switching = &switching{loop: l, opt: opt, returns: s.returns, machines: s.machines, cordons: s.cordons, drains: s.drains, questions: s.questions}
 	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
 	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
 	return s
@@ -247,6 +249,7 @@ func (s *Session) look() {
 	s.machines.settleBoots(snap)
 	s.cordons.settle(snap)
 	s.machines.resolve(snap)
+	s.returns.look(snap)
 	s.guest.Look(snap)
 }
 
@@ -284,6 +287,10 @@ func (s *Session) carryOut(i view.Intent) {
 	case view.End:
 		s.leaving.end(i)
 	default:
+		if s.guest == Guest(nobody{}) {
+			s.warn(view.LaneOperator, "trial", "no trial can be run here: there is no cluster")
+			return
+		}
 		s.guest.Intent(i)
 	}
 }
@@ -310,7 +317,7 @@ func (s *Session) publish() *view.Frame {
 		Question:  s.questions.first(),
 	}
 	if f.Snapshot != nil {
-		f.Next = s.next.Lines(f.Snapshot, now)
+		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)
 	}
 	if s.opt.Load != nil {
 		f.Load = *s.opt.Load.Run()

@@ -23,6 +23,7 @@ type switching struct {
 	cordons   *cordons
 	drains    *drains
 	questions *Questions
+	returns   *returns
 
 	preparing bool // a question is being prepared
 	greeted   bool // what an earlier run has left off was asked about
@@ -128,6 +129,11 @@ func (w *switching) carryOut(p switchPlan, end func(error)) {
 	asked := w.now()
 	if a.Action != power.ActionOn && w.rec.timeline.Start(asked) {
 		w.say(view.Event{At: asked, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
+	}
+	if a.Action == power.ActionOn {
+		w.returns.poweredOn(a.Nodes)
+	} else {
+		w.returns.switchedOff(a.Nodes)
 	}
 	w.guest.Switching(a.Action, p.bindings)
 	for _, n := range a.Nodes {

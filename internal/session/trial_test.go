@@ -393,6 +393,27 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	}
 }
 
+func TestAReturnIsToldWithoutATrial(t *testing.T) {
+	w := startWorld(t, session.Options{}, nil)
+	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
+		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
+		w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+		w.x.frame("it done", func(f *view.Frame) bool {
+			return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff == (a == power.ActionShutdown)
+		})
+	}
+	f := w.x.frame("the return", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "restored") })
+	said := func(want string) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Subject+" "+e.Text, want) })
+	}
+	if !said("kube-node4 Ready, ") || !said("default/llm restored ") || !said(" after the power-on: 16 of 16 pods available") {
+		t.Errorf("the events are %+v", f.Events)
+	}
+	if len(f.Next) > 0 && strings.Contains(f.Next[len(f.Next)-1], "Ready again") {
+		t.Errorf("still waited for: %q", f.Next)
+	}
+}
+
 // A load by hand is over when its requests are; later ones are not counted in.
 func TestLoadsByHandAreKeptApart(t *testing.T) {
 	w := startWorld(t, session.Options{}, nil)

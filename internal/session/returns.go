@@ -1,0 +1,103 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+// returns follows what was powered on until its nodes are Ready and the
+// deployment in focus has all its pods again, and says how long that took. A
+// trial has its own words for it. It belongs to the session's loop.
+type returns struct {
+	*loop
+	target *Target
+
+	since time.Time // the first power-on asked for of those that are followed
+	// waiting are the nodes that are to be Ready, with the boot that they had
+	// when they were powered on: one just switched off is Ready for a while.
+	waiting map[string]string
+	restore bool // the deployment is waited for
+}
+
+// stayedOnAfter is how long after the power-on a node that is Ready with the boot
+// of before is taken for one that had never been off.
+const stayedOnAfter = 5 * time.Minute
+
+// poweredOn: machines are asked to power on now.
+func (r *returns) poweredOn(nodes []string) {
+	if !r.restore {
+		r.since = r.now()
+	}
+	r.restore = true
+	if r.waiting == nil {
+		r.waiting = map[string]string{}
+	}
+	for _, n := range nodes {
+		r.waiting[n] = ""
+		if r.snapshot != nil && r.snapshot.Node(n) != nil {
+			r.waiting[n] = r.snapshot.Node(n).BootID
+		}
+	}
+}
+
+// switchedOff: machines are asked to switch off now, so their return is not
+// waited for.
+func (r *returns) switchedOff(nodes []string) {
+	for _, n := range nodes {
+		delete(r.waiting, n)
+	}
+	r.restore = r.restore && len(r.waiting) > 0
+}
+
+// look follows up on what is new.
+func (r *returns) look(s *cluster.Snapshot) {
+	if !r.restore || s.Link.State != cluster.LinkLive {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.waiting)) {
+		n := s.Node(name)
+		switch {
+		case n == nil || n.Ready != cluster.TriTrue || silent(s, name, r.now()):
+		case n.BootID != r.waiting[name] || n.BootID == "":
+			delete(r.waiting, name)
+			r.tell(view.Event{Lane: view.LaneNode, Kind: string(cluster.KindNode), Subject: name, Text: "Ready, " + r.ago() + " after the power-on"})
+		case r.now().Sub(r.since) > stayedOnAfter:
+			delete(r.waiting, name)
+		}
+	}
+	if len(r.waiting) > 0 {
+		return
+	}
+	d := s.Deployment(r.target.Focus())
+	switch {
+	case d == nil:
+		r.restore = false
+	case d.Available >= d.Replicas && d.Replicas > 0:
+		r.restore = false
+		r.tell(view.Event{Lane: view.LaneDeployment, Kind: string(cluster.KindDeployment), Subject: d.Key.String(),
+			Text: fmt.Sprintf("restored %s after the power-on: %d of %d pods available", r.ago(), d.Available, d.Replicas)})
+	}
+}
+
+// tell says what was done, unless a trial does.
+func (r *returns) tell(ev view.Event) {
+	if ev.Level = view.Good; r.guest.Course() == nil {
+		r.notify(ev)
+	}
+}
+
+func (r *returns) ago() string { return text.Span(r.now().Sub(r.since)) }
+
+// next says what is waited for.
+func (r *returns) next() []string {
+	if len(r.waiting) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s Ready again (powered on %s ago)", text.List(slices.Sorted(maps.Keys(r.waiting))), r.ago())}
+}
