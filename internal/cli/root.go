@@ -98,7 +98,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	f.StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
 	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newLoadCommand(&o))
+	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o))
 	return root
 }
 

@@ -25,11 +25,11 @@ type Config struct {
 	Production bool `json:"production,omitempty"`
 	// Pace is written by the lab: "fast" says that its timings are shortened.
 	Pace  string `json:"pace,omitempty"`
-	SSH   SSH    `json:"ssh,omitempty"`
-	Power Power  `json:"power,omitempty"`
-	Load  Load   `json:"load,omitempty"`
+	SSH   SSH    `json:"ssh,omitzero"`
+	Power Power  `json:"power,omitzero"`
+	Load  Load   `json:"load,omitzero"`
 	// Guards tightens what is refused when something is to be switched off.
-	Guards Guards `json:"guards,omitempty"`
+	Guards Guards `json:"guards,omitzero"`
 	// State is the folder of journals and records.
 	State string `json:"state,omitempty"`
 }
@@ -76,30 +76,6 @@ func defaultPath() string {
 		return ""
 	}
 	return filepath.Join(dir, "lightsout", "lightsout.yaml")
-}
-
-// open reads the file at path, or, when path is empty, the first of the usual
-// places that is there.
-func open(path string) (*Config, error) {
-	paths := []string{path}
-	if path == "" {
-		paths = []string{"lightsout.yaml", defaultPath()}
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if errors.Is(err, os.ErrNotExist) && path == "" {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the config file can't be read: %w", err)
-		}
-		c, err := Parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p, err)
-		}
-		return c, nil
-	}
-	return &Config{}, nil
 }
 
 // fault tells what is wrong with a field.

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -18,7 +19,7 @@ type Parts struct {
 func (p *Power) Drivers(parts Parts) ([]power.Driver, error) {
 	var out []power.Driver
 	for _, k := range power.Kinds() {
-		d, err := p.build(k, parts, false)
+		d, err := p.build(k, power.Site{Bastion: parts.Bastion, Secret: secretSource})
 		if err != nil {
 			for _, built := range out {
 				Close(built)
@@ -40,17 +41,45 @@ func Close(d power.Driver) {
 }
 
 // build builds one driver, or none where it is neither configured nor named.
-func (p *Power) build(k power.Kind, parts Parts, checkOnly bool) (power.Driver, error) {
+func (p *Power) build(k power.Kind, site power.Site) (power.Driver, error) {
 	if k.Section == nil || p.Sections[k.Name] == nil && !slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name }) {
 		return nil, nil
 	}
-	site := power.Site{Bastion: parts.Bastion, Secret: secretSource, Nodes: map[string]any{}, Lab: p.lab, CheckOnly: checkOnly}
+	site.Nodes, site.Lab = map[string]any{}, p.lab
 	for name, n := range p.Nodes {
 		if own := n.Own[k.Name]; own != nil {
 			site.Nodes[name] = own
 		}
 	}
 	return p.section(k).Build(site)
+}
+
+// FileFaults tells what is wrong with the files and secrets that a config names,
+// as they now are. It connects to nothing.
+func (c *Config) FileFaults() []error {
+	var faults []error
+	tell := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	site := power.Site{Secret: func(s power.Secret) (func() (string, error), error) {
+		read, err := secretSource(s)
+		if err == nil && read != nil {
+			_, err := read()
+			tell(err)
+		}
+		return read, err
+	}}
+	for _, k := range power.Kinds() {
+		d, err := c.Power.build(k, site)
+		tell(err)
+		Close(d)
+	}
+	_, err := c.Load.APIKey()
+	tell(err)
+	tell(c.Load.ReadFiles(&loadgen.Options{}))
+	return faults
 }
 
 // FleetNodes is what the fleet is told of nodes; the rest is the drivers'.

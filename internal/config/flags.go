@@ -1,6 +1,15 @@
 package config
 
-import "github.com/spf13/pflag"
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+)
+
+// Name is what the file is called.
+const Name = "lightsout.yaml"
 
 // Flags are the flags that choose the file and stand for fields of it.
 type Flags struct {
@@ -21,11 +30,35 @@ func (f *Flags) Add(s *pflag.FlagSet) {
 	s.StringVar(&f.State, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
 }
 
-// Read reads the file, or without File ./lightsout.yaml or the one in the
-// user's configuration folder if there is one, and puts the flags over it.
+// Find reads the file: File, or without it ./lightsout.yaml, else the one in the
+// user's configuration folder. Where there is none, path is empty.
+func (f Flags) Find() (path string, data []byte, err error) {
+	paths := []string{f.File}
+	if f.File == "" {
+		paths = []string{Name, defaultPath()}
+	}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		switch {
+		case err == nil:
+			return p, data, nil
+		case !errors.Is(err, os.ErrNotExist) || f.File != "":
+			return p, nil, fmt.Errorf("the config file can't be read: %w", err)
+		}
+	}
+	return "", nil, nil
+}
+
+// Read reads the file that Find finds, if any, and puts the flags over it.
 // Errors name the file, the line and the field.
 func (f Flags) Read() (*Config, error) {
-	c, err := open(f.File)
+	path, data, err := f.Find()
+	c := &Config{}
+	if err == nil && path != "" {
+		if c, err = Parse(data); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

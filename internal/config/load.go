@@ -41,7 +41,7 @@ type Load struct {
 	APIKeyEnv  string            `json:"api_key_env,omitempty"`
 	// Connections is fresh, kept, or the age up to which they are kept.
 	Connections      string           `json:"connections,omitempty"`
-	KeepAlive        KeepAlive        `json:"keep_alive,omitempty"`
+	KeepAlive        KeepAlive        `json:"keep_alive,omitzero"`
 	Metrics          *Metrics         `json:"metrics,omitempty"`
 	Timeout          *metav1.Duration `json:"timeout,omitempty"`
 	ConnectTimeout   *metav1.Duration `json:"connect_timeout,omitempty"`

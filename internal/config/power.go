@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
 	_ "lightsout/power/driver" // all of them
 )
@@ -71,7 +72,7 @@ func (p *Power) check(wrong fault) {
 		if k.Needs != "" && p.Sections[k.Name] == nil {
 			continue // which has been told
 		}
-		d, err := p.build(k, Parts{}, true)
+		d, err := p.build(k, power.Site{Secret: secretSource, CheckOnly: true})
 		tell(err)
 		Close(d)
 	}
@@ -85,6 +86,9 @@ func (p *Power) checkNamed(n naming) error {
 		var names []string
 		for _, k := range kinds {
 			names = append(names, k.Name)
+		}
+		if near := yamlfile.Suggest(n.driver, names); near != "" {
+			return power.Wrong(n.field, ": there is no power driver %q; did you mean %q?", power.Clean(n.driver), near)
 		}
 		return power.Wrong(n.field, ": there is no power driver %q; there are %s", power.Clean(n.driver), strings.Join(names, ", "))
 	}

@@ -29,19 +29,19 @@ const defaultURL = "https://oprpl.mdx.jp"
 // Options are the section power.mdx: which portal and project to speak to.
 type Options struct {
 	// URL is the portal's; defaultURL when empty.
-	URL string `json:"url"`
+	URL string `json:"url,omitempty"`
 	// PlainHTTP allows a URL of http, by which anybody on the way can read the
 	// token. Loopback and the lab need no such word.
-	PlainHTTP bool `json:"plain_http"`
+	PlainHTTP bool `json:"plain_http,omitempty"`
 	// Project is the project's uuid or name; it may be empty when the token is
 	// for one project only.
-	Project string `json:"project"`
+	Project string `json:"project,omitempty"`
 	// Token gives the token that the user has issued in the portal.
 	Token     secret.Source `json:"-"`
-	TokenFile string        `json:"token_file"`
-	TokenEnv  string        `json:"token_env"`
+	TokenFile string        `json:"token_file,omitempty"`
+	TokenEnv  string        `json:"token_env,omitempty"`
 	// ViaBastion sends requests through the bastion.
-	ViaBastion bool `json:"via_bastion"`
+	ViaBastion bool `json:"via_bastion,omitempty"`
 	// Dial makes connections; nil: straight, over IPv4 only.
 	Dial power.Dial `json:"-"`
 }

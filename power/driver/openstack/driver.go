@@ -30,13 +30,13 @@ func init() {
 type Options struct {
 	// Cloud is its name in clouds.yaml; empty: that of OS_CLOUD, or else the
 	// credentials of the other OS_ variables.
-	Cloud string `json:"cloud"`
+	Cloud string `json:"cloud,omitempty"`
 	// CloudsFile is the clouds.yaml; empty: where OpenStack's commands look.
-	CloudsFile string `json:"clouds_file"`
+	CloudsFile string `json:"clouds_file,omitempty"`
 	// Region replaces what is said there.
-	Region string `json:"region"`
+	Region string `json:"region,omitempty"`
 	// ViaBastion sends requests through the bastion.
-	ViaBastion bool `json:"via_bastion"`
+	ViaBastion bool `json:"via_bastion,omitempty"`
 	// Dial makes connections; nil: straight.
 	Dial power.Dial `json:"-"`
 }

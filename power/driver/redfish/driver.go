@@ -38,38 +38,38 @@ const defaultURL = "https://{{.BMC}}"
 // Options are the section power.redfish: where controllers are and how they are logged in to.
 type Options struct {
 	// URL is a template for a controller's address; defaultURL when empty.
-	URL string `json:"url"`
+	URL string `json:"url,omitempty"`
 	// System is a template for the system's Id, name, UUID or path, where a
 	// controller has several. Empty: the only one, or the one with the hint's or
 	// the node's name.
-	System string `json:"system"`
+	System string `json:"system,omitempty"`
 	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
 	// in the templates.
 	BMCs map[string]string `json:"-"`
 	// User and Password log in.
-	User         string        `json:"user"`
+	User         string        `json:"user,omitempty"`
 	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file"`
-	PasswordEnv  string        `json:"password_env"`
+	PasswordFile string        `json:"password_file,omitempty"`
+	PasswordEnv  string        `json:"password_env,omitempty"`
 	// Auth is basic, which is the same as empty: the password goes with each
 	// request; or session: it is logged in once for each controller (DSP0266,
 	// 13.3.4).
-	Auth string `json:"auth"`
+	Auth string `json:"auth,omitempty"`
 	// CAFile holds certificates (PEM) of authorities, or of the controllers
 	// themselves, that are trusted instead of the system's.
-	CAFile string `json:"ca_file"`
+	CAFile string `json:"ca_file,omitempty"`
 	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
 	// are trusted as they are, whatever name they are for.
-	Fingerprints []string `json:"cert_sha256"`
+	Fingerprints []string `json:"cert_sha256,omitempty"`
 	// ViaBastion sends requests through the bastion.
-	ViaBastion bool `json:"via_bastion"`
+	ViaBastion bool `json:"via_bastion,omitempty"`
 	// Dial makes connections; nil: straight.
 	Dial power.Dial `json:"-"`
 }
 
 // node is what an entry below power.nodes may say.
 type node struct {
-	BMC string `json:"bmc"`
+	BMC string `json:"bmc,omitempty"`
 }
 
 // Sides: both.
@@ -156,7 +156,7 @@ type system struct {
 	PowerState   string
 	Actions      struct {
 		Reset struct {
-			Target    string   `json:"target"`
+			Target    string   `json:"target,omitempty"`
 			Allowable []string `json:"ResetType@Redfish.AllowableValues"`
 			Info      string   `json:"@Redfish.ActionInfo"`
 		} `json:"#ComputerSystem.Reset"`

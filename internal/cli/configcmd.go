@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/internal/config"
+)
+
+func newConfigCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Make, show or check the config file",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "init [FILE]",
+			Short: "Write an example with every field, all of them as comments",
+			Long: `init writes an example of the config file with every field that there is, each
+with its default or an example, as comments. FILE is lightsout.yaml unless given,
+and - prints it. A file that is there already is left alone.`,
+			Example: "  lightsout config init\n  lightsout config init - | less",
+			Args:    usageArgs(cobra.MaximumNArgs(1)),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return writeExample(append(args, config.Name)[0], cmd.OutOrStdout())
+			},
+		},
+		&cobra.Command{
+			Use:     "show",
+			Short:   "Print the values of the file and the flags, without secrets",
+			Example: "  lightsout config show\n  lightsout --context mdx config show",
+			Args:    usageArgs(cobra.NoArgs),
+			RunE:    func(cmd *cobra.Command, _ []string) error { return showConfig(o.Flags, cmd.OutOrStdout()) },
+		},
+		&cobra.Command{
+			Use:   "check [FILE]",
+			Short: "Tell everything that is wrong with the file",
+			Long: `check reads the config file strictly and tells all that is wrong with it, and with
+the files and secrets that it names. It connects to nothing: "lightsout check"
+does. It ends with 0 when nothing is wrong, else with 1.`,
+			Example: "  lightsout config check\n  lightsout config check lab.yaml",
+			Args:    usageArgs(cobra.MaximumNArgs(1)),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				flags := o.Flags
+				if len(args) > 0 {
+					flags.File = args[0]
+				}
+				return checkConfig(flags, cmd.OutOrStdout())
+			},
+		},
+	)
+	return cmd
+}
+
+// writeExample makes the file at path, or prints it.
+func writeExample(path string, out io.Writer) error {
+	if path == "-" {
+		_, err := io.WriteString(out, config.Example)
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already and was left alone; name another file, or - to print the example", path)
+	}
+	if err != nil {
+		return fmt.Errorf("the example can't be written: %w", err)
+	}
+	_, err = f.WriteString(config.Example)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("the example can't be written: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "%s was written; take away the \"# \" of what you need, then: lightsout config check\n", path)
+	return err
+}
+
+func showConfig(flags config.Flags, out io.Writer) error {
+	c, err := flags.Read()
+	if err != nil {
+		return err
+	}
+	from, _, err := flags.Find()
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		from = "no file"
+	}
+	text, err := c.Show()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "# from %s and the flags; what is left out has its default\n%s", from, text)
+	return err
+}
+
+func checkConfig(flags config.Flags, out io.Writer) error {
+	path, data, err := flags.Find()
+	switch {
+	case err != nil:
+		return err
+	case path == "":
+		return errors.New("there is no config file to check; make one with: lightsout config init")
+	}
+	c, faults := config.Faults(data)
+	if len(faults) == 0 {
+		faults = c.FileFaults()
+	}
+	for _, f := range faults {
+		if _, err := fmt.Fprintf(out, "%s: %v\n", path, f); err != nil {
+			return err
+		}
+	}
+	switch len(faults) {
+	case 0:
+		_, err := fmt.Fprintf(out, "%s: nothing is wrong with it; what it leads to is tried by: lightsout check\n", path)
+		return err
+	case 1:
+		return errors.New("the config has a fault")
+	}
+	return fmt.Errorf("the config has %d faults", len(faults))
+}
