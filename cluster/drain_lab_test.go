@@ -9,11 +9,14 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // TestANodeIsCordonedAndDrainedOnTheLab goes through what a budget holds up,
 // with the real API server's words for it.
 func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
+	testenv.Long(t, 12)
+	t.Parallel()
 	const node = "kube-node4"
 	l := labtest.Start(t, "mdx")
 	api := l.API()

@@ -195,9 +195,6 @@ func askOnTerminal() func(context.Context, ssh.SecretQuestion) (string, error) {
 		return nil
 	}
 	return func(_ context.Context, q ssh.SecretQuestion) (string, error) {
-		fmt.Fprintf(os.Stderr, "%s: ", q.Prompt)
-		b, err := term.ReadPassword(int(os.Stdin.Fd()))
-		fmt.Fprintln(os.Stderr)
-		return string(b), err
+		return askHidden(os.Stderr, q.Prompt+": ")
 	}
 }

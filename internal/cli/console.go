@@ -115,14 +115,12 @@ func (c *console) answer(ctx context.Context, e *session.Session, q view.Questio
 	}
 	switch {
 	case q.Secret:
-		fmt.Fprint(c.out, "> ")
-		b, err := term.ReadPassword(int(os.Stdin.Fd()))
-		fmt.Fprintln(c.out)
+		typed, err := askHidden(c.out, "> ")
 		if err != nil {
 			e.Send(no)
 			return nil
 		}
-		yes.Typed = string(b)
+		yes.Typed = typed
 	case q.Type != "":
 		fmt.Fprintf(c.out, "type %q to %s: ", q.Type, choice.Label)
 		text, err := c.line(ctx)

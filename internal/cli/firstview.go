@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"lightsout/cluster"
-	"lightsout/internal/view"
 	"os"
 	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
 )
 
 // viewWait bounds how long a command waits for the first view of the cluster.
@@ -26,7 +27,7 @@ func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluste
 			fmt.Fprintf(os.Stderr, "the API server does not answer (%s); it is waited for, %s at most\n", err, wait)
 			said = err
 		}
-		return synced(f.Snapshot) || ctx.Err() != nil || f.Snapshot.Access[cluster.KindNode].Forbidden
+		return synced(f.Snapshot) && hitsKnown(f.Snapshot) || ctx.Err() != nil || f.Snapshot.Access[cluster.KindNode].Forbidden
 	})
 	snapshot := a.watcher.Snapshot()
 	if err == nil && !synced(snapshot) {
@@ -54,4 +55,15 @@ func unseen(s *cluster.Snapshot) string {
 // synced reports whether the nodes have been seen.
 func synced(s *cluster.Snapshot) bool {
 	return s != nil && s.Access[cluster.KindNode].Synced
+}
+
+// hitsKnown reports whether all has been seen, as far as it can be, that says
+// what switching a node off hits.
+func hitsKnown(s *cluster.Snapshot) bool {
+	for _, k := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment} {
+		if a := s.Access[k]; !a.Synced && !a.Forbidden && a.Err == "" {
+			return false
+		}
+	}
+	return true
 }

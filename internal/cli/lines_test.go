@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 func TestPlainLinesAreHarmless(t *testing.T) {

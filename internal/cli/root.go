@@ -8,12 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"lightsout/cluster"
 	"lightsout/internal/config"
 )
 
@@ -50,6 +52,8 @@ func Main(v string) int {
 	if len(os.Args) > 1 && os.Args[1] == terminalKeeperArg {
 		return keepTerminal(os.Args[2:])
 	}
+	// Standard error is a file while the screen is shown: drawFrames.
+	cluster.SetLog(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
 	defer stop()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
@@ -109,7 +107,6 @@ func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, 
 		return err
 	}
 	defer restore()
-	cluster.SetLog(slog.New(slog.NewTextHandler(log, nil)))
 	keep, err := startKeeper(os.Stdin, log.Name())
 	if err != nil {
 		return err

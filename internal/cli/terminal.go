@@ -89,3 +89,18 @@ func keepTerminal(args []string) int {
 	_, _ = fmt.Fprint(os.NewFile(tty.Fd(), "tty"), text)
 	return 0
 }
+
+// askHidden shows a prompt and reads a line that is not shown, not even what is
+// typed the moment the prompt is there.
+func askHidden(out io.Writer, prompt string) (string, error) {
+	fd := int(os.Stdin.Fd())
+	state, err := term.MakeRaw(fd) // ReadPassword alone would hide only what follows it
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(out, prompt)
+	b, err := term.ReadPassword(fd)
+	_ = term.Restore(fd, state)
+	fmt.Fprintln(out)
+	return string(b), err
+}

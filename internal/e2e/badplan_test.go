@@ -13,6 +13,7 @@ import (
 // huge one and a bomb, as an operator would by mistake: one sentence with its
 // line, and neither a journal nor a record is begun.
 func TestBadPlansSwitchNothing(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile(filepath.Join(labtest.Root(t), "internal", "trial", "plan", "testdata", "bad.txt"))
 	if err != nil {
 		t.Fatal(err)

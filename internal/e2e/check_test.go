@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -81,6 +82,8 @@ func forEach(what ...string) []string {
 }
 
 func TestCheckTellsTheTruth(t *testing.T) {
+	testenv.Long(t, 20)
+	t.Parallel()
 	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
 	same := l.ConfigWith(func(c map[string]any) { c["state"] = state })

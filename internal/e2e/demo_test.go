@@ -10,6 +10,7 @@ import (
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 )
 
@@ -19,6 +20,8 @@ func ready(n string) string { return `\b` + n + `/5 ready` }
 // TestTheMDXExperimentByKeyboard is the experiment of the mdx article, typed
 // and read as an operator does.
 func TestTheMDXExperimentByKeyboard(t *testing.T) {
+	testenv.Long(t, 80)
+	t.Parallel()
 	labtest.Program(t, "lightsout-lab") // which demo starts
 	state := t.TempDir()
 	t.Cleanup(func() { showRecord(t, state) })
@@ -99,27 +102,33 @@ func checkTrial(t *testing.T, state string) {
 	}
 }
 
-// mark marks a node by moving the cursor to it in the nodes pane.
+// mark marks a node by moving the cursor to it in the nodes pane. It waits for
+// what each key does before it presses the next.
 func (x *terminal) mark(node string) {
 	x.t.Helper()
 	x.keys("1")
 	marked := regexp.MustCompile(`✓[ ✕]*` + node)
-	deadline := time.Now().Add(time.Minute)
 	cursor := regexp.MustCompile(`▌[ ✓✕]*(kube-\S+)`)
-	for !marked.MatchString(x.screen()) {
-		if time.Now().After(deadline) {
-			x.t.Fatalf("%s can't be marked:\n%s", node, x.screen())
+	at := func(s string) string {
+		if m := cursor.FindStringSubmatch(s); m != nil {
+			return m[1]
 		}
-		m := cursor.FindStringSubmatch(x.screen())
+		return ""
+	}
+	s := x.wait("the cursor", time.Minute, func(s string) bool { return at(s) != "" })
+	for !marked.MatchString(s) {
+		from := at(s)
 		switch {
-		case m == nil || m[1] < node:
+		case from < node:
 			x.keys("Down")
-		case m[1] > node:
+		case from > node:
 			x.keys("Up")
 		default:
 			x.keys("Space")
+			x.wait(node+" marked", time.Minute, marked.MatchString)
+			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		s = x.wait("the cursor leaves "+from, time.Minute, func(s string) bool { return at(s) != "" && at(s) != from })
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 )
 
@@ -29,6 +30,8 @@ steps:
 // against a budget that holds it, then without; and restore undoes a cordon
 // that was left behind.
 func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
+	testenv.Long(t, 30)
+	t.Parallel()
 	const node = "kube-node4"
 	l := labtest.Start(t, "mdx")
 	api := l.API()

@@ -7,6 +7,7 @@ import (
 )
 
 func TestBadInputGetsOneClearSentence(t *testing.T) {
+	t.Parallel()
 	good := kubeconfig(t, "https://"+refusing(t))
 	for name, tc := range map[string]struct {
 		args []string
@@ -63,6 +64,7 @@ func loadWithPublicKey(t *testing.T) string {
 }
 
 func TestVersionAndCompletion(t *testing.T) {
+	t.Parallel()
 	if out, _, code := run(t, nil, "--version"); code != 0 || !strings.Contains(out, "lightsout version") {
 		t.Errorf("version: %d %q", code, out)
 	}

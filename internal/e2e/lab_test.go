@@ -16,6 +16,7 @@ import (
 // TestTheLabThroughTheCommandLine goes through everything that needs a cluster
 // but no screen, on one lab.
 func TestTheLabThroughTheCommandLine(t *testing.T) {
+	t.Parallel()
 	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
 	same := l.ConfigWith(func(c map[string]any) { c["state"] = state })

@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // TestMachinesLeftOffAreNotForgotten closes the program while a machine is off:
 // by the key, which asks; by kill -9, after which the terminal is right and
 // the next start offers to power it on.
 func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
+	testenv.Long(t, 20)
+	t.Parallel()
 	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
@@ -61,6 +64,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 // TestACrashLeavesTheTerminalRight makes the Go runtime end the program with a
 // stack trace, as a panic in any goroutine does (SIGQUIT, os/signal).
 func TestACrashLeavesTheTerminalRight(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	command := labtest.Program(t, "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+refusing(t))
 	x := openTerminal(t, 80, 24, nil, "sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")

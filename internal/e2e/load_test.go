@@ -88,6 +88,7 @@ func mixedServer(t *testing.T) (url string, seen *atomic.Int64) {
 // The JSON accounts for each request as the server saw it, and verify comes to
 // the same from the evidence alone.
 func TestLoadAccountsForEveryRequest(t *testing.T) {
+	t.Parallel()
 	url, seen := mixedServer(t)
 	for _, shape := range [][]string{{"--burst", "70"}, {"--rate", "500/s", "--requests", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
 		seen.Store(0)
@@ -128,6 +129,7 @@ func TestLoadAccountsForEveryRequest(t *testing.T) {
 
 // Everything ok is success, in words too.
 func TestLoadOfHealthyService(t *testing.T) {
+	t.Parallel()
 	url, _ := mixedServer(t)
 	out, err := load(t.Context(), t, url+"/ok", "--hold", "4", "--for", "1200ms", "--http2=false")
 	if err != nil {
@@ -143,6 +145,7 @@ func TestLoadOfHealthyService(t *testing.T) {
 // A chat gets its prompts in turn and the key from the environment, which is in
 // nothing that is printed or kept; its tokens are counted.
 func TestLoadOfChat(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var bodies []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,6 +187,7 @@ func TestLoadOfChat(t *testing.T) {
 
 // A private CA is trusted when it is given, over HTTP/2 too.
 func TestLoadWithPrivateCA(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	s.EnableHTTP2 = true
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -200,6 +204,7 @@ func TestLoadWithPrivateCA(t *testing.T) {
 
 // A bastion that can't be reached is our own fault, and not the service's.
 func TestLoadThroughBrokenBastion(t *testing.T) {
+	t.Parallel()
 	url, seen := mixedServer(t)
 	out, err := load(t.Context(), t, url, "--burst", "2", "--bastion", "me@"+refusing(t))
 	if err == nil || !strings.Contains(out, "failed client fault") || !strings.Contains(out, "through the bastion") || seen.Load() != 0 {
@@ -210,6 +215,7 @@ func TestLoadThroughBrokenBastion(t *testing.T) {
 // An interrupt starts no more requests, ends those in flight after a moment,
 // and still sums up.
 func TestLoadInterrupted(t *testing.T) {
+	t.Parallel()
 	url, seen := mixedServer(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -241,6 +247,7 @@ func TestLoadInterrupted(t *testing.T) {
 
 // verify finds what does not agree, in records of loads and of trials.
 func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
+	t.Parallel()
 	url, _ := mixedServer(t)
 	dir := filepath.Join(t.TempDir(), "record")
 	_, _ = load(t.Context(), t, url, "--burst", "10", "--record", dir)
@@ -299,6 +306,7 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 }
 
 func TestLoadCommandLinesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{}, {"http://127.0.0.1:1"}, {"http://127.0.0.1:1", "--burst", "1", "--hold", "1"}, {"http://127.0.0.1:1", "--burst", "-1"},
 		{"http://127.0.0.1:1", "--rate", "fast"}, {"http://127.0.0.1:1", "--rate", "0/s"}, {"ftp://x", "--burst", "1"},

@@ -13,6 +13,7 @@ import (
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 	"lightsout/loadgen"
 )
 
@@ -85,6 +86,8 @@ func restingAt(all []truth, at time.Time) (truth, bool) {
 // each sample of the gauge that was taken at rest against what the lab's
 // activator and queue-proxies count themselves.
 func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
+	testenv.Long(t, 70)
+	t.Parallel()
 	l := labtest.Start(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "record")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestReplayWithoutATerminalPrintsTheTimelineAndTheVerdict(t *testing.T) {
+	t.Parallel()
 	name := "mdx"
 	example, _ := examples.Open(name)
 	r, err := record.OpenFS(example, name)
@@ -27,6 +28,7 @@ func TestReplayWithoutATerminalPrintsTheTimelineAndTheVerdict(t *testing.T) {
 }
 
 func TestExamplesAreComparedByTheirNames(t *testing.T) {
+	t.Parallel()
 	out, errs, code := run(t, nil, "trial", "compare", "mdx", "vagrant")
 	if code != 0 || errs != "" || !strings.Contains(out, "mdx") || !strings.Contains(out, "vagrant") || !strings.Contains(out, "detected") {
 		t.Errorf("code %d: %s\n%s", code, errs, out)
@@ -34,6 +36,7 @@ func TestExamplesAreComparedByTheirNames(t *testing.T) {
 }
 
 func TestWhatCantBeReplayedIsSaid(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, errs, code := run(t, nil, "replay", dir)
 	if code != exitFailed || !strings.Contains(errs, "not a record: there is no events.jsonl in "+dir) || strings.Count(errs, "\n") != 1 {
@@ -47,6 +50,7 @@ func TestWhatCantBeReplayedIsSaid(t *testing.T) {
 }
 
 func TestReplayOnATerminalPlaysPausesAndSeeks(t *testing.T) {
+	t.Parallel()
 	name := "mdx"
 	x := openTerminal(t, 120, 36, nil, labtest.Program(t, "lightsout")+" replay "+name+"; echo ENDED $?; sleep 60")
 	x.waitFor("it plays", replayWithin, "playing 1x", "Nodes", "Ready")

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // TestRestoreLooksBeforeItSaysWhatIsOff goes through machines of which only the
 // asking is known, as after a kill.
 func TestRestoreLooksBeforeItSaysWhatIsOff(t *testing.T) {
+	testenv.Long(t, 20)
+	t.Parallel()
 	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })

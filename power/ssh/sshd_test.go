@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/testenv"
+
 	"go.uber.org/goleak"
 	cryptossh "golang.org/x/crypto/ssh"
 
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 30 * time.Second
 
 // tool gives the path of a program that a test needs. Without it the test is
-// skipped, or fails where LIGHTSOUT_REQUIRE_ALL is set.
+// skipped.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -40,10 +42,7 @@ func tool(t *testing.T, name string) string {
 		if _, statErr := os.Stat("/usr/sbin/" + name); statErr == nil {
 			return "/usr/sbin/" + name
 		}
-		if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
-			t.Fatalf("%s is not installed", name)
-		}
-		t.Skipf("%s is not installed", name)
+		testenv.Skip(t, name+" is not installed")
 	}
 	return path
 }

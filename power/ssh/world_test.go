@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"lightsout/internal/testenv"
 )
 
 // world is what a server sees in place of this machine's users and of what
@@ -29,10 +31,7 @@ func newWorld(t *testing.T, sudoers ...string) *world {
 		tool(t, name)
 	}
 	if err := exec.Command("unshare", "-m", "true").Run(); err != nil {
-		if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
-			t.Fatalf("a mount namespace is needed: %v", err)
-		}
-		t.Skipf("a mount namespace is needed: %v", err)
+		testenv.Skip(t, "a mount namespace is needed: "+err.Error())
 	}
 	// Not t.TempDir, which is closed to other users.
 	dir, err := os.MkdirTemp("", "lightsout-world-")

@@ -1,15 +1,7 @@
 package phase
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"net"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,91 +9,28 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lightsout/cluster"
+	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"lightsout/power/ssh"
 )
 
 // lab is a running lab, watched through its bastion.
 type lab struct {
 	*testing.T
+	*labtest.Lab
 	*Tracker
-	control string
 	watcher *cluster.Watcher
 
 	mu   sync.Mutex
 	told []cluster.Transition
 }
 
-// openLab starts the lab's own program and ends it with the test.
+// openLab starts a lab and watches it.
 func openLab(t *testing.T, scenario string) *lab {
 	t.Helper()
-	program, err := filepath.Abs("../../../bin/lightsout-lab")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(program); err != nil {
-		if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("bin/lightsout-lab is not built: make build")
-	}
-	cmd := exec.Command(program, "--scenario", scenario, "--pace", "fast", "--stdin-leash", "--quiet")
-	cmd.Stderr = os.Stderr
-	leash, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { leash.Close(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("the lab is not ready: %v", err)
-	}
-	var info struct{ Config, Kubeconfig, Control string }
-	if err := json.Unmarshal(line, &info); err != nil {
-		t.Fatal(err)
-	}
-	l := &lab{T: t, control: info.Control}
-	l.watch(info.Config, info.Kubeconfig)
-	return l
-}
-
-// watch watches the lab's cluster as the program does.
-func (l *lab) watch(config, kubeconfig string) {
-	l.Helper()
-	data, err := os.ReadFile(config)
-	if err != nil {
-		l.Fatal(err)
-	}
-	var c struct {
-		Bastion string
-		SSH     struct {
-			Config        string   `json:"config"`
-			User          string   `json:"user"`
-			IdentityFiles []string `json:"identity_files"`
-			KnownHosts    []string `json:"known_hosts"`
-		}
-	}
-	if err := yaml.Unmarshal(data, &c); err != nil {
-		l.Fatal(err)
-	}
-	client, err := ssh.New(ssh.Options{
-		Bastion: c.Bastion, ConfigFile: c.SSH.Config, User: c.SSH.User, IdentityFiles: c.SSH.IdentityFiles, KnownHosts: c.SSH.KnownHosts,
-		AskSecret:  func(context.Context, ssh.SecretQuestion) (string, error) { return "", errors.New("nobody is here") },
-		AskHostKey: func(context.Context, ssh.HostKeyQuestion) (bool, error) { return false, errors.New("nobody is here") },
-	})
-	if err != nil {
-		l.Fatal(err)
-	}
-	l.Cleanup(func() { client.Close() })
-	access, err := cluster.LoadConfig(cluster.Options{Path: kubeconfig, Dial: client.DialContext})
+	l := &lab{T: t, Lab: labtest.Start(t, scenario)}
+	access, err := cluster.LoadConfig(cluster.Options{Path: l.Kubeconfig(), Dial: l.Dial()})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -118,6 +47,7 @@ func (l *lab) watch(config, kubeconfig string) {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = l.watcher.Run(ctx) }()
 	l.Cleanup(func() { cancel(); <-done })
+	return l
 }
 
 // until tells the Tracker what happens until ok.
@@ -146,23 +76,6 @@ func (l *lab) until(what string, ok func(*cluster.Snapshot) bool) {
 	l.Fatalf("not seen: %s (%+v, %+v)\n%s", what, s.Link, s.Settings, table(l.Table()))
 }
 
-// post asks the lab's control socket for something done by hand.
-func (l *lab) post(path string) {
-	l.Helper()
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", l.control)
-	}}}
-	defer client.CloseIdleConnections()
-	resp, err := client.Post("http://lab"+path, "", nil)
-	if err != nil {
-		l.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		l.Fatalf("%s: %s", path, resp.Status)
-	}
-}
-
 func table(rows []view.Phase) string {
 	out, err := yaml.Marshal(rows)
 	if err != nil {
@@ -174,7 +87,9 @@ func table(rows []view.Phase) string {
 // A real control plane does what was forecast: plugs are pulled, and nothing of
 // what follows is of our making.
 func TestARealControlPlaneKeepsToTheForecast(t *testing.T) {
+	testenv.Long(t, 70)
 	t.Run("no room elsewhere", func(t *testing.T) {
+		t.Parallel()
 		l := openLab(t, "mdx")
 		l.outage(cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001-deployment"}, view.PhaseEvicted, n3, n4)
 		for _, p := range l.Table() {
@@ -184,6 +99,7 @@ func TestARealControlPlaneKeepsToTheForecast(t *testing.T) {
 		}
 	})
 	t.Run("room elsewhere", func(t *testing.T) {
+		t.Parallel()
 		l := openLab(t, "vagrant")
 		l.outage(cluster.Key{Namespace: "default", Name: "nginx-webserver"}, view.PhaseReplaced, "k8s2")
 		for _, p := range l.Table() {
@@ -218,7 +134,7 @@ func (l *lab) outage(dep cluster.Key, last string, down ...string) {
 	l.Zero(time.Now(), s)
 	for _, n := range down {
 		l.Switched(n, power.ActionOff, time.Now())
-		l.post("/machines/" + n + "/off")
+		l.Post("/machines/" + n + "/off")
 	}
 	seen := func(name string, subjects ...string) func(*cluster.Snapshot) bool {
 		return func(*cluster.Snapshot) bool {
@@ -236,7 +152,7 @@ func (l *lab) outage(dep cluster.Key, last string, down ...string) {
 	}
 	for _, n := range down {
 		l.Switched(n, power.ActionOn, time.Now())
-		l.post("/machines/" + n + "/on")
+		l.Post("/machines/" + n + "/on")
 	}
 	l.until("capacity restored", seen(view.PhaseRestored, dep.String()))
 	l.Log("\n" + table(l.Table()))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 )
 
@@ -48,11 +49,9 @@ end
 
 func TestTheRealCommand(t *testing.T) {
 	if _, err := exec.LookPath("vagrant"); err != nil {
-		if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
-			t.Fatal("vagrant is not installed")
-		}
-		t.Skip("vagrant is not installed")
+		testenv.Skip(t, "vagrant is not installed")
 	}
+	testenv.Long(t, 20)
 	dir := t.TempDir()
 	t.Setenv("VAGRANT_HOME", filepath.Join(dir, "home"))
 	t.Setenv("VAGRANT_DEFAULT_PROVIDER", "files")

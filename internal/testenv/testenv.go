@@ -1,0 +1,26 @@
+// Package testenv says what a test may count on. It is for tests alone, of every
+// package.
+package testenv
+
+import (
+	"os"
+	"testing"
+)
+
+// Skip skips a test whose ground is missing (a program, a device, a right), or
+// fails it where nothing may be skipped: LIGHTSOUT_REQUIRE_ALL, as in CI.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("LIGHTSOUT_REQUIRE_ALL") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// Long skips a test that takes long, about so many seconds, with -short.
+func Long(t testing.TB, seconds int) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("takes about %d s: left out by -short", seconds)
+	}
+}
