@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -202,6 +203,30 @@ func askRollout(m *Model) {
 		}
 	}
 	m.opts.Send(view.AskRollout{Deployment: dep})
+}
+
+// copyName hands the name under the cursor to the terminal's clipboard.
+func copyName(m *Model) {
+	o, ok := m.focus.row(&m.s)
+	if !ok {
+		m.say("nothing is chosen here to be copied")
+		return
+	}
+	name := o.name
+	m.cmd = tea.SetClipboard(clean(name))
+	m.say("copied, if the terminal allows it: " + name)
+}
+
+// nextTheme goes to the next colours.
+func nextTheme(m *Model) {
+	if m.opts.NoColor {
+		m.say("there are no colours on this screen")
+		return
+	}
+	i := slices.Index(themes, m.opts.Theme)
+	m.opts.Theme = themes[(i+1)%len(themes)]
+	m.s.t = newTheme(glyphsFor(m.opts), coloursOf(m.opts, m.opts.Theme))
+	m.say("colours: " + cmp.Or(m.opts.Theme, "the terminal's own"))
 }
 
 func redraw(m *Model) { m.cmd = tea.ClearScreen }

@@ -102,7 +102,7 @@ func (p *deploymentsPane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{"Deployment " + d.Key.String(), deploymentDetails(d.Key)}, true
+	return object{d.Name, "Deployment " + d.Key.String(), deploymentDetails(d.Key)}, true
 }
 
 func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {

@@ -30,6 +30,7 @@ func (m *Model) View() tea.View {
 	}
 	v := tea.NewView(m.content)
 	v.AltScreen = true
+	v.MouseMode = m.mouseMode()
 	v.WindowTitle = "lightsout"
 	if c := clean(m.s.f.Cluster); c != "" {
 		v.WindowTitle += " " + c
@@ -62,11 +63,28 @@ func (m *Model) draw() []string {
 		lines = append(lines, text)
 		l = m.arrange(w, left-1)
 	}
+	m.regions = regions(l, w, len(lines))
 	lines = fill(append(lines, m.body(w, h, l)...), w, h-1)
 	if m.step.waits && m.dialogs.top() == nil {
 		m.step.grace.shown(m.opts.Now())
 	}
 	return append(m.dialogs.draw(&m.s, lines, w, h-1), m.keyBar(w))
+}
+
+// regions are where the panes stand, the first at line y.
+func regions(l layout, w, y int) []region {
+	var out []region
+	below := func(panes []placed, x, y, wide int) int {
+		for _, p := range panes {
+			out = append(out, region{p.slot, x, y, wide, p.h + 1})
+			y += p.h + 1
+		}
+		return y
+	}
+	next := below(l.left, 0, y, l.leftWidth)
+	below(l.right, l.leftWidth, y, w-l.leftWidth)
+	below(l.lower, 0, next, w)
+	return out
 }
 
 // body draws the panes as arranged, w cells wide on a screen h cells high.

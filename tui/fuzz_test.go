@@ -16,7 +16,7 @@ import (
 
 var fuzzKeys = []string{"up", "down", "left", "right", "tab", "shift+tab", "enter", "esc", "space", "pgup", "pgdown",
 	"home", "end", "backspace", "1", "2", "3", "4", "5", "*", "s", "x", "o", "b", "l", "r", "+", "-", "n", "c", "m",
-	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e", "t", "T", "R", "d", "w", "6", "[", "]", ",", ".", "shift+left"}
+	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e", "t", "T", "R", "d", "w", "6", "[", "]", ",", ".", "shift+left", ":", "p", "y", "C", "O", "i", "I", "M", "u", "ctrl+z", "7"}
 
 // FuzzScreen draws random frames at random sizes between random keys: it never
 // panics, and every line is exactly as wide as the screen.
@@ -30,7 +30,11 @@ func FuzzScreen(f *testing.F) {
 		w, h := 80, 24
 		for range 60 {
 			*now = now.Add(time.Duration(rnd.IntN(1500)) * time.Millisecond)
-			switch rnd.IntN(6) {
+			switch rnd.IntN(8) {
+			case 3:
+				m.Update(tea.MouseClickMsg{X: rnd.IntN(w), Y: rnd.IntN(h), Button: tea.MouseLeft})
+			case 4:
+				m.Update(tea.MouseWheelMsg{X: rnd.IntN(w), Y: rnd.IntN(h), Button: tea.MouseWheelDown})
 			case 0:
 				m.Update(FrameMsg{randomFrame(rnd, text)})
 			case 1:

@@ -62,6 +62,8 @@ type list[K comparable, R any] struct {
 	top    int
 	page   int // rows shown at the last drawing
 
+	headers int // lines above the rows at the last drawing
+
 	need  widths
 	needW int // the width that need was found for
 }
@@ -206,6 +208,13 @@ func (l *list[K, R]) key(_ *scene, m motion) {
 	}
 }
 
+// click puts the cursor on the row at line y, as it was drawn last.
+func (l *list[K, R]) click(_ *scene, y int) {
+	if i := l.top + y - l.headers; y >= l.headers && i < len(l.rows) {
+		l.at, l.cursor, l.moved = i, l.id(l.rows[i]), true
+	}
+}
+
 func (l *list[K, R]) filter() *filter { return &l.by }
 
 // filtered gives how many rows a filter has left, of how many.
@@ -270,12 +279,8 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 		return s.message(s.t.dim, l.empty(s), w, h)
 	}
 	s.timed = true // words and ages grow with the clock
-	headers := h >= leastHeader || h > len(l.rows)
-	room := h
-	if headers {
-		room--
-	}
-	from, to := l.window(room)
+	l.headers = btoi(h >= leastHeader || h > len(l.rows))
+	from, to := l.window(h - l.headers)
 	cells := make([][]cell, 0, to-from)
 	for _, r := range l.rows[from:to] {
 		cs := make([]cell, len(l.columns))
@@ -286,7 +291,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 	}
 	p := l.plan(s, w-l.leadWidth-2, cells)
 	out := make([]string, 0, h)
-	if headers {
+	if l.headers > 0 {
 		out = append(out, l.header(s, w, p))
 	}
 	for i, item := range l.rows[from:to] {

@@ -25,8 +25,11 @@ type Options struct {
 	// Console draws with the characters that the fonts of text consoles have
 	// (TERM=linux). ASCII goes before it.
 	Console bool
-	// NoColor uses bold, faint and reverse only.
+	// NoColor uses bold, faint and reverse only; it goes before Theme.
 	NoColor bool
+	// Theme is "dark", "light" or "contrast"; empty is the terminal's own
+	// sixteen colours.
+	Theme string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Burst, Hold and Rate are what the load keys send at first; 0 means 16,
@@ -67,6 +70,8 @@ type Model struct {
 
 	gens    [partCount]uint64 // how often each part of the frame has changed
 	uiGen   uint64            // how often what the operator has chosen has
+	mouse   bool              // the program has it
+	regions []region          // where the panes were drawn
 	cmd     tea.Cmd           // what a command has left for the program to do
 	content string
 	dirty   bool
@@ -93,7 +98,7 @@ func New(o Options) *Model {
 	m := &Model{opts: o, live: liveKeys(), replay: replayKeys(), panes: opened(), dirty: true}
 	m.dialogs.now = o.Now
 	m.s = scene{
-		t: newTheme(glyphsFor(o), o.NoColor), f: emptyFrame, snap: emptySnapshot,
+		t: newTheme(glyphsFor(o), coloursOf(o, o.Theme)), f: emptyFrame, snap: emptySnapshot,
 		marks: map[string]bool{}, say: m.say,
 		sizes: sizes{burst: o.Burst, hold: o.Hold, rate: o.Rate, last: loadgen.Burst},
 	}
@@ -141,6 +146,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		m.clock()
 		cmd = m.press(msg)
+		m.settle()
+	case tea.MouseClickMsg:
+		m.uiGen++
+		click(m, msg.Mouse())
+		m.settle()
+	case tea.MouseWheelMsg:
+		m.uiGen++
+		wheel(m, msg.Mouse())
 		m.settle()
 	case tea.PasteMsg:
 		m.clock()

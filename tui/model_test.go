@@ -258,7 +258,7 @@ func TestUnbalancedLedgerIsToldInWords(t *testing.T) {
 }
 
 func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
-	th := newTheme(glyphsUnicode, true)
+	th := newTheme(glyphsUnicode, colours{})
 	for _, c := range []struct {
 		r    power.Reading
 		want string

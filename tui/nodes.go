@@ -93,7 +93,7 @@ func (p *nodesPane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{"Node " + n.Name, nodeDetails(n.Name)}, true
+	return object{n.Name, "Node " + n.Name, nodeDetails(n.Name)}, true
 }
 
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {

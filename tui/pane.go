@@ -32,8 +32,10 @@ type drawing struct {
 	lines        []string
 }
 
-// object is what a row stands for: what its details are called and say.
+// object is what a row stands for: its name, what its details are called and
+// say.
 type object struct {
+	name  string
 	title string
 	facts func(*scene) []fact
 }

@@ -70,7 +70,7 @@ func (p *picturePane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{"Node " + n.Name, nodeDetails(n.Name)}, true
+	return object{n.Name, "Node " + n.Name, nodeDetails(n.Name)}, true
 }
 
 func (p *picturePane) filter() *filter { return nil }

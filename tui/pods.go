@@ -184,7 +184,7 @@ func (p *podsPane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{"Pod " + pod.Key.String(), podDetails(pod.Key)}, true
+	return object{pod.Name, "Pod " + pod.Key.String(), podDetails(pod.Key)}, true
 }
 
 // allPods shows all pods, or those of the selection again.

@@ -1,10 +1,10 @@
 package tui
 
 import (
+	"image/color"
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // style is a look as the escape sequence that switches it on; the empty style
@@ -86,10 +86,8 @@ func glyphsFor(o Options) glyphs {
 	return glyphsUnicode
 }
 
-// newTheme builds the theme. Colours are the terminal's own sixteen, so that
-// they follow its palette on light and on dark backgrounds; noColor leaves
-// bold, faint and reverse.
-func newTheme(g glyphs, noColor bool) *theme {
+// newTheme builds the theme.
+func newTheme(g glyphs, c colours) *theme {
 	t := unicodeTheme()
 	switch g {
 	case glyphsASCII:
@@ -98,69 +96,53 @@ func newTheme(g glyphs, noColor bool) *theme {
 		t = consoleTheme()
 	}
 	base := lipgloss.NewStyle()
-	colour := func(s lipgloss.Style, c ansi.BasicColor) lipgloss.Style {
-		if noColor {
+	fore := func(s lipgloss.Style, c color.Color) lipgloss.Style {
+		if c == nil {
 			return s
 		}
 		return s.Foreground(c)
 	}
-	back := func(s lipgloss.Style, c ansi.BasicColor) lipgloss.Style {
-		if noColor {
+	back := func(s lipgloss.Style, c color.Color) lipgloss.Style {
+		if c == nil {
 			return s
 		}
 		return s.Background(c)
 	}
-	t.dim = newStyle(base.Faint(true))
-	t.strong = newStyle(base.Bold(true))
-	t.accent = newStyle(colour(base, cyan))
-	t.head = newStyle(base.Faint(true).Underline(true))
-	t.good = newStyle(colour(base, green))
-	t.warn = newStyle(colour(base, yellow))
-	t.bad = newStyle(colour(base.Bold(true), red))
-	t.fresh = newStyle(colour(base.Bold(true), magenta))
-	t.news = map[style]style{"": newStyle(base.Bold(true).Reverse(true))}
-	for _, c := range []struct {
-		st    style
-		color ansi.BasicColor
-	}{{t.good, green}, {t.warn, yellow}, {t.bad, red}} {
-		t.news[c.st] = newStyle(colour(base.Bold(true).Reverse(true), c.color))
+	bold, reverse := base.Bold(true), base.Bold(true).Reverse(true)
+	t.dim = newStyle(fore(base.Faint(c.dim == nil), c.dim))
+	t.strong = newStyle(bold)
+	t.accent = newStyle(fore(base, c.accent))
+	t.head = newStyle(fore(base.Faint(c.dim == nil).Underline(true), c.dim))
+	t.good = newStyle(fore(base, c.good))
+	t.warn = newStyle(fore(base, c.warn))
+	t.bad = newStyle(fore(bold, c.bad))
+	t.fresh = newStyle(fore(bold, c.fresh))
+	t.news = map[style]style{
+		"": newStyle(reverse), t.good: newStyle(fore(reverse, c.good)), t.warn: newStyle(fore(reverse, c.warn)), t.bad: newStyle(fore(reverse, c.bad)),
 	}
 	t.blocks = map[style]style{}
-	for _, c := range []struct {
-		st    style
-		color ansi.BasicColor
-	}{{t.good, green}, {t.warn, yellow}, {t.bad, red}, {t.fresh, magenta}} {
-		t.blocks[c.st] = newStyle(colour(base.Reverse(true), c.color))
+	for st, c := range map[style]color.Color{t.good: c.good, t.warn: c.warn, t.bad: c.bad, t.fresh: c.fresh} {
+		t.blocks[st] = newStyle(fore(base.Reverse(true), c))
 	}
-	t.title = newStyle(base.Bold(true))
-	t.focus = newStyle(colour(base.Bold(true).Reverse(true), cyan))
-	t.banner = newStyle(colour(base.Bold(true).Reverse(true), red))
+	t.title = newStyle(bold)
+	t.focus = newStyle(fore(reverse, c.accent))
+	t.banner = newStyle(fore(reverse, c.bad))
 	t.bars = map[barLook]style{
-		lookServed:          newStyle(colour(base, green)),
-		lookQueued:          newStyle(colour(base, yellow)),
-		lookMixed:           newStyle(back(colour(base, green), yellow)),
-		lookCapacity:        newStyle(colour(base.Bold(true), cyan)),
-		lookCapacityOnQueue: newStyle(back(colour(base, black), yellow)),
-		lookTarget:          newStyle(base.Faint(true)),
-		lookFailed:          newStyle(colour(base.Bold(true).Reverse(true), red)),
-		lookStalled:         newStyle(colour(base, magenta)),
-		lookOnDead:          newStyle(colour(base.Bold(true), red)),
-		lookOff:             newStyle(colour(base, red)),
-		lookOffNotReady:     newStyle(colour(base, red)),
-		lookNotReady:        newStyle(colour(base, yellow)),
+		lookServed:          newStyle(fore(base, c.good)),
+		lookQueued:          newStyle(fore(base, c.warn)),
+		lookMixed:           newStyle(back(fore(base, c.good), c.warn)),
+		lookCapacity:        newStyle(fore(bold, c.accent)),
+		lookCapacityOnQueue: newStyle(back(fore(base, c.onWarn), c.warn)),
+		lookTarget:          t.dim,
+		lookFailed:          newStyle(fore(reverse, c.bad)),
+		lookStalled:         newStyle(fore(base, c.fresh)),
+		lookOnDead:          newStyle(fore(bold, c.bad)),
+		lookOff:             newStyle(fore(base, c.bad)),
+		lookOffNotReady:     newStyle(fore(base, c.bad)),
+		lookNotReady:        newStyle(fore(base, c.warn)),
 	}
 	return t
 }
-
-// The terminal's own colours by number.
-const (
-	black   = ansi.Black
-	red     = ansi.Red
-	green   = ansi.Green
-	yellow  = ansi.Yellow
-	magenta = ansi.Magenta
-	cyan    = ansi.Cyan
-)
 
 func newStyle(s lipgloss.Style) style {
 	on, _, _ := strings.Cut(s.Render("x"), "x")

@@ -72,7 +72,7 @@ func (p *timelinePane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{"Event " + fmt.Sprint(e.Seq), eventDetails(e)}, true
+	return object{e.Subject + " " + e.Sentence(), "Event " + fmt.Sprint(e.Seq), eventDetails(e)}, true
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.

@@ -1,0 +1,135 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
+)
+
+// paletteRows is how many commands are in sight.
+const paletteRows = 10
+
+// paletteDialog finds a command by words and carries it out: all that has a key
+// in the pane in focus, and what has none.
+type paletteDialog struct {
+	m      *Model
+	in     input
+	all    []command
+	found  []command
+	chosen int
+}
+
+// command is one entry of the palette.
+type command struct {
+	text, keys string
+	binding
+}
+
+// openPalette opens the palette.
+func openPalette(m *Model) {
+	d := &paletteDialog{m: m, in: newInput(false)}
+	add := func(title string, all []binding) {
+		for _, b := range all {
+			if ok, _ := b.usable(m); ok && b.run != nil {
+				h := b.key.Help()
+				d.all = append(d.all, command{strings.ToLower(title) + ": " + h.Desc, h.Key, b})
+			}
+		}
+	}
+	add(m.focus.name, m.keys().own(m.focus.paneSpec))
+	for _, g := range m.keys().common {
+		if g.title != "Moving" {
+			add(g.title, g.bindings)
+		}
+	}
+	for _, p := range m.panes {
+		if p.isThere(m.s.f) {
+			d.all = append(d.all, command{"go to: " + strings.ToLower(p.name), "", bind(focusOn(p.name), "", "", "")})
+		}
+	}
+	d.found = d.all
+	m.dialogs.open(d)
+}
+
+func (d *paletteDialog) title() string { return "Commands" }
+func (d *paletteDialog) foot() string {
+	return "tab complete · ↑/↓ choose · enter do it · esc close"
+}
+
+func (d *paletteDialog) paste(text string) {
+	d.in.insert(text)
+	d.find()
+}
+
+// find keeps the commands that have all words typed.
+func (d *paletteDialog) find() {
+	d.found, d.chosen = nil, 0
+	words := strings.Fields(strings.ToLower(d.in.String()))
+next:
+	for _, c := range d.all {
+		for _, w := range words {
+			if !containsFold(c.text, w) {
+				continue next
+			}
+		}
+		d.found = append(d.found, c)
+	}
+}
+
+func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
+	switch msg.String() {
+	case "esc":
+		return nil, true
+	case "up", "ctrl+p":
+		d.chosen = max(0, d.chosen-1)
+	case "down", "ctrl+n":
+		d.chosen = max(0, min(d.chosen+1, len(d.found)-1))
+	case "tab":
+		if d.chosen < len(d.found) {
+			text := d.found[d.chosen].text
+			d.in = newInput(false)
+			d.in.insert(text)
+			d.find()
+		}
+	case "enter":
+		if d.chosen >= len(d.found) {
+			return nil, false
+		}
+		c := d.found[d.chosen]
+		d.m.dialogs.close(d) // it may open another
+		d.m.run(c.binding, "")
+		return nil, true
+	default:
+		if before := d.in.String(); d.in.press(msg) && d.in.String() != before {
+			d.find()
+		}
+	}
+	return nil, false
+}
+
+func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
+	t := s.t
+	wide := min(w, 76)
+	r := newRow(wide).put(t.strong, ":")
+	d.in.draw(t, r, r.left)
+	out := []string{r.String(), blank(wide)}
+	rows := max(1, min(paletteRows, h-2))
+	from := max(0, d.chosen-rows+1)
+	for i := from; i < from+rows; i++ {
+		r := newRow(wide)
+		if i < len(d.found) {
+			c, st := d.found[i], style("")
+			if i == d.chosen {
+				st = t.focus
+			}
+			keys := t.text(c.keys)
+			r.put(st, fit(t.text(c.text), wide-width(keys)-2, t.ellipsis)).space(r.left-width(keys)).put(t.dim, keys)
+		} else if i == 0 {
+			r.put(t.dim, "no such command")
+		}
+		out = append(out, r.String())
+	}
+	return out, wide
+}

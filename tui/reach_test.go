@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+func TestThePaletteFindsAndCarriesOut(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, ": s e n d space s o space m a n y space a t")
+	if v := plainView(m); !strings.Contains(v, "load: send so many at once") {
+		t.Fatalf("the command is not found:\n%s", v)
+	}
+	typeKeys(m, "enter")
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
+	if m.dialogs.top() != nil {
+		t.Error("the palette stays open")
+	}
+	typeKeys(m, ": p i c t u r e tab enter")
+	if m.focus.name != "Picture" {
+		t.Errorf("the focus is on %s", m.focus.name)
+	}
+	typeKeys(m, "esc : f i l t e r enter")
+	if d, ok := m.dialogs.top().(*promptDialog); !ok {
+		t.Errorf("the filter is not asked for but %T", d)
+	}
+	f := calm()
+	f.ReadOnly = true
+	m, sent, _ = testModel(f, 120, 36, Options{})
+	typeKeys(m, ": p l u g enter esc")
+	if len(*sent) > 0 {
+		t.Errorf("read-only, the palette sent %#v", (*sent)[0])
+	}
+}
+
+func TestANameIsCopied(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	_, cmd := m.Update(keyMsg("y"))
+	if cmd == nil || fmt.Sprint(cmd()) != "kube-node1" {
+		t.Error("the name under the cursor is not handed to the terminal")
+	}
+	if v := plainView(m); !strings.Contains(v, "copied, if the terminal allows it: kube-node1") {
+		t.Errorf("the screen does not say so:\n%s", v)
+	}
+}
+
+func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if _, cmd := m.Update(keyMsg("ctrl+z")); cmd == nil {
+		t.Error("ctrl+z does nothing")
+	} else if _, ok := cmd().(tea.SuspendMsg); !ok {
+		t.Errorf("ctrl+z gives %T", cmd())
+	}
+	for name, f := range map[string]*view.Frame{"trial": silent(), "load": outage()} {
+		m, _, _ := testModel(f, 120, 36, Options{})
+		if _, cmd := m.Update(keyMsg("ctrl+z")); cmd != nil {
+			t.Errorf("suspended although the %s would stop", name)
+		}
+		if v := plainView(m); !strings.Contains(v, "not suspended: the "+name) {
+			t.Errorf("the screen does not say why:\n%s", v)
+		}
+	}
+}
+
+func TestThemesChangeColoursOnly(t *testing.T) {
+	m, _, _ := testModel(outage(), 120, 36, Options{})
+	before, looks := plainView(m), map[string]bool{}
+	for range themes {
+		looks[m.View().Content] = true
+		typeKeys(m, "C")
+		m.notices = notices{}
+		m.dirty = true
+		if plainView(m) != before {
+			t.Fatalf("%q changes more than looks", m.opts.Theme)
+		}
+	}
+	if len(looks) < len(themes) {
+		t.Errorf("%d themes look like %d", len(themes), len(looks))
+	}
+}
+
+func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if m.View().MouseMode != tea.MouseModeNone {
+		t.Error("the mouse is taken from the terminal at first")
+	}
+	typeKeys(m, "O")
+	if m.View().MouseMode == tea.MouseModeNone {
+		t.Error("O does not take the mouse")
+	}
+	lines := strings.Split(plainView(m), "\n")
+	for y, l := range lines {
+		if strings.Contains(l, "kube-node4 ") {
+			m.Update(tea.MouseClickMsg{X: 10, Y: y, Button: tea.MouseLeft})
+			break
+		}
+	}
+	if nodesOf(m).cursor != "kube-node4" {
+		t.Errorf("a click chooses %s", nodesOf(m).cursor)
+	}
+	m.Update(tea.MouseClickMsg{X: 90, Y: 9, Button: tea.MouseLeft})
+	m.View()
+	if m.focus.name != "Pods" {
+		t.Errorf("a click gives the focus to %s", m.focus.name)
+	}
+	m.Update(tea.MouseWheelMsg{X: 10, Y: 5, Button: tea.MouseWheelUp})
+	if nodesOf(m).cursor != "kube-node3" {
+		t.Errorf("the wheel leads to %s", nodesOf(m).cursor)
+	}
+}
