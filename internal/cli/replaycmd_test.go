@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/record/replay"
 	"lightsout/internal/view"
@@ -26,8 +25,8 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		off, notReady := false, false
 		for _, l := range r.Lanes {
 			for _, s := range l.Spans {
-				off = off || s.Kind == record.SpanOff && s.To.Before(r.End)
-				notReady = notReady || s.Kind == record.SpanNotReady && s.To.Before(r.End)
+				off = off || s.Kind == view.OutageOff && s.To.Before(r.End)
+				notReady = notReady || s.Kind == view.OutageNotReady && s.To.Before(r.End)
 			}
 		}
 		if !off || !notReady {

@@ -10,10 +10,10 @@ import (
 	"lightsout/power"
 )
 
-// fillLanes works out the spans of each node from the events, by the time at
+// fillLanes works out the outages of each node from the events, by the time at
 // which they were seen. What was so from the beginning, the samples say.
 func (r *Record) fillLanes() {
-	l := lanes{spans: map[string][]Span{}, known: map[string]bool{}}
+	l := lanes{nodes: map[string]*Lane{}, told: map[view.Outage]bool{}}
 	first := firstSights(r.Samples)
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -26,48 +26,38 @@ func (r *Record) fillLanes() {
 	for _, s := range first {
 		l.begin(s)
 	}
-	for _, node := range slices.Sorted(maps.Keys(l.spans)) {
-		lane := Lane{Node: node, Spans: l.spans[node]}
-		for i := range lane.Spans {
-			if s := &lane.Spans[i]; s.To.IsZero() {
-				s.To = r.End
-			}
+	for _, o := range l.outages.Spans() {
+		if o.To.IsZero() {
+			o.To = r.End
 		}
-		slices.SortStableFunc(lane.Spans, func(a, b Span) int { return a.From.Compare(b.From) })
-		r.Lanes = append(r.Lanes, lane)
+		l.nodes[o.Node].Spans = append(l.nodes[o.Node].Spans, o)
+	}
+	for _, node := range slices.Sorted(maps.Keys(l.nodes)) {
+		lane := l.nodes[node]
+		slices.SortStableFunc(lane.Spans, func(a, b view.Outage) int { return a.From.Compare(b.From) })
+		r.Lanes = append(r.Lanes, *lane)
 	}
 }
 
-// lanes are the spans by node; To is zero while one lasts.
+// lanes are the nodes with their outages.
 type lanes struct {
-	spans map[string][]Span
-	// known: an event has said something of that kind about the node.
-	known map[string]bool
+	nodes   map[string]*Lane
+	outages view.Outages
+	// told: an event has said something of that kind about the node.
+	told map[view.Outage]bool
 }
 
-// set begins or ends a node's span.
-func (l lanes) set(node string, kind SpanKind, on bool, at time.Time) {
-	l.known[node+"\x00"+string(kind)] = true
-	spans := l.spans[node]
-	for i := len(spans) - 1; i >= 0; i-- {
-		if spans[i].Kind != kind {
-			continue
-		}
-		if spans[i].To.IsZero() {
-			if !on {
-				spans[i].To = at
-				if at.Before(spans[i].From) {
-					spans[i].To = spans[i].From
-				}
-			}
-			return
-		}
-		break
+// set begins or ends a node's outage.
+func (l *lanes) set(node string, kind view.OutageKind, down bool, at time.Time) {
+	l.told[view.Outage{Node: node, Kind: kind}] = true
+	l.lane(node)
+	l.outages.Set(node, kind, down, at)
+}
+
+func (l *lanes) lane(node string) {
+	if l.nodes[node] == nil {
+		l.nodes[node] = &Lane{Node: node}
 	}
-	if on {
-		spans = append(spans, Span{Kind: kind, From: at})
-	}
-	l.spans[node] = spans
 }
 
 // sight is how a node was when the samples first told of it.
@@ -107,13 +97,13 @@ func firstSights(samples []Sample) (out []sight) {
 	return out
 }
 
-func (l lanes) begin(s sight) {
-	l.spans[s.node] = slices.Clip(l.spans[s.node]) // the node has a lane, if an empty one
+func (l *lanes) begin(s sight) {
+	l.lane(s.node) // if an empty one
 	for _, k := range []struct {
-		kind SpanKind
+		kind view.OutageKind
 		on   bool
-	}{{SpanOff, s.off}, {SpanSilent, s.silent}, {SpanNotReady, s.notReady}} {
-		if k.on && !l.known[s.node+"\x00"+string(k.kind)] {
+	}{{view.OutageOff, s.off}, {view.OutageSilent, s.silent}, {view.OutageNotReady, s.notReady}} {
+		if k.on && !l.told[view.Outage{Node: s.node, Kind: k.kind}] {
 			l.set(s.node, k.kind, true, s.at)
 		}
 	}
@@ -121,23 +111,23 @@ func (l lanes) begin(s sight) {
 
 // follow takes an event. The words are those of power.State and of
 // cluster.Transition.
-func (l lanes) follow(e *view.Event) {
+func (l *lanes) follow(e *view.Event) {
 	switch {
 	case e.Lane == view.LanePower && e.To == power.Off.String():
-		l.set(e.Subject, SpanOff, true, e.Seen)
+		l.set(e.Subject, view.OutageOff, true, e.Seen)
 	case e.Lane == view.LanePower && e.To == power.On.String():
-		l.set(e.Subject, SpanOff, false, e.Seen)
+		l.set(e.Subject, view.OutageOff, false, e.Seen)
 	case e.Lane == view.LaneHeartbeat && e.To == cluster.HeartbeatOverdue:
-		l.set(e.Subject, SpanSilent, true, e.Seen)
+		l.set(e.Subject, view.OutageSilent, true, e.Seen)
 	case e.Lane == view.LaneHeartbeat && e.To == cluster.HeartbeatOnTime:
-		l.set(e.Subject, SpanSilent, false, e.Seen)
+		l.set(e.Subject, view.OutageSilent, false, e.Seen)
 	case e.Lane != view.LaneNode || e.Kind != string(cluster.KindNode):
 	case cluster.IsNotReady(e.To), e.To == cluster.WordUnknown:
-		l.set(e.Subject, SpanNotReady, true, e.Seen)
+		l.set(e.Subject, view.OutageNotReady, true, e.Seen)
 	case e.To == cluster.WordReady:
-		l.set(e.Subject, SpanNotReady, false, e.Seen)
+		l.set(e.Subject, view.OutageNotReady, false, e.Seen)
 	case e.To == "": // its object is gone
-		l.set(e.Subject, SpanNotReady, false, e.Seen)
-		l.set(e.Subject, SpanSilent, false, e.Seen)
+		l.set(e.Subject, view.OutageNotReady, false, e.Seen)
+		l.set(e.Subject, view.OutageSilent, false, e.Seen)
 	}
 }

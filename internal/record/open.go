@@ -47,26 +47,11 @@ type Second struct {
 	Available int
 }
 
-// Lane is what happened to one node over time.
+// Lane is what happened to one node over time. The outages that last when the
+// record ends, end with it.
 type Lane struct {
 	Node  string
-	Spans []Span
-}
-
-// SpanKind is what a Span of a lane is about.
-type SpanKind string
-
-// Kinds of spans. They may overlap.
-const (
-	SpanOff      SpanKind = "off"       // the machine was off or presumed so
-	SpanSilent   SpanKind = "silent"    // heartbeats were missing
-	SpanNotReady SpanKind = "not ready" // the control plane said so
-)
-
-// Span is a span of wall-clock time; To is the record's end when it lasted.
-type Span struct {
-	Kind     SpanKind
-	From, To time.Time
+	Spans []view.Outage
 }
 
 // longest is the longest time that a record may tell of.

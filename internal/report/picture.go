@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 
 	"lightsout/internal/text"
@@ -132,7 +133,7 @@ func lanesOf(r *record.Record) []record.Lane {
 }
 
 // laneRows are a lane's rows: kinds of spans, from top to bottom.
-var laneRows = []record.SpanKind{record.SpanOff, record.SpanSilent, record.SpanNotReady}
+var laneRows = []view.OutageKind{view.OutageOff, view.OutageSilent, view.OutageNotReady}
 
 const laneRow = 13.0
 
@@ -161,7 +162,7 @@ func (d *drawing) lanes(r *record.Record) {
 	d.y += 10
 }
 
-func (d *drawing) span(r *record.Record, s record.Span, y float64) {
+func (d *drawing) span(r *record.Record, s view.Outage, y float64) {
 	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
 	x := d.axis.x(from)
 	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
@@ -171,12 +172,12 @@ func (d *drawing) span(r *record.Record, s record.Span, y float64) {
 	}
 	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+" – "+offset(to)+", "+text))
 	switch s.Kind {
-	case record.SpanOff:
+	case view.OutageOff:
 		d.rect("off", b)
 		if textWidth(text) < b.w {
 			d.text("label small on-off", b.x+5, y+9, "start", text)
 		}
-	case record.SpanSilent:
+	case view.OutageSilent:
 		d.filled("p-silent", b)
 		d.rect("outline", b)
 	default:

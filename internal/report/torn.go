@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -44,7 +45,7 @@ func spansOf(r *record.Record) section {
 func offAtEnd(r *record.Record) []string {
 	var out []string
 	for _, l := range r.Lanes {
-		if slices.ContainsFunc(l.Spans, func(s record.Span) bool { return s.Kind == record.SpanOff && !s.To.Before(r.End) }) {
+		if slices.ContainsFunc(l.Spans, func(s view.Outage) bool { return s.Kind == view.OutageOff && !s.To.Before(r.End) }) {
 			out = append(out, l.Node)
 		}
 	}

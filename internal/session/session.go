@@ -307,7 +307,7 @@ func (s *Session) publish() *view.Frame {
 		Now: now, Zero: s.rec.timeline.Zero(),
 		Snapshot:  s.snapshot,
 		Power:     s.machines.shown(),
-		Outages:   s.machines.outages.spans,
+		Outages:   s.machines.outages.Spans(),
 		History:   s.history.shown(),
 		Events:    s.rec.timeline.Last(eventsShown),
 		Notice:    s.notice,

@@ -143,23 +143,6 @@ const (
 	StepCut      StepState = "cut"     // ended before its own end
 )
 
-// OutageKind is what an Outage is about.
-type OutageKind string
-
-// Kinds of outages.
-const (
-	OutageOff      OutageKind = "off"       // the machine is off, or presumed so
-	OutageNotReady OutageKind = "not ready" // the control plane says so
-)
-
-// Outage is a span in which a node was off or not Ready, by the time seen.
-type Outage struct {
-	Node string     `json:"node"`
-	Kind OutageKind `json:"kind"`
-	From time.Time  `json:"from"`
-	To   time.Time  `json:"to,omitzero"`
-}
-
 // ReplayView is where the replay of a record stands.
 type ReplayView struct {
 	Dir        string

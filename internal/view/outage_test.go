@@ -1,0 +1,36 @@
+package view
+
+import (
+	"testing"
+	"time"
+)
+
+func TestOutagesBeginAndEndAndStayAsHandedOut(t *testing.T) {
+	t0 := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
+	var o Outages
+	o.Set("a", OutageOff, false, at(0)) // never was
+	o.Set("a", OutageOff, true, at(1))
+	o.Set("a", OutageOff, true, at(2)) // still is
+	o.Set("a", OutageNotReady, true, at(3))
+	before := o.Spans()
+	o.Set("a", OutageOff, false, at(4))
+	o.Set("b", OutageOff, true, at(5))
+	o.Set("b", OutageOff, false, at(4)) // by a clock that was set back
+	o.Set("a", OutageOff, true, at(6))
+	want := []Outage{
+		{"a", OutageOff, at(1), at(4)}, {"a", OutageNotReady, at(3), time.Time{}}, {"b", OutageOff, at(5), at(5)}, {"a", OutageOff, at(6), time.Time{}},
+	}
+	got := o.Spans()
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("span %d is %+v, not %+v", i, got[i], want[i])
+		}
+	}
+	if len(before) != 2 || !before[0].To.IsZero() {
+		t.Errorf("what was handed out has changed: %+v", before)
+	}
+}
