@@ -33,7 +33,6 @@ func (r *run) show(f *view.Frame) {
 
 // look keeps what the trial wants to know of a new look at the cluster.
 func (r *run) look(s *cluster.Snapshot) {
-	r.followLink(s.Link)
 	r.tracker.Look(s, r.now())
 	r.server = s.ServerVersion
 	if s.Link.State == cluster.LinkLive && !r.zero.IsZero() {
@@ -57,22 +56,6 @@ func (r *run) request(rec loadgen.Record) {
 			l.note(rec)
 			return
 		}
-	}
-}
-
-// followLink keeps the spans in which the API server was not heard.
-func (r *run) followLink(l cluster.Link) {
-	last := len(r.blind) - 1
-	open := last >= 0 && r.blind[last].to.IsZero()
-	switch {
-	case l.State == cluster.LinkLost && !open:
-		from := l.LastContact
-		if from.Before(r.started) {
-			from = r.started
-		}
-		r.blind = append(r.blind, blindSpan{from: from, why: l.Err})
-	case l.State == cluster.LinkLive && open:
-		r.blind[last].to = r.now()
 	}
 }
 

@@ -52,7 +52,6 @@ type run struct {
 	settings      []record.Setting
 	server        string
 	forecast      []string
-	blind         []blindSpan
 	verdict       view.Verdict
 	why           []string
 	expectations  []view.Expectation
@@ -85,13 +84,6 @@ type nodeRun struct {
 	// wantedOff and wantedOn: the trial has asked for it.
 	wantedOff, wantedOn bool
 	booted              bool
-}
-
-// blindSpan is a span without a word from the API server; to is zero while it
-// lasts.
-type blindSpan struct {
-	from, to time.Time
-	why      string
 }
 
 // newRun makes a trial and the files of its record.

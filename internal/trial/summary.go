@@ -41,12 +41,14 @@ func summarize(r *run) *record.Summary {
 			sum.LeftOff = append(sum.LeftOff, n.name)
 		}
 	}
-	for _, b := range r.blind {
-		to := b.to
-		if to.IsZero() {
-			to = r.ended
+	for _, b := range r.tracker.Blind() {
+		if b.To.IsZero() {
+			b.To = r.ended
 		}
-		sum.Blind = append(sum.Blind, record.Blind{From: r.offset(b.from), To: r.offset(to), Why: b.why})
+		if b.From.Before(r.started) {
+			b.From = r.started
+		}
+		sum.Blind = append(sum.Blind, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why})
 	}
 	if r.plan != nil {
 		for _, x := range r.plan.Expect {

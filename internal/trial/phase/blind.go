@@ -1,17 +1,28 @@
 package phase
 
 import (
+	"slices"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 )
 
-// blindness keeps the spans in which the API server was not heard.
-type blindness struct {
-	spans []forecast.Interval
-	// since is when it was last heard, while it is not; zero otherwise.
-	since time.Time
+// Blind is a span in which the API server was not heard; To is zero while it
+// lasts.
+type Blind struct {
+	From, To time.Time
+	Why      string
+}
+
+// blindness keeps the blind spans.
+type blindness struct{ spans []Blind }
+
+// open is the span that lasts; nil when there is none.
+func (b *blindness) open() *Blind {
+	if n := len(b.spans); n > 0 && b.spans[n-1].To.IsZero() {
+		return &b.spans[n-1]
+	}
+	return nil
 }
 
 // afterwards is for how long after a blind span what is seen may be news of
@@ -19,15 +30,16 @@ type blindness struct {
 const afterwards = 5 * time.Second
 
 func (b *blindness) look(l cluster.Link, now time.Time) {
+	open := b.open()
 	switch {
-	case l.State == cluster.LinkLost && b.since.IsZero():
-		b.since = l.LastContact
-		if b.since.IsZero() {
-			b.since = now
+	case l.State == cluster.LinkLost && open == nil:
+		from := l.LastContact
+		if from.IsZero() {
+			from = now
 		}
-	case l.State == cluster.LinkLive && !b.since.IsZero():
-		b.spans = append(b.spans, forecast.Interval{From: b.since, To: now})
-		b.since = time.Time{}
+		b.spans = append(b.spans, Blind{From: from, Why: l.Err})
+	case l.State == cluster.LinkLive && open != nil:
+		open.To = now
 	}
 }
 
@@ -40,11 +52,11 @@ func (b *blindness) hid(seen, source time.Time) (time.Duration, bool) {
 		}
 		return source.After(from.Add(-time.Second)) && source.Before(to)
 	}
-	if !b.since.IsZero() && within(b.since, seen) {
-		return seen.Sub(b.since), true
+	if open := b.open(); open != nil && within(open.From, seen) {
+		return seen.Sub(open.From), true
 	}
 	for _, s := range b.spans {
-		if !seen.Before(s.From) && within(s.From, s.To) {
+		if !s.To.IsZero() && !seen.Before(s.From) && within(s.From, s.To) {
 			return s.To.Sub(s.From), true
 		}
 	}
@@ -53,8 +65,10 @@ func (b *blindness) hid(seen, source time.Time) (time.Duration, bool) {
 
 // last gives the end of the last span that ended after t.
 func (b *blindness) last(t time.Time) (time.Time, bool) {
-	if n := len(b.spans); n > 0 && b.spans[n-1].To.After(t) {
-		return b.spans[n-1].To, true
+	for _, s := range slices.Backward(b.spans) {
+		if !s.To.IsZero() {
+			return s.To, s.To.After(t)
+		}
 	}
 	return time.Time{}, false
 }

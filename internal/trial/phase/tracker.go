@@ -237,3 +237,6 @@ func (t *Tracker) Why(name, subject string) string {
 	}
 	return ""
 }
+
+// Blind lists the spans in which the API server was not heard, oldest first.
+func (t *Tracker) Blind() []Blind { return slices.Clone(t.blind.spans) }
