@@ -16,7 +16,7 @@ import (
 //
 // It is told by our own cause first (a bound that has passed, a cancel), then
 // by the phase that the request was in, then by the system's error. The number
-// is the class's Code. The bounds are those of Timeouts and Alive.
+// is the class's Code. The bounds are those of Timeouts and KeepAlive.
 //
 //	class               code  phase       what has happened
 //	ok                     0  answer      complete, status below 400; a chat: with its [DONE]

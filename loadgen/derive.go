@@ -55,8 +55,8 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 		if m.answered < m.asked {
 			g.Basis = BasisPartial
 		}
-	case m.frontTold() != nil:
-		front := m.frontTold()
+	case m.frontReport() != nil:
+		front := m.frontReport()
 		// A proxy before the backends counts what sits on dead ones as well.
 		served = max(*front.Served-g.OnDead-max(stalled, lost), s.flowing)
 		g.Basis, g.Source = BasisMeasured, front.Source
@@ -83,11 +83,11 @@ func boundHeld(list []held, s *survey) int {
 	return int(math.Round(total))
 }
 
-// frontTold is what the servers before the backends tell, when all of them
-// have told how many they work on; else nil.
-func (m *measurement) frontTold() *Told {
-	for i := range m.told {
-		if t := &m.told[i]; t.Served != nil && t.Answered == t.Asked {
+// frontReport is what the servers before the backends say, when all of them
+// have said how many they work on; else nil.
+func (m *measurement) frontReport() *Report {
+	for i := range m.reported {
+		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked {
 			return t
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// errGrace ends the courtesy after the outcome.
+	// errGrace ends the reading after the outcome.
 	errGrace     = errors.New("the outcome was known")
 	errCancelled = errors.New("cancelled")
 	errCensored  = errors.New("still in flight at the end")

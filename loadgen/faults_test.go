@@ -171,7 +171,7 @@ func testLedger(t *testing.T, target Target, all int, hangBound time.Duration, s
 		MaxInFlight: 600,
 		WindowLimit: 3600,
 		Timeouts:    Timeouts{FirstByte: hangBound, Idle: hangBound, Connect: deadline, Total: deadline},
-		Alive:       Alive{PingAfter: -1},
+		KeepAlive:   KeepAlive{PingAfter: -1},
 		Record: func(r Record) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -32,15 +32,15 @@ type measurement struct {
 	// dead is what servers held when their node died.
 	dead []held
 	// room is what the ready servers on living nodes take at once; it is only
-	// told when known, that is, all of them have a limit.
+	// valid when known, that is, all of them have a limit.
 	room  int
 	known bool
 	// most is what all servers on living nodes take at once, also those that
 	// are not ready (any more); 0 when one of them has no limit.
 	most   int
 	source string
-	// told is what servers tell in their own numbers.
-	told []Told
+	// reported is what servers say in their own numbers.
+	reported []Report
 }
 
 // held is a number of requests that a server held when it was last heard of.
@@ -126,7 +126,7 @@ func (g *Generator) gauge(now time.Time, capacity, target int) Gauge {
 	s := g.ledger.survey(now, m.at, len(m.dead)+len(m.lost) > 0)
 	out := derive(m, &s, capacity)
 	out.At, out.Capacity, out.Target = now, capacity, target
-	out.Told, out.Disagreement = m.told, g.differ
+	out.Reported, out.Disagreement = m.reported, g.differ
 	if g.measured == nil && s.outstanding == 0 && g.current == nil {
 		out.Basis, out.Source = BasisIdle, ""
 	}
@@ -149,8 +149,39 @@ func (g *Generator) measure(servers map[string]*server) *measurement {
 		return m
 	}
 	g.learn(servers, backends, m.at)
+	asked := g.room(m, servers, backends)
+	loads, told := g.ask(asked, sources)
+	var all reports
+	for i := range sources {
+		all.of(clean(sources[i].Name, 40)).add(&sources[i].Metrics, told[i])
+	}
+	now := g.now()
+	var names []string // of what has answered
+	for i := range asked {
+		b := &asked[i]
+		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
+			all.of(b.source()).add(&b.Metrics, loads[i])
+		}
+		if g.heard(m, b, servers[b.key()], loads[i], now) && !slices.Contains(names, b.source()) {
+			names = append(names, b.source())
+		}
+	}
+	for _, s := range servers {
+		if s.held > 0 {
+			m.dead = append(m.dead, held{s.deadSince, s.held})
+		}
+	}
+	bySince := func(a, b held) int { return a.since.Compare(b.since) }
+	slices.SortFunc(m.dead, bySince)
+	slices.SortFunc(m.lost, bySince)
+	m.source = strings.Join(names, ", ")
+	m.reported = all.results()
+	return m
+}
 
-	var asked []Backend
+// room finds out how much the living backends take at once, and returns those
+// that are to be asked.
+func (g *Generator) room(m *measurement, servers map[string]*server, backends []Backend) (asked []Backend) {
 	m.known = len(backends) > 0
 	unlimited := false
 	for _, b := range backends {
@@ -171,55 +202,34 @@ func (g *Generator) measure(servers map[string]*server) *measurement {
 	if unlimited {
 		m.most = 0
 	}
-	loads, heard := g.ask(asked, sources)
-	now := g.now()
-	var names []string // of what has answered
-	var all tellers
-	for i := range sources {
-		r := heard[i]
-		all.of(clean(sources[i].Name, 40)).tell(&sources[i].Metrics, r.served, r.queued, r.ok)
+	return asked
+}
+
+// heard puts what a backend has answered into the measurement, and reports
+// whether it has. For one that has not, its last word stands for a while.
+func (g *Generator) heard(m *measurement, b *Backend, s *server, r reading, now time.Time) bool {
+	if b.Ready {
+		m.asked++
 	}
-	for i, b := range asked {
-		s := servers[b.key()]
-		if b.Ready {
-			m.asked++
+	if !r.ok {
+		switch stall := g.opts.Timeouts.Stall; {
+		case s.last == 0:
+		case stall > 0 && now.Sub(s.lastAt) >= stall:
+			m.lost = append(m.lost, held{s.lastAt, s.last})
+		default:
+			m.carried += s.last
 		}
-		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
-			all.of(b.source()).tell(&b.Metrics, loads[i].served, loads[i].queued, loads[i].ok)
-		}
-		if !loads[i].ok {
-			switch stall := g.opts.Timeouts.Stall; {
-			case s.last == 0:
-			case stall > 0 && now.Sub(s.lastAt) >= stall:
-				m.lost = append(m.lost, held{s.lastAt, s.last})
-			default:
-				m.carried += s.last
-			}
-			continue
-		}
-		if b.Ready {
-			m.answered++
-		}
-		if name := b.source(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		s.last, s.lastAt = loads[i].load(&b), m.at
-		// What it had lost, it has told again or will never tell.
-		s.deadSince, s.held = time.Time{}, 0
-		m.served += s.last
-		m.whole += math.Round(s.last)
+		return false
 	}
-	for _, s := range servers {
-		if s.held > 0 {
-			m.dead = append(m.dead, held{s.deadSince, s.held})
-		}
+	if b.Ready {
+		m.answered++
 	}
-	bySince := func(a, b held) int { return a.since.Compare(b.since) }
-	slices.SortFunc(m.dead, bySince)
-	slices.SortFunc(m.lost, bySince)
-	m.source = strings.Join(names, ", ")
-	m.told = all.results()
-	return m
+	s.last, s.lastAt = r.load(b), m.at
+	// What it had lost, it has told again or will never tell.
+	s.deadSince, s.held = time.Time{}, 0
+	m.served += s.last
+	m.whole += math.Round(s.last)
+	return true
 }
 
 func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
@@ -284,14 +294,14 @@ func (g *Generator) learn(servers map[string]*server, backends []Backend, now ti
 
 // ask fetches what each backend and each source tells, all side by side and
 // within one bound.
-func (g *Generator) ask(backends []Backend, sources []Source) (loads, told []reading) {
+func (g *Generator) ask(backends []Backend, sources []Source) (loads, reports []reading) {
 	loads = make([]reading, len(backends))
 	ctx, cancel := context.WithTimeout(g.ctx, fetchBound)
 	defer cancel()
 	places := make(chan struct{}, fetchAtOnce)
 	var wg sync.WaitGroup
-	// Sources first: what they tell is of the same moment for all.
-	wg.Go(func() { told = g.askSources(ctx, sources, places) })
+	// Sources first: what they say is of the same moment for all.
+	wg.Go(func() { reports = g.askSources(ctx, sources, places) })
 	for i := range backends {
 		b := &backends[i]
 		wg.Go(func() {
@@ -305,7 +315,7 @@ func (g *Generator) ask(backends []Backend, sources []Source) (loads, told []rea
 		})
 	}
 	wg.Wait()
-	return loads, told
+	return loads, reports
 }
 
 // askBackend asks one backend for its load.

@@ -75,7 +75,7 @@ func (g *Generator) newTransport(rt *route) *http.Transport {
 		DialContext: dial, DialTLSContext: dial,
 		DisableCompression: true,
 		Protocols:          new(http.Protocols),
-		HTTP2:              &http.HTTP2Config{SendPingTimeout: g.opts.Alive.PingAfter, PingTimeout: g.opts.Alive.PingTimeout},
+		HTTP2:              &http.HTTP2Config{SendPingTimeout: g.opts.KeepAlive.PingAfter, PingTimeout: g.opts.KeepAlive.PingTimeout},
 	}
 	t.Protocols.SetHTTP2(true)
 	t.Protocols.SetUnencryptedHTTP2(true)

@@ -222,8 +222,8 @@ func TestUnansweredPingIsPeerDead(t *testing.T) {
 	var dead atomic.Bool
 	var d net.Dialer
 	g := start(t, Options{
-		Target: Target{URL: s.URL + "/hang", Protocol: HTTP2, Reuse: true},
-		Alive:  Alive{PingAfter: 50 * time.Millisecond, PingTimeout: 100 * time.Millisecond},
+		Target:    Target{URL: s.URL + "/hang", Protocol: HTTP2, Reuse: true},
+		KeepAlive: KeepAlive{PingAfter: 50 * time.Millisecond, PingTimeout: 100 * time.Millisecond},
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := d.DialContext(ctx, network, addr)
 			if err != nil {

@@ -36,25 +36,25 @@ const (
 	mostLatency  = 24 * time.Hour
 )
 
-// spread is a histogram of durations, with what is shown of it kept until it
+// histogram is a histogram of durations, with what is shown of it kept until it
 // changes. Nil is an empty one. Its owner's lock guards it.
-type spread struct {
+type histogram struct {
 	h     *hdrhistogram.Histogram
 	max   time.Duration
 	shown Quantiles
 	stale bool
 }
 
-func newSpread() *spread {
-	return &spread{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
+func newHistogram() *histogram {
+	return &histogram{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
 }
 
-func (s *spread) reset() {
+func (s *histogram) reset() {
 	s.h.Reset()
 	s.max, s.shown, s.stale = 0, Quantiles{}, false
 }
 
-func (s *spread) add(d time.Duration) {
+func (s *histogram) add(d time.Duration) {
 	d = max(d, 0)
 	s.max = max(s.max, d)
 	s.stale = true
@@ -62,7 +62,7 @@ func (s *spread) add(d time.Duration) {
 	_ = s.h.RecordValue(int64(min(max(d, leastLatency), mostLatency) / time.Microsecond))
 }
 
-func (s *spread) quantiles() Quantiles {
+func (s *histogram) quantiles() Quantiles {
 	if s == nil {
 		return Quantiles{}
 	}
@@ -75,13 +75,13 @@ func (s *spread) quantiles() Quantiles {
 	return s.shown
 }
 
-// latencies are the spreads over all runs.
+// latencies are the histograms over all runs.
 type latencies struct {
-	scheduled, sent, late, firstToken, gap, perToken *spread
+	scheduled, sent, late, firstToken, gap, perToken *histogram
 }
 
 func newLatencies() latencies {
-	return latencies{newSpread(), newSpread(), newSpread(), newSpread(), newSpread(), newSpread()}
+	return latencies{newHistogram(), newHistogram(), newHistogram(), newHistogram(), newHistogram(), newHistogram()}
 }
 
 // take takes a request that has ended with class c.

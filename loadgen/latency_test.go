@@ -89,7 +89,7 @@ func TestLatencyCountsFromTheSchedule(t *testing.T) {
 func TestSecondsDoNotGrow(t *testing.T) {
 	l := newTimeline(100_000)
 	base := time.Unix(1_700_000_000, 0)
-	made := map[*spread]bool{}
+	made := map[*histogram]bool{}
 	for i := range 5000 {
 		at := base.Add(time.Duration(i) * time.Second)
 		r := &request{scheduled: at, written: at, ended: at.Add(time.Duration(i) * time.Millisecond)}
@@ -97,7 +97,7 @@ func TestSecondsDoNotGrow(t *testing.T) {
 		l.took(s, r)
 		made[s.times.latency] = true
 	}
-	if len(made) > spreadSeconds {
+	if len(made) > histogramSeconds {
 		t.Errorf("%d histograms for 5000 seconds", len(made))
 	}
 	w := l.seconds(base.Add(4999 * time.Second))

@@ -139,7 +139,7 @@ func within(ns string, f func() error) error {
 func (h *deadHost) generator(o Options) (*Generator, *records) {
 	recs := &records{}
 	o.Record = recs.add
-	dial := o.Alive.withDefaults().dialer()
+	dial := o.KeepAlive.withDefaults().dialer()
 	o.Dial = func(ctx context.Context, network, addr string) (c net.Conn, err error) {
 		err = within(h.near, func() (err error) { c, err = dial(ctx, network, addr); return err })
 		return c, err
@@ -151,7 +151,7 @@ func (h *deadHost) generator(o Options) (*Generator, *records) {
 // keep-alives, what is sent on its connections meanwhile too, and nothing new
 // connects; each within a second of its bound.
 func TestDeadHost(t *testing.T) {
-	const aliveBound = 5 * time.Second // see Alive
+	const aliveBound = 5 * time.Second // see KeepAlive
 	for _, p := range []Protocol{HTTP1, HTTP2} {
 		for _, kept := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s kept %v", strings.ReplaceAll(string(p), "/", ""), kept), func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestDeadHost(t *testing.T) {
 				silent, silentRecs := h.generator(Options{Target: target("/silent")})
 				streams, streamRecs := h.generator(Options{Target: target("/stream")})
 				quick, quickRecs := h.generator(Options{Target: target("/")})
-				bounded, boundedRecs := h.generator(Options{Target: target("/silent"), Alive: Alive{Idle: -1, Unacked: -1, PingAfter: -1},
+				bounded, boundedRecs := h.generator(Options{Target: target("/silent"), KeepAlive: KeepAlive{Idle: -1, Unacked: -1, PingAfter: -1},
 					Timeouts: Timeouts{FirstByte: 2 * time.Second}})
 
 				mustStart(t, quick, Spec{Shape: Burst, N: 4}) // leaves idle connections when they are kept
@@ -174,7 +174,7 @@ func TestDeadHost(t *testing.T) {
 				mustStart(t, bounded, Spec{Shape: Burst, N: 2})
 				waitFor(t, "the bounded ones at the server", func() bool { return h.reached("/silent") == 5 })
 				// Without TCP's own means, HTTP/2's ping finds it.
-				pinged, pingedRecs := h.generator(Options{Target: target("/silent"), Alive: Alive{Idle: -1, Unacked: -1}})
+				pinged, pingedRecs := h.generator(Options{Target: target("/silent"), KeepAlive: KeepAlive{Idle: -1, Unacked: -1}})
 				if p == HTTP2 {
 					mustStart(t, pinged, Spec{Shape: Burst, N: 2})
 					waitFor(t, "the pinged ones at the server", func() bool { return h.reached("/silent") == 7 })

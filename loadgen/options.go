@@ -117,7 +117,7 @@ type Backend struct {
 	// /slots if there is no queue-proxy; 0: there is none.
 	SlotsPort int32
 	// Metrics are asked for when there is neither; the zero value: there are
-	// none. Where it has Queued as well, that is told in Gauge.Told.
+	// none. Where it has Queued as well, that is in Gauge.Reported.
 	Metrics Metrics
 }
 
@@ -142,9 +142,9 @@ type Options struct {
 	Target   Target
 	Timeouts Timeouts
 
-	// Alive says how dead peers are found. Its TCP part is for straight
+	// KeepAlive says how dead peers are found. Its TCP part is for straight
 	// connections only.
-	Alive Alive
+	KeepAlive KeepAlive
 	// Dial opens connections, e.g. through a bastion. Nil: straight TCP. No
 	// proxy is ever used.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -228,9 +228,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Alive = o.Alive.withDefaults()
+	o.KeepAlive = o.KeepAlive.withDefaults()
 	if o.Dial == nil {
-		o.Dial = o.Alive.dialer()
+		o.Dial = o.KeepAlive.dialer()
 	}
 	switch o.Target.Protocol {
 	case "":
@@ -243,18 +243,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("load: the age of connections and the number of redirects must not be negative")
 	}
 	return o, nil
-}
-
-// Text names the load, for people: "burst of 16".
-func (s Spec) Text() string {
-	switch s.Shape {
-	case Burst:
-		return fmt.Sprintf("burst of %d", s.N)
-	case Hold:
-		return fmt.Sprintf("hold at %d", s.N)
-	default:
-		return fmt.Sprintf("rate of %g a second", s.PerSecond)
-	}
 }
 
 // validate says what is wrong with a Spec, or nil.

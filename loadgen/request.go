@@ -17,7 +17,7 @@ const (
 	phaseWrite                // Total only
 	phaseWait                 // FirstByte
 	phaseRead                 // Idle, and the stall limit
-	phaseOutcome              // graceTime: the outcome is known, the rest is courtesy
+	phaseOutcome              // graceTime: the outcome is known
 )
 
 // graceTime bounds the reading of what can't change the outcome any more: an
@@ -280,7 +280,7 @@ func (r *request) finish() {
 	r.over = true
 	r.ended = r.g.now()
 	if r.phase == phaseOutcome {
-		r.ended = r.since // the rest was courtesy
+		r.ended = r.since // what was read after it does not count
 	}
 	r.conn = nil
 	if r.timer != nil {

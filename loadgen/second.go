@@ -96,13 +96,13 @@ type slot struct {
 
 // secondTimes are the times of the ok requests of a second.
 type secondTimes struct {
-	latency, fromSent           *spread
+	latency, fromSent           *histogram
 	shownLatency, shownFromSent Quantiles
 }
 
-// spreadSeconds is how many seconds keep a histogram. Requests of an earlier
+// histogramSeconds is how many seconds keep a histogram. Requests of an earlier
 // second which end later are counted, but are not in its quantiles.
-const spreadSeconds = DefaultWindowLimit
+const histogramSeconds = DefaultWindowLimit
 
 // timeline keeps the last seconds. Its owner's lock guards it.
 type timeline struct {
@@ -138,7 +138,7 @@ func (l *timeline) at(t time.Time) *slot {
 func (l *timeline) took(s *slot, r *request) {
 	if s.times == nil {
 		s.times = &secondTimes{}
-		s.times.latency, s.times.fromSent = l.newSpreads()
+		s.times.latency, s.times.fromSent = l.newHistograms()
 		l.times = append(l.times, s.times)
 	}
 	if s.times.latency == nil {
@@ -150,11 +150,11 @@ func (l *timeline) took(s *slot, r *request) {
 	}
 }
 
-// newSpreads returns two empty spreads; when there are enough, those of the
+// newHistograms returns two empty histograms; when there are enough, those of the
 // oldest second, so that memory does not grow with time.
-func (l *timeline) newSpreads() (a, b *spread) {
-	if len(l.times) < spreadSeconds {
-		return newSpread(), newSpread()
+func (l *timeline) newHistograms() (a, b *histogram) {
+	if len(l.times) < histogramSeconds {
+		return newHistogram(), newHistogram()
 	}
 	old := l.times[0]
 	l.times = slices.Delete(l.times, 0, 1)

@@ -15,14 +15,14 @@ type Source struct {
 	Metrics
 }
 
-// Told is what the servers of one kind say themselves, all together. It counts
+// Report is what the servers of one kind say themselves, all together. It counts
 // everybody's requests, not only the generator's, and is as old as the sample.
-type Told struct {
+type Report struct {
 	// Source is their name.
 	Source string `json:",omitzero"`
-	// Served and Queued are nil where no server has told: that is "no answer",
+	// Served and Queued are nil where no server has said: that is "no answer",
 	// and not 0. Where Answered is less than Asked, they are the sum of those
-	// that have told.
+	// that have said.
 	Served, Queued  *int `json:",omitzero"`
 	Asked, Answered int  `json:",omitzero"`
 }
@@ -31,59 +31,52 @@ type Told struct {
 // until that is worth a word: their numbers are of different moments.
 const disagreeAfter = 5 * time.Second
 
-// teller gathers what servers of one kind tell.
-type teller struct {
-	told                 Told
-	served, queued       float64
-	knowServed, knowQued bool
+// reporting gathers what servers of one kind say.
+type reporting struct {
+	Report
+	served, queued float64
 }
 
-// tell takes the answer of one server, or that there was none.
-func (t *teller) tell(m *Metrics, served, queued float64, answered bool) {
-	t.told.Asked++
-	if !answered {
+// add takes the answer of one server, or that there was none.
+func (t *reporting) add(m *Metrics, r reading) {
+	t.Asked++
+	if !r.ok {
 		return
 	}
-	t.told.Answered++
+	t.Answered++
 	if m.Served != "" {
-		t.served, t.knowServed = t.served+served, true
+		t.served += r.served
+		t.Served = rounded(t.served)
 	}
 	if m.Queued != "" {
-		t.queued, t.knowQued = t.queued+queued, true
+		t.queued += r.queued
+		t.Queued = rounded(t.queued)
 	}
 }
 
-func (t *teller) result() Told {
-	out := t.told
-	if t.knowServed {
-		n := int(math.Round(t.served))
-		out.Served = &n
-	}
-	if t.knowQued {
-		n := int(math.Round(t.queued))
-		out.Queued = &n
-	}
-	return out
+func rounded(f float64) *int {
+	n := int(math.Round(f))
+	return &n
 }
 
-// tellers keeps them in the order in which they were first heard of.
-type tellers []*teller
+// reports keeps them in the order in which they were first heard of.
+type reports []*reporting
 
-func (l *tellers) of(source string) *teller {
+func (l *reports) of(source string) *reporting {
 	for _, t := range *l {
-		if t.told.Source == source {
+		if t.Source == source {
 			return t
 		}
 	}
-	t := &teller{told: Told{Source: source}}
+	t := &reporting{Report: Report{Source: source}}
 	*l = append(*l, t)
 	return t
 }
 
-func (l tellers) results() []Told {
-	var out []Told
+func (l reports) results() []Report {
+	var out []Report
 	for _, t := range l {
-		out = append(out, t.result())
+		out = append(out, t.Report)
 	}
 	return out
 }
@@ -130,7 +123,7 @@ func (g *Generator) askMetrics(ctx context.Context, namespace, pod string, m *Me
 // disagreement is one sentence on where a source and the gauge differ by more
 // than 1; empty: nowhere.
 func (g *Gauge) disagreement() string {
-	for _, t := range g.Told {
+	for _, t := range g.Reported {
 		if t.Answered < t.Asked {
 			continue
 		}

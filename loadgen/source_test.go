@@ -86,11 +86,11 @@ func TestActivatorTells(t *testing.T) {
 	g := start(t, o)
 	mustStart(t, g, Spec{Shape: Burst, N: 12})
 	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
-	told := func() Told {
-		if l := g.Run().Gauge.Told; len(l) == 1 {
+	told := func() Report {
+		if l := g.Run().Gauge.Reported; len(l) == 1 {
 			return l[0]
 		}
-		return Told{}
+		return Report{}
 	}
 	waitFor(t, "the activator's 8 and 4", func() bool {
 		x := told()
@@ -161,6 +161,6 @@ func TestGaugeFromBackendsMetrics(t *testing.T) {
 	gaugeIs(t, g, BasisMeasured, 4, 2, 0, 0)
 	waitFor(t, "what they tell", func() bool {
 		ga := g.Run().Gauge
-		return ga.Source == "llama.cpp" && len(ga.Told) == 1 && ga.Told[0].Answered == 4 && *ga.Told[0].Served == 4 && *ga.Told[0].Queued == 0
+		return ga.Source == "llama.cpp" && len(ga.Reported) == 1 && ga.Reported[0].Answered == 4 && *ga.Reported[0].Served == 4 && *ga.Reported[0].Queued == 0
 	})
 }

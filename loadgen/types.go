@@ -1,6 +1,10 @@
 package loadgen
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Shape is how requests are sent.
 type Shape string
@@ -57,12 +61,12 @@ type Gauge struct {
 	Basis       Basis `json:",omitzero"`
 	// Source names what answered: "queue-proxy", "llama.cpp", "ready x concurrency".
 	Source string `json:",omitzero"`
-	// NoAnswer is the number of servers that should have told and did not.
+	// NoAnswer is the number of servers that should have answered and did not.
 	NoAnswer int `json:",omitzero"`
-	// Told is what servers tell in their own numbers, beside the above, which
+	// Reported is what servers say in their own numbers, beside the above, which
 	// always adds up to Outstanding.
-	Told []Told `json:",omitzero"`
-	// Disagreement is one sentence on where Told and the above have differed
+	Reported []Report `json:"Told,omitzero"`
+	// Disagreement is one sentence on where Reported and the above have differed
 	// for more than 5 s; empty: nowhere.
 	Disagreement string `json:",omitzero"`
 }
@@ -87,4 +91,24 @@ type Run struct {
 	LastError string `json:",omitzero"`
 	// URL is where requests go, with no secrets in it.
 	URL string `json:",omitzero"`
+}
+
+// Text names the load, for people: "burst of 16".
+func (s Spec) Text() string {
+	switch s.Shape {
+	case Burst:
+		return fmt.Sprintf("burst of %d", s.N)
+	case Hold:
+		return fmt.Sprintf("hold at %d", s.N)
+	default:
+		return fmt.Sprintf("rate of %g a second", s.PerSecond)
+	}
+}
+
+// Short is the load for a title: "burst 16", "hold 12", "rate 2/s".
+func (s Spec) Short() string {
+	if s.Shape == Rate {
+		return "rate " + strings.TrimSuffix(fmt.Sprintf("%.1f", s.PerSecond), ".0") + "/s"
+	}
+	return fmt.Sprintf("%s %d", clean(string(s.Shape), 20), s.N)
 }

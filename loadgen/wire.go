@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // idHeader carries a record's ID to the server. It makes net/http clients and
@@ -67,27 +69,9 @@ func newWire(t Target) (*wire, error) {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	method, bodies := t.Method, [][]byte{t.Body}
-	if t.Profile == Chat {
-		if len(t.Body) > 0 {
-			return nil, fmt.Errorf("load: a chat makes its own body from model and prompt")
-		}
-		if t.MaxTokens < 0 {
-			return nil, fmt.Errorf("load: max tokens must not be negative")
-		}
-		method = http.MethodPost
-		if bodies, err = chatBodies(t); err != nil {
-			return nil, fmt.Errorf("load: the chat request can't be made: %w", err)
-		}
-	}
-	if method == "" {
-		method = http.MethodGet
-		if len(t.Body) > 0 {
-			method = http.MethodPost
-		}
-	}
-	if method == http.MethodConnect {
-		return nil, fmt.Errorf("load: the method CONNECT is not supported")
+	method, bodies, err := t.content()
+	if err != nil {
+		return nil, err
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	var mark [16]byte
@@ -105,30 +89,67 @@ func newWire(t Target) (*wire, error) {
 		shown:      clean(shown, maxErrorText),
 	}
 	for _, body := range bodies {
-		req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
-		if err != nil {
-			return nil, fmt.Errorf("load: the method %q is not valid", clean(method, 20))
-		}
-		if err := setHeaders(req, t); err != nil {
+		if err := w.addMessage(method, body, id); err != nil {
 			return nil, err
 		}
-		if w.request2 == nil {
-			w.request2 = req.Clone(context.Background())
-			w.request2.Body, w.request2.GetBody, w.request2.ContentLength = nil, nil, 0
-		}
-		req.Header.Set(idHeader, id)
-		req.Close = !t.Reuse
-		var buf bytes.Buffer
-		if err := req.Write(&buf); err != nil {
-			return nil, fmt.Errorf("load: the request can't be made: %w", err)
-		}
-		head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
-		if !ok {
-			return nil, fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
-		}
-		w.messages = append(w.messages, message{head: head, tail: tail, body: body})
 	}
 	return w, nil
+}
+
+// content gives a target's method and the bodies that are sent in turn.
+func (t *Target) content() (method string, bodies [][]byte, err error) {
+	method, bodies = t.Method, [][]byte{t.Body}
+	if t.Profile == Chat {
+		if len(t.Body) > 0 {
+			return "", nil, fmt.Errorf("load: a chat makes its own body from model and prompt")
+		}
+		if t.MaxTokens < 0 {
+			return "", nil, fmt.Errorf("load: max tokens must not be negative")
+		}
+		method = http.MethodPost
+		if bodies, err = chatBodies(*t); err != nil {
+			return "", nil, fmt.Errorf("load: the chat request can't be made: %w", err)
+		}
+	}
+	if method == "" {
+		method = http.MethodGet
+		if len(t.Body) > 0 {
+			method = http.MethodPost
+		}
+	}
+	if method == http.MethodConnect {
+		return "", nil, fmt.Errorf("load: the method CONNECT is not supported")
+	}
+	return method, bodies, nil
+}
+
+// addMessage adds a request with a body to those that are sent in turn. It is
+// written once, with id where each request has its own.
+func (w *wire) addMessage(method string, body []byte, id string) error {
+	t := w.target
+	req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("load: the method %q is not valid", clean(method, 20))
+	}
+	if err := setHeaders(req, t); err != nil {
+		return err
+	}
+	if w.request2 == nil {
+		w.request2 = req.Clone(context.Background())
+		w.request2.Body, w.request2.GetBody, w.request2.ContentLength = nil, nil, 0
+	}
+	req.Header.Set(idHeader, id)
+	req.Close = !t.Reuse
+	var buf bytes.Buffer
+	if err := req.Write(&buf); err != nil {
+		return fmt.Errorf("load: the request can't be made: %w", err)
+	}
+	head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
+	if !ok {
+		return fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
+	}
+	w.messages = append(w.messages, message{head: head, tail: tail, body: body})
+	return nil
 }
 
 // ownHeaders are set by the generator or change how a message is framed.
@@ -143,11 +164,11 @@ func setHeaders(req *http.Request, t Target) error {
 				return fmt.Errorf("load: the header %s can't be set", name)
 			}
 		}
-		if !isToken(name) {
+		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("load: the header name %q is not valid", clean(name, 40))
 		}
 		for _, v := range values {
-			if !isHeaderValue(v) {
+			if !httpguts.ValidHeaderFieldValue(v) {
 				return fmt.Errorf("load: the value of the header %s has control characters", name)
 			}
 			req.Header.Add(name, v)
@@ -176,34 +197,10 @@ func setHeaders(req *http.Request, t Target) error {
 		req.SetBasicAuth(u.Username(), password)
 	}
 	if t.APIKey != "" {
-		if !isHeaderValue(t.APIKey) || strings.ContainsAny(t.APIKey, " \t") {
+		if !httpguts.ValidHeaderFieldValue(t.APIKey) || strings.ContainsAny(t.APIKey, " \t") {
 			return fmt.Errorf("load: the API key has white space or control characters: is there a line break at its end?")
 		}
 		req.Header.Set("Authorization", "Bearer "+t.APIKey)
 	}
 	return nil
-}
-
-// isToken reports whether s is a token of RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	for _, c := range []byte(s) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return false
-		}
-	}
-	return s != ""
-}
-
-// isHeaderValue reports whether s has none of the characters that RFC 9110,
-// section 5.5, forbids in a field's value.
-func isHeaderValue(s string) bool {
-	for _, c := range []byte(s) {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }

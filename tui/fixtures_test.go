@@ -276,7 +276,7 @@ func testModel(f *view.Frame, w, h int, o Options) (*Model, *[]view.Intent, *tim
 func told() *view.Frame {
 	f := outage()
 	served, queued := 8, 4
-	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 1, Answered: 1}}
+	f.Load.Gauge.Reported = []loadgen.Report{{Source: "activator", Served: &served, Queued: &queued, Asked: 1, Answered: 1}}
 	f.Load.Totals = loadgen.Totals{Scheduled: 84, OK: 72, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{}}
 	f.Load.LastError = ""
 	for i := range f.Load.Seconds {
@@ -290,7 +290,7 @@ func told() *view.Frame {
 func differs() *view.Frame {
 	f := outage()
 	served, queued := 8, 9
-	f.Load.Gauge.Told = []loadgen.Told{{Source: "activator", Served: &served, Queued: &queued, Asked: 2, Answered: 2}}
+	f.Load.Gauge.Reported = []loadgen.Report{{Source: "activator", Served: &served, Queued: &queued, Asked: 2, Answered: 2}}
 	f.Load.Gauge.Disagreement = "activator tells 8 served and 9 queued, by the ledger it is 8 and 4"
 	return f
 }

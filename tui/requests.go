@@ -45,21 +45,14 @@ func (p *requestsPane) title(s *scene) (string, string) {
 	run := s.f.Load
 	switch {
 	case run.Active, run.Spec.Shape == loadgen.Burst && run.Totals.InFlight() > 0:
-		facts = append(facts, specText(run.Spec))
+		facts = append(facts, run.Spec.Short())
 	case run.Totals.InFlight() > 0:
-		facts = append(facts, specText(run.Spec)+" stopped, ending")
+		facts = append(facts, run.Spec.Short()+" stopped, ending")
 	}
 	if basis := basisText(s.t, run.Gauge); basis != "" {
 		facts = append(facts, basis)
 	}
 	return "Requests", strings.Join(facts, " "+s.t.bullet+" ")
-}
-
-func specText(sp loadgen.Spec) string {
-	if sp.Shape == loadgen.Rate {
-		return fmt.Sprintf("rate %s/s", number(sp.PerSecond))
-	}
-	return fmt.Sprintf("%s %d", clean(string(sp.Shape)), sp.N)
 }
 
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
@@ -199,7 +192,7 @@ func (p *requestsPane) cause(s *scene, w int) string {
 // toldText is what servers tell in their own numbers.
 func toldText(t *theme, g loadgen.Gauge) string {
 	var all []string
-	for _, told := range g.Told {
+	for _, told := range g.Reported {
 		var parts []string
 		if told.Served != nil {
 			parts = append(parts, fmt.Sprintf("%d active", *told.Served))

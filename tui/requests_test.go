@@ -12,17 +12,17 @@ import (
 func TestWhatServersTellIsShown(t *testing.T) {
 	n := func(n int) *int { return &n }
 	for _, tc := range []struct {
-		told []loadgen.Told
+		told []loadgen.Report
 		want string
 	}{
-		{[]loadgen.Told{{Source: "activator", Served: n(8), Queued: n(0), Asked: 1, Answered: 1}}, "activator 8 active 0 queued "},
-		{[]loadgen.Told{{Source: "activator", Asked: 2}}, "activator no answer "},
-		{[]loadgen.Told{{Source: "activator", Queued: n(4), Asked: 2, Answered: 1}}, "activator 4 queued (1 of 2 answer) "},
-		{[]loadgen.Told{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM 8 active · front 4 queued "},
-		{[]loadgen.Told{{Source: "a\x1b[31mb\u202e", Served: n(1), Asked: 1, Answered: 1}}, "1 active "},
+		{[]loadgen.Report{{Source: "activator", Served: n(8), Queued: n(0), Asked: 1, Answered: 1}}, "activator 8 active 0 queued "},
+		{[]loadgen.Report{{Source: "activator", Asked: 2}}, "activator no answer "},
+		{[]loadgen.Report{{Source: "activator", Queued: n(4), Asked: 2, Answered: 1}}, "activator 4 queued (1 of 2 answer) "},
+		{[]loadgen.Report{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM 8 active · front 4 queued "},
+		{[]loadgen.Report{{Source: "a\x1b[31mb\u202e", Served: n(1), Asked: 1, Answered: 1}}, "1 active "},
 	} {
 		f := told()
-		f.Load.Gauge.Told = tc.told
+		f.Load.Gauge.Reported = tc.told
 		m, _, _ := testModel(f, 120, 36, Options{})
 		screen := plainView(m)
 		if !strings.Contains(screen, tc.want) {

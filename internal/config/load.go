@@ -57,7 +57,7 @@ type Load struct {
 	Hold       int    `json:"hold,omitempty"`
 }
 
-// KeepAlive is loadgen.Alive.
+// KeepAlive is loadgen.KeepAlive.
 type KeepAlive struct {
 	Idle        *metav1.Duration `json:"idle,omitempty"`
 	Interval    *metav1.Duration `json:"interval,omitempty"`
@@ -222,7 +222,7 @@ func (l Load) Options() (loadgen.Options, error) {
 		},
 		Timeouts:    l.timeouts(),
 		MaxInFlight: l.MaxInFlight,
-		Alive: loadgen.Alive{
+		KeepAlive: loadgen.KeepAlive{
 			Idle: duration(k.Idle), Interval: duration(k.Interval), Count: k.Count, Unacked: duration(k.Unacked),
 			PingAfter: duration(k.PingAfter), PingTimeout: duration(k.PingTimeout),
 		},

@@ -82,7 +82,7 @@ load:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Alive.Idle != 3*time.Second || o.Alive.Count != 2 || o.Alive.PingAfter != -time.Second || o.Alive.Interval != 0 ||
+	if o.KeepAlive.Idle != 3*time.Second || o.KeepAlive.Count != 2 || o.KeepAlive.PingAfter != -time.Second || o.KeepAlive.Interval != 0 ||
 		o.MaxInFlight != 7 || o.Timeouts.FirstByte != 20*time.Second || o.Target.Redirects != 2 {
 		t.Errorf("options %+v", o)
 	}

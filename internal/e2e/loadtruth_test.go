@@ -155,9 +155,9 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 			t.Errorf("%s: served %d, queued %d, stalled %d, on dead nodes %d, %s, %d without answer; the servers held %d and %d",
 				g.At.Format(time.StampMilli), g.Served, g.Queued, g.Stalled, g.OnDead, g.Basis, g.NoAnswer, want.running, want.queued)
 		}
-		if len(g.Told) != 1 || g.Told[0].Source != "activator" || g.Told[0].Answered != 1 || g.Told[0].Served == nil || g.Told[0].Queued == nil ||
-			*g.Told[0].Served != want.active || *g.Told[0].Queued != want.queued {
-			t.Errorf("%s: told %+v; the activator held %d and %d", g.At.Format(time.StampMilli), g.Told, want.active, want.queued)
+		if len(g.Reported) != 1 || g.Reported[0].Source != "activator" || g.Reported[0].Answered != 1 || g.Reported[0].Served == nil || g.Reported[0].Queued == nil ||
+			*g.Reported[0].Served != want.active || *g.Reported[0].Queued != want.queued {
+			t.Errorf("%s: told %+v; the activator held %d and %d", g.At.Format(time.StampMilli), g.Reported, want.active, want.queued)
 		}
 		if g.Disagreement != "" {
 			t.Errorf("%s: %s", g.At.Format(time.StampMilli), g.Disagreement)

@@ -138,15 +138,7 @@ func (l *Load) Kind() string { return loadKind.name }
 // Subjects names nothing.
 func (l *Load) Subjects() ([]string, string) { return nil, "" }
 
-func (l *Load) title() string {
-	switch l.Spec.Shape {
-	case loadgen.Burst:
-		return fmt.Sprintf("burst of %d", l.Spec.N)
-	case loadgen.Hold:
-		return fmt.Sprintf("hold at %d", l.Spec.N)
-	}
-	return fmt.Sprintf("rate of %g a second", l.Spec.PerSecond)
-}
+func (l *Load) title() string { return l.Spec.Text() }
 
 // Text says how many requests are sent and until when.
 func (l *Load) Text() string {

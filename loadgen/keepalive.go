@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Alive are the means by which a peer that has gone silent is found dead: a
+// KeepAlive is the means by which a peer that has gone silent is found dead: a
 // machine without power sends neither FIN nor RST. By default each of them
 // takes 5 s. A request ended by one has the class "peer dead". Zero means the
 // default, a negative value that this means is not used.
-type Alive struct {
+type KeepAlive struct {
 	// Idle, Interval and Count are TCP_KEEPIDLE (default 2 s), TCP_KEEPINTVL
 	// (1 s) and TCP_KEEPCNT (3): probes when nothing is unacknowledged. They
 	// see the TCP peer, which behind a proxy is the proxy.
@@ -26,25 +26,25 @@ type Alive struct {
 	PingAfter, PingTimeout time.Duration
 }
 
-// Defaults of Alive.
+// Defaults of KeepAlive.
 const (
-	DefaultAliveIdle     = 2 * time.Second
-	DefaultAliveInterval = time.Second
-	DefaultAliveCount    = 3
-	DefaultAliveUnacked  = 4500 * time.Millisecond
-	DefaultPingAfter     = 2 * time.Second
-	DefaultPingTimeout   = 3 * time.Second
+	DefaultKeepAliveIdle     = 2 * time.Second
+	DefaultKeepAliveInterval = time.Second
+	DefaultKeepAliveCount    = 3
+	DefaultKeepAliveUnacked  = 4500 * time.Millisecond
+	DefaultPingAfter         = 2 * time.Second
+	DefaultPingTimeout       = 3 * time.Second
 )
 
 // withDefaults fills in the defaults; what is switched off becomes 0.
-func (a Alive) withDefaults() Alive {
+func (a KeepAlive) withDefaults() KeepAlive {
 	for _, f := range []struct {
 		d         *time.Duration
 		byDefault time.Duration
 	}{
-		{&a.Idle, DefaultAliveIdle},
-		{&a.Interval, DefaultAliveInterval},
-		{&a.Unacked, DefaultAliveUnacked},
+		{&a.Idle, DefaultKeepAliveIdle},
+		{&a.Interval, DefaultKeepAliveInterval},
+		{&a.Unacked, DefaultKeepAliveUnacked},
 		{&a.PingAfter, DefaultPingAfter},
 		{&a.PingTimeout, DefaultPingTimeout},
 	} {
@@ -56,13 +56,13 @@ func (a Alive) withDefaults() Alive {
 		}
 	}
 	if a.Count == 0 {
-		a.Count = DefaultAliveCount
+		a.Count = DefaultKeepAliveCount
 	}
 	return a
 }
 
 // dialer returns the way to dial straight TCP with these means.
-func (a Alive) dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (a KeepAlive) dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := &net.Dialer{KeepAlive: -1}
 	if a.Idle > 0 && a.Count > 0 {
 		d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: a.Idle, Interval: a.Interval, Count: a.Count}
