@@ -39,9 +39,9 @@ func (t *Tracker) Request(r loadgen.Record) {
 	f.window.Note(&r)
 }
 
-// foreseeErrors forecasts the end of the error window: when no endpoint on the
+// forecastErrors forecasts the end of the error window: when no endpoint on the
 // nodes is ready, and kube-proxy has heard of it.
-func (t *Tracker) foreseeErrors() {
+func (t *Tracker) forecastErrors() {
 	r := t.row(view.PhaseErrors, Load)
 	hull := func(get func(*row) time.Time) (to time.Time) {
 		for _, name := range t.names {

@@ -16,7 +16,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 	if t.zero.IsZero() {
 		return
 	}
-	t.fix()
+	t.forecastFirst()
 	switch tr.Subject.Kind {
 	case cluster.KindNode:
 		if n := t.nodes[tr.Subject.Name]; n != nil && !tr.Seen.Before(n.off) {
@@ -25,7 +25,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 	case cluster.KindPod:
 		if tr.Kind == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
 			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
-				if n := t.nodes[p.Node]; n != nil && t.evicting(n) {
+				if n := t.nodes[p.Node]; n != nil && evicting(t, n) {
 					t.observe(view.PhaseEvicted, n.name, tr.Seen, tr.SourceTime, true)
 				}
 			}
@@ -45,7 +45,7 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 			if strings.Contains(tr.To, "shutting down") {
 				t.row(view.PhaseDetected, n.name).note("the kubelet told of its own shutdown")
 			}
-		case tr.To == cluster.WordReady && t.returning(n):
+		case tr.To == cluster.WordReady && returning(t, n):
 			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
 		}
 	case cluster.ChangeBoot:
@@ -69,13 +69,13 @@ func lost(taint string) bool {
 
 // evicting reports whether a pod that is deleted on the node is deleted because
 // the node is lost.
-func (t *Tracker) evicting(n *node) bool {
+func evicting(t *Tracker, n *node) bool {
 	return n.tainted && !t.seen(view.PhaseReady, n.name)
 }
 
 // returning reports whether the node is on its way back: it was found not Ready,
 // or has booted.
-func (t *Tracker) returning(n *node) bool {
+func returning(t *Tracker, n *node) bool {
 	return t.seen(view.PhaseDetected, n.name) || t.seen(view.PhaseBooted, n.name)
 }
 
@@ -105,9 +105,9 @@ func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bo
 // each Snapshot and once a second. Its cost follows the nodes that were
 // switched off and the pods on them and of the deployment.
 func (t *Tracker) Look(s *cluster.Snapshot, now time.Time) {
-	t.fix()
+	t.forecastFirst()
 	t.snapshot = s
-	t.fix() // if this is the first
+	t.forecastFirst() // if this is the first
 	t.blind.look(s.Link, now)
 	if t.zero.IsZero() {
 		return
@@ -117,7 +117,7 @@ func (t *Tracker) Look(s *cluster.Snapshot, now time.Time) {
 		for _, name := range t.names {
 			t.lookAt(t.nodes[name], s)
 		}
-		t.foresee(s)
+		t.renewForecasts(s)
 		t.forecast = now
 	}
 	t.lookAtService(s)
@@ -149,7 +149,7 @@ func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
 	if x.Ready != cluster.TriTrue && !booted {
 		t.observe(view.PhaseDetected, n.name, at, x.ReadySince, false)
 	}
-	if x.Ready == cluster.TriTrue && t.returning(n) {
+	if x.Ready == cluster.TriTrue && returning(t, n) {
 		t.observe(view.PhaseReady, n.name, at, x.ReadySince, false)
 	}
 	for _, taint := range x.Taints {
@@ -161,7 +161,7 @@ func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
 		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{}, false)
 	}
-	if t.evicting(n) && !t.seen(view.PhaseEvicted, n.name) {
+	if evicting(t, n) && !t.seen(view.PhaseEvicted, n.name) {
 		for _, p := range s.PodsOn(n.name) {
 			if p.Gone.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) {
 				t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting, false)

@@ -101,7 +101,7 @@ func TestTheForecastFollowsTheNewestHeartbeatAndIsFrozenByTheObservation(t *test
 	w.node(n4, func(n *cluster.Node) { n.RenewSeen = at(6) }) // late in its shutdown
 	w.look(6)
 	w.look(30)
-	if i, ok := w.Expected(view.PhaseDetected, n4); !ok || !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
+	if i := w.row(view.PhaseDetected, n4).predicted; !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
 		t.Errorf("expected in %v", i)
 	}
 	w.lose(n4, 58)

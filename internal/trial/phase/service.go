@@ -38,8 +38,8 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 
 func serving(p *cluster.Pod) bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
 
-// fix reckons the first forecast of the replacements.
-func (v *service) fix(t *Tracker) {
+// forecastFirst works out the first forecast of the replacements.
+func (v *service) forecastFirst(t *Tracker) {
 	if !v.known {
 		return
 	}
@@ -123,7 +123,7 @@ func (v *service) has(t *Tracker, name string) bool {
 // (podMaxBackoffSeconds).
 const backOff = 10 * time.Second
 
-func (v *service) foresee(t *Tracker, s *cluster.Snapshot) {
+func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	if !v.known {
 		return
 	}

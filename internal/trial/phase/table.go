@@ -17,8 +17,8 @@ func (t *Tracker) Table() []view.Phase {
 	if t.zero.IsZero() {
 		return nil
 	}
-	t.fix()
-	t.foreseeErrors()
+	t.forecastFirst()
+	t.forecastErrors()
 	var out []view.Phase
 	for _, name := range view.PhaseNames {
 		var subjects []string
@@ -45,8 +45,8 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
-	p.Predicted, p.First = t.offsets(r.predicted), t.offsets(r.first)
-	p.Observed, p.Source, p.From = t.offset(r.observed), t.offset(r.source), t.offset(r.from)
+	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
+	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)
 	if p.Predicted != nil && p.Observed != nil {
 		i := r.predicted
 		if r.coarse {
@@ -82,7 +82,7 @@ func (t *Tracker) overtaken(name, subject string) string {
 }
 
 // offset is in seconds from zero, to the millisecond; nil for no time.
-func (t *Tracker) offset(at time.Time) *float64 {
+func offset(t *Tracker, at time.Time) *float64 {
 	if at.IsZero() {
 		return nil
 	}
@@ -90,9 +90,9 @@ func (t *Tracker) offset(at time.Time) *float64 {
 	return &s
 }
 
-func (t *Tracker) offsets(i forecast.Interval) *[2]float64 {
+func offsets(t *Tracker, i forecast.Interval) *[2]float64 {
 	if i.IsZero() {
 		return nil
 	}
-	return &[2]float64{*t.offset(i.From), *t.offset(i.To)}
+	return &[2]float64{*offset(t, i.From), *offset(t, i.To)}
 }

@@ -24,7 +24,7 @@ type Tracker struct {
 	names      []string // of nodes, sorted
 	rows       map[rowKey]*row
 	wave       int
-	unfixed    bool // nodes have been switched whose First is not reckoned yet
+	unforecast bool // nodes have been switched whose First is not worked out yet
 	forecast   time.Time
 	blind      blindness
 	service    service
@@ -117,7 +117,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	}
 	n = &node{name: name, how: a, off: at, wave: t.wave}
 	t.nodes[name] = n
-	t.unfixed = true
+	t.unforecast = true
 	if t.snapshot != nil {
 		n.last = t.snapshot.Node(name)
 	}
@@ -217,21 +217,10 @@ func (t *Tracker) AllEvicted(name string) bool {
 	return ok && o.Pods == 0
 }
 
-// Expected is the interval in which a phase is forecast by the newest
-// information, or was before it was observed; false when there is none.
-func (t *Tracker) Expected(name, subject string) (forecast.Interval, bool) {
-	t.fix()
-	r := t.rows[rowKey{name, subject}]
-	if r == nil || r.predicted.IsZero() {
-		return forecast.Interval{}, false
-	}
-	return r.predicted, true
-}
-
 // Why says in one sentence why a phase is not expected to come; empty when it
 // is, or when nothing is known about it.
 func (t *Tracker) Why(name, subject string) string {
-	t.fix()
+	t.forecastFirst()
 	if r := t.rows[rowKey{name, subject}]; r != nil && r.observed.IsZero() {
 		return r.why
 	}

@@ -27,14 +27,14 @@ var outlooks = []struct {
 	{view.PhaseEvicted, func(o forecast.Node) (forecast.Interval, string) { return o.Evicted, o.NoEviction }},
 }
 
-// fix reckons the first forecasts of the nodes that were switched since, by the
-// Snapshot as it was then. A machine takes a moment to go down, so one more
-// heartbeat than the last is allowed for.
-func (t *Tracker) fix() {
-	if !t.unfixed || t.snapshot == nil {
+// forecastFirst works out the first forecasts of the nodes that were switched
+// since, by the Snapshot as it was then. A machine takes a moment to go down, so
+// one more heartbeat than the last is allowed for.
+func (t *Tracker) forecastFirst() {
+	if !t.unforecast || t.snapshot == nil {
 		return
 	}
-	t.unfixed = false
+	t.unforecast = false
 	var every time.Duration
 	var last time.Time
 	down := t.down()
@@ -63,7 +63,7 @@ func (t *Tracker) fix() {
 				if to.To.After(i.To) {
 					i.To = to.To
 				}
-				r.first = t.gracefully(t.nodes[name], o.name, i)
+				r.first = gracefully(t, t.nodes[name], o.name, i)
 			}
 			r.predicted, r.why = r.first, why
 			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
@@ -72,37 +72,37 @@ func (t *Tracker) fix() {
 		}
 	}
 	if t.deployment != (cluster.Key{}) {
-		t.service.fix(t)
+		t.service.forecastFirst(t)
 	}
-	t.foreseeErrors()
+	t.forecastErrors()
 	t.forecast = time.Time{}
 }
 
 // gracefully widens a forecast for a node whose kubelet tells the control plane
 // that it shuts down: then it may come at any time from the asking on.
-func (t *Tracker) gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
+func gracefully(t *Tracker, n *node, name string, i forecast.Interval) forecast.Interval {
 	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off) {
 		i.From = n.off
 	}
 	return i
 }
 
-// foresee renews the forecasts of what has not been observed yet.
-func (t *Tracker) foresee(s *cluster.Snapshot) {
+// renewForecasts renews the forecasts of what has not been observed yet.
+func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 	down := slices.DeleteFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
 	o := forecast.Outage(s, down, t.zero)
 	for _, name := range down {
 		if no, ok := o.Node(name); ok {
-			t.foreseeOutage(t.nodes[name], no, o.Assumed)
+			t.forecastOutage(t.nodes[name], no, o.Assumed)
 		}
 	}
 	for _, name := range t.names {
-		t.foreseeReturn(t.nodes[name], s)
+		t.forecastReturn(t.nodes[name], s)
 	}
 	if t.deployment != (cluster.Key{}) {
-		t.service.foresee(t, s)
+		t.service.renewForecasts(t, s)
 	}
-	t.foreseeErrors()
+	t.forecastErrors()
 }
 
 // returned reports whether the node is up again, so that nothing more of the
@@ -111,7 +111,7 @@ func (t *Tracker) returned(n *node) bool {
 	return t.seen(view.PhaseBooted, n.name) || t.seen(view.PhaseReady, n.name)
 }
 
-func (t *Tracker) foreseeOutage(n *node, no forecast.Node, assumed bool) {
+func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 	for _, o := range outlooks {
 		r := t.row(o.name, n.name)
 		if !r.observed.IsZero() {
@@ -124,15 +124,15 @@ func (t *Tracker) foreseeOutage(n *node, no forecast.Node, assumed bool) {
 		case !i.IsZero():
 			switch o.name {
 			case view.PhaseDetected:
-				i = t.delayed(n, i)
+				i = delayed(t, n, i)
 			case view.PhaseEvicted:
-				i = t.since(view.PhaseTainted, n, i)
+				i = since(t, view.PhaseTainted, n, i)
 			default:
-				if i = t.delayed(n, t.since(view.PhaseDetected, n, i)); i.From.Before(t.row(view.PhaseDetected, n.name).observed) {
+				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(t.row(view.PhaseDetected, n.name).observed) {
 					i.From = t.row(view.PhaseDetected, n.name).observed
 				}
 			}
-			r.predicted = t.gracefully(n, o.name, i)
+			r.predicted = gracefully(t, n, o.name, i)
 			if assumed && o.name != view.PhaseEvicted {
 				r.note("assumed timings")
 			}
@@ -146,7 +146,7 @@ func (t *Tracker) foreseeOutage(n *node, no forecast.Node, assumed bool) {
 
 // delayed widens the forecast of what was due while the API server could not be
 // heard: perhaps the control plane could not either, and counts anew.
-func (t *Tracker) delayed(n *node, i forecast.Interval) forecast.Interval {
+func delayed(t *Tracker, n *node, i forecast.Interval) forecast.Interval {
 	if n.last == nil {
 		return i
 	}
@@ -166,9 +166,9 @@ func (t *Tracker) delayed(n *node, i forecast.Interval) forecast.Interval {
 // twice that).
 const backAgain = time.Minute
 
-// since moves a forecast that was reckoned from the control plane's own time of
+// since moves a forecast that was worked out from the control plane's own time of
 // an earlier phase to our clock, if the control plane's is another.
-func (t *Tracker) since(name string, n *node, i forecast.Interval) forecast.Interval {
+func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Interval {
 	r := t.row(name, n.name)
 	if !r.exact || r.coarse || r.source.IsZero() {
 		return i
@@ -186,7 +186,7 @@ func (t *Tracker) since(name string, n *node, i forecast.Interval) forecast.Inte
 // the report (pkg/kubelet/kubelet_node_status.go).
 const readyRounds = 3
 
-func (t *Tracker) foreseeReturn(n *node, s *cluster.Snapshot) {
+func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	ready := t.row(view.PhaseReady, n.name)
 	booted := t.row(view.PhaseBooted, n.name)
 	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
