@@ -39,7 +39,10 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 		}
 	}
 	var items, last []event
-	f := Outage(s, lost, now)
+	f := &Forecast{}
+	if len(lost) > 0 {
+		f = Outage(s, lost, now)
+	}
 	var evictions []Node
 	waiting := false // one is not Ready, and without the taint
 	for _, o := range f.Nodes {
