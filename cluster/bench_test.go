@@ -8,7 +8,7 @@ import (
 
 // bigState is a state at Kubernetes' own limit.
 func bigState(b *testing.B, nodes, podsEach int) *state {
-	w := &Watcher{client: &Client{cfg: &Config{}, pulse: newPulse()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	now := time.Now()
 	for i := range nodes {

@@ -47,18 +47,18 @@ const callTimeout = 10 * time.Second
 type Client struct {
 	core, apps, coordination, discovery *rest.RESTClient
 
-	cfg   *Config
-	http  *http.Client
-	pulse *pulse
+	cfg     *Config
+	http    *http.Client
+	traffic *traffic
 }
 
 // NewClient makes a Client; nothing is sent. The error says that the credentials
 // in the kubeconfig can't be used.
 func NewClient(cfg *Config) (*Client, error) {
-	c := &Client{cfg: cfg, pulse: newPulse()}
+	c := &Client{cfg: cfg, traffic: newTraffic()}
 	rc := rest.CopyConfig(cfg.rest)
-	rc.Dial = c.pulse.dialer(rc.Dial)
-	rc.Wrap(c.pulse.wrap)
+	rc.Dial = c.traffic.dialer(rc.Dial)
+	rc.Wrap(c.traffic.wrap)
 	hc, err := rest.HTTPClientFor(rc)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
@@ -88,7 +88,7 @@ func NewClient(cfg *Config) (*Client, error) {
 
 // Close ends every connection, also those that are being read from, and opens
 // no more.
-func (c *Client) Close() { c.pulse.close() }
+func (c *Client) Close() { c.traffic.close() }
 
 // bounded gives ctx a deadline if it has none.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -1,19 +1,24 @@
-// Package cluster is what the Kubernetes API server says: it watches nodes,
-// leases, pods, deployments, replica sets, endpoint slices and events, keeps
-// an immutable [Snapshot] of them, tells every [Transition], and forecasts what
-// the control plane will do next.
+// Package cluster is what the Kubernetes API server says.
+//
+//	client, err := cluster.NewClient(config)       // single calls: Version, May, Drain, ...
+//	w := cluster.NewWatcher(client, options)       // follows nodes, leases, pods, ...
+//	go w.Run(ctx)                                  // tells every Transition to options.Sink
+//	s := w.Snapshot()                              // everything there is, immutable
+//
+// A watch event takes this way: follow.go reads it, trim.go and trimwork.go keep
+// of it what is shown, delta.go hands it to the goroutine that owns the state,
+// nodes.go, pods.go, endpoints.go and heartbeat.go find what has changed, and
+// state.go publishes the next Snapshot.
 //
 // What lives here: reading a kubeconfig, the connection to the API server and
 // its health, trimming API objects to the value types in types.go, status
-// words (kubectl's and our own), forecasts as pure functions of a Snapshot, and
-// the calls that are not watching: a kubelet's configuration through nodes/proxy,
-// a GET through pods/proxy and a rollout restart.
-//
-// What does not: switching machines, sending load, drawing, and any decision
-// about what to do. The package imports no other package of this module; a
-// dialer through a bastion is handed in as a plain function.
+// words (kubectl's and our own), and the calls. What does not: forecasts, which
+// are in cluster/forecast, switching machines, sending load, drawing, and any
+// decision about what to do. A dialer through a bastion is handed in as a plain
+// function.
 //
 // A Snapshot is built for 5,000 nodes and 150,000 pods: its tables share every
 // chunk that has not changed with the Snapshot before it, so the cost of a new
-// one follows what changed and not what there is.
+// one follows what changed and not what there is. Heartbeats that change no word
+// stand beside it and make none.
 package cluster

@@ -145,7 +145,7 @@ func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 		if quiet {
 			c.steady = c.n
 		} else {
-			s.tellReady(c, before, seen)
+			s.reportReady(c, before, seen)
 		}
 		if n := s.node(name); n != nil && n.Gone.IsZero() {
 			x := *n
@@ -159,15 +159,15 @@ func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 	}
 }
 
-// tellReady follows a change of c.n from before.
-func (s *state) tellReady(c *readyCount, before int, seen time.Time) {
+// reportReady follows a change of c.n from before.
+func (s *state) reportReady(c *readyCount, before int, seen time.Time) {
 	if seen.Sub(c.changed) >= endpointsSettle {
 		c.steady = before
 	}
 	c.changed = seen
 	switch {
 	case c.n == 0:
-		s.tellRise(c, before, seen)
+		s.reportRise(c, before, seen)
 		s.transitReady(c, max(c.steady, before), 0, time.Time{}, seen)
 	case before == 0:
 		c.risen = seen
@@ -179,12 +179,12 @@ func (s *state) tellReady(c *readyCount, before int, seen time.Time) {
 func (s *state) settleEndpoints(now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(s.rising)) {
 		if c := s.rising[name]; now.Sub(c.changed) >= endpointsSettle {
-			s.tellRise(c, c.n, now)
+			s.reportRise(c, c.n, now)
 		}
 	}
 }
 
-func (s *state) tellRise(c *readyCount, to int, seen time.Time) {
+func (s *state) reportRise(c *readyCount, to int, seen time.Time) {
 	if !c.risen.IsZero() {
 		s.transitReady(c, 0, to, c.risen, seen)
 		c.risen = time.Time{}

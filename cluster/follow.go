@@ -85,7 +85,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
 			w.send(ctx, followed{src, Access{Err: describe(err, w.client.cfg.Server)}})
-			w.doubt()
+			w.checkLink()
 		}
 		src.answeredOnce.Do(func() { close(src.answered) })
 		w.followPause(ctx, pause)

@@ -129,21 +129,21 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	s.dirty = true
 }
 
-// beat is when a node's heartbeat has to be looked for again.
-type beat struct {
+// deadline is when a node's heartbeat has to be looked for again.
+type deadline struct {
 	at   time.Time
 	node string
 }
 
-// beatHeap has the soonest at its root, and each node at most once: a renewal
+// deadlineHeap has the soonest at its root, and each node at most once: a renewal
 // does not touch it, the look finds the later time by itself.
-type beatHeap []beat
+type deadlineHeap []deadline
 
-func (h beatHeap) Len() int           { return len(h) }
-func (h beatHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h beatHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *beatHeap) Push(x any)        { *h = append(*h, x.(beat)) }
-func (h *beatHeap) Pop() any {
+func (h deadlineHeap) Len() int           { return len(h) }
+func (h deadlineHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h deadlineHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *deadlineHeap) Push(x any)        { *h = append(*h, x.(deadline)) }
+func (h *deadlineHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]
@@ -151,9 +151,9 @@ func (h *beatHeap) Pop() any {
 }
 
 func (s *state) awaitHeartbeat(n *Node) {
-	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue && n.Gone.IsZero() && !s.beating[n.Name] {
-		s.beating[n.Name] = true
-		heap.Push(&s.beats, beat{at, n.Name})
+	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue && n.Gone.IsZero() && !s.awaited[n.Name] {
+		s.awaited[n.Name] = true
+		heap.Push(&s.deadlines, deadline{at, n.Name})
 	}
 }
 
@@ -170,10 +170,10 @@ func (s *state) resetHeartbeatClocks(now time.Time) {
 
 // checkHeartbeats finds the nodes whose heartbeat is overdue.
 func (s *state) checkHeartbeats(now time.Time) {
-	contact := s.w.client.pulse.contact()
-	for len(s.beats) > 0 && !s.beats[0].at.After(now) {
-		b := heap.Pop(&s.beats).(beat)
-		delete(s.beating, b.node)
+	contact := s.w.client.traffic.contact()
+	for len(s.deadlines) > 0 && !s.deadlines[0].at.After(now) {
+		b := heap.Pop(&s.deadlines).(deadline)
+		delete(s.awaited, b.node)
 		n := s.node(b.node)
 		if n == nil || s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
 			continue // resetHeartbeatClocks takes it up
@@ -185,9 +185,9 @@ func (s *state) checkHeartbeats(now time.Time) {
 			s.awaitHeartbeat(n)
 		case contact.Before(at):
 			// Is it the node that is silent, or the server?
-			s.w.doubt()
-			s.beating[n.Name] = true
-			heap.Push(&s.beats, beat{now.Add(250 * time.Millisecond), n.Name})
+			s.w.checkLink()
+			s.awaited[n.Name] = true
+			heap.Push(&s.deadlines, deadline{now.Add(250 * time.Millisecond), n.Name})
 		default:
 			s.setOverdue(n, at, now)
 		}

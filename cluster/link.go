@@ -58,7 +58,7 @@ func (g *gate) wait(ctx context.Context) bool {
 }
 
 // keepLink asks the server whenever nothing has been heard for a while or
-// somebody doubts it, and tells the owner when the link comes and goes.
+// somebody checks it, and tells the owner when the link comes and goes.
 func (w *Watcher) keepLink(ctx context.Context) {
 	link := Link{State: LinkConnecting}
 	for failures := 0; ctx.Err() == nil; {
@@ -80,13 +80,13 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			w.streams.Store(streamsLists(version))
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
-		case link.State == LinkLive && w.client.pulse.contact().After(began):
+		case link.State == LinkLive && w.client.traffic.contact().After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
 			failures++
 			if failures > 1 && isTimeout(err) {
-				w.client.pulse.cut()
+				w.client.traffic.cut()
 			}
 			pause := jitter(backoff(failures, retryMin, retryMax))
 			link = Link{State: LinkLost, Err: describeProbe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
@@ -96,11 +96,11 @@ func (w *Watcher) keepLink(ctx context.Context) {
 	}
 }
 
-// idle waits until nothing has been received for idleMax, or somebody doubts
+// idle waits until nothing has been received for idleMax, or somebody checks
 // the link; false when ctx has ended.
 func (w *Watcher) idle(ctx context.Context) bool {
 	for {
-		quiet := time.Since(w.client.pulse.contact())
+		quiet := time.Since(w.client.traffic.contact())
 		if quiet >= idleMax {
 			return true
 		}
@@ -109,7 +109,7 @@ func (w *Watcher) idle(ctx context.Context) bool {
 		case <-ctx.Done():
 			timer.Stop()
 			return false
-		case <-w.doubts:
+		case <-w.checks:
 			timer.Stop()
 			return true
 		case <-timer.C:
@@ -120,7 +120,7 @@ func (w *Watcher) idle(ctx context.Context) bool {
 // lostPause waits before the next attempt; a server that starts to talk again
 // by itself, on connections that survived, ends it early.
 func (w *Watcher) lostPause(ctx context.Context, pause time.Duration) {
-	since := w.client.pulse.contact()
+	since := w.client.traffic.contact()
 	end := time.NewTimer(pause)
 	defer end.Stop()
 	look := time.NewTicker(200 * time.Millisecond)
@@ -132,17 +132,17 @@ func (w *Watcher) lostPause(ctx context.Context, pause time.Duration) {
 		case <-end.C:
 			return
 		case <-look.C:
-			if w.client.pulse.contact().After(since) {
+			if w.client.traffic.contact().After(since) {
 				return
 			}
 		}
 	}
 }
 
-// doubt asks keepLink to look at the link now.
-func (w *Watcher) doubt() {
+// checkLink has keepLink look at the link now.
+func (w *Watcher) checkLink() {
 	select {
-	case w.doubts <- struct{}{}:
+	case w.checks <- struct{}{}:
 	default:
 	}
 }
@@ -175,7 +175,7 @@ func (w *Watcher) probe(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	w.client.pulse.note()
+	w.client.traffic.note()
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 		}
 		n.Renewed, n.RenewSeen = n.Heartbeat()
 	}
-	tell := func(kind Change, from, to, why string, at time.Time) {
+	report := func(kind Change, from, to, why string, at time.Time) {
 		n.Changed = seen
 		s.transit(Transition{Subject: nodeRef(n), Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen})
 	}
@@ -42,11 +42,11 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 	case quiet:
 	case fresh:
 		if old != nil && old.Gone.IsZero() {
-			tell(ChangeNode, nodeStatus(old), "", "replaced by another node object", time.Time{})
+			report(ChangeNode, nodeStatus(old), "", "replaced by another node object", time.Time{})
 		}
-		tell(ChangeNode, "", nodeStatus(n), reasonOf(n), time.Time{})
+		report(ChangeNode, "", nodeStatus(n), reasonOf(n), time.Time{})
 	default:
-		diffNode(old, n, tell)
+		diffNode(old, n, report)
 	}
 	s.t.nodes.set(n)
 	s.awaitHeartbeat(n)
@@ -69,25 +69,25 @@ func (n *Node) drop(s *state, seen time.Time) {
 	s.dirty = true
 }
 
-func diffNode(old, n *Node, tell func(kind Change, from, to, why string, at time.Time)) {
+func diffNode(old, n *Node, report func(kind Change, from, to, why string, at time.Time)) {
 	if old.BootID != "" && old.BootID != n.BootID {
-		tell(ChangeBoot, "up", "rebooted", "boot id "+old.BootID+" → "+n.BootID, time.Time{})
+		report(ChangeBoot, "up", "rebooted", "boot id "+old.BootID+" → "+n.BootID, time.Time{})
 	}
 	if from, to := nodeStatus(old), nodeStatus(n); from != to {
-		tell(ChangeStatus, from, to, reasonOf(n), n.ReadySince)
+		report(ChangeStatus, from, to, reasonOf(n), n.ReadySince)
 	}
 	if old.Unschedulable != n.Unschedulable {
 		words := map[bool]string{false: "schedulable", true: "SchedulingDisabled"}
-		tell(ChangeCordon, words[old.Unschedulable], words[n.Unschedulable], "", time.Time{})
+		report(ChangeCordon, words[old.Unschedulable], words[n.Unschedulable], "", time.Time{})
 	}
 	for _, t := range n.Taints {
 		if !hasTaint(old, t) {
-			tell(ChangeTaint, "", t.Key+":"+t.Effect, "", t.TimeAdded)
+			report(ChangeTaint, "", t.Key+":"+t.Effect, "", t.TimeAdded)
 		}
 	}
 	for _, t := range old.Taints {
 		if !hasTaint(n, t) {
-			tell(ChangeTaint, t.Key+":"+t.Effect, "", "", time.Time{})
+			report(ChangeTaint, t.Key+":"+t.Effect, "", "", time.Time{})
 		}
 	}
 }

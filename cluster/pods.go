@@ -20,7 +20,7 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 			return
 		}
 	}
-	tell := func(kind Change, from, to, why string, at time.Time) {
+	report := func(kind Change, from, to, why string, at time.Time) {
 		p.Changed = seen
 		s.transit(Transition{Subject: Ref{KindPod, p.Key}, Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen})
 	}
@@ -28,30 +28,30 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 	case quiet:
 	case fresh:
 		if old != nil && old.Gone.IsZero() {
-			tell(ChangeStatus, old.Status, "", "replaced by another pod of this name", time.Time{})
+			report(ChangeStatus, old.Status, "", "replaced by another pod of this name", time.Time{})
 		}
 		why := ""
 		if p.OwnerName != "" {
 			why = "created by " + p.OwnerKind + " " + p.OwnerName
 		}
-		tell(ChangeStatus, "", p.Status, why, p.Created)
+		report(ChangeStatus, "", p.Status, why, p.Created)
 		if p.Node != "" {
-			tell(ChangeNode, "", p.Node, "", time.Time{})
+			report(ChangeNode, "", p.Node, "", time.Time{})
 		}
 	default:
 		if old.Node != p.Node {
-			tell(ChangeNode, old.Node, p.Node, "", time.Time{})
+			report(ChangeNode, old.Node, p.Node, "", time.Time{})
 		}
 		if old.Status != p.Status {
 			at := time.Time{}
 			if old.Deleting.IsZero() {
 				at = p.Deleting
 			}
-			tell(ChangeStatus, old.Status, p.Status, s.nodeTrouble(p), at)
+			report(ChangeStatus, old.Status, p.Status, s.nodeTrouble(p), at)
 		}
 		if old.Ready != p.Ready {
 			words := map[bool]string{false: WordNotReady, true: WordReady}
-			tell(ChangeReady, words[old.Ready], words[p.Ready], s.nodeTrouble(p), p.ReadySince)
+			report(ChangeReady, words[old.Ready], words[p.Ready], s.nodeTrouble(p), p.ReadySince)
 		}
 	}
 	s.t.setPod(p)
@@ -92,20 +92,20 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 			return
 		}
 	}
-	tell := func(kind Change, from, to, why string) {
+	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
 		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Kind: kind, From: from, To: to, Why: why, Seen: seen})
 	}
 	switch {
 	case quiet:
 	case fresh:
-		tell(ChangeStatus, "", d.Word, "")
+		report(ChangeStatus, "", d.Word, "")
 	default:
 		if from, to := available(old), available(d); from != to {
-			tell(ChangeReplicas, from, to, "available")
+			report(ChangeReplicas, from, to, "available")
 		}
 		if old.Word != d.Word {
-			tell(ChangeStatus, old.Word, d.Word, available(d)+" available")
+			report(ChangeStatus, old.Word, d.Word, available(d)+" available")
 		}
 	}
 	s.t.deployments.set(d)
@@ -160,9 +160,9 @@ func (rs *replicaSet) put(s *state, _ time.Time, _ bool) {
 
 func (rs *replicaSet) drop(s *state, _ time.Time) { delete(s.sets, rs.name) }
 
-func (e *note) id() Key { return Key{Name: e.uid} }
+func (e *clusterEvent) id() Key { return Key{Name: e.uid} }
 
-func (e *note) put(s *state, seen time.Time, _ bool) {
+func (e *clusterEvent) put(s *state, seen time.Time, _ bool) {
 	why := e.message
 	if e.count > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, e.count)
@@ -171,4 +171,4 @@ func (e *note) put(s *state, seen time.Time, _ bool) {
 }
 
 // drop has nothing to do: that an event was forgotten is no news.
-func (e *note) drop(*state, time.Time) {}
+func (e *clusterEvent) drop(*state, time.Time) {}

@@ -16,10 +16,10 @@ import (
 
 // TestARenewalMakesNoSnapshot: ages and silence stay true all the same.
 func TestARenewalMakesNoSnapshot(t *testing.T) {
-	w := &Watcher{client: &Client{cfg: &Config{}, pulse: newPulse()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	s.link.State, s.heartbeatsFrom = LinkLive, t0
-	w.client.pulse.note()
+	w.client.traffic.note()
 	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
 	(&lease{node: "a", renewed: t0, duration: 40 * time.Second}).put(s, t0.Add(3*time.Second), true)
 	s.publish(t0)
@@ -58,7 +58,7 @@ func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
 
 func TestTheEndpointsOfANodeAreToldFromFirstToLast(t *testing.T) {
 	var told []Transition
-	w := &Watcher{opts: WatchOptions{Sink: func(tr Transition) { told = append(told, tr) }}, client: &Client{cfg: &Config{}, pulse: newPulse()}, kubelets: newKubelets()}
+	w := &Watcher{opts: WatchOptions{Sink: func(tr Transition) { told = append(told, tr) }}, client: &Client{cfg: &Config{}, traffic: newTraffic()}, kubelets: newKubelets()}
 	s := newState(w)
 	(&Node{Name: "n", UID: "n", Ready: TriTrue}).put(s, t0, true)
 	ready := func(at time.Time, n int, quiet bool) {

@@ -28,7 +28,7 @@ type Snapshot struct {
 	Settings Settings
 
 	heartbeatsSince, heartbeatsUntil time.Time
-	pulse                            *pulse // nil outside a Watcher
+	traffic                          *traffic // nil outside a Watcher
 	controlPlaneKnown                bool
 
 	nodes       view[Node]
@@ -98,8 +98,8 @@ func (s *Snapshot) Contents() Contents {
 // Contact is when the server last sent anything, as of this moment; zero if
 // never.
 func (s *Snapshot) Contact() time.Time {
-	if s.pulse != nil {
-		return s.pulse.contact()
+	if s.traffic != nil {
+		return s.traffic.contact()
 	}
 	return s.Link.LastContact
 }

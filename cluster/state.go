@@ -12,8 +12,8 @@ const (
 	// keep coming. It bounds the cost of a flood and is no pace for the eye:
 	// whoever draws chooses that.
 	publishEvery = 10 * time.Millisecond
-	// tombstoneFor is how long what was deleted stays visible.
-	tombstoneFor = 30 * time.Second
+	// shownFor is how long what was deleted stays visible.
+	shownFor = 30 * time.Second
 )
 
 // state is everything that is known. One goroutine owns it: Watcher.Run's.
@@ -22,8 +22,8 @@ type state struct {
 	t *tables
 
 	leases     map[string]*renewals
-	beats      beatHeap
-	beating    map[string]bool // nodes that are in beats
+	deadlines  deadlineHeap
+	awaited    map[string]bool // nodes that are in deadlines
 	sets       map[Key]string  // replica set to deployment
 	slices     map[Key]*slice
 	services   map[Key]map[Key]*slice
@@ -33,7 +33,7 @@ type state struct {
 	kubelets   map[string]Kubelet
 	// kubeletErrs says why a kubelet could not be asked, by node.
 	kubeletErrs map[string]string
-	tombs       []tombstone // in order of their end
+	expiries    []expiry // in order of their end
 
 	sources map[*source]Access
 	access  map[Kind]Access
@@ -51,8 +51,8 @@ type state struct {
 	published time.Time
 }
 
-// tombstone says when something that was deleted ceases to be shown.
-type tombstone struct {
+// expiry says when something that was deleted ceases to be shown.
+type expiry struct {
 	end time.Time
 	ref Ref
 }
@@ -60,7 +60,7 @@ type tombstone struct {
 func newState(w *Watcher, sources ...*source) *state {
 	s := &state{
 		w: w, t: newTables(),
-		leases: map[string]*renewals{}, beating: map[string]bool{},
+		leases: map[string]*renewals{}, awaited: map[string]bool{},
 		sets: map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
 		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, access: map[Kind]Access{},
@@ -123,11 +123,11 @@ func (s *state) untilDue(now time.Time) time.Duration {
 	if s.dirty {
 		earlier(s.published.Add(publishEvery))
 	}
-	if len(s.tombs) > 0 {
-		earlier(s.tombs[0].end)
+	if len(s.expiries) > 0 {
+		earlier(s.expiries[0].end)
 	}
-	if len(s.beats) > 0 {
-		earlier(s.beats[0].at)
+	if len(s.deadlines) > 0 {
+		earlier(s.deadlines[0].at)
 	}
 	for _, c := range s.rising {
 		earlier(c.changed.Add(endpointsSettle))
@@ -139,13 +139,13 @@ func (s *state) publish(now time.Time) {
 	s.version++
 	s.dirty, s.published = false, now
 	cfg, link := s.w.client.cfg, s.link
-	link.LastContact = s.w.client.pulse.contact()
+	link.LastContact = s.w.client.traffic.contact()
 	snap := &Snapshot{
 		Version: s.version, At: now,
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,
 		Link: link, Access: s.access, Settings: s.settings,
 		heartbeatsSince: s.heartbeatsFrom, heartbeatsUntil: s.heartbeatsTo,
-		pulse: s.w.client.pulse, controlPlaneKnown: s.controlPlaneKnown,
+		traffic: s.w.client.traffic, controlPlaneKnown: s.controlPlaneKnown,
 	}
 	s.t.freezeInto(snap)
 	s.w.snapshot.Store(snap)
@@ -157,10 +157,10 @@ func (s *state) publish(now time.Time) {
 
 // expire takes away what was deleted long enough ago.
 func (s *state) expire(now time.Time) {
-	for len(s.tombs) > 0 && !s.tombs[0].end.After(now) {
-		ref := s.tombs[0].ref
-		s.tombs = s.tombs[1:]
-		past := func(gone time.Time) bool { return !gone.IsZero() && !gone.Add(tombstoneFor).After(now) }
+	for len(s.expiries) > 0 && !s.expiries[0].end.After(now) {
+		ref := s.expiries[0].ref
+		s.expiries = s.expiries[1:]
+		past := func(gone time.Time) bool { return !gone.IsZero() && !gone.Add(shownFor).After(now) }
 		switch ref.Kind {
 		case KindNode:
 			if n := s.node(ref.Name); n != nil && past(n.Gone) {
@@ -181,7 +181,7 @@ func (s *state) expire(now time.Time) {
 
 // markDeleted lets what was deleted be shown for a while.
 func (s *state) markDeleted(kind Kind, k Key, gone time.Time) {
-	s.tombs = append(s.tombs, tombstone{gone.Add(tombstoneFor), Ref{kind, k}})
+	s.expiries = append(s.expiries, expiry{gone.Add(shownFor), Ref{kind, k}})
 }
 
 func (s *state) node(name string) *Node { return nodeNamed(s.t.nodes.view, name) }

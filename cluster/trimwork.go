@@ -211,8 +211,8 @@ func trimComponent(p *corev1.Pod) *component {
 	return out
 }
 
-// note is a Kubernetes event worth a Transition.
-type note struct {
+// clusterEvent is an Event of Kubernetes that is worth a Transition.
+type clusterEvent struct {
 	uid             string
 	subject         Ref
 	reason, message string
@@ -234,11 +234,11 @@ var notable = map[string]bool{
 	"FailedCreate": true, "ScalingReplicaSet": true, "ProgressDeadlineExceeded": true,
 }
 
-func trimEvent(e *corev1.Event) *note {
+func trimEvent(e *corev1.Event) *clusterEvent {
 	if !notable[e.Reason] {
 		return nil
 	}
-	out := &note{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), count: e.Count}
+	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), count: e.Count}
 	kind := KindEvent
 	switch e.InvolvedObject.Kind {
 	case "Node":

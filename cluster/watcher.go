@@ -36,7 +36,7 @@ type Watcher struct {
 	client *Client
 
 	deltas chan delta
-	doubts chan struct{}
+	checks chan struct{}
 	gate   *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
@@ -53,7 +53,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	w := &Watcher{
 		opts: o, client: c,
-		deltas: make(chan delta, 1024), doubts: make(chan struct{}, 1),
+		deltas: make(chan delta, 1024), checks: make(chan struct{}, 1),
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
 	}
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Settings: o.Settings}))

@@ -109,7 +109,7 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 	w.untilTold("node kube-node4 taint: node.kubernetes.io/unreachable:NoExecute → ")
 	f.remove("pods", "default", "web-40")
 	w.untilTold("pod default/web-40 status: Terminating → ")
-	w.until("tombstone", func(s *Snapshot) bool {
+	w.until("expiry", func(s *Snapshot) bool {
 		p := s.Pod(Key{"default", "web-40"})
 		if p == nil {
 			t.Fatal("a deleted pod is gone from the screen at once")

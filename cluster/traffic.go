@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// pulse notes when anything was last received from the API server, and holds
+// traffic notes when anything was last received from the API server, and holds
 // the connections to it. Safe for concurrent use.
-type pulse struct {
+type traffic struct {
 	base time.Time
 	last atomic.Int64 // nanoseconds after base; 0 for never
 
@@ -21,23 +21,23 @@ type pulse struct {
 	closed bool
 }
 
-func newPulse() *pulse {
-	return &pulse{base: time.Now(), conns: map[*heldConn]struct{}{}}
+func newTraffic() *traffic {
+	return &traffic{base: time.Now(), conns: map[*heldConn]struct{}{}}
 }
 
-func (p *pulse) note() { p.last.Store(max(1, int64(time.Since(p.base)))) }
+func (t *traffic) note() { t.last.Store(max(1, int64(time.Since(t.base)))) }
 
 // contact is when anything was last received; zero for never.
-func (p *pulse) contact() time.Time {
-	n := p.last.Load()
+func (t *traffic) contact() time.Time {
+	n := t.last.Load()
 	if n == 0 {
 		return time.Time{}
 	}
-	return p.base.Add(time.Duration(n))
+	return t.base.Add(time.Duration(n))
 }
 
 // dialer keeps each connection that dial opens until it is closed.
-func (p *pulse) dialer(dial Dialer) Dialer {
+func (t *traffic) dialer(dial Dialer) Dialer {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 10 * time.Second}).DialContext
 	}
@@ -46,14 +46,14 @@ func (p *pulse) dialer(dial Dialer) Dialer {
 		if err != nil {
 			return nil, err
 		}
-		h := &heldConn{Conn: c, of: p}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.closed {
+		h := &heldConn{Conn: c, of: t}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.closed {
 			c.Close()
 			return nil, net.ErrClosed
 		}
-		p.conns[h] = struct{}{}
+		t.conns[h] = struct{}{}
 		return h, nil
 	}
 }
@@ -61,27 +61,27 @@ func (p *pulse) dialer(dial Dialer) Dialer {
 // cut closes every connection, so that the next request opens a new one. A
 // connection whose other end is gone without a word would hold its requests
 // for the better part of a minute.
-func (p *pulse) cut() {
-	p.mu.Lock()
-	conns := p.conns
-	p.conns = map[*heldConn]struct{}{}
-	p.mu.Unlock()
+func (t *traffic) cut() {
+	t.mu.Lock()
+	conns := t.conns
+	t.conns = map[*heldConn]struct{}{}
+	t.mu.Unlock()
 	for c := range conns {
 		c.Conn.Close()
 	}
 }
 
 // close cuts for ever: no connection is opened any more.
-func (p *pulse) close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.cut()
+func (t *traffic) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.cut()
 }
 
 type heldConn struct {
 	net.Conn
-	of *pulse
+	of *traffic
 }
 
 func (c *heldConn) Close() error {
@@ -93,15 +93,15 @@ func (c *heldConn) Close() error {
 
 // wrap notes every answer that is not an error, and every byte of its body.
 // Errors don't count: a server that has lost its database still sends them.
-func (p *pulse) wrap(rt http.RoundTripper) http.RoundTripper {
+func (t *traffic) wrap(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if sent, ok := r.Context().Value(sentKey{}).(*atomic.Bool); ok {
 			sent.Store(true)
 		}
 		resp, err := rt.RoundTrip(r)
 		if err == nil && resp.StatusCode < 400 {
-			p.note()
-			resp.Body = &notedBody{resp.Body, p}
+			t.note()
+			resp.Body = &notedBody{resp.Body, t}
 		}
 		return resp, err
 	})
@@ -113,7 +113,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 type notedBody struct {
 	io.ReadCloser
-	of *pulse
+	of *traffic
 }
 
 func (b *notedBody) Read(buf []byte) (int, error) {
