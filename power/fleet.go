@@ -33,13 +33,12 @@ const (
 // nothing.
 type NodeConfig struct {
 	// Machine is the driver's name or id for the node's machine.
-	Machine string
+	Machine string `json:"machine,omitempty"`
 	// Address replaces the node's addresses.
-	Address string
-	// ServiceLevel is what the VM is powered on with.
-	ServiceLevel string
+	Address string `json:"address,omitempty"`
 	// Off and On are names of drivers.
-	Off, On string
+	Off string `json:"off_by,omitempty"`
+	On  string `json:"on_by,omitempty"`
 }
 
 // Config is how a fleet is switched. A zero duration or number means the default.

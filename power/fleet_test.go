@@ -57,19 +57,12 @@ func TestAMachineThatIsNotExactlyOneIsNotBound(t *testing.T) {
 func TestOneNodeMayDifferFromTheRest(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n1", "n2")
 	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n1", "n2")
-	api.machines["n1"].Params = map[string]string{ParamServiceLevel: "spot", ParamServiceLevelFrom: "assumed"}
 	f, _ := testFleet(t, Config{Off: "ssh", On: "mdx", Nodes: map[string]NodeConfig{
-		"n1": {ServiceLevel: "guarantee", Off: "mdx"},
+		"n1": {Off: "mdx"},
 	}}, api, ssh)
 	got := f.Resolve(context.Background(), []NodeRef{{Name: "n1"}, {Name: "n2"}})
 	if got[0].Off.Driver != "mdx" || got[1].Off.Driver != "ssh" {
 		t.Errorf("off by %s and %s", got[0].Off.Driver, got[1].Off.Driver)
-	}
-	if p := got[0].On.Params; p[ParamServiceLevel] != "guarantee" || p[ParamServiceLevelFrom] != "config" {
-		t.Errorf("params %v", p)
-	}
-	if p := api.machines["n1"].Params; p[ParamServiceLevel] != "spot" {
-		t.Error("the driver's own machine was changed")
 	}
 }
 

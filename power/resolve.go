@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -115,14 +114,6 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 	}
 	if m.How == HowAddress && cfg.Address != "" {
 		m.How = HowConfig
-	}
-	if cfg.ServiceLevel != "" {
-		m.Params = maps.Clone(m.Params)
-		if m.Params == nil {
-			m.Params = map[string]string{}
-		}
-		m.Params[ParamServiceLevel] = cfg.ServiceLevel
-		m.Params[ParamServiceLevelFrom] = "config"
 	}
 	return &m, ""
 }

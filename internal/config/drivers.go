@@ -86,7 +86,7 @@ func (c *Config) FileFaults() []error {
 func (p *Power) FleetNodes() map[string]power.NodeConfig {
 	out := make(map[string]power.NodeConfig, len(p.Nodes))
 	for name, n := range p.Nodes {
-		out[name] = power.NodeConfig{Machine: n.Machine, Address: n.Address, ServiceLevel: n.ServiceLevel, Off: n.Off, On: n.On}
+		out[name] = n.NodeConfig
 	}
 	return out
 }

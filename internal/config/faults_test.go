@@ -67,7 +67,7 @@ func TestTheExampleHasEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []any
-	all = append(all, Config{}, SSH{}, Guards{}, Power{}, Node{}, Load{}, Metrics{}, KeepAlive{})
+	all = append(all, Config{}, SSH{}, Guards{}, Power{}, power.NodeConfig{}, Load{}, Metrics{}, KeepAlive{})
 	for _, k := range power.Kinds() {
 		if k.Section != nil && c.Power.Sections[k.Name] == nil {
 			t.Errorf("the section %s is missing", k.Name)

@@ -27,13 +27,9 @@ type Power struct {
 
 // Node is an entry of power.nodes.
 type Node struct {
-	Machine      string `json:"machine,omitempty"`
-	Address      string `json:"address,omitempty"`
-	ServiceLevel string `json:"service_level,omitempty"`
-	Off          string `json:"off_by,omitempty"`
-	On           string `json:"on_by,omitempty"`
+	power.NodeConfig
 	// Own holds what power.Kind.Node made of the other fields, by driver.
-	Own map[string]any `json:"-"`
+	Own map[string]any
 }
 
 // naming is a place that names a driver for switching off, or on.

@@ -87,8 +87,7 @@ func (p Power) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON gives an entry of power.nodes as it stands in a file.
 func (n Node) MarshalJSON() ([]byte, error) {
-	type plain Node
-	parts := []any{plain(n)}
+	parts := []any{n.NodeConfig}
 	// Drivers may share a field.
 	shared := map[string]json.RawMessage{}
 	for _, name := range slices.Sorted(maps.Keys(n.Own)) {

@@ -120,7 +120,7 @@ func (p *Power) decodeNodes(list *yaml.Node) error {
 			return err
 		}
 		n := Node{Own: map[string]any{}}
-		known := yamlfile.Names(n)
+		known := yamlfile.Names(n.NodeConfig)
 		rest := maps.Clone(g)
 		for _, k := range power.Kinds() {
 			if k.Node == nil {
@@ -137,7 +137,7 @@ func (p *Power) decodeNodes(list *yaml.Node) error {
 			}
 			maps.DeleteFunc(rest, func(field string, _ yamlfile.Field) bool { _, left := mine[field]; return !left })
 		}
-		if err := rest.Take(&n); err != nil {
+		if err := rest.Take(&n.NodeConfig); err != nil {
 			return err
 		}
 		if err := rest.End(known); err != nil {

@@ -18,7 +18,7 @@ import (
 const DriverName = "mdx"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) },
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.mdx is missing: it needs at least project and token_file or token_env",
 	})
 }
@@ -44,6 +44,14 @@ type Options struct {
 	ViaBastion bool `json:"via_bastion,omitempty"`
 	// Dial makes connections; nil: straight, over IPv4 only.
 	Dial power.Dial `json:"-"`
+	// Nodes holds what is said of nodes, by their names.
+	Nodes map[string]Node `json:"-"`
+}
+
+// Node is what an entry below power.nodes may say.
+type Node struct {
+	// ServiceLevel is what the VM is powered on with, whatever the portal says.
+	ServiceLevel string `json:"service_level,omitempty"`
 }
 
 // Sides: both.
@@ -52,7 +60,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.Dial, opt.PlainHTTP = site.Via(o.ViaBastion), o.PlainHTTP || site.Lab
+	opt.Dial, opt.PlainHTTP, opt.Nodes = site.Via(o.ViaBastion), o.PlainHTTP || site.Lab, power.NodesOf[Node](site)
 	var err error
 	if opt.Token, err = site.Secret(power.Secret{
 		Field: "power.mdx.token", Name: "the portal's token", File: o.TokenFile, Env: o.TokenEnv, Must: true,
@@ -67,6 +75,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 type Driver struct {
 	url     string
 	project string
+	nodes   map[string]Node
 	rest    rest.Client
 	tokens  *tokens
 	slots   chan struct{}
@@ -98,6 +107,7 @@ func New(opt Options) (*Driver, error) {
 	d := &Driver{
 		url:     strings.TrimRight(u.String(), "/"),
 		project: opt.Project,
+		nodes:   opt.Nodes,
 		slots:   make(chan struct{}, parallel),
 		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		// Its name resolves to IPv6 addresses that often don't answer.

@@ -384,6 +384,11 @@ func TestAnUnknownServiceLevelIsAssumedAndMarked(t *testing.T) {
 	if err != nil || m.Params[power.ParamServiceLevel] != "spot" || m.Params[power.ParamServiceLevelFrom] != "assumed" {
 		t.Errorf("%+v, %v", m, err)
 	}
+	d.nodes = map[string]Node{"n": {ServiceLevel: levelGuarantee}}
+	m, err = d.Find(ctx, power.NodeRef{Name: "n"}, "")
+	if err != nil || m.Params[power.ParamServiceLevel] != "guarantee" || m.Params[power.ParamServiceLevelFrom] != "config" {
+		t.Errorf("%+v, %v", m, err)
+	}
 }
 
 func TestTheProjectIsFoundByNameOrUUID(t *testing.T) {

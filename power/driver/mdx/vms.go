@@ -219,7 +219,10 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	level, from := serviceLevel(vms[i].detail.ServiceLevel)
+	level, from := d.nodes[node.Name].ServiceLevel, "config"
+	if level == "" {
+		level, from = serviceLevel(vms[i].detail.ServiceLevel)
+	}
 	m.Params = map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: from}
 	return m, nil
 }
