@@ -16,7 +16,6 @@ import (
 	"lightsout/internal/config"
 	"lightsout/internal/record"
 	"lightsout/loadgen"
-	"lightsout/power/ssh"
 )
 
 // loadOptions are the flags of the load command.
@@ -201,7 +200,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if common.Bastion != "" {
 		// Nobody is asked: keys come from the agent or from files without a
 		// passphrase, and the bastion must be a known host.
-		client, err := ssh.New(ssh.Options{Bastion: common.Bastion})
+		client, err := newSSH(&config.Config{Bastion: common.Bastion}, sshAsker{})
 		if err != nil {
 			return err
 		}
@@ -211,19 +210,12 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if l.output == "text" {
 		progress = out
 	}
-	var requests *record.Requests
+	requests, err := newRequests(l.dir)
+	if err != nil {
+		return err
+	}
+	defer requests.Close()
 	if l.dir != "" {
-		if err := os.MkdirAll(l.dir, 0o700); err != nil {
-			return fmt.Errorf("the record can't be kept: %w", err)
-		}
-		path := filepath.Join(l.dir, record.RequestsFile)
-		if _, err := os.Stat(path); err == nil {
-			return fmt.Errorf("there is a record in %s already: name another folder", l.dir)
-		}
-		if requests, err = record.NewRequests(path); err != nil {
-			return err
-		}
-		defer requests.Close()
 		o.Record = requests.Add
 	}
 	g, err := loadgen.New(o)
@@ -243,8 +235,28 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		watchLoad(ctx, g, progress)
 		over = time.Now()
 	}
-	s := summarizeLoad(g.Run(), began, over)
-	if requests != nil {
+	return l.sumUp(summarizeLoad(g.Run(), began, over), requests, out)
+}
+
+// newRequests makes the record of the requests in dir; an empty dir keeps none.
+func newRequests(dir string) (*record.Requests, error) {
+	if dir == "" {
+		return record.NewRequests("")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the record can't be kept: %w", err)
+	}
+	path := filepath.Join(dir, record.RequestsFile)
+	if _, err := os.Stat(path); err == nil {
+		return nil, fmt.Errorf("there is a record in %s already: name another folder", dir)
+	}
+	return record.NewRequests(path)
+}
+
+// sumUp writes the summary. The error says what of the record is missing, or
+// that not every request was ok.
+func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Writer) error {
+	if l.dir != "" {
 		if err := requests.Err(); err != nil {
 			return fmt.Errorf("the requests can't be recorded: %w", err)
 		}
@@ -255,12 +267,11 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 			return err
 		}
 	}
+	write := s.writeText
 	if l.output == "json" {
-		err = s.writeJSON(out)
-	} else {
-		err = s.writeText(out)
+		write = s.writeJSON
 	}
-	if err != nil {
+	if err := write(out); err != nil {
 		return err
 	}
 	return s.verdict()

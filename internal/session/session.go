@@ -173,9 +173,14 @@ func (s *Session) turns() {
 	p := newPace()
 	defer p.stop()
 	for !s.ending {
-		snapshots := changed
-		if p.armed && !s.guest.Running() { // the frame that is due takes the newest
-			snapshots = nil
+		// What may change thousands of times a second is looked at when a frame is
+		// due.
+		var snapshots, load <-chan struct{}
+		if !p.armed || s.guest.Running() {
+			snapshots = changed
+		}
+		if !p.armed {
+			load = s.loads.changed()
 		}
 		select {
 		case <-s.ctx.Done():
@@ -185,7 +190,7 @@ func (s *Session) turns() {
 		case <-s.questions.changed:
 		case <-snapshots:
 			s.look()
-		case <-s.loads.changed():
+		case <-load:
 		case <-s.rec.timeline.Changed():
 		case <-ticker.C:
 			s.tick()
