@@ -14,8 +14,9 @@ type colours struct {
 	dim                            color.Color // nil: faint
 }
 
-// themes are the colours to choose from, by name.
-var themes = []string{"", "dark", "light", "contrast"}
+// Themes are the colours to choose from, by name; the empty one is the
+// terminal's own sixteen.
+var Themes = []string{"", "dark", "light", "contrast"}
 
 // coloursOf gives a theme's colours; none where there are to be none.
 func coloursOf(o Options, theme string) colours {

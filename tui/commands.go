@@ -223,8 +223,8 @@ func nextTheme(m *Model) {
 		m.say("there are no colours on this screen")
 		return
 	}
-	i := slices.Index(themes, m.opts.Theme)
-	m.opts.Theme = themes[(i+1)%len(themes)]
+	i := slices.Index(Themes, m.opts.Theme)
+	m.opts.Theme = Themes[(i+1)%len(Themes)]
 	m.s.t = newTheme(glyphsFor(m.opts), coloursOf(m.opts, m.opts.Theme))
 	m.say("colours: " + cmp.Or(m.opts.Theme, "the terminal's own"))
 }

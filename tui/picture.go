@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 
 	"lightsout/cluster"
 )
@@ -157,6 +158,11 @@ func rackGrid(w, h, n int) int {
 func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 	n := len(p.rows) + min(len(p.homeless), 1)
 	rows := (n + c - 1) / c
+	most := len(p.homeless)
+	for _, node := range p.rows {
+		most = max(most, len(shownPods(s, node)))
+	}
+	tile := tileSize(most, w/c-4, h/rows-2-btoi(h/rows >= 5))
 	var out []string
 	for y := range rows {
 		high := h/rows + btoi(y < h%rows)
@@ -166,9 +172,9 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 			var rack []string
 			switch i := y*c + x; {
 			case i < len(p.rows):
-				rack = p.rack(s, p.rows[i], wide, high, focus && i == p.at)
+				rack = p.rack(s, p.rows[i], wide, high, tile, focus && i == p.at)
 			case i < n:
-				rack = box(s, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2))
+				rack = box(s, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2, tile))
 			default:
 				rack = fill(nil, wide, high)
 			}
@@ -189,7 +195,7 @@ func btoi(b bool) int {
 }
 
 // rack is one node.
-func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, here bool) []string {
+func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here bool) []string {
 	t := s.t
 	sign, st := nodeSign(s, n)
 	edge := t.dim
@@ -212,12 +218,6 @@ func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, here bool) []str
 	if known {
 		word += " " + t.bullet + " " + power
 	}
-	var pods []*cluster.Pod
-	for _, pod := range s.snap.PodsOn(n.Name) {
-		if pod.Gone.IsZero() && pod.Phase != "Succeeded" && pod.Phase != "Failed" {
-			pods = append(pods, pod)
-		}
-	}
 	body := h - 2
 	var lines []string
 	if h >= 5 {
@@ -228,7 +228,7 @@ func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, here bool) []str
 		body--
 		word = ""
 	}
-	return box(s, w, h, title, word, edge, append(lines, podTiles(s, pods, w-4, body)...))
+	return box(s, w, h, title, word, edge, append(lines, podTiles(s, shownPods(s, n), w-4, body, tile)...))
 }
 
 // box frames lines that are w-4 wide.
@@ -250,21 +250,38 @@ func box(s *scene, w, h int, title, facts string, edge style, lines []string) []
 	return append(out, newRow(w).put(edge, t.box.bl).repeat(edge, t.box.h, w-2).put(edge, t.box.br).String())
 }
 
-// podTiles gives a tile for each pod in w x h cells, as large as they can be.
-func podTiles(s *scene, pods []*cluster.Pod, w, h int) []string {
-	for _, size := range []size{{11, 5}, {9, 3}, {7, 3}, {7, 2}, {5, 2}, {5, 1}, {3, 1}} {
-		side, below := (w+1)/(size.w+1), (h+1)/(size.h+1)
-		if size.h == 1 {
-			below = h
-		}
-		if side*below >= len(pods) {
-			return tileRows(s, pods, w, size, side)
+// shownPods are the pods of a node that are meant to run.
+func shownPods(s *scene, n *cluster.Node) []*cluster.Pod {
+	return slices.DeleteFunc(slices.Clone(s.snap.PodsOn(n.Name)), func(p *cluster.Pod) bool {
+		return !p.Gone.IsZero() || p.Phase == "Succeeded" || p.Phase == "Failed"
+	})
+}
+
+// tileSize is the largest in which n tiles have room in w x h cells; zero when
+// not even single cells have.
+func tileSize(n, w, h int) size {
+	for _, sz := range []size{{11, 5}, {9, 3}, {7, 3}, {7, 2}, {5, 2}, {5, 1}, {3, 1}, {1, 1}} {
+		if side, below := sz.fits(w, h); side*below >= n {
+			return sz
 		}
 	}
-	if w*h >= len(pods) {
-		return tileRows(s, pods, w, size{1, 1}, w)
+	return size{}
+}
+
+// fits gives how many tiles stand side by side and below each other, with gaps
+// between larger ones.
+func (sz size) fits(w, h int) (side, below int) {
+	gapX, gapY := btoi(sz.w > 1), btoi(sz.h > 1)
+	return (w + gapX) / (sz.w + gapX), (h + gapY) / (sz.h + gapY)
+}
+
+// podTiles gives a tile for each pod in w x h cells.
+func podTiles(s *scene, pods []*cluster.Pod, w, h int, tile size) []string {
+	if tile.w == 0 {
+		return []string{newRow(w).put("", fmt.Sprintf("%d pods", len(pods))).String()}
 	}
-	return []string{newRow(w).put("", fmt.Sprintf("%d pods", len(pods))).String()}
+	side, below := tile.fits(w, h)
+	return tileRows(s, pods[:min(len(pods), side*below)], w, tile, side)
 }
 
 // tileRows lays tiles side by side, with gaps between larger ones.

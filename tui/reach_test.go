@@ -71,7 +71,7 @@ func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
 func TestThemesChangeColoursOnly(t *testing.T) {
 	m, _, _ := testModel(outage(), 120, 36, Options{})
 	before, looks := plainView(m), map[string]bool{}
-	for range themes {
+	for range Themes {
 		looks[m.View().Content] = true
 		typeKeys(m, "C")
 		m.notices = notices{}
@@ -80,8 +80,8 @@ func TestThemesChangeColoursOnly(t *testing.T) {
 			t.Fatalf("%q changes more than looks", m.opts.Theme)
 		}
 	}
-	if len(looks) < len(themes) {
-		t.Errorf("%d themes look like %d", len(themes), len(looks))
+	if len(looks) < len(Themes) {
+		t.Errorf("%d themes look like %d", len(Themes), len(looks))
 	}
 }
 

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"lightsout/loadgen"
 )
@@ -23,9 +24,8 @@ var requestsSpec = &paneSpec{
 type requestsPane struct {
 	unmoving
 	scale scale
+	ended []ended // once a second, oldest first
 }
-
-func (p *requestsPane) settle(*scene) {}
 
 // want: while there is nothing to show, its lines go to the others.
 func (p *requestsPane) want(s *scene, _ int) want {
@@ -66,7 +66,10 @@ func basisText(t *theme, g loadgen.Gauge) string {
 	case loadgen.BasisPartial:
 		return fmt.Sprintf("partly measured: %s (%d without answer)", src, g.NoAnswer)
 	case loadgen.BasisEstimated:
-		return "estimated: " + src
+		if src == "in flight" {
+			src = "requests in flight"
+		}
+		return "estimated from " + src
 	}
 	return ""
 }
@@ -80,6 +83,9 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	}
 	if h >= 7+len(out) {
 		out = append(out, p.cause(s, w))
+	}
+	if text := p.answers(s); text != "" && h >= 9+len(out) {
+		out = append(out, newRow(w).space(1).put(s.t.dim, fit(text, w-2, s.t.ellipsis)).String())
 	}
 	rest := h - len(out) - 1
 	if rest >= 2 {
@@ -189,24 +195,91 @@ func (p *requestsPane) cause(s *scene, w int) string {
 	return r.String()
 }
 
+// answers says how many requests end well a second, and how long they take;
+// empty before any has.
+func (p *requestsPane) answers(s *scene) string {
+	run := s.f.Load
+	sent, first := run.Latency.Sent, run.Latency.FirstToken
+	if sent.Count == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("ok %s a second %s p50 %s %s p99 %s %s slowest %s", number(p.okRate()), s.t.bullet, took(sent.P50), s.t.bullet, took(sent.P99), s.t.bullet, took(sent.Max))
+	if first.Count > 0 {
+		text += fmt.Sprintf(" %s first token p50 %s", s.t.bullet, took(first.P50))
+	}
+	if each := run.Latency.PerToken.P50; each > 0 {
+		text += fmt.Sprintf(" %s %s tokens a second each", s.t.bullet, number(float64(time.Second)/float64(each)))
+	}
+	return text
+}
+
+// rateSpan is how long a rate is taken over.
+const rateSpan = 10 * time.Second
+
+// ended is how many requests had ended well at a moment.
+type ended struct {
+	at time.Time
+	n  int
+}
+
+// okRate is how many requests end well a second, over the last rateSpan.
+func (p *requestsPane) okRate() float64 {
+	if len(p.ended) < 2 {
+		return 0
+	}
+	first, last := p.ended[0], p.ended[len(p.ended)-1]
+	return float64(last.n-first.n) / last.at.Sub(first.at).Seconds()
+}
+
+// settle notes once a second how many have ended well.
+func (p *requestsPane) settle(s *scene) {
+	now := ended{s.now, s.f.Load.Totals.OK}
+	if n := len(p.ended); n > 0 {
+		switch last := p.ended[n-1]; {
+		case now.at.Before(last.at), now.n < last.n: // a replay that went back
+			p.ended = nil
+		case now.at.Sub(last.at) < time.Second:
+			return
+		}
+	}
+	p.ended = append(p.ended, now)
+	for len(p.ended) > 2 && now.at.Sub(p.ended[0].at) > rateSpan {
+		p.ended = p.ended[1:]
+	}
+}
+
+// took writes how long a request took, in three digits or so.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.2f ms", d.Seconds()*1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return age(d)
+}
+
 // toldText is what servers tell in their own numbers.
 func toldText(t *theme, g loadgen.Gauge) string {
 	var all []string
 	for _, told := range g.Reported {
-		var parts []string
-		if told.Served != nil {
-			parts = append(parts, fmt.Sprintf("%d active", *told.Served))
-		}
-		if told.Queued != nil {
-			parts = append(parts, fmt.Sprintf("%d queued", *told.Queued))
-		}
+		text := t.text(told.Source) + ": "
 		switch {
-		case len(parts) == 0:
-			parts = []string{"no answer"}
-		case told.Answered < told.Asked:
-			parts = append(parts, fmt.Sprintf("(%d of %d answer)", told.Answered, told.Asked))
+		case told.Served != nil && told.Queued != nil:
+			text += fmt.Sprintf("%d seen, %d of them waiting", *told.Served+*told.Queued, *told.Queued)
+		case told.Served != nil:
+			text += fmt.Sprintf("%d served", *told.Served)
+		case told.Queued != nil:
+			text += fmt.Sprintf("%d waiting", *told.Queued)
+		default:
+			text += "no answer"
 		}
-		all = append(all, t.text(told.Source)+" "+strings.Join(parts, " "))
+		if told.Answered > 0 && told.Answered < told.Asked {
+			text += fmt.Sprintf(" (%d of %d answer)", told.Answered, told.Asked)
+		}
+		all = append(all, text)
 	}
 	return strings.Join(all, " "+t.bullet+" ")
 }

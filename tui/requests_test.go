@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/loadgen"
 )
@@ -15,11 +16,11 @@ func TestWhatServersTellIsShown(t *testing.T) {
 		told []loadgen.Report
 		want string
 	}{
-		{[]loadgen.Report{{Source: "activator", Served: n(8), Queued: n(0), Asked: 1, Answered: 1}}, "activator 8 active 0 queued "},
-		{[]loadgen.Report{{Source: "activator", Asked: 2}}, "activator no answer "},
-		{[]loadgen.Report{{Source: "activator", Queued: n(4), Asked: 2, Answered: 1}}, "activator 4 queued (1 of 2 answer) "},
-		{[]loadgen.Report{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM 8 active · front 4 queued "},
-		{[]loadgen.Report{{Source: "a\x1b[31mb\u202e", Served: n(1), Asked: 1, Answered: 1}}, "1 active "},
+		{[]loadgen.Report{{Source: "activator", Served: n(8), Queued: n(0), Asked: 1, Answered: 1}}, "activator: 8 seen, 0 of them waiting "},
+		{[]loadgen.Report{{Source: "activator", Asked: 2}}, "activator: no answer "},
+		{[]loadgen.Report{{Source: "activator", Queued: n(4), Asked: 2, Answered: 1}}, "activator: 4 waiting (1 of 2 answer) "},
+		{[]loadgen.Report{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM: 8 served · front: 4 waiting "},
+		{[]loadgen.Report{{Source: "a\x1b[31mb\u202e", Served: n(1), Asked: 1, Answered: 1}}, "1 served "},
 	} {
 		f := told()
 		f.Load.Gauge.Reported = tc.told
@@ -31,5 +32,29 @@ func TestWhatServersTellIsShown(t *testing.T) {
 		if strings.ContainsAny(m.View().Content, "\u202e") || strings.Contains(m.View().Content, "a\x1b[31mb") {
 			t.Errorf("%+v reaches the terminal as it is", tc.told)
 		}
+	}
+}
+
+func TestHowLongAnswersTakeIsOnTheScreen(t *testing.T) {
+	f := told()
+	f.Load.Latency = loadgen.Latency{Sent: loadgen.Quantiles{Count: 72, P50: 9100 * time.Millisecond, P99: 19 * time.Second, Max: 19200 * time.Millisecond},
+		FirstToken: loadgen.Quantiles{Count: 72, P50: 120 * time.Millisecond}}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "a second · p50 9.1 s · p99 19.0 s · slowest 19.2 s · first token p50 120 ms") {
+		t.Errorf("it is not there:\n%s", v)
+	}
+}
+
+func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
+	m, _, now := testModel(told(), 120, 36, Options{})
+	for i := range 15 {
+		*now = now.Add(time.Second)
+		f := told()
+		f.Now = f.Now.Add(time.Duration(i+1) * time.Second)
+		f.Load.Totals.OK += 3 * (i + 1)
+		m.Update(FrameMsg{f})
+	}
+	if got := m.find("Requests").pane.(*requestsPane).okRate(); got < 2.9 || got > 3.1 {
+		t.Errorf("%.2f a second, want 3", got)
 	}
 }

@@ -26,6 +26,9 @@ func (p *trialPane) whole(s *scene, w int) []string {
 			out = append(out, newRow(w).space(3).put("", l).String())
 		}
 	}
+	if v.Verdict == view.NotObserved {
+		out = append(out, newRow(w).space(3).put(t.dim, fit("no judgement of the service: the outage or the return was not seen", w-4, t.ellipsis)).String())
+	}
 	out = append(out, blank(w))
 	if w < besideSteps {
 		for _, part := range [][]string{expectations(s, w), steps(s, w), phases(s, w)} {

@@ -65,7 +65,7 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 		defer hide()
 		ended = live.Run(shown, nil)
 	})
-	err = drawFrames(shown, live.Frames(), filepath.Join(dir, "stderr.log"), color, tui.Options{Send: live.Send, ASCII: o.ascii, LoadOnly: true})
+	err = drawFrames(shown, live.Frames(), filepath.Join(dir, "stderr.log"), color, tui.Options{Send: live.Send, ASCII: o.ascii, Theme: string(o.theme), LoadOnly: true})
 	hide()
 	wg.Wait()
 	if over.IsZero() {

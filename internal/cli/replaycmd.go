@@ -89,7 +89,7 @@ func runReplay(ctx context.Context, o options, r *record.Record, speed float64) 
 	ctx, cancel := context.WithCancel(ctx)
 	played := make(chan error, 1)
 	go func() { played <- player.Run(ctx) }()
-	err = drawFrames(ctx, player.Frames(), log.Name(), color, tui.Options{Send: player.Send, ASCII: o.ascii})
+	err = drawFrames(ctx, player.Frames(), log.Name(), color, tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)})
 	cancel()
 	return errors.Join(err, <-played)
 }

@@ -30,6 +30,7 @@ type options struct {
 	plans []string
 	ascii bool
 	color string
+	theme theme
 	// lab: the cluster is a lab that ends with this program.
 	lab bool
 }
@@ -101,6 +102,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	f.BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
 	f.StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	f.Var(&o.theme, "theme", "`name` of the colours: dark, light or contrast; else the terminal's own")
 	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
 	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o))
 	return root

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,20 @@ func colorProfile(when string) (*colorprofile.Profile, error) {
 	return &p, nil
 }
 
+// theme is the name of a screen's colours, as a flag.
+type theme string
+
+func (t *theme) String() string { return string(*t) }
+func (t *theme) Type() string   { return "name" }
+
+func (t *theme) Set(name string) error {
+	if !slices.Contains(tui.Themes, name) {
+		return fmt.Errorf("there is no theme %q; there are dark, light and contrast", name)
+	}
+	*t = theme(name)
+	return nil
+}
+
 // asciiOnly reports a locale or terminal in which only ASCII is safe.
 func asciiOnly() bool {
 	if t := os.Getenv("TERM"); os.Getenv("RUNEWIDTH_EASTASIAN") == "1" || strings.HasPrefix(t, "vt1") || strings.HasPrefix(t, "vt2") {
@@ -95,7 +110,7 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	return drawFrames(ctx, s.session.Frames(), filepath.Join(s.dir, "stderr.log"), color, tui.Options{
-		Send: s.session.Send, ASCII: s.opt.ascii, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
+		Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
 	})
 }
 
