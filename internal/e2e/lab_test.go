@@ -76,6 +76,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			t.Errorf("exit %d, still to restore:\n%s", code, out)
 		}
 	})
+	t.Run("a node chooses no program and gets no secret", func(t *testing.T) { hostileNode(t, l) })
 	t.Run("plain lines, one a transition", func(t *testing.T) {
 		cmd, lines := start(t, args(l, same)...)
 		waitLine(t, lines, "API server", "answers")
