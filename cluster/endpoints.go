@@ -102,8 +102,9 @@ type readyCount struct {
 	node    string
 	n       int
 	changed time.Time
-	// steady is what n was before the last run of changes.
-	steady int
+	// steady is what n was before the last run of changes, full what it was before
+	// it last fell to 0.
+	steady, full int
 	// risen is when n left 0 and that is still to be told.
 	risen time.Time
 }
@@ -118,7 +119,7 @@ func (c *readyCount) count() int {
 // countReady follows how many endpoints are ready on each node, from what one
 // slice said and says; either may be nil. It costs the nodes of that slice. A
 // transition tells when none is left of those that were ready before, and how
-// many came when the first ones have.
+// many have come when all are back, or no more come for a while.
 func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 	diff := map[string]int{}
 	if old != nil {
@@ -168,10 +169,15 @@ func (s *state) reportReady(c *readyCount, before int, seen time.Time) {
 	switch {
 	case c.n == 0:
 		s.reportRise(c, before, seen)
-		s.transitReady(c, max(c.steady, before), 0, time.Time{}, seen)
+		c.full = max(c.steady, before)
+		s.transitReady(c, c.full, 0, time.Time{}, seen)
+		return
 	case before == 0:
 		c.risen = seen
 		s.rising[c.node] = c
+	}
+	if c.full > 0 && c.n >= c.full {
+		s.reportRise(c, c.n, seen) // all are back
 	}
 }
 

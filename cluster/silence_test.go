@@ -89,17 +89,21 @@ func TestTheEndpointsOfANodeAreToldFromFirstToLast(t *testing.T) {
 	}
 	none := time.Time{}.Sub(t0).Seconds()
 	want("the node is lost", fmt.Sprintf("4 → 0 at %g", none))
-	for i, n := range []int{1, 3, 4} {
-		ready(at(60+float64(i)/10), n, false)
-	}
+	ready(at(60), 1, false)
+	ready(at(60.1), 3, false)
 	want("while it comes back")
-	s.settleEndpoints(at(63))
+	ready(at(60.2), 4, false)
 	want("when it is back", "0 → 4 at 60")
 	s.settleEndpoints(at(70))
 	want("later")
 	ready(at(80), 3, false) // one pod is not well
 	ready(at(100), 0, false)
 	want("lost again", fmt.Sprintf("3 → 0 at %g", none))
+	ready(at(105), 1, false)
+	s.settleEndpoints(at(108))
+	want("back in part", "0 → 1 at 105")
+	ready(at(109), 0, false)
+	want("and lost", fmt.Sprintf("1 → 0 at %g", none))
 	ready(at(110), 2, false)
 	ready(at(110.5), 0, false)
 	want("back for a moment", "0 → 2 at 110", fmt.Sprintf("2 → 0 at %g", none))
