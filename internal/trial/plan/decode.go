@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"lightsout/internal/config/yamlfile"
 	"regexp"
 	"strings"
 
@@ -52,39 +53,34 @@ func decodePlan(root *yaml.Node) (*Plan, error) {
 	if !ok {
 		return nil, errorAt(root.Line, `the plan has no steps: add them under "steps:"`)
 	}
-	if f.Value.Kind != yaml.SequenceNode {
-		return nil, errorAt(f.Value.Line, `steps must be a list like "- off: [kube-node3]", %s`, isNot(f.Value))
-	}
-	for i, n := range f.Value.Content {
-		if i == MaxSteps {
-			return nil, errorAt(n.Line, "this is step %d, and a plan has at most %d", i+1, MaxSteps)
-		}
-		s, err := decodeStep(n)
-		if err != nil {
-			return nil, err
-		}
-		p.Steps = append(p.Steps, s)
+	p.stepsLine = f.Key.Line
+	if p.Steps, err = decodeList(f, "step", MaxSteps, "- off: [kube-node3]", decodeStep); err != nil {
+		return nil, err
 	}
 	if len(p.Steps) == 0 {
 		return nil, errorAt(f.Value.Line, "the plan has no steps: the list is empty")
 	}
-	p.stepsLine = f.Key.Line
-	f, ok = g["expect"]
-	if !ok {
-		return p, nil
+	if f, ok := g["expect"]; ok {
+		p.Expect, err = decodeList(f, "expectation", MaxExpect, "- detected: predicted", decodeExpectation)
 	}
+	return p, err
+}
+
+// decodeList reads a list of at most so many items; like is one as it is written.
+func decodeList[T any](f yamlfile.Field, item string, most int, like string, decode func(*yaml.Node) (T, error)) ([]T, error) {
 	if f.Value.Kind != yaml.SequenceNode {
-		return nil, errorAt(f.Value.Line, `expect must be a list like "- detected: predicted", %s`, isNot(f.Value))
+		return nil, errorAt(f.Value.Line, `%s must be a list like "%s", %s`, f.Key.Value, like, isNot(f.Value))
 	}
+	var out []T
 	for i, n := range f.Value.Content {
-		if i == MaxExpect {
-			return nil, errorAt(n.Line, "this is expectation %d, and a plan has at most %d", i+1, MaxExpect)
+		if i == most {
+			return nil, errorAt(n.Line, "this is %s %d, and a plan has at most %d", item, i+1, most)
 		}
-		e, err := decodeExpectation(n)
+		one, err := decode(n)
 		if err != nil {
 			return nil, err
 		}
-		p.Expect = append(p.Expect, e)
+		out = append(out, one)
 	}
-	return p, nil
+	return out, nil
 }
