@@ -33,12 +33,12 @@ const (
 // nothing.
 type NodeConfig struct {
 	// Machine is the driver's name or id for the node's machine.
-	Machine string `json:"machine,omitempty"`
+	Machine string `json:"machine"`
 	// Address replaces the node's addresses.
-	Address string `json:"address,omitempty"`
+	Address string `json:"address"`
 	// Off and On are names of drivers.
-	Off string `json:"off_by,omitempty"`
-	On  string `json:"on_by,omitempty"`
+	Off string `json:"off_by"`
+	On  string `json:"on_by"`
 }
 
 // Config is how a fleet is switched. A zero duration or number means the default.

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
 
 	"lightsout/power"
 )
@@ -14,50 +13,50 @@ import (
 // Config is the file lightsout.yaml. Unknown fields are errors.
 type Config struct {
 	// Context and Kubeconfig choose the cluster, as kubectl's flags do.
-	Context    string `json:"context,omitempty"`
-	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Context    string `json:"context"`
+	Kubeconfig string `json:"kubeconfig"`
 	// Namespaces bounds what is watched; empty is all.
-	Namespaces []string `json:"namespaces,omitempty"`
+	Namespaces []string `json:"namespaces"`
 	// Bastion is user@host:port or an alias of the ssh configuration; all
 	// connections go through it. Empty: straight.
-	Bastion string `json:"bastion,omitempty"`
+	Bastion string `json:"bastion"`
 	// Production asks for the cluster's name before anything is switched off.
-	Production bool `json:"production,omitempty"`
+	Production bool `json:"production"`
 	// Pace is written by the lab: "fast" says that its timings are shortened.
-	Pace  string `json:"pace,omitempty"`
-	SSH   SSH    `json:"ssh,omitzero"`
-	Power Power  `json:"power,omitzero"`
-	Load  Load   `json:"load,omitzero"`
+	Pace  string `json:"pace"`
+	SSH   SSH    `json:"ssh"`
+	Power Power  `json:"power"`
+	Load  Load   `json:"load"`
 	// Guards tightens what is refused when something is to be switched off.
-	Guards Guards `json:"guards,omitzero"`
+	Guards Guards `json:"guards"`
 	// State is the folder of journals and records.
-	State string `json:"state,omitempty"`
+	State string `json:"state"`
 }
 
 // SSH says how the bastion and the machines are logged in to by ssh.
 type SSH struct {
-	Config        string   `json:"config,omitempty"`
-	User          string   `json:"user,omitempty"`
-	IdentityFiles []string `json:"identity_files,omitempty"`
-	KnownHosts    []string `json:"known_hosts,omitempty"`
-	Shutdown      string   `json:"shutdown,omitempty"`
+	Config        string   `json:"config"`
+	User          string   `json:"user"`
+	IdentityFiles []string `json:"identity_files"`
+	KnownHosts    []string `json:"known_hosts"`
+	Shutdown      string   `json:"shutdown"`
 }
 
 // Guards is the part of lightsout.yaml that tightens what is refused.
 type Guards struct {
-	ViewAge    *metav1.Duration `json:"view_age,omitempty"`
-	KeepReady  *int             `json:"keep_ready,omitempty"`
-	Protect    []string         `json:"protect,omitempty"`
-	NoOverride bool             `json:"no_override,omitempty"`
+	ViewAge    *time.Duration `json:"view_age"`
+	KeepReady  *int           `json:"keep_ready"`
+	Protect    []string       `json:"protect"`
+	NoOverride bool           `json:"no_override"`
 	// ControlPlane is nodes (the default) or elsewhere.
-	ControlPlane power.ControlPlane `json:"control_plane,omitempty"`
+	ControlPlane power.ControlPlane `json:"control_plane"`
 }
 
 // Limits checks the guards' settings: none may be weaker than the default.
 func (g Guards) Limits() (power.Limits, error) {
 	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
 	if g.ViewAge != nil {
-		if l.ViewAge = g.ViewAge.Duration; l.ViewAge == 0 {
+		if l.ViewAge = *g.ViewAge; l.ViewAge == 0 {
 			return l, errors.New("guards.view_age is 0: nothing could be switched off")
 		}
 	}

@@ -86,7 +86,7 @@ load: {url: http://10.0.0.11:31080/v1/chat/completions, profile: chat, timeout: 
 	if c.Context != "mdx" || !c.Production || len(c.Namespaces) != 2 || c.Power.Nodes["n3"].Own["mdx"].(*mdx.Node).ServiceLevel != "guarantee" || !c.Power.Sections["mdx"].(*mdx.Options).ViaBastion {
 		t.Errorf("read as %+v", c)
 	}
-	if got := c.Load.timeouts(); got.Total != 30*time.Minute || got.Stall != 5*time.Second || got.Connect != 0 {
+	if got := c.Load; got.Timeout != 30*time.Minute || got.Stall != 5*time.Second || got.ConnectTimeout != 0 {
 		t.Errorf("timeouts %+v", got)
 	}
 }

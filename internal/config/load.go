@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"lightsout/loadgen"
 	"lightsout/power"
 )
@@ -23,62 +21,62 @@ import (
 // Load is the part of lightsout.yaml that says what the load keys and the
 // load steps of a plan send, and where. docs/load.md tells of each field.
 type Load struct {
-	URL        string            `json:"url,omitempty"`
-	Host       string            `json:"host,omitempty"`
-	Entries    []string          `json:"entries,omitempty"`
-	Protocol   string            `json:"protocol,omitempty"`
-	CAFile     string            `json:"ca_file,omitempty"`
-	Redirects  int               `json:"redirects,omitempty"`
-	Profile    string            `json:"profile,omitempty"`
-	Method     string            `json:"method,omitempty"`
-	Headers    map[string]string `json:"headers,omitempty"`
-	BodyFile   string            `json:"body_file,omitempty"`
-	Model      string            `json:"model,omitempty"`
-	Prompt     string            `json:"prompt,omitempty"`
-	PromptFile string            `json:"prompts_file,omitempty"`
-	MaxTokens  int               `json:"max_tokens,omitempty"`
-	APIKeyFile string            `json:"api_key_file,omitempty"`
-	APIKeyEnv  string            `json:"api_key_env,omitempty"`
+	URL        string            `json:"url"`
+	Host       string            `json:"host"`
+	Entries    []string          `json:"entries"`
+	Protocol   string            `json:"protocol"`
+	CAFile     string            `json:"ca_file"`
+	Redirects  int               `json:"redirects"`
+	Profile    string            `json:"profile"`
+	Method     string            `json:"method"`
+	Headers    map[string]string `json:"headers"`
+	BodyFile   string            `json:"body_file"`
+	Model      string            `json:"model"`
+	Prompt     string            `json:"prompt"`
+	PromptFile string            `json:"prompts_file"`
+	MaxTokens  int               `json:"max_tokens"`
+	APIKeyFile string            `json:"api_key_file"`
+	APIKeyEnv  string            `json:"api_key_env"`
 	// Connections is fresh, kept, or the age up to which they are kept.
-	Connections      string           `json:"connections,omitempty"`
-	KeepAlive        KeepAlive        `json:"keep_alive,omitzero"`
-	Metrics          *Metrics         `json:"metrics,omitempty"`
-	Timeout          *metav1.Duration `json:"timeout,omitempty"`
-	ConnectTimeout   *metav1.Duration `json:"connect_timeout,omitempty"`
-	FirstByteTimeout *metav1.Duration `json:"first_byte_timeout,omitempty"`
-	IdleTimeout      *metav1.Duration `json:"idle_timeout,omitempty"`
-	Stall            *metav1.Duration `json:"stall,omitempty"`
-	MaxInFlight      int              `json:"max_in_flight,omitempty"`
+	Connections      string        `json:"connections"`
+	KeepAlive        KeepAlive     `json:"keep_alive"`
+	Metrics          *Metrics      `json:"metrics"`
+	Timeout          time.Duration `json:"timeout"`
+	ConnectTimeout   time.Duration `json:"connect_timeout"`
+	FirstByteTimeout time.Duration `json:"first_byte_timeout"`
+	IdleTimeout      time.Duration `json:"idle_timeout"`
+	Stall            time.Duration `json:"stall"`
+	MaxInFlight      int           `json:"max_in_flight"`
 	// ViaBastion sends requests through the bastion; the default is to do so
 	// when there is one.
-	ViaBastion *bool  `json:"via_bastion,omitempty"`
-	Deployment string `json:"deployment,omitempty"`
-	Burst      int    `json:"burst,omitempty"`
-	Hold       int    `json:"hold,omitempty"`
+	ViaBastion *bool  `json:"via_bastion"`
+	Deployment string `json:"deployment"`
+	Burst      int    `json:"burst"`
+	Hold       int    `json:"hold"`
 }
 
-// KeepAlive is loadgen.KeepAlive.
+// KeepAlive is loadgen.KeepAlive, field by field.
 type KeepAlive struct {
-	Idle        *metav1.Duration `json:"idle,omitempty"`
-	Interval    *metav1.Duration `json:"interval,omitempty"`
-	Count       int              `json:"count,omitempty"`
-	Unacked     *metav1.Duration `json:"unacked,omitempty"`
-	PingAfter   *metav1.Duration `json:"ping_after,omitempty"`
-	PingTimeout *metav1.Duration `json:"ping_timeout,omitempty"`
+	Idle        time.Duration `json:"idle"`
+	Interval    time.Duration `json:"interval"`
+	Count       int           `json:"count"`
+	Unacked     time.Duration `json:"unacked"`
+	PingAfter   time.Duration `json:"ping_after"`
+	PingTimeout time.Duration `json:"ping_timeout"`
 }
 
 // Metrics is what pods without a queue-proxy tell of their requests.
 type Metrics struct {
 	// Server is llama.cpp, llama.cpp slots, vllm, or a name for another one,
 	// which needs Served.
-	Server string `json:"server,omitempty"`
-	Port   int32  `json:"port,omitempty"`
-	Path   string `json:"path,omitempty"`
+	Server string `json:"server"`
+	Port   int32  `json:"port"`
+	Path   string `json:"path"`
 	// Served and Queued are names of Prometheus gauges, Labels what a sample
 	// must have.
-	Served string            `json:"served,omitempty"`
-	Queued string            `json:"queued,omitempty"`
-	Labels map[string]string `json:"labels,omitempty"`
+	Served string            `json:"served"`
+	Queued string            `json:"queued"`
+	Labels map[string]string `json:"labels"`
 }
 
 // LlamaSlots is the Server whose /slots are asked for instead of its metrics,
@@ -195,37 +193,18 @@ func ParseConnections(text string) (reuse bool, maxAge time.Duration, err error)
 	return true, maxAge, nil
 }
 
-// duration is 0 for a field that is not there.
-func duration(d *metav1.Duration) time.Duration {
-	if d == nil {
-		return 0
-	}
-	return d.Duration
-}
-
-func (l Load) timeouts() loadgen.Timeouts {
-	return loadgen.Timeouts{
-		Connect: duration(l.ConnectTimeout), FirstByte: duration(l.FirstByteTimeout), Idle: duration(l.IdleTimeout),
-		Total: duration(l.Timeout), Stall: duration(l.Stall),
-	}
-}
-
 // Options makes what the config says about requests and connections; files and
 // secrets are read. Errors name the file, and hold no secret.
 func (l Load) Options() (loadgen.Options, error) {
-	k := l.KeepAlive
 	o := loadgen.Options{
 		Target: loadgen.Target{
 			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol), Redirects: l.Redirects,
 			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
 			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens,
 		},
-		Timeouts:    l.timeouts(),
+		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
 		MaxInFlight: l.MaxInFlight,
-		KeepAlive: loadgen.KeepAlive{
-			Idle: duration(k.Idle), Interval: duration(k.Interval), Count: k.Count, Unacked: duration(k.Unacked),
-			PingAfter: duration(k.PingAfter), PingTimeout: duration(k.PingTimeout),
-		},
+		KeepAlive:   loadgen.KeepAlive(l.KeepAlive),
 	}
 	t := &o.Target
 	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {

@@ -15,8 +15,8 @@ import (
 // those keys as booleans.
 type Power struct {
 	// Off and On name the driver for all nodes.
-	Off string `json:"off_by,omitempty"`
-	On  string `json:"on_by,omitempty"`
+	Off string `json:"off_by"`
+	On  string `json:"on_by"`
 	// Sections are what is said for drivers, by their names.
 	Sections map[string]power.Section `json:"-"`
 	// Nodes holds what differs, by node name.

@@ -1,17 +1,14 @@
 package config
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
+	"lightsout/internal/config/yamlfile"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
-
-	"lightsout/power"
 )
 
 // Example is a config with every field that there is, all of them as comments.
@@ -23,21 +20,9 @@ var Example string
 // place in the file, but in headers, URLs and a driver's own parameters it can
 // stand.
 func (c *Config) Show() (string, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return "", err
-	}
-	// JSON is YAML, and this keeps the order of the fields.
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return "", err
-	}
-	hide(&doc)
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	err = enc.Encode(&doc)
-	return out.String(), err
+	doc := yamlfile.Encode(c)
+	hide(doc)
+	return yamlfile.Write(doc)
 }
 
 const hidden = "(hidden)"
@@ -50,9 +35,8 @@ var (
 	secretArg  = regexp.MustCompile(`(?i)((?:passw|token|secret|key|auth)[a-z_-]*(?:=|: )).+`)
 )
 
-// hide takes the flow style and the secrets out of a document.
+// hide takes the secrets out of a document.
 func hide(n *yaml.Node) {
-	n.Style = 0
 	for i, part := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && part.Kind == yaml.ScalarNode {
 			name := n.Content[i-1].Value
@@ -72,50 +56,31 @@ func hide(n *yaml.Node) {
 	}
 }
 
-// MarshalJSON gives the section power as it stands in a file.
-func (p Power) MarshalJSON() ([]byte, error) {
+// EncodeYAML gives the section power as it stands in a file.
+func (p Power) EncodeYAML() *yaml.Node {
 	type plain Power
-	parts := []any{plain(p)}
+	out := yamlfile.Encode(plain(p))
 	for _, name := range slices.Sorted(maps.Keys(p.Sections)) {
-		parts = append(parts, map[string]power.Section{name: p.Sections[name]})
+		yamlfile.Put(out, name, yamlfile.Encode(p.Sections[name]))
 	}
 	if len(p.Nodes) > 0 {
-		parts = append(parts, map[string]any{"nodes": p.Nodes})
+		yamlfile.Put(out, "nodes", yamlfile.Encode(p.Nodes))
 	}
-	return join(parts...)
+	return out
 }
 
-// MarshalJSON gives an entry of power.nodes as it stands in a file.
-func (n Node) MarshalJSON() ([]byte, error) {
-	parts := []any{n.NodeConfig}
-	// Drivers may share a field.
-	shared := map[string]json.RawMessage{}
+// EncodeYAML gives an entry of power.nodes as it stands in a file.
+func (n Node) EncodeYAML() *yaml.Node {
+	out := yamlfile.Encode(n.NodeConfig)
+	written := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(n.Own)) {
-		data, err := json.Marshal(n.Own[name])
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(data, &shared); err != nil {
-			return nil, err
-		}
-	}
-	return join(append(parts, shared)...)
-}
-
-// join makes one JSON object of several.
-func join(parts ...any) ([]byte, error) {
-	out := []byte{'{'}
-	for _, part := range parts {
-		data, err := json.Marshal(part)
-		if err != nil {
-			return nil, err
-		}
-		if inner := data[1 : len(data)-1]; len(inner) > 0 {
-			if len(out) > 1 {
-				out = append(out, ',')
+		own := yamlfile.Encode(n.Own[name]).Content
+		for i := 0; i < len(own); i += 2 {
+			if field := own[i].Value; !written[field] { // drivers may share one
+				written[field] = true
+				out.Content = append(out.Content, own[i], own[i+1])
 			}
-			out = append(out, inner...)
 		}
 	}
-	return append(out, '}'), nil
+	return out
 }

@@ -1,20 +1,20 @@
 package yamlfile
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Decode reads n strictly into what into points to: structs by the names of
-// their json tags, maps, slices, text, numbers, true and false, and types that
-// read JSON themselves (times). A null leaves a value as it is. Errors are an
+// their json tags, maps, slices, text, numbers, true and false, times, and types
+// that read themselves. A null leaves a value as it is. Errors are an
 // *Error with the line of the field.
 func Decode(n *yaml.Node, into any) error {
 	return decode(n, "", reflect.ValueOf(into).Elem())
@@ -187,14 +187,15 @@ func decode(n *yaml.Node, at string, v reflect.Value) error {
 	switch d := v.Addr().Interface().(type) {
 	case decoder:
 		return d.DecodeYAML(n)
-	case json.Unmarshaler:
-		text, err := json.Marshal(n.Value)
-		if err == nil {
-			err = d.UnmarshalJSON(text)
+	case *time.Duration:
+		if n.Kind != yaml.ScalarNode {
+			return wrongType(n, at, "time")
 		}
+		t, err := time.ParseDuration(n.Value)
 		if err != nil {
 			return errorOf(n, "%s: %s; write it like 90s or 30m", at, strings.TrimPrefix(err.Error(), "time: "))
 		}
+		*d = t
 		return nil
 	}
 	switch v.Kind() {

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 type sample struct {
@@ -13,7 +11,7 @@ type sample struct {
 	Count int               `json:"count"`
 	Share float64           `json:"share"`
 	Yes   *bool             `json:"yes"`
-	For   *metav1.Duration  `json:"for"`
+	For   *time.Duration    `json:"for"`
 	List  []string          `json:"list"`
 	Map   map[string]string `json:"map"`
 	Part  struct {
@@ -47,7 +45,7 @@ part: {port: 80}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "17" || s.Count != 16 || s.Share != 2 || s.Yes == nil || !*s.Yes || s.For.Duration != 90*time.Second ||
+	if s.Name != "17" || s.Count != 16 || s.Share != 2 || s.Yes == nil || !*s.Yes || *s.For != 90*time.Second ||
 		strings.Join(s.List, " ") != "a 1 true" || s.Map["a"] != "b" || s.Part.Port != 80 {
 		t.Errorf("%+v", s)
 	}

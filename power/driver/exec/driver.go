@@ -31,18 +31,18 @@ type Options struct {
 	// State prints one word: on, off, transitioning or unknown. When it prints
 	// nothing its exit status counts, as that of a fence agent does: 0 is on, 2
 	// is off, and all else is unknown.
-	State []string `json:"state_command,omitempty"`
+	State []string `json:"state_command"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
-	On       []string `json:"on_command,omitempty"`
-	Off      []string `json:"off_command,omitempty"`
-	Shutdown []string `json:"shutdown_command,omitempty"`
+	On       []string `json:"on_command"`
+	Off      []string `json:"off_command"`
+	Shutdown []string `json:"shutdown_command"`
 	// ProvesOff: the state command's "off" comes from something that knows (a
 	// power API, a power meter) and not from the machine's silence. Without it,
 	// off is presumed.
-	ProvesOff bool `json:"proves_off,omitempty"`
+	ProvesOff bool `json:"proves_off"`
 	// SecretEnv names environment variables whose values are hidden in what the
 	// commands say. They must be set.
-	SecretEnv []string `json:"secret_env,omitempty"`
+	SecretEnv []string `json:"secret_env"`
 }
 
 // Sides: what there are commands for.

@@ -31,20 +31,20 @@ const statusLimit = 40 * time.Second
 // Node is what an entry below power.nodes tells of a machine.
 type Node struct {
 	// Plug is the agent's name for it: a VM's name, an outlet's number.
-	Plug string `json:"plug,omitempty"`
+	Plug string `json:"plug"`
 	// Params replace those of Options for this node. They are templates too.
-	Params map[string]string `json:"params,omitempty"`
+	Params map[string]string `json:"params"`
 }
 
 // Options are the section power.fence: which agent is run, and how.
 type Options struct {
 	// Agent is the program: a path, or a name that is looked for in PATH and in
 	// /usr/sbin, where distributions put them.
-	Agent string `json:"agent,omitempty"`
+	Agent string `json:"agent"`
 	// Params are the agent's parameters by name; their values are templates.
-	Params map[string]string `json:"params,omitempty"`
+	Params map[string]string `json:"params"`
 	// Kept says where the secrets are kept.
-	Kept map[string]place `json:"secrets,omitempty"`
+	Kept map[string]place `json:"secrets"`
 	// Secrets are parameters that nobody is to see.
 	Secrets map[string]secret.Source `json:"-"`
 	// Nodes holds what differs, by node name.
@@ -53,8 +53,8 @@ type Options struct {
 
 // place is where a secret is kept.
 type place struct {
-	File string `json:"file,omitempty"`
-	Env  string `json:"env,omitempty"`
+	File string `json:"file"`
+	Env  string `json:"env"`
 }
 
 // Sides: both.

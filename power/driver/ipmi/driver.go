@@ -47,20 +47,20 @@ const (
 type Options struct {
 	// Address is a template for a controller's address, with a port if it is not
 	// 623; defaultAddress when empty.
-	Address string `json:"address,omitempty"`
+	Address string `json:"address"`
 	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
 	// in the template.
 	BMCs map[string]string `json:"-"`
 	// User and Password log in, with the privilege of an operator.
-	User         string        `json:"user,omitempty"`
+	User         string        `json:"user"`
 	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file,omitempty"`
-	PasswordEnv  string        `json:"password_env,omitempty"`
+	PasswordFile string        `json:"password_file"`
+	PasswordEnv  string        `json:"password_env"`
 }
 
 // node is what an entry below power.nodes may say.
 type node struct {
-	BMC string `json:"bmc,omitempty"`
+	BMC string `json:"bmc"`
 }
 
 // Sides: both.

@@ -29,19 +29,19 @@ const defaultURL = "https://oprpl.mdx.jp"
 // Options are the section power.mdx: which portal and project to speak to.
 type Options struct {
 	// URL is the portal's; defaultURL when empty.
-	URL string `json:"url,omitempty"`
+	URL string `json:"url"`
 	// PlainHTTP allows a URL of http, by which anybody on the way can read the
 	// token. Loopback and the lab need no such word.
-	PlainHTTP bool `json:"plain_http,omitempty"`
+	PlainHTTP bool `json:"plain_http"`
 	// Project is the project's uuid or name; it may be empty when the token is
 	// for one project only.
-	Project string `json:"project,omitempty"`
+	Project string `json:"project"`
 	// Token gives the token that the user has issued in the portal.
 	Token     secret.Source `json:"-"`
-	TokenFile string        `json:"token_file,omitempty"`
-	TokenEnv  string        `json:"token_env,omitempty"`
+	TokenFile string        `json:"token_file"`
+	TokenEnv  string        `json:"token_env"`
 	// ViaBastion sends requests through the bastion.
-	ViaBastion bool `json:"via_bastion,omitempty"`
+	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight, over IPv4 only.
 	Dial power.Dial `json:"-"`
 	// Nodes holds what is said of nodes, by their names.
@@ -51,7 +51,7 @@ type Options struct {
 // Node is what an entry below power.nodes may say.
 type Node struct {
 	// ServiceLevel is what the VM is powered on with, whatever the portal says.
-	ServiceLevel string `json:"service_level,omitempty"`
+	ServiceLevel string `json:"service_level"`
 }
 
 // Sides: both.

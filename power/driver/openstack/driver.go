@@ -30,13 +30,13 @@ func init() {
 type Options struct {
 	// Cloud is its name in clouds.yaml; empty: that of OS_CLOUD, or else the
 	// credentials of the other OS_ variables.
-	Cloud string `json:"cloud,omitempty"`
+	Cloud string `json:"cloud"`
 	// CloudsFile is the clouds.yaml; empty: where OpenStack's commands look.
-	CloudsFile string `json:"clouds_file,omitempty"`
+	CloudsFile string `json:"clouds_file"`
 	// Region replaces what is said there.
-	Region string `json:"region,omitempty"`
+	Region string `json:"region"`
 	// ViaBastion sends requests through the bastion.
-	ViaBastion bool `json:"via_bastion,omitempty"`
+	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight.
 	Dial power.Dial `json:"-"`
 }

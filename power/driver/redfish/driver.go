@@ -38,38 +38,38 @@ const defaultURL = "https://{{.BMC}}"
 // Options are the section power.redfish: where controllers are and how they are logged in to.
 type Options struct {
 	// URL is a template for a controller's address; defaultURL when empty.
-	URL string `json:"url,omitempty"`
+	URL string `json:"url"`
 	// System is a template for the system's Id, name, UUID or path, where a
 	// controller has several. Empty: the only one, or the one with the hint's or
 	// the node's name.
-	System string `json:"system,omitempty"`
+	System string `json:"system"`
 	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
 	// in the templates.
 	BMCs map[string]string `json:"-"`
 	// User and Password log in.
-	User         string        `json:"user,omitempty"`
+	User         string        `json:"user"`
 	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file,omitempty"`
-	PasswordEnv  string        `json:"password_env,omitempty"`
+	PasswordFile string        `json:"password_file"`
+	PasswordEnv  string        `json:"password_env"`
 	// Auth is basic, which is the same as empty: the password goes with each
 	// request; or session: it is logged in once for each controller (DSP0266,
 	// 13.3.4).
-	Auth string `json:"auth,omitempty"`
+	Auth string `json:"auth"`
 	// CAFile holds certificates (PEM) of authorities, or of the controllers
 	// themselves, that are trusted instead of the system's.
-	CAFile string `json:"ca_file,omitempty"`
+	CAFile string `json:"ca_file"`
 	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
 	// are trusted as they are, whatever name they are for.
-	Fingerprints []string `json:"cert_sha256,omitempty"`
+	Fingerprints []string `json:"cert_sha256"`
 	// ViaBastion sends requests through the bastion.
-	ViaBastion bool `json:"via_bastion,omitempty"`
+	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight.
 	Dial power.Dial `json:"-"`
 }
 
 // node is what an entry below power.nodes may say.
 type node struct {
-	BMC string `json:"bmc,omitempty"`
+	BMC string `json:"bmc"`
 }
 
 // Sides: both.
@@ -156,7 +156,7 @@ type system struct {
 	PowerState   string
 	Actions      struct {
 		Reset struct {
-			Target    string   `json:"target,omitempty"`
+			Target    string   `json:"target"`
 			Allowable []string `json:"ResetType@Redfish.AllowableValues"`
 			Info      string   `json:"@Redfish.ActionInfo"`
 		} `json:"#ComputerSystem.Reset"`

@@ -25,10 +25,10 @@ const statusLimit = time.Minute
 // Options are the section power.vagrant: which machines, and how vagrant is run.
 type Options struct {
 	// Dir is the Vagrantfile's folder; empty is the one that lightsout runs in.
-	Dir string `json:"dir,omitempty"`
+	Dir string `json:"dir"`
 	// Command is the program, and arguments that come before vagrant's own;
 	// "vagrant" when empty.
-	Command []string `json:"command,omitempty"`
+	Command []string `json:"command"`
 }
 
 // Sides: both.

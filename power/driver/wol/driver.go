@@ -34,19 +34,19 @@ const (
 type Options struct {
 	// Broadcast is an address and port; defaultBroadcast when empty. A host with
 	// several networks needs the directed one, like 10.0.0.255:9.
-	Broadcast string `json:"broadcast,omitempty"`
+	Broadcast string `json:"broadcast"`
 	// MACs are the nodes' MAC addresses, by node name.
 	MACs map[string]string `json:"-"`
 	// Password gives the SecureOn password, written as six bytes
 	// (01:23:45:67:89:ab) or four (1.2.3.4). Nil: none.
 	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file,omitempty"`
-	PasswordEnv  string        `json:"password_env,omitempty"`
+	PasswordFile string        `json:"password_file"`
+	PasswordEnv  string        `json:"password_env"`
 }
 
 // node is what an entry below power.nodes may say.
 type node struct {
-	MAC string `json:"mac,omitempty"`
+	MAC string `json:"mac"`
 }
 
 // Sides: it only powers on.
