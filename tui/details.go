@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,27 @@ func (d *details) time(label string, at time.Time) {
 }
 
 func (d *details) number(label string, n int) { d.add(label, fmt.Sprint(n)) }
+
+// mostEvents is how many of an object's events its details list.
+const mostEvents = 12
+
+// events lists what the timeline has of an object, the newest first.
+func (d *details) events(names ...string) {
+	n := 0
+	for _, e := range slices.Backward(d.s.f.Events) {
+		if !slices.Contains(names, e.Subject) {
+			continue
+		}
+		if n++; n == 1 {
+			d.head("Timeline")
+		}
+		_, st := levelLook(d.s.t, e.Level)
+		d.look(st, d.s.offset(e.At), brief(e.Subject, e.Sentence()))
+		if n == mostEvents {
+			return
+		}
+	}
+}
 
 func nodeDetails(name string) func(*scene) []fact {
 	return func(s *scene) []fact {
@@ -94,7 +116,9 @@ func nodeDetails(name string) func(*scene) []fact {
 		if n.CPUMilli > 0 {
 			d.add("allocatable", fmt.Sprintf("%s CPU, %.1f GiB, %d pods",
 				number(float64(n.CPUMilli)/1000), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
+			d.add("requested", number(float64(askedCPU(s, n))/1000)+" CPU by its pods")
 		}
+		d.events(name)
 		pods := s.snap.PodsOn(name)
 		if len(pods) > 0 {
 			d.head(fmt.Sprintf("Pods (%d)", len(pods)))
@@ -154,6 +178,7 @@ func podDetails(k cluster.Key) func(*scene) []fact {
 		d.head("When its node is lost")
 		d.add("unreachable", tolerates(p.UnreachableFor))
 		d.add("not ready", tolerates(p.NotReadyFor))
+		d.events(k.Name, k.String())
 		return d.facts
 	}
 }
@@ -205,6 +230,7 @@ func deploymentDetails(k cluster.Key) func(*scene) []fact {
 		d.head("Deployment")
 		d.add("name", dep.Name)
 		d.add("namespace", dep.Namespace)
+		d.events(k.Name, k.String())
 		return d.facts
 	}
 }

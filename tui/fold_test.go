@@ -42,3 +42,21 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 		t.Error("the frame's own events were changed")
 	}
 }
+
+func TestManyNodesAreFoldedAndFewAreNot(t *testing.T) {
+	at := time.Date(2026, 11, 21, 5, 37, 18, 0, time.UTC)
+	lost := func(n int) []view.Event {
+		var out []view.Event
+		for i := range n {
+			name := fmt.Sprint("node-", i)
+			out = append(out, view.Event{Seq: i + 1, Seen: at, At: at, Lane: view.LaneNode, Subject: name, From: fmt.Sprintf("Ready (silent %ds)", 40+i), To: "NotReady"})
+		}
+		return out
+	}
+	if got := fold(lost(4)); len(got) != 4 || got[0].Subject != "node-0" {
+		t.Errorf("4 nodes become %d rows, the first of %s", len(got), got[0].Subject)
+	}
+	if got := fold(lost(100)); len(got) != 1 || got[0].Subject != "100 nodes" {
+		t.Errorf("100 nodes become %d rows, the first of %s", len(got), got[0].Subject)
+	}
+}

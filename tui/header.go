@@ -44,7 +44,7 @@ func header(m *Model, w int) string {
 	if f.Pace != "" && f.Pace != "real" {
 		add(t.warn, "pace "+t.text(f.Pace))
 	}
-	if f.ReadOnly {
+	if f.ReadOnly && !m.opts.LoadOnly {
 		add(t.warn, "read-only")
 	}
 	if f.DryRun {

@@ -162,7 +162,7 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 	for _, node := range p.rows {
 		most = max(most, len(shownPods(s, node)))
 	}
-	tile := tileSize(most, w/c-4, h/rows-2-btoi(h/rows >= 5))
+	tile := tileSize(most, w/c-4, h/rows-2-headLines(h/rows))
 	var out []string
 	for y := range rows {
 		high := h/rows + btoi(y < h%rows)
@@ -186,6 +186,9 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 	}
 	return out
 }
+
+// headLines is how many lines of a rack of h stand above its tiles.
+func headLines(h int) int { return btoi(h >= 5) + btoi(h >= 9) }
 
 func btoi(b bool) int {
 	if b {
@@ -218,17 +221,16 @@ func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here 
 	if known {
 		word += " " + t.bullet + " " + power
 	}
-	body := h - 2
+	head := headLines(h)
 	var lines []string
-	if h >= 5 {
+	if head > 0 {
 		if s.fresh(n.Changed) {
 			st = t.just(st)
 		}
-		lines = append(lines, newRow(w-4).put(st, fit(word, w-4, t.ellipsis)).String())
-		body--
+		lines = fill([]string{newRow(w-4).put(st, fit(word, w-4, t.ellipsis)).String()}, w-4, head)
 		word = ""
 	}
-	return box(s, w, h, title, word, edge, append(lines, podTiles(s, shownPods(s, n), w-4, body, tile)...))
+	return box(s, w, h, title, word, edge, append(lines, podTiles(s, shownPods(s, n), w-4, h-2-head, tile)...))
 }
 
 // box frames lines that are w-4 wide.
