@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/ssh"
 )
@@ -178,12 +180,13 @@ func skipped(what, format string, args ...any) checkRow {
 
 func note(what, detail, todo string) checkRow { return row(what, checkNote, detail, todo) }
 
-// missing takes an error's sentence apart: ours say what to do after the last
-// semicolon. todo is for those that don't.
+// missing says what is wrong; todo is what helps in general, for errors that
+// give no advice of their own.
 func missing(what string, err error, todo string) checkRow {
 	detail := err.Error()
-	if i := strings.LastIndex(detail, "; "); i >= 0 {
-		detail, todo = detail[:i], detail[i+2:]
+	var own *text.Advised
+	if errors.As(err, &own) {
+		detail, todo = strings.TrimSuffix(detail, "; "+own.Todo), own.Todo
 	}
 	return row(what, checkMissing, detail, todo)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,8 +31,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 	case c.powerErr != nil:
 		rows = append(rows, missing("drivers", c.powerErr, "correct power in lightsout.yaml"))
 	case c.power.missing != "":
-		what, todo, _ := strings.Cut(c.power.missing, ": ")
-		rows = append(rows, missing("drivers", errors.New(what), todo))
+		rows = append(rows, missing("drivers", errors.New("machines can't be switched"), noPowerTodo))
 	}
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *cluster.Node) bool {
 		return n.ControlPlane || len(c.wanted) > 0 && !slices.Contains(c.wanted, n.Name)

@@ -91,6 +91,9 @@ type machines struct {
 	drivers []power.Driver // those with settings of their own
 }
 
+// noPowerTodo is what to do where no machine can be switched.
+const noPowerTodo = "set power.off_by and power.on_by in lightsout.yaml"
+
 // newMachines makes the drivers that the configuration names. journal may be nil
 // where nothing is switched; silent reports whether the cluster hears nothing of
 // a machine's node, nil is never.
@@ -98,7 +101,7 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 	p := cfg.Power
 	m := &machines{ssh: ssh.NewDriver(client, ssh.DriverOptions{Shutdown: cfg.SSH.Shutdown, NodeSilent: silent})}
 	if p.Off == "" && p.On == "" && len(p.Nodes) == 0 {
-		m.missing = "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"
+		m.missing = "machines can't be switched: " + noPowerTodo
 		return m, nil
 	}
 	var err error

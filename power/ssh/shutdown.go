@@ -2,11 +2,13 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/secret"
 )
@@ -32,13 +34,13 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	case err != nil:
 		return err
 	case r.Outcome == failed && sudo && strings.TrimSpace(r.Stderr) == "":
-		return fmt.Errorf("%s would not obey %q: sudo does not allow it; allow the user this command without a password (NOPASSWD in sudoers)", m.Title(), d.opt.Shutdown)
+		return text.Advise(fmt.Errorf("%s would not obey %q: sudo does not allow it", m.Title(), d.opt.Shutdown), allowSudo)
 	case r.Outcome == failed:
-		return fmt.Errorf("%s would not obey %q: %s", m.Title(), d.opt.Shutdown, complaint(r))
+		return fmt.Errorf("%s would not obey %q: %w", m.Title(), d.opt.Shutdown, complaint(r))
 	case r.Outcome != succeeded:
 		return fmt.Errorf("%s did not answer whether it may be shut down: %s", m.Title(), r.Why)
 	case sudo && !withoutPassword(r.Stdout, rest):
-		return fmt.Errorf("%s would not obey %q: sudo wants a password for it; allow the user this command without a password (NOPASSWD in sudoers)", m.Title(), d.opt.Shutdown)
+		return text.Advise(fmt.Errorf("%s would not obey %q: sudo wants a password for it", m.Title(), d.opt.Shutdown), allowSudo)
 	}
 	return nil
 }
@@ -67,23 +69,26 @@ func withoutPassword(listing, command string) bool {
 	return tagged || !bare
 }
 
-// complaint is what a failed command said, with a hint for what is usual.
-func complaint(r result) string {
+// allowSudo is what to do where sudo refuses.
+const allowSudo = "allow the user this command without a password (NOPASSWD in sudoers)"
+
+// complaint is what a failed command said, and what to do where that is usual.
+func complaint(r result) error {
 	said := power.Clean(r.Stderr)
 	if said == "" {
 		said = power.Clean(r.Stdout)
 	}
 	switch {
 	case strings.Contains(said, "password is required"), strings.Contains(said, "terminal is required"):
-		return said + "; allow the user this command without a password (NOPASSWD in sudoers)"
+		return text.Advise(errors.New(said), allowSudo)
 	case strings.Contains(said, "incorrect password"), strings.Contains(said, "no password was provided"):
-		return "sudo did not accept the password"
+		return errors.New("sudo did not accept the password")
 	case r.Status == 127:
-		return "the command was not found (" + said + "); set ssh.shutdown to one that is there"
+		return text.Advise(fmt.Errorf("the command was not found (%s)", said), "set ssh.shutdown to one that is there")
 	case said == "":
-		return fmt.Sprintf("it ended with status %d and said nothing", r.Status)
+		return fmt.Errorf("it ended with status %d and said nothing", r.Status)
 	}
-	return fmt.Sprintf("%s (status %d)", said, r.Status)
+	return fmt.Errorf("%s (status %d)", said, r.Status)
 }
 
 // Shutdown logs in and runs the shutdown command once. Nil means that it was
@@ -115,7 +120,7 @@ func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
 		return nil
 	case failed:
 		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown,
-			secret.Hide(complaint(r), password, power.Clean(password)))} // it may repeat what it was sent
+			secret.Hide(complaint(r).Error(), password, power.Clean(password)))} // it may repeat what it was sent
 	}
 	return &power.UnconfirmedError{Why: r.Why}
 }
@@ -143,7 +148,7 @@ func readClock(name string, ask func() (result, error)) (ahead, within time.Dura
 		return 0, 0, err
 	}
 	if r.Outcome != succeeded {
-		return 0, 0, fmt.Errorf("%s did not tell the time: %s", name, complaint(r))
+		return 0, 0, fmt.Errorf("%s did not tell the time: %w", name, complaint(r))
 	}
 	there, ok := parseClock(r.Stdout)
 	if !ok {
