@@ -14,7 +14,7 @@ const notObserved = "not observed"
 func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 	out := view.Expectation{Name: x.Name(), Want: x.Want(), Got: notObserved}
 	number := func(v float64) {
-		out.Got, out.OK = plainNumber(v), x.Holds(v)
+		out.Got, out.OK = x.Got(v), x.Holds(v)
 	}
 	switch x.Kind() {
 	case plan.OfLoad:
@@ -45,10 +45,6 @@ func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 		}
 	}
 	return out
-}
-
-func plainNumber(v float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", v), "0"), ".")
 }
 
 func loadMeasure(name string, l record.Load) (float64, bool) {

@@ -111,11 +111,7 @@ func (e Expectation) Name() string {
 // Want says what is wanted: "16", "at least 4", "at most 60 s", "from 30 s to
 // 90 s", "inside the forecast", "true".
 func (e Expectation) Want() string {
-	unit := ""
-	if measures[e.Measure].seconds {
-		unit = " s"
-	}
-	show := func(v *float64) string { return strconv.FormatFloat(*v, 'f', -1, 64) + unit }
+	show := func(v *float64) string { return strconv.FormatFloat(*v, 'f', -1, 64) + e.unit() }
 	switch {
 	case e.Predicted:
 		return "inside the forecast"
@@ -131,6 +127,19 @@ func (e Expectation) Want() string {
 		return show(e.Min)
 	}
 	return "from " + show(e.Min) + " to " + show(e.Max)
+}
+
+// Got writes a value that was seen as Want writes those that are wanted, to a
+// tenth.
+func (e Expectation) Got(v float64) string {
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + e.unit()
+}
+
+func (e Expectation) unit() string {
+	if measures[e.Measure].seconds {
+		return " s"
+	}
+	return ""
 }
 
 // Holds reports whether v, a count or seconds, lies within the bounds, which

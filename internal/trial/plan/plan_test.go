@@ -200,6 +200,14 @@ func TestExpectationsInWordsAndTheirBounds(t *testing.T) {
 	}
 }
 
+func TestWhatWasSeenHasTheUnitOfWhatWasWanted(t *testing.T) {
+	for measure, want := range map[string]string{"error_window": "3.2 s", "failed": "3.2"} {
+		if got := (Expectation{Measure: measure}).Got(3.249); got != want {
+			t.Errorf("%s: %q, not %q", measure, got, want)
+		}
+	}
+}
+
 func TestMeasuresOfPhasesNameTheRecordsPhases(t *testing.T) {
 	for _, m := range slices.Sorted(maps.Keys(measures)) {
 		phase := Expectation{Measure: m}.Phase()
