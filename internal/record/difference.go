@@ -192,6 +192,14 @@ func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 	if put(!c.HeartbeatsUntil.Equal(before.HeartbeatsUntil)) {
 		part.HeartbeatsUntil = &c.HeartbeatsUntil
 	}
+	put(part.objects(&before, &c))
+	x.Cluster = part
+	return news
+}
+
+// objects takes the objects that have changed, and reports whether there are
+// any but heartbeats.
+func (part *Cluster) objects(before, c *cluster.Contents) bool {
 	compare(before.Nodes, c.Nodes, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) },
 		func(was, n *cluster.Node) {
 			if was != nil && onlyBeat(was, n) {
@@ -213,10 +221,8 @@ func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 	compare(before.Endpoints, c.Endpoints, func(a, b *cluster.Endpoints) int { return compareKeys(a.Service, b.Service) },
 		func(_, e *cluster.Endpoints) { part.Endpoints = append(part.Endpoints, e) },
 		func(e *cluster.Endpoints) { part.GoneEndpoints = append(part.GoneEndpoints, e.Service) })
-	put(len(part.Nodes)+len(part.Deployments)+len(part.Pods)+len(part.Endpoints) > 0)
-	put(len(part.GoneNodes)+len(part.GoneDeployments)+len(part.GonePods)+len(part.GoneEndpoints) > 0)
-	x.Cluster = part
-	return news
+	return len(part.Nodes)+len(part.Deployments)+len(part.Pods)+len(part.Endpoints)+
+		len(part.GoneNodes)+len(part.GoneDeployments)+len(part.GonePods)+len(part.GoneEndpoints) > 0
 }
 
 // compare walks two sorted lists: set gets what is new or has another pointer,

@@ -35,6 +35,8 @@ type Record struct {
 	// Start and End are the first and the last moment that the record tells of;
 	// Zero is the zero time when no power-off was asked for.
 	Start, End, Zero time.Time
+	history          history
+
 	// Torn names in sentences what is cut short; empty for a whole record.
 	Torn []string
 }
@@ -231,6 +233,7 @@ func (r *Record) tooLong() error {
 // fill works out what follows from the files.
 func (r *Record) fill(requests *requestSums) {
 	r.findZero()
+	r.history = newHistory(r.Samples)
 	r.fillSeconds(requests)
 	r.fillLanes()
 	if n := len(r.Samples); n > 0 && !r.Samples[n-1].End {

@@ -3,7 +3,6 @@ package record
 import (
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/loadgen"
 )
 
@@ -20,7 +19,8 @@ func (r *Record) fillSeconds(requests *requestSums) {
 	first := from.Unix()
 	r.Seconds = make([]Second, to.Unix()-first+1)
 	for i := range r.Seconds {
-		r.Seconds[i] = Second{Second: loadgen.Second{At: time.Unix(first+int64(i), 0)}, Available: -1}
+		second := time.Unix(first+int64(i), 0)
+		r.Seconds[i] = Second{Second: loadgen.Second{At: second}, Available: r.history.available(second.Add(time.Second - 1))}
 	}
 	at := func(t time.Time) *Second {
 		if i := t.Unix() - first; !t.IsZero() && i >= 0 && i < int64(len(r.Seconds)) {
@@ -52,12 +52,8 @@ func (r *Record) fillSeconds(requests *requestSums) {
 // were told last.
 func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
 	windows := map[int64]loadgen.Second{}
-	var dep deployment
-	known := -1 // the second up to which Available is filled
 	for i := range r.Samples {
 		x := &r.Samples[i]
-		before := dep.available()
-		dep.apply(x)
 		if x.Load != nil {
 			for _, w := range x.Load.Windows {
 				if w != nil {
@@ -72,15 +68,6 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
 				}
 			}
 		}
-		if x.More {
-			continue
-		}
-		now := int(x.At.Unix() - r.Seconds[0].At.Unix())
-		for known++; known < now; known++ { // nothing has changed in these
-			r.Seconds[known].Available = before
-		}
-		known = now
-		r.Seconds[now].Available = dep.available()
 	}
 	for unix, w := range windows {
 		if s := at(time.Unix(unix, 0)); s != nil && w.Sampled {
@@ -88,39 +75,4 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
 		}
 	}
 	return windows
-}
-
-// deployment follows the samples as to the deployment in focus.
-type deployment struct {
-	focus cluster.Key
-	all   map[cluster.Key]*cluster.Deployment
-}
-
-func (d *deployment) apply(x *Sample) {
-	if x.Key {
-		*d = deployment{}
-	}
-	if d.all == nil {
-		d.all = map[cluster.Key]*cluster.Deployment{}
-	}
-	take(&d.focus, x.Focus)
-	if x.Cluster == nil {
-		return
-	}
-	for _, k := range x.Cluster.GoneDeployments {
-		delete(d.all, k)
-	}
-	for _, one := range x.Cluster.Deployments {
-		if one != nil {
-			d.all[one.Key] = one
-		}
-	}
-}
-
-// available gives the available replicas; -1: not known.
-func (d *deployment) available() int {
-	if one := d.all[d.focus]; one != nil && one.Gone.IsZero() {
-		return one.Available
-	}
-	return -1
 }

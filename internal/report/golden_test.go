@@ -66,3 +66,13 @@ func TestReportsAreAsTheyWereAccepted(t *testing.T) {
 		}
 	}
 }
+
+// The shipped examples are records as an earlier version wrote them.
+func TestReportsOfTheExamplesAreAsTheyWereAccepted(t *testing.T) {
+	for _, name := range []string{"mdx", "vagrant"} {
+		golden(t, "example-"+name+".md", write(t, Markdown, example(t, name)))
+	}
+	golden(t, "example-compare.txt", write(t, func(w io.Writer, r *record.Record) error {
+		return Compare(w, []*record.Record{r, example(t, "vagrant")})
+	}, example(t, "mdx")))
+}

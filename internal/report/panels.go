@@ -43,6 +43,36 @@ func per(size int) string {
 	return fmt.Sprintf("in each %d s", size)
 }
 
+// layers draws what is in the service, one on top of the other.
+func (d *drawing) layers(bins []bin, zero, unit float64) {
+	d.printf(`<g data-unit="%.6g">`, unit)
+	below := make([]int, len(bins))
+	for _, layer := range []struct {
+		text, attrs string
+		value       func(bin) int
+		draw        func(*drawing, float64, float64)
+	}{
+		{"served", `class="served"`, func(b bin) int { return b.Served }, swatch("served")},
+		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }, patternSwatch("p-queued")},
+		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.Stalled }, patternSwatch("p-stalled")},
+		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }, patternSwatch("p-ondead")},
+	} {
+		var boxes []box
+		for i, b := range bins {
+			if n := layer.value(b); b.Sampled && n > 0 {
+				h := float64(n) * unit
+				boxes = append(boxes, d.bar(b, zero-float64(below[i])*unit-h, h))
+				below[i] += n
+			}
+		}
+		d.bars(layer.attrs+` data-layer="`+layer.text+`"`, boxes)
+		if len(boxes) > 0 {
+			d.sign(layer.text, layer.draw)
+		}
+	}
+	d.printf(`</g>`)
+}
+
 // service draws what is in the service, with failures below zero.
 func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	top, fails := 1, 0
@@ -74,32 +104,7 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	}
 	d.text("label figures soft", plotLeft-8, zero+3.5, "end", "0")
 
-	d.printf(`<g data-unit="%.6g">`, unit)
-	below := make([]int, len(bins))
-	for _, layer := range []struct {
-		text, attrs string
-		value       func(bin) int
-		draw        func(*drawing, float64, float64)
-	}{
-		{"served", `class="served"`, func(b bin) int { return b.Served }, swatch("served")},
-		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }, patternSwatch("p-queued")},
-		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.Stalled }, patternSwatch("p-stalled")},
-		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }, patternSwatch("p-ondead")},
-	} {
-		var boxes []box
-		for i, b := range bins {
-			if n := layer.value(b); b.Sampled && n > 0 {
-				h := float64(n) * unit
-				boxes = append(boxes, d.bar(b, zero-float64(below[i])*unit-h, h))
-				below[i] += n
-			}
-		}
-		d.bars(layer.attrs+` data-layer="`+layer.text+`"`, boxes)
-		if len(boxes) > 0 {
-			d.sign(layer.text, layer.draw)
-		}
-	}
-	d.printf(`</g>`)
+	d.layers(bins, zero, unit)
 	d.steps(bins, "target", zero, unit, func(b bin) (int, bool) { return b.Target, b.Sampled && b.Target > 0 }, false)
 	d.steps(bins, "capacity", zero, unit, func(b bin) (int, bool) { return b.Capacity, b.Sampled && (b.Capacity > 0 || b.Target > 0) }, true)
 	d.failures(bins, size, classes, zero, fails)

@@ -16,7 +16,7 @@ func TestMarksLandAfterTheirEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := newFilm(r)
+		f := newFrames(r)
 		bursts := 0
 		for _, m := range f.marks {
 			frame := f.frame(m.At)

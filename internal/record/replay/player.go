@@ -50,7 +50,7 @@ type Player struct {
 	leave   func() // closes quit, once
 
 	// Owned by Run.
-	film     *film
+	record   *frames
 	at       time.Time // where the replay stands
 	as       time.Time // when it stood there, by now
 	speed    float64
@@ -69,7 +69,7 @@ func New(r *record.Record, o Options) (*Player, error) {
 		return nil, fmt.Errorf("the speed must be from %g to %d, not %g", SpeedLeast, SpeedMost, o.Speed)
 	}
 	p := &Player{
-		now: o.Now, film: newFilm(r), at: r.Start, speed: 1, paused: o.Paused,
+		now: o.Now, record: newFrames(r), at: r.Start, speed: 1, paused: o.Paused,
 		frames: make(chan *view.Frame, 1), intents: make(chan view.Intent, 64), quit: make(chan struct{}),
 	}
 	p.leave = sync.OnceFunc(func() { close(p.quit) })
@@ -145,13 +145,13 @@ func (p *Player) move() {
 		p.at = p.at.Add(time.Duration(float64(max(0, now.Sub(p.as))) * p.speed))
 	}
 	p.as = now
-	if end := p.film.rec.End; !p.at.Before(end) {
+	if end := p.record.rec.End; !p.at.Before(end) {
 		p.at, p.paused = end, true
 	}
 }
 
 func (p *Player) carryOut(i view.Intent) {
-	r := p.film.rec
+	r := p.record.rec
 	switch i := i.(type) {
 	case view.ReplayPause:
 		if p.paused && !p.at.Before(r.End) {
@@ -171,7 +171,7 @@ func (p *Player) carryOut(i view.Intent) {
 }
 
 func (p *Player) seek(i view.ReplaySeek) {
-	r := p.film.rec
+	r := p.record.rec
 	to := i.At
 	if to.IsZero() {
 		by := max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start)))
@@ -187,10 +187,10 @@ func (p *Player) seek(i view.ReplaySeek) {
 }
 
 func (p *Player) publish() {
-	f := p.film.frame(p.at)
-	r := p.film.rec
+	f := p.record.frame(p.at)
+	r := p.record.rec
 	f.Replay = &view.ReplayView{
-		Dir: r.Dir, Start: r.Start, End: r.End, Zero: r.Zero, Paused: p.paused, Speed: p.speed, Marks: p.film.marks,
+		Dir: r.Dir, Start: r.Start, End: r.End, Zero: r.Zero, Paused: p.paused, Speed: p.speed, Marks: p.record.marks,
 	}
 	if len(r.Torn) > 0 {
 		f.Replay.Torn = r.Torn[0]

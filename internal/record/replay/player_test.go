@@ -295,12 +295,12 @@ func FuzzPlay(f *testing.F) {
 		if err != nil || r.Start.IsZero() {
 			return
 		}
-		one := newFilm(r)
+		one := newFrames(r)
 		moment := r.Start.Add(time.Duration(by))
 		for _, t := range []time.Time{r.Start, r.End, moment, r.Start.Add(-time.Hour)} {
 			one.frame(t)
 		}
-		back, straight := one.frame(moment), newFilm(r).frame(moment)
+		back, straight := one.frame(moment), newFrames(r).frame(moment)
 		if b, s := text(back), text(straight); b != s {
 			t.Fatalf("coming back shows\n%s\nand not\n%s", b, s)
 		}

@@ -1,24 +1,31 @@
-package replay
+package record
 
 import (
+	"slices"
 	"sort"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 )
 
-// Bounds of a history, as the engine has them: seconds, and deployments.
+// Bounds of a history, as a session has them: seconds, and deployments.
 const (
 	historyLen  = 120
 	historyMost = 200
 )
 
-// history is the available replicas of deployments over the whole record, as
+// history is the available replicas of deployments over a whole record, as
 // steps: they change seldom.
 type history struct {
 	begin time.Time // since when there is a cluster to be seen
 	steps map[cluster.Key][]step
+	focus []focused
+}
+
+// focused is the deployment that the load went to from a time on.
+type focused struct {
+	at  time.Time
+	key cluster.Key
 }
 
 type step struct {
@@ -26,13 +33,19 @@ type step struct {
 	available int // negative: there is no such deployment
 }
 
-func newHistory(samples []record.Sample) history {
+func newHistory(samples []Sample) history {
 	h := history{steps: map[cluster.Key][]step{}}
 	here := map[cluster.Key]bool{} // the deployments of the moment
+	var focus cluster.Key
 	for i := range samples {
 		x := &samples[i]
 		if x.Key {
 			clear(here)
+			focus = cluster.Key{}
+		}
+		take(&focus, x.Focus)
+		if n := len(h.focus); n == 0 || h.focus[n-1].key != focus {
+			h.focus = append(h.focus, focused{x.At, focus})
 		}
 		if x.Cluster == nil {
 			continue
@@ -45,7 +58,7 @@ func newHistory(samples []record.Sample) history {
 			h.set(k, x.At, -1)
 		}
 		for _, d := range x.Cluster.Deployments {
-			if d != nil && (h.steps[d.Key] != nil || len(h.steps) < historyMost) {
+			if d != nil && d.Gone.IsZero() && (h.steps[d.Key] != nil || len(h.steps) < historyMost || d.Key == focus) {
 				here[d.Key] = true
 				h.set(d.Key, x.At, d.Available)
 			}
@@ -68,15 +81,38 @@ func (h *history) set(k cluster.Key, at time.Time, available int) {
 	}
 }
 
-// at gives the history as it stood at t: one number a second, newest last.
-func (h *history) at(t time.Time) map[cluster.Key][]int {
+// before is the index of the last step up to t; -1: there is none.
+func before[T any](steps []T, at func(T) time.Time, t time.Time) int {
+	return sort.Search(len(steps), func(i int) bool { return at(steps[i]).After(t) }) - 1
+}
+
+func stepAt(s step) time.Time { return s.at }
+
+// available is the available replicas of the deployment in focus at t; -1: not
+// known.
+func (h *history) available(t time.Time) int {
+	f := before(h.focus, func(x focused) time.Time { return x.at }, t)
+	if f < 0 {
+		return -1
+	}
+	steps := h.steps[h.focus[f].key]
+	if i := before(steps, stepAt, t); i >= 0 {
+		return steps[i].available
+	}
+	return -1
+}
+
+// History gives the available replicas of deployments as they were shown at t:
+// one number a second, newest last.
+func (r *Record) History(t time.Time) map[cluster.Key][]int {
+	h := &r.history
 	out := map[cluster.Key][]int{}
 	if h.begin.IsZero() || t.Before(h.begin) {
 		return out
 	}
 	for k, steps := range h.steps {
 		// The step in force at t, and back from there.
-		i := sort.Search(len(steps), func(i int) bool { return steps[i].at.After(t) }) - 1
+		i := before(steps, stepAt, t)
 		if i < 0 || steps[i].available < 0 {
 			continue
 		}
@@ -90,9 +126,7 @@ func (h *history) at(t time.Time) map[cluster.Key][]int {
 			}
 			back = append(back, steps[i].available)
 		}
-		for i, j := 0, len(back)-1; i < j; i, j = i+1, j-1 {
-			back[i], back[j] = back[j], back[i]
-		}
+		slices.Reverse(back)
 		out[k] = back
 	}
 	return out

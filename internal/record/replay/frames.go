@@ -13,13 +13,12 @@ import (
 // eventsShown bounds the events handed out with a frame, as the engine does.
 const eventsShown = 500
 
-// film gives the frame of any moment of a record. It remembers where it was,
+// frames gives the frame of any moment of a record. It remembers where it was,
 // so that the next moments cost only what has changed. It belongs to one
 // goroutine; the frames it gives are immutable.
-type film struct {
-	rec     *record.Record
-	history history
-	marks   []view.ReplayMark
+type frames struct {
+	rec   *record.Record
+	marks []view.ReplayMark
 	// seen is, for each event, the newest time at which it or one before it
 	// was seen: events are numbered by the order in which they came.
 	seen []time.Time
@@ -27,8 +26,8 @@ type film struct {
 	cursor record.Cursor
 }
 
-func newFilm(r *record.Record) *film {
-	f := &film{rec: r, cursor: record.Cursor{Record: r}, history: newHistory(r.Samples), marks: marksOf(r)}
+func newFrames(r *record.Record) *frames {
+	f := &frames{rec: r, cursor: record.Cursor{Record: r}, marks: marksOf(r)}
 	var newest time.Time
 	for i := range r.Events {
 		if r.Events[i].Seen.After(newest) {
@@ -40,11 +39,11 @@ func newFilm(r *record.Record) *film {
 }
 
 // frame gives what was on the screen at t, without Replay.
-func (f *film) frame(t time.Time) *view.Frame {
+func (f *frames) frame(t time.Time) *view.Frame {
 	s := f.cursor.To(t)
 	out := &view.Frame{
 		Title: s.Title, Now: t, Zero: s.Zero,
-		Snapshot: s.Snapshot(), Power: maps.Clone(s.Machines), History: f.history.at(t),
+		Snapshot: s.Snapshot(), Power: maps.Clone(s.Machines), History: f.rec.History(t),
 		Load: s.Load, LoadReady: s.LoadReady, Focus: s.Focus,
 		Events: f.events(s, t), Next: s.Next,
 		Trial: trialView(s, f.rec.Dir), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
@@ -57,7 +56,7 @@ func (f *film) frame(t time.Time) *view.Frame {
 }
 
 // fromEvents fills in what is known without samples.
-func (f *film) fromEvents(out *view.Frame) {
+func (f *frames) fromEvents(out *view.Frame) {
 	if s := f.rec.Summary; s != nil {
 		out.Cluster, out.Pace = s.Cluster, s.Pace
 	}
@@ -68,7 +67,7 @@ func (f *film) fromEvents(out *view.Frame) {
 
 // events gives the newest events of the moment: those that the sample before
 // it knew and those seen since, but none that the sample after it does not know.
-func (f *film) events(s *record.State, t time.Time) []view.Event {
+func (f *frames) events(s *record.State, t time.Time) []view.Event {
 	all := f.rec.Events
 	n := sort.Search(len(all), func(i int) bool { return f.seen[i].After(t) })
 	upTo := func(seq int) int { return sort.Search(len(all), func(i int) bool { return all[i].Seq > seq }) }
