@@ -67,8 +67,8 @@ const (
 	leastQuiet = 3 * time.Second
 	mostQuiet  = time.Minute
 	// leastProof is the least number of requests in a row that prove the end
-	// where not all failed.
-	leastProof = 30
+	// where not all failed, fewProof while less than few have failed.
+	leastProof, fewProof, few = 10, 30, 5
 	// doubt is how likely so many may succeed by chance in a service of which
 	// a part still fails.
 	doubt = 1e-4
@@ -174,11 +174,15 @@ func (s *Spells) partly(now time.Time) (SpellChange, bool) {
 
 // proof is how many requests must succeed in a row to prove the end.
 func (s *Spells) proof() int {
-	if ok, failed := s.inside(); ok == 0 && failed >= 5 && s.spell.Last.Sub(s.spell.First) >= leastQuiet {
+	if ok, failed := s.inside(); ok == 0 && failed >= few && s.spell.Last.Sub(s.spell.First) >= leastQuiet {
 		return 1 // all failed
 	}
 	share := float64(s.spell.N) / float64(s.of())
-	return max(leastProof, int(math.Ceil(math.Log(doubt)/math.Log(1-min(share, 0.99)))))
+	least := leastProof
+	if s.spell.N < few {
+		least = fewProof
+	}
+	return max(least, int(math.Ceil(math.Log(doubt)/math.Log(1-min(share, 0.99)))))
 }
 
 // of is how many requests were sent from the first failure to the last.
