@@ -105,6 +105,11 @@ func (g *Generator) sample(servers map[string]*server) {
 	now := g.now()
 	out := g.gauge(now, capacity, target)
 	g.ledger.time.at(out.At).Sample(out)
+	for _, r := range g.ledger.runs {
+		if r.Ended.IsZero() {
+			r.PeakQueued = max(r.PeakQueued, out.Queued)
+		}
+	}
 	switch text := out.disagreement(); {
 	case text == "":
 		g.differ, g.differSince = "", time.Time{}

@@ -83,7 +83,7 @@ func (g *Generator) Start(s Spec) error {
 // that is running; requests of the old one go on to their end, and a new hold
 // counts those of the old hold as its own. The error says what is wrong with
 // the Spec; it is ErrClosed after Close.
-func (g *Generator) Begin(s Spec) (run int, err error) {
+func (g *Generator) Begin(s Spec) (number int, err error) {
 	if err := s.validate(g.opts.MaxInFlight); err != nil {
 		return 0, err
 	}
@@ -94,9 +94,11 @@ func (g *Generator) Begin(s Spec) (run int, err error) {
 		l.mu.Unlock()
 		return 0, ErrClosed
 	}
-	l.runs = append(l.runs, &Totals{})
 	g.started = now
-	number, shed := len(l.runs), 0
+	shed := 0
+	number = len(l.runs) + 1
+	run := &oneRun{Result: Result{Number: number, Spec: s, Started: now}, open: s.Shape != Burst}
+	l.runs = append(l.runs, run)
 	switch s.Shape {
 	case Burst:
 		if g.current == nil {
@@ -110,6 +112,7 @@ func (g *Generator) Begin(s Spec) (run int, err error) {
 		if shed = s.N - min(s.N, free); shed > 0 {
 			l.skip(number, shed)
 		}
+		l.settleRun(run, now) // when all were shed
 	case Hold, Rate:
 		g.endRun()
 		g.spec = s
@@ -163,10 +166,33 @@ func (g *Generator) RunTotals(run int) Totals {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.ended(run); t != nil {
-		return l.totals(t)
+	if r := l.run(run); r != nil {
+		return l.totals(r)
 	}
 	return Totals{Failed: map[Class]int{}}
+}
+
+// Result is what has come so far of a run that Begin has returned, with what is
+// in flight in its Totals. It is zero for a run that there is not.
+func (g *Generator) Result(run int) Result {
+	l := g.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.run(run)
+	if r == nil {
+		return Result{}
+	}
+	out := r.result()
+	out.Totals = l.totals(r)
+	return out
+}
+
+// Last is what came of the run that came to rest last; nil: none has. It is
+// immutable, and costs next to nothing.
+func (g *Generator) Last() *Result {
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	return g.ledger.last
 }
 
 // Stop starts no more requests. Those in flight go on to their end, or are
@@ -214,12 +240,13 @@ func (g *Generator) Run() *Run {
 	return &Run{
 		Spec:      g.spec,
 		Active:    g.current != nil,
-		Totals:    l.totals(&l.all),
+		Totals:    l.totals(nil),
 		Latency:   l.latency.summary(),
 		Tokens:    l.tokens,
 		Gauge:     g.gauge(now, capacity, target),
 		Seconds:   l.time.seconds(now),
 		LastError: l.lastError,
+		Last:      l.last,
 		URL:       g.route.wire.shown,
 	}
 }
@@ -276,7 +303,7 @@ func (g *Generator) register(number int, s Spec, now time.Time) *request {
 	g.lastID++
 	r := &request{
 		g: g, id: g.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
-		run: number, totals: g.ledger.ended(number), shape: s.Shape, total: g.opts.Timeouts.Total,
+		run: number, of: g.ledger.run(number), shape: s.Shape, total: g.opts.Timeouts.Total,
 	}
 	r.message = int(g.lastID - 1)
 	if s.Timeout > 0 {
@@ -294,6 +321,9 @@ func (g *Generator) endRun() {
 		}
 		close(c.stop)
 		g.current = nil
+		r := g.ledger.run(c.number)
+		r.open = false
+		g.ledger.settleRun(r, g.now())
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 
 // Quantiles sums up durations. Quantiles are exact to 1 %, Max is exact.
 type Quantiles struct {
-	Count              int `json:",omitzero"`
-	P50, P90, P99, Max time.Duration
+	Count                   int           `json:",omitzero"`
+	P50, P90, P95, P99, Max time.Duration `json:",omitzero"`
 }
 
 // Latency sums up the requests of all runs that have ended. Failed requests
@@ -68,9 +68,9 @@ func (s *histogram) quantiles() Quantiles {
 	}
 	if s.stale {
 		s.stale = false
-		at := s.h.ValueAtPercentiles([]float64{50, 90, 99})
+		at := s.h.ValueAtPercentiles([]float64{50, 90, 95, 99})
 		of := func(p float64) time.Duration { return min(time.Duration(at[p])*time.Microsecond, s.max) }
-		s.shown = Quantiles{Count: int(s.h.TotalCount()), P50: of(50), P90: of(90), P99: of(99), Max: s.max}
+		s.shown = Quantiles{Count: int(s.h.TotalCount()), P50: of(50), P90: of(90), P95: of(95), P99: of(99), Max: s.max}
 	}
 	return s.shown
 }

@@ -23,7 +23,8 @@ type ledger struct {
 	mu        sync.Mutex
 	live      []*request // each knows its index
 	all       Totals     // the sum over all runs; without what is in flight
-	runs      []*Totals  // the same by number, from 1
+	runs      []*oneRun  // by number, from 1
+	last      *Result    // of the run that came to rest last; nil: none has
 	time      timeline
 	latency   latencies
 	tokens    int
@@ -39,13 +40,12 @@ func newLedger(windowLimit int) *ledger {
 	return &ledger{time: newTimeline(windowLimit), latency: newLatencies(), changed: make(chan struct{})}
 }
 
-// ended returns the totals of a run without what is in flight, nil when there
-// is none of that number; mu is held.
-func (l *ledger) ended(run int) *Totals {
-	if run < 1 || run > len(l.runs) {
+// run returns a run, nil when there is none of that number; mu is held.
+func (l *ledger) run(number int) *oneRun {
+	if number < 1 || number > len(l.runs) {
 		return nil
 	}
-	return l.runs[run-1]
+	return l.runs[number-1]
 }
 
 // notify tells the readers that something has changed; mu is held.
@@ -64,7 +64,8 @@ func (l *ledger) add(r *request, now time.Time) {
 	l.place(r, now)
 	l.live = append(l.live, r)
 	l.all.Scheduled++
-	r.totals.Scheduled++
+	r.of.Totals.Scheduled++
+	r.of.inFlight++
 	l.notify()
 }
 
@@ -85,7 +86,7 @@ func (l *ledger) place(r *request, at time.Time) {
 // skip counts n requests of a run that are not sent; mu is held. The caller
 // hands out their record (unsent).
 func (l *ledger) skip(run, n int) {
-	for _, t := range []*Totals{&l.all, l.ended(run)} {
+	for _, t := range []*Totals{&l.all, &l.run(run).Totals} {
 		t.Scheduled += n
 		t.Unsent += n
 	}
@@ -162,28 +163,35 @@ func (l *ledger) end(r *request, rec *Record) {
 	r.second.Unresolved--
 	r.second.end(rec.Class)
 	l.all.end(rec.Class, 1)
-	r.totals.end(rec.Class, 1)
+	r.of.Totals.end(rec.Class, 1)
 	l.tokens += r.tokens
+	r.of.Tokens += r.tokens
+	r.of.inFlight--
 	l.latency.take(r, rec.Class)
 	switch {
 	case rec.Class == ClassOK:
 		l.time.took(r.second, r)
+		r.of.took(r)
 	case rec.Class.Failed():
 		l.lastError = "request " + r.id + ": " + string(rec.Class) + ": " + rec.Error
 	}
+	l.settleRun(r.of, rec.End)
 	l.notify()
 }
 
 // totals adds what is in flight to the totals of a run, or to those of all
-// when of is the ledger's own; mu is held.
-func (l *ledger) totals(of *Totals) Totals {
-	t := *of
-	t.Failed = maps.Clone(of.Failed)
+// when of is nil; mu is held.
+func (l *ledger) totals(of *oneRun) Totals {
+	t := l.all
+	if of != nil {
+		t = of.Totals
+	}
+	t.Failed = maps.Clone(t.Failed)
 	if t.Failed == nil {
 		t.Failed = map[Class]int{}
 	}
 	for _, r := range l.live {
-		if of != &l.all && r.totals != of {
+		if of != nil && r.of != of {
 			continue
 		}
 		switch r.state {

@@ -27,12 +27,12 @@ const graceTime = 2 * time.Second
 // request is one entry of the ledger, and the trace of the request it stands
 // for.
 type request struct {
-	g      *Generator
-	id     string
-	run    int
-	shape  Shape
-	total  time.Duration // bounds the whole request; 0: no bound
-	totals *Totals       // of its run
+	g     *Generator
+	id    string
+	run   int
+	shape Shape
+	total time.Duration // bounds the whole request; 0: no bound
+	of    *oneRun
 
 	// Guarded by the ledger's lock. scheduled is set once.
 	scheduled time.Time

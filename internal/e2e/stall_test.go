@@ -329,7 +329,7 @@ func TestAStalledScreenHoldsNothingUpInASession(t *testing.T) {
 		}
 	}
 	b, err := os.ReadFile(files(record.EventsFile))
-	if want := fmt.Sprintf("at rest: %d sent = %d ok", len(records), len(records)); err != nil || !strings.Contains(string(b), want) {
+	if want := fmt.Sprintf("at rest: %d of %d ok", len(records), len(records)); err != nil || !strings.Contains(string(b), want) {
 		t.Errorf("the timeline lacks %q: %v\n%s", want, err, b)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"lightsout/internal/view"
@@ -88,33 +87,33 @@ func (l *loads) atRest(number int) bool {
 	return l.generator.RunTotals(number).InFlight() == 0
 }
 
-// follow says on the timeline when a load has ended and how.
+// follow says on the timeline what came of each run when it is at rest.
 func (l *loads) follow(ctx context.Context) {
+	pause := time.NewTicker(followEach)
+	defer pause.Stop()
+	var said *loadgen.Result
 	for {
-		r := l.generator.Run()
-		if r.Active || r.Totals.InFlight() > 0 {
-			if l.generator.Wait(ctx) != nil {
-				return
-			}
-			t := l.generator.Run().Totals
-			level := view.Good
-			text := fmt.Sprintf("at rest: %d sent = %d ok", t.Scheduled-t.Unsent, t.OK)
-			if n := t.FailedSum(); n > 0 {
-				level, text = view.Bad, text+fmt.Sprintf(" + %d failed", n)
-			}
-			if t.Cancelled > 0 {
-				text += fmt.Sprintf(" + %d cancelled", t.Cancelled)
-			}
-			l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text, Level: level})
-		}
 		changed := l.generator.Changed()
-		if r = l.generator.Run(); r.Active || r.Totals.InFlight() > 0 {
-			continue
+		if last := l.generator.Last(); last != said {
+			said = last
+			level := view.Good
+			if last.Totals.FailedSum() > 0 {
+				level = view.Bad
+			}
+			l.say(view.Event{At: last.Ended, Lane: view.LaneLoad, Subject: "load", Text: last.Spec.Text() + " at rest: " + last.Text(), Level: level})
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
 		}
+		select { // requests end thousands of times a second
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
 	}
 }
+
+// followEach is the least time between two looks at the load for its results.
+const followEach = 20 * time.Millisecond

@@ -1,0 +1,72 @@
+package loadgen
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// Each run has a result of its own, with the longest wait and what queued.
+func TestEachRunHasItsResult(t *testing.T) {
+	release := make(chan struct{})
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 200, "ok") })
+	g := start(t, Options{Target: Target{URL: s.url()}, Capacity: func() (now, target int) { return 2, 2 }})
+	first, err := g.Begin(Spec{Shape: Burst, N: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "two that queue", func() bool { return g.Result(first).PeakQueued == 2 })
+	if r := g.Result(first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || g.Run().Last != nil {
+		t.Errorf("while it lasts: %+v", r)
+	}
+	close(release)
+	wait(t, g)
+	r := g.Result(first)
+	if r.Number != first || r.Spec.N != 4 || r.Totals.OK != 4 || !r.Totals.Balanced() || r.Latency.Count != 4 || r.Latency.Max <= 0 || r.Latency.Max > r.Ended.Sub(r.Started)+time.Millisecond {
+		t.Errorf("%+v", r)
+	}
+	if r.OKPerSecond() <= 0 || r.TokensPerSecond() != 0 {
+		t.Errorf("%g ok and %g tokens a second", r.OKPerSecond(), r.TokensPerSecond())
+	}
+	if last := g.Run().Last; last == nil || last.Number != first || last.Totals.OK != 4 {
+		t.Errorf("the last result is %+v", last)
+	}
+	second, err := g.Begin(Spec{Shape: Hold, N: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "some requests", func() bool { return g.Result(second).Totals.OK > 10 })
+	g.StopRun(second)
+	wait(t, g)
+	if r := g.Result(second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || g.Run().Last.Number != second {
+		t.Errorf("%+v", r)
+	}
+	if r := g.Result(first); r.Totals.Scheduled != 4 || r.Latency.Count != 4 {
+		t.Errorf("the first has changed: %+v", r)
+	}
+	if r := g.Result(99); r.Number != 0 {
+		t.Errorf("there is no such run: %+v", r)
+	}
+}
+
+func TestResultsInWords(t *testing.T) {
+	for want, r := range map[string]Result{
+		"12 of 12 ok, slowest 19.2 s: up to 4 queued":     {Totals: Totals{Scheduled: 12, OK: 12}, Latency: Quantiles{Count: 12, Max: 19200 * time.Millisecond}, PeakQueued: 4},
+		"1 of 6 ok, 2 failed, 3 cancelled, slowest 0.1 s": {Totals: Totals{Scheduled: 6, OK: 1, Failed: map[Class]int{ClassReset: 2}, Cancelled: 3}, Latency: Quantiles{Count: 1, Max: 100 * time.Millisecond}},
+		"0 of 5 ok, 4 failed, 1 unsent":                   {Totals: Totals{Scheduled: 5, Failed: map[Class]int{ClassReset: 4}, Unsent: 1}},
+	} {
+		if got := r.Text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTokensOfARun(t *testing.T) {
+	var first Result
+	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	first.Started, first.Ended, first.Tokens = t0, t0.Add(4*time.Second), 100
+	if got := first.TokensPerSecond(); got != 25 {
+		t.Errorf("%g tokens a second", got)
+	}
+}
