@@ -87,7 +87,7 @@ type Plan struct {
 	// Busy are nodes with an operation under way.
 	Busy             map[string]Action
 	ReadOnly, DryRun bool
-	// NoJournal says why nothing can be written down; empty when it can.
+	// NoJournal says why the journal can't be relied on; empty when it can.
 	NoJournal string
 	// Limits tighten the rules.
 	Limits Limits
@@ -212,7 +212,7 @@ func (g *guard) whole() {
 		return
 	}
 	if g.NoJournal != "" {
-		g.say(RuleJournal, Refuse, "", "Nothing is switched off that can't be written down: %s.", strings.TrimSuffix(g.NoJournal, "."))
+		g.say(RuleJournal, Refuse, "", "The journal can't be relied on: %s.", strings.TrimSuffix(g.NoJournal, "."))
 	}
 	if limit := g.Limits.viewAge(); g.ViewAge > limit {
 		g.say(RuleStaleView, Refuse, "", "What is shown of the cluster is %s old; switching off needs a view no older than %s.",

@@ -122,7 +122,7 @@ func OpenJournal(dir string, c Cluster, config string) *Journal {
 	}
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {
-		j.old = append(j.old, &tail{path: path})
+		j.old = append(j.old, &tail{path: path, old: true})
 	}
 	return j
 }
@@ -211,7 +211,7 @@ func (j *Journal) append(e Entry) error {
 	if err != nil {
 		return fmt.Errorf("the journal entry can't be written: %w", err)
 	}
-	line = append(line, '\n')
+	line = append(withSum(line), '\n')
 	switch {
 	case j.closed:
 		return fmt.Errorf("the journal %s is closed", j.path)

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // entryLimit is the longest line, in bytes, that is taken for an entry.
@@ -19,13 +21,14 @@ const entryLimit = 1 << 20
 // entry with an unknown field is read, for a newer version may have written it.
 // The error is r's own.
 func ReadJournal(r io.Reader) (entries []Entry, damaged int, err error) {
-	err = readLines(r, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
+	err = readLines(r, true, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
 	return entries, damaged, err
 }
 
 // readLines gives each line of r to one of the functions. Of a damaged line
-// that is longer than 1 MiB only the beginning is given.
-func readLines(r io.Reader, entry func(Entry), damaged func(line []byte)) error {
+// that is longer than 1 MiB only the beginning is given. summed: every line has
+// a checksum; those of old journals have none.
+func readLines(r io.Reader, summed bool, entry func(Entry), damaged func(line []byte)) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, tooLong, err := readLine(br)
@@ -34,7 +37,7 @@ func readLines(r io.Reader, entry func(Entry), damaged func(line []byte)) error 
 		}
 		line = bytes.TrimSpace(line)
 		switch e, ok := parseEntry(line); {
-		case ok && !tooLong:
+		case ok && !tooLong && (!summed || sumHolds(line)):
 			entry(e)
 		case len(line) > 0:
 			damaged(line)
@@ -61,6 +64,23 @@ func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 			return line, tooLong, err
 		}
 	}
+}
+
+// A line ends with a checksum of what stands before it: damage that leaves it
+// readable would name another node, or another operation.
+const sumLength = len(`,"sum":"01234567"}`)
+
+// withSum puts the checksum into an entry's line, which has no newline yet.
+func withSum(line []byte) []byte {
+	line = line[:len(line)-1]
+	return fmt.Appendf(line, `,"sum":"%08x"}`, crc32.ChecksumIEEE(line))
+}
+
+func sumHolds(line []byte) bool {
+	if len(line) < sumLength {
+		return false
+	}
+	return bytes.Equal(line, withSum(append(slices.Clone(line[:len(line)-sumLength]), '}')))
 }
 
 func parseEntry(line []byte) (Entry, bool) {
@@ -90,6 +110,8 @@ type tail struct {
 	path string
 	file *os.File
 	read int64
+	// old: its lines have no checksum.
+	old bool
 }
 
 // catchUp takes in what was appended since the last call. again says that the
@@ -120,7 +142,7 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 	}
 	// A last line without its end is being written, or was torn.
 	whole := bytes.LastIndexByte(data, '\n') + 1
-	if err := readLines(bytes.NewReader(data[:whole]), entry, damaged); err != nil {
+	if err := readLines(bytes.NewReader(data[:whole]), !t.old, entry, damaged); err != nil {
 		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
 	}
 	t.read += int64(whole)

@@ -22,9 +22,6 @@ const (
 	// LeftOffUncertain: it was asked to switch off, and what became of it
 	// was not seen (the program was killed, or the deadline passed).
 	LeftOffUncertain Certainty = "uncertain"
-	// LeftOffDamaged: a damaged line of the journal may say so. Its machine
-	// is not known; ask for its state.
-	LeftOffDamaged Certainty = "damaged"
 )
 
 // LeftOff is a machine that was switched off by this program and has not been
@@ -62,6 +59,7 @@ type operationLeft struct {
 	Entry
 	certainty Certainty
 	proven    bool      // it was proven off, not only presumed
+	off       time.Time // when it was seen off
 	asked     time.Time // when the request was under way last
 }
 
@@ -75,12 +73,8 @@ func (o *operationLeft) mayHappen(carriedOut time.Duration) time.Time {
 }
 
 // concerns reports whether evidence is about the operation's machine.
-func (o *operationLeft) concerns(m *Machine, node string) bool {
-	b := o.Binding
-	if b.Off == nil && b.On == nil { // only the node is known
-		return o.Node == node
-	}
-	return sameMachine(b.Off, m) || sameMachine(b.On, m)
+func (o *operationLeft) concerns(m *Machine) bool {
+	return sameMachine(o.Binding.Off, m) || sameMachine(o.Binding.On, m)
 }
 
 // sameNode reports whether a node is the one that was switched off, and not
@@ -107,14 +101,14 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	if s.Node.BootID != "" && boot != "" && s.Node.BootID != boot && o.sameNode(s.Node) {
 		return true
 	}
-	if s.Machine == nil || !o.concerns(s.Machine, s.Node.Name) {
+	if s.Machine == nil || !o.concerns(s.Machine) {
 		return false
 	}
 	switch {
 	case s.WasOff.After(o.At):
 		return true
 	case o.certainty == LeftOffSeen && (o.proven || !s.ProvesOff):
-		return true
+		return s.At.After(o.off) // what was seen before it went off says nothing
 	}
 	return s.At.After(o.mayHappen(carriedOut))
 }
@@ -124,17 +118,20 @@ type ledger struct {
 	open    map[string]*operationLeft // by operation
 	settled map[string]bool           // operations, also such as were not read yet
 	cordon  []Entry                   // nodes cordoned by this program
-	damaged map[string]Entry          // damaged lines by id, with what can be read of them
+	damaged []Entry                   // damaged lines, with what can be read of them
 	known   map[string]bool           // every operation that a whole line tells of
 }
 
 func newLedger() *ledger {
-	return &ledger{open: map[string]*operationLeft{}, settled: map[string]bool{}, damaged: map[string]Entry{}, known: map[string]bool{}}
+	return &ledger{open: map[string]*operationLeft{}, settled: map[string]bool{}, known: map[string]bool{}}
 }
 
 func (l *ledger) fold(e Entry) {
 	if e.Op != "" {
 		l.known[e.Op] = true
+	}
+	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
+		l.damaged[i].At = e.At // it was written before this one
 	}
 	for _, op := range e.Settles {
 		l.settled[op] = true
@@ -183,7 +180,7 @@ func (l *ledger) outcome(e Entry) {
 	}
 	switch {
 	case e.Phase == PhaseDone:
-		o.certainty, o.proven = LeftOffSeen, e.Proof == Proven.String()
+		o.certainty, o.proven, o.off = LeftOffSeen, e.Proof == Proven.String(), e.At
 	case e.Phase == PhaseFailed && !e.Sent:
 		delete(l.open, e.Op)
 	}
@@ -192,57 +189,51 @@ func (l *ledger) outcome(e Entry) {
 	}
 }
 
-// Fields of a damaged line that can still be read.
-var damagedField = regexp.MustCompile(`"(kind|op|node|action|at|cluster|clusterUID|clusterCA)":"([^"\\]{1,253})"`)
+// Fields of a damaged line that tell whether it matters, if they can be read.
+var damagedField = regexp.MustCompile(`"(kind|op|action|node)":"([^"\\,]{1,253})"`)
 
-// damage keeps a line that is no entry.
+// damage keeps a line that is no entry, with what can be read of it as a hint:
+// damage may have changed a name into another. When it was written is known by
+// the entry that follows.
 func (l *ledger) damage(line []byte) {
 	sum := sha256.Sum256(line)
 	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
 	for _, f := range damagedField.FindAllSubmatch(line, -1) {
 		value := Clean(string(f[2]))
-		field := map[string]*string{"kind": (*string)(&e.Kind), "op": &e.BootID, "node": &e.Node, "action": (*string)(&e.Action),
-			"cluster": &e.Cluster, "clusterUID": &e.ClusterUID, "clusterCA": &e.ClusterCA}[string(f[1])]
-		if string(f[1]) == "at" {
-			e.At, _ = time.Parse(time.RFC3339Nano, value)
-		} else if *field == "" {
+		field := map[string]*string{"kind": (*string)(&e.Kind), "op": &e.Text, "node": &e.Node, "action": (*string)(&e.Action)}[string(f[1])]
+		if *field == "" {
 			*field = value
 		}
 	}
-	off := e.Kind == "" || (e.Kind == EntryIntent || e.Kind == EntryOutcome) && e.Action != ActionOn
-	if !off {
+	switch {
+	case e.Kind == EntrySeen, e.Kind == EntryCordoned, e.Kind == EntryUncordoned, e.Action == ActionOn:
 		return // what it said can be seen again
 	}
-	l.damaged[e.Op] = e
+	l.damaged = append(l.damaged, e)
 }
 
-// lost are the damaged lines that may have told of a machine that is off and
-// that nothing else tells of.
-func (l *ledger) lost() []Entry {
+// lookedAt is what settles a damaged line for one cluster; of which it told
+// can't be read.
+func lookedAt(op string, c Cluster) string { return op + "@" + c.lockName() }
+
+// lost are the damaged lines that may have told of a machine of cluster c that
+// is off and that nothing else tells of.
+func (l *ledger) lost(c Cluster) []Entry {
 	var out []Entry
-	for id, e := range l.damaged {
-		if !l.settled[id] && !l.known[e.BootID] && !l.settled[e.BootID] {
-			e.BootID = ""
+	for _, e := range l.damaged {
+		if !l.settled[lookedAt(e.Op, c)] && !l.known[e.Text] {
+			e.Text = ""
 			out = append(out, e)
 		}
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Op, b.Op)) })
 	return out
 }
 
-// all gives every open operation, oldest first; damaged ones with a node among
-// them.
+// all gives every open operation, oldest first.
 func (l *ledger) all() []*operationLeft {
-	out := slices.Collect(maps.Values(l.open))
-	for _, e := range l.lost() {
-		if e.Node != "" {
-			out = append(out, &operationLeft{Entry: e, certainty: LeftOffDamaged, asked: e.At})
-		}
-	}
-	slices.SortFunc(out, func(a, b *operationLeft) int {
+	return slices.SortedFunc(maps.Values(l.open), func(a, b *operationLeft) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Node, b.Node), strings.Compare(a.Op, b.Op))
 	})
-	return out
 }
 
 // list gives one LeftOff a machine: the first open intent, whose boot is the one
@@ -284,9 +275,10 @@ func machineKey(b Binding) string {
 // have not been seen on again, oldest first. It reads only what was appended
 // since the last call, by any program.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
-	all, err := j.LeftOffAll()
-	c := j.Cluster()
-	return slices.DeleteFunc(all, func(l LeftOff) bool { return !l.Of().Same(c) && (l.Certainty != LeftOffDamaged || l.Of() != Cluster{}) }), err
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.catchUp()
+	return slices.DeleteFunc(j.left.list(j.carriedOut), func(l LeftOff) bool { return !l.Of().Same(j.cluster) }), err
 }
 
 // LeftOffAll is LeftOff for the machines of all clusters.
@@ -317,23 +309,26 @@ func (j *Journal) LeftCordonedAll() ([]Entry, error) {
 func (e Entry) Of() Cluster { return e.cluster() }
 
 // Damaged gives the lines of the journal that can't be read and may have told
-// of a machine that is off. A node is named where that much can be read.
+// of a machine of this cluster that is off, until they are acknowledged. Of an
+// entry only Op, the line's id, is certain; Node is a hint. What they told may
+// be carried out until CarriedOutWithin after At, which is zero while nothing
+// was written after them.
 func (j *Journal) Damaged() ([]Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.catchUp()
-	return j.left.lost(), err
+	return j.left.lost(j.cluster), err
 }
 
-// Acknowledge settles damaged lines (their Op): the machines that they may have
-// told of were looked at.
+// Acknowledge settles damaged lines for this journal's cluster: the machines
+// that they may have told of were looked at.
 func (j *Journal) Acknowledge(damaged []Entry, text string) error {
 	if len(damaged) == 0 {
 		return nil
 	}
 	e := Entry{Kind: EntrySeen, Settles: []string{}, Text: Clean(text)}
 	for _, d := range damaged {
-		e.Settles = append(e.Settles, d.Op)
+		e.Settles = append(e.Settles, lookedAt(d.Op, j.Cluster()))
 	}
 	return j.append(e)
 }
@@ -378,7 +373,7 @@ func (j *Journal) mayGoOff(s Seen) time.Time {
 	defer j.mu.Unlock()
 	var until time.Time
 	for _, o := range j.left.all() {
-		if o.cluster().Same(j.cluster) && o.concerns(s.Machine, s.Node.Name) && !slices.Contains(over, o.Op) {
+		if o.cluster().Same(j.cluster) && o.concerns(s.Machine) && !slices.Contains(over, o.Op) {
 			if at := o.mayHappen(j.carriedOut); at.After(s.At) && at.After(until) {
 				until = at
 			}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -54,7 +55,8 @@ func ReadMark(text string) Mark {
 // Marker notes on nodes who has switched them off. Its methods end with ctx.
 type Marker interface {
 	// Mark puts a note on a node that has none but our own, and returns when a
-	// Look would show the notes that were there before it.
+	// Look would show the notes that were there before it. The error is
+	// ErrMayNot where the account has no right to.
 	Mark(ctx context.Context, node string, m Mark) error
 	// Unmark takes the note of a journal away; another's stays. A node that is
 	// gone, or has none, is no error.
@@ -77,17 +79,24 @@ func (s *Switcher) me() Mark {
 	return Mark{By: by, Journal: hex.EncodeToString(sum[:6]), At: time.Now().UTC().Truncate(time.Second), Back: "lightsout restore, by " + by}
 }
 
-// mark notes on the nodes that they are being switched off, as far as that is
-// allowed.
-func (s *Switcher) mark(ctx context.Context, r Request) {
+// ErrMayNot says that the account may not write notes on nodes.
+var ErrMayNot = errors.New("the account may not annotate nodes")
+
+// mark notes on the nodes that they are being switched off. Without the right to
+// that, the journal alone must do; where it fails otherwise, the cluster is not
+// what it seemed, and nothing must be switched.
+func (s *Switcher) mark(ctx context.Context, r Request) error {
 	if s.Marks == nil || s.DryRun || r.Action == ActionOn {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	for _, n := range r.Nodes {
-		_ = s.Marks.Mark(ctx, n, s.me()) // without the right to, the journal must do
+		if err := s.Marks.Mark(ctx, n, s.me()); err != nil && !errors.Is(err, ErrMayNot) {
+			return fmt.Errorf("nothing was switched: %w", err)
+		}
 	}
+	return nil
 }
 
 // Returned takes our notes off those of the nodes that no journal of ours has

@@ -81,13 +81,17 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(notDrained, err)
 		}
-		s.mark(ctx, r)
+		if err := s.mark(ctx, r); err != nil {
+			unlock()
+			s.Returned(r.Nodes...)
+			return errors.Join(notDrained, err)
+		}
 		var now Question
 		now, err = s.propose(ctx, r)
 		if err == nil && s.again != nil {
 			now = s.again(q, now)
 		}
-		if err == nil {
+		if err = cmp.Or(err, r.notWanted()); err == nil {
 			if now.Changed = worse(q, now); len(now.Changed) == 0 {
 				return errors.Join(notDrained, s.act(ctx, now, unlock))
 			}
@@ -101,6 +105,12 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 
 // answered asks, and is an error unless the answer is a yes that counts.
 func answered(ctx context.Context, q Question, ask Asker) (Answer, error) {
+	if q.While != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(q.While, cancel)()
+	}
 	a, err := ask.Ask(ctx, q)
 	switch {
 	case q.Refused():
@@ -115,21 +125,22 @@ func answered(ctx context.Context, q Question, ask Asker) (Answer, error) {
 	return a, ctx.Err()
 }
 
+// Preview is the question that would be asked; nothing is done.
+func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
+	return s.propose(ctx, r)
+}
+
 // propose looks at everything and judges: what would be done, and what speaks
 // against it.
 func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
+	began := time.Now()
 	view, err := s.look(ctx)
 	if err != nil && r.Action != ActionOn {
 		view.Stale = append(view.Stale, err.Error())
 	}
-	plan := Plan{Action: r.Action, Targets: r.Nodes, ViewAge: view.Age, Stale: view.Stale, Blind: view.Blind, Self: view.Self,
+	plan := Plan{Action: r.Action, Targets: r.Nodes, Stale: view.Stale, Blind: view.Blind, Self: view.Self,
 		Bound: map[string]Bound{}, Busy: s.Fleet.Busy(), ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits}
-	switch {
-	case s.Journal == nil:
-		plan.NoJournal = "there is no journal"
-	case s.Journal.Unwritable() != nil:
-		plan.NoJournal = s.Journal.Unwritable().Error()
-	}
+	plan.NoJournal = s.noJournal()
 	all, left := s.bind(ctx, r, view)
 	for _, b := range all {
 		plan.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: left[b.Node.Name] != nil && r.Action == ActionOn}
@@ -145,6 +156,7 @@ func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
 	}
 	problems := s.tryOut(ctx, r.Action, q.Bindings, plan.Bound)
 	plan.Nodes = s.judged(ctx, view, left, plan, &q)
+	plan.ViewAge = view.Age + time.Since(began)
 	judge := s.judge
 	if judge == nil {
 		judge = Guard
@@ -159,6 +171,23 @@ func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
 		}
 	}
 	return q, ctx.Err()
+}
+
+// noJournal says why the journal can't be relied on; empty when it can.
+func (s *Switcher) noJournal() string {
+	if s.Journal == nil {
+		return "there is no journal"
+	}
+	if err := s.Journal.Unwritable(); err != nil {
+		return err.Error()
+	}
+	switch damaged, err := s.Journal.Damaged(); {
+	case err != nil:
+		return err.Error()
+	case len(damaged) > 0:
+		return DamageText(s.Journal, damaged) + ", so a machine may be off or go off that counts as left; lightsout restore looks at every machine and settles it"
+	}
+	return ""
 }
 
 func (s *Switcher) look(ctx context.Context) (View, error) {
@@ -357,6 +386,12 @@ func (s *Switcher) lock(ctx context.Context, r Request) (unlock func(), err erro
 // is what others judge by from then on.
 func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	defer unlock()
+	if q.Acting != nil {
+		q.Acting(q)
+	}
+	if s.DryRun {
+		return nil
+	}
 	err := s.Fleet.do(ctx, q.Action, q.Bindings, q.Report, unlock)
 	if q.Action == ActionOn || err != nil {
 		s.Returned(q.Nodes...)

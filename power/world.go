@@ -38,8 +38,21 @@ type Request struct {
 	Action Action
 	// Nodes are names of nodes; each stands once.
 	Nodes []string
+	// While, unless it is nil, ends when this is not wanted any more: nothing
+	// is begun afterwards. What is under way goes on.
+	While context.Context
+	// Acting, unless it is nil, is told that it is agreed to and begins now.
+	Acting func(Question)
 	// Report is told every step of it, see Fleet.Do; it may be nil.
 	Report func(Progress)
+}
+
+// notWanted is an error when the request is not wanted any more.
+func (r Request) notWanted() error {
+	if r.While == nil {
+		return nil
+	}
+	return r.While.Err()
 }
 
 // Question is what is asked before machines are switched.

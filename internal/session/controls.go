@@ -8,6 +8,7 @@ import (
 	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // Progress looks how far something is that takes time. It returns done, with an
@@ -63,7 +64,7 @@ func (c Controls) End() { c.s.ending = true }
 func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.questions.ask(q, answer) }
 
 // Asking reports whether something is being asked, or soon will be.
-func (c Controls) Asking() bool { return c.s.switching.preparing || c.s.questions.first() != nil }
+func (c Controls) Asking() bool { return c.s.switching.asking() }
 
 // StartLoad starts requests.
 func (c Controls) StartLoad(spec loadgen.Spec) (number int, started time.Time, err error) {
@@ -78,15 +79,21 @@ func (c Controls) AtRest(number int) bool { return c.s.loads.atRest(number) }
 // ones.
 func (c Controls) Rollout(k cluster.Key) Progress { return c.s.rollouts.restart(k) }
 
-// Switch looks up what switching the machines needs and hits, and has decide
-// called with the question; it may have it carried out with one of the question's
-// choices. end is called when that is over.
-func (c Controls) Switch(a view.AskPower, decide func(q view.Question, carryOut func(choice string)), end func(error)) error {
-	return c.s.switching.prepare(a, decide, end)
+// Switch has machines switched after the operator has agreed, or without asking
+// where nothing has to be typed. end is called when that is over, with why
+// nothing was switched (a power.NotDoneError), or what failed. It ends by
+// itself, unless it is under way, when the guest's Course does.
+func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
+	if err := c.s.switching.missing(); err != nil {
+		return err
+	}
+	var asker power.Asker
+	if unasked {
+		asker = power.Automatic{}
+	}
+	c.s.switching.begin(a, asker, end)
+	return nil
 }
-
-// PowerOn powers nodes on without asking.
-func (c Controls) PowerOn(nodes []string, end func(error)) { c.s.switching.powerOn(nodes, end) }
 
 // Cordon cordons nodes.
 func (c Controls) Cordon(nodes []string) Progress { return c.s.cordons.cordonAll(nodes) }

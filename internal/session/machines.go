@@ -31,8 +31,10 @@ type machines struct {
 	bound     atomic.Pointer[[]power.Binding]
 	resolved  string // the nodes that bindings were resolved for
 	resolving bool
-	leftOff   map[string]power.LeftOff
-	outages   outages
+	// again is when to look up once more what could not be; zero when all could.
+	again   time.Time
+	leftOff map[string]power.LeftOff
+	outages outages
 }
 
 func newMachines(l *loop, fleet *power.Fleet, journal *power.Journal) *machines {
@@ -64,29 +66,38 @@ type reading struct {
 	power.Reading
 }
 
-func (r reading) deliver(s *Session) { s.machines.read(r.node, r.Reading) }
+func (r reading) deliver(s *Session) {
+	s.machines.read(r.node, r.Reading)
+	s.machines.settleReading(r.node, r.Reading)
+}
 
 // NodeRef is what power needs to know of a node.
 func NodeRef(n *cluster.Node) power.NodeRef {
 	return power.NodeRef{Name: n.Name, Addresses: n.Addresses, ProviderID: n.ProviderID, BootID: n.BootID, Annotations: n.Annotations}
 }
 
-// resolve finds the machines of the nodes, again whenever the nodes' names or
-// addresses have changed.
+// resolveAgain is between two tries to find what could not be found.
+const resolveAgain = 30 * time.Second
+
+// resolve finds the machines of the nodes, again whenever something has changed
+// by which they are found, and from time to time while one is not found.
 func (m *machines) resolve(s *cluster.Snapshot) {
 	if m.fleet == nil || m.resolving || !s.Access[cluster.KindNode].Synced {
 		return
 	}
 	refs, sign := nodeRefs(s)
-	if sign == m.resolved {
+	if sign == m.resolved && (m.again.IsZero() || m.now().Before(m.again)) {
 		return
 	}
 	m.resolving = true
 	async(m.loop, planTimeout, func(ctx context.Context) []power.Binding { return m.fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
-		m.resolving, m.resolved = false, sign
+		m.resolving, m.resolved, m.again = false, sign, time.Time{}
 		m.bindings = make(map[string]power.Binding, len(bindings))
 		for _, b := range bindings {
 			m.bindings[b.Node.Name] = b
+			if b.Off == nil || b.On == nil {
+				m.again = m.now().Add(resolveAgain)
+			}
 		}
 		m.bound.Store(&bindings)
 	})
@@ -97,7 +108,7 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() {
 			refs = append(refs, NodeRef(n))
-			fmt.Fprintf(&b, "%s=%s;", n.Name, strings.Join(n.Addresses, ","))
+			fmt.Fprintf(&b, "%s=%s %s %s;", n.Name, strings.Join(n.Addresses, ","), n.ProviderID, n.Annotations[power.AnnotationMachine])
 		}
 	}
 	return refs, b.String()
@@ -193,6 +204,24 @@ func (m *machines) stillOff() []power.LeftOff {
 		left = append(left, m.leftOff[name])
 	}
 	return left
+}
+
+// settleReading marks a machine as on again that its driver proves on, once what
+// switched it off can't do so any more.
+func (m *machines) settleReading(node string, r power.Reading) {
+	if _, left := m.leftOff[node]; !left {
+		return
+	}
+	seen, ok := m.fleet.Evidence(m.bindings[node], r)
+	if !ok {
+		return
+	}
+	if n, err := m.journal.SeenOn(seen); err != nil {
+		m.warn(view.LanePower, node, err.Error())
+	} else if n > 0 {
+		m.readLeftOff()
+		m.undone = true
+	}
 }
 
 // settleBoots marks machines that we switched off as on again when their node

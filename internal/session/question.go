@@ -1,56 +1,50 @@
 package session
 
 import (
-	"fmt"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"maps"
-	"slices"
 	"strings"
 )
 
 // question says what will be switched, how it will be undone, what it
-// hits and what the guards say.
-func (w *switching) question(p switchPlan) view.Question {
-	q := view.Question{Kind: view.QuestionSwitch, Title: switchTitle(p.ask)}
-	for _, b := range p.bindings {
-		q.Lines = append(q.Lines, view.Line{Text: b.Node.Name + "  " + w.routeText(p.ask.Action, b)})
+// hits and what the guards say. Safe for use by several goroutines.
+func (w *switching) question(p power.Question) view.Question {
+	a := view.AskPower{Action: p.Action, Nodes: p.Nodes}
+	q := view.Question{Kind: view.QuestionSwitch, Title: switchTitle(a), Refused: p.Refused(), Type: p.Type}
+	for _, text := range p.Changed {
+		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + text})
 	}
-	if p.ask.Action != power.ActionOn && p.snapshot != nil {
-		f := forecast.Outage(p.snapshot, p.ask.Nodes, w.now())
+	for _, b := range p.Bindings {
+		q.Lines = append(q.Lines, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
+	}
+	if s := w.world.snapshot(); p.Action != power.ActionOn && s != nil {
+		f := forecast.Outage(s, p.Nodes, w.now())
 		q.Lines = append(q.Lines, forecastLines(f)...)
-		if w.canDrain(p.ask.Action) {
+		if p.CanDrain {
 			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.problems)) {
-		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: fmt.Sprintf("%s: %v", name, p.problems[name])})
-	}
-	for _, f := range p.findings {
+	for _, f := range p.Findings {
 		level := view.Warning
-		if f.Severity == power.Refuse {
+		if f.Severity == power.Refuse || f.Rule == power.RulePreflight {
 			level = view.Bad
 		}
-		q.Lines = append(q.Lines, view.Line{Level: level, Text: f.Text})
+		if f.Rule != power.RuleDryRun {
+			q.Lines = append(q.Lines, view.Line{Level: level, Text: f.Text})
+		}
 	}
-	switch {
-	case power.Refused(p.findings):
-		q.Refused = true
+	if q.Refused {
+		q.Type = ""
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Close"}}
 		return q
-	case p.ask.Action == power.ActionOn:
-	case w.opt.Production:
-		q.Type = w.opt.Cluster
-	case power.NeedsOverride(p.findings):
-		q.Type = strings.Join(p.ask.Nodes, " ")
 	}
-	if w.opt.DryRun {
+	if p.DryRun {
 		q.Lines = append(q.Lines, view.Line{Text: "Dry run: nothing will be switched."})
 	}
-	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: noLabel(p.ask)}, {ID: view.ChoiceYes, Label: yesLabel(p.ask)}}
-	if w.canDrain(p.ask.Action) {
+	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: noLabel(a)}, {ID: view.ChoiceYes, Label: yesLabel(a)}}
+	if p.CanDrain {
 		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: "Drain, then shut down"})
 	}
 	return q

@@ -64,30 +64,15 @@ func (w *switching) restore() {
 	if len(w.machines.leftOff) == 0 {
 		return
 	}
-	if w.opt.Fleet == nil {
+	if w.switcher == nil {
 		w.warn(view.LanePower, "power", w.noPower())
 		return
 	}
-	p := switchPlan{ask: view.AskPower{Action: power.ActionOn}}
+	a := view.AskPower{Action: power.ActionOn}
 	for _, l := range w.machines.stillOff() {
-		p.ask.Nodes = append(p.ask.Nodes, l.Node)
-		p.bindings = append(p.bindings, l.Binding)
+		a.Nodes = append(a.Nodes, l.Node)
 	}
-	w.carryOut(p, nil)
-}
-
-// powerOn powers nodes on without asking: it undoes what was done.
-func (w *switching) powerOn(nodes []string, end func(error)) {
-	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}
-	p := switchPlan{ask: a}
-	for _, n := range nodes {
-		if l, ok := w.machines.leftOff[n]; ok {
-			p.bindings = append(p.bindings, l.Binding)
-		} else if b, ok := w.machines.bindings[n]; ok {
-			p.bindings = append(p.bindings, b)
-		}
-	}
-	w.carryOut(p, end)
+	w.run(a, func(error) {}, power.Automatic{}, func(r power.Request, asker power.Asker) error { return w.switcher.Restore(w.ctx, r, asker) })
 }
 
 // LeftOff names the nodes whose machines this program has switched off and not

@@ -50,6 +50,8 @@ type Options struct {
 	// Self names this program's own machine and the way to the cluster, for
 	// the guards; it may look names up.
 	Self func(ctx context.Context) power.Self
+	// Marks notes on nodes who has switched them off; nil notes nothing.
+	Marks power.Marker
 	// Guards tightens what is refused when something is to be switched off.
 	Guards power.Limits
 
@@ -106,7 +108,7 @@ func New(opt Options) *Session {
 	s.cordons = &cordons{loop: l, machines: s.machines, journal: opt.Journal, drainer: opt.Drain, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons, questions: s.questions}
 	s.returns = &returns{loop: l, target: s.target}
-	s.switching = &switching{loop: l, opt: opt, returns: s.returns, machines: s.machines, cordons: s.cordons, drains: s.drains, questions: s.questions}
+	s.switching = newSwitching(l, opt, s.machines, s.cordons, s.drains, s.returns)
 	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
 	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
 	return s
@@ -206,6 +208,7 @@ func (s *Session) turns() {
 			continue
 		}
 		s.guest.Turn()
+		s.switching.look()
 		s.leaving.look()
 		p.stirred(time.Now())
 	}
@@ -342,8 +345,9 @@ func (s *Session) publish() *view.Frame {
 // Preview is the question that would be asked before the machines are switched.
 // Safe for use by several goroutines.
 func (s *Session) Preview(ctx context.Context, a view.AskPower) (view.Question, error) {
-	if s.opt.Fleet == nil {
+	if s.switching.switcher == nil {
 		return view.Question{}, errors.New(s.switching.noPower())
 	}
-	return s.switching.question(s.switching.lookUp(ctx, a, s.opt.Watcher.Snapshot())), nil
+	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes})
+	return s.switching.question(q), err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"lightsout/internal/text"
@@ -12,10 +13,12 @@ import (
 	"lightsout/power"
 )
 
-// planTimeout bounds what is looked up before a question about switching.
+// planTimeout bounds a request to the API server about a node.
 const planTimeout = 15 * time.Second
 
-// switching switches machines: it looks up, asks and carries out.
+// switching has machines switched by the one procedure (power.Switcher), for the
+// operator, for the guest, and when leaving. Each request runs in a goroutine of
+// its own and tells the loop how it goes.
 type switching struct {
 	*loop
 	opt       Options
@@ -24,22 +27,59 @@ type switching struct {
 	drains    *drains
 	questions *Questions
 	returns   *returns
+	world     world
+	switcher  *power.Switcher // nil when nothing can be switched
 
-	preparing bool // a question is being prepared
+	// preparing counts requests that have not come to a question yet.
+	preparing atomic.Int32
+	requests  []*request
 	greeted   bool // what an earlier run has left off was asked about
 }
 
-// ask prepares a question about switching: it finds the machines, proves the way
-// back, asks the guards and forecasts, all away from the loop.
+// request is one run of the procedure. It asks the operator itself, as a
+// power.Asker, unless it is answered automatically.
+type request struct {
+	w      *switching
+	action power.Action
+	// course is what the guest was carrying out when it was made: the request
+	// ends with that, unless it is under way.
+	course any
+	ended  context.CancelFunc
+	end    func(error)
+	ready  bool // it has come to a question; no more of w.preparing
+
+	// Of the loop.
+	nodes   []string
+	drained bool // its nodes were drained
+}
+
+func newSwitching(l *loop, opt Options, m *machines, c *cordons, d *drains, r *returns) *switching {
+	w := &switching{loop: l, opt: opt, machines: m, cordons: c, drains: d, returns: r, questions: opt.Questions, world: world{opt.Watcher, opt.Self, opt.Now}}
+	if opt.Fleet == nil {
+		return w
+	}
+	w.switcher = &power.Switcher{
+		Fleet: opt.Fleet, Journal: opt.Journal, World: w.world, Marks: opt.Marks, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
+	}
+	if opt.Drain != nil && opt.Journal != nil {
+		w.switcher.Drain = w
+	}
+	if opt.Production {
+		w.switcher.Production = opt.Cluster
+	}
+	return w
+}
+
+// ask asks the operator whether machines are to be switched, and does so.
 func (w *switching) ask(a view.AskPower) {
 	switch {
 	case w.opt.ReadOnly:
 		w.warn(view.LanePower, "power", "read-only: nothing can be switched; start without --read-only")
 		return
-	case w.opt.Fleet == nil:
+	case w.switcher == nil:
 		w.warn(view.LanePower, "power", w.noPower())
 		return
-	case len(a.Nodes) == 0 || w.preparing || w.questions.first() != nil:
+	case len(a.Nodes) == 0 || w.asking():
 		return
 	}
 	if a.Action == power.ActionOn && !slices.ContainsFunc(a.Nodes, w.machines.mayBeOff) {
@@ -54,47 +94,127 @@ func (w *switching) ask(a view.AskPower) {
 		w.warn(view.LanePower, n.node, n.node+" is being drained by a step of the trial")
 		return
 	}
-	a.Nodes = slices.Clone(a.Nodes)
-	w.plan(a, func(p switchPlan) {
-		w.questions.ask(w.question(p), func(ans view.Answer) {
-			switch ans.Choice {
-			case view.ChoiceYes:
-				w.carryOut(p, nil)
-			case view.ChoiceDrain:
-				w.drainFirst(p, nil)
-			}
-		})
-	})
+	w.begin(a, nil, func(error) {})
 }
 
-// plan looks up what switching needs and hits, away from the loop.
-func (w *switching) plan(a view.AskPower, then func(switchPlan)) {
-	s := w.snapshot
+// asking reports whether something is being asked, or soon will be.
+func (w *switching) asking() bool { return w.preparing.Load() > 0 || w.questions.first() != nil }
+
+// begin has machines switched after the answer of asker, which is the operator
+// when it is nil. end is called on the loop with what came of it.
+func (w *switching) begin(a view.AskPower, asker power.Asker, end func(error)) {
+	w.run(a, end, asker, func(r power.Request, asker power.Asker) error { return w.switcher.Switch(w.ctx, r, asker) })
+}
+
+func (w *switching) run(a view.AskPower, end func(error), asker power.Asker, carryOut func(power.Request, power.Asker) error) {
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
-		w.opt.Watcher.WantKubelets(a.Nodes...)
+		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	w.preparing = true
-	async(w.loop, planTimeout, func(ctx context.Context) switchPlan { return w.lookUp(ctx, a, s) }, func(p switchPlan) {
-		w.preparing = false
-		then(p)
+	x := &request{w: w, action: a.Action, nodes: slices.Sorted(slices.Values(a.Nodes)), course: w.guest.Course(), end: end}
+	while, ended := context.WithCancel(w.ctx)
+	x.ended = ended
+	w.requests = append(w.requests, x)
+	w.preparing.Add(1)
+	r := power.Request{
+		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
+		Acting: x.acting,
+		Report: func(p power.Progress) { w.inbox.put(progress(p)) },
+	}
+	if asker == nil {
+		asker = x
+	}
+	w.spawn(func() {
+		err := carryOut(r, asker)
+		x.prepared()
+		ended()
+		w.inbox.put(result[error]{err, x.over})
 	})
 }
 
-// prepare is Controls.Switch.
-func (w *switching) prepare(a view.AskPower, decide func(q view.Question, carryOut func(choice string)), end func(error)) error {
-	if err := w.missing(); err != nil {
-		return err
+// prepared says that the request has come to its question, or to its end.
+func (x *request) prepared() {
+	if !x.ready {
+		x.ready = true
+		x.w.preparing.Add(-1)
 	}
-	w.plan(a, func(p switchPlan) {
-		decide(w.question(p), func(choice string) {
-			if choice == view.ChoiceDrain {
-				w.drainFirst(p, end)
-				return
-			}
-			w.carryOut(p, end)
-		})
-	})
-	return nil
+}
+
+// Ask asks the operator.
+func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
+	x.prepared()
+	a, err := x.w.questions.Ask(ctx, x.w.question(q))
+	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
+	if yes && err == nil {
+		x.w.inbox.put(agreed{x, q.DryRun})
+	}
+	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
+}
+
+// agreed: the operator has said yes, and everything is looked at once more.
+type agreed struct {
+	*request
+	dryRun bool
+}
+
+func (m agreed) deliver(s *Session) {
+	if !m.dryRun {
+		s.switching.busy(m.nodes, m.action, "looking at the machine once more")
+	}
+}
+
+// acting: it is begun now. The zero of the clock and the guest come before the
+// first packet, so the procedure waits until it is delivered.
+type acting struct {
+	*request
+	q    power.Question
+	at   time.Time
+	done chan struct{}
+}
+
+func (x *request) acting(q power.Question) {
+	m := acting{x, q, x.w.now(), make(chan struct{})}
+	x.w.inbox.put(m)
+	select {
+	case <-m.done:
+	case <-x.w.ctx.Done():
+	}
+}
+
+func (m acting) deliver(s *Session) {
+	w := s.switching
+	defer close(m.done)
+	if m.request.nodes = slices.Clone(m.q.Nodes); m.q.DryRun {
+		for _, n := range m.q.Nodes {
+			w.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + string(m.q.Action) + " not asked for"})
+		}
+		return
+	}
+	if m.q.Action != power.ActionOn && w.rec.timeline.Start(m.at) {
+		w.say(view.Event{At: m.at, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
+	}
+	if m.q.Action == power.ActionOn {
+		w.returns.poweredOn(m.q.Nodes)
+	} else {
+		w.returns.switchedOff(m.q.Nodes)
+	}
+	w.guest.Switching(m.q.Action, m.q.Bindings)
+	w.busy(m.q.Nodes, m.q.Action, "")
+}
+
+func (w *switching) busy(nodes []string, a power.Action, text string) {
+	for _, n := range nodes {
+		w.machines.update(n, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = a, power.PhaseAsking, text })
+	}
+}
+
+// look ends requests that were made for what the guest is not carrying out any
+// more, unless they are under way.
+func (w *switching) look() {
+	for _, x := range w.requests {
+		if x.course != nil && w.guest.Course() != x.course {
+			x.ended()
+		}
+	}
 }
 
 // missing says why machines can't be switched here; nil when they can.
@@ -102,7 +222,7 @@ func (w *switching) missing() error {
 	switch {
 	case w.opt.ReadOnly:
 		return errors.New("read-only: nothing can be switched")
-	case w.opt.Fleet == nil:
+	case w.switcher == nil:
 		return errors.New(w.noPower())
 	}
 	return nil
@@ -110,43 +230,6 @@ func (w *switching) missing() error {
 
 func (w *switching) noPower() string {
 	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
-}
-
-// carryOut carries a plan out, all machines side by side. end, which may
-// be nil, is called on the loop with what came of it.
-func (w *switching) carryOut(p switchPlan, end func(error)) {
-	a := p.ask
-	if end == nil {
-		end = func(error) {}
-	}
-	if w.opt.DryRun {
-		for _, n := range a.Nodes {
-			w.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + string(a.Action) + " not asked for"})
-		}
-		end(nil)
-		return
-	}
-	asked := w.now()
-	if a.Action != power.ActionOn && w.rec.timeline.Start(asked) {
-		w.say(view.Event{At: asked, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
-	}
-	if a.Action == power.ActionOn {
-		w.returns.poweredOn(a.Nodes)
-	} else {
-		w.returns.switchedOff(a.Nodes)
-	}
-	w.guest.Switching(a.Action, p.bindings)
-	for _, n := range a.Nodes {
-		w.machines.update(n, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = a.Action, power.PhaseAsking, "" })
-	}
-	// Not bounded here: the fleet has bounds of its own.
-	w.spawn(func() {
-		err := w.opt.Fleet.Do(w.ctx, a.Action, p.bindings, func(pr power.Progress) { w.inbox.put(progress(pr)) })
-		w.inbox.put(result[error]{err, func(err error) {
-			w.over(a, err)
-			end(err)
-		}})
-	})
 }
 
 // progress is one step of an operation on one machine.
@@ -169,20 +252,34 @@ func (w *switching) progress(pr power.Progress) {
 	}
 }
 
-// over is the end of an operation on all its machines.
-func (w *switching) over(a view.AskPower, err error) {
-	for _, n := range a.Nodes {
+// over is the end of a request, on the loop.
+func (x *request) over(err error) {
+	w := x.w
+	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
+	for _, n := range x.nodes {
 		w.machines.update(n, func(v *view.MachineView) { v.Busy = "" })
 	}
 	var failed *power.ActionError
-	if err != nil && !errors.As(err, &failed) {
-		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
-	} else if err != nil {
+	var notDone *power.NotDoneError
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+	case errors.As(err, &failed):
 		w.notice = view.Notice{Text: err.Error(), At: w.now()}
+	case errors.As(err, &notDone) && !x.drained && notDone.Why != power.NotTyped: // the operator has seen why
+	default:
+		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
 	}
 	w.readJournal()
+	if x.drained {
+		for _, n := range x.nodes {
+			if _, off := w.machines.leftOff[n]; !off {
+				w.cordons.release(n) // it has not been switched off
+			}
+		}
+	}
 	if w.leaveWhenOn && (err != nil || len(w.machines.leftOff) > 0) {
 		w.leaveWhenOn = false
 	}
 	w.undone = true
+	x.end(err)
 }

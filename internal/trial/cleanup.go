@@ -3,6 +3,7 @@ package trial
 import (
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/power"
 	"strings"
 	"time"
 )
@@ -83,7 +84,8 @@ func powerOnAgain(r *run) poll {
 				}
 			}
 			asked = true
-			r.s.PowerOn(off, func(error) { over = true })
+			// That it can be begun was looked at above.
+			_ = r.s.Switch(view.AskPower{Action: power.ActionOn, Nodes: off}, true, func(error) { over = true })
 		}
 		if !over {
 			return now.After(deadline), "powering on: " + strings.Join(off, ", "), nil

@@ -47,8 +47,7 @@ type Session interface {
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
 	AtRest(number int) bool
 	Switchable() error
-	Switch(a view.AskPower, decide func(q view.Question, carryOut func(choice string)), end func(error)) error
-	PowerOn(nodes []string, end func(error))
+	Switch(a view.AskPower, unasked bool, end func(error)) error
 	NoDrain() error
 	Cordon(nodes []string) poll
 	Uncordon(nodes []string) poll

@@ -18,17 +18,17 @@ func (x steps) Switch(action power.Action, nodes []string, within time.Duration)
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
-	err := r.s.Switch(a, func(q view.Question, carryOut func(string)) {
-		switch {
-		case r.t.Course() != any(r): // it has ended meanwhile
-		case q.Refused:
-			end(errors.New("refused: " + q.Gravest()))
-		case a.Action == power.ActionOn:
-			carryOut(view.ChoiceYes)
-		default:
-			agree(r, q, end, carryOut)
+	err := r.s.Switch(a, r.opt.Auto || action == power.ActionOn, func(err error) {
+		var notDone *power.NotDoneError
+		if errors.As(err, &notDone) && notDone.Why == power.NotWanted {
+			refusedBy(r, end)
+			return
 		}
-	}, end)
+		if errors.As(err, &notDone) && notDone.Why == power.NotTyped {
+			err = fmt.Errorf("%w; run the trial on a terminal without --yes", err)
+		}
+		end(err)
+	})
 	if err != nil {
 		return failNow(err)
 	}
@@ -59,16 +59,25 @@ func agree(r *run, q view.Question, end func(error), carryOut func(choice string
 		case r.stage != stageSteps:
 		case ans.Choice != view.ChoiceNo:
 			carryOut(ans.Choice)
-		case r.opt.Driven:
-			// Not taken: the step waits again.
-			st := r.steps[r.next]
-			st.state, st.started = view.StepToCome, time.Time{}
-			r.poll, r.waiting, r.doing = nil, true, "next: "+st.Text()
 		default:
-			end(errNo)
-			r.aborted = true
+			refusedBy(r, end)
 		}
 	})
+}
+
+// refusedBy is the end of a step that the operator has said no to: in a trial
+// that they drive, it waits again.
+func refusedBy(r *run, end func(error)) {
+	switch {
+	case r.stage != stageSteps:
+	case r.opt.Driven:
+		st := r.steps[r.next]
+		st.state, st.started = view.StepToCome, time.Time{}
+		r.poll, r.waiting, r.doing = nil, true, "next: "+st.Text()
+	default:
+		end(errNo)
+		r.aborted = true
+	}
 }
 
 // switchingText says how far each machine is.
