@@ -143,7 +143,7 @@ func (l *ledger) fold(e Entry) {
 			l.cordon = append(l.cordon, e)
 		}
 	case e.Kind == EntryUncordoned:
-		l.cordon = slices.DeleteFunc(l.cordon, e.sameNodeAs)
+		l.cordon = slices.DeleteFunc(l.cordon, func(o Entry) bool { return e.sameNodeAs(o) && !o.At.After(e.At) })
 	case e.Kind == EntrySeen, e.Action == ActionOn:
 		if e.Settles == nil && (e.Kind == EntrySeen || e.Kind == EntryOutcome && e.Phase == PhaseDone) {
 			l.settleOld(e)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -97,12 +98,24 @@ func (j *journal) again(like func(entry map[string]any) bool, changes map[string
 		if e["op"] != nil {
 			e["op"] = fmt.Sprintf("again-%d", j.n)
 		}
+		delete(e, "sum")
+		e["at"] = time.Now().UTC()
 		maps.Copy(e, changes)
 		out, err := json.Marshal(e)
 		if err != nil {
 			j.t.Fatal(err)
 		}
-		if err := os.WriteFile(j.path, append(b, append(out, '\n')...), 0o600); err != nil {
+		// A journal of before, whose lines have no checksum, is read as well.
+		old := filepath.Join(filepath.Dir(j.path), "before")
+		if err := os.MkdirAll(old, 0o700); err != nil {
+			j.t.Fatal(err)
+		}
+		f, err := os.OpenFile(filepath.Join(old, "power.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.Write(append(out, '\n'))
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
 			j.t.Fatal(err)
 		}
 		return
