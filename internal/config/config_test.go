@@ -163,3 +163,15 @@ func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsNoConfigIsSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"- a\n":                 "line 1: the file can't be a list; a group of fields is wanted",
+		"load: {burst: 1.5}\n":  "line 1: burst can't be a number; a whole number is wanted",
+		"load: {timeout: 30}\n": `line 1: timeout: missing unit in duration "30"; write it like 90s or 30m`,
+	} {
+		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

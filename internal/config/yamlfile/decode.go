@@ -248,6 +248,9 @@ func decodeScalar(n *yaml.Node, at string, v reflect.Value) error {
 	wanted := map[reflect.Kind]string{reflect.String: "text", reflect.Bool: "true or false"}[v.Kind()]
 	if wanted == "" {
 		wanted = "number"
+		if v.CanInt() && n.ShortTag() == "!!float" {
+			wanted = "whole number"
+		}
 	}
 	if n.Kind != yaml.ScalarNode {
 		return wrongType(n, at, wanted)
@@ -289,6 +292,9 @@ func wrongType(n *yaml.Node, at, wanted string) error {
 		is = "number"
 	case n.ShortTag() == "!!bool":
 		is = "bool"
+	}
+	if at == "" {
+		at = "the file"
 	}
 	return errorOf(n, "%s can't be a %s; a %s is wanted", at, is, wanted)
 }
