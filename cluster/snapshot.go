@@ -148,6 +148,20 @@ func (s *Snapshot) Pod(k Key) *Pod { return keyed(s.pods, k) }
 // costs one copy of a pointer a pod, the others nothing.
 func (s *Snapshot) Pods() []*Pod { return s.allPods() }
 
+// PodPieces gives all pods by namespace and name, in pieces, none of them empty.
+// A piece that begins at the same address in two Snapshots is the same piece:
+// what was found out about it holds for both. The cost follows the number of
+// pieces.
+func (s *Snapshot) PodPieces() [][]*Pod {
+	out := make([][]*Pod, 0, len(s.pods.chunks))
+	for _, c := range s.pods.chunks {
+		if len(c.items) > 0 {
+			out = append(out, c.items)
+		}
+	}
+	return out
+}
+
 // PodCount is the number of pods, gone ones still shown included.
 func (s *Snapshot) PodCount() int { return s.pods.n }
 

@@ -59,3 +59,27 @@ func BenchmarkIdle(b *testing.B) {
 		m.View()
 	}
 }
+
+// BenchmarkOneOfAllPods is one changed pod while all 150,000 are listed.
+func BenchmarkOneOfAllPods(b *testing.B) {
+	f := large()
+	contents := f.Snapshot.Contents()
+	build := cluster.NewBuilder()
+	for _, n := range contents.Nodes {
+		build.SetNode(n)
+	}
+	for _, p := range contents.Pods {
+		build.SetPod(p)
+	}
+	m, _, _ := testModel(f, 200, 60, Options{})
+	typeKeys(m, "3 a")
+	i := 0
+	for b.Loop() {
+		p := *contents.Pods[i%len(contents.Pods)]
+		p.Ready = i%2 == 0
+		build.SetPod(&p)
+		i += 7919
+		m.Update(FrameMsg{&view.Frame{Title: f.Title, Now: t0, Snapshot: build.Snapshot(contents), Power: f.Power}})
+		m.View()
+	}
+}

@@ -224,7 +224,7 @@ func nodeCPU(s *scene, n *cluster.Node) cell {
 func askedCPU(s *scene, n *cluster.Node) int64 {
 	var sum int64
 	for _, p := range s.snap.PodsOn(n.Name) {
-		if p.Gone.IsZero() && p.Phase != "Succeeded" && p.Phase != "Failed" {
+		if meant, _ := counted(p); meant {
 			sum += p.CPUMilli
 		}
 	}

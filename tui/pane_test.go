@@ -271,3 +271,50 @@ func TestThePictureHasRoomForEveryNode(t *testing.T) {
 		t.Errorf("esc leads to %s", m.focus.name)
 	}
 }
+
+// What is kept of the pieces of all pods says the same as going through all.
+func TestAllPodsAreCountedByPieces(t *testing.T) {
+	build := cluster.NewBuilder()
+	contents := someNodes(300, 10).Snapshot.Contents()
+	for _, n := range contents.Nodes {
+		build.SetNode(n)
+	}
+	for _, p := range contents.Pods {
+		build.SetPod(p)
+	}
+	m, _, _ := testModel(&view.Frame{Now: t0, Snapshot: build.Snapshot(contents)}, 120, 36, Options{})
+	typeKeys(m, "3 a")
+	for i := range 60 {
+		p := *contents.Pods[i*37%len(contents.Pods)]
+		switch i % 4 {
+		case 0:
+			p.Ready = !p.Ready
+			build.SetPod(&p)
+		case 1:
+			p.Gone = t0
+			build.SetPod(&p)
+		case 2:
+			build.DropPod(p.Key)
+		default:
+			p.Name, p.Node, p.Ready = p.Name+"-new", "", false
+			build.SetPod(&p)
+		}
+		snap := build.Snapshot(contents)
+		m.Update(FrameMsg{&view.Frame{Now: t0, Snapshot: snap}})
+		ready, total := 0, 0
+		for _, p := range snap.Pods() {
+			meant, ok := counted(p)
+			ready, total = ready+btoi(ok), total+btoi(meant)
+		}
+		pods := podsOf(m)
+		if pods.ready != ready || pods.total != total || len(pods.rows) != len(snap.Pods()) {
+			t.Fatalf("step %d: %d/%d of %d, want %d/%d of %d", i, pods.ready, pods.total, len(pods.rows), ready, total, len(snap.Pods()))
+		}
+		want := byTrouble(&m.s, snap.Pods(), podTrouble)
+		for j := range want {
+			if pods.rows[j] != want[j] {
+				t.Fatalf("step %d: row %d is %s, want %s", i, j, pods.rows[j].Name, want[j].Name)
+			}
+		}
+	}
+}

@@ -34,7 +34,10 @@ func newPicturePane() *picturePane {
 	}}
 }
 
-func (p *picturePane) settle(s *scene) {
+// settle does nothing: the picture finds its nodes while it is shown.
+func (p *picturePane) settle(*scene) {}
+
+func (p *picturePane) find(s *scene) {
 	if s.snap == p.seen {
 		return
 	}
@@ -62,6 +65,7 @@ func (p *picturePane) settle(s *scene) {
 func (p *picturePane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
 
 func (p *picturePane) key(s *scene, m motion) {
+	p.find(s)
 	p.list.key(s, m)
 	s.node = p.cursor
 }
@@ -85,6 +89,7 @@ func (p *picturePane) mark(s *scene) {
 
 func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 	s.timed = true
+	p.find(s)
 	d := drawing{title: "Picture of the cluster"}
 	if len(p.rows) == 0 {
 		d.lines = s.message(s.t.dim, p.empty(s), w, h)
@@ -255,7 +260,8 @@ func box(s *scene, w, h int, title, facts string, edge style, lines []string) []
 // shownPods are the pods of a node that are meant to run.
 func shownPods(s *scene, n *cluster.Node) []*cluster.Pod {
 	return slices.DeleteFunc(slices.Clone(s.snap.PodsOn(n.Name)), func(p *cluster.Pod) bool {
-		return !p.Gone.IsZero() || p.Phase == "Succeeded" || p.Phase == "Failed"
+		meant, _ := counted(p)
+		return !meant
 	})
 }
 

@@ -43,6 +43,7 @@ type podsPane struct {
 	homeless     int    // on no node, beside those of marked nodes
 	seen         podsSeen
 	before       []*cluster.Pod // the pods that the rows were found from
+	everything   allPods
 }
 
 // podsSeen is what the rows were found for.
@@ -98,7 +99,17 @@ func (p *podsPane) settle(s *scene) {
 	if seen == p.seen {
 		return
 	}
-	pods := p.inScope(s)
+	pods, all := p.inScope(s)
+	if all && !p.by.on() && p.sort == 0 {
+		p.seen, p.before = seen, nil
+		p.rows, p.ready, p.total, p.many = p.everything.look(s)
+		p.all = len(p.rows)
+		p.follow()
+		return
+	}
+	if all {
+		pods = s.snap.Pods()
+	}
 	if same := seen; same.snap != p.seen.snap && sameRows(pods, p.before) {
 		same.snap = p.seen.snap
 		if same == p.seen && !p.by.on() { // a filter may look at what the clock changes
@@ -113,13 +124,8 @@ func (p *podsPane) settle(s *scene) {
 		if pod.Namespace != p.rows[0].Namespace {
 			p.many = true
 		}
-		switch {
-		case !pod.Gone.IsZero(), pod.Phase == "Succeeded", pod.Phase == "Failed":
-			continue
-		case pod.Ready:
-			p.ready++
-		}
-		p.total++
+		meant, ready := counted(pod)
+		p.ready, p.total = p.ready+btoi(ready), p.total+btoi(meant)
 	}
 }
 
@@ -128,12 +134,12 @@ func sameRows(a, b []*cluster.Pod) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// inScope gives the pods to show.
-func (p *podsPane) inScope(s *scene) []*cluster.Pod {
+// inScope gives the pods to show, or says that it is all of them.
+func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	sc, dep := s.scope, s.deployment
 	p.homeless = 0
 	if len(s.marks) > 0 && (sc == scopeAuto || sc == scopeNode) {
-		return p.ofMarks(s)
+		return p.ofMarks(s), false
 	}
 	if sc == scopeAuto {
 		switch {
@@ -146,13 +152,13 @@ func (p *podsPane) inScope(s *scene) []*cluster.Pod {
 	switch {
 	case sc == scopeNode && s.node != "":
 		p.of = s.t.text(s.node)
-		return s.snap.PodsOn(s.node)
+		return s.snap.PodsOn(s.node), false
 	case sc == scopeDeployment && dep.Name != "":
 		p.of = s.t.text(dep.Name)
-		return s.snap.PodsOf(dep)
+		return s.snap.PodsOf(dep), false
 	}
 	p.of = ""
-	return s.snap.Pods()
+	return nil, true
 }
 
 // ofMarks are the pods of the marked nodes, and those of no node: what can't be
