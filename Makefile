@@ -1,5 +1,6 @@
 # make demo   builds both programs and opens the screen on the lab
 # make test   builds both programs and runs every test
+# make short  runs the tests that take a minute in all
 GO     ?= go
 GOARGS ?=
 LDFLAGS = -s -w -X main.version=$(VERSION)
@@ -8,10 +9,12 @@ KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes v//p' cluster/lab/go.mod)
 LABFLAGS = -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBERNETES) -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES)))
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TIMEOUT = 20m
-# CI=1 turns every skipped test into a failure.
+# CI=1 turns every skipped test into a failure, and looks for data races: in the
+# tests, and in the program that they run.
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
+RACE    = $(if $(CI),-race,)
 
-.PHONY: all build demo test test-tool test-lab bench vet cross clean
+.PHONY: all build demo test short test-tool test-lab bench vet cross clean
 
 all: build
 
@@ -19,7 +22,7 @@ build: bin/lightsout bin/lightsout-lab
 
 .PHONY: bin/lightsout bin/lightsout-lab
 bin/lightsout:
-	$(GO) build $(GOARGS) -ldflags '$(LDFLAGS)' -o $@ .
+	$(GO) build $(RACE) $(GOARGS) -ldflags '$(LDFLAGS)' -o $@ .
 
 bin/lightsout-lab:
 	@[ -e $@ ] || echo "building the lab: a whole Kubernetes control plane, most of 10 minutes on 2 cores, only this once"
@@ -44,7 +47,10 @@ cross:
 		echo "$$os $$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -o /dev/null . || exit 1; done; done
 
 test-tool:
-	$(REQUIRE) $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
+	$(REQUIRE) $(GO) test $(RACE) -timeout $(TIMEOUT) ./...
+
+short: build
+	$(GO) test -short ./...
 
 test-lab:
 	cd cluster/lab && $(REQUIRE) $(GO) test -timeout $(TIMEOUT) ./...

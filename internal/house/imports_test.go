@@ -26,19 +26,20 @@ var imports = map[string]string{
 	"internal/config":          "internal/config/yamlfile loadgen power power/driver",
 	"internal/config/yamlfile": "",
 
-	"tui":                  "internal/view internal/text cluster power loadgen",
-	"internal/session":     "internal/record internal/view internal/text cluster power loadgen",
-	"internal/trial":       "internal/trial/* internal/report internal/record internal/view internal/text cluster power loadgen",
-	"internal/trial/phase": "internal/view internal/text cluster power loadgen",
+	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/session":     "internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/trial":       "internal/trial/* internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/trial/phase": "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":  "internal/config/yamlfile internal/view internal/text power loadgen",
 	"internal/report":      "internal/record internal/view internal/text cluster power loadgen",
 
-	"internal/record":          "internal/view cluster power loadgen",
+	"internal/record":          "internal/view internal/text cluster power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
 	"internal/view":            "cluster power loadgen",
 
 	"cluster":          "internal/text",
+	"cluster/forecast": "cluster internal/text",
 	"loadgen":          "internal/text",
 	"power":            "internal/text",
 	"power/driver":     "power/driver/* power/ssh",
@@ -136,7 +137,10 @@ func packages(t *testing.T) []pkg {
 	}
 	var out []pkg
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, *all[name])
+		p := all[name]
+		slices.Sort(p.imports)
+		p.imports = slices.Compact(p.imports)
+		out = append(out, *p)
 	}
 	return out
 }
