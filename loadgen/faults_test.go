@@ -103,6 +103,10 @@ const requestsEnv = "LIGHTSOUT_REQUESTS"
 // every look, and agrees with the server on every single one of them.
 func TestLedgerAgreesWithServerOnEveryRequest(t *testing.T) {
 	all, hangBound := 20_000, 4*time.Second
+	if testing.Short() {
+		all, hangBound = 3000, time.Second
+		t.Logf("%d requests, by -short", all)
+	}
 	if v := os.Getenv(requestsEnv); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 3000 {

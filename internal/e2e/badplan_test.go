@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"lightsout/internal/labtest"
@@ -31,12 +34,18 @@ func TestBadPlansSwitchNothing(t *testing.T) {
 	}
 	state := t.TempDir()
 	cluster := kubeconfig(t, "https://"+refusing(t))
-	for name, text := range plans {
-		out, errs, code := run(t, nil, "--state", state, "--kubeconfig", cluster, "trial", "run", write(t, "plan.yaml", text), "--yes")
-		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "line ") {
-			t.Errorf("%s: exit %d\n%s%s", name, code, out, errs)
-		}
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(plans)), len(plans)/2+1) {
+		wg.Go(func() {
+			for _, name := range part {
+				out, errs, code := run(t, nil, "--state", state, "--kubeconfig", cluster, "trial", "run", write(t, "plan.yaml", plans[name]), "--yes")
+				if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "line ") {
+					t.Errorf("%s: exit %d\n%s%s", name, code, out, errs)
+				}
+			}
+		})
 	}
+	wg.Wait()
 	if left, err := os.ReadDir(state); err != nil || len(left) > 0 {
 		t.Errorf("begun: %v, %v", left, err)
 	}

@@ -112,6 +112,7 @@ func TestCertificatesOfUsersAreOffered(t *testing.T) {
 }
 
 func TestCertificatesOfHostsAreVerified(t *testing.T) {
+	t.Parallel()
 	key, host := newKey(t, "id", ""), newKey(t, "host", "")
 	authority, other := newKey(t, "authority", ""), newKey(t, "other", "")
 	start := func(t *testing.T, args ...string) *server {
@@ -171,6 +172,7 @@ func TestCertificatesOfHostsAreVerified(t *testing.T) {
 }
 
 func TestAHostKeyAliasIsWhatIsRecordedAndLookedUp(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	first, second := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	file := filepath.Join(t.TempDir(), "known_hosts")

@@ -18,6 +18,7 @@ import (
 )
 
 func TestEverythingGoesThroughTheBastionAndTheHostsBeforeIt(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	outer, inner := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
@@ -55,6 +56,7 @@ func TestEverythingGoesThroughTheBastionAndTheHostsBeforeIt(t *testing.T) {
 }
 
 func TestManyWhoDialAtOnceShareOneConnection(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
@@ -95,6 +97,7 @@ func sessionPID(t *testing.T, c *Client) int {
 }
 
 func TestALostBastionIsDialledAgain(t *testing.T) {
+	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "silent": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			key := newKey(t, "id", "")
@@ -139,6 +142,7 @@ func TestALostBastionIsDialledAgain(t *testing.T) {
 }
 
 func TestUnreachableHostsAreOneSentence(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	mute := tcpServer(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	rude := tcpServer(t, func(conn net.Conn) {})
@@ -175,6 +179,7 @@ func TestUnreachableHostsAreOneSentence(t *testing.T) {
 }
 
 func TestWaitingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	mute := tcpServer(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	c := newClient(t, Options{Bastion: "u@" + mute, IdentityFiles: []string{key.file}, ConnectTimeout: time.Hour})
@@ -190,6 +195,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 }
 
 func TestWhatLiesBehindTheBastionIsToldFromTheBastion(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	open := startSSHD(t, key.authorized, nil)
 	closed := startSSHD(t, key.authorized, nil, "AllowTcpForwarding no")
@@ -210,6 +216,7 @@ func TestWhatLiesBehindTheBastionIsToldFromTheBastion(t *testing.T) {
 }
 
 func TestWithoutABastionConnectionsAreDirect(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{})
 	conn, err := c.DialContext(soon(t), "tcp", echoServer(t))
 	if err != nil {
@@ -228,6 +235,7 @@ func TestWithoutABastionConnectionsAreDirect(t *testing.T) {
 }
 
 func TestTheBastionIsAskedWhoItIs(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})

@@ -10,6 +10,7 @@ import (
 )
 
 func TestClocksAreComparedWithThisMachines(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	client := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, ConfigFile: nodeConfig(t, node, me(t)),

@@ -25,6 +25,7 @@ func tunnel(t *testing.T, serve func(net.Conn)) net.Conn {
 }
 
 func TestATunnelledConnectionKeepsReadDeadlinesAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	send := make(chan string)
 	defer close(send)
 	conn := tunnel(t, func(c net.Conn) {
@@ -75,6 +76,7 @@ func TestATunnelledConnectionKeepsReadDeadlinesAndLosesNothing(t *testing.T) {
 }
 
 func TestATunnelledConnectionKeepsWriteDeadlines(t *testing.T) {
+	t.Parallel()
 	conn := tunnel(t, func(c net.Conn) {
 		select {
 		case <-time.After(patience):
@@ -116,6 +118,7 @@ func closedBy(c net.Conn) <-chan struct{} {
 }
 
 func TestATunnelledConnectionCarriesMuchBothWays(t *testing.T) {
+	t.Parallel()
 	conn := tunnel(t, func(c net.Conn) { io.Copy(c, c) })
 	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
 	go func() {
@@ -129,6 +132,7 @@ func TestATunnelledConnectionCarriesMuchBothWays(t *testing.T) {
 }
 
 func TestClosingEndsReadsAndWrites(t *testing.T) {
+	t.Parallel()
 	conn := tunnel(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	result := make(chan error)
 	go func() {

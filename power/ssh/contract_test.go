@@ -147,6 +147,7 @@ func TestContract(t *testing.T) {
 
 // A node that repeats what it was sent must not get the password onto the screen.
 func TestARefusalDoesNotRepeatThePassword(t *testing.T) {
+	t.Parallel()
 	const password = "hunter2 of sudo"
 	s := (&stub{exec: func(_ string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
 		_ = req.Reply(true, nil)

@@ -32,6 +32,7 @@ func nodeConfig(t *testing.T, s *server, user string) string {
 }
 
 func TestANodeIsShutDownOverTheBastion(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	mark := filepath.Join(t.TempDir(), "shut-down")
@@ -70,6 +71,7 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 }
 
 func TestAnUncertainShutdownIsSentOnceAndLookedAt(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	st := &stub{exec: func(_ string, _ *cryptossh.Request, _ cryptossh.Channel, conn *cryptossh.ServerConn) { conn.Close() }}
 	s := st.start(t)
@@ -85,6 +87,7 @@ func TestAnUncertainShutdownIsSentOnceAndLookedAt(t *testing.T) {
 }
 
 func TestPreflightTellsWhoWouldNotObey(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	var asked []string
 	s := (&stub{exec: func(command string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
@@ -116,6 +119,7 @@ func TestPreflightTellsWhoWouldNotObey(t *testing.T) {
 }
 
 func TestStateIsOnWhileSSHAnswersAndUnknownWhenItStopped(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	client := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, ConfigFile: nodeConfig(t, node, me(t)),
@@ -152,6 +156,7 @@ func killAndWait(t *testing.T, c *Client, pid int) {
 }
 
 func TestSilenceIsPresumedOffOnlyWithASecondWitness(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	type witness func(power.Machine) bool
 	says := func(b bool) witness { return func(power.Machine) bool { return b } }
@@ -220,6 +225,7 @@ func TestSilenceIsPresumedOffOnlyWithASecondWitness(t *testing.T) {
 }
 
 func TestAMachineIsFoundAtItsFirstAddress(t *testing.T) {
+	t.Parallel()
 	d := NewDriver(newClient(t, Options{User: "mdxuser", ConfigFile: emptyConfig(t, "Host special", "HostName 10.9.9.9", "Port 2222", "User root")}), DriverOptions{})
 	for _, c := range []struct {
 		node         power.NodeRef

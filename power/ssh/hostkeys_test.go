@@ -27,6 +27,7 @@ func reach(t *testing.T, c *Client) error {
 }
 
 func TestAnUnknownHostIsAskedAboutOnceAndWrittenDown(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	file := filepath.Join(t.TempDir(), ".ssh", "known_hosts")
@@ -57,6 +58,7 @@ func TestAnUnknownHostIsAskedAboutOnceAndWrittenDown(t *testing.T) {
 }
 
 func TestAnUnknownHostIsRefusedUnlessSomebodySaysYes(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	asked := 0
@@ -90,6 +92,7 @@ func TestAnUnknownHostIsRefusedUnlessSomebodySaysYes(t *testing.T) {
 }
 
 func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	file := filepath.Join(t.TempDir(), "known_hosts")
@@ -122,6 +125,7 @@ func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
 }
 
 func TestHashedKnownHostsAreUnderstood(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	file := knownHosts(t, s)
@@ -137,6 +141,7 @@ func TestHashedKnownHostsAreUnderstood(t *testing.T) {
 }
 
 func TestAKeyOfTheKindOnRecordIsAskedFor(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	hostKeys := []keyPair{newKey(t, "host", ""), newECDSAKey(t, "host-ecdsa")}
 	s := startSSHD(t, key.authorized, hostKeys)
@@ -157,6 +162,7 @@ func TestAKeyOfTheKindOnRecordIsAskedFor(t *testing.T) {
 }
 
 func TestRevokedAndBrokenKnownHosts(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	line := knownhosts.Line([]string{s.addr}, s.keys[0].signer.PublicKey())

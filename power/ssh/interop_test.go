@@ -17,6 +17,7 @@ import (
 )
 
 func TestANodeLiesBehindSeveralHosts(t *testing.T) {
+	t.Parallel()
 	inAgent := newKey(t, "in-agent", "")
 	var hops []*server
 	for range 3 {
@@ -52,6 +53,7 @@ func TestANodeLiesBehindSeveralHosts(t *testing.T) {
 }
 
 func TestOneSessionAtATimeIsEnough(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil, "MaxSessions 1"), startSSHD(t, key.authorized, nil, "MaxSessions 1")
 	c := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
@@ -75,6 +77,7 @@ func TestOneSessionAtATimeIsEnough(t *testing.T) {
 }
 
 func TestABastionWithoutSessionsStillForwards(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil, "MaxSessions 0"), startSSHD(t, key.authorized, nil)
 	c := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
@@ -89,6 +92,7 @@ func TestABastionWithoutSessionsStillForwards(t *testing.T) {
 // A node that stops answering in the middle of its shutdown is not waited for
 // until the action's deadline, and what it did is not guessed.
 func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	pidFile := filepath.Join(t.TempDir(), "pid")
@@ -114,6 +118,7 @@ func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
 }
 
 func TestLoginsAreBoundedAndWait(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	node := startSSHD(t, key.authorized, nil)
 	dir := t.TempDir()

@@ -34,6 +34,7 @@ func startAgent(t *testing.T, keys ...keyPair) string {
 }
 
 func TestKeysComeFromTheAgentAndFromFiles(t *testing.T) {
+	t.Parallel()
 	inAgent, inFile, public := newKey(t, "in-agent", ""), newKey(t, "in-file", ""), newKey(t, "public", "")
 	if err := os.WriteFile(public.file+".pub", []byte(public.authorized), 0o600); err != nil {
 		t.Fatal(err)
@@ -103,6 +104,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 }
 
 func TestAPassphraseIsAskedForOnceAndNeverTold(t *testing.T) {
+	t.Parallel()
 	const secret = "planted-secret"
 	key := newKey(t, "locked", secret)
 	s := startSSHD(t, key.authorized, nil)

@@ -81,17 +81,27 @@ func (b *board) On(ctx context.Context, m power.Machine) error {
 func (b *board) Shutdown(context.Context, power.Machine) error { return power.ErrCannot }
 func (b *board) Off(context.Context, power.Machine) error      { return power.ErrCannot }
 
-// strictBastion forwards, and refuses more than limit connections at once.
+// strictBastion forwards, and refuses more than limit connections at once. Until
+// it has refused one, it is slow to open the others, so that they pile up.
 func strictBastion(t *testing.T, limit int) (_ *server, most func() int, refused func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	open, peak, turned := 0, 0, 0
+	full := make(chan struct{})
+	filled := sync.OnceFunc(func() { close(full) })
 	st := &stub{dial: func(addr string) func() (net.Conn, error) {
 		return func() (net.Conn, error) {
+			defer func() {
+				select {
+				case <-full:
+				case <-time.After(500 * time.Millisecond):
+				}
+			}()
 			mu.Lock()
 			defer mu.Unlock()
 			if open == limit {
 				turned++
+				filled()
 				return nil, &cryptossh.OpenChannelError{Reason: cryptossh.ResourceShortage, Message: "ten is enough"}
 			}
 			conn, err := net.Dial("tcp", addr)

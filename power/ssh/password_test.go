@@ -13,6 +13,7 @@ import (
 )
 
 func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
+	t.Parallel()
 	stranger := newKey(t, "stranger", "")
 	for name, sshd := range map[string][]string{
 		"password":             {"PasswordAuthentication yes"},
@@ -77,6 +78,7 @@ func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
 }
 
 func TestSudoWithAndWithoutAPassword(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	for name, c := range map[string]struct {
 		rule      string

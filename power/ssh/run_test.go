@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheOutcomesOfACommandAreToldApart(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)
 	c := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, User: me(t), IdentityFiles: []string{key.file},
@@ -43,6 +44,7 @@ func TestTheOutcomesOfACommandAreToldApart(t *testing.T) {
 }
 
 func TestACommandThatMayHaveStartedIsUncertain(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	for name, c := range map[string]struct {
 		exec      func(string, *cryptossh.Request, cryptossh.Channel, *cryptossh.ServerConn)
@@ -78,6 +80,7 @@ func TestACommandThatMayHaveStartedIsUncertain(t *testing.T) {
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	key := newKey(t, "id", "")
 	for name, answer := range map[string]bool{"before the answer": false, "while it runs": true} {
 		t.Run(name, func(t *testing.T) {
