@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"lightsout/internal/labtest"
-	"lightsout/power"
 )
 
 // hostileNode has a node say of itself what a compromised kubelet could: first a
@@ -19,7 +18,7 @@ func hostileNode(t *testing.T, l *labtest.Lab) {
 	const node = "kube-node2"
 	annotate := func(value any) {
 		l.API().Do(http.MethodPatch, "/api/v1/nodes/"+node, map[string]any{
-			"metadata": map[string]any{"annotations": map[string]any{power.AnnotationMachine: value}},
+			"metadata": map[string]any{"annotations": map[string]any{"lightsout.dev/machine": value}},
 		}, nil)
 	}
 	defer annotate(nil)

@@ -44,7 +44,7 @@ var imports = map[string]string{
 	"power":            "internal/text",
 	"power/driver":     "power/driver/* power/ssh",
 	"power/driver/*":   "power power/internal/*",
-	"power/ssh":        "power power/internal/*",
+	"power/ssh":        "power power/internal/* internal/text",
 	"power/internal/*": "power power/internal/* internal/testenv",
 	"internal/text":    "",
 
