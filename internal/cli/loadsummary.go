@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"lightsout/internal/record"
 	"lightsout/loadgen"
 )
 
@@ -118,29 +115,6 @@ func (s *loadSummary) writeJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(s)
-}
-
-// save writes summary.json by renaming a whole file.
-func (s *loadSummary) save(dir string) error {
-	path := filepath.Join(dir, record.SummaryFile)
-	f, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("the summary can't be written: %w", err)
-	}
-	err = s.writeJSON(f)
-	if e := f.Sync(); err == nil {
-		err = e
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(path+".part", path)
-	}
-	if err != nil {
-		return fmt.Errorf("the summary can't be written: %w", err)
-	}
-	return nil
 }
 
 func (s *loadSummary) writeText(w io.Writer) error {

@@ -24,7 +24,7 @@ var imports = map[string]string{
 	"internal/cli": `tui internal/config internal/session internal/trial internal/trial/plan internal/report internal/view
 		internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile loadgen power power/driver",
-	"internal/config/yamlfile": "",
+	"internal/config/yamlfile": "internal/text",
 
 	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/session":     "internal/record internal/view internal/text cluster cluster/forecast power loadgen",

@@ -76,7 +76,7 @@ func TestADiskThatWasFullForAWhileCostsNothing(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	events, torn, err := ReadEvents(path)
+	events, torn, err := eventsIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil || torn || len(events) != 102 || events[101].Text != "after" || events[101].Seq != 102 {
 		t.Errorf("%d events are read, torn %v, %v", len(events), torn, err)
 	}

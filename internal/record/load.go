@@ -89,8 +89,8 @@ const runsMost = 100_000
 
 // EachRequest calls each with every request of the requests.jsonl in fsys, by
 // its line's number from 1. The request is the callee's only until it returns:
-// a file of any length takes no more memory than a line. torn is as for
-// ReadEvents. It ends at the first error; there may be no such file
+// a file of any length takes no more memory than a line. torn reports
+// that the last line is not whole. It ends at the first error; there may be no such file
 // (fs.ErrNotExist).
 func EachRequest(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
 	var q loadgen.Record

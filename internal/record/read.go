@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"lightsout/internal/view"
 )
@@ -22,14 +20,9 @@ const (
 	fileMost = 512 << 20
 )
 
-// ReadEvents reads an events.jsonl. torn reports that the last line is not
-// whole, which is what a program that was killed while writing leaves; it is
-// not in the events. The error names the line that can't be understood.
-func ReadEvents(path string) (events []view.Event, torn bool, err error) {
-	dir, name := filepath.Split(path)
-	return eventsIn(os.DirFS(filepath.Clean(dir)), name)
-}
-
+// eventsIn reads an events.jsonl. torn reports that the last line is not whole,
+// which is what a program that was killed while writing leaves; it is not in the
+// events. The error names the line that can't be understood.
 func eventsIn(fsys fs.FS, name string) (events []view.Event, torn bool, err error) {
 	torn, err = readLines(fsys, name, fileMost, func(n int, line []byte) error {
 		var e view.Event

@@ -151,16 +151,30 @@ func (s *Summary) Write(dir string) error {
 			c.Load[i].FailedByClass = map[loadgen.Class]int{}
 		}
 	}
-	b, err := json.MarshalIndent(c, "", "  ")
+	return WriteSummary(dir, c)
+}
+
+// WriteSummary writes a summary of any kind as summary.json into dir: whole or
+// not at all. The error says what failed.
+func WriteSummary(dir string, summary any) error {
+	b, err := json.MarshalIndent(summary, "", "  ")
+	if err == nil {
+		err = writeWhole(filepath.Join(dir, SummaryFile), append(b, '\n'))
+	}
 	if err != nil {
 		return fmt.Errorf("the summary can't be written: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".summary-*") // mode 0600
+	return nil
+}
+
+// writeWhole writes a file, with mode 0600, under another name first.
+func writeWhole(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".part-*")
 	if err != nil {
-		return fmt.Errorf("the summary can't be written: %w", err)
+		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(b)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -168,12 +182,9 @@ func (s *Summary) Write(dir string) error {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, SummaryFile))
+		err = os.Rename(f.Name(), path)
 	}
-	if err != nil {
-		return fmt.Errorf("the summary can't be written: %w", err)
-	}
-	return nil
+	return err
 }
 
 func some[T any](list []T) []T {

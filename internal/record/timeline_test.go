@@ -13,7 +13,7 @@ import (
 
 func readEvents(t *testing.T, path string) []view.Event {
 	t.Helper()
-	events, torn, err := ReadEvents(path)
+	events, torn, err := eventsIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil || torn {
 		t.Fatalf("torn %v, %v", torn, err)
 	}

@@ -383,8 +383,8 @@ func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 	x.frame("the newest event", func(f *view.Frame) bool { return f.Events[len(f.Events)-1].Text == fmt.Sprint(marks-1) })
 	x.Send(view.AskQuit{})
 	x.waitEnd()
-	if events, torn, err := record.ReadEvents(dir + "/events.jsonl"); len(events) < marks || torn || err != nil {
-		t.Errorf("%d of %d events are on disk; torn %v, %v", len(events), marks, torn, err)
+	if r, err := record.Open(dir); err != nil || len(r.Events) < marks || len(r.Torn) > 0 {
+		t.Errorf("of %d events on disk %+v, %v", marks, r, err)
 	}
 }
 

@@ -387,8 +387,8 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	if len(p.Steps) != 3 || p.Steps[1].Action.Kind() != "off" || p.Steps[2].Action.Kind() != "on" {
 		t.Errorf("the plan is\n%s", text)
 	}
-	events, _, err := record.ReadEvents(filepath.Join(dir, record.EventsFile))
-	if err != nil || !slices.ContainsFunc(events, func(e view.Event) bool { return e.Text == "look here" }) {
+	r, err := record.Open(dir)
+	if err != nil || !slices.ContainsFunc(r.Events, func(e view.Event) bool { return e.Text == "look here" }) {
 		t.Errorf("the mark is not in the record: %v", err)
 	}
 }

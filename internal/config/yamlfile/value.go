@@ -1,7 +1,6 @@
 package yamlfile
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/text"
 )
 
 // MaxNumber and MaxTime are more than any plan has a use for.
@@ -42,7 +43,7 @@ func Fields(n *yaml.Node, what string, known ...string) (Group, error) {
 			if near := Suggest(k.Value, known); near != "" {
 				return g, ErrorAt(k.Line, "there is no field %s in %s; did you mean %q?", Quote(k.Value), what, near)
 			}
-			return g, ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), what, And(known))
+			return g, ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), what, text.List(known))
 		}
 		g[k.Value] = Field{k, v}
 	}
@@ -203,12 +204,4 @@ func Shorten(s string, limit int) string {
 		return s
 	}
 	return string([]rune(s)[:limit-1]) + "…"
-}
-
-// And joins words: "a, b and c".
-func And(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return fmt.Sprintf("%s and %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 }

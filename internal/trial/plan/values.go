@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/internal/text"
 )
 
 // Error is what is wrong with a plan, with its line.
@@ -22,7 +23,7 @@ var (
 	isNot    = yamlfile.IsNot
 	quote    = yamlfile.Quote
 	shorten  = yamlfile.Shorten
-	and      = yamlfile.And
+	and      = text.List
 )
 
 // optionalTime reads the field of that name, or returns unless when there is none.
