@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,69 +80,61 @@ func (c *console) events(e *session.Session) {
 }
 
 // answer asks the question, or takes the answer from the flags. It returns an
-// error when the answer must be given and nobody can be asked.
+// error when nothing is done because of the answer, or nobody can be asked.
 func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
 	for _, line := range questionLines(q) {
 		fmt.Fprintln(c.out, line)
-	}
-	no := view.Answer{Question: q.ID, Choice: q.Choices[0].ID}
-	if q.Refused {
-		e.Send(no)
-		return fmt.Errorf("refused: see above")
 	}
 	choice := q.Choices[min(1, len(q.Choices)-1)]
 	if i := slices.IndexFunc(q.Choices, func(x view.Choice) bool { return x.ID == c.prefer }); i >= 0 {
 		choice = q.Choices[i]
 	}
-	yes := view.Answer{Question: q.ID, Choice: choice.ID, Typed: c.confirm}
+	a := view.Answer{Question: q.ID, Choice: q.Choices[0].ID}
+	typed, yes, err := c.decide(ctx, q, choice.Label)
+	if yes {
+		a.Choice, a.Typed = choice.ID, typed
+	}
+	e.Send(a)
+	return err
+}
+
+// decide reports whether to do what label says, and what was typed for it.
+func (c *console) decide(ctx context.Context, q view.Question, label string) (typed string, yes bool, err error) {
+	switching := q.Kind == view.QuestionSwitch
 	switch {
+	case q.Refused:
+		return "", false, errors.New("refused: see above")
 	case q.Kind == view.QuestionRestore:
 		// The command line says what is wanted; this is not it.
-		e.Send(no)
-		return nil
-	case q.Kind == view.QuestionSwitch && c.yes && (q.Type == "" || q.Type == c.confirm):
-		e.Send(yes)
-		return nil
+		return "", false, nil
+	case switching && c.yes && (q.Type == "" || q.Type == c.confirm):
+		return c.confirm, true, nil
 	case c.in == nil:
-		e.Send(no)
 		hint := "repeat with --yes"
 		if q.Type != "" {
 			hint = fmt.Sprintf("repeat with --yes --confirm %q", q.Type)
 		}
-		if q.Kind != view.QuestionSwitch {
+		if !switching {
 			hint = "start it once on a terminal to answer"
 		}
-		return fmt.Errorf("%s: nobody can be asked here; %s", strings.TrimSuffix(q.Title, "?"), hint)
-	}
-	switch {
+		return "", false, fmt.Errorf("%s: nobody can be asked here; %s", strings.TrimSuffix(q.Title, "?"), hint)
 	case q.Secret:
 		typed, err := askHidden(c.out, "> ")
-		if err != nil {
-			e.Send(no)
-			return nil
-		}
-		yes.Typed = typed
+		return typed, err == nil, nil
 	case q.Type != "":
-		fmt.Fprintf(c.out, "type %q to %s: ", q.Type, choice.Label)
-		text, err := c.line(ctx)
-		if err != nil || text != q.Type {
-			e.Send(no)
-			return errNotDone
+		fmt.Fprintf(c.out, "type %q to %s: ", q.Type, label)
+		typed, err := c.line(ctx)
+		if yes = err == nil && typed == q.Type; !yes {
+			return "", false, errNotDone
 		}
-		yes.Typed = text
-	default:
-		fmt.Fprintf(c.out, "%s? [y/N] ", choice.Label)
-		text, err := c.line(ctx)
-		if err != nil || (text != "y" && text != "yes") {
-			e.Send(no)
-			if q.Kind == view.QuestionSwitch {
-				return errNotDone
-			}
-			return nil
-		}
+		return typed, true, nil
 	}
-	e.Send(yes)
-	return nil
+	fmt.Fprintf(c.out, "%s? [y/N] ", label)
+	text, err := c.line(ctx)
+	if yes = err == nil && (text == "y" || text == "yes"); !yes && switching {
+		return "", false, errNotDone
+	}
+	return "", yes, nil
 }
 
 var errNotDone = fmt.Errorf("nothing was switched: the answer was no")

@@ -1,16 +1,17 @@
-// Package session puts power, cluster and requests on one clock. Its Engine
-// watches, switches, sends load and keeps the timeline; it never waits for a
-// screen. What is shown is handed out as Frames, newest wins; what the operator
-// wants comes back as Intents; every Event is on disk before it is in a Frame.
+// Package session is the loop of a running lightsout: facts in, frames out. It
+// puts power, cluster and requests on one clock, switches machines, drains nodes,
+// sends load and keeps the timeline; it never waits for a screen. What is shown
+// is handed out as Frames, newest wins; what the operator wants comes back as
+// Intents; every Event is on disk before it is in a Frame.
 //
-// A trial is a plan that the engine carries out step by step, or what the
-// operator does by keyboard: run.go has its course, step.go the steps, verdict.go
-// the judgement. Beside it stand the plan file (plan), the phases that are
-// forecast and observed (phase), the folder that keeps the proof (record),
-// reports made from it (report), and its replay on the same screen (replay).
+// It is wired in one direction: a Recorder and Questions first, which the parts
+// below are told to use; then a Session of all of them; then Run, with a Guest if
+// there is one. session.go has the loop, and each other file a part of it with
+// its own state: machines, switching, cordons, drains, loads, rollouts, leaving.
+// All parts belong to the loop's goroutine. What takes long is done in a
+// goroutine of its own, and comes back as a message (loop.go).
 //
-// The package stands above cluster, power and loadgen, which do not know each
-// other: what one has to know of another is carried here. It may do file I/O
-// for the record and nothing else; connections are made by the packages below.
-// It draws nothing.
+// A trial is a Guest: it is told what happens, and acts by Controls. The package
+// knows nothing of plans, phases and verdicts, and draws nothing. Connections are
+// made, and machines switched, by the packages below.
 package session
