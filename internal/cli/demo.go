@@ -33,7 +33,7 @@ func newDemoCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "demo [mdx|vagrant]",
 		Short:     "Open the screen on the lab: a real control plane with simulated machines",
-		Long:      "demo starts lightsout-lab, a real Kubernetes control plane in child processes with\nsimulated machines behind a bastion, and opens the screen on it. Everything is\ngone when the screen is left.",
+		Long:      "demo starts lightsout-lab, a real Kubernetes control plane in child processes with\nsimulated machines behind a bastion, and opens the screen on it. The lab is gone\nwhen the screen is left; the records of trials are kept.",
 		ValidArgs: []string{"mdx", "vagrant"},
 		Args:      usageArgs(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -58,7 +58,25 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.waitFor("the machine off", long, `kube-node3\s+.*\boff\b`)
 	x.keys("q")
 	x.answer("Leave with machines off", "Leave them off")
-	x.waitFor("what is still off", long, `still off: kube-node3`)
+	x.waitFor("what is still off", long, `still off: kube-node3`, `lightsout restore --config`)
+
+	// A hang-up in a trial: what it switched off is powered on again.
+	x.keys("Enter")
+	x.answer("Machines are still off", "Power on")
+	x.waitFor("all on again", long, ready("5"), `16/16\s+Running`)
+	x.keys("t")
+	x.answer("Start a trial?", "By keyboard")
+	x.mark("kube-node4")
+	x.keys("s")
+	x.answer("Shut down kube-node4?", "Shut down 1 node")
+	x.waitFor("the machine off", long, `kube-node4\s+.*\boff\b`)
+	if err := process(t, state+"/pid").Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	end := x.waitFor("the end in order", long, `aborted: by a signal`, `powering on what the trial switched off: kube-node4`, `trial's record is in`)
+	if strings.Contains(end, "still off: kube-node4") {
+		t.Errorf("the trial's machine is left off:\n%s", end)
+	}
 }
 
 // TestACrashLeavesTheTerminalRight makes the Go runtime end the program with a

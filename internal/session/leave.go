@@ -24,7 +24,7 @@ type leaving struct {
 // end ends the session without asking, after its guest.
 func (v *leaving) end(i view.End) {
 	if v.whenOver = true; v.guest.Running() {
-		v.guest.Intent(view.AbortTrial{Why: i.Why})
+		v.guest.Intent(view.AbortTrial(i))
 	}
 }
 

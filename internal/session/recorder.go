@@ -15,7 +15,6 @@ import (
 // can be told where to put what it sees: each event and each request is on disk
 // before anybody is shown it. Safe for use by several goroutines.
 type Recorder struct {
-	now      func() time.Time
 	timeline *record.Timeline
 	requests *record.Requests
 	failing  loadgen.Spells
@@ -35,7 +34,7 @@ func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{now: now, timeline: timeline, kept: dir != ""}
+	r := &Recorder{timeline: timeline, kept: dir != ""}
 	if r.requests, err = record.NewRequests(requests); err != nil {
 		return nil, errors.Join(err, timeline.Close())
 	}
