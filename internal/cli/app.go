@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lightsout/cluster"
@@ -40,6 +41,8 @@ type app struct {
 	target   *session.Target
 	// dir is the session's record.
 	dir string
+	// drawn: the session is shown on the screen, not as lines.
+	drawn bool
 	// left names what was still off when the session ended, cordoned what was
 	// still cordoned by lightsout.
 	left, cordoned []string
@@ -246,8 +249,15 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		defer cancel()
 		ended = a.session.Run(inner, a.trials)
 	})
+	var seen atomic.Int64 // the newest event when the end began
+	end := func(why string) {
+		if last := a.session.Timeline().Last(1); len(last) > 0 {
+			seen.CompareAndSwap(0, int64(last[0].Seq))
+		}
+		a.session.Send(view.End{Why: why})
+	}
 	defer context.AfterFunc(ctx, func() {
-		a.session.Send(view.End{Why: "by a signal"})
+		end("by a signal")
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, endSignals...)
 		defer signal.Stop(again)
@@ -258,9 +268,10 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		}
 	})()
 	err := show(ctx)
-	seen := a.session.Timeline().Last(1)
-	a.session.Send(view.End{Why: "the screen has gone"})
-	a.tellEnd(seen)
+	end("the screen has gone")
+	if a.drawn { // and so nothing has been printed
+		a.tellEnd(int(seen.Load()))
+	}
 	wg.Wait()
 	a.left, a.cordoned = session.LeftOff(a.journal), session.LeftCordoned(a.journal)
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -269,12 +280,10 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	return err
 }
 
-// tellEnd tells, as lines, what is done until the session has ended.
-func (a *app) tellEnd(seen []view.Event) {
-	c := &console{out: os.Stderr, lanes: []view.Lane{view.LaneOperator, view.LanePower}}
-	if len(seen) > 0 {
-		c.printed = seen[0].Seq
-	}
+// tellEnd tells, as lines, what was done since the event of that number, until the
+// session has ended.
+func (a *app) tellEnd(since int) {
+	c := &console{out: os.Stderr, lanes: []view.Lane{view.LaneOperator, view.LanePower}, printed: since}
 	for range a.session.Frames() {
 		c.events(a.session)
 	}

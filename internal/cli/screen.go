@@ -41,6 +41,7 @@ func runScreen(ctx context.Context, o options) error {
 			return err
 		})
 	}
+	s.drawn = true
 	return s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
 }
 

@@ -107,8 +107,8 @@ func checkTrial(t *testing.T, state string) {
 func (x *terminal) mark(node string) {
 	x.t.Helper()
 	x.keys("1")
-	marked := regexp.MustCompile(`✓[ ✕]*` + node)
-	cursor := regexp.MustCompile(`▌[ ✓✕]*(kube-\S+)`)
+	marked := regexp.MustCompile(`■[ ✕]*` + node)
+	cursor := regexp.MustCompile(`▌[ ■✕]*(kube-\S+)`)
 	at := func(s string) string {
 		if m := cursor.FindStringSubmatch(s); m != nil {
 			return m[1]
