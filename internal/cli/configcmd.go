@@ -61,7 +61,7 @@ does. It ends with 0 when nothing is wrong, else with 1.`,
 // writeExample makes the file at path, or prints it.
 func writeExample(path string, out io.Writer) error {
 	if path == "-" {
-		_, err := io.WriteString(out, config.Example)
+		_, err := io.WriteString(out, config.Example())
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -71,7 +71,7 @@ func writeExample(path string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the example can't be written: %w", err)
 	}
-	_, err = f.WriteString(config.Example)
+	_, err = f.WriteString(config.Example())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("the example can't be written: %w", err)
 	}

@@ -3,18 +3,33 @@ package config
 import (
 	_ "embed"
 	"lightsout/internal/config/yamlfile"
+	"lightsout/power"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Example is a config with every field that there is, all of them as comments.
-//
 //go:embed example.yaml
-var Example string
+var example string
+
+// Example is a config with every field that there is, all of them as comments.
+func Example() string {
+	var drivers, nodes strings.Builder
+	for _, k := range power.Kinds() {
+		section, own, _ := strings.Cut(k.Example, "nodes:\n")
+		for line := range strings.Lines(section) {
+			drivers.WriteString("#   " + line)
+		}
+		for line := range strings.Lines(own) {
+			nodes.WriteString("#     " + line)
+		}
+	}
+	return strings.NewReplacer("#   (drivers)\n", drivers.String(), "#       (nodes)\n", nodes.String()).Replace(example)
+}
 
 // Show writes the config as YAML. What may be a secret is hidden: it has no
 // place in the file, but in headers, URLs and a driver's own parameters it can

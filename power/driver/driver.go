@@ -1,6 +1,7 @@
 // Package driver brings the power drivers into the program: each has a folder
 // here and a line below, and registers itself (power.Register) with its section
-// of the configuration. What drivers share is in power/internal.
+// of the configuration. What drivers share is in power/internal, and what each
+// must pass in power/internal/powertest.
 package driver
 
 import (

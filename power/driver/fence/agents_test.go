@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lightsout/power"
+	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/powertest/ipmisim"
 	"lightsout/power/internal/secret"
 )
@@ -56,7 +57,7 @@ func TestARealAgentAndARealController(t *testing.T) {
 		Agent:   "fence_ipmilan",
 		Params:  map[string]string{"username": ipmisim.User, "lanplus": "1", "cipher": "3"},
 		Nodes:   map[string]Node{"kube-node3": {Params: map[string]string{"ip": sim.Host, "ipport": sim.Port}}},
-		Secrets: map[string]secret.Source{"password": secret.Of(ipmisim.Password)},
+		Secrets: map[string]secret.Source{"password": powertest.Secret(ipmisim.Password)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestARealAgentAndARealController(t *testing.T) {
 			t.Fatalf("the state is %+v, %v, and in truth %s; want %s", r, err, sim.State(), step.want)
 		}
 	}
-	d.secrets["password"] = secret.Of("wrong-and-planted")
+	d.secrets["password"] = powertest.Secret("wrong-and-planted")
 	if r, err := d.State(t.Context(), m); err != nil || r.State != power.Unknown {
 		t.Errorf("with a wrong password: %+v, %v", r, err)
 	}

@@ -73,7 +73,7 @@ func newWorld(t *testing.T, opt Options) world {
 		t.Fatal(err)
 	}
 	if opt.Secrets == nil {
-		opt.Secrets = map[string]secret.Source{"password": secret.Of(password)}
+		opt.Secrets = map[string]secret.Source{"password": powertest.Secret(password)}
 	}
 	d, err := New(opt)
 	if err != nil {
@@ -188,7 +188,7 @@ func TestALineBreakNeverReachesTheAgent(t *testing.T) {
 	if err := w.Driver.On(t.Context(), forged); !errors.As(err, &refused) {
 		t.Errorf("a forged action: %v", err)
 	}
-	two := newWorld(t, Options{Secrets: map[string]secret.Source{"password": secret.Of("a\naction=off")}})
+	two := newWorld(t, Options{Secrets: map[string]secret.Source{"password": powertest.Secret("a\naction=off")}})
 	if err := two.Driver.On(t.Context(), power.Machine{ID: "x"}); !errors.As(err, &refused) || two.got() != "" {
 		t.Errorf("a secret of two lines: %v", err)
 	}
@@ -198,13 +198,13 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 	for name, opt := range map[string]Options{
 		"no agent":              {},
 		"a password in params":  {Agent: "a", Params: map[string]string{"password": "x"}},
-		"a secret given twice":  {Agent: "a", Params: map[string]string{"key": "x"}, Secrets: map[string]secret.Source{"key": secret.Of("x")}},
+		"a secret given twice":  {Agent: "a", Params: map[string]string{"key": "x"}, Secrets: map[string]secret.Source{"key": powertest.Secret("x")}},
 		"the action":            {Agent: "a", Params: map[string]string{"action": "off"}},
 		"several lines":         {Agent: "a", Params: map[string]string{"ip": "1\naction=off"}},
 		"an odd name":           {Agent: "a", Params: map[string]string{"a=b": "x"}},
 		"no template":           {Agent: "a", Params: map[string]string{"ip": "{{.Nod}}"}},
 		"a node's no template":  {Agent: "a", Nodes: map[string]Node{"n": {Params: map[string]string{"ip": "{{"}}}},
-		"the action as secret":  {Agent: "a", Secrets: map[string]secret.Source{"action": secret.Of("off")}},
+		"the action as secret":  {Agent: "a", Secrets: map[string]secret.Source{"action": powertest.Secret("off")}},
 		"a node's own password": {Agent: "a", Nodes: map[string]Node{"n": {Params: map[string]string{"passwd": "x"}}}},
 	} {
 		if _, err := New(opt); err == nil {

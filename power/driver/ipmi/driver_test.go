@@ -18,7 +18,6 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
-	"lightsout/power/internal/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -165,7 +164,7 @@ func (c *controller) state() power.State {
 
 func newDriver(t *testing.T, c *controller, password string) *Driver {
 	t.Helper()
-	d, err := New(Options{BMCs: map[string]string{"kube-node3": c.address}, User: user, Password: secret.Of(password)})
+	d, err := New(Options{BMCs: map[string]string{"kube-node3": c.address}, User: user, Password: powertest.Secret(password)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,16 +252,16 @@ func TestAddresses(t *testing.T) {
 
 func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 	for name, opt := range map[string]Options{
-		"no user":        {Password: secret.Of("x")},
+		"no user":        {Password: powertest.Secret("x")},
 		"no password":    {User: "x"},
-		"a long user":    {User: strings.Repeat("x", 17), Password: secret.Of("x")},
-		"a bad template": {User: "x", Password: secret.Of("x"), Address: "{{.Nod}}"},
+		"a long user":    {User: strings.Repeat("x", 17), Password: powertest.Secret("x")},
+		"a bad template": {User: "x", Password: powertest.Secret("x"), Address: "{{.Nod}}"},
 	} {
 		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "power.ipmi") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := New(Options{User: "x", Password: secret.Of(strings.Repeat("planted", 3)), Address: "10.0.0.1"})
+	d, err := New(Options{User: "x", Password: powertest.Secret(strings.Repeat("planted", 3)), Address: "10.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"lightsout/power"
+	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/powertest/ipmisim"
-	"lightsout/power/internal/secret"
 )
 
 // TestAControllerThatOthersWrote speaks to OpenIPMI's simulator.
 func TestAControllerThatOthersWrote(t *testing.T) {
 	sim := ipmisim.Start(t)
 	open := func(password string) (*Driver, power.Machine) {
-		d, err := New(Options{Address: "127.0.0.1:" + sim.Port, User: ipmisim.User, Password: secret.Of(password)})
+		d, err := New(Options{Address: "127.0.0.1:" + sim.Port, User: ipmisim.User, Password: powertest.Secret(password)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package mdx
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,8 +18,11 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "mdx"
 
+//go:embed example.yaml
+var example string
+
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.mdx is missing: it needs at least project and token_file or token_env",
 	})
 }

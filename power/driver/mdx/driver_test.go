@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/internal/secret"
+	"lightsout/power/internal/powertest"
 )
 
 var ctx = context.Background()
@@ -436,7 +436,7 @@ func TestTheTokenIsInNoError(t *testing.T) {
 func TestWhatIsNoTokenIsNotSent(t *testing.T) {
 	for given, bad := range map[string]string{" " + secretToken + "\n": "", "": "is empty", "two " + secretToken: "no token", "a\nb": "no token"} {
 		d := newDriver(t, newPortal(t, fourVMs()...), "llm")
-		d.tokens.source = secret.Of(given)
+		d.tokens.source = powertest.Secret(given)
 		_, err := d.projectUUID(ctx)
 		if bad == "" && err != nil || bad != "" && (err == nil || !strings.Contains(err.Error(), bad) || strings.Contains(err.Error(), "planted")) {
 			t.Errorf("%q: %v, want %q", given, err, bad)

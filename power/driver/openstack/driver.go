@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,8 +23,11 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "openstack"
 
+//go:embed example.yaml
+var example string
+
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }})
 }
 
 // Options are the section power.openstack: which cloud.

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"lightsout/power"
-	"lightsout/power/internal/secret"
+	"lightsout/power/internal/powertest"
 )
 
 const (
@@ -211,7 +211,7 @@ func (b *bmc) posts() []string {
 
 func newDriver(t *testing.T, b *bmc, change func(*Options)) *Driver {
 	t.Helper()
-	opt := Options{URL: b.URL, User: user, Password: secret.Of(password), Fingerprints: []string{b.sum()}}
+	opt := Options{URL: b.URL, User: user, Password: powertest.Secret(password), Fingerprints: []string{b.sum()}}
 	if change != nil {
 		change(&opt)
 	}

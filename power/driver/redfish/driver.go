@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,8 +21,11 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "redfish"
 
+//go:embed example.yaml
+var example string
+
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) },
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) },
 		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
 	})
 }

@@ -178,7 +178,7 @@ func TestASessionIsRenewedOnceAndEndedAtTheEnd(t *testing.T) {
 func TestAWrongPasswordSaysWhereToLook(t *testing.T) {
 	for _, auth := range []string{authSession, authBasic} {
 		b := newBMC(t)
-		d := newDriver(t, b, func(o *Options) { o.Auth, o.Password = auth, secret.Of("wrong-and-planted") })
+		d := newDriver(t, b, func(o *Options) { o.Auth, o.Password = auth, powertest.Secret("wrong-and-planted") })
 		_, err := d.State(t.Context(), b.machine())
 		var refused *power.RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "power.redfish") || strings.Contains(err.Error(), "planted") {
@@ -280,7 +280,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	good := Options{User: user, Password: secret.Of(password)}
+	good := Options{User: user, Password: powertest.Secret(password)}
 	for name, change := range map[string]func(*Options){
 		"no user":        func(o *Options) { o.User = "" },
 		"no password":    func(o *Options) { o.Password = nil },

@@ -2,6 +2,7 @@ package vagrant
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,8 +16,11 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "vagrant"
 
+//go:embed example.yaml
+var example string
+
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }})
 }
 
 // statusLimit bounds one status.

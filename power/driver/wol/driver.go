@@ -3,6 +3,7 @@ package wol
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -16,8 +17,11 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "wol"
 
+//go:embed example.yaml
+var example string
+
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) }})
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) }})
 }
 
 // defaultBroadcast is where packets go: to all of the segment that the default

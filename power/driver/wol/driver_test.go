@@ -77,7 +77,7 @@ func TestContract(t *testing.T) {
 	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
 		c := newCard(t)
 		return &powertest.World{
-			Driver:  newDriver(t, c, secret.Of(password)),
+			Driver:  newDriver(t, c, powertest.Secret(password)),
 			Can:     power.Abilities{On: true},
 			Machine: powertest.Lookup{Node: power.NodeRef{Name: "kube-node3"}},
 			None:    &powertest.Lookup{Node: power.NodeRef{Name: "kube-node4"}, Hint: "some-vm"},
@@ -107,8 +107,8 @@ func TestThePacketIsTheOneThatIsSpecified(t *testing.T) {
 		tail     string
 	}{
 		"plain":      {nil, ""},
-		"six bytes":  {secret.Of(password), "0a0b0c0d0e0f"},
-		"four bytes": {secret.Of("1.2.3.4"), "01020304"},
+		"six bytes":  {powertest.Secret(password), "0a0b0c0d0e0f"},
+		"four bytes": {powertest.Secret("1.2.3.4"), "01020304"},
 	} {
 		card := newCard(t)
 		d := newDriver(t, card, c.password)
@@ -176,7 +176,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 
 func TestABadPasswordIsRefusedAndNotTold(t *testing.T) {
 	c := newCard(t)
-	d := newDriver(t, c, secret.Of("hunter2-planted"))
+	d := newDriver(t, c, powertest.Secret("hunter2-planted"))
 	err := d.On(t.Context(), power.Machine{ID: mac})
 	var refused *power.RefusedError
 	if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {

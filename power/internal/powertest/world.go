@@ -59,3 +59,6 @@ type Harness struct {
 	// New makes a world with the machine on. What it starts ends with t.
 	New func(t *testing.T) *World
 }
+
+// Secret is a source that always gives s.
+func Secret(s string) func() (string, error) { return func() (string, error) { return s, nil } }

@@ -15,9 +15,6 @@ import (
 // sentence and do not hold the secret.
 type Source = func() (string, error)
 
-// Of is a Source that always gives s.
-func Of(s string) Source { return func() (string, error) { return s, nil } }
-
 // hidden is what stands in a secret's place.
 const hidden = "(secret)"
 
