@@ -86,24 +86,7 @@ func nodeDetails(name string) func(*scene) []fact {
 			d.add("taint", text)
 		}
 		d.time("gone", n.Gone)
-		d.head("Machine")
-		m, known := s.f.Power[name]
-		if !known {
-			d.add("power", "no machine is known for this node")
-		} else {
-			_, st := powerWord(s.t, m, true)
-			d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
-			d.add("says", m.Reading.Detail)
-			d.time("read", m.Reading.At)
-			d.add("machine", m.Machine)
-			if m.Busy != "" {
-				d.look(s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
-			}
-			d.add("", m.Text)
-			if m.LeftOff {
-				d.look(s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
-			}
-		}
+		d.machine(name)
 		d.head("Node")
 		d.add("name", n.Name)
 		d.add("roles", strings.Join(n.Roles, ", "))
@@ -128,6 +111,28 @@ func nodeDetails(name string) func(*scene) []fact {
 			}
 		}
 		return d.facts
+	}
+}
+
+// machine adds what is known of a node's machine.
+func (d *details) machine(name string) {
+	d.head("Machine")
+	m, known := d.s.f.Power[name]
+	if !known {
+		d.add("power", "no machine is known for this node")
+	} else {
+		_, st := powerWord(d.s.t, m, true)
+		d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
+		d.add("says", m.Reading.Detail)
+		d.time("read", m.Reading.At)
+		d.add("machine", m.Machine)
+		if m.Busy != "" {
+			d.look(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
+		}
+		d.add("", m.Text)
+		if m.LeftOff {
+			d.look(d.s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
+		}
 	}
 }
 

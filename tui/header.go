@@ -11,57 +11,9 @@ import (
 // header names the cluster, the way to it, the link, the trial's clock and the
 // modes.
 func header(m *Model, w int) string {
-	t, f, link := m.s.t, m.s.f, m.s.snap.Link
-	var state span
-	switch link.State {
-	case cluster.LinkLive:
-		state = span{t.good, t.live + " live"}
-		if old := m.s.now.Sub(m.s.snap.Contact()); !m.s.snap.Contact().IsZero() && old >= 10*time.Second {
-			state.s += " " + coarseAge(old)
-		}
-	case cluster.LinkLost:
-		state = span{t.bad, t.badSign + " lost"}
-	default:
-		state = span{t.warn, t.connecting + " connecting"}
-		if m.opts.LoadOnly {
-			state = span{t.good, t.live + " load only"}
-		}
-	}
-	if f.Replay != nil {
-		state = span{t.fresh, t.playing + " replay"}
-		if f.Replay.Paused {
-			state = span{t.fresh, t.paused + " replay"}
-		}
-	}
-	right := []span{}
-	add := func(st style, s string) { right = append(right, span{st, s}) }
-	if !f.Zero.IsZero() {
-		add(t.strong, signed(m.s.now.Sub(f.Zero), false))
-	}
-	if text := trialWord(t, f.Trial); text != "" && w >= 100 {
-		add("", text)
-	}
-	if f.Pace != "" && f.Pace != "real" {
-		add(t.warn, "pace "+t.text(f.Pace))
-	}
-	if f.ReadOnly && !m.opts.LoadOnly {
-		add(t.warn, "read-only")
-	}
-	if f.DryRun {
-		add(t.warn, "dry run")
-	}
-	if f.Production {
-		add(t.bad, "PRODUCTION")
-	}
-	switch {
-	case f.Replay != nil && f.Replay.Torn != "":
-		add(t.warn, t.warnSign+" cut short")
-	case f.Replay != nil:
-	case f.RecordErr != "":
-		add(t.bad, t.badSign+" not recorded")
-	case f.Recording:
-		add(t.bad, t.rec+" rec")
-	}
+	t, f := m.s.t, m.s.f
+	state := linkState(m)
+	right := badges(m, w)
 	rightWidth := 1
 	for _, p := range right {
 		rightWidth += width(p.s) + 3
@@ -91,6 +43,67 @@ func header(m *Model, w int) string {
 		r.space(3).put(p.st, p.s)
 	}
 	return r.String()
+}
+
+// linkState is how the cluster is being watched, or that a record is shown.
+func linkState(m *Model) (state span) {
+	t, f, link := m.s.t, m.s.f, m.s.snap.Link
+	switch link.State {
+	case cluster.LinkLive:
+		state = span{t.good, t.live + " live"}
+		if old := m.s.now.Sub(m.s.snap.Contact()); !m.s.snap.Contact().IsZero() && old >= 10*time.Second {
+			state.s += " " + coarseAge(old)
+		}
+	case cluster.LinkLost:
+		state = span{t.bad, t.badSign + " lost"}
+	default:
+		state = span{t.warn, t.connecting + " connecting"}
+		if m.opts.LoadOnly {
+			state = span{t.good, t.live + " load only"}
+		}
+	}
+	if f.Replay != nil {
+		state = span{t.fresh, t.playing + " replay"}
+		if f.Replay.Paused {
+			state = span{t.fresh, t.paused + " replay"}
+		}
+	}
+	return state
+}
+
+// badges are what stands at the right of the header: the trial's clock and name,
+// how the session runs, whether it is recorded.
+func badges(m *Model, w int) (right []span) {
+	t, f := m.s.t, m.s.f
+	add := func(st style, s string) { right = append(right, span{st, s}) }
+	if !f.Zero.IsZero() {
+		add(t.strong, signed(m.s.now.Sub(f.Zero), false))
+	}
+	if text := trialWord(t, f.Trial); text != "" && w >= 100 {
+		add("", text)
+	}
+	if f.Pace != "" && f.Pace != "real" {
+		add(t.warn, "pace "+t.text(f.Pace))
+	}
+	if f.ReadOnly && !m.opts.LoadOnly {
+		add(t.warn, "read-only")
+	}
+	if f.DryRun {
+		add(t.warn, "dry run")
+	}
+	if f.Production {
+		add(t.bad, "PRODUCTION")
+	}
+	switch {
+	case f.Replay != nil && f.Replay.Torn != "":
+		add(t.warn, t.warnSign+" cut short")
+	case f.Replay != nil:
+	case f.RecordErr != "":
+		add(t.bad, t.badSign+" not recorded")
+	case f.Recording:
+		add(t.bad, t.rec+" rec")
+	}
+	return right
 }
 
 // banner is what must not be overlooked, in at most w cells; empty when all is

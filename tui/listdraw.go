@@ -1,0 +1,158 @@
+package tui
+
+import "fmt"
+
+// leastHeader is the height from which there are column headers, also where
+// they take the place of a row.
+const leastHeader = 3
+
+// lines is the height that shows all rows.
+func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
+
+// window gives the rows to draw in h lines, with the cursor among them.
+func (l *list[K, R]) window(h int) (from, to int) {
+	l.page = h
+	if l.at < l.top {
+		l.top = l.at
+	}
+	if l.at >= l.top+h {
+		l.top = l.at - h + 1
+	}
+	l.top = max(0, min(l.top, len(l.rows)-h))
+	return l.top, min(l.top+h, len(l.rows))
+}
+
+// position says which rows are in sight of how many; empty when all are.
+func (l *list[K, R]) position(s *scene) string {
+	if l.page == 0 || l.page >= len(l.rows) {
+		return ""
+	}
+	return fmt.Sprintf("%d%s%d of %d", l.top+1, s.t.dash, min(l.top+l.page, len(l.rows)), len(l.rows))
+}
+
+// draw gives h lines of w cells.
+func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
+	if len(l.rows) == 0 {
+		l.page = 0
+		return s.message(s.t.dim, l.empty(s), w, h)
+	}
+	s.timed = true // words and ages grow with the clock
+	l.headers = btoi(h >= leastHeader || h > len(l.rows))
+	from, to := l.window(h - l.headers)
+	cells := make([][]cell, 0, to-from)
+	for _, r := range l.rows[from:to] {
+		cs := make([]cell, len(l.columns))
+		for i, c := range l.columns {
+			cs[i] = c.cell(s, r)
+		}
+		cells = append(cells, cs)
+	}
+	p := l.plan(s, w-l.leadWidth-2, cells)
+	out := make([]string, 0, h)
+	if l.headers > 0 {
+		out = append(out, l.header(s, w, p))
+	}
+	for i, item := range l.rows[from:to] {
+		r := newRow(w).lead(s.t, from+i == l.at, focus, l.moved)
+		l.lead(s, r, item)
+		changed := -1
+		if l.changed != nil && s.fresh(l.changed(item)) {
+			changed = l.news
+		}
+		r.cells(s.t, p, l.fits, cells[i], changed)
+		if left := r.left - 1 - 2; l.tail != nil && left >= 4 {
+			r.space(2)
+			l.tail(s, r, item, left)
+		}
+		out = append(out, r.String())
+	}
+	return fill(out, w, h)
+}
+
+// plan fits the columns, with room for the tail if that costs nothing.
+func (l *list[K, R]) plan(s *scene, w int, cells [][]cell) plan {
+	if l.fits == nil {
+		for _, c := range l.columns {
+			l.fits = append(l.fits, c.fitting)
+		}
+	}
+	if l.needW != w {
+		l.need, l.needW = widths{}, w
+		titles := make([]cell, len(l.columns))
+		for i, c := range l.columns {
+			if !c.extra {
+				titles[i] = shortCell("", l.heading(s, i), "")
+			}
+		}
+		l.need.grow(titles)
+	}
+	for _, cs := range cells {
+		l.need.grow(cs)
+	}
+	for i, c := range l.columns {
+		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
+			l.need.full[i] = max(l.need.full[i], width(l.heading(s, i)))
+		}
+	}
+	if l.tail == nil {
+		return fitColumns(w, l.fits, l.need)
+	}
+	p := fitColumns(w-2-l.tailLeast, l.fits, l.need)
+	if p.used > w-2-l.tailLeast || p.gap < 2 {
+		return fitColumns(w, l.fits, l.need)
+	}
+	return p
+}
+
+// heading is a column's title, with a sign where the rows are sorted by it.
+func (l *list[K, R]) heading(s *scene, i int) string {
+	title := l.columns[i].title
+	switch {
+	case l.sort != i+1:
+		return title
+	case l.reversed:
+		return title + s.t.sortedDown
+	}
+	return title + s.t.sortedUp
+}
+
+func (l *list[K, R]) header(s *scene, w int, p plan) string {
+	cs := make([]cell, len(l.columns))
+	for i := range cs {
+		title, _ := cutLeft(l.heading(s, i), p.widths[i])
+		cs[i] = textCell(s.t.head, title)
+	}
+	r := newRow(w).space(1 + l.leadWidth)
+	r.cells(s.t, p, l.fits, cs, -1)
+	if left := r.left - 1 - 2; l.tail != nil && left >= width(l.tailTitle) {
+		r.space(2).put(s.t.head, l.tailTitle)
+	}
+	return r.String()
+}
+
+// empty is what a list without rows says.
+func (l *list[K, R]) empty(s *scene) string {
+	missing := ""
+	if l.kind != "" {
+		missing = s.missing(l.kind)
+	}
+	switch {
+	case missing != "":
+		return missing
+	case l.by.on():
+		return l.none + " match the filter"
+	}
+	return l.none
+}
+
+// lead writes the cursor of a row: bright in the focused pane, faint in others
+// where the operator has left it.
+func (r *row) lead(t *theme, here, focus, moved bool) *row {
+	switch {
+	case here && focus:
+		return r.put(t.accent, t.cursor)
+	case here && moved:
+		return r.put(t.dim, t.cursorOff)
+	}
+	return r.space(1)
+}
