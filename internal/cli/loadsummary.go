@@ -47,6 +47,7 @@ type quantiles struct {
 	Count int     `json:"count"`
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90"`
+	P95   float64 `json:"p95"`
 	P99   float64 `json:"p99"`
 	Max   float64 `json:"max"`
 }
@@ -61,7 +62,7 @@ type loadSecond struct {
 
 func inMillis(q loadgen.Quantiles) quantiles {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	return quantiles{Count: q.Count, P50: ms(q.P50), P90: ms(q.P90), P99: ms(q.P99), Max: ms(q.Max)}
+	return quantiles{Count: q.Count, P50: ms(q.P50), P90: ms(q.P90), P95: ms(q.P95), P99: ms(q.P99), Max: ms(q.Max)}
 }
 
 // summarizeLoad puts together what is known at the end of a run.
@@ -147,7 +148,7 @@ func (s *loadSummary) writeText(w io.Writer) error {
 		{"first_token", "to the first token"}, {"token_gap", "between two tokens"}, {"per_token", "for each token"},
 	} {
 		if q := s.Latency[l.key]; q.Count > 0 {
-			fmt.Fprintf(&b, "  %-22s p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n", l.name, q.P50, q.P90, q.P99, q.Max)
+			fmt.Fprintf(&b, "  %-22s p50 %.3f  p90 %.3f  p95 %.3f  p99 %.3f  max %.3f ms\n", l.name, q.P50, q.P90, q.P95, q.P99, q.Max)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
