@@ -106,7 +106,7 @@ func (g *Generator) sample(servers map[string]*server) {
 	out := g.gauge(now, capacity, target)
 	g.ledger.time.at(out.At).Sample(out)
 	for _, r := range g.ledger.runs {
-		if r.Ended.IsZero() {
+		if r.rest == nil {
 			r.PeakQueued = max(r.PeakQueued, out.Queued)
 		}
 	}

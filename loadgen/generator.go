@@ -97,7 +97,7 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 	g.started = now
 	shed := 0
 	number = len(l.runs) + 1
-	run := &oneRun{Result: Result{Number: number, Spec: s, Started: now}, open: s.Shape != Burst}
+	run := &oneRun{RunSum: RunSum{Result: Result{Number: number, Spec: s, Started: now}}, open: s.Shape != Burst}
 	l.runs = append(l.runs, run)
 	switch s.Shape {
 	case Burst:
@@ -178,13 +178,10 @@ func (g *Generator) Result(run int) Result {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.run(run)
-	if r == nil {
-		return Result{}
+	if r := l.run(run); r != nil {
+		return l.result(r)
 	}
-	out := r.result()
-	out.Totals = l.totals(r)
-	return out
+	return Result{}
 }
 
 // Last is what came of the run that came to rest last; nil: none has. It is

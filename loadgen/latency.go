@@ -62,6 +62,15 @@ func (s *histogram) add(d time.Duration) {
 	_ = s.h.RecordValue(int64(min(max(d, leastLatency), mostLatency) / time.Microsecond))
 }
 
+// with adds to a histogram that may be nil.
+func (s *histogram) with(d time.Duration) *histogram {
+	if s == nil {
+		s = newHistogram()
+	}
+	s.add(d)
+	return s
+}
+
 func (s *histogram) quantiles() Quantiles {
 	if s == nil {
 		return Quantiles{}

@@ -163,15 +163,13 @@ func (l *ledger) end(r *request, rec *Record) {
 	r.second.Unresolved--
 	r.second.end(rec.Class)
 	l.all.end(rec.Class, 1)
-	r.of.Totals.end(rec.Class, 1)
 	l.tokens += r.tokens
-	r.of.Tokens += r.tokens
+	r.of.end(rec)
 	r.of.inFlight--
 	l.latency.take(r, rec.Class)
 	switch {
 	case rec.Class == ClassOK:
 		l.time.took(r.second, r)
-		r.of.took(r)
 	case rec.Class.Failed():
 		l.lastError = "request " + r.id + ": " + string(rec.Class) + ": " + rec.Error
 	}

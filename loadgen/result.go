@@ -16,6 +16,8 @@ type Result struct {
 	Started time.Time `json:",omitzero"`
 	Ended   time.Time `json:",omitzero"`
 	Totals  Totals    `json:",omitzero"`
+	// Failures is the span of those that failed.
+	Failures Failures `json:",omitzero"`
 	// Latency is of its requests that are ok, from when they were due to their
 	// end, FirstToken of chats, from when they were sent to their first text.
 	Latency    Quantiles `json:",omitzero"`
@@ -62,48 +64,76 @@ func (r *Result) Text() string {
 	return text
 }
 
-// oneRun is a run in the ledger; the ledger's lock guards it. Its totals are
-// without what is in flight.
-type oneRun struct {
+// RunSum sums up the requests of one run as they end. It belongs to one
+// goroutine, or to who holds its lock.
+type RunSum struct {
 	Result
-	open     bool // more requests will be started
-	inFlight int
-	// Nil before the first ok request, and when it has ended.
-	latency, firstToken *histogram
+	// Untimed leaves out how long requests took, which needs 60 KB a run.
+	Untimed bool
+
+	latency, firstToken *histogram // nil: empty
 }
 
-// took takes an ok request.
-func (r *oneRun) took(q *request) {
-	if r.latency == nil {
-		r.latency = newHistogram()
+// Count takes the record of a request that has ended. The run begins when its
+// first request was due, and ends with the last.
+func (s *RunSum) Count(r *Record) {
+	s.Totals.Scheduled += r.Requests()
+	if s.Started.IsZero() || r.Scheduled.Before(s.Started) {
+		s.Started = r.Scheduled
 	}
-	r.latency.add(q.ended.Sub(q.scheduled))
-	if q.firstToken.IsZero() || q.written.IsZero() {
+	if r.End.After(s.Ended) {
+		s.Ended = r.End
+	}
+	s.end(r)
+}
+
+// end takes a request that has been counted as scheduled.
+func (s *RunSum) end(r *Record) {
+	s.Totals.end(r.Class, r.Requests())
+	s.Failures.Note(r)
+	s.Tokens += r.Tokens
+	if r.Class != ClassOK || s.Untimed {
 		return
 	}
-	if r.firstToken == nil {
-		r.firstToken = newHistogram()
+	s.latency = s.latency.with(r.End.Sub(r.Scheduled))
+	if !r.FirstToken.IsZero() && !r.Sent.IsZero() {
+		s.firstToken = s.firstToken.with(r.FirstToken.Sub(r.Sent))
 	}
-	r.firstToken.add(q.firstToken.Sub(q.written))
 }
 
-// result is what is known of the run so far.
-func (r *oneRun) result() Result {
-	out := r.Result
-	if r.Ended.IsZero() {
-		out.Latency, out.FirstToken = r.latency.quantiles(), r.firstToken.quantiles()
+// Sum is the result so far.
+func (s *RunSum) Sum() Result {
+	out := s.Result
+	out.Latency, out.FirstToken = s.latency.quantiles(), s.firstToken.quantiles()
+	return out
+}
+
+// oneRun is a run in the ledger; the ledger's lock guards it. Its totals are
+// without what is in flight; Ended is zero until it is at rest.
+type oneRun struct {
+	RunSum
+	open     bool // more requests will be started
+	inFlight int
+	rest     *Result // when it is at rest
+}
+
+// result is what is known of a run so far; mu is held.
+func (l *ledger) result(r *oneRun) Result {
+	if r.rest != nil {
+		return *r.rest
 	}
+	out := r.Sum()
+	out.Totals = l.totals(r)
 	return out
 }
 
 // settleRun notes that a run has come to rest, if it has; mu is held.
 func (l *ledger) settleRun(r *oneRun, now time.Time) {
-	if r.open || r.inFlight > 0 || !r.Ended.IsZero() {
+	if r.open || r.inFlight > 0 || r.rest != nil {
 		return
 	}
-	out := r.result()
+	out := l.result(r)
 	out.Ended = now
-	r.Result, r.latency, r.firstToken = out, nil, nil
-	out.Totals = l.totals(r)
-	l.last = &out
+	r.rest, r.latency, r.firstToken = &out, nil, nil
+	l.last = r.rest
 }

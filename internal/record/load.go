@@ -7,82 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"lightsout/loadgen"
 )
 
-// LoadRun sums up the requests of one start of the generator that have ended.
-type LoadRun struct {
-	// Number is the run's number, as its requests have it.
-	Number int
-	Shape  loadgen.Shape
-	Totals loadgen.Totals
-	Failed loadgen.Failures
-	// Begin is when the first of them was due, End when the last one ended.
-	Begin, End time.Time
-	// Took is from when requests that are ok were due to their end, FirstToken
-	// to the first text of their answers, which have Tokens in all.
-	Took, FirstToken Times
-	Tokens           int
-}
-
-// Times sums up durations, to 1 %; Max is exact.
-type Times struct {
-	P50, P95, P99, Max time.Duration
-
-	h *hdrhistogram.Histogram
-}
-
 // timedRuns is of how many runs it is kept how long requests took.
 const timedRuns = 500
-
-// The range of Times; what is beyond counts as the bound.
-const leastTime, mostTime = time.Microsecond, 24 * time.Hour
-
-func (t *Times) add(d time.Duration) {
-	if t.h == nil {
-		t.h = hdrhistogram.New(int64(leastTime/time.Microsecond), int64(mostTime/time.Microsecond), 2)
-	}
-	t.Max = max(t.Max, d)
-	// The error is for values out of range.
-	_ = t.h.RecordValue(int64(min(max(d, leastTime), mostTime) / time.Microsecond))
-}
-
-// fill works the quantiles out.
-func (t *Times) fill() {
-	if t.h == nil {
-		return
-	}
-	at := t.h.ValueAtPercentiles([]float64{50, 95, 99})
-	of := func(p float64) time.Duration { return min(time.Duration(at[p])*time.Microsecond, t.Max) }
-	t.P50, t.P95, t.P99 = of(50), of(95), of(99)
-	t.h = nil
-}
-
-// count takes a request that has ended.
-func (x *LoadRun) count(q *loadgen.Record) {
-	x.Totals.Count(*q)
-	x.Failed.Note(q)
-	if x.Begin.IsZero() || q.Scheduled.Before(x.Begin) {
-		x.Begin = q.Scheduled
-	}
-	if q.End.After(x.End) {
-		x.End = q.End
-	}
-}
-
-// time takes how long a request took that is ok.
-func (x *LoadRun) time(q *loadgen.Record) {
-	if q.Class != loadgen.ClassOK {
-		return
-	}
-	x.Took.add(q.End.Sub(q.Scheduled))
-	if !q.FirstToken.IsZero() {
-		x.FirstToken.add(q.FirstToken.Sub(q.Scheduled))
-	}
-	x.Tokens += q.Tokens
-}
 
 // runsMost bounds the runs of a record: no one starts so many.
 const runsMost = 100_000
@@ -109,12 +38,12 @@ type requestSums struct {
 	seconds map[int64]*loadgen.Second
 	// due counts them by the second in which they were due.
 	due  map[int64]int
-	runs map[int]*LoadRun
+	runs map[int]*loadgen.RunSum
 }
 
 // readRequests sums up requests.jsonl.
 func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
-	s := &requestSums{seconds: map[int64]*loadgen.Second{}, due: map[int64]int{}, runs: map[int]*LoadRun{}}
+	s := &requestSums{seconds: map[int64]*loadgen.Second{}, due: map[int64]int{}, runs: map[int]*loadgen.RunSum{}}
 	torn, err := EachRequest(fsys, func(n int, q *loadgen.Record) error {
 		r.span(q.Scheduled)
 		r.span(q.CountedAt())
@@ -130,24 +59,19 @@ func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 	})
 	r.noteTorn(RequestsFile, torn)
 	for _, x := range s.runs {
-		x.Took.fill()
-		x.FirstToken.fill()
-		r.Runs = append(r.Runs, *x)
+		r.Runs = append(r.Runs, x.Sum())
 	}
-	slices.SortFunc(r.Runs, func(a, b LoadRun) int { return a.Number - b.Number })
+	slices.SortFunc(r.Runs, func(a, b loadgen.Result) int { return a.Number - b.Number })
 	return s, err
 }
 
 func (s *requestSums) count(q *loadgen.Record) {
 	run := s.runs[q.Run]
 	if run == nil {
-		run = &LoadRun{Number: q.Run, Shape: q.Shape}
+		run = &loadgen.RunSum{Result: loadgen.Result{Number: q.Run, Spec: loadgen.Spec{Shape: q.Shape}}, Untimed: len(s.runs) >= timedRuns}
 		s.runs[q.Run] = run
 	}
-	run.count(q)
-	if len(s.runs) <= timedRuns {
-		run.time(q)
-	}
+	run.Count(q)
 	if q.Class == loadgen.ClassUnsent {
 		return
 	}
@@ -174,7 +98,7 @@ func (s *requestSums) ended(unix int64, schema int) int {
 // FirstFailure is when the first request failed; zero when none did.
 func (r *Record) FirstFailure() (at time.Time) {
 	for i := range r.Runs {
-		if seen := r.Runs[i].Failed.Seen; at.IsZero() || !seen.IsZero() && seen.Before(at) {
+		if seen := r.Runs[i].Failures.Seen; at.IsZero() || !seen.IsZero() && seen.Before(at) {
 			at = seen
 		}
 	}

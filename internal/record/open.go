@@ -23,7 +23,7 @@ type Record struct {
 	Plan   []byte
 	Events []view.Event
 	// Runs sums up the requests that have ended, by the run's number.
-	Runs []LoadRun
+	Runs []loadgen.Result
 	// Samples are what was on the screen, in the order of time, beginning with
 	// a keyframe; empty when none were kept.
 	Samples []Sample

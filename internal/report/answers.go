@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/loadgen"
 )
 
 // answersOf tells how fast the answers came, for each start of the generator.
@@ -14,33 +15,32 @@ func answersOf(r *record.Record) section {
 	t.figures("ok", "ok a second", "p50", "p95", "p99", "slowest", "first token p50", "first token p95", "first token p99", "tokens a second")
 	for i := range r.Runs {
 		x := &r.Runs[i]
-		if x.Totals.OK == 0 || x.Took.Max == 0 {
+		if x.Totals.OK == 0 || x.Latency.Max == 0 {
 			continue
 		}
 		first := []any{none, none, none, none}
-		span := x.End.Sub(x.Begin).Seconds()
 		if x.FirstToken.Max > 0 {
-			first = []any{took(x.FirstToken.P50), took(x.FirstToken.P95), took(x.FirstToken.P99), rate(x.Tokens, span)}
+			first = []any{took(x.FirstToken.P50), took(x.FirstToken.P95), took(x.FirstToken.P99), rate(x.TokensPerSecond())}
 		}
-		t.row(append([]any{stepOf(r, x), x.Totals.OK, rate(x.Totals.OK, span),
-			took(x.Took.P50), took(x.Took.P95), took(x.Took.P99), took(x.Took.Max)}, first...)...)
+		t.row(append([]any{stepOf(r, x), x.Totals.OK, rate(x.OKPerSecond()),
+			took(x.Latency.P50), took(x.Latency.P95), took(x.Latency.P99), took(x.Latency.Max)}, first...)...)
 	}
 	if len(t.Rows) == 0 {
 		return section{}
 	}
-	t.say(plain, "Of the requests that are ok, from the moment at which they were due: waiting in a queue counts.")
+	t.say(plain, "Of the requests that are ok, from the moment at which they were due: waiting in a queue counts. First tokens are counted from the sending.")
 	t.trim("first token p50", "first token p95", "first token p99", "tokens a second")
 	return t
 }
 
 // stepOf names a start of the generator after the step of the plan that it
 // belongs to: the last one that had begun.
-func stepOf(r *record.Record, x *record.LoadRun) string {
-	name := fmt.Sprintf("%d (%s)", x.Number, x.Shape)
+func stepOf(r *record.Record, x *loadgen.Result) string {
+	name := fmt.Sprintf("%d (%s)", x.Number, x.Spec.Shape)
 	if r.Summary == nil {
 		return name
 	}
-	begun := x.Begin.Sub(base(r)).Seconds() + 0.5
+	begun := x.Started.Sub(base(r)).Seconds() + 0.5
 	for _, l := range r.Summary.Load {
 		if l.Started != nil && *l.Started <= begun {
 			name = l.Step
@@ -49,11 +49,11 @@ func stepOf(r *record.Record, x *record.LoadRun) string {
 	return name
 }
 
-func rate(n int, seconds float64) string {
-	if seconds <= 0 {
+func rate(perSecond float64) string {
+	if perSecond <= 0 {
 		return none
 	}
-	return fmt.Sprintf("%.1f", float64(n)/seconds)
+	return fmt.Sprintf("%.1f", perSecond)
 }
 
 // took writes how long something took, with two or three digits.

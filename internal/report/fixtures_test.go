@@ -304,7 +304,7 @@ func tornRecord() *record.Record {
 		}
 	}
 	r.Seconds = r.Seconds[:keep]
-	r.Runs = []record.LoadRun{runOf(r.Seconds, r.End)}
+	r.Runs = []loadgen.Result{runOf(r.Seconds, r.End)}
 	for i := range r.Lanes[0].Spans {
 		r.Lanes[0].Spans[i].To = r.End
 	}
@@ -384,12 +384,11 @@ func hostileRecord() *record.Record {
 
 // runOf sums up the requests of seconds that had ended by the end: failed ones
 // take 3 s.
-func runOf(seconds []record.Second, end time.Time) record.LoadRun {
-	run := record.LoadRun{Number: 1, Shape: loadgen.Rate}
+func runOf(seconds []record.Second, end time.Time) loadgen.Result {
+	run := loadgen.RunSum{Result: loadgen.Result{Number: 1, Spec: loadgen.Spec{Shape: loadgen.Rate}}, Untimed: true}
 	add := func(q loadgen.Record) {
 		if q.End.Before(end) {
-			run.Totals.Count(q)
-			run.Failed.Note(&q)
+			run.Count(&q)
 		}
 	}
 	for _, x := range seconds {
@@ -401,5 +400,5 @@ func runOf(seconds []record.Second, end time.Time) record.LoadRun {
 		}
 		add(loadgen.Record{Class: loadgen.ClassOK, Count: x.OK, Scheduled: x.At, Sent: x.At, End: x.At.Add(10 * time.Millisecond)})
 	}
-	return run
+	return run.Result
 }

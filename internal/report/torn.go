@@ -73,8 +73,8 @@ func runsOf(r *record.Record) section {
 	}
 	for _, x := range r.Runs {
 		n := x.Totals.Counts()
-		t.row(fmt.Sprintf("%d (%s)", x.Number, x.Shape), n.Scheduled, n.OK, n.Failed, classes(n.FailedByClass),
-			otherwise(n.Cancelled, 0, n.Unsent), window(at(x.Failed.First), at(x.Failed.Last)))
+		t.row(fmt.Sprintf("%d (%s)", x.Number, x.Spec.Shape), n.Scheduled, n.OK, n.Failed, classes(n.FailedByClass),
+			otherwise(n.Cancelled, 0, n.Unsent), window(at(x.Failures.First), at(x.Failures.Last)))
 	}
 	t.trim("of these", "else", "failed ones sent")
 	return t
