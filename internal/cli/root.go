@@ -104,7 +104,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
 	f.Var(&o.theme, "theme", "`name` of the colours: dark, light or contrast; else the terminal's own")
 	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o))
+	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand())
 	return root
 }
 

@@ -21,7 +21,7 @@ import (
 var imports = map[string]string{
 	".": "internal/cli",
 
-	"internal/cli": `tui internal/config internal/session internal/trial internal/trial/plan internal/report internal/view
+	"internal/cli": `tui internal/config internal/export internal/session internal/trial internal/trial/plan internal/report internal/view
 		internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
@@ -36,6 +36,7 @@ var imports = map[string]string{
 	"internal/record":          "internal/view internal/text cluster power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
+	"internal/export":          "",
 	"internal/view":            "cluster power loadgen",
 
 	"cluster":          "internal/text",

@@ -1,0 +1,101 @@
+package export
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds on what is read.
+const (
+	maxLine  = 4 << 20
+	maxCells = 500 * 200
+	maxTime  = 24 * time.Hour
+)
+
+// Cast is a recorded screen, as asciicast v2 or v3 has it
+// (docs.asciinema.org/manual/asciicast).
+type Cast struct {
+	Width, Height int
+	Title         string
+	// Events are in order of At.
+	Events []Event
+}
+
+// Event is one thing that happened to the screen.
+type Event struct {
+	At time.Duration // since the beginning
+	// Code is "o" (output), "r" (resize), "m" (marker), "i" (input) or "x".
+	Code, Data string
+}
+
+// Read reads a cast. One that was cut short is read up to there. Errors are
+// one sentence and name the line.
+func Read(r io.Reader) (*Cast, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	if !lines.Scan() {
+		return nil, errors.Join(errors.New("this is not a recorded screen: it is empty"), lines.Err())
+	}
+	var head struct {
+		Version       int
+		Width, Height int
+		Title         string
+		Term          struct{ Cols, Rows int }
+	}
+	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version < 2 || head.Version > 3 {
+		return nil, errors.New("this is not a recorded screen: its first line is not the head of an asciicast of version 2 or 3")
+	}
+	c := &Cast{Width: head.Width, Height: head.Height, Title: head.Title}
+	if head.Version == 3 {
+		c.Width, c.Height = head.Term.Cols, head.Term.Rows
+	}
+	if c.Width < 1 || c.Height < 1 || c.Width*c.Height > maxCells {
+		return nil, fmt.Errorf("a screen of %d by %d cells can't be drawn", c.Width, c.Height)
+	}
+	var at time.Duration
+	for n := 2; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		var fields []any
+		if err := json.Unmarshal([]byte(text), &fields); err != nil {
+			break // cut short
+		}
+		seconds, code, data, ok := split(fields)
+		if !ok || seconds < 0 || seconds > maxTime.Seconds() {
+			return nil, fmt.Errorf("line %d: an event is written like [1.5, \"o\", \"text\"]", n)
+		}
+		t := time.Duration(seconds * float64(time.Second))
+		if head.Version == 3 { // since the event before
+			t += at
+		}
+		at = max(at, t)
+		c.Events = append(c.Events, Event{at, code, data})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("the recorded screen can't be read: %w", err)
+	}
+	return c, nil
+}
+
+func split(fields []any) (seconds float64, code, data string, ok bool) {
+	if len(fields) < 3 {
+		return 0, "", "", false
+	}
+	seconds, isTime := fields[0].(float64)
+	code, isCode := fields[1].(string)
+	data, isData := fields[2].(string)
+	return seconds, code, data, isTime && isCode && isData
+}
+
+// HasMarkers reports whether there is a caption to show.
+func (c *Cast) HasMarkers() bool {
+	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Code == "m" })
+}

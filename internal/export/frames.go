@@ -1,0 +1,218 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+)
+
+// Options say what becomes of a cast.
+type Options struct {
+	// Speed is how many times faster than it happened it is shown; 0 is 1.
+	Speed float64
+	// Idle is the longest that nothing may change, after Speed; 0: no bound.
+	Idle time.Duration
+	// From and To bound the part that is shown, in the cast's time; To 0: the end.
+	From, To time.Duration
+	// Hold is how long the last picture stays; 0 is 3 s.
+	Hold time.Duration
+	// Theme is one of Themes; empty is the first.
+	Theme string
+	// Title stands above the screen; empty: no line for it.
+	Title string
+	// Captions shows the cast's markers below the screen.
+	Captions bool
+	// Size is the font's height in pixels, for pictures made of pixels; 0 is 15.
+	Size int
+}
+
+// Frame is the screen for a while.
+type Frame struct {
+	// At and Until are film time.
+	At, Until time.Duration
+	Screen    *Screen
+	Caption   string
+}
+
+// Screen is a grid of cells, row by row. It is immutable.
+type Screen struct {
+	Width, Height int
+	Cells         []Cell
+}
+
+// Cell is one cell. The second half of a wide character is a Cell without Text.
+type Cell struct {
+	Text            string
+	Fg, Bg          Colour
+	Bold, Underline bool
+}
+
+// row gives the cells of one row.
+func (s *Screen) row(y int) []Cell { return s.Cells[y*s.Width : (y+1)*s.Width] }
+
+// shortest is how long a picture is shown at least: players treat less as slow.
+const shortest = 40 * time.Millisecond
+
+// Film plays the cast and gives its pictures in order, without those that show
+// nothing new. It fails when the part is empty.
+func Film(c *Cast, o Options) ([]Frame, error) {
+	th, err := themeOf(o.Theme)
+	if err != nil {
+		return nil, err
+	}
+	if o.Speed <= 0 {
+		o.Speed = 1
+	}
+	if o.Hold <= 0 {
+		o.Hold = 3 * time.Second
+	}
+	if o.To <= 0 || o.To > maxTime {
+		o.To = maxTime
+	}
+	p := newPlayer(c, th)
+	defer p.close()
+	var out []Frame
+	var at, last time.Duration // film time, and the cast's time of the last picture
+	caption := ""
+	started := false
+	show := func(castTime time.Duration) {
+		s := p.screen()
+		if n := len(out); n > 0 {
+			f := out[n-1]
+			if f.Caption == caption && equal(f.Screen, s) {
+				return
+			}
+			gap := time.Duration(float64(castTime-last) / o.Speed)
+			if o.Idle > 0 {
+				gap = min(gap, o.Idle)
+			}
+			if gap < shortest && f.At > 0 { // takes the place of the one before
+				out[n-1].Screen, out[n-1].Caption = s, caption
+				return
+			}
+			at += max(gap, shortest)
+			out[n-1].Until = at
+		}
+		last = castTime
+		out = append(out, Frame{At: at, Screen: s, Caption: caption})
+	}
+	for i, e := range c.Events {
+		if e.At > o.To {
+			break
+		}
+		if e.At >= o.From && !started {
+			started = true
+			if i > 0 && e.At > o.From {
+				show(o.From)
+			}
+		}
+		if e.Code == "m" && o.Captions {
+			caption = e.Data
+		}
+		p.take(e)
+		// What is written in one moment is one picture.
+		if started && (i+1 == len(c.Events) || c.Events[i+1].At-e.At > time.Millisecond) {
+			show(e.At)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("there is nothing to show in this part of the recording")
+	}
+	out[len(out)-1].Until = at + o.Hold
+	return fitted(out, th), nil
+}
+
+// fitted gives all screens the size of the largest.
+func fitted(frames []Frame, th *theme) []Frame {
+	w, h := 0, 0
+	for _, f := range frames {
+		w, h = max(w, f.Screen.Width), max(h, f.Screen.Height)
+	}
+	for i, f := range frames {
+		if f.Screen.Width == w && f.Screen.Height == h {
+			continue
+		}
+		s := &Screen{Width: w, Height: h, Cells: make([]Cell, w*h)}
+		for j := range s.Cells {
+			s.Cells[j] = Cell{Text: " ", Fg: th.fg, Bg: th.bg}
+		}
+		for y := range f.Screen.Height {
+			copy(s.Cells[y*w:], f.Screen.row(y))
+		}
+		frames[i].Screen = s
+	}
+	return frames
+}
+
+func equal(a, b *Screen) bool {
+	if a.Width != b.Width || a.Height != b.Height {
+		return false
+	}
+	for i := range a.Cells {
+		if a.Cells[i] != b.Cells[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// player is an emulated terminal.
+type player struct {
+	em      *vt.Emulator
+	theme   *theme
+	drained chan struct{}
+}
+
+func newPlayer(c *Cast, th *theme) *player {
+	p := &player{em: vt.NewEmulator(c.Width, c.Height), theme: th, drained: make(chan struct{})}
+	// An emulator's replies must be read, or its next Write blocks for ever.
+	go func() { defer close(p.drained); _, _ = io.Copy(io.Discard, p.em) }()
+	return p
+}
+
+func (p *player) close() {
+	if c, ok := p.em.InputPipe().(io.Closer); ok {
+		_ = c.Close()
+	}
+	<-p.drained
+}
+
+func (p *player) take(e Event) {
+	switch e.Code {
+	case "o":
+		_, _ = p.em.WriteString(e.Data)
+	case "r":
+		var w, h int
+		if n, _ := fmt.Sscanf(e.Data, "%dx%d", &w, &h); n == 2 && w > 0 && h > 0 && w*h <= maxCells {
+			p.em.Resize(w, h)
+		}
+	}
+}
+
+func (p *player) screen() *Screen {
+	s := &Screen{Width: p.em.Width(), Height: p.em.Height()}
+	s.Cells = make([]Cell, 0, s.Width*s.Height)
+	for y := range s.Height {
+		for x := 0; x < s.Width; {
+			c := p.em.CellAt(x, y)
+			cell, width := Cell{Text: " ", Fg: p.theme.fg, Bg: p.theme.bg}, 1
+			if c != nil && c.Width > 0 && c.Content != "" {
+				cell, width = p.theme.cell(c), min(c.Width, s.Width-x)
+			} else if c != nil {
+				cell = p.theme.cell(c)
+				cell.Text = " "
+			}
+			s.Cells = append(s.Cells, cell)
+			for i := 1; i < width; i++ {
+				half := cell
+				half.Text = ""
+				s.Cells = append(s.Cells, half)
+			}
+			x += width
+		}
+	}
+	return s
+}

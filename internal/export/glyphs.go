@@ -1,0 +1,206 @@
+package export
+
+import "math"
+
+// mask says how much of a cell is covered: a value from 0 to 1 for the point
+// x, y, both from 0 to 1 in a cell of w by h pixels.
+type mask func(x, y, w, h float64) float64
+
+// drawn are the signs that are drawn here: a font may lack them, or have them
+// so that lines do not meet.
+var drawn = map[rune]mask{}
+
+func init() {
+	lines()
+	blocks()
+	signs()
+}
+
+// The sides of a cell that a line of box drawing goes to.
+const (
+	up = 1 << iota
+	right
+	down
+	left
+)
+
+// lines are box drawing in light and heavy, with the round corners.
+func lines() {
+	light := map[rune]int{
+		'─': left | right, '│': up | down, '┌': down | right, '┐': down | left, '└': up | right, '┘': up | left,
+		'├': up | down | right, '┤': up | down | left, '┬': left | right | down, '┴': left | right | up, '┼': up | down | left | right,
+		'╴': left, '╵': up, '╶': right, '╷': down,
+	}
+	for r, sides := range light {
+		drawn[r] = box(sides, 0, 0)
+	}
+	drawn['━'] = box(left|right, left|right, 0)
+	drawn['┃'] = box(up|down, up|down, 0)
+	drawn['┿'] = box(up|down|left|right, left|right, 0)
+	drawn['┄'] = box(left|right, 0, 3)
+	drawn['┈'] = box(left|right, 0, 4)
+	drawn['┊'] = box(up|down, 0, 4)
+	drawn['┆'] = box(up|down, 0, 3)
+	drawn['╭'] = arc(1, 1)
+	drawn['╮'] = arc(-1, 1)
+	drawn['╰'] = arc(1, -1)
+	drawn['╯'] = arc(-1, -1)
+}
+
+// thickness of a light line, in pixels.
+func thickness(w float64) float64 { return max(1, math.Round(w/8)) }
+
+// box draws lines from the middle to sides; heavy ones are twice as thick, and
+// dashes cuts them into so many.
+func box(sides, heavy, dashes int) mask {
+	return func(x, y, w, h float64) float64 {
+		px, py := (x-0.5)*w, (y-0.5)*h
+		for _, side := range []int{up, right, down, left} {
+			if sides&side == 0 {
+				continue
+			}
+			t := thickness(w) / 2
+			if heavy&side != 0 {
+				t *= 2
+			}
+			along, across, from := px, py, x
+			if side == up || side == down {
+				along, across, from = py, px, y
+			}
+			if side == up || side == left {
+				along = -along
+			}
+			// Off by a little, so that the one pixel in the middle is chosen.
+			if along < -t || math.Abs(across+0.01) > t {
+				continue
+			}
+			if dashes > 0 {
+				if part := from * float64(dashes); part-math.Floor(part) > 0.6 {
+					continue
+				}
+			}
+			return 1
+		}
+		return 0
+	}
+}
+
+// arc is a round corner that goes to the side dx (1: right) and dy (1: down).
+func arc(dx, dy float64) mask {
+	return func(x, y, w, h float64) float64 {
+		px, py := (x-0.5)*w*dx, (y-0.5)*h*dy
+		t, r := thickness(w)/2, w/2
+		switch {
+		case px >= r: // straight on to the side
+			return cover(t - math.Abs(py))
+		case py >= r:
+			return cover(t - math.Abs(px))
+		case px < -t || py < -t:
+			return 0
+		}
+		return cover(t - math.Abs(math.Hypot(r-px, r-py)-r))
+	}
+}
+
+// cover is how much of a pixel is covered whose middle lies d inside an edge.
+func cover(d float64) float64 { return min(1, max(0, d+0.5)) }
+
+// blocks are block elements and braille.
+func blocks() {
+	fill := func(x0, y0, x1, y1 float64) mask {
+		return func(x, y, _, _ float64) float64 {
+			if x >= x0 && x < x1 && y >= y0 && y < y1 {
+				return 1
+			}
+			return 0
+		}
+	}
+	for i := range 8 { // ▁ to █
+		drawn[rune(0x2581+i)] = fill(0, 1-float64(i+1)/8, 1, 1)
+	}
+	for i := range 7 { // ▉ to ▏
+		drawn[rune(0x2589+i)] = fill(0, 0, float64(7-i)/8, 1)
+	}
+	drawn['▀'], drawn['▐'] = fill(0, 0, 1, 0.5), fill(0.5, 0, 1, 1)
+	for r, part := range map[rune]float64{'░': 0.25, '▒': 0.5, '▓': 0.75} {
+		drawn[r] = func(_, _, _, _ float64) float64 { return part }
+	}
+	for i := range 256 {
+		drawn[rune(0x2800+i)] = braille(i)
+	}
+	drawn['■'] = fill(0.1, 0.28, 0.9, 0.72)
+	drawn['□'] = func(x, y, w, h float64) float64 {
+		d := min(x-0.1, 0.9-x)*w + 0.5
+		d = min(d, min(y-0.28, 0.72-y)*h+0.5)
+		if d >= 0.5 && d < 0.5+thickness(w) {
+			return 1
+		}
+		return 0
+	}
+}
+
+// braille draws the dots of a pattern: bits 0 to 2 and 6 on the left, 3 to 5
+// and 7 on the right, from above (Unicode 2800).
+func braille(bits int) mask {
+	at := [8][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}
+	return func(x, y, w, h float64) float64 {
+		best := 0.0
+		for bit, p := range at {
+			if bits>>bit&1 == 1 {
+				d := math.Hypot((x-0.27-0.46*float64(p[0]))*w, (y-0.14-0.24*float64(p[1]))*h)
+				best = max(best, cover(w*0.14-d))
+			}
+		}
+		return best
+	}
+}
+
+// signs are the marks that the screen uses.
+func signs() {
+	disc := func(r float64) mask {
+		return func(x, y, w, h float64) float64 { return cover(r*w - math.Hypot((x-0.5)*w, (y-0.5)*h)) }
+	}
+	ring := func(dots int) mask {
+		return func(x, y, w, h float64) float64 {
+			dx, dy := (x-0.5)*w, (y-0.5)*h
+			if dots > 0 {
+				a := (math.Atan2(dy, dx)/(2*math.Pi) + 1) * float64(dots)
+				if a-math.Floor(a) > 0.5 {
+					return 0
+				}
+			}
+			return cover(thickness(w)*0.6 - math.Abs(math.Hypot(dx, dy)-0.38*w))
+		}
+	}
+	drawn['●'], drawn['•'], drawn['·'] = disc(0.42), disc(0.26), disc(0.13)
+	drawn['○'], drawn['◌'] = ring(0), ring(6)
+	drawn['◆'] = func(x, y, w, h float64) float64 {
+		return cover(0.45*w - math.Abs(x-0.5)*w - math.Abs(y-0.5)*h)
+	}
+	drawn['▸'] = func(x, y, w, h float64) float64 {
+		px, py := x*w, math.Abs(y-0.5)*h
+		return cover(min(px-0.15*w, 0.42*w-py-(px-0.15*w)*0.6))
+	}
+	drawn['✓'] = strokes([4]float64{0.1, 0.52, 0.38, 0.7}, [4]float64{0.38, 0.7, 0.92, 0.28})
+	drawn['✕'] = strokes([4]float64{0.12, 0.34, 0.88, 0.7}, [4]float64{0.12, 0.7, 0.88, 0.34})
+	drawn['×'] = strokes([4]float64{0.2, 0.4, 0.8, 0.66}, [4]float64{0.2, 0.66, 0.8, 0.4})
+	drawn['→'] = strokes([4]float64{0.02, 0.52, 0.95, 0.52}, [4]float64{0.62, 0.38, 0.95, 0.52}, [4]float64{0.62, 0.66, 0.95, 0.52})
+	drawn['←'] = strokes([4]float64{0.05, 0.52, 0.98, 0.52}, [4]float64{0.38, 0.38, 0.05, 0.52}, [4]float64{0.38, 0.66, 0.05, 0.52})
+	drawn['↑'] = strokes([4]float64{0.5, 0.22, 0.5, 0.82}, [4]float64{0.18, 0.4, 0.5, 0.22}, [4]float64{0.82, 0.4, 0.5, 0.22})
+	drawn['↓'] = strokes([4]float64{0.5, 0.22, 0.5, 0.82}, [4]float64{0.18, 0.64, 0.5, 0.82}, [4]float64{0.82, 0.64, 0.5, 0.82})
+}
+
+// strokes are lines from x0, y0 to x1, y1.
+func strokes(all ...[4]float64) mask {
+	return func(x, y, w, h float64) float64 {
+		best := 0.0
+		for _, s := range all {
+			ax, ay, bx, by := s[0]*w, s[1]*h, s[2]*w, s[3]*h
+			px, py := x*w-ax, y*h-ay
+			dx, dy := bx-ax, by-ay
+			t := min(1, max(0, (px*dx+py*dy)/(dx*dx+dy*dy)))
+			best = max(best, cover(thickness(w)*0.75-math.Hypot(px-t*dx, py-t*dy)))
+		}
+		return best
+	}
+}

@@ -1,0 +1,335 @@
+package export
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The size of a cell in an SVG, in its units.
+const (
+	svgW = 8
+	svgH = 17
+)
+
+// SVG writes the frames as an SVG: text that can be selected, and, where there
+// is more than one frame, animation that repeats for ever without scripts.
+// Parts of a row that change together are written once for each thing that
+// they show.
+func SVG(w io.Writer, frames []Frame, o Options) error {
+	th, err := themeOf(o.Theme)
+	if err != nil {
+		return err
+	}
+	d := &svg{w: bufio.NewWriter(w), th: th, frames: frames, classes: map[string]string{}, shown: map[interval]*strings.Builder{}, total: frames[len(frames)-1].Until}
+	s := frames[0].Screen
+	top, height := svgH/2, s.Height*svgH+svgH
+	if o.Title != "" {
+		top += svgH
+		height += svgH
+	}
+	if o.Captions {
+		height += 2 * svgH
+	}
+	var body strings.Builder
+	if o.Title != "" {
+		body.WriteString(d.line(0, svgH, []Cell{}, o.Title, mix(th.fg, th.bg, 10, 16), ""))
+	}
+	for y := range s.Height {
+		d.row(y, top+y*svgH)
+	}
+	if o.Captions {
+		d.captions(top + s.Height*svgH + svgH)
+	}
+	d.groups(&body)
+	fmt.Fprintf(d.w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="13.3">`+"\n",
+		(s.Width+2)*svgW, height)
+	fmt.Fprintf(d.w, "<style>text{white-space:pre;fill:%s}.b{font-weight:700}.u{text-decoration:underline}.k{animation:%.2fs step-end infinite;visibility:hidden}\n", th.fg.hex(), d.total.Seconds())
+	for _, rule := range d.rules {
+		d.w.WriteString(rule)
+	}
+	fmt.Fprintf(d.w, "</style>\n<rect width=\"100%%\" height=\"100%%\" rx=\"6\" fill=\"%s\"/>\n", th.bg.hex())
+	d.w.WriteString(body.String())
+	d.w.WriteString("</svg>\n")
+	return d.w.Flush()
+}
+
+// svg is an SVG being written.
+type svg struct {
+	w       *bufio.Writer
+	th      *theme
+	frames  []Frame
+	total   time.Duration
+	classes map[string]string // the class of each style
+	rules   []string
+	shown   map[interval]*strings.Builder
+	order   []interval
+}
+
+// class gives the class of a colour of text.
+func (d *svg) class(property string, c Colour) string {
+	key := property + ":" + c.hex()
+	if name, ok := d.classes[key]; ok {
+		return name
+	}
+	name := "c" + strconv.FormatInt(int64(len(d.classes)), 36)
+	d.classes[key] = name
+	d.rules = append(d.rules, "."+name+"{"+key+"}")
+	return name
+}
+
+// span is a part of a row from one column to another, exclusive, with the
+// frames in which it begins to show something else.
+type span struct {
+	from, to int
+	changes  []int
+}
+
+// About how many bytes it takes to say when a version of a part is shown, and
+// to begin a run of cells of another look.
+const (
+	versionCost = 12
+	runCost     = 40
+)
+
+// set is a set of frames.
+type set []uint64
+
+func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+func (s set) union(o set) (n int) {
+	for i := range s {
+		s[i] |= o[i]
+		n += bits.OnesCount64(s[i])
+	}
+	return n
+}
+
+// spans cuts a row so that it is told in the fewest bytes.
+func (d *svg) spans(y int) []span {
+	width := d.frames[0].Screen.Width
+	changes := make([]set, width) // by column
+	weight := make([]int, width)
+	for x := range changes {
+		changes[x] = make(set, (len(d.frames)+63)/64)
+		changes[x].add(0)
+		for i, f := range d.frames {
+			cell := f.Screen.row(y)[x]
+			if i > 0 && cell != d.frames[i-1].Screen.row(y)[x] {
+				changes[x].add(i)
+			}
+			w := 0
+			if cell.Text != " " || cell.Bg != d.th.bg {
+				w = 1
+				if x == 0 || f.Screen.row(y)[x-1].Fg != cell.Fg || f.Screen.row(y)[x-1].Bg != cell.Bg {
+					w += runCost
+				}
+			}
+			weight[x] = max(weight[x], w)
+		}
+	}
+	// best[x] is the least for the columns before x; cut[x] where its last part begins.
+	best, cut := make([]int, width+1), make([]int, width+1)
+	for to := 1; to <= width; to++ {
+		best[to] = math.MaxInt
+		all, bytes := make(set, len(changes[0])), 0
+		for from := to - 1; from >= 0; from-- {
+			versions := all.union(changes[from])
+			bytes += weight[from]
+			cost := best[from] + versions*bytes
+			if versions > 1 {
+				cost += versions * versionCost
+			} else if bytes > 0 {
+				cost += runCost
+			}
+			if cost < best[to] && !d.splits(y, from) {
+				best[to], cut[to] = cost, from
+			}
+		}
+	}
+	var out []span
+	for to := width; to > 0; to = cut[to] {
+		s := span{from: cut[to], to: to}
+		all := make(set, len(changes[0]))
+		for x := s.from; x < s.to; x++ {
+			all.union(changes[x])
+		}
+		for i := range d.frames {
+			if all[i/64]>>(i%64)&1 == 1 {
+				s.changes = append(s.changes, i)
+			}
+		}
+		out = append(out, s)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// splits reports whether a cut before column x would part a wide character.
+func (d *svg) splits(y, x int) bool {
+	for _, f := range d.frames {
+		if f.Screen.row(y)[x].Text == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// row writes a row of all frames.
+func (d *svg) row(y, top int) {
+	for _, s := range d.spans(y) {
+		for i, from := range s.changes {
+			until := d.total
+			if i+1 < len(s.changes) {
+				until = d.frames[s.changes[i+1]].At
+			}
+			cells := d.frames[from].Screen.row(y)[s.from:s.to]
+			if text := d.cells(s.from, top, cells); text != "" {
+				d.during(text, d.frames[from].At, until)
+			}
+		}
+	}
+}
+
+// interval is a part of the film.
+type interval struct{ from, until time.Duration }
+
+// during keeps what is shown for a part of the film.
+func (d *svg) during(text string, from, until time.Duration) {
+	k := interval{from, until}
+	if d.shown[k] == nil {
+		d.shown[k] = &strings.Builder{}
+		d.order = append(d.order, k)
+	}
+	d.shown[k].WriteString(text)
+}
+
+// groups writes what was kept: what is always there, then a group for each
+// interval with an animation of its own.
+func (d *svg) groups(b *strings.Builder) {
+	slices.SortFunc(d.order, func(x, y interval) int {
+		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(y.until, x.until))
+	})
+	percent := func(t time.Duration) string {
+		return strconv.FormatFloat(100*float64(t)/float64(d.total), 'f', 3, 64) + "%"
+	}
+	for i, k := range d.order {
+		text := d.shown[k].String()
+		if k.from == 0 && k.until >= d.total {
+			b.WriteString(text + "\n")
+			continue
+		}
+		name := "k" + strconv.FormatInt(int64(i), 36)
+		var frames string
+		if k.from > 0 {
+			frames = "0%{visibility:hidden}"
+		}
+		frames += percent(k.from) + "{visibility:visible}"
+		if k.until < d.total {
+			frames += percent(k.until) + "{visibility:hidden}"
+		}
+		d.rules = append(d.rules, fmt.Sprintf(".%s{animation-name:%[1]s}@keyframes %[1]s{%s}\n", name, frames))
+		fmt.Fprintf(b, `<g class="k %s">%s</g>`+"\n", name, text)
+	}
+}
+
+// cells writes backgrounds, drawn signs and text of a part of a row.
+func (d *svg) cells(x, top int, cells []Cell) string {
+	var shapes, text strings.Builder
+	for i := 0; i < len(cells); {
+		n := run(cells[i:], func(a, b Cell) bool { return a.Bg == b.Bg })
+		if cells[i].Bg != d.th.bg {
+			fmt.Fprintf(&shapes, `<path class="%s" d="M%d %dh%dv%dh-%[4]dz"/>`, d.class("fill", cells[i].Bg), (x+i+1)*svgW, top, n*svgW, svgH)
+		}
+		i += n
+	}
+	for i := 0; i < len(cells); {
+		n := run(cells[i:], func(a, b Cell) bool {
+			return a.Fg == b.Fg && a.Bold == b.Bold && a.Underline == b.Underline && isShape(a) == isShape(b)
+		})
+		part := cells[i : i+n]
+		if isShape(part[0]) {
+			shapes.WriteString(d.shapes(x+i, top, part))
+		} else {
+			text.WriteString(d.line(x+i+1, top+svgH-4, part, "", part[0].Fg, style(part[0])))
+		}
+		i += n
+	}
+	out := shapes.String() + text.String()
+	return out
+}
+
+func style(c Cell) string {
+	s := ""
+	if c.Bold {
+		s = " b"
+	}
+	if c.Underline {
+		s += " u"
+	}
+	return s
+}
+
+// run counts the cells at the beginning that are alike.
+func run(cells []Cell, alike func(a, b Cell) bool) int {
+	n := 1
+	for n < len(cells) && alike(cells[0], cells[n]) {
+		n++
+	}
+	return n
+}
+
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
+// line writes text at a column and a base line. textLength holds the columns
+// in their places whatever the font.
+func (d *svg) line(col, base int, cells []Cell, s string, fg Colour, style string) string {
+	if s == "" {
+		var b strings.Builder
+		for _, c := range cells {
+			b.WriteString(c.Text)
+		}
+		s = b.String()
+		trimmed := strings.TrimLeft(s, " ")
+		col += len(s) - len(trimmed)
+		s = strings.TrimRight(trimmed, " ")
+		if s == "" {
+			return ""
+		}
+	} else {
+		col++
+	}
+	class := strings.TrimSpace(style)
+	if fg != d.th.fg {
+		class = strings.TrimSpace(d.class("fill", fg) + style)
+	}
+	if class != "" {
+		class = ` class="` + class + `"`
+	}
+	length := ""
+	if w := runeWidth(s); w > 2 {
+		length = fmt.Sprintf(` textLength="%d"`, w*svgW)
+	}
+	return fmt.Sprintf(`<text%s x="%d" y="%d"%s>%s</text>`, class, col*svgW, base, length, escape.Replace(s))
+}
+
+// captions writes what is said below the screen.
+func (d *svg) captions(base int) {
+	for i := 0; i < len(d.frames); {
+		n := 1
+		for i+n < len(d.frames) && d.frames[i+n].Caption == d.frames[i].Caption {
+			n++
+		}
+		if f := d.frames[i]; f.Caption != "" {
+			d.during(d.line(0, base, nil, f.Caption, d.th.fg, " b"), f.At, d.frames[i+n-1].Until)
+		}
+		i += n
+	}
+}
