@@ -161,8 +161,8 @@ func (f *file) sync() {
 	})
 }
 
-// Close tries what waits once more, brings all to the disk and closes the
-// file. The error says what is not in it.
+// Close tries what waits once more, waits for what is being synced, and closes
+// the file. The error says what is not in it.
 func (f *file) Close() error {
 	if f == nil {
 		return nil
@@ -179,9 +179,6 @@ func (f *file) Close() error {
 	f.disk = nil
 	f.mu.Unlock()
 	f.syncs.Wait()
-	if e := d.Sync(); err == nil {
-		err = e
-	}
 	if e := d.Close(); err == nil {
 		err = e
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -169,5 +170,45 @@ func TestSamplesGoOnWithAKeyframeAfterAGap(t *testing.T) {
 	}
 	if keys == 0 {
 		t.Error("no keyframe follows the gap")
+	}
+}
+
+// slowDisk takes its time to sync.
+type slowDisk struct {
+	*os.File
+	begun   chan struct{}
+	release chan struct{}
+	syncs   atomic.Int32
+}
+
+func (d *slowDisk) Sync() error {
+	d.syncs.Add(1)
+	d.begun <- struct{}{}
+	<-d.release
+	return d.File.Sync()
+}
+
+func TestNothingWaitsForADiskThatIsSlowToSync(t *testing.T) {
+	l, err := NewTimeline(filepath.Join(t.TempDir(), EventsFile), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &slowDisk{File: l.file.disk.(*os.File), begun: make(chan struct{}, 9), release: make(chan struct{})}
+	l.file.disk = d
+	l.Add(view.Event{Lane: view.LaneLoad, Text: "not worth it"})
+	if n := d.syncs.Load(); n != 0 {
+		t.Errorf("%d syncs for a line of load", n)
+	}
+	l.Add(view.Event{Lane: view.LanePower, Text: "off"})
+	<-d.begun
+	for range 10 { // all while the first is under way
+		l.Add(view.Event{Lane: view.LaneOperator, Text: "more"})
+	}
+	close(d.release)
+	if err := l.Close(); err != nil { // which waits
+		t.Error(err)
+	}
+	if n := d.syncs.Load(); n != 2 {
+		t.Errorf("%d syncs: one for the first line, one for all that came meanwhile", n)
 	}
 }
