@@ -69,40 +69,26 @@ func (d listed) apply(s *state) {
 // kept gives the objects of a source that are known, without those that are
 // gone. Leases stay with their nodes.
 func (s *state) kept(src *source) (out []object) {
-	in := func(ns string) bool { return src.namespace == "" || src.namespace == ns }
+	add := func(o object, gone time.Time) bool {
+		if gone.IsZero() && (src.namespace == "" || src.namespace == o.id().Namespace) {
+			out = append(out, o)
+		}
+		return true
+	}
 	switch src.kind {
 	case KindNode:
-		s.t.nodes.each(func(n *Node) bool {
-			if n.Gone.IsZero() {
-				out = append(out, n)
-			}
-			return true
-		})
+		s.t.nodes.each(func(n *Node) bool { return add(n, n.Gone) })
 	case KindPod:
-		s.t.pods.each(func(p *Pod) bool {
-			if p.Gone.IsZero() && in(p.Namespace) {
-				out = append(out, p)
-			}
-			return true
-		})
+		s.t.pods.each(func(p *Pod) bool { return add(p, p.Gone) })
 	case KindDeployment:
-		s.t.deployments.each(func(x *Deployment) bool {
-			if x.Gone.IsZero() && in(x.Namespace) {
-				out = append(out, x)
-			}
-			return true
-		})
+		s.t.deployments.each(func(d *Deployment) bool { return add(d, d.Gone) })
 	case KindEndpointSlice:
-		for k, sl := range s.slices {
-			if in(k.Namespace) {
-				out = append(out, sl)
-			}
+		for _, sl := range s.slices {
+			add(sl, time.Time{})
 		}
 	case KindReplicaSet:
 		for k := range s.sets {
-			if in(k.Namespace) {
-				out = append(out, &replicaSet{name: k})
-			}
+			add(&replicaSet{name: k}, time.Time{})
 		}
 	case kindComponent:
 		for _, c := range s.components {
@@ -148,14 +134,10 @@ func (s *state) setAccess(src *source, a Access, now time.Time) {
 		}
 	}
 	s.sources[src] = a
-	if old == a {
+	if old == a || src.kind == kindComponent {
 		return
 	}
 	s.dirty = true
-	if src.kind == kindComponent {
-		s.controlPlaneKnown = a.Synced && a.Err == ""
-		return
-	}
 	sum := Access{Synced: true, Forbidden: true}
 	for _, one := range slices.SortedFunc(maps.Keys(s.sources), func(a, b *source) int {
 		return cmp.Compare(a.namespace, b.namespace)

@@ -21,24 +21,6 @@ type Identity struct {
 	CA string
 }
 
-// String is the identity in one word, the same for the same cluster as long as
-// the namespace kube-system can be read or never could be: "uid-…" or "ca-…".
-func (i Identity) String() string {
-	if i.UID != "" {
-		return "uid-" + i.UID
-	}
-	return "ca-" + i.CA
-}
-
-// Same reports whether two identities are of one cluster: by the UIDs where
-// both are known, else by the certificate authority.
-func (i Identity) Same(o Identity) bool {
-	if i.UID != "" && o.UID != "" {
-		return i.UID == o.UID
-	}
-	return i.CA == o.CA
-}
-
 // Identity is what the kubeconfig alone tells of the cluster's identity: no UID.
 func (c *Config) Identity() Identity {
 	ca := c.rest.CAData

@@ -193,16 +193,13 @@ func TestAClustersIdentityNeedsNoAnswer(t *testing.T) {
 	}))
 	cfg = c.cfg
 	known, guess := c.Identity(context.Background()), cfg.Identity()
-	if known.UID != "1-2-3" || known.String() != "uid-1-2-3" || guess.UID != "" || !strings.HasPrefix(guess.String(), "ca-") {
-		t.Errorf("%s, %s", known, guess)
-	}
-	if !known.Same(guess) || known.Same(Identity{UID: "4", CA: known.CA}) || guess.Same(Identity{CA: "other"}) {
-		t.Error("clusters are taken for each other, or one for two")
+	if known != (Identity{UID: "1-2-3", CA: guess.CA}) || guess.UID != "" || guess.CA == "" {
+		t.Errorf("%+v, %+v", known, guess)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if id := c.Identity(ctx); id != guess {
-		t.Errorf("without an answer: %s", id)
+		t.Errorf("without an answer: %+v", id)
 	}
 	f := newFakeAPI(t)
 	a, err := LoadConfig(Options{Path: f.kubeconfig()})
@@ -223,13 +220,7 @@ func TestANodeThatRunsTheControlPlaneIsOfIt(t *testing.T) {
 		Spec: corev1.PodSpec{NodeName: "kube-node2", Containers: []corev1.Container{{Name: "etcd"}}}})
 	w := watchFake(t, f, "default")
 	s := w.until("everything and etcd", func(s *Snapshot) bool { return synced(s) && s.Node("kube-node2").ControlPlane })
-	if s.Node("kube-node1").ControlPlane || !s.ControlPlaneKnown() {
-		t.Errorf("%+v, known %v", s.Node("kube-node1"), s.ControlPlaneKnown())
-	}
-	f = newFakeAPI(t)
-	fill16(f)
-	f.forbidden["components"] = true
-	if s := watchFake(t, f, "default").until("everything", synced); s.ControlPlaneKnown() {
-		t.Error("it is known what may not be read")
+	if s.Node("kube-node1").ControlPlane {
+		t.Errorf("%+v", s.Node("kube-node1"))
 	}
 }

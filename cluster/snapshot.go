@@ -29,7 +29,6 @@ type Snapshot struct {
 
 	heartbeatsSince, heartbeatsUntil time.Time
 	traffic                          *traffic // nil outside a Watcher
-	controlPlaneKnown                bool
 
 	nodes       view[Node]
 	deployments view[Deployment]
@@ -123,11 +122,6 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 	}
 	return max(0, now.Sub(at)), true
 }
-
-// ControlPlaneKnown reports whether it can be told which nodes run the control
-// plane: its pods can be read. Where they can't, a node without the labels may
-// be one of them.
-func (s *Snapshot) ControlPlaneKnown() bool { return s.controlPlaneKnown }
 
 // Nodes gives all nodes by name, those gone within the last moments included.
 func (s *Snapshot) Nodes() []*Node { return s.allNodes() }

@@ -35,11 +35,8 @@ type state struct {
 	kubeletErrs map[string]string
 	expiries    []expiry // in order of their end
 
-	sources map[*source]Access
-	access  map[Kind]Access
-	// controlPlaneKnown: the pods of the control plane can be read.
-	controlPlaneKnown bool
-
+	sources        map[*source]Access
+	access         map[Kind]Access
 	link           Link
 	serverVersion  string
 	settings       Settings
@@ -145,7 +142,7 @@ func (s *state) publish(now time.Time) {
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,
 		Link: link, Access: s.access, Settings: s.settings,
 		heartbeatsSince: s.heartbeatsFrom, heartbeatsUntil: s.heartbeatsTo,
-		traffic: s.w.client.traffic, controlPlaneKnown: s.controlPlaneKnown,
+		traffic: s.w.client.traffic,
 	}
 	s.t.freezeInto(snap)
 	s.w.snapshot.Store(snap)

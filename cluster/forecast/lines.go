@@ -99,8 +99,8 @@ func (f *Forecast) WontLines(h Hits) []Line {
 		}
 	}
 	stopped := f.stopped()
-	if f.ZoneRule != "" {
-		say(f.ZoneRule)
+	if f.zoneRule != "" {
+		say(f.zoneRule)
 	}
 	if !stopped {
 		each(h.stateful, "will hang in Terminating and not be replaced until its node returns (StatefulSet)",

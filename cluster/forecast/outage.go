@@ -48,20 +48,19 @@ type Node struct {
 type Forecast struct {
 	// At is when the power goes.
 	At time.Time
-	// Nodes are the selected nodes that exist, by name; Missing the others.
-	Nodes   []Node
-	Missing []string
-	// Zones is each zone's state with the selection down, ZoneRule the sentence on
-	// what that does to evictions; empty when it does nothing.
-	Zones    []Zone
-	ZoneRule string
+	// Nodes are the selected nodes that exist, by name.
+	Nodes []Node
 	// Assumed: the grace period, the monitor's period or the eviction rate
 	// could not be read.
 	Assumed bool
 
-	s      *cluster.Snapshot
-	down   map[string]bool
-	limits map[string]*limit // by zone
+	s    *cluster.Snapshot
+	down map[string]bool
+	// zones is each zone's state with the selection down, zoneRule the sentence on
+	// what that does to evictions; empty when it does nothing.
+	zones    []zone
+	zoneRule string
+	limits   map[string]*limit // by zone
 }
 
 // Node gives the forecast of one node; false when it is not in it.
@@ -103,13 +102,11 @@ func Outage(s *cluster.Snapshot, nodes []string, at time.Time) *Forecast {
 		if n := s.Node(name); n != nil && n.Gone.IsZero() {
 			f.down[name] = true
 			chosen = append(chosen, n)
-		} else {
-			f.Missing = append(f.Missing, name)
 		}
 	}
-	f.Zones = zones(s, f.down)
-	f.ZoneRule = zoneSentence(set, f.Zones)
-	f.limits = limits(set, f.Zones, chosen)
+	f.zones = zones(s, f.down)
+	f.zoneRule = zoneSentence(set, f.zones)
+	f.limits = limits(set, f.zones, chosen)
 	for _, n := range chosen {
 		f.Nodes = append(f.Nodes, f.node(n))
 	}
@@ -124,7 +121,7 @@ type limit struct {
 	last    time.Time     // when the last taint was given; zero for none
 }
 
-func limits(set cluster.Settings, zones []Zone, chosen []*cluster.Node) map[string]*limit {
+func limits(set cluster.Settings, zones []zone, chosen []*cluster.Node) map[string]*limit {
 	out := map[string]*limit{}
 	for _, z := range zones {
 		l := &limit{}
@@ -132,7 +129,7 @@ func limits(set cluster.Settings, zones []Zone, chosen []*cluster.Node) map[stri
 		switch {
 		case allFull(zones):
 			l.why = "zone rule: no node is ready, so nothing is evicted"
-		case z.State == ZonePartial:
+		case z.State == zonePartial:
 			if rate = z.slowRate(set); rate <= 0 {
 				l.why = fmt.Sprintf("zone rule: %d of %d nodes not ready, so nothing is evicted, except perhaps from the first node found", z.NotReady, z.Nodes)
 			}
@@ -281,27 +278,27 @@ func EvictAt(s *cluster.Snapshot, p *cluster.Pod) (time.Time, bool) {
 	return t.TimeAdded.Add(wait), ok
 }
 
-// Disruption is a zone's state, in the words of the node lifecycle controller.
-type Disruption string
+// disruption is a zone's state, in the words of the node lifecycle controller.
+type disruption string
 
 // States of a zone.
 const (
-	ZoneNormal  Disruption = "Normal"
-	ZonePartial Disruption = "PartialDisruption"
-	ZoneFull    Disruption = "FullDisruption"
+	zoneNormal  disruption = "Normal"
+	zonePartial disruption = "PartialDisruption"
+	zoneFull    disruption = "FullDisruption"
 )
 
-// Zone is one zone as the node lifecycle controller counts it. Nodes of the
+// zone is one zone as the node lifecycle controller counts it. Nodes of the
 // control plane count, those labelled node.kubernetes.io/exclude-disruption do
 // not.
-type Zone struct {
+type zone struct {
 	Zone            string // empty: the unlabelled nodes
 	Nodes, NotReady int
-	State           Disruption
+	State           disruption
 }
 
 // slowRate is the rate of evictions in a zone that is partially disrupted.
-func (z Zone) slowRate(set cluster.Settings) float64 {
+func (z zone) slowRate(set cluster.Settings) float64 {
 	if z.Nodes > set.LargeCluster.Value {
 		return set.SecondaryEvictionRate.Value
 	}
@@ -312,15 +309,15 @@ func (z Zone) slowRate(set cluster.Settings) float64 {
 // not ready as well. The rule (ComputeZoneState): no node ready is
 // FullDisruption; more than 2 and at least UnhealthyZone of them not ready is
 // PartialDisruption.
-func zones(s *cluster.Snapshot, down map[string]bool) []Zone {
-	byName := map[string]*Zone{}
+func zones(s *cluster.Snapshot, down map[string]bool) []zone {
+	byName := map[string]*zone{}
 	for _, n := range s.Nodes() {
 		if n.ExcludeDisruption || !n.Gone.IsZero() {
 			continue
 		}
 		z := byName[n.Zone]
 		if z == nil {
-			z = &Zone{Zone: n.Zone}
+			z = &zone{Zone: n.Zone}
 			byName[n.Zone] = z
 		}
 		z.Nodes++
@@ -328,32 +325,32 @@ func zones(s *cluster.Snapshot, down map[string]bool) []Zone {
 			z.NotReady++
 		}
 	}
-	out := make([]Zone, 0, len(byName))
+	out := make([]zone, 0, len(byName))
 	for _, z := range byName {
-		z.State = ZoneNormal
+		z.State = zoneNormal
 		switch {
 		case z.NotReady == z.Nodes:
-			z.State = ZoneFull
+			z.State = zoneFull
 		case z.NotReady > 2 && float64(z.NotReady)/float64(z.Nodes) >= s.Settings.UnhealthyZone.Value:
-			z.State = ZonePartial
+			z.State = zonePartial
 		}
 		out = append(out, *z)
 	}
-	slices.SortFunc(out, func(a, b Zone) int { return cmp.Compare(a.Zone, b.Zone) })
+	slices.SortFunc(out, func(a, b zone) int { return cmp.Compare(a.Zone, b.Zone) })
 	return out
 }
 
-func allFull(zones []Zone) bool {
-	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z Zone) bool { return z.State != ZoneFull })
+func allFull(zones []zone) bool {
+	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z zone) bool { return z.State != zoneFull })
 }
 
 // zoneSentence says what the zone rule does to evictions; empty when it does
 // nothing.
-func zoneSentence(set cluster.Settings, zones []Zone) string {
+func zoneSentence(set cluster.Settings, zones []zone) string {
 	if allFull(zones) {
 		return "zone rule: no node is ready: the control plane removes its taints and evicts nothing"
 	}
-	i := slices.IndexFunc(zones, func(z Zone) bool { return z.State == ZonePartial })
+	i := slices.IndexFunc(zones, func(z zone) bool { return z.State == zonePartial })
 	if i < 0 {
 		return ""
 	}
