@@ -42,6 +42,51 @@ func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err e
 	return c.setSchedulable(ctx, node, true, nil)
 }
 
+// Annotate sets an annotation of a node, or takes it off when the new value is
+// empty. change is given the old value, and says what to set and whether to; it
+// is asked again when somebody else has changed the node meanwhile. A node that
+// is gone is an error that IsGone knows, a missing right one that IsForbidden does.
+func (c *Client) Annotate(ctx context.Context, node, key string, change func(had string) (value string, set bool)) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	fail := func(err error) error {
+		return sentence(fmt.Sprintf("node %s can't be annotated: %s", harmless(node), c.because(ctx, err)), err)
+	}
+	var err error
+	for range nodeTries {
+		var n corev1.Node
+		if err = c.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
+			return fail(err)
+		}
+		value, set := change(n.Annotations[key])
+		if !set || value == n.Annotations[key] {
+			return nil
+		}
+		annotations := map[string]any{key: value}
+		if value == "" {
+			annotations[key] = nil
+		}
+		patch, merr := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": n.ResourceVersion, "annotations": annotations}})
+		if merr != nil {
+			return fail(merr)
+		}
+		err = c.core.Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
+			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
+			Body(patch).Do(ctx).Error()
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			return fail(err)
+		}
+	}
+	return fail(err)
+}
+
+// IsForbidden reports whether an error of Annotate says that the account has no
+// right to.
+func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
+
 // IsGone reports whether an error of Cordon or Uncordon says that there is no
 // such node.
 func IsGone(err error) bool { return apierrors.IsNotFound(err) }

@@ -143,6 +143,9 @@ func syncDir(dir string) error {
 // Path is the journal's file.
 func (j *Journal) Path() string { return j.path }
 
+// Config is the file with the drivers' settings that entries are written with.
+func (j *Journal) Config() string { return j.config }
+
 // Unwritable says why nothing can be written; nil when it can be tried.
 func (j *Journal) Unwritable() error { return j.unwritable }
 

@@ -102,7 +102,7 @@ func (a *app) record(access *cluster.Config) error {
 	if a.recorder, err = session.NewRecorder(a.dir, time.Now); err != nil {
 		return err
 	}
-	a.journal, err = openJournal(a.config, access)
+	a.journal, err = openJournal(a.config, a.opt, clusterOf(access))
 	return err
 }
 
@@ -118,7 +118,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.command("restore"), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api,
+		Restore: a.opt.command("restore"), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api,
 	}
 	if cfg.Pace != "real" {
 		opt.Pace = cfg.Pace
@@ -245,6 +245,10 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	var wg sync.WaitGroup
 	var watched, ended error
 	wg.Go(func() { watched = a.watcher.Run(inner) })
+	wg.Go(func() { // what is switched meanwhile is kept by what the kubeconfig tells
+		id := a.api.Identity(inner)
+		a.journal.Identify(power.Cluster{UID: id.UID, CA: id.CA})
+	})
 	wg.Go(func() {
 		defer cancel()
 		ended = a.session.Run(inner, a.trials)

@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
+	"lightsout/power/ssh"
 )
-
-// restoreLook is between two looks at machines that may still go off.
-const restoreLook = 2 * time.Second
 
 func newRestoreCommand(o *options) *cobra.Command {
 	var yes bool
@@ -24,10 +27,11 @@ func newRestoreCommand(o *options) *cobra.Command {
 		Use:   "restore",
 		Short: "Power on and uncordon what lightsout switched off or cordoned and has not undone",
 		Long: `restore powers on the machines that lightsout switched off and has not seen on
-again. It looks at each first: one that was asked to shut down not long ago and
-is still on is waited for, as it may yet go off. That works from the journal
-alone. It also uncordons the nodes that lightsout cordoned itself, which needs
-the API server.`,
+again, of all clusters. It needs the journal and the drivers' settings, and
+neither a kubeconfig nor the API server. It looks at each machine first: one
+that was asked to shut down and is still on is waited for, as it may yet go off.
+It also uncordons the nodes that lightsout cordoned itself, which needs the API
+server.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
 	}
@@ -35,132 +39,213 @@ the API server.`,
 	return cmd
 }
 
-// restore undoes what the journal says is not undone. Powering on needs neither
-// the API server nor a name service.
+// restoration is what is to be undone of one cluster by one configuration.
+type restoration struct {
+	of       power.Cluster
+	config   *config.Config
+	journal  *power.Journal
+	client   *ssh.Client
+	machines *machines
+	left     []power.LeftOff
+	cordoned []power.Entry
+	damaged  []power.Entry
+}
+
+// restore undoes what the journal says is not undone.
 func restore(ctx context.Context, o options, yes bool) error {
-	s, err := newApp(o)
-	if err != nil {
-		return err
+	all, err := restorations(o)
+	errs := []error{err}
+	defer func() {
+		for _, r := range all {
+			r.close()
+		}
+	}()
+	todo := 0
+	for _, r := range all {
+		todo += r.show(ctx, len(all) > 1, o.dryRun || o.readOnly)
 	}
-	defer s.close()
-	left, err := s.journal.LeftOff()
-	if err != nil {
-		return err
-	}
-	cordoned, err := s.journal.LeftCordoned()
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 && s.machines.missing != "" {
-		return errors.New(s.machines.missing)
-	}
-	if left, err = s.stillOff(ctx, left); err != nil {
-		return err
-	}
-	if len(left)+len(cordoned) == 0 {
-		fmt.Println("nothing is off that lightsout switched off")
-		return nil
-	}
-	for _, e := range cordoned {
-		fmt.Println("cordoned by lightsout: " + e.Node)
-	}
-	what := "power on and uncordon"
 	switch {
-	case len(cordoned) == 0:
-		what = "power on"
-	case len(left) == 0:
-		what = "uncordon"
-	}
-	if o.dryRun || o.readOnly {
+	case todo == 0:
+		if err == nil {
+			fmt.Println("nothing is off that lightsout switched off")
+		}
+		return err
+	case o.dryRun || o.readOnly:
 		fmt.Println("nothing is done: --dry-run or --read-only is given")
-		return nil
-	}
-	if !yes {
+		return err
+	case !yes:
 		c := newConsole(false, "")
 		if c.in == nil {
-			return fmt.Errorf("nobody can be asked here; repeat with --yes")
+			return errors.Join(err, errors.New("nobody can be asked here; repeat with --yes"))
 		}
-		fmt.Print(what + "? [y/N] ")
+		fmt.Print("power on and uncordon? [y/N] ")
 		if text, err := c.line(ctx); err != nil || (text != "y" && text != "yes") {
 			return errNotDone
 		}
 	}
-	var bindings []power.Binding
-	for _, l := range left {
-		bindings = append(bindings, l.Binding)
+	undone := make([]error, len(all)) // side by side: one may have to wait
+	var wg sync.WaitGroup
+	for i, r := range all {
+		wg.Go(func() { undone[i] = r.undo(ctx) })
 	}
-	if len(bindings) > 0 {
-		err = s.machines.fleet.Do(ctx, power.ActionOn, bindings, func(p power.Progress) {
-			fmt.Printf("%s  %s\n", p.Node, p.Text)
-		})
-	}
-	return errors.Join(err, s.uncordon(ctx, cordoned, err))
+	wg.Wait()
+	return errors.Join(append(errs, undone...)...)
 }
 
-// stillOff looks at the machines, says how each is, and returns those to be
-// powered on. One that was asked to switch off and is still on is waited for
-// until it is off, or until it would have been; the journal is told of those
-// that are on.
-func (s *app) stillOff(ctx context.Context, left []power.LeftOff) ([]power.LeftOff, error) {
-	said := map[string]bool{}
-	for len(left) > 0 {
-		bindings := make([]power.Binding, len(left))
-		for i, l := range left {
-			bindings[i] = l.Binding
-		}
-		readings := s.machines.fleet.Read(ctx, bindings)
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		var wait bool
-		var off, words []string
-		var still []power.LeftOff
-		for i, l := range left {
-			node, r := l.Binding.Node.Name, readings[i].Reading
-			ago := time.Since(l.Asked)
-			settling := l.Certainty == power.LeftOffUncertain && time.Now().Before(l.Until)
-			switch {
-			case r.State == power.On && r.Proof == power.Proven && !settling:
-				fmt.Printf("%s is on already (%s)\n", node, r.Detail)
-				if s.opt.dryRun || s.opt.readOnly {
-					continue
-				}
-				m := l.Binding.On
-				if m == nil {
-					m = l.Binding.Off
-				}
-				if _, err := s.journal.SeenOn(power.Seen{Node: power.NodeRef{Name: node}, Machine: m, ProvesOff: true, At: time.Now(), Text: "seen on by restore: " + r.Detail}); err != nil {
-					return nil, err
-				}
-				continue
-			case (r.State == power.On || r.State == power.Transitioning) && settling:
-				wait = true
-				if !said[node] {
-					fmt.Printf("%s was asked to %s %d s ago and is still %s (%s): looking until it is off, for %d s at most\n",
-						node, power.Verb(l.Action), int(ago.Seconds()), r.State, r.Detail, int((time.Until(l.Until)).Seconds())+1)
-				}
-				said[node] = true
+// restorations reads the journal of all clusters, and makes what brings their
+// machines back: by the configuration that they were switched off with.
+func restorations(o options) (all []*restoration, err error) {
+	cfg, err := o.Read()
+	if err != nil {
+		return nil, err
+	}
+	state, err := cfg.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	j := power.OpenJournal(state, power.Cluster{}, "")
+	defer j.Close()
+	left, err := j.LeftOffAll()
+	errs := []error{err}
+	cordoned, _ := j.LeftCordonedAll() // its error is the same
+	here, path := clusterHere(cfg), configPath(o)
+	find := func(of power.Cluster, config string) *restoration {
+		for _, r := range all {
+			if r.of.Same(of) && r.journal.Config() == config {
+				return r
 			}
-			still = append(still, l)
-			off = append(off, node)
-			words = append(words, offWord(r))
 		}
-		if left = still; !wait {
-			if len(left) > 0 {
-				fmt.Println("switched off by lightsout and not seen on again:")
-			}
-			for i, l := range left {
-				fmt.Printf("  %s  %s  %s\n", off[i], words[i], view.MachineText(l.Binding))
-			}
-			return left, nil
+		r, err := newRestoration(o, state, of, config)
+		if err != nil {
+			errs = append(errs, err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(restoreLook):
+		all = append(all, r)
+		return r
+	}
+	for _, l := range left {
+		r := find(l.Of(), orElse(l.Config, path))
+		r.left = append(r.left, l)
+	}
+	for _, e := range cordoned {
+		r := find(e.Of(), orElse(e.Config, path))
+		r.cordoned = append(r.cordoned, e)
+	}
+	// Of which cluster a damaged line told can't be read: this one is looked at.
+	here.Name = orElse(here.Name, "default")
+	of := power.OpenJournal(state, here, "")
+	defer of.Close()
+	if damaged, _ := of.Damaged(); len(damaged) > 0 {
+		find(here, path).damaged = damaged
+	}
+	return all, errors.Join(errs...)
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// clusterHere is the cluster that the configuration leads to, as far as that can
+// be told: nothing here needs it.
+func clusterHere(cfg *config.Config) power.Cluster {
+	access, err := apiAccess(cfg, nil)
+	if err != nil {
+		return power.Cluster{}
+	}
+	return clusterOf(access)
+}
+
+// newRestoration makes what powers the machines of a cluster on. It is there
+// also when it can't: then it has no fleet, and the error says why.
+func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
+	r := &restoration{of: of, journal: power.OpenJournal(state, of, path)}
+	if path != "" {
+		if _, err := os.Stat(path); err == nil {
+			o.File = path
 		}
 	}
-	return nil, nil
+	var err error
+	if r.config, err = o.Read(); err != nil {
+		return r, err
+	}
+	ask := newConsole(false, "")
+	if r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKey}); err != nil {
+		return r, err
+	}
+	r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
+	return r, err
+}
+
+func (r *restoration) close() {
+	r.machines.close()
+	if r.client != nil {
+		_ = r.client.Close()
+	}
+	_ = r.journal.Close()
+}
+
+func (r *restoration) fleet() *power.Fleet {
+	if r.machines == nil {
+		return nil
+	}
+	return r.machines.fleet
+}
+
+// show looks at the machines and says how each is. It settles those that are on,
+// unless nothing is to be done, and returns how much there is to undo.
+func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) {
+	if named {
+		fmt.Printf("cluster %s:\n", power.Clean(orElse(r.of.Name, "not named")))
+	}
+	if len(r.damaged) > 0 {
+		fmt.Println(power.DamageText(r.journal, r.damaged) + ": every machine is looked at")
+		todo++
+	}
+	var bindings []power.Binding
+	for _, l := range r.left {
+		bindings = append(bindings, l.Binding)
+	}
+	readings := make([]power.NamedReading, len(bindings))
+	if f := r.fleet(); f != nil {
+		readings = f.Read(ctx, bindings)
+	}
+	var still []power.LeftOff
+	for i, l := range r.left {
+		reading := readings[i].Reading
+		on := reading.State == power.On && reading.Proof == power.Proven
+		if on && !time.Now().Before(l.Until) {
+			fmt.Printf("%s is on already (%s)\n", l.Node, reading.Detail)
+			if !nothing {
+				r.settle(bindings[i], reading)
+			}
+			continue
+		}
+		if len(still) == 0 {
+			fmt.Println("switched off by lightsout and not seen on again:")
+		}
+		still = append(still, l)
+		word := offWord(reading)
+		if on || reading.State == power.Transitioning {
+			word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
+				power.Verb(l.Action), int(time.Since(l.Asked).Seconds()), reading.State, reading.Detail, int(time.Until(l.Until).Seconds())+1)
+		}
+		fmt.Printf("  %s  %s  %s\n", l.Node, word, view.MachineText(l.Binding))
+	}
+	r.left = still
+	for _, e := range r.cordoned {
+		fmt.Println("cordoned by lightsout: " + e.Node)
+	}
+	return todo + len(r.left) + len(r.cordoned)
+}
+
+func (r *restoration) settle(b power.Binding, reading power.Reading) {
+	if seen, ok := r.fleet().Evidence(b, reading); ok {
+		if _, err := r.journal.SeenOn(seen); err != nil {
+			fmt.Printf("%s  that is not in the journal: %v\n", b.Node.Name, err)
+		}
+	}
 }
 
 // offWord says how well it is known that a machine is off.
@@ -178,19 +263,111 @@ func offWord(r power.Reading) string {
 	return text
 }
 
+// undo powers on, and then uncordons.
+func (r *restoration) undo(ctx context.Context) error {
+	var failed error
+	if len(r.left)+len(r.damaged) > 0 {
+		if failed = r.powerOn(ctx); failed != nil && ctx.Err() != nil {
+			return failed
+		}
+	}
+	return errors.Join(failed, r.uncordon(ctx, failed))
+}
+
+func (r *restoration) powerOn(ctx context.Context) error {
+	if r.fleet() == nil {
+		why := noPowerTodo
+		if r.machines != nil {
+			why = r.machines.missing
+		}
+		return fmt.Errorf("nothing of cluster %s can be powered on: %s", r.of.Name, why)
+	}
+	s := &power.Switcher{Fleet: r.fleet(), Journal: r.journal}
+	if len(r.damaged) > 0 {
+		watcher, stop, err := r.watch(ctx)
+		if err != nil {
+			fmt.Println("the cluster can't be seen: " + err.Error())
+		} else {
+			defer stop()
+			s.World = session.NewWorld(watcher, nil, time.Now)
+		}
+	}
+	return s.Restore(ctx, power.Request{Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) }}, power.Automatic{})
+}
+
+// watch looks at the cluster until its nodes have been seen.
+func (r *restoration) watch(ctx context.Context) (*cluster.Watcher, func(), error) {
+	access, err := apiAccess(r.config, bastionDialer(r.client))
+	if err != nil {
+		return nil, nil, err
+	}
+	api, err := cluster.NewClient(access)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := cluster.NewWatcher(api, cluster.WatchOptions{})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = w.Run(ctx) // why nothing is seen is told by the snapshot
+	}()
+	stop := func() { cancel(); <-over }
+	deadline := time.After(viewWait)
+	for !synced(w.Snapshot()) {
+		select {
+		case <-w.Changed():
+		case <-deadline:
+			stop()
+			return nil, nil, fmt.Errorf("it has not answered within %s", viewWait)
+		case <-ctx.Done():
+			stop()
+			return nil, nil, ctx.Err()
+		}
+	}
+	return w, stop, nil
+}
+
+// api is the way to the cluster that the entries are of: the context of that
+// name, if it leads to the same one.
+func (r *restoration) api() (*cluster.Client, error) {
+	cfg := *r.config
+	cfg.Context = r.of.Name
+	access, err := apiAccess(&cfg, bastionDialer(r.client))
+	if err != nil {
+		return nil, err
+	}
+	if !clusterOf(access).Same(r.of) {
+		return nil, fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))
+	}
+	return cluster.NewClient(access)
+}
+
 // uncordon uncordons the nodes, but for those that could not be powered on.
-func (s *app) uncordon(ctx context.Context, cordoned []power.Entry, failed error) error {
+func (r *restoration) uncordon(ctx context.Context, failed error) error {
+	if len(r.cordoned) == 0 {
+		return nil
+	}
+	api, err := r.api()
+	if err == nil {
+		if id := api.Identity(ctx); !r.of.Same(power.Cluster{Name: r.of.Name, UID: id.UID, CA: id.CA}) {
+			err = fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))
+		}
+	}
 	var action *power.ActionError
 	errors.As(failed, &action)
 	var left []string
-	for _, e := range cordoned {
+	for _, e := range r.cordoned {
 		if action != nil && action.Failed[e.Node] != "" {
 			left = append(left, e.Node)
 			continue
 		}
-		text, err := session.Uncordon(ctx, s.api, s.journal, e.Node)
-		if err != nil {
-			fmt.Printf("%s  %v; by hand: kubectl uncordon %s\n", e.Node, err, e.Node)
+		text, why := "", err
+		if why == nil {
+			text, why = session.Uncordon(ctx, api, r.journal, e.Node)
+		}
+		if why != nil {
+			fmt.Printf("%s  %v; by hand: kubectl uncordon %s\n", e.Node, why, e.Node)
 			left = append(left, e.Node)
 			continue
 		}
@@ -201,4 +378,15 @@ func (s *app) uncordon(ctx context.Context, cordoned []power.Entry, failed error
 	}
 	slices.Sort(left)
 	return fmt.Errorf("still cordoned: %s; repeat this command, or: kubectl uncordon %s", strings.Join(left, ", "), strings.Join(left, " "))
+}
+
+// hostKey asks on the terminal whether an unknown host is trusted.
+func (c *console) hostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
+	if c.in == nil {
+		return false, errors.New("nobody can be asked here whether to trust it")
+	}
+	fmt.Fprintf(os.Stderr, "The host key of %s is in no known_hosts file: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
+		power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File))
+	text, err := c.line(ctx)
+	return text == "y" || text == "yes", err
 }

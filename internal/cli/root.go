@@ -55,6 +55,10 @@ func Main(v string) int {
 	}
 	// Standard error is a file while the screen is shown: drawFrames.
 	cluster.SetLog(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	// A closed standard output (`… | head`) ends no program that has machines off:
+	// the write fails, and the work goes on. Programs that are run get the usual
+	// SIGPIPE, which they would not if it was ignored.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
 	defer stop()

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -74,13 +76,33 @@ func clusterDir(cfg *config.Config, context string) (string, error) {
 	return filepath.Join(state, fileName(context)), err
 }
 
-// openJournal opens the journal; it is made when it is not there.
-func openJournal(cfg *config.Config, access *cluster.Config) (*power.Journal, error) {
+// openJournal opens the journal for a cluster; it is made when it is not there.
+func openJournal(cfg *config.Config, o options, of power.Cluster) (*power.Journal, error) {
 	state, err := cfg.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	return power.OpenJournal(state, power.Cluster{Name: access.Context}, ""), nil
+	return power.OpenJournal(state, of, configPath(o)), nil
+}
+
+// clusterOf says which cluster a kubeconfig leads to, without asking it.
+func clusterOf(access *cluster.Config) power.Cluster {
+	id := access.Identity()
+	return power.Cluster{Name: access.Context, UID: id.UID, CA: id.CA}
+}
+
+// configPath is the whole path of the config file, for a restore from elsewhere;
+// empty where there is none.
+func configPath(o options) string {
+	path, _, err := o.Find()
+	if err != nil || path == "" {
+		return ""
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // machines is what switches: the drivers, and the fleet above them.
@@ -108,8 +130,12 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 	if m.drivers, err = p.Drivers(config.Parts{Bastion: client.DialContext}); err != nil {
 		return m, err
 	}
+	locks, err := power.OpenLocks(power.LockDir)
+	if err != nil {
+		return m, err
+	}
 	m.fleet, err = power.NewFleet(power.Config{
-		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun,
+		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks,
 	}, journal, append(m.drivers, m.ssh)...)
 	return m, err
 }
@@ -145,12 +171,85 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 			}
 		}
 	}
+	if node := os.Getenv("NODE_NAME"); node != "" && access.Context == "in-cluster" {
+		info.Names = append(info.Names, node)
+	} else if access.Context == "in-cluster" {
+		info.Unknown = append(info.Unknown, "lightsout runs inside the cluster, and on which node is not known (set NODE_NAME from spec.nodeName)")
+	}
 	if cfg.Bastion != "" {
 		info.BastionNames = client.BastionNames(ctx)
 		info.BastionAddresses = client.BastionAddresses(ctx)
+		for _, hop := range client.UnknownHops(ctx) {
+			info.Unknown = append(info.Unknown, "The addresses of "+hop+", on the way to the cluster, are not known: it can't be told whether it is one of these machines")
+		}
 	}
-	if u, err := url.Parse(access.Server); err == nil && net.ParseIP(u.Hostname()) != nil {
+	u, err := url.Parse(access.Server)
+	switch {
+	case err != nil:
+	case net.ParseIP(u.Hostname()) != nil:
 		info.APIAddresses = []string{u.Hostname()}
+	default:
+		// Behind a bastion its name may mean something there only.
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
+		if info.APIAddresses, err = net.DefaultResolver.LookupHost(ctx, u.Hostname()); err != nil && cfg.Bastion == "" {
+			info.Unknown = append(info.Unknown, "The addresses of the API server "+u.Hostname()+" are not known, so it can't be told whether it is one of these machines")
+		}
 	}
 	return info
+}
+
+// lookupTimeout bounds the question to a name service.
+const lookupTimeout = 5 * time.Second
+
+// marks puts notes on nodes by the API server.
+type marks struct {
+	api     *cluster.Client
+	watcher *cluster.Watcher
+}
+
+// noteOn is what notes on nodes who has switched them off; nil where the
+// configuration wants none (guards.annotate: false).
+func noteOn(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) power.Marker {
+	if a := cfg.Guards.Annotate; a != nil && !*a {
+		return nil
+	}
+	return marks{api, watcher}
+}
+
+// Mark notes on a node that it is being switched off.
+func (m marks) Mark(ctx context.Context, node string, mark power.Mark) error {
+	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
+		other := power.ReadMark(had)
+		return mark.Text(), other == (power.Mark{}) || other.Journal == mark.Journal
+	})
+	switch {
+	case cluster.IsForbidden(err):
+		return power.ErrMayNot
+	case err != nil:
+		return err
+	}
+	// Changes are seen in their order: with our own, all before it.
+	for ctx.Err() == nil {
+		s := m.watcher.Snapshot()
+		if s != nil && s.Node(node) != nil && s.Node(node).Annotations[power.AnnotationSwitchedOff] != "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("the note on %s is not seen: what is shown of the cluster is behind", node)
+}
+
+// Unmark takes a journal's note off a node.
+func (m marks) Unmark(ctx context.Context, node, journal string) error {
+	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
+		return "", power.ReadMark(had).Journal == journal
+	})
+	if cluster.IsGone(err) {
+		return nil
+	}
+	return err
 }

@@ -48,6 +48,9 @@ type Guards struct {
 	KeepReady  *int           `json:"keep_ready"`
 	Protect    []string       `json:"protect"`
 	NoOverride bool           `json:"no_override"`
+	// Annotate says whether nodes are noted on who has switched them off; nil
+	// is yes.
+	Annotate *bool `json:"annotate,omitempty"`
 	// ControlPlane is nodes (the default) or elsewhere.
 	ControlPlane power.ControlPlane `json:"control_plane"`
 }

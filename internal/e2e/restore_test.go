@@ -45,16 +45,16 @@ func TestRestoreLooksBeforeItSaysWhatIsOff(t *testing.T) {
 	}
 
 	asked(time.Now().Add(-carriedOutWithin + 6*time.Second))
-	out, errs, code = run(t, nil, args(l, config, "restore")...)
-	if code != 0 || !strings.Contains(out, "kube-node4 was asked to shut down 179") || !strings.Contains(out, "kube-node4 is on already") {
+	out, errs, code = run(t, nil, args(l, config, "restore", "--yes")...)
+	if code != 0 || !strings.Contains(out, "was asked to shut down 179") || !strings.Contains(out, "already on") {
 		t.Errorf("asked a while ago: exit %d\n%s%s", code, out, errs)
 	}
 
 	asked(time.Now())
 	cmd, lines := start(t, args(l, config, "restore", "--yes")...)
-	waitLine(t, lines, "kube-node4 was asked to shut down", "still on")
+	waitLine(t, lines, "kube-node4", "was asked to shut down", "still on")
+	waitLine(t, lines, "kube-node4", "looking until it is off")
 	l.Post("/machines/kube-node4/off")
-	waitLine(t, lines, "  kube-node4  off (")
 	waitLine(t, lines, "kube-node4", "is on, proven")
 	for range lines {
 	}

@@ -20,6 +20,12 @@ type world struct {
 	now     func() time.Time
 }
 
+// NewWorld is the cluster as a watcher sees it. self names this program's own
+// machine and the way to the cluster; it may be nil where nothing is switched off.
+func NewWorld(w Watcher, self func(ctx context.Context) power.Self, now func() time.Time) power.World {
+	return world{w, self, now}
+}
+
 // Look tells how the cluster stands by the newest snapshot, and how old that is.
 func (w world) Look(ctx context.Context) (power.View, error) {
 	s := w.snapshot()

@@ -14,6 +14,8 @@ type bastionIdentity struct {
 	mu               sync.Mutex
 	asked            bool
 	names, addresses []string
+	// unknown are the hosts on the way whose addresses could not be learnt.
+	unknown []string
 }
 
 // Reach connects to the bastion, if that is not done already. The error says in
@@ -47,6 +49,15 @@ func (c *Client) BastionNames(ctx context.Context) []string {
 	return append([]string(nil), c.identity.names...)
 }
 
+// UnknownHops names the bastion and the jump hosts before it, those of them whose
+// addresses could not be learnt within a few seconds.
+func (c *Client) UnknownHops(ctx context.Context) []string {
+	c.learnBastion(ctx)
+	c.identity.mu.Lock()
+	defer c.identity.mu.Unlock()
+	return append([]string(nil), c.identity.unknown...)
+}
+
 func (c *Client) learnBastion(ctx context.Context) {
 	if c.bastion == nil {
 		return
@@ -61,8 +72,16 @@ func (c *Client) learnBastion(ctx context.Context) {
 	defer cancel()
 	h := c.bastion.host
 	names, addresses := []string{h.alias, h.name}, []string{}
-	if ips, err := net.DefaultResolver.LookupHost(ctx, h.name); err == nil {
+	var unknown []string
+	for hop := c.bastion; hop != nil; hop = hop.via {
+		ips, err := net.DefaultResolver.LookupHost(ctx, hop.host.name)
 		addresses = append(addresses, ips...)
+		if hop != c.bastion {
+			names = append(names, hop.host.alias, hop.host.name)
+		}
+		if err != nil && hop != c.bastion {
+			unknown = append(unknown, hop.host.alias)
+		}
 	}
 	if _, err := c.bastion.get(ctx); err == nil {
 		r, err := c.runOnBastion(ctx, "hostname; hostname -I")
@@ -75,7 +94,10 @@ func (c *Client) learnBastion(ctx context.Context) {
 		// in time is asked for again.
 		id.asked = ctx.Err() == nil && (err != nil || r.Outcome != uncertain)
 	}
-	id.names, id.addresses = names, nil
+	if !id.asked {
+		unknown = append(unknown, h.alias)
+	}
+	id.names, id.addresses, id.unknown = names, nil, unknown
 	for _, a := range addresses {
 		if ip, err := netip.ParseAddr(a); err == nil && !ip.IsLoopback() {
 			id.addresses = append(id.addresses, ip.String())
