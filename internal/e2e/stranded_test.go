@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stranded is a machine that was switched off by a program that is gone: all
+// that is left is its journal, and the operator's own commands. There is no
+// cluster.
+type stranded struct {
+	t                      *testing.T
+	dir, machine, settings string
+}
+
+func newStranded(t *testing.T) *stranded {
+	t.Helper()
+	dir := t.TempDir()
+	s := &stranded{t: t, dir: dir, machine: filepath.Join(dir, "machine"), settings: filepath.Join(dir, "lightsout.yaml")}
+	s.write(s.machine, "off\n")
+	config := map[string]any{
+		"state": filepath.Join(dir, "state"), "kubeconfig": filepath.Join(dir, "no-such-kubeconfig"),
+		"power": map[string]any{
+			"off_by": "exec", "on_by": "exec",
+			"exec": map[string]any{
+				"state_command": []string{"cat", s.machine}, "proves_off": true,
+				"on_command": []string{"sh", "-c", "echo on > " + s.machine}, "off_command": []string{"sh", "-c", "echo off > " + s.machine},
+			},
+		},
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.settings, string(text))
+	machine := map[string]any{"driver": "exec", "id": "n3", "name": "n3"}
+	at := time.Now().Add(-time.Hour).UTC()
+	binding := map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-1"}, "off": machine, "on": machine}
+	for _, e := range []map[string]any{
+		{"kind": "intent", "op": "0123456789ab", "action": "off", "binding": binding},
+		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "sent": true},
+	} {
+		e["cluster"], e["at"], e["pid"], e["node"] = "kubernetes-admin@kubernetes", at, 1, "n3"
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.journal(string(line) + "\n")
+	}
+	return s
+}
+
+func (s *stranded) write(path, text string) {
+	s.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// journal adds a line to the journal of a context that is not the current one.
+func (s *stranded) journal(line string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, "state", "another-context", "power.jsonl")
+	had, _ := os.ReadFile(path)
+	s.write(path, string(had)+line)
+}
+
+func (s *stranded) isOn() bool {
+	s.t.Helper()
+	b, err := os.ReadFile(s.machine)
+	return err == nil && strings.TrimSpace(string(b)) == "on"
+}
+
+func (s *stranded) restore(args ...string) (out, errs string, code int) {
+	return run(s.t, nil, append([]string{"restore", "--yes", "--config", s.settings}, args...)...)
+}
+
+func TestRestoreNeedsTheJournalAndTheDriversOnly(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(s *stranded) []string{
+		"no kubeconfig":       func(*stranded) []string { return nil },
+		"another context":     func(*stranded) []string { return []string{"--context", "elsewhere"} },
+		"a plan that is none": func(*stranded) []string { return []string{"--plan", "/no/such/plan.yaml"} },
+		"the disk is full": func(s *stranded) []string {
+			if err := os.Symlink("/dev/full", filepath.Join(s.dir, "state", "power.jsonl")); err != nil {
+				s.t.Fatal(err)
+			}
+			return nil
+		},
+		"a folder that can't be written": func(s *stranded) []string {
+			for _, dir := range []string{"state/another-context", "state"} {
+				path := filepath.Join(s.dir, dir)
+				if err := os.Chmod(path, 0o500); err != nil {
+					s.t.Fatal(err)
+				}
+				s.t.Cleanup(func() { _ = os.Chmod(path, 0o700) })
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStranded(t)
+			out, errs, _ := s.restore(change(s)...)
+			if !s.isOn() || !strings.Contains(out, "n3") {
+				t.Errorf("the machine is not on:\n%s%s", out, errs)
+			}
+		})
+	}
+}
+
+// The exit status tells that all is back, and a second time finds nothing off.
+func TestRestoreSettlesWhatItBroughtBack(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	if out, errs, code := s.restore(); code != 0 || !s.isOn() {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	if out, errs, code := s.restore(); code != 0 || !strings.Contains(out, "nothing is off") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
+
+// Nobody reads what restore says: it is done all the same.
+func TestAClosedOutputEndsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd := program(context.Background(), t, nil, "restore", "--yes", "--config", s.settings)
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &errs
+	err = cmd.Run()
+	w.Close()
+	if err != nil || !s.isOn() {
+		t.Errorf("%v, on: %v\n%s", err, s.isOn(), errs.String())
+	}
+}
+
+// A damaged line may tell of a machine that is off: that is said, and fails.
+func TestADamagedJournalIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	s.journal(`{"kind":"intent","op":"ba9876543210","action":"off","node":"n4","bin` + "\n")
+	out, errs, code := s.restore()
+	if code == 0 || !s.isOn() || !strings.Contains(out+errs, "is damaged") || !strings.Contains(out+errs, "n4") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
