@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
-	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -117,51 +113,4 @@ func nodeNames(s *cluster.Snapshot) string {
 		names = append(names, n.Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// powerStatus prints a table of nodes and machines.
-func powerStatus(ctx context.Context, o options, nodes []string) error {
-	o.readOnly = true
-	s, err := newApp(o)
-	if err != nil {
-		return err
-	}
-	c := newConsole(false, "")
-	c.out, c.lanes = os.Stderr, []view.Lane{}
-	return s.run(ctx, func(ctx context.Context) error {
-		snapshot, err := s.view(ctx, c, shortWait)
-		if err != nil {
-			return err
-		}
-		var refs []power.NodeRef
-		for _, n := range snapshot.Nodes() {
-			if len(nodes) == 0 || slices.Contains(nodes, n.Name) {
-				refs = append(refs, session.NodeRef(n))
-			}
-		}
-		for _, n := range nodes {
-			if snapshot.Node(n) == nil {
-				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
-			}
-		}
-		readings := map[string]power.Reading{}
-		var bindings []power.Binding
-		if s.machines.fleet != nil {
-			bindings = s.machines.fleet.Resolve(ctx, refs)
-			for _, r := range s.machines.fleet.Read(ctx, bindings) {
-				readings[r.Node] = r.Reading
-			}
-		}
-		w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "NODE\tSTATUS\tPOWER\tPROOF\tMACHINE")
-		for i, ref := range refs {
-			machine := s.machines.missing
-			if s.machines.fleet != nil {
-				machine = view.MachineText(bindings[i])
-			}
-			r := readings[ref.Name]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ref.Name, snapshot.NodeWord(snapshot.Node(ref.Name), time.Now()), r.State, r.Proof, machine)
-		}
-		return w.Flush()
-	})
 }
