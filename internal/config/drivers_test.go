@@ -234,3 +234,18 @@ power:
 		t.Errorf("the secret is in what was said or written:\n%s", &said)
 	}
 }
+
+func TestAPortalInTheOpenNeedsAWord(t *testing.T) {
+	for yaml, ok := range map[string]bool{
+		"power: {mdx: {url: \"http://portal.example/\", token_env: T}}":                   false,
+		"power: {mdx: {url: \"http://127.0.0.1.example/\", token_env: T}}":                false,
+		"power: {mdx: {url: \"http://portal.example/\", token_env: T, plain_http: true}}": true,
+		"power: {mdx: {url: \"http://127.0.0.1:8080/\", token_env: T}}":                   true,
+		"power: {mdx: {url: \"https://portal.example/\", token_env: T}}":                  true,
+		"{pace: fast, power: {mdx: {url: \"http://10.0.0.2/\", token_env: T}}}":           true, // as the lab writes it
+	} {
+		if _, err := Parse([]byte(yaml)); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "plain_http: true") {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
