@@ -114,24 +114,7 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 		}
 		l.settleRun(run, now) // when all were shed
 	case Hold, Rate:
-		g.endRun()
-		g.spec = s
-		c := &activeRun{number: number, spec: s, stop: make(chan struct{})}
-		g.current = c
-		// A rate ends by its schedule, so that it sends neither more nor less.
-		if s.For > 0 && s.Shape == Hold {
-			c.timer = time.AfterFunc(s.For, func() { g.expire(c) })
-		}
-		if s.Shape == Hold {
-			for g.current == c && g.holdWorkers < s.N && (s.Ramp == 0 || g.holdWorkers < 1) {
-				g.openPlace(now)
-			}
-			if s.Ramp > 0 && g.holdWorkers < s.N {
-				g.wg.Go(func() { g.openPlaces(c, now) })
-			}
-		} else {
-			g.wg.Go(func() { g.rate(c, now) })
-		}
+		g.beginSteady(number, s, now)
 	}
 	l.notify()
 	l.mu.Unlock()
@@ -143,6 +126,28 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 	default:
 	}
 	return number, nil
+}
+
+// beginSteady begins a hold or rate; the ledger's lock is held.
+func (g *Generator) beginSteady(number int, s Spec, now time.Time) {
+	g.endRun()
+	g.spec = s
+	c := &activeRun{number: number, spec: s, stop: make(chan struct{})}
+	g.current = c
+	// A rate ends by its schedule, so that it sends neither more nor less.
+	if s.For > 0 && s.Shape == Hold {
+		c.timer = time.AfterFunc(s.For, func() { g.expire(c) })
+	}
+	if s.Shape == Hold {
+		for g.current == c && g.holdWorkers < s.N && (s.Ramp == 0 || g.holdWorkers < 1) {
+			g.openPlace(now)
+		}
+		if s.Ramp > 0 && g.holdWorkers < s.N {
+			g.wg.Go(func() { g.openPlaces(c, now) })
+		}
+	} else {
+		g.wg.Go(func() { g.rate(c, now) })
+	}
 }
 
 // StopRun starts no more requests of a run that Begin has returned. Other runs,
