@@ -10,7 +10,7 @@
 // shows changes. Rows, selections and marks are keyed by identity (a node's
 // name, an object's key), never by index.
 //
-// Painter and Still draw the same screen as text, for recordings and pictures.
+// A Painter draws the same screen as text, for recordings and pictures.
 // A frame that comes from a record has a scrubber, and keys of its own: what
 // would switch, send or mark is refused there.
 //

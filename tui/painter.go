@@ -35,9 +35,3 @@ func (p *Painter) Paint(f *view.Frame, width, height int) string {
 	p.m.clock()
 	return strings.Join(p.m.draw(), "\n")
 }
-
-// Still gives the screen of one frame as Painter.Paint does. The same frame
-// gives the same text.
-func Still(f *view.Frame, width, height int, o Options) string {
-	return NewPainter(o).Paint(f, width, height)
-}

@@ -9,11 +9,11 @@ import (
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-func TestAStillIsLinesOfTextAndLooks(t *testing.T) {
+func TestAPaintingIsLinesOfTextAndLooks(t *testing.T) {
 	for _, sc := range scenes {
 		f := sc.frame()
 		for _, s := range []size{{120, 36}, {80, 24}, {61, 15}, {10, 3}} {
-			got := Still(f, s.w, s.h, Options{})
+			got := NewPainter(Options{}).Paint(f, s.w, s.h)
 			lines := strings.Split(got, "\n")
 			if len(lines) != s.h {
 				t.Fatalf("%s: %d lines, want %d", sc.name, len(lines), s.h)
@@ -24,7 +24,7 @@ func TestAStillIsLinesOfTextAndLooks(t *testing.T) {
 					t.Fatalf("%s: %q is not a line of %d cells", sc.name, l, s.w)
 				}
 			}
-			if again := Still(f, s.w, s.h, Options{}); again != got {
+			if again := NewPainter(Options{}).Paint(f, s.w, s.h); again != got {
 				t.Errorf("%s: the same frame gives another picture", sc.name)
 			}
 		}
