@@ -45,7 +45,7 @@ func newConsole(yes bool, confirm string) *console {
 	return c
 }
 
-// show prints events and answers questions until the engine ends or done says
+// show prints events and answers questions until the session ends or done says
 // so for a frame.
 func (c *console) show(ctx context.Context, e *session.Session, done func(*view.Frame) bool) error {
 	for f := range e.Frames() {

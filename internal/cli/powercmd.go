@@ -61,7 +61,7 @@ func newPowerCommand(o *options) *cobra.Command {
 // shortWait is viewWait where not much is lost without a view.
 const shortWait = 5 * time.Second
 
-// powerSwitch does one action by the same engine, guards and questions as the
+// powerSwitch does one action by the same session, guards and questions as the
 // screen.
 func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console) error {
 	if o.readOnly {

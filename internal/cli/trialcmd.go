@@ -287,7 +287,7 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 // doingEvery is how often a step that takes long says how far it is.
 const doingEvery = 10 * time.Second
 
-// follow shows a trial as plain lines until the engine ends.
+// follow shows a trial as plain lines until the session ends.
 func (c *console) follow(ctx context.Context, e *session.Session) error {
 	var said string
 	var saidAt time.Time

@@ -15,7 +15,7 @@ const historyLen = 120
 const historyMost = 200
 
 // history keeps the available replicas of deployments, once a second. It
-// belongs to the engine's loop.
+// belongs to the session's loop.
 type history struct {
 	series map[cluster.Key][]int
 	last   time.Time

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Intent is what the operator wants. The screen returns intents, the engine
+// Intent is what the operator wants. The screen returns intents, the session
 // carries them out; none is carried out in the screen.
 type Intent interface{ intent() }
 
@@ -34,7 +34,7 @@ type (
 	// AskTrial asks for a question about trials: which to start, or, while one
 	// is under way, whether to end or to abort it.
 	AskTrial struct{}
-	// NextStep takes the next step of a driven trial; the engine asks first
+	// NextStep takes the next step of a driven trial; the session asks first
 	// where it always asks. Step is TrialView.Next as the operator saw it: a
 	// key that comes too late takes no other step.
 	NextStep struct{ Step int }
@@ -43,7 +43,7 @@ type (
 	// End ends the session in order, without asking: a trial under way is
 	// aborted first, which powers on what it switched off. Why is one sentence.
 	End struct{ Why string }
-	// AskQuit asks to leave; the engine either ends or asks a question first.
+	// AskQuit asks to leave; the session either ends or asks a question first.
 	AskQuit struct{}
 
 	// ReplayPause pauses a replay or goes on with it.

@@ -1,5 +1,5 @@
 // Package replay plays the record of a trial or a session: it hands out the
-// Frames that the engine handed out then, with their clock, and carries out the
+// Frames that the session handed out then, with their clock, and carries out the
 // intents that move about in time. It needs no cluster and switches nothing.
 //
 // What a record holds is known by package record; this package only turns what

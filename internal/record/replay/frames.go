@@ -10,7 +10,7 @@ import (
 	"lightsout/internal/view"
 )
 
-// eventsShown bounds the events handed out with a frame, as the engine does.
+// eventsShown bounds the events handed out with a frame, as a session does.
 const eventsShown = 500
 
 // frames gives the frame of any moment of a record. It remembers where it was,
