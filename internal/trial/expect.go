@@ -3,8 +3,10 @@ package trial
 import (
 	"fmt"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"strings"
 )
 
@@ -18,11 +20,14 @@ func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 	}
 	switch x.Kind() {
 	case plan.OfLoad:
-		for _, l := range sum.Load {
-			if l.Step == x.Step {
-				if v, ok := loadMeasure(x.Measure, l); ok {
-					number(v)
-				}
+		for i, l := range sum.Load {
+			if l.Step != x.Step {
+				continue
+			}
+			if x.Phase() == view.PhaseErrors {
+				out.Got, out.OK = meetWindow(x, r, r.tracker.Window(r.loads[i].number))
+			} else if v, ok := loadMeasure(x.Measure, l); ok {
+				number(v)
 			}
 		}
 	case plan.OfPhase:
@@ -64,13 +69,43 @@ func loadMeasure(name string, l record.Load) (float64, bool) {
 			return 0, false
 		}
 		return float64(*l.FailedAfterDetection), true
-	case "error_window":
-		if l.FirstFailure == nil || l.LastFailure == nil {
-			return 0, l.Failed == 0
-		}
-		return *l.LastFailure - *l.FirstFailure, true
 	}
 	return 0, false
+}
+
+// meetWindow wants the error window of a load in bounds, or its end inside the
+// forecast of the phase. What fails after the power-on, as in a rollout, is not
+// of it.
+func meetWindow(x plan.Expectation, r *run, w loadgen.Failures) (got string, ok bool) {
+	if r.zero.IsZero() {
+		return notObserved, false
+	}
+	length := w.Last.Sub(w.First).Seconds()
+	if got = fmt.Sprintf("%s, %s", x.Got(length), text.Count(w.N, "request", "requests")); w.N == 0 {
+		got = "0 s, none failed"
+	}
+	if !x.Predicted {
+		return got, x.Holds(length)
+	}
+	forecast := predicted(r.tracker.Table(), view.PhaseErrors)
+	switch {
+	case forecast == nil:
+		return got + ", with no forecast", false
+	case w.N == 0:
+		return got, true
+	}
+	end := r.offset(w.Last)
+	return fmt.Sprintf("%s, the last at %.1f s (forecast %.1f–%.1f s)", got, end, forecast[0], forecast[1]), end >= forecast[0] && end <= forecast[1]
+}
+
+// predicted is the forecast of the only row of a phase; nil when there is none.
+func predicted(phases []view.Phase, name string) *[2]float64 {
+	for _, p := range phases {
+		if p.Name == name {
+			return p.Predicted
+		}
+	}
+	return nil
 }
 
 // meetPhase wants every row of the phase, or the one of the subject, in bounds.

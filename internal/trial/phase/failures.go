@@ -11,8 +11,10 @@ import (
 // failures sums up the failed requests of the outage.
 type failures struct {
 	window loadgen.Failures // those of the error window
-	on     time.Time        // the first power-on asked for
-	after  int              // how many were sent after it
+	// windows are the same of each of the generator's runs.
+	windows map[int]*loadgen.Failures
+	on      time.Time // the first power-on asked for
+	after   int       // how many were sent after it
 }
 
 func (f *failures) returned(at time.Time) {
@@ -37,6 +39,21 @@ func (t *Tracker) Request(r loadgen.Record) {
 		return
 	}
 	f.window.Note(&r)
+	if f.windows == nil {
+		f.windows = map[int]*loadgen.Failures{}
+	}
+	if f.windows[r.Run] == nil {
+		f.windows[r.Run] = &loadgen.Failures{}
+	}
+	f.windows[r.Run].Note(&r)
+}
+
+// Window is what of the error window one run of the generator has.
+func (t *Tracker) Window(run int) loadgen.Failures {
+	if w := t.failures.windows[run]; w != nil {
+		return *w
+	}
+	return loadgen.Failures{}
 }
 
 // forecastErrors forecasts the end of the error window: when no endpoint on the

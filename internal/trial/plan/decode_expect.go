@@ -122,7 +122,7 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 		like = "{max: 90s}"
 	}
 	if n.Kind == yaml.ScalarNode && n.Value == "predicted" {
-		if e.Kind() != OfPhase || measures[e.Measure].ofMachine {
+		if e.Phase() == "" || measures[e.Measure].ofMachine {
 			return errorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
 		}
 		e.Predicted = true
@@ -130,7 +130,7 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 	}
 	if measures[e.Measure].seconds {
 		wanted = "bounds like {min: 30s, max: 90s}"
-		if e.Kind() == OfPhase && !measures[e.Measure].ofMachine {
+		if e.Phase() != "" && !measures[e.Measure].ofMachine {
 			wanted = "predicted or " + wanted
 		}
 	}

@@ -20,7 +20,7 @@ type Expectation struct {
 	Subject string
 	// Min and Max bound a number or, in seconds, a time; nil: no such bound.
 	Min, Max *float64
-	// Predicted: the phase must lie inside its predicted interval.
+	// Predicted: the phase must lie inside its forecast, a window must end there.
 	Predicted bool
 }
 
@@ -38,7 +38,7 @@ const (
 // measure is one thing that can be expected.
 type measure struct {
 	kind MeasureKind
-	// phase is the one that it is about, for OfPhase.
+	// phase is the one that it is about, if it is about one.
 	phase string
 	// meant are words that people use for it, separated by spaces.
 	meant string
@@ -65,8 +65,9 @@ var measures = map[string]measure{
 	"failed_after_detection": {sum: true},
 	"peak_served":            {meant: "served"},
 	"peak_queued":            {meant: "queued"},
-	// From the first to the last failed request's sending.
-	"error_window": {seconds: true},
+	// From the first to the last failed request's sending, from zero to the
+	// power-on, as the phase; predicted is of its end.
+	"error_window": {seconds: true, phase: view.PhaseErrors},
 
 	"off":           {kind: OfPhase, phase: view.PhaseOff, seconds: true, ofMachine: true},
 	"detected":      {kind: OfPhase, phase: view.PhaseDetected, seconds: true, meant: "not_ready notready"},

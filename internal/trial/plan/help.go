@@ -40,7 +40,8 @@ const helpExpect = `
 Expectations: 16, {min: 4, max: 6}, {max: 90s} or predicted (inside the forecast)
   of one load, with step: NAME
            sent, ok, failed, failed_after_detection, peak_served, peak_queued,
-           error_window (time from the first to the last failed request)
+           error_window (from the first to the last failed request between the
+           first power-off and the power-on; predicted is of its end)
   of a phase, its time from the first power-off; of every node, or one with node: NAME
            off, detected, endpoints_out, tainted, evicted, booted, ready
            replaced, restored (of the deployment)
