@@ -1,0 +1,168 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// inModel runs f with the program 0 of a model, in virtual time, and checks at
+// the end that nothing wrong was switched.
+func inModel(t *testing.T, f func(t *testing.T, m *model, p *program)) {
+	t.Helper()
+	root := memoryDir(t)
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{root: root, worlds: []*modelWorld{newModelWorld("one"), newModelWorld("two")}}
+		for i := range 4 {
+			m.programs = append(m.programs, m.start(i))
+		}
+		f(t, m, m.programs[0])
+		if err := m.check(); err != nil {
+			t.Error(err)
+		}
+		for _, p := range m.programs {
+			p.stop()
+		}
+	})
+}
+
+// reasons gives the rules by which nothing was done.
+func reasons(err error) (rules []string) {
+	var notDone *NotDoneError
+	if errors.As(err, &notDone) {
+		for _, f := range notDone.Question.Findings {
+			if f.Severity > Warn {
+				rules = append(rules, f.Rule)
+			}
+		}
+	}
+	return rules
+}
+
+// yes says yes to everything, and keeps what the world says.
+type yes struct {
+	p         *program
+	questions []Question
+	before    func(n int) // called before the n-th answer
+}
+
+func (y *yes) Ask(_ context.Context, q Question) (Answer, error) {
+	if y.questions = append(y.questions, q); y.before != nil {
+		y.before(len(y.questions))
+	}
+	if !q.Refused() {
+		y.p.mu.Lock()
+		for _, n := range q.Nodes {
+			y.p.yes[n] = true
+		}
+		y.p.mu.Unlock()
+	}
+	return Answer{Yes: true, Typed: q.Type}, nil
+}
+
+func TestTheLastWorkerStaysOnWhoeverSwitchedTheOthersOff(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		for i, n := range []string{"n1", "n2", "n3", "n4"} {
+			by := m.programs[i%3] // another program of this account, and one on another host
+			by.w.mu.Lock()
+			by.w.vms[n].seconds = 600 // it stays Ready meanwhile
+			by.w.mu.Unlock()
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			err := by.switcher.Switch(ctx, Request{Action: ActionShutdown, Nodes: []string{n}}, &yes{p: by})
+			cancel()
+			if refused := slices.Contains(reasons(err), RuleLastWorker); refused != (n == "n4") {
+				t.Errorf("%s: %v", n, err)
+			}
+		}
+	})
+}
+
+func TestALateYesIsJudgedByWhatIsTrueThen(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		late := &yes{p: p, before: func(int) {
+			p.w.mu.Lock()
+			p.w.apiLost = time.Now()
+			p.w.mu.Unlock()
+			time.Sleep(time.Hour)
+		}}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, late)
+		if err == nil || !p.w.vms["n1"].on {
+			t.Errorf("it was switched off by an answer of an hour ago: %v", err)
+		}
+	})
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		meanwhile := &yes{p: p}
+		meanwhile.before = func(n int) {
+			if n == 1 { // two of the other workers die by themselves
+				p.w.mu.Lock()
+				for _, name := range []string{"n2", "n3"} {
+					p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
+				}
+				p.w.mu.Unlock()
+			}
+		}
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, meanwhile); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(meanwhile.questions); n != 2 || len(meanwhile.questions[1].Changed) == 0 {
+			t.Errorf("asked %d times, the last with %+v", n, meanwhile.questions[n-1])
+		}
+	})
+}
+
+func TestANodeThatNamesAnothersMachineIsRefused(t *testing.T) {
+	for to, want := range map[string]string{modelCP: RuleMachine, "n2": RuleMachine} {
+		inModel(t, func(t *testing.T, _ *model, p *program) {
+			p.w.notes["n1"] = to
+			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
+			if !slices.Contains(reasons(err), want) || !p.w.vms[to].on {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// After a drain everything is judged as if it had been asked for then.
+func TestAfterADrainItIsJudgedAgain(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		drain := &yes{p: p}
+		asked := 0
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionShutdown, Nodes: []string{"n1"}}, askerFunc(func(ctx context.Context, q Question) (Answer, error) {
+			a, err := drain.Ask(ctx, q)
+			if asked++; asked == 1 {
+				a.Drain = true
+				time.AfterFunc(5*time.Second, func() { // within the drain the way back goes
+					p.w.mu.Lock()
+					defer p.w.mu.Unlock()
+					p.w.portalDown = true
+				})
+			}
+			a.Typed = "" // nobody types anything
+			return a, err
+		}))
+		if err == nil || asked != 2 || !strings.Contains(err.Error(), "rule ") {
+			t.Errorf("asked %d times: %v", asked, err)
+		}
+	})
+}
+
+type askerFunc func(context.Context, Question) (Answer, error)
+
+func (f askerFunc) Ask(ctx context.Context, q Question) (Answer, error) { return f(ctx, q) }
+
+func TestAutomaticSaysWhichRuleNeedsTyping(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		p.switcher.judge = func(plan Plan) []Finding {
+			return append(Guard(plan), Finding{Rule: RuleNoWayBack, Severity: Override, Node: "n1", Text: "Powering n1 on again is not proven to work."})
+		}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, Automatic{})
+		var notDone *NotDoneError
+		if !errors.As(err, &notDone) || notDone.Why != NotTyped || !strings.Contains(err.Error(), "rule no-way-back") || !strings.Contains(err.Error(), "not proven to work") {
+			t.Errorf("%v", err)
+		}
+	})
+}
