@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -74,6 +75,9 @@ func (s *Switcher) me() Mark {
 	path := ""
 	if s.Journal != nil {
 		path = s.Journal.Path()
+		if whole, err := filepath.Abs(path); err == nil {
+			path = whole
+		}
 	}
 	sum := sha256.Sum256([]byte(by + "\x00" + path))
 	return Mark{By: by, Journal: hex.EncodeToString(sum[:6]), At: time.Now().UTC().Truncate(time.Second), Back: "lightsout restore, by " + by}

@@ -283,6 +283,9 @@ func (r *restoration) powerOn(ctx context.Context) error {
 		return fmt.Errorf("nothing of cluster %s can be powered on: %s", r.of.Name, why)
 	}
 	s := &power.Switcher{Fleet: r.fleet(), Journal: r.journal}
+	if api, err := r.api(); err == nil { // the notes on the nodes; without it they stay for the next start
+		s.Marks = noteOn(r.config, api, nil)
+	}
 	if len(r.damaged) > 0 {
 		watcher, stop, err := r.watch(ctx)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -31,9 +32,10 @@ type switching struct {
 	switcher  *power.Switcher // nil when nothing can be switched
 
 	// preparing counts requests that have not come to a question yet.
-	preparing atomic.Int32
-	requests  []*request
-	greeted   bool // what an earlier run has left off was asked about
+	preparing  atomic.Int32
+	requests   []*request
+	unmarkNext time.Time // when to look for notes of ours again
+	greeted    bool      // what an earlier run has left off was asked about
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -214,6 +216,28 @@ func (w *switching) look() {
 		if x.course != nil && w.guest.Course() != x.course {
 			x.ended()
 		}
+	}
+}
+
+// unmarkEvery is between two looks for notes on nodes that are back.
+const unmarkEvery = 30 * time.Second
+
+// unmark takes our notes off nodes whose machines are back, however they came
+// back.
+func (w *switching) unmark(s *cluster.Snapshot) {
+	if w.switcher == nil || w.opt.Marks == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.unmarkNext) || s.Link.State != cluster.LinkLive {
+		return
+	}
+	w.unmarkNext = w.now().Add(unmarkEvery)
+	var back []string
+	for _, n := range s.Nodes() {
+		_, off := w.machines.leftOff[n.Name]
+		if text := n.Annotations[power.AnnotationSwitchedOff]; text != "" && !off && n.Gone.IsZero() && w.switcher.Ours(power.ReadMark(text)) {
+			back = append(back, n.Name)
+		}
+	}
+	if len(back) > 0 {
+		w.spawn(func() { w.switcher.Returned(back...) })
 	}
 }
 
