@@ -64,7 +64,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.keys("Enter")
 	x.answer("Machines are still off", "Power on")
 	x.waitFor("all on again", long, ready("5"), `16/16\s+Running`)
-	x.keys("t")
+	x.press("t", "Start a trial\\?") // refused while the power-on has not ended
 	x.answer("Start a trial?", "By keyboard")
 	x.mark("kube-node4")
 	x.keys("s")

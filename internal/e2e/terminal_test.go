@@ -90,6 +90,23 @@ func (x *terminal) wait(what string, within time.Duration, ok func(string) bool)
 	}
 }
 
+// press presses a key, each second again, until the pattern is on the screen.
+func (x *terminal) press(key, pattern string) {
+	x.t.Helper()
+	re := regexp.MustCompile(pattern)
+	for deadline := time.Now().Add(time.Minute); ; {
+		x.keys(key)
+		for wait := time.Now().Add(time.Second); time.Now().Before(wait); time.Sleep(50 * time.Millisecond) {
+			if re.MatchString(x.screen()) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%s does not lead to %q:\n%s", key, pattern, x.screen())
+		}
+	}
+}
+
 // answer waits for a question and takes the choice with the given label. The
 // screen ignores keys for a moment after a question comes up, so the choice is
 // looked at before it is taken.
