@@ -38,7 +38,7 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 	case cluster.ChangeStatus:
 		switch {
 		case cluster.IsNotReady(tr.To):
-			if t.seen(view.PhaseBooted, n.name) {
+			if n.wasDown || t.seen(view.PhaseBooted, n.name) {
 				return // a kubelet that has just started says so itself
 			}
 			t.observe(view.PhaseDetected, n.name, tr.Seen, tr.SourceTime, true)
@@ -76,7 +76,7 @@ func evicting(t *Tracker, n *node) bool {
 // returning reports whether the node is on its way back: it was found not Ready,
 // or has booted.
 func returning(t *Tracker, n *node) bool {
-	return t.seen(view.PhaseDetected, n.name) || t.seen(view.PhaseBooted, n.name)
+	return n.wasDown || t.seen(view.PhaseDetected, n.name) || t.seen(view.PhaseBooted, n.name)
 }
 
 func (t *Tracker) seen(name, subject string) bool {
@@ -146,7 +146,7 @@ func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
 	if booted {
 		t.observe(view.PhaseBooted, n.name, at, time.Time{}, false)
 	}
-	if x.Ready != cluster.TriTrue && !booted {
+	if x.Ready != cluster.TriTrue && !booted && !n.wasDown {
 		t.observe(view.PhaseDetected, n.name, at, x.ReadySince, false)
 	}
 	if x.Ready == cluster.TriTrue && returning(t, n) {

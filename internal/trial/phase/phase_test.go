@@ -298,7 +298,7 @@ func TestNodesThatWereDownAlready(t *testing.T) {
 	w.lose(n4, -0.8)
 	w.off(power.ActionOff, n4)
 	w.look(1)
-	w.want(view.PhaseDetected, n4, "– | 0 | was not Ready before")
+	w.want(view.PhaseDetected, n4, "– | – | not seen: it was not Ready before")
 	w.want(view.PhaseEndpointsOut, n4, "– | 0 | no endpoint on it was ready before")
 }
 

@@ -43,6 +43,8 @@ type node struct {
 	wave    int  // of the trial's outages, which one
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
+	// wasDown: it was not Ready when it was switched off.
+	wasDown bool
 }
 
 type rowKey struct{ name, subject string }
@@ -137,7 +139,9 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		r.note(note)
 	}
 	if n.last.Ready != cluster.TriTrue {
-		at0(view.PhaseDetected, "was not Ready before")
+		// Nobody sees the control plane notice this outage.
+		n.wasDown = true
+		t.row(view.PhaseDetected, n.name).note("not seen: it was not Ready before")
 	}
 	if n.last.ReadyEndpoints == 0 {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
