@@ -1,6 +1,9 @@
 package power
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // SetRetryPause shortens the pause before a power-on is asked for again.
 func (f *Fleet) SetRetryPause(d time.Duration) { f.retryPause = d }
@@ -13,3 +16,12 @@ const ChildEnv = "LIGHTSOUT_TEST_CHILD"
 
 // SetCarriedOut shortens the time within which a shutdown may be carried out.
 func (j *Journal) SetCarriedOut(d time.Duration) { j.carriedOut = d }
+
+// ReadJournal reads entries from r, oldest first. Lines that are no entries
+// (torn by a crash, damaged, longer than 1 MiB) are left out and counted; an
+// entry with an unknown field is read, for a newer version may have written it.
+// The error is r's own.
+func ReadJournal(r io.Reader) (entries []Entry, damaged int, err error) {
+	err = readLines(r, true, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
+	return entries, damaged, err
+}

@@ -16,15 +16,6 @@ import (
 // entryLimit is the longest line, in bytes, that is taken for an entry.
 const entryLimit = 1 << 20
 
-// ReadJournal reads entries from r, oldest first. Lines that are no entries
-// (torn by a crash, damaged, longer than 1 MiB) are left out and counted; an
-// entry with an unknown field is read, for a newer version may have written it.
-// The error is r's own.
-func ReadJournal(r io.Reader) (entries []Entry, damaged int, err error) {
-	err = readLines(r, true, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
-	return entries, damaged, err
-}
-
 // readLines gives each line of r to one of the functions. Of a damaged line
 // that is longer than 1 MiB only the beginning is given. summed: every line has
 // a checksum; those of old journals have none.

@@ -388,7 +388,6 @@ type model struct {
 	plant    fault
 	damaged  bool
 	disk     bool // full
-	log      []string
 }
 
 // fault is one of the faults that the model must find.

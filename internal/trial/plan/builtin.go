@@ -20,16 +20,6 @@ func Builtin() []string {
 	return sorted(out)
 }
 
-// BuiltinPlan returns the built-in plan of that name; false when there is none.
-func BuiltinPlan(name string) (*Plan, bool) {
-	text, ok := builtinText(name)
-	if !ok {
-		return nil, false
-	}
-	p, err := Parse(text)
-	return p, err == nil
-}
-
 func builtinText(name string) ([]byte, bool) {
 	if !slices.Contains(Builtin(), name) {
 		return nil, false

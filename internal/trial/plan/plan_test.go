@@ -27,7 +27,7 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 		"vagrant": {"k8s2",
 			"load pause off wait wait wait on wait pause stop rollout wait"},
 	} {
-		p, ok := BuiltinPlan(name)
+		p, ok := builtinPlan(name)
 		if !ok {
 			_, err := Open(name)
 			t.Fatalf("%s: %v", name, err)
@@ -47,7 +47,7 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 			t.Errorf("%s: steps are %s, want %s", name, got, want.steps)
 		}
 	}
-	if p, ok := BuiltinPlan("nothing"); ok || p != nil {
+	if p, ok := builtinPlan("nothing"); ok || p != nil {
 		t.Error("a plan that is not there was found")
 	}
 }
@@ -272,4 +272,14 @@ func FuzzParse(f *testing.F) {
 		}
 		roundTrip(t, p)
 	})
+}
+
+// builtinPlan returns the built-in plan of that name; false when there is none.
+func builtinPlan(name string) (*Plan, bool) {
+	text, ok := builtinText(name)
+	if !ok {
+		return nil, false
+	}
+	p, err := Parse(text)
+	return p, err == nil
 }
