@@ -58,7 +58,7 @@ func (d *drawing) phase(p view.Phase) {
 		x2 := max(d.axis.x(f[1]), x1+2)
 		d.bracket(x1, x2, mid)
 		left, right = x1-3, x2+3
-		d.sign("forecast", func(d *drawing, x, y float64) { d.bracket(x+3, x+15, y+5) })
+		d.sign("forecast", func(c *canvas, x, y float64) { c.bracket(x+3, x+15, y+5) })
 	}
 	if p.Observed != nil {
 		x := d.axis.x(*p.Observed)
@@ -70,13 +70,13 @@ func (d *drawing) phase(p view.Phase) {
 		switch word {
 		case none:
 			d.unforecast(x, mid)
-			d.sign("observed, not forecast", func(d *drawing, x, y float64) { d.unforecast(x+9, y+5) })
+			d.sign("observed, not forecast", func(c *canvas, x, y float64) { c.unforecast(x+9, y+5) })
 		case "yes":
 			d.hit(x, mid)
-			d.sign("observed, inside the forecast", func(d *drawing, x, y float64) { d.hit(x+9, y+5) })
+			d.sign("observed, inside the forecast", func(c *canvas, x, y float64) { c.hit(x+9, y+5) })
 		default:
 			d.miss(x, mid)
-			d.sign("observed, outside", func(d *drawing, x, y float64) { d.miss(x+9, y+5) })
+			d.sign("observed, outside", func(c *canvas, x, y float64) { c.miss(x+9, y+5) })
 		}
 		left, right = min(left, x-5), max(right, x+5)
 	}
@@ -91,19 +91,19 @@ func (d *drawing) phase(p view.Phase) {
 	d.printf(`</g>`)
 }
 
-func (d *drawing) bracket(x1, x2, y float64) {
-	d.rect("forecast", box{x1, y - 5, x2 - x1, 10})
-	d.printf(`<path class="bracket" d="M%s %sh-3v10h3M%s %sh3v10h-3"/>`, num(x1), num(y-5), num(x2), num(y-5))
+func (c *canvas) bracket(x1, x2, y float64) {
+	c.rect("forecast", box{x1, y - 5, x2 - x1, 10})
+	c.printf(`<path class="bracket" d="M%s %sh-3v10h3M%s %sh3v10h-3"/>`, num(x1), num(y-5), num(x2), num(y-5))
 }
 
-func (d *drawing) hit(x, y float64) {
-	d.printf(`<circle class="hit" cx="%s" cy="%s" r="4"/>`, num(x), num(y))
+func (c *canvas) hit(x, y float64) {
+	c.printf(`<circle class="hit" cx="%s" cy="%s" r="4"/>`, num(x), num(y))
 }
 
-func (d *drawing) miss(x, y float64) {
-	d.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
+func (c *canvas) miss(x, y float64) {
+	c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
 }
 
-func (d *drawing) unforecast(x, y float64) {
-	d.printf(`<circle class="unforecast" cx="%s" cy="%s" r="3.5"/>`, num(x), num(y))
+func (c *canvas) unforecast(x, y float64) {
+	c.printf(`<circle class="unforecast" cx="%s" cy="%s" r="3.5"/>`, num(x), num(y))
 }

@@ -50,7 +50,7 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 	for _, layer := range []struct {
 		text, attrs string
 		value       func(bin) int
-		draw        func(*drawing, float64, float64)
+		draw        func(*canvas, float64, float64)
 	}{
 		{"served", `class="served"`, func(b bin) int { return b.Served }, swatch("served")},
 		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }, patternSwatch("p-queued")},

@@ -37,7 +37,7 @@ func picture(r *record.Record) string {
 	}
 	marks, _ := marksOf(r, d.axis)
 	if len(marks) > 0 {
-		d.sign("number: see the timeline", func(d *drawing, x, y float64) { d.markAt(x+9, y+5, "1") })
+		d.sign("number: see the timeline", func(c *canvas, x, y float64) { c.markAt(x+9, y+5, "1") })
 	}
 	d.writeLegend()
 	front := d.body.String()
@@ -241,7 +241,7 @@ func (d *drawing) marks(marks []mark, bottom float64) {
 	}
 }
 
-func (d *drawing) markAt(x, y float64, number string) {
-	d.printf(`<circle class="mark-dot" cx="%s" cy="%s" r="8"/>`, num(x), num(y))
-	d.text("mark-number", x, y+3.3, "middle", number)
+func (c *canvas) markAt(x, y float64, number string) {
+	c.printf(`<circle class="mark-dot" cx="%s" cy="%s" r="8"/>`, num(x), num(y))
+	c.text("mark-number", x, y+3.3, "middle", number)
 }

@@ -26,18 +26,18 @@ const (
 // drawRacks draws a moment: each node a rack of tiles, or, where there are
 // many, a tile.
 func drawRacks(m moment) string {
-	d := &drawing{}
+	c := &canvas{}
 	width, height := 0.0, 0.0
 	if len(m.racks) > racksMost {
-		width, height = d.nodeTiles(m.racks)
+		width, height = c.nodeTiles(m.racks)
 	} else {
-		width, height = d.racks(m.racks)
+		width, height = c.racks(m.racks)
 	}
 	return fmt.Sprintf(`<svg class="racks" viewBox="0 0 %s %s" style="max-width:%spx" role="img" aria-label="%s">%s</svg>`,
-		num(width), num(height), num(width*1.15), html.EscapeString(describeRacks(m)), d.body.String())
+		num(width), num(height), num(width*1.15), html.EscapeString(describeRacks(m)), c.body.String())
 }
 
-func (d *drawing) racks(racks []rack) (width, height float64) {
+func (c *canvas) racks(racks []rack) (width, height float64) {
 	columns := min(len(racks), rackColumns)
 	y := 1.0
 	for i := 0; i < len(racks); i += columns {
@@ -48,14 +48,14 @@ func (d *drawing) racks(racks []rack) (width, height float64) {
 		}
 		h := rackHead + float64(tall)*tileStep + 4
 		for j, k := range row {
-			d.rack(k, box{1 + float64(j)*(rackWidth+rackGap), y, rackWidth, h})
+			c.rack(k, box{1 + float64(j)*(rackWidth+rackGap), y, rackWidth, h})
 		}
 		y += h + rackGap
 	}
 	return float64(columns)*(rackWidth+rackGap) - rackGap + 2, y - rackGap + 1
 }
 
-func (d *drawing) rack(k rack, b box) {
+func (c *canvas) rack(k rack, b box) {
 	name, class, word := brief(clean(k.name), 15), "rack", clean(k.word)
 	switch k.look {
 	case rackOff:
@@ -65,40 +65,40 @@ func (d *drawing) rack(k rack, b box) {
 	case rackNone:
 		class, name = "rack rack-none", "(no node)"
 	}
-	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(k.name+" "+word)))
-	d.rect(class, b)
-	d.text("label small name", b.x+6, b.y+13, "start", name)
-	d.text("label tiny soft", b.x+6, b.y+24, "start", text.Clean(word, 19))
+	c.printf(`<g><title>%s</title>`, html.EscapeString(clean(k.name+" "+word)))
+	c.rect(class, b)
+	c.text("label small name", b.x+6, b.y+13, "start", name)
+	c.text("label tiny soft", b.x+6, b.y+24, "start", text.Clean(word, 19))
 	for i, x := range k.tiles {
 		at := box{b.x + 6 + float64(i%tilesInRow)*tileStep, b.y + rackHead + float64(i/tilesInRow)*tileStep, tileSize, tileSize}
 		if i == tilesMost-1 && len(k.tiles) > tilesMost {
-			d.text("label tiny", at.x-1, at.y+8.5, "start", fmt.Sprintf("+%d", len(k.tiles)-i))
+			c.text("label tiny", at.x-1, at.y+8.5, "start", fmt.Sprintf("+%d", len(k.tiles)-i))
 			break
 		}
-		d.tile(x, at)
+		c.tile(x, at)
 	}
-	d.printf(`</g>`)
+	c.printf(`</g>`)
 }
 
 // tile draws a pod: its state is told by shape as well as by colour.
-func (d *drawing) tile(x tile, b box) {
+func (c *canvas) tile(x tile, b box) {
 	switch x {
 	case tileReady:
-		d.rect("pod-ready", b)
+		c.rect("pod-ready", b)
 	case tileWaiting:
-		d.rect("pod-waiting", b)
+		c.rect("pod-waiting", b)
 	case tileEnding:
-		d.rect("pod-ending", b)
-		d.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
+		c.rect("pod-ending", b)
+		c.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
 	default:
-		d.rect("pod-lost", b)
-		d.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
-		d.line("pod-cross", b.x+1.5, b.y+1.5, b.x+b.w-1.5, b.y+b.h-1.5)
+		c.rect("pod-lost", b)
+		c.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
+		c.line("pod-cross", b.x+1.5, b.y+1.5, b.x+b.w-1.5, b.y+b.h-1.5)
 	}
 }
 
 // nodeTiles draws a tile for each node.
-func (d *drawing) nodeTiles(racks []rack) (width, height float64) {
+func (c *canvas) nodeTiles(racks []rack) (width, height float64) {
 	n := 0
 	for _, k := range racks {
 		if k.look == rackNone || n == nodesMost {
@@ -107,30 +107,30 @@ func (d *drawing) nodeTiles(racks []rack) (width, height float64) {
 		b := box{1 + float64(n%nodesInRow)*tileStep, 1 + float64(n/nodesInRow)*tileStep, tileSize, tileSize}
 		switch k.look {
 		case rackReady:
-			d.tile(tileReady, b)
+			c.tile(tileReady, b)
 		case rackOff:
-			d.rect("off", b)
+			c.rect("off", b)
 		default:
-			d.tile(tileLost, b)
+			c.tile(tileLost, b)
 		}
 		n++
 	}
 	y := 1 + float64((n+nodesInRow-1)/nodesInRow)*tileStep + 12
-	d.text("label small soft", 1, y, "start", fmt.Sprintf("%s, a tile each", text.Count(len(racks), "node", "nodes")))
+	c.text("label small soft", 1, y, "start", fmt.Sprintf("%s, a tile each", text.Count(len(racks), "node", "nodes")))
 	return nodesInRow*tileStep + 2, y + 4
 }
 
 // racksKey explains the signs.
 func racksKey() string {
-	d := &drawing{}
+	c := &canvas{}
 	x := 1.0
 	for _, s := range []struct {
 		kind tile
 		text string
 	}{{tileReady, "pod ready"}, {tileWaiting, "not ready"}, {tileEnding, "terminating"}, {tileLost, "lost: its node is silent"}} {
-		d.tile(s.kind, box{x, 2, tileSize, tileSize})
-		d.text("label small", x+15, 10.5, "start", s.text)
+		c.tile(s.kind, box{x, 2, tileSize, tileSize})
+		c.text("label small", x+15, 10.5, "start", s.text)
 		x += 15 + textWidth(s.text) + 8
 	}
-	return strings.Join([]string{`<svg class="racks key" viewBox="0 0 `, num(x), ` 15" style="max-width:`, num(x), `px" aria-hidden="true">`, d.body.String(), `</svg>`}, "")
+	return strings.Join([]string{`<svg class="racks key" viewBox="0 0 `, num(x), ` 15" style="max-width:`, num(x), `px" aria-hidden="true">`, c.body.String(), `</svg>`}, "")
 }
