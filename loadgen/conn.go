@@ -58,8 +58,8 @@ func (c *conn) discard() {
 
 // dial opens a connection, with TLS if the target has it. It returns what is
 // read and written, and the connection beneath.
-func (g *Generator) dial(ctx context.Context, rt *route, addr string) (c, raw net.Conn, err error) {
-	raw, err = g.opts.Dial(ctx, "tcp", addr)
+func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.Conn, err error) {
+	raw, err = cl.opts.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,30 +76,30 @@ func (g *Generator) dial(ctx context.Context, rt *route, addr string) (c, raw ne
 
 // connect returns a connection for the request, with the time of its set-up
 // in the trace.
-func (g *Generator) connect(r *request, rt *route, e *entry) (*conn, error) {
+func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
 	r.reused = false
-	if g.opts.Target.Reuse {
-		now := g.now()
-		if c := e.idle.take(now, g.opts.Target.MaxAge); c != nil {
+	if cl.opts.Target.Reuse {
+		now := cl.now()
+		if c := e.idle.take(now, cl.opts.Target.MaxAge); c != nil {
 			c.r, r.reused = r, true
-			return g.use(r, c, now)
+			return cl.use(r, c, now)
 		}
 	}
-	nc, raw, err := g.dial(r.dialContext(g.ctx), rt, e.addr)
+	nc, raw, err := cl.dial(r.dialContext(cl.ctx), rt, e.addr)
 	if err != nil {
 		return nil, err
 	}
-	now := g.now()
+	now := cl.now()
 	c := &conn{Conn: nc, raw: raw, r: r, born: now}
 	if a := raw.RemoteAddr(); a != nil {
 		c.remote = clean(a.String(), 80)
 	}
 	c.br = readers.Get().(*bufio.Reader)
 	c.br.Reset(c)
-	return g.use(r, c, now)
+	return cl.use(r, c, now)
 }
 
-func (g *Generator) use(r *request, c *conn, now time.Time) (*conn, error) {
+func (cl *client) use(r *request, c *conn, now time.Time) (*conn, error) {
 	r.remote, r.connected = c.remote, now
 	c.head = maxHead
 	if !r.attach(c.raw, now) {

@@ -26,14 +26,21 @@ var proxyTexts = []string{"activator request timeout", "request timeout"}
 // buffers are for requests being put together and bodies being read.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
 
-// do carries a request through to its end.
-func (g *Generator) do(r *request) (Class, error) {
-	class, err := g.exchange(r)
-	r.finish()
-	rec := r.record(class, err)
-	g.emit(rec)
-	g.ledger.end(r, &rec)
-	return class, err
+// client carries requests to the target and reads its answers.
+type client struct {
+	*common
+	route *route // to the target
+
+	routesMu     sync.Mutex
+	routes       map[string]*route // where redirects lead
+	routesClosed bool
+}
+
+func newClient(c *common) (*client, error) {
+	cl := &client{common: c, routes: map[string]*route{}}
+	var err error
+	cl.route, err = cl.newRoute(c.opts.Target)
+	return cl, err
 }
 
 // outcome is how an exchange went: a class, or where to go on.
@@ -44,18 +51,18 @@ type outcome struct {
 
 // exchange sends the request and reads the answer, and follows redirects as
 // far as that is wanted. The error says why the class is not ok.
-func (g *Generator) exchange(r *request) (Class, error) {
+func (cl *client) exchange(r *request) (Class, error) {
 	r.begin()
-	for rt := g.route; ; {
-		send := g.exchange1
+	for rt := cl.route; ; {
+		send := cl.exchange1
 		if rt.transport != nil {
-			send = g.exchange2
+			send = cl.exchange2
 		}
 		out, err := send(r, rt)
 		if out.location == "" {
 			return out.class, err
 		}
-		if rt, err = g.redirect(rt, r.status, out.location); err != nil {
+		if rt, err = cl.redirect(rt, r.status, out.location); err != nil {
 			return ClassTruncated, err
 		}
 		r.again()
@@ -63,9 +70,9 @@ func (g *Generator) exchange(r *request) (Class, error) {
 }
 
 // exchange1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (g *Generator) exchange1(r *request, rt *route) (outcome, error) {
+func (cl *client) exchange1(r *request, rt *route) (outcome, error) {
 	e := rt.enter(r)
-	c, err := g.connect(r, rt, e)
+	c, err := cl.connect(r, rt, e)
 	if err != nil {
 		return r.judge(err)
 	}
@@ -74,7 +81,7 @@ func (g *Generator) exchange1(r *request, rt *route) (outcome, error) {
 		if !keep || !r.detach() {
 			c.discard()
 		} else {
-			e.idle.put(c, g.now())
+			e.idle.put(c, cl.now())
 		}
 	}()
 
@@ -89,7 +96,7 @@ func (g *Generator) exchange1(r *request, rt *route) (outcome, error) {
 		return r.judge(writeErr)
 	}
 	if writeErr == nil {
-		r.wrote(g.now())
+		r.wrote(cl.now())
 	}
 	resp, err := readHead(c, rt.wire.request)
 	if err != nil {
@@ -103,25 +110,25 @@ func (g *Generator) exchange1(r *request, rt *route) (outcome, error) {
 	r.status = resp.StatusCode
 	r.unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
-	out, err := g.readAnswer(r, rt, resp, *buf)
-	keep = out.class == ClassOK && g.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
+	out, err := cl.readAnswer(r, rt, resp, *buf)
+	keep = out.class == ClassOK && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
 		!resp.Close && !r.unframed && writeErr == nil && c.br.Buffered() == 0
 	return out, err
 }
 
 // readAnswer reads the answer after its headers.
-func (g *Generator) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) (outcome, error) {
+func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) (outcome, error) {
 	class := classOfStatus(resp.StatusCode)
 	switch {
 	case class != ClassOK:
-		return outcome{class: class}, g.statusError(r, resp, buf)
-	case resp.StatusCode >= 300 && r.redirects < g.opts.Target.Redirects && isRedirect(resp):
+		return outcome{class: class}, cl.statusError(r, resp, buf)
+	case resp.StatusCode >= 300 && r.redirects < cl.opts.Target.Redirects && isRedirect(resp):
 		if err := readPage(r, resp.Body, buf); err != nil {
 			return r.judge(err)
 		}
 		return outcome{class: ClassOK, location: resp.Header.Get("Location")}, nil
 	case rt.wire.target.Profile == Chat:
-		return g.readChat(r, resp, buf)
+		return cl.readChat(r, resp, buf)
 	}
 	if err := readPage(r, resp.Body, buf); err != nil {
 		return r.judge(err)
@@ -184,8 +191,8 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 }
 
 // statusError puts the beginning of an error's body into words.
-func (g *Generator) statusError(r *request, resp *http.Response, buf []byte) error {
-	r.enter(phaseOutcome, g.now())
+func (cl *client) statusError(r *request, resp *http.Response, buf []byte) error {
+	r.enter(phaseOutcome, cl.now())
 	n, _ := io.ReadFull(resp.Body, buf[:1024])
 	text := clean(string(buf[:n]), 120)
 	if text == "" {
@@ -225,12 +232,12 @@ func readPage(r *request, body io.Reader, buf []byte) error {
 }
 
 // readChat follows a streamed chat to its end mark.
-func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (outcome, error) {
+func (cl *client) readChat(r *request, resp *http.Response, buf []byte) (outcome, error) {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
-		err := g.statusError(r, resp, buf)
+		err := cl.statusError(r, resp, buf)
 		return outcome{class: ClassTruncated}, fmt.Errorf("no event stream came: %w", err)
 	}
-	stream := newChatStream(g.now)
+	stream := newChatStream(cl.now)
 	var err error
 	for err == nil && !stream.done && stream.failed == "" {
 		var n int
@@ -239,7 +246,7 @@ func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (outco
 			err = &contentError{e.Error()}
 		}
 		if len(stream.gaps) > 0 {
-			g.ledger.gaps(stream.gaps)
+			cl.ledger.gaps(stream.gaps)
 			stream.gaps = stream.gaps[:0]
 		}
 	}
@@ -251,7 +258,7 @@ func (g *Generator) readChat(r *request, resp *http.Response, buf []byte) (outco
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
 		if err == nil {
-			r.enter(phaseOutcome, g.now())
+			r.enter(phaseOutcome, cl.now())
 			io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		}
 		return outcome{class: ClassOK}, nil

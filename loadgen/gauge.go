@@ -57,121 +57,149 @@ type server struct {
 	held      float64   // at deadSince
 }
 
-// gaugeLoop samples while requests are outstanding, and a little longer.
-func (g *Generator) gaugeLoop() {
-	servers := map[string]*server{}
+// sampler asks the servers what they work on while requests are outstanding.
+type sampler struct {
+	*common
+	kick chan struct{} // a sample is wanted now
+	// state tells whether a hold or rate is running, and when the last Start
+	// was; the ledger's lock is held.
+	state   func() (sending bool, started time.Time)
+	servers map[string]*server // of the loop
+
+	// Guarded by the ledger's lock.
+	measured *measurement
+	// differ is where the servers and the ledger have differed since then.
+	differ      string
+	differSince time.Time
+}
+
+func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
+	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}}
+}
+
+// wake asks for a sample now.
+func (sm *sampler) wake() {
+	select {
+	case sm.kick <- struct{}{}:
+	default:
+	}
+}
+
+// loop samples while requests are outstanding, and a little longer.
+func (sm *sampler) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var busy time.Time
 	for {
-		begin := g.now()
-		g.ledger.mu.Lock()
-		if g.current != nil || len(g.ledger.live) > 0 {
+		begin := sm.now()
+		sm.ledger.mu.Lock()
+		sending, started := sm.state()
+		if sending || len(sm.ledger.live) > 0 {
 			busy = begin
 		}
 		each := sampleEach
-		if begin.Sub(g.started) < burstTime {
+		if begin.Sub(started) < burstTime {
 			each = sampleSoon
 		}
 		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
 		if !active {
-			g.measured = nil
-			g.differ, g.differSince = "", time.Time{}
-			clear(servers)
+			sm.measured = nil
+			sm.differ, sm.differSince = "", time.Time{}
+			clear(sm.servers)
 		}
-		g.ledger.mu.Unlock()
+		sm.ledger.mu.Unlock()
 		if active {
-			g.sample(servers)
-			timer.Reset(max(each-g.now().Sub(begin), 0))
+			sm.sample()
+			timer.Reset(max(each-sm.now().Sub(begin), 0))
 		} else {
 			timer.Stop()
 		}
 		select {
 		case <-timer.C:
-		case <-g.kick:
-		case <-g.ctx.Done():
+		case <-sm.kick:
+		case <-sm.ctx.Done():
 			return
 		}
 	}
 }
 
 // sample asks the servers, and puts the gauge into its second.
-func (g *Generator) sample(servers map[string]*server) {
-	m := g.measure(servers)
-	capacity, target := g.capacity()
-	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	g.measured = m
-	now := g.now()
-	out := g.gauge(now, capacity, target)
-	g.ledger.time.at(out.At).Sample(out)
-	for _, r := range g.ledger.runs {
+func (sm *sampler) sample() {
+	m := sm.measure()
+	capacity, target := sm.capacity()
+	sm.ledger.mu.Lock()
+	defer sm.ledger.mu.Unlock()
+	sm.measured = m
+	now := sm.now()
+	out := sm.gauge(now, capacity, target)
+	sm.ledger.time.at(out.At).Sample(out)
+	for _, r := range sm.ledger.runs {
 		if r.rest == nil {
 			r.PeakQueued = max(r.PeakQueued, out.Queued)
 		}
 	}
 	switch text := out.disagreement(); {
 	case text == "":
-		g.differ, g.differSince = "", time.Time{}
-	case g.differSince.IsZero():
-		g.differSince = now
-	case now.Sub(g.differSince) >= disagreeAfter:
-		g.differ = text
+		sm.differ, sm.differSince = "", time.Time{}
+	case sm.differSince.IsZero():
+		sm.differSince = now
+	case now.Sub(sm.differSince) >= disagreeAfter:
+		sm.differ = text
 	}
-	g.ledger.notify()
+	sm.ledger.notify()
 }
 
 // gauge puts the last measurement and the ledger together; the ledger's lock
 // is held.
-func (g *Generator) gauge(now time.Time, capacity, target int) Gauge {
-	m := g.measured
+func (sm *sampler) gauge(now time.Time, capacity, target int) Gauge {
+	m := sm.measured
 	if m == nil {
 		m = &measurement{}
 	}
-	s := g.ledger.survey(now, m.at, len(m.dead)+len(m.lost) > 0)
+	s := sm.ledger.survey(now, m.at, len(m.dead)+len(m.lost) > 0)
 	out := derive(m, &s, capacity)
 	out.At, out.Capacity, out.Target = now, capacity, target
-	out.Reported, out.Disagreement = m.reported, g.differ
-	if g.measured == nil && s.outstanding == 0 && g.current == nil {
+	out.Reported, out.Disagreement = m.reported, sm.differ
+	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
 		out.Basis, out.Source = BasisIdle, ""
 	}
 	return out
 }
 
 // measure asks every server that can be asked, side by side.
-func (g *Generator) measure(servers map[string]*server) *measurement {
-	m := &measurement{at: g.now()}
+func (sm *sampler) measure() *measurement {
+	m := &measurement{at: sm.now()}
 	var backends []Backend
 	var sources []Source
-	if g.opts.Backends != nil {
-		backends = g.opts.Backends()
+	if sm.opts.Backends != nil {
+		backends = sm.opts.Backends()
 	}
-	if g.opts.Sources != nil && g.opts.Fetch != nil {
-		sources = g.opts.Sources()
+	if sm.opts.Sources != nil && sm.opts.Fetch != nil {
+		sources = sm.opts.Sources()
 	}
 	if len(backends) == 0 && len(sources) == 0 {
-		g.learn(servers, nil, m.at)
+		sm.learn(nil, m.at)
 		return m
 	}
-	g.learn(servers, backends, m.at)
-	asked := g.room(m, servers, backends)
-	loads, told := g.ask(asked, sources)
+	sm.learn(backends, m.at)
+	asked := sm.room(m, backends)
+	loads, told := sm.ask(asked, sources)
 	var all reports
 	for i := range sources {
 		all.of(clean(sources[i].Name, 40)).add(&sources[i].Metrics, told[i])
 	}
-	now := g.now()
+	now := sm.now()
 	var names []string // of what has answered
 	for i := range asked {
 		b := &asked[i]
 		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
 			all.of(b.source()).add(&b.Metrics, loads[i])
 		}
-		if g.heard(m, b, servers[b.key()], loads[i], now) && !slices.Contains(names, b.source()) {
+		if sm.heard(m, b, sm.servers[b.key()], loads[i], now) && !slices.Contains(names, b.source()) {
 			names = append(names, b.source())
 		}
 	}
-	for _, s := range servers {
+	for _, s := range sm.servers {
 		if s.held > 0 {
 			m.dead = append(m.dead, held{s.deadSince, s.held})
 		}
@@ -186,7 +214,7 @@ func (g *Generator) measure(servers map[string]*server) *measurement {
 
 // room finds out how much the living backends take at once, and returns those
 // that are to be asked.
-func (g *Generator) room(m *measurement, servers map[string]*server, backends []Backend) (asked []Backend) {
+func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 	m.known = len(backends) > 0
 	unlimited := false
 	for _, b := range backends {
@@ -200,7 +228,7 @@ func (g *Generator) room(m *measurement, servers map[string]*server, backends []
 			m.room += b.Concurrency
 			m.known = m.known && b.Concurrency > 0
 		}
-		if g.opts.Fetch != nil && b.asked() && (b.Ready || servers[b.key()].last > 0) {
+		if sm.opts.Fetch != nil && b.asked() && (b.Ready || sm.servers[b.key()].last > 0) {
 			asked = append(asked, b)
 		}
 	}
@@ -212,12 +240,12 @@ func (g *Generator) room(m *measurement, servers map[string]*server, backends []
 
 // heard puts what a backend has answered into the measurement, and reports
 // whether it has. For one that has not, its last word stands for a while.
-func (g *Generator) heard(m *measurement, b *Backend, s *server, r reading, now time.Time) bool {
+func (sm *sampler) heard(m *measurement, b *Backend, s *server, r reading, now time.Time) bool {
 	if b.Ready {
 		m.asked++
 	}
 	if !r.ok {
-		switch stall := g.opts.Timeouts.Stall; {
+		switch stall := sm.opts.Timeouts.Stall; {
 		case s.last == 0:
 		case stall > 0 && now.Sub(s.lastAt) >= stall:
 			m.lost = append(m.lost, held{s.lastAt, s.last})
@@ -244,21 +272,21 @@ func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
 // and nothing if it was out of the endpoints when it was first seen.
 // It is remembered while a request that may be part of it has shown no life
 // since, even when the pod is deleted meanwhile.
-func (g *Generator) learn(servers map[string]*server, backends []Backend, now time.Time) {
-	g.ledger.mu.Lock()
-	s := g.ledger.survey(now, now, true)
-	g.ledger.mu.Unlock()
+func (sm *sampler) learn(backends []Backend, now time.Time) {
+	sm.ledger.mu.Lock()
+	s := sm.ledger.survey(now, now, true)
+	sm.ledger.mu.Unlock()
 
 	seen := make(map[string]bool, len(backends))
 	fresh := map[string]bool{} // not seen before
 	living := 0
 	for _, b := range backends {
 		seen[b.key()] = true
-		if v := servers[b.key()]; v == nil {
-			servers[b.key()] = &server{}
+		if v := sm.servers[b.key()]; v == nil {
+			sm.servers[b.key()] = &server{}
 			fresh[b.key()] = true
 		}
-		if servers[b.key()].deadSince.IsZero() {
+		if sm.servers[b.key()].deadSince.IsZero() {
 			living++
 		}
 	}
@@ -267,7 +295,7 @@ func (g *Generator) learn(servers map[string]*server, backends []Backend, now ti
 		share = float64(s.outstanding-s.slow) / float64(living)
 	}
 	for _, b := range backends {
-		v := servers[b.key()]
+		v := sm.servers[b.key()]
 		if b.OnDead && v.deadSince.IsZero() {
 			v.deadSince, v.held = now, share
 			switch {
@@ -282,16 +310,16 @@ func (g *Generator) learn(servers map[string]*server, backends []Backend, now ti
 			}
 		}
 	}
-	for key, v := range servers {
+	for key, v := range sm.servers {
 		if v.held > 0 && s.silentSince(v.deadSince) == 0 {
 			v.held = 0
 		}
 		if !seen[key] && v.held == 0 {
-			delete(servers, key)
+			delete(sm.servers, key)
 		}
 	}
 	for _, b := range backends {
-		if v := servers[b.key()]; !b.OnDead && v.held == 0 {
+		if v := sm.servers[b.key()]; !b.OnDead && v.held == 0 {
 			v.deadSince = time.Time{}
 		}
 	}
@@ -299,14 +327,14 @@ func (g *Generator) learn(servers map[string]*server, backends []Backend, now ti
 
 // ask fetches what each backend and each source tells, all side by side and
 // within one bound.
-func (g *Generator) ask(backends []Backend, sources []Source) (loads, reports []reading) {
+func (sm *sampler) ask(backends []Backend, sources []Source) (loads, reports []reading) {
 	loads = make([]reading, len(backends))
-	ctx, cancel := context.WithTimeout(g.ctx, fetchBound)
+	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
 	defer cancel()
 	places := make(chan struct{}, fetchAtOnce)
 	var wg sync.WaitGroup
 	// Sources first: what they say is of the same moment for all.
-	wg.Go(func() { reports = g.askSources(ctx, sources, places) })
+	wg.Go(func() { reports = sm.askSources(ctx, sources, places) })
 	for i := range backends {
 		b := &backends[i]
 		wg.Go(func() {
@@ -316,7 +344,7 @@ func (g *Generator) ask(backends []Backend, sources []Source) (loads, reports []
 				return
 			}
 			defer func() { <-places }()
-			loads[i] = g.askBackend(ctx, b)
+			loads[i] = sm.askBackend(ctx, b)
 		})
 	}
 	wg.Wait()
@@ -324,16 +352,16 @@ func (g *Generator) ask(backends []Backend, sources []Source) (loads, reports []
 }
 
 // askBackend asks one backend for its load.
-func (g *Generator) askBackend(ctx context.Context, b *Backend) reading {
+func (sm *sampler) askBackend(ctx context.Context, b *Backend) reading {
 	port, path, decode := int32(queueProxyPort), queueProxyPath, decodeStat
 	switch {
 	case b.QueueProxy:
 	case b.SlotsPort > 0:
 		port, path, decode = b.SlotsPort, slotsPath, decodeSlots
 	default:
-		return g.askMetrics(ctx, b.Namespace, b.Pod, &b.Metrics)
+		return sm.askMetrics(ctx, b.Namespace, b.Pod, &b.Metrics)
 	}
-	body, err := g.opts.Fetch(ctx, b.Namespace, b.Pod, port, path)
+	body, err := sm.opts.Fetch(ctx, b.Namespace, b.Pod, port, path)
 	if err != nil {
 		return reading{}
 	}
@@ -348,4 +376,13 @@ func (r reading) load(b *Backend) float64 {
 		return min(r.served, float64(b.Concurrency))
 	}
 	return r.served
+}
+
+// capacity asks for the capacity of the service.
+func (sm *sampler) capacity() (now, target int) {
+	if sm.opts.Capacity == nil {
+		return 0, 0
+	}
+	now, target = sm.opts.Capacity()
+	return max(now, 0), max(target, 0)
 }

@@ -239,7 +239,7 @@ func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
 	waitFor(t, "a second look", func() bool {
 		g.ledger.mu.Lock()
 		defer g.ledger.mu.Unlock()
-		return g.measured != nil && g.measured.served == 12
+		return g.sampler.measured != nil && g.sampler.measured.served == 12
 	})
 	v.mu.Lock()
 	for _, p := range v.pods[8:] { // of these, four are at work
@@ -276,7 +276,7 @@ func TestGaugeAfterDetectionQueuesForTheLiving(t *testing.T) {
 	waitFor(t, "a measurement of all eight", func() bool {
 		g.ledger.mu.Lock()
 		defer g.ledger.mu.Unlock()
-		return g.measured != nil && g.measured.served == 8
+		return g.sampler.measured != nil && g.sampler.measured.served == 8
 	})
 	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
 	close(v.finish)
@@ -306,7 +306,7 @@ func TestGaugeWithoutAnswers(t *testing.T) {
 	waitFor(t, "the pods' own words", func() bool {
 		g.ledger.mu.Lock()
 		defer g.ledger.mu.Unlock()
-		return g.measured != nil && g.measured.served == 8
+		return g.sampler.measured != nil && g.sampler.measured.served == 8
 	})
 	v.mu.Lock()
 	v.silent["llm-00"], v.silent["llm-01"] = true, true

@@ -15,19 +15,10 @@ var ErrClosed = errors.New("load: the generator is closed")
 // Generator sends requests to one target and accounts for them. All methods
 // are safe for concurrent use.
 type Generator struct {
-	opts   Options
-	route  *route
-	now    func() time.Time
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup // every goroutine that works for the generator
-	kick   chan struct{}  // the gauge is wanted now
-
-	routesMu     sync.Mutex
-	routes       map[string]*route // where redirects lead
-	routesClosed bool
-
-	ledger *ledger
+	*common
+	cancel  context.CancelFunc
+	client  *client
+	sampler *sampler
 
 	// Guarded by the ledger's lock.
 	closed      bool
@@ -35,12 +26,17 @@ type Generator struct {
 	spec        Spec
 	current     *activeRun // the hold or rate that is running
 	holdWorkers int
-	started     time.Time // the last Start
-	measured    *measurement
-	// differ is where the servers and the ledger have differed since then.
-	differ      string
-	differSince time.Time
+	started     time.Time     // the last Start
 	settled     chan struct{} // closed when idle, for Wait; nil: nobody waits
+}
+
+// common is what the parts of a generator share.
+type common struct {
+	opts   Options
+	now    func() time.Time
+	ctx    context.Context // ends with Close
+	wg     sync.WaitGroup  // every goroutine that works for the generator
+	ledger *ledger
 }
 
 // activeRun is a hold or rate from its Start until no more requests are started.
@@ -59,15 +55,14 @@ func New(o Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{
-		opts: o, now: o.Now, kick: make(chan struct{}, 1), ledger: newLedger(o.WindowLimit),
-		routes: map[string]*route{},
-	}
-	if g.route, err = g.newRoute(o.Target); err != nil {
+	c := &common{opts: o, now: o.Now, ledger: newLedger(o.WindowLimit)}
+	g := &Generator{common: c}
+	if g.client, err = newClient(c); err != nil {
 		return nil, err
 	}
-	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.wg.Go(g.gaugeLoop)
+	g.sampler = newSampler(c, func() (bool, time.Time) { return g.current != nil, g.started })
+	c.ctx, g.cancel = context.WithCancel(context.Background())
+	g.wg.Go(g.sampler.loop)
 	return g, nil
 }
 
@@ -121,10 +116,7 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 	if shed > 0 {
 		g.unsent(number, Burst, now, shed, shedText(g.opts.MaxInFlight))
 	}
-	select {
-	case g.kick <- struct{}{}:
-	default:
-	}
+	g.sampler.wake()
 	return number, nil
 }
 
@@ -227,7 +219,7 @@ func (g *Generator) Close() {
 	g.stop(true, ClassCensored, errCensored)
 	g.cancel()
 	g.wg.Wait()
-	g.closeRoutes()
+	g.client.closeRoutes()
 	g.settle()
 }
 
@@ -235,7 +227,7 @@ func (g *Generator) Close() {
 // each request in flight: meant for readers at 10 Hz or less.
 func (g *Generator) Run() *Run {
 	now := g.now()
-	capacity, target := g.capacity()
+	capacity, target := g.sampler.capacity()
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,11 +237,11 @@ func (g *Generator) Run() *Run {
 		Totals:    l.totals(nil),
 		Latency:   l.latency.summary(),
 		Tokens:    l.tokens,
-		Gauge:     g.gauge(now, capacity, target),
+		Gauge:     g.sampler.gauge(now, capacity, target),
 		Seconds:   l.time.seconds(now),
 		LastError: l.lastError,
 		Last:      l.last,
-		URL:       g.route.wire.shown,
+		URL:       g.client.route.wire.shown,
 	}
 }
 
@@ -304,7 +296,7 @@ func (g *Generator) settle() {
 func (g *Generator) register(number int, s Spec, now time.Time) *request {
 	g.lastID++
 	r := &request{
-		g: g, id: g.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
+		client: g.client, id: g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
 		run: number, of: g.ledger.run(number), shape: s.Shape, total: g.opts.Timeouts.Total,
 	}
 	r.message = int(g.lastID - 1)
@@ -313,6 +305,16 @@ func (g *Generator) register(number int, s Spec, now time.Time) *request {
 	}
 	g.ledger.add(r, now)
 	return r
+}
+
+// do carries a request through to its end.
+func (g *Generator) do(r *request) (Class, error) {
+	class, err := g.client.exchange(r)
+	r.finish()
+	rec := r.record(class, err)
+	g.emit(rec)
+	g.ledger.end(r, &rec)
+	return class, err
 }
 
 // endRun ends the hold or rate that is running; the ledger's lock is held.
@@ -344,7 +346,7 @@ func (g *Generator) expire(c *activeRun) {
 func (g *Generator) unsent(number int, shape Shape, due time.Time, n int, text string) {
 	g.ledger.mu.Lock()
 	g.lastID++
-	id := g.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
+	id := g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
 	g.ledger.mu.Unlock()
 	g.emit(Record{ID: id, Run: number, Shape: shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
 	g.ledger.mu.Lock()
@@ -358,13 +360,4 @@ func (g *Generator) emit(r Record) {
 	if g.opts.Record != nil {
 		g.opts.Record(r)
 	}
-}
-
-// capacity asks for the capacity of the service.
-func (g *Generator) capacity() (now, target int) {
-	if g.opts.Capacity == nil {
-		return 0, 0
-	}
-	now, target = g.opts.Capacity()
-	return max(now, 0), max(target, 0)
 }

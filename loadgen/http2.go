@@ -55,9 +55,9 @@ type sharedDial struct {
 }
 
 // newTransport returns what turns connections into HTTP/2 connections.
-func (g *Generator) newTransport(rt *route) *http.Transport {
+func (cl *client) newTransport(rt *route) *http.Transport {
 	dial := func(ctx context.Context, _, addr string) (net.Conn, error) {
-		c, raw, err := g.dial(ctx, rt, addr)
+		c, raw, err := cl.dial(ctx, rt, addr)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (g *Generator) newTransport(rt *route) *http.Transport {
 		DialContext: dial, DialTLSContext: dial,
 		DisableCompression: true,
 		Protocols:          new(http.Protocols),
-		HTTP2:              &http.HTTP2Config{SendPingTimeout: g.opts.KeepAlive.PingAfter, PingTimeout: g.opts.KeepAlive.PingTimeout},
+		HTTP2:              &http.HTTP2Config{SendPingTimeout: cl.opts.KeepAlive.PingAfter, PingTimeout: cl.opts.KeepAlive.PingTimeout},
 	}
 	t.Protocols.SetHTTP2(true)
 	t.Protocols.SetUnencryptedHTTP2(true)
@@ -86,7 +86,7 @@ func (g *Generator) newTransport(rt *route) *http.Transport {
 type remoteKey struct{}
 
 // newShared opens an HTTP/2 connection to addr.
-func (g *Generator) newShared(ctx context.Context, rt *route, addr string) (*sharedConn, error) {
+func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*sharedConn, error) {
 	scheme := "http"
 	if rt.wire.tls {
 		scheme = "https"
@@ -96,15 +96,15 @@ func (g *Generator) newShared(ctx context.Context, rt *route, addr string) (*sha
 	if err != nil {
 		return nil, err
 	}
-	return &sharedConn{ClientConn: cc, remote: remote, born: g.now()}, nil
+	return &sharedConn{ClientConn: cc, remote: remote, born: cl.now()}, nil
 }
 
 // take returns a connection with a place for the request, and whether an
 // earlier request has used it. Requests that find none wait for the same new
 // connection. release must be called.
-func (g *Generator) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
-	if !g.opts.Target.Reuse {
-		c, err := g.newShared(ctx, rt, e.addr)
+func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
+	if !cl.opts.Target.Reuse {
+		c, err := cl.newShared(ctx, rt, e.addr)
 		if err != nil {
 			return nil, false, err
 		}
@@ -118,7 +118,7 @@ func (g *Generator) take(ctx context.Context, rt *route, e *entry) (c *sharedCon
 	p := &e.shared
 	for {
 		p.mu.Lock()
-		if c := p.reserve(g.now(), g.opts.Target.MaxAge); c != nil {
+		if c := p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
 			reused = c.taken > 1
 			p.mu.Unlock()
 			return c, reused, nil
@@ -129,7 +129,7 @@ func (g *Generator) take(ctx context.Context, rt *route, e *entry) (c *sharedCon
 		}
 		if p.dial == nil {
 			p.dial = &sharedDial{done: make(chan struct{})}
-			g.wg.Go(func() { g.fill(p, rt, e.addr) })
+			cl.wg.Go(func() { cl.fill(p, rt, e.addr) })
 		}
 		d := p.dial
 		p.mu.Unlock()
@@ -167,14 +167,14 @@ func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) *sharedConn {
 }
 
 // fill sets up the connection that requests wait for.
-func (g *Generator) fill(p *sharedPool, rt *route, addr string) {
-	ctx := g.ctx
-	if bound := g.opts.Timeouts.Connect; bound > 0 {
+func (cl *client) fill(p *sharedPool, rt *route, addr string) {
+	ctx := cl.ctx
+	if bound := cl.opts.Timeouts.Connect; bound > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, bound, fmt.Errorf("no connection to %s within %v: %w", addr, bound, context.DeadlineExceeded))
 		defer cancel()
 	}
-	c, err := g.newShared(ctx, rt, addr)
+	c, err := cl.newShared(ctx, rt, addr)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -214,15 +214,15 @@ func (p *sharedPool) close() {
 }
 
 // exchange2 sends the request on an HTTP/2 connection and reads the answer.
-func (g *Generator) exchange2(r *request, rt *route) (outcome, error) {
-	ctx := r.dialContext(g.ctx)
+func (cl *client) exchange2(r *request, rt *route) (outcome, error) {
+	ctx := r.dialContext(cl.ctx)
 	e := rt.enter(r)
-	c, reused, err := g.take(ctx, rt, e)
+	c, reused, err := cl.take(ctx, rt, e)
 	if err != nil {
 		return r.judge(err)
 	}
 	defer e.shared.release(c)
-	r.reused, r.remote, r.connected = reused, c.remote, g.now()
+	r.reused, r.remote, r.connected = reused, c.remote, cl.now()
 	if !r.attach(nil, r.connected) {
 		c.Release()
 		return r.judge(r.aborted().err)
@@ -230,7 +230,7 @@ func (g *Generator) exchange2(r *request, rt *route) (outcome, error) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
-				r.wrote(g.now())
+				r.wrote(cl.now())
 			}
 		},
 	})
@@ -244,7 +244,7 @@ func (g *Generator) exchange2(r *request, rt *route) (outcome, error) {
 	resp.Body = &countedBody{resp.Body, r}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	return g.readAnswer(r, rt, resp, (*buf)[:cap(*buf)])
+	return cl.readAnswer(r, rt, resp, (*buf)[:cap(*buf)])
 }
 
 // countedBody tells the bytes of a body to its request.

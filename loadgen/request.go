@@ -27,12 +27,12 @@ const graceTime = 2 * time.Second
 // request is one entry of the ledger, and the trace of the request it stands
 // for.
 type request struct {
-	g     *Generator
-	id    string
-	run   int
-	shape Shape
-	total time.Duration // bounds the whole request; 0: no bound
-	of    *oneRun
+	client *client
+	id     string
+	run    int
+	shape  Shape
+	total  time.Duration // bounds the whole request; 0: no bound
+	of     *oneRun
 
 	// Guarded by the ledger's lock. scheduled is set once.
 	scheduled time.Time
@@ -86,7 +86,7 @@ func (r *request) lastByte() time.Time { return r.scheduled.Add(time.Duration(r.
 func (r *request) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.dial = r.g.now()
+	r.dial = r.client.now()
 	r.since, r.phase = r.dial, phaseDial
 	r.watch(r.dial)
 }
@@ -94,10 +94,10 @@ func (r *request) begin() {
 // again goes back to dialing, to follow a redirect. What the trace tells of
 // the connection is of the last one.
 func (r *request) again() {
-	now := r.g.now()
+	now := r.client.now()
 	r.connected, r.written, r.first = time.Time{}, time.Time{}, time.Time{}
 	r.redirects++
-	r.g.ledger.restart(r)
+	r.client.ledger.restart(r)
 	r.enter(phaseDial, now)
 }
 
@@ -156,7 +156,7 @@ func (r *request) wrote(now time.Time) {
 	r.phase, r.since = phaseWait, now
 	r.watch(now)
 	r.mu.Unlock()
-	r.g.ledger.wrote(r, r.onClock(now))
+	r.client.ledger.wrote(r, r.onClock(now))
 }
 
 // expired is the timer's function.
@@ -164,7 +164,7 @@ func (r *request) expired() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.armed = time.Time{}
-	r.watch(r.g.now())
+	r.watch(r.client.now())
 }
 
 // watch aborts the request if a bound has passed, and else sets the timer for
@@ -173,7 +173,7 @@ func (r *request) watch(now time.Time) {
 	if r.over || r.cause != nil {
 		return
 	}
-	t := &r.g.opts.Timeouts
+	t := &r.client.opts.Timeouts
 	var next time.Time
 	passed := func(from time.Time, bound time.Duration) bool {
 		if bound <= 0 {
@@ -191,7 +191,7 @@ func (r *request) watch(now time.Time) {
 	switch r.phase {
 	case phaseDial:
 		if passed(r.since, t.Connect) {
-			r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.g.route.wire.addr, t.Connect))
+			r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
 			return
 		}
 	case phaseWait:
@@ -206,7 +206,7 @@ func (r *request) watch(now time.Time) {
 			return
 		}
 		if !r.stalled.Load() && passed(last, t.Stall) {
-			r.g.ledger.stall(r, true, now)
+			r.client.ledger.stall(r, true, now)
 		}
 	case phaseOutcome:
 		if passed(r.since, graceTime) {
@@ -240,7 +240,7 @@ func (r *request) answered() {
 	}
 	r.mu.Unlock()
 	if early {
-		r.g.ledger.wrote(r, r.onClock(r.connected))
+		r.client.ledger.wrote(r, r.onClock(r.connected))
 	}
 	r.progress(0)
 }
@@ -262,7 +262,7 @@ func (r *request) abortLocked(c Class, err error) {
 	}
 	if conn := r.conn; conn != nil {
 		// Closing may block on a connection that is tunnelled.
-		r.g.wg.Go(func() { conn.Close() })
+		r.client.wg.Go(func() { conn.Close() })
 	}
 }
 
@@ -278,7 +278,7 @@ func (r *request) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
-	r.ended = r.g.now()
+	r.ended = r.client.now()
 	if r.phase == phaseOutcome {
 		r.ended = r.since // what was read after it does not count
 	}
@@ -293,16 +293,16 @@ func (r *request) finish() {
 
 // progress takes n more bytes of the answer into the trace.
 func (r *request) progress(n int) {
-	now := r.g.now()
+	now := r.client.now()
 	r.bytes += int64(n)
 	r.last.Store(int64(now.Sub(r.scheduled)))
 	if r.first.IsZero() {
 		r.first = now
-		r.g.ledger.move(r, streaming)
+		r.client.ledger.move(r, streaming)
 		r.enter(phaseRead, now)
 	}
 	if r.stalled.Load() {
-		r.g.ledger.stall(r, false, now)
+		r.client.ledger.stall(r, false, now)
 		r.mu.Lock()
 		r.watch(now)
 		r.mu.Unlock()

@@ -28,7 +28,7 @@ type entry struct {
 }
 
 // newRoute makes the route to a target.
-func (g *Generator) newRoute(t Target) (*route, error) {
+func (cl *client) newRoute(t Target) (*route, error) {
 	w, err := newWire(t)
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (g *Generator) newRoute(t Target) (*route, error) {
 	}
 	if w.tls {
 		rt.tls = &tls.Config{}
-		if g.opts.TLS != nil {
-			rt.tls = g.opts.TLS.Clone()
+		if cl.opts.TLS != nil {
+			rt.tls = cl.opts.TLS.Clone()
 		}
 		if rt.tls.ServerName == "" {
 			rt.tls.ServerName = w.serverName
@@ -58,7 +58,7 @@ func (g *Generator) newRoute(t Target) (*route, error) {
 		}
 	}
 	if t.Protocol == HTTP2 {
-		rt.transport = g.newTransport(rt)
+		rt.transport = cl.newTransport(rt)
 	}
 	return rt, nil
 }
@@ -103,7 +103,7 @@ func (rt *route) close() {
 const maxRoutes = 64
 
 // redirect returns the route to where an answer redirects to.
-func (g *Generator) redirect(from *route, status int, location string) (*route, error) {
+func (cl *client) redirect(from *route, status int, location string) (*route, error) {
 	base, err := url.Parse(from.wire.url)
 	if err != nil {
 		return nil, fmt.Errorf("load: the redirect can't be followed")
@@ -129,32 +129,32 @@ func (g *Generator) redirect(from *route, status int, location string) (*route, 
 	}
 	// With and without the key are two ways to the same place.
 	key := fmt.Sprint(t.APIKey != "", " ", t.Method, " ", t.URL)
-	g.routesMu.Lock()
-	defer g.routesMu.Unlock()
-	if rt := g.routes[key]; rt != nil {
+	cl.routesMu.Lock()
+	defer cl.routesMu.Unlock()
+	if rt := cl.routes[key]; rt != nil {
 		return rt, nil
 	}
-	if len(g.routes) >= maxRoutes {
+	if len(cl.routes) >= maxRoutes {
 		return nil, fmt.Errorf("redirects lead to more than %d places", maxRoutes)
 	}
-	if g.routesClosed {
+	if cl.routesClosed {
 		return nil, errCancelled
 	}
-	rt, err := g.newRoute(t)
+	rt, err := cl.newRoute(t)
 	if err != nil {
 		return nil, fmt.Errorf("the redirect to %q can't be followed", clean(location, 80))
 	}
-	g.routes[key] = rt
+	cl.routes[key] = rt
 	return rt, nil
 }
 
 // closeRoutes closes the connections of all routes.
-func (g *Generator) closeRoutes() {
-	g.route.close()
-	g.routesMu.Lock()
-	defer g.routesMu.Unlock()
-	g.routesClosed = true
-	for _, rt := range g.routes {
+func (cl *client) closeRoutes() {
+	cl.route.close()
+	cl.routesMu.Lock()
+	defer cl.routesMu.Unlock()
+	cl.routesClosed = true
+	for _, rt := range cl.routes {
 		rt.close()
 	}
 }

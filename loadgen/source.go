@@ -88,7 +88,7 @@ type reading struct {
 }
 
 // askSources fetches what each source tells.
-func (g *Generator) askSources(ctx context.Context, sources []Source, places chan struct{}) []reading {
+func (sm *sampler) askSources(ctx context.Context, sources []Source, places chan struct{}) []reading {
 	out := make([]reading, len(sources))
 	var wg sync.WaitGroup
 	for i := range sources {
@@ -100,19 +100,19 @@ func (g *Generator) askSources(ctx context.Context, sources []Source, places cha
 				return
 			}
 			defer func() { <-places }()
-			out[i] = g.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics)
+			out[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics)
 		})
 	}
 	wg.Wait()
 	return out
 }
 
-func (g *Generator) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {
+func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {
 	path := m.Path
 	if path == "" {
 		path = "metrics"
 	}
-	body, err := g.opts.Fetch(ctx, namespace, pod, m.Port, path)
+	body, err := sm.opts.Fetch(ctx, namespace, pod, m.Port, path)
 	if err != nil {
 		return reading{}
 	}
