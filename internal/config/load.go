@@ -133,18 +133,7 @@ func (l Load) check(wrong fault) {
 			wrong("load.url", "load.url is no URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
-	for _, f := range []struct {
-		field   string
-		given   bool
-		forChat bool
-	}{
-		{"model", l.Model != "", true}, {"prompt", l.Prompt != "", true}, {"prompts_file", l.PromptFile != "", true},
-		{"max_tokens", l.MaxTokens != 0, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
-	} {
-		if f.given && f.forChat != chat {
-			wrong("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
-		}
-	}
+	l.checkProfileFields(chat, wrong)
 	if l.Prompt != "" && l.PromptFile != "" {
 		wrong("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
 	}
@@ -175,6 +164,22 @@ func (l Load) check(wrong fault) {
 	}
 	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 || l.Redirects < 0 || l.MaxInFlight < 0 || l.KeepAlive.Count < 0 {
 		wrong("load", "burst, hold, max_tokens, redirects, max_in_flight and count can't be negative")
+	}
+}
+
+// checkProfileFields finds fields that are for the other profile.
+func (l Load) checkProfileFields(chat bool, wrong fault) {
+	for _, f := range []struct {
+		field   string
+		given   bool
+		forChat bool
+	}{
+		{"model", l.Model != "", true}, {"prompt", l.Prompt != "", true}, {"prompts_file", l.PromptFile != "", true},
+		{"max_tokens", l.MaxTokens != 0, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
+	} {
+		if f.given && f.forChat != chat {
+			wrong("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
+		}
 	}
 }
 

@@ -74,31 +74,9 @@ func Film(c *Cast, o Options) ([]Frame, error) {
 	}
 	p := newPlayer(c, th)
 	defer p.close()
-	var out []Frame
-	var at, last time.Duration // film time, and the cast's time of the last picture
+	var r reel
 	caption := ""
 	started := false
-	show := func(castTime time.Duration) {
-		s := p.screen()
-		if n := len(out); n > 0 {
-			f := out[n-1]
-			if f.Caption == caption && equal(f.Screen, s) {
-				return
-			}
-			gap := time.Duration(float64(castTime-last) / o.Speed)
-			if o.Idle > 0 {
-				gap = min(gap, o.Idle)
-			}
-			if gap < shortest && f.At > 0 { // takes the place of the one before
-				out[n-1].Screen, out[n-1].Caption = s, caption
-				return
-			}
-			at += max(gap, shortest)
-			out[n-1].Until = at
-		}
-		last = castTime
-		out = append(out, Frame{At: at, Screen: s, Caption: caption})
-	}
 	for i, e := range c.Events {
 		if e.At > o.To {
 			break
@@ -106,7 +84,7 @@ func Film(c *Cast, o Options) ([]Frame, error) {
 		if e.At >= o.From && !started {
 			started = true
 			if i > 0 && e.At > o.From {
-				show(o.From)
+				r.add(p.screen(), caption, o.From, o)
 			}
 		}
 		if e.Code == "m" && o.Captions {
@@ -115,14 +93,43 @@ func Film(c *Cast, o Options) ([]Frame, error) {
 		p.take(e)
 		// What is written in one moment is one picture.
 		if started && (i+1 == len(c.Events) || c.Events[i+1].At-e.At > time.Millisecond) {
-			show(e.At)
+			r.add(p.screen(), caption, e.At, o)
 		}
 	}
-	if len(out) == 0 {
+	if len(r.frames) == 0 {
 		return nil, errors.New("there is nothing to show in this part of the recording")
 	}
-	out[len(out)-1].Until = at + o.Hold
-	return fitted(out, th), nil
+	r.frames[len(r.frames)-1].Until = r.at + o.Hold
+	return fitted(r.frames, th), nil
+}
+
+// reel is a film under way.
+type reel struct {
+	frames []Frame
+	at     time.Duration // when the last picture begins in the film
+	last   time.Duration // and in the cast
+}
+
+// add appends the picture of a moment of the cast, if it shows anything new.
+func (r *reel) add(s *Screen, caption string, castTime time.Duration, o Options) {
+	if n := len(r.frames); n > 0 {
+		f := &r.frames[n-1]
+		if f.Caption == caption && equal(f.Screen, s) {
+			return
+		}
+		gap := time.Duration(float64(castTime-r.last) / o.Speed)
+		if o.Idle > 0 {
+			gap = min(gap, o.Idle)
+		}
+		if gap < shortest && f.At > 0 { // takes the place of the one before
+			f.Screen, f.Caption = s, caption
+			return
+		}
+		r.at += max(gap, shortest)
+		f.Until = r.at
+	}
+	r.last = castTime
+	r.frames = append(r.frames, Frame{At: r.at, Screen: s, Caption: caption})
 }
 
 // fitted gives all screens the size of the largest.

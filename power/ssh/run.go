@@ -139,30 +139,9 @@ func (e *noSessionError) Unwrap() error { return e.err }
 
 // runOn runs a command over an open connection.
 func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (result, error) {
-	type opened struct {
-		session *cryptossh.Session
-		err     error
-	}
-	opening := make(chan opened, 1)
-	go func() {
-		session, err := client.NewSession()
-		opening <- opened{session, err}
-	}()
-	var session *cryptossh.Session
-	select {
-	case o := <-opening:
-		if o.err != nil {
-			return result{}, &noSessionError{
-				text: fmt.Sprintf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error())), err: o.err}
-		}
-		session = o.session
-	case <-ctx.Done():
-		go func() { // the answer may still come
-			if o := <-opening; o.err == nil {
-				o.session.Close()
-			}
-		}()
-		return result{}, fmt.Errorf("%s opened no session in time, so nothing was sent", name)
+	session, err := openSession(ctx, client, name)
+	if err != nil {
+		return result{}, err
 	}
 	defer session.Close()
 	var stdout, stderr head
@@ -180,7 +159,6 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 			ended <- session.Wait()
 		}
 	}()
-	var err error
 	select {
 	case err = <-started:
 	case <-ctx.Done():
@@ -203,6 +181,34 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 	r.Stdout, r.Stderr = stdout.String(), stderr.String()
 	r.judge(name, err)
 	return r, nil
+}
+
+// openSession opens a session, or gives up when ctx ends.
+func openSession(ctx context.Context, client *cryptossh.Client, name string) (*cryptossh.Session, error) {
+	type opened struct {
+		session *cryptossh.Session
+		err     error
+	}
+	opening := make(chan opened, 1)
+	go func() {
+		session, err := client.NewSession()
+		opening <- opened{session, err}
+	}()
+	select {
+	case o := <-opening:
+		if o.err != nil {
+			return nil, &noSessionError{
+				text: fmt.Sprintf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error())), err: o.err}
+		}
+		return o.session, nil
+	case <-ctx.Done():
+		go func() { // the answer may still come
+			if o := <-opening; o.err == nil {
+				o.session.Close()
+			}
+		}()
+		return nil, fmt.Errorf("%s opened no session in time, so nothing was sent", name)
+	}
 }
 
 // judge sets the outcome by what Session.Wait returned.

@@ -129,7 +129,8 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	}
 	subject := t.deployment.String()
 	r := t.row(view.PhaseReplaced, subject)
-	if r.observed.IsZero() && !t.anyReturned() {
+	returned := func(name string) bool { return t.returned(t.nodes[name]) }
+	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), returned) {
 		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
 			r.predicted, r.why = i, why
 		}
@@ -156,10 +157,6 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 		}
 	}
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
-}
-
-func (t *Tracker) anyReturned() bool {
-	return slices.ContainsFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
 }
 
 // lookAtService recognises the phases of the deployment.

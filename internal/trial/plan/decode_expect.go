@@ -142,6 +142,11 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return yamlfile.Unwanted(n, e.Measure, wanted)
 	}
+	return e.decodeMinMax(n)
+}
+
+// decodeMinMax reads {min: 4, max: 6}.
+func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 	g, err := fields(n, "bounds", "min", "max")
 	if err != nil {
 		return err
