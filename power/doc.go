@@ -1,7 +1,8 @@
 // Package power switches the machines behind Kubernetes nodes and tells their
 // state: what a driver must do (Driver), which machine stands for which node
 // and how several are switched side by side (Fleet), what must not be switched
-// (Guard) and what was switched (Journal).
+// (Guard), what was switched (Journal), and the one procedure by which it is
+// (Switcher, in procedure.go: begin there).
 //
 // One mechanism is one folder. power/ssh asks the guest to shut itself down and
 // carries every connection through the bastion; power/mdx and power/openstack

@@ -121,3 +121,17 @@ func machineLock(c Cluster, m Machine) string {
 }
 
 func clusterLock(c Cluster) string { return "cluster\x00" + c.lockName() }
+
+// lockedElsewhere reports whether another program on this host is switching a
+// node's machine.
+func (s *Switcher) lockedElsewhere(b Binding) bool {
+	if s.Fleet.cfg.Locks == nil {
+		return false
+	}
+	for _, m := range []*Machine{b.Off, b.On} {
+		if m != nil && s.Fleet.cfg.Locks.held(machineLock(s.Fleet.cluster(), *m)) {
+			return true
+		}
+	}
+	return false
+}

@@ -323,20 +323,6 @@ func (s *Switcher) judged(ctx context.Context, view View, left map[string][]Left
 	return out
 }
 
-// lockedElsewhere reports whether another program on this host is switching a
-// node's machine.
-func (s *Switcher) lockedElsewhere(b Binding) bool {
-	if s.Fleet.cfg.Locks == nil {
-		return false
-	}
-	for _, m := range []*Machine{b.Off, b.On} {
-		if m != nil && s.Fleet.cfg.Locks.held(machineLock(s.Fleet.cluster(), *m)) {
-			return true
-		}
-	}
-	return false
-}
-
 // worse says what is worse in a question than it was when it was answered: a
 // rule that weighs more or has more to say, another machine, fewer workers left.
 func worse(asked, now Question) (changed []string) {
