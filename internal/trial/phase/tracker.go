@@ -121,17 +121,10 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	t.nodes[name] = n
 	t.unforecast = true
 	if t.snapshot != nil {
-		n.last = t.snapshot.Node(name)
+		n.found(t.snapshot)
 	}
 	if n.last == nil {
 		return
-	}
-	n.boot = n.last.BootID
-	if a == power.ActionShutdown {
-		n.graceful = t.snapshot.Settings.ShutdownGrace.Value
-		if k := n.last.Kubelet; k != nil {
-			n.graceful = k.ShutdownGrace
-		}
 	}
 	at0 := func(name, note string) {
 		r := t.row(name, n.name)
@@ -150,6 +143,21 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		if lost(taint.Key + ":" + taint.Effect) {
 			n.tainted = true
 			at0(view.PhaseTainted, "was tainted before")
+		}
+	}
+}
+
+// found takes what the cluster said of the node when it was switched.
+func (n *node) found(s *cluster.Snapshot) {
+	n.last = s.Node(n.name)
+	if n.last == nil {
+		return
+	}
+	n.boot = n.last.BootID
+	if n.how == power.ActionShutdown {
+		n.graceful = s.Settings.ShutdownGrace.Value
+		if k := n.last.Kubelet; k != nil {
+			n.graceful = k.ShutdownGrace
 		}
 	}
 }
