@@ -30,7 +30,7 @@ func scene(t testing.TB) *Cast {
 		line, _ := json.Marshal([]any{at, code, data})
 		b.Write(append(line, 10))
 	}
-	event(0, "o", "╭─ Nodes ─╮ <a&b>\r\n│ 日本 ● ⣿█▒│\r\n╰━┄┿─────╯")
+	event(0, "o", "╭─ Nodes ─╮ <a&b>\r\n│ 日本 ● ⣿█▒│\r\n╰━┄┿┓┗▚╌═╯")
 	event(1, "o", "\x1b[2;3H\x1b[31;1mdown\x1b[0m \x1b[7mbusy\x1b[0m")
 	event(1.5, "m", "the plug is pulled")
 	event(60, "o", "\x1b[4;1H\x1b[38;5;208mlate\x1b[0m \x1b[48;2;1;2;3m \x1b[0m \x1b[4;2mfaint\x1b[0m")

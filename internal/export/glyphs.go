@@ -34,6 +34,11 @@ func lines() {
 	for r, sides := range light {
 		drawn[r] = box(sides, 0, 0)
 	}
+	heavy := map[rune]int{'┏': down | right, '┓': down | left, '┗': up | right, '┛': up | left}
+	for r, sides := range heavy {
+		drawn[r] = box(sides, sides, 0)
+	}
+	drawn['╌'] = box(left|right, 0, 2)
 	drawn['━'] = box(left|right, left|right, 0)
 	drawn['┃'] = box(up|down, up|down, 0)
 	drawn['┿'] = box(up|down|left|right, left|right, 0)
@@ -122,6 +127,12 @@ func blocks() {
 		drawn[rune(0x2589+i)] = fill(0, 0, float64(7-i)/8, 1)
 	}
 	drawn['▀'], drawn['▐'] = fill(0, 0, 1, 0.5), fill(0.5, 0, 1, 1)
+	drawn['▚'] = func(x, y, _, _ float64) float64 {
+		if (x < 0.5) == (y < 0.5) {
+			return 1
+		}
+		return 0
+	}
 	for r, part := range map[rune]float64{'░': 0.25, '▒': 0.5, '▓': 0.75} {
 		drawn[r] = func(_, _, _, _ float64) float64 { return part }
 	}

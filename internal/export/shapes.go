@@ -6,10 +6,13 @@ import (
 	"unicode/utf8"
 )
 
+// outlines are the signs that [svg.shape] draws, beside blocks and braille.
+const outlines = "─━│┃┌┐└┘├┤┬┴┼┿╴╵╶╷╭╮╰╯┏┓┗┛┄┈╌┊┆░▒▓█▀▐▚"
+
 // isShape reports a cell that an SVG draws instead of leaving it to a font.
 func isShape(c Cell) bool {
 	r, _ := utf8.DecodeRuneInString(c.Text)
-	return r >= 0x2500 && r <= 0x259f || r >= 0x2800 && r <= 0x28ff
+	return r >= 0x2581 && r <= 0x258f || r >= 0x2800 && r <= 0x28ff || r > 127 && strings.ContainsRune(outlines, r)
 }
 
 // shapes draws cells of one colour: lines as a stroked path, blocks and dots
@@ -68,7 +71,7 @@ func (d *svg) shape(stroke, heavy, fill *strings.Builder, r rune, left, top int)
 	mid := left + svgW/2
 	ends := map[rune]string{
 		'│': "ud", '┌': "dr", '┐': "dl", '└': "ur", '┘': "ul", '├': "udr", '┤': "udl", '┬': "lrd", '┴': "lru", '┼': "udlr", '┿': "ud",
-		'╴': "l", '╵': "u", '╶': "r", '╷': "d", '┃': "UD",
+		'╴': "l", '╵': "u", '╶': "r", '╷': "d", '┃': "UD", '┏': "DR", '┓': "DL", '┗': "UR", '┛': "UL",
 	}
 	switch {
 	case ends[r] != "":
@@ -82,8 +85,14 @@ func (d *svg) shape(stroke, heavy, fill *strings.Builder, r rune, left, top int)
 				fmt.Fprintf(stroke, "M%d %sH%d", mid, half(top), left)
 			case 'r':
 				fmt.Fprintf(stroke, "M%d %sH%d", mid, half(top), left+svgW)
-			case 'U', 'D':
-				fmt.Fprintf(heavy, "M%d %dv%d", mid, top, svgH)
+			case 'U':
+				fmt.Fprintf(heavy, "M%d %sV%d", mid, half(top), top)
+			case 'D':
+				fmt.Fprintf(heavy, "M%d %sV%d", mid, half(top), top+svgH)
+			case 'L':
+				fmt.Fprintf(heavy, "M%d %sH%d", mid, half(top), left)
+			case 'R':
+				fmt.Fprintf(heavy, "M%d %sH%d", mid, half(top), left+svgW)
 			}
 		}
 		if r == '┿' {
@@ -93,7 +102,7 @@ func (d *svg) shape(stroke, heavy, fill *strings.Builder, r rune, left, top int)
 		fmt.Fprintf(stroke, "M%d %dv-4Q%[1]d %[3]s %[4]d %[3]s", mid, top+svgH, half(top), side(r == '╭', left))
 	case r == '╰', r == '╯':
 		fmt.Fprintf(stroke, "M%d %dv4Q%[1]d %[3]s %[4]d %[3]s", mid, top, half(top), side(r == '╰', left))
-	case r == '┄', r == '┈':
+	case r == '┄', r == '┈', r == '╌':
 		fmt.Fprintf(stroke, "M%d.5 %sh2m2 0h2", left, half(top))
 	case r == '┊', r == '┆':
 		fmt.Fprintf(stroke, "M%d %dv2m0 2v2m0 2v2m0 2v2", mid, top+1)
@@ -118,6 +127,8 @@ func (d *svg) filled(fill *strings.Builder, r rune, left, top int) {
 		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dz", left, top+svgH-h, svgW, h)
 	case r >= 0x2589 && r <= 0x258f:
 		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dz", left, top, svgW*int(0x2590-r)/8, svgH)
+	case r == '▚':
+		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dzM%d %dh%[3]dv%dh-%[3]dz", left, top, svgW/2, svgH/2, left+svgW/2, top+svgH/2, svgH-svgH/2)
 	case r == '▀':
 		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dz", left, top, svgW, svgH/2)
 	case r == '▐':
