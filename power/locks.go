@@ -28,10 +28,13 @@ var errLocked = errors.New("another lightsout on this host is switching it")
 // by several goroutines; a nil *Locks locks nothing.
 type Locks struct {
 	dir string
+	err error // why the folder can't be used
 }
 
-// OpenLocks uses dir, which is made for all accounts if it is not there.
-func OpenLocks(dir string) (*Locks, error) {
+// OpenLocks uses dir, which is made for all accounts if it is not there. Where
+// it can't be used, every lock fails and says why: nothing is switched off then,
+// and powering on goes on without.
+func OpenLocks(dir string) *Locks {
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {
 		err = os.Chmod(dir, 0o777|os.ModeSticky)
@@ -44,10 +47,7 @@ func OpenLocks(dir string) (*Locks, error) {
 			err = fmt.Errorf("%s is not a folder", dir)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the folder of locks can't be used: %w", err)
-	}
-	return &Locks{dir: dir}, nil
+	return &Locks{dir: dir, err: err}
 }
 
 // open opens a lock's file. It is made without O_CREAT on what is there: that
@@ -78,7 +78,10 @@ func (l *Locks) try(name string) (free func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
-	fd, err := l.open(name)
+	fd, err := -1, l.err
+	if err == nil {
+		fd, err = l.open(name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("it can't be locked against other programs: %w", err)
 	}

@@ -424,10 +424,7 @@ func (m *model) start(i int) *program {
 	if m.disk {
 		p.journal.unwritable = errors.New("no space left on device")
 	}
-	locks, err := OpenLocks(filepath.Join(m.root, host))
-	if err != nil {
-		panic(err)
-	}
+	locks := OpenLocks(filepath.Join(m.root, host))
 	fleet, err := NewFleet(Config{Off: "portal", On: "portal", PollInterval: 10 * time.Second, Locks: locks}, p.journal, modelDriver{p})
 	if err != nil {
 		panic(err)

@@ -130,10 +130,8 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 	if m.drivers, err = p.Drivers(config.Parts{Bastion: client.DialContext}); err != nil {
 		return m, err
 	}
-	locks, err := power.OpenLocks(power.LockDir)
-	if err != nil {
-		return m, err
-	}
+	// Without locks nothing is switched off, but powering on goes its way.
+	locks := power.OpenLocks(power.LockDir)
 	m.fleet, err = power.NewFleet(power.Config{
 		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks,
 	}, journal, append(m.drivers, m.ssh)...)

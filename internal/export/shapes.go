@@ -128,7 +128,8 @@ func (d *svg) filled(fill *strings.Builder, r rune, left, top int) {
 	case r >= 0x2589 && r <= 0x258f:
 		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dz", left, top, svgW*int(0x2590-r)/8, svgH)
 	case r == '▚':
-		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dzM%d %dh%[3]dv%dh-%[3]dz", left, top, svgW/2, svgH/2, left+svgW/2, top+svgH/2, svgH-svgH/2)
+		w, h := svgW/2, svgH/2
+		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dzM%[5]d %[6]dh%[3]dv%[7]dh-%[3]dz", left, top, w, h, left+w, top+h, svgH-h)
 	case r == '▀':
 		fmt.Fprintf(fill, "M%d %dh%dv%dh-%[3]dz", left, top, svgW, svgH/2)
 	case r == '▐':
