@@ -14,7 +14,7 @@ TIMEOUT = 20m
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
 RACE    = $(if $(CI),-race,)
 
-.PHONY: all build demo test short test-tool test-lab bench vet cross clean
+.PHONY: all build demo test short test-tool test-lab bench vet cross picture clean
 
 all: build
 
@@ -57,6 +57,11 @@ test-lab:
 
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./...
+
+# picture makes the README's picture from a real run.
+picture: build
+	dir=$$(mktemp -d) && bin/lightsout trial run mdx --lab -o $$dir/demo && \
+		bin/lightsout export $$dir/demo -o docs/demo.svg --idle 1s --size 110x34; rm -rf "$$dir"
 
 clean:
 	rm -rf bin
