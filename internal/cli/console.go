@@ -163,7 +163,7 @@ func (c *console) line(ctx context.Context) (string, error) {
 func settled(f *view.Frame, nodes []string) (done bool, failed []string) {
 	for _, n := range nodes {
 		v := f.Power[n]
-		if v.Busy != "" {
+		if v.Busy != "" || slices.Contains(f.Switching, n) {
 			return false, nil
 		}
 		if v.Phase == power.PhaseFailed || v.Phase == power.PhaseUncertain {

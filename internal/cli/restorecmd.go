@@ -122,12 +122,20 @@ func restorations(o options) (all []*restoration, err error) {
 		all = append(all, r)
 		return r
 	}
+	// A file that is named counts more than the one that was used for switching
+	// off, for the cluster that it leads to.
+	configOf := func(of power.Cluster, used string) string {
+		if used == "" || o.File != "" && (here.CA == "" || here.Same(of)) {
+			return path
+		}
+		return used
+	}
 	for _, l := range left {
-		r := find(l.Of(), orElse(l.Config, path))
+		r := find(l.Of(), configOf(l.Of(), l.Config))
 		r.left = append(r.left, l)
 	}
 	for _, e := range cordoned {
-		r := find(e.Of(), orElse(e.Config, path))
+		r := find(e.Of(), configOf(e.Of(), e.Config))
 		r.cordoned = append(r.cordoned, e)
 	}
 	// Of which cluster a damaged line told can't be read: this one is looked at.

@@ -29,7 +29,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.mark("kube-node4")
 	x.keys("s")
 	x.answer("Shut down kube-node4?", "Shut down 1 node")
-	x.waitFor("the machine off", long, `kube-node4\s+.*\boff\b`)
+	x.waitFor("the machine off", long, `kube-node4\s+(?:Not)?Ready[^\n│]*\soff\s`)
 
 	x.keys("q")
 	x.waitFor("the question", long, "Leave with machines off", "kube-node4")
@@ -55,7 +55,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.mark("kube-node3")
 	x.keys("S")
 	x.answer("Pull the plug on kube-node3?", "Pull the plug on 1 node") // by the portal: ssh can't
-	x.waitFor("the machine off", long, `kube-node3\s+.*\boff\b`)
+	x.waitFor("the machine off", long, `kube-node3\s+(?:Not)?Ready[^\n│]*\soff\s`)
 	x.keys("q")
 	x.answer("Leave with machines off", "Leave them off")
 	x.waitFor("what is still off", long, `still off: kube-node3`, `lightsout restore --config`)
@@ -69,7 +69,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.mark("kube-node4")
 	x.keys("s")
 	x.answer("Shut down kube-node4?", "Shut down 1 node")
-	x.waitFor("the machine off", long, `kube-node4\s+.*\boff\b`)
+	x.waitFor("the machine off", long, `kube-node4\s+(?:Not)?Ready[^\n│]*\soff\s`)
 	if err := process(t, state+"/pid").Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func typist(t *testing.T, answers map[string]string, args ...string) (shown stri
 		out.Write(buf[:n])
 		for prompt, answer := range answers {
 			// The program is ready for the answer when it shows "> ".
-			if at := strings.Index(out.String()[answered:], prompt); at >= 0 && strings.HasSuffix(out.String(), "> ") {
+			if at := strings.Index(out.String()[answered:], prompt); at >= 0 && (strings.HasSuffix(out.String(), "> ") || strings.HasSuffix(out.String(), "[y/N] ")) {
 				answered = out.Len()
 				if _, err := tty.WriteString(answer + "\n"); err != nil {
 					t.Fatal(err)
@@ -124,11 +124,11 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	}
 
 	processes := watchProcesses()
-	shown, err := typist(t, map[string]string{"Passphrase": passphrase, "sudo's password": sudoPassword},
-		args(l, config, "power", "shutdown", "kube-node3", "--yes")...)
+	shown, err := typist(t, map[string]string{"Passphrase": passphrase, "sudo's password": sudoPassword, "[y/N]": "y"},
+		args(l, config, "power", "shutdown", "kube-node3")...)
 	say("terminal", shown)
-	if err != nil || !strings.Contains(shown, "Passphrase") || !strings.Contains(shown, "sudo's password") || !strings.Contains(shown, "kube-node3") {
-		t.Fatalf("the secrets were not used: %v\n%s", err, shown)
+	if err != nil || !strings.Contains(shown, "Passphrase") || !strings.Contains(shown, "sudo's password") || !strings.Contains(shown, "is off, proven") {
+		t.Fatalf("the secrets were not used, or it is not off: %v\n%s", err, shown)
 	}
 	plan := write(t, "one.yaml", onePlan)
 	for _, args := range [][]string{

@@ -324,6 +324,7 @@ func (s *Session) publish() *view.Frame {
 		LoadReady: s.opt.NoLoad,
 		Focus:     s.target.Focus(),
 		Question:  s.questions.first(),
+		Switching: s.switching.nodes(),
 	}
 	if f.Snapshot != nil {
 		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)

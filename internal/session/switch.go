@@ -276,6 +276,15 @@ func (w *switching) progress(pr power.Progress) {
 	}
 }
 
+// nodes are those of the requests that have not ended.
+func (w *switching) nodes() []string {
+	var nodes []string
+	for _, x := range w.requests {
+		nodes = append(nodes, x.nodes...)
+	}
+	return nodes
+}
+
 // over is the end of a request, on the loop.
 func (x *request) over(err error) {
 	w := x.w

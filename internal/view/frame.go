@@ -51,6 +51,9 @@ type Frame struct {
 
 	// Question is what the operator is being asked; nil when nothing.
 	Question *Question
+	// Switching are the nodes of requests to switch that have not ended: being
+	// looked at, asked about, or carried out. It is not recorded.
+	Switching []string
 	// Recording is true while the record can be written; RecordErr says in
 	// one sentence why it can't.
 	Recording bool

@@ -32,9 +32,8 @@ const stateLimit = time.Minute
 // Options are the section power.exec: the commands, each a program and its arguments; their texts are
 // templates. What is left out can't be done.
 type Options struct {
-	// State prints one word: on, off, transitioning or unknown. When it prints
-	// nothing its exit status counts, as that of a fence agent does: 0 is on, 2
-	// is off, and all else is unknown.
+	// State prints one word: on, off, transitioning or unknown. One that prints
+	// nothing, or both on and off, has said nothing: the state is unknown.
 	State []string `json:"state_command"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
 	On       []string `json:"on_command"`
@@ -240,19 +239,25 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	}))
 }
 
-// reading understands what a state command said: its first word, or its exit
-// status when it printed nothing. A word and a failure contradict each other.
+// reading understands what a state command said: the one word of state that it
+// prints, first. A word and a failure contradict each other; so do two words.
 func reading(r program.Result, provesOff bool) power.Reading {
 	out := power.Reading{At: time.Now(), Detail: "the state command " + r.How()}
 	word := ""
-	if words := strings.Fields(r.Stdout); len(words) > 0 {
-		word = strings.ToLower(strings.Trim(words[0], ".,:;!"))
+	for i, w := range strings.Fields(r.Stdout) {
+		w = strings.ToLower(strings.Trim(w, ".,:;!"))
+		switch isState := w == "on" || w == "off" || w == "transitioning" || w == "unknown"; {
+		case i == 0:
+			word = w
+		case isState && w != word:
+			word = "contradiction"
+		}
 	}
 	switch {
 	case r.Signal != "":
-	case word == "on" && r.Status == 0, word == "" && r.Status == 0:
+	case word == "on" && r.Status == 0:
 		out.State, out.Proof = power.On, power.Proven
-	case word == "off" && (r.Status == 0 || r.Status == 2), word == "" && r.Status == 2 && strings.TrimSpace(r.Stderr) == "":
+	case word == "off" && (r.Status == 0 || r.Status == 2):
 		out.State, out.Proof = power.Off, power.Presumed
 		if provesOff {
 			out.Proof = power.Proven
@@ -261,11 +266,12 @@ func reading(r program.Result, provesOff bool) power.Reading {
 		out.State, out.Proof = power.Transitioning, power.Proven
 	}
 	switch said := power.Clean(r.Stdout); {
-	case out.State == power.Unknown:
-		out.NoAnswer = word == ""
-	case said == "":
-		out.Detail = fmt.Sprintf("the state command ended with status %d", r.Status)
-	default:
+	case word == "":
+		out.NoAnswer = true
+		if r.Signal == "" && r.Status == 0 {
+			out.Detail = "the state command printed nothing"
+		}
+	case out.State != power.Unknown || word == "contradiction":
 		out.Detail = "the state command says: " + said
 	}
 	return out
