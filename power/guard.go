@@ -349,8 +349,11 @@ func (g *guard) anothers(name string, b Binding) string {
 			if m == nil || n.Name == name {
 				continue
 			}
-			named := m.How != HowConfig && (strings.EqualFold(m.Name, n.Name) || strings.EqualFold(m.ID, n.Name))
-			if named || meets([]string{m.Address}, n.Addresses) {
+			called := func(by string) bool {
+				by = strings.TrimSuffix(by, ".")
+				return strings.EqualFold(by, n.Name) || meets([]string{by}, n.Addresses)
+			}
+			if m.How != HowConfig && (called(m.Name) || called(m.ID)) || meets([]string{m.Address}, n.Addresses) {
 				return n.Name
 			}
 		}

@@ -185,3 +185,16 @@ func TestLimitsOnlyTighten(t *testing.T) {
 		}
 	}
 }
+
+// A machine that an annotation calls by another node's name or address is that
+// node's, however it is written.
+func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
+	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
+		for how, want := range map[string]string{HowName: "kube-cp1", HowConfig: ""} {
+			g := &guard{Plan: Plan{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}
+			if got := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); got != want {
+				t.Errorf("%s, named by %q: %q, want %q", id, how, got, want)
+			}
+		}
+	}
+}
