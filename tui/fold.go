@@ -2,9 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"strings"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // foldWithin is how close together events must be seen to be folded into one row.

@@ -2,9 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"testing"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 func TestFoldKeepsTheNodesLineInSight(t *testing.T) {

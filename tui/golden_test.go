@@ -3,7 +3,6 @@ package tui
 import (
 	"flag"
 	"fmt"
-	"lightsout/internal/view"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -1,10 +1,11 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 func TestNoKeyHasTwoMeaningsInAPane(t *testing.T) {

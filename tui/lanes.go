@@ -2,9 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"slices"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // What a node is at one moment, as bits.

@@ -1,9 +1,10 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"strings"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // Painter draws frames as text, for recordings and pictures. It keeps what it

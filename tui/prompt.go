@@ -1,10 +1,11 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
 )
 
 // promptDialog asks for one line. changed, if set, is told of every edit;

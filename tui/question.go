@@ -1,10 +1,11 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
 )
 
 // questionDialog shows a view.Question and gives the view.Answer.

@@ -1,12 +1,13 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
 )
 
 // settleKeys lets the grace of a question pass.

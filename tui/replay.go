@@ -2,10 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // How far the keys of a replay go.

@@ -1,11 +1,12 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 func TestReplayKeys(t *testing.T) {

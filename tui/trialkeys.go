@@ -1,8 +1,9 @@
 package tui
 
 import (
-	"lightsout/internal/view"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // stepAgain is how long enter is not sent twice for one and the same step.

@@ -2,8 +2,9 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"strings"
+
+	"lightsout/internal/view"
 )
 
 // Heights from which the trial has a pane of its own, and from which that pane

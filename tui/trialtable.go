@@ -2,9 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"strings"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // besideSteps is the width from which the tables stand beside the steps.

@@ -2,11 +2,12 @@ package config
 
 import (
 	"fmt"
-	"lightsout/internal/config/yamlfile"
-	"lightsout/power"
 	"regexp"
 	"strings"
 	"testing"
+
+	"lightsout/internal/config/yamlfile"
+	"lightsout/power"
 )
 
 func TestAllFaultsAreTold(t *testing.T) {

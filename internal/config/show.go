@@ -2,8 +2,6 @@ package config
 
 import (
 	_ "embed"
-	"lightsout/internal/config/yamlfile"
-	"lightsout/power"
 	"maps"
 	"net/url"
 	"regexp"
@@ -11,6 +9,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
+	"lightsout/power"
 )
 
 //go:embed example.yaml

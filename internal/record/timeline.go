@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"lightsout/internal/view"
 	"sync"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // Timeline is the one list of everything that happened, in the order in which

@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"html"
-	"lightsout/internal/view"
 
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 const phaseRow = 17.0

@@ -2,12 +2,12 @@ package report
 
 import (
 	"fmt"
-	"lightsout/internal/view"
 	"math"
 	"strings"
 	"time"
 
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // textMost is the most characters kept of one text of a record.

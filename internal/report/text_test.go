@@ -2,11 +2,12 @@ package report
 
 import (
 	"encoding/xml"
-	"lightsout/internal/view"
 	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"lightsout/internal/view"
 )
 
 func TestOffsets(t *testing.T) {

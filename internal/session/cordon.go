@@ -3,12 +3,13 @@ package session
 import (
 	"cmp"
 	"context"
-	"lightsout/cluster"
-	"lightsout/internal/view"
-	"lightsout/power"
 	"maps"
 	"slices"
 	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // Drainer cordons, drains and uncordons nodes. See the methods of

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"lightsout/internal/view"
 	"strings"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // missing says why nodes can't be cordoned here; nil when they can.

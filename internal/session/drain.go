@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
+
 	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"sync"
-	"time"
 )
 
 const (

@@ -2,13 +2,14 @@ package session
 
 import (
 	"fmt"
-	"lightsout/cluster"
-	"lightsout/internal/text"
-	"lightsout/internal/view"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // progress takes in how the drain of a node stands.

@@ -1,11 +1,12 @@
 package session
 
 import (
+	"strings"
+
 	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"strings"
 )
 
 // question says what will be switched, how it will be undone, what it

@@ -1,9 +1,10 @@
 package session
 
 import (
+	"slices"
+
 	"lightsout/internal/view"
 	"lightsout/power"
-	"slices"
 )
 
 // readJournal learns what is still off or cordoned because of us. The first time

@@ -2,11 +2,12 @@ package trial
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"slices"
-	"strings"
 )
 
 // IDs of choices about trials.

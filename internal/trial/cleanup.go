@@ -1,11 +1,12 @@
 package trial
 
 import (
+	"strings"
+	"time"
+
 	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"strings"
-	"time"
 )
 
 // Bounds of the end of a trial.

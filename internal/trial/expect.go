@@ -2,12 +2,13 @@ package trial
 
 import (
 	"fmt"
+	"strings"
+
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"strings"
 )
 
 const notObserved = "not observed"

@@ -3,12 +3,13 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"slices"
+
 	"lightsout/cluster"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
-	"slices"
 )
 
 // show adds the trial to a frame.

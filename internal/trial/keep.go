@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"os"
-	"path/filepath"
-	"time"
 )
 
 // openRecord makes the trial's folder and begins to write into it.

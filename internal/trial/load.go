@@ -2,8 +2,9 @@ package trial
 
 import (
 	"fmt"
-	"lightsout/loadgen"
 	"time"
+
+	"lightsout/loadgen"
 )
 
 // loadRun is one load step of a trial: a start of the generator.

@@ -2,14 +2,15 @@ package trial
 
 import (
 	"fmt"
+	"strings"
+	"time"
+
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"strings"
-	"time"
 )
 
 // run is a trial under way, or the last one that is over. It belongs to the

@@ -2,12 +2,13 @@ package trial
 
 import (
 	"fmt"
+	"strings"
+	"time"
+
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"strings"
-	"time"
 )
 
 // rolloutWithin bounds a rollout when the plan does not say.

@@ -1,11 +1,12 @@
 package trial
 
 import (
+	"time"
+
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"time"
 )
 
 // summarize makes the summary of a trial that is over.

@@ -3,12 +3,13 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"strings"
-	"time"
 )
 
 // Switch switches machines after the guards, and the operator where that is

@@ -2,11 +2,12 @@ package trial
 
 import (
 	"fmt"
+	"slices"
+
 	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"slices"
 )
 
 // judge ends the trial: it sums up what was seen, gives the verdict and writes

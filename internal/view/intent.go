@@ -1,10 +1,11 @@
 package view
 
 import (
+	"time"
+
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
-	"time"
 )
 
 // Intent is what the operator wants. The screen returns intents, the session

@@ -1,8 +1,9 @@
 package view
 
 import (
-	"lightsout/power"
 	"strings"
+
+	"lightsout/power"
 )
 
 // MachineText names the machines that stand for a node, for people.

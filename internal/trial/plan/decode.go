@@ -1,11 +1,12 @@
 package plan
 
 import (
-	"lightsout/internal/config/yamlfile"
 	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
 )
 
 // Bounds on words in a plan, in characters.

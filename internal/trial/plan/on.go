@@ -1,10 +1,11 @@
 package plan
 
 import (
-	"lightsout/power"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/power"
 )
 
 // On powers machines on. The step ends when every machine is on, or fails when

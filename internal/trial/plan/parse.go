@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"lightsout/internal/config/yamlfile"
 	"os"
 	"slices"
 	"strings"
+
+	"lightsout/internal/config/yamlfile"
 )
 
 // Bounds on a plan.
