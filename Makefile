@@ -14,7 +14,7 @@ TIMEOUT = 20m
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
 RACE    = $(if $(CI),-race,)
 
-.PHONY: all build demo test short test-tool test-lab bench vet cross picture clean
+.PHONY: all build demo test short test-tool test-lab bench fuzz vet cross picture clean
 
 all: build
 
@@ -57,6 +57,11 @@ test-lab:
 
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./...
+
+# fuzz runs each fuzz target for so long: make fuzz FOR=20s
+fuzz: FOR = 20s
+fuzz:
+	GO=$(GO) FOR=$(FOR) .ci/fuzz
 
 # picture makes the README's picture from a real run.
 picture: build

@@ -168,3 +168,34 @@ func FuzzSplitSpec(f *testing.F) {
 		}
 	})
 }
+
+// FuzzConfig: whatever is in ssh_config, a host is found or it is said why not,
+// and never one that another program could take for an option.
+func FuzzConfig(f *testing.F) {
+	for _, s := range []string{
+		"Host a\n  HostName %h.example\n  Port 2222\n  ProxyJump b,c@d:1\nHost b\n  ProxyJump a\n", "Match all\n  User x\n", "Host [a", "Host *\nProxyCommand ssh -W %h:%p b\n",
+		"Include /dev/null\nHost a\nUserKnownHostsFile \"~/x y\" none\n", "HostKeyAlias a@b\n", "Port=99999\n", "Host !a *\n HostName -oProxyCommand=x\n", "\x00",
+	} {
+		f.Add(s, "a")
+	}
+	f.Fuzz(func(t *testing.T, text, alias string) {
+		if strings.Contains(strings.ToLower(text), "include") {
+			t.Skip("files of this machine are none of the test's")
+		}
+		c, err := readConfig(Options{ConfigFile: emptyConfig(t, text)})
+		if err != nil {
+			return
+		}
+		h, err := c.lookup(alias, "someone")
+		if err != nil {
+			return
+		}
+		if h.port == "" || h.name == "" {
+			t.Fatalf("%q gives %+v", text, h)
+		}
+		way, err := c.route(h)
+		if err == nil && (len(way) == 0 || len(way) > 2*maxJumps*maxJumps) {
+			t.Errorf("%q: the way to %q has %d hosts", text, alias, len(way))
+		}
+	})
+}

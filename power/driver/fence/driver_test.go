@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/program"
@@ -303,6 +304,20 @@ func FuzzOutlets(f *testing.F) {
 			if o.plug == "" || strings.ContainsAny(o.plug+o.alias, "\n,") {
 				t.Errorf("%q gave %+v", text, o)
 			}
+		}
+	})
+}
+
+func FuzzReading(f *testing.F) {
+	f.Add("Status: ON\n", "", 0)
+	f.Add("Status: OFF\n", "x\x1b[2J", 2)
+	f.Fuzz(func(t *testing.T, stdout, stderr string, status int) {
+		got := reading(program.Result{Stdout: stdout, Stderr: stderr, Status: status})
+		if got.Detail != text.Clean(got.Detail, 1<<16) {
+			t.Errorf("%q is not harmless", got.Detail)
+		}
+		if got.State == power.Off && status != 2 {
+			t.Errorf("%q with status %d is off", stdout, status)
 		}
 	})
 }

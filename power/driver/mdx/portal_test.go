@@ -48,7 +48,7 @@ type portalVM struct {
 	ipv4                      []string
 }
 
-func newPortal(t *testing.T, vms ...*portalVM) *portal {
+func newPortal(t testing.TB, vms ...*portalVM) *portal {
 	p := &portal{valid: map[string]bool{secretToken: true}, vms: vms}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(p.Close)

@@ -44,7 +44,7 @@ type bmc struct {
 	stall chan struct{} // closed to let go of who waits
 }
 
-func newBMC(t *testing.T) *bmc {
+func newBMC(t testing.TB) *bmc {
 	t.Helper()
 	b := &bmc{
 		state: map[string]string{"1": "On"}, names: map[string]string{"1": "System"}, sessions: map[string]bool{},

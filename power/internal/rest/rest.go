@@ -19,6 +19,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -210,7 +211,7 @@ func (c *Client) unreached(what string, err error) error {
 
 func (c *Client) status(what string, resp *http.Response, data []byte, secrets []string) error {
 	e := &StatusError{Code: resp.StatusCode}
-	e.text = fmt.Sprintf("%s answered %s with %d %s", c.Name, what, e.Code, http.StatusText(e.Code))
+	e.text = strings.TrimSpace(fmt.Sprintf("%s answered %s with %d %s", c.Name, what, e.Code, http.StatusText(e.Code)))
 	if c.Explain != nil {
 		if said := secret.Say(c.Explain(data), secrets...); said != "" {
 			e.text += ": " + said
