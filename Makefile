@@ -14,7 +14,7 @@ TIMEOUT = 20m
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
 RACE    = $(if $(CI),-race,)
 
-.PHONY: all build demo test short test-tool test-lab bench fuzz vet cross picture clean
+.PHONY: all build demo test short test-tool test-lab bench fuzz soak vet cross picture clean
 
 all: build
 
@@ -62,6 +62,12 @@ bench: build
 fuzz: FOR = 20s
 fuzz:
 	GO=$(GO) FOR=$(FOR) .ci/fuzz
+
+# soak has a session typed at while machines go off and on, requests are sent,
+# and one thing after the other breaks: make soak FOR=30m
+soak: FOR = 30m
+soak: build
+	LIGHTSOUT_SOAK=$(FOR) $(GO) test -count 1 -timeout 24h -v -run 'TestSoak$$' ./internal/e2e
 
 # picture makes the README's picture from a real run.
 picture: build

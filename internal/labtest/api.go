@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -40,9 +41,16 @@ func (l *Lab) API() *API {
 // no failure; a patch is a merge patch.
 func (a *API) Do(method, path string, object, into any) {
 	a.t.Helper()
+	if err := a.Try(method, path, object, into); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// Try is Do for a server that may not answer.
+func (a *API) Try(method, path string, object, into any) error {
 	body, err := json.Marshal(object)
 	if err != nil {
-		a.t.Fatal(err)
+		return err
 	}
 	if object == nil {
 		body = nil
@@ -51,7 +59,7 @@ func (a *API) Do(method, path string, object, into any) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, a.host+path, bytes.NewReader(body))
 	if err != nil {
-		a.t.Fatal(err)
+		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
@@ -59,15 +67,14 @@ func (a *API) Do(method, path string, object, into any) {
 	}
 	resp, err := a.client.Do(req)
 	if err != nil {
-		a.t.Fatal(err)
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 && resp.StatusCode != http.StatusConflict {
-		a.t.Fatalf("%s %s: %s", method, path, resp.Status)
+		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
 	}
 	if into != nil {
-		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-			a.t.Fatal(err)
-		}
+		return json.NewDecoder(resp.Body).Decode(into)
 	}
+	return nil
 }

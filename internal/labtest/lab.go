@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -196,18 +197,32 @@ func (l *Lab) ClearFaults() { l.t.Helper(); l.control(http.MethodDelete, "/fault
 
 func (l *Lab) control(method, path, body string) {
 	l.t.Helper()
-	req, err := http.NewRequest(method, "http://lab"+path, strings.NewReader(body))
-	if err != nil {
+	if err := ask(l.Control(), method, path, body); err != nil {
 		l.t.Fatal(err)
 	}
-	resp, err := l.Control().Do(req)
+}
+
+// Asker gives what asks the lab's control socket for something, from any
+// goroutine, and says what came of it.
+func (l *Lab) Asker() func(method, path, body string) error {
+	c := l.Control()
+	return func(method, path, body string) error { return ask(c, method, path, body) }
+}
+
+func ask(c *http.Client, method, path, body string) error {
+	req, err := http.NewRequest(method, "http://lab"+path, strings.NewReader(body))
 	if err != nil {
-		l.t.Fatal(err)
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
 	}
 	resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		l.t.Fatalf("%s %s: %s", method, path, resp.Status)
+		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
 	}
+	return nil
 }
 
 // Machines names the machines that the lab says are in one of the states.

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// vital is what the program takes at one moment.
+type vital struct {
+	file string // where it writes its goroutines
+
+	rss, heap   float64 // MB
+	descriptors int
+	goroutines  int
+	key         time.Duration // from a key to the screen; 0: not measured
+}
+
+// sample looks at the program until ctx ends.
+func (s *soak) sample(ctx context.Context, each time.Duration) {
+	file := s.vitals[0].file
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(each):
+		}
+		v := vital{file: file}
+		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
+		b, _ := os.ReadFile(file)
+		var heap int64
+		if _, e := fmt.Sscan(string(b), &v.goroutines, &heap); err != nil || e != nil {
+			continue // it is being written
+		}
+		v.descriptors, v.heap = len(fds), float64(heap)/(1<<20)
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+		_, rest, _ := strings.Cut(string(status), "VmRSS:")
+		_, _ = fmt.Sscan(rest, &v.rss)
+		v.rss /= 1024
+		s.mu.Lock()
+		s.vitals = append(s.vitals, v)
+		s.mu.Unlock()
+	}
+}
+
+// thirds gives the medians of the first and of the last third of what is there.
+func thirds[T int | float64 | time.Duration](all []vital, of func(vital) T) (first, last T) {
+	var list []T
+	for _, v := range all {
+		if x := of(v); x > 0 {
+			list = append(list, x)
+		}
+	}
+	if len(list) < 3 {
+		return 0, 0
+	}
+	third := len(list) / 3
+	median := func(part []T) T {
+		part = slices.Sorted(slices.Values(part))
+		return part[len(part)/2]
+	}
+	return median(list[:third]), median(list[len(list)-third:])
+}
+
+// summarize tells what happened and what it took, and fails for what has grown.
+func (s *soak) summarize() {
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(s.counts)) {
+		fmt.Fprintf(&b, "%6d  %s\n", s.counts[what], what)
+	}
+	all := s.vitals[1:]
+	fmt.Fprintf(&b, "medians of the first and the last third of %d samples:\n", len(all))
+	rss, rssLast := thirds(all, func(v vital) float64 { return v.rss })
+	heap, heapLast := thirds(all, func(v vital) float64 { return v.heap })
+	fds, fdsLast := thirds(all, func(v vital) int { return v.descriptors })
+	goroutines, goroutinesLast := thirds(all, func(v vital) int { return v.goroutines })
+	key, keyLast := thirds(all, func(v vital) time.Duration { return v.key })
+	fmt.Fprintf(&b, "  resident     %6.1f  %6.1f MB\n  heap         %6.1f  %6.1f MB\n  descriptors  %6d  %6d\n  goroutines   %6d  %6d\n", rss, rssLast, heap, heapLast, fds, fdsLast, goroutines, goroutinesLast)
+	fmt.Fprintf(&b, "  key → screen %6d  %6d ms, as tmux tells it\n", key.Milliseconds(), keyLast.Milliseconds())
+	s.t.Logf("\n%s", b.String())
+	// Faults make these go up and down; a leak makes them go up and up.
+	if rssLast > 1.5*rss+30 || fdsLast > 2*fds+20 || goroutinesLast > 2*goroutines+50 {
+		s.t.Error("it has grown")
+	}
+	if len(all) < 3 {
+		s.t.Error("nothing was measured")
+	}
+}
+
+// latencies tells how long the requests that went well took, in the first and
+// the last third of the time.
+func (s *soak) latencies(path string) {
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	type one struct {
+		Class          string
+		Scheduled, End time.Time
+	}
+	var all []one
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		var r one
+		if json.Unmarshal(sc.Bytes(), &r) == nil && r.Class == "ok" {
+			all = append(all, r)
+		}
+	}
+	if len(all) < 3 {
+		s.t.Error("no request went well")
+		return
+	}
+	slices.SortFunc(all, func(a, b one) int { return a.Scheduled.Compare(b.Scheduled) })
+	for name, part := range map[string][]one{"first": all[:len(all)/3], "last": all[len(all)-len(all)/3:]} {
+		var took []time.Duration
+		for _, r := range part {
+			took = append(took, r.End.Sub(r.Scheduled))
+		}
+		slices.Sort(took)
+		s.t.Logf("requests ok, %s third: p50 %v, p99 %v", name, took[len(took)/2], took[len(took)*99/100])
+	}
+}
