@@ -12,7 +12,7 @@ var deploymentsSpec = &paneSpec{
 	name: "Deployments", place: placeRight, shows: partSnapshot,
 	live: append([]binding{
 		bind(aim, "send load here", "f", "send the load to the deployment", "f"),
-	}, rowKeys...),
+	}, liveRowKeys...),
 	replay: rowKeys,
 	open:   func() pane { return newDeploymentsPane() },
 }
@@ -102,7 +102,7 @@ func (p *deploymentsPane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{d.Name, "Deployment " + d.Key.String(), deploymentDetails(d.Key)}, true
+	return deploymentObject(d.Key), true
 }
 
 func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {

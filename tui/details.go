@@ -27,7 +27,7 @@ func (d *details) add(label, value string) { d.look("", label, value) }
 
 func (d *details) look(st style, label, value string) {
 	if value = strings.TrimSpace(d.s.t.text(value)); value != "" {
-		d.facts = append(d.facts, fact{label, value, st})
+		d.facts = append(d.facts, fact{label: label, value: value, st: st})
 	}
 }
 
@@ -87,6 +87,7 @@ func nodeDetails(name string) func(*scene) []fact {
 		}
 		d.time("gone", n.Gone)
 		d.machine(name)
+		d.described(nodeObject(name).ref)
 		d.head("Node")
 		d.add("name", n.Name)
 		d.add("roles", strings.Join(n.Roles, ", "))
@@ -163,6 +164,7 @@ func podDetails(k cluster.Key) func(*scene) []fact {
 		}
 		d.time("being deleted", p.Deleting)
 		d.time("gone", p.Gone)
+		d.described(podObject(k).ref)
 		d.head("Pod")
 		d.add("name", p.Name)
 		d.add("namespace", p.Namespace)
@@ -232,6 +234,7 @@ func deploymentDetails(k cluster.Key) func(*scene) []fact {
 				d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
 			}
 		}
+		d.described(deploymentObject(k).ref)
 		d.head("Deployment")
 		d.add("name", dep.Name)
 		d.add("namespace", dep.Namespace)

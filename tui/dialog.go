@@ -81,6 +81,16 @@ func (s *dialogs) close(d dialog) {
 	s.stack = slices.DeleteFunc(s.stack, func(o openDialog) bool { return o.dialog == d })
 }
 
+// look is what the session is asked for the topmost dialog that shows an object.
+func (s *dialogs) look() view.Look {
+	for _, d := range slices.Backward(s.stack) {
+		if o, ok := d.dialog.(*objectDialog); ok {
+			return o.look()
+		}
+	}
+	return view.Look{}
+}
+
 // question opens, renews or closes the dialog of the frame's question.
 func (s *dialogs) question(q *view.Question) {
 	for i, d := range s.stack {
@@ -150,10 +160,17 @@ func (g *grace) absorbs(now time.Time) bool {
 	return true
 }
 
+// mostDialog is how wide a dialog is at most, without its frame.
+const mostDialog = 100
+
 // frameDialog draws a dialog with its frame and gives where it goes in w x h.
 func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) {
 	t := s.t
-	inW, inH := min(w-6, 100), h-4
+	widest := mostDialog
+	if wide, ok := d.(interface{ widest() int }); ok {
+		widest = wide.widest()
+	}
+	inW, inH := min(w-6, widest), h-4
 	body, wide := d.draw(s, inW, inH)
 	foot, footWidth := "", 0
 	title := t.text(d.title())

@@ -35,6 +35,10 @@ var scenes = []struct {
 	{"connecting", func() *view.Frame { return nil }, "", false},
 	{"help", calm, "?", false},
 	{"details", outage, "down down down enter", false},
+	{"details-pod", looked(view.Look{Of: lostPod}), "3 d", false},
+	{"yaml", looked(view.Look{Of: lostPod}), "3 Y", true},
+	{"log", looked(view.Look{Of: lostPod, Log: true}), "3 L", false},
+	{"log-search", looked(view.Look{Of: lostPod, Log: true}), "3 L g / 5 1 enter", true},
 	{"marked", calm, "down down space space", false},
 	{"driven", driven, "", true},
 	{"silent", silent, "", true},
@@ -86,7 +90,7 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 		name  string
 		frame func() *view.Frame
 		keys  string
-	}{{"outage", outage, ""}, {"question", asked, ""}, {"picture", outage, "p"}} {
+	}{{"outage", outage, ""}, {"question", asked, ""}, {"picture", outage, "p"}, {"log", looked(view.Look{Of: lostPod, Log: true}), "3 L"}} {
 		for _, look := range []struct {
 			name string
 			o    Options

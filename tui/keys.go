@@ -11,11 +11,14 @@ import (
 
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
-	bind(openDetails, "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
+	bind(openObject(aspectDetails), "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
 	bind(openFilter, "filter", "/", "filter the rows by any column; !text: the others", "/"),
 	bind(sortNext, "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
 	bind(sortReverse, "", "I", "sort the other way round", "I"),
 }
+
+// liveRowKeys are those where there is a cluster.
+var liveRowKeys = append([]binding{bind(openObject(aspectYAML), "", "Y", "its YAML, as the API server has it", "Y")}, rowKeys...)
 
 // liveKeys are the keys of a screen that shows a cluster.
 func liveKeys() *keymap {

@@ -71,6 +71,7 @@ type Model struct {
 	gens    [partCount]uint64 // how often each part of the frame has changed
 	uiGen   uint64            // how often what the operator has chosen has
 	mouse   bool              // the program has it
+	looking view.Look         // what the session has been asked for
 	regions []region          // where the panes were drawn
 	cmd     tea.Cmd           // what a command has left for the program to do
 	content string
@@ -162,8 +163,17 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		return m, nil
 	}
+	m.lookAt()
 	m.dirty = true
 	return m, cmd
+}
+
+// lookAt asks the session for what the open dialog shows.
+func (m *Model) lookAt() {
+	if look := m.dialogs.look(); look != m.looking && m.s.f.Replay == nil {
+		m.looking = look
+		m.opts.Send(look)
+	}
 }
 
 // clock sets the scene's time: the frame's own, moved on by what has passed

@@ -19,7 +19,7 @@ var nodesSpec = &paneSpec{
 		bind(on((*nodesPane).mark), "mark", "space", "mark the node, or take the mark away", "space"),
 		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*"),
 		bind(undoMarks, "undo marks", "u", "marks as they were before", "u"),
-	}, rowKeys...),
+	}, liveRowKeys...),
 	replay: rowKeys,
 	open:   func() pane { return newNodesPane() },
 }
@@ -93,7 +93,7 @@ func (p *nodesPane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{n.Name, "Node " + n.Name, nodeDetails(n.Name)}, true
+	return nodeObject(n.Name), true
 }
 
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {

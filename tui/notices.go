@@ -50,7 +50,7 @@ func (n *notices) facts(s *scene) []fact {
 		if !x.asked {
 			st = s.t.fresh
 		}
-		out = append(out, fact{x.at.Local().Format("15:04:05"), s.t.text(x.text), st})
+		out = append(out, fact{label: x.at.Local().Format("15:04:05"), value: s.t.text(x.text), st: st})
 	}
 	if len(out) == 0 {
 		return []fact{{label: "nothing has been said yet"}}

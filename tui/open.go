@@ -8,13 +8,6 @@ import (
 	"lightsout/loadgen"
 )
 
-// openDetails shows all that is known of the selected row.
-func openDetails(m *Model) {
-	if o, ok := m.focus.row(&m.s); ok {
-		m.dialogs.open(&factsDialog{heading: o.title, facts: o.facts})
-	}
-}
-
 func openHelp(m *Model) {
 	m.dialogs.open(&factsDialog{heading: "Help", facts: helpFacts(m)})
 }

@@ -32,14 +32,6 @@ type drawing struct {
 	lines        []string
 }
 
-// object is what a row stands for: its name, what its details are called and
-// say.
-type object struct {
-	name  string
-	title string
-	facts func(*scene) []fact
-}
-
 // place is where a pane stands on a screen that has room for all.
 type place int
 

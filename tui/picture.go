@@ -10,10 +10,10 @@ import (
 var pictureSpec = &paneSpec{
 	name: "Picture", letter: "p", place: placeWhole, shows: partSnapshot | partPower | partLoad,
 	live: []binding{
-		bind(openDetails, "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
+		bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
 		bind(on((*picturePane).mark), "mark", "space", "mark the node, or take the mark away", "space"),
 	},
-	replay: []binding{bind(openDetails, "details", "enter d", "all that is known of the node", "enter", "d")},
+	replay: []binding{bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node", "enter", "d")},
 	open:   func() pane { return newPicturePane() },
 }
 
@@ -75,7 +75,7 @@ func (p *picturePane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{n.Name, "Node " + n.Name, nodeDetails(n.Name)}, true
+	return nodeObject(n.Name), true
 }
 
 func (p *picturePane) filter() *filter { return nil }

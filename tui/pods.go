@@ -13,8 +13,9 @@ var podsSpec = &paneSpec{
 	name: "Pods", place: placeRight, shows: partSnapshot,
 	live: append([]binding{
 		bind(on((*podsPane).allPods), "all pods", "a", "show all pods, or those of the selection", "a"),
+		bind(openObject(aspectLog), "log", "L", "the last lines of the pod's log, as it grows", "L"),
 		bind(aim, "", "f", "send the load to the pod's deployment", "f"),
-	}, rowKeys...),
+	}, liveRowKeys...),
 	replay: append([]binding{bind(on((*podsPane).allPods), "", "a", "show all pods, or those of the selection", "a")}, rowKeys...),
 	open:   func() pane { return newPodsPane() },
 }
@@ -190,7 +191,7 @@ func (p *podsPane) row(*scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{pod.Name, "Pod " + pod.Key.String(), podDetails(pod.Key)}, true
+	return podObject(pod.Key), true
 }
 
 // allPods shows all pods, or those of the selection again.

@@ -1,86 +1,217 @@
 package tui
 
 import (
-	"lightsout/internal/view"
+	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/view"
 )
 
-// fact is one line of a details or help dialog: a heading when value is empty.
+// fact is one line of a details or help dialog: a heading when value is empty,
+// a line as it is, over the whole width, when it is plain.
 type fact struct {
 	label, value string
 	st           style
+	plain        bool
 }
 
-// factsDialog shows labelled facts, scrolled. The facts are asked for at every
-// drawing, so that they stay true while it is open.
+// factsDialog shows labelled facts, scrolled and searched. The facts are asked
+// for at every drawing, so that they stay true while it is open.
 type factsDialog struct {
 	heading string
 	facts   func(s *scene) []fact
-	top     int
-	rows    int
-	room    int
+	pager
 }
 
 func (d *factsDialog) title() string { return d.heading }
 
-func (d *factsDialog) foot() string {
-	if d.rows > d.room {
-		return "↑/↓ scroll · esc close"
-	}
-	return "esc close"
-}
+func (d *factsDialog) foot() string { return d.keys("esc close") }
 
-func (d *factsDialog) paste(string) {}
+func (d *factsDialog) paste(text string) { d.pager.paste(text) }
 
 func (d *factsDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
+	if d.pager.press(msg) {
+		return nil, false
+	}
 	switch msg.String() {
-	case "up", "k":
-		d.top--
-	case "down", "j":
-		d.top++
-	case "pgup", "ctrl+b":
-		d.top -= d.room
-	case "pgdown", "ctrl+f", "space":
-		d.top += d.room
-	case "home", "g":
-		d.top = 0
-	case "end", "G":
-		d.top = d.rows
 	case "esc", "enter", "q", "?":
 		return nil, true
 	}
-	d.top = max(0, min(d.top, d.rows-d.room))
 	return nil, false
 }
 
 func (d *factsDialog) draw(s *scene, w, h int) ([]string, int) {
-	facts := d.facts(s)
-	label, value := 0, 20
+	lines, wide := factLines(s.t, d.facts(s), w)
+	return d.pager.draw(s, lines, wide, h), wide
+}
+
+// factLines draws facts as lines, at most w cells wide.
+func factLines(t *theme, facts []fact, w int) (lines []string, wide int) {
+	label, value, plain := 0, 20, 0
 	for _, f := range facts {
-		if f.value != "" {
-			label = max(label, width(f.label))
-			value = max(value, width(f.value))
+		switch {
+		case f.plain:
+			plain = max(plain, width(f.value))
+		case f.value != "":
+			label, value = max(label, width(f.label)), max(value, width(f.value))
 		}
 	}
 	label = min(label, w/3)
 	value = min(value, w-label-2)
-	wide := label + 2 + value
-	var lines []string
+	wide = max(label+2+value, min(plain, w))
+	value = wide - label - 2
 	for _, f := range facts {
-		if f.value == "" {
-			lines = append(lines, newRow(wide).put(s.t.strong, f.label).String())
-			continue
-		}
-		for i, l := range wrap(f.value, value) {
-			name := f.label
-			if i > 0 {
-				name = ""
+		switch {
+		case f.plain:
+			for rest := f.value; ; {
+				part, _ := cutLeft(rest, wide)
+				lines = append(lines, newRow(wide).put(f.st, part).String())
+				if rest = rest[len(part):]; rest == "" || part == "" {
+					break
+				}
 			}
-			lines = append(lines, newRow(wide).cell(s.t, s.t.dim, name, label).space(2).put(f.st, l).String())
+		case f.value == "":
+			lines = append(lines, newRow(wide).put(t.strong, f.label).String())
+		default:
+			for i, l := range wrap(f.value, value) {
+				name := f.label
+				if i > 0 {
+					name = ""
+				}
+				lines = append(lines, newRow(wide).cell(t, t.dim, name, label).space(2).put(f.st, l).String())
+			}
 		}
 	}
-	d.rows, d.room = len(lines), max(1, h)
-	d.top = max(0, min(d.top, d.rows-d.room))
-	return lines[d.top:min(d.rows, d.top+d.room)], wide
+	return lines, wide
+}
+
+// pager shows a part of lines, and looks for a text in them.
+type pager struct {
+	follows   bool // the end is in sight until it is scrolled away
+	left      bool // it was
+	top, room int
+	lines     []string // as drawn last
+	typing    bool     // what to look for
+	in        input
+	what      string // what is looked for
+	at        int    // the line where it was found; -1: nowhere
+	note      string
+}
+
+// keys are those that it takes, after others.
+func (p *pager) keys(others string) string {
+	switch {
+	case p.typing:
+		return "enter search · esc no search"
+	case p.what != "":
+		return others + " · n/N next/previous · / search"
+	case len(p.lines) > p.room:
+		return others + " · ↑/↓ scroll · / search"
+	}
+	return others
+}
+
+func (p *pager) paste(text string) {
+	if p.typing {
+		p.in.insert(text)
+	}
+}
+
+// press takes a key, and reports whether it was for it.
+func (p *pager) press(msg tea.KeyPressMsg) bool {
+	if p.typing {
+		switch msg.String() {
+		case "esc":
+			p.typing, p.what = false, ""
+		case "enter":
+			p.typing, p.what = false, strings.ToLower(p.in.String())
+			p.at = p.top - 1
+			p.search(1)
+		default:
+			p.in.press(msg)
+		}
+		return true
+	}
+	rows := len(p.lines)
+	switch msg.String() {
+	case "up", "k":
+		p.top--
+	case "down", "j":
+		p.top++
+	case "pgup", "ctrl+b":
+		p.top -= p.room
+	case "pgdown", "ctrl+f", "space":
+		p.top += p.room
+	case "home", "g":
+		p.top = 0
+	case "end", "G":
+		p.top = rows
+	case "/":
+		p.typing, p.in, p.note = true, newInput(false), ""
+	case "n", "N":
+		if p.what == "" {
+			return false
+		}
+		p.search(map[string]int{"n": 1, "N": -1}[msg.String()])
+	default:
+		return false
+	}
+	p.top = max(0, min(p.top, rows-p.room))
+	p.left = p.top < rows-p.room
+	return true
+}
+
+// search goes to the next line, or the one before, that has what is looked for.
+func (p *pager) search(by int) {
+	if p.note = ""; p.what == "" {
+		return
+	}
+	n, hits, next := len(p.lines), 0, -1
+	for k := 1; k <= n; k++ {
+		i := ((p.at+by*k)%n + n) % n
+		if containsFold(stripped(p.lines[i]), p.what) {
+			if hits++; next < 0 {
+				next = i
+			}
+		}
+	}
+	if next < 0 {
+		p.at, p.note = -1, "not found: "+p.what
+		return
+	}
+	p.at, p.note = next, fmt.Sprintf("/%s: in %d lines", p.what, hits)
+	if p.at < p.top || p.at >= p.top+p.room {
+		p.top = p.at - p.room/2
+	}
+}
+
+// draw gives what is in sight of lines that are w wide, in at most h.
+func (p *pager) draw(s *scene, lines []string, w, h int) []string {
+	below := ""
+	switch {
+	case p.typing:
+		r := newRow(w).put(s.t.strong, "/")
+		p.in.draw(s.t, r, r.left)
+		below = r.String()
+	case p.note != "":
+		below = newRow(w).put(s.t.accent, fit(s.t.text(p.note), w, s.t.ellipsis)).String()
+	}
+	if below != "" {
+		h--
+	}
+	p.lines, p.room = lines, max(1, h)
+	most := max(0, len(lines)-p.room)
+	if p.top = max(0, min(p.top, most)); p.follows && !p.left {
+		p.top = most
+	}
+	out := append([]string(nil), lines[p.top:min(len(lines), p.top+p.room)]...)
+	if i := p.at - p.top; p.what != "" && i >= 0 && i < len(out) {
+		out[i] = newRow(w).put(s.t.focus, stripped(out[i])).String()
+	}
+	if below != "" {
+		out = append(out, below)
+	}
+	return out
 }

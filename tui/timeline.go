@@ -11,7 +11,7 @@ import (
 )
 
 var timelineSpec = &paneSpec{
-	name: "Timeline", place: placeLower, shows: partEvents, live: rowKeys, replay: rowKeys,
+	name: "Timeline", place: placeLower, shows: partEvents, live: liveRowKeys, replay: rowKeys,
 	open: func() pane { return newTimelinePane() },
 }
 
@@ -67,12 +67,12 @@ func eventHas(s *scene, e view.Event, contains func(string) bool) bool {
 func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000, share: 3} }
 
 // row is the whole line, with its times, and the object that it is about.
-func (p *timelinePane) row(*scene) (object, bool) {
+func (p *timelinePane) row(s *scene) (object, bool) {
 	e, ok := p.selected()
 	if !ok {
 		return object{}, false
 	}
-	return object{e.Subject + " " + e.Sentence(), "Event " + fmt.Sprint(e.Seq), eventDetails(e)}, true
+	return object{e.Subject + " " + e.Sentence(), "Event " + fmt.Sprint(e.Seq), eventDetails(e), objectOf(s, e).ref}, true
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.
@@ -204,33 +204,33 @@ func eventDetails(e view.Event) func(*scene) []fact {
 			d.add("to", e.To)
 		}
 		d.add("why", e.Why)
-		if facts := objectOf(s, e); facts != nil {
-			d.facts = append(append(d.facts, fact{}), facts(s)...)
+		if o := objectOf(s, e); o.facts != nil {
+			d.facts = append(append(d.facts, fact{}), o.facts(s)...)
 		}
 		return d.facts
 	}
 }
 
-// objectOf gives the details of the node, deployment or pod that an event
-// names; nil where it names none that is still there.
-func objectOf(s *scene, e view.Event) func(*scene) []fact {
+// objectOf gives the node, deployment or pod that an event names; nothing where
+// it names none that is still there.
+func objectOf(s *scene, e view.Event) object {
 	if s.snap.Node(e.Subject) != nil {
-		return nodeDetails(e.Subject)
+		return nodeObject(e.Subject)
 	}
 	for _, d := range s.snap.Deployments() {
 		if d.Name == e.Subject || d.Key.String() == e.Subject {
-			return deploymentDetails(d.Key)
+			return deploymentObject(d.Key)
 		}
 	}
 	if e.Kind != string(cluster.KindPod) {
-		return nil
+		return object{}
 	}
 	for _, p := range s.snap.Pods() { // only when the details are opened
 		if p.Name == e.Subject || p.Key.String() == e.Subject {
-			return podDetails(p.Key)
+			return podObject(p.Key)
 		}
 	}
-	return nil
+	return object{}
 }
 
 // eventText is an event's sentence in the theme's characters.

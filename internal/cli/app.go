@@ -118,7 +118,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.command("restore"), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api,
+		Restore: a.opt.command("restore"), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 	}
 	if cfg.Pace != "real" {
 		opt.Pace = cfg.Pace

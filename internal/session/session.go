@@ -63,6 +63,8 @@ type Options struct {
 	Rollout func(ctx context.Context, deployment cluster.Key) error
 	// Drain cordons and drains nodes.
 	Drain Drainer
+	// Inspect reads single objects and logs; nil where there is no cluster.
+	Inspect Inspector
 
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -87,6 +89,7 @@ type Session struct {
 	leaving   *leaving
 	rollouts  *rollouts
 	returns   *returns
+	looks     *looks
 	history   history
 	next      forecast.Next
 	link      cluster.LinkState
@@ -111,6 +114,7 @@ func New(opt Options) *Session {
 	s.switching = newSwitching(l, opt, s.machines, s.cordons, s.drains, s.returns)
 	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
 	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
+	s.looks = &looks{loop: l, inspector: opt.Inspect}
 	return s
 }
 
@@ -231,6 +235,7 @@ func (s *Session) start() {
 func (s *Session) tick() {
 	s.look()
 	s.drains.askAboutHeld()
+	s.looks.refresh()
 	if s.snapshot != nil {
 		s.history.sample(s.snapshot, s.now())
 	}
@@ -283,6 +288,8 @@ func (s *Session) carryOut(i view.Intent) {
 		s.loads.stop(i)
 	case view.SetFocus:
 		s.target.SetFocus(i.Deployment)
+	case view.Look:
+		s.looks.ask(i)
 	case view.AskRollout:
 		s.rollouts.ask(i)
 	case view.Mark:
@@ -325,6 +332,7 @@ func (s *Session) publish() *view.Frame {
 		Focus:     s.target.Focus(),
 		Question:  s.questions.first(),
 		Switching: s.switching.nodes(),
+		Looked:    s.looks.shown,
 	}
 	if f.Snapshot != nil {
 		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)

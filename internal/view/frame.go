@@ -54,6 +54,9 @@ type Frame struct {
 	// Switching are the nodes of requests to switch that have not ended: being
 	// looked at, asked about, or carried out. It is not recorded.
 	Switching []string
+	// Looked is what is known of the operator's Look; nil while nothing has been
+	// told. It is not recorded.
+	Looked *Looked
 	// Recording is true while the record can be written; RecordErr says in
 	// one sentence why it can't.
 	Recording bool

@@ -1,0 +1,341 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"lightsout/internal/text"
+)
+
+// Kinds that are not watched and can be described.
+const (
+	KindRevision       Kind = "revision"        // Knative's
+	KindKnativeService Kind = "knative service" // Knative's
+	KindStatefulSet    Kind = "statefulset"
+	KindDaemonSet      Kind = "daemonset"
+	KindJob            Kind = "job"
+)
+
+// resource is where the objects of a kind are.
+type resource struct {
+	apiVersion, plural, kind string
+}
+
+// resources are the kinds that can be described.
+var resources = map[Kind]resource{
+	KindNode:           {"v1", "nodes", "Node"},
+	KindPod:            {"v1", "pods", "Pod"},
+	KindDeployment:     {"apps/v1", "deployments", "Deployment"},
+	KindReplicaSet:     {"apps/v1", "replicasets", "ReplicaSet"},
+	KindStatefulSet:    {"apps/v1", "statefulsets", "StatefulSet"},
+	KindDaemonSet:      {"apps/v1", "daemonsets", "DaemonSet"},
+	KindJob:            {"batch/v1", "jobs", "Job"},
+	KindRevision:       {"serving.knative.dev/v1", "revisions", "Revision"},
+	KindKnativeService: {"serving.knative.dev/v1", "services", "Service"},
+}
+
+// Description is all that the API server tells of one object, as it was when it
+// was asked. Its texts are harmless for a terminal. Immutable.
+type Description struct {
+	Ref Ref
+	// Owner is the object that controls it, where that can be described; the
+	// zero Ref if there is none.
+	Owner      Ref
+	Conditions []Condition
+	// Containers are those of a pod, or of the pods that it makes.
+	Containers []Container
+	// Events are the newest of the events on it, oldest first; EventsErr says
+	// in one sentence why there are none to be had.
+	Events    []ObjectEvent
+	EventsErr string
+	// YAML is the object, line by line, without what only the server needs.
+	YAML []string
+}
+
+// Condition is one of an object's conditions.
+type Condition struct {
+	Type, Status, Reason, Message string
+	Since                         time.Time
+}
+
+// Container is a container of a pod, or of a pod template (then only its name,
+// image, requests and limits are known).
+type Container struct {
+	Name, Image string
+	// Init: it runs before the others.
+	Init  bool
+	Ready bool
+	// State is "running", "waiting" or "terminated"; Reason and Message are the
+	// state's own. Since is when the state began.
+	State, Reason, Message string
+	Since                  time.Time
+	// Last says how it ended the last time; empty if it never did.
+	Last     string
+	Restarts int
+	// Requests and Limits are as "cpu 500m, memory 1Gi".
+	Requests, Limits string
+}
+
+// ObjectEvent is an event of the cluster on one object.
+type ObjectEvent struct {
+	At              time.Time
+	Warning         bool
+	Reason, Message string
+	Count           int
+}
+
+const (
+	describeMax   = 4 << 20 // bytes of an object
+	yamlLines     = 5000
+	describeEvent = 20
+)
+
+// described is what is read of an object of any kind.
+type described struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		corev1.PodSpec
+		Template struct{ Spec corev1.PodSpec }
+	}
+	Status struct {
+		Conditions []struct {
+			Type, Status, Reason, Message string
+			LastTransitionTime            metav1.Time
+		}
+		ContainerStatuses, InitContainerStatuses []corev1.ContainerStatus
+	}
+}
+
+// Describe reads an object and the events on it, by list, which is the right
+// that watching it needs anyway.
+func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	r, ok := resources[ref.Kind]
+	if !ok {
+		return nil, fmt.Errorf("a %s can't be looked at", ref.Kind)
+	}
+	raw, err := c.listed(ctx, r, ref.Namespace, "metadata.name="+ref.Name)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, sentence(fmt.Sprintf("%s can't be read: forbidden; the user needs list on %s", ref, r.plural), err)
+	case apierrors.IsNotFound(err):
+		return nil, sentence(fmt.Sprintf("%s can't be read: the cluster has no %s", ref, r.plural), err)
+	case err != nil:
+		return nil, sentence(fmt.Sprintf("%s can't be read: %s", ref, c.because(ctx, err)), err)
+	case len(raw) == 0:
+		return nil, fmt.Errorf("%s is no longer there", harmless(ref.String()))
+	}
+	var o described
+	if err := json.Unmarshal(raw[0], &o); err != nil {
+		return nil, sentence(fmt.Sprintf("%s can't be read: the answer is not understood", ref), err)
+	}
+	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o)}
+	if d.YAML, err = yamlOf(raw[0], r); err != nil {
+		return nil, sentence(fmt.Sprintf("%s can't be read: the answer is not understood", ref), err)
+	}
+	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
+	return d, nil
+}
+
+// listed gives the objects of a kind that a field selector leaves, as JSON.
+func (c *Client) listed(ctx context.Context, r resource, namespace, fields string) ([]json.RawMessage, error) {
+	path := "/apis/" + r.apiVersion
+	if r.apiVersion == "v1" {
+		path = "/api/v1"
+	}
+	if namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	body, err := read(ctx, asJSON(c.core.Get().AbsPath(path, r.plural)).Param("fieldSelector", fields), describeMax)
+	if err != nil {
+		return nil, err
+	}
+	var list struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, fmt.Errorf("the answer is not understood, or is longer than %d MiB", describeMax>>20)
+	}
+	return list.Items, nil
+}
+
+func asJSON(r *rest.Request) *rest.Request {
+	return r.MaxRetries(0).SetHeader("Accept", "application/json")
+}
+
+// eventsOn reads the events on an object, oldest first.
+func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]ObjectEvent, string) {
+	fields := "involvedObject.name=" + o.Name + ",involvedObject.kind=" + r.kind
+	raw, err := c.listed(ctx, resource{apiVersion: "v1", plural: "events"}, o.Namespace, fields)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, "forbidden; the user needs list on events"
+	case err != nil:
+		return nil, harmless(c.because(ctx, err))
+	}
+	var out []ObjectEvent
+	for _, item := range raw {
+		var e corev1.Event
+		// A node's events are known by its name alone: its kubelet has no other uid.
+		if json.Unmarshal(item, &e) != nil || r.kind != "Node" && e.InvolvedObject.UID != "" && e.InvolvedObject.UID != o.UID {
+			continue
+		}
+		at := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
+		count := int(e.Count)
+		if e.Series != nil {
+			at, count = e.Series.LastObservedTime.Time, int(e.Series.Count)
+		}
+		out = append(out, ObjectEvent{At: at, Warning: e.Type == corev1.EventTypeWarning, Reason: harmless(e.Reason), Message: harmless(e.Message), Count: max(1, count)})
+	}
+	slices.SortStableFunc(out, func(a, b ObjectEvent) int { return a.At.Compare(b.At) })
+	return out[max(0, len(out)-describeEvent):], ""
+}
+
+// ownerOf finds what controls an object. Knative's labels say it where the
+// owner is not written down.
+func ownerOf(o *described, ref Ref) Ref {
+	named := func(kind Kind, name string) Ref { return Ref{kind, Key{ref.Namespace, harmless(name)}} }
+	if ref.Kind == KindDeployment && o.Labels[knativeRevision] != "" {
+		return named(KindRevision, o.Labels[knativeRevision])
+	}
+	if ref.Kind == KindRevision && o.Labels[knativeService] != "" {
+		return named(KindKnativeService, o.Labels[knativeService])
+	}
+	owner := metav1.GetControllerOfNoCopy(o)
+	if owner == nil {
+		return Ref{}
+	}
+	for kind, r := range resources {
+		if r.kind == owner.Kind && r.apiVersion == owner.APIVersion {
+			if kind == KindNode { // a static pod's
+				return Ref{KindNode, Key{Name: harmless(owner.Name)}}
+			}
+			return named(kind, owner.Name)
+		}
+	}
+	return Ref{}
+}
+
+func conditionsOf(o *described) []Condition {
+	var out []Condition
+	for _, c := range o.Status.Conditions {
+		out = append(out, Condition{harmless(c.Type), harmless(c.Status), harmless(c.Reason), harmless(c.Message), c.LastTransitionTime.Time})
+	}
+	return out
+}
+
+func containersOf(o *described) []Container {
+	spec := o.Spec.PodSpec
+	if len(spec.Containers) == 0 {
+		spec = o.Spec.Template.Spec
+	}
+	var out []Container
+	add := func(all []corev1.Container, statuses []corev1.ContainerStatus, first bool) {
+		for _, c := range all {
+			v := Container{Name: harmless(c.Name), Image: harmless(c.Image), Init: first,
+				Requests: amounts(c.Resources.Requests), Limits: amounts(c.Resources.Limits)}
+			for i := range statuses {
+				if statuses[i].Name == c.Name {
+					v.take(&statuses[i])
+				}
+			}
+			out = append(out, v)
+		}
+	}
+	add(spec.InitContainers, o.Status.InitContainerStatuses, true)
+	add(spec.Containers, o.Status.ContainerStatuses, false)
+	return out
+}
+
+// take adds what a container's status says.
+func (v *Container) take(s *corev1.ContainerStatus) {
+	v.Ready, v.Restarts = s.Ready, int(s.RestartCount)
+	switch {
+	case s.State.Running != nil:
+		v.State, v.Since = "running", s.State.Running.StartedAt.Time
+	case s.State.Waiting != nil:
+		v.State, v.Reason, v.Message = "waiting", harmless(s.State.Waiting.Reason), harmless(s.State.Waiting.Message)
+	case s.State.Terminated != nil:
+		v.State, v.Reason, v.Message = "terminated", endedAs(s.State.Terminated), harmless(s.State.Terminated.Message)
+		v.Since = s.State.Terminated.FinishedAt.Time
+	}
+	if t := s.LastTerminationState.Terminated; t != nil {
+		v.Last = endedAs(t) + " at " + t.FinishedAt.Local().Format("2006-01-02 15:04:05")
+	}
+}
+
+func endedAs(t *corev1.ContainerStateTerminated) string {
+	return strings.TrimSpace(fmt.Sprintf("%s (exit code %d)", harmless(t.Reason), t.ExitCode))
+}
+
+// amounts writes resources in the order of their names.
+func amounts(list corev1.ResourceList) string {
+	var out []string
+	for name, q := range list {
+		out = append(out, harmless(string(name)+" "+q.String()))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// confidential are names of variables whose values are not shown.
+var confidential = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth)`)
+
+// yamlOf writes an object as YAML, without what only the server needs and
+// without the values of variables that may be secrets.
+func yamlOf(raw []byte, r resource) ([]string, error) {
+	var o map[string]any
+	if err := yaml.Unmarshal(raw, &o); err != nil {
+		return nil, err
+	}
+	o["apiVersion"], o["kind"] = r.apiVersion, r.kind // items of a list have none
+	if meta, ok := o["metadata"].(map[string]any); ok {
+		delete(meta, "managedFields")
+		if notes, ok := meta["annotations"].(map[string]any); ok {
+			delete(notes, corev1.LastAppliedConfigAnnotation) // the same once more
+		}
+	}
+	hideSecrets(o)
+	data, err := yaml.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	if len(lines) > yamlLines {
+		lines = append(lines[:yamlLines], fmt.Sprintf("# %d more lines", len(lines)-yamlLines))
+	}
+	for i, l := range lines {
+		lines[i] = text.Cells(l)
+	}
+	return lines, nil
+}
+
+// hideSecrets goes through an object and hides the values of environment
+// variables that are called like secrets.
+func hideSecrets(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		name, named := v["name"].(string)
+		if _, has := v["value"].(string); named && has && confidential.MatchString(name) {
+			v["value"] = "(not shown)"
+		}
+		for _, part := range v {
+			hideSecrets(part)
+		}
+	case []any:
+		for _, part := range v {
+			hideSecrets(part)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// LogOptions choose a container's log.
+type LogOptions struct {
+	Pod       Key
+	Container string
+	// Previous: of the container's instance before the one that runs.
+	Previous bool
+	// Lines is how many of the last lines are wanted.
+	Lines int
+}
+
+// logAnswer bounds how long a log may take to begin: a node that is off does
+// not answer at all.
+const logAnswer = 15 * time.Second
+
+var errLogTimeout = errors.New("the log did not begin in time")
+
+// PodLog opens a container's log, which goes on as it grows until ctx ends; that
+// of a previous instance ends by itself. What is read is as the container wrote
+// it: it is to be cleaned before it is shown.
+func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(logAnswer, func() { cancel(errLogTimeout) })
+	body, err := c.core.Get().MaxRetries(0).Namespace(o.Pod.Namespace).Resource("pods").Name(o.Pod.Name).SubResource("log").
+		Param("container", o.Container).Param("tailLines", strconv.Itoa(o.Lines)).
+		Param("previous", strconv.FormatBool(o.Previous)).Param("follow", strconv.FormatBool(!o.Previous)).
+		SetHeader("Accept", "*/*").Stream(ctx)
+	if err == nil && late.Stop() {
+		return &logBody{body, cancel}, nil
+	}
+	cause := context.Cause(ctx)
+	if err == nil {
+		body.Close()
+	}
+	cancel(nil)
+	what := fmt.Sprintf("the log of container %s of pod %s", o.Container, o.Pod)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, sentence(what+" can't be read: forbidden; the user needs get on pods/log", err)
+	case apierrors.IsNotFound(err):
+		return nil, sentence(what+" can't be read: the pod is no longer there", err)
+	case errors.Is(cause, errLogTimeout):
+		return nil, sentence(fmt.Sprintf("%s can't be read: its kubelet does not answer within %s", what, logAnswer), cause)
+	case apierrors.IsBadRequest(err): // waiting to start; no previous instance
+		return nil, sentence(what+" can't be read: "+err.Error(), err)
+	case apierrors.IsInternalError(err): // the kubelet can't be reached
+		return nil, sentence(what+" can't be read: its kubelet does not answer; is its node off?", err)
+	}
+	return nil, sentence(what+" can't be read: "+c.because(ctx, err), err)
+}
+
+// logBody ends the connection's context with the reading.
+type logBody struct {
+	io.ReadCloser
+	cancel context.CancelCauseFunc
+}
+
+func (b *logBody) Close() error {
+	defer b.cancel(nil)
+	return b.ReadCloser.Close()
+}

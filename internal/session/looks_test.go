@@ -1,0 +1,91 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+)
+
+// shelf is an Inspector with one pod on it.
+type shelf struct {
+	mu    sync.Mutex
+	asked []cluster.LogOptions
+	log   func(ctx context.Context) io.Reader
+}
+
+var shelved = cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "default", Name: "llm-1-0"}}
+
+func (s *shelf) Describe(_ context.Context, ref cluster.Ref) (*cluster.Description, error) {
+	if ref != shelved {
+		return nil, errors.New(ref.String() + " is not on the shelf")
+	}
+	return &cluster.Description{Ref: ref, Containers: []cluster.Container{{Name: "setup", Init: true}, {Name: "llama"}, {Name: "queue-proxy"}}}, nil
+}
+
+func (s *shelf) PodLog(ctx context.Context, o cluster.LogOptions) (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, o)
+	if o.Previous {
+		return nil, errors.New("there is none before it")
+	}
+	return io.NopCloser(s.log(ctx)), nil
+}
+
+// endless gives a text, and then nothing until ctx ends.
+func endless(text string) func(context.Context) io.Reader {
+	return func(ctx context.Context) io.Reader {
+		r, w := io.Pipe()
+		context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+		return io.MultiReader(strings.NewReader(text), r)
+	}
+}
+
+func TestWhatIsLookedAtIsTold(t *testing.T) {
+	s := &shelf{log: endless("one\n\x1b[31mtwo\x1b[0m\n")}
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: s})
+	looked := func(what string, ok func(*view.Looked) bool) *view.Looked {
+		return x.frame(what, func(f *view.Frame) bool { return f.Looked != nil && ok(f.Looked) }).Looked
+	}
+	x.Send(view.Look{Of: shelved})
+	looked("the pod", func(l *view.Looked) bool { return l.Object != nil && len(l.Object.Containers) == 3 })
+	x.Send(view.Look{Of: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "elsewhere"}}})
+	looked("why it can't be read", func(l *view.Looked) bool { return strings.Contains(l.Err, "not on the shelf") })
+	x.Send(view.Look{Of: shelved, Log: true})
+	looked("the log of the first container", func(l *view.Looked) bool { return strings.Join(l.Lines, "|") == "one|two" && !l.Ended })
+	x.Send(view.Look{Of: shelved, Log: true, Container: "queue-proxy", Previous: true})
+	looked("why there is no log", func(l *view.Looked) bool { return strings.Contains(l.Err, "none before it") && l.Ended })
+	x.Send(view.Look{})
+	x.frame("nothing", func(f *view.Frame) bool { return f.Looked == nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asked) != 2 || s.asked[0].Container != "llama" || s.asked[1].Container != "queue-proxy" || !s.asked[1].Previous {
+		t.Errorf("asked for %+v", s.asked)
+	}
+}
+
+func TestALongLogIsBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	b.WriteString(strings.Repeat("x", 1<<20) + "\nlast")
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: &shelf{log: func(context.Context) io.Reader { return strings.NewReader(b.String()) }}})
+	x.Send(view.Look{Of: shelved, Log: true})
+	f := x.frame("the end of the log", func(f *view.Frame) bool { return f.Looked != nil && f.Looked.Ended })
+	lines, size := f.Looked.Lines, 0
+	for _, l := range lines {
+		size += len(l)
+	}
+	if len(lines) != 1000 || size > 256<<10 || !f.Looked.Cut || lines[999] != "last" || lines[997] != "line 4999" {
+		t.Errorf("%d lines, %d bytes, cut %v, ending in %.20q", len(lines), size, f.Looked.Cut, lines[len(lines)-1])
+	}
+}

@@ -1,0 +1,119 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"lightsout/cluster"
+)
+
+// described adds what the API server tells of an object when it is looked at:
+// conditions, containers, events. A record has none of it.
+func (d *details) described(ref cluster.Ref) {
+	if d.s.f.Replay != nil {
+		return
+	}
+	o := described(d.s, ref)
+	if o == nil {
+		d.head("Conditions, containers, events")
+		d.facts = append(d.facts, waiting(d.s))
+		return
+	}
+	if l := d.s.f.Looked; l.Err != "" && !l.Log {
+		d.look(d.s.t.warn, "not read again", l.Err)
+	}
+	if len(o.Conditions) > 0 {
+		d.head("Conditions")
+	}
+	for _, c := range o.Conditions {
+		d.condition(ref.Kind, c)
+	}
+	if len(o.Containers) > 0 {
+		d.head("Containers")
+	}
+	for _, c := range o.Containers {
+		d.container(c)
+	}
+	d.head("Events of the cluster")
+	if o.EventsErr != "" {
+		d.look(d.s.t.warn, "can't be read", o.EventsErr)
+	} else if len(o.Events) == 0 {
+		d.look(d.s.t.dim, "none", "the API server keeps them for about an hour")
+	}
+	for _, e := range o.Events {
+		text, st := e.Reason+": "+e.Message, style("")
+		if e.Count > 1 {
+			text += fmt.Sprintf(" (%d times)", e.Count)
+		}
+		if e.Warning {
+			st = d.s.t.warn
+		}
+		d.look(st, d.s.offset(e.At.Local()), text)
+	}
+}
+
+// condition adds a condition. Those of a node but Ready say that something is
+// wrong when they are true, those of others when they are false.
+func (d *details) condition(kind cluster.Kind, c cluster.Condition) {
+	bad := "False"
+	if kind == cluster.KindNode && c.Type != "Ready" {
+		bad = "True"
+	}
+	st := style("")
+	if c.Status == bad || c.Status == "Unknown" {
+		st = d.s.t.warn
+	}
+	text := c.Status
+	if !c.Since.IsZero() {
+		text += " for " + age(d.s.now.Sub(c.Since))
+	}
+	for _, part := range []string{c.Reason, c.Message} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	d.look(st, c.Type, text)
+}
+
+// container adds a container: its state, how it ended before, what it asks for.
+func (d *details) container(c cluster.Container) {
+	t := d.s.t
+	name, state, st := c.Name, c.State, t.good
+	if c.Init {
+		name += " (init)"
+	}
+	switch {
+	case state == "waiting", state == "terminated" && !c.Init:
+		st = t.bad
+	case state == "running" && !c.Ready && !c.Init:
+		state, st = "running, not ready", t.warn
+	}
+	if !c.Since.IsZero() {
+		state += " for " + age(d.s.now.Sub(c.Since))
+	}
+	for _, part := range []string{c.Reason, c.Message} {
+		if part != "" {
+			state += ": " + part
+		}
+	}
+	if c.Restarts > 0 {
+		state += fmt.Sprintf(" %s restarts %d", t.bullet, c.Restarts)
+	}
+	var asks []string
+	for _, part := range [][2]string{{"requests", c.Requests}, {"limits", c.Limits}} {
+		if part[1] != "" {
+			asks = append(asks, part[0]+" "+part[1])
+		}
+	}
+	if state == "" {
+		state, st = c.Image, "" // of a template
+	}
+	d.look(st, name, state)
+	if c.Last != "" {
+		d.look(t.warn, "", "before that: "+c.Last)
+	}
+	if c.State != "" {
+		d.add("", c.Image)
+	}
+	d.add("", strings.Join(asks, " "+t.bullet+" "))
+}

@@ -1,0 +1,289 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// object is what a row stands for: its name, what its details are called and
+// say, and where the API server has it, if it does.
+type object struct {
+	name  string
+	title string
+	facts func(*scene) []fact
+	ref   cluster.Ref
+}
+
+// objectAt is the object that a Ref points at.
+func objectAt(ref cluster.Ref) object {
+	o := object{name: ref.Name, title: strings.ToUpper(string(ref.Kind)[:1]) + string(ref.Kind)[1:] + " " + ref.Key.String(), ref: ref}
+	switch ref.Kind {
+	case cluster.KindNode:
+		o.facts = nodeDetails(ref.Name)
+	case cluster.KindPod:
+		o.facts = podDetails(ref.Key)
+	case cluster.KindDeployment:
+		o.facts = deploymentDetails(ref.Key)
+	default:
+		o.facts = func(s *scene) []fact {
+			d := &details{s: s}
+			d.add("name", ref.Name)
+			d.add("namespace", ref.Namespace)
+			d.described(ref)
+			return d.facts
+		}
+	}
+	return o
+}
+
+func nodeObject(name string) object {
+	return objectAt(cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: name}})
+}
+func podObject(k cluster.Key) object { return objectAt(cluster.Ref{Kind: cluster.KindPod, Key: k}) }
+func deploymentObject(k cluster.Key) object {
+	return objectAt(cluster.Ref{Kind: cluster.KindDeployment, Key: k})
+}
+
+// aspect is what is shown of an object.
+type aspect int
+
+const (
+	aspectDetails aspect = iota
+	aspectYAML
+	aspectLog
+)
+
+// objectDialog shows an object: its details, its YAML, or the log of a pod.
+type objectDialog struct {
+	factsDialog
+	m *Model
+	object
+	aspect, opened aspect
+	container      string
+	previous       bool
+}
+
+// openObject shows an aspect of what is under the cursor.
+func openObject(a aspect) func(*Model) {
+	return func(m *Model) {
+		o, ok := m.focus.row(&m.s)
+		switch {
+		case !ok:
+			return
+		case a == aspectLog && o.ref.Kind != cluster.KindPod:
+			m.say("only pods have logs: 3 goes to them")
+		case a != aspectDetails && o.ref == cluster.Ref{}:
+			m.say("this line is about no object that is still there")
+		case a != aspectDetails && m.s.f.Replay != nil:
+			m.say("this is a replay: YAML and logs are not in a record")
+		default:
+			m.dialogs.open(newObjectDialog(m, o, a))
+		}
+	}
+}
+
+func newObjectDialog(m *Model, o object, a aspect) *objectDialog {
+	d := &objectDialog{m: m, object: o, opened: a}
+	d.show(a)
+	return d
+}
+
+// show turns to an aspect.
+func (d *objectDialog) show(a aspect) {
+	d.aspect, d.pager = a, pager{follows: a == aspectLog}
+	switch a {
+	case aspectYAML:
+		d.heading, d.factsDialog.facts = "YAML of "+lowerFirst(d.object.title), d.yaml
+	case aspectLog:
+		d.factsDialog.facts = d.log
+	default:
+		d.heading, d.factsDialog.facts = d.object.title, d.object.facts
+	}
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
+// look is what the session is asked for it.
+func (d *objectDialog) look() view.Look {
+	if d.aspect == aspectLog {
+		return view.Look{Of: d.ref, Log: true, Container: d.container, Previous: d.previous}
+	}
+	return view.Look{Of: d.ref}
+}
+
+func (d *objectDialog) title() string {
+	if d.aspect != aspectLog {
+		return d.heading
+	}
+	title := "Log of " + cmp.Or(d.shownContainer(), "a container")
+	if d.previous {
+		title += " before its restart"
+	}
+	return title + ", " + lowerFirst(d.object.title)
+}
+
+func (d *objectDialog) foot() string {
+	if d.m.s.f.Replay != nil || d.ref == (cluster.Ref{}) {
+		return d.keys("esc close")
+	}
+	more := []string{"esc close"}
+	if d.aspect != d.opened {
+		more[0] = "esc back"
+	}
+	if d.aspect != aspectYAML {
+		more = append(more, "y YAML")
+	}
+	switch {
+	case d.aspect == aspectLog && len(d.containers()) > 1:
+		more = append(more, "c container", "p previous")
+	case d.aspect == aspectLog:
+		more = append(more, "p previous")
+	case d.ref.Kind == cluster.KindPod:
+		more = append(more, "l log")
+	}
+	if d.aspect != aspectDetails {
+		more = append(more, "d details")
+	}
+	if owner := d.owner(); owner.Name != "" {
+		more = append(more, "u its "+string(owner.Kind))
+	}
+	return d.keys(strings.Join(more, " · "))
+}
+
+func (d *objectDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
+	key := msg.String()
+	if d.pager.press(msg) {
+		return nil, false
+	}
+	live := d.m.s.f.Replay == nil && d.ref != cluster.Ref{}
+	switch {
+	case key == "esc" && d.aspect != d.opened:
+		d.show(d.opened)
+	case key == "esc", key == "q", key == "enter" && d.aspect == d.opened:
+		return nil, true
+	case !live:
+	case key == "y", key == "Y":
+		d.show(aspectYAML)
+	case key == "d":
+		d.show(aspectDetails)
+	case (key == "l" || key == "L") && d.ref.Kind == cluster.KindPod:
+		d.show(aspectLog)
+	case key == "u" && d.owner().Name != "":
+		d.m.dialogs.open(newObjectDialog(d.m, objectAt(d.owner()), aspectDetails))
+	case key == "p" && d.aspect == aspectLog:
+		d.previous = !d.previous
+		d.show(aspectLog)
+	case key == "c" && d.aspect == aspectLog:
+		if all := d.containers(); len(all) > 1 {
+			d.container = all[(slices.Index(all, d.shownContainer())+1)%len(all)]
+			d.show(aspectLog)
+		}
+	}
+	return nil, false
+}
+
+// told is what the API server has told of the object; nil before it has.
+func (d *objectDialog) told() *cluster.Description { return described(&d.m.s, d.ref) }
+
+func described(s *scene, ref cluster.Ref) *cluster.Description {
+	if l := s.f.Looked; l != nil && l.Of == ref {
+		return l.Object
+	}
+	return nil
+}
+
+// containers are the pod's, by their names.
+func (d *objectDialog) containers() []string {
+	var out []string
+	if o := d.told(); o != nil {
+		for _, c := range o.Containers {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// shownContainer is the one that the log is of.
+func (d *objectDialog) shownContainer() string {
+	if o := d.told(); o != nil && d.container == "" {
+		if i := slices.IndexFunc(o.Containers, func(c cluster.Container) bool { return !c.Init }); i >= 0 {
+			return o.Containers[i].Name
+		}
+	}
+	return d.container
+}
+
+// owner is what the object belongs to: a pod to its deployment, not to the
+// replica set between them.
+func (d *objectDialog) owner() cluster.Ref {
+	if p := d.m.s.snap.Pod(d.ref.Key); d.ref.Kind == cluster.KindPod && p != nil && p.Deployment != "" {
+		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: p.Namespace, Name: p.Deployment}}
+	}
+	if o := d.told(); o != nil {
+		return o.Owner
+	}
+	return cluster.Ref{}
+}
+
+func (d *objectDialog) draw(s *scene, w, h int) ([]string, int) { return d.factsDialog.draw(s, w, h) }
+
+// widest is how wide it may be: lines of others are not ours to wrap.
+func (d *objectDialog) widest() int {
+	if d.aspect == aspectDetails {
+		return mostDialog
+	}
+	return 1 << 10
+}
+
+// yaml is the object as the API server has it.
+func (d *objectDialog) yaml(s *scene) []fact {
+	o := d.told()
+	if o == nil {
+		return []fact{waiting(s)}
+	}
+	out := make([]fact, 0, len(o.YAML))
+	for _, l := range o.YAML {
+		out = append(out, fact{value: s.t.text(l), plain: true})
+	}
+	return out
+}
+
+// log is the last lines of the pod's log.
+func (d *objectDialog) log(s *scene) []fact {
+	l := s.f.Looked
+	if l == nil || l.Look != d.look() {
+		return []fact{waiting(s)}
+	}
+	note := func(st style, text string) fact { return fact{value: s.t.text(text), st: st, plain: true} }
+	var out []fact
+	if l.Cut {
+		out = append(out, note(s.t.dim, fmt.Sprintf("(the newest %d lines)", len(l.Lines))))
+	}
+	for _, line := range l.Lines {
+		out = append(out, note("", line))
+	}
+	switch {
+	case l.Err != "":
+		out = append(out, note(s.t.warn, l.Err))
+	case l.Ended:
+		out = append(out, note(s.t.dim, "(the end: the container writes no more)"))
+	case len(l.Lines) == 0:
+		out = append(out, note(s.t.dim, "nothing has been written yet"))
+	}
+	return out
+}
+
+// waiting says that the answer has not come, or why there is none.
+func waiting(s *scene) fact {
+	if l := s.f.Looked; l != nil && l.Err != "" {
+		return fact{value: s.t.text(l.Err), st: s.t.warn, plain: true}
+	}
+	return fact{value: "asking the API server " + s.t.ellipsis, st: s.t.dim, plain: true}
+}

@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// lostPod is the first pod in trouble of outage.
+var lostPod = cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: llm.Namespace, Name: llm.Name + "-7c9b7f6c9-5wd9c"}}
+
+// looked is outage with what the API server tells of a pod and its log.
+func looked(look view.Look) func() *view.Frame {
+	return func() *view.Frame {
+		f := outage()
+		o := &cluster.Description{Ref: look.Of,
+			Conditions: []cluster.Condition{
+				{Type: "PodScheduled", Status: "True", Since: t0.Add(-time.Hour)},
+				{Type: "Ready", Status: "False", Reason: "NodeNotReady", Since: t0.Add(81 * time.Second)},
+			},
+			Containers: []cluster.Container{
+				{Name: "llama", Image: "ghcr.io/ggml-org/llama.cpp:server", Ready: true, State: "running", Since: t0.Add(-time.Hour),
+					Restarts: 1, Last: "OOMKilled (exit code 137) at 2026-03-04 08:00:00", Requests: "cpu 32, memory 60Gi", Limits: "memory 60Gi"},
+				{Name: "queue-proxy", Image: "gcr.io/knative/queue:1", State: "waiting", Reason: "CrashLoopBackOff", Message: "back-off 40s restarting failed container"},
+			},
+			Events: []cluster.ObjectEvent{{At: t0.Add(82 * time.Second), Warning: true, Reason: "NodeNotReady", Message: "Node is not ready", Count: 2}},
+			YAML:   strings.Split("apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: llm\nspec:\n  nodeName: kube-node3\n  containers:\n  - name: llama\n    args: "+strings.Repeat("--long-argument ", 30), "\n"),
+		}
+		f.Looked = &view.Looked{Look: look, At: f.Now, Object: o}
+		for i := 1; look.Log && i <= 60; i++ {
+			f.Looked.Lines = append(f.Looked.Lines, fmt.Sprintf("srv  update_slots: request %d done, %d tokens", i, i*7))
+		}
+		return f
+	}
+}
+
+func TestDetailsSayWhatTheAPIServerTells(t *testing.T) {
+	m, sent, _ := testModel(outage(), 120, 36, Options{})
+	typeKeys(m, "3 d")
+	wantIntent(t, sent, view.Look{Of: lostPod})
+	if v := plainView(m); !strings.Contains(v, "asking the API server") {
+		t.Errorf("it is not said that the server is being asked:\n%s", v)
+	}
+	m.Update(FrameMsg{looked(view.Look{Of: lostPod})()})
+	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)"} {
+		if v := plainView(m); !strings.Contains(v, want) {
+			t.Errorf("%q is not said:\n%s", want, v)
+		}
+	}
+	typeKeys(m, "y")
+	if v := plainView(m); !strings.Contains(v, "YAML of pod") || !strings.Contains(v, "  nodeName: kube-node3") {
+		t.Errorf("there is no YAML:\n%s", v)
+	}
+	typeKeys(m, "esc u")
+	wantIntent(t, sent, view.Look{Of: deploymentObject(llm).ref})
+	typeKeys(m, "esc esc")
+	wantIntent(t, sent, view.Look{})
+}
+
+func TestTheChainLeadsToTheKnativeService(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "2 d")
+	chain := []cluster.Ref{deploymentObject(llm).ref,
+		{Kind: cluster.KindRevision, Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001"}},
+		{Kind: cluster.KindKnativeService, Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b"}}}
+	for i, ref := range chain {
+		wantIntent(t, sent, view.Look{Of: ref})
+		f := calm()
+		f.Looked = &view.Looked{Look: view.Look{Of: ref}, Object: &cluster.Description{Ref: ref}}
+		if i+1 < len(chain) {
+			f.Looked.Object.Owner = chain[i+1]
+		}
+		m.Update(FrameMsg{f})
+		typeKeys(m, "u")
+	}
+	if v := plainView(m); !strings.Contains(v, "Knative service default/llm-jp-31-13b") {
+		t.Errorf("the service is not shown:\n%s", v)
+	}
+}
+
+func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
+	look := view.Look{Of: lostPod, Log: true}
+	m, sent, _ := testModel(outage(), 80, 24, Options{})
+	typeKeys(m, "3 L")
+	wantIntent(t, sent, look)
+	f := looked(look)()
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "Log of llama, pod") || !strings.Contains(v, "request 60 done") {
+		t.Errorf("the newest line is not in sight:\n%s", v)
+	}
+	typeKeys(m, "g")
+	f = looked(look)()
+	f.Looked.Lines = append(f.Looked.Lines, "newer")
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "request 1 done") || strings.Contains(v, "newer") {
+		t.Errorf("a new line moves what is being read:\n%s", v)
+	}
+	typeKeys(m, "G")
+	if v := plainView(m); !strings.Contains(v, "newer") {
+		t.Errorf("the end is not shown:\n%s", v)
+	}
+	typeKeys(m, "c")
+	wantIntent(t, sent, view.Look{Of: lostPod, Log: true, Container: "queue-proxy"})
+	typeKeys(m, "p")
+	wantIntent(t, sent, view.Look{Of: lostPod, Log: true, Container: "queue-proxy", Previous: true})
+	f = looked(m.looking)()
+	f.Looked.Lines, f.Looked.Err = nil, "the log can't be read: forbidden; the user needs get on pods/log"
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "the user needs get on pods/log") {
+		t.Errorf("the missing right is not named:\n%s", v)
+	}
+}
+
+func TestDetailsAreSearched(t *testing.T) {
+	m, _, _ := testModel(outage(), 80, 24, Options{})
+	typeKeys(m, "3 L")
+	m.Update(FrameMsg{looked(view.Look{Of: lostPod, Log: true})()})
+	typeKeys(m, "g / r e q u e s t space 5 enter n n")
+	v := plainView(m)
+	if !strings.Contains(v, "request 51 done") || !strings.Contains(v, "/request 5: in 11 lines") {
+		t.Errorf("what is looked for is not in sight:\n%s", v)
+	}
+	typeKeys(m, "/ n o n e enter")
+	if v := plainView(m); !strings.Contains(v, "not found: none") {
+		t.Errorf("it is not said that there is none:\n%s", v)
+	}
+	typeKeys(m, "esc")
+	if m.dialogs.top() != nil {
+		t.Error("esc does not close the log")
+	}
+}
+
+func TestAReplayAsksNobody(t *testing.T) {
+	m, sent, _ := testModel(replayed(), 120, 36, Options{})
+	typeKeys(m, "1 d y u")
+	if len(*sent) > 0 {
+		t.Errorf("sent %#v", (*sent)[0])
+	}
+	if v := plainView(m); strings.Contains(v, "asking") {
+		t.Errorf("a replay asks:\n%s", v)
+	}
+}
