@@ -45,12 +45,12 @@ func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error
 		body.Close()
 	}
 	cancel(nil)
-	what := fmt.Sprintf("the log of container %s of pod %s", o.Container, o.Pod)
+	what := "the log of container " + o.Container
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, sentence(what+" can't be read: forbidden; the user needs get on pods/log", err)
 	case apierrors.IsNotFound(err):
-		return nil, sentence(what+" can't be read: the pod is no longer there", err)
+		return nil, sentence(what+" can't be read: the pod is no longer there, or its kubelet keeps no logs", err)
 	case errors.Is(cause, errLogTimeout):
 		return nil, sentence(fmt.Sprintf("%s can't be read: its kubelet does not answer within %s", what, logAnswer), cause)
 	case apierrors.IsBadRequest(err): // waiting to start; no previous instance
