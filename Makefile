@@ -14,7 +14,7 @@ TIMEOUT = 20m
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
 RACE    = $(if $(CI),-race,)
 
-.PHONY: all build demo test short test-tool test-lab bench fuzz soak vet cross picture clean
+.PHONY: all build demo test short test-tool test-lab bench fuzz soak vet cross picture dist clean
 
 all: build
 
@@ -38,6 +38,7 @@ vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || echo .))" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	cd cluster/lab && $(GO) vet ./...
+	cd internal/dist && $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	GO=$(GO) .ci/deadcode
 
@@ -48,6 +49,7 @@ cross:
 
 test-tool:
 	$(REQUIRE) $(GO) test $(RACE) -timeout $(TIMEOUT) ./...
+	cd internal/dist && $(GO) test ./...
 
 short: build
 	$(GO) test -short ./...
@@ -73,6 +75,11 @@ soak: build
 picture: build
 	dir=$$(mktemp -d) && bin/lightsout trial run mdx --lab -o $$dir/demo && \
 		bin/lightsout export $$dir/demo -o docs/demo.svg --idle 1s --size 110x34; rm -rf "$$dir"
+
+# dist makes what users install, in bin/dist. The same commit makes the same bytes.
+dist: DIST_VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' 2>/dev/null)),0.0.0-$(shell git log -1 --format=%cd.g%h --date=format:%Y%m%d))
+dist:
+	cd internal/dist && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(GO) run . -version '$(DIST_VERSION)'
 
 clean:
 	rm -rf bin

@@ -225,3 +225,13 @@ func parserWords(err error) string {
 
 // flat is an error's text on one harmless line.
 func flat(err error) string { return harmless(err.Error()) }
+
+// Contexts lists the names of the contexts of the kubeconfig at path, which is
+// looked for as LoadConfig does: sorted, none where it can't be read.
+func Contexts(path string) []string {
+	raw, _, err := loadKubeconfig(path)
+	if err != nil || raw == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(raw.Contexts))
+}

@@ -67,6 +67,7 @@ It ends with 0 when nothing is missing, else with 1.`,
 		Example: `  lightsout check
   lightsout check kube-node3 kube-node4
   lightsout check --read-only -o json`,
+		ValidArgsFunction: o.nodes,
 		RunE: func(cmd *cobra.Command, nodes []string) error {
 			if output != "" && output != "json" {
 				return usageError{fmt.Errorf("--output is json or nothing, not %q", output)}
@@ -75,6 +76,9 @@ It ends with 0 when nothing is missing, else with 1.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json, or a table when empty")
+	completeFlag(cmd, "output", words("json"))
+	o.clusterFlags(cmd)
+	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "leave out what is needed only for acting")
 	return cmd
 }
 

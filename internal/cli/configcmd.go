@@ -15,10 +15,31 @@ func newConfigCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Make, show or check the config file",
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(
+	show := &cobra.Command{
+		Use:     "show",
+		Short:   "Print the values of the file and the flags, without secrets",
+		Example: "  lightsout config show\n  lightsout config show --context mdx",
+		Args:    takes(0, 0, ""),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return showConfig(o.Flags, cmd.OutOrStdout()) },
+	}
+	o.clusterFlags(show)
+	check := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Tell everything that is wrong with the file",
+		Long: `check reads the config file strictly and tells all that is wrong with it, and with
+the files and secrets that it names. It connects to nothing: "lightsout check"
+does. It ends with 0 when nothing is wrong, else with 1.`,
+		Example: "  lightsout config check\n  lightsout config check lab.yaml",
+		Args:    takes(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return checkConfig(config.Flags{File: append(args, o.File)[0]}, cmd.OutOrStdout())
+		},
+	}
+	check.Flags().StringVar(&o.File, "config", "", "the `file`, as the other commands are told")
+	cmd.AddCommand(show, check,
 		&cobra.Command{
 			Use:   "init [FILE]",
 			Short: "Write an example with every field, all of them as comments",
@@ -26,32 +47,9 @@ func newConfigCommand(o *options) *cobra.Command {
 with its default or an example, as comments. FILE is lightsout.yaml unless given,
 and - prints it. A file that is there already is left alone.`,
 			Example: "  lightsout config init\n  lightsout config init - | less",
-			Args:    usageArgs(cobra.MaximumNArgs(1)),
+			Args:    takes(0, 1, ""),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return writeExample(append(args, config.Name)[0], cmd.OutOrStdout())
-			},
-		},
-		&cobra.Command{
-			Use:     "show",
-			Short:   "Print the values of the file and the flags, without secrets",
-			Example: "  lightsout config show\n  lightsout --context mdx config show",
-			Args:    usageArgs(cobra.NoArgs),
-			RunE:    func(cmd *cobra.Command, _ []string) error { return showConfig(o.Flags, cmd.OutOrStdout()) },
-		},
-		&cobra.Command{
-			Use:   "check [FILE]",
-			Short: "Tell everything that is wrong with the file",
-			Long: `check reads the config file strictly and tells all that is wrong with it, and with
-the files and secrets that it names. It connects to nothing: "lightsout check"
-does. It ends with 0 when nothing is wrong, else with 1.`,
-			Example: "  lightsout config check\n  lightsout config check lab.yaml",
-			Args:    usageArgs(cobra.MaximumNArgs(1)),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				flags := o.Flags
-				if len(args) > 0 {
-					flags.File = args[0]
-				}
-				return checkConfig(flags, cmd.OutOrStdout())
 			},
 		},
 	)

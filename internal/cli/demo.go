@@ -28,29 +28,40 @@ type labReady struct {
 	Control    string `json:"control"`
 }
 
+// What a lab may be told.
+var scenarios, paces = []string{"mdx", "vagrant"}, []string{"fast", "real"}
+
 func newDemoCommand(o *options) *cobra.Command {
 	var pace string
 	cmd := &cobra.Command{
 		Use:       "demo [mdx|vagrant]",
 		Short:     "Open the screen on the lab: a real control plane with simulated machines",
 		Long:      "demo starts lightsout-lab, a real Kubernetes control plane in child processes with\nsimulated machines behind a bastion, and opens the screen on it. The lab is gone\nwhen the screen is left; the records of trials are kept.",
-		ValidArgs: []string{"mdx", "vagrant"},
-		Args:      usageArgs(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
+		Example:   "  lightsout demo\n  lightsout demo vagrant --pace real",
+		ValidArgs: scenarios,
+		Args:      takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scenario := "mdx"
 			if len(args) == 1 {
 				scenario = args[0]
 			}
+			if err := oneOf("demo", scenario, scenarios...); err != nil {
+				return err
+			}
 			return runDemo(cmd.Context(), *o, scenario, pace)
 		},
 	}
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
+	completeFlag(cmd, "pace", words(paces...))
+	o.sessionFlags(cmd)
+	o.drawFlags(cmd)
+	cmd.Flags().StringVar(&o.State, "state", "", "`folder` for the records of trials (default ~/.local/state/lightsout)")
 	return cmd
 }
 
 func runDemo(ctx context.Context, o options, scenario, pace string) error {
-	if pace != "fast" && pace != "real" {
-		return usageError{fmt.Errorf("there is no pace %q; there are fast and real", pace)}
+	if err := oneOf("pace", pace, paces...); err != nil {
+		return err
 	}
 	fmt.Fprintf(os.Stderr, "starting the %s lab…\n", scenario)
 	lab, ready, err := startLab(ctx, scenario, pace)

@@ -27,7 +27,7 @@ type exportFlags struct {
 	film      export.Options
 }
 
-func newExportCommand() *cobra.Command {
+func newExportCommand(o *options) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export FILE.cast|RECORD",
@@ -40,7 +40,8 @@ ffmpeg. A record can be drawn at any size, a .cast at the one that it was record
 		Example: `  lightsout export mdx -o mdx.gif --idle 1s --speed 2
   lightsout export ~/.local/state/lightsout/mdx/trials/20261121T061013Z -o trial.svg --size 100x30
   lightsout export screen.cast -o moment.png --at 42s`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
+		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExport(cmd.Context(), args[0], f)
 		},
@@ -57,6 +58,7 @@ ffmpeg. A record can be drawn at any size, a .cast at the one that it was record
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif, .png or .mp4, in `pixels`")
+	completeFlag(cmd, "theme", words(export.Themes()...))
 	return cmd
 }
 

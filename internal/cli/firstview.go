@@ -18,15 +18,12 @@ const viewWait = 30 * time.Second
 func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluster.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	said := ""
+	said := patient{wait: wait}
 	err := c.show(ctx, a.session, func(f *view.Frame) bool {
 		if f.Snapshot == nil {
 			return ctx.Err() != nil
 		}
-		if err := f.Snapshot.Link.Err; f.Snapshot.Link.State == cluster.LinkLost && err != said {
-			fmt.Fprintf(os.Stderr, "the API server does not answer (%s); it is waited for, %s at most\n", err, wait)
-			said = err
-		}
+		said.look(f.Snapshot)
 		return synced(f.Snapshot) && hitsKnown(f.Snapshot) || ctx.Err() != nil || f.Snapshot.Access[cluster.KindNode].Forbidden
 	})
 	snapshot := a.watcher.Snapshot()
@@ -38,6 +35,19 @@ func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluste
 		err = fmt.Errorf("the cluster can't be seen: %s", why)
 	}
 	return snapshot, err
+}
+
+// patient says that an API server is waited for, and what it waits on.
+type patient struct {
+	wait time.Duration
+	said string
+}
+
+func (p *patient) look(s *cluster.Snapshot) {
+	if s != nil && s.Link.State == cluster.LinkLost && s.Link.Err != p.said {
+		p.said = s.Link.Err
+		fmt.Fprintf(os.Stderr, "the API server does not answer (%s); it is waited for, %s at most\n", p.said, p.wait)
+	}
 }
 
 // unseen says why the nodes can't be seen; empty while they still may be.

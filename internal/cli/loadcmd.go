@@ -36,7 +36,7 @@ type loadOptions struct {
 // graceTime is how long requests in flight may go on after an interrupt.
 const graceTime = 2 * time.Second
 
-func newLoadCommand(o *options) *cobra.Command {
+func newLoadCommand(common *options) *cobra.Command {
 	var l loadOptions
 	cmd := &cobra.Command{
 		Use:   "load URL",
@@ -47,7 +47,6 @@ one class; scheduled = ok + failed + cancelled + in flight + unsent at any momen
 
 Each request has a connection to itself unless --connections says otherwise. No
 proxy is used, nothing is retried, no redirect is followed unless asked for.
-Of the flags below "Global Flags", only --bastion, --color and --ascii count here.
 
 It ends with 0 when every request was ok, else with 1. Ctrl-C starts no more
 requests, waits 2 s for those in flight, and sums up. On a terminal the run is
@@ -56,9 +55,9 @@ shown on the screen until it ends, elsewhere as a line a second.`,
   lightsout load https://10.0.0.11/ --hold 16 --connections kept --http2 --ca ca.pem
   lightsout load http://10.0.0.11:31080/v1/chat/completions --chat --burst 16 -o json
   lightsout load verify DIR`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: takes(1, 1, "URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLoad(cmd.Context(), o, l, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runLoad(cmd.Context(), common, l, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
@@ -93,6 +92,9 @@ shown on the screen until it ends, elsewhere as a line a second.`,
 	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
 	f.BoolVar(&l.plain, "plain", false, "print a line a second, also on a terminal")
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
+	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
+	common.drawFlags(cmd)
+	completeFlag(cmd, "output", words("text", "json"))
 	cmd.AddCommand(newLoadVerifyCommand())
 	return cmd
 }

@@ -18,36 +18,49 @@ func newPowerCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "power",
 		Short: "Show and switch the machines of nodes",
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "status [NODE...]",
-		Short: "Show each node and the power state of its machine",
-		RunE:  func(cmd *cobra.Command, args []string) error { return powerStatus(cmd.Context(), *o, args) },
-	})
+	wait := viewWait
+	status := &cobra.Command{
+		Use:               "status [NODE...]",
+		Short:             "Show each node and the power state of its machine",
+		Example:           "  lightsout power status\n  lightsout power status kube-node3",
+		ValidArgsFunction: o.nodes,
+		RunE:              func(cmd *cobra.Command, args []string) error { return powerStatus(cmd.Context(), *o, args, wait) },
+	}
+	o.clusterFlags(status)
+	waitFlag(status, &wait, viewWait)
+	cmd.AddCommand(status)
 	for _, a := range []struct {
 		action power.Action
 		short  string
+		wait   time.Duration
 	}{
-		{power.ActionShutdown, "Ask the machines of nodes to shut down, side by side, and wait until they are off"},
-		{power.ActionOff, "Pull the plug on the machines of nodes, side by side"},
-		{power.ActionOn, "Power on the machines of nodes, side by side, and wait until they are on"},
+		{power.ActionShutdown, "Ask the machines of nodes to shut down, side by side, and wait until they are off", viewWait},
+		{power.ActionOff, "Pull the plug on the machines of nodes, side by side", viewWait},
+		{power.ActionOn, "Power on the machines of nodes, side by side, and wait until they are on", shortWait},
 	} {
 		var yes, drain bool
 		var confirm string
+		var wait time.Duration
 		c := &cobra.Command{
-			Use:   string(a.action) + " NODE...",
-			Short: a.short,
-			Args:  usageArgs(cobra.MinimumNArgs(1)),
+			Use:               string(a.action) + " NODE...",
+			Short:             a.short,
+			Example:           fmt.Sprintf("  lightsout power %[1]s kube-node3 kube-node4\n  lightsout power %[1]s kube-node3 --yes", a.action),
+			Args:              takes(1, -1, "node"),
+			ValidArgsFunction: o.nodes,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				c := newConsole(yes, confirm)
 				if drain {
 					c.prefer = view.ChoiceDrain
 				}
-				return powerSwitch(cmd.Context(), *o, a.action, args, c)
+				return powerSwitch(cmd.Context(), *o, a.action, args, c, wait)
 			},
 		}
+		o.clusterFlags(c)
+		o.dryRunFlag(c)
+		waitFlag(c, &wait, a.wait)
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 		c.Flags().StringVar(&confirm, "confirm", "", "the `text` to type where one is asked for")
 		if a.action == power.ActionShutdown {
@@ -61,12 +74,14 @@ func newPowerCommand(o *options) *cobra.Command {
 // shortWait is viewWait where not much is lost without a view.
 const shortWait = 5 * time.Second
 
+// waitFlag adds the flag that bounds the wait for the API server.
+func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) {
+	cmd.Flags().DurationVar(wait, "wait", otherwise, "how long the API server may take to answer, as after a start of the cluster")
+}
+
 // powerSwitch does one action by the same session, guards and questions as the
 // screen.
-func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console) error {
-	if o.readOnly {
-		return usageError{fmt.Errorf("--read-only: nothing can be switched")}
-	}
+func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console, wait time.Duration) error {
 	s, err := newApp(o)
 	if err != nil {
 		return err
@@ -76,12 +91,8 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	}
 	c.lanes = []view.Lane{view.LanePower}
 	return s.run(ctx, func(ctx context.Context) error {
-		wait := viewWait
-		if action == power.ActionOn { // which needs no view
-			wait = shortWait
-		}
 		snapshot, err := s.view(ctx, c, wait)
-		if err != nil && action != power.ActionOn {
+		if err != nil && action != power.ActionOn { // which needs no view
 			return err
 		}
 		for _, n := range nodes {

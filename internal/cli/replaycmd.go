@@ -30,7 +30,8 @@ Where there is no terminal, or with --plain, it prints the timeline and the
 verdict.`,
 		Example: `  lightsout replay mdx
   lightsout replay --speed 4 ~/.local/state/lightsout/mdx/trials/20261121T061013Z`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args:              takes(1, 1, "record (a folder, "+strings.Join(examples.Names(), " or ")+")"),
+		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(speed >= replay.SpeedLeast && speed <= replay.SpeedMost) {
 				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, speed)}
@@ -47,6 +48,7 @@ verdict.`,
 	}
 	cmd.Flags().Float64Var(&speed, "speed", 1, "play so many `times` as fast as it happened")
 	cmd.Flags().BoolVar(&plain, "plain", false, "print the timeline and the verdict instead")
+	o.drawFlags(cmd)
 	return cmd
 }
 

@@ -32,10 +32,13 @@ neither a kubeconfig nor the API server. It looks at each machine first: one
 that was asked to shut down and is still on is waited for, as it may yet go off.
 It also uncordons the nodes that lightsout cordoned itself, which needs the API
 server.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
+		Example: "  lightsout restore\n  lightsout restore --dry-run\n  lightsout restore --yes --config site.yaml",
+		Args:    takes(0, 0, ""),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	o.clusterFlags(cmd)
+	o.dryRunFlag(cmd)
 	return cmd
 }
 
@@ -62,7 +65,7 @@ func restore(ctx context.Context, o options, yes bool) error {
 	}()
 	todo := 0
 	for _, r := range all {
-		todo += r.show(ctx, len(all) > 1, o.dryRun || o.readOnly)
+		todo += r.show(ctx, len(all) > 1, o.dryRun)
 	}
 	switch {
 	case todo == 0:
@@ -70,8 +73,8 @@ func restore(ctx context.Context, o options, yes bool) error {
 			fmt.Println("nothing is off that lightsout switched off")
 		}
 		return err
-	case o.dryRun || o.readOnly:
-		fmt.Println("nothing is done: --dry-run or --read-only is given")
+	case o.dryRun:
+		fmt.Println("nothing is done: --dry-run is given")
 		return err
 	case !yes:
 		c := newConsole(false, "")

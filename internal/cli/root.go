@@ -11,18 +11,20 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/tui"
 )
 
-// version is what Main was told.
+// version is what Command was told.
 var version string
 
-// options are the flags that every command has.
+// options are the flags that several commands share.
 type options struct {
 	config.Flags
 	readOnly, dryRun bool
@@ -41,15 +43,11 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is a wrong command line.
-type usageError struct{ error }
-
 // endSignals end the program in order.
 var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // Main runs the command line and returns the program's exit status.
 func Main(v string) int {
-	version = v
 	if len(os.Args) > 1 && os.Args[1] == terminalKeeperArg {
 		return keepTerminal(os.Args[2:])
 	}
@@ -62,7 +60,7 @@ func Main(v string) int {
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
 	defer stop()
-	err := newCommand().ExecuteContext(ctx)
+	err := Command(v).ExecuteContext(ctx)
 	var usage usageError
 	var verdict verdictError
 	switch {
@@ -78,7 +76,9 @@ func Main(v string) int {
 	return exitFailed
 }
 
-func newCommand() *cobra.Command {
+// Command is the command line of a program of that version.
+func Command(v string) *cobra.Command {
+	version = v
 	var o options
 	root := &cobra.Command{
 		Use:   "lightsout",
@@ -92,32 +92,49 @@ Without a command it opens the screen on the current context of the kubeconfig.`
   lightsout power shutdown kube-node3 kube-node4
   lightsout restore`,
 		Version:       version,
-		Args:          usageArgs(cobra.NoArgs),
+		Args:          takes(0, 0, ""),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runScreen(cmd.Context(), o)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	f := root.PersistentFlags()
-	o.Add(f)
-	f.BoolVar(&o.readOnly, "read-only", false, "show only, switch nothing")
-	f.BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
-	f.StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
-	f.Var(&o.theme, "theme", "`name` of the colours: dark, light or contrast; else the terminal's own")
-	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand())
+	if filepath.Base(os.Args[0]) == "kubectl-lightsout" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lightsout"}
+	}
+	root.SetFlagErrorFunc(flagError)
+	o.clusterFlags(root)
+	o.sessionFlags(root)
+	o.drawFlags(root)
+	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o))
 	return root
 }
 
-// usageArgs makes an argument check's error a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
+// clusterFlags adds the flags that lead to a cluster and its machines.
+func (o *options) clusterFlags(cmd *cobra.Command) {
+	o.Add(cmd.Flags())
+	completeFlag(cmd, "context", o.contexts)
+}
+
+// dryRunFlag adds that of a command that switches.
+func (o *options) dryRunFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
+}
+
+// sessionFlags adds the flags of a session on the screen.
+func (o *options) sessionFlags(cmd *cobra.Command) {
+	o.dryRunFlag(cmd)
+	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "switch nothing; load can still be sent")
+	cmd.Flags().StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
+	completeFlag(cmd, "plan", plans)
+}
+
+// drawFlags adds the flags that say how the screen is drawn.
+func (o *options) drawFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	f.Var(&o.theme, "theme", "`name` of the colours: dark, light or contrast; else the terminal's own")
+	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
+	completeFlag(cmd, "theme", words(tui.Themes[1:]...))
+	completeFlag(cmd, "color", words("auto", "always", "never"))
 }

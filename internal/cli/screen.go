@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,11 +82,11 @@ func (t *theme) String() string { return string(*t) }
 func (t *theme) Type() string   { return "name" }
 
 func (t *theme) Set(name string) error {
-	if !slices.Contains(tui.Themes, name) {
-		return fmt.Errorf("there is no theme %q; there are dark, light and contrast", name)
-	}
 	*t = theme(name)
-	return nil
+	if name == "" {
+		return nil // the terminal's own
+	}
+	return oneOf("theme", name, tui.Themes[1:]...)
 }
 
 // asciiOnly reports a locale or terminal in which only ASCII is safe.

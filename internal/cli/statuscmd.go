@@ -19,7 +19,7 @@ import (
 
 // powerStatus prints a table of nodes and machines. It needs a view of the
 // cluster and the drivers, and makes no session.
-func powerStatus(ctx context.Context, o options, nodes []string) error {
+func powerStatus(ctx context.Context, o options, nodes []string, wait time.Duration) error {
 	o.readOnly = true
 	cfg, err := o.Read()
 	if err != nil {
@@ -47,7 +47,7 @@ func powerStatus(ctx context.Context, o options, nodes []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := firstSnapshot(ctx, watcher, shortWait)
+	s, err := firstSnapshot(ctx, watcher, wait)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,10 @@ func firstSnapshot(ctx context.Context, watcher *cluster.Watcher, wait time.Dura
 	ended := make(chan error, 1)
 	go func() { ended <- watcher.Run(ctx) }()
 	var s *cluster.Snapshot
+	said := patient{wait: wait}
 	for {
 		s = watcher.Snapshot()
+		said.look(s)
 		if synced(s) || s != nil && s.Access[cluster.KindNode].Forbidden {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func newTrialCommand(o *options) *cobra.Command {
 		Use:   "trial",
 		Short: "Run, check and compare outage trials",
 		Long:  "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help(),
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var f trialFlags
@@ -74,8 +75,9 @@ wrong.`,
 		Example: `  lightsout trial run mdx --lab
   lightsout trial run vagrant --lab --pace real -o vagrant-real
   lightsout --config site.yaml trial run outage.yaml --dry-run`,
-		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
+		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+" or a file)"),
+		ValidArgsFunction: plans,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
 	}
 	run.Flags().StringVarP(&f.out, "output", "o", "", "`folder` of the record (default a new one below the state folder)")
 	run.Flags().BoolVar(&f.lab, "lab", false, "on a lab of its own instead of a cluster")
@@ -84,17 +86,23 @@ wrong.`,
 	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave off what is off at the end")
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask before machines are switched off")
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
-	run.Flags().DurationVar(&f.wait, "wait", viewWait, "how long the API server may take to answer, as after a start of the cluster")
+	waitFlag(run, &f.wait, viewWait)
 	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
-	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand())
+	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand(o))
+	o.clusterFlags(run)
+	o.dryRunFlag(run)
+	completeFlag(run, "pace", words(paces...))
+	completeFlag(run, "scenario", words(scenarios...))
 	return cmd
 }
 
 func newTrialCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check PLAN...",
-		Short: "Read plans and say what is wrong with them; switch nothing, ask nobody",
-		Args:  usageArgs(cobra.MinimumNArgs(1)),
+		Use:               "check PLAN...",
+		Short:             "Read plans and say what is wrong with them; switch nothing, ask nobody",
+		Example:           "  lightsout trial check outage.yaml",
+		Args:              takes(1, -1, "plan"),
+		ValidArgsFunction: plans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
 				p, err := plan.Open(name)
@@ -114,14 +122,16 @@ func newTrialCheckCommand() *cobra.Command {
 	}
 }
 
-func newTrialCompareCommand() *cobra.Command {
+func newTrialCompareCommand(o *options) *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
 		Use:   "compare DIR...",
 		Short: "Line the records of trials up, phase by phase, and say how well forecasts held",
 		Long: `compare lines records up, phase by phase, and says how well the forecasts held.
 DIR is the folder of a record` + exampleHelp() + `.`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
+		Example:           "  lightsout trial compare kept other\n  lightsout trial compare mdx kept --markdown",
+		Args:              takes(1, -1, "record"),
+		ValidArgsFunction: o.records,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var records []*record.Record
 			for _, dir := range args {
@@ -201,9 +211,9 @@ func (f *trialFlags) check(p *plan.Plan) error {
 		f.scenario = p.Name
 	}
 	switch {
-	case f.pace != "fast" && f.pace != "real":
-		return fmt.Errorf("there is no pace %q; there are fast and real", f.pace)
-	case f.lab && f.scenario != "mdx" && f.scenario != "vagrant":
+	case oneOf("pace", f.pace, paces...) != nil:
+		return oneOf("pace", f.pace, paces...)
+	case f.lab && !slices.Contains(scenarios, f.scenario):
 		return fmt.Errorf("there is no lab for the plan %q; choose one with --scenario mdx or vagrant", f.scenario)
 	case f.times < 1:
 		return errors.New("--times must be at least 1")
@@ -236,7 +246,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}
 	if o.dryRun {
-		return "", s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p) })
+		return "", s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p, f.wait) })
 	}
 	err = s.run(ctx, func(ctx context.Context) error {
 		if _, err := s.view(ctx, c, f.wait); err != nil {
@@ -305,8 +315,8 @@ func (c *console) follow(ctx context.Context, e *session.Session) error {
 }
 
 // foresee prints what each step of a plan would do, and switches nothing.
-func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan) error {
-	if _, err := s.view(ctx, c, viewWait); err != nil {
+func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.Duration) error {
+	if _, err := s.view(ctx, c, wait); err != nil {
 		return err
 	}
 	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {

@@ -21,7 +21,7 @@ import (
 var imports = map[string]string{
 	".": "internal/cli",
 
-	"internal/cli": `tui internal/config internal/export internal/session internal/trial internal/trial/plan internal/report internal/view
+	"internal/cli": `tui internal/config internal/config/yamlfile internal/export internal/session internal/trial internal/trial/plan internal/report internal/view
 		internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
@@ -51,6 +51,7 @@ var imports = map[string]string{
 
 	"internal/testenv": "",
 	"internal/labtest": "internal/testenv",
+	"internal/dist":    "internal/cli internal/config",
 	"internal/e2e":     "",
 	"internal/house":   "",
 }
@@ -75,7 +76,7 @@ var rules = []struct{ from, to, why string }{
 var outside = map[string]string{
 	"charm.land/bubbletea/v2":    "tui internal/cli",
 	"charm.land/lipgloss/v2":     "tui",
-	"github.com/spf13/cobra":     "internal/cli",
+	"github.com/spf13/cobra":     "internal/cli internal/dist",
 	"k8s.io/client-go/":          "cluster/* internal/labtest internal/e2e",
 	"golang.org/x/crypto/ssh":    "power/ssh internal/labtest internal/e2e",
 	"github.com/gophercloud/":    "power/driver/openstack",

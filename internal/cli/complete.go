@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/cluster"
+	"lightsout/internal/record/examples"
+	"lightsout/internal/trial/plan"
+)
+
+// completer says what may stand where the cursor is, for the shell.
+type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
+
+// completeWait bounds how long the shell waits for the cluster.
+const completeWait = 3 * time.Second
+
+// words completes one of them.
+func words(all ...string) completer {
+	return cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeFlag has the values of a flag completed.
+func completeFlag(cmd *cobra.Command, flag string, c completer) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, c); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// nodes completes the nodes of the cluster that are not named yet. Nobody is
+// asked anything: where that would be needed there are none.
+func (o *options) nodes(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeWait)
+	defer cancel()
+	var names []cobra.Completion
+	if all, err := o.listNodes(ctx); err == nil {
+		for _, n := range all {
+			if !slices.Contains(args, n.Name) {
+				names = append(names, n.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
+	cfg, err := o.Read()
+	if err != nil {
+		return nil, err
+	}
+	client, err := newSSH(cfg, sshAsker{})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	access, err := apiAccess(cfg, bastionDialer(client))
+	if err != nil {
+		return nil, err
+	}
+	api, err := cluster.NewClient(access)
+	if err != nil {
+		return nil, err
+	}
+	defer api.Close()
+	return api.Nodes(ctx)
+}
+
+// contexts completes the contexts of the kubeconfig.
+func (o *options) contexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	path := o.Kubeconfig
+	if cfg, err := o.Read(); err == nil {
+		path = cfg.Kubeconfig
+	}
+	return cluster.Contexts(path), cobra.ShellCompDirectiveNoFileComp
+}
+
+// plans completes the built-in plans, and files.
+func plans(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	files, _ := filepath.Glob(begun + "*.yaml") // its only error is a wrong pattern
+	all := beginningWith(begun, append(plan.Builtin(), files...))
+	if len(all) == 0 {
+		return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
+// records completes the examples, the folders of the trials that are kept, the
+// newest first, and other folders.
+func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	all := examples.Names()
+	if cfg, err := o.Read(); err == nil {
+		if state, err := cfg.StateDir(); err == nil {
+			kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
+			slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
+			all = append(all, kept...)
+		}
+	}
+	if all = beginningWith(begun, all); len(all) == 0 {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// casts completes what can be drawn: a file or a record.
+func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
+		return files, cobra.ShellCompDirectiveNoFileComp
+	}
+	return o.records(cmd, args, begun)
+}
+
+func beginningWith(begun string, all []string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, begun) })
+}

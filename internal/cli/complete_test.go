@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// say runs a command line and gives what it prints and its error.
+func say(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := Command("test")
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// oneCluster is a kubeconfig with two contexts, and an API server with two nodes
+// behind the current one.
+func oneCluster(t *testing.T) string {
+	t.Helper()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"kube-node1"}},{"metadata":{"name":"kube-node2"}}]}`)
+	}))
+	t.Cleanup(api.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: one, clusters: [{name: c, cluster: {server: "%s"}}], users: [{name: u, user: {token: t}}],
+contexts: [{name: one, context: {cluster: c, user: u}}, {name: two, context: {cluster: c, user: u}}]}`, api.URL)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTheShellCompletesWhatThereIs(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("XDG_STATE_HOME", dir)
+	trial := filepath.Join(dir, "lightsout", "one", "trials", "20261121T061013Z")
+	if err := os.MkdirAll(trial, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mine.yaml", "screen.cast"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubeconfig := oneCluster(t)
+	for line, want := range map[string]string{
+		"power off --kubeconfig K ":              "kube-node1 kube-node2",
+		"--kubeconfig K power off ":              "kube-node1 kube-node2",
+		"power on --kubeconfig K kube-node1 ":    "kube-node2",
+		"power status --kubeconfig /nowhere ":    "",
+		"check --kubeconfig K ":                  "kube-node1 kube-node2",
+		"check --kubeconfig K --context ":        "one two",
+		"trial run ":                             "mdx vagrant mine.yaml",
+		"trial check v":                          "vagrant",
+		"trial run mdx --scenario ":              "mdx vagrant",
+		"trial compare ":                         "mdx vagrant " + trial,
+		"replay v":                               "vagrant",
+		"export ":                                "screen.cast",
+		"demo v":                                 "vagrant",
+		"demo --pace ":                           "fast real",
+		"--theme ":                               "dark light contrast",
+		"--plan mi":                              "mine.yaml",
+		"po":                                     "power",
+		"load http://10.0.0.1/ --burst 2 --col":  "--color",
+		"power shutdown --kubeconfig K --dra":    "--drain",
+		"restore --kubeconfig K --context t":     "one two", // the shell chooses
+		"power off --kubeconfig K --namespace a": "",
+	} {
+		words := strings.Split(line, " ")
+		for i, w := range words {
+			if w == "K" {
+				words[i] = kubeconfig
+			}
+		}
+		out, err := say(t, append([]string{cobra.ShellCompNoDescRequestCmd}, words...)...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if got := strings.Join(lines[:len(lines)-1], " "); err != nil || got != want {
+			t.Errorf("%q completes %q, not %q: %v", line, got, want, err)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if out, err := say(t, "completion", shell); err != nil || !strings.Contains(out, "__complete") {
+			t.Errorf("%s: %v", shell, err)
+		}
+	}
+}
+
+func TestAWrongCommandLineIsToldWhatWasMeant(t *testing.T) {
+	for line, want := range map[string]string{
+		"trail run mdx --lab":          `there is no command "lightsout trail"; did you mean "trial"?`,
+		"power of kube-node1":          `there is no command "lightsout power of"; did you mean "off"?`,
+		"power nonsense":               `there is no command "lightsout power nonsense"; there are off, on, shutdown, status`,
+		"power off":                    "which node? lightsout power off NODE...",
+		"power off n1 --drian":         "lightsout power off takes no --drian; see: lightsout power off --help",
+		"power shutdown n1 --drian":    "lightsout power shutdown takes no --drian; did you mean --drain?",
+		"trial run":                    "which plan (mdx, vagrant or a file)? lightsout trial run PLAN",
+		"trial run a b":                `"b" is one too many: lightsout trial run PLAN`,
+		"trial check mdx --context x":  "lightsout trial check takes no --context; see: lightsout trial check --help",
+		"config init --theme dark":     "lightsout config init takes no --theme; see: lightsout config init --help",
+		"replay mdx -n x":              "lightsout replay takes no -n; see: lightsout replay --help",
+		"replay mdx --speed x":         `--speed is a number, not "x"`,
+		"load http://x/ --burst many":  `--burst is a whole number, not "many"`,
+		"load http://x/ --for soon":    `--for is a time like 90s or 30m, not "soon"`,
+		"demo foo":                     `there is no demo "foo"; there are mdx, vagrant`,
+		"demo vagrnat":                 `there is no demo "vagrnat"; did you mean "vagrant"?`,
+		"demo --pace fst":              `there is no pace "fst"; did you mean "fast"?`,
+		"--theme drak":                 `--theme: there is no theme "drak"; did you mean "dark"?`,
+		"export":                       "which recording (a .cast file, a record, mdx or vagrant)? lightsout export FILE.cast|RECORD",
+		"power status --context":       "--context needs a value: name of the kubeconfig context (default the current one)",
+		"trial run mdx --lab --pace x": `there is no pace "x"; there are fast, real`,
+	} {
+		_, err := say(t, strings.Fields(line)...)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, not %s", line, err, want)
+		} else if !isUsage(err) {
+			t.Errorf("%s: not a usage error", line)
+		}
+	}
+}
+
+func isUsage(err error) bool {
+	_, ok := err.(usageError)
+	return ok
+}
+
+// Every command says what it does, with an example, and its page can be written.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		below := slices.DeleteFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == "completion" || c.Name() == "help" })
+		if cmd.Short == "" || cmd.Example == "" && len(below) == 0 {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for _, c := range below {
+			look(c)
+		}
+	}
+	look(Command("test"))
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"lightsout/internal/config/yamlfile"
+)
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+// takes bounds the number of arguments; most below 0 is no bound. what is asked
+// for when one is missing.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		usage := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+		switch {
+		case len(args) > 0 && cmd.HasSubCommands() && most == 0:
+			return usageError{noCommand(cmd, args[0])}
+		case len(args) < least:
+			return usageError{fmt.Errorf("which %s? %s", what, usage)}
+		case most >= 0 && len(args) > most:
+			return usageError{fmt.Errorf("%q is one too many: %s", args[most], usage)}
+		}
+		return nil
+	}
+}
+
+// noCommand is the error that a command has none of that name below it.
+func noCommand(cmd *cobra.Command, name string) error {
+	var there []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			there = append(there, c.Name())
+		}
+	}
+	text := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+name)
+	if near := yamlfile.Suggest(name, there); near != "" {
+		return fmt.Errorf("%s; did you mean %q?", text, near)
+	}
+	return fmt.Errorf("%s; there are %s", text, strings.Join(there, ", "))
+}
+
+// oneOf says that a value is none of those that there are.
+func oneOf(what, value string, all ...string) error {
+	if slices.Contains(all, value) {
+		return nil
+	}
+	if near := yamlfile.Suggest(value, all); near != "" {
+		return usageError{fmt.Errorf("there is no %s %q; did you mean %q?", what, value, near)}
+	}
+	return usageError{fmt.Errorf("there is no %s %q; there are %s", what, value, strings.Join(all, ", "))}
+}
+
+// values says what a flag's value is, by its type.
+var values = map[string]string{"float64": "a number", "int": "a whole number", "duration": "a time like 90s or 30m", "bool": "true or false"}
+
+// flagError says what is wrong with a flag, and what may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var empty *pflag.ValueRequiredError
+	var wrong *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		// A command that is not there has none of the flags that it was meant to have.
+		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+			return usageError{noCommand(cmd, args[0])}
+		}
+		name := unknown.GetSpecifiedName()
+		dashes := "--"
+		if unknown.GetSpecifiedShortnames() != "" {
+			dashes = "-"
+		}
+		var there []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { there = append(there, f.Name) })
+		text := fmt.Sprintf("%s takes no %s%s", cmd.CommandPath(), dashes, name)
+		if near := yamlfile.Suggest(name, there); near != "" && dashes == "--" {
+			return usageError{fmt.Errorf("%s; did you mean --%s?", text, near)}
+		}
+		return usageError{fmt.Errorf("%s; see: %s --help", text, cmd.CommandPath())}
+	case errors.As(err, &empty):
+		return usageError{fmt.Errorf("--%s needs a value: %s", empty.GetFlag().Name, strings.ReplaceAll(empty.GetFlag().Usage, "`", ""))}
+	case errors.As(err, &wrong):
+		if what := values[wrong.GetFlag().Value.Type()]; what != "" {
+			return usageError{fmt.Errorf("--%s is %s, not %q", wrong.GetFlag().Name, what, wrong.GetValue())}
+		}
+		return usageError{fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrong.Unwrap())}
+	}
+	return usageError{err}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// archive packs all that is staged into NAME.tar.gz, below a folder NAME.
+func (r *release) archive(name string) (err error) {
+	f, err := os.Create(filepath.Join(r.out, name+".tar.gz"))
+	if err != nil {
+		return err
+	}
+	zip, err := gzip.NewWriterLevel(f, gzip.BestCompression) // without a time of its own
+	if err != nil {
+		return err
+	}
+	w := tar.NewWriter(zip)
+	defer func() { err = errors.Join(err, w.Close(), zip.Close(), f.Close()) }()
+	return filepath.WalkDir(r.stage, func(file string, d fs.DirEntry, err error) error { // in order of names
+		if err != nil || d.IsDir() {
+			return err
+		}
+		inside, err := filepath.Rel(r.stage, file)
+		if err != nil {
+			return err
+		}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(name, filepath.ToSlash(inside)), Mode: 0o644, ModTime: r.when}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if info.Mode()&0o100 != 0 {
+			h.Mode = 0o755
+		}
+		if d.Type() == fs.ModeSymlink {
+			h.Typeflag = tar.TypeSymlink
+			if h.Linkname, err = os.Readlink(file); err != nil {
+				return err
+			}
+			return w.WriteHeader(h)
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		h.Size = int64(len(b))
+		if err := w.WriteHeader(h); err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		return err
+	})
+}

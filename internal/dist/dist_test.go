@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWhatIsMadeIsWholeAndTheSameTwice makes everything around a program, with
+// this test in its place.
+func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
+	made := map[string][]byte{}
+	for range 2 {
+		r := &release{version: "1.2.3", out: t.TempDir(), stage: t.TempDir(), when: time.Unix(1_700_000_000, 0).UTC()}
+		if err := r.common(); err != nil {
+			t.Fatal(err)
+		}
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(self, r.staged("lightsout")); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.materials(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(r.staged("lightsout")); err != nil { // for one that is packed sooner
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(r.staged("lightsout"), []byte("a program"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range []error{r.archive("lightsout_1.2.3"), r.pack("deb", "amd64"), r.pack("rpm", "arm64"), r.sums()} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, want := range map[string]string{
+			"man/lightsout.1": "lightsout restore", "man/lightsout-trial.1": "how: shutdown asks the guest", "completions/_lightsout": "#compdef lightsout",
+			"lightsout.cdx.json": "pkg:golang/github.com/spf13/cobra@v1", "lightsout.yaml.example": "off_by",
+		} {
+			if b, err := os.ReadFile(r.staged(name)); err != nil || !strings.Contains(string(b), want) {
+				t.Errorf("%s has no %q: %v", name, want, err)
+			}
+		}
+		files, _ := filepath.Glob(filepath.Join(r.out, "*"))
+		if len(files) != 4 {
+			t.Fatalf("made %v", files)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before := made[filepath.Base(f)]; before != nil && !bytes.Equal(b, before) {
+				t.Errorf("%s is another one the second time", filepath.Base(f))
+			}
+			made[filepath.Base(f)] = b
+		}
+	}
+}

@@ -1,0 +1,160 @@
+// Command dist makes what users install, from the repository that it stands in:
+// for each platform an archive with the program, its manual pages, completions,
+// an example config and the kubectl plugin; packages for Debian and for systems
+// with rpm; a bill of materials of each program; and the sums of all files. The
+// same commit makes the same bytes, wherever it is made.
+//
+// It is a module of its own, so that the program needs nothing of what it needs.
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"lightsout/internal/cli"
+	"lightsout/internal/config"
+)
+
+// root is the repository, from where this command is run.
+const root = "../.."
+
+// release is what is being made.
+type release struct {
+	version string
+	// out is the folder of what is made; stage that of the files that go into it.
+	out, stage string
+	// when is the time of every file.
+	when time.Time
+}
+
+func main() {
+	r := release{}
+	flag.StringVar(&r.version, "version", "0.0.0", "the `version`, like 1.2.3")
+	flag.StringVar(&r.out, "out", filepath.Join(root, "bin", "dist"), "the `folder` to make")
+	platforms := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64", "for these `platforms`")
+	flag.Parse()
+	if err := r.make(strings.Fields(*platforms)); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+func (r *release) make(platforms []string) error {
+	seconds, err := strconv.ParseInt(cmp.Or(os.Getenv("SOURCE_DATE_EPOCH"), "0"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("SOURCE_DATE_EPOCH is not seconds since 1970: %w", err)
+	}
+	r.when = time.Unix(seconds, 0).UTC()
+	if r.stage, err = os.MkdirTemp("", "lightsout-dist-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.stage)
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	if err := r.common(); err != nil {
+		return err
+	}
+	for _, p := range platforms {
+		system, arch, _ := strings.Cut(p, "/")
+		fmt.Println(p)
+		if err := r.platform(system, arch); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return r.sums()
+}
+
+// completes is how kubectl finds out what its plugin completes.
+const completes = "#!/bin/sh\nexec lightsout __complete \"$@\"\n"
+
+// common stages what is the same on every platform.
+func (r *release) common() error {
+	for _, dir := range []string{"man", "completions"} {
+		if err := os.Mkdir(filepath.Join(r.stage, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	for to, from := range map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "clusterrole.yaml": "docs/clusterrole.yaml"} {
+		b, err := os.ReadFile(filepath.Join(root, from))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(r.staged(to), b, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(r.staged("lightsout.yaml.example"), []byte(config.Example()), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(r.staged("kubectl_complete-lightsout"), []byte(completes), 0o755); err != nil {
+		return err
+	}
+	if err := os.Symlink("lightsout", r.staged("kubectl-lightsout")); err != nil {
+		return err
+	}
+	cmd := cli.Command(r.version)
+	for _, err := range []error{
+		cmd.GenBashCompletionFileV2(r.staged("completions/lightsout.bash"), true),
+		cmd.GenZshCompletionFile(r.staged("completions/_lightsout")),
+		cmd.GenFishCompletionFile(r.staged("completions/lightsout.fish"), true),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return r.manual(cmd)
+}
+
+func (r *release) staged(name string) string { return filepath.Join(r.stage, name) }
+
+// platform makes all for one platform.
+func (r *release) platform(system, arch string) error {
+	build := exec.Command("go", "build", "-C", root, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+r.version, "-o", r.staged("lightsout"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("lightsout_%s_%s_%s", r.version, system, arch)
+	if err := r.materials(); err != nil {
+		return err
+	}
+	if err := r.archive(name); err != nil || system != "linux" {
+		return err
+	}
+	for _, format := range []string{"deb", "rpm"} {
+		if err := r.pack(format, arch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sums writes SHA256SUMS, as sha256sum -c reads it.
+func (r *release) sums() error {
+	files, err := os.ReadDir(r.out) // sorted
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(r.out, f.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(b), f.Name())
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(text.String()), 0o644)
+}
