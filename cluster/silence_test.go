@@ -16,6 +16,7 @@ import (
 
 // TestARenewalMakesNoSnapshot: ages and silence stay true all the same.
 func TestARenewalMakesNoSnapshot(t *testing.T) {
+	t.Parallel()
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	s.link.State, s.heartbeatsFrom = LinkLive, t0
@@ -45,6 +46,7 @@ func TestARenewalMakesNoSnapshot(t *testing.T) {
 }
 
 func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	f.put("nodes", apiNode("a", "True"))
 	f.put("leases", apiLease("a", 1))
@@ -57,6 +59,7 @@ func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
 }
 
 func TestTheEndpointsOfANodeAreToldFromFirstToLast(t *testing.T) {
+	t.Parallel()
 	var told []Transition
 	w := &Watcher{opts: WatchOptions{Sink: func(tr Transition) { told = append(told, tr) }}, client: &Client{cfg: &Config{}, traffic: newTraffic()}, kubelets: newKubelets()}
 	s := newState(w)
@@ -110,6 +113,7 @@ func TestTheEndpointsOfANodeAreToldFromFirstToLast(t *testing.T) {
 }
 
 func TestWhatIsNotWatchedAnyMoreGrowsOld(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	f.forbidden["leases"] = true
@@ -143,6 +147,7 @@ func TestWhatIsNotWatchedAnyMoreGrowsOld(t *testing.T) {
 // TestACredentialPluginThatHangsIsNotLive: its first word expires, its second
 // never comes.
 func TestACredentialPluginThatHangsIsNotLive(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	dir := t.TempDir()
@@ -183,6 +188,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 }
 
 func TestAClustersIdentityNeedsNoAnswer(t *testing.T) {
+	t.Parallel()
 	var cfg *Config
 	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/namespaces/kube-system" {
@@ -214,6 +220,7 @@ func TestAClustersIdentityNeedsNoAnswer(t *testing.T) {
 }
 
 func TestANodeThatRunsTheControlPlaneIsOfIt(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	f.put("components", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "etcd-1", Namespace: "kube-system"},

@@ -17,6 +17,7 @@ import (
 )
 
 func TestWatcherShowsWhatTheServerHas(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"streamed lists", "streams refused", "streams that fail", "old server"} {
 		t.Run(mode, func(t *testing.T) {
 			f := newFakeAPI(t)
@@ -60,6 +61,7 @@ func TestWatcherShowsWhatTheServerHas(t *testing.T) {
 }
 
 func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	w := watchFake(t, f)
@@ -129,6 +131,7 @@ func TestWatcherTellsTheWholeOutageInOrder(t *testing.T) {
 }
 
 func TestWatcherNoticesAMissingHeartbeatAndItsReturn(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	f.put("nodes", apiNode("a", "True"))
 	f.put("leases", apiLease("a", 1))
@@ -150,6 +153,7 @@ func TestWatcherNoticesAMissingHeartbeatAndItsReturn(t *testing.T) {
 }
 
 func TestWatcherTakesUpDroppedWatchesWithoutListingAgain(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	w := watchFake(t, f)
@@ -165,6 +169,7 @@ func TestWatcherTakesUpDroppedWatchesWithoutListingAgain(t *testing.T) {
 }
 
 func TestWatcherListsAgainWhenHistoryIsGoneAndTellsTheDifference(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	w := watchFake(t, f)
@@ -182,6 +187,7 @@ func TestWatcherListsAgainWhenHistoryIsGoneAndTellsTheDifference(t *testing.T) {
 }
 
 func TestWatcherDegradesOneResourceAtATime(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	f.forbidden["leases"], f.forbidden["replicasets"], f.forbidden["components"] = true, true, true
@@ -202,6 +208,7 @@ func TestWatcherDegradesOneResourceAtATime(t *testing.T) {
 }
 
 func TestWatcherWatchesOnlyTheChosenNamespaces(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	other := apiPod("secret", "kube-node1", "True")
@@ -270,6 +277,7 @@ func TestALostServerLeavesEverythingShownAndComesBack(t *testing.T) {
 }
 
 func TestAKilledServerIsToldAtOnce(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	w := watchFake(t, f)
@@ -284,6 +292,7 @@ func TestAKilledServerIsToldAtOnce(t *testing.T) {
 }
 
 func TestLinkErrorsAreOneSentence(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -308,6 +317,7 @@ func TestLinkErrorsAreOneSentence(t *testing.T) {
 }
 
 func TestPodProxyGetAndRolloutRestart(t *testing.T) {
+	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
 	d := apiDeployment(16)

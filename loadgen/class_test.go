@@ -194,6 +194,7 @@ func inOrder(t *testing.T, r Record) {
 }
 
 func TestRefusedPort(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -208,6 +209,7 @@ func TestRefusedPort(t *testing.T) {
 
 // Dialing is bounded by the generator, also where a dialer has no bound.
 func TestConnectTimeoutIsTheGenerators(t *testing.T) {
+	t.Parallel()
 	rec := one(t, Options{
 		Target:   Target{URL: "http://192.0.2.1"},
 		Timeouts: Timeouts{Connect: 50 * time.Millisecond},
@@ -223,6 +225,7 @@ func TestConnectTimeoutIsTheGenerators(t *testing.T) {
 }
 
 func TestServerNotSpeakingTLSIsAClientFault(t *testing.T) {
+	t.Parallel()
 	addr := serveBytes(t, "HTTP/1.1 400 Bad Request\r\n\r\n")
 	rec := one(t, Options{Target: Target{URL: "https://" + addr}})
 	if rec.Class != ClassClient {
@@ -255,6 +258,7 @@ func serveBytes(t *testing.T, b string) string {
 }
 
 func TestClassify(t *testing.T) {
+	t.Parallel()
 	sys := func(e syscall.Errno) error { return &net.OpError{Op: "read", Net: "tcp", Err: e} }
 	tests := []struct {
 		err                 error
@@ -291,6 +295,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestHeadersWithoutEndAreCut(t *testing.T) {
+	t.Parallel()
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
 		write(c, "HTTP/1.1 200 OK\r\n")
 		line := "X-Long: " + strings.Repeat("x", 4000) + "\r\n"
@@ -309,6 +314,7 @@ func TestHeadersWithoutEndAreCut(t *testing.T) {
 // Numbers stay the same for good and tell every class from every other; those
 // of HTTP are its own.
 func TestCodesOfClasses(t *testing.T) {
+	t.Parallel()
 	want := map[Class]int{
 		ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102, ClassReset: 200, ClassTruncated: 201,
 		ClassPeerDead: 202, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,

@@ -52,9 +52,14 @@ func kinds(said []SpellChange) (out []SpellKind) {
 // One of six endpoints is dead for a quarter of an hour: one spell, however
 // chance deals out the failures.
 func TestAPartThatFailsIsOneSpell(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 3
+	}
 	for _, rate := range []float64{0.5, 2, 20, 200} {
 		worst := 0
-		for seed := range uint64(20) {
+		for seed := range seeds {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			var s Spells
 			said := play(&s, 0, 1200, rate, func(sent float64) bool { return sent >= 100 && sent < 1000 && rnd.IntN(6) == 0 }, 3)
@@ -78,6 +83,7 @@ func TestAPartThatFailsIsOneSpell(t *testing.T) {
 
 // All fail for a while, then none does: it is said soon, and no part is made up.
 func TestATotalOutageBeginsAndEnds(t *testing.T) {
+	t.Parallel()
 	for _, took := range []float64{0.01, 3} {
 		var s Spells
 		said := play(&s, 0, 120, 10, func(sent float64) bool { return sent >= 30 && sent < 60 }, took)
@@ -93,6 +99,7 @@ func TestATotalOutageBeginsAndEnds(t *testing.T) {
 
 // What was all becomes a part.
 func TestAnOutageThatBecomesPartial(t *testing.T) {
+	t.Parallel()
 	var s Spells
 	n := 0
 	said := play(&s, 0, 300, 10, func(sent float64) bool {
@@ -105,6 +112,7 @@ func TestAnOutageThatBecomesPartial(t *testing.T) {
 }
 
 func TestOneFailureIsSaid(t *testing.T) {
+	t.Parallel()
 	var s Spells
 	said := play(&s, 0, 60, 10, func(sent float64) bool { return sent > 30.05 && sent < 30.15 }, 0.1)
 	if got := kinds(said); len(got) != 2 || got[0] != SpellBegins || got[1] != SpellEnds || said[1].N != 1 {
@@ -119,6 +127,7 @@ func TestOneFailureIsSaid(t *testing.T) {
 }
 
 func TestFailuresKeepTheirBounds(t *testing.T) {
+	t.Parallel()
 	var f Failures
 	for _, r := range []*Record{ended(5, ClassReset, 1), ended(2, ClassTotal, 9), ended(1, ClassOK, 1), ended(0, ClassUnsent, 1)} {
 		f.Note(r)

@@ -340,6 +340,7 @@ func TestGaugeGivesUpOnHangingFetches(t *testing.T) {
 }
 
 func TestDerive(t *testing.T) {
+	t.Parallel()
 	t0 := time.Unix(1_700_000_000, 0)
 	before, after := t0.Add(-time.Second), t0.Add(time.Second)
 	times := func(n int, at time.Time) (out []time.Time) {

@@ -62,6 +62,7 @@ func (s *h2Server) ca() *tls.Config {
 // Over HTTP/1.1 and HTTP/2, plain and with a private CA, fresh and kept: each
 // request comes once, is ok, and shares connections only as it should.
 func TestProtocolsAndConnections(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		protocol Protocol
@@ -119,6 +120,7 @@ func TestProtocolsAndConnections(t *testing.T) {
 
 // Without the private CA there is no connection, and the fault is ours.
 func TestUnknownCAIsAClientFault(t *testing.T) {
+	t.Parallel()
 	for _, p := range []Protocol{HTTP1, HTTP2} {
 		s := serveH2(t, true, func(http.ResponseWriter, *http.Request) {})
 		if r := one(t, Options{Target: Target{URL: s.URL, Protocol: p}}); r.Class != ClassClient || !strings.Contains(r.Error, "certificate") {
@@ -129,6 +131,7 @@ func TestUnknownCAIsAClientFault(t *testing.T) {
 
 // A server that has no HTTP/2 is not asked over another protocol.
 func TestHTTP2DoesNotFallBack(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
@@ -142,6 +145,7 @@ func TestHTTP2DoesNotFallBack(t *testing.T) {
 
 // Each fault of an HTTP/2 stream has its class.
 func TestClassOfEachHTTP2Fault(t *testing.T) {
+	t.Parallel()
 	cutting := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Length", "100")
 		io.WriteString(w, "half")
@@ -214,6 +218,7 @@ func (c *blackhole) Close() error {
 // Requests on a connection whose peer is silent end together when a PING goes
 // unanswered, and the next one gets a connection that lives.
 func TestUnansweredPingIsPeerDead(t *testing.T) {
+	t.Parallel()
 	s := serveH2(t, false, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hang" {
 			<-r.Context().Done()
@@ -248,6 +253,7 @@ func TestUnansweredPingIsPeerDead(t *testing.T) {
 
 // All who wait for one connection fail with it.
 func TestHTTP2DialFailsForAllWhoWait(t *testing.T) {
+	t.Parallel()
 	g := start(t, Options{
 		Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: 50 * time.Millisecond},
 		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -273,6 +279,7 @@ func TestHTTP2DialFailsForAllWhoWait(t *testing.T) {
 
 // A kept connection that is too old carries no further request.
 func TestAgeOfConnections(t *testing.T) {
+	t.Parallel()
 	for _, p := range []Protocol{HTTP1, HTTP2} {
 		s := serveH2(t, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
 		var mu sync.Mutex
@@ -297,6 +304,7 @@ func TestAgeOfConnections(t *testing.T) {
 
 // Several entries are dialed in turn, and each request tells its own.
 func TestEntriesInTurn(t *testing.T) {
+	t.Parallel()
 	answer := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }
 	a, b := serveH2(t, false, answer), serveH2(t, false, answer)
 	for _, p := range []Protocol{HTTP1, HTTP2} {
@@ -325,6 +333,7 @@ func TestEntriesInTurn(t *testing.T) {
 // Redirects are answers unless they are to be followed; another server gets no
 // secret.
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var keys []string
 	other := serveH2(t, false, func(w http.ResponseWriter, r *http.Request) {

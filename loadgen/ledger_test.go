@@ -14,6 +14,7 @@ import (
 // A request is counted in the second in which it was sent, when its end comes
 // in a later one.
 func TestSecondsBelongToTheSecondOfSending(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 503, "") })
 	var mu sync.Mutex
@@ -63,6 +64,7 @@ func TestSecondsBelongToTheSecondOfSending(t *testing.T) {
 // A kept connection that the server closes between two requests is not used
 // again; one that it resets under a request is a failure, not a second try.
 func TestKeptConnections(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	count := map[string]int{}
 	s := serveRaw(t, func(c *net.TCPConn, r *http.Request) {
@@ -117,6 +119,7 @@ func TestKeptConnections(t *testing.T) {
 
 // Marked as stalled while silent, for as long as it lasts, and not ended.
 func TestStallIsAFlagWithTimes(t *testing.T) {
+	t.Parallel()
 	resume, again := make(chan struct{}), make(chan struct{})
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
 		chunks(c, stream, token("a"))
@@ -160,6 +163,7 @@ func stallsOf(g *Generator) []Stall {
 
 // A dead peer whose keep-alives go unanswered ends as such, whatever phase.
 func TestUnansweredKeepAlivesArePeerDead(t *testing.T) {
+	t.Parallel()
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { chunks(c, "text/plain", "half"); hang(c) })
 	var d net.Dialer
 	rec := one(t, Options{Target: Target{URL: s.url()}, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {

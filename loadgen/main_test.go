@@ -12,10 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/testenv"
+
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide(6) // they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 // deadline is generous: tests wait for conditions, not for times.
 const deadline = 60 * time.Second

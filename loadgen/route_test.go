@@ -9,6 +9,7 @@ import (
 // Another host gets none of the headers that were set for this one: each may
 // hold a secret, whatever its name.
 func TestARedirectTakesNoHeaderToAnotherHost(t *testing.T) {
+	t.Parallel()
 	got := make(chan http.Header, 1)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
 	defer other.Close()

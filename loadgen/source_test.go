@@ -20,6 +20,7 @@ something_else 7
 `
 
 func TestDecodeMetrics(t *testing.T) {
+	t.Parallel()
 	activator := ActivatorMetrics("default", "llm-00001")
 	llama, vllm := LlamaMetrics(8080), VLLMMetrics(8000)
 	for _, c := range []struct {
@@ -64,6 +65,7 @@ func FuzzDecodeMetrics(f *testing.F) {
 // answer there is no number, and where it says something else for long, both
 // are told.
 func TestActivatorTells(t *testing.T) {
+	t.Parallel()
 	v := serveRevision(t, 8)
 	o := v.options()
 	var silent atomic.Bool
@@ -113,6 +115,7 @@ func TestActivatorTells(t *testing.T) {
 
 // Where only the proxy tells, the gauge is measured all the same.
 func TestGaugeFromTheProxyAlone(t *testing.T) {
+	t.Parallel()
 	v := serveRevision(t, 4)
 	g := start(t, Options{
 		Target: Target{URL: v.url()},
@@ -132,6 +135,7 @@ func TestGaugeFromTheProxyAlone(t *testing.T) {
 
 // Backends that have gauges of their own are measured by them.
 func TestGaugeFromBackendsMetrics(t *testing.T) {
+	t.Parallel()
 	v := serveRevision(t, 4)
 	o := v.options()
 	o.Backends = func() []Backend {

@@ -26,6 +26,7 @@ func parseSSE(stream string, n int) (events, other []string, err error) {
 }
 
 func TestEventStream(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("y", 200_000)
 	tests := []struct {
 		name, in string
@@ -120,6 +121,7 @@ func FuzzChatStream(f *testing.F) {
 }
 
 func TestChatStream(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		in     string
 		ok     bool

@@ -189,6 +189,7 @@ func TestFaultsAtEveryStep(t *testing.T) {
 			power.PhaseFailed, "does not allow", "power_on", []string{"intent on", "outcome on failed (not sent)"}, none},
 	} {
 		t.Run(string(c.action)+": "+c.fault, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t)
 			c.make(s)
 			dir := t.TempDir()
@@ -235,6 +236,7 @@ func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) 
 }
 
 func TestFaultsOfTheBastion(t *testing.T) {
+	t.Parallel()
 	t.Run("gone before anything was sent", func(t *testing.T) {
 		s, dir := newSite(t), t.TempDir()
 		client := s.throughBastion(t)

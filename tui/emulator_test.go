@@ -31,10 +31,12 @@ type terminal struct {
 
 	mu sync.Mutex // guards em; vt.SafeEmulator gives cells out unguarded
 	em *vt.Emulator
+
+	written chan struct{} // has something when the program has written
 }
 
 func newTerminal(t *testing.T, w, h int, ascii bool) *terminal {
-	tm := &terminal{t: t, em: vt.NewEmulator(w, h)}
+	tm := &terminal{t: t, em: vt.NewEmulator(w, h), written: make(chan struct{}, 1)}
 	opts := Options{Now: func() time.Time { return t0 }, ASCII: ascii}
 	tm.twin = New(opts)
 	resize(tm.twin, w, h)
@@ -65,6 +67,10 @@ func (tm *terminal) Write(p []byte) (int, error) {
 	tm.mu.Lock()
 	defer tm.mu.Unlock()
 	_, err := tm.em.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n")))
+	select {
+	case tm.written <- struct{}{}:
+	default:
+	}
 	return len(p), err
 }
 
@@ -113,11 +119,17 @@ func unmarked(s string) string {
 func (tm *terminal) settled(step string) {
 	tm.t.Helper()
 	want := unmarked(plainView(tm.twin))
-	var got string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		if got = tm.screen(); got == want {
-			return
+	got := tm.screen()
+	for deadline := time.After(20 * time.Second); got != want; got = tm.screen() {
+		select {
+		case <-tm.written:
+			continue
+		case <-deadline:
 		}
+		break
+	}
+	if got == want {
+		return
 	}
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range w {
@@ -131,6 +143,7 @@ func (tm *terminal) settled(step string) {
 func TestTheTerminalShowsWhatTheModelSays(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
 		t.Run(fmt.Sprint("ascii ", ascii), func(t *testing.T) {
+			t.Parallel()
 			tm := newTerminal(t, 80, 24, ascii)
 			tm.settled("start")
 			for _, sc := range scenes {
@@ -153,6 +166,7 @@ func TestTheTerminalShowsWhatTheModelSays(t *testing.T) {
 }
 
 func TestTheTerminalFollowsRandomFrames(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	tm := newTerminal(t, 100, 30, false)
 	for i := range 60 {

@@ -32,10 +32,14 @@ func TestBadPlansSwitchNothing(t *testing.T) {
 	if len(plans) < 100 {
 		t.Fatalf("only %d bad plans", len(plans))
 	}
+	names := slices.Sorted(maps.Keys(plans))
+	if testing.Short() { // the plan's own tests have them all
+		names = names[:20]
+	}
 	state := t.TempDir()
 	cluster := kubeconfig(t, "https://"+refusing(t))
 	var wg sync.WaitGroup
-	for part := range slices.Chunk(slices.Sorted(maps.Keys(plans)), len(plans)/2+1) {
+	for part := range slices.Chunk(names, len(names)/2+1) {
 		wg.Go(func() {
 			for _, name := range part {
 				out, errs, code := run(t, nil, "--state", state, "--kubeconfig", cluster, "trial", "run", write(t, "plan.yaml", plans[name]), "--yes")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -17,6 +18,7 @@ import (
 // but no screen, on one lab.
 func TestTheLabThroughTheCommandLine(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, 15)
 	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
 	same := l.ConfigWith(func(c map[string]any) { c["state"] = state })

@@ -26,7 +26,10 @@ const stallEnv = "LIGHTSOUT_STALL"
 
 func stallTime(t *testing.T) time.Duration {
 	v := os.Getenv(stallEnv)
-	if v == "" {
+	switch {
+	case v == "" && testing.Short():
+		return 5 * time.Second
+	case v == "":
 		return 10 * time.Second
 	}
 	d, err := time.ParseDuration(v)

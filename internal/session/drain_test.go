@@ -137,6 +137,7 @@ func before(t *testing.T, log []string, events ...string) {
 }
 
 func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	w := drainWorld(t, d, session.Options{})
 	w.ask("drain", "kube-node3", "kube-node4")
@@ -172,6 +173,7 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 }
 
 func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	w := drainWorld(t, d, session.Options{})
 	ids := func(a power.Action, node string) (out []string) {
@@ -236,6 +238,7 @@ func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
 }
 
 func TestAHeldDrainCanBeLeft(t *testing.T) {
+	t.Parallel()
 	w, d, q := heldUp(t)
 	w.x.Send(view.Answer{Question: q.ID, Choice: "wait"})
 	w.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
@@ -248,6 +251,7 @@ func TestAHeldDrainCanBeLeft(t *testing.T) {
 }
 
 func TestAHeldDrainCanBeCutShort(t *testing.T) {
+	t.Parallel()
 	w, d, q := heldUp(t)
 	w.x.Send(view.Answer{Question: q.ID, Choice: "cut"})
 	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
@@ -255,6 +259,7 @@ func TestAHeldDrainCanBeCutShort(t *testing.T) {
 }
 
 func TestTheQuestionGoesWhenTheBudgetLetsGo(t *testing.T) {
+	t.Parallel()
 	w, d, _ := heldUp(t)
 	close(d.free)
 	f := w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
@@ -265,6 +270,7 @@ func TestTheQuestionGoesWhenTheBudgetLetsGo(t *testing.T) {
 }
 
 func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	d.cordoned["kube-node3"] = true
 	w := drainWorld(t, d, session.Options{})
@@ -279,6 +285,7 @@ func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
 }
 
 func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	w := drainWorld(t, d, session.Options{})
 	w.mu.Lock()
@@ -293,6 +300,7 @@ func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
 }
 
 func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	d.cordoned["kube-node3"] = true
 	dir := t.TempDir()
@@ -334,6 +342,7 @@ steps:
 `
 
 func TestATrialDrainsAndUncordons(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	w := drainWorld(t, d, session.Options{})
 	w.x.Start(parse(t, strings.Replace(drainPlan, "WITHIN", "20s", 1)), trial.RunOptions{Auto: true, End: true})
@@ -347,6 +356,7 @@ func TestATrialDrainsAndUncordons(t *testing.T) {
 }
 
 func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	d.held["kube-node4"] = budget
 	w := drainWorld(t, d, session.Options{})
@@ -364,6 +374,7 @@ func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
 }
 
 func TestAbortGivesADrainUp(t *testing.T) {
+	t.Parallel()
 	d := newDrainer()
 	d.held["kube-node4"] = budget
 	w := drainWorld(t, d, session.Options{})

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSpellsOfFailuresAreTold(t *testing.T) {
+	t.Parallel()
 	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	f := loadgen.Failures{N: 14, First: t0, Last: t0.Add(40 * time.Second)}
 	r := loadgen.Record{Class: loadgen.ClassReset, Error: "it was cut"}

@@ -38,6 +38,7 @@ func framesOf(t *testing.T, changes []time.Duration) (out []time.Duration) {
 }
 
 func TestALoneChangeIsShownAtOnceAndAStreamAtAPace(t *testing.T) {
+	t.Parallel()
 	lone := framesOf(t, []time.Duration{time.Second, 3 * time.Second, 3*time.Second + leastGap/2, 5 * time.Second})
 	if want := []time.Duration{0, time.Second, 3 * time.Second, 3*time.Second + leastGap, 5 * time.Second}; !slices.Equal(lone, want) {
 		t.Errorf("lone changes are shown at %v, not %v", lone, want)

@@ -16,13 +16,17 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
+	"lightsout/internal/testenv"
 	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide(6) // they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 // board is a driver whose machines are switches in memory.
 type board struct {
@@ -250,6 +254,7 @@ func questionText(q *view.Question) string {
 var workers = []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}
 
 func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
+	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
@@ -285,6 +290,7 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 }
 
 func TestARefusalCantBeAnsweredAway(t *testing.T) {
+	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-cp1"}})
@@ -300,6 +306,7 @@ func TestARefusalCantBeAnsweredAway(t *testing.T) {
 }
 
 func TestProductionWantsTheClustersName(t *testing.T) {
+	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Production: true})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	for _, try := range []struct {
@@ -322,6 +329,7 @@ func TestProductionWantsTheClustersName(t *testing.T) {
 }
 
 func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
+	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{ReadOnly: true})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
@@ -341,6 +349,7 @@ func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
 }
 
 func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
+	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
 	x := startSession(t, dir, b, session.Options{})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
@@ -363,6 +372,7 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 }
 
 func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Recorder: newRecorder(t, dir)})
 	const marks = 2000
@@ -389,6 +399,7 @@ func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 }
 
 func TestPoweringOnWhatIsOnIsNoQuestion(t *testing.T) {
+	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
 	x.frame("the machines", func(f *view.Frame) bool { return f.Power["kube-node1"].Reading.State == power.On })
 	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node1"}})
@@ -399,6 +410,7 @@ func TestPoweringOnWhatIsOnIsNoQuestion(t *testing.T) {
 }
 
 func TestTheKubeletsOfTheNodesInAQuestionAreAsked(t *testing.T) {
+	t.Parallel()
 	b := newBoard(workers...)
 	w := &still{s: mdxSnapshot(), changed: make(chan struct{})}
 	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)

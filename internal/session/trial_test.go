@@ -207,6 +207,7 @@ func (w *world) outcome(t *testing.T) (*record.Summary, string) {
 }
 
 func TestATrialPassesWhatWasSeen(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
 	sum, dir := w.outcome(t)
@@ -234,6 +235,7 @@ func TestATrialPassesWhatWasSeen(t *testing.T) {
 }
 
 func TestARefusedShutdownIsNotObserved(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, func(w *world) { w.refuse = true })
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
@@ -246,6 +248,7 @@ func TestARefusedShutdownIsNotObserved(t *testing.T) {
 }
 
 func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, func(w *world) { w.blindly = true })
 	w.x.Start(parse(t, strings.Replace(shortPlan, "within: 20s", "within: 300ms", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
@@ -259,6 +262,7 @@ func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
 }
 
 func TestAnUnmetExpectationFails(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, strings.Replace(shortPlan, "- failed: 0\n    step: after", "- failed: {min: 1}\n    step: after", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
@@ -268,6 +272,7 @@ func TestAnUnmetExpectationFails(t *testing.T) {
 }
 
 func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	text := strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)
 	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true})
@@ -287,6 +292,7 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 
 // A hang-up, a signal and a lost terminal end a session in the same way.
 func TestTheEndOfASessionPowersOnWhatItsTrialSwitchedOff(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)), trial.RunOptions{Auto: true})
 	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
@@ -298,6 +304,7 @@ func TestTheEndOfASessionPowersOnWhatItsTrialSwitchedOff(t *testing.T) {
 }
 
 func TestKeepOffLeavesMachinesOff(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	text := shortPlan[:strings.Index(shortPlan, "  - on:")] + "expect:\n  - balanced: true\n"
 	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
@@ -308,6 +315,7 @@ func TestKeepOffLeavesMachinesOff(t *testing.T) {
 }
 
 func TestAMachineThatStaysOffFails(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, func(w *world) { w.stuck = true })
 	text := strings.Replace(shortPlan, "- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}", 1)
 	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
@@ -318,6 +326,7 @@ func TestAMachineThatStaysOffFails(t *testing.T) {
 }
 
 func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Driven: true})
 	waits := func(next int) *view.Frame {
@@ -356,6 +365,7 @@ func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
 }
 
 func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Send(view.AskTrial{})
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
@@ -394,6 +404,7 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 }
 
 func TestAReturnIsToldWithoutATrial(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
 		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
@@ -416,6 +427,7 @@ func TestAReturnIsToldWithoutATrial(t *testing.T) {
 
 // A load by hand is over when its requests are; later ones are not counted in.
 func TestLoadsByHandAreKeptApart(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(nil, trial.RunOptions{End: true})
 	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
@@ -434,6 +446,7 @@ func TestLoadsByHandAreKeptApart(t *testing.T) {
 }
 
 func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, strings.ReplaceAll(shortPlan, "kube-node4", "kube-node9")), trial.RunOptions{Auto: true, End: true})
 	w.x.waitEnd()

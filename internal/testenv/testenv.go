@@ -3,7 +3,9 @@
 package testenv
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -22,5 +24,17 @@ func Long(t testing.TB, seconds int) {
 	t.Helper()
 	if testing.Short() {
 		t.Skipf("takes about %d s: left out by -short", seconds)
+	}
+}
+
+// SideBySide lets n of a package's parallel tests run at once, whatever the
+// number of cores, unless -parallel says otherwise: for tests that mostly wait.
+// TestMain calls it.
+func SideBySide(n int) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		_ = flag.Set("test.parallel", strconv.Itoa(n))
 	}
 }

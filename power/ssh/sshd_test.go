@@ -28,7 +28,10 @@ import (
 	"github.com/skeema/knownhosts"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide(6) // they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second

@@ -14,7 +14,10 @@ import (
 	"lightsout/power/internal/program"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	os.Setenv(secretName, token)
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	secretName = "LIGHTSOUT_TEST_TOKEN"
@@ -40,7 +43,6 @@ exit 0
 
 func newWorld(t *testing.T, change func(*Options)) (*powertest.World, string) {
 	t.Helper()
-	t.Setenv(secretName, token)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "power strip") // a blank, which nothing may split
 	if err := os.WriteFile(path, []byte(controller), 0o700); err != nil {

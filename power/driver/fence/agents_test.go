@@ -14,6 +14,7 @@ import (
 // TestARealAgent speaks to fence_dummy, which is made of the same library as
 // all others and keeps the state in a file.
 func TestARealAgent(t *testing.T) {
+	t.Parallel()
 	ipmisim.Need(t, "fence_dummy")
 	file := filepath.Join(t.TempDir(), "kube-node3.status")
 	if err := os.WriteFile(file, []byte("on"), 0o600); err != nil {
@@ -51,11 +52,12 @@ func TestARealAgent(t *testing.T) {
 // TestARealAgentAndARealController has fence_ipmilan speak to OpenIPMI's
 // simulator.
 func TestARealAgentAndARealController(t *testing.T) {
+	t.Parallel()
 	ipmisim.Need(t, "fence_ipmilan", "ipmitool", "ipmi_sim")
 	sim := ipmisim.Start(t)
 	d, err := New(Options{
 		Agent:   "fence_ipmilan",
-		Params:  map[string]string{"username": ipmisim.User, "lanplus": "1", "cipher": "3"},
+		Params:  map[string]string{"username": ipmisim.User, "lanplus": "1", "cipher": "3", "power_wait": "0"},
 		Nodes:   map[string]Node{"kube-node3": {Params: map[string]string{"ip": sim.Host, "ipport": sim.Port}}},
 		Secrets: map[string]secret.Source{"password": powertest.Secret(ipmisim.Password)},
 	})

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lightsout/internal/testenv"
 	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
@@ -19,7 +20,10 @@ import (
 	"lightsout/power/internal/secret"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide(6) // they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 const password = "hunter2-planted"
 
@@ -124,10 +128,12 @@ func (w world) got() string {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World { return newWorld(t, Options{}).World }})
 }
 
 func TestParametersAreFilledInForEachNode(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{
 		Params: map[string]string{"ip": "{{.Node}}-bmc", "lanplus": "1"},
 		Nodes: map[string]Node{
@@ -161,6 +167,7 @@ func TestParametersAreFilledInForEachNode(t *testing.T) {
 }
 
 func TestAHintIsThePlugWhereNothingElseTellsMachinesApart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{Params: map[string]string{"ip": "10.0.0.1"}})
 	m, err := w.Driver.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "vm-a")
 	if err != nil || m.ID != "vm-a@10.0.0.1" {
@@ -175,6 +182,7 @@ func TestAHintIsThePlugWhereNothingElseTellsMachinesApart(t *testing.T) {
 }
 
 func TestALineBreakNeverReachesTheAgent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	bad := "vm-a\naction=off"
 	if m, err := w.Driver.Find(t.Context(), power.NodeRef{Name: "n"}, bad); err == nil {
@@ -196,6 +204,7 @@ func TestALineBreakNeverReachesTheAgent(t *testing.T) {
 }
 
 func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, opt := range map[string]Options{
 		"no agent":              {},
 		"a password in params":  {Agent: "a", Params: map[string]string{"password": "x"}},
@@ -215,6 +224,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 }
 
 func TestExitStatusesAreStates(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		r     program.Result
 		state power.State
@@ -239,6 +249,7 @@ func TestExitStatusesAreStates(t *testing.T) {
 // TestAnAnswerFromBeforeIsNotGivenAfterASwitch has an agent take long to say
 // what it saw before the machine was switched.
 func TestAnAnswerFromBeforeIsNotGivenAfterASwitch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	m, err := w.Driver.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
 	if err != nil {
@@ -279,6 +290,7 @@ func TestAnAnswerFromBeforeIsNotGivenAfterASwitch(t *testing.T) {
 }
 
 func TestPreflightTellsThatTheDeviceIsNotReached(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	m, err := w.Driver.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
 	if err != nil {

@@ -16,11 +16,15 @@ import (
 	"github.com/bougou/go-ipmi/pkg/transport/udp"
 	"go.uber.org/goleak"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide(6) // they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	user     = "ADMIN"

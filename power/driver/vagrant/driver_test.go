@@ -97,6 +97,7 @@ func machine(name string) power.Machine {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
 		w, _ := newWorld(t)
 		return w
@@ -104,6 +105,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestOneMachineIsSwitchedAtATime(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t)
 	var wg sync.WaitGroup
 	for range 3 {
@@ -131,6 +133,7 @@ func TestOneMachineIsSwitchedAtATime(t *testing.T) {
 }
 
 func TestALockedMachineCanBeAskedAgainAndAMissingOneIsNotCreated(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t)
 	var refused *power.RefusedError
 	var unconfirmed *power.UnconfirmedError
@@ -152,6 +155,7 @@ func TestALockedMachineCanBeAskedAgainAndAMissingOneIsNotCreated(t *testing.T) {
 }
 
 func TestManyMachinesTakeOneStatus(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t)
 	got, err := w.Driver.(*Driver).States(t.Context(), []power.Machine{machine("k8s2"), machine("gone"), machine("k8s3")})
 	if err != nil {
@@ -168,6 +172,7 @@ func TestManyMachinesTakeOneStatus(t *testing.T) {
 }
 
 func TestStatesOfProviders(t *testing.T) {
+	t.Parallel()
 	for word, want := range map[string]power.State{
 		"running": power.On, "poweroff": power.Off, "shutoff": power.Off, "aborted": power.Off, "stopping": power.Transitioning,
 		"saved": power.Unknown, "paused": power.Unknown, "suspended": power.Unknown, "not_created": power.Unknown,

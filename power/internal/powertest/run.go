@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"go.uber.org/goleak"
-
 	"lightsout/power"
 )
 
@@ -18,8 +16,6 @@ const patience = 60 * time.Second
 
 // Run puts a driver to the test, each promise in a world of its own.
 func Run(t *testing.T, h Harness) {
-	leaked := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaked) })
 	first := h.New(t)
 	for _, c := range []struct {
 		name string
@@ -44,6 +40,7 @@ func Run(t *testing.T, h Harness) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := &subject{T: t, w: h.New(t)}
 			c.test(s)
 		})

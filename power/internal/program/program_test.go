@@ -33,6 +33,7 @@ func TestAProgramGetsItsInputAndNothingElse(t *testing.T) {
 }
 
 func TestSecretsAreNotInWhatIsSaid(t *testing.T) {
+	t.Parallel()
 	p := Program{Argv: []string{"sh", "-c", "cat; cat >&2; exit 1"}, Stdin: "password=hunter2\n", Secrets: []string{"hunter2"}}
 	r, err := Run(t.Context(), p)
 	if err != nil {
@@ -44,6 +45,7 @@ func TestSecretsAreNotInWhatIsSaid(t *testing.T) {
 }
 
 func TestHostileOutputIsBoundedAndMadeHarmless(t *testing.T) {
+	t.Parallel()
 	r, err := Run(t.Context(), Program{Argv: []string{"sh", "-c", `printf '\033]0;owned\007\033[2Jred\r\nover' >&2; head -c 3000000 /dev/zero`}})
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +61,7 @@ func TestHostileOutputIsBoundedAndMadeHarmless(t *testing.T) {
 // TestTheWholeGroupIsEndedWhenTimeIsUp starts a child and a grandchild that do
 // not care for SIGTERM.
 func TestTheWholeGroupIsEndedWhenTimeIsUp(t *testing.T) {
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -98,6 +101,7 @@ func gone(pid int) bool {
 }
 
 func TestWhatIsNotThereIsNotStarted(t *testing.T) {
+	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, run := range map[string]func() (Result, error){
@@ -114,6 +118,7 @@ func TestWhatIsNotThereIsNotStarted(t *testing.T) {
 }
 
 func TestAChildLeftBehindDoesNotHoldUpTheResult(t *testing.T) {
+	t.Parallel()
 	r, err := Run(t.Context(), Program{Argv: []string{"sh", "-c", "sleep 600 & echo $!; exit 0"}})
 	if err != nil || r.Status != 0 {
 		t.Errorf("%+v, %v", r, err)
