@@ -1,6 +1,9 @@
 package cluster
 
-import "sort"
+import (
+	"sort"
+	"sync/atomic"
+)
 
 // chunkMax is the most items a chunk holds before it is split. A change
 // copies one chunk (2 KiB of pointers) and one table of chunk pointers.
@@ -11,6 +14,18 @@ const chunkMax = 256
 type chunk[T any] struct {
 	epoch uint64
 	items []*T
+	note  atomic.Value // what was found out about it once frozen; see noted
+}
+
+// noted gives what find says of a chunk of a frozen view. It is found out once:
+// what has not changed is not looked at again.
+func noted[T, S any](c *chunk[T], find func([]*T) *S) *S {
+	if known := c.note.Load(); known != nil {
+		return known.(*S)
+	}
+	s := find(c.items)
+	c.note.Store(s)
+	return s
 }
 
 // view is an immutable sorted list, cut into chunks. The zero view is empty.

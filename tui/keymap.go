@@ -89,14 +89,29 @@ type keymap struct {
 	// help does not show them.
 	refused *keymap
 	why     string
+
+	known map[*paneSpec][]*binding // what all has given
 }
 
 // all gives the bindings that hold in a pane, its own first.
-func (k *keymap) all(p *paneSpec) []binding {
-	all := slices.Clone(k.own(p))
-	for _, g := range k.common {
-		all = append(all, g.bindings...)
+func (k *keymap) all(p *paneSpec) []*binding {
+	if all, ok := k.known[p]; ok {
+		return all
 	}
+	var all []*binding
+	add := func(bindings []binding) {
+		for i := range bindings {
+			all = append(all, &bindings[i])
+		}
+	}
+	add(k.own(p))
+	for _, g := range k.common {
+		add(g.bindings)
+	}
+	if k.known == nil {
+		k.known = map[*paneSpec][]*binding{}
+	}
+	k.known[p] = all
 	return all
 }
 
@@ -105,7 +120,7 @@ func (k *keymap) all(p *paneSpec) []binding {
 func (k *keymap) find(msg tea.KeyPressMsg, p *paneSpec) (b binding, refusal string) {
 	for _, b := range k.all(p) {
 		if key.Matches(msg, b.key) {
-			return b, ""
+			return *b, ""
 		}
 	}
 	if k.refused != nil {
@@ -117,17 +132,17 @@ func (k *keymap) find(msg tea.KeyPressMsg, p *paneSpec) (b binding, refusal stri
 }
 
 // barBindings gives the bindings that the key bar names, most useful first.
-func (k *keymap) barBindings(m *Model) []binding {
+func (k *keymap) barBindings(m *Model) []*binding {
 	all := k.all(m.focus.paneSpec)
-	var out []binding
+	var out []*binding
 	for _, short := range k.bar {
 		i := 0
 		if short != "" {
-			i = slices.IndexFunc(all, func(b binding) bool { return b.short == short })
+			i = slices.IndexFunc(all, func(b *binding) bool { return b.short == short })
 		} else if len(k.own(m.focus.paneSpec)) == 0 || all[0].short == "" {
 			continue
 		}
-		if i < 0 || slices.ContainsFunc(out, func(b binding) bool { return b.short == all[i].short }) {
+		if i < 0 || slices.ContainsFunc(out, func(b *binding) bool { return b.short == all[i].short }) {
 			continue
 		}
 		if ok, _ := all[i].usable(m); ok && (all[i].when == nil || all[i].when(m)) {

@@ -21,7 +21,7 @@ func TestNoKeyHasTwoMeaningsInAPane(t *testing.T) {
 				}
 			}
 			for _, b := range k.all(pane) {
-				check(b)
+				check(*b)
 			}
 		}
 	}

@@ -65,19 +65,39 @@ func (p *nodesPane) settle(s *scene) {
 	if seen := (nodesSeen{s.snap, s.now.Unix(), p.choice()}); seen != p.seen {
 		p.seen = seen
 		all := s.snap.Nodes()
-		p.ready, p.total = 0, 0
-		for _, n := range all {
-			if n.Gone.IsZero() {
-				p.total++
-				if n.Ready == cluster.TriTrue {
-					p.ready++
-				}
-			}
+		p.ready, p.total = s.snap.NodeCount()
+		if p.by.on() || p.sort > 0 {
+			p.take(s, all)
+		} else {
+			p.all, p.rows = len(all), troubledFirst(s, all)
+			p.follow()
 		}
-		p.take(s, all)
 		p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
 	}
 	s.node = p.cursor
+}
+
+// troubledFirst orders the nodes as nodeTrouble does, and looks only at those in
+// trouble.
+func troubledFirst(s *scene, all []*cluster.Node) []*cluster.Node {
+	unwell := s.snap.Unwell(s.now)
+	if len(unwell) == 0 {
+		return all
+	}
+	var ranks [troubles][]*cluster.Node
+	for _, n := range unwell {
+		rank := nodeTrouble(s, n)
+		ranks[rank] = append(ranks[rank], n)
+	}
+	well := make([]*cluster.Node, 0, len(all))
+	for _, n := range all {
+		if len(unwell) > 0 && unwell[0] == n {
+			unwell = unwell[1:]
+			continue
+		}
+		well = append(well, n)
+	}
+	return slices.Concat(ranks[0], ranks[1], ranks[2], well, ranks[3])
 }
 
 func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines(), share: 1} }

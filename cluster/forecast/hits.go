@@ -177,11 +177,13 @@ type room struct {
 // survivors gives the free room on each Ready worker outside the selection.
 func survivors(s *cluster.Snapshot, down map[string]bool) []room {
 	var out []room
+	unwell, asked := s.Unwell(s.At), s.Asked() // all three by name
 	for _, n := range s.Nodes() {
-		if down[n.Name] || n.ControlPlane || n.Unschedulable || n.Ready != cluster.TriTrue || !n.Gone.IsZero() {
+		if len(unwell) > 0 && unwell[0] == n {
+			unwell = unwell[1:]
 			continue
 		}
-		if _, silent := s.Silent(n, s.At); silent {
+		if down[n.Name] || n.ControlPlane || n.Unschedulable {
 			continue
 		}
 		if slices.ContainsFunc(n.Taints, func(t cluster.Taint) bool { return t.Effect == "NoSchedule" || t.Effect == "NoExecute" }) {
@@ -191,11 +193,12 @@ func survivors(s *cluster.Snapshot, down map[string]bool) []room {
 		if free.pods == 0 {
 			free.pods = 110 // a kubelet's default
 		}
-		for _, p := range s.PodsOn(n.Name) {
-			if !p.Finished() && p.Gone.IsZero() {
-				free.milli -= p.CPUMilli
-				free.pods--
-			}
+		for len(asked) > 0 && asked[0].Node < n.Name {
+			asked = asked[1:]
+		}
+		if len(asked) > 0 && asked[0].Node == n.Name {
+			free.milli -= asked[0].CPUMilli
+			free.pods -= asked[0].Pods
 		}
 		out = append(out, free)
 	}

@@ -29,12 +29,12 @@ type event struct {
 
 // Lines says what the control plane is expected to do next, one sentence each,
 // the soonest first, and then what it will not do. It is empty while nothing is
-// out of the ordinary. Its cost follows the number of nodes and the pods on
-// those that are lost, and once a second the pods on the others.
+// out of the ordinary. Its cost follows the nodes that are lost and the pods on
+// them, and once a second the number of all nodes.
 func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	var lost []string
-	for _, n := range s.Nodes() {
-		if _, silent := s.Silent(n, now); n.Gone.IsZero() && (silent || n.Ready != cluster.TriTrue) {
+	for _, n := range s.Unwell(now) {
+		if n.Gone.IsZero() {
 			lost = append(lost, n.Name)
 		}
 	}
@@ -170,7 +170,7 @@ func (x *Next) homeless(s *cluster.Snapshot) int {
 	}
 	x.known = s.At
 	var moving []*cluster.Pod
-	for _, n := range s.Nodes() {
+	for _, n := range s.Unwell(s.At) {
 		if n.Ready != cluster.TriTrue && n.Ready != cluster.TriNone && n.Gone.IsZero() {
 			for _, p := range s.PodsOn(n.Name) {
 				if !p.Finished() && p.Gone.IsZero() && replaceable(p) {

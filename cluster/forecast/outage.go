@@ -288,13 +288,10 @@ const (
 	zoneFull    disruption = "FullDisruption"
 )
 
-// zone is one zone as the node lifecycle controller counts it. Nodes of the
-// control plane count, those labelled node.kubernetes.io/exclude-disruption do
-// not.
+// zone is one zone as the node lifecycle controller counts it.
 type zone struct {
-	Zone            string // empty: the unlabelled nodes
-	Nodes, NotReady int
-	State           disruption
+	cluster.ZoneCount
+	State disruption
 }
 
 // slowRate is the rate of evictions in a zone that is partially disrupted.
@@ -310,23 +307,17 @@ func (z zone) slowRate(set cluster.Settings) float64 {
 // FullDisruption; more than 2 and at least UnhealthyZone of them not ready is
 // PartialDisruption.
 func zones(s *cluster.Snapshot, down map[string]bool) []zone {
-	byName := map[string]*zone{}
-	for _, n := range s.Nodes() {
-		if n.ExcludeDisruption || !n.Gone.IsZero() {
-			continue
-		}
-		z := byName[n.Zone]
-		if z == nil {
-			z = &zone{Zone: n.Zone}
-			byName[n.Zone] = z
-		}
-		z.Nodes++
-		if n.Ready != cluster.TriTrue || down[n.Name] {
-			z.NotReady++
+	var out []zone
+	for _, z := range s.Zones() {
+		out = append(out, zone{ZoneCount: z})
+	}
+	for name, off := range down {
+		if n := s.Node(name); off && n != nil && n.Ready == cluster.TriTrue && n.Gone.IsZero() && !n.ExcludeDisruption {
+			out[slices.IndexFunc(out, func(z zone) bool { return z.Zone == n.Zone })].NotReady++
 		}
 	}
-	out := make([]zone, 0, len(byName))
-	for _, z := range byName {
+	for i := range out {
+		z := &out[i]
 		z.State = zoneNormal
 		switch {
 		case z.NotReady == z.Nodes:
@@ -334,7 +325,6 @@ func zones(s *cluster.Snapshot, down map[string]bool) []zone {
 		case z.NotReady > 2 && float64(z.NotReady)/float64(z.Nodes) >= s.Settings.UnhealthyZone.Value:
 			z.State = zonePartial
 		}
-		out = append(out, *z)
 	}
 	slices.SortFunc(out, func(a, b zone) int { return cmp.Compare(a.Zone, b.Zone) })
 	return out
