@@ -41,7 +41,13 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 	served := 0
 	switch {
 	case m.answered > 0:
-		served = int(math.Round(max(m.served, m.whole) + m.carried))
+		// Those that wait for their turn are taken to have as much to do as the
+		// others.
+		all := float64(m.answered+m.waiting) / float64(m.answered)
+		served = int(math.Round(max(m.served, m.whole)*all + m.carried))
+		if m.waiting > 0 {
+			served = atMost(served, m.most)
+		}
 		// A stream that stalls on a living server still has its place there.
 		served = max(served-max(stalled-lost, 0), 0)
 		served = max(served, atMost(s.flowing, m.most))
@@ -67,7 +73,9 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 		served = left
 		g.Basis, g.Source = BasisEstimated, "in flight"
 	}
-	g.NoAnswer = m.asked - m.answered
+	if g.NoAnswer = m.asked - m.answered - m.waiting; m.waiting > 0 {
+		g.Asked, g.Servers = m.asked-m.waiting, m.asked
+	}
 	g.Served = max(min(served, left), 0)
 	g.Queued = left - g.Served
 	return g

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,13 +14,16 @@ const (
 	burstTime   = 2 * time.Second
 	sampleAfter = 3 * time.Second // how long it goes on after the last request
 	fetchBound  = time.Second
-	fetchAtOnce = 128
 )
 
 // measurement is what the servers have said at one time. It is immutable.
 type measurement struct {
-	at              time.Time
-	asked, answered int // ready servers that can be asked
+	at time.Time
+	// oldest is when the oldest word that counts was given.
+	oldest time.Time
+	// asked are the ready servers that can be asked, answered those whose word
+	// counts, waiting those that wait for their turn.
+	asked, answered, waiting int
 	// served is what those that answered work on; whole is the same with each
 	// answer rounded, which is steadier for servers that take one at a time.
 	served, whole float64
@@ -53,6 +55,8 @@ type held struct {
 type server struct {
 	last      float64   // its last word
 	lastAt    time.Time // zero: it has never answered
+	word      reading   // what came of the last question
+	askedAt   time.Time // when that was asked; zero: never
 	deadSince time.Time // zero: its node lives
 	held      float64   // at deadSince
 }
@@ -65,6 +69,7 @@ type sampler struct {
 	// was; the ledger's lock is held.
 	state   func() (sending bool, started time.Time)
 	servers map[string]*server // of the loop
+	turns   turns              // of the loop
 
 	// Guarded by the ledger's lock.
 	measured *measurement
@@ -123,13 +128,16 @@ func (sm *sampler) loop() {
 	}
 }
 
-// sample asks the servers, and puts the gauge into its second.
+// sample asks servers, if it is not too soon for that, and puts the gauge into
+// its second.
 func (sm *sampler) sample() {
 	m := sm.measure()
 	capacity, target := sm.capacity()
 	sm.ledger.mu.Lock()
 	defer sm.ledger.mu.Unlock()
-	sm.measured = m
+	if m != nil {
+		sm.measured = m
+	}
 	now := sm.now()
 	out := sm.gauge(now, capacity, target)
 	sm.ledger.time.at(out.At).Sample(out)
@@ -156,7 +164,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int) Gauge {
 	if m == nil {
 		m = &measurement{}
 	}
-	s := sm.ledger.survey(now, m.at, len(m.dead)+len(m.lost) > 0)
+	s := sm.ledger.survey(now, m.oldest, len(m.dead)+len(m.lost) > 0)
 	out := derive(m, &s, capacity)
 	out.At, out.Capacity, out.Target = now, capacity, target
 	out.Reported, out.Disagreement = m.reported, sm.differ
@@ -166,7 +174,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int) Gauge {
 	return out
 }
 
-// measure asks every server that can be asked, side by side.
+// measure asks the servers whose turn it is, side by side; nil: it is too soon.
 func (sm *sampler) measure() *measurement {
 	m := &measurement{at: sm.now()}
 	var backends []Backend
@@ -183,19 +191,31 @@ func (sm *sampler) measure() *measurement {
 	}
 	sm.learn(backends, m.at)
 	asked := sm.room(m, backends)
-	loads, told := sm.ask(asked, sources)
+	heard, turn, ok := sm.next(len(sources), asked)
+	if !ok {
+		return nil
+	}
+	m.at = sm.now()
+	m.oldest = m.at
+	loads, told := sm.ask(asked[:turn], sources[:heard])
+	told = append(told, make([]reading, len(sources)-heard)...)
 	var all reports
 	for i := range sources {
 		all.of(clean(sources[i].Name, 40)).add(&sources[i].Metrics, told[i])
+	}
+	for i, r := range loads {
+		// One after the other, so that those asked first have their next turn first.
+		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
 	}
 	now := sm.now()
 	var names []string // of what has answered
 	for i := range asked {
 		b := &asked[i]
+		s := sm.servers[b.key()]
 		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
-			all.of(b.source()).add(&b.Metrics, loads[i])
+			all.of(b.source()).add(&b.Metrics, s.word)
 		}
-		if sm.heard(m, b, sm.servers[b.key()], loads[i], now) && !slices.Contains(names, b.source()) {
+		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, b.source()) {
 			names = append(names, b.source())
 		}
 	}
@@ -236,33 +256,6 @@ func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 		m.most = 0
 	}
 	return asked
-}
-
-// heard puts what a backend has answered into the measurement, and reports
-// whether it has. For one that has not, its last word stands for a while.
-func (sm *sampler) heard(m *measurement, b *Backend, s *server, r reading, now time.Time) bool {
-	if b.Ready {
-		m.asked++
-	}
-	if !r.ok {
-		switch stall := sm.opts.Timeouts.Stall; {
-		case s.last == 0:
-		case stall > 0 && now.Sub(s.lastAt) >= stall:
-			m.lost = append(m.lost, held{s.lastAt, s.last})
-		default:
-			m.carried += s.last
-		}
-		return false
-	}
-	if b.Ready {
-		m.answered++
-	}
-	s.last, s.lastAt = r.load(b), m.at
-	// What it had lost, it has told again or will never tell.
-	s.deadSince, s.held = time.Time{}, 0
-	m.served += s.last
-	m.whole += math.Round(s.last)
-	return true
 }
 
 func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
@@ -328,24 +321,16 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 // ask fetches what each backend and each source tells, all side by side and
 // within one bound.
 func (sm *sampler) ask(backends []Backend, sources []Source) (loads, reports []reading) {
-	loads = make([]reading, len(backends))
+	loads, reports = make([]reading, len(backends)), make([]reading, len(sources))
 	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
 	defer cancel()
-	places := make(chan struct{}, fetchAtOnce)
 	var wg sync.WaitGroup
-	// Sources first: what they say is of the same moment for all.
-	wg.Go(func() { reports = sm.askSources(ctx, sources, places) })
+	for i := range sources {
+		s := &sources[i]
+		wg.Go(func() { reports[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics) })
+	}
 	for i := range backends {
-		b := &backends[i]
-		wg.Go(func() {
-			select {
-			case places <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			defer func() { <-places }()
-			loads[i] = sm.askBackend(ctx, b)
-		})
+		wg.Go(func() { loads[i] = sm.askBackend(ctx, &backends[i]) })
 	}
 	wg.Wait()
 	return loads, reports

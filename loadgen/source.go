@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 )
 
@@ -85,26 +84,6 @@ func (l reports) results() []Report {
 type reading struct {
 	served, queued float64
 	ok             bool
-}
-
-// askSources fetches what each source tells.
-func (sm *sampler) askSources(ctx context.Context, sources []Source, places chan struct{}) []reading {
-	out := make([]reading, len(sources))
-	var wg sync.WaitGroup
-	for i := range sources {
-		s := &sources[i]
-		wg.Go(func() {
-			select {
-			case places <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			defer func() { <-places }()
-			out[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics)
-		})
-	}
-	wg.Wait()
-	return out
 }
 
 func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {

@@ -43,7 +43,7 @@ type Basis string
 const (
 	BasisIdle      Basis = "idle"      // nothing in flight, nothing asked
 	BasisMeasured  Basis = "measured"  // every ready server answered
-	BasisPartial   Basis = "partly"    // some servers gave no answer
+	BasisPartial   Basis = "partly"    // some servers gave no answer, or were not asked
 	BasisEstimated Basis = "estimated" // ready pods x concurrency
 )
 
@@ -63,6 +63,9 @@ type Gauge struct {
 	Source string `json:",omitzero"`
 	// NoAnswer is the number of servers that should have answered and did not.
 	NoAnswer int `json:",omitzero"`
+	// Asked of Servers were asked lately, where there are too many to ask each
+	// often; what the others do is judged by them. Both are 0 where all were.
+	Asked, Servers int `json:",omitzero"`
 	// Reported is what servers say in their own numbers, beside the above, which
 	// always adds up to Outstanding.
 	Reported []Report `json:"Told,omitzero"`

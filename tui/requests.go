@@ -64,7 +64,14 @@ func basisText(t *theme, g loadgen.Gauge) string {
 	case loadgen.BasisMeasured:
 		return "measured: " + src
 	case loadgen.BasisPartial:
-		return fmt.Sprintf("partly measured: %s (%d without answer)", src, g.NoAnswer)
+		var what []string
+		if g.Servers > 0 {
+			what = append(what, fmt.Sprintf("%d of %d asked", g.Asked, g.Servers))
+		}
+		if g.NoAnswer > 0 {
+			what = append(what, fmt.Sprintf("%d without answer", g.NoAnswer))
+		}
+		return fmt.Sprintf("partly measured: %s (%s)", src, strings.Join(what, ", "))
 	case loadgen.BasisEstimated:
 		if src == "in flight" {
 			src = "requests in flight"

@@ -47,7 +47,9 @@ type soak struct {
 	mu     sync.Mutex
 	counts map[string]int // what happened
 
-	vitals []vital // of the sampler
+	goroutines string // the file in which the program tells how many it has
+	before     vital  // at rest, at the start
+	vitals     []vital
 }
 
 // TestSoak goes on for LIGHTSOUT_SOAK. It fails when something that must hold
@@ -89,7 +91,7 @@ func startSoak(t *testing.T) *soak {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	l := labtest.Start(t, "vagrant")
-	s := &soak{t: t, lab: l, ask: l.Asker(), state: t.TempDir(), counts: map[string]int{}}
+	s := &soak{t: t, lab: l, ask: l.Asker(), state: t.TempDir(), goroutines: filepath.Join(dir, "goroutines"), counts: map[string]int{}}
 	// With the rights for it, state has little room of its own.
 	if err := unix.Mount("tmpfs", s.state, "tmpfs", 0, "size=1g"); err == nil {
 		s.small = true
@@ -100,7 +102,7 @@ func startSoak(t *testing.T) *soak {
 		s.way = throughDetour(t, l, c)
 	})
 	command := program + " " + strings.Join(args(l, config), " ")
-	s.x = openTerminal(t, soakWidth, soakHeight, []string{"LIGHTSOUT_GOROUTINES=" + filepath.Join(dir, "goroutines")},
+	s.x = openTerminal(t, soakWidth, soakHeight, []string{"LIGHTSOUT_GOROUTINES=" + s.goroutines},
 		"sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")
 	const long = 3 * time.Minute
 	s.x.waitFor("the cluster", long, `3/3 ready`, `6/6\s+Running`)
@@ -110,7 +112,7 @@ func startSoak(t *testing.T) *soak {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(s.tmux, syscall.SIGCONT) })
-	s.vitals = []vital{{file: filepath.Join(dir, "goroutines")}}
+	s.x.wait("what it takes at rest", long, func(string) (ok bool) { s.before, ok = s.look(); return ok })
 	s.x.press("t", "Start a trial\\?")
 	s.x.answer("Start a trial?", "By keyboard")
 	s.x.keys("R")
@@ -150,8 +152,7 @@ func (s *soak) keyTook() {
 	for time.Since(began) < time.Second {
 		if s.x.screen() != before {
 			s.mu.Lock()
-			last := &s.vitals[len(s.vitals)-1]
-			last.key = time.Since(began)
+			s.vitals = append(s.vitals, vital{key: time.Since(began)})
 			s.mu.Unlock()
 			return
 		}
@@ -245,6 +246,7 @@ func (s *soak) end() {
 	s.x.waitFor("all at rest", long, `live`, `3/3 ready`, `6/6\s+Running`)
 	s.x.press("c", `sending stopped|nothing is being sent`)
 	s.x.waitFor("nothing in flight", long, `\b0 in flight`)
+	s.leaked()
 	s.x.press("t", `End the trial by-keyboard\?`)
 	s.x.answer("End the trial by-keyboard?", "End and judge")
 	s.x.waitFor("a verdict", long, `PASS|FAIL|NOT OBSERVED|ABORTED`)
