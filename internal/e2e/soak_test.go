@@ -112,6 +112,7 @@ func startSoak(t *testing.T) *soak {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(s.tmux, syscall.SIGCONT) })
+	time.Sleep(5 * time.Second) // at rest, for it to tell what it takes then
 	s.x.wait("what it takes at rest", long, func(string) (ok bool) { s.before, ok = s.look(); return ok })
 	s.x.press("t", "Start a trial\\?")
 	s.x.answer("Start a trial?", "By keyboard")
@@ -226,6 +227,8 @@ func (s *soak) operate(node, key, yes string, done func() bool) bool {
 			s.patience(3*time.Second, func() bool { return done() || strings.Contains(s.x.screen(), title) })
 		}
 	}
+	s.note("not switched in time: " + key)
+	s.t.Logf("%s of %s led to nothing:\n%s", key, node, s.x.screen())
 	return done()
 }
 
