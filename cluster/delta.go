@@ -126,6 +126,9 @@ func (s *state) setAccess(src *source, a Access, now time.Time) {
 	}
 	if src.kind == KindLease {
 		switch {
+		case a.Err == "" && !s.heartbeatsTo.IsZero() && now.Sub(s.heartbeatsTo) < briefBreak:
+			s.heartbeatsTo = time.Time{}
+			s.awaitHeartbeats()
 		case a.Err == "" && (!s.heartbeatsTo.IsZero() || s.heartbeatsFrom.IsZero()):
 			s.heartbeatsTo = time.Time{}
 			s.resetHeartbeatClocks(now)

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,6 +44,7 @@ type fakeAPI struct {
 	drops      int  // watches of an earlier generation end
 	lists      map[string]int
 	gitVer     string
+	clock      time.Duration // ahead of ours
 	other      http.HandlerFunc
 }
 
@@ -134,6 +136,7 @@ func encode(t *testing.T, o runtime.Object) []byte {
 
 func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
+	w.Header().Set("Date", time.Now().Add(f.clock).UTC().Format(http.TimeFormat))
 	for f.frozen {
 		wake := f.wake
 		f.mu.Unlock()

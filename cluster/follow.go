@@ -36,16 +36,21 @@ type source struct {
 	// after are the sources whose first answer is waited for.
 	after []*source
 
+	// opened is when the watch was last under way: the follower's own.
+	opened time.Time
+
 	answered     chan struct{} // closed by the first answer, be it an error
 	answeredOnce sync.Once
 }
 
 const (
-	pageSize     = 500
-	followMin    = 300 * time.Millisecond
-	followMax    = 30 * time.Second
-	deniedPause  = 60 * time.Second
-	settledAfter = 5 * time.Second
+	pageSize    = 500
+	followMin   = 300 * time.Millisecond
+	followMax   = 30 * time.Second
+	deniedPause = 60 * time.Second
+	// settledAfter: a watch that has lasted so long is taken up again at once,
+	// however it ended.
+	settledAfter = 500 * time.Millisecond
 )
 
 // errGone: the place to continue from is not known any more.
@@ -67,7 +72,8 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > settledAfter || (err == nil && next != version) {
+		gone := errors.Is(err, errGone)
+		if lasted := src.opened.After(began) && time.Since(src.opened) > settledAfter; lasted && !gone || (err == nil && next != version) {
 			failures = 0
 		}
 		version = next
@@ -76,10 +82,12 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		}
 		failures++
 		pause := jitter(backoff(failures, followMin, followMax))
+		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+			pause = max(pause, min(time.Duration(seconds)*time.Second, deniedPause))
+		}
 		switch {
 		case err == nil:
-		case errors.Is(err, errGone):
-			version = ""
+		case gone && failures == 1: // it is listed anew
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
@@ -148,6 +156,7 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	}
 	defer stream.Stop()
 	if !streamed {
+		src.opened = time.Now()
 		w.answer(ctx, src, followed{src, Access{Synced: true}})
 	}
 	return w.read(ctx, src, stream, version, streamed)
@@ -177,7 +186,7 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			}
 			continue // initial events come in no order: their versions say nothing
 		case initial && ev.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true":
-			initial = false
+			initial, src.opened = false, now
 			w.answer(ctx, src, listed{src, gathered, now})
 			gathered = nil
 		case initial:

@@ -18,6 +18,9 @@ const (
 	// catchUp is for how long after a watch was taken up again its events may
 	// be about what happened before.
 	catchUp = 2 * time.Second
+	// briefBreak of the watch delays no renewal by as much as makes it overdue: the
+	// clocks of silence go on.
+	briefBreak = 500 * time.Millisecond
 )
 
 // heartbeat is a node's newest renewal. It stands beside the Snapshots and all
@@ -87,7 +90,8 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	r := s.leases[l.node]
 	switch {
 	case r == nil:
-		r = &renewals{beat: &heartbeat{}}
+		// Until a renewal is delivered live, the node's clock is taken to be the server's.
+		r = &renewals{beat: &heartbeat{}, behind: -s.w.client.traffic.ahead()}
 		s.leases[l.node] = r
 	case r.renewed.Equal(l.renewed) && r.duration == l.duration:
 		return
@@ -161,6 +165,10 @@ func (s *state) awaitHeartbeat(n *Node) {
 // not have been received is not missing.
 func (s *state) resetHeartbeatClocks(now time.Time) {
 	s.heartbeatsFrom = now
+	s.awaitHeartbeats()
+}
+
+func (s *state) awaitHeartbeats() {
 	s.dirty = true
 	s.t.nodes.each(func(n *Node) bool {
 		s.awaitHeartbeat(n)
@@ -176,7 +184,7 @@ func (s *state) checkHeartbeats(now time.Time) {
 		delete(s.awaited, b.node)
 		n := s.node(b.node)
 		if n == nil || s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
-			continue // resetHeartbeatClocks takes it up
+			continue // awaitHeartbeats takes it up
 		}
 		at, ok := overdueAt(n, s.heartbeatsFrom)
 		switch {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -89,6 +90,9 @@ func (w *Watcher) keepLink(ctx context.Context) {
 				w.client.traffic.cut()
 			}
 			pause := jitter(backoff(failures, retryMin, retryMax))
+			if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+				pause = max(pause, min(time.Duration(seconds)*time.Second, deniedPause))
+			}
 			link = Link{State: LinkLost, Err: describeProbe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
 			w.send(ctx, linked{link: link})
 			w.lostPause(ctx, pause)
@@ -170,6 +174,9 @@ func (w *Watcher) probe(ctx context.Context) error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return apierrors.NewUnauthorized("")
+	case resp.StatusCode == http.StatusTooManyRequests:
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return apierrors.NewTooManyRequests("", seconds)
 	case resp.StatusCode >= 500:
 		return &notReady{failedChecks(string(body))}
 	case err != nil:

@@ -45,10 +45,16 @@ func describe(err error, server string) string {
 		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
 	case apierrors.IsUnauthorized(err):
 		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
+	case apierrors.IsTooManyRequests(err):
+		return at + " is overloaded and asks to wait (429)"
+	case errors.Is(err, errGone):
+		return at + " does not keep its history for as long as it takes to ask for it; what is shown is from its lists"
 	case apierrors.IsForbidden(err):
 		return at + " forbids it (403); the user lacks the permission"
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "too many open files: there is no descriptor left for a connection to " + at + "; raise ulimit -n"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return at + " refuses connections; check that it runs and that the address in the kubeconfig is right"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

@@ -103,9 +103,19 @@ func (s *Snapshot) Contact() time.Time {
 	return s.Link.LastContact
 }
 
+// Ahead is how much the server's clock is ahead of this machine's, as of this
+// moment; 0 when that is little or not known. Ages and times that the server
+// gives are off by that.
+func (s *Snapshot) Ahead() time.Duration {
+	if s.traffic != nil {
+		return s.traffic.ahead()
+	}
+	return s.Link.Ahead
+}
+
 func (s *Snapshot) link() Link {
 	l := s.Link
-	l.LastContact = s.Contact()
+	l.LastContact, l.Ahead = s.Contact(), s.Ahead()
 	return l
 }
 

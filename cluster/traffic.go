@@ -13,7 +13,7 @@ import (
 // traffic notes when anything was last received from the API server, and holds
 // the connections to it. Safe for concurrent use.
 type traffic struct {
-	base time.Time
+	clock
 	last atomic.Int64 // nanoseconds after base; 0 for never
 
 	mu     sync.Mutex
@@ -22,7 +22,7 @@ type traffic struct {
 }
 
 func newTraffic() *traffic {
-	return &traffic{base: time.Now(), conns: map[*heldConn]struct{}{}}
+	return &traffic{clock: clock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
 }
 
 func (t *traffic) note() { t.last.Store(max(1, int64(time.Since(t.base)))) }
@@ -98,7 +98,11 @@ func (t *traffic) wrap(rt http.RoundTripper) http.RoundTripper {
 		if sent, ok := r.Context().Value(sentKey{}).(*atomic.Bool); ok {
 			sent.Store(true)
 		}
+		began := time.Now()
 		resp, err := rt.RoundTrip(r)
+		if err == nil {
+			t.compare(resp.Header, began)
+		}
 		if err == nil && resp.StatusCode < 400 {
 			t.note()
 			resp.Body = &notedBody{resp.Body, t}

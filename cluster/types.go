@@ -146,6 +146,10 @@ type Link struct {
 	Err string
 	// NextTry is when the next attempt is due; zero when live.
 	NextTry time.Time
+	// Ahead is how much the server's clock is ahead of this machine's, 0 when that
+	// is little or not known. In a Snapshot it is as of when that was made; see
+	// Snapshot.Ahead.
+	Ahead time.Duration `json:",omitzero"`
 }
 
 // Access is how far one kind can be read.

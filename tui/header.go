@@ -50,6 +50,10 @@ func linkState(m *Model) (state span) {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
 	switch link.State {
 	case cluster.LinkLive:
+		if kinds, _ := unwatched(m); len(kinds) > 0 {
+			state = span{t.warn, t.warnSign + " in part"}
+			break
+		}
 		state = span{t.good, t.live + " live"}
 		if old := m.s.now.Sub(m.s.snap.Contact()); !m.s.snap.Contact().IsZero() && old >= 10*time.Second {
 			state.s += " " + coarseAge(old)
@@ -106,11 +110,31 @@ func badges(m *Model, w int) (right []span) {
 	return right
 }
 
+// unwatchedFor is how long a watch that broke is not told: most are back at once.
+const unwatchedFor = 2 * time.Second
+
+// unwatched are the kinds of which nothing new is heard though the server answers,
+// the one for longest first, and how that stands.
+func unwatched(m *Model) (kinds []string, longest cluster.Access) {
+	for _, k := range cluster.Kinds {
+		a := m.s.snap.Access[k]
+		if a.Until.IsZero() || m.s.now.Sub(a.Until) < unwatchedFor {
+			continue
+		}
+		if kinds = append(kinds, string(k)); longest.Until.IsZero() || a.Until.Before(longest.Until) {
+			last := len(kinds) - 1
+			longest, kinds[0], kinds[last] = a, kinds[last], kinds[0]
+		}
+	}
+	return kinds, longest
+}
+
 // banner is what must not be overlooked, in at most w cells; empty when all is
 // well.
 func banner(m *Model, w int) string {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
 	before, why, after := "", "", ""
+	kinds, a := unwatched(m)
 	switch {
 	case link.State == cluster.LinkLost:
 		before, why = "STALE", t.text(link.Err)
@@ -125,13 +149,29 @@ func banner(m *Model, w int) string {
 		} else if !link.NextTry.IsZero() {
 			after = ", trying now"
 		}
+	case link.State == cluster.LinkLive && len(kinds) > 0:
+		before, why = "STALE "+kinds[0]+"s", t.text(a.Err)
+		if more := len(kinds) - 1; more > 0 {
+			before += fmt.Sprintf(" and %d more", more)
+		}
+		before += " " + age(m.s.now.Sub(a.Until))
 	case f.RecordErr != "":
 		before, why = "NOT RECORDED", t.text(f.RecordErr)
+	case m.s.snap.Ahead() != 0:
+		before, why = "CLOCKS", clocksDiffer(m.s.snap.Ahead())
 	default:
 		return ""
 	}
 	before += " " + t.dash + " "
 	return before + fit(why, w-width(before)-width(after), t.ellipsis) + after
+}
+
+func clocksDiffer(ahead time.Duration) string {
+	than := "ahead of"
+	if ahead < 0 {
+		ahead, than = -ahead, "behind"
+	}
+	return fmt.Sprintf("the API server's is %s %s this machine's: ages and evictions are off by that", age(ahead), than)
 }
 
 // strip is the line below the header: what was being asked at this moment of a

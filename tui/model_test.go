@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -288,5 +289,33 @@ func TestIdleScreenIsNotDrawnAnew(t *testing.T) {
 	m.Update(tickMsg{})
 	if got := m.View().Content; got != before {
 		t.Error("a second later the idle screen is different")
+	}
+}
+
+func TestWhatIsNotWatchedOrTimedRightIsSaid(t *testing.T) {
+	look := func(change func(c *cluster.Contents, now time.Time)) string {
+		f := calm()
+		c := f.Snapshot.Contents()
+		c.Access = maps.Clone(c.Access)
+		change(&c, f.Now)
+		f.Snapshot = cluster.NewSnapshot(c)
+		m, _, _ := testModel(f, 120, 36, Options{})
+		return plainView(m)
+	}
+	broken := func(d time.Duration) func(c *cluster.Contents, now time.Time) {
+		return func(c *cluster.Contents, now time.Time) {
+			c.Access[cluster.KindPod] = cluster.Access{Synced: true, Err: "it is overloaded", Until: now.Add(-d)}
+			c.Access[cluster.KindNode] = cluster.Access{Synced: true, Err: "another", Until: now.Add(-d / 2)}
+		}
+	}
+	for name, tc := range map[string]struct{ screen, want, not string }{
+		"a watch that broke":              {look(broken(12 * time.Second)), "STALE pods and 1 more 12s – it is overloaded", "live"},
+		"a watch that broke a moment ago": {look(broken(time.Second)), "live", "STALE"},
+		"a clock that is behind": {look(func(c *cluster.Contents, _ time.Time) { c.Link.Ahead = -5 * time.Minute }),
+			"CLOCKS – the API server's is 5m00s behind this machine's: ages and evictions are off by that", "STALE"},
+	} {
+		if !strings.Contains(tc.screen, tc.want) || strings.Contains(tc.screen, tc.not) {
+			t.Errorf("%s: wanted %q and not %q:\n%s", name, tc.want, tc.not, tc.screen)
+		}
 	}
 }

@@ -133,13 +133,15 @@ func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, 
 	// At the highest rate that there is, a key is on the screen within 9 ms; what
 	// does not change costs nothing.
 	line := newBudget()
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
+	var stopped stops
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(stopped.filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
 	if color != nil {
 		opts = append(opts, tea.WithColorProfile(*color))
 	}
 	p := tea.NewProgram(tui.New(o), opts...)
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
+	go stopped.watch(drawn, p)
 	go func() {
 		defer p.Quit()
 		for {

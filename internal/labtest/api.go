@@ -78,3 +78,7 @@ func (a *API) Try(method, path string, object, into any) error {
 	}
 	return nil
 }
+
+// Front is for a proxy before the lab's API server: its URL, and the way there
+// as its administrator.
+func (a *API) Front() (host string, way http.RoundTripper) { return a.host, a.client.Transport }

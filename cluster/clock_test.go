@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"net/http"
+	"testing"
+	"time"
+	"unsafe"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// set gives t as a clock that was set by d since gives it: the monotonic part
+// stays. (A Time with such a part keeps its seconds above the 30 bits of its
+// nanoseconds; package time.)
+func set(t time.Time, d time.Duration) time.Time {
+	*(*uint64)(unsafe.Pointer(&t)) += uint64(d/time.Second) << 30
+	return t
+}
+
+func TestTheServersClockIsCompared(t *testing.T) {
+	at := func(d time.Duration) http.Header {
+		return http.Header{"Date": {time.Now().Add(d).UTC().Format(http.TimeFormat)}}
+	}
+	near := func(what string, got, want time.Duration) {
+		t.Helper()
+		if (got - want).Abs() > clockNoise {
+			t.Errorf("%s: %v ahead, wanted about %v", what, got, want)
+		}
+	}
+	c := clock{base: time.Now()}
+	near("never heard", c.ahead(), 0)
+	c.compare(at(0), time.Now())
+	if d := c.ahead(); d != 0 {
+		t.Errorf("the same clock is %v ahead", d)
+	}
+	before := c.base
+	for _, by := range []time.Duration{time.Hour, -time.Hour} {
+		c.base = set(before, -by) // as if this machine's clock had been set since
+		near("this machine's clock is set by "+by.String(), c.ahead(), -by)
+		if d := time.Since(c.base); d < 0 || d > time.Minute {
+			t.Fatalf("set changes what has passed: %v", d)
+		}
+		c.base = before
+	}
+	c.compare(at(-5*time.Minute), time.Now().Add(-time.Minute))
+	near("an answer that took a minute", c.ahead(), 0)
+	c.compare(at(-5*time.Minute), time.Now())
+	near("an answer of a slow clock", c.ahead(), -5*time.Minute)
+}
+
+// A server whose clock is minutes off: silence of nodes is told by our own clock,
+// and that its times are off is said.
+func TestAServersClockThatIsOffIsSaid(t *testing.T) {
+	for _, off := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
+		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFakeAPI(t)
+			f.clock = off
+			lease := func(name string) {
+				l := apiLease(name, 10)
+				l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(off)}
+				f.put("leases", l)
+			}
+			f.put("nodes", apiNode("a", "True"))
+			f.put("nodes", apiNode("b", "True"))
+			lease("a")
+			lease("b")
+			w := watchFake(t, f)
+			s := w.until("everything", synced)
+			if d := (s.Ahead() - off).Abs(); d > clockNoise {
+				t.Errorf("its clock is %v ahead, wanted %v", s.Ahead(), off)
+			}
+			if got := s.Contents().Link.Ahead; (got - off).Abs() > clockNoise {
+				t.Errorf("the record says %v", got)
+			}
+			s = w.until("a is silent", func(s *Snapshot) bool {
+				lease("b")
+				return s.Node("a").Overdue
+			})
+			if s.Node("b").Overdue {
+				t.Error("b is silent, though it renews its lease")
+			}
+			if since, silent := s.Silent(s.Node("a"), time.Now()); !silent || since > 30*time.Second {
+				t.Errorf("a is silent: %v, for %v", silent, since)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"errors"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lightsout/internal/record"
+)
+
+// programFaults are those of the terminal, the disk and the machine that the
+// program runs on. Each ends with all as it was.
+var programFaults = []struct {
+	name string
+	make func(s *scene)
+}{
+	{"a terminal of 1x1", func(s *scene) {
+		s.resize(1, 1)
+		s.scale(2)
+		s.keys("jkz")
+		s.resize(120, 36)
+		s.keys("z")
+	}},
+	{"resized 100 times a second", func(s *scene) {
+		for range 300 {
+			s.resize(1+rand.IntN(200), 1+rand.IntN(60))
+			time.Sleep(10 * time.Millisecond) // this is the fault, not a wait
+		}
+		s.resize(120, 36)
+		s.scale(2)
+	}},
+	{"SIGSTOP and SIGCONT", func(s *scene) {
+		s.signal(syscall.SIGSTOP)
+		s.garble()
+		s.scale(2)
+		s.signal(syscall.SIGCONT)
+		s.sees("the screen again", isLive, s.probe(2), `q quit`)
+		s.isRaw()
+	}},
+	{"Ctrl+Z where nobody can continue it", func(s *scene) {
+		s.keys("\x1a")
+		s.scale(2)
+		s.sees("the screen goes on", isLive, s.probe(2))
+		s.isRaw()
+	}},
+	{"SIGPIPE", func(s *scene) {
+		s.signal(syscall.SIGPIPE)
+		s.scale(2)
+	}},
+	{"the disk full for a while", func(s *scene) {
+		s.limit(unix.RLIMIT_FSIZE, 1)
+		s.scale(2)
+		s.sees("that it is not recorded", `NOT RECORDED`, `not recorded`, isLive, s.probe(2))
+		s.limit(unix.RLIMIT_FSIZE, unix.RLIM_INFINITY)
+		s.sees("that it is recorded again", `● rec`, `record is written again`)
+		if events := s.read(record.EventsFile); !strings.Contains(events, "nothing of it is missing") {
+			s.t.Errorf("the record does not say that it is whole:\n%s", events)
+		}
+	}},
+	{"256 MB of memory", func(s *scene) {
+		s.limit(unix.RLIMIT_DATA, 256<<20)
+		for range 10 {
+			s.scale(30)
+			s.sees("30 pods", `/30\b`)
+			s.scale(2)
+			s.sees("2 pods", s.probe(2))
+		}
+	}},
+}
+
+// check that the program survives what befalls it, and is right afterwards.
+func (s *scene) survives(atRest int, make func(*scene)) {
+	s.t.Helper()
+	open := s.descriptors()
+	make(s)
+	s.scale(3)
+	s.sees("all as it is", isLive, s.probe(3), `● rec`)
+	if v := s.screen(); strings.Contains(v, isStale) {
+		s.t.Errorf("it is stale:\n%s", v)
+	}
+	if now := s.descriptors(); now > open+4 {
+		s.t.Errorf("%d descriptors are open, %d before", now, open)
+	}
+	if n := s.autopsy(); n > atRest+20 {
+		s.t.Errorf("%d goroutines, %d at rest", n, atRest)
+	}
+}
+
+func (s *scene) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// limit sets a limit of the program's; not above its own highest.
+func (s *scene) limit(resource int, most uint64) {
+	s.t.Helper()
+	var l unix.Rlimit
+	err := unix.Prlimit(s.cmd.Process.Pid, resource, nil, &l)
+	l.Cur = min(most, l.Max)
+	if err = errors.Join(err, unix.Prlimit(s.cmd.Process.Pid, resource, &l, nil)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// garble does to the terminal what a shell does to that of a stopped program.
+func (s *scene) garble() {
+	s.t.Helper()
+	fd := int(s.tty.Fd())
+	m, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m.Lflag |= unix.ICANON | unix.ECHO | unix.ISIG
+	m.Iflag |= unix.ICRNL
+	m.Oflag |= unix.OPOST
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, m); err != nil {
+		s.t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = s.em.WriteString("\x1b[2J\x1b[H\x1b[?25h[1]+  Stopped   lightsout\r\n$ fg\r\n")
+}
+
+// isRaw checks that keys are not waited for by the line.
+func (s *scene) isRaw() {
+	s.t.Helper()
+	m, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
+	if err != nil || m.Lflag&unix.ICANON != 0 {
+		s.t.Errorf("the terminal is not raw: %v", err)
+	}
+}
+
+// ends are what ends the program: in order, with its record closed.
+var ends = []struct {
+	name string
+	make func(s *scene)
+}{
+	{"SIGTERM", func(s *scene) { s.signal(syscall.SIGTERM) }},
+	{"SIGHUP", func(s *scene) { s.signal(syscall.SIGHUP) }},
+	{"the terminal closed", func(s *scene) { s.tty.Close() }},
+}
+
+// ended checks that the program has ended in order.
+func (s *scene) endsInOrder() {
+	s.t.Helper()
+	s.waitEnd()
+	if !s.cmd.ProcessState.Exited() {
+		s.t.Errorf("it ends with %v", s.cmd.ProcessState)
+	}
+	if log := s.read("stderr.log"); regexp.MustCompile(`panic|goroutine \d`).MatchString(log) {
+		s.t.Errorf("its log is\n%s", log)
+	}
+	if r := s.checkRecord(); len(r.Torn) > 0 {
+		s.t.Errorf("the record is torn: %q", r.Torn)
+	}
+}
