@@ -33,9 +33,11 @@ type Node struct {
 	// server calls it Ready ("is silent", "was switched off 12 s ago"): that
 	// takes the control plane most of a minute to notice. Empty: it is left.
 	NotLeft string
-	// Mark is the note on it about who has switched its machine off; zero when
-	// there is none. MarkedBy is the same in words, where it is not our own.
-	Mark     Mark
+	// Heard is when its last heartbeat came; zero when that is not known.
+	Heard time.Time
+	// Marks are the notes about who has switched its machine off. MarkedBy is
+	// the first that is another's and not over, in words.
+	Marks    []Mark
 	MarkedBy string
 }
 

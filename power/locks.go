@@ -50,19 +50,28 @@ func OpenLocks(dir string) *Locks {
 	return &Locks{dir: dir, err: err}
 }
 
-// open opens a lock's file. It is made without O_CREAT on what is there: that
-// is forbidden for others' files in a folder that all may write to.
+// open opens a lock's file.
 func (l *Locks) open(name string) (int, error) {
+	return openShared(l.path(name), unix.O_RDONLY, 0o644)
+}
+
+func (l *Locks) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	path := filepath.Join(l.dir, hex.EncodeToString(sum[:12]))
+	return filepath.Join(l.dir, hex.EncodeToString(sum[:12]))
+}
+
+// openShared opens a file for all accounts. It is made without O_CREAT on what
+// is there: that is forbidden for others' files in a folder that all may write to.
+func openShared(path string, flags int, mode uint32) (int, error) {
+	flags |= unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	for range 3 {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		fd, err := unix.Open(path, flags, 0)
 		if !errors.Is(err, unix.ENOENT) {
 			return fd, err
 		}
-		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o644)
+		fd, err = unix.Open(path, flags|unix.O_CREAT|unix.O_EXCL, mode)
 		if err == nil {
-			_ = unix.Fchmod(fd, 0o644) // whatever the umask: others must be able to lock it
+			_ = unix.Fchmod(fd, mode) // whatever the umask: others must be able to use it
 			return fd, nil
 		}
 		if !errors.Is(err, unix.EEXIST) {

@@ -8,11 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // AnnotationSwitchedOff is the node annotation in which lightsout notes that it
@@ -26,6 +29,8 @@ type Mark struct {
 	By      string    `json:"by"`
 	Journal string    `json:"journal"`
 	At      time.Time `json:"at"`
+	// Boot is the node's boot when it was noted; empty when that is not known.
+	Boot string `json:"boot,omitempty"`
 	// Back says how to bring the machine back.
 	Back string `json:"back"`
 }
@@ -53,15 +58,23 @@ func ReadMark(text string) Mark {
 	return m
 }
 
-// Marker notes on nodes who has switched them off. Its methods end with ctx.
+// MarksOn gives the notes in a node's annotations.
+func MarksOn(annotations map[string]string) []Mark {
+	if m := ReadMark(annotations[AnnotationSwitchedOff]); m != (Mark{}) {
+		return []Mark{m}
+	}
+	return nil
+}
+
+// Marker keeps the notes on nodes about who has switched them off. Its method
+// ends with ctx.
 type Marker interface {
-	// Mark puts a note on a node that has none but our own, and returns when a
-	// Look would show the notes that were there before it. The error is
-	// ErrMayNot where the account has no right to.
-	Mark(ctx context.Context, node string, m Mark) error
-	// Unmark takes the note of a journal away; another's stays. A node that is
-	// gone, or has none, is no error.
-	Unmark(ctx context.Context, node, journal string) error
+	// Note changes the note on a node: change is given the one that is there
+	// (zero: none), and says what to put in its place (zero: nothing) and
+	// whether to. Where a note was put, it returns when a Look would show those
+	// that were there before. The error is ErrMayNot where the account has no
+	// right to; a node that is gone has no note, which is none.
+	Note(ctx context.Context, node string, change func(had Mark) (Mark, bool)) error
 }
 
 // me is the note of this program's journal.
@@ -80,46 +93,155 @@ func (s *Switcher) me() Mark {
 		}
 	}
 	sum := sha256.Sum256([]byte(by + "\x00" + path))
-	return Mark{By: by, Journal: hex.EncodeToString(sum[:6]), At: time.Now().UTC().Truncate(time.Second), Back: "lightsout restore, by " + by}
+	back := "lightsout restore --state " + text.ShellWord(filepath.Dir(path)) + ", by " + by
+	return Mark{By: by, Journal: hex.EncodeToString(sum[:6]), At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
 // ErrMayNot says that the account may not write notes on nodes.
 var ErrMayNot = errors.New("the account may not annotate nodes")
 
-// mark notes on the nodes that they are being switched off. Without the right to
-// that, the journal alone must do; where it fails otherwise, the cluster is not
-// what it seemed, and nothing must be switched.
-func (s *Switcher) mark(ctx context.Context, r Request) error {
-	if s.Marks == nil || s.DryRun || r.Action == ActionOn {
-		return nil
+// over reports whether a note tells of what is no more: the node is Ready with
+// another boot than when it was noted, or its heartbeat has come since for
+// longer than a shutdown can take. A node just switched off is called Ready for
+// most of a minute; what can't be told is not over.
+func (m Mark) over(n Node) bool {
+	switch {
+	case !n.Ready || n.NotLeft != "":
+		return false
+	case m.Boot != "" && n.BootID != "" && m.Boot != n.BootID:
+		return true
 	}
+	return !m.At.IsZero() && n.Heard.After(m.At.Add(CarriedOutWithin))
+}
+
+// markers are where notes are kept: on this host, which needs no right, and on
+// the nodes.
+func (s *Switcher) markers() []Marker {
+	out := []Marker{register{s.Fleet.cfg.Locks, s.Fleet.cluster()}}
+	if s.Marks != nil {
+		out = append(out, s.Marks)
+	}
+	return out
+}
+
+// note changes the notes on nodes, wherever they are. Without the right to
+// write them on nodes this host's must do.
+func (s *Switcher) note(ctx context.Context, nodes []string, change func(node string, had Mark) (Mark, bool)) (errs error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	for _, n := range r.Nodes {
-		if err := s.Marks.Mark(ctx, n, s.me()); err != nil && !errors.Is(err, ErrMayNot) {
-			return fmt.Errorf("nothing was switched: %w", err)
+	for _, marker := range s.markers() {
+		for _, n := range nodes {
+			err := marker.Note(ctx, n, func(had Mark) (Mark, bool) { return change(n, had) })
+			if err != nil && !errors.Is(err, ErrMayNot) {
+				errs = errors.Join(errs, err)
+			}
 		}
+	}
+	return errs
+}
+
+// mark notes on the nodes of an agreed question that they are being switched
+// off. Where that fails the cluster is not what it seemed, and nothing must be
+// switched. Another's note stays, unless it is over.
+func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
+	if s.DryRun || q.Action == ActionOn {
+		return nil
+	}
+	err := s.note(ctx, nodes, func(node string, had Mark) (Mark, bool) {
+		m := s.me()
+		for _, b := range q.Bindings {
+			if b.Node.Name == node {
+				m.Boot = b.Node.BootID
+			}
+		}
+		return m, had == (Mark{}) || s.Ours(had) || slices.Contains(q.over, had)
+	})
+	if err != nil {
+		return fmt.Errorf("nothing was switched: %w", err)
 	}
 	return nil
 }
 
 // Returned takes our notes off those of the nodes that no journal of ours has
-// as off.
+// as off. A note that stays is shown, and tried again by Sweep.
 func (s *Switcher) Returned(nodes ...string) {
-	if s.Marks == nil || s.Journal == nil || s.DryRun {
+	if s.Journal == nil || s.DryRun {
 		return
 	}
 	left, err := s.Journal.LeftOff()
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
-	defer cancel()
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool {
+		return slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
+	})
+	_ = s.note(context.Background(), nodes, func(_ string, had Mark) (Mark, bool) { return Mark{}, s.Ours(had) })
+}
+
+// brought takes every note off nodes whose machines were proven off at a time
+// and are proven on since: whoever wrote one before it.
+func (s *Switcher) brought(wasOff map[string]time.Time) {
+	nodes := slices.Sorted(maps.Keys(wasOff))
+	_ = s.note(context.Background(), nodes, func(n string, had Mark) (Mark, bool) { return Mark{}, had.At.Before(wasOff[n]) })
+}
+
+// Noted is another's note on a node.
+type Noted struct {
+	Node string
+	Mark Mark
+}
+
+// Sweep takes off the notes that are over, and our own on nodes that no journal
+// of ours has as off; nodes are all that are seen, none where the cluster is
+// not. It returns the notes of others that stay.
+func (s *Switcher) Sweep(nodes []Node) (others []Noted) {
+	nodes = s.withRegister(nodes, true)
+	unlock, err := s.Fleet.cfg.Locks.try(clusterLock(s.Fleet.cluster()))
+	if err == nil { // nobody is just about to switch what is noted
+		defer unlock()
+	}
+	keep := err != nil || s.DryRun || s.ReadOnly
 	for _, n := range nodes {
-		if !slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n }) {
-			_ = s.Marks.Unmark(ctx, n, s.me().Journal) // one that stays is shown, and tried again
+		ours := false
+		for _, m := range n.Marks {
+			switch {
+			case s.Ours(m):
+				ours = true
+			case !m.over(n):
+				others = append(others, Noted{n.Name, m})
+			case !keep:
+				_ = s.note(context.Background(), []string{n.Name}, func(_ string, had Mark) (Mark, bool) { return Mark{}, had == m })
+			}
+		}
+		if ours && !keep {
+			s.Returned(n.Name)
 		}
 	}
+	return others
+}
+
+// Registered names the nodes that have a note on this host.
+func (s *Switcher) Registered() map[string]Mark {
+	return register{s.Fleet.cfg.Locks, s.Fleet.cluster()}.read()
+}
+
+// withRegister adds the notes that are kept on this host to those on the nodes;
+// with all, also to nodes that are not seen.
+func (s *Switcher) withRegister(nodes []Node, all bool) []Node {
+	noted := s.Registered()
+	nodes = slices.Clone(nodes)
+	for i, n := range nodes {
+		m, ok := noted[n.Name]
+		if delete(noted, n.Name); ok && !slices.Contains(n.Marks, m) {
+			nodes[i].Marks = append(slices.Clone(n.Marks), m)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(noted)) {
+		if all {
+			nodes = append(nodes, Node{NodeRef: NodeRef{Name: name}, Marks: []Mark{noted[name]}})
+		}
+	}
+	return nodes
 }
 
 // Ours reports whether a mark is of this program's journal.

@@ -112,8 +112,11 @@ type program struct {
 	mu        sync.Mutex
 	dead      bool
 	questions []*modelQuestion
-	yes       map[string]bool // nodes named in a question that was answered with yes
-	evidence  []Seen          // what was seen and is not yet taken in
+	// loose: it may not annotate nodes, its driver knows no state, and each run
+	// has a state folder of its own.
+	loose    bool
+	yes      map[string]bool // nodes named in a question that was answered with yes
+	evidence []Seen          // what was seen and is not yet taken in
 }
 
 type modelQuestion struct {
@@ -181,7 +184,10 @@ func (p *program) Look(context.Context) (View, error) {
 	}
 	for _, name := range w.names() {
 		m := w.vms[name]
-		n := Node{NodeRef: NodeRef{Name: name, Addresses: []string{w.address(name)}, BootID: w.boot(name)}, Role: RoleWorker, Schedulable: true, Mark: w.marks[name]}
+		n := Node{NodeRef: NodeRef{Name: name, Addresses: []string{w.address(name)}, BootID: w.boot(name)}, Role: RoleWorker, Schedulable: true}
+		if mark := w.marks[name]; mark != (Mark{}) {
+			n.Marks = []Mark{mark}
+		}
 		if name == modelCP {
 			n.Role = RoleControlPlane
 		}
@@ -192,6 +198,9 @@ func (p *program) Look(context.Context) (View, error) {
 		n.Ready = m.on && gone >= readyAfterBoot || !m.on && gone < notReadyAfter
 		if !m.on && gone >= silentAfter && n.Ready {
 			n.NotLeft = "is silent"
+		}
+		if n.Heard = m.since; m.on && n.Ready {
+			n.Heard = now
 		}
 		v.Nodes = append(v.Nodes, n)
 	}
@@ -206,41 +215,38 @@ func (w *modelWorld) boot(node string) string {
 	return fmt.Sprintf("%s-%s-boot-%d", w.name, node, w.vms[node].boot)
 }
 
-// Mark and Unmark patch nodes.
-func (p *program) Mark(_ context.Context, node string, m Mark) error {
-	return p.patch(func(w *modelWorld) {
-		if had := w.marks[node]; had == (Mark{}) || had.Journal == m.Journal {
-			w.marks[node] = m
-		}
-	})
-}
-
-func (p *program) Unmark(_ context.Context, node, journal string) error {
-	return p.patch(func(w *modelWorld) {
-		if w.marks[node].Journal == journal {
-			delete(w.marks, node)
-		}
-	})
-}
-
-func (p *program) patch(f func(*modelWorld)) error {
+// Note patches a node.
+func (p *program) Note(_ context.Context, node string, change func(Mark) (Mark, bool)) error {
 	if p.isDead() {
 		return errKilled
 	}
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
-	if !p.w.apiLost.IsZero() {
+	switch {
+	case !p.w.apiLost.IsZero():
 		return errors.New("the API server does not answer")
+	case p.loose:
+		return ErrMayNot
 	}
-	f(p.w)
+	if m, ok := change(p.w.marks[node]); ok {
+		if p.w.marks[node] = m; m == (Mark{}) {
+			delete(p.w.marks, node)
+		}
+	}
 	return nil
 }
 
 // modelDriver is a program's way to the portal.
 type modelDriver struct{ p *program }
 
-func (d modelDriver) Name() string         { return "portal" }
-func (d modelDriver) Abilities() Abilities { return allAbilities }
+func (d modelDriver) Name() string { return "portal" }
+func (d modelDriver) Abilities() Abilities {
+	a := allAbilities
+	if d.p.loose {
+		a.State, a.ProvesOff = false, false
+	}
+	return a
+}
 
 // reach waits for the portal, with the world locked at the end.
 func (d modelDriver) reach(ctx context.Context) error {
@@ -382,9 +388,13 @@ func (s modelStep) String() string {
 
 // model is a sequence under way.
 type model struct {
-	root     string
-	worlds   []*modelWorld // the last is another cluster of the same name
-	programs []*program    // 0 and 1 share a state folder, 2 has its own on another host, 3 is of the other cluster
+	root   string
+	worlds []*modelWorld // the last is another cluster of the same name
+	// Programs 0 and 1 share a state folder, 2 has its own on another host, or is
+	// a loose one on the same, and 3 is of the other cluster.
+	programs []*program
+	loose    bool
+	dirs     []string // state folders, as the next start finds them
 	plant    fault
 	damaged  bool
 	disk     bool // full
@@ -394,9 +404,27 @@ type model struct {
 type fault string
 
 func (m *model) start(i int) *program {
-	w, dir, host := m.worlds[0], "a", "host1"
-	if i == 2 {
-		dir, host = "b", "host2"
+	dir := "a"
+	switch {
+	case i == 2 && m.loose:
+		dir = fmt.Sprint("loose", len(m.dirs))
+	case i == 2:
+		dir = "b"
+	}
+	if !slices.Contains(m.dirs, dir) {
+		m.dirs = append(m.dirs, dir)
+	}
+	return m.startIn(i, dir)
+}
+
+// startIn starts a program in a state folder; nil where it has no such one.
+func (m *model) startIn(i int, dir string) *program {
+	w, host, loose := m.worlds[0], "host1", i == 2 && m.loose
+	if i == 2 && !loose {
+		host = "host2"
+	}
+	if (i == 2) != (dir != "a") {
+		return nil
 	}
 	cluster := Cluster{Name: "kubernetes-admin@kubernetes", UID: "uid-1"}
 	if i == 3 {
@@ -405,7 +433,7 @@ func (m *model) start(i int) *program {
 	if m.plant == "15: the journal is kept by the name" {
 		cluster.UID = ""
 	}
-	p := &program{w: w, dir: filepath.Join(m.root, dir), cluster: cluster, yes: map[string]bool{}}
+	p := &program{w: w, dir: filepath.Join(m.root, dir), cluster: cluster, loose: loose, yes: map[string]bool{}}
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	p.journal = OpenJournal(p.dir, cluster, "")
 	switch m.plant {
@@ -494,6 +522,12 @@ func (m *model) run(s modelStep) {
 		time.Sleep([]time.Duration{100 * time.Millisecond, time.Second, 7 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute, 13 * time.Minute}[s.Number%7])
 	case "kill":
 		p.stop()
+		if m.plant == "17: nothing is noted on the host" {
+			files, _ := filepath.Glob(filepath.Join(m.root, "*", "*.off"))
+			for _, f := range files {
+				_ = os.Remove(f)
+			}
+		}
 		m.programs[s.Prog] = m.start(s.Prog)
 	case "restore":
 		p.work.Go(func() { _ = p.switcher.Restore(p.ctx, Request{}, Automatic{}) })
@@ -585,7 +619,7 @@ func (m *model) damage(p *program, number int) {
 	path := filepath.Join(p.dir, JournalName)
 	data, err := os.ReadFile(path)
 	lines := strings.SplitAfter(string(data), "\n")
-	if err != nil || len(lines) < 2 {
+	if err != nil || len(lines) < 2 || p.loose { // whose drivers can't tell what a damaged line doesn't
 		return
 	}
 	i := number % (len(lines) - 1)
@@ -629,7 +663,7 @@ func (m *model) check() error {
 // does. lost says that a damaged line speaks for what it does not name.
 func (m *model) known(cluster int) (known map[string]bool, lost bool) {
 	known = map[string]bool{}
-	for _, dir := range []string{"a", "b"} {
+	for _, dir := range m.dirs {
 		j := OpenJournal(filepath.Join(m.root, dir), Cluster{Name: "kubernetes-admin@kubernetes", UID: fmt.Sprintf("uid-%d", cluster+1)}, "")
 		left, _ := j.LeftOff()
 		for _, l := range left {
@@ -656,12 +690,17 @@ func (m *model) heal() error {
 	// What a damaged line told may happen within half an hour: until then
 	// restore says that it has to be repeated.
 	for range 5 {
-		for _, i := range []int{0, 2, 3} {
-			p := m.start(i)
-			m.programs[i] = p
-			p.work.Go(func() { _ = p.switcher.Restore(p.ctx, Request{}, Automatic{}) })
-			p.work.Wait()
-			p.stop()
+		for _, dir := range slices.Clone(m.dirs) {
+			for _, i := range []int{0, 2, 3} {
+				p := m.startIn(i, dir)
+				if p == nil {
+					continue
+				}
+				m.programs[i] = p
+				p.work.Go(func() { _ = p.switcher.Restore(p.ctx, Request{}, Automatic{}) })
+				p.work.Wait()
+				p.stop()
+			}
 		}
 		time.Sleep(10 * time.Minute)
 	}
@@ -679,6 +718,29 @@ func (m *model) heal() error {
 			return fmt.Errorf("after restoring five times, %v of cluster %d are off", off, i+1)
 		}
 	}
+	return m.sweep()
+}
+
+// sweep has the notes looked at by everybody: none is left.
+func (m *model) sweep() error {
+	for _, i := range []int{0, 2, 3} {
+		p := m.start(i)
+		m.programs[i] = p
+		v, err := p.Look(p.ctx)
+		if err != nil {
+			return err
+		}
+		p.switcher.Sweep(v.Nodes)
+		if noted := p.switcher.Registered(); len(noted) > 0 {
+			return fmt.Errorf("in the end the host of %d has noted %v", i, noted)
+		}
+		p.stop()
+	}
+	for i, w := range m.worlds {
+		if len(w.marks) > 0 {
+			return fmt.Errorf("in the end the nodes of cluster %d are noted as %v", i+1, w.marks)
+		}
+	}
 	return nil
 }
 
@@ -686,6 +748,7 @@ func (m *model) heal() error {
 func runModel(t *testing.T, root string, steps []modelStep, plant fault) (failure error) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &model{root: root, worlds: []*modelWorld{newModelWorld("one"), newModelWorld("two")}, plant: plant}
+		m.loose = steps[0].Number%3 == 0
 		for i := range 4 {
 			m.programs = append(m.programs, m.start(i))
 		}
@@ -769,8 +832,9 @@ func checkModel(t *testing.T, n int, seed uint64, plant fault) string {
 			}
 			defer os.RemoveAll(dir)
 			if err := runModel(t, dir, steps, plant); err != nil {
-				for _, j := range []string{"a", "b"} {
-					text, _ := os.ReadFile(filepath.Join(dir, j, JournalName))
+				journals, _ := filepath.Glob(filepath.Join(dir, "*", JournalName))
+				for _, j := range journals {
+					text, _ := os.ReadFile(j)
 					rt.Logf("journal %s:\n%s", j, text)
 				}
 				for _, s := range steps {
@@ -821,6 +885,7 @@ func TestTheModelFindsEachPlantedFault(t *testing.T) {
 		"13: a slow shutdown is taken for on",
 		"15: the journal is kept by the name",
 		"16: what is seen settles every operation of the node",
+		"17: nothing is noted on the host",
 	} {
 		name, _, _ := strings.Cut(string(plant), ":")
 		t.Run(name, func(t *testing.T) {

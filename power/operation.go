@@ -96,7 +96,7 @@ type operation struct {
 func (o *operation) say(phase Phase, format string, args ...any) {
 	o.tell(Progress{
 		Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine,
-		Phase: phase, Reading: o.last, Text: Clean(fmt.Sprintf(format, args...)), At: time.Now(),
+		Phase: phase, Reading: o.last, WasOff: o.wasOff, Text: Clean(fmt.Sprintf(format, args...)), At: time.Now(),
 	})
 }
 

@@ -81,7 +81,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(notDrained, err)
 		}
-		if err := s.mark(ctx, r); err != nil {
+		if err := s.mark(ctx, r.Nodes, q); err != nil {
 			unlock()
 			s.Returned(r.Nodes...)
 			return errors.Join(notDrained, err)
@@ -278,10 +278,14 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 func (s *Switcher) judged(ctx context.Context, view View, left map[string][]LeftOff, p Plan, q *Question) []Node {
 	var out []Node
 	var candidates []int
-	for _, n := range view.Nodes {
+	for _, n := range s.withRegister(view.Nodes, false) {
 		c, l := n, left[n.Name]
-		if n.Mark != (Mark{}) && !s.Ours(n.Mark) {
-			c.MarkedBy = n.Mark.String()
+		for _, m := range n.Marks {
+			if m.over(n) {
+				q.over = append(q.over, m)
+			} else if !s.Ours(m) && c.MarkedBy == "" {
+				c.MarkedBy = m.String()
+			}
 		}
 		switch {
 		case c.NotLeft != "":
@@ -378,7 +382,16 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	if s.DryRun {
 		return nil
 	}
-	err := s.Fleet.do(ctx, q.Action, q.Bindings, q.Report, unlock)
+	wasOff := map[string]time.Time{}
+	err := s.Fleet.do(ctx, q.Action, q.Bindings, func(p Progress) {
+		if p.Phase == PhaseDone && p.Action == ActionOn {
+			wasOff[p.Node] = p.WasOff
+		}
+		if q.Report != nil {
+			q.Report(p)
+		}
+	}, unlock)
+	s.brought(wasOff)
 	if q.Action == ActionOn || err != nil {
 		s.Returned(q.Nodes...)
 	}

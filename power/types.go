@@ -221,6 +221,9 @@ type Progress struct {
 	Machine Machine
 	Phase   Phase
 	Reading Reading
+	// WasOff is when the machine was proven off last, in this operation; zero
+	// when it was not.
+	WasOff time.Time
 	// Text is one sentence for the operator.
 	Text string
 	At   time.Time

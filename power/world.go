@@ -70,6 +70,8 @@ type Question struct {
 	// Changed says what has become worse since the question was answered with
 	// yes; it is asked anew then.
 	Changed []string
+	// over are the notes on nodes that tell of what is no more.
+	over []Mark
 	// CanDrain: the nodes can be drained first.
 	CanDrain bool
 	// DryRun: nothing will be switched.

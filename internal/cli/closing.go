@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 )
 
 // sayEnd ends, on the main screen, with what is still off or cordoned, and where
@@ -39,19 +40,8 @@ func (o options) command(name string) string {
 		{"--config", o.File}, {"--kubeconfig", o.Kubeconfig}, {"--context", o.Context}, {"--bastion", o.Bastion}, {"--state", o.State},
 	} {
 		if f.value != "" {
-			words = append(words, f.flag, quoted(f.value))
+			words = append(words, f.flag, text.ShellWord(f.value))
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return strings.ContainsRune("@%+=:,./_-", r) || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -69,13 +69,14 @@ func restore(ctx context.Context, o options, yes bool) error {
 	}
 	switch {
 	case todo == 0:
-		if err == nil {
+		others := sayOthers(ctx, all, o.dryRun)
+		if err == nil && others == nil {
 			fmt.Println("nothing is off that lightsout switched off")
 		}
-		return err
+		return errors.Join(err, others)
 	case o.dryRun:
 		fmt.Println("nothing is done: --dry-run is given")
-		return err
+		return errors.Join(err, sayOthers(ctx, all, true))
 	case !yes:
 		c := newConsole(false, "")
 		if c.in == nil {
@@ -92,7 +93,7 @@ func restore(ctx context.Context, o options, yes bool) error {
 		wg.Go(func() { undone[i] = r.undo(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(append(errs, undone...)...)
+	return errors.Join(append(append(errs, undone...), sayOthers(ctx, all, o.dryRun))...)
 }
 
 // restorations reads the journal of all clusters, and makes what brings their
@@ -147,6 +148,15 @@ func restorations(o options) (all []*restoration, err error) {
 	defer of.Close()
 	if damaged, _ := of.Damaged(); len(damaged) > 0 {
 		find(here, path).damaged = damaged
+	}
+	// What others have switched off there is said as well.
+	known := slices.ContainsFunc(all, func(r *restoration) bool { return r.of.Same(here) })
+	if here.CA+here.UID != "" && !known {
+		if r, err := newRestoration(o, state, here, path); err == nil {
+			all = append(all, r)
+		} else {
+			r.close()
+		}
 	}
 	return all, errors.Join(errs...)
 }
@@ -207,7 +217,7 @@ func (r *restoration) fleet() *power.Fleet {
 // show looks at the machines and says how each is. It settles those that are on,
 // unless nothing is to be done, and returns how much there is to undo.
 func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) {
-	if named {
+	if named && len(r.damaged)+len(r.left)+len(r.cordoned) > 0 {
 		fmt.Printf("cluster %s:\n", power.Clean(orElse(r.of.Name, "not named")))
 	}
 	if len(r.damaged) > 0 {

@@ -215,16 +215,22 @@ func noteOn(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) p
 	return marks{api, watcher}
 }
 
-// Mark notes on a node that it is being switched off.
-func (m marks) Mark(ctx context.Context, node string, mark power.Mark) error {
+// Note changes the note on a node.
+func (m marks) Note(ctx context.Context, node string, change func(had power.Mark) (power.Mark, bool)) error {
+	put := false
 	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
-		other := power.ReadMark(had)
-		return mark.Text(), other == (power.Mark{}) || other.Journal == mark.Journal
+		mark, ok := change(power.ReadMark(had))
+		if put = ok && mark != (power.Mark{}); put {
+			return mark.Text(), true
+		}
+		return "", ok
 	})
 	switch {
 	case cluster.IsForbidden(err):
 		return power.ErrMayNot
-	case err != nil:
+	case cluster.IsGone(err) && !put:
+		return nil
+	case err != nil || !put || m.watcher == nil:
 		return err
 	}
 	// Changes are seen in their order: with our own, all before it.
@@ -239,15 +245,4 @@ func (m marks) Mark(ctx context.Context, node string, mark power.Mark) error {
 		}
 	}
 	return fmt.Errorf("the note on %s is not seen: what is shown of the cluster is behind", node)
-}
-
-// Unmark takes a journal's note off a node.
-func (m marks) Unmark(ctx context.Context, node, journal string) error {
-	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
-		return "", power.ReadMark(had).Journal == journal
-	})
-	if cluster.IsGone(err) {
-		return nil
-	}
-	return err
 }

@@ -1,15 +1,10 @@
 package e2e
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
@@ -148,93 +143,4 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 			t.Errorf("still off: %v", off)
 		}
 	})
-}
-
-// TestKilledAtAnyMoment kills a trial at random moments: the record is readable
-// and holds all that was shown, and restore names the machines that are off. It
-// is done LIGHTSOUT_KILLS times, or 3.
-func TestKilledAtAnyMoment(t *testing.T) {
-	testenv.Long(t, 100)
-	t.Parallel()
-	kills := 3
-	if s := os.Getenv("LIGHTSOUT_KILLS"); s != "" {
-		var err error
-		if kills, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l := labtest.Start(t, "mdx")
-	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
-	one := write(t, "one.yaml", onePlan)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	for i := range kills {
-		dir := filepath.Join(t.TempDir(), fmt.Sprintf("record%d", i))
-		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
-		moment := time.After(time.Duration(rnd.Int64N(int64(25 * time.Second))))
-		var shown []string
-		for open := true; open; {
-			select {
-			case s, ok := <-lines:
-				if open = ok; ok {
-					shown = append(shown, s)
-				}
-			case <-moment:
-				moment = nil
-				_ = cmd.Process.Kill()
-			}
-		}
-		_ = cmd.Wait()
-		checkKilled(t, dir, shown)
-
-		// What is on its way settles first: a shutdown that was accepted is carried out.
-		settled := func() bool { return len(l.Machines("stopping", "booting")) == 0 }
-		for deadline := time.Now().Add(time.Minute); !settled() && time.Now().Before(deadline); {
-			time.Sleep(100 * time.Millisecond)
-		}
-		off := l.Machines("off")
-		out, _, _ := run(t, nil, args(l, config, "restore")...)
-		for _, node := range workerNames {
-			if named := strings.Contains(out, "  "+node+" "); named != slices.Contains(off, node) {
-				t.Errorf("kill %d: off are %v, restore says\n%s", i, off, out)
-			}
-		}
-		if out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...); code != 0 {
-			t.Fatalf("restore: exit %d\n%s%s", code, out, errs)
-		}
-		if off := l.Machines("off"); len(off) > 0 {
-			t.Fatalf("still off after restore: %v", off)
-		}
-	}
-}
-
-var workerNames = []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"}
-
-// checkKilled checks that a record is readable and holds what was shown.
-func checkKilled(t *testing.T, dir string, shown []string) {
-	t.Helper()
-	if _, err := os.Stat(filepath.Join(dir, record.EventsFile)); os.IsNotExist(err) {
-		for _, s := range shown {
-			if strings.Contains(s, "trial one started") {
-				t.Errorf("there is no record, but it was shown: %s", s)
-			}
-		}
-		return // killed before the trial began
-	}
-	out, errs, code := run(t, nil, "replay", "--plain", dir)
-	if code != 0 {
-		t.Errorf("replay: exit %d\n%s%s", code, out, errs)
-	}
-	held := map[string]bool{}
-	for _, s := range strings.Split(out, "\n") {
-		held[s] = true
-	}
-	started := false
-	for _, s := range shown {
-		started = started || strings.Contains(s, "trial one started")
-		if started && strings.Count(s, ":") >= 2 && !strings.Contains(s, "…") && !held[s] && !strings.HasPrefix(s, " ") && s[0] >= '0' && s[0] <= '2' {
-			t.Errorf("shown and not in the record: %q", s)
-		}
-	}
 }

@@ -223,22 +223,24 @@ func (w *switching) look() {
 const unmarkEvery = 30 * time.Second
 
 // unmark takes our notes off nodes whose machines are back, however they came
-// back.
+// back, and others' that are over.
 func (w *switching) unmark(s *cluster.Snapshot) {
-	if w.switcher == nil || w.opt.Marks == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.unmarkNext) || s.Link.State != cluster.LinkLive {
+	if w.switcher == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.unmarkNext) || s.Link.State != cluster.LinkLive {
 		return
 	}
-	w.unmarkNext = w.now().Add(unmarkEvery)
-	var back []string
-	for _, n := range s.Nodes() {
-		_, off := w.machines.leftOff[n.Name]
-		if text := n.Annotations[power.AnnotationSwitchedOff]; text != "" && !off && n.Gone.IsZero() && w.switcher.Ours(power.ReadMark(text)) {
-			back = append(back, n.Name)
+	now := w.now()
+	w.unmarkNext = now.Add(unmarkEvery)
+	w.spawn(func() {
+		registered := w.switcher.Registered()
+		var noted []power.Node
+		for _, n := range s.Nodes() {
+			_, here := registered[n.Name]
+			if n.Gone.IsZero() && (here || n.Annotations[power.AnnotationSwitchedOff] != "") {
+				noted = append(noted, nodeOf(s, n, now))
+			}
 		}
-	}
-	if len(back) > 0 {
-		w.spawn(func() { w.switcher.Returned(back...) })
-	}
+		w.switcher.Sweep(noted)
+	})
 }
 
 // missing says why machines can't be switched here; nil when they can.

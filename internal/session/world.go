@@ -76,7 +76,13 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	out := power.Node{
 		NodeRef: NodeRef(n), Role: power.RoleWorker, Etcd: runsEtcd(s, n.Name),
 		Ready: n.Ready == cluster.TriTrue, Schedulable: !n.Unschedulable,
-		Mark: power.ReadMark(n.Annotations[power.AnnotationSwitchedOff]),
+		Marks: power.MarksOn(n.Annotations),
+	}
+	// By the earlier of both clocks: one that was just listed may be old.
+	if renewed, seen := n.Heartbeat(); renewed.Before(seen) {
+		out.Heard = renewed
+	} else {
+		out.Heard = seen
 	}
 	if n.ControlPlane {
 		out.Role = power.RoleControlPlane

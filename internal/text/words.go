@@ -41,3 +41,14 @@ func Span(d time.Duration) string {
 		return fmt.Sprintf("%dd%02dh", n/86400, n%86400/3600)
 	}
 }
+
+// ShellWord is a word as a shell takes it.
+func ShellWord(word string) string {
+	plain := func(r rune) bool {
+		return strings.ContainsRune("@%+=:,./_-", r) || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
