@@ -1,0 +1,122 @@
+package power
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// killedWhileOff switches a node off by a program that is killed as soon as the
+// request is sent, and starts the next one in a state folder of its own.
+func killedWhileOff(t *testing.T, m *model, node string) error {
+	t.Helper()
+	p := m.programs[2]
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err := p.switcher.Switch(ctx, Request{Action: ActionOff, Nodes: []string{node}}, &yes{p: p})
+	p.stop()
+	m.programs[2] = m.start(2)
+	return err
+}
+
+// Nobody may annotate, the driver knows no state, each run has a state folder
+// of its own and is killed: what this host has noted keeps the last worker on.
+func TestWhatTheHostHasNotedKeepsTheLastWorkerOn(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, _ *program) {
+		m.programs[2].stop()
+		m.loose = true
+		m.programs[2] = m.start(2)
+		for _, n := range []string{"n1", "n2", "n3", "n4"} {
+			err := killedWhileOff(t, m, n)
+			if refused := slices.Contains(reasons(err), RuleLastWorker); refused != (n == "n4") {
+				t.Errorf("%s: %v", n, err)
+			}
+		}
+		// What is brought back is noted no more, whoever does it.
+		p := m.programs[0]
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2", "n3"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		if noted := p.switcher.Registered(); len(noted) > 0 {
+			t.Errorf("still noted: %v", noted)
+		}
+	})
+}
+
+// A node that was switched off with another state folder, and is back by hand,
+// has a note that nobody of those who see it wrote: it does not count.
+func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
+	for name, back := range map[string]func(w *modelWorld, v *vm){
+		"booted again": func(_ *modelWorld, v *vm) { v.boot++ },
+		"heard for longer than a shutdown takes": func(*modelWorld, *vm) {
+			time.Sleep(CarriedOutWithin)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inModel(t, func(t *testing.T, m *model, p *program) {
+				other := m.programs[2]
+				if err := other.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: other}); err != nil {
+					t.Fatal(err)
+				}
+				other.stop() // and never comes back
+				p.w.mu.Lock()
+				v := p.w.vms["n1"]
+				v.on, v.since, v.ours = true, time.Now(), false
+				p.w.mu.Unlock()
+				time.Sleep(readyAfterBoot)
+				view, _ := p.Look(t.Context())
+				if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" {
+					t.Errorf("before it is proven: %v", others)
+				}
+				back(p.w, v)
+				time.Sleep(time.Second)
+				q, err := p.switcher.Preview(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}})
+				if err != nil || NeedsOverride(q.Findings) || q.Left != 3 {
+					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
+				}
+				view, _ = p.Look(t.Context())
+				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.marks["n1"] != (Mark{}) {
+					t.Errorf("noted by %v, the node by %v", others, p.w.marks["n1"])
+				}
+				m.programs[2] = m.start(2)
+			})
+		})
+	}
+}
+
+// Who powers on what another has switched off takes the note off.
+func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		other := m.programs[2]
+		if err := other.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: other}); err != nil {
+			t.Fatal(err)
+		}
+		if p.w.marks["n1"] == (Mark{}) {
+			t.Fatal("no note")
+		}
+		time.Sleep(time.Minute)
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		if m := p.w.marks["n1"]; m != (Mark{}) {
+			t.Errorf("still noted: %v", m)
+		}
+	})
+}
+
+// A note names the command that brings the machine back, with the state folder.
+func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		mark := p.w.marks["n1"]
+		want := fmt.Sprintf("lightsout restore --state %s, by %s", filepath.Join(m.root, "a"), mark.By)
+		if mark.Back != want || mark.Boot != "one-n1-boot-1" {
+			t.Errorf("%+v", mark)
+		}
+	})
+}
