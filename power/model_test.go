@@ -492,6 +492,9 @@ func (p *program) do(action Action, nodes []string, ask Asker) {
 }
 
 func (m *model) run(s modelStep) {
+	if m.loose && s.Prog == 0 {
+		s.Prog = 2
+	}
 	p := m.programs[s.Prog]
 	w := p.w
 	nodes := s.nodes()
