@@ -20,6 +20,9 @@ func header(m *Model, w int) string {
 	}
 	r := newRow(w).space(1).put(t.title, "lightsout").space(2)
 	name, via := t.text(f.Cluster), t.text(f.Via)
+	if f.Namespaces != "" {
+		name += " /" + t.text(f.Namespaces)
+	}
 	room := r.left - rightWidth - width(state.s) - 3
 	if via != "" && !strings.HasPrefix(via, "via ") {
 		via = "via " + via

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,10 +22,12 @@ type paletteDialog struct {
 	chosen int
 }
 
-// command is one entry of the palette.
+// command is one entry of the palette. One that needs a name puts fill into the
+// input instead of being carried out.
 type command struct {
 	text, keys string
 	binding
+	fill string
 }
 
 // openPalette opens the palette.
@@ -34,7 +37,7 @@ func openPalette(m *Model) {
 		for _, b := range all {
 			if ok, _ := b.usable(m); ok && b.run != nil {
 				h := b.key.Help()
-				d.all = append(d.all, command{strings.ToLower(title) + ": " + h.Desc, h.Key, b})
+				d.all = append(d.all, command{strings.ToLower(title) + ": " + h.Desc, h.Key, b, ""})
 			}
 		}
 	}
@@ -46,8 +49,12 @@ func openPalette(m *Model) {
 	}
 	for _, p := range m.panes {
 		if p.isThere(m.s.f) {
-			d.all = append(d.all, command{"go to: " + strings.ToLower(p.name), "", bind(focusOn(p.name), "", "", "")})
+			d.all = append(d.all, command{"go to: " + strings.ToLower(p.name), "", bind(focusOn(p.name), "", "", ""), ""})
 		}
+	}
+	if d.elsewhere() {
+		d.all = append(d.all, command{text: "ns NAME: watch one namespace, some (a,b) or all", fill: "ns "},
+			command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx "})
 	}
 	d.found = d.all
 	m.dialogs.open(d)
@@ -66,6 +73,10 @@ func (d *paletteDialog) paste(text string) {
 // find keeps the commands that have all words typed.
 func (d *paletteDialog) find() {
 	d.found, d.chosen = nil, 0
+	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && (kind == "ns" || kind == "ctx") && d.elsewhere() {
+		d.found = d.places(kind, strings.TrimSpace(name))
+		return
+	}
 	words := strings.Fields(strings.ToLower(d.in.String()))
 next:
 	for _, c := range d.all {
@@ -78,6 +89,13 @@ next:
 	}
 }
 
+// write puts a text into the input.
+func (d *paletteDialog) write(text string) {
+	d.in = newInput(false)
+	d.in.insert(text)
+	d.find()
+}
+
 func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	switch msg.String() {
 	case "esc":
@@ -88,16 +106,18 @@ func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 		d.chosen = max(0, min(d.chosen+1, len(d.found)-1))
 	case "tab":
 		if d.chosen < len(d.found) {
-			text := d.found[d.chosen].text
-			d.in = newInput(false)
-			d.in.insert(text)
-			d.find()
+			c := d.found[d.chosen]
+			d.write(cmp.Or(c.fill, c.text))
 		}
 	case "enter":
 		if d.chosen >= len(d.found) {
 			return nil, false
 		}
 		c := d.found[d.chosen]
+		if c.fill != "" {
+			d.write(c.fill)
+			return nil, false
+		}
 		d.m.dialogs.close(d) // it may open another
 		d.m.run(c.binding, "")
 		return nil, true
@@ -127,7 +147,7 @@ func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
 			keys := t.text(c.keys)
 			r.put(st, fit(t.text(c.text), wide-width(keys)-2, t.ellipsis)).space(r.left-width(keys)).put(t.dim, keys)
 		} else if i == 0 {
-			r.put(t.dim, "no such command")
+			r.put(t.dim, "nothing of this name")
 		}
 		out = append(out, r.String())
 	}

@@ -144,7 +144,7 @@ func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	}
 	if sc == scopeAuto {
 		switch {
-		case s.f.Focus.Name != "":
+		case s.snap.Deployment(s.f.Focus) != nil:
 			sc, dep = scopeDeployment, s.f.Focus
 		case len(s.snap.Nodes()) > manyNodes:
 			sc = scopeNode

@@ -19,19 +19,30 @@ import (
 )
 
 // runScreen shows a session on the terminal, or as plain lines where there is
-// no terminal to draw on.
+// no terminal to draw on; and after it that of the place that the operator goes
+// to, until they leave.
 func runScreen(ctx context.Context, o options) error {
 	color, err := colorProfile(o.color)
-	if err != nil {
-		return err
+	for err == nil {
+		var next *view.Place
+		if next, err = runSession(ctx, o, color); next == nil {
+			break
+		}
+		o = o.at(*next)
 	}
+	return err
+}
+
+// runSession shows one session. next is where the operator goes from it; nil is
+// nowhere.
+func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Place, err error) {
 	s, err := newApp(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.sayEnd()
 	if !drawable() {
-		return s.run(ctx, func(ctx context.Context) error {
+		return nil, s.run(ctx, func(ctx context.Context) error {
 			c := newConsole(false, "")
 			err := c.show(ctx, s.session, nil)
 			if errors.Is(err, context.Canceled) {
@@ -41,7 +52,8 @@ func runScreen(ctx context.Context, o options) error {
 		})
 	}
 	s.drawn = true
-	return s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
+	err = s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
+	return s.session.Next(), err
 }
 
 // drawable reports a terminal that can be drawn on and typed at.

@@ -18,6 +18,8 @@ type Flags struct {
 	// The others replace the field of their name where they are given.
 	Kubeconfig, Context, Bastion, State string
 	Namespaces                          []string
+	// AllNamespaces goes before both.
+	AllNamespaces bool
 }
 
 // Add defines the flags in a flag set.
@@ -26,6 +28,7 @@ func (f *Flags) Add(s *pflag.FlagSet) {
 	s.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default as kubectl: $KUBECONFIG, ~/.kube/config)")
 	s.StringVar(&f.Context, "context", "", "`name` of the kubeconfig context (default the current one)")
 	s.StringSliceVarP(&f.Namespaces, "namespace", "n", nil, "watch only these `namespaces` (default all)")
+	s.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "watch all namespaces, whatever the config file says")
 	s.StringVar(&f.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
 	s.StringVar(&f.State, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
 }
@@ -68,6 +71,9 @@ func (f Flags) Read() (*Config, error) {
 	override(&c.State, f.State)
 	if len(f.Namespaces) > 0 {
 		c.Namespaces = f.Namespaces
+	}
+	if f.AllNamespaces {
+		c.Namespaces = nil
 	}
 	return c, nil
 }

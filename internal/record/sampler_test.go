@@ -51,7 +51,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 	// Those that are not compared above, and why.
 	left := map[string]string{
 		"History": "worked out anew", "Recording": "of the session, not of the record", "RecordErr": "can't be recorded",
-		"Replay": "not of a session", "Looked": "what the operator looks at beside the panes", "Switching": "for who waits for the end, not for the eye",
+		"Replay": "not of a session", "Places": "of the session, not of the record", "Looked": "what the operator looks at beside the panes", "Switching": "for who waits for the end, not for the eye",
 	}
 	o := newOutage(t)
 	shown := map[string]bool{}

@@ -31,6 +31,15 @@ func (l *loads) close() {
 	}
 }
 
+// busy reports whether requests are sent or under way.
+func (l *loads) busy() bool {
+	if l.generator == nil {
+		return false
+	}
+	run := l.generator.Run()
+	return run.Active || run.Totals.InFlight() > 0
+}
+
 // changed is closed when the load is another; nil when there is none.
 func (l *loads) changed() <-chan struct{} {
 	if l.generator == nil {

@@ -28,8 +28,8 @@ type Watcher interface {
 // Options is what a Session is made of. Recorder and Questions are needed; what
 // depends on another part that is nil says that it is missing.
 type Options struct {
-	// Cluster, Via and Pace are shown in the title.
-	Cluster, Via, Pace string
+	// Cluster, Via, Pace and Namespaces are shown in the title.
+	Cluster, Via, Pace, Namespaces string
 	// ReadOnly hides switching; DryRun does everything but the switching;
 	// Production asks for the cluster's name before switching off.
 	ReadOnly, DryRun, Production bool
@@ -65,6 +65,8 @@ type Options struct {
 	Drain Drainer
 	// Inspect reads single objects and logs; nil where there is no cluster.
 	Inspect Inspector
+	// Around tells what else could be shown; nil is nothing.
+	Around Surroundings
 
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -90,6 +92,7 @@ type Session struct {
 	rollouts  *rollouts
 	returns   *returns
 	looks     *looks
+	moving    *moving
 	history   history
 	next      forecast.Next
 	link      cluster.LinkState
@@ -115,6 +118,7 @@ func New(opt Options) *Session {
 	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
 	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
 	s.looks = &looks{loop: l, inspector: opt.Inspect}
+	s.moving = &moving{loop: l, around: opt.Around, leaving: s.leaving, loads: s.loads, questions: s.questions}
 	return s
 }
 
@@ -129,6 +133,10 @@ func (s *Session) Timeline() *record.Timeline { return s.rec.timeline }
 
 // Send asks for i to be carried out. It never blocks.
 func (s *Session) Send(i view.Intent) { s.inbox.put(intent{i}) }
+
+// Next is where the operator wants to go after this session; nil is nowhere. It
+// is for after Run.
+func (s *Session) Next() *view.Place { return s.moving.next }
 
 // intent is what the operator wants.
 type intent struct{ view.Intent }
@@ -229,6 +237,7 @@ func (s *Session) start() {
 	s.say(view.Event{Lane: view.LaneOperator, Subject: "lightsout", Text: "session started"})
 	s.switching.readJournal()
 	s.loads.begin()
+	s.moving.begin()
 	s.machines.watch()
 }
 
@@ -288,6 +297,8 @@ func (s *Session) carryOut(i view.Intent) {
 		s.loads.stop(i)
 	case view.SetFocus:
 		s.target.SetFocus(i.Deployment)
+	case view.SwitchPlace:
+		s.moving.ask(i)
 	case view.Look:
 		s.looks.ask(i)
 	case view.AskRollout:
@@ -317,7 +328,7 @@ func (s *Session) publish() *view.Frame {
 	unwritten := s.rec.look(&s.health)
 	f := &view.Frame{
 		Title: view.Title{
-			Cluster: s.opt.Cluster, Via: s.opt.Via, Pace: s.opt.Pace,
+			Cluster: s.opt.Cluster, Via: s.opt.Via, Pace: s.opt.Pace, Namespaces: s.opt.Namespaces,
 			ReadOnly: s.opt.ReadOnly, DryRun: s.opt.DryRun, Production: s.opt.Production,
 		},
 		Now: now, Zero: s.rec.timeline.Zero(),
@@ -333,6 +344,7 @@ func (s *Session) publish() *view.Frame {
 		Question:  s.questions.first(),
 		Switching: s.switching.nodes(),
 		Looked:    s.looks.shown,
+		Places:    s.moving.known,
 	}
 	if f.Snapshot != nil {
 		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)

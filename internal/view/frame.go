@@ -57,6 +57,9 @@ type Frame struct {
 	// Looked is what is known of the operator's Look; nil while nothing has been
 	// told. It is not recorded.
 	Looked *Looked
+	// Places are what else could be shown; nil while they are not known. They are
+	// not recorded.
+	Places *Places
 	// Recording is true while the record can be written; RecordErr says in
 	// one sentence why it can't.
 	Recording bool
@@ -71,6 +74,8 @@ type Title struct {
 	Cluster string `json:"cluster,omitzero"`
 	Via     string `json:"via,omitzero"`
 	Pace    string `json:"pace,omitzero"`
+	// Namespaces are those that are watched, joined by commas; empty is all.
+	Namespaces string `json:"namespaces,omitzero"`
 
 	ReadOnly   bool `json:"read_only,omitzero"`
 	DryRun     bool `json:"dry_run,omitzero"`

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+
+	"lightsout/cluster"
+	"lightsout/internal/config"
+	"lightsout/internal/view"
+)
+
+// around is what else could be shown than what is: the kubeconfig's contexts and
+// the cluster's namespaces.
+type around struct {
+	opt    options
+	config *config.Config
+	api    *cluster.Client
+}
+
+// Places gives the names that are known; of namespaces none where the account
+// may not list them.
+func (a around) Places(ctx context.Context) view.Places {
+	var p view.Places
+	p.Contexts, _ = cluster.Contexts(a.config.Kubeconfig)
+	p.Namespaces, _ = a.api.Namespaces(ctx)
+	return p
+}
+
+// Check says why a place can't be shown.
+func (a around) Check(p view.Place) error {
+	cfg, err := a.opt.at(p).Read()
+	if err == nil {
+		_, err = apiAccess(cfg, nil)
+	}
+	return err
+}
+
+// at are the options for another place. With another context they are the config
+// file's namespaces, or all.
+func (o options) at(p view.Place) options {
+	o.Namespaces, o.AllNamespaces = p.Namespaces, len(p.Namespaces) == 0
+	if p.Context != "" {
+		o.Context, o.AllNamespaces = p.Context, false
+	}
+	return o
+}

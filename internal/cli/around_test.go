@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"lightsout/internal/view"
+)
+
+func TestAnotherPlaceIsMadeOfTheSameFlags(t *testing.T) {
+	var o options
+	o.File = filepath.Join(t.TempDir(), "lightsout.yaml")
+	if err := os.WriteFile(o.File, []byte("context: here\nnamespaces: [shop, db]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		to         view.Place
+		context    string
+		namespaces []string
+	}{
+		{view.Place{}, "here", nil},
+		{view.Place{Namespaces: []string{"web"}}, "here", []string{"web"}},
+		{view.Place{Context: "there"}, "there", []string{"shop", "db"}},
+	} {
+		cfg, err := o.at(c.to).Read()
+		if err != nil || cfg.Context != c.context || !slices.Equal(cfg.Namespaces, c.namespaces) {
+			t.Errorf("%+v leads to context %s, namespaces %v, %v", c.to, cfg.Context, cfg.Namespaces, err)
+		}
+	}
+	o.Kubeconfig = filepath.Join(t.TempDir(), "none")
+	if err := (around{opt: o}).Check(view.Place{Context: "there"}); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a place without a kubeconfig: %v", err)
+	}
+}

@@ -1,0 +1,57 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// atlas knows two places.
+type atlas struct{}
+
+func (atlas) Places(context.Context) view.Places { return view.Places{Contexts: []string{"mdx", "other"}} }
+
+func (atlas) Check(p view.Place) error {
+	if p.Context == "nowhere" {
+		return errors.New("there is no context nowhere")
+	}
+	return nil
+}
+
+func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}})
+	x.frame("the places", func(f *view.Frame) bool { return f.Places != nil && len(f.Places.Contexts) == 2 && f.Snapshot != nil })
+	refused := func(why string) {
+		t.Helper()
+		x.frame(why, func(f *view.Frame) bool { return strings.HasPrefix(f.Notice.Text, "Not switched: ") && strings.Contains(f.Notice.Text, why) })
+	}
+	to := func(context string) { x.Send(view.SwitchPlace{Place: view.Place{Context: context}}) }
+	to("nowhere")
+	refused("there is no context nowhere")
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	q := x.question(view.QuestionSwitch)
+	to("other")
+	refused("") // a question is open, or the switching has begun to be looked at
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	x.frame("the machine off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	to("other")
+	refused("kube-node3: switched off from here")
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: view.ChoiceYes})
+	x.frame("the machine on again", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	x.Send(view.AskTrial{})
+	x.question(view.QuestionTrial)
+	to("other")
+	refused("a question is open")
+	x.Send(view.Answer{Question: x.question(view.QuestionTrial).ID, Choice: view.ChoiceNo})
+	to("other")
+	x.waitEnd()
+	if next := x.Next(); next == nil || next.Context != "other" {
+		t.Errorf("the next place is %v", next)
+	}
+}
