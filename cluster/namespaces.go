@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,14 +25,4 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, nil
-}
-
-// Contexts names the contexts of the kubeconfig that LoadConfig would read,
-// sorted; none in a pod.
-func Contexts(path string) ([]string, error) {
-	raw, _, err := loadKubeconfig(path)
-	if err != nil || raw == nil {
-		return nil, err
-	}
-	return slices.Sorted(maps.Keys(raw.Contexts)), nil
 }

@@ -144,7 +144,7 @@ func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	}
 	if sc == scopeAuto {
 		switch {
-		case s.snap.Deployment(s.f.Focus) != nil:
+		case s.snap.Deployment(s.f.Focus) != nil || len(s.snap.PodsOf(s.f.Focus)) > 0:
 			sc, dep = scopeDeployment, s.f.Focus
 		case len(s.snap.Nodes()) > manyNodes:
 			sc = scopeNode

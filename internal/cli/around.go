@@ -20,7 +20,7 @@ type around struct {
 // may not list them.
 func (a around) Places(ctx context.Context) view.Places {
 	var p view.Places
-	p.Contexts, _ = cluster.Contexts(a.config.Kubeconfig)
+	p.Contexts = cluster.Contexts(a.config.Kubeconfig)
 	p.Namespaces, _ = a.api.Namespaces(ctx)
 	return p
 }

@@ -14,7 +14,9 @@ import (
 // atlas knows two places.
 type atlas struct{}
 
-func (atlas) Places(context.Context) view.Places { return view.Places{Contexts: []string{"mdx", "other"}} }
+func (atlas) Places(context.Context) view.Places {
+	return view.Places{Contexts: []string{"mdx", "other"}}
+}
 
 func (atlas) Check(p view.Place) error {
 	if p.Context == "nowhere" {
@@ -28,7 +30,9 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	x.frame("the places", func(f *view.Frame) bool { return f.Places != nil && len(f.Places.Contexts) == 2 && f.Snapshot != nil })
 	refused := func(why string) {
 		t.Helper()
-		x.frame(why, func(f *view.Frame) bool { return strings.HasPrefix(f.Notice.Text, "Not switched: ") && strings.Contains(f.Notice.Text, why) })
+		x.frame(why, func(f *view.Frame) bool {
+			return strings.HasPrefix(f.Notice.Text, "Not switched: ") && strings.Contains(f.Notice.Text, why)
+		})
 	}
 	to := func(context string) { x.Send(view.SwitchPlace{Place: view.Place{Context: context}}) }
 	to("nowhere")
