@@ -32,6 +32,7 @@ func TestBadInputGetsOneClearSentence(t *testing.T) {
 		"no way to switch":    {[]string{"--kubeconfig", good, "power", "on", "n1"}, 1, []string{"power.off_by"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			stdout, stderr, code := run(t, nil, tc.args...)
 			if code != tc.code {
 				t.Errorf("exit code %d, wanted %d", code, tc.code)

@@ -18,7 +18,7 @@ import (
 // but no screen, on one lab.
 func TestTheLabThroughTheCommandLine(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t, 15)
+	testenv.Long(t, 45)
 	l := labtest.Start(t, "mdx")
 	state := t.TempDir()
 	same := l.ConfigWith(func(c map[string]any) { c["state"] = state })
@@ -38,12 +38,12 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			"wrong key": {l.ConfigWith(func(c map[string]any) {
 				c["ssh"].(map[string]any)["identity_files"] = []string{newKey(t)}
 				delete(c["ssh"].(map[string]any), "config")
-			}), []string{"power", "status"}, "key"},
+			}), []string{"power", "status", "--wait", "5s"}, "key"},
 			"changed host key": {l.ConfigWith(func(c map[string]any) {
 				s := c["ssh"].(map[string]any)
 				s["known_hosts"] = []string{otherHostKeys(t, s["known_hosts"].([]any)[0].(string))}
 				delete(s, "config")
-			}), []string{"power", "status"}, "host key"},
+			}), []string{"power", "status", "--wait", "5s"}, "host key"},
 			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "there is no node \"kube-node9\""},
 			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "refused"},
 			"forbidden":       {same, []string{"--context", "lab-mdx-nobody", "power", "status"}, "may not list nodes"},
@@ -54,10 +54,13 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 				c["state"] = t.TempDir()
 			}), []string{"power", "on", "kube-node1", "--yes"}, "token"},
 		} {
-			out, errs, code := run(t, nil, args(l, tc.config, tc.args...)...)
-			if code != 1 || !strings.Contains(out+errs, tc.want) || strings.Contains(out+errs, "goroutine ") {
-				t.Errorf("%s: exit %d, wanted %q in\n%s%s", name, code, tc.want, out, errs)
-			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				out, errs, code := run(t, nil, args(l, tc.config, tc.args...)...)
+				if code != 1 || !strings.Contains(out+errs, tc.want) || strings.Contains(out+errs, "goroutine ") {
+					t.Errorf("exit %d, wanted %q in\n%s%s", code, tc.want, out, errs)
+				}
+			})
 		}
 	})
 	t.Run("shutdown, then restore from the journal alone", func(t *testing.T) {
@@ -92,6 +95,8 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 		for range lines { // until it has ended
 		}
 	})
+	t.Run("restore looks before it says what is off", func(t *testing.T) { restoreLooks(t, l) })
+	t.Run("the last worker stays on", func(t *testing.T) { lastWorker(t, l) })
 }
 
 // newKey makes a private key that no server knows.

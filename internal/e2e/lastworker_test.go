@@ -5,15 +5,11 @@ import (
 	"testing"
 
 	"lightsout/internal/labtest"
-	"lightsout/internal/testenv"
 )
 
-// Workers are switched off one after the other, each by a program of its own: the
-// last stays on, though the control plane still calls the others Ready.
-func TestTheLastWorkerStaysOn(t *testing.T) {
-	testenv.Long(t, 20)
-	t.Parallel()
-	l := labtest.Start(t, "mdx")
+// lastWorker switches workers off one after the other, each by a program of its
+// own: the last stays on, though the control plane still calls the others Ready.
+func lastWorker(t *testing.T, l *labtest.Lab) {
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	for _, node := range []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"} {

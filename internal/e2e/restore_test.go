@@ -12,15 +12,11 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
-	"lightsout/internal/testenv"
 )
 
-// TestRestoreLooksBeforeItSaysWhatIsOff goes through machines of which only the
-// asking is known, as after a kill.
-func TestRestoreLooksBeforeItSaysWhatIsOff(t *testing.T) {
-	testenv.Long(t, 20)
-	t.Parallel()
-	l := labtest.Start(t, "mdx")
+// restoreLooks goes through machines of which only the asking is known, as after
+// a kill: restore looks before it says what is off.
+func restoreLooks(t *testing.T, l *labtest.Lab) {
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	if out, errs, code := run(t, nil, args(l, config, "power", "shutdown", "kube-node4", "--yes")...); code != 0 {
