@@ -63,7 +63,7 @@ target (a connection, no request). NODE bounds it to these nodes' machines.
 
 With --read-only, what is needed only for acting is left out.
 
-It ends with 0 when nothing is missing, else with 1.`,
+Exit status: 0 when nothing is missing, else 1.`,
 		Example: `  lightsout check
   lightsout check kube-node3 kube-node4
   lightsout check --read-only -o json`,
@@ -78,6 +78,7 @@ It ends with 0 when nothing is missing, else with 1.`,
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json, or a table when empty")
 	completeFlag(cmd, "output", words("json"))
 	o.clusterFlags(cmd)
+	o.Bound(cmd.Flags())
 	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "leave out what is needed only for acting")
 	return cmd
 }
@@ -105,10 +106,10 @@ func runCheck(ctx context.Context, o options, nodes []string, asJSON bool, out i
 		return ctx.Err()
 	}
 	if n := report.Count[checkMissing]; n > 0 {
-		return fmt.Errorf("%d missing, %d work", n, report.Count[checkWorks])
+		return fmt.Errorf("%d missing, %s", n, text.Count(report.Count[checkWorks], "works", "work"))
 	}
 	if !asJSON {
-		fmt.Fprintf(out, "nothing is missing (%d work)\n", report.Count[checkWorks])
+		fmt.Fprintf(out, "nothing is missing (%s)\n", text.Count(report.Count[checkWorks], "works", "work"))
 	}
 	return nil
 }

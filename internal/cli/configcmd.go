@@ -26,12 +26,15 @@ func newConfigCommand(o *options) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return showConfig(o.Flags, cmd.OutOrStdout()) },
 	}
 	o.clusterFlags(show)
+	o.Bound(show.Flags())
 	check := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Tell everything that is wrong with the file",
 		Long: `check reads the config file strictly and tells all that is wrong with it, and with
 the files and secrets that it names. It connects to nothing: "lightsout check"
-does. It ends with 0 when nothing is wrong, else with 1.`,
+does.
+
+Exit status: 0 when nothing is wrong, else 1.`,
 		Example: "  lightsout config check\n  lightsout config check lab.yaml",
 		Args:    takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {

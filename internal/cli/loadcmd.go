@@ -48,9 +48,10 @@ one class; scheduled = ok + failed + cancelled + in flight + unsent at any momen
 Each request has a connection to itself unless --connections says otherwise. No
 proxy is used, nothing is retried, no redirect is followed unless asked for.
 
-It ends with 0 when every request was ok, else with 1. Ctrl-C starts no more
-requests, waits 2 s for those in flight, and sums up. On a terminal the run is
-shown on the screen until it ends, elsewhere as a line a second.`,
+Ctrl-C starts no more requests, waits 2 s for those in flight, and sums up. On a
+terminal the run is shown on the screen until it ends, elsewhere as a line a second.
+
+Exit status: 0 when every request was ok, else 1.`,
 		Example: `  lightsout load http://10.0.0.11:31514/ --rate 50/s --for 5m --timeout 3s
   lightsout load https://10.0.0.11/ --hold 16 --connections kept --http2 --ca ca.pem
   lightsout load http://10.0.0.11:31080/v1/chat/completions --chat --burst 16 -o json

@@ -59,6 +59,7 @@ func newPowerCommand(o *options) *cobra.Command {
 			},
 		}
 		o.clusterFlags(c)
+		o.Bound(c.Flags())
 		o.dryRunFlag(c)
 		waitFlag(c, &wait, a.wait)
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
@@ -76,7 +77,7 @@ const shortWait = 5 * time.Second
 
 // waitFlag adds the flag that bounds the wait for the API server.
 func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) {
-	cmd.Flags().DurationVar(wait, "wait", otherwise, "how long the API server may take to answer, as after a start of the cluster")
+	cmd.Flags().DurationVar(wait, "wait-for-api", otherwise, "how long the API server may take to answer, as after a start of the cluster")
 }
 
 // powerSwitch does one action by the same session, guards and questions as the

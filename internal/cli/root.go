@@ -104,6 +104,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	}
 	root.SetFlagErrorFunc(flagError)
 	o.clusterFlags(root)
+	o.Bound(root.Flags())
 	o.sessionFlags(root)
 	o.drawFlags(root)
 	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o))

@@ -69,7 +69,7 @@ would have been, a summary and reports. Ctrl-C ends the trial in order: the load
 is stopped, what was switched off is powered on, the record is written. A second
 Ctrl-C leaves at once.
 
-It ends with 0 when the trial passed, 1 when it failed, 3 when the outage or the
+Exit status: 0 when the trial passed, 1 when it failed, 3 when the outage or the
 return was not observed, 4 when it was aborted, 2 when the command or the plan is
 wrong.`,
 		Example: `  lightsout trial run mdx --lab
@@ -90,6 +90,7 @@ wrong.`,
 	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
 	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand(o))
 	o.clusterFlags(run)
+	o.Bound(run.Flags())
 	o.dryRunFlag(run)
 	completeFlag(run, "pace", words(paces...))
 	completeFlag(run, "scenario", words(scenarios...))
@@ -98,28 +99,53 @@ wrong.`,
 
 func newTrialCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "check PLAN...",
-		Short:             "Read plans and say what is wrong with them; switch nothing, ask nobody",
+		Use:   "check PLAN...",
+		Short: "Read plans and say all that is wrong with them; switch nothing, ask nobody",
+		Long: `check reads plans strictly, prints what they do, and tells all that is wrong with
+them: at most one fault of each step and expectation. It warns of a plan that
+leaves a machine off or expects nothing.
+
+Exit status: 0 when nothing is wrong, warnings or not, else 2.`,
 		Example:           "  lightsout trial check outage.yaml",
 		Args:              takes(1, -1, "plan"),
 		ValidArgsFunction: plans,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var all []error
 			for _, name := range args {
-				p, err := plan.Open(name)
-				if err != nil {
-					return usageError{err}
-				}
-				fmt.Printf("%s: %s\n", p.Name, p.About)
-				for i, st := range p.Steps {
-					fmt.Printf("%3d  %s\n", i+1, st.Text())
-				}
-				for _, x := range p.Expect {
-					fmt.Printf("  =  %s: %s\n", x.Name(), x.Want())
-				}
+				all = append(all, checkPlan(cmd, name)...)
 			}
-			return nil
+			switch len(all) {
+			case 0:
+				return nil
+			case 1:
+				return usageError{all[0]}
+			}
+			for _, err := range all {
+				cmd.PrintErrln(err)
+			}
+			return usageError{fmt.Errorf("%d faults, see above", len(all))}
 		},
 	}
+}
+
+// checkPlan prints a plan and warns of what is seldom meant, or returns its faults.
+func checkPlan(cmd *cobra.Command, name string) []error {
+	p, faults := plan.Read(name)
+	if len(faults) > 0 {
+		return faults
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s: %s\n", p.Name, p.About)
+	for i, st := range p.Steps {
+		fmt.Fprintf(out, "%3d  %s\n", i+1, st.Text())
+	}
+	for _, x := range p.Expect {
+		fmt.Fprintf(out, "  =  %s: %s\n", x.Name(), x.Want())
+	}
+	for _, w := range p.Warnings() {
+		cmd.PrintErrf("%s: warning: %s\n", name, w)
+	}
+	return nil
 }
 
 func newTrialCompareCommand(o *options) *cobra.Command {

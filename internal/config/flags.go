@@ -22,15 +22,19 @@ type Flags struct {
 	AllNamespaces bool
 }
 
-// Add defines the flags in a flag set.
+// Add defines the flags in a flag set, but for those of Bound.
 func (f *Flags) Add(s *pflag.FlagSet) {
 	s.StringVar(&f.File, "config", "", "config `file` (default ./lightsout.yaml, then the one in the user's config folder)")
 	s.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default as kubectl: $KUBECONFIG, ~/.kube/config)")
 	s.StringVar(&f.Context, "context", "", "`name` of the kubeconfig context (default the current one)")
-	s.StringSliceVarP(&f.Namespaces, "namespace", "n", nil, "watch only these `namespaces` (default all)")
-	s.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "watch all namespaces, whatever the config file says")
 	s.StringVar(&f.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
 	s.StringVar(&f.State, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
+}
+
+// Bound defines the flags that bound what is watched.
+func (f *Flags) Bound(s *pflag.FlagSet) {
+	s.StringSliceVarP(&f.Namespaces, "namespace", "n", nil, "watch only these `namespaces` (default all)")
+	s.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "watch all namespaces, whatever the config file says")
 }
 
 // Find reads the file: File, or without it ./lightsout.yaml, else the one in the

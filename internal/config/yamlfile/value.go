@@ -30,24 +30,34 @@ type Field struct{ Key, Value *yaml.Node }
 // Fields reads n as a group of fields. what says what it is ("a plan", "a
 // load"), known are the names it may have.
 func Fields(n *yaml.Node, what string, known ...string) (Group, error) {
-	g := Group{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
-		if k.Kind != yaml.ScalarNode {
-			return g, ErrorAt(k.Line, "the name of a field in %s can't be %s", what, Is(k))
-		}
-		if first, twice := g[k.Value]; twice {
-			return g, ErrorAt(k.Line, "%s is given twice in %s; the first is on line %d", Quote(k.Value), what, first.Key.Line)
-		}
-		if !slices.Contains(known, k.Value) {
-			if near := Suggest(k.Value, known); near != "" {
-				return g, ErrorAt(k.Line, "there is no field %s in %s; did you mean %q?", Quote(k.Value), what, near)
-			}
-			return g, ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), what, text.List(known))
-		}
-		g[k.Value] = Field{k, v}
+	g, faults := AllFields(n, what, known...)
+	if len(faults) > 0 {
+		return g, faults[0]
 	}
 	return g, nil
+}
+
+// AllFields is Fields with all faults; those fields are left out of the group.
+func AllFields(n *yaml.Node, what string, known ...string) (g Group, faults []error) {
+	g = Group{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		first, twice := g[k.Value]
+		near := Suggest(k.Value, known)
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			faults = append(faults, ErrorAt(k.Line, "the name of a field in %s can't be %s", what, Is(k)))
+		case twice:
+			faults = append(faults, ErrorAt(k.Line, "%s is given twice in %s; the first is on line %d", Quote(k.Value), what, first.Key.Line))
+		case slices.Contains(known, k.Value):
+			g[k.Value] = Field{k, v}
+		case near != "":
+			faults = append(faults, ErrorAt(k.Line, "there is no field %s in %s; did you mean %q?", Quote(k.Value), what, near))
+		default:
+			faults = append(faults, ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), what, text.List(known)))
+		}
+	}
+	return g, faults
 }
 
 // Is says in words what n is, for errors.

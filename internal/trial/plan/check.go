@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"lightsout/internal/config/yamlfile"
 )
@@ -9,38 +10,75 @@ import (
 // Check finds what the grammar allows and what can't be carried out or can
 // never be met, and returns the first as an *Error. It gives steps without a
 // name theirs. Parse has done it already.
-func (p *Plan) Check() error {
-	if err := p.nameSteps(); err != nil {
-		return err
-	}
-	c := checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
+func (p *Plan) Check() error { return first(p.check()) }
+
+// check is Check with all that is found. What depends on a step that could not be
+// read is not told.
+func (p *Plan) check() []error {
+	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
+	c.nameSteps()
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Action != nil {
-			if err := s.Action.check(&c, s); err != nil {
-				return err
-			}
+			s.Action.check(c, s)
+		} else if p.broken {
+			return c.faults
 		}
 	}
 	if len(c.off)+len(c.on) == 0 {
-		return errorAt(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
+		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
+		return c.faults
 	}
 	for i := range p.Expect {
-		if err := c.expectation(i); err != nil {
-			return err
+		c.note(c.expectation(i))
+	}
+	return c.faults
+}
+
+// Warnings tells what a plan may be meant to do, but is seldom.
+func (p *Plan) Warnings() []string {
+	var out []string
+	for _, n := range p.Nodes() {
+		line := 0 // of the step that leaves it off
+		for _, s := range p.Steps {
+			switch a := s.Action.(type) {
+			case *Off:
+				if slices.Contains(a.Nodes, n) {
+					line = s.Line
+				}
+			case *On:
+				if slices.Contains(a.Nodes, n) {
+					line = 0
+				}
+			}
+		}
+		if line > 0 {
+			out = append(out, fmt.Sprintf("line %d: no step powers %s on again: that is done when the trial has ended, and no return is observed", line, n))
 		}
 	}
-	return nil
+	if len(p.Expect) == 0 {
+		out = append(out, "it expects nothing: a verdict will only say whether the outage and the return were observed")
+	}
+	return out
+}
+
+// first is the first of some errors, nil where there is none.
+func first(faults []error) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return faults[0]
 }
 
 // nameSteps refuses names that are given twice and names the steps without.
-func (p *Plan) nameSteps() error {
+func (c *checker) nameSteps() {
+	p := c.p
 	taken := map[string]int{}
 	for _, s := range p.Steps {
 		if s.Name == "" {
 			continue
 		}
 		if first, ok := taken[s.Name]; ok {
-			return errorAt(s.Line, "there are two steps named %s; the first is on line %d", quote(s.Name), first)
+			c.wrong(s.Line, "there are two steps named %s; the first is on line %d", quote(s.Name), first)
 		}
 		taken[s.Name] = s.Line
 	}
@@ -59,7 +97,6 @@ func (p *Plan) nameSteps() error {
 		}
 		taken[s.Name] = s.Line
 	}
-	return nil
 }
 
 // checker goes through the steps as the runner will.
@@ -74,6 +111,19 @@ type checker struct {
 	// steady is the hold or rate that was begun last in the background.
 	steady  string
 	rollout bool
+	faults  []error
+}
+
+// note keeps a fault; err may be nil.
+func (c *checker) note(err error) {
+	if err != nil {
+		c.faults = append(c.faults, err)
+	}
+}
+
+// wrong keeps what is wrong on a line.
+func (c *checker) wrong(line int, format string, args ...any) {
+	c.note(errorAt(line, format, args...))
 }
 
 // loadState is a load step that has begun; stopped is the line of the step

@@ -28,14 +28,13 @@ func (co *Cordon) Text() string { return "cordon " + list(co.Nodes) }
 
 func (co *Cordon) value() string { return words(co.Nodes) }
 
-func (co *Cordon) check(c *checker, s *Step) error {
+func (co *Cordon) check(c *checker, s *Step) {
 	for _, n := range co.Nodes {
 		if line, ok := c.cordoned[n]; ok {
-			return errorAt(s.Line, "%s is cordoned already by the step on line %d", n, line)
+			c.wrong(s.Line, "%s is cordoned already by the step on line %d", n, line)
 		}
 		c.cordoned[n] = s.Line
 	}
-	return nil
 }
 
 // Begin cordons the nodes.

@@ -10,7 +10,16 @@ import (
 	"lightsout/internal/config/yamlfile"
 )
 
+// decodeExpectation reads one; with a fault it has no measure.
 func decodeExpectation(n *yaml.Node) (Expectation, error) {
+	e, err := readExpectation(n)
+	if err != nil {
+		e = Expectation{}
+	}
+	return e, err
+}
+
+func readExpectation(n *yaml.Node) (Expectation, error) {
 	e := Expectation{Line: n.Line}
 	if n.Kind != yaml.MappingNode {
 		return e, errorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, is(n))

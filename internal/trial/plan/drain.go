@@ -49,16 +49,15 @@ func (d *Drain) value() string {
 	return f.behind(d.Nodes)
 }
 
-func (d *Drain) check(c *checker, s *Step) error {
+func (d *Drain) check(c *checker, s *Step) {
 	for _, n := range d.Nodes {
 		if line, ok := c.off[n]; ok {
-			return errorAt(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
+			c.wrong(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
 		}
 		if _, ok := c.cordoned[n]; !ok {
 			c.cordoned[n] = s.Line
 		}
 	}
-	return nil
 }
 
 // Begin drains the nodes.

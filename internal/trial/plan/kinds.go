@@ -114,6 +114,9 @@ func decodeStep(n *yaml.Node) (Step, error) {
 	if found.name == "" {
 		return s, errorAt(n.Line, "this step does nothing: give it one of %s", and(kindNames()))
 	}
-	s.Action, err = found.decode(g[found.name].Value)
+	action, err := found.decode(g[found.name].Value)
+	if err == nil {
+		s.Action = action
+	}
 	return s, err
 }

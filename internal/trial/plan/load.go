@@ -176,14 +176,14 @@ func (l *Load) value() string {
 	return f.String()
 }
 
-func (l *Load) check(c *checker, s *Step) error {
+func (l *Load) check(c *checker, s *Step) {
 	if l.endless() && !l.Background {
-		return errorAt(s.Line, "this load goes on until it is stopped, so no later step would begin: add background: true, requests: or for:")
+		c.wrong(s.Line, "this load goes on until it is stopped, so no later step would begin: add background: true, requests: or for:")
 	}
 	if l.Spec.Shape != loadgen.Burst {
 		// The generator goes on with one hold or rate at a time.
 		if c.steady != "" && c.loads[c.steady].stopped == 0 {
-			return errorAt(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", quote(c.steady), c.loads[c.steady].line)
+			c.wrong(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", quote(c.steady), c.loads[c.steady].line)
 		}
 		c.steady = ""
 		if l.Background {
@@ -191,7 +191,6 @@ func (l *Load) check(c *checker, s *Step) error {
 		}
 	}
 	c.loads[s.Name] = &loadState{load: l, line: s.Line}
-	return nil
 }
 
 // Begin starts the requests.

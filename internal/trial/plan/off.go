@@ -70,18 +70,18 @@ func (o *Off) value() string {
 	return f.behind(o.Nodes)
 }
 
-func (o *Off) check(c *checker, s *Step) error {
+func (o *Off) check(c *checker, s *Step) {
 	for _, n := range o.Nodes {
 		if line, ok := c.off[n]; ok {
-			return errorAt(s.Line, "%s is off already since the step on line %d", n, line)
+			c.wrong(s.Line, "%s is off already since the step on line %d", n, line)
 		}
 		if line, ok := c.on[n]; ok {
 			// Each phase of a node is observed once in a session.
-			return errorAt(s.Line, "%s has been off and on again by line %d: a trial is about one outage of a node, so make the next one a trial of its own", n, line)
+			c.wrong(s.Line, "%s has been off and on again by line %d: a trial is about one outage of a node, so make the next one a trial of its own", n, line)
 		}
 		c.off[n] = s.Line
+		delete(c.on, n)
 	}
-	return nil
 }
 
 // Begin switches the machines off.

@@ -46,19 +46,20 @@ func (o *On) value() string {
 	return f.behind(o.Nodes)
 }
 
-func (o *On) check(c *checker, s *Step) error {
+func (o *On) check(c *checker, s *Step) {
 	for _, n := range o.Nodes {
-		if _, ok := c.off[n]; ok {
+		_, isOff := c.off[n]
+		line, isOn := c.on[n]
+		switch {
+		case isOff:
 			delete(c.off, n)
 			c.on[n] = s.Line
-			continue
+		case isOn:
+			c.wrong(s.Line, "%s is on again already since the step on line %d", n, line)
+		default:
+			c.wrong(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
 		}
-		if line, ok := c.on[n]; ok {
-			return errorAt(s.Line, "%s is on again already since the step on line %d", n, line)
-		}
-		return errorAt(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
 	}
-	return nil
 }
 
 // Begin powers the machines on.

@@ -25,9 +25,27 @@ var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at le
 // Open reads the built-in plan of that name, or else the file at that path.
 // Errors name the file; what is wrong in it is an *Error.
 func Open(name string) (*Plan, error) {
+	p, faults := Read(name)
+	return p, first(faults)
+}
+
+// Read is Open with all faults, as Faults tells them.
+func Read(name string) (*Plan, []error) {
 	if text, ok := builtinText(name); ok {
-		return Parse(text)
+		return Faults(text)
 	}
+	text, err := readFile(name)
+	if err != nil {
+		return nil, []error{err}
+	}
+	p, faults := Faults(text)
+	for i := range faults {
+		faults[i] = fmt.Errorf("%s: %w", name, faults[i])
+	}
+	return p, faults
+}
+
+func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
 		hint := "; built in are " + and(Builtin())
@@ -44,37 +62,51 @@ func Open(name string) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the plan can't be read: %w", err)
 	}
-	p, err := Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return p, nil
+	return text, nil
 }
 
 // Parse reads a plan strictly: what it does not know, what can never happen
 // and what contradicts itself is an error, always an *Error with its line. The
 // first one found is returned. Text is kept and not changed afterwards.
 func Parse(text []byte) (*Plan, error) {
-	p, err := parse(text)
-	if e := (*Error)(nil); errors.As(err, &e) {
-		// What is missing at the end of a file has a line after the last one.
-		e.Line = min(e.Line, yamlfile.LastLine(text))
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.Text = slices.Clone(text)
-	return p, nil
+	p, faults := parse(text)
+	return p, first(faults)
 }
 
-func parse(text []byte) (*Plan, error) {
-	root, err := file.Read(text)
-	if err != nil {
-		return nil, err
+// Faults is Parse with all faults, by their lines: at most one of a step or an
+// expectation.
+func Faults(text []byte) (*Plan, []error) {
+	p, faults := parse(text)
+	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
+	return p, faults
+}
+
+func lineOf(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Line
 	}
-	p, err := decodePlan(root)
-	if err != nil {
-		return nil, err
+	return 0
+}
+
+// parse gives the faults in the order in which they are found.
+func parse(text []byte) (*Plan, []error) {
+	p, faults := &Plan{}, []error(nil)
+	if root, err := file.Read(text); err != nil {
+		faults = []error{err}
+	} else if faults = p.decode(root); len(p.Steps) > 0 {
+		faults = append(faults, p.check()...)
 	}
-	return p, p.Check()
+	if len(faults) == 0 {
+		p.Text = slices.Clone(text)
+		return p, nil
+	}
+	last := yamlfile.LastLine(text)
+	for _, err := range faults {
+		if e := (*Error)(nil); errors.As(err, &e) {
+			// What is missing at the end of a file has a line after the last one.
+			e.Line = min(e.Line, last)
+		}
+	}
+	return nil, faults
 }

@@ -35,7 +35,7 @@ func (p *Pause) Text() string { return "pause for " + short(p.For) }
 
 func (p *Pause) value() string { return short(p.For) }
 
-func (p *Pause) check(*checker, *Step) error { return nil }
+func (p *Pause) check(*checker, *Step) {}
 
 // Begin waits until the pause is over.
 func (p *Pause) Begin(r Runner, _ string) Poll {

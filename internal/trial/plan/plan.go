@@ -24,6 +24,8 @@ type Plan struct {
 
 	// Lines for errors; 0 in a plan that was not read from a file.
 	deploymentLine, stepsLine int
+	// broken: not all of its steps could be read.
+	broken bool
 }
 
 // Step is one step.
@@ -56,7 +58,7 @@ type Action interface {
 	value() string
 	// check finds what can't be carried out where the step stands, and notes
 	// what the steps after it must know.
-	check(c *checker, s *Step) error
+	check(c *checker, s *Step)
 }
 
 // Poll looks at something that takes time. It returns done with an error when

@@ -283,3 +283,37 @@ func builtinPlan(name string) (*Plan, bool) {
 	p, err := Parse(text)
 	return p, err == nil
 }
+
+// TestAllFaultsAreToldAtOnce: each with its line, and none that only follows from
+// another one.
+func TestAllFaultsAreToldAtOnce(t *testing.T) {
+	const head = "nam: x\nname: two\ndeployment: shop\n"
+	for text, want := range map[string]string{
+		head + "steps:\n  - of: [n1]\n  - wait: detected\n  - pause: soon\n  - on: [n1]\nexpect:\n  - detected: maybe\n  - sent: 3\n    step: clients\n":                                                              "1 3 5 7 10",
+		head + "steps:\n  - off: [n1, n2]\n  - off: [n2, n3]\n  - wait: ready\n  - on: [n1, n2, n3, n4]\n  - on: [n1]\nexpect:\n  - detcted: predicted\n  - sent: 3\n    step: clients\n  - skew_before_rollout: 3\n": "1 3 6 7 8 9 11 12 14",
+	} {
+		p, faults := Faults([]byte(text))
+		var lines []string
+		for _, err := range faults {
+			lines = append(lines, strings.Fields(strings.TrimSuffix(strings.TrimPrefix(err.Error(), "line "), ":"))[0])
+		}
+		if got := strings.ReplaceAll(strings.Join(lines, " "), ":", ""); p != nil || got != want {
+			t.Errorf("lines %s, not %s: %v", got, want, faults)
+		}
+	}
+}
+
+func TestAPlanThatLeavesAMachineOffIsWarnedOf(t *testing.T) {
+	p, err := Parse([]byte("name: x\nsteps:\n  - off: [n1, n2]\n  - on: [n1]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := p.Warnings(); len(w) != 2 || !strings.HasPrefix(w[0], "line 3: no step powers n2 on again") || !strings.HasPrefix(w[1], "it expects nothing") {
+		t.Errorf("warned of %q", w)
+	}
+	for _, name := range Builtin() {
+		if p, err := Open(name); err != nil || len(p.Warnings()) > 0 {
+			t.Errorf("%s: %v, %v", name, p.Warnings(), err)
+		}
+	}
+}

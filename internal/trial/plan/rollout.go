@@ -71,9 +71,8 @@ func (r *Rollout) value() string {
 	return f.String()
 }
 
-func (r *Rollout) check(c *checker, _ *Step) error {
+func (r *Rollout) check(c *checker, _ *Step) {
 	c.rollout = true
-	return nil
 }
 
 // Begin restarts the rollout.

@@ -46,7 +46,7 @@ func (st *Stop) Text() string {
 
 func (st *Stop) value() string { return word(st.Step) }
 
-func (st *Stop) check(c *checker, s *Step) error {
+func (st *Stop) check(c *checker, s *Step) {
 	if st.Step == AllLoads {
 		some := false
 		for _, l := range c.loads {
@@ -55,21 +55,21 @@ func (st *Stop) check(c *checker, s *Step) error {
 			}
 		}
 		if !some {
-			return errorAt(s.Line, "there is no load in the background here to stop")
+			c.wrong(s.Line, "there is no load in the background here to stop")
 		}
-		return nil
+		return
 	}
 	l, ok := c.loads[st.Step]
 	switch {
 	case ok && !l.load.Background:
-		return errorAt(s.Line, "%s has come to its end before this step: only a load with background: true can be stopped", quote(st.Step))
+		c.wrong(s.Line, "%s has come to its end before this step: only a load with background: true can be stopped", quote(st.Step))
 	case ok && l.stopped > 0:
-		return errorAt(s.Line, "%s is stopped already on line %d", quote(st.Step), l.stopped)
+		c.wrong(s.Line, "%s is stopped already on line %d", quote(st.Step), l.stopped)
 	case ok:
 		l.stopped = max(s.Line, 1)
-		return nil
+	default:
+		c.note(c.p.noLoad(s.Line, st.Step, "stop"))
 	}
-	return c.p.noLoad(s.Line, st.Step, "stop")
 }
 
 // noLoad is the error that no load step has that name, or not yet.

@@ -29,14 +29,13 @@ func (u *Uncordon) Text() string { return "uncordon " + list(u.Nodes) }
 
 func (u *Uncordon) value() string { return words(u.Nodes) }
 
-func (u *Uncordon) check(c *checker, s *Step) error {
+func (u *Uncordon) check(c *checker, s *Step) {
 	for _, n := range u.Nodes {
 		if _, ok := c.cordoned[n]; !ok {
-			return errorAt(s.Line, "%s is not cordoned by any step before this one, and what others have cordoned stays so", n)
+			c.wrong(s.Line, "%s is not cordoned by any step before this one, and what others have cordoned stays so", n)
 		}
 		delete(c.cordoned, n)
 	}
-	return nil
 }
 
 // Begin uncordons the nodes.

@@ -175,13 +175,12 @@ func (w *Wait) value() string {
 	return f.String()
 }
 
-func (w *Wait) check(c *checker, s *Step) error {
+func (w *Wait) check(c *checker, s *Step) {
 	if len(c.off)+len(c.on) == 0 {
-		return errorAt(s.Line, "no step before this one switches anything off, so there is nothing to wait for")
+		c.wrong(s.Line, "no step before this one switches anything off, so there is nothing to wait for")
+		return
 	}
-	if err := c.p.ofThis(s.Line, w.Deployment); err != nil {
-		return err
-	}
+	c.note(c.p.ofThis(s.Line, w.Deployment))
 	on, nodes := waitingFor(w.For).on, w.Nodes
 	if len(nodes) == 0 {
 		w.switched = c.switched()
@@ -193,6 +192,7 @@ func (w *Wait) check(c *checker, s *Step) error {
 			wanted = append(wanted, n)
 		}
 	}
+	before := len(c.faults)
 	for _, n := range nodes {
 		_, isOff := c.off[n]
 		line, isOn := c.on[n]
@@ -202,14 +202,16 @@ func (w *Wait) check(c *checker, s *Step) error {
 		}
 		switch {
 		case !isOff && !isOn:
-			return errorAt(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+			c.wrong(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
 		case on && isOff:
-			return errorAt(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before%s", n, w.For, named)
+			c.wrong(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before%s", n, w.For, named)
 		case !on && isOn:
-			return errorAt(s.Line, "%s is on again since line %d, so waiting for %q may never end: wait before it is switched on%s", n, line, w.For, named)
+			c.wrong(s.Line, "%s is on again since line %d, so waiting for %q may never end: wait before it is switched on%s", n, line, w.For, named)
+		}
+		if len(c.faults) > before {
+			return // the same is wrong with the others
 		}
 	}
-	return nil
 }
 
 // Begin waits.
