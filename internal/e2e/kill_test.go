@@ -88,11 +88,11 @@ type killed struct {
 }
 
 func (x *killed) String() string {
-	end := "had ended at"
-	if x.died {
-		end = "killed at"
+	what := strings.Join(x.words[:2], " ")
+	if !x.died {
+		return what + ", which had ended"
 	}
-	return fmt.Sprintf("%s, %s %s", strings.Join(x.words[:2], " "), end, x.at.Round(time.Millisecond))
+	return fmt.Sprintf("%s, killed at %s", what, x.at.Round(time.Millisecond))
 }
 
 // within draws a moment.

@@ -89,7 +89,6 @@ func TestRestoreNeedsTheJournalAndTheDriversOnly(t *testing.T) {
 	for name, change := range map[string]func(s *stranded) []string{
 		"no kubeconfig":       func(*stranded) []string { return nil },
 		"another context":     func(*stranded) []string { return []string{"--context", "elsewhere"} },
-		"a plan that is none": func(*stranded) []string { return []string{"--plan", "/no/such/plan.yaml"} },
 		"the disk is full": func(s *stranded) []string {
 			if err := os.Symlink("/dev/full", filepath.Join(s.dir, "state", "power.jsonl")); err != nil {
 				s.t.Fatal(err)
