@@ -87,8 +87,8 @@ func (s *stranded) restore(args ...string) (out, errs string, code int) {
 func TestRestoreNeedsTheJournalAndTheDriversOnly(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *stranded) []string{
-		"no kubeconfig":       func(*stranded) []string { return nil },
-		"another context":     func(*stranded) []string { return []string{"--context", "elsewhere"} },
+		"no kubeconfig":   func(*stranded) []string { return nil },
+		"another context": func(*stranded) []string { return []string{"--context", "elsewhere"} },
 		"the disk is full": func(s *stranded) []string {
 			if err := os.Symlink("/dev/full", filepath.Join(s.dir, "state", "power.jsonl")); err != nil {
 				s.t.Fatal(err)
