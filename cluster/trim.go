@@ -48,6 +48,20 @@ func word(s string) string {
 	return unique.Make(harmless(s)).Value()
 }
 
+// labels joins labels in the order of their keys. The pods of a replica set
+// share one string.
+func labels(all map[string]string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	pairs := make([]string, 0, len(all))
+	for k, v := range all {
+		pairs = append(pairs, k+"="+v)
+	}
+	slices.Sort(pairs)
+	return word(strings.Join(pairs, ","))
+}
+
 // lease is a node's Lease, trimmed.
 type lease struct {
 	node     string
@@ -86,6 +100,8 @@ func trimNode(n *corev1.Node) *Node {
 		CPUMilli:       n.Status.Allocatable.Cpu().MilliValue(),
 		MemoryBytes:    n.Status.Allocatable.Memory().Value(),
 		MaxPods:        n.Status.Allocatable.Pods().Value(),
+		Labels:         labels(n.Labels),
+		Created:        n.CreationTimestamp.Time,
 	}
 	for k := range n.Labels {
 		if role, ok := strings.CutPrefix(k, rolePrefix); ok && role != "" {
@@ -148,7 +164,7 @@ func trimPod(p *corev1.Pod) *Pod {
 		Node: word(p.Spec.NodeName), Phase: word(string(p.Status.Phase)), Status: word(c.status),
 		ReadyContainers: c.ready, Containers: c.containers,
 		Restarts: c.restarts, RestartedAt: c.restarted,
-		Created: p.CreationTimestamp.Time, IP: harmless(p.Status.PodIP),
+		Created: p.CreationTimestamp.Time, IP: harmless(p.Status.PodIP), Labels: labels(p.Labels),
 	}
 	if p.DeletionTimestamp != nil {
 		out.Deleting = p.DeletionTimestamp.Time

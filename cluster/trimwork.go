@@ -15,7 +15,7 @@ func trimDeployment(d *appsv1.Deployment) *Deployment {
 	out := &Deployment{
 		Key: Key{word(d.Namespace), word(d.Name)}, UID: harmless(string(d.UID)),
 		Replicas: 1, Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
-		ReadyReplicas: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas),
+		ReadyReplicas: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas), Labels: labels(d.Labels),
 	}
 	if d.Spec.Replicas != nil {
 		out.Replicas = int(*d.Spec.Replicas)

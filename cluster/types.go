@@ -215,6 +215,10 @@ type Node struct {
 	// has not been asked or did not answer.
 	Kubelet *Kubelet `json:",omitzero"`
 	BootID  string   `json:",omitzero"`
+	// Labels are as Pod.Labels.
+	Labels string `json:",omitzero"`
+	// Created is when it was added to the cluster.
+	Created time.Time `json:",omitzero"`
 	// Addresses are the node's InternalIPs and ExternalIPs, in its order.
 	Addresses      []string          `json:",omitzero"`
 	ProviderID     string            `json:",omitzero"`
@@ -262,6 +266,8 @@ type Pod struct {
 	// and Deployment the deployment behind a ReplicaSet, where known.
 	OwnerKind, OwnerName string `json:",omitzero"`
 	Deployment           string `json:",omitzero"`
+	// Labels are "key=value", joined by commas, in the order of the keys.
+	Labels string `json:",omitzero"`
 	// Static: a mirror of a static pod (kubernetes.io/config.mirror).
 	Static bool `json:",omitzero"`
 	// UnreachableFor and NotReadyFor are the tolerationSeconds for the two
@@ -303,6 +309,8 @@ type Deployment struct {
 	// ProgressFailed: Progressing is False with ProgressDeadlineExceeded.
 	ProgressFailed bool `json:",omitzero"`
 	MaxUnavailable int  `json:",omitzero"`
+	// Labels are as Pod.Labels.
+	Labels string `json:",omitzero"`
 	// Word is lightsout's own: Running, Scaling, Updating, Down, Stopped, Failed.
 	Word    string    `json:",omitzero"`
 	Knative *Knative  `json:",omitzero"`

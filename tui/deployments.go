@@ -42,6 +42,7 @@ func newDeploymentsPane() *deploymentsPane {
 	p := &deploymentsPane{}
 	p.list = list[cluster.Key, *cluster.Deployment]{
 		id: func(d *cluster.Deployment) cluster.Key { return d.Key }, trouble: p.rank,
+		labels: func(d *cluster.Deployment) string { return d.Labels },
 		has: func(_ *scene, d *cluster.Deployment, contains func(string) bool) bool {
 			return contains(d.Name) || contains(d.Namespace) || contains(d.Word) || d.Knative != nil && contains(d.Knative.Service)
 		},

@@ -94,6 +94,8 @@ func nodeDetails(name string) func(*scene) []fact {
 		d.add("addresses", strings.Join(n.Addresses, ", "))
 		d.add("provider ID", n.ProviderID)
 		d.add("boot ID", n.BootID)
+		d.time("created", n.Created)
+		d.add("labels", labelList(n.Labels))
 		d.add("kubelet", n.KubeletVersion)
 		d.add("system", n.OSImage)
 		d.add("zone", n.Zone)
@@ -182,6 +184,7 @@ func podDetails(k cluster.Key) func(*scene) []fact {
 			d.add("CPU asked for", number(float64(p.CPUMilli)/1000))
 		}
 		d.time("created", p.Created)
+		d.add("labels", labelList(p.Labels))
 		d.head("When its node is lost")
 		d.add("unreachable", tolerates(p.UnreachableFor))
 		d.add("not ready", tolerates(p.NotReadyFor))
@@ -189,6 +192,9 @@ func podDetails(k cluster.Key) func(*scene) []fact {
 		return d.facts
 	}
 }
+
+// labelList writes labels so that they can be wrapped.
+func labelList(labels string) string { return strings.ReplaceAll(labels, ",", ", ") }
 
 func tolerates(t time.Duration) string {
 	switch {
@@ -238,6 +244,7 @@ func deploymentDetails(k cluster.Key) func(*scene) []fact {
 		d.head("Deployment")
 		d.add("name", dep.Name)
 		d.add("namespace", dep.Namespace)
+		d.add("labels", labelList(dep.Labels))
 		d.events(k.Name, k.String())
 		return d.facts
 	}

@@ -35,6 +35,7 @@ func mdxContents(now time.Time) cluster.Contents {
 			Renewed: now.Add(-4 * time.Second), RenewSeen: now.Add(-4 * time.Second), LeaseDuration: 40 * time.Second,
 			Addresses: []string{fmt.Sprintf("10.0.0.%d", 10+i)}, KubeletVersion: "v1.36.3", OSImage: "Ubuntu 24.04.2 LTS",
 			CPUMilli: 152000, MemoryBytes: 256 << 30, MaxPods: 110, BootID: fmt.Sprintf("0c4e5d1e-%04d", i),
+			Created: t0.Add(-31 * 24 * time.Hour), Labels: fmt.Sprintf("kubernetes.io/hostname=kube-node%d,pool=%s", i, []string{"a", "b"}[i%2]),
 		}
 		if i == 0 {
 			n.Name, n.ControlPlane, n.Roles = "kube-master", true, []string{"control-plane"}
@@ -48,7 +49,7 @@ func mdxContents(now time.Time) cluster.Contents {
 			UID: "p" + end, Node: fmt.Sprintf("kube-node%d", i%4+1), Phase: "Running", Status: "Running",
 			ReadyContainers: 2, Containers: 2, Ready: true, ReadySince: t0.Add(-time.Hour), Created: t0.Add(-2 * time.Hour),
 			IP: fmt.Sprintf("10.244.%d.%d", i%4+1, i+2), OwnerKind: "ReplicaSet", OwnerName: "llm-jp-31-13b-00001-deployment-7c9b7f6c9",
-			Deployment: llm.Name, UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second, Concurrency: 1, CPUMilli: 32000,
+			Deployment: llm.Name, Labels: "app=llm,serving.knative.dev/revision=llm-jp-31-13b-00001", UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second, Concurrency: 1, CPUMilli: 32000,
 		})
 	}
 	c.Deployments = []*cluster.Deployment{{

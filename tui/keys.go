@@ -12,7 +12,7 @@ import (
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
 	bind(openObject(aspectDetails), "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
-	bind(openFilter, "filter", "/", "filter the rows by any column; !text: the others", "/"),
+	bind(openFilter, "filter", "/", "filter the rows by any column, or by labels (app=web); !text: the others", "/"),
 	bind(sortNext, "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
 	bind(sortReverse, "", "I", "sort the other way round", "I"),
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -34,6 +35,8 @@ type list[K comparable, R any] struct {
 	trouble func(*scene, R) int
 	// has reports whether a text of the row contains what is looked for.
 	has func(s *scene, r R, contains func(string) bool) bool
+	// labels gives a row's labels; nil: rows have none.
+	labels func(R) string
 	// lead draws the signs before the columns, leadWidth wide.
 	lead      func(s *scene, r *row, item R)
 	leadWidth int
@@ -76,9 +79,10 @@ func (l *list[K, R]) take(s *scene, all []R) {
 	l.all, l.rows = len(all), all
 	if text, inverse := l.by.needle(); text != "" {
 		contains := func(part string) bool { return containsFold(part, text) }
+		byLabels := l.labels != nil && strings.Contains(text, "=")
 		l.rows = nil
 		for _, r := range all {
-			if l.has(s, r, contains) != inverse {
+			if (l.has(s, r, contains) || byLabels && labelled(l.labels(r), text)) != inverse {
 				l.rows = append(l.rows, r)
 			}
 		}

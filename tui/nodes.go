@@ -42,7 +42,7 @@ type nodesSeen struct {
 func newNodesPane() *nodesPane {
 	p := &nodesPane{}
 	p.list = list[string, *cluster.Node]{
-		id: func(n *cluster.Node) string { return n.Name }, trouble: nodeTrouble, has: nodeHas,
+		id: func(n *cluster.Node) string { return n.Name }, trouble: nodeTrouble, has: nodeHas, labels: func(n *cluster.Node) string { return n.Labels },
 		lead: nodeLead, leadWidth: 3, changed: func(n *cluster.Node) time.Time { return n.Changed }, news: 1,
 		kind: cluster.KindNode, none: "no nodes",
 		columns: []column[*cluster.Node]{
@@ -54,6 +54,7 @@ func newNodesPane() *nodesPane {
 			{fitting{extra: true}, "ROLE", nodeRole, nil},
 			{fitting{least: 4, extra: true, right: true}, "FOR", nodeFor, func(_ *scene, a, b *cluster.Node) int { return b.ReadySince.Compare(a.ReadySince) }},
 			{fitting{least: 7, extra: true, right: true}, "CPU", nodeCPU, moreCPU},
+			{fitting{extra: true, right: true}, "AGE", nodeAge, func(_ *scene, a, b *cluster.Node) int { return b.Created.Compare(a.Created) }},
 			{fitting{extra: true}, "ADDRESS", nodeAddress, nil},
 			{fitting{extra: true}, "MACHINE", nodeMachine, nil},
 		},
@@ -230,6 +231,14 @@ func nodeFor(s *scene, n *cluster.Node) cell {
 		return textCell("", "")
 	}
 	return textCell(s.t.dim, coarseAge(s.now.Sub(n.ReadySince)))
+}
+
+// nodeAge is how long it has been in the cluster.
+func nodeAge(s *scene, n *cluster.Node) cell {
+	if n.Created.IsZero() {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, coarseAge(s.now.Sub(n.Created)))
 }
 
 // nodeCPU is what its pods ask for, of what it has.

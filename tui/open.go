@@ -32,7 +32,7 @@ func openFilter(m *Model) {
 		help: func() string {
 			counted, ok := p.pane.(interface{ filtered() (int, int) })
 			if !ok || !f.on() {
-				return "in any column; !text shows the others; empty shows all"
+				return "in any column, or labels: app=web; !text shows the others"
 			}
 			shown, all := counted.filtered()
 			return fmt.Sprintf("%d of %d", shown, all)

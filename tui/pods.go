@@ -61,6 +61,7 @@ func newPodsPane() *podsPane {
 	p := &podsPane{}
 	p.list = list[cluster.Key, *cluster.Pod]{
 		id: func(p *cluster.Pod) cluster.Key { return p.Key }, trouble: podTrouble, has: podHas,
+		labels: func(p *cluster.Pod) string { return p.Labels },
 		lead: func(s *scene, r *row, p *cluster.Pod) {
 			sign, st := podSign(s, p)
 			r.put(st, sign).space(1)

@@ -17,8 +17,11 @@ func (w *switching) question(p power.Question) view.Question {
 	for _, text := range p.Changed {
 		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + text})
 	}
-	for _, b := range p.Bindings {
-		q.Lines = append(q.Lines, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
+	machines := w.machineLines(p)
+	if len(machines) > manyMachines {
+		q.Lines = append(q.Lines, w.foldedLines(p)...)
+	} else {
+		q.Lines = append(q.Lines, machines...)
 	}
 	if s := w.world.snapshot(); p.Action != power.ActionOn && s != nil {
 		f := forecast.Outage(s, p.Nodes, w.now())
@@ -36,6 +39,9 @@ func (w *switching) question(p power.Question) view.Question {
 			q.Lines = append(q.Lines, view.Line{Level: level, Text: f.Text})
 		}
 	}
+	if len(machines) > manyMachines {
+		q.Lines = append(append(q.Lines, view.Line{Text: "Each machine:"}), machines...)
+	}
 	if q.Refused {
 		q.Type = ""
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Close"}}
@@ -49,6 +55,47 @@ func (w *switching) question(p power.Question) view.Question {
 		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: "Drain, then shut down"})
 	}
 	return q
+}
+
+// manyMachines is from how many on those that are switched alike become one line;
+// each has its own at the end.
+const manyMachines = 6
+
+// machineLines say by which machine each node is switched.
+func (w *switching) machineLines(p power.Question) []view.Line {
+	out := make([]view.Line, 0, len(p.Bindings))
+	for _, b := range p.Bindings {
+		out = append(out, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
+	}
+	return out
+}
+
+// foldedLines say how many nodes are switched by which drivers, and name each
+// that can't be.
+func (w *switching) foldedLines(p power.Question) []view.Line {
+	var out []view.Line
+	var routes []string
+	counts := map[string]int{}
+	for _, b := range p.Bindings {
+		m, err := w.opt.Fleet.Can(b, p.Action)
+		if err != nil {
+			out = append(out, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
+			continue
+		}
+		route := "on by " + m.Driver
+		if p.Action != power.ActionOn {
+			if route = "off by " + m.Driver; b.On != nil {
+				route += "; on again by " + b.On.Driver
+			}
+		}
+		if counts[route]++; counts[route] == 1 {
+			routes = append(routes, route)
+		}
+	}
+	for _, route := range routes {
+		out = append(out, view.Line{Text: text.Count(counts[route], "node", "nodes") + "  " + route})
+	}
+	return out
 }
 
 func switchTitle(a view.AskPower) string {

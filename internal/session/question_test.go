@@ -1,0 +1,35 @@
+package session_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+func TestManyMachinesAreOneLineOfAQuestion(t *testing.T) {
+	old := mdxSnapshot()
+	c := old.Contents()
+	names := append([]string(nil), workers...)
+	for i := range 6 {
+		n := *c.Nodes[4]
+		n.Name, n.Addresses = fmt.Sprintf("spare%d", i), []string{fmt.Sprintf("10.0.1.%d", i)}
+		c.Nodes, names = append(c.Nodes, &n), append(names, n.Name)
+	}
+	s := cluster.NewSnapshot(c)
+	s.Link, s.Access = old.Link, old.Access
+	b := newBoard(names...)
+	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: names[3:]})
+	q := x.question(view.QuestionSwitch)
+	text := questionText(q)
+	head, tail, _ := strings.Cut(text, "Each machine:")
+	if !strings.Contains(head, "8 nodes  off by board; on again by board") || strings.Contains(head, "spare3  off by") || strings.Count(tail, "off by board") != 8 {
+		t.Errorf("the machines are not folded, or not all named at the end:\n%s", text)
+	}
+}
