@@ -51,6 +51,9 @@ const (
 	// settledAfter: a watch that has lasted so long is taken up again at once,
 	// however it ended.
 	settledAfter = 500 * time.Millisecond
+	// A server that has been restarted knows no history: everybody lists anew.
+	// Over this time these lists are spread.
+	relistWithin = 3 * time.Second
 )
 
 // errGone: the place to continue from is not known any more.
@@ -88,6 +91,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		switch {
 		case err == nil:
 		case gone && failures == 1: // it is listed anew
+			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
@@ -99,6 +103,9 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		w.followPause(ctx, pause)
 	}
 }
+
+// relistPause is how long a list waits that many others may want as well.
+func relistPause() time.Duration { return followMin + rand.N(relistWithin-followMin) }
 
 // followPause waits; a link that was lost and is back ends it early.
 func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {

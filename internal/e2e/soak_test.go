@@ -167,14 +167,14 @@ func (s *soak) home() {
 		time.Sleep(50 * time.Millisecond)
 		s.x.keys("1")
 		time.Sleep(50 * time.Millisecond)
-		if scr := s.x.screen(); strings.Contains(scr, "╭ Nodes") && strings.Contains(scr, "Requests ") && strings.Contains(scr, "▌") {
+		if scr := s.x.screen(); strings.Contains(scr, "Nodes ─") && strings.Contains(scr, "Requests ─") && strings.Contains(scr, "▌") {
 			return
 		}
 	}
 }
 
 var (
-	soakCursor = regexp.MustCompile(`▌[ ■✕]*(k8s\d)`)
+	soakCursor = regexp.MustCompile(`▌[^│\n]*?(k8s\d)`)
 	// soakButton is the chosen choice of a question.
 	soakButton = regexp.MustCompile(`\[ ([^\]]+) \]`)
 )
@@ -213,7 +213,9 @@ func (s *soak) operate(node, key, yes string, done func() bool) bool {
 			s.patience(20*time.Second, done)
 		case strings.Contains(scr, title) && button != nil:
 			s.x.keys("Right")
-		case cursor == nil || button != nil:
+		case button != nil:
+			s.dismiss(button[1])
+		case cursor == nil:
 			s.home()
 		case cursor[1] < node:
 			s.x.keys("Down")
@@ -232,6 +234,30 @@ func (s *soak) operate(node, key, yes string, done func() bool) bool {
 	return done()
 }
 
+// dismiss closes a question without a change: a refusal has nothing but Close.
+func (s *soak) dismiss(button string) {
+	if button == "Close" {
+		s.x.keys("Enter")
+	} else {
+		s.x.keys("Escape")
+	}
+	time.Sleep(300 * time.Millisecond)
+}
+
+// undisturbed dismisses what is asked until nothing has been for a while: what
+// was looked up for a key may take until now.
+func (s *soak) undisturbed() {
+	quiet := 0
+	s.patience(time.Minute, func() bool {
+		button := soakButton.FindStringSubmatch(s.x.screen())
+		if quiet++; button != nil {
+			s.dismiss(button[1])
+			quiet = 0
+		}
+		return quiet > 25
+	})
+}
+
 // patience waits for so long at most.
 func (s *soak) patience(most time.Duration, done func() bool) {
 	for end := time.Now().Add(most); !done() && time.Now().Before(end); {
@@ -245,6 +271,7 @@ func (s *soak) end() {
 	for _, node := range s.lab.Machines("off", "stopping") {
 		s.operate(node, "o", "Power on ", func() bool { return slices.Contains(s.lab.Machines("on"), node) })
 	}
+	s.undisturbed()
 	s.home()
 	s.x.waitFor("all at rest", long, `live`, `3/3 ready`, `6/6\s+Running`)
 	s.x.press("c", `sending stopped|nothing is being sent`)
