@@ -167,7 +167,7 @@ func (s *soak) home() {
 		time.Sleep(50 * time.Millisecond)
 		s.x.keys("1")
 		time.Sleep(50 * time.Millisecond)
-		if scr := s.x.screen(); strings.Contains(scr, "Nodes ─") && strings.Contains(scr, "Requests ─") && strings.Contains(scr, "▌") {
+		if scr := s.x.screen(); strings.Contains(scr, "Nodes ─") && strings.Contains(scr, "Requests ─") && !strings.Contains(scr, "esc close") && strings.Contains(scr, "▌") {
 			return
 		}
 	}
@@ -215,7 +215,7 @@ func (s *soak) operate(node, key, yes string, done func() bool) bool {
 			s.x.keys("Right")
 		case button != nil:
 			s.dismiss(button[1])
-		case cursor == nil:
+		case cursor == nil, strings.Contains(scr, "esc close"):
 			s.home()
 		case cursor[1] < node:
 			s.x.keys("Down")
