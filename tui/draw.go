@@ -54,7 +54,8 @@ func (m *Model) draw() []string {
 		text = " " + text
 		lines = append(lines, newRow(w).put(t.banner, text+blank(w-width(text))).String())
 	}
-	left := h - len(lines) - 1
+	caption := captionLines(m, w)
+	left := h - len(lines) - 1 - len(caption)
 	if m.s.f.Replay != nil {
 		left -= scrubberHeight(h)
 	}
@@ -64,11 +65,12 @@ func (m *Model) draw() []string {
 		l = m.arrange(w, left-1)
 	}
 	m.regions = regions(l, w, len(lines))
-	lines = fill(append(lines, m.body(w, h, l)...), w, h-1)
+	bottom := h - 1 - len(caption)
+	lines = fill(append(lines, m.body(w, h, l)...), w, bottom)
 	if m.step.waits && m.dialogs.top() == nil {
 		m.step.grace.shown(m.opts.Now())
 	}
-	return append(m.dialogs.draw(&m.s, lines, w, h-1), m.keyBar(w))
+	return append(append(m.dialogs.draw(&m.s, lines, w, bottom), caption...), m.keyBar(w))
 }
 
 // regions are where the panes stand, the first at line y.

@@ -104,10 +104,12 @@ func badges(m *Model, w int) (right []span) {
 	switch {
 	case f.Replay != nil && f.Replay.Torn != "":
 		add(t.warn, t.warnSign+" cut short")
+	case m.rec:
+		add(t.bad, t.rec+" rec")
 	case f.Replay != nil:
 	case f.RecordErr != "":
 		add(t.bad, t.badSign+" not recorded")
-	case f.Recording:
+	case f.Recording && f.Trial != nil && f.Trial.Verdict == "":
 		add(t.bad, t.rec+" rec")
 	}
 	return right
@@ -195,4 +197,30 @@ func strip(m *Model, w int, pane bool) string {
 		hint = ""
 	}
 	return doing(r, s, width(hint)).put(t.dim, hint).String()
+}
+
+// mostCaption is how many lines a caption may take.
+const mostCaption = 2
+
+// captionLines are the caption's lines; none without one, or on a screen that
+// has no room for it.
+func captionLines(m *Model, w int) []string {
+	if m.caption == "" || m.h < smallHeight {
+		return nil
+	}
+	t := m.s.t
+	lines := wrap(t.text(m.caption), w-4)
+	var out []string
+	for i, l := range lines[:min(len(lines), mostCaption)] {
+		if i == mostCaption-1 && len(lines) > mostCaption {
+			l = fit(l+" "+lines[mostCaption], w-4, t.ellipsis)
+		}
+		sign := t.playing + " "
+		if i > 0 {
+			sign = blank(width(sign))
+		}
+		r := newRow(w).put(t.focus, " "+sign+l)
+		out = append(out, r.put(t.focus, blank(r.left)).String())
+	}
+	return out
 }

@@ -125,6 +125,7 @@ func screenKeys() group {
 		bind(nextTheme, "", "C", "other colours: the terminal's own, dark, light, high contrast", "C"),
 		bind(toggleMouse, "", "O", "mouse on or off; off, the terminal selects and copies", "O"),
 		bind(openNotices, "", "M", "what the program has said", "M"),
+		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file in this folder (asciicast), or end that", "ctrl+r"),
 		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
 		bind(suspend, "", "ctrl+z", "suspend, while nothing runs that would stop with it", "ctrl+z"),
 		bind(openHelp, "", "?", "help", "?"),

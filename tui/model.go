@@ -44,6 +44,17 @@ type Options struct {
 // FrameMsg hands a new frame to the Model.
 type FrameMsg struct{ *view.Frame }
 
+// Messages from who shows the Model.
+type (
+	// RecordingMsg says whether the screen is being recorded.
+	RecordingMsg bool
+	// CaptionMsg shows a caption below the panes, for who looks on; an empty one
+	// takes it away.
+	CaptionMsg string
+	// SayMsg tells the operator something for a few seconds.
+	SayMsg string
+)
+
 // tickMsg moves the clocks on the screen, once a second.
 type tickMsg struct{}
 
@@ -72,6 +83,8 @@ type Model struct {
 	uiGen   uint64            // how often what the operator has chosen has
 	mouse   bool              // the program has it
 	looking view.Look         // what the session has been asked for
+	rec     bool              // the screen is being recorded
+	caption string            // for who looks on; empty: none
 	regions []region          // where the panes were drawn
 	cmd     tea.Cmd           // what a command has left for the program to do
 	content string
@@ -136,6 +149,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return m, nil
 		}
 		m.adopt(msg.Frame)
+	case RecordingMsg:
+		m.rec = bool(msg)
+	case CaptionMsg:
+		m.caption = string(msg)
+	case SayMsg:
+		m.say(string(msg))
 	case tickMsg:
 		m.clock()
 		m.settle()

@@ -38,6 +38,7 @@ type app struct {
 	machines *machines
 	journal  *power.Journal
 	load     *loadgen.Generator
+	names    *record.Names // replaced in all that is kept; nil: none
 	target   *session.Target
 	// dir is the session's record.
 	dir string
@@ -68,6 +69,10 @@ func newApp(o options) (_ *app, err error) {
 	dial := bastionDialer(a.ssh)
 	access, err := apiAccess(cfg, dial)
 	if err != nil {
+		return nil, err
+	}
+	a.names = o.cast.names()
+	if err = learnConfig(a.names, cfg, access, a.ssh.Via()); err != nil {
 		return nil, err
 	}
 	if err = a.record(access); err != nil {
@@ -102,6 +107,7 @@ func (a *app) record(access *cluster.Config) error {
 	if a.recorder, err = session.NewRecorder(a.dir, time.Now); err != nil {
 		return err
 	}
+	a.recorder.Redact(a.names)
 	a.journal, err = openJournal(a.config, a.opt, clusterOf(access))
 	return err
 }
@@ -129,7 +135,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	}
 	trials := trial.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, DryRun: opt.DryRun, Production: opt.Production,
-		Timeline: a.recorder.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint,
+		Timeline: a.recorder.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint, Names: a.names,
 	}
 	if trials.Dir, err = trialsDir(a.opt, cfg, access.Context); err != nil {
 		return err

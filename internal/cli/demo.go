@@ -56,6 +56,7 @@ func newDemoCommand(o *options) *cobra.Command {
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)
 	cmd.Flags().StringVar(&o.State, "state", "", "`folder` for the records of trials (default ~/.local/state/lightsout)")
+	o.cast.add(cmd.Flags())
 	return cmd
 }
 

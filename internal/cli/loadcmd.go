@@ -266,7 +266,7 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 		if n := requests.Lost(); n > 0 {
 			return fmt.Errorf("%d requests are missing in %s: it could not be written for a while", n, record.RequestsFile)
 		}
-		if err := record.WriteSummary(l.dir, s); err != nil {
+		if err := record.WriteSummary(l.dir, s, nil); err != nil {
 			return err
 		}
 	}

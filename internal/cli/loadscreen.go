@@ -65,7 +65,10 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 		defer hide()
 		ended = live.Run(shown, nil)
 	})
-	err = drawFrames(shown, live.Frames(), filepath.Join(dir, "stderr.log"), color, tui.Options{Send: live.Send, ASCII: o.ascii, Theme: string(o.theme), LoadOnly: true})
+	err = show{
+		frames: live.Frames(), log: filepath.Join(dir, "stderr.log"), color: color, cast: castFlags{version: 2},
+		tui: tui.Options{Send: live.Send, ASCII: o.ascii, Theme: string(o.theme), LoadOnly: true},
+	}.run(shown)
 	hide()
 	wg.Wait()
 	if over.IsZero() {

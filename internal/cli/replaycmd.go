@@ -40,12 +40,16 @@ verdict.`,
 			if err != nil {
 				return err
 			}
+			if err := o.cast.check(!plain && drawable()); err != nil {
+				return err
+			}
 			if plain || !drawable() {
 				return printRecord(cmd.OutOrStdout(), r)
 			}
 			return runReplay(cmd.Context(), *o, r, speed)
 		},
 	}
+	o.cast.add(cmd.Flags())
 	cmd.Flags().Float64Var(&speed, "speed", 1, "play so many `times` as fast as it happened")
 	cmd.Flags().BoolVar(&plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
@@ -91,7 +95,10 @@ func runReplay(ctx context.Context, o options, r *record.Record, speed float64) 
 	ctx, cancel := context.WithCancel(ctx)
 	played := make(chan error, 1)
 	go func() { played <- player.Run(ctx) }()
-	err = drawFrames(ctx, player.Frames(), log.Name(), color, tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)})
+	err = show{
+		frames: player.Frames(), log: log.Name(), color: color, cast: o.cast, names: o.cast.names(), beside: o.beside,
+		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)},
+	}.run(ctx)
 	cancel()
 	return errors.Join(err, <-played)
 }

@@ -33,6 +33,9 @@ type options struct {
 	ascii bool
 	color string
 	theme theme
+	// cast says how the screen is recorded, beside what runs beside it.
+	cast   castFlags
+	beside func(ctx context.Context, s besides)
 	// lab: the cluster is a lab that ends with this program.
 	lab bool
 }
@@ -107,6 +110,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	o.Bound(root.Flags())
 	o.sessionFlags(root)
 	o.drawFlags(root)
+	o.cast.add(root.Flags())
 	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o))
 	return root
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
@@ -23,12 +26,16 @@ import (
 // to, until they leave.
 func runScreen(ctx context.Context, o options) error {
 	color, err := colorProfile(o.color)
-	for err == nil {
+	file := o.cast.file
+	for n := 2; err == nil; n++ {
 		var next *view.Place
 		if next, err = runSession(ctx, o, color); next == nil {
 			break
 		}
 		o = o.at(*next)
+		if file != "" { // each place has a recording of its own
+			o.cast.file = fmt.Sprintf("%s-%d.cast", strings.TrimSuffix(file, ".cast"), n)
+		}
 	}
 	return err
 }
@@ -36,6 +43,9 @@ func runScreen(ctx context.Context, o options) error {
 // runSession shows one session. next is where the operator goes from it; nil is
 // nowhere.
 func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Place, err error) {
+	if err := o.cast.check(drawable()); err != nil {
+		return nil, err
+	}
 	s, err := newApp(o)
 	if err != nil {
 		return nil, err
@@ -121,49 +131,94 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
-	return drawFrames(ctx, s.session.Frames(), filepath.Join(s.dir, "stderr.log"), color, tui.Options{
-		Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold,
-	})
+	return show{
+		frames: s.session.Frames(), log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, names: s.names, beside: s.opt.beside,
+		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
+	}.run(ctx)
 }
 
-// drawFrames shows frames on the terminal until there are no more or ctx ends.
-// What is written to standard error meanwhile goes to the file at logPath.
-func drawFrames(ctx context.Context, frames <-chan *view.Frame, logPath string, color *colorprofile.Profile, o tui.Options) error {
-	log, restore, err := divertStderr(logPath)
+// show is what is shown on the terminal.
+type show struct {
+	frames <-chan *view.Frame
+	// log is the file for what is written to standard error meanwhile.
+	log   string
+	color *colorprofile.Profile
+	tui   tui.Options
+	cast  castFlags
+	names *record.Names // replaced in the recording of the screen and in log
+	// beside runs beside the screen, until the operator presses a key; nil:
+	// nothing does.
+	beside func(ctx context.Context, s besides)
+}
+
+// besides is what may be done beside the screen.
+type besides struct {
+	send  func(tea.Msg)
+	frame func() *view.Frame // the newest; nil before the first
+}
+
+// run shows frames until there are no more or ctx ends, and says where the
+// screen's recordings are.
+func (x show) run(ctx context.Context) (err error) {
+	log, restore, err := divertStderr(x.log)
 	if err != nil {
 		return err
 	}
-	defer restore()
+	defer func() {
+		restore()
+		redactFile(x.log, x.names)
+	}()
 	keep, err := startKeeper(os.Stdin, log.Name())
 	if err != nil {
 		return err
 	}
 	defer keep.release()
 
+	o := x.tui
 	o.ASCII, o.Console = o.ASCII || asciiOnly(), textConsole()
-	o.NoColor = color != nil && *color == colorprofile.ASCII
+	o.NoColor = x.color != nil && *x.color == colorprofile.ASCII
+	stage := newStage(o, x.cast, x.names)
+	if x.cast.file != "" {
+		if err := stage.rec.begin(x.cast.file); err != nil {
+			return usageError{err}
+		}
+	}
+	defer func() {
+		stage.rec.end()
+		restore() // what follows is for the operator
+		for _, said := range stage.rec.done {
+			fmt.Fprintln(os.Stderr, said)
+		}
+	}()
 	// At the highest rate that there is, a key is on the screen within 9 ms; what
 	// does not change costs nothing.
 	line := newBudget()
 	var stopped stops
 	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(stopped.filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
-	if color != nil {
-		opts = append(opts, tea.WithColorProfile(*color))
+	if x.color != nil {
+		opts = append(opts, tea.WithColorProfile(*x.color))
 	}
-	p := tea.NewProgram(tui.New(o), opts...)
+	p := tea.NewProgram(stage, opts...)
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
 	go stopped.watch(drawn, p)
+	var newest atomic.Pointer[view.Frame]
+	if x.beside != nil {
+		var alone context.Context
+		alone, stage.stop = context.WithCancel(drawn)
+		go x.beside(alone, besides{p.Send, newest.Load})
+	}
 	go func() {
 		defer p.Quit()
 		for {
 			select {
 			case <-drawn.Done():
 				return
-			case f, more := <-frames:
+			case f, more := <-x.frames:
 				if !more {
 					return
 				}
+				newest.Store(f)
 				p.Send(tui.FrameMsg{Frame: f})
 			}
 			line.wait(drawn)
@@ -217,9 +272,9 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 		log.Close()
 		return nil, nil, err
 	}
-	return log, func() {
+	return log, sync.OnceFunc(func() {
 		_ = dup(saved, 2)
 		_ = unix.Close(saved)
 		_ = log.Close()
-	}, nil
+	}), nil
 }

@@ -87,6 +87,7 @@ wrong.`,
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask before machines are switched off")
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
+	addRedact(run.Flags(), &o.cast.redact)
 	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
 	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand(o))
 	o.clusterFlags(run)

@@ -8,7 +8,7 @@ import (
 
 // NewLivelySampler is NewSampler with signs of life each so often.
 func NewLivelySampler(dir string, life time.Duration) (*Sampler, error) {
-	s, err := makeSampler(dir, nil, time.Now)
+	s, err := makeSampler(dir, nil, time.Now, nil)
 	if err == nil {
 		s.life = life
 		go s.run()
@@ -20,7 +20,7 @@ func NewLivelySampler(dir string, life time.Duration) (*Sampler, error) {
 // were offered when its own time came. With kill it leaves the files as a
 // program does that is killed.
 func RecordFrames(dir string, render func(f *view.Frame, width, height int) string, frames []*view.Frame, kill bool) error {
-	s, err := makeSampler(dir, render, time.Now)
+	s, err := makeSampler(dir, render, time.Now, nil)
 	if err != nil {
 		return err
 	}

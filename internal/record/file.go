@@ -32,7 +32,8 @@ type disk interface {
 // while costs nothing, or a gap whose length is known. Safe for use by several
 // goroutines. A nil file takes lines and keeps none.
 type file struct {
-	now func() time.Time
+	now   func() time.Time
+	names *Names // replaced in what is written; nil: none
 
 	mu      sync.Mutex
 	disk    disk  // nil: closed
@@ -61,11 +62,20 @@ func openFile(path string) (*file, error) {
 	return &file{now: time.Now, disk: f, size: info.Size()}, nil
 }
 
+// Redact has names replaced in all that is written from now on. It is called
+// before the first line.
+func (f *file) Redact(n *Names) {
+	if f != nil {
+		f.names = n
+	}
+}
+
 // write adds whole lines. It returns when they are written, or wait for it.
 func (f *file) write(lines []byte) {
 	if f == nil {
 		return
 	}
+	lines = f.names.JSON(lines)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

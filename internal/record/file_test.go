@@ -136,7 +136,7 @@ func TestAFullDiskAtTheEndIsTold(t *testing.T) {
 func TestSamplesGoOnWithAKeyframeAfterAGap(t *testing.T) {
 	dir := t.TempDir()
 	now := t0
-	s, err := makeSampler(dir, nil, func() time.Time { return now })
+	s, err := makeSampler(dir, nil, func() time.Time { return now }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

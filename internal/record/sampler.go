@@ -50,16 +50,17 @@ type Sampler struct {
 	lost     int // samples that had been lost at the last keyframe
 	beats    beats
 	pictured time.Time // when the last picture was made
+	moments  Moments
 	newest   int       // the newest event's number
 	stirred  time.Time // when it last changed
 }
 
 // NewSampler makes samples.jsonl in dir and, when render is given, screen.cast
 // with pictures that it makes of frames. render is called from another
-// goroutine than the caller's. now is the clock. The error says which file
-// can't be made.
-func NewSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*Sampler, error) {
-	s, err := makeSampler(dir, render, now)
+// goroutine than the caller's. now is the clock; names are replaced in both.
+// The error says which file can't be made.
+func NewSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time, names *Names) (*Sampler, error) {
+	s, err := makeSampler(dir, render, now, names)
 	if err == nil {
 		go s.run()
 	}
@@ -67,18 +68,19 @@ func NewSampler(dir string, render func(f *view.Frame, width, height int) string
 }
 
 // makeSampler is NewSampler without the goroutine.
-func makeSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time) (*Sampler, error) {
+func makeSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time, names *Names) (*Sampler, error) {
 	samples, err := NewSamples(filepath.Join(dir, SamplesFile))
 	if err != nil {
 		return nil, err
 	}
+	samples.Redact(names)
 	s := &Sampler{
 		beats:  beats{},
 		render: render, now: now, samples: samples, life: lifeSign,
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if render != nil {
-		if s.cast, err = NewCast(filepath.Join(dir, CastFile), castWidth, castHeight); err != nil {
+		if s.cast, err = NewCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names}); err != nil {
 			return nil, errors.Join(err, samples.Close())
 		}
 	}
@@ -190,6 +192,9 @@ func (s *Sampler) take(f *view.Frame) {
 func (s *Sampler) picture(f *view.Frame) {
 	if s.cast != nil {
 		s.pictured = f.Now
+		for _, text := range s.moments.In(f) {
+			s.cast.Mark(f.Now, text)
+		}
 		s.cast.Show(f.Now, "lightsout "+f.Cluster, s.render(f, castWidth, castHeight))
 	}
 }

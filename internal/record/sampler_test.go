@@ -274,7 +274,7 @@ func TestAnUnchangedScreenCostsLittle(t *testing.T) {
 
 func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 	dir := t.TempDir()
-	s, err := record.NewSampler(dir, nil, time.Now)
+	s, err := record.NewSampler(dir, nil, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestAFullDiskIsToldAndStopsNothing(t *testing.T) {
 		if err := os.Symlink("/dev/full", filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := record.NewSampler(dir, func(*view.Frame, int, int) string { return "x" }, time.Now)
+		s, err := record.NewSampler(dir, func(*view.Frame, int, int) string { return "x" }, time.Now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +348,7 @@ func TestAFullDiskIsToldAndStopsNothing(t *testing.T) {
 			t.Errorf("%s: the end says nothing of a full disk", name)
 		}
 	}
-	if _, err := record.NewSampler(filepath.Join(t.TempDir(), "nowhere"), nil, time.Now); err == nil {
+	if _, err := record.NewSampler(filepath.Join(t.TempDir(), "nowhere"), nil, time.Now, nil); err == nil {
 		t.Error("a folder that is not there is not told")
 	}
 }

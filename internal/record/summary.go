@@ -141,8 +141,8 @@ type Blind struct {
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty
-// are written as such, never as null.
-func (s *Summary) Write(dir string) error {
+// are written as such, never as null. Names are replaced.
+func (s *Summary) Write(dir string, names *Names) error {
 	c := *s
 	c.Settings, c.Expectations, c.Steps = some(c.Settings), some(c.Expectations), some(c.Steps)
 	c.Phases, c.Load, c.Nodes, c.Blind = some(c.Phases), some(c.Load), some(c.Nodes), some(c.Blind)
@@ -151,15 +151,15 @@ func (s *Summary) Write(dir string) error {
 			c.Load[i].FailedByClass = map[loadgen.Class]int{}
 		}
 	}
-	return WriteSummary(dir, c)
+	return WriteSummary(dir, c, names)
 }
 
 // WriteSummary writes a summary of any kind as summary.json into dir: whole or
-// not at all. The error says what failed.
-func WriteSummary(dir string, summary any) error {
+// not at all. Names are replaced. The error says what failed.
+func WriteSummary(dir string, summary any, names *Names) error {
 	b, err := json.MarshalIndent(summary, "", "  ")
 	if err == nil {
-		err = writeWhole(filepath.Join(dir, SummaryFile), append(b, '\n'))
+		err = writeWhole(filepath.Join(dir, SummaryFile), append(names.JSON(b), '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("the summary can't be written: %w", err)

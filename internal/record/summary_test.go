@@ -48,7 +48,7 @@ func TestTheSchemaIsDocumented(t *testing.T) {
 
 func TestASummaryHasListsForNothing(t *testing.T) {
 	dir := t.TempDir()
-	if err := (&Summary{Load: []Load{{Step: "x"}}}).Write(dir); err != nil {
+	if err := (&Summary{Load: []Load{{Step: "x"}}}).Write(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, SummaryFile))

@@ -22,6 +22,7 @@ type Timeline struct {
 	zero   time.Time
 	file   *file // nil: none
 	tee    *file // a trial's own; nil: none
+	names  *Names
 	notify chan struct{}
 }
 
@@ -42,6 +43,14 @@ func NewTimeline(path string, now func() time.Time) (*Timeline, error) {
 	}
 	t.file = f
 	return t, nil
+}
+
+// Redact has names replaced in the files, from now on. In memory they stay.
+func (t *Timeline) Redact(n *Names) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names = n
+	t.file.Redact(n)
 }
 
 // Start sets the zero of the clock, the moment of the first power-off asked
@@ -125,6 +134,7 @@ func (t *Timeline) Tee(path string) error {
 	if err != nil {
 		return fmt.Errorf("the timeline can't be kept: %w", err)
 	}
+	f.Redact(t.names)
 	t.tee, t.zero = f, time.Time{}
 	return nil
 }

@@ -18,6 +18,7 @@ type Recorder struct {
 	timeline *record.Timeline
 	requests *record.Requests
 	failing  loadgen.Spells
+	names    *record.Names
 	kept     bool
 	// follower is a running session with a guest, which is told the same.
 	follower atomic.Pointer[Session]
@@ -41,11 +42,25 @@ func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
 	return r, nil
 }
 
+// Redact has names replaced in what is kept, from now on; it learns those that
+// the cluster shows. It is called before anything is recorded.
+func (r *Recorder) Redact(n *record.Names) {
+	r.names = n
+	r.timeline.Redact(n)
+	r.requests.Redact(n)
+}
+
 // Timeline is the list of events.
 func (r *Recorder) Timeline() *record.Timeline { return r.timeline }
 
 // Transition puts what the cluster shows on the timeline. It is the watcher's sink.
 func (r *Recorder) Transition(t cluster.Transition) {
+	if r.names != nil {
+		r.names.Add(record.NameNamespace, t.Subject.Namespace)
+		if t.Subject.Kind == cluster.KindNode {
+			r.names.Add(record.NameHost, t.Subject.Name)
+		}
+	}
 	r.timeline.Add(eventOf(t))
 	if s := r.follower.Load(); s != nil && s.guest.Tracks() {
 		s.inbox.put(transition(t))

@@ -356,6 +356,7 @@ func (s *Session) publish() *view.Frame {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", unwritten)
 	}
 	s.guest.Show(f)
+	s.rec.names.Learn(f)
 	select { // newest wins; this goroutine is the only sender
 	case <-s.frames:
 	default:

@@ -27,18 +27,24 @@ func (r *run) openRecord() error {
 		return err
 	}
 	if r.plan != nil {
-		if err := os.WriteFile(filepath.Join(r.dir, record.PlanFile), r.plan.Text, 0o600); err != nil {
+		if err := r.keepPlan(r.plan.Text); err != nil {
 			return fmt.Errorf("the record can't be kept: %w", err)
 		}
 	}
 	if r.requests, err = record.NewRequests(filepath.Join(r.dir, record.RequestsFile)); err != nil {
 		return err
 	}
+	r.requests.Redact(r.t.opt.Names)
 	if err := r.t.opt.Timeline.Tee(filepath.Join(r.dir, record.EventsFile)); err != nil {
 		return err
 	}
-	r.sampler, err = record.NewSampler(r.dir, r.t.opt.Render, r.t.opt.Now)
+	r.sampler, err = record.NewSampler(r.dir, r.t.opt.Render, r.t.opt.Now, r.t.opt.Names)
 	return err
+}
+
+// keepPlan writes the plan's file.
+func (r *run) keepPlan(text []byte) error {
+	return os.WriteFile(filepath.Join(r.dir, record.PlanFile), []byte(r.t.opt.Names.Text(string(text))), 0o600)
 }
 
 // settingsOf lists the timings in force as far as they are known.
@@ -59,11 +65,11 @@ func (r *run) closeRecord() {
 		for _, st := range r.steps {
 			p.Steps = append(p.Steps, st.Step)
 		}
-		errs = append(errs, os.WriteFile(filepath.Join(r.dir, record.PlanFile), p.Marshal(), 0o600))
+		errs = append(errs, r.keepPlan(p.Marshal()))
 	}
 	last := r.s.Publish() // it has the verdict
 	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.t.opt.Timeline.Untee())
-	errs = append(errs, r.summary.Write(r.dir))
+	errs = append(errs, r.summary.Write(r.dir, r.t.opt.Names))
 	if err := errors.Join(errs...); err != nil {
 		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	// trial: height lines of width cells, with SGR sequences only. It is called
 	// by one goroutine at a time. Nil records no screen.
 	Render func(f *view.Frame, width, height int) string
+	// Names are replaced in the record of a trial; nil: none.
+	Names *record.Names
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }

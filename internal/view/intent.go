@@ -47,6 +47,10 @@ type (
 	// AskQuit asks to leave; the session either ends or asks a question first.
 	AskQuit struct{}
 
+	// RecordScreen begins to record the screen to a file, or ends that. It is
+	// carried out by who shows the screen.
+	RecordScreen struct{}
+
 	// ReplayPause pauses a replay or goes on with it.
 	ReplayPause struct{}
 	// ReplaySpeed plays Factor times as fast as now.
@@ -58,18 +62,19 @@ type (
 	}
 )
 
-func (AskPower) intent()    {}
-func (Answer) intent()      {}
-func (StartLoad) intent()   {}
-func (StopLoad) intent()    {}
-func (SetFocus) intent()    {}
-func (Mark) intent()        {}
-func (AbortTrial) intent()  {}
-func (AskTrial) intent()    {}
-func (NextStep) intent()    {}
-func (AskRollout) intent()  {}
-func (End) intent()         {}
-func (AskQuit) intent()     {}
-func (ReplayPause) intent() {}
-func (ReplaySpeed) intent() {}
-func (ReplaySeek) intent()  {}
+func (AskPower) intent()     {}
+func (Answer) intent()       {}
+func (StartLoad) intent()    {}
+func (StopLoad) intent()     {}
+func (SetFocus) intent()     {}
+func (Mark) intent()         {}
+func (AbortTrial) intent()   {}
+func (AskTrial) intent()     {}
+func (NextStep) intent()     {}
+func (AskRollout) intent()   {}
+func (End) intent()          {}
+func (AskQuit) intent()      {}
+func (RecordScreen) intent() {}
+func (ReplayPause) intent()  {}
+func (ReplaySpeed) intent()  {}
+func (ReplaySeek) intent()   {}

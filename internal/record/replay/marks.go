@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -101,30 +100,23 @@ func (m *marker) add(k mark) {
 	m.marks = append(m.marks, k)
 }
 
-// event marks what is notable; the words are those of power.State and of
-// cluster.Transition.
+// event marks what is notable.
 func (m *marker) event(e *view.Event) {
-	k := mark{at: e.Seen, seq: e.Seq, subjects: []string{e.Subject}, weight: weightNode}
-	switch {
-	case e.Lane == view.LanePower && (e.To == "on" || e.To == "off") && e.From != e.To:
-		k.what = "machine " + e.To
-	case e.Lane == view.LaneNode && e.Kind == string(cluster.KindNode) && cluster.IsNotReady(e.To) && !cluster.IsNotReady(e.From):
-		k.what = "NotReady"
-	case e.Lane == view.LaneNode && e.Kind == string(cluster.KindNode) && e.To == cluster.WordReady && e.From != "":
-		k.what = "Ready"
-	case e.Lane == view.LaneLink && e.Level == view.Bad:
-		k.what, k.subjects = "API server lost", nil
-	case e.Lane == view.LanePod && e.To == cluster.WordTerminating:
-		k.what, k.subjects, k.weight = "pods are deleted", nil, weightPod
-		if strings.HasPrefix(e.Why, "node ") { // and something is wrong with it
-			k.what = "pods evicted"
-		}
-	case e.Lane == view.LaneLoad && strings.HasSuffix(e.Text, " started"):
-		k.what, k.subjects, k.weight = strings.TrimSuffix(e.Text, " started"), nil, weightLoad
-	case e.Lane == view.LaneOperator && e.Subject == "mark":
-		k.what, k.subjects, k.weight = e.Text, nil, weightOperator
-	default:
+	what, subject, ok := record.Moment(e)
+	if !ok {
 		return
+	}
+	k := mark{at: e.Seen, seq: e.Seq, what: what, weight: weightNode}
+	if subject != "" {
+		k.subjects = []string{subject}
+	}
+	switch e.Lane {
+	case view.LanePod:
+		k.weight = weightPod
+	case view.LaneLoad:
+		k.weight = weightLoad
+	case view.LaneOperator:
+		k.weight = weightOperator
 	}
 	m.add(k)
 }

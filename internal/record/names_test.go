@@ -1,0 +1,101 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+func TestNamesAreReplacedInTheirPlaces(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "gpu-server-17.hpc.example.org")
+	n.Add(NameHost, "gpu-server-1")
+	n.Add(NameUser, "tanaka")
+	n.Add(NameNamespace, "payments")
+	n.Add(NameHost, "k8s2")
+	n.Add(NameHost, "10.0.0.13:22")
+	n.Add(NameNamespace, "default")
+	n.Add(NameNamespace, "load") // a record's own word
+	text := "tanaka@gpu-server-17.hpc.example.org:22 payments/web gpu-server-17 gpu-server-1 gpu-server-18 k8s2 " +
+		"192.168.12.7:6443 fe80::1ff:fe23:4567:890a 52:54:00:12:34:56 127.0.0.1 at 07:51:39 default load"
+	got := n.Text(text)
+	if got, text := len(regexp.MustCompile(`2001:db8::[0-9a-f:]+`).ReplaceAllString(got, "")), len(strings.Replace(text, "fe80::1ff:fe23:4567:890a", "", 1)); got != text {
+		t.Errorf("%d bytes became %d", text, got)
+	}
+	for _, name := range []string{"tanaka", "example", "payments", "server-1 ", "server-17", "k8s2", "192.168", "4567", "12:34"} {
+		if strings.Contains(got, name) {
+			t.Errorf("%s is in %s", name, got)
+		}
+	}
+	for _, word := range []string{" gpu-server-18 ", "127.0.0.1", "07:51:39", " default load"} {
+		if !strings.Contains(got, word) {
+			t.Errorf("%s is not in %s", word, got)
+		}
+	}
+	if again := n.Text(text); again != got {
+		t.Errorf("another time it is %s", again)
+	}
+	var none *Names
+	none.Add(NameHost, "x")
+	if none.Text("x") != "x" || none.Line("x") != "x" || string(none.JSON([]byte("x"))) != "x" {
+		t.Error("a nil Names replaces")
+	}
+}
+
+func TestStandInsAreEachForOneName(t *testing.T) {
+	n := NewNames()
+	was := map[string]string{}
+	for i := range 3000 {
+		for _, s := range []string{fmt.Sprintf("n%d", i), fmt.Sprintf("node-%d.site", i), fmt.Sprintf("10.1.%d.%d", i/250, i%250), fmt.Sprintf("1.2.3.%d", i%200)} {
+			if !strings.Contains(s, ".") || strings.HasSuffix(s, ".site") {
+				n.Add(NameHost, s)
+			}
+			got := n.Text(s)
+			if got == s || was[got] != "" && was[got] != s {
+				t.Fatalf("%s becomes %s, as %s does", s, got, was[got])
+			}
+			was[got] = s
+		}
+	}
+}
+
+func TestALineOfTheScreenKeepsItsLooksAndItsWidth(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "kube-node3")
+	n.Add(NameNamespace, "payments")
+	line := "│\x1b[1;31m▌ kube-no\x1b[0m\x1b[7mde3\x1b[0m │ payments/web │ kube-nod… │ etcd-kube-n…│ paym.. │ ready…"
+	got := n.Line(line)
+	sgr := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	if fmt.Sprint(sgr.FindAllString(got, -1)) != fmt.Sprint(sgr.FindAllString(line, -1)) || ansi.StringWidth(got) != ansi.StringWidth(line) || !utf8.ValidString(got) {
+		t.Errorf("%q became %q", line, got)
+	}
+	if plain := ansi.Strip(got); strings.Contains(plain, "kube") || strings.Contains(plain, "paym") || !strings.Contains(plain, "ready…") {
+		t.Errorf("it shows %s", plain)
+	}
+	n.Add(NameHost, "a7") // its stand-in is longer
+	for range 200 {
+		n.Add(NameHost, fmt.Sprintf("b%d", len(n.standIn)))
+	}
+	if got := n.Line("\x1b[1mb123\x1b[0m \x1b[7ma7\x1b[0m"); strings.Contains(got, "a7") || strings.Contains(got, "b123") || !strings.HasPrefix(got, "\x1b[1m") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestARecordsLinesStayReadable(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "kube-node3")
+	n.Add(NameNamespace, "pods") // a field's name
+	in := `{"pods":[{"Node":"kube-node3","Why":"say \"kube-node3\" \\"}],"machines":{"kube-node3":{"text":"on 10.0.0.13"}}}` + "\n"
+	out := n.JSON([]byte(in + in))
+	for line := range strings.Lines(string(out)) {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil || v["pods"] == nil || strings.Contains(line, "kube-node3") || strings.Contains(line, "10.0.0.13") {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+}

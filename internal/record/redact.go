@@ -1,0 +1,172 @@
+package record
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// ownWords are the words that a record itself is written in. A name that is one
+// of them stays: it tells nothing, and the record could not be read without it.
+var ownWords = map[string]bool{}
+
+func init() {
+	for _, w := range strings.Fields(`load off on wait pause rollout drain cordon uncordon stop steps expect name about step deployment
+		node pod link operator power event taint heartbeat endpoints record trial mark session shutdown
+		ok fresh kept burst hold rate real fast pass fail aborted ready detected evicted replaced restored done failed
+		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet`) {
+		ownWords[w] = true
+	}
+	for _, v := range []any{Sample{}, view.Event{}, loadgen.Record{}, Summary{}} {
+		fieldNames(reflect.TypeOf(v), ownWords, map[reflect.Type]bool{})
+	}
+}
+
+// fieldNames gathers the names that a type's fields have in JSON.
+func fieldNames(t reflect.Type, into map[string]bool, been map[reflect.Type]bool) {
+	if been[t] {
+		return
+	}
+	been[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		fieldNames(t.Elem(), into, been)
+	case reflect.Map:
+		fieldNames(t.Key(), into, been)
+		fieldNames(t.Elem(), into, been)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" {
+				name = f.Name
+			}
+			into[name] = true
+			fieldNames(f.Type, into, been)
+		}
+	}
+}
+
+// JSON replaces the names in lines of JSON, keys and values alike. Stand-ins
+// need no escapes, so what can be read stays so.
+func (n *Names) JSON(lines []byte) []byte {
+	if n == nil {
+		return lines
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := make([]byte, 0, len(lines))
+	for len(lines) > 0 {
+		i := bytes.IndexByte(lines, '"')
+		if i < 0 {
+			break
+		}
+		end := i + 1
+		for end < len(lines) && lines[end] != '"' {
+			if lines[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end, len(lines))
+		out = append(append(out, lines[:i]...), n.text(string(lines[i:end]))...)
+		lines = lines[end:]
+		if len(lines) > 0 { // the closing quote
+			out, lines = append(out, '"'), lines[1:]
+		}
+	}
+	return append(out, lines...)
+}
+
+// Line replaces the names in a line of a screen, which may hold SGR sequences.
+// A name that is cut off there, as its ellipsis shows, is replaced as far as it
+// goes.
+func (n *Names) Line(line string) string {
+	if n == nil || line == "" {
+		return line
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !strings.Contains(line, "\x1b") {
+		return n.cut(n.text(line))
+	}
+	// Where the plain text's bytes stand in the line.
+	var plain []byte
+	var at []int
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\x1b' {
+			for i < len(line) && line[i] != 'm' {
+				i++
+			}
+			continue
+		}
+		plain, at = append(plain, line[i]), append(at, i)
+	}
+	was := string(plain)
+	is := n.cut(n.text(was))
+	if is == was {
+		return line
+	}
+	if len(is) == len(was) { // byte by byte in their places
+		out := []byte(line)
+		for i := range at {
+			out[at[i]] = is[i]
+		}
+		return string(out)
+	}
+	return n.spans(line)
+}
+
+// spans replaces the names between the escape sequences of a line: where a
+// stand-in is longer than its name, the names are not looked for across those.
+func (n *Names) spans(line string) string {
+	parts := strings.Split(line, "\x1b")
+	for i, p := range parts {
+		sgr := ""
+		if j := strings.IndexByte(p, 'm'); i > 0 && j >= 0 {
+			sgr, p = p[:j+1], p[j+1:]
+		}
+		parts[i] = sgr + n.cut(n.text(p))
+	}
+	return strings.Join(parts, "\x1b")
+}
+
+// leastCut is how much of a name must be left of it to be replaced.
+const leastCut = 3
+
+// cut replaces what stands before an ellipsis and begins as a name does.
+func (n *Names) cut(text string) string {
+	for _, ellipsis := range []string{"…", ".."} {
+		for from := 0; ; {
+			i := strings.Index(text[from:], ellipsis)
+			if i < 0 {
+				break
+			}
+			end := from + i
+			if start, s := n.begins(text[:end]); s != "" {
+				text = text[:start] + s + text[end:]
+			}
+			from = end + len(ellipsis)
+		}
+	}
+	return text
+}
+
+// begins finds the longest end of text that a name begins with, and what stands
+// for it.
+func (n *Names) begins(text string) (start int, standIn string) {
+	for start := max(0, len(text)-64); start <= len(text)-leastCut; start++ {
+		if start > 0 && wordByte(text[start-1]) {
+			continue
+		}
+		for name, s := range n.standIn {
+			if strings.HasPrefix(name, text[start:]) && len(s) >= len(text)-start {
+				return start, s[:len(text)-start]
+			}
+		}
+	}
+	return 0, ""
+}

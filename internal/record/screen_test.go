@@ -1,0 +1,153 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+
+	"lightsout/internal/testenv"
+	"lightsout/internal/view"
+)
+
+// playCast plays a cast of either version on an emulator and gives its codes in
+// order and its markers.
+func playCast(t *testing.T, em *vt.Emulator, path string) (codes string, marks []string, length float64) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	var head struct{ Version int }
+	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines[1:] {
+		var e []any
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if at := e[0].(float64); head.Version == 3 {
+			length += at
+		} else {
+			length = at
+		}
+		codes += e[1].(string)
+		switch data := e[2].(string); e[1] {
+		case "o":
+			_, _ = em.WriteString(data)
+		case "m":
+			marks = append(marks, data)
+		case "r":
+			var w, h int
+			_, _ = fmt.Sscanf(data, "%dx%d", &w, &h)
+			em.Resize(w, h)
+		}
+	}
+	return codes, marks, length
+}
+
+func TestALiveScreenIsRecordedWithItsSizesAndMarkers(t *testing.T) {
+	for _, version := range []int{2, 3} {
+		path := filepath.Join(t.TempDir(), "screen.cast")
+		s, err := NewScreen(path, "lightsout", CastOptions{Width: 40, Height: 10, Version: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rnd := rand.New(rand.NewPCG(1, 2))
+		last := picture(rnd, 40, 10)
+		s.Show(t0, 40, 10, last)
+		s.Show(t0.Add(time.Second), 40, 10, last) // nothing new
+		s.Mark("kube-node3 NotReady")
+		last = picture(rnd, 60, 12)
+		s.Show(t0.Add(2*time.Second), 60, 12, last)
+		last = picture(rnd, 60, 12)
+		s.Show(t0.Add(3500*time.Millisecond), 60, 12, last)
+		if err := s.Close(); err != nil || s.LeftOut() != 0 {
+			t.Fatal(err, s.LeftOut())
+		}
+		em := vt.NewEmulator(40, 10)
+		codes, marks, length := playCast(t, em, path)
+		if got, want := screenText(em), shown(last, 60, 12); got != want {
+			t.Errorf("version %d shows\n%s\nand not\n%s", version, got, want)
+		}
+		if codes != "ormoo" || len(marks) != 1 || marks[0] != "kube-node3 NotReady" || length != 3.5 {
+			t.Errorf("version %d: %s, %v, %v s", version, codes, marks, length)
+		}
+		if _, err := NewScreen(path, "", CastOptions{}); err == nil {
+			t.Error("a recording was written over")
+		}
+		if version == 2 {
+			checkPlays(t, path)
+		}
+	}
+}
+
+// checkPlays has asciinema play a cast.
+func checkPlays(t *testing.T, path string) {
+	t.Helper()
+	if _, err := exec.LookPath("asciinema"); err != nil {
+		testenv.Skip(t, "asciinema is not installed")
+	}
+	out, err := exec.Command("script", "-qec", "asciinema cat "+path, "/dev/null").CombinedOutput() // it wants a terminal
+	if err != nil || !strings.Contains(string(out), "\x1b[2J") {
+		t.Errorf("asciinema can't play it: %v\n%s", err, out)
+	}
+}
+
+func TestPicturesWithoutRoomAreLeftOutWholeAndCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.cast")
+	s, err := NewScreen(path, "", CastOptions{Width: 20, Height: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cast.mu.Lock() // as a disk that does not answer
+	const more = 50
+	for i := range queued + 1 + more {
+		s.Show(t0.Add(time.Duration(i)*time.Millisecond), 20, 2, fmt.Sprintf("picture %d\n", i))
+	}
+	s.Mark("the last")
+	left := s.LeftOut()
+	s.cast.mu.Unlock()
+	if left < more || left > more+1 {
+		t.Fatalf("%d are left out", left)
+	}
+	for len(s.queue) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.Show(t0.Add(time.Second), 20, 2, "in the end\n")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	em := vt.NewEmulator(20, 2)
+	_, marks, _ := playCast(t, em, path)
+	if want := []string{"the last", fmt.Sprintf("pictures left out here: %d", left)}; fmt.Sprint(marks) != fmt.Sprint(want) || !strings.Contains(screenText(em), "in the end") {
+		t.Errorf("%q, and the screen is %q", marks, screenText(em))
+	}
+}
+
+func TestMomentsAreToldOnce(t *testing.T) {
+	var m Moments
+	off := func(seq int, node string) view.Event {
+		return view.Event{Seq: seq, Seen: t0, Lane: view.LanePower, Subject: node, From: "on", To: "off"}
+	}
+	old, one, two := off(1, "n1"), off(2, "n2"), off(3, "n3")
+	if got := m.In(&view.Frame{Events: []view.Event{old}}); len(got) > 0 {
+		t.Errorf("what was there is told: %q", got)
+	}
+	f := &view.Frame{Events: []view.Event{old, one, two}, Trial: &view.TrialView{Verdict: view.Pass}}
+	if got := fmt.Sprintf("%q", m.In(f)); got != `["n2, n3 machine off" "verdict: pass"]` {
+		t.Errorf("got %s", got)
+	}
+	if got := m.In(f); len(got) > 0 {
+		t.Errorf("told again: %q", got)
+	}
+}
