@@ -97,7 +97,6 @@ func machine(name string) power.Machine {
 }
 
 func TestContract(t *testing.T) {
-	t.Parallel()
 	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
 		w, _ := newWorld(t)
 		return w
