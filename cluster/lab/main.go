@@ -17,6 +17,7 @@ import (
 
 	"lightsout/cluster/lab/assembly"
 	"lightsout/cluster/lab/controlplane"
+	"lightsout/cluster/lab/crowd"
 	"lightsout/cluster/lab/scenario"
 )
 
@@ -35,6 +36,7 @@ func run() error {
 	pace := flags.String("pace", string(scenario.Fast), "real (upstream's timings) or fast (shortened ones)")
 	flags.StringVar(&cfg.Dir, "dir", "", "make the lab's folder here (default: the system's folder for temporary files)")
 	flags.BoolVar(&cfg.Keep, "keep", false, "leave the lab's folder, with all logs, behind")
+	size := flags.String("crowd", "", "start no scenario but an API server with nothing behind it, filled to the size S, M, L or XL")
 	leash := flags.Bool("stdin-leash", false, "end when standard input or the parent process ends")
 	quiet := flags.Bool("quiet", false, "no word on standard error about how the start goes")
 	if err := flags.Parse(os.Args[1:]); errors.Is(err, flag.ErrHelp) {
@@ -62,6 +64,9 @@ func run() error {
 		defer release()
 		go hold(release)
 	}
+	if *size != "" {
+		return runCrowd(ctx, cfg.Dir, *size)
+	}
 	lab, err := assembly.Start(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -74,6 +79,19 @@ func run() error {
 	}
 	<-ctx.Done()
 	return lab.Close()
+}
+
+// runCrowd runs a filled API server until ctx ends.
+func runCrowd(ctx context.Context, dir, name string) error {
+	size, ok := crowd.Sizes[name]
+	if !ok {
+		return fmt.Errorf("there is no size %q: there are S, M, L and XL", name)
+	}
+	err := crowd.Run(ctx, dir, size, func(info crowd.Info) error { return json.NewEncoder(os.Stdout).Encode(info) })
+	if ctx.Err() != nil {
+		return nil // it was told to end before it was ready
+	}
+	return err
 }
 
 // hold calls release when standard input or the parent ends.

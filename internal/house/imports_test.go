@@ -53,6 +53,7 @@ var imports = map[string]string{
 	"internal/labtest": "internal/testenv",
 	"internal/dist":    "internal/cli internal/config",
 	"internal/e2e":     "",
+	"internal/scale":   "",
 	"internal/house":   "",
 }
 
@@ -77,7 +78,7 @@ var outside = map[string]string{
 	"charm.land/bubbletea/v2":    "tui internal/cli",
 	"charm.land/lipgloss/v2":     "tui",
 	"github.com/spf13/cobra":     "internal/cli internal/dist",
-	"k8s.io/client-go/":          "cluster/* internal/labtest internal/e2e",
+	"k8s.io/client-go/":          "cluster/* internal/labtest internal/e2e internal/scale",
 	"golang.org/x/crypto/ssh":    "power/ssh internal/labtest internal/e2e",
 	"github.com/gophercloud/":    "power/driver/openstack",
 	"github.com/bougou/go-ipmi/": "power/driver/ipmi",

@@ -59,6 +59,16 @@ type Config struct {
 	ServiceCIDR string   // default 10.96.0.0/16
 	Timings     Timings
 	Dial        Dial // where the API server's traffic to pods and kubelets goes
+	// APIOnly starts neither controllers nor a scheduler: what is written stays
+	// as it was written.
+	APIOnly bool
+}
+
+func (cfg Config) components() []string {
+	if cfg.APIOnly {
+		return []string{Etcd, APIServer}
+	}
+	return Components()
 }
 
 // ControlPlane is a running control plane. It is safe for use by several
@@ -137,7 +147,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}
 
 	c.args = c.flags()
-	for _, name := range Components() {
+	for _, name := range c.cfg.components() {
 		c.processes[name] = &process{
 			name:    name,
 			args:    c.args[name],
@@ -171,7 +181,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	for _, name := range []string{ControllerManager, Scheduler} {
+	for _, name := range c.cfg.components()[2:] {
 		if err := c.processes[name].start(); err != nil {
 			return err
 		}
@@ -314,10 +324,13 @@ type Component struct {
 	PID   int    `json:"pid,omitempty"` // 0 when it has ended
 }
 
+// EtcdEndpoint is where etcd listens, for its clients.
+func (c *ControlPlane) EtcdEndpoint() string { return "unix://" + filepath.Join(c.cfg.Dir, etcdSocket) }
+
 // Status returns the state of all components, in the order of Components.
 func (c *ControlPlane) Status() []Component {
 	var all []Component
-	for _, name := range Components() {
+	for _, name := range c.cfg.components() {
 		state, pid := c.processes[name].status()
 		all = append(all, Component{name, state, pid})
 	}

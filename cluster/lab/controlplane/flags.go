@@ -140,7 +140,8 @@ func (c *ControlPlane) flags() map[string][]string {
 			"--listen-peer-urls=" + peer,
 			"--log-level=warn",
 			"--name=lab",
-			"--unsafe-no-fsync", // the data does not outlive the lab
+			"--quota-backend-bytes=8589934592", // a filled lab has 150,000 pods
+			"--unsafe-no-fsync",                // the data does not outlive the lab
 		},
 		APIServer:         apiserver,
 		ControllerManager: manager,

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// server is a filled API server, and a minimal client of it.
+type server struct {
+	cmd   *exec.Cmd
+	leash interface{ Close() error }
+	info  struct {
+		Kubeconfig                           string
+		Namespaces, Nodes, Deployments, Pods int
+	}
+	core, apps, coordination, discovery *rest.RESTClient
+
+	space map[string]string // the namespace of each pod, by its name
+}
+
+// startServer starts and fills one.
+func startServer(lab, size string) (s *server, err error) {
+	s = &server{cmd: exec.Command(lab, "--crowd", size, "--stdin-leash", "--quiet")}
+	s.cmd.Stderr = os.Stderr
+	if s.leash, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &s.info)
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("the lab did not become ready: %w", err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.info.Kubeconfig)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	for _, c := range []struct {
+		to    **rest.RESTClient
+		path  string
+		group schema.GroupVersion
+	}{{&s.core, "/api", corev1.SchemeGroupVersion}, {&s.apps, "/apis", appsv1.SchemeGroupVersion},
+		{&s.coordination, "/apis", coordinationv1.SchemeGroupVersion}, {&s.discovery, "/apis", discoveryv1.SchemeGroupVersion}} {
+		config := rest.CopyConfig(config)
+		config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
+		config.APIPath, config.GroupVersion, config.NegotiatedSerializer = c.path, &c.group, scheme.Codecs.WithoutConversion()
+		if *c.to, err = rest.RESTClientFor(config); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+func (s *server) close() error {
+	s.leash.Close()
+	return s.cmd.Wait()
+}
+
+// list lists what the program lists, all at once, and keeps nothing but the names
+// of the pods.
+func (s *server) list(ctx context.Context) (time.Duration, error) {
+	begun := time.Now()
+	g, ctx := errgroup.WithContext(ctx)
+	var pods corev1.PodList
+	for _, l := range []struct {
+		client   *rest.RESTClient
+		resource string
+		into     runtime.Object
+	}{{s.core, "nodes", &corev1.NodeList{}}, {s.core, "pods", &pods}, {s.coordination, "leases", &coordinationv1.LeaseList{}},
+		{s.apps, "deployments", &appsv1.DeploymentList{}}, {s.apps, "replicasets", &appsv1.ReplicaSetList{}}, {s.discovery, "endpointslices", &discoveryv1.EndpointSliceList{}}} {
+		g.Go(func() error { return l.client.Get().Resource(l.resource).Do(ctx).Into(l.into) })
+	}
+	err := g.Wait()
+	took := time.Since(begun)
+	s.space = make(map[string]string, len(pods.Items))
+	for i := range pods.Items {
+		s.space[strings.Clone(pods.Items[i].Name)] = strings.Clone(pods.Items[i].Namespace)
+	}
+	return took, err
+}
+
+// requests is how many requests the server has answered, but the renewals of
+// Leases and what it asks itself.
+func (s *server) requests(ctx context.Context) (sum float64, err error) {
+	text, err := s.core.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "apiserver_request_total{") || strings.Contains(line, `resource="leases"`) {
+			continue
+		}
+		fields := strings.Fields(line)
+		n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// setPod sets whether a pod is ready and how often it was restarted, as a kubelet
+// does.
+func (s *server) setPod(ctx context.Context, name string, ready bool, restarts int) error {
+	word := map[bool]corev1.ConditionStatus{true: corev1.ConditionTrue, false: corev1.ConditionFalse}[ready]
+	status := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q},{"type":"ContainersReady","status":%q}],
+		"containerStatuses":[{"name":"main","ready":%t,"restartCount":%d,"image":"images.example/main:1","imageID":"images.example/main","state":{"running":{}}}]}}`, word, word, ready, restarts)
+	return s.core.Patch(types.StrategicMergePatchType).Namespace(s.space[name]).Resource("pods").Name(name).SubResource("status").
+		Body([]byte(status)).Do(ctx).Error()
+}
+
+// watchPod watches one pod; the first event is how it stands.
+func (s *server) watchPod(ctx context.Context, name string) (watch.Interface, error) {
+	return s.core.Get().Namespace(s.space[name]).Resource("pods").
+		VersionedParams(&metav1.ListOptions{Watch: true, ResourceVersion: "0", FieldSelector: "metadata.name=" + name}, metav1.ParameterCodec).Watch(ctx)
+}
+
+// killNode marks a node as the control plane does when nothing is heard of it.
+func (s *server) killNode(ctx context.Context, i int) error {
+	name := fmt.Sprintf("worker-%04d", i)
+	status := `{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","message":"Kubelet stopped posting node status."}]}}`
+	return s.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(name).SubResource("status").Body([]byte(status)).Do(ctx).Error()
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// vitals is what a process has used and holds.
+type vitals struct {
+	cpu            time.Duration
+	resident, peak int64 // bytes
+	read           int64 // bytes, most of them from the API server
+}
+
+// clockTick is the unit of /proc/PID/stat (USER_HZ), the same on every Linux.
+const clockTick = 10 * time.Millisecond
+
+func vitalsOf(pid int) (v vitals, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return v, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // after the name
+	fields := strings.Fields(rest)
+	for _, i := range []int{11, 12} { // utime, stime
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return v, err
+		}
+		v.cpu += time.Duration(n) * clockTick
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return v, err
+	}
+	v.resident, v.peak = 1024*named(string(status), "VmRSS:"), 1024*named(string(status), "VmHWM:")
+	io, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	v.read = named(string(io), "rchar:")
+	return v, err
+}
+
+// named gives the number after a name at the beginning of a line.
+func named(text, name string) int64 {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			n, _ := strconv.ParseInt(fields[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
