@@ -175,7 +175,7 @@ const windowsKept = 1200
 // newLoad makes the generator; there is none without a URL.
 func (a *app) newLoad(dial dialer) error {
 	l := a.config.Load
-	if l.URL == "" {
+	if l.URL == "" || a.opt.noLoad {
 		return nil
 	}
 	o, err := l.Options()

@@ -73,12 +73,9 @@ func needs(namespaces []string, readOnly bool) []need {
 		{"see endpoints", see("discovery.k8s.io", "endpointslices", namespaces...), "it can't be told who serves", roleView, false},
 		{"see events", see("", "events", events...), "reasons are not shown", roleView, false},
 	}
-	out = append(out, kubeSystem...)
-	out = append(out,
+	out = append(append(out, kubeSystem...),
 		need{"ask pods", each(cluster.Right{Resource: "pods", Subresource: "proxy", Verb: "get"}), "served and queued are estimated, not measured", roleMeasure, false},
 		need{"ask kubelets", []cluster.Right{{Resource: "nodes", Subresource: "proxy", Verb: "get"}}, "the kubelets' settings are assumed", roleMeasure, false},
-	)
-	out = append(out,
 		need{"read pods' logs", each(cluster.Right{Resource: "pods", Subresource: "log", Verb: "get"}), "the screen shows no logs", roleLogs, true},
 		need{"name namespaces", []cluster.Right{{Resource: "namespaces", Verb: "list"}}, "their names are not completed on the screen", roleLogs, true},
 	)

@@ -58,11 +58,7 @@ func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
 		return nil, err
 	}
 	defer client.Close()
-	access, err := apiAccess(cfg, bastionDialer(client))
-	if err != nil {
-		return nil, err
-	}
-	api, err := cluster.NewClient(access)
+	api, _, err := newClient(cfg, client)
 	if err != nil {
 		return nil, err
 	}

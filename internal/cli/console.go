@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
+	"lightsout/power/ssh"
 )
 
 // console shows a session as plain lines and answers its questions on the
@@ -155,6 +157,20 @@ func (c *console) line(ctx context.Context) (string, error) {
 		return r.text, r.err
 	case <-ctx.Done():
 		return "", ctx.Err()
+	}
+}
+
+// hostKeys asks on the terminal whether to trust a host that is not known; nil
+// where nobody can be asked.
+func (c *console) hostKeys() func(context.Context, ssh.HostKeyQuestion) (bool, error) {
+	if c.in == nil {
+		return nil
+	}
+	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
+		fmt.Fprintf(os.Stderr, "The host key of %s is in no known_hosts file: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
+			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File))
+		text, err := c.line(ctx)
+		return text == "y" || text == "yes", err
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
@@ -83,13 +84,7 @@ Exit status: 0 when every request was ok, else 1.`,
 	f.StringVar(&l.method, "method", "", "HTTP `method` (default GET, POST with --body)")
 	f.StringArrayVarP(&l.headers, "header", "H", nil, "send this `header`, like \"Name: value\"")
 	f.StringVar(&l.bodyFile, "body", "", "send what this `file` holds")
-	f.BoolVar(&l.chat, "chat", false, "stream an OpenAI-compatible chat completion")
-	f.StringVar(&l.model, "model", "", "model's `name` for --chat")
-	f.StringVar(&l.prompt, "prompt", "", "prompt for --chat (default a small built-in set)")
-	f.StringVar(&l.prompts, "prompts", "", "`file` with prompts for --chat, one a line, sent in turn")
-	f.IntVar(&l.maxTokens, "max-tokens", 0, "most tokens of an answer for --chat (default the server's)")
-	f.StringVar(&l.keyEnv, "api-key-env", "", "environment `variable` with the API key")
-	f.StringVar(&l.keyFile, "api-key-file", "", "`file` with the API key, mode 0600")
+	l.chatFlags(f)
 	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
 	f.BoolVar(&l.plain, "plain", false, "print a line a second, also on a terminal")
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
@@ -98,6 +93,17 @@ Exit status: 0 when every request was ok, else 1.`,
 	completeFlag(cmd, "output", words("text", "json"))
 	cmd.AddCommand(newLoadVerifyCommand())
 	return cmd
+}
+
+// chatFlags adds the flags of a chat, and of the API key.
+func (l *loadOptions) chatFlags(f *pflag.FlagSet) {
+	f.BoolVar(&l.chat, "chat", false, "stream an OpenAI-compatible chat completion")
+	f.StringVar(&l.model, "model", "", "model's `name` for --chat")
+	f.StringVar(&l.prompt, "prompt", "", "prompt for --chat (default a small built-in set)")
+	f.StringVar(&l.prompts, "prompts", "", "`file` with prompts for --chat, one a line, sent in turn")
+	f.IntVar(&l.maxTokens, "max-tokens", 0, "most tokens of an answer for --chat (default the server's)")
+	f.StringVar(&l.keyEnv, "api-key-env", "", "environment `variable` with the API key")
+	f.StringVar(&l.keyFile, "api-key-file", "", "`file` with the API key, mode 0600")
 }
 
 // spec makes the run that the flags ask for.

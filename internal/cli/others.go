@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (r *restoration) others(ctx context.Context, nothing bool) []power.Noted {
 		}
 	}
 	if err != nil {
-		fmt.Printf("the notes on the nodes of cluster %s can't be seen: %v\n", power.Clean(orElse(r.of.Name, "not named")), err)
+		fmt.Printf("the notes on the nodes of cluster %s can't be seen: %v\n", power.Clean(cmp.Or(r.of.Name, "not named")), err)
 	}
 	return s.Sweep(nodes)
 }

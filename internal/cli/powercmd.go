@@ -83,6 +83,7 @@ func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) 
 // powerSwitch does one action by the same session, guards and questions as the
 // screen.
 func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console, wait time.Duration) error {
+	o.noLoad = true
 	s, err := newApp(o)
 	if err != nil {
 		return err

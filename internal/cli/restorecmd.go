@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -126,24 +126,16 @@ func restorations(o options) (all []*restoration, err error) {
 		all = append(all, r)
 		return r
 	}
-	// A file that is named counts more than the one that was used for switching
-	// off, for the cluster that it leads to.
-	configOf := func(of power.Cluster, used string) string {
-		if used == "" || o.File != "" && (here.CA == "" || here.Same(of)) {
-			return path
-		}
-		return used
-	}
 	for _, l := range left {
-		r := find(l.Of(), configOf(l.Of(), l.Config))
+		r := find(l.Of(), o.configFor(l.Of(), here, l.Config))
 		r.left = append(r.left, l)
 	}
 	for _, e := range cordoned {
-		r := find(e.Of(), configOf(e.Of(), e.Config))
+		r := find(e.Of(), o.configFor(e.Of(), here, e.Config))
 		r.cordoned = append(r.cordoned, e)
 	}
 	// Of which cluster a damaged line told can't be read: this one is looked at.
-	here.Name = orElse(here.Name, "default")
+	here.Name = cmp.Or(here.Name, "default")
 	of := power.OpenJournal(state, here, "")
 	defer of.Close()
 	if damaged, _ := of.Damaged(); len(damaged) > 0 {
@@ -161,11 +153,13 @@ func restorations(o options) (all []*restoration, err error) {
 	return all, errors.Join(errs...)
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// configFor is the config file for a cluster: a file that is named counts more than
+// the one that was used for switching off, where it leads to that cluster.
+func (o options) configFor(of, here power.Cluster, used string) string {
+	if used == "" || o.File != "" && (here.CA == "" || here.Same(of)) {
+		return configPath(o)
 	}
-	return s
+	return used
 }
 
 // clusterHere is the cluster that the configuration leads to, as far as that can
@@ -192,7 +186,7 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 		return r, err
 	}
 	ask := newConsole(false, "")
-	if r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKey}); err != nil {
+	if r.client, err = newSSH(r.config, sshAsker{askOnTerminal(), ask.hostKeys()}); err != nil {
 		return r, err
 	}
 	r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
@@ -218,7 +212,7 @@ func (r *restoration) fleet() *power.Fleet {
 // unless nothing is to be done, and returns how much there is to undo.
 func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) {
 	if named && len(r.damaged)+len(r.left)+len(r.cordoned) > 0 {
-		fmt.Printf("cluster %s:\n", power.Clean(orElse(r.of.Name, "not named")))
+		fmt.Printf("cluster %s:\n", power.Clean(cmp.Or(r.of.Name, "not named")))
 	}
 	if len(r.damaged) > 0 {
 		fmt.Println(power.DamageText(r.journal, r.damaged) + ": every machine is looked at")
@@ -310,7 +304,7 @@ func (r *restoration) powerOn(ctx context.Context) error {
 	if len(r.damaged) > 0 {
 		watcher, stop, err := r.watch(ctx)
 		if err != nil {
-			fmt.Println("the cluster can't be seen: " + err.Error())
+			fmt.Println(err)
 		} else {
 			defer stop()
 			s.World = session.NewWorld(watcher, nil, time.Now)
@@ -319,37 +313,15 @@ func (r *restoration) powerOn(ctx context.Context) error {
 	return s.Restore(ctx, power.Request{Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) }}, power.Automatic{})
 }
 
-// watch looks at the cluster until its nodes have been seen.
-func (r *restoration) watch(ctx context.Context) (*cluster.Watcher, func(), error) {
-	access, err := apiAccess(r.config, bastionDialer(r.client))
+// watch looks at the cluster until stop is called.
+func (r *restoration) watch(ctx context.Context) (w *cluster.Watcher, stop func(), err error) {
+	api, _, err := newClient(r.config, r.client)
 	if err != nil {
 		return nil, nil, err
 	}
-	api, err := cluster.NewClient(access)
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := cluster.NewWatcher(api, cluster.WatchOptions{})
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_ = w.Run(ctx) // why nothing is seen is told by the snapshot
-	}()
-	stop := func() { cancel(); <-over }
-	deadline := time.After(viewWait)
-	for !synced(w.Snapshot()) {
-		select {
-		case <-w.Changed():
-		case <-deadline:
-			stop()
-			return nil, nil, fmt.Errorf("it has not answered within %s", viewWait)
-		case <-ctx.Done():
-			stop()
-			return nil, nil, ctx.Err()
-		}
-	}
-	return w, stop, nil
+	w = cluster.NewWatcher(api, cluster.WatchOptions{})
+	stop, err = watch(ctx, w, viewWait)
+	return w, stop, err
 }
 
 // api is the way to the cluster that the entries are of: the context of that
@@ -402,15 +374,4 @@ func (r *restoration) uncordon(ctx context.Context, failed error) error {
 	}
 	slices.Sort(left)
 	return fmt.Errorf("still cordoned: %s; repeat this command, or: kubectl uncordon %s", strings.Join(left, ", "), strings.Join(left, " "))
-}
-
-// hostKey asks on the terminal whether an unknown host is trusted.
-func (c *console) hostKey(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-	if c.in == nil {
-		return false, errors.New("nobody can be asked here whether to trust it")
-	}
-	fmt.Fprintf(os.Stderr, "The host key of %s is in no known_hosts file: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
-		power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File))
-	text, err := c.line(ctx)
-	return text == "y" || text == "yes", err
 }

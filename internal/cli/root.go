@@ -36,6 +36,8 @@ type options struct {
 	// cast says how the screen is recorded, beside what runs beside it.
 	cast   castFlags
 	beside func(ctx context.Context, s besides)
+	// noLoad: no requests are sent, so nothing of the load is needed.
+	noLoad bool
 	// lab: the cluster is a lab that ends with this program.
 	lab bool
 }

@@ -14,7 +14,6 @@ import (
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"lightsout/power/ssh"
 )
 
 // powerStatus prints a table of nodes and machines. It needs a view of the
@@ -25,16 +24,12 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	if err != nil {
 		return err
 	}
-	client, err := newSSH(cfg, sshAsker{askOnTerminal(), trustOnTerminal(newConsole(false, ""))})
+	client, err := newSSH(cfg, sshAsker{askOnTerminal(), newConsole(false, "").hostKeys()})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	access, err := apiAccess(cfg, bastionDialer(client))
-	if err != nil {
-		return err
-	}
-	api, err := cluster.NewClient(access)
+	api, _, err := newClient(cfg, client)
 	if err != nil {
 		return err
 	}
@@ -47,10 +42,12 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	if err != nil {
 		return err
 	}
-	s, err := firstSnapshot(ctx, watcher, wait)
+	stop, err := watch(ctx, watcher, wait)
 	if err != nil {
 		return err
 	}
+	stop()
+	s := watcher.Snapshot()
 	for _, n := range nodes {
 		if s.Node(n) == nil {
 			return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(s))
@@ -88,50 +85,44 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	return w.Flush()
 }
 
-// firstSnapshot watches the cluster until its nodes have been seen.
-func firstSnapshot(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (*cluster.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	ended := make(chan error, 1)
-	go func() { ended <- watcher.Run(ctx) }()
-	var s *cluster.Snapshot
+// watch has the cluster watched until stop is called, and returns when its nodes
+// have been seen. It says on standard error when it has to wait.
+func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var failed error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		failed = watcher.Run(ctx)
+	}()
+	stop = func() { cancel(); <-over }
+	deadline := time.After(wait)
 	said := patient{wait: wait}
-	for {
-		s = watcher.Snapshot()
+	for waiting := true; waiting; {
+		s := watcher.Snapshot()
+		if synced(s) {
+			return stop, nil
+		}
 		said.look(s)
-		if synced(s) || s != nil && s.Access[cluster.KindNode].Forbidden {
-			break
+		if waiting = s == nil || !s.Access[cluster.KindNode].Forbidden; waiting {
+			select {
+			case <-watcher.Changed():
+			case <-deadline:
+				waiting = false
+			case <-over:
+				waiting = false
+			case <-ctx.Done():
+				waiting = false
+			}
 		}
-		select {
-		case <-watcher.Changed():
-			continue
-		case <-ctx.Done():
-		}
-		break
 	}
-	cancel()
-	err := <-ended
-	if synced(s) {
-		return s, nil
+	stop()
+	if failed != nil && !errors.Is(failed, context.Canceled) {
+		return nil, failed
 	}
 	why := fmt.Sprintf("it has not answered within %s", wait)
-	if s != nil && unseen(s) != "" {
+	if s := watcher.Snapshot(); s != nil && unseen(s) != "" {
 		why = unseen(s)
 	}
-	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
-	}
 	return nil, fmt.Errorf("the cluster can't be seen: %s", why)
-}
-
-// trustOnTerminal asks on the terminal whether to trust a host key.
-func trustOnTerminal(c *console) func(context.Context, ssh.HostKeyQuestion) (bool, error) {
-	if c.in == nil {
-		return nil
-	}
-	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-		fmt.Fprintf(os.Stderr, "The host key of %s is in no known_hosts file: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
-			power.Clean(q.Host), q.KeyType, q.Fingerprint, q.File)
-		text, err := c.line(ctx)
-		return text == "y" || text == "yes", err
-	}
 }

@@ -69,6 +69,16 @@ func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
 	return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
 }
 
+// newClient makes the client of the API server that the configuration leads to.
+func newClient(cfg *config.Config, client *ssh.Client) (*cluster.Client, *cluster.Config, error) {
+	access, err := apiAccess(cfg, bastionDialer(client))
+	if err != nil {
+		return nil, nil, err
+	}
+	api, err := cluster.NewClient(access)
+	return api, access, err
+}
+
 // clusterDir is the folder of the records of sessions and trials of the cluster
 // of that context.
 func clusterDir(cfg *config.Config, context string) (string, error) {

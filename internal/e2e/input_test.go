@@ -29,6 +29,7 @@ func TestBadInputGetsOneClearSentence(t *testing.T) {
 		"bad pace":            {[]string{"demo", "--pace", "slow"}, 2, []string{"slow"}},
 		"bad colour":          {[]string{"--color", "purple"}, 2, []string{"purple"}},
 		"public token file":   {[]string{"--kubeconfig", good, "--config", loadWithPublicKey(t)}, 1, []string{"chmod 600"}},
+		"load is not needed":  {[]string{"--kubeconfig", good, "--config", loadWithPublicKey(t), "power", "on", "n1"}, 1, []string{"power.off_by"}},
 		"no way to switch":    {[]string{"--kubeconfig", good, "power", "on", "n1"}, 1, []string{"power.off_by"}},
 	} {
 		t.Run(name, func(t *testing.T) {
