@@ -80,7 +80,7 @@ func describe(err error, server string) string {
 	if errors.As(err, &status) {
 		return fmt.Sprintf("%s answers with an error (%d %s)", at, status.Status().Code, harmless(status.Status().Message))
 	}
-	return fmt.Sprintf("%s cannot be reached (%s)", at, flat(withoutURL(err)))
+	return fmt.Sprintf("%s (%s cannot be reached)", flat(withoutURL(err)), at)
 }
 
 func isTimeout(err error) bool {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package e2e
 
 import (
@@ -53,7 +55,7 @@ func newFront(t *testing.T, api *labtest.API) *front {
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
-	f.addr = "127.0.0.1:0"
+	f.addr = elsewhere
 	f.start(f.cert)
 	t.Cleanup(f.stop)
 	return f
@@ -68,7 +70,7 @@ func newCertificate(t *testing.T) tls.Certificate {
 	}
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 2)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	if err != nil {
@@ -76,6 +78,10 @@ func newCertificate(t *testing.T) tls.Certificate {
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
+
+// elsewhere is where a listener that is closed for a while finds its address free
+// again: connections from here take none of it.
+const elsewhere = "127.0.0.2:0"
 
 // start listens, at the same address each time.
 func (f *front) start(cert tls.Certificate) {
