@@ -84,6 +84,29 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 		}
 		l.ClearFaults()
 	})
+	t.Run("the machine was off before", func(t *testing.T) {
+		cmd, lines := start(t, args(l, config)...)
+		waitLine(t, lines, "API server", "answers")
+		l.Post("/machines/kube-node4/off")
+		waitLine(t, lines, "kube-node4", "NotReady")
+		dir := filepath.Join(t.TempDir(), "record")
+		out, errs, code := run(t, nil, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
+		s := readSummary(t, dir)
+		if code != exitNotObserved || s.Verdict != view.NotObserved || len(s.Why) == 0 || !strings.Contains(s.Why[0], "kube-node4 was not Ready before") {
+			t.Errorf("exit %d, %s %v\n%s%s", code, s.Verdict, s.Why, out, errs)
+		}
+		for _, p := range s.Phases {
+			if p.Name == view.PhaseDetected && p.Observed != nil {
+				t.Errorf("detected at %v", *p.Observed)
+			}
+		}
+		l.Post("/machines/kube-node4/on")
+		waitLine(t, lines, "kube-node4", "→ Ready")
+		_ = cmd.Process.Kill()
+		for range lines {
+		}
+		_ = cmd.Wait()
+	})
 	t.Run("bad plans switch nothing", func(t *testing.T) {
 		for name, text := range map[string]string{
 			"unknown node": strings.ReplaceAll(onePlan, "kube-node4", "kube-node9"),

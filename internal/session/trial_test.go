@@ -247,6 +247,30 @@ func TestARefusedShutdownIsNotObserved(t *testing.T) {
 	}
 }
 
+// What is down before it is switched off shows nothing: the trial ends before
+// its first step.
+func TestATrialOfADeadNodeIsNotBegun(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	w.turn("kube-node4", true)
+	w.x.frame("kube-node4 is down", func(f *view.Frame) bool {
+		return f.Snapshot.Node("kube-node4").Ready != cluster.TriTrue
+	})
+	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if sum.Verdict != view.NotObserved || len(sum.Why) == 0 || !strings.Contains(sum.Why[0], "kube-node4 was not Ready before") {
+		t.Errorf("%s: %v", sum.Verdict, sum.Why)
+	}
+	for _, p := range sum.Phases {
+		if p.Observed != nil {
+			t.Errorf("observed: %+v", p)
+		}
+	}
+	if !w.is("kube-node3", power.On) || sum.Ledger.Scheduled != 0 {
+		t.Errorf("a step was taken: %+v", sum.Steps)
+	}
+}
+
 func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, func(w *world) { w.blindly = true })

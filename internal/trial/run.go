@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -42,7 +43,9 @@ type run struct {
 	stage   stage
 	failed  bool
 	aborted bool
-	cleanup poll
+	// unsteady says of nodes that they were down before they were switched off.
+	unsteady []string
+	cleanup  poll
 
 	loads []*loadRun
 	nodes []*nodeRun
@@ -125,8 +128,39 @@ func (r *run) begin(s *cluster.Snapshot) {
 	r.tracker.Look(s, r.now())
 	if r.plan != nil {
 		r.s.WantKubelets(r.plan.Nodes()...)
+		if err := r.steady(r.plan.Nodes()); err != nil {
+			r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "not begun: " + err.Error(), Level: view.Bad})
+			r.failed = true
+			r.finish()
+			return
+		}
 		r.beginNext()
 	}
+}
+
+// steady is an error when one of the nodes is down already: what switching it
+// off does could not be observed.
+func (r *run) steady(nodes []string) error {
+	s := r.s.Snapshot()
+	for _, name := range nodes {
+		n, state := s.Node(name), r.s.Machine(name).Reading.State
+		if n == nil {
+			continue
+		}
+		_, silent := s.Silent(n, r.now())
+		switch {
+		case n.Ready != cluster.TriTrue:
+			r.unsteady = append(r.unsteady, name+" was not Ready before it was switched off")
+		case silent:
+			r.unsteady = append(r.unsteady, name+" was silent before it was switched off")
+		case state == power.Off || state == power.Transitioning:
+			r.unsteady = append(r.unsteady, fmt.Sprintf("the machine of %s was %s before it was switched off", name, state))
+		}
+	}
+	if len(r.unsteady) > 0 {
+		return errors.New(strings.Join(r.unsteady, "; "))
+	}
+	return nil
 }
 
 func (r *run) now() time.Time { return r.t.opt.Now() }

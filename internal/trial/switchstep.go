@@ -16,6 +16,11 @@ import (
 // asked for, have agreed.
 func (x steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
 	r, a := x.r, view.AskPower{Action: action, Nodes: nodes}
+	if action != power.ActionOn {
+		if err := r.steady(nodes); err != nil {
+			return failNow(err)
+		}
+	}
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }

@@ -52,6 +52,8 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	switch {
 	case r.aborted:
 		return view.Aborted, append([]string{"the trial was ended before its end"}, failed...)
+	case len(r.unsteady) > 0:
+		return view.NotObserved, append(slices.Clone(r.unsteady), failed...)
 	case len(unseen) > 0:
 		return view.NotObserved, append(unseen, failed...)
 	case len(failed) > 0:
