@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // Switcher is the one procedure that switches machines, whoever wants it: a key
@@ -41,6 +43,8 @@ type Switcher struct {
 	Limits           Limits
 	Production       string
 	ReadOnly, DryRun bool
+	// WayBack is the command that brings back what the journal has left off.
+	WayBack string
 
 	// judge is Guard, but for tests of what must find a fault in it.
 	judge func(Plan) []Finding
@@ -171,23 +175,6 @@ func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
 		}
 	}
 	return q, ctx.Err()
-}
-
-// noJournal says why the journal can't be relied on; empty when it can.
-func (s *Switcher) noJournal() string {
-	if s.Journal == nil {
-		return "there is no journal"
-	}
-	if err := s.Journal.Unwritable(); err != nil {
-		return err.Error()
-	}
-	switch damaged, err := s.Journal.Damaged(); {
-	case err != nil:
-		return err.Error()
-	case len(damaged) > 0:
-		return DamageText(s.Journal, damaged) + ", so a machine may be off or go off that counts as left; lightsout restore looks at every machine and settles it"
-	}
-	return ""
 }
 
 func (s *Switcher) look(ctx context.Context) (View, error) {
@@ -346,8 +333,8 @@ func worse(asked, now Question) (changed []string) {
 			changed = append(changed, fmt.Sprintf("%s has another machine than before", b.Node.Name))
 		}
 	}
-	if now.Left < asked.Left {
-		changed = append(changed, fmt.Sprintf("%d workers that take pods would be left, and not %d", now.Left, asked.Left))
+	if now.Left < asked.Left && !slices.ContainsFunc(now.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker }) {
+		changed = append(changed, fmt.Sprintf("%s would be left, and not %d", text.Count(now.Left, "worker that takes pods", "workers that take pods"), asked.Left))
 	}
 	if now.Type != asked.Type && now.Type != "" && len(now.Nodes) == len(asked.Nodes) && len(changed) == 0 {
 		changed = append(changed, fmt.Sprintf("%q has to be typed now", now.Type))

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -162,6 +163,46 @@ func TestAutomaticSaysWhichRuleNeedsTyping(t *testing.T) {
 		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, Automatic{})
 		var notDone *NotDoneError
 		if !errors.As(err, &notDone) || notDone.Why != NotTyped || !strings.Contains(err.Error(), "rule no-way-back") || !strings.Contains(err.Error(), "not proven to work") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A question that is asked anew says each thing once, and names the command that
+// a damaged journal needs.
+func TestAQuestionSaysEachThingOnce(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		p.switcher.WayBack = "lightsout restore --state /here"
+		meanwhile := &yes{p: p}
+		meanwhile.before = func(n int) {
+			if n != 1 {
+				return
+			}
+			p.w.mu.Lock()
+			for _, name := range []string{"n2", "n3", "n4"} {
+				p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
+			}
+			p.w.mu.Unlock()
+		}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, meanwhile)
+		if err == nil || strings.Count(err.Error(), "would be left") != 1 {
+			t.Errorf("%v", err)
+		}
+		if q := meanwhile.questions[len(meanwhile.questions)-1]; len(q.Changed) != 1 || len(q.News()) != 0 {
+			t.Errorf("%q, %q", q.Changed, q.News())
+		}
+		p.w.mu.Lock()
+		for _, name := range []string{"n2", "n3", "n4"} {
+			p.w.vms[name].on, p.w.vms[name].since = true, time.Now().Add(-time.Hour)
+		}
+		p.w.mu.Unlock()
+		_ = p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
+		text, _ := os.ReadFile(p.journal.Path())
+		if err := os.WriteFile(p.journal.Path(), append(text, `{"kind":"intent","op":"0123","action":"off","node":"n3","bin`+"\n"...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err = p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n2"}}, &yes{p: p})
+		if !slices.Contains(reasons(err), RuleJournal) || !strings.Contains(err.Error(), "run `lightsout restore --state /here`") {
 			t.Errorf("%v", err)
 		}
 	})

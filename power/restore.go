@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,23 @@ func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 	}
 	errs = append(errs, s.Journal.Acknowledge(damaged, "every machine was looked at"))
 	return errors.Join(errs...)
+}
+
+// noJournal says why the journal can't be relied on; empty when it can.
+func (s *Switcher) noJournal() string {
+	if s.Journal == nil {
+		return "there is no journal"
+	}
+	if err := s.Journal.Unwritable(); err != nil {
+		return err.Error()
+	}
+	switch damaged, err := s.Journal.Damaged(); {
+	case err != nil:
+		return err.Error()
+	case len(damaged) > 0:
+		return DamageText(s.Journal, damaged) + ", so a machine may be off or go off that counts as left; run `" + cmp.Or(s.WayBack, "lightsout restore") + "`, which looks at every machine and settles it"
+	}
+	return ""
 }
 
 // DamageText says what is the matter with a journal's damaged lines.

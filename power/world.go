@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -81,6 +82,13 @@ type Question struct {
 // Refused reports whether nothing but no can be answered.
 func (q Question) Refused() bool { return Refused(q.Findings) }
 
+// News is what has changed without being a finding, which says it already.
+func (q Question) News() []string {
+	return slices.DeleteFunc(slices.Clone(q.Changed), func(text string) bool {
+		return slices.ContainsFunc(q.Findings, func(f Finding) bool { return f.Text == text })
+	})
+}
+
 // Answer is the answer to a Question.
 type Answer struct {
 	Yes bool
@@ -139,8 +147,8 @@ func (e *NotDoneError) Error() string {
 		}
 	}
 	because := strings.Join(rules, "; ")
-	if len(e.Question.Changed) > 0 {
-		because = strings.TrimPrefix(because+"; since it was asked: "+strings.Join(e.Question.Changed, "; "), "; ")
+	if changed := e.Question.News(); len(changed) > 0 {
+		because = strings.TrimPrefix(because+"; since it was asked: "+strings.Join(changed, "; "), "; ")
 	}
 	switch {
 	case e.Why == NotAllowed:

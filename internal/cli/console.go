@@ -96,6 +96,9 @@ func (c *console) answer(ctx context.Context, e *session.Session, q view.Questio
 	if yes {
 		a.Choice, a.Typed = choice.ID, typed
 	}
+	if yes && q.Kind == view.QuestionSwitch {
+		fmt.Fprintln(c.out, "agreed; looking at all of it once more")
+	}
 	e.Send(a)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -102,6 +103,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
 			}
 		}
+		fmt.Printf("looking at the cluster and at %s: half a minute at most where something does not answer\n", text.List(nodes))
 		s.session.Send(view.AskPower{Action: action, Nodes: nodes})
 		before := c.asked
 		var failed []string

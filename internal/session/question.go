@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"lightsout/cluster/forecast"
@@ -31,6 +32,9 @@ func (w *switching) question(p power.Question) view.Question {
 		}
 	}
 	for _, f := range p.Findings {
+		if slices.Contains(p.Changed, f.Text) {
+			continue // it stands above
+		}
 		level := view.Warning
 		if f.Severity == power.Refuse || f.Rule == power.RulePreflight {
 			level = view.Bad

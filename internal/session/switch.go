@@ -62,6 +62,7 @@ func newSwitching(l *loop, opt Options, m *machines, c *cordons, d *drains, r *r
 	}
 	w.switcher = &power.Switcher{
 		Fleet: opt.Fleet, Journal: opt.Journal, World: w.world, Marks: opt.Marks, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
+		WayBack: opt.Restore,
 	}
 	if opt.Drain != nil && opt.Journal != nil {
 		w.switcher.Drain = w
