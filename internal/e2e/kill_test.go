@@ -164,21 +164,25 @@ func (k *killing) round(i int) {
 	if len(k.lab.Machines("on")) < 2 { // the control plane is one of them
 		k.Errorf("no worker is left: off are %v", off)
 	}
-	named := map[string]bool{}
+	named, said := map[string]bool{}, ""
 	operators := []operator{first}
 	if two {
 		operators = append(operators, second)
 	}
 	for _, o := range operators {
-		out, _, _ := finish(k.T, k.command(o, "restore"))
+		out, errs, code := finish(k.T, k.command(o, "restore"))
+		said += fmt.Sprintf("restore: exit %d\n%s%s", code, out, errs)
 		for _, node := range workerNames {
 			named[node] = named[node] || strings.Contains(out, "\n  "+node+" ")
 		}
 	}
+	// A power-on that was accepted before the kill may come late.
+	k.settle()
+	still := k.lab.Machines("off")
 	for _, node := range workerNames {
 		switch is := slices.Contains(off, node); {
-		case is && !named[node]:
-			k.Errorf("%s is off, and no restore names it", node)
+		case is && !named[node] && slices.Contains(still, node):
+			k.Errorf("%s is off, and no restore names it; the killed one: %q; then:\n%s", node, x.lines, said)
 		case named[node] && !is:
 			// It was asked for, perhaps, and is on: it is carried out late.
 			k.count["carried out late"]++
