@@ -33,7 +33,7 @@ func (m *Model) View() tea.View {
 	v.MouseMode = m.mouseMode()
 	v.WindowTitle = "lightsout"
 	if c := clean(m.s.f.Cluster); c != "" {
-		v.WindowTitle += " " + c
+		v.WindowTitle += " " + fit(c, 60, m.s.t.ellipsis)
 	}
 	return v
 }

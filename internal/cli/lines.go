@@ -10,6 +10,9 @@ import (
 
 const lineTime = "15:04:05.000"
 
+// lineMost bounds each part of a line, in bytes: no text of ours is so long.
+const lineMost = 2000
+
 // eventLine writes an event as one line: time of day, offset from the trial's
 // zero where there is one, lane, subject, text. It is harmless for a terminal.
 func eventLine(e view.Event) string {
@@ -18,6 +21,9 @@ func eventLine(e view.Event) string {
 		parts = append(parts, text.Offset(time.Duration(*e.Offset*float64(time.Second)), true))
 	}
 	for _, p := range []string{string(e.Lane), e.Subject, e.Sentence()} {
+		if len(p) > lineMost {
+			p = text.Clean(p, lineMost)
+		}
 		if p = strings.TrimSpace(text.Cells(p)); p != "" {
 			parts = append(parts, p)
 		}

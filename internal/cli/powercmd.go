@@ -100,7 +100,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		}
 		for _, n := range nodes {
 			if synced(snapshot) && snapshot.Node(n) == nil {
-				return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(snapshot))
+				return fmt.Errorf("there is no node %q; there are %s", text.Clean(n, 300), nodeNames(snapshot))
 			}
 		}
 		fmt.Printf("looking at the cluster and at %s: half a minute at most where something does not answer\n", text.List(nodes))

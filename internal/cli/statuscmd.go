@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -50,7 +51,7 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	s := watcher.Snapshot()
 	for _, n := range nodes {
 		if s.Node(n) == nil {
-			return fmt.Errorf("there is no node %q; there are %s", n, nodeNames(s))
+			return fmt.Errorf("there is no node %q; there are %s", text.Clean(n, 300), nodeNames(s))
 		}
 	}
 	return printStatus(ctx, os.Stdout, s, m, nodes)

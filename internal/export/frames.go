@@ -7,7 +7,12 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/vt"
+
+	"lightsout/internal/text"
 )
+
+// captionMost bounds a caption, in characters: it stands below the screen.
+const captionMost = 200
 
 // Options say what becomes of a cast.
 type Options struct {
@@ -88,7 +93,7 @@ func Film(c *Cast, o Options) ([]Frame, error) {
 			}
 		}
 		if e.Code == "m" && o.Captions {
-			caption = e.Data
+			caption = text.Clean(e.Data, captionMost)
 		}
 		p.take(e)
 		// What is written in one moment is one picture.

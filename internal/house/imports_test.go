@@ -36,7 +36,7 @@ var imports = map[string]string{
 	"internal/record":          "internal/view internal/text cluster power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
-	"internal/export":          "",
+	"internal/export":          "internal/text",
 	"internal/view":            "cluster power loadgen",
 
 	"cluster":          "internal/text",
