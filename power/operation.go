@@ -366,7 +366,9 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 			if o.wanted(r) && o.mayGoOff().IsZero() {
 				return false, PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
-			if changed {
+			if stays := map[bool]State{true: Off, false: On}[o.action == ActionOn]; changed && r.State == stays {
+				o.say(PhaseAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
+			} else if changed {
 				o.say(PhaseAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
 			}
 			// One that is on and may yet go off by what it was asked before is

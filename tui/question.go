@@ -31,8 +31,8 @@ func (d *questionDialog) renew(q *view.Question) {
 }
 
 func (d *questionDialog) title() string {
-	if d.q.Refused {
-		return "Refused: " + strings.TrimRight(d.q.Title, "?")
+	if title, asks := strings.CutSuffix(d.q.Title, "?"); asks && d.q.Refused {
+		return "Refused: " + title
 	}
 	return d.q.Title
 }

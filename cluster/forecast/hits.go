@@ -47,6 +47,8 @@ type Impact struct {
 	CapacityBefore, CapacityAfter int
 	// Minimum is the Knative min-scale, else replicas - maxUnavailable.
 	Minimum int
+	// MinScale: it is the Knative min-scale.
+	MinScale bool
 	// BelowMinimum: fewer than Minimum are left available.
 	BelowMinimum bool
 }
@@ -128,7 +130,7 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 			Minimum: max(0, d.Replicas-d.MaxUnavailable),
 		}
 		if d.Knative != nil && d.Knative.MinScale > 0 {
-			im.Minimum = d.Knative.MinScale
+			im.Minimum, im.MinScale = d.Knative.MinScale, true
 		}
 		impacts[k] = im
 	}

@@ -63,7 +63,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		t.Errorf("%+v", f.Nodes)
 	}
 	want := Impact{Key: key("default", "llm"), Pods: 8, Wanted: 16, AvailableBefore: 16, AvailableAfter: 8,
-		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, BelowMinimum: true}
+		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, MinScale: true, BelowMinimum: true}
 	if len(h.Deployments) != 1 || h.Deployments[0] != want {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
 	}
@@ -72,12 +72,12 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		want []string
 	}{
 		"hits": {h.Lines(), []string{"10 pods, 2 Ready workers left",
-			"! default/llm: 16 → 8 available, capacity 16 → 8, below its minimum of 16"}},
+			"! default/llm: 16 → 8 available, capacity 16 → 8, below minScale 16 (Knative)"}},
 		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
-			"evicted 0s to 5m00s after that (their own tolerations)", "! replacements will not fit: 8 Pending"}},
+			"its pods are evicted 0s to 5m00s later (from each pod's own toleration)", "! no room for 8 pods: Pending until the nodes return"}},
 		"won't": {f.WontLines(h), []string{"! db/pg-0 will hang in Terminating and not be replaced until its node returns (StatefulSet)",
 			"! 1 DaemonSet or static pod stays where it is and is not replaced",
-			"! PodDisruptionBudgets will not hold anything up: a lost node asks nobody"}},
+			"! PodDisruptionBudgets do not protect here: they only apply to drains"}},
 		"drain": {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
 		if got := texts(lines.got); !slices.Equal(got, lines.want) {
@@ -93,7 +93,7 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 	}
 	s := cluster.NewSnapshot(c)
 	f := Outage(s, []string{"kube-node4"}, t0)
-	if got := texts(f.FollowLines(f.Hits())); !slices.Contains(got, "evicted 5m00s after that (their own tolerations)") ||
+	if got := texts(f.FollowLines(f.Hits())); !slices.Contains(got, "its pods are evicted 5m00s later (from each pod's own toleration)") ||
 		!slices.Contains(got, "all 4 replacements fit on the nodes left") {
 		t.Errorf("one node: %q", got)
 	}
@@ -102,7 +102,7 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 	if got := texts(h.Lines()); got[0] != "12 pods, 1 Ready worker left" {
 		t.Errorf("%q", got)
 	}
-	if got := texts(f.FollowLines(h)); len(got) != 2 || got[1] != "! replacements will not fit: 10 Pending" {
+	if got := texts(f.FollowLines(h)); len(got) != 2 || got[1] != "! no room for 10 pods: Pending until the nodes return" {
 		t.Errorf("12 replacements, room for 2, nothing evicted: %q", got)
 	}
 	if got := texts(f.WontLines(h)); !slices.Equal(got, []string{
@@ -135,8 +135,8 @@ func TestWontHappenNamesWhatIsHopedForInVain(t *testing.T) {
 	got := wont("kube-node4")
 	for _, want := range []string{
 		"db/pg-0 will hang in Terminating", "db/lonely will be deleted and not be replaced",
-		"db/patient will not be evicted", "1 DaemonSet or static pod stays", "PodDisruptionBudgets will not",
-		"4 pods that move will not move back",
+		"db/patient will not be evicted", "1 DaemonSet or static pod stays", "PodDisruptionBudgets do not",
+		"4 pods that move stay where they are",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

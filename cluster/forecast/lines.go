@@ -31,11 +31,19 @@ func (h Hits) Lines() []Line {
 			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
 		}
 		if d.BelowMinimum {
-			l.Warn, l.Text = true, l.Text+fmt.Sprintf(", below its minimum of %d", d.Minimum)
+			l.Warn, l.Text = true, l.Text+fmt.Sprintf(", below %s", d.minimum())
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// minimum says which minimum it is that counts.
+func (d Impact) minimum() string {
+	if d.MinScale {
+		return fmt.Sprintf("minScale %d (Knative)", d.Minimum)
+	}
+	return fmt.Sprintf("the %d that its rolling update keeps (replicas less maxUnavailable)", d.Minimum)
 }
 
 // Room says whether the replacements fit on the nodes left.
@@ -66,7 +74,7 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 		if h.least != h.most {
 			when = text.Span(h.least) + " to " + when
 		}
-		out = append(out, Line{Text: "evicted " + when + " after that (their own tolerations)"})
+		out = append(out, Line{Text: "its pods are evicted " + when + " later (from each pod's own toleration)"})
 	}
 	return append(out, h.Room())
 }
@@ -115,10 +123,10 @@ func (f *Forecast) WontLines(h Hits) []Line {
 			"or static pod stays where it is and is not replaced", "and static pods stay where they are and are not replaced")))
 	}
 	if h.evicted > 0 && !stopped {
-		say("PodDisruptionBudgets will not hold anything up: a lost node asks nobody")
+		say("PodDisruptionBudgets do not protect here: they only apply to drains")
 	}
 	if moved := h.Replacements - h.WillNotFit; moved > 0 && !stopped {
-		say(pods(moved, "that moves", "that move") + " will not move back when the nodes return: a rollout restart spreads them")
+		say(pods(moved, "that moves stays where it is", "that move stay where they are") + " when the nodes return: a rollout restart spreads them again")
 	}
 	return out
 }

@@ -186,7 +186,9 @@ func (x *Next) homeless(s *cluster.Snapshot) int {
 	return x.pending
 }
 
-func noRoom(n int) string { return fmt.Sprintf("replacements will not fit: %d Pending", n) }
+func noRoom(n int) string {
+	return fmt.Sprintf("no room for %s: Pending until the nodes return", text.Count(n, "pod", "pods"))
+}
 
 // spaced writes seconds with a space before the unit, as in a sentence.
 func spaced(d time.Duration) string {

@@ -23,7 +23,7 @@ func TestNextTellsTheSoonestFirst(t *testing.T) {
 	want := []string{
 		"kube-node3 marked NotReady in 31–41 s (last heartbeat 19 s ago)",
 		"pods of kube-node4 evicted in 4m12s",
-		"replacements will not fit: 4 Pending",
+		"no room for 4 pods: Pending until the nodes return",
 	}
 	if got := new(Next).Lines(s, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -113,11 +113,11 @@ func TestNextTellsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
 		want []string
 	}{
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 38 * time.Second},
-			[]string{"pods of kube-node3 evicted in 4m12s, of kube-node4 10 s later", "replacements will not fit: 8 Pending"}},
+			[]string{"pods of kube-node3 evicted in 4m12s, of kube-node4 10 s later", "no room for 8 pods: Pending until the nodes return"}},
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 48*time.Second - 300*time.Millisecond},
-			[]string{"pods of kube-node3 and kube-node4 evicted in 4m12s", "replacements will not fit: 8 Pending"}},
+			[]string{"pods of kube-node3 and kube-node4 evicted in 4m12s", "no room for 8 pods: Pending until the nodes return"}},
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 0},
-			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "replacements will not fit: 8 Pending"}},
+			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "no room for 8 pods: Pending until the nodes return"}},
 	} {
 		if got := new(Next).Lines(cluster.NewSnapshot(lost(tc.at)), t0); !slices.Equal(got, tc.want) {
 			t.Errorf("got %q\nwant %q", got, tc.want)

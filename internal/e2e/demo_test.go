@@ -63,7 +63,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.waitFor("all 44 ended ok", long, `44 scheduled = 44 ok`)
 
 	x.keys("t")
-	x.answer("End the trial by-keyboard?", "End and judge")
+	x.answer("End the trial by-keyboard?", "End now and give the verdict")
 	x.waitFor("the verdict", long, `PASS`)
 
 	x.keys("q")

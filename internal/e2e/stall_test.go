@@ -314,7 +314,7 @@ func TestAStalledScreenHoldsNothingUpInASession(t *testing.T) {
 	x.keys.WriteString("c") // no more are started
 	x.poll("the load at rest", func() bool {
 		b, err := os.ReadFile(files(record.EventsFile))
-		return err == nil && strings.Contains(string(b), "at rest: ")
+		return err == nil && strings.Contains(string(b), " ended: ")
 	})
 	x.keys.WriteString("q")
 	if err := cmd.Wait(); err != nil {
@@ -333,7 +333,7 @@ func TestAStalledScreenHoldsNothingUpInASession(t *testing.T) {
 		}
 	}
 	b, err := os.ReadFile(files(record.EventsFile))
-	if want := fmt.Sprintf("at rest: %d of %d ok", len(records), len(records)); err != nil || !strings.Contains(string(b), want) {
+	if want := fmt.Sprintf(" ended: %d of %d ok", len(records), len(records)); err != nil || !strings.Contains(string(b), want) {
 		t.Errorf("the timeline lacks %q: %v\n%s", want, err, b)
 	}
 }

@@ -35,7 +35,7 @@ func transitionText(t cluster.Transition) string {
 	case t.From == "":
 		text = t.To
 	case t.To == "":
-		text = t.From + " gone"
+		text = "deleted (was " + t.From + ")"
 	default:
 		text = t.From + " → " + t.To
 	}
@@ -44,7 +44,13 @@ func transitionText(t cluster.Transition) string {
 		text = "heartbeat " + t.To
 	case cluster.ChangeEndpoints, cluster.ChangeReplicas:
 		text += " " + t.Why
-	case cluster.ChangeStatus, cluster.ChangeEvent, cluster.ChangeNode, cluster.ChangeBoot, cluster.ChangeReady:
+	case cluster.ChangeBoot:
+		text = "rebooted (new boot ID)"
+	case cluster.ChangeTaint:
+		if text = "taint " + t.To; t.To == "" {
+			text = "taint " + t.From + " gone"
+		}
+	case cluster.ChangeStatus, cluster.ChangeEvent, cluster.ChangeNode, cluster.ChangeReady:
 	default:
 		text = string(t.Kind) + " " + text
 	}

@@ -5,14 +5,14 @@ import (
 	"lightsout/internal/view"
 )
 
-// forecastLines is what a question says of the future: what switching the nodes
-// off hits, what follows, and what will not happen.
+// forecastLines is what a question says of the future: what stops when the nodes
+// are switched off, what follows, and what is not to be counted on.
 func forecastLines(f *forecast.Forecast) (out []view.Line) {
 	h := f.Hits()
 	for _, part := range []struct {
 		title string
 		lines []forecast.Line
-	}{{"What it hits:", h.Lines()}, {"What follows:", f.FollowLines(h)}, {"What will not happen:", f.WontLines(h)}} {
+	}{{"What stops now:", h.Lines()}, {"What Kubernetes does next:", f.FollowLines(h)}, {"What will not protect you:", f.WontLines(h)}} {
 		if len(part.lines) > 0 {
 			out = append(append(out, view.Line{Text: part.title}), viewLines(part.lines)...)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"lightsout/internal/view"
@@ -54,13 +55,19 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 		return 0, started, errors.New(cmp.Or(l.missing, "no load can be sent: set load.url in lightsout.yaml"))
 	}
 	started = l.now()
+	before := l.generator.Run()
 	if number, err = l.generator.Begin(spec); err != nil {
 		return 0, started, err
+	}
+	text := spec.Text() + " started"
+	if before.Active && before.Spec.Shape == spec.Shape && spec.Shape != loadgen.Burst {
+		size := func(s loadgen.Spec) string { return strings.TrimPrefix(s.Short(), string(s.Shape)+" ") }
+		text = string(spec.Shape) + " changed: " + size(before.Spec) + " → " + size(spec)
 	}
 	if spec.Shape != loadgen.Burst {
 		l.steady = number
 	}
-	l.say(view.Event{At: started, Lane: view.LaneLoad, Subject: "load", Text: spec.Text() + " started"})
+	l.say(view.Event{At: started, Lane: view.LaneLoad, Subject: "load", Text: text})
 	return number, started, nil
 }
 
@@ -109,7 +116,7 @@ func (l *loads) follow(ctx context.Context) {
 			if last.Totals.FailedSum() > 0 {
 				level = view.Bad
 			}
-			l.say(view.Event{At: last.Ended, Lane: view.LaneLoad, Subject: "load", Text: last.Spec.Text() + " at rest: " + last.Text(), Level: level})
+			l.say(view.Event{At: last.Ended, Lane: view.LaneLoad, Subject: "load", Text: last.Spec.Text() + " ended: " + last.Text(), Level: level})
 		}
 		select {
 		case <-ctx.Done():

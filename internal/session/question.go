@@ -15,6 +15,9 @@ import (
 func (w *switching) question(p power.Question) view.Question {
 	a := view.AskPower{Action: p.Action, Nodes: p.Nodes}
 	q := view.Question{Kind: view.QuestionSwitch, Title: switchTitle(a), Refused: p.Refused(), Type: p.Type}
+	if q.Refused {
+		q.Title = refusedTitle(a)
+	}
 	for _, text := range p.Changed {
 		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + text})
 	}
@@ -86,10 +89,10 @@ func (w *switching) foldedLines(p power.Question) []view.Line {
 			out = append(out, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
 			continue
 		}
-		route := "on by " + m.Driver
+		route := "on: " + m.Driver
 		if p.Action != power.ActionOn {
-			if route = "off by " + m.Driver; b.On != nil {
-				route += "; on again by " + b.On.Driver
+			if route = "off: " + m.Driver; b.On != nil {
+				route += " · on: " + b.On.Driver
 			}
 		}
 		if counts[route]++; counts[route] == 1 {
@@ -102,16 +105,25 @@ func (w *switching) foldedLines(p power.Question) []view.Line {
 	return out
 }
 
-func switchTitle(a view.AskPower) string {
-	who := text.Count(len(a.Nodes), "node", "nodes")
-	if n := len(a.Nodes); n <= 3 {
-		who = strings.Join(a.Nodes[:max(n-1, 0)], ", ")
-		if n > 1 {
-			who += " and "
-		}
-		who += a.Nodes[n-1]
+func switchTitle(a view.AskPower) string { return view.SwitchVerb(a.Action) + " " + who(a.Nodes) + "?" }
+
+// refusedTitle says what is refused.
+func refusedTitle(a view.AskPower) string {
+	done := map[power.Action]string{power.ActionShutdown: "shut down", power.ActionOff: "switched off", power.ActionOn: "powered on"}
+	return who(a.Nodes) + " can't be " + done[a.Action]
+}
+
+// who names a few nodes, and counts many.
+func who(nodes []string) string {
+	n := len(nodes)
+	if n > 3 {
+		return text.Count(n, "node", "nodes")
 	}
-	return view.SwitchVerb(a.Action) + " " + who + "?"
+	out := strings.Join(nodes[:max(n-1, 0)], ", ")
+	if n > 1 {
+		out += " and "
+	}
+	return out + nodes[n-1]
 }
 
 func yesLabel(a view.AskPower) string {
@@ -132,11 +144,11 @@ func (w *switching) routeText(a power.Action, b power.Binding) string {
 		return "no way: " + err.Error()
 	}
 	if a == power.ActionOn {
-		return "on by " + view.MachineName(&m)
+		return "on: " + view.MachineRoute(&m)
 	}
-	text := "off by " + view.MachineName(&m)
+	text := "off: " + view.MachineRoute(&m)
 	if b.On != nil {
-		text += "; on again by " + view.MachineName(b.On)
+		text += " · on: " + view.MachineRoute(b.On)
 	}
 	return text
 }

@@ -29,7 +29,7 @@ func TestManyMachinesAreOneLineOfAQuestion(t *testing.T) {
 	q := x.question(view.QuestionSwitch)
 	text := questionText(q)
 	head, tail, _ := strings.Cut(text, "Each machine:")
-	if !strings.Contains(head, "8 nodes  off by board; on again by board") || strings.Contains(head, "spare3  off by") || strings.Count(tail, "off by board") != 8 {
+	if !strings.Contains(head, "8 nodes  off: board · on: board") || strings.Contains(head, "spare3  off:") || strings.Count(tail, "off: board") != 8 {
 		t.Errorf("the machines are not folded, or not all named at the end:\n%s", text)
 	}
 }

@@ -35,7 +35,7 @@ func (t *Runner) ask() {
 		if s == nil || CheckPlan(p, s, t.s.Focus()) != nil {
 			continue
 		}
-		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s: %s, each when you say so.", p.Name, text.Count(len(p.Steps), "step", "steps"))})
+		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s: a plan of %s; enter starts each step.", p.Name, text.Count(len(p.Steps), "step", "steps"))})
 		q.Choices = append(q.Choices, view.Choice{ID: choicePlan + p.Name, Label: p.Name})
 	}
 	q.Lines = append(q.Lines, view.Line{Text: "The record goes to " + t.opt.Dir + "."})
@@ -70,7 +70,7 @@ func (t *Runner) askEnd() {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Still off: " + strings.Join(off, ", ")})
 		q.Choices = append(q.Choices, view.Choice{ID: choiceEndOn, Label: "Power on, then judge"}, view.Choice{ID: choiceEnd, Label: "Judge, leave them off"})
 	default:
-		q.Choices = append(q.Choices, view.Choice{ID: choiceEnd, Label: "End and judge"})
+		q.Choices = append(q.Choices, view.Choice{ID: choiceEnd, Label: "End now and give the verdict"})
 	}
 	if r.stage != stageCleanup {
 		q.Lines = append(q.Lines, view.Line{Text: "Aborting stops the load and powers on what the trial switched off."})

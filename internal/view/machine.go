@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"strings"
 
 	"lightsout/power"
@@ -22,16 +23,24 @@ func MachineText(b power.Binding) string {
 	return strings.Join(parts, " · ")
 }
 
-// MachineName names one machine, for people.
-func MachineName(m *power.Machine) string {
-	text := m.Driver
-	switch {
-	case m.Driver == "ssh":
-		text += " " + m.ID
-	default:
-		text += " " + m.Title()
+// MachineName names one machine, for people, with its identifier.
+func MachineName(m *power.Machine) string { return named(m, m.Title()) }
+
+// MachineRoute names one machine, for people, without an identifier that says
+// nothing to them.
+func MachineRoute(m *power.Machine) string { return named(m, cmp.Or(power.Clean(m.Name), m.Title())) }
+
+func named(m *power.Machine, name string) string {
+	if m.Driver == "ssh" {
+		name = m.ID
 	}
-	if level := m.Params[power.ParamServiceLevel]; level != "" && m.Driver != "ssh" {
+	text := m.Driver + " " + name
+	level := m.Params[power.ParamServiceLevel]
+	switch {
+	case level == "" || m.Driver == "ssh":
+	case level == spot:
+		text += ", spot: " + m.Driver + " may refuse to start it when it is short of capacity"
+	default:
 		text += ", service level " + level
 		if m.Params[power.ParamServiceLevelFrom] == "assumed" {
 			text += " (assumed)"
@@ -39,6 +48,9 @@ func MachineName(m *power.Machine) string {
 	}
 	return text
 }
+
+// spot is the service level of machines that may be without one.
+const spot = "spot"
 
 // SwitchVerb is what an action does, for people.
 func SwitchVerb(a power.Action) string {

@@ -93,7 +93,7 @@ func TestARealControlPlaneKeepsToTheForecast(t *testing.T) {
 		l := openLab(t, "mdx")
 		l.outage(cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001-deployment"}, view.PhaseEvicted, n3, n4)
 		for _, p := range l.Table() {
-			if p.Name == view.PhaseReplaced && (p.Observed != nil || p.Predicted != nil || p.Note != "replacements will not fit: 8 Pending") {
+			if p.Name == view.PhaseReplaced && (p.Observed != nil || p.Predicted != nil || p.Note != "no room for 8 pods: Pending until the nodes return") {
 				t.Errorf("replaced: %+v", p)
 			}
 		}

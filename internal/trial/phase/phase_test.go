@@ -166,8 +166,8 @@ func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
 	w := newWorld(t, 32000) // four fill a node
 	w.off(power.ActionOff, n3, n4)
 	w.look(1)
-	w.want(view.PhaseReplaced, llm.String(), "– | – | replacements will not fit: 8 Pending")
-	if why := w.Why(view.PhaseReplaced, llm.String()); why != "replacements will not fit: 8 Pending" {
+	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 8 pods: Pending until the nodes return")
+	if why := w.Why(view.PhaseReplaced, llm.String()); why != "no room for 8 pods: Pending until the nodes return" {
 		t.Errorf("why: %q", why)
 	}
 	w.lose(n3, 50)
@@ -189,7 +189,7 @@ func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
 	w.available(16)
 	w.look(88.1)
 	w.want(view.PhaseEvicted, n3, "350..352 | – | the node was back before")
-	w.want(view.PhaseReplaced, llm.String(), "– | – | replacements will not fit: 8 Pending")
+	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 8 pods: Pending until the nodes return")
 	// Ready at 83, two passes, the scheduler's back-off, 10 s to start.
 	w.want(view.PhaseRestored, llm.String(), "83..114 | 88 | ")
 }
@@ -201,7 +201,7 @@ func TestTheZoneRuleTakesTheEvictionsAway(t *testing.T) {
 	const rule = "zone rule: 3 of 4 nodes not ready, so nothing is evicted, except perhaps from the first node found"
 	w.want(view.PhaseTainted, n4, "– | – | "+rule)
 	w.want(view.PhaseEvicted, n4, "– | – | "+rule)
-	w.want(view.PhaseReplaced, llm.String(), "– | – | replacements will not fit: 10 Pending")
+	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 10 pods: Pending until the nodes return")
 	w.want(view.PhaseDetected, n4, "47.5..58.5 | – | assumed timings")
 	// The first one found has its taint before the rule holds.
 	w.lose(n3, 48)
