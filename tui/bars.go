@@ -47,6 +47,28 @@ func (c *chart) bar(x int, b *bin) {
 	}
 }
 
+// gapMost is how many columns without a reading are still a gap in the bars.
+const gapMost = 3
+
+// gaps draws a neutral sign where the gauge was not read for a moment although
+// requests were under way before and after: not knowing is not nothing.
+func (c *chart) gaps() {
+	for x, last := 0, -1; x < len(c.bins); x++ {
+		if !c.bins[x].Sampled {
+			continue
+		}
+		if n := x - last - 1; last >= 0 && n > 0 && n <= gapMost {
+			least := min(outstanding(c.bins[last].Second), outstanding(c.bins[x].Second))
+			for y := 0; least > 0 && y < max(1, c.eighths(least)/8); y++ {
+				for gap := last + 1; gap < x; gap++ {
+					c.set(c.up-1-y, gap, c.t.unread, c.t.dim)
+				}
+			}
+		}
+		last = x
+	}
+}
+
 // level is the row of the line for a value; -1 when there is none.
 func (c *chart) level(n int) int {
 	if n <= 0 {

@@ -164,6 +164,7 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
 	}
+	c.gaps()
 	c.carry(s)
 	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, lookCapacity, true)
 	c.steps(func(b *bin) int { return b.Target }, c.t.target, lookTarget, false)

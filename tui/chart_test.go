@@ -8,6 +8,7 @@ import (
 
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // chartOf draws a frame's requests pane and gives it without looks.
@@ -246,6 +247,46 @@ func TestALanesNameKeepsItsDistance(t *testing.T) {
 	for _, l := range strings.Split(plainView(m), "\n") {
 		if strings.Contains(l, "═off") && !strings.HasPrefix(l, "│ ") {
 			t.Errorf("the name touches the frame: %s", l)
+		}
+	}
+}
+
+func TestAMomentWithoutAReadingIsNoHole(t *testing.T) {
+	count := func(unread ...int) int {
+		f := outage()
+		for _, i := range unread {
+			w := &f.Load.Seconds[i]
+			w.Sampled, w.Served, w.Queued, w.Capacity, w.Target = false, 0, 0, 0, 0
+		}
+		m, _, _ := testModel(f, 120, 36, Options{ASCII: true})
+		typeKeys(m, "4 z")
+		n := 0
+		for _, l := range strings.Split(plainView(m), "\n")[3:] {
+			n += strings.Count(l, "?")
+		}
+		return n
+	}
+	none := count()
+	if one := count(114) - none; one < 2 {
+		t.Errorf("%d cells say that a second was not read", one)
+	}
+	if long := count(112, 113, 114, 115, 116) - none; long != 0 {
+		t.Errorf("%d cells bridge a long time", long)
+	}
+	if idle := count(30, 31) - none; idle != 0 {
+		t.Errorf("%d cells say so where nothing was under way", idle)
+	}
+}
+
+func TestThePowerIsAskedForAtFirst(t *testing.T) {
+	f := calm()
+	m := f.Power["kube-node2"]
+	m.Reading = power.Reading{}
+	f.Power["kube-node2"] = m
+	for w, want := range map[int]string{120: "asking…", 80: " … "} {
+		screen, _, _ := testModel(f, w, 24, Options{})
+		if v := plainView(screen); !strings.Contains(v, want) {
+			t.Errorf("%d wide: %q is not said:\n%s", w, want, v)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func signs(t *theme) []signList {
 			{t.changed, "has just changed"},
 			{"on off off?", "the machine's power: proven by a power API; off? is presumed: nothing answers"},
 			{"on" + t.ellipsis + " off" + t.ellipsis + " busy", "being switched on, off; on its way"},
-			{"?", "nothing is known of the machine's power"},
+			{"?", "of a machine's power: it can't be told (asking" + t.ellipsis + ": not looked at yet)"},
 			{t.aim, "the load goes to this deployment; its bars are the last minute's available pods"},
 		}},
 		{"Signs of requests", [][2]string{
@@ -63,6 +63,7 @@ func signs(t *theme) []signList {
 			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},
 			{failLetters(), "failed: " + failNames()},
 			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
+			{t.unread, "in the chart: a second in which served and queued were not read"},
 			{"2", "among those: so many nodes at once"},
 		}},
 		{"Signs of timeline and trial", [][2]string{

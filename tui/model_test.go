@@ -267,7 +267,8 @@ func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
 		{power.Reading{State: power.Off, Proof: power.Proven}, "off"},
 		{power.Reading{State: power.Off, Proof: power.Presumed}, "off?"},
 		{power.Reading{State: power.On, Proof: power.Proven}, "on"},
-		{power.Reading{}, "?"},
+		{power.Reading{At: t0}, "?"},
+		{power.Reading{}, "asking…"},
 	} {
 		if got, _ := powerWord(th, view.MachineView{Reading: c.r}, true); got != c.want {
 			t.Errorf("%v, %v: %q, want %q", c.r.State, c.r.Proof, got, c.want)

@@ -213,8 +213,14 @@ func nodeStatus(s *scene, n *cluster.Node) cell {
 func nodePower(s *scene, n *cluster.Node) cell {
 	m, known := s.f.Power[n.Name]
 	word, st := powerWord(s.t, m, known)
+	if word == asking(s.t) {
+		return shortCell(st, word, s.t.ellipsis)
+	}
 	return textCell(st, word)
 }
+
+// asking is what is said of a machine's power until it was read for the first time.
+func asking(t *theme) string { return "asking" + t.ellipsis }
 
 func nodeNext(s *scene, n *cluster.Node) cell { return textCell(s.t.warn, markedIn(s, n)) }
 
@@ -344,6 +350,8 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 		return "fail", t.bad
 	case m.Busy != "" && m.Phase == power.PhaseUncertain:
 		return "unsure", t.bad
+	case m.Reading.State == power.Unknown && m.Reading.At.IsZero():
+		return asking(t), t.dim
 	}
 	switch r := m.Reading; r.State {
 	case power.On:

@@ -34,7 +34,7 @@ type theme struct {
 	live, connecting, rec                   string
 	full, light, free, none, line, target   string
 	stalled, onDead, tickNow, tickTarget    string
-	sent, open, axis, noData                string
+	sent, open, axis, noData, unread        string
 	offOnly, offNotReady, notReady          string // a node's lane
 	playing, paused                         string
 	past, ahead, markPast, markAhead        string // a replay's track
@@ -175,7 +175,7 @@ func unicodeTheme() *theme {
 		live: "●", connecting: "◌", rec: "●",
 		full: "█", light: "▒", free: "░", none: "·", line: "━", target: "┄",
 		stalled: "▓", onDead: "▚", tickNow: "┃", tickTarget: "┊",
-		sent: "•", open: "◦", axis: "─", noData: "┈",
+		sent: "•", open: "◦", axis: "─", noData: "┈", unread: "?",
 		offOnly: "╌", offNotReady: "═", notReady: "┅",
 		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
 		capDown: "┓", capUp: "┏", capTurn: "┃", capTop: "┛", capBot: "┗",
@@ -218,7 +218,7 @@ func asciiTheme() *theme {
 		live: "*", connecting: "~", rec: "*",
 		full: "#", light: "q", free: ".", none: " ", line: "=", target: ".",
 		stalled: "%", onDead: "&", tickNow: "|", tickTarget: ":",
-		sent: ",", open: "u", axis: "-", noData: ".",
+		sent: ",", open: "u", axis: "-", noData: ".", unread: "?",
 		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
 		capDown: "+", capUp: "+", capTurn: "|", capTop: "+", capBot: "+",
