@@ -31,6 +31,8 @@ type options struct {
 	// plans are the files of plans that the screen offers beside the built-in ones.
 	plans []string
 	ascii bool
+	// plain shows lines also on a terminal that can be drawn on.
+	plain bool
 	color string
 	theme theme
 	// cast says how the screen is recorded, beside what runs beside it.
@@ -131,6 +133,7 @@ func (o *options) dryRunFlag(cmd *cobra.Command) {
 // sessionFlags adds the flags of a session on the screen.
 func (o *options) sessionFlags(cmd *cobra.Command) {
 	o.dryRunFlag(cmd)
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "lines instead of a drawn screen: the state, then what happens; for pipes and screen readers")
 	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "switch nothing; load can still be sent")
 	cmd.Flags().StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
 	completeFlag(cmd, "plan", plans)

@@ -51,10 +51,9 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 		return nil, err
 	}
 	defer s.sayEnd()
-	if !drawable() {
+	if o.plain || !drawable() {
 		return nil, s.run(ctx, func(ctx context.Context) error {
-			c := newConsole(false, "")
-			err := c.show(ctx, s.session, nil)
+			err := newPlainScreen().run(ctx, s.session)
 			if errors.Is(err, context.Canceled) {
 				err = nil
 			}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// podsListed bounds the pods that are named one by one.
+const podsListed = 30
+
+// stateLines tells how things stand, as lines that are harmless for a terminal:
+// nodes, deployments, pods in trouble, requests, the trial, what comes next.
+func stateLines(f *view.Frame) []string {
+	out := []string{stateTitle(f)}
+	out = append(out, stateNodes(f)...)
+	out = append(out, stateDeployments(f.Snapshot)...)
+	out = append(out, statePods(f.Snapshot, f.Now)...)
+	g, t := f.Load.Gauge, f.Load.Totals
+	out = append(out, fmt.Sprintf("Requests: %d scheduled, %d ok, %d failed, %d in flight; served %d of %d, queued %d",
+		t.Scheduled, t.OK, t.FailedSum(), t.InFlight(), g.Served, g.Capacity, g.Queued))
+	if v := f.Trial; v != nil {
+		how := v.Doing
+		if v.Verdict != "" {
+			how = string(v.Verdict)
+		}
+		out = append(out, fmt.Sprintf("Trial %s: %s", v.Name, how))
+	}
+	for _, next := range f.Next {
+		out = append(out, "Next: "+next)
+	}
+	for i, l := range out {
+		out[i] = strings.TrimRight(text.Cells(l), " ")
+	}
+	return out
+}
+
+func stateTitle(f *view.Frame) string {
+	parts := []string{"State at " + f.Now.Local().Format(time.TimeOnly) + " of " + f.Cluster}
+	if f.Namespaces != "" {
+		parts = append(parts, "namespaces "+f.Namespaces)
+	}
+	parts = append(parts, "API server "+f.Snapshot.Link.State.String())
+	if !f.Zero.IsZero() {
+		parts = append(parts, text.Offset(f.Now.Sub(f.Zero), true))
+	}
+	if f.ReadOnly {
+		parts = append(parts, "read-only")
+	}
+	if f.DryRun {
+		parts = append(parts, "dry run")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func stateNodes(f *view.Frame) []string {
+	rows := [][]string{{"NODE", "STATUS", "POWER", "PODS READY"}}
+	ready := 0
+	for _, n := range f.Snapshot.Nodes() {
+		up, all := 0, 0
+		for _, p := range f.Snapshot.PodsOn(n.Name) {
+			if p.Gone.IsZero() && !p.Finished() {
+				all++
+				if p.Ready {
+					up++
+				}
+			}
+		}
+		if n.Ready == cluster.TriTrue {
+			ready++
+		}
+		rows = append(rows, []string{n.Name, f.Snapshot.NodeWord(n, f.Now), statePower(f.Power, n.Name), fmt.Sprintf("%d of %d", up, all)})
+	}
+	return table(fmt.Sprintf("Nodes: %d of %d Ready", ready, len(rows)-1), rows)
+}
+
+// statePower says what is known of a node's machine, in a few words.
+func statePower(all map[string]view.MachineView, node string) string {
+	m, known := all[node]
+	switch {
+	case !known:
+		return "no machine"
+	case m.Busy != "":
+		return fmt.Sprintf("%s: %s", m.Busy, m.Phase)
+	case m.Reading.State == power.Unknown && m.Reading.At.IsZero():
+		return "asking"
+	case m.Reading.State == power.Unknown:
+		return "not known"
+	}
+	return fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof)
+}
+
+func stateDeployments(s *cluster.Snapshot) []string {
+	if s.Access[cluster.KindDeployment].Forbidden {
+		return []string{"Deployments: forbidden"}
+	}
+	rows := [][]string{{"DEPLOYMENT", "AVAILABLE", "STATUS"}}
+	for _, d := range s.Deployments() {
+		if d.Gone.IsZero() {
+			rows = append(rows, []string{d.Key.String(), fmt.Sprintf("%d of %d", d.Available, d.Replicas), d.Word})
+		}
+	}
+	return table(fmt.Sprintf("Deployments: %d", len(rows)-1), rows)
+}
+
+// statePods counts the pods and names those that are meant to run and do not.
+func statePods(s *cluster.Snapshot, now time.Time) []string {
+	if s.Access[cluster.KindPod].Forbidden {
+		return []string{"Pods: forbidden"}
+	}
+	rows, ready, all := [][]string{{"POD", "NODE", "STATUS"}}, 0, 0
+	for _, p := range s.Pods() {
+		if !p.Gone.IsZero() || p.Finished() {
+			continue
+		}
+		if all++; p.Ready {
+			ready++
+			continue
+		}
+		if len(rows) <= podsListed {
+			node := p.Node
+			if node == "" {
+				node = "no node"
+			}
+			rows = append(rows, []string{p.Key.String(), node, s.PodWord(p, now)})
+		}
+	}
+	title := fmt.Sprintf("Pods: %d of %d ready", ready, all)
+	if all == ready {
+		return []string{title}
+	}
+	if all-ready > podsListed {
+		title += fmt.Sprintf(", the first %d of the others are", podsListed)
+	}
+	return table(title, rows)
+}
+
+// table writes rows in columns, below a title.
+func table(title string, rows [][]string) []string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, row := range rows {
+		for i, c := range row {
+			row[i] = text.Cells(c)
+		}
+		fmt.Fprintln(w, "  "+strings.Join(row, "\t"))
+	}
+	_ = w.Flush()
+	return append([]string{title}, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+}
