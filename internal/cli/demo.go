@@ -33,11 +33,13 @@ var scenarios, paces = []string{"mdx", "vagrant"}, []string{"fast", "real"}
 
 func newDemoCommand(o *options) *cobra.Command {
 	var pace string
+	play := demoPlayer{}
+	var itself bool
 	cmd := &cobra.Command{
 		Use:       "demo [mdx|vagrant]",
 		Short:     "Open the screen on the lab: a real control plane with simulated machines",
 		Long:      "demo starts lightsout-lab, a real Kubernetes control plane in child processes with\nsimulated machines behind a bastion, and opens the screen on it. The lab is gone\nwhen the screen is left; the records of trials are kept.",
-		Example:   "  lightsout demo\n  lightsout demo vagrant --pace real",
+		Example:   "  lightsout demo\n  lightsout demo mdx --play\n  lightsout demo vagrant --pace real",
 		ValidArgs: scenarios,
 		Args:      takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,10 +50,23 @@ func newDemoCommand(o *options) *cobra.Command {
 			if err := oneOf("demo", scenario, scenarios...); err != nil {
 				return err
 			}
+			switch play.scenario = scenario; {
+			case !itself && (cmd.Flags().Changed("loop") || cmd.Flags().Changed("speed")):
+				return usageError{errors.New("--loop and --speed are for --play")}
+			case itself && !(play.speed >= 0.1 && play.speed <= 20):
+				return usageError{fmt.Errorf("--speed is from 0.1 to 20, not %g", play.speed)}
+			case itself && !drawable():
+				return usageError{errors.New("--play needs a terminal; without one: lightsout trial run " + scenario + " --lab")}
+			case itself:
+				o.beside = play.play
+			}
 			return runDemo(cmd.Context(), *o, scenario, pace)
 		},
 	}
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
+	cmd.Flags().BoolVar(&itself, "play", false, "do the whole experiment by itself, with captions; any key takes over")
+	cmd.Flags().BoolVar(&play.loop, "loop", false, "with --play: begin again at the end")
+	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: be so many `times` as fast, where it is waited for somebody to read")
 	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)

@@ -131,7 +131,7 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	return show{
-		frames: s.session.Frames(), log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, names: s.names, beside: s.opt.beside,
+		frames: s.session.Frames(), log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, names: s.names, beside: s.opt.beside, untilKey: true,
 		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.run(ctx)
 }
@@ -145,9 +145,10 @@ type show struct {
 	tui   tui.Options
 	cast  castFlags
 	names *record.Names // replaced in the recording of the screen and in log
-	// beside runs beside the screen, until the operator presses a key; nil:
-	// nothing does.
-	beside func(ctx context.Context, s besides)
+	// beside runs beside the screen; nil: nothing does. With untilKey the first
+	// key of the operator ends it.
+	beside   func(ctx context.Context, s besides)
+	untilKey bool
 }
 
 // besides is what may be done beside the screen.
@@ -203,8 +204,11 @@ func (x show) run(ctx context.Context) (err error) {
 	go stopped.watch(drawn, p)
 	var newest atomic.Pointer[view.Frame]
 	if x.beside != nil {
-		var alone context.Context
-		alone, stage.stop = context.WithCancel(drawn)
+		alone, cancel := context.WithCancel(drawn)
+		defer cancel()
+		if x.untilKey {
+			stage.stop = cancel
+		}
 		go x.beside(alone, besides{p.Send, newest.Load})
 	}
 	go func() {

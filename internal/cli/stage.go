@@ -20,6 +20,9 @@ type stage struct {
 	stop context.CancelFunc
 }
 
+// besideOver says that what went on beside the screen is over.
+type besideOver struct{}
+
 // playedMsg is a key that the operator did not press.
 type playedMsg tea.KeyPressMsg
 
@@ -47,6 +50,9 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m != "" && s.rec.screen != nil {
 			s.rec.screen.Mark(string(m))
 		}
+	case besideOver:
+		s.stop = nil
+		return s, nil
 	case playedMsg:
 		msg = tea.KeyPressMsg(m)
 	case tea.KeyPressMsg:

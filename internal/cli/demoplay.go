@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// demoScript is what the demo that runs by itself says: at its beginning, and
+// before each step of the plan of its scenario.
+type demoScript struct {
+	begin string
+	steps []string
+}
+
+var demoScripts = map[string]demoScript{
+	"mdx": {
+		begin: "An LLM service on four nodes: 16 pods, each serves one request at a time. Each dot beside a node is a pod.",
+		steps: []string{
+			"First with all nodes on: 16 requests at once. 16 pods, so all are served and none waits.",
+			"Now the plug: two of the four nodes are shut down. First it says what that will hit.",
+			"The machines are going off. Their nodes fall silent; the control plane has not noticed yet.",
+			"NotReady: the control plane has noticed. Now the service learns which pods are gone.",
+			"A moment for the service's own router to learn it as well: 8 of 16 pods are left.",
+			"12 requests at once, for 8 pods: watch 8 being served and 4 queued. None is lost.",
+			"Power on again, by the portal's power API, both at once.",
+			"The machines boot. A new boot id proves it.",
+			"Ready. Their pods come back: 8 of 16 becomes 16 of 16.",
+			"A moment for the router.",
+			"16 requests at once, as at first: all served again, none waits.",
+		},
+	},
+	"vagrant": {
+		begin: "A website on two workers: six pods behind a NodePort of the third machine. Clients wait 3 seconds at most.",
+		steps: []string{
+			"Clients ask twice a second from now on: each column below is a second.",
+			"All is well for a moment.",
+			"Now one of the two workers is halted. First it says what that will hit.",
+			"Half of the requests go to a machine that is off: errors, until the control plane notices.",
+			"NotReady: the errors end. Its three pods are still on the list, and wait to be evicted.",
+			"Evicted: replacements start on the other worker.",
+			"Six pods again, all on one worker. Power on.",
+			"The machine boots, and its node becomes Ready.",
+			"Ready, but look: nothing moves back by itself.",
+			"The clients stop: the next step must add no errors.",
+			"A restart of the rollout spreads the pods again.",
+			"Watch the dots: three on each worker.",
+		},
+	},
+}
+
+// How long the demo stays, at its usual speed: before a key, for a caption to be
+// read, on a question, and at the end when it goes on from the start.
+const (
+	demoKey     = time.Second
+	demoCaption = 4 * time.Second
+	demoAsk     = 6 * time.Second
+	demoEnd     = 15 * time.Second
+	// demoLeast is how long a screen stands before a key is pressed at any
+	// speed: keys that come sooner are not taken for an answer to it.
+	demoLeast = 2 * time.Second
+)
+
+// demoPlayer does an experiment by the keys that an operator would press. Each
+// of its methods reports false when it is to end.
+type demoPlayer struct {
+	besides
+	scenario string
+	speed    float64
+	loop     bool
+	ctx      context.Context
+}
+
+// play runs beside the screen.
+func (p demoPlayer) play(ctx context.Context, b besides) {
+	p.ctx, p.besides = ctx, b
+	for p.experiment() && p.loop && p.rest(demoEnd) && p.key("T") && p.rest(demoKey) {
+	}
+	if ctx.Err() == nil {
+		b.send(besideOver{})
+	}
+}
+
+// experiment does it once, from the first look to the verdict.
+func (p *demoPlayer) experiment() bool {
+	script := demoScripts[p.scenario]
+	const keys = " (any key: you take over)"
+	return p.until(demoSettled) && p.say(script.begin+keys) && p.rest(demoCaption) &&
+		p.say("A trial is a plan that is carried out, judged and kept. Its steps are taken one by one, by enter.") && p.rest(demoCaption) &&
+		p.key("t") && p.until(asked) && p.answer(p.scenario) &&
+		p.until(func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict == "" }) &&
+		p.steps(script.steps) && p.verdict()
+}
+
+// steps takes the steps of the trial, and answers what they ask, until there is
+// a verdict.
+func (p *demoPlayer) steps(captions []string) bool {
+	said := -1
+	for p.until(func(f *view.Frame) bool { return f.Trial.Verdict != "" || f.Trial.Waiting || asked(f) }) {
+		f := p.frame()
+		switch t := f.Trial; {
+		case t.Verdict != "":
+			return true
+		case f.Question != nil && f.Question.Refused:
+			p.say("That is refused, and so the demo ends here: the reason stands above.")
+			return false
+		case f.Question != nil:
+			if !p.rest(demoAsk) || !p.answer(f.Question.Choices[min(1, len(f.Question.Choices)-1)].Label) {
+				return false
+			}
+		case t.Next != said:
+			said = t.Next
+			if said < len(captions) && !(p.say(captions[said]) && p.rest(demoCaption)) {
+				return false
+			}
+		default:
+			if !p.least(demoKey) || !p.key("enter") || !p.within(2*time.Second, func(f *view.Frame) bool { return f.Trial.Next != said || !f.Trial.Waiting || asked(f) }) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// verdict shows the trial as a whole, and where its report is.
+func (p *demoPlayer) verdict() bool {
+	if !p.rest(demoKey) || !p.key("T") {
+		return false
+	}
+	t := p.frame().Trial
+	end := " (q leaves)"
+	if p.loop {
+		end = " (it begins again; any key: you take over)"
+	}
+	return p.say(fmt.Sprintf("Verdict: %s. Predicted and observed stand side by side. The report: %s%s", t.Verdict, filepath.Join(t.Dir, record.HTMLFile), end))
+}
+
+// answer takes the choice with that label of the question that is being asked.
+func (p *demoPlayer) answer(label string) bool {
+	q := p.frame().Question
+	if q == nil {
+		return true // answered already
+	}
+	i := slices.IndexFunc(q.Choices, func(c view.Choice) bool { return c.Label == label })
+	if i < 0 || !p.least(demoKey) {
+		return false
+	}
+	for range i {
+		if !p.key("right") || !p.rest(demoKey) {
+			return false
+		}
+	}
+	return p.key("enter") && p.until(func(f *view.Frame) bool { return f.Question == nil || f.Question.ID != q.ID })
+}
+
+func asked(f *view.Frame) bool { return f.Question != nil }
+
+// demoSettled reports a cluster that is there, with all its replicas.
+func demoSettled(f *view.Frame) bool {
+	if f.Trial != nil && f.Trial.Verdict == "" || !synced(f.Snapshot) || !hitsKnown(f.Snapshot) || f.LoadReady != "" {
+		return false
+	}
+	return len(f.Snapshot.Deployments()) > 0 && !slices.ContainsFunc(f.Snapshot.Deployments(), func(d *cluster.Deployment) bool { return d.Available < d.Replicas })
+}
+
+// say shows a caption.
+func (p *demoPlayer) say(text string) bool {
+	p.send(tui.CaptionMsg(text))
+	return p.ctx.Err() == nil
+}
+
+// key presses a key.
+func (p *demoPlayer) key(name string) bool {
+	k := tea.Key{Code: []rune(name)[0], Text: name}
+	switch name {
+	case "enter":
+		k = tea.Key{Code: tea.KeyEnter}
+	case "right":
+		k = tea.Key{Code: tea.KeyRight}
+	}
+	p.send(playedMsg(k))
+	return p.ctx.Err() == nil
+}
+
+// rest waits, at the demo's speed; least waits so that a key is taken.
+func (p *demoPlayer) rest(d time.Duration) bool {
+	return p.within(time.Duration(float64(d)/p.speed), func(*view.Frame) bool { return false })
+}
+
+func (p *demoPlayer) least(d time.Duration) bool {
+	d = max(time.Duration(float64(d)/p.speed), demoLeast)
+	return p.within(d, func(*view.Frame) bool { return false })
+}
+
+// until waits for a frame; within does so for a while.
+func (p *demoPlayer) until(is func(*view.Frame) bool) bool { return p.within(time.Hour, is) }
+
+func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if f := p.frame(); f != nil && is(f) {
+			return p.ctx.Err() == nil
+		}
+		select {
+		case <-p.ctx.Done():
+			return false
+		case <-over.C:
+			return true
+		case <-look.C:
+		}
+	}
+}
