@@ -28,8 +28,16 @@ bin/lightsout-lab:
 	@[ -e $@ ] || echo "building the lab: a whole Kubernetes control plane, most of 10 minutes on 2 cores, only this once"
 	cd cluster/lab && $(GO) build $(GOARGS) -ldflags "$(LABFLAGS)" -o ../../$@ .
 
-demo: build
-	bin/lightsout demo
+# demo shows a record while it builds the lab for the first time.
+demo: bin/lightsout
+	@if [ -e bin/lightsout-lab ]; then $(MAKE) --no-print-directory bin/lightsout-lab && bin/lightsout demo; \
+	else bin/lightsout demo --build '$(MAKE) --no-print-directory lab-counted'; fi
+
+# lab-counted says how many packages are to be built, and then each as it is.
+.PHONY: lab-counted
+lab-counted:
+	@cd cluster/lab && echo "packages: $$($(GO) list -deps $(GOARGS) -f '{{if .Stale}}{{.ImportPath}}{{end}}' . | grep -c .)"
+	@$(MAKE) --no-print-directory bin/lightsout-lab GOARGS='$(GOARGS) -v'
 
 test: build vet test-tool test-lab
 
@@ -78,10 +86,13 @@ soak: FOR = 30m
 soak: build
 	LIGHTSOUT_SOAK=$(FOR) $(GO) test -count 1 -timeout 24h -v -run 'TestSoak$$' ./internal/e2e
 
-# picture makes the README's picture from a real run.
+# picture makes the README's picture from a real run: the demo that runs by itself,
+# recorded in a terminal of tmux's.
 picture: build
-	dir=$$(mktemp -d) && bin/lightsout trial run mdx --lab -o $$dir/demo && \
-		bin/lightsout export $$dir/demo -o docs/demo.svg --idle 1s --size 110x34; rm -rf "$$dir"
+	dir=$$(mktemp -d); tmux="tmux -f /dev/null -S $$dir/tmux"; \
+	$$tmux new-session -d -x 110 -y 34 -e LC_ALL=C.UTF-8 "bin/lightsout demo mdx --play --quit --state $$dir --cast $$dir/demo.cast; $$tmux wait-for -S over" && \
+	$$tmux wait-for over; \
+	bin/lightsout export $$dir/demo.cast -o docs/demo.svg --idle 1.5s --captions=false; rm -rf "$$dir"
 
 # dist makes what users install, in bin/dist. The same commit makes the same bytes.
 dist: DIST_VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' 2>/dev/null)),0.0.0-$(shell git log -1 --format=%cd.g%h --date=format:%Y%m%d))

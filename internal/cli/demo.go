@@ -32,7 +32,7 @@ type labReady struct {
 var scenarios, paces = []string{"mdx", "vagrant"}, []string{"fast", "real"}
 
 func newDemoCommand(o *options) *cobra.Command {
-	var pace string
+	var pace, build string
 	play := demoPlayer{}
 	var itself bool
 	cmd := &cobra.Command{
@@ -51,8 +51,10 @@ func newDemoCommand(o *options) *cobra.Command {
 				return err
 			}
 			switch play.scenario = scenario; {
-			case !itself && (cmd.Flags().Changed("loop") || cmd.Flags().Changed("speed")):
-				return usageError{errors.New("--loop and --speed are for --play")}
+			case !itself && (play.loop || play.quit || cmd.Flags().Changed("speed")):
+				return usageError{errors.New("--loop, --quit and --speed are for --play")}
+			case play.loop && play.quit:
+				return usageError{errors.New("--loop has no end for --quit to leave at")}
 			case itself && !(play.speed >= 0.1 && play.speed <= 20):
 				return usageError{fmt.Errorf("--speed is from 0.1 to 20, not %g", play.speed)}
 			case itself && !drawable():
@@ -60,13 +62,21 @@ func newDemoCommand(o *options) *cobra.Command {
 			case itself:
 				o.beside = play.play
 			}
+			if build != "" {
+				if err := buildLab(cmd.Context(), *o, build, scenario); err != nil {
+					return err
+				}
+			}
 			return runDemo(cmd.Context(), *o, scenario, pace)
 		},
 	}
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
 	cmd.Flags().BoolVar(&itself, "play", false, "do the whole experiment by itself, with captions; any key takes over")
 	cmd.Flags().BoolVar(&play.loop, "loop", false, "with --play: begin again at the end")
+	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
 	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: be so many `times` as fast, where it is waited for somebody to read")
+	cmd.Flags().StringVar(&build, "build", "", "build the lab first by this `command`, and play a record meanwhile")
+	_ = cmd.Flags().MarkHidden("build") // make demo's
 	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)

@@ -77,6 +77,7 @@ type demoPlayer struct {
 	scenario string
 	speed    float64
 	loop     bool
+	quit     bool // at the end
 	ctx      context.Context
 }
 
@@ -84,6 +85,9 @@ type demoPlayer struct {
 func (p demoPlayer) play(ctx context.Context, b besides) {
 	p.ctx, p.besides = ctx, b
 	for p.experiment() && p.loop && p.rest(demoEnd) && p.key("T") && p.rest(demoKey) {
+	}
+	if p.quit && p.rest(demoEnd) {
+		p.key("q")
 	}
 	if ctx.Err() == nil {
 		b.send(besideOver{})
@@ -105,7 +109,7 @@ func (p *demoPlayer) experiment() bool {
 // a verdict.
 func (p *demoPlayer) steps(captions []string) bool {
 	said := -1
-	for p.until(func(f *view.Frame) bool { return f.Trial.Verdict != "" || f.Trial.Waiting || asked(f) }) {
+	for p.until(func(f *view.Frame) bool { return f.Trial.Verdict != "" || f.Trial.Waiting || f.Trial.Next != said || asked(f) }) {
 		f := p.frame()
 		switch t := f.Trial; {
 		case t.Verdict != "":
@@ -122,7 +126,7 @@ func (p *demoPlayer) steps(captions []string) bool {
 			if said < len(captions) && !(p.say(captions[said]) && p.rest(demoCaption)) {
 				return false
 			}
-		default:
+		case t.Waiting:
 			if !p.least(demoKey) || !p.key("enter") || !p.within(2*time.Second, func(f *view.Frame) bool { return f.Trial.Next != said || !f.Trial.Waiting || asked(f) }) {
 				return false
 			}
@@ -141,7 +145,7 @@ func (p *demoPlayer) verdict() bool {
 	if p.loop {
 		end = " (it begins again; any key: you take over)"
 	}
-	return p.say(fmt.Sprintf("Verdict: %s. Predicted and observed stand side by side. The report: %s%s", t.Verdict, filepath.Join(t.Dir, record.HTMLFile), end))
+	return p.say(fmt.Sprintf("Verdict: %s. What was expected and what was seen stand above. The report: %s%s", t.Verdict, filepath.Join(t.Dir, record.HTMLFile), end))
 }
 
 // answer takes the choice with that label of the question that is being asked.

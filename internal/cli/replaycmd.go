@@ -46,7 +46,7 @@ verdict.`,
 			if plain || !drawable() {
 				return printRecord(cmd.OutOrStdout(), r)
 			}
-			return runReplay(cmd.Context(), *o, r, speed)
+			return playRecord(cmd.Context(), *o, r, speed, nil)
 		},
 	}
 	o.cast.add(cmd.Flags())
@@ -74,8 +74,9 @@ func openRecord(dir string) (*record.Record, error) {
 	return record.Open(dir)
 }
 
-// runReplay shows a record on the screen until the operator leaves.
-func runReplay(ctx context.Context, o options, r *record.Record, speed float64) error {
+// playRecord shows a record on the screen until the operator leaves. What beside
+// gives runs beside it; nil: nothing does.
+func playRecord(ctx context.Context, o options, r *record.Record, speed float64, beside func(*replay.Player) func(context.Context, besides)) error {
 	color, err := colorProfile(o.color)
 	if err != nil {
 		return err
@@ -95,10 +96,14 @@ func runReplay(ctx context.Context, o options, r *record.Record, speed float64) 
 	ctx, cancel := context.WithCancel(ctx)
 	played := make(chan error, 1)
 	go func() { played <- player.Run(ctx) }()
-	err = show{
-		frames: player.Frames(), log: log.Name(), color: color, cast: o.cast, names: o.cast.names(), beside: o.beside,
+	x := show{
+		frames: player.Frames(), log: log.Name(), color: color, cast: o.cast, names: o.cast.names(),
 		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)},
-	}.run(ctx)
+	}
+	if beside != nil {
+		x.beside = beside(player)
+	}
+	err = x.run(ctx)
 	cancel()
 	return errors.Join(err, <-played)
 }

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"lightsout/internal/record/replay"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// labBuild is the lab being built by a command that says "packages: N" and then
+// names each package, as `go build -v` does.
+type labBuild struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+	err  error         // why it failed; to be read after done
+
+	mu        sync.Mutex
+	built, of int
+}
+
+// startLabBuild starts the command, which sh understands.
+func startLabBuild(command string) (*labBuild, error) {
+	b := &labBuild{cmd: exec.Command("sh", "-c", command), done: make(chan struct{})}
+	// It is ended with all that it has started, and not by the terminal's Ctrl-C.
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := b.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	b.cmd.Stderr = b.cmd.Stdout
+	if err := b.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("the lab can't be built: %w", err)
+	}
+	go func() {
+		defer close(b.done)
+		var said tail
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			b.line(lines.Text(), &said)
+		}
+		if err := b.cmd.Wait(); err != nil {
+			b.err = fmt.Errorf("the lab can't be built (%w):\n%s", err, strings.TrimSpace(string(said.b)))
+		}
+	}()
+	return b, nil
+}
+
+// line takes a line of what the command says; what is no progress is kept.
+func (b *labBuild) line(text string, said *tail) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	switch _, err := fmt.Sscanf(text, "packages: %d", &n); {
+	case err == nil:
+		b.of = n
+	case b.of > 0 && text != "" && !strings.ContainsAny(text, " :#\t"):
+		b.built++
+	default:
+		fmt.Fprintln(said, text)
+	}
+}
+
+// progress says in a sentence how far it is.
+func (b *labBuild) progress() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.of == 0:
+		return "the lab is being built: finding out what of it is needed"
+	case b.built >= b.of:
+		return fmt.Sprintf("the lab is being built: all %d packages, being linked", b.of)
+	}
+	return fmt.Sprintf("the lab is being built: %d of %d packages", b.built, b.of)
+}
+
+// stop ends the build, if it has not ended.
+func (b *labBuild) stop() {
+	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGTERM)
+	<-b.done
+}
+
+// errLeft: the operator left before there was a lab.
+var errLeft = errors.New("the lab has not been built to its end; the next build goes on from there")
+
+// replayRest is how long the record's end stays before it begins again.
+const replayRest = 8 * time.Second
+
+// buildLab builds the lab. Meanwhile the screen plays the record of the scenario
+// that comes with the program.
+func buildLab(ctx context.Context, o options, command, scenario string) error {
+	b, err := startLabBuild(command)
+	if err != nil {
+		return err
+	}
+	defer b.stop()
+	if drawable() {
+		r, err := openRecord(scenario)
+		if err != nil {
+			return err
+		}
+		o.cast = castFlags{version: 2, redact: o.cast.redact}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			select {
+			case <-b.done:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		err = playRecord(ctx, o, r, 1, func(p *replay.Player) func(context.Context, besides) {
+			return func(ctx context.Context, s besides) { b.tell(ctx, s, p) }
+		})
+		select {
+		case <-b.done:
+			return errors.Join(err, b.err)
+		default:
+			return errors.Join(err, errLeft)
+		}
+	}
+	for {
+		fmt.Fprintln(os.Stderr, b.progress())
+		select {
+		case <-b.done:
+			return b.err
+		case <-ctx.Done():
+			return errLeft
+		case <-time.After(doingEvery):
+		}
+	}
+}
+
+// tell says how far the build is, and lets the record begin again at its end.
+func (b *labBuild) tell(ctx context.Context, s besides, p *replay.Player) {
+	var ended time.Time
+	for said := ""; ctx.Err() == nil; {
+		if text := "This is the record of such an experiment; " + b.progress() + " (q leaves)"; text != said {
+			said = text
+			s.send(tui.CaptionMsg(text))
+		}
+		switch f := s.frame(); {
+		case f == nil || f.Replay == nil || !f.Replay.Paused || f.Now.Before(f.Replay.End):
+			ended = time.Time{}
+		case ended.IsZero():
+			ended = time.Now()
+		case time.Since(ended) > replayRest:
+			p.Send(view.ReplayPause{})
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
