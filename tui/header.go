@@ -83,7 +83,8 @@ func linkState(m *Model) (state span) {
 func badges(m *Model, w int) (right []span) {
 	t, f := m.s.t, m.s.f
 	add := func(st style, s string) { right = append(right, span{st, s}) }
-	if !f.Zero.IsZero() {
+	// Once a trial is judged nothing is waited for, and its clock is at rest.
+	if judged := f.Trial != nil && f.Trial.Verdict != ""; !f.Zero.IsZero() && (f.Replay != nil || !judged) {
 		add(t.strong, signed(m.s.now.Sub(f.Zero), false))
 	}
 	if text := trialWord(t, f.Trial); text != "" && w >= 100 {

@@ -109,7 +109,9 @@ func (p *demoPlayer) experiment() bool {
 // a verdict.
 func (p *demoPlayer) steps(captions []string) bool {
 	said := -1
-	for p.until(func(f *view.Frame) bool { return f.Trial.Verdict != "" || f.Trial.Waiting || f.Trial.Next != said || asked(f) }) {
+	for p.until(func(f *view.Frame) bool {
+		return f.Trial.Verdict != "" || f.Trial.Waiting || f.Trial.Next != said || asked(f)
+	}) {
 		f := p.frame()
 		switch t := f.Trial; {
 		case t.Verdict != "":
