@@ -84,8 +84,12 @@ func (b *labBuild) progress() string {
 
 // stop ends the build, if it has not ended.
 func (b *labBuild) stop() {
-	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGTERM)
-	<-b.done
+	select {
+	case <-b.done:
+	default:
+		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGTERM)
+		<-b.done
+	}
 }
 
 // errLeft: the operator left before there was a lab.
