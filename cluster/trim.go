@@ -70,7 +70,7 @@ type lease struct {
 }
 
 func trimLease(l *coordinationv1.Lease) *lease {
-	out := &lease{node: word(l.Name)}
+	out := &lease{node: harmless(l.Name)} // not kept for long: no word
 	if l.Spec.RenewTime != nil {
 		out.renewed = l.Spec.RenewTime.Time
 	}

@@ -39,15 +39,8 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 	s.timed = true // words and ages grow with the clock
 	l.headers = btoi(h >= leastHeader || h > len(l.rows))
 	from, to := l.window(h - l.headers)
-	cells := make([][]cell, 0, to-from)
-	for _, r := range l.rows[from:to] {
-		cs := make([]cell, len(l.columns))
-		for i, c := range l.columns {
-			cs[i] = c.cell(s, r)
-		}
-		cells = append(cells, cs)
-	}
-	p := l.plan(s, w-l.leadWidth-2, cells)
+	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])
+	p := l.plan(w - l.leadWidth - 2)
 	out := make([]string, 0, h)
 	if l.headers > 0 {
 		out = append(out, l.header(s, w, p))
@@ -69,31 +62,60 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 	return fill(out, w, h)
 }
 
-// plan fits the columns, with room for the tail if that costs nothing.
-func (l *list[K, R]) plan(s *scene, w int, cells [][]cell) plan {
-	if l.fits == nil {
-		for _, c := range l.columns {
-			l.fits = append(l.fits, c.fitting)
-		}
-	}
+// cells gives the cells of rows, and finds what widths they need in w cells. Those
+// of an extra column that has no room are left empty.
+func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	if l.needW != w {
-		l.need, l.needW = widths{}, w
+		l.fits, l.need, l.needW = nil, widths{}, w
 		titles := make([]cell, len(l.columns))
 		for i, c := range l.columns {
+			l.fits = append(l.fits, c.fitting)
 			if !c.extra {
 				titles[i] = shortCell("", l.heading(s, i), "")
 			}
 		}
 		l.need.grow(titles)
 	}
-	for _, cs := range cells {
-		l.need.grow(cs)
+	out, all := make([][]cell, len(rows)), make([]cell, len(rows)*len(l.columns))
+	for y, r := range rows {
+		out[y], all = all[:len(l.columns):len(l.columns)], all[len(l.columns):]
+		for i, c := range l.columns {
+			if !c.extra {
+				out[y][i] = c.cell(s, r)
+			}
+		}
+		l.need.grow(out[y])
 	}
+	room := w
 	for i, c := range l.columns {
-		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
-			l.need.full[i] = max(l.need.full[i], width(l.heading(s, i)))
+		if n := max(l.need.full[i], c.least); !c.extra && n > 0 {
+			room -= n + 2
 		}
 	}
+	for i, c := range l.columns {
+		title := 0
+		if c.extra {
+			title = width(l.heading(s, i))
+		}
+		if !c.extra || title > room {
+			continue
+		}
+		for y, r := range rows {
+			out[y][i] = c.cell(s, r)
+			l.need.full[i] = max(l.need.full[i], spansWidth(out[y][i].spans))
+		}
+		if l.need.full[i] > 0 || c.least > 0 {
+			l.need.full[i] = max(l.need.full[i], title)
+		}
+		if n := max(l.need.full[i], c.least); n > 0 && n <= room {
+			room -= n + 2
+		}
+	}
+	return out
+}
+
+// plan fits the columns, with room for the tail if that costs nothing.
+func (l *list[K, R]) plan(w int) plan {
 	if l.tail == nil {
 		return fitColumns(w, l.fits, l.need)
 	}
