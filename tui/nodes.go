@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -394,7 +395,7 @@ func podDots(s *scene, n *cluster.Node) cell {
 			if len(counts) > 0 {
 				counts = append(counts, span{"", " "})
 			}
-			counts = append(counts, span{part.st, fmt.Sprintf("%d%s", part.n, part.sign)})
+			counts = append(counts, span{part.st, strconv.Itoa(part.n) + part.sign})
 		}
 	}
 	if up+down+leaving > most {

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"time"
 
 	"lightsout/cluster"
@@ -72,7 +73,7 @@ func newPodsPane() *podsPane {
 			{fitting{ease: 16, min: 10, middle: true}, "POD", p.name, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
 			{fitting{least: 5, leastShort: 3, short: 2, drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
-				return textCell("", fmt.Sprintf("%d/%d", p.ReadyContainers, p.Containers))
+				return textCell("", strconv.Itoa(p.ReadyContainers)+"/"+strconv.Itoa(p.Containers))
 			}, nil},
 			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
 			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
