@@ -7,13 +7,9 @@ import (
 	"lightsout/internal/config/yamlfile"
 )
 
-// Check finds what the grammar allows and what can't be carried out or can
-// never be met, and returns the first as an *Error. It gives steps without a
-// name theirs. Parse has done it already.
-func (p *Plan) Check() error { return first(p.check()) }
-
-// check is Check with all that is found. What depends on a step that could not be
-// read is not told.
+// check finds what the grammar allows and what can't be carried out or can never
+// be met, each an *Error. It gives steps without a name theirs. What depends on a
+// step that could not be read is not told.
 func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()

@@ -25,15 +25,19 @@ var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at le
 // Open reads the built-in plan of that name, or else the file at that path.
 // Errors name the file; what is wrong in it is an *Error.
 func Open(name string) (*Plan, error) {
-	p, faults := Read(name)
-	return p, first(faults)
+	text, err := readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
 }
 
 // Read is Open with all faults, as Faults tells them.
 func Read(name string) (*Plan, []error) {
-	if text, ok := builtinText(name); ok {
-		return Faults(text)
-	}
 	text, err := readFile(name)
 	if err != nil {
 		return nil, []error{err}
@@ -46,6 +50,9 @@ func Read(name string) (*Plan, []error) {
 }
 
 func readFile(name string) ([]byte, error) {
+	if text, ok := builtinText(name); ok {
+		return text, nil
+	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
 		hint := "; built in are " + and(Builtin())

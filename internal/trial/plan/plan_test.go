@@ -71,7 +71,7 @@ func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
 		{Action: &On{Nodes: []string{"true", "1e3"}, Within: 90 * time.Second}},
 		{Action: &Stop{Step: "all"}},
 	}}
-	if err := p.Check(); err != nil {
+	if err := first(p.check()); err != nil {
 		t.Fatal(err)
 	}
 	roundTrip(t, p)
