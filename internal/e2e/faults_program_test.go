@@ -63,7 +63,7 @@ var programFaults = []struct {
 		s.scale(2)
 		s.sees("that it is not recorded", `NOT RECORDED`, `not recorded`, isLive, s.probe(2))
 		s.limit(unix.RLIMIT_FSIZE, unix.RLIM_INFINITY)
-		s.sees("that it is recorded again", `● rec`, `record is written again`)
+		s.sees("that it is recorded again", `record is written again`)
 		if events := s.read(record.EventsFile); !strings.Contains(events, "nothing of it is missing") {
 			s.t.Errorf("the record does not say that it is whole:\n%s", events)
 		}
@@ -85,7 +85,7 @@ func (s *scene) survives(atRest int, make func(*scene)) {
 	open := s.descriptors()
 	make(s)
 	s.scale(3)
-	s.sees("all as it is", isLive, s.probe(3), `● rec`)
+	s.sees("all as it is", isLive, s.probe(3))
 	if v := s.screen(); strings.Contains(v, isStale) {
 		s.t.Errorf("it is stale:\n%s", v)
 	}
@@ -159,7 +159,7 @@ func fiveAtOnce(t *testing.T, l *labtest.Lab) {
 	}
 	first.scale(3)
 	for _, s := range all {
-		s.sees("the change", isLive, s.probe(3), `● rec`)
+		s.sees("the change", isLive, s.probe(3))
 		s.keys("q")
 	}
 	for _, s := range all {

@@ -38,12 +38,12 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			"wrong key": {l.ConfigWith(func(c map[string]any) {
 				c["ssh"].(map[string]any)["identity_files"] = []string{newKey(t)}
 				delete(c["ssh"].(map[string]any), "config")
-			}), []string{"power", "status", "--wait", "5s"}, "key"},
+			}), []string{"power", "status", "--wait-for-api", "5s"}, "key"},
 			"changed host key": {l.ConfigWith(func(c map[string]any) {
 				s := c["ssh"].(map[string]any)
 				s["known_hosts"] = []string{otherHostKeys(t, s["known_hosts"].([]any)[0].(string))}
 				delete(s, "config")
-			}), []string{"power", "status", "--wait", "5s"}, "host key"},
+			}), []string{"power", "status", "--wait-for-api", "5s"}, "host key"},
 			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "there is no node \"kube-node9\""},
 			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "refused"},
 			"forbidden":       {same, []string{"--context", "lab-mdx-nobody", "power", "status"}, "may not list nodes"},
