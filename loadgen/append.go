@@ -1,8 +1,10 @@
 package loadgen
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -99,72 +101,29 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// appendFloat writes a number as ECMAScript does, which is what encoding/json
-// follows.
+// appendFloat writes a number as encoding/json does.
 func appendFloat(b []byte, f float64) []byte {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return append(b, '0')
 	}
-	format := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		format = 'e'
-	}
-	b = strconv.AppendFloat(b, f, format, -1, 64)
-	if n := len(b); format == 'e' && n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' {
-		b[n-2] = b[n-1] // e-09 is e-9
-		b = b[:n-1]
-	}
-	return b
+	n, _ := json.Marshal(f) // it can be written
+	return append(b, n...)
 }
 
-// appendString writes a string with the escapes that encoding/json uses.
+// appendString writes a string with the escapes that encoding/json uses. Most
+// need none.
 func appendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&' {
-				i++
-				continue
-			}
-			b = append(b, s[from:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\b':
-				b = append(b, `\b`...)
-			case '\f':
-				b = append(b, `\f`...)
-			case '\n':
-				b = append(b, `\n`...)
-			case '\r':
-				b = append(b, `\r`...)
-			case '\t':
-				b = append(b, `\t`...)
-			default:
-				b = append(b, `\u00`...)
-				b = append(b, hex[c>>4], hex[c&15])
-			}
-			i++
-			from = i
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			b = append(b, s[from:i]...)
-			b = append(b, `\ufffd`...)
-			from = i + n
-		case r == '\u2028', r == '\u2029':
-			b = append(b, s[from:i]...)
-			b = append(b, `\u202`...)
-			b = append(b, hex[r&15])
-			from = i + n
-		}
-		i += n
+	if strings.ContainsFunc(s, escaped) {
+		quoted, _ := json.Marshal(s) // text can always be written
+		return append(b, quoted...)
 	}
-	b = append(b, s[from:]...)
+	b = append(b, '"')
+	b = append(b, s...)
 	return append(b, '"')
+}
+
+// escaped reports what may not stand in JSON as it is, or does not by
+// encoding/json.
+func escaped(r rune) bool {
+	return r < ' ' || r >= utf8.RuneSelf || strings.ContainsRune(`"\<>&`, r)
 }
