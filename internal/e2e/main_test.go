@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.SideBySide(8) // mostly they wait for what the lab does by its own clocks
+	testenv.SideBySide(6) // mostly they wait for what the lab does by its own clocks
 	os.Exit(m.Run())
 }
