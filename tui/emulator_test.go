@@ -151,7 +151,7 @@ func TestTheTerminalShowsWhatTheModelSays(t *testing.T) {
 					tm.send(FrameMsg{f})
 					tm.settled(sc.name)
 				}
-				for _, k := range strings.Fields("esc down down z z tab tab down down 5 up up down 1 ? down down down esc d down esc 6 w down T T w w") {
+				for _, k := range strings.Fields("esc down down z z tab tab down down 5 up up down 1 ? down down down / s enter n esc d down y esc u esc esc 3 L g / 5 enter n G c p esc esc Y esc : n s space a esc 1 6 w down T T w w") {
 					tm.send(keyMsg(k))
 					tm.settled(sc.name + " " + k)
 				}
