@@ -52,6 +52,7 @@ ffmpeg. A record can be drawn at any size, a .cast at the one that it was record
 	fl.DurationVar(&f.at, "at", 0, "the moment of a .png, in the film's own `time` (default its end)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "show it so many `times` as fast as it happened")
 	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut the time in which nothing changes to this; 0 keeps it")
+	fl.DurationVar(&f.film.Least, "least", 0, "show each picture at least so long: fewer pictures, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "begin at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
 	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", "))

@@ -20,6 +20,9 @@ type Options struct {
 	Speed float64
 	// Idle is the longest that nothing may change, after Speed; 0: no bound.
 	Idle time.Duration
+	// Least is how long each picture is shown at least: what changes sooner is
+	// shown as it stands then; 0 is what players can show.
+	Least time.Duration
 	// From and To bound the part that is shown, in the cast's time; To 0: the end.
 	From, To time.Duration
 	// Hold is how long the last picture stays; 0 is 3 s.
@@ -126,7 +129,7 @@ func (r *reel) add(s *Screen, caption string, castTime time.Duration, o Options)
 		if o.Idle > 0 {
 			gap = min(gap, o.Idle)
 		}
-		if gap < shortest && f.At > 0 { // takes the place of the one before
+		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
 			f.Screen, f.Caption = s, caption
 			return
 		}
