@@ -379,8 +379,6 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		}
 	}, unlock)
 	s.brought(wasOff)
-	if q.Action == ActionOn || err != nil {
-		s.Returned(q.Nodes...)
-	}
+	s.Returned(q.Nodes...) // also what was off already, and not by us
 	return err
 }

@@ -304,6 +304,9 @@ func (x *request) over(err error) {
 	case errors.As(err, &notDone) && !x.drained && notDone.Why != power.NotTyped: // the operator has seen why
 	default:
 		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
+		for _, n := range x.nodes {
+			w.machines.update(n, func(v *view.MachineView) { v.Phase, v.Text = power.PhaseFailed, err.Error() })
+		}
 	}
 	w.readJournal()
 	if x.drained {
