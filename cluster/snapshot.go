@@ -136,6 +136,11 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 // Nodes gives all nodes by name, those gone within the last moments included.
 func (s *Snapshot) Nodes() []*Node { return s.allNodes() }
 
+// SameNodes reports that no node has changed between o and s, but for heartbeats.
+func (s *Snapshot) SameNodes(o *Snapshot) bool {
+	return s.nodes.n == o.nodes.n && sameChunks(s.nodes.chunks, o.nodes.chunks)
+}
+
 // Node gives the node of this name, nil if there is none.
 func (s *Snapshot) Node(name string) *Node { return nodeNamed(s.nodes, name) }
 

@@ -31,6 +31,8 @@ type machines struct {
 	bound     atomic.Pointer[[]power.Binding]
 	resolved  string // the nodes that bindings were resolved for
 	resolving bool
+	// resolvedIn has no nodes but those.
+	resolvedIn *cluster.Snapshot
 	// again is when to look up once more what could not be; zero when all could.
 	again   time.Time
 	leftOff map[string]power.LeftOff
@@ -85,8 +87,13 @@ func (m *machines) resolve(s *cluster.Snapshot) {
 	if m.fleet == nil || m.resolving || !s.Access[cluster.KindNode].Synced {
 		return
 	}
+	again := !m.again.IsZero() && !m.now().Before(m.again)
+	if !again && m.resolvedIn != nil && s.SameNodes(m.resolvedIn) {
+		return
+	}
 	refs, sign := nodeRefs(s)
-	if sign == m.resolved && (m.again.IsZero() || m.now().Before(m.again)) {
+	if sign == m.resolved && !again {
+		m.resolvedIn = s
 		return
 	}
 	m.resolving = true

@@ -9,7 +9,10 @@ import (
 )
 
 // outages keeps the spans in which nodes were off or not Ready.
-type outages struct{ view.Outages }
+type outages struct {
+	view.Outages
+	seen *cluster.Snapshot // whose nodes were looked at last
+}
 
 // power follows a look at a node's machine. Unknown tells nothing.
 func (o *outages) power(node string, r power.Reading) {
@@ -23,6 +26,10 @@ func (o *outages) power(node string, r power.Reading) {
 
 // look follows the nodes' conditions.
 func (o *outages) look(s *cluster.Snapshot, now time.Time) {
+	if o.seen != nil && s.SameNodes(o.seen) {
+		return
+	}
+	o.seen = s
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() {
 			o.Set(n.Name, view.OutageNotReady, n.Ready != cluster.TriTrue, now)
