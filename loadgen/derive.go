@@ -41,13 +41,7 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 	served := 0
 	switch {
 	case m.answered > 0:
-		// Those that wait for their turn are taken to have as much to do as the
-		// others.
-		all := float64(m.answered+m.waiting) / float64(m.answered)
-		served = int(math.Round(max(m.served, m.whole)*all + m.carried))
-		if m.waiting > 0 {
-			served = atMost(served, m.most)
-		}
+		served = m.told()
 		// A stream that stalls on a living server still has its place there.
 		served = max(served-max(stalled-lost, 0), 0)
 		served = max(served, atMost(s.flowing, m.most))
@@ -79,6 +73,17 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 	g.Served = max(min(served, left), 0)
 	g.Queued = left - g.Served
 	return g
+}
+
+// told is how many requests the servers work on by their own words. Those that
+// wait for their turn are taken to have as much to do as the others.
+func (m *measurement) told() int {
+	all := float64(m.answered+m.waiting) / float64(m.answered)
+	n := int(math.Round(max(m.served, m.whole)*all + m.carried))
+	if m.waiting > 0 {
+		n = atMost(n, m.most)
+	}
+	return n
 }
 
 // boundHeld sums up what servers held, in the order in which they fell silent,

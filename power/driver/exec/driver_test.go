@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/program"
@@ -208,7 +209,7 @@ func TestWordsAndStatusesAreStates(t *testing.T) {
 		for _, proves := range []bool{true, false} {
 			got := reading(c.r, proves)
 			proven := c.state == power.On || c.state == power.Transitioning || c.state == power.Off && proves
-			if got.State != c.state || (got.Proof == power.Proven) != proven || got.Detail == "" || got.Detail != power.Clean(got.Detail) {
+			if got.State != c.state || (got.Proof == power.Proven) != proven || got.Detail == "" || got.Detail != text.Clean(got.Detail, 1<<16) {
 				t.Errorf("%+v is %+v, want %s", c.r, got, c.state)
 			}
 		}
@@ -220,7 +221,7 @@ func FuzzReading(f *testing.F) {
 	f.Add("off", "x", 2)
 	f.Fuzz(func(t *testing.T, stdout, stderr string, status int) {
 		got := reading(program.Result{Stdout: stdout, Stderr: stderr, Status: status}, true)
-		if got.Detail != power.Clean(got.Detail) {
+		if got.Detail != text.Clean(got.Detail, 1<<16) {
 			t.Errorf("%q is not harmless", got.Detail)
 		}
 		if got.State == power.Off && status != 0 && status != 2 {

@@ -185,6 +185,7 @@ func TestStatesOfProviders(t *testing.T) {
 
 func FuzzOutput(f *testing.F) {
 	f.Add("1795245894,k8s1,state,running\n1795245894,,error-exit,Vagrant::Errors::X,a%!(VAGRANT_COMMA) b\\nc\n")
+	f.Add("1,a,state,\x15\n")
 	f.Add("warning, with, commas\n,,,\n1,a,state\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, state := range machines(text) {

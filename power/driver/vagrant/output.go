@@ -74,7 +74,7 @@ var (
 // reading maps a state. A machine that is saved, suspended or paused is neither
 // on nor off.
 func reading(state string) power.Reading {
-	r := power.Reading{Detail: "vagrant: " + power.Clean(state), At: time.Now()}
+	r := power.Reading{Detail: power.Clean("vagrant: " + state), At: time.Now()}
 	switch {
 	case slices.Contains(onWords, state):
 		r.State, r.Proof = power.On, power.Proven
