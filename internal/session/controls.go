@@ -54,8 +54,12 @@ func (c Controls) Focus() cluster.Key { return c.s.target.Focus() }
 // SetFocus chooses it.
 func (c Controls) SetFocus(k cluster.Key) { c.s.target.SetFocus(k) }
 
-// Publish hands out a frame now, and returns it.
-func (c Controls) Publish() *view.Frame { return c.s.publish() }
+// Publish hands out a frame now, and returns it. What came of the last load is
+// on the timeline then.
+func (c Controls) Publish() *view.Frame {
+	c.s.loads.sayResult()
+	return c.s.publish()
+}
 
 // End ends the session.
 func (c Controls) End() { c.s.ending = true }

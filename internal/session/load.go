@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"lightsout/internal/view"
@@ -18,6 +19,9 @@ type loads struct {
 	missing   string             // why
 	// steady is the run of the hold or rate that was started last.
 	steady int
+
+	telling sync.Mutex
+	told    *loadgen.Result // the last result that is on the timeline
 }
 
 func (l *loads) begin() {
@@ -107,17 +111,9 @@ func (l *loads) atRest(number int) bool {
 func (l *loads) follow(ctx context.Context) {
 	pause := time.NewTicker(followEach)
 	defer pause.Stop()
-	var said *loadgen.Result
 	for {
 		changed := l.generator.Changed()
-		if last := l.generator.Last(); last != said {
-			said = last
-			level := view.Good
-			if last.Totals.FailedSum() > 0 {
-				level = view.Bad
-			}
-			l.say(view.Event{At: last.Ended, Lane: view.LaneLoad, Subject: "load", Text: last.Spec.Text() + " ended: " + last.Text(), Level: level})
-		}
+		l.sayResult()
 		select {
 		case <-ctx.Done():
 			return
@@ -129,6 +125,25 @@ func (l *loads) follow(ctx context.Context) {
 		case <-pause.C:
 		}
 	}
+}
+
+// sayResult says what came of the last run, once.
+func (l *loads) sayResult() {
+	if l.generator == nil {
+		return
+	}
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	last := l.generator.Last()
+	if last == l.told {
+		return
+	}
+	l.told = last
+	level := view.Good
+	if last.Totals.FailedSum() > 0 {
+		level = view.Bad
+	}
+	l.say(view.Event{At: last.Ended, Lane: view.LaneLoad, Subject: "load", Text: last.Spec.Text() + " ended: " + last.Text(), Level: level})
 }
 
 // followEach is the least time between two looks at the load for its results.

@@ -463,7 +463,10 @@ func TestLoadsByHandAreKeptApart(t *testing.T) {
 	}
 	w.x.Send(view.AskTrial{})
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
-	sum, _ := w.outcome(t)
+	sum, dir := w.outcome(t)
+	if b, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err != nil || !strings.Contains(string(b), "burst of 7 ended") {
+		t.Errorf("what came of the last burst is not in the record (%v):\n%s", err, b)
+	}
 	if len(sum.Load) != 2 || sum.Load[0].Sent != 2 || sum.Load[1].Sent != 7 || sum.Load[0].PeakServed > 2 || sum.Verdict != view.NotObserved {
 		t.Errorf("%s, load %+v", sum.Verdict, sum.Load)
 	}
