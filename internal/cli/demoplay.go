@@ -115,6 +115,9 @@ func (p *demoPlayer) steps(captions []string) bool {
 		f := p.frame()
 		switch t := f.Trial; {
 		case t.Verdict != "":
+			if last := len(captions) - 1; t.Verdict == view.Pass && said == last-1 { // it was done while the one before was read
+				return p.say(captions[last]) && p.rest(demoCaption)
+			}
 			return true
 		case f.Question != nil && f.Question.Refused:
 			p.say("That is refused, and so the demo ends here: the reason stands above.")
@@ -143,11 +146,12 @@ func (p *demoPlayer) verdict() bool {
 		return false
 	}
 	t := p.frame().Trial
-	end := " (q leaves)"
+	then := "Wanted and got stand above; q leaves"
 	if p.loop {
-		end = " (it begins again; any key: you take over)"
+		then = "It begins again; any key: you take over"
 	}
-	return p.say(fmt.Sprintf("Verdict: %s. What was expected and what was seen stand above. The report: %s%s", t.Verdict, filepath.Join(t.Dir, record.HTMLFile), end))
+	// The path comes last: a narrow screen cuts what is too long.
+	return p.say(fmt.Sprintf("Verdict: %s. %s. The report: %s", t.Verdict, then, filepath.Join(t.Dir, record.HTMLFile)))
 }
 
 // answer takes the choice with that label of the question that is being asked.

@@ -13,6 +13,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // NameKind is what a name names.
@@ -105,7 +106,7 @@ func (n *Names) Way(way string) {
 }
 
 // Learn tells the names that a frame has: cluster, bastion, nodes, machines and
-// namespaces.
+// their ids, namespaces, and who has switched machines off.
 func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
@@ -117,6 +118,9 @@ func (n *Names) Learn(f *view.Frame) {
 			words := strings.Fields(part)
 			if len(words) > 2 {
 				n.Add(NameHost, strings.Trim(words[2], ","))
+			}
+			if len(words) > 3 && strings.HasPrefix(words[3], "(") { // "on: mdx its-name (its-id), spot"
+				n.Add(NameHost, strings.Trim(words[3], "(),"))
 			}
 		}
 	}
@@ -136,6 +140,9 @@ func (n *Names) Learn(f *view.Frame) {
 	}
 	for _, node := range s.Nodes() {
 		n.Add(NameHost, node.Name)
+		for _, note := range power.MarksOn(node.Annotations) {
+			n.Way(note.By)
+		}
 	}
 	for _, d := range s.Deployments() {
 		n.Add(NameNamespace, d.Namespace)

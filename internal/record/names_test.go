@@ -9,6 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 func TestNamesAreReplacedInTheirPlaces(t *testing.T) {
@@ -83,6 +87,24 @@ func TestALineOfTheScreenKeepsItsLooksAndItsWidth(t *testing.T) {
 	}
 	if got := n.Line("\x1b[1mb123\x1b[0m \x1b[7ma7\x1b[0m"); strings.Contains(got, "a7") || strings.Contains(got, "b123") || !strings.HasPrefix(got, "\x1b[1m") {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestAFramesMachineIDsAndNotesAreLearned(t *testing.T) {
+	mark := power.Mark{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /home/tanaka/state, by tanaka@jump-7"}
+	node := &cluster.Node{Name: "n1", Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
+	machine := "off: ssh 10.0.0.13:22 · on: mdx gpu-vm (956a0ca1-3198-83c2), spot: mdx may refuse"
+	n := NewNames()
+	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{node}}),
+		Power: map[string]view.MachineView{"n1": {Machine: machine}}})
+	got := n.Text(machine + mark.Text())
+	for _, name := range []string{"tanaka", "jump-7", "gpu-vm", "956a0ca1", "10.0.0.13"} {
+		if strings.Contains(got, name) {
+			t.Errorf("%s is in %s", name, got)
+		}
+	}
+	if !strings.Contains(got, "spot: mdx may refuse") {
+		t.Errorf("got %s", got)
 	}
 }
 
