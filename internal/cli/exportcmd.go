@@ -43,13 +43,16 @@ ffmpeg. A record can be drawn at any size, a .cast at the one that it was record
 		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
 		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("at") {
+				f.at = -1
+			}
 			return runExport(cmd.Context(), args[0], f)
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "the `file` to make: .gif, .svg, .png or .mp4")
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
-	fl.DurationVar(&f.at, "at", 0, "the moment of a .png, in the film's own `time` (default its end)")
+	fl.DurationVar(&f.at, "at", 0, "the moment of a .png, in the `time` of a .gif (default its end)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "show it so many `times` as fast as it happened")
 	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut the time in which nothing changes to this; 0 keeps it")
 	fl.DurationVar(&f.film.Least, "least", 0, "show each picture at least so long: fewer pictures, a smaller file")
@@ -69,7 +72,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		".svg": func(w io.Writer, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
 		".png": func(w io.Writer, frames []export.Frame) error {
 			at := f.at
-			if at == 0 {
+			if at < 0 {
 				at = frames[len(frames)-1].At
 			}
 			return export.PNG(w, frames, at, f.film)

@@ -43,6 +43,7 @@ func lines() {
 	drawn['┃'] = box(up|down, up|down, 0)
 	drawn['┿'] = box(up|down|left|right, left|right, 0)
 	drawn['┄'] = box(left|right, 0, 3)
+	drawn['┅'] = box(left|right, left|right, 3)
 	drawn['┈'] = box(left|right, 0, 4)
 	drawn['┊'] = box(up|down, 0, 4)
 	drawn['┆'] = box(up|down, 0, 3)
