@@ -194,7 +194,13 @@ func (x show) run(ctx context.Context) (err error) {
 	// does not change costs nothing.
 	line := newBudget()
 	var stopped stops
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(stopped.filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
+	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
+		if line.takes(msg) {
+			return nil
+		}
+		return stopped.filter(m, msg)
+	}
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
 	if x.color != nil {
 		opts = append(opts, tea.WithColorProfile(*x.color))
 	}
@@ -219,6 +225,7 @@ func (x show) run(ctx context.Context) (err error) {
 				return
 			case f, more := <-x.frames:
 				if !more {
+					line.shown(drawn, oldestFrame) // an answer that comes later is the shell's
 					return
 				}
 				newest.Store(f)

@@ -106,7 +106,7 @@ func (m *meter) waitFor(b *testing.B, text string, within time.Duration) {
 
 // cpuTime is the user and system time of a process (proc(5), stat fields 14
 // and 15, in ticks of 10 ms).
-func cpuTime(b *testing.B, pid int) time.Duration {
+func cpuTime(b testing.TB, pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		b.Skip("no /proc here")
