@@ -40,6 +40,7 @@ type budget struct {
 	limit   *rate.Limiter
 	written atomic.Int64  // since the last frame
 	answers atomic.Bool   // the terminal is one that answers
+	quiet   atomic.Bool   // the terminal is given away: what it answers is the shell's
 	news    chan struct{} // an answer has come
 
 	asked atomic.Int64 // questions that are on their way
@@ -64,7 +65,7 @@ type countedFile struct {
 func (f *countedFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	f.b.written.Add(int64(n))
-	if err == nil && n > 0 && (f.b.answers.Load() || f.b.asked.Load() == 0) {
+	if err == nil && n > 0 && !f.b.quiet.Load() && (f.b.answers.Load() || f.b.asked.Load() == 0) {
 		f.b.asked.Add(1)
 		_, err = f.File.WriteString(question)
 	}

@@ -198,6 +198,12 @@ func (x show) run(ctx context.Context) (err error) {
 		if line.takes(msg) {
 			return nil
 		}
+		switch msg.(type) {
+		case tea.SuspendMsg:
+			line.quiet.Store(true)
+		case tea.ResumeMsg:
+			line.quiet.Store(false)
+		}
 		return stopped.filter(m, msg)
 	}
 	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
@@ -218,14 +224,17 @@ func (x show) run(ctx context.Context) (err error) {
 		go x.beside(alone, besides{p.Send, newest.Load})
 	}
 	go func() {
-		defer p.Quit()
+		defer func() {
+			line.quiet.Store(true)
+			line.shown(drawn, oldestFrame)
+			p.Quit()
+		}()
 		for {
 			select {
 			case <-drawn.Done():
 				return
 			case f, more := <-x.frames:
 				if !more {
-					line.shown(drawn, oldestFrame) // an answer that comes later is the shell's
 					return
 				}
 				newest.Store(f)
