@@ -194,23 +194,21 @@ func (x show) run(ctx context.Context) (err error) {
 	// does not change costs nothing.
 	line := newBudget()
 	var stopped stops
+	var p *tea.Program
 	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
-		if line.takes(msg) {
-			return nil
-		}
-		switch msg.(type) {
-		case tea.SuspendMsg:
-			line.quiet.Store(true)
-		case tea.ResumeMsg:
-			line.quiet.Store(false)
-		}
-		return stopped.filter(m, msg)
+		return stopped.filter(m, line.filter(msg, p.Send))
 	}
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
+	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	defer context.AfterFunc(ctx, func() {
+		line.giveAway()
+		kill()
+	})()
+	opts := []tea.ProgramOption{tea.WithContext(alive), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
 	if x.color != nil {
 		opts = append(opts, tea.WithColorProfile(*x.color))
 	}
-	p := tea.NewProgram(stage, opts...)
+	p = tea.NewProgram(stage, opts...)
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
 	go stopped.watch(drawn, p)
@@ -224,11 +222,7 @@ func (x show) run(ctx context.Context) (err error) {
 		go x.beside(alone, besides{p.Send, newest.Load})
 	}
 	go func() {
-		defer func() {
-			line.quiet.Store(true)
-			line.shown(drawn, oldestFrame)
-			p.Quit()
-		}()
+		defer p.Quit()
 		for {
 			select {
 			case <-drawn.Done():
