@@ -140,8 +140,8 @@ func (d *delayed) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sshServer is an OpenSSH server on the near end, and how to log in to it.
-func sshServer(t *testing.T) (address string, cfg *ssh.ClientConfig) {
+// loginServer is an OpenSSH server on the near end, and how to log in to it.
+func loginServer(t *testing.T) (address string, cfg *ssh.ClientConfig) {
 	t.Helper()
 	sshd, err := exec.LookPath("/usr/sbin/sshd")
 	if err != nil {
@@ -194,7 +194,7 @@ type farShell struct {
 func openFarShell(t *testing.T, command string) *farShell {
 	t.Helper()
 	dial := thinLine(t)
-	address, cfg := sshServer(t)
+	address, cfg := loginServer(t)
 	conn, chans, reqs, err := ssh.NewClientConn(dial(address), address, cfg)
 	if err != nil {
 		t.Fatal(err)
