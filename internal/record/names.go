@@ -106,13 +106,22 @@ func (n *Names) Way(way string) {
 }
 
 // Learn tells the names that a frame has: cluster, bastion, nodes, machines and
-// their ids, namespaces, and who has switched machines off.
+// their ids, namespaces, who has switched machines off, and what the palette
+// offers to go to.
 func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
 	}
 	n.Add(NameHost, f.Cluster)
 	n.Way(f.Via)
+	if f.Places != nil {
+		for _, name := range f.Places.Contexts {
+			n.Add(NameHost, name)
+		}
+		for _, name := range f.Places.Namespaces {
+			n.Add(NameNamespace, name)
+		}
+	}
 	for _, m := range f.Power {
 		for part := range strings.SplitSeq(m.Machine, " · ") { // "off: ssh 10.0.0.13:22 · on: mdx its-name, service level spot"
 			words := strings.Fields(part)
