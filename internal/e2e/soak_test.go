@@ -176,10 +176,30 @@ func (s *soak) home() {
 }
 
 var (
-	soakCursor = regexp.MustCompile(`▌[^│\n]*?(k8s\d)`)
+	// soakRow is a row of the nodes pane, with the cursor or without.
+	soakRow = regexp.MustCompile(`^│([▌▏]?)[^│]*?(k8s\d) `)
 	// soakButton is the chosen choice of a question.
 	soakButton = regexp.MustCompile(`\[ ([^\]]+) \]`)
 )
+
+// soakRows gives the lines of the screen in which the cursor and a node are in
+// the nodes pane, in whatever order; -1 where they are not.
+func soakRows(scr, node string) (cursor, row int) {
+	cursor, row = -1, -1
+	for i, l := range strings.Split(scr, "\n") {
+		m := soakRow.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		if m[1] == "▌" {
+			cursor = i
+		}
+		if m[2] == node && row < 0 {
+			row = i
+		}
+	}
+	return cursor, row
+}
 
 // outage switches a machine off and on again, by keys alone.
 func (s *soak) outage(node string) {
@@ -208,7 +228,7 @@ func (s *soak) operate(node, key, yes string, done func() bool) bool {
 		scr := s.x.screen()
 		title := yes + node + "?"
 		button := soakButton.FindStringSubmatch(scr)
-		switch cursor := soakCursor.FindStringSubmatch(scr); {
+		switch cursor, row := soakRows(scr, node); {
 		case strings.Contains(scr, title) && button != nil && strings.HasPrefix(button[1], yes):
 			s.x.keys("Enter")
 			asked = 0
@@ -217,11 +237,11 @@ func (s *soak) operate(node, key, yes string, done func() bool) bool {
 			s.x.keys("Right")
 		case button != nil:
 			s.dismiss(button[1])
-		case cursor == nil, strings.Contains(scr, "esc close"):
+		case cursor < 0 || row < 0, strings.Contains(scr, "esc close"):
 			s.home()
-		case cursor[1] < node:
+		case cursor < row:
 			s.x.keys("Down")
-		case cursor[1] > node:
+		case cursor > row:
 			s.x.keys("Up")
 		default:
 			if asked++; asked > 8 && key == "s" {
