@@ -1,0 +1,41 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// away is a board whose machines can't be looked up for a while.
+type away struct {
+	*board
+	gone  atomic.Bool
+	asked atomic.Int64
+}
+
+func (a *away) Find(ctx context.Context, n power.NodeRef, hint string) (power.Machine, error) {
+	a.asked.Add(1)
+	if a.gone.Load() {
+		return power.Machine{}, errors.New("the portal does not answer")
+	}
+	return a.board.Find(ctx, n, hint)
+}
+
+// A portal that is down at the start is asked again later.
+func TestAMachineThatCouldNotBeLookedUpIsLookedUpAgain(t *testing.T) {
+	t.Parallel()
+	d := &away{board: newBoard(workers...)}
+	d.gone.Store(true)
+	var ahead atomic.Int64
+	x := run(t, t.TempDir(), d.board, d, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil && d.asked.Load() > 0 })
+	d.gone.Store(false)
+	ahead.Store(int64(time.Minute))
+	x.frame("the machine", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == power.On })
+}
