@@ -190,8 +190,11 @@ func (x show) run(ctx context.Context) (err error) {
 			fmt.Fprintln(os.Stderr, said)
 		}
 	}()
-	// At the highest rate that there is, a key is on the screen within 9 ms; what
-	// does not change costs nothing.
+	return x.draw(ctx, stage)
+}
+
+// draw runs the program that draws until it ends or ctx does.
+func (x show) draw(ctx context.Context, stage *stage) error {
 	line := newBudget()
 	var stopped stops
 	var p *tea.Program
@@ -204,6 +207,8 @@ func (x show) run(ctx context.Context) (err error) {
 		line.giveAway()
 		kill()
 	})()
+	// At the highest rate that there is, a key is on the screen within 9 ms; what
+	// does not change costs nothing.
 	opts := []tea.ProgramOption{tea.WithContext(alive), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
 	if x.color != nil {
 		opts = append(opts, tea.WithColorProfile(*x.color))
@@ -221,27 +226,31 @@ func (x show) run(ctx context.Context) (err error) {
 		}
 		go x.beside(alone, besides{p.Send, newest.Load})
 	}
-	go func() {
-		defer p.Quit()
-		for {
-			select {
-			case <-drawn.Done():
-				return
-			case f, more := <-x.frames:
-				if !more {
-					return
-				}
-				newest.Store(f)
-				p.Send(tui.FrameMsg{Frame: f})
-			}
-			line.wait(drawn)
-		}
-	}()
-	err = runProgram(ctx, p)
+	go x.feed(drawn, p, line, &newest)
+	err := runProgram(ctx, p)
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = nil
 	}
 	return err
+}
+
+// feed gives the frames to p, no more than its terminal takes, and ends it when
+// there are no more or ctx ends.
+func (x show) feed(ctx context.Context, p *tea.Program, line *budget, newest *atomic.Pointer[view.Frame]) {
+	defer p.Quit()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f, more := <-x.frames:
+			if !more {
+				return
+			}
+			newest.Store(f)
+			p.Send(tui.FrameMsg{Frame: f})
+		}
+		line.wait(ctx)
+	}
 }
 
 // patience is how long a terminal may take to be put right when leaving.

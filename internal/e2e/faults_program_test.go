@@ -17,6 +17,7 @@ import (
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 )
 
 // programFaults are those of the terminal, the disk and the machine that the
@@ -69,7 +70,11 @@ var programFaults = []struct {
 		}
 	}},
 	{"256 MB of memory", func(s *scene) {
-		s.limit(unix.RLIMIT_DATA, 256<<20)
+		memory := uint64(256 << 20)
+		if testenv.Race { // which keeps much beside each byte
+			memory *= 8
+		}
+		s.limit(unix.RLIMIT_DATA, memory)
 		for range 10 {
 			s.scale(30)
 			s.sees("30 pods", `/30\b`)

@@ -82,13 +82,13 @@ func TestNothingHostileLeaves(t *testing.T) {
 
 	_, x := startSlowly(t, "replay", planted)
 	x.typeAround("[]", "6", "5")
-	lookAt(t, "the screen of a replay", x.text.String())
+	lookAt(t, "the screen of a replay", x.written())
 	cmd, x := startSlowly(t, args...)
 	x.waitFor("planted")
 	x.typeAround("b", "1d", "2d", "3d", "5d", "M", "p", ":", "?", "T", "s", "o", "S", "r", "t")
 	x.keys.WriteString("\x03\x03")
 	_ = cmd.Wait()
-	lookAt(t, "the screen", x.text.String())
+	lookAt(t, "the screen", x.written())
 }
 
 // typeAround types keys, each group on its own, with what is open closed before.

@@ -137,15 +137,18 @@ func startSlowly(t *testing.T, args ...string) (*exec.Cmd, *slowReader) {
 	return cmd, x
 }
 
+// written is all that the program wrote.
+func (x *slowReader) written() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.text.String()
+}
+
 // waitFor waits until something was written.
 func (x *slowReader) waitFor(pattern string) {
 	x.t.Helper()
 	re := regexp.MustCompile(pattern)
-	x.poll(pattern, func() bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return re.MatchString(x.text.String())
-	})
+	x.poll(pattern, func() bool { return re.MatchString(x.written()) })
 }
 
 func (x *slowReader) poll(what string, ok func() bool) {

@@ -121,7 +121,7 @@ func (x *terminal) answer(title, label string) {
 				x.t.Fatalf("%s does not lead to %q:\n%s", key, label, x.screen())
 			}
 			x.keys(key)
-			for wait := time.Now().Add(time.Second); !until(x.screen()) && time.Now().Before(wait); {
+			for wait := time.Now().Add(5 * time.Second); !until(x.screen()) && time.Now().Before(wait); {
 				time.Sleep(50 * time.Millisecond)
 			}
 		}

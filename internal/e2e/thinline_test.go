@@ -352,11 +352,11 @@ func TestAThinLine(t *testing.T) {
 			took = append(took, f.press(string("jk"[i%2]), cursor))
 			time.Sleep(200 * time.Millisecond) // a person's pace
 		}
-		seconds := time.Since(began).Seconds()
-		t.Logf("%s: %.0f bytes/s, CPU %.1f %%, key to screen p50 %v p99 %v, shown is old by p50 %v p99 %v", sp.what, float64(f.came()-came)/seconds,
-			100*(cpuTime(t, pid)-cpu).Seconds()/seconds, quantile(took, 0.5), quantile(took, 0.99), quantile(ages, 0.5), quantile(ages, 0.99))
+		seconds, bytes, used := time.Since(began).Seconds(), float64(f.came()-came), cpuTime(t, pid)-cpu
 		close(stop)
 		wg.Wait()
+		t.Logf("%s: %.0f bytes/s, CPU %.1f %%, key to screen p50 %v p99 %v, shown is old by p50 %v p99 %v", sp.what, bytes/seconds,
+			100*used.Seconds()/seconds, quantile(took, 0.5), quantile(took, 0.99), quantile(ages, 0.5), quantile(ages, 0.99))
 	}
 	// What is shown at last was not behind a queue.
 	before := f.came()
