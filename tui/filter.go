@@ -1,22 +1,46 @@
 package tui
 
-import "strings"
+import (
+	"errors"
+	"regexp"
+	regexpsyntax "regexp/syntax"
+	"strings"
+)
 
 // filter chooses rows by a text that any of their columns contains, whatever
-// the case, or by labels ("app=web,tier=db"); with "!" before it, those that it
-// does not fit.
+// the case, by a pattern that it fits ("^web-\\d", RE2), or by labels
+// ("app=web,tier=db"); with "!" before it, those that it does not fit.
 type filter struct{ text string }
 
-// needle is the text looked for, in lower case, and whether it must be absent.
-func (f filter) needle() (text string, inverse bool) {
-	text, inverse = strings.CutPrefix(f.text, "!")
-	return strings.ToLower(text), inverse
-}
+// what is what rows are looked through for, and whether it must be absent.
+func (f filter) what() (text string, inverse bool) { return strings.CutPrefix(f.text, "!") }
 
 // on reports whether there is anything to filter by.
 func (f filter) on() bool {
-	text, _ := f.needle()
+	text, _ := f.what()
 	return text != ""
+}
+
+// patternSigns make a pattern of a text. A dot alone does not: it stands in
+// addresses.
+const patternSigns = `\^$*+?()[]{}|`
+
+// contains gives the test for one text. fault says in a sentence why what was
+// typed is no pattern; it is then looked for as it is.
+func (f filter) contains() (fits func(string) bool, fault string) {
+	what, _ := f.what()
+	if strings.ContainsAny(what, patternSigns) {
+		pattern, err := regexp.Compile("(?i)" + what)
+		if err == nil {
+			return pattern.MatchString, ""
+		}
+		var syntax *regexpsyntax.Error
+		if errors.As(err, &syntax) {
+			fault = "no pattern (" + syntax.Code.String() + "): taken as plain text"
+		}
+	}
+	what = strings.ToLower(what)
+	return func(s string) bool { return containsFold(s, what) }, fault
 }
 
 // title is what a pane's title says of it.

@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestLabelsAreFilteredBy(t *testing.T) {
@@ -27,5 +29,33 @@ func TestLabelsAreFilteredBy(t *testing.T) {
 	typeKeys(m, "esc d")
 	if v := plainView(m); !strings.Contains(v, "app=llm, serving.knative.dev/revision=") {
 		t.Errorf("the details do not tell the labels:\n%s", v)
+	}
+}
+
+func TestPatternsAreFilteredBy(t *testing.T) {
+	for _, c := range []struct {
+		filter string
+		rows   int
+		fault  string
+	}{
+		{`node[12]$`, 2, ""}, {`!node[12]$`, 3, ""}, {`^KUBE-NODE\d`, 4, ""}, {`^node`, 0, ""}, {`kube.node`, 0, ""},
+		{`node[1`, 0, "missing closing ]"}, {`!node[1`, 5, "missing closing ]"}, {`(`, 0, "missing closing )"}, {`*`, 0, "missing argument"},
+		{`\`, 0, "trailing backslash"}, {`(a{1000}){1000}`, 0, "invalid repeat count"}, {"node1", 1, ""},
+	} {
+		m, _, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, "1 /")
+		for _, r := range c.filter {
+			m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+		if p := nodesOf(m); len(p.rows) != c.rows {
+			t.Errorf("%q leaves %d nodes, not %d", c.filter, len(p.rows), c.rows)
+		}
+		v := plainView(m)
+		if c.fault != "" && !strings.Contains(v, "no pattern ("+c.fault) || c.fault == "" && strings.Contains(v, "no pattern") {
+			t.Errorf("%q: the fault %q is not beside the input:\n%s", c.filter, c.fault, v)
+		}
+		if typeKeys(m, "enter"); m.dialogs.top() != nil {
+			t.Errorf("%q is not accepted", c.filter)
+		}
 	}
 }

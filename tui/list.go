@@ -77,8 +77,9 @@ const troubles = 4
 // take takes the newest rows. They are not changed.
 func (l *list[K, R]) take(s *scene, all []R) {
 	l.all, l.rows = len(all), all
-	if text, inverse := l.by.needle(); text != "" {
-		contains := func(part string) bool { return containsFold(part, text) }
+	if text, inverse := l.by.what(); text != "" {
+		contains, _ := l.by.contains()
+		text = strings.ToLower(text)
 		byLabels := l.labels != nil && strings.Contains(text, "=")
 		l.rows = nil
 		for _, r := range all {

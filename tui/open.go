@@ -23,16 +23,18 @@ func openFilter(m *Model) {
 		return
 	}
 	before := *f
+	var d *promptDialog
 	set := func(text string) {
 		f.text = text
 		p.settle(&m.s)
+		_, d.fault = f.contains()
 	}
-	d := &promptDialog{
+	d = &promptDialog{
 		heading: "Filter " + p.name, label: "containing:", in: newInput(false),
 		help: func() string {
 			counted, ok := p.pane.(interface{ filtered() (int, int) })
 			if !ok || !f.on() {
-				return "in any column, or labels: app=web; !text shows the others"
+				return "text, pattern (^web-\\d) or labels (app=web); !: others"
 			}
 			shown, all := counted.filtered()
 			return fmt.Sprintf("%d of %d", shown, all)
