@@ -212,9 +212,13 @@ func copyName(m *Model) {
 		m.say("nothing is chosen here to be copied")
 		return
 	}
-	name := o.name
-	m.cmd = tea.SetClipboard(clean(name))
-	m.say("copied, if the terminal allows it: " + name)
+	m.copy(o.name)
+}
+
+// copy hands a text to the terminal's clipboard.
+func (m *Model) copy(text string) {
+	m.cmd = tea.SetClipboard(clean(text))
+	m.say("copied, if the terminal allows it: " + text)
 }
 
 // nextTheme goes to the next colours.

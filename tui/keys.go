@@ -12,7 +12,7 @@ import (
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
 	bind(openObject(aspectDetails), "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
-	bind(openFilter, "filter", "/", "filter the rows by any column, or by labels (app=web); !text: the others", "/"),
+	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text: the others`, "/"),
 	bind(sortNext, "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
 	bind(sortReverse, "", "I", "sort the other way round", "I"),
 }
@@ -51,7 +51,7 @@ func liveKeys() *keymap {
 			movingKeys(false),
 			screenKeys(),
 		},
-		bar: []string{"next step", "", "shut down", "power on", "trial", "whole trial", "burst", "picture", "pull the plug", "keep in flight", "stop sending",
+		bar: []string{"next step", "report", "", "shut down", "power on", "trial", "whole trial", "burst", "picture", "pull the plug", "keep in flight", "stop sending",
 			"how many", "rate", "restart", "filter", "details", "zoom", "span"},
 	}
 }
@@ -82,7 +82,7 @@ func replayKeys() *keymap {
 			movingKeys(true),
 			screenKeys(),
 		},
-		bar:     []string{"pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"},
+		bar:     []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"},
 		refused: liveKeys(), why: "this is a replay: nothing can be switched, sent or marked",
 	}
 }
@@ -126,6 +126,8 @@ func screenKeys() group {
 		bind(toggleMouse, "", "O", "mouse on or off; off, the terminal selects and copies", "O"),
 		bind(openNotices, "", "M", "what the program has said", "M"),
 		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file in this folder (asciicast), or end that", "ctrl+r"),
+		bind(send(view.SaveScreen{}), "", "P", "shot: keep what the screen shows, as SVG and PNG", "P"),
+		bind(send(view.SaveTimeline{}), "", "E", "timeline: keep it as a text file", "E"),
 		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
 		bind(suspend, "", "ctrl+z", "suspend, while nothing runs that would stop with it", "ctrl+z"),
 		bind(openHelp, "", "?", "help", "?"),

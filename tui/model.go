@@ -155,6 +155,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.caption = string(msg)
 	case SayMsg:
 		m.say(string(msg))
+	case ReportMsg:
+		m.reported(msg)
 	case tickMsg:
 		m.clock()
 		m.settle()

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -87,6 +88,10 @@ next:
 		}
 		d.found = append(d.found, c)
 	}
+	name := ": " + strings.Join(words, " ") + ":" // as ":shot"
+	slices.SortStableFunc(d.found, func(a, b command) int {
+		return btoi(strings.Contains(b.text, name)) - btoi(strings.Contains(a.text, name))
+	})
 }
 
 // write puts a text into the input.

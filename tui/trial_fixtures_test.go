@@ -173,6 +173,7 @@ func judged(v view.Verdict) *view.Frame {
 	t := planned(7, false)
 	f.Trial = t
 	t.Verdict = v
+	t.Report = "/home/operator/.local/state/lightsout/mdx/trials/20260304T102030Z/report.html"
 	t.Why = []string{"the outage was observed (both NotReady by T+00:58), the return proven (new boot ids), 8 of 8 expectations met"}
 	t.Phases = []view.Phase{
 		{Name: view.PhaseOff, Subject: "kube-node3", Predicted: between(0, 20), Observed: at(3.2), Inside: yes(true)},

@@ -16,8 +16,7 @@ const (
 
 var trialSpec = &paneSpec{
 	name: "Trial", place: placeLower, least: trialHeight, shows: partTrial,
-	live:   []binding{bind(wholeTrial, "", "enter d", "show the whole trial, or go back", "enter", "d")},
-	replay: []binding{bind(wholeTrial, "", "enter d", "show the whole trial, or go back", "enter", "d")},
+	live: trialKeys, replay: trialKeys,
 	there: func(f *view.Frame) (bool, string) {
 		if f.Trial == nil && f.Replay != nil {
 			return false, "there is no trial at this moment of the record"
@@ -25,6 +24,11 @@ var trialSpec = &paneSpec{
 		return f.Trial != nil, "there is no trial: t starts one"
 	},
 	open: func() pane { return &trialPane{} },
+}
+
+var trialKeys = []binding{
+	bind(readReport, "report", "enter", "read the report, once there is a verdict; before: the whole trial, or back", "enter").onlyWhen(judgedTrial),
+	bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
 }
 
 // trialPane shows the trial: with little room what is under way and the steps
@@ -35,6 +39,14 @@ type trialPane struct {
 }
 
 func (p *trialPane) settle(*scene) {}
+
+// row is the path of the report, to be copied.
+func (p *trialPane) row(s *scene) (object, bool) {
+	if s.f.Trial == nil || s.f.Trial.Report == "" {
+		return object{}, false
+	}
+	return object{name: s.f.Trial.Report}, true
+}
 
 func (p *trialPane) want(s *scene, _ int) want {
 	if s.h >= trialMoreHeight {

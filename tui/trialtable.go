@@ -27,6 +27,10 @@ func (p *trialPane) whole(s *scene, w int) []string {
 			out = append(out, newRow(w).space(3).put("", l).String())
 		}
 	}
+	if v.Report != "" {
+		out = append(out, newRow(w).space(3).put(t.dim, fit("The report (enter reads it here, y copies its path):", w-4, t.ellipsis)).String(),
+			newRow(w).space(3).put("", middle(t.text(v.Report), w-4, t.ellipsis)).String())
+	}
 	if v.Verdict == view.NotObserved {
 		out = append(out, newRow(w).space(3).put(t.dim, fit("no judgement of the service: the outage or the return was not seen", w-4, t.ellipsis)).String())
 	}

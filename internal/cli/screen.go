@@ -131,7 +131,7 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	return show{
-		frames: s.session.Frames(), log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, names: s.names, beside: s.opt.beside, untilKey: true,
+		frames: s.session.Frames(), dir: s.dir, log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, names: s.names, beside: s.opt.beside, untilKey: true,
 		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.run(ctx)
 }
@@ -139,6 +139,8 @@ func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 // show is what is shown on the terminal.
 type show struct {
 	frames <-chan *view.Frame
+	// dir is where what is kept of the screen goes, beside the records of trials.
+	dir string
 	// log is the file for what is written to standard error meanwhile.
 	log   string
 	color *colorprofile.Profile
@@ -178,6 +180,7 @@ func (x show) run(ctx context.Context) (err error) {
 	o.ASCII, o.Console = o.ASCII || asciiOnly(), textConsole()
 	o.NoColor = x.color != nil && *x.color == colorprofile.ASCII
 	stage := newStage(o, x.cast, x.names)
+	stage.dir = x.dir
 	if x.cast.file != "" {
 		if err := stage.rec.begin(x.cast.file); err != nil {
 			return usageError{err}

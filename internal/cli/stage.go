@@ -15,6 +15,14 @@ import (
 type stage struct {
 	*tui.Model
 	rec recording
+	// dir is where what is kept of the screen goes when there is no trial; empty:
+	// the folder that one stands in.
+	dir   string
+	frame *view.Frame // the newest
+	theme string
+	// after is what is still to be done after a message, with the screen as it is
+	// then; nil: nothing.
+	after func(keepsake) tea.Cmd
 	// stop ends what goes on beside the screen once the operator presses a key;
 	// nil: nothing does that ends so.
 	stop context.CancelFunc
@@ -29,14 +37,21 @@ type playedMsg tea.KeyPressMsg
 // newStage makes a screen whose intents go to o.Send, but for those that are
 // about the screen itself.
 func newStage(o tui.Options, flags castFlags, names *record.Names) *stage {
-	s := &stage{rec: recording{flags: flags, names: names}}
+	s := &stage{rec: recording{flags: flags, names: names}, theme: o.Theme}
 	send := o.Send
 	o.Send = func(i view.Intent) {
-		if _, ok := i.(view.RecordScreen); ok {
+		switch i := i.(type) {
+		case view.RecordScreen:
 			s.rec.toggle()
-			return
+		case view.SaveScreen:
+			s.after = func(k keepsake) tea.Cmd { return k.say(keepsake.picture) }
+		case view.SaveTimeline:
+			s.after = func(k keepsake) tea.Cmd { return k.say(keepsake.timeline) }
+		case view.ShowReport:
+			s.after = func(k keepsake) tea.Cmd { return k.readReport(i.Width) }
+		default:
+			send(i)
 		}
-		send(i)
 	}
 	s.Model = tui.New(o)
 	s.rec.model = s.Model
@@ -66,10 +81,15 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.rec.size = m
 	case tui.FrameMsg:
 		if m.Frame != nil {
+			s.frame = m.Frame
 			s.rec.frame(m.Frame)
 		}
 	}
 	_, cmd := s.Model.Update(msg)
+	if after := s.after; after != nil {
+		s.after = nil
+		cmd = tea.Batch(cmd, after(keepsake{s.frame, s.Model.View().Content, s.rec.size, s.theme, s.dir, s.rec.names}))
+	}
 	return s, cmd
 }
 

@@ -23,6 +23,15 @@ const (
 	HTMLFile     = "report.html"
 )
 
+// ReportPath is where the report of the record in dir is, whatever folder one
+// stands in.
+func ReportPath(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return filepath.Join(dir, HTMLFile)
+}
+
 // SummaryVersion is the version of the schema of Summary. It changes when a
 // field's meaning does; fields may be added under the same version.
 const SummaryVersion = 1

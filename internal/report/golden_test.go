@@ -43,6 +43,9 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Fatalf("%s: %d lines, want %d", name, len(g), len(w))
 }
 
+// onScreen is Text for a screen of 74 columns.
+func onScreen(w io.Writer, r *record.Record) error { return Text(w, r, 74) }
+
 func write(t *testing.T, f func(io.Writer, *record.Record) error, r *record.Record) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -72,6 +75,7 @@ func TestReportsOfTheExamplesAreAsTheyWereAccepted(t *testing.T) {
 	for _, name := range []string{"mdx", "vagrant"} {
 		golden(t, "example-"+name+".md", write(t, Markdown, example(t, name)))
 	}
+	golden(t, "example-mdx-screen.txt", write(t, onScreen, example(t, "mdx")))
 	golden(t, "example-compare.txt", write(t, func(w io.Writer, r *record.Record) error {
 		return Compare(w, []*record.Record{r, example(t, "vagrant")})
 	}, example(t, "mdx")))

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"lightsout/cluster"
+	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
 
@@ -14,6 +15,9 @@ func (r *run) view() *view.TrialView {
 	}
 	for _, st := range r.steps {
 		v.Steps = append(v.Steps, view.StepView{Name: st.Name, Text: st.Text(), State: st.state})
+	}
+	if r.verdict != "" {
+		v.Report = record.ReportPath(r.dir)
 	}
 	return v
 }

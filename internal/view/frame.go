@@ -107,8 +107,10 @@ type MachineView struct {
 // TrialView is what is shown of a trial. It is immutable.
 type TrialView struct {
 	Name string `json:"name,omitzero"`
-	// Dir is the folder of its record.
-	Dir string `json:"-"`
+	// Dir is the folder of its record, Report the path of its report, which is
+	// there soon after the verdict; empty before that and where there is none.
+	Dir    string `json:"-"`
+	Report string `json:"-"`
 	// Free: there is no plan; the operator's own doings are the trial.
 	Free bool `json:"free,omitzero"`
 	// Driven: the plan's steps are taken one by one, each when the operator

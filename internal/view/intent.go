@@ -50,6 +50,12 @@ type (
 	// RecordScreen begins to record the screen to a file, or ends that. It is
 	// carried out by who shows the screen.
 	RecordScreen struct{}
+	// SaveScreen keeps a picture of the screen as it is, SaveTimeline the
+	// timeline as text. ShowReport asks for the report of the trial, in lines of
+	// Width cells. They, too, are carried out by who shows the screen.
+	SaveScreen   struct{}
+	SaveTimeline struct{}
+	ShowReport   struct{ Width int }
 
 	// ReplayPause pauses a replay or goes on with it.
 	ReplayPause struct{}
@@ -75,6 +81,9 @@ func (AskRollout) intent()   {}
 func (End) intent()          {}
 func (AskQuit) intent()      {}
 func (RecordScreen) intent() {}
+func (SaveScreen) intent()   {}
+func (SaveTimeline) intent() {}
+func (ShowReport) intent()   {}
 func (ReplayPause) intent()  {}
 func (ReplaySpeed) intent()  {}
 func (ReplaySeek) intent()   {}

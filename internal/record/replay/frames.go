@@ -2,6 +2,7 @@ package replay
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"sort"
 	"time"
@@ -22,12 +23,17 @@ type frames struct {
 	// seen is, for each event, the newest time at which it or one before it
 	// was seen: events are numbered by the order in which they came.
 	seen []time.Time
+	// report is the path of the report, if there is one.
+	report string
 
 	cursor record.Cursor
 }
 
 func newFrames(r *record.Record) *frames {
 	f := &frames{rec: r, cursor: record.Cursor{Record: r}, marks: marksOf(r)}
+	if path := record.ReportPath(r.Dir); isFile(path) {
+		f.report = path
+	}
 	var newest time.Time
 	for i := range r.Events {
 		if r.Events[i].Seen.After(newest) {
@@ -46,7 +52,7 @@ func (f *frames) frame(t time.Time) *view.Frame {
 		Snapshot: s.Snapshot(), Power: maps.Clone(s.Machines), History: f.rec.History(t),
 		Load: s.Load, LoadReady: s.LoadReady, Focus: s.Focus,
 		Events: f.events(s, t), Next: s.Next,
-		Trial: trialView(s, f.rec.Dir), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
+		Trial: f.trial(s), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
 	}
 	out.Load.Seconds = s.Windows(t)
 	if len(f.rec.Samples) == 0 {
@@ -81,12 +87,20 @@ func (f *frames) events(s *record.State, t time.Time) []view.Event {
 	return slices.Clip(all[max(0, n-eventsShown):n])
 }
 
-// trialView is the trial as it was shown.
-func trialView(s *record.State, dir string) *view.TrialView {
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// trial is the trial as it was shown.
+func (f *frames) trial(s *record.State) *view.TrialView {
 	if s.Trial == nil {
 		return nil
 	}
 	v := *s.Trial
-	v.Dir, v.Doing = dir, s.Doing
+	v.Dir, v.Doing = f.rec.Dir, s.Doing
+	if v.Verdict != "" {
+		v.Report = f.report
+	}
 	return &v
 }

@@ -1,0 +1,70 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"lightsout/internal/view"
+)
+
+func TestTheVerdictLeadsToTheReport(t *testing.T) {
+	m, sent, _ := testModel(passed(), 120, 36, Options{})
+	path := m.s.f.Trial.Report
+	typeKeys(m, "T")
+	if v := plainView(m); !strings.Contains(v, "enter reads it here") || !strings.Contains(v, path) || !strings.Contains(v, "enter report") {
+		t.Errorf("the verdict does not tell of its report:\n%s", v)
+	}
+	if _, cmd := m.Update(keyMsg("y")); cmd == nil || fmt.Sprint(cmd()) != path {
+		t.Error("y does not copy the path")
+	}
+	typeKeys(m, "enter")
+	wantIntent(t, sent, view.ShowReport{Width: 100})
+	if v := plainView(m); !strings.Contains(v, "reading it") {
+		t.Errorf("it is not said that the report is being read:\n%s", v)
+	}
+	lines := []string{"mdx: PASS", "\x1b[31mhostile"}
+	for i := range 60 {
+		lines = append(lines, fmt.Sprintf("row %d", i))
+	}
+	m.Update(ReportMsg{Lines: lines})
+	if v := plainView(m); !strings.Contains(v, "mdx: PASS") || !strings.Contains(v, "row 20") || strings.Contains(m.View().Content, "\x1b[31mhostile") {
+		t.Errorf("the report is not shown:\n%s", v)
+	}
+	if typeKeys(m, "/ 5 9 enter"); !strings.Contains(plainView(m), "row 59") {
+		t.Errorf("the report can't be searched:\n%s", plainView(m))
+	}
+	if _, cmd := m.Update(keyMsg("y")); cmd == nil || fmt.Sprint(cmd()) != path {
+		t.Error("y does not copy the path in the report")
+	}
+	m.Update(ReportMsg{Err: "the report can't be read: no such folder"})
+	if v := plainView(m); !strings.Contains(v, "no such folder") {
+		t.Errorf("it is not said why there is none:\n%s", v)
+	}
+	typeKeys(m, "esc")
+	if m.dialogs.top() != nil || m.focus.name != "Trial" {
+		t.Errorf("esc does not lead back to the verdict but to %s", m.focus.name)
+	}
+}
+
+func TestBeforeTheVerdictEnterShowsTheTrial(t *testing.T) {
+	m, sent, _ := testModel(driven(), 120, 36, Options{})
+	m.s.f.Trial.Waiting = false
+	m.step.waits = false
+	typeKeys(m, "6 enter")
+	if m.dialogs.top() != nil || !m.zoom {
+		t.Errorf("the trial is not on the whole screen: %v", *sent)
+	}
+}
+
+func TestTheScreenAndTheTimelineAreKept(t *testing.T) {
+	for keys, want := range map[string]view.Intent{
+		"P": view.SaveScreen{}, "E": view.SaveTimeline{}, ": s h o t enter": view.SaveScreen{}, "5 : t i m e l i n e enter": view.SaveTimeline{},
+	} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, keys)
+		if wantIntent(t, sent, want); m.dialogs.top() != nil {
+			t.Errorf("%s leaves a dialog open", keys)
+		}
+	}
+}
