@@ -210,13 +210,13 @@ func (x show) draw(ctx context.Context, stage *stage) error {
 		line.giveAway()
 		kill()
 	})()
-	// At the highest rate that there is, a key is on the screen within 9 ms; what
-	// does not change costs nothing.
-	opts := []tea.ProgramOption{tea.WithContext(alive), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(120), tea.WithOutput(line.output(os.Stdout))}
+	opts := []tea.ProgramOption{tea.WithContext(alive), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(fps), tea.WithOutput(line.output(os.Stdout))}
 	if x.color != nil {
 		opts = append(opts, tea.WithColorProfile(*x.color))
 	}
 	p = tea.NewProgram(stage, opts...)
+	stage.refresh = newRefresh(p)
+	defer stage.refresh.stop()
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
 	go stopped.watch(drawn, p)

@@ -26,6 +26,8 @@ type stage struct {
 	// stop ends what goes on beside the screen once the operator presses a key;
 	// nil: nothing does that ends so.
 	stop context.CancelFunc
+	// refresh draws what View gives.
+	refresh *refresh
 }
 
 // besideOver says that what went on beside the screen is over.
@@ -97,5 +99,6 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (s *stage) View() tea.View {
 	v := s.Model.View()
 	s.rec.show(v.Content)
+	s.refresh.due()
 	return v
 }
