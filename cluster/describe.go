@@ -60,6 +60,13 @@ type Description struct {
 	// in one sentence why there are none to be had.
 	Events    []ObjectEvent
 	EventsErr string
+	// Services are those that select the pods of it; ServicesErr says in one
+	// sentence why they are not known.
+	Services    []Service
+	ServicesErr string
+	// Usage is what a node or a pod takes of CPU and memory ("0.25 CPU, 1.50 GiB");
+	// UsageErr says in one sentence why that is not known.
+	Usage, UsageErr string
 	// YAML is the object, line by line, without what only the server needs.
 	YAML []string
 }
@@ -107,7 +114,7 @@ type described struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
 		corev1.PodSpec
-		Template struct{ Spec corev1.PodSpec }
+		Template corev1.PodTemplateSpec
 	}
 	Status struct {
 		Conditions []struct {
@@ -147,6 +154,8 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 		return nil, sentence(fmt.Sprintf("%s can't be read: the answer is not understood", ref), err)
 	}
 	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
+	d.Services, d.ServicesErr = c.servicesOf(ctx, ref.Kind, &o)
+	d.Usage, d.UsageErr = c.usageOf(ctx, r, &o)
 	return d, nil
 }
 

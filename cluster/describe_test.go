@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // podJSON is a pod with what must be told of it, and what must not.
 const podJSON = `{"metadata":{"name":"web-1","namespace":"shop","uid":"u1","managedFields":[{"manager":"kubelet"}],
- "annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"},
+ "labels":{"app":"web","pod-template-hash":"6c9"},"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"},
  "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"r1","controller":true}]},
 "spec":{"containers":[{"name":"app","image":"registry/app:1","env":[{"name":"API_KEY","value":"hunter2"},{"name":"MODE","value":"fast"}],
  "resources":{"requests":{"memory":"1Gi","cpu":"500m"},"limits":{"cpu":"2"}}}]},
@@ -38,6 +39,14 @@ func podAPI(t *testing.T, forbidden string) *Client {
 		case path == "/api/v1/namespaces/shop/pods/web-1/log":
 			w.Header().Set("Content-Type", "text/plain")
 			fmt.Fprintf(w, "%s %s %s\n", q.Get("container"), q.Get("follow"), q.Get("tailLines"))
+		case path == "/api/v1/namespaces/shop/services":
+			fmt.Fprint(w, `{"kind":"ServiceList","apiVersion":"v1","metadata":{},"items":[
+ {"metadata":{"name":"web"},"spec":{"type":"NodePort","selector":{"app":"web"},"ports":[{"name":"http","port":80,"nodePort":31514},{"port":53,"protocol":"UDP"}]}},
+ {"metadata":{"name":"all\u001b[31m"},"spec":{"clusterIP":"None","selector":{"app":"web"}}},
+ {"metadata":{"name":"other"},"spec":{"selector":{"app":"web","tier":"db"}}},
+ {"metadata":{"name":"by-hand"},"spec":{}}]}`)
+		case path == "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods/web-1":
+			fmt.Fprint(w, `{"containers":[{"name":"app","usage":{"cpu":"200000000n","memory":"1024Mi"}},{"name":"proxy","usage":{"cpu":"50m","memory":"512Mi"}}]}`)
 		case strings.HasPrefix(path, "/apis/serving.knative.dev/"):
 			w.WriteHeader(404)
 			fmt.Fprint(w, "404 page not found")
@@ -67,6 +76,12 @@ func TestAnObjectIsDescribed(t *testing.T) {
 	}
 	if len(d.Events) != 2 || d.Events[0].Reason != "Pulled" || !d.Events[1].Warning || d.Events[1].Count != 4 {
 		t.Errorf("events %+v", d.Events)
+	}
+	if want := []Service{{Key{"shop", "all"}, "headless", ""}, {Key{"shop", "web"}, "NodePort", "http 80/TCP on node port 31514, 53/UDP"}}; !slices.Equal(d.Services, want) {
+		t.Errorf("services %+v", d.Services)
+	}
+	if d.Usage != "0.25 CPU, 1.50 GiB" {
+		t.Errorf("usage %q, %s", d.Usage, d.UsageErr)
 	}
 	all := strings.Join(d.YAML, "\n")
 	for _, want := range []string{"apiVersion: v1\n", "kind: Pod\n", "    - name: MODE\n      value: fast\n"} {
@@ -106,6 +121,12 @@ func TestWhatMayNotBeReadSaysWhichRight(t *testing.T) {
 	}
 	if d, err := podAPI(t, "/events").Describe(context.Background(), Ref{KindPod, pod}); err != nil || !strings.Contains(d.EventsErr, "needs list on events") {
 		t.Errorf("events: %v", err)
+	}
+	if d, err := podAPI(t, "/services").Describe(context.Background(), Ref{KindPod, pod}); err != nil || !strings.Contains(d.ServicesErr, "needs list on services") {
+		t.Errorf("services: %v", err)
+	}
+	if d, err := podAPI(t, "v1beta1/namespaces/shop/pods/web-1").Describe(context.Background(), Ref{KindPod, pod}); err != nil || !strings.Contains(d.UsageErr, "needs get on pods of metrics.k8s.io") {
+		t.Errorf("usage: %v", err)
 	}
 	if _, err := podAPI(t, "/log").PodLog(context.Background(), LogOptions{Pod: pod}); err == nil || !strings.Contains(err.Error(), "needs get on pods/log") {
 		t.Errorf("log: %v", err)

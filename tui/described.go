@@ -34,6 +34,12 @@ func (d *details) described(ref cluster.Ref) {
 	for _, c := range o.Containers {
 		d.container(c)
 	}
+	d.services(ref.Kind, o)
+	if o.Usage != "" || o.UsageErr != "" {
+		d.head("In use, by metrics-server")
+		d.add("now", o.Usage)
+		d.look(d.s.t.dim, "not known", o.UsageErr)
+	}
 	d.head("Events of the cluster")
 	if o.EventsErr != "" {
 		d.look(d.s.t.warn, "can't be read", o.EventsErr)
@@ -49,6 +55,36 @@ func (d *details) described(ref cluster.Ref) {
 			st = d.s.t.warn
 		}
 		d.look(st, d.s.offset(e.At.Local()), text)
+	}
+}
+
+// services adds the services that send requests to the pods of an object, with
+// how many endpoints are ready.
+func (d *details) services(kind cluster.Kind, o *cluster.Description) {
+	if kind != cluster.KindPod && kind != cluster.KindDeployment {
+		return
+	}
+	d.head("Services")
+	if o.ServicesErr != "" {
+		d.look(d.s.t.warn, "can't be read", o.ServicesErr)
+	} else if len(o.Services) == 0 {
+		d.look(d.s.t.dim, "none", "no service selects these pods")
+	}
+	for _, s := range o.Services {
+		text, st := s.Name+": "+s.Type, style("")
+		if s.Ports != "" {
+			text += " " + d.s.t.bullet + " " + s.Ports
+		}
+		for _, e := range d.s.snap.Endpoints() {
+			if e.Service != s.Key {
+				continue
+			}
+			if e.Ready == 0 {
+				st = d.s.t.bad
+			}
+			text += fmt.Sprintf(" %s %d ready endpoints", d.s.t.bullet, e.Ready)
+		}
+		d.look(st, "service", text)
 	}
 }
 

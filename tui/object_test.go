@@ -27,8 +27,10 @@ func looked(look view.Look) func() *view.Frame {
 					Restarts: 1, Last: "OOMKilled (exit code 137) at 2026-03-04 08:00:00", Requests: "cpu 32, memory 60Gi", Limits: "memory 60Gi"},
 				{Name: "queue-proxy", Image: "gcr.io/knative/queue:1", State: "waiting", Reason: "CrashLoopBackOff", Message: "back-off 40s restarting failed container"},
 			},
-			Events: []cluster.ObjectEvent{{At: t0.Add(82 * time.Second), Warning: true, Reason: "NodeNotReady", Message: "Node is not ready", Count: 2}},
-			YAML:   strings.Split("apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: llm\nspec:\n  nodeName: kube-node3\n  containers:\n  - name: llama\n    args: "+strings.Repeat("--long-argument ", 30), "\n"),
+			Services: []cluster.Service{{Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001-private"}, Type: "ClusterIP", Ports: "http 80/TCP"}},
+			UsageErr: "there is no metrics-server, or it has not measured this yet",
+			Events:   []cluster.ObjectEvent{{At: t0.Add(82 * time.Second), Warning: true, Reason: "NodeNotReady", Message: "Node is not ready", Count: 2}},
+			YAML:     strings.Split("apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: llm\nspec:\n  nodeName: kube-node3\n  containers:\n  - name: llama\n    args: "+strings.Repeat("--long-argument ", 30), "\n"),
 		}
 		f.Looked = &view.Looked{Look: look, At: f.Now, Object: o}
 		for i := 1; look.Log && i <= 60; i++ {
@@ -46,7 +48,7 @@ func TestDetailsSayWhatTheAPIServerTells(t *testing.T) {
 		t.Errorf("it is not said that the server is being asked:\n%s", v)
 	}
 	m.Update(FrameMsg{looked(view.Look{Of: lostPod})()})
-	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)"} {
+	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)", "ClusterIP · http 80/TCP", "there is no metrics-server"} {
 		if v := plainView(m); !strings.Contains(v, want) {
 			t.Errorf("%q is not said:\n%s", want, v)
 		}
@@ -142,5 +144,26 @@ func TestAReplayAsksNobody(t *testing.T) {
 	}
 	if v := plainView(m); strings.Contains(v, "asking") {
 		t.Errorf("a replay asks:\n%s", v)
+	}
+}
+
+func TestDetailsTellTheServicesOfADeployment(t *testing.T) {
+	f := calm()
+	c := mdxContents(f.Now)
+	web := cluster.Key{Namespace: llm.Namespace, Name: "web"}
+	c.Endpoints = []*cluster.Endpoints{{Service: web, Ready: 3}}
+	f.Snapshot = cluster.NewSnapshot(c)
+	ref := deploymentObject(llm).ref
+	o := &cluster.Description{Ref: ref, Services: []cluster.Service{{Key: web, Type: "NodePort", Ports: "http 80/TCP on node port 31514"}}}
+	f.Looked = &view.Looked{Look: view.Look{Of: ref}, Object: o}
+	m, _, _ := testModel(f, 120, 60, Options{})
+	typeKeys(m, "2 d")
+	if v := plainView(m); !strings.Contains(v, "NodePort · http 80/TCP on node port 31514 · 3 ready endpoints") {
+		t.Errorf("the service is not told:\n%s", v)
+	}
+	o.Services, o.ServicesErr = nil, "forbidden; the user needs list on services"
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "needs list on services") {
+		t.Errorf("the missing right is not told:\n%s", v)
 	}
 }

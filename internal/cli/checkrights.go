@@ -77,6 +77,9 @@ func needs(namespaces []string, readOnly bool) []need {
 		need{"ask pods", each(cluster.Right{Resource: "pods", Subresource: "proxy", Verb: "get"}), "served and queued are estimated, not measured", roleMeasure, false},
 		need{"ask kubelets", []cluster.Right{{Resource: "nodes", Subresource: "proxy", Verb: "get"}}, "the kubelets' settings are assumed", roleMeasure, false},
 		need{"read pods' logs", each(cluster.Right{Resource: "pods", Subresource: "log", Verb: "get"}), "the screen shows no logs", roleLogs, true},
+		need{"see services", each(cluster.Right{Resource: "services", Verb: "list"}), "details do not tell them", roleLogs, true},
+		need{"see what is in use", append(each(cluster.Right{Group: "metrics.k8s.io", Resource: "pods", Verb: "get"}), cluster.Right{Group: "metrics.k8s.io", Resource: "nodes", Verb: "get"}),
+			"details do not tell what pods and nodes take of CPU and memory", roleLogs, true},
 		need{"name namespaces", []cluster.Right{{Resource: "namespaces", Verb: "list"}}, "their names are not completed on the screen", roleLogs, true},
 	)
 	if readOnly {
