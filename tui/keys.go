@@ -121,7 +121,7 @@ func screenKeys() group {
 		bind(func(m *Model) { m.s.span = (m.s.span + 1) % len(chartSpans) }, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
 		bind(clearOne, "", "esc", "clear filter, zoom and marks, one a press", "esc"),
 		bind(openPalette, "", ":", "find a command by its words", ":"),
-		bind(copyName, "", "y", "copy the name under the cursor (where the terminal takes OSC 52)", "y"),
+		bind(copyName, "", "y", "copy the name or line under the cursor, or a question's command (OSC 52)", "y"),
 		bind(nextTheme, "", "C", "other colours: the terminal's own, dark, light, high contrast", "C"),
 		bind(toggleMouse, "", "O", "mouse on or off; off, the terminal selects and copies", "O"),
 		bind(openNotices, "", "M", "what the program has said", "M"),

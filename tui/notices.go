@@ -42,6 +42,14 @@ func (n *notices) answer(now time.Time) (notice, bool) {
 	return notice{}, false
 }
 
+// newest is the sentence said last; empty when there is none.
+func (n *notices) newest() string {
+	if len(n.all) == 0 {
+		return ""
+	}
+	return n.all[len(n.all)-1].text
+}
+
 // facts lists them, the newest first.
 func (n *notices) facts(s *scene) []fact {
 	var out []fact

@@ -13,7 +13,7 @@ func openHelp(m *Model) {
 }
 
 func openNotices(m *Model) {
-	m.dialogs.open(&factsDialog{heading: "What was said", facts: m.notices.facts})
+	m.dialogs.open(&factsDialog{heading: "What was said", facts: m.notices.facts, copied: m.notices.newest, copies: "the newest"})
 }
 
 // openFilter asks for the filter of the focused pane; rows follow as it is typed.

@@ -21,6 +21,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		if msg.String() == "ctrl+l" {
 			return tea.ClearScreen
 		}
+		if c, ok := m.dialogs.top().(interface{ toCopy() string }); ok && msg.String() == "y" && c.toCopy() != "" {
+			m.copy(c.toCopy())
+			return m.todo()
+		}
 		intent, closed := m.dialogs.press(msg)
 		if closed {
 			m.step.uncovered()

@@ -64,7 +64,21 @@ func (d *questionDialog) foot() string {
 	if d.rows > d.room {
 		keys += " · ↑/↓ more"
 	}
+	if d.toCopy() != "" {
+		keys += " · y copy the command"
+	}
 	return keys
+}
+
+// toCopy is the first command that the question names, between backquotes.
+func (d *questionDialog) toCopy() string {
+	for _, l := range d.q.Lines {
+		if _, rest, ok := strings.Cut(l.Text, "`"); ok && !d.typing() {
+			command, _, _ := strings.Cut(rest, "`")
+			return command
+		}
+	}
+	return ""
 }
 
 // choices gives at least one.

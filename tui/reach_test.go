@@ -114,3 +114,33 @@ func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
 		t.Errorf("the wheel leads to %s", nodesOf(m).cursor)
 	}
 }
+
+func TestLinesAndCommandsAreCopied(t *testing.T) {
+	copied := func(m *Model) string {
+		if _, cmd := m.Update(keyMsg("y")); cmd != nil {
+			return fmt.Sprint(cmd())
+		}
+		return ""
+	}
+	m, _, _ := testModel(outage(), 120, 36, Options{})
+	typeKeys(m, "5 g")
+	if got := copied(m); got != "T-01:20.0 link mdx connected to https://10.0.0.10:6443 (v1.36.3)" {
+		t.Errorf("of the timeline %q is copied", got)
+	}
+	typeKeys(m, "M")
+	if got := copied(m); !strings.HasPrefix(got, "copied, if the terminal allows it: T-01:20.0") {
+		t.Errorf("of what was said %q is copied", got)
+	}
+	f := calm()
+	f.Question = &view.Question{ID: "1", Title: "Leave?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: view.ChoiceYes, Label: "Leave"}},
+		Lines: []view.Line{{Text: "kube-node3"}, {Text: "Later: `lightsout restore --config 'a b.yaml'`. The next start asks, too."}}}
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	if got := copied(m); got != "lightsout restore --config 'a b.yaml'" || len(*sent) > 0 {
+		t.Errorf("of the question %q is copied, %v sent", got, *sent)
+	}
+	f.Question.Type = "mdx"
+	m, _, _ = testModel(f, 120, 36, Options{})
+	if got := copied(m); got != "" {
+		t.Errorf("while a name is typed %q is copied", got)
+	}
+}

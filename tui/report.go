@@ -1,10 +1,6 @@
 package tui
 
-import (
-	tea "charm.land/bubbletea/v2"
-
-	"lightsout/internal/view"
-)
+import "lightsout/internal/view"
 
 // ReportMsg is the text of the trial's report, which view.ShowReport has asked
 // for; Err says in one sentence why there is none.
@@ -16,7 +12,6 @@ type ReportMsg struct {
 // reportDialog shows the report of the trial.
 type reportDialog struct {
 	factsDialog
-	m    *Model
 	told *ReportMsg // nil before it has come
 }
 
@@ -27,8 +22,14 @@ func readReport(m *Model) {
 		wholeTrial(m)
 		return
 	}
-	d := &reportDialog{m: m}
+	d := &reportDialog{}
 	d.heading, d.facts = "Report of trial "+m.s.f.Trial.Name, d.text
+	d.copied, d.copies = func() string {
+		if m.s.f.Trial == nil { // a replay has gone back to before it
+			return ""
+		}
+		return m.s.f.Trial.Report
+	}, "its path"
 	m.dialogs.open(d)
 	m.opts.Send(view.ShowReport{Width: max(20, min(m.w-6, mostDialog))})
 }
@@ -56,14 +57,4 @@ func (d *reportDialog) text(s *scene) []fact {
 		out = append(out, fact{value: s.t.text(l), plain: true})
 	}
 	return out
-}
-
-func (d *reportDialog) foot() string { return d.keys("esc close · y copy its path") }
-
-func (d *reportDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
-	if t := d.m.s.f.Trial; msg.String() == "y" && !d.typing && t != nil && t.Report != "" {
-		d.m.copy(t.Report)
-		return nil, false
-	}
-	return d.factsDialog.press(msg)
 }

@@ -22,12 +22,27 @@ type fact struct {
 type factsDialog struct {
 	heading string
 	facts   func(s *scene) []fact
+	// copied is what y copies, called copies in the keys; nil: nothing.
+	copied func() string
+	copies string
 	pager
 }
 
 func (d *factsDialog) title() string { return d.heading }
 
-func (d *factsDialog) foot() string { return d.keys("esc close") }
+func (d *factsDialog) foot() string {
+	if d.copied == nil {
+		return d.keys("esc close")
+	}
+	return d.keys("esc close · y copy " + d.copies)
+}
+
+func (d *factsDialog) toCopy() string {
+	if d.typing || d.copied == nil {
+		return ""
+	}
+	return d.copied()
+}
 
 func (d *factsDialog) paste(text string) { d.pager.paste(text) }
 

@@ -72,7 +72,8 @@ func (p *timelinePane) row(s *scene) (object, bool) {
 	if !ok {
 		return object{}, false
 	}
-	return object{e.Subject + " " + e.Sentence(), "Event " + fmt.Sprint(e.Seq), eventDetails(e), objectOf(s, e).ref}, true
+	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), e.Subject, e.Sentence()}, " ")
+	return object{line, "Event " + fmt.Sprint(e.Seq), eventDetails(e), objectOf(s, e).ref}, true
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.
