@@ -164,7 +164,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 	case tea.ResumeMsg:
-		cmd = tea.ClearScreen
+		cmd = m.retaken()
 	case tea.KeyPressMsg:
 		m.clock()
 		cmd = m.press(msg)

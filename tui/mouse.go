@@ -1,6 +1,9 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
 
 // region is where a pane was drawn, its title line included.
 type region struct {
@@ -31,6 +34,14 @@ func (m *Model) mouseMode() tea.MouseMode {
 		return tea.MouseModeCellMotion
 	}
 	return tea.MouseModeNone
+}
+
+// retaken draws all of the screen on a terminal that somebody else has had.
+func (m *Model) retaken() tea.Cmd {
+	if !m.mouse {
+		return tea.ClearScreen
+	}
+	return tea.Sequence(tea.Raw(ansi.SetModeMouseButtonEvent+ansi.SetModeMouseExtSgr), tea.ClearScreen)
 }
 
 // pointed gives the pane at a cell of the screen; nil where there is none, or

@@ -67,17 +67,21 @@ func newBudget() *budget {
 }
 
 // output is the terminal, counted and asked.
-func (b *budget) output(tty *os.File) *countedFile { return &countedFile{tty, b} }
+func (b *budget) output(tty *os.File) *countedFile { return &countedFile{File: tty, b: b} }
 
 // countedFile counts what is written to a terminal, and asks it when that has been
 // shown.
 type countedFile struct {
 	*os.File
 	b *budget
+
+	mu sync.Mutex // held by who writes, and while the terminal is given away
 }
 
 // Write writes p, counts it, and asks the terminal when that is due.
 func (f *countedFile) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	data := p
 	if len(p) > 0 && f.b.asks(len(p)) {
 		data = slices.Concat(p, []byte(question))

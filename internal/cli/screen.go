@@ -199,18 +199,20 @@ func (x show) run(ctx context.Context) (err error) {
 // draw runs the program that draws until it ends or ctx does.
 func (x show) draw(ctx context.Context, stage *stage) error {
 	line := newBudget()
-	var stopped stops
-	var p *tea.Program
-	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
-		return stopped.filter(m, line.filter(msg, p.Send))
+	out := line.output(os.Stdout)
+	stopped, err := newStops(os.Stdin, out)
+	if err != nil {
+		return err
 	}
+	var p *tea.Program
+	filter := func(_ tea.Model, msg tea.Msg) tea.Msg { return stopped.filter(line.filter(msg, p.Send)) }
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	defer context.AfterFunc(ctx, func() {
 		line.giveAway()
 		kill()
 	})()
-	opts := []tea.ProgramOption{tea.WithContext(alive), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(fps), tea.WithOutput(line.output(os.Stdout))}
+	opts := []tea.ProgramOption{tea.WithContext(alive), tea.WithFilter(filter), tea.WithoutSignalHandler(), tea.WithFPS(fps), tea.WithOutput(out)}
 	if x.color != nil {
 		opts = append(opts, tea.WithColorProfile(*x.color))
 	}
@@ -219,7 +221,7 @@ func (x show) draw(ctx context.Context, stage *stage) error {
 	defer stage.refresh.stop()
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
-	go stopped.watch(drawn, p)
+	go stopped.watch(drawn, p.Send)
 	var newest atomic.Pointer[view.Frame]
 	if x.beside != nil {
 		alone, cancel := context.WithCancel(drawn)
@@ -230,7 +232,7 @@ func (x show) draw(ctx context.Context, stage *stage) error {
 		go x.beside(alone, besides{p.Send, newest.Load})
 	}
 	go x.feed(drawn, p, line, &newest)
-	err := runProgram(ctx, p)
+	err = runProgram(ctx, p)
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = nil
 	}

@@ -2,60 +2,88 @@ package cli
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
 )
 
 // stopWithin is how soon a program that suspends itself has been stopped.
 const stopWithin = 500 * time.Millisecond
 
-// stops brings the screen back after the program was stopped.
-type stops struct{ byKey atomic.Bool }
-
-// filter notes when the screen suspends itself. Where no shell could continue it
-// (`ssh -t host lightsout`) the system ignores the wish to be stopped, and the
-// screen would wait for ever: it continues itself.
-func (s *stops) filter(_ tea.Model, msg tea.Msg) tea.Msg {
-	switch msg.(type) {
-	case tea.SuspendMsg:
-		s.byKey.Store(true)
-		time.AfterFunc(stopWithin, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGCONT) })
-	case tea.ResumeMsg:
-		s.byKey.Store(false)
-	}
-	return msg
+// stops gives the terminal away when the operator suspends the program, and takes
+// it back when that is continued, whoever stopped it.
+//
+// tea.Suspend and tea.Exec are not used for it: they stop the renderer and start it
+// anew, and when the old one's end comes late it stops the new one's ticker: nothing
+// is drawn any more (bubbletea v2.0.9, startRenderer). Here the renderer only waits.
+type stops struct {
+	tty    *os.File
+	before *term.State // of the terminal, without the screen
+	out    *countedFile
+	wanted chan struct{} // capacity 1: the operator suspends
 }
 
-// watch takes the terminal anew whenever the program was stopped by a signal and
-// is continued: a shell has had it meanwhile. It returns when ctx ends.
-func (s *stops) watch(ctx context.Context, p *tea.Program) {
+// newStops is to be called before the screen takes the terminal.
+func newStops(tty *os.File, out *countedFile) (*stops, error) {
+	before, err := term.GetState(int(tty.Fd()))
+	return &stops{tty, before, out, make(chan struct{}, 1)}, err
+}
+
+// filter keeps the screen from suspending itself.
+func (s *stops) filter(msg tea.Msg) tea.Msg {
+	if _, ok := msg.(tea.SuspendMsg); !ok {
+		return msg
+	}
+	select {
+	case s.wanted <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// watch suspends and continues, and tells the screen each time that it has to draw
+// all of itself, until ctx ends.
+func (s *stops) watch(ctx context.Context, send func(tea.Msg)) {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	retake := tea.Exec(nothing{}, func(error) tea.Msg { return tea.ResumeMsg{} })
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-s.wanted:
+			s.suspend(continued)
 		case <-continued:
-			if !s.byKey.Load() {
-				p.Send(retake())
-			}
+			s.out.mu.Lock()
+			s.take()
+			s.out.mu.Unlock()
 		}
+		send(tea.ResumeMsg{})
 	}
 }
 
-// nothing is a command for which the screen gives the terminal away and takes it
-// again.
-type nothing struct{}
+// suspend leaves the terminal to the shell, as it was, until the program is
+// continued. Where no shell could do that (`ssh -t host lightsout`) the system
+// ignores the wish to be stopped, and it goes on by itself.
+func (s *stops) suspend(continued <-chan os.Signal) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	_, _ = s.out.File.WriteString(restoreSequence)
+	_ = term.Restore(int(s.tty.Fd()), s.before)
+	_ = syscall.Kill(0, syscall.SIGTSTP) // with what it has started, as the terminal does
+	select {
+	case <-continued:
+	case <-time.After(stopWithin):
+	}
+	s.take()
+}
 
-func (nothing) Run() error          { return nil }
-func (nothing) SetStdin(io.Reader)  {}
-func (nothing) SetStdout(io.Writer) {}
-func (nothing) SetStderr(io.Writer) {}
+// take takes the terminal for the screen.
+func (s *stops) take() {
+	_, _ = term.MakeRaw(int(s.tty.Fd()))
+	_, _ = s.out.File.WriteString(takeSequence)
+}

@@ -20,6 +20,11 @@ const terminalKeeperArg = "__keep-terminal"
 // reports, keyboard enhancements (ctlseqs of xterm; kitty keyboard protocol).
 const restoreSequence = "\x1b[?2026l\x1b[?1049l\x1b[<u\x1b[>4;0m\x1b[?2004l\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[0m\x1b[?25h\r\n"
 
+// takeSequence is what the screen switches on but for the mouse: the alternate
+// screen without a cursor, paste reports, keyboard enhancements (once, should they
+// be on).
+const takeSequence = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[>4;2m\x1b[<u\x1b[>1u"
+
 // keeper is a child process that puts the terminal right when this one dies
 // without doing so itself: a panic in any goroutine, or kill -9.
 type keeper struct{ leash *os.File }

@@ -42,12 +42,15 @@ var programFaults = []struct {
 		s.scale(2)
 	}},
 	{"SIGSTOP and SIGCONT", func(s *scene) {
-		s.signal(syscall.SIGSTOP)
-		s.garble()
+		for n := range 10 {
+			s.signal(syscall.SIGSTOP)
+			s.garble()
+			s.scale(2 + n%2)
+			s.signal(syscall.SIGCONT)
+			s.sees("the screen again", isLive, s.probe(2+n%2), `q quit`)
+			s.isRaw()
+		}
 		s.scale(2)
-		s.signal(syscall.SIGCONT)
-		s.sees("the screen again", isLive, s.probe(2), `q quit`)
-		s.isRaw()
 	}},
 	{"Ctrl+Z where nobody can continue it", func(s *scene) {
 		s.keys("\x1a")

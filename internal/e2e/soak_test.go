@@ -298,10 +298,10 @@ func (s *soak) end() {
 	s.x.waitFor("all at rest", long, `live`, `3/3 ready`, `6/6\s+Running`)
 	s.x.press("c", `sending stopped|nothing is being sent`)
 	s.x.waitFor("nothing in flight", long, `\b0 in flight`)
-	s.leaked()
 	s.x.press("t", `End the trial by-keyboard\?`)
 	s.x.answer("End the trial by-keyboard?", "End now and give the verdict")
 	s.x.waitFor("a verdict", long, `PASS|FAIL|NOT OBSERVED|ABORTED`)
+	s.leaked() // the trial's files are closed
 	s.x.press("q", `exit \d|\[ `)
 	if out := s.x.waitFor("the shell again", long, `exit \d`); !strings.Contains(out, "exit 0") || strings.Contains(out, "still off") {
 		s.t.Errorf("it ends with\n%s", out)

@@ -17,10 +17,10 @@ import (
 
 // vital is what the program takes at one moment.
 type vital struct {
-	rss, heap   float64 // MB
-	descriptors int
-	goroutines  int
-	key         time.Duration // from a key to the screen; 0: not measured
+	rss, heap  float64 // MB
+	open       []string
+	goroutines int
+	key        time.Duration // from a key to the screen; 0: not measured
 }
 
 // sample looks at the program until ctx ends.
@@ -41,13 +41,12 @@ func (s *soak) sample(ctx context.Context, each time.Duration) {
 
 // look looks at the program once, unless it is just writing about itself.
 func (s *soak) look() (v vital, ok bool) {
-	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
 	b, _ := os.ReadFile(s.goroutines)
 	var heap int64
-	if _, e := fmt.Sscan(string(b), &v.goroutines, &heap); err != nil || e != nil {
+	if _, e := fmt.Sscan(string(b), &v.goroutines, &heap); e != nil {
 		return v, false
 	}
-	v.descriptors, v.heap = len(fds), float64(heap)/(1<<20)
+	v.open, v.heap = openFiles(s.pid), float64(heap)/(1<<20)
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
 	_, _ = fmt.Sscan(rest, &v.rss)
@@ -61,13 +60,26 @@ func (s *soak) leaked() {
 	var v vital
 	within := func() bool {
 		v, _ = s.look()
-		return v.goroutines > 0 && v.goroutines <= s.before.goroutines+20 && v.descriptors <= s.before.descriptors+5
+		return v.goroutines > 0 && v.goroutines <= s.before.goroutines+20 && len(v.open) <= len(s.before.open)+1
 	}
 	s.patience(time.Minute, within)
-	s.t.Logf("at rest: %d goroutines and %d descriptors before, %d and %d after", s.before.goroutines, s.before.descriptors, v.goroutines, v.descriptors)
+	s.t.Logf("at rest: %d goroutines and %d descriptors before, %d and %d after", s.before.goroutines, len(s.before.open), v.goroutines, len(v.open))
 	if !within() {
-		s.t.Error("it has leaked")
+		s.t.Errorf("it has leaked; open before:\n%s\nand after:\n%s", strings.Join(s.before.open, "\n"), strings.Join(v.open, "\n"))
 	}
+}
+
+// openFiles names what a process has open.
+func openFiles(pid int) []string {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	var open []string
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil {
+			open = append(open, to)
+		}
+	}
+	slices.Sort(open)
+	return open
 }
 
 // thirds gives the medians of the first and of the last third of what is there.
@@ -99,7 +111,7 @@ func (s *soak) summarize() {
 	fmt.Fprintf(&b, "medians of the first and the last third of %d samples:\n", len(all))
 	rss, rssLast := thirds(all, func(v vital) float64 { return v.rss })
 	heap, heapLast := thirds(all, func(v vital) float64 { return v.heap })
-	fds, fdsLast := thirds(all, func(v vital) int { return v.descriptors })
+	fds, fdsLast := thirds(all, func(v vital) int { return len(v.open) })
 	goroutines, goroutinesLast := thirds(all, func(v vital) int { return v.goroutines })
 	key, keyLast := thirds(all, func(v vital) time.Duration { return v.key })
 	fmt.Fprintf(&b, "  resident     %6.1f  %6.1f MB\n  heap         %6.1f  %6.1f MB\n  descriptors  %6d  %6d\n  goroutines   %6d  %6d\n", rss, rssLast, heap, heapLast, fds, fdsLast, goroutines, goroutinesLast)
