@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,10 +48,10 @@ const callTimeout = 10 * time.Second
 // deadline), whatever hangs on the way, and gives errors of one sentence. Safe
 // for use by several goroutines.
 type Client struct {
-	core, apps, coordination, discovery *rest.RESTClient
+	core, apps, leases, discovery *rest.RESTClient
 
 	cfg     *Config
-	http    *http.Client
+	http    [lineCount]*http.Client
 	traffic *traffic
 }
 
@@ -56,35 +59,56 @@ type Client struct {
 // in the kubeconfig can't be used.
 func NewClient(cfg *Config) (*Client, error) {
 	c := &Client{cfg: cfg, traffic: newTraffic()}
-	rc := rest.CopyConfig(cfg.rest)
-	rc.Dial = c.traffic.dialer(rc.Dial)
-	rc.Wrap(c.traffic.wrap)
-	hc, err := rest.HTTPClientFor(rc)
-	if err != nil {
-		return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
+	for l := range lineCount {
+		if err := c.connect(l); err != nil {
+			return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
+		}
 	}
-	hc.Transport = endsWithContext(hc.Transport)
-	c.http = hc
 	for _, g := range []struct {
 		to   **rest.RESTClient
 		gv   schema.GroupVersion
 		path string
+		line line
 	}{
-		{&c.core, corev1.SchemeGroupVersion, "/api"},
-		{&c.apps, appsv1.SchemeGroupVersion, "/apis"},
-		{&c.coordination, coordinationv1.SchemeGroupVersion, "/apis"},
-		{&c.discovery, discoveryv1.SchemeGroupVersion, "/apis"},
+		{&c.core, corev1.SchemeGroupVersion, "/api", mainLine},
+		{&c.apps, appsv1.SchemeGroupVersion, "/apis", mainLine},
+		{&c.leases, coordinationv1.SchemeGroupVersion, "/apis", heartbeatLine},
+		{&c.discovery, discoveryv1.SchemeGroupVersion, "/apis", mainLine},
 	} {
-		gc := rest.CopyConfig(rc)
+		gc := rest.CopyConfig(cfg.rest)
 		gc.GroupVersion, gc.APIPath = &g.gv, g.path
 		gc.NegotiatedSerializer = codecs.WithoutConversion()
-		*g.to, err = rest.RESTClientForConfigAndClient(gc, hc)
-		if err != nil {
+		var err error
+		if *g.to, err = rest.RESTClientForConfigAndClient(gc, c.http[g.line]); err != nil {
 			return nil, fmt.Errorf("context %q of the kubeconfig cannot be used: %s", cfg.Context, flat(err))
 		}
 	}
 	return c, nil
 }
+
+// connect makes the client of a line.
+func (c *Client) connect(l line) (err error) {
+	askIdleConnections()
+	rc := rest.CopyConfig(c.cfg.rest)
+	rc.Dial = c.traffic.dialer(l, rc.Dial)
+	rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return c.traffic.wrap(l, rt) })
+	if c.http[l], err = rest.HTTPClientFor(rc); err == nil {
+		c.http[l].Transport = endsWithContext(c.http[l].Transport)
+	}
+	return err
+}
+
+// askIdleConnections has a connection on which nothing comes asked for a sign of
+// life, and given up, as soon as the server is: one line may be dead while the
+// other is not. client-go takes that from the environment alone, and else needs
+// 45 s.
+var askIdleConnections = sync.OnceFunc(func() {
+	for name, after := range map[string]time.Duration{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": idleMax, "HTTP2_PING_TIMEOUT_SECONDS": probeTimeout} {
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, strconv.Itoa(int(after.Seconds())))
+		}
+	}
+})
 
 // Close ends every connection, also those that are being read from, and opens
 // no more.

@@ -43,6 +43,7 @@ type fakeAPI struct {
 	frozen     bool // accepts, and never answers or sends
 	drops      int  // watches of an earlier generation end
 	lists      map[string]int
+	from       map[string]string // the address that asked for a resource last
 	gitVer     string
 	clock      time.Duration // ahead of ours
 	other      http.HandlerFunc
@@ -58,7 +59,7 @@ type fakeEvent struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
 		t: t, wake: make(chan struct{}), version: 100, gitVer: "v1.36.3",
-		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{},
+		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{}, from: map[string]string{},
 	}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(f.serve))
 	f.Server.EnableHTTP2 = true
@@ -157,6 +158,7 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("labelSelector") != "" {
 		resource = "components"
 	}
+	f.from[resource] = r.RemoteAddr
 	switch {
 	case f.denyAll:
 		f.fail(w, 401, metav1.StatusReasonUnauthorized, "Unauthorized")

@@ -157,7 +157,9 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 		yes := true
 		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
+	answered := w.expectAnswer()
 	stream, err := w.request(src, opts).Watch(ctx)
+	answered()
 	if err != nil {
 		return again(version, err)
 	}
@@ -224,7 +226,10 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	var items []object
 	for {
 		page := src.list()
-		if err := w.request(src, opts).Do(ctx).Into(page); err != nil {
+		answered := w.expectAnswer()
+		err := w.request(src, opts).Do(ctx).Into(page)
+		answered()
+		if err != nil {
 			if apierrors.IsResourceExpired(err) && opts.Continue != "" {
 				// The pages took longer than the server's history: all at once.
 				opts, items = metav1.ListOptions{ResourceVersion: "0"}, nil
@@ -250,6 +255,11 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			return m.GetResourceVersion(), nil
 		}
 	}
+}
+
+// expectAnswer has the link checked if answered is not called soon.
+func (w *Watcher) expectAnswer() (answered func() bool) {
+	return time.AfterFunc(probeTimeout, w.checkLink).Stop
 }
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {

@@ -178,7 +178,7 @@ func (s *state) awaitHeartbeats() {
 
 // checkHeartbeats finds the nodes whose heartbeat is overdue.
 func (s *state) checkHeartbeats(now time.Time) {
-	contact := s.w.client.traffic.contact()
+	contact := s.w.client.traffic.heard(heartbeatLine)
 	for len(s.deadlines) > 0 && !s.deadlines[0].at.After(now) {
 		b := heap.Pop(&s.deadlines).(deadline)
 		delete(s.awaited, b.node)

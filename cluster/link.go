@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -81,7 +82,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			w.streams.Store(streamsLists(version))
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
-		case link.State == LinkLive && w.client.traffic.contact().After(began):
+		case link.State == LinkLive && w.client.traffic.heard(mainLine).After(began) && w.client.traffic.heard(heartbeatLine).After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
@@ -156,16 +157,23 @@ type notReady struct{ failed []string }
 
 func (e *notReady) Error() string { return "not ready: " + strings.Join(e.failed, ", ") }
 
-// probe asks /readyz, which covers the database behind the server too. A
-// server that forbids or lacks the path has answered all the same.
+// probe asks on each line whether the server is ready.
 func (w *Watcher) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	beats := make(chan error, 1)
+	go func() { beats <- w.ask(ctx, heartbeatLine) }()
+	return cmp.Or(w.ask(ctx, mainLine), <-beats)
+}
+
+// ask asks /readyz, which covers the database behind the server too. A server that
+// forbids or lacks the path has answered all the same.
+func (w *Watcher) ask(ctx context.Context, l line) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.core.Get().AbsPath("/readyz").URL().String(), nil)
 	if err != nil {
 		return err
 	}
-	resp, err := w.client.http.Do(req)
+	resp, err := w.client.http[l].Do(req)
 	if err != nil {
 		return err
 	}
@@ -182,7 +190,7 @@ func (w *Watcher) probe(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	w.client.traffic.note()
+	w.client.traffic.note(l)
 	return nil
 }
 

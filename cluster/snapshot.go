@@ -103,6 +103,14 @@ func (s *Snapshot) Contact() time.Time {
 	return s.Link.LastContact
 }
 
+// heardHeartbeats is when anything last came the way that heartbeats come.
+func (s *Snapshot) heardHeartbeats() time.Time {
+	if s.traffic != nil {
+		return s.traffic.heard(heartbeatLine)
+	}
+	return s.Link.LastContact
+}
+
 // Ahead is how much the server's clock is ahead of this machine's, as of this
 // moment; 0 when that is little or not known. Ages and times that the server
 // gives are off by that.

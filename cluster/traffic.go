@@ -10,11 +10,21 @@ import (
 	"time"
 )
 
+// line is one of the ways to the API server. Heartbeats have connections of their
+// own, which are read from at a pace, so that nothing else waits for that.
+type line int
+
+const (
+	mainLine line = iota
+	heartbeatLine
+	lineCount
+)
+
 // traffic notes when anything was last received from the API server, and holds
 // the connections to it. Safe for concurrent use.
 type traffic struct {
 	clock
-	last atomic.Int64 // nanoseconds after base; 0 for never
+	last [lineCount]atomic.Int64 // nanoseconds after base; 0 for never
 
 	mu     sync.Mutex
 	conns  map[*heldConn]struct{}
@@ -25,19 +35,28 @@ func newTraffic() *traffic {
 	return &traffic{clock: clock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
 }
 
-func (t *traffic) note() { t.last.Store(max(1, int64(time.Since(t.base)))) }
+func (t *traffic) note(l line) { t.last[l].Store(max(1, int64(time.Since(t.base)))) }
 
 // contact is when anything was last received; zero for never.
 func (t *traffic) contact() time.Time {
-	n := t.last.Load()
+	newest := t.heard(mainLine)
+	if beats := t.heard(heartbeatLine); beats.After(newest) {
+		newest = beats
+	}
+	return newest
+}
+
+// heard is when anything was last received on a line; zero for never.
+func (t *traffic) heard(l line) time.Time {
+	n := t.last[l].Load()
 	if n == 0 {
 		return time.Time{}
 	}
 	return t.base.Add(time.Duration(n))
 }
 
-// dialer keeps each connection that dial opens until it is closed.
-func (t *traffic) dialer(dial Dialer) Dialer {
+// dialer keeps each connection of a line that dial opens until it is closed.
+func (t *traffic) dialer(l line, dial Dialer) Dialer {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 10 * time.Second}).DialContext
 	}
@@ -45,6 +64,9 @@ func (t *traffic) dialer(dial Dialer) Dialer {
 		c, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
+		}
+		if l == heartbeatLine {
+			c = paced(c)
 		}
 		h := &heldConn{Conn: c, of: t}
 		t.mu.Lock()
@@ -91,9 +113,9 @@ func (c *heldConn) Close() error {
 	return c.Conn.Close()
 }
 
-// wrap notes every answer that is not an error, and every byte of its body.
-// Errors don't count: a server that has lost its database still sends them.
-func (t *traffic) wrap(rt http.RoundTripper) http.RoundTripper {
+// wrap notes every answer on a line that is not an error, and every byte of its
+// body. Errors don't count: a server that has lost its database still sends them.
+func (t *traffic) wrap(l line, rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if sent, ok := r.Context().Value(sentKey{}).(*atomic.Bool); ok {
 			sent.Store(true)
@@ -104,8 +126,8 @@ func (t *traffic) wrap(rt http.RoundTripper) http.RoundTripper {
 			t.compare(resp.Header, began)
 		}
 		if err == nil && resp.StatusCode < 400 {
-			t.note()
-			resp.Body = &notedBody{resp.Body, t}
+			t.note(l)
+			resp.Body = &notedBody{resp.Body, t, l}
 		}
 		return resp, err
 	})
@@ -118,12 +140,13 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 type notedBody struct {
 	io.ReadCloser
 	of *traffic
+	on line
 }
 
 func (b *notedBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if n > 0 {
-		b.of.note()
+		b.of.note(b.on)
 	}
 	return n, err
 }

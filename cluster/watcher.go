@@ -123,7 +123,7 @@ func (w *Watcher) sources() []*source {
 	all := []*source{
 		{kind: KindNode, resource: "nodes", client: c.core, trim: trimming(trimNode),
 			list: func() runtime.Object { return &corev1.NodeList{} }},
-		{kind: KindLease, namespace: "kube-node-lease", resource: "leases", client: c.coordination, trim: trimming(trimLease),
+		{kind: KindLease, namespace: "kube-node-lease", resource: "leases", client: c.leases, trim: trimming(trimLease),
 			list: func() runtime.Object { return &coordinationv1.LeaseList{} }},
 		{kind: kindComponent, namespace: "kube-system", resource: "pods", client: c.core, trim: trimming(trimComponent),
 			selector: "component in (etcd," + apiServer + "," + controllerManager + ",kube-scheduler)",
