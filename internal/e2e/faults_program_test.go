@@ -102,7 +102,7 @@ func (s *scene) survives(atRest int, make func(*scene)) {
 	}
 	few := 20
 	if s.door != nil {
-		few += 25 // the idle connections of power interfaces: up to 5, for a minute
+		few += 35 // what each connection through it needs: two to the API server, and up to 5 idle ones of power interfaces, for a minute
 	}
 	if n := s.autopsy(); n > atRest+few {
 		s.t.Errorf("%d goroutines, %d at rest", n, atRest)
