@@ -55,7 +55,7 @@ func Read(r io.Reader) (*Cast, error) {
 	if head.Version == 3 {
 		c.Width, c.Height = head.Term.Cols, head.Term.Rows
 	}
-	if c.Width < 1 || c.Height < 1 || c.Width*c.Height > maxCells {
+	if !drawable(c.Width, c.Height) {
 		return nil, fmt.Errorf("a screen of %d by %d cells can't be drawn", c.Width, c.Height)
 	}
 	var at time.Duration
@@ -83,6 +83,11 @@ func Read(r io.Reader) (*Cast, error) {
 		return nil, fmt.Errorf("the recorded screen can't be read: %w", err)
 	}
 	return c, nil
+}
+
+// drawable reports a size that a screen can have here.
+func drawable(width, height int) bool {
+	return width > 0 && height > 0 && width <= maxCells/height
 }
 
 func split(fields []any) (seconds float64, code, data string, ok bool) {

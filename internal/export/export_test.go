@@ -320,3 +320,18 @@ func errorsOf(frames []Frame) error {
 	}
 	return SVG(io.Discard, frames, Options{Captions: true})
 }
+
+// The product of two sizes may be more than a number holds.
+func TestAScreenOfAnAbsurdSizeIsRefused(t *testing.T) {
+	if c, err := Read(strings.NewReader(`{"version":2,"width":8589934592,"height":2147483648}` + "\n" + `[0, "o", "x"]`)); err == nil {
+		t.Errorf("it is taken: %d by %d", c.Width, c.Height)
+	}
+	c, err := Read(strings.NewReader(`{"version":2,"width":20,"height":4}` + "\n" + `[0, "o", "x"]` + "\n" + `[1, "r", "8589934592x2147483648"]` + "\n" + `[2, "o", "y"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, err := Film(c, Options{})
+	if err != nil || frames[len(frames)-1].Screen.Width != 20 {
+		t.Errorf("%d frames, %v", len(frames), err)
+	}
+}

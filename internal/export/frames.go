@@ -201,7 +201,7 @@ func (p *player) take(e Event) {
 		_, _ = p.em.WriteString(e.Data)
 	case "r":
 		var w, h int
-		if n, _ := fmt.Sscanf(e.Data, "%dx%d", &w, &h); n == 2 && w > 0 && h > 0 && w*h <= maxCells {
+		if n, _ := fmt.Sscanf(e.Data, "%dx%d", &w, &h); n == 2 && drawable(w, h) {
 			p.em.Resize(w, h)
 		}
 	}
