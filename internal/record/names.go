@@ -67,31 +67,29 @@ func (n *Names) Add(kind NameKind, name string) {
 	if kind == NameHost {
 		name, _, _ = strings.Cut(name, ":") // its port, or what is an address
 	}
-	if plain(name) {
-		return
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.standIn[name] != "" {
+	n.add(kind, name)
+}
+
+// add gives a name its stand-in. A host is also called by the first part of its
+// name: the stand-in of that begins the one of the whole.
+func (n *Names) add(kind NameKind, name string) {
+	if plain(name) || n.standIn[name] != "" {
 		return
 	}
 	n.words = max(n.words, countWords(name))
-	for i := len(n.standIn) + 1; ; i++ {
-		s := fmt.Sprintf("%s-%0*d", kind, max(0, len(name)-len(kind)-1), i)
-		if len(s) > len(name) {
+	s := ""
+	if first, domain, ok := strings.Cut(name, "."); ok && kind == NameHost && !plain(first) {
+		n.add(kind, first)
+		s = n.standIn[first] + "." + strings.Repeat("x", len(domain))
+	}
+	for i := len(n.standIn) + 1; s == "" || n.used[s] || n.standIn[s] != ""; i++ {
+		if s = fmt.Sprintf("%s-%0*d", kind, max(0, len(name)-len(kind)-1), i); len(s) > len(name) {
 			s = fmt.Sprintf("%c%0*d", kind[0], max(0, len(name)-1), i)
 		}
-		if !n.used[s] && n.standIn[s] == "" {
-			n.standIn[name], n.used[s] = s, true
-			break
-		}
 	}
-	// A host is also called by the first part of its name.
-	if first, _, ok := strings.Cut(name, "."); ok && kind == NameHost && n.standIn[first] == "" && !plain(first) {
-		s, _, _ := strings.Cut(n.standIn[name], ".")
-		n.standIn[first] = s[:min(len(s), len(first))]
-		n.used[n.standIn[first]] = true
-	}
+	n.standIn[name], n.used[s] = s, true
 }
 
 // Way tells the names in a way to somewhere: "via user@host:port".

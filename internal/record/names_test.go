@@ -55,7 +55,7 @@ func TestStandInsAreEachForOneName(t *testing.T) {
 	n := NewNames()
 	was := map[string]string{}
 	for i := range 3000 {
-		for _, s := range []string{fmt.Sprintf("n%d", i), fmt.Sprintf("node-%d.site", i), fmt.Sprintf("10.1.%d.%d", i/250, i%250), fmt.Sprintf("1.2.3.%d", i%200)} {
+		for _, s := range []string{fmt.Sprintf("n%d", i), fmt.Sprintf("node-%d.site", i), fmt.Sprintf("node-%d", i), fmt.Sprintf("10.1.%d.%d", i/250, i%250), fmt.Sprintf("1.2.3.%d", i%200)} {
 			if !strings.Contains(s, ".") || strings.HasSuffix(s, ".site") {
 				n.Add(NameHost, s)
 			}
