@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/internal/record"
 	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -57,5 +59,36 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	x.waitEnd()
 	if next := x.Next(); next == nil || next.Context != "other" {
 		t.Errorf("the next place is %v", next)
+	}
+}
+
+// looking is a guest that looks at each frame before anybody else does.
+type looking struct {
+	*trial.Runner
+	look func(*view.Frame)
+}
+
+func (l looking) Show(f *view.Frame) { l.look(f) }
+
+func TestAFramesNamesAreKnownBeforeItIsKept(t *testing.T) {
+	rec, names := newRecorder(t, ""), record.NewNames()
+	rec.Redact(names)
+	s := session.New(session.Options{Cluster: "acme-prod", Recorder: rec, Questions: session.NewQuestions()})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	seen, ended := make(chan string, 1), make(chan error, 1)
+	guest := looking{trial.NewRunner(s.Controls(), trial.Options{Timeline: rec.Timeline()}), func(f *view.Frame) {
+		select {
+		case seen <- names.Text(f.Cluster):
+		default:
+		}
+	}}
+	go func() { ended <- s.Run(ctx, guest) }()
+	if got := <-seen; got == "acme-prod" {
+		t.Errorf("it would be kept as %s", got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

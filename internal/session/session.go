@@ -355,8 +355,8 @@ func (s *Session) publish() *view.Frame {
 	if unwritten != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", unwritten)
 	}
+	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	s.rec.names.Learn(f)
 	select { // newest wins; this goroutine is the only sender
 	case <-s.frames:
 	default:
