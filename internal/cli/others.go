@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,20 +45,15 @@ func (r *restoration) others(ctx context.Context, nothing bool) []power.Noted {
 	}
 	ctx, cancel := context.WithTimeout(ctx, othersWait)
 	defer cancel()
-	var nodes []power.Node
-	api, err := r.api()
+	var seen []*cluster.Node
+	api, err := r.proven(ctx)
 	if err == nil {
-		defer api.Close()
 		s.Marks = noteOn(r.config, api, nil)
-		var seen []*cluster.Node
-		if id := api.Identity(ctx); r.of.Same(power.Cluster{Name: r.of.Name, UID: id.UID, CA: id.CA}) {
-			seen, err = api.Nodes(ctx)
-		} else {
-			err = errors.New("its context leads to another one now")
-		}
-		for _, n := range seen {
-			nodes = append(nodes, power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Marks: power.MarksOn(n.Annotations)})
-		}
+		seen, err = api.Nodes(ctx)
+	}
+	var nodes []power.Node
+	for _, n := range seen {
+		nodes = append(nodes, power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Marks: power.MarksOn(n.Annotations)})
 	}
 	if err != nil {
 		fmt.Printf("the notes on the nodes of cluster %s can't be seen: %v\n", power.Clean(cmp.Or(r.of.Name, "not named")), err)

@@ -47,7 +47,8 @@ type restoration struct {
 	of       power.Cluster
 	config   *config.Config
 	journal  *power.Journal
-	client   *ssh.Client
+	client   *ssh.Client     // nil when the settings can't be used
+	server   *cluster.Client // nil before api
 	machines *machines
 	left     []power.LeftOff
 	cordoned []power.Entry
@@ -83,8 +84,8 @@ func restore(ctx context.Context, o options, yes bool) error {
 			return errors.Join(err, errors.New("nobody can be asked here; repeat with --yes"))
 		}
 		fmt.Print("power on and uncordon? [y/N] ")
-		if text, err := c.line(ctx); err != nil || (text != "y" && text != "yes") {
-			return errNotDone
+		if text, e := c.line(ctx); e != nil || (text != "y" && text != "yes") {
+			return errors.Join(err, errNotDone)
 		}
 	}
 	undone := make([]error, len(all)) // side by side: one may have to wait
@@ -195,6 +196,9 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 
 func (r *restoration) close() {
 	r.machines.close()
+	if r.server != nil {
+		r.server.Close()
+	}
 	if r.client != nil {
 		_ = r.client.Close()
 	}
@@ -291,11 +295,11 @@ func (r *restoration) undo(ctx context.Context) error {
 
 func (r *restoration) powerOn(ctx context.Context) error {
 	if r.fleet() == nil {
-		why := noPowerTodo
-		if r.machines != nil {
+		why := errNoSettings.Error()
+		if r.machines != nil && r.machines.missing != "" {
 			why = r.machines.missing
 		}
-		return fmt.Errorf("nothing of cluster %s can be powered on: %s", r.of.Name, why)
+		return fmt.Errorf("nothing of cluster %s can be powered on: %s", power.Clean(r.of.Name), why)
 	}
 	s := &power.Switcher{Fleet: r.fleet(), Journal: r.journal}
 	if api, err := r.api(); err == nil { // the notes on the nodes; without it they stay for the next start
@@ -315,7 +319,7 @@ func (r *restoration) powerOn(ctx context.Context) error {
 
 // watch looks at the cluster until stop is called.
 func (r *restoration) watch(ctx context.Context) (w *cluster.Watcher, stop func(), err error) {
-	api, _, err := newClient(r.config, r.client)
+	api, err := r.api()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -324,9 +328,18 @@ func (r *restoration) watch(ctx context.Context) (w *cluster.Watcher, stop func(
 	return w, stop, err
 }
 
+// errNoSettings stands beside the error that says why.
+var errNoSettings = errors.New("its settings can't be used")
+
 // api is the way to the cluster that the entries are of: the context of that
-// name, if it leads to the same one.
+// name, if it leads to the same one by what the kubeconfig says.
 func (r *restoration) api() (*cluster.Client, error) {
+	if r.client == nil {
+		return nil, errNoSettings
+	}
+	if r.server != nil {
+		return r.server, nil
+	}
 	cfg := *r.config
 	cfg.Context = r.of.Name
 	access, err := apiAccess(&cfg, bastionDialer(r.client))
@@ -334,9 +347,26 @@ func (r *restoration) api() (*cluster.Client, error) {
 		return nil, err
 	}
 	if !clusterOf(access).Same(r.of) {
-		return nil, fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))
+		return nil, r.elsewhere()
 	}
-	return cluster.NewClient(access)
+	r.server, err = cluster.NewClient(access)
+	return r.server, err
+}
+
+// proven is api, when the API server says that it is the same cluster.
+func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
+	api, err := r.api()
+	if err != nil {
+		return nil, err
+	}
+	if id := api.Identity(ctx); !r.of.Same(power.Cluster{Name: r.of.Name, UID: id.UID, CA: id.CA}) {
+		return nil, r.elsewhere()
+	}
+	return api, nil
+}
+
+func (r *restoration) elsewhere() error {
+	return fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))
 }
 
 // uncordon uncordons the nodes, but for those that could not be powered on.
@@ -344,12 +374,7 @@ func (r *restoration) uncordon(ctx context.Context, failed error) error {
 	if len(r.cordoned) == 0 {
 		return nil
 	}
-	api, err := r.api()
-	if err == nil {
-		if id := api.Identity(ctx); !r.of.Same(power.Cluster{Name: r.of.Name, UID: id.UID, CA: id.CA}) {
-			err = fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))
-		}
-	}
+	api, err := r.proven(ctx)
 	var action *power.ActionError
 	errors.As(failed, &action)
 	var left []string

@@ -158,3 +158,31 @@ func TestADamagedJournalIsSaid(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
+
+// Where the settings of one cluster can't be read, that is said, and the machines
+// of the others are brought back.
+func TestRestoreGoesOnWhereSettingsCantBeRead(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	broken := filepath.Join(s.dir, "broken.yaml")
+	s.write(broken, "power: [\n")
+	machine := map[string]any{"driver": "exec", "id": "n4", "name": "n4"}
+	line, err := json.Marshal(map[string]any{
+		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": "another", "config": broken, "at": time.Now().Add(-time.Hour).UTC(), "pid": 1, "node": "n4",
+		"binding": map[string]any{"node": map[string]any{"name": "n4"}, "off": machine, "on": machine},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.journal(string(line) + "\n")
+	settings, err := os.ReadFile(s.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(context.Background(), t, nil, "restore", "--yes")
+	s.write(filepath.Join(cmd.Dir, "lightsout.yaml"), string(settings))
+	out, errs, code := finish(t, cmd)
+	if code != 1 || !s.isOn() || !strings.Contains(errs, "broken.yaml: ") || !strings.Contains(errs, "nothing of cluster another can be powered on") {
+		t.Errorf("exit %d, on: %v\n%s%s", code, s.isOn(), out, errs)
+	}
+}
