@@ -208,19 +208,24 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 
 // state looks whether the journal can be written, and what it says is off.
 func (c *checkup) state() {
-	dir, err := c.config.StateDir()
-	if err == nil && c.access != nil {
-		dir, err = clusterDir(c.config, c.access.Context)
-	}
+	state, err := c.config.StateDir()
 	if err != nil {
 		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
 		return
 	}
-	rows := []checkRow{works("folder", "%s can be written", dir)}
-	if err := writable(dir); err != nil {
-		rows[0] = missing("folder", fmt.Errorf("%s can't be written (%w)", dir, err), "give it to this user, or set state in lightsout.yaml; without a journal nothing is switched")
+	dirs := []string{state}
+	if c.access != nil {
+		records, _ := clusterDir(c.config, c.access.Context) // its error is the same
+		dirs = append(dirs, records)
 	}
-	c.add("journal", append(rows, c.leftOff(dir)...)...)
+	rows := []checkRow{works("folder", "%s can be written", dirs[len(dirs)-1])}
+	for _, dir := range dirs {
+		if err := writable(dir); err != nil {
+			rows[0] = missing("folder", fmt.Errorf("%s can't be written (%w)", dir, err), "give it to this user, or set state in lightsout.yaml; without a journal nothing is switched")
+			break
+		}
+	}
+	c.add("journal", append(rows, c.leftOff(state)...)...)
 }
 
 // writable reports whether dir can be written, or made in the nearest folder
@@ -237,16 +242,15 @@ func writable(dir string) error {
 }
 
 // leftOff tells what lightsout has left off; it makes no journal.
-func (c *checkup) leftOff(dir string) []checkRow {
+func (c *checkup) leftOff(state string) []checkRow {
 	if c.access == nil {
 		return nil
 	}
-	state := filepath.Dir(dir)
 	old, _ := filepath.Glob(filepath.Join(state, "*", power.JournalName))
 	if _, err := os.Stat(filepath.Join(state, power.JournalName)); err != nil && len(old) == 0 {
 		return []checkRow{works("left off", "nothing was ever switched off from here")}
 	}
-	j := power.OpenJournal(state, power.Cluster{Name: c.access.Context}, "")
+	j := power.OpenJournal(state, clusterOf(c.access), "")
 	defer j.Close()
 	left, err := j.LeftOff()
 	if err != nil {

@@ -1,15 +1,21 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
+	"lightsout/power"
 )
 
 type shippedRole struct {
@@ -74,5 +80,38 @@ func TestTheShippedRolesGiveWhatIsNeededAndNoMore(t *testing.T) {
 	}
 	if !reflect.DeepEqual(given, needed) {
 		t.Errorf("given  %v\nneeded %v", given, needed)
+	}
+}
+
+// Many clusters have one context's name: what is off in another is not said of
+// this one.
+func TestCheckTellsWhatIsOffInThisCluster(t *testing.T) {
+	state := t.TempDir()
+	there, err := apiAccess(&config.Config{Kubeconfig: oneCluster(t)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := apiAccess(&config.Config{Kubeconfig: oneCluster(t)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
+	line, err := json.Marshal(power.Entry{
+		Kind: power.EntryIntent, Op: "0123456789ab", Action: power.ActionOff, Cluster: there.Context, ClusterCA: clusterOf(there).CA, At: time.Now().Add(-time.Hour), Node: "n3",
+		Binding: power.Binding{Node: power.NodeRef{Name: "n3"}, Off: &machine, On: &machine},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(state, "old")
+	if err := errors.Join(os.Mkdir(old, 0o700), os.WriteFile(filepath.Join(old, power.JournalName), append(line, '\n'), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for access, want := range map[*cluster.Config]checkResult{there: checkMissing, here: checkWorks} {
+		c := &checkup{config: &config.Config{State: state}, access: access, show: func([]checkRow) {}}
+		c.state()
+		if last := c.rows[len(c.rows)-1]; last.What != "left off" || last.Result != want {
+			t.Errorf("%+v, wanted %s", last, want)
+		}
 	}
 }
