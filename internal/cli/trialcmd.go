@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -185,7 +186,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := f.check(p); err != nil {
+	if err := f.check(p, o.dryRun); err != nil {
 		return usageError{err}
 	}
 	if f.times == 1 {
@@ -227,7 +228,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	return failed
 }
 
-func (f *trialFlags) check(p *plan.Plan) error {
+func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	if !f.lab && (f.pace != "" || f.scenario != "") {
 		return errors.New("--pace and --scenario are for --lab; a real cluster has a pace of its own")
 	}
@@ -244,6 +245,8 @@ func (f *trialFlags) check(p *plan.Plan) error {
 		return fmt.Errorf("there is no lab for the plan %q; choose one with --scenario mdx or vagrant", f.scenario)
 	case f.times < 1:
 		return errors.New("--times must be at least 1")
+	case f.times > 1 && dryRun:
+		return errors.New("--times is for trials that are carried out; a dry run is the same each time")
 	}
 	return nil
 }
@@ -307,11 +310,7 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		fmt.Println(line)
 	}
 	if f.junit != "" {
-		file, err := os.OpenFile(f.junit, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-		if err != nil {
-			return dir, err
-		}
-		if err := errors.Join(report.JUnit(file, sum), file.Close()); err != nil {
+		if err := writeJUnit(f.junit, sum, s.names); err != nil {
 			return dir, err
 		}
 	}
@@ -319,6 +318,23 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		return dir, verdictError{sum.Verdict}
 	}
 	return dir, nil
+}
+
+// writeJUnit writes the expectations of a trial; names are replaced.
+func writeJUnit(path string, sum *record.Summary, names *record.Names) error {
+	b, err := json.Marshal(sum)
+	if err != nil {
+		return err
+	}
+	var kept record.Summary
+	if err := json.Unmarshal(names.JSON(b), &kept); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.JUnit(file, &kept), file.Close())
 }
 
 // doingEvery is how often a step that takes long says how far it is.

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+func TestNamesAreReplacedInJUnit(t *testing.T) {
+	names := record.NewNames()
+	names.Add(record.NameHost, "kube-node3")
+	names.Add(record.NameNamespace, "payments")
+	names.Add(record.NameNamespace, "failure") // a word of the format
+	path := filepath.Join(t.TempDir(), "junit.xml")
+	err := writeJUnit(path, &record.Summary{
+		Verdict: view.Fail, Deployment: "payments/web",
+		Expectations: []view.Expectation{{Name: "ready", Want: "kube-node3 in time", Got: "kube-node3 late"}},
+	}, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(b); strings.Contains(text, "kube-node3") || strings.Contains(text, "payments") || !strings.Contains(text, "<failure ") || !strings.Contains(text, "in time") {
+		t.Error(text)
+	}
+}
+
+func TestADryRunIsDoneOnce(t *testing.T) {
+	_, err := say(t, "trial", "run", "mdx", "--dry-run", "--times", "2")
+	if err == nil || !isUsage(err) || !strings.Contains(err.Error(), "--times") {
+		t.Error(err)
+	}
+}
