@@ -35,8 +35,9 @@ func (a around) Check(p view.Place) error {
 }
 
 // at are the options for another place. With another context they are the config
-// file's namespaces, or all.
+// file's namespaces, or all. Who goes there has the keys.
 func (o options) at(p view.Place) options {
+	o.beside = nil
 	o.Namespaces, o.AllNamespaces = p.Namespaces, len(p.Namespaces) == 0
 	if p.Context != "" {
 		o.Context, o.AllNamespaces = p.Context, false

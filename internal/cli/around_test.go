@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,10 @@ func TestAnotherPlaceIsMadeOfTheSameFlags(t *testing.T) {
 	o.File = filepath.Join(t.TempDir(), "lightsout.yaml")
 	if err := os.WriteFile(o.File, []byte("context: here\nnamespaces: [shop, db]\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	o.beside = func(context.Context, besides) {}
+	if o.at(view.Place{}).beside != nil {
+		t.Error("the demo that runs by itself begins anew in another place")
 	}
 	for _, c := range []struct {
 		to         view.Place

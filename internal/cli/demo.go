@@ -17,15 +17,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// labReady is the line that lightsout-lab prints when it is ready.
+// labReady is what is used of the line that lightsout-lab prints when it is ready.
 type labReady struct {
-	Scenario   string `json:"scenario"`
-	Pace       string `json:"pace"`
-	Dir        string `json:"dir"`
 	Config     string `json:"config"`
 	Kubeconfig string `json:"kubeconfig"`
-	PID        int    `json:"pid"`
-	Control    string `json:"control"`
 }
 
 // What a lab may be told.
@@ -57,8 +52,8 @@ func newDemoCommand(o *options) *cobra.Command {
 				return usageError{errors.New("--loop has no end for --quit to leave at")}
 			case itself && !(play.speed >= 0.1 && play.speed <= 20):
 				return usageError{fmt.Errorf("--speed is from 0.1 to 20, not %g", play.speed)}
-			case itself && !drawable():
-				return usageError{errors.New("--play needs a terminal; without one: lightsout trial run " + scenario + " --lab")}
+			case itself && !o.drawn():
+				return usageError{errors.New("--play needs the drawn screen; without it: lightsout trial run " + scenario + " --lab")}
 			case itself:
 				o.beside = play.play
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"time"
@@ -211,8 +212,8 @@ func (p *demoPlayer) least(d time.Duration) bool {
 	return p.within(d, func(*view.Frame) bool { return false })
 }
 
-// until waits for a frame; within does so for a while.
-func (p *demoPlayer) until(is func(*view.Frame) bool) bool { return p.within(time.Hour, is) }
+// until waits for a frame, as long as it takes; within does so for a while.
+func (p *demoPlayer) until(is func(*view.Frame) bool) bool { return p.within(math.MaxInt64, is) }
 
 func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
 	over := time.NewTimer(d)

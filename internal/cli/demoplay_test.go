@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
 )
 
 func TestEachStepOfTheDemoHasItsCaption(t *testing.T) {
@@ -16,4 +20,16 @@ func TestEachStepOfTheDemoHasItsCaption(t *testing.T) {
 			t.Errorf("%s: %d steps and %d captions", name, len(p.Steps), len(s.steps))
 		}
 	}
+}
+
+func TestTheDemoWaitsForAsLongAsItTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		p := demoPlayer{besides: besides{frame: func() *view.Frame { return &view.Frame{} }}, ctx: ctx}
+		began := time.Now()
+		if p.until(asked) || time.Since(began) < 3*time.Hour {
+			t.Errorf("it goes on after %s", time.Since(began))
+		}
+	})
 }

@@ -106,12 +106,12 @@ func buildLab(ctx context.Context, o options, command, scenario string) error {
 		return err
 	}
 	defer b.stop()
-	if drawable() {
+	if o.drawn() {
 		r, err := openRecord(scenario)
 		if err != nil {
 			return err
 		}
-		o.cast = castFlags{version: 2, redact: o.cast.redact}
+		o.cast = castFlags{redact: o.cast.redact}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() {
@@ -121,9 +121,7 @@ func buildLab(ctx context.Context, o options, command, scenario string) error {
 			case <-ctx.Done():
 			}
 		}()
-		err = playRecord(ctx, o, r, 1, func(p *replay.Player) func(context.Context, besides) {
-			return func(ctx context.Context, s besides) { b.tell(ctx, s, p) }
-		})
+		err = playRecord(ctx, o, r, 1, b.tell)
 		select {
 		case <-b.done:
 			return errors.Join(err, b.err)

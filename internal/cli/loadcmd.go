@@ -26,7 +26,7 @@ type loadOptions struct {
 	forTime, timeout, ramp                  time.Duration
 	host, method, bodyFile, caFile          string
 	entries, headers                        []string
-	http2, plain                            bool
+	http2                                   bool
 	redirects                               int
 	chat                                    bool
 	model, prompt, prompts, keyEnv, keyFile string
@@ -86,7 +86,7 @@ Exit status: 0 when every request was ok, else 1.`,
 	f.StringVar(&l.bodyFile, "body", "", "send what this `file` holds")
 	l.chatFlags(f)
 	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
-	f.BoolVar(&l.plain, "plain", false, "print a line a second, also on a terminal")
+	f.BoolVar(&common.plain, "plain", false, "print a line a second, also on a terminal")
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
 	common.drawFlags(cmd)
@@ -236,7 +236,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err := g.Start(spec); err != nil {
 		return usageError{err}
 	}
-	if l.output == "text" && !l.plain && out == io.Writer(os.Stdout) && drawable() {
+	if l.output == "text" && out == io.Writer(os.Stdout) && common.drawn() {
 		if over, err = drawLoad(ctx, g, common, color); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 		ended = live.Run(shown, nil)
 	})
 	err = show{
-		frames: live.Frames(), log: filepath.Join(dir, "stderr.log"), color: color, cast: castFlags{version: 2},
+		frames: live.Frames(), log: filepath.Join(dir, "stderr.log"), color: color,
 		tui: tui.Options{Send: live.Send, ASCII: o.ascii, Theme: string(o.theme), LoadOnly: true},
 	}.run(shown)
 	hide()

@@ -44,7 +44,7 @@ func (f *castFlags) check(shown bool) error {
 	case f.version != 2 && f.version != 3:
 		return usageError{fmt.Errorf("--cast-version is 2 or 3, not %d", f.version)}
 	case f.file != "" && !shown:
-		return usageError{errors.New("--cast records a screen, and there is no terminal to draw one on")}
+		return usageError{errors.New("--cast records the drawn screen, and none is drawn here")}
 	}
 	return nil
 }

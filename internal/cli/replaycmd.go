@@ -19,7 +19,6 @@ import (
 
 func newReplayCommand(o *options) *cobra.Command {
 	var speed float64
-	var plain bool
 	cmd := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Play the record of a trial on the screen",
@@ -40,10 +39,10 @@ verdict.`,
 			if err != nil {
 				return err
 			}
-			if err := o.cast.check(!plain && drawable()); err != nil {
+			if err := o.cast.check(o.drawn()); err != nil {
 				return err
 			}
-			if plain || !drawable() {
+			if !o.drawn() {
 				return printRecord(cmd.OutOrStdout(), r)
 			}
 			return playRecord(cmd.Context(), *o, r, speed, nil)
@@ -51,7 +50,7 @@ verdict.`,
 	}
 	o.cast.add(cmd.Flags())
 	cmd.Flags().Float64Var(&speed, "speed", 1, "play so many `times` as fast as it happened")
-	cmd.Flags().BoolVar(&plain, "plain", false, "print the timeline and the verdict instead")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
 	return cmd
 }
@@ -74,9 +73,9 @@ func openRecord(dir string) (*record.Record, error) {
 	return record.Open(dir)
 }
 
-// playRecord shows a record on the screen until the operator leaves. What beside
-// gives runs beside it; nil: nothing does.
-func playRecord(ctx context.Context, o options, r *record.Record, speed float64, beside func(*replay.Player) func(context.Context, besides)) error {
+// playRecord shows a record on the screen until the operator leaves. beside runs
+// beside it; nil: nothing does.
+func playRecord(ctx context.Context, o options, r *record.Record, speed float64, beside func(context.Context, besides, *replay.Player)) error {
 	color, err := colorProfile(o.color)
 	if err != nil {
 		return err
@@ -101,7 +100,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64,
 		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)},
 	}
 	if beside != nil {
-		x.beside = beside(player)
+		x.beside = func(ctx context.Context, s besides) { beside(ctx, s, player) }
 	}
 	err = x.run(ctx)
 	cancel()

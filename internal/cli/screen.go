@@ -43,7 +43,7 @@ func runScreen(ctx context.Context, o options) error {
 // runSession shows one session. next is where the operator goes from it; nil is
 // nowhere.
 func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Place, err error) {
-	if err := o.cast.check(drawable()); err != nil {
+	if err := o.cast.check(o.drawn()); err != nil {
 		return nil, err
 	}
 	s, err := newApp(o)
@@ -51,7 +51,7 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 		return nil, err
 	}
 	defer s.sayEnd()
-	if o.plain || !drawable() {
+	if !o.drawn() {
 		return nil, s.run(ctx, func(ctx context.Context) error {
 			err := newPlainScreen().run(ctx, s.session)
 			if errors.Is(err, context.Canceled) {
@@ -64,6 +64,9 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 	err = s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
 	return s.session.Next(), err
 }
+
+// drawn reports whether there is a screen that is drawn.
+func (o options) drawn() bool { return !o.plain && drawable() }
 
 // drawable reports a terminal that can be drawn on and typed at.
 func drawable() bool {

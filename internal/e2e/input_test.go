@@ -4,6 +4,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"lightsout/internal/labtest"
 )
 
 func TestBadInputGetsOneClearSentence(t *testing.T) {
@@ -72,5 +75,17 @@ func TestVersionAndCompletion(t *testing.T) {
 	}
 	if out, _, code := run(t, nil, "completion", "bash"); code != 0 || !strings.Contains(out, "__start_lightsout") {
 		t.Errorf("completion: %d, %d bytes", code, len(out))
+	}
+}
+
+func TestWhatNeedsADrawnScreenSaysSo(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"demo mdx --play --plain": `--play needs the drawn screen`, "--plain --cast x.cast": `--cast records the drawn screen`,
+	} {
+		t.Run(words, func(t *testing.T) {
+			x := openTerminal(t, 120, 12, []string{"HOME=" + t.TempDir()}, labtest.Program(t, "lightsout")+" "+words+"; echo exit $?; exec sleep 600")
+			x.waitFor("what is wrong", 20*time.Second, want, `exit 2`)
+		})
 	}
 }
