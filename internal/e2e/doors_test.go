@@ -18,6 +18,7 @@ import (
 	"lightsout/internal/testenv"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 )
 
 // TestTheGuardsAtTheCommandLine goes through guards that need a cluster, on one
@@ -101,7 +102,7 @@ func TestRestoreAsksForAPassphrase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jump := realSSHServer(t, string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
+	jump := realSSHServer(t, "127.0.0.1", string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -112,8 +113,9 @@ func TestRestoreAsksForAPassphrase(t *testing.T) {
 	}
 	_, address, _ := strings.Cut(s.Bastion, "@")
 	host, port, _ := net.SplitHostPort(address)
+	_, jumpPort, _ := net.SplitHostPort(jump.address)
 	sshConfig := write(t, "ssh_config", fmt.Sprintf("Host jump\n  HostName 127.0.0.1\n  Port %s\n  User %s\nHost inner\n  HostName %s\n  Port %s\n  ProxyJump jump\n\n%s",
-		jump.port, me.Username, host, port, had))
+		jumpPort, me.Username, host, port, had))
 	known := write(t, "known_hosts", jump.known)
 	behind := l.ConfigWith(func(c map[string]any) {
 		who, _, _ := strings.Cut(s.Bastion, "@")
@@ -136,10 +138,13 @@ func TestRestoreAsksForAPassphrase(t *testing.T) {
 	}
 }
 
-type sshServer struct{ port, known string }
+type sshServer struct {
+	address string
+	known   string // its line of known_hosts
+}
 
-// realSSHServer runs OpenSSH's sshd, which lets one key in.
-func realSSHServer(t *testing.T, authorized string) sshServer {
+// realSSHServer runs OpenSSH's sshd on a host of ours; it lets one key in.
+func realSSHServer(t *testing.T, host, authorized string) sshServer {
 	t.Helper()
 	sshd, err := exec.LookPath("sshd")
 	if err != nil {
@@ -157,14 +162,16 @@ func realSSHServer(t *testing.T, authorized string) sshServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	_ = os.MkdirAll("/run/sshd", 0o755) // as root it wants it
+	free, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(free.Addr().String())
+	address := free.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
 	free.Close()
-	config := write(t, "sshd_config", fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nPidFile none\nPermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nAllowTcpForwarding yes\n",
-		port, hostKey, write(t, "authorized_keys", authorized)))
+	config := write(t, "sshd_config", fmt.Sprintf("Port %s\nListenAddress %s\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nPidFile none\nPermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nAllowTcpForwarding yes\n",
+		port, host, hostKey, write(t, "authorized_keys", authorized)))
 	cmd := exec.Command(sshd, "-D", "-e", "-f", config)
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -179,7 +186,7 @@ func realSSHServer(t *testing.T, authorized string) sshServer {
 		}
 	})
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
 			break
@@ -188,7 +195,7 @@ func realSSHServer(t *testing.T, authorized string) sshServer {
 			t.Fatal("sshd does not answer")
 		}
 	}
-	return sshServer{port, "[127.0.0.1]:" + port + " " + string(ssh.MarshalAuthorizedKey(signer.PublicKey()))}
+	return sshServer{address, knownhosts.Line([]string{address}, signer.PublicKey()) + "\n"}
 }
 
 // The journal's machine is powered on, not the one that has the node's name, and

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -21,20 +22,22 @@ import (
 type door struct {
 	t    *testing.T
 	addr string
+	wg   sync.WaitGroup
 
 	mu     sync.Mutex
 	l      net.Listener
 	to     string
-	conns  []net.Conn
+	conns  map[net.Conn]bool
+	delay  time.Duration // of what is sent
 	thawed chan struct{} // closed unless what is sent does not arrive
 }
 
 func newDoor(t *testing.T, to string) *door {
 	t.Helper()
-	d := &door{t: t, addr: elsewhere, to: to, thawed: make(chan struct{})}
+	d := &door{t: t, addr: elsewhere, to: to, conns: map[net.Conn]bool{}, thawed: make(chan struct{})}
 	close(d.thawed)
 	d.open()
-	t.Cleanup(func() { d.thaw(); d.shut() })
+	t.Cleanup(func() { d.thaw(); d.shut(); d.wg.Wait() })
 	return d
 }
 
@@ -48,7 +51,7 @@ func (d *door) open() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.l, d.addr = l, l.Addr().String()
-	go func() {
+	d.wg.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
@@ -63,24 +66,31 @@ func (d *door) open() {
 				continue
 			}
 			d.mu.Lock()
-			d.conns = append(d.conns, c, far)
+			d.conns[c], d.conns[far] = true, true
 			d.mu.Unlock()
-			go d.carry(c, far)
-			go d.carry(far, c)
+			d.wg.Go(func() { d.carry(c, far) })
+			d.wg.Go(func() { d.carry(far, c) })
 		}
-	}()
+	})
 }
 
 func (d *door) carry(to, from net.Conn) {
-	defer to.Close()
-	defer from.Close()
+	defer func() {
+		to.Close()
+		from.Close()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.conns, to)
+		delete(d.conns, from)
+	}()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		d.mu.Lock()
-		thawed := d.thawed
+		thawed, delay := d.thawed, d.delay
 		d.mu.Unlock()
 		<-thawed
+		time.Sleep(delay)
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
 			return
 		}
@@ -92,14 +102,27 @@ func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.l.Close()
-	d.cut()
+	d.end()
 }
 
+// cut ends every connection, as a bastion does that is started again.
 func (d *door) cut() {
-	for _, c := range d.conns {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end()
+}
+
+func (d *door) end() {
+	for c := range d.conns {
 		c.Close()
 	}
-	d.conns = nil
+}
+
+// slow delays what is sent.
+func (d *door) slow(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.delay = by
 }
 
 // freeze lets nothing through, without a word to anybody.
@@ -124,7 +147,7 @@ func (d *door) lead(to string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.to = to
-	d.cut()
+	d.end()
 }
 
 // stranger is an ssh server whose key nobody knows.
@@ -157,24 +180,32 @@ func stranger(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// openSceneBehind is openScene with the lab's bastion, and a door before that.
-func openSceneBehind(t *testing.T, l *labtest.Lab, name string) *scene {
+// throughDoor has a config reach the lab's bastion through a door.
+func throughDoor(t *testing.T, l *labtest.Lab, c map[string]any) *door {
 	t.Helper()
 	user, bastion, _ := strings.Cut(l.Settings().Bastion, "@")
-	d := newDoor(t, bastion)
 	known, err := os.ReadFile(l.Settings().SSH.KnownHosts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := newDoor(t, bastion)
+	c["bastion"] = user + "@" + d.addr
+	s := c["ssh"].(map[string]any)
+	s["known_hosts"] = []string{write(t, "known_hosts", strings.ReplaceAll(string(known), knownhosts.Normalize(bastion), knownhosts.Normalize(d.addr)))}
+	delete(s, "config")
+	return d
+}
+
+// openSceneBehind is openScene with the lab's bastion, and a door before that.
+func openSceneBehind(t *testing.T, l *labtest.Lab, name string) *scene {
+	t.Helper()
+	s := newScene(t, l, name)
 	config := l.ConfigWith(func(c map[string]any) {
-		c["bastion"], c["namespaces"] = user+"@"+d.addr, []string{name}
-		s := c["ssh"].(map[string]any)
-		s["known_hosts"] = []string{write(t, "known_hosts", strings.ReplaceAll(string(known), knownhosts.Normalize(bastion), knownhosts.Normalize(d.addr)))}
-		delete(s, "config")
+		s.door = throughDoor(t, l, c)
+		c["namespaces"] = []string{name}
 		delete(c, "load") // which names the deployment to show
 	})
-	s := newScene(t, l, name)
-	s.door, s.bastion = d, bastion
+	s.bastion = s.door.to
 	s.open(args(l, config)...)
 	return s
 }

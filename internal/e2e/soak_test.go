@@ -39,7 +39,7 @@ type soak struct {
 	t     *testing.T
 	lab   *labtest.Lab
 	ask   func(method, path, body string) error
-	way   *detour // to the bastion
+	way   *door // to the bastion
 	x     *terminal
 	pid   int    // of the program
 	tmux  int    // of the terminal
@@ -101,7 +101,7 @@ func startSoak(t *testing.T) *soak {
 	}
 	config := l.ConfigWith(func(c map[string]any) {
 		c["state"] = s.state
-		s.way = throughDetour(t, l, c)
+		s.way = throughDoor(t, l, c)
 	})
 	command := program + " " + strings.Join(args(l, config), " ")
 	s.x = openTerminal(t, soakWidth, soakHeight, []string{"LIGHTSOUT_GOROUTINES=" + s.goroutines},

@@ -6,114 +6,15 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	"lightsout/internal/labtest"
 )
-
-// detour stands before a server, whose traffic it can hold up, slow down and cut.
-type detour struct {
-	ln net.Listener
-	wg sync.WaitGroup
-
-	mu     sync.Mutex
-	conns  map[net.Conn]bool
-	delay  time.Duration
-	thawed chan struct{} // closed while traffic flows
-}
-
-func newDetour(t *testing.T, to string) *detour {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &detour{ln: ln, conns: map[net.Conn]bool{}, thawed: make(chan struct{})}
-	close(d.thawed)
-	d.wg.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			s, err := net.Dial("tcp", to)
-			if err != nil {
-				c.Close()
-				continue
-			}
-			d.mu.Lock()
-			d.conns[c], d.conns[s] = true, true
-			d.mu.Unlock()
-			d.wg.Go(func() { d.pass(c, s) })
-			d.wg.Go(func() { d.pass(s, c) })
-		}
-	})
-	t.Cleanup(func() { ln.Close(); d.freeze(false); d.cut(); d.wg.Wait() })
-	return d
-}
-
-// pass hands on what comes from one side to the other.
-func (d *detour) pass(from, to net.Conn) {
-	defer func() {
-		from.Close()
-		to.Close()
-		d.mu.Lock()
-		delete(d.conns, from)
-		delete(d.conns, to)
-		d.mu.Unlock()
-	}()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		d.mu.Lock()
-		delay, thawed := d.delay, d.thawed
-		d.mu.Unlock()
-		<-thawed
-		time.Sleep(delay)
-		if _, e := to.Write(buf[:n]); err != nil || e != nil {
-			return
-		}
-	}
-}
-
-// cut closes every connection, as a bastion that is restarted.
-func (d *detour) cut() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for c := range d.conns {
-		c.Close()
-	}
-}
-
-// freeze holds everything up without a word, or lets it go on.
-func (d *detour) freeze(yes bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if yes {
-		d.thawed = make(chan struct{})
-		return
-	}
-	select {
-	case <-d.thawed:
-	default:
-		close(d.thawed)
-	}
-}
-
-func (d *detour) slow(by time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.delay = by
-}
 
 // fault is something that goes wrong and is put right again.
 type fault struct {
@@ -141,7 +42,7 @@ func (s *soak) faults() []fault {
 		component("kube-controller-manager", "stop", "cont"),
 		{"API server slow", s.stutter, nothing},
 		{"bastion cut", void(s.way.cut), nothing},
-		{"bastion frozen", void(func() { s.way.freeze(true) }), void(func() { s.way.freeze(false) })},
+		{"bastion frozen", void(s.way.freeze), void(s.way.thaw)},
 		{"bastion slow", void(func() { s.way.slow(300 * time.Millisecond) }), void(func() { s.way.slow(0) })},
 		{"portal busy", func() error {
 			return s.ask(http.MethodPost, "/faults", `{"target": "portal", "status": 503}`)
@@ -264,29 +165,4 @@ func (s *soak) pauses(ctx context.Context, least, most time.Duration) func(func(
 			}
 		}
 	}
-}
-
-// throughDetour changes the lab's config so that the bastion is reached by
-// another address, which has the same host key.
-func throughDetour(t *testing.T, l *labtest.Lab, c map[string]any) *detour {
-	t.Helper()
-	user, address, _ := strings.Cut(l.Settings().Bastion, "@")
-	d := newDetour(t, address)
-	there, err := os.ReadFile(l.Settings().SSH.KnownHosts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := string(there)
-	_, port, _ := net.SplitHostPort(address)
-	_, ours, _ := net.SplitHostPort(d.ln.Addr().String())
-	for line := range strings.Lines(string(there)) {
-		if strings.Contains(line, "]:"+port+" ") {
-			known += strings.Replace(line, "]:"+port+" ", "]:"+ours+" ", 1)
-		}
-	}
-	c["bastion"] = user + "@" + d.ln.Addr().String()
-	section := c["ssh"].(map[string]any)
-	section["known_hosts"] = []string{write(t, "known_hosts", known)}
-	delete(section, "config")
-	return d
 }

@@ -140,16 +140,10 @@ func (d *delayed) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// loginServer is an OpenSSH server on the near end, and how to log in to it.
+// loginServer is an ssh server on the near end, and how to log in to it.
 func loginServer(t *testing.T) (address string, cfg *ssh.ClientConfig) {
 	t.Helper()
-	sshd, err := exec.LookPath("/usr/sbin/sshd")
-	if err != nil {
-		t.Skip("sshd is not installed")
-	}
-	_ = os.MkdirAll("/run/sshd", 0o755)
-	host, user := newKey(t), newKey(t)
-	b, err := os.ReadFile(user)
+	b, err := os.ReadFile(newKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,30 +151,8 @@ func loginServer(t *testing.T) (address string, cfg *ssh.ClientConfig) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	authorized := write(t, "authorized_keys", string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
-	l, err := net.Listen("tcp", hostEnd+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(address)
-	conf := write(t, "sshd_config", strings.Join([]string{"Port " + port, "ListenAddress " + hostEnd, "HostKey " + host,
-		"AuthorizedKeysFile " + authorized, "PidFile none", "UsePAM no", "StrictModes no", "PermitRootLogin prohibit-password"}, "\n")+"\n")
-	cmd := exec.Command(sshd, "-D", "-e", "-f", conf)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-	return address, &ssh.ClientConfig{User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}
+	s := realSSHServer(t, hostEnd, string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
+	return s.address, &ssh.ClientConfig{User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}
 }
 
 // farShell is the program in a shell at the other end of a thin line, on a
