@@ -150,7 +150,7 @@ func drawRecord(r *record.Record, w, h int) (*export.Cast, error) {
 	err := replay.Each(r, time.Second/2, func(f *view.Frame) error {
 		at := f.Now.Sub(r.Start)
 		for ; events < len(r.Events) && !r.Events[events].Seen.After(f.Now); events++ {
-			if e := r.Events[events]; e.Lane == "operator" {
+			if e := r.Events[events]; e.Lane == view.LaneOperator {
 				cast.Events = append(cast.Events, export.Event{At: at, Code: "m", Data: strings.TrimPrefix(e.Text, "step ")})
 			}
 		}

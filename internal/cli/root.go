@@ -58,7 +58,7 @@ func Main(v string) int {
 	if len(os.Args) > 1 && os.Args[1] == terminalKeeperArg {
 		return keepTerminal(os.Args[2:])
 	}
-	// Standard error is a file while the screen is shown: drawFrames.
+	// Standard error is a file while the screen is shown: divertStderr.
 	cluster.SetLog(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	// A closed standard output (`… | head`) ends no program that has machines off:
 	// the write fails, and the work goes on. Programs that are run get the usual

@@ -61,7 +61,6 @@ func stateTitle(f *view.Frame) string {
 
 func stateNodes(f *view.Frame) []string {
 	rows := [][]string{{"NODE", "STATUS", "POWER", "PODS READY"}}
-	ready := 0
 	for _, n := range f.Snapshot.Nodes() {
 		up, all := 0, 0
 		for _, p := range f.Snapshot.PodsOn(n.Name) {
@@ -72,12 +71,10 @@ func stateNodes(f *view.Frame) []string {
 				}
 			}
 		}
-		if n.Ready == cluster.TriTrue {
-			ready++
-		}
 		rows = append(rows, []string{n.Name, f.Snapshot.NodeWord(n, f.Now), statePower(f.Power, n.Name), fmt.Sprintf("%d of %d", up, all)})
 	}
-	return table(fmt.Sprintf("Nodes: %d of %d Ready", ready, len(rows)-1), rows)
+	ready, total := f.Snapshot.NodeCount()
+	return table(fmt.Sprintf("Nodes: %d of %d Ready", ready, total), rows)
 }
 
 // statePower says what is known of a node's machine, in a few words.

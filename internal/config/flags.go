@@ -18,7 +18,7 @@ type Flags struct {
 	// The others replace the field of their name where they are given.
 	Kubeconfig, Context, Bastion, State string
 	Namespaces                          []string
-	// AllNamespaces goes before both.
+	// AllNamespaces counts more than Namespaces and those of the file.
 	AllNamespaces bool
 }
 

@@ -28,7 +28,7 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 		if err := r.materials(); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Remove(r.staged("lightsout")); err != nil { // for one that is packed sooner
+		if err := os.Remove(r.staged("lightsout")); err != nil { // it takes long to pack: a small one does as well
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(r.staged("lightsout"), []byte("a program"), 0o755); err != nil {

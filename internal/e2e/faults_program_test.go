@@ -87,7 +87,8 @@ var programFaults = []struct {
 	}},
 }
 
-// check that the program survives what befalls it, and is right afterwards.
+// survives checks that the program survives what befalls it, and is right
+// afterwards.
 func (s *scene) survives(atRest int, make func(*scene)) {
 	s.t.Helper()
 	open := s.descriptors()
@@ -225,7 +226,7 @@ var ends = []struct {
 	{"the terminal closed", func(s *scene) { s.tty.Close() }},
 }
 
-// ended checks that the program has ended in order.
+// endsInOrder checks that the program ends in order.
 func (s *scene) endsInOrder() {
 	s.t.Helper()
 	s.waitEnd()

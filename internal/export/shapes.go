@@ -119,7 +119,7 @@ func side(right bool, left int) int {
 	return left
 }
 
-// filled draws block elements and braille from the same masks as pixels.
+// filled draws block elements and braille.
 func (d *svg) filled(fill *strings.Builder, r rune, left, top int) {
 	switch {
 	case r >= 0x2581 && r <= 0x2587:
