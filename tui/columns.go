@@ -10,6 +10,8 @@ type fitting struct {
 	ease, min int
 	// short orders the columns that have short forms: the lowest turns first.
 	short int
+	// brief is the title where there is no room for the whole of it.
+	brief string
 	// drop, if set, lets the column be left away when there is no room, the
 	// highest first.
 	drop int

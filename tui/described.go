@@ -16,7 +16,7 @@ func (d *details) described(ref cluster.Ref) {
 	o := described(d.s, ref)
 	if o == nil {
 		d.head("Conditions, containers, events")
-		d.facts = append(d.facts, waiting(d.s))
+		d.facts = append(d.facts, waiting(d.s, ref))
 		return
 	}
 	if l := d.s.f.Looked; l.Err != "" && !l.Log {

@@ -141,7 +141,11 @@ func (l *list[K, R]) heading(s *scene, i int) string {
 func (l *list[K, R]) header(s *scene, w int, p plan) string {
 	cs := make([]cell, len(l.columns))
 	for i := range cs {
-		title, _ := cutLeft(l.heading(s, i), p.widths[i])
+		title := l.heading(s, i)
+		if brief := l.columns[i].brief; brief != "" && width(title) > p.widths[i] {
+			title = brief
+		}
+		title, _ = cutLeft(title, p.widths[i])
 		cs[i] = textCell(s.t.head, title)
 	}
 	r := newRow(w).space(1 + l.leadWidth)

@@ -49,7 +49,7 @@ func newNodesPane() *nodesPane {
 		columns: []column[*cluster.Node]{
 			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName, nil},
 			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus, nil},
-			{fitting{least: 5, leastShort: 3, short: 2, drop: 1}, "POWER", nodePower, nil},
+			{fitting{least: 5, leastShort: 3, short: 2, brief: "PWR", drop: 1}, "POWER", nodePower, nil},
 			{fitting{least: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
 			{fitting{least: 16, extra: true}, "NEXT", nodeNext, nil},
 			{fitting{extra: true}, "ROLE", nodeRole, nil},

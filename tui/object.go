@@ -100,7 +100,7 @@ func (d *objectDialog) show(a aspect) {
 	d.aspect, d.pager = a, pager{follows: a == aspectLog}
 	switch a {
 	case aspectYAML:
-		d.heading, d.factsDialog.facts = "YAML of "+lowerFirst(d.object.title), d.yaml
+		d.heading, d.factsDialog.facts = "YAML of "+d.named(), d.yaml
 	case aspectLog:
 		d.factsDialog.facts = d.log
 	default:
@@ -108,7 +108,11 @@ func (d *objectDialog) show(a aspect) {
 	}
 }
 
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+// named is what the API server has, which of an event is what that is about.
+func (d *objectDialog) named() string {
+	title := objectAt(d.ref).title
+	return strings.ToLower(title[:1]) + title[1:]
+}
 
 // look is what the session is asked for it.
 func (d *objectDialog) look() view.Look {
@@ -126,7 +130,7 @@ func (d *objectDialog) title() string {
 	if d.previous {
 		title += " before its restart"
 	}
-	return title + ", " + lowerFirst(d.object.title)
+	return title + ", " + d.named()
 }
 
 func (d *objectDialog) foot() string {
@@ -232,8 +236,6 @@ func (d *objectDialog) owner() cluster.Ref {
 	return cluster.Ref{}
 }
 
-func (d *objectDialog) draw(s *scene, w, h int) ([]string, int) { return d.factsDialog.draw(s, w, h) }
-
 // widest is how wide it may be: lines of others are not ours to wrap.
 func (d *objectDialog) widest() int {
 	if d.aspect == aspectDetails {
@@ -246,7 +248,7 @@ func (d *objectDialog) widest() int {
 func (d *objectDialog) yaml(s *scene) []fact {
 	o := d.told()
 	if o == nil {
-		return []fact{waiting(s)}
+		return []fact{waiting(s, d.ref)}
 	}
 	out := make([]fact, 0, len(o.YAML))
 	for _, l := range o.YAML {
@@ -259,7 +261,7 @@ func (d *objectDialog) yaml(s *scene) []fact {
 func (d *objectDialog) log(s *scene) []fact {
 	l := s.f.Looked
 	if l == nil || l.Look != d.look() {
-		return []fact{waiting(s)}
+		return []fact{waiting(s, d.ref)}
 	}
 	note := func(st style, text string) fact { return fact{value: s.t.text(text), st: st, plain: true} }
 	var out []fact
@@ -280,9 +282,9 @@ func (d *objectDialog) log(s *scene) []fact {
 	return out
 }
 
-// waiting says that the answer has not come, or why there is none.
-func waiting(s *scene) fact {
-	if l := s.f.Looked; l != nil && l.Err != "" {
+// waiting says that the answer about an object has not come, or why there is none.
+func waiting(s *scene, of cluster.Ref) fact {
+	if l := s.f.Looked; l != nil && l.Of == of && l.Err != "" {
 		return fact{value: s.t.text(l.Err), st: s.t.warn, plain: true}
 	}
 	return fact{value: "asking the API server " + s.t.ellipsis, st: s.t.dim, plain: true}

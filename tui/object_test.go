@@ -167,3 +167,37 @@ func TestDetailsTellTheServicesOfADeployment(t *testing.T) {
 		t.Errorf("the missing right is not told:\n%s", v)
 	}
 }
+
+// What is found in a log that is followed comes into sight, wherever it stands.
+func TestALogThatIsFollowedIsSearched(t *testing.T) {
+	m, _, _ := testModel(outage(), 80, 24, Options{})
+	typeKeys(m, "3 L")
+	m.Update(FrameMsg{looked(view.Look{Of: lostPod, Log: true})()})
+	typeKeys(m, "/ r e q u e s t space 7 space enter")
+	if v := plainView(m); !strings.Contains(v, "request 7 done") {
+		t.Errorf("what is looked for is not in sight:\n%s", v)
+	}
+}
+
+// An event's YAML is that of what it is about.
+func TestTheObjectOfAnEventIsNamed(t *testing.T) {
+	m, sent, _ := testModel(outage(), 120, 36, Options{})
+	typeKeys(m, "5 Y")
+	ref := m.dialogs.top().(*objectDialog).ref
+	wantIntent(t, sent, view.Look{Of: ref})
+	if v, want := plainView(m), "YAML of "+string(ref.Kind)+" "+ref.Key.String(); !strings.Contains(v, want) {
+		t.Errorf("it is not called %q:\n%s", want, v)
+	}
+}
+
+// What could not be read of one object is not said of the next.
+func TestAnErrorIsOfItsObject(t *testing.T) {
+	m, _, _ := testModel(outage(), 120, 36, Options{})
+	f := outage()
+	f.Looked = &view.Looked{Look: view.Look{Of: nodeObject("kube-node1").ref}, Err: "node kube-node1 can't be read"}
+	m.Update(FrameMsg{f})
+	typeKeys(m, "3 d")
+	if v := plainView(m); strings.Contains(v, "kube-node1 can't be read") || !strings.Contains(v, "asking the API server") {
+		t.Errorf("another object's error:\n%s", v)
+	}
+}

@@ -72,7 +72,7 @@ func newPodsPane() *podsPane {
 		columns: []column[*cluster.Pod]{
 			{fitting{ease: 16, min: 10, middle: true}, "POD", p.name, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
-			{fitting{least: 5, leastShort: 3, short: 2, drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
+			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
 				return textCell("", strconv.Itoa(p.ReadyContainers)+"/"+strconv.Itoa(p.Containers))
 			}, nil},
 			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},

@@ -137,20 +137,33 @@ func (p *pager) paste(text string) {
 // press takes a key, and reports whether it was for it.
 func (p *pager) press(msg tea.KeyPressMsg) bool {
 	if p.typing {
-		switch msg.String() {
-		case "esc":
-			p.typing, p.what = false, ""
-		case "enter":
-			p.typing, p.what = false, strings.ToLower(p.in.String())
-			p.at = p.top - 1
-			p.search(1)
-		default:
-			p.in.press(msg)
-		}
-		return true
+		p.write(msg)
+	} else if !p.move(msg.String()) {
+		return false
 	}
 	rows := len(p.lines)
+	p.top = max(0, min(p.top, rows-p.room))
+	p.left = p.top < rows-p.room
+	return true
+}
+
+// write takes a key of what to look for.
+func (p *pager) write(msg tea.KeyPressMsg) {
 	switch msg.String() {
+	case "esc":
+		p.typing, p.what = false, ""
+	case "enter":
+		p.typing, p.what = false, strings.ToLower(p.in.String())
+		p.at = p.top - 1
+		p.search(1)
+	default:
+		p.in.press(msg)
+	}
+}
+
+// move takes a key that leads elsewhere.
+func (p *pager) move(key string) bool {
+	switch key {
 	case "up", "k":
 		p.top--
 	case "down", "j":
@@ -162,19 +175,17 @@ func (p *pager) press(msg tea.KeyPressMsg) bool {
 	case "home", "g":
 		p.top = 0
 	case "end", "G":
-		p.top = rows
+		p.top = len(p.lines)
 	case "/":
 		p.typing, p.in, p.note = true, newInput(false), ""
 	case "n", "N":
 		if p.what == "" {
 			return false
 		}
-		p.search(map[string]int{"n": 1, "N": -1}[msg.String()])
+		p.search(map[string]int{"n": 1, "N": -1}[key])
 	default:
 		return false
 	}
-	p.top = max(0, min(p.top, rows-p.room))
-	p.left = p.top < rows-p.room
 	return true
 }
 
