@@ -487,3 +487,47 @@ func TestTheDriverThatProvesOffIsTheOneThatIsLookedAt(t *testing.T) {
 		}
 	}
 }
+
+// A request that fails again and again is told once, with how long it will go on,
+// and at the end how often it was tried.
+func TestWhatFailsAgainAndAgainIsToldOnce(t *testing.T) {
+	t.Parallel()
+	api := newFake("mdx", allAbilities, "n3")
+	api.set("n3", ActionOff)
+	why := errors.New("the portal is down")
+	api.machines["n3"].obey = func(_ Action, m *fakeMachine) error {
+		if len(m.calls) == 4 {
+			why = errors.New("the portal is busy")
+		}
+		return why
+	}
+	f, _ := testFleet(t, Config{OnTimeout: 400 * time.Millisecond}, api)
+	var told []string
+	if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) { told = append(told, p.Text) }); err == nil {
+		t.Error("no error")
+	}
+	if len(told) != 4 || !strings.Contains(told[1], "the portal is down; asked 1 time, and again every 20ms for ") ||
+		!strings.Contains(told[2], "the portal is busy; asked 4 times") || !strings.Contains(told[3], "the portal is busy (asked ") {
+		t.Errorf("told %q", told)
+	}
+}
+
+// What is told of many machines is told in the order of its times.
+func TestWhatIsToldIsInOrder(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprint("n", i))
+	}
+	api := newFake("mdx", allAbilities, names...)
+	f, _ := testFleet(t, Config{}, api)
+	var last time.Time
+	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", names...), func(p Progress) {
+		if p.At.Before(last) {
+			t.Errorf("%s: %s after what came %v later", p.Node, p.Text, last.Sub(p.At))
+		}
+		last = p.At
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -164,25 +164,26 @@ func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
 
 // Returned takes our notes off those of the nodes that no journal of ours has
 // as off. A note that stays is shown, and tried again by Sweep.
-func (s *Switcher) Returned(nodes ...string) {
-	if s.Journal == nil || s.DryRun {
-		return
-	}
-	left, err := s.Journal.LeftOff()
-	if err != nil {
-		return
-	}
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool {
-		return slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
-	})
-	_ = s.note(context.Background(), nodes, func(_ string, had Mark) (Mark, bool) { return Mark{}, s.Ours(had) })
-}
+func (s *Switcher) Returned(nodes ...string) { s.returned(nodes, nil) }
 
-// brought takes every note off nodes whose machines were proven off at a time
-// and are proven on since: whoever wrote one before it.
-func (s *Switcher) brought(wasOff map[string]time.Time) {
-	nodes := slices.Sorted(maps.Keys(wasOff))
-	_ = s.note(context.Background(), nodes, func(n string, had Mark) (Mark, bool) { return Mark{}, had.At.Before(wasOff[n]) })
+// returned is Returned, and takes every note off nodes whose machines were proven
+// off at a time and are proven on since: whoever wrote one before it.
+func (s *Switcher) returned(nodes []string, wasOff map[string]time.Time) {
+	if s.DryRun {
+		return
+	}
+	back := func(string) bool { return false }
+	if s.Journal != nil {
+		if left, err := s.Journal.LeftOff(); err == nil {
+			back = func(n string) bool {
+				return !slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
+			}
+		}
+	}
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !back(n) && wasOff[n].IsZero() })
+	_ = s.note(context.Background(), nodes, func(n string, had Mark) (Mark, bool) {
+		return Mark{}, had.At.Before(wasOff[n]) || s.Ours(had) && back(n)
+	})
 }
 
 // Noted is another's note on a node.

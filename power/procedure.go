@@ -378,7 +378,6 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 			q.Report(p)
 		}
 	}, unlock)
-	s.brought(wasOff)
-	s.Returned(q.Nodes...) // also what was off already, and not by us
+	s.returned(q.Nodes, wasOff) // also what was off already, and not by us
 	return err
 }

@@ -267,10 +267,10 @@ func (p progress) deliver(s *Session) { s.switching.progress(power.Progress(p)) 
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) { v.Phase, v.Text = pr.Phase, pr.Text })
-	w.say(view.Event{At: pr.At, Lane: view.LanePower, Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
 	if !pr.Reading.At.IsZero() {
-		w.machines.read(pr.Node, pr.Reading)
+		w.machines.read(pr.Node, pr.Reading) // it came before what is said of it
 	}
+	w.say(view.Event{At: pr.At, Lane: view.LanePower, Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
 	if pr.Phase == power.PhaseDone || pr.Phase == power.PhaseUncertain {
 		w.readJournal()
 	}

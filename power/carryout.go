@@ -1,0 +1,231 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lightsout/internal/text"
+)
+
+// unreadLimit is after how many looks in a row that failed, or got no answer, a
+// weaker source of the state is asked. An answer without an On or Off in it is
+// none of these: the machine is then in a state that the weaker source can't see.
+const unreadLimit = 3
+
+// carryOut sends the request and waits for the wanted state. It returns the
+// phase in which the operation ends and a sentence.
+func (o *operation) carryOut(ctx context.Context) (Phase, string) {
+	o.say(PhaseAsking, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
+	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
+	defer cancel()
+	for {
+		again, phase, text := o.once(ctx, deadline)
+		if !again {
+			return phase, text
+		}
+	}
+}
+
+// level says what a VM is powered on as, and whether that is an assumption.
+func (o *operation) level() string {
+	level := o.machine.Params[ParamServiceLevel]
+	switch {
+	case o.action != ActionOn || level == "":
+		return ""
+	case o.machine.Params[ParamServiceLevelFrom] == "assumed":
+		return " as " + level + " (assumed)"
+	}
+	return " as " + level
+}
+
+// answered says what came of a request, unless the same came of the one before.
+func (o *operation) answered(phase Phase, answer, then string) {
+	if answer != o.answer {
+		o.answer = answer
+		o.say(phase, "%s%s", answer, then)
+	}
+}
+
+// once sends the request one time. again says that it may be sent another time.
+func (o *operation) once(ctx, deadline context.Context) (again bool, phase Phase, why string) {
+	switch {
+	case o.asked == 0 || deadline.Err() == nil:
+	case o.sent:
+		return false, o.gaveUp(ctx), o.whyNot(ctx, nil)
+	default:
+		return o.tried(ctx)
+	}
+	err := o.ask(deadline)
+	o.asked++
+	var unconfirmed *UnconfirmedError
+	var refused *RefusedError
+	switch {
+	case err == nil:
+		o.sent = true
+		o.answered(PhaseAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
+	case errors.As(err, &unconfirmed):
+		o.sent = true
+		o.answered(PhaseAccepted, unconfirmed.Error(), "; looking at the machine")
+	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
+		return false, PhaseFailed, err.Error()
+	default:
+		until, _ := deadline.Deadline()
+		o.answered(PhaseAsking, err.Error(), fmt.Sprintf("; asked %s, and again every %s for %s more",
+			text.Count(o.asked, "time", "times"), o.fleet.retryPause, text.Span(time.Until(until))))
+		sleep(deadline, o.fleet.retryPause)
+		return true, "", ""
+	}
+	return o.await(ctx, deadline, unconfirmed != nil && o.action == ActionOn)
+}
+
+// tried is the end of an operation whose requests have all failed.
+func (o *operation) tried(ctx context.Context) (again bool, phase Phase, why string) {
+	why = fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.asked, "time", "times"))
+	if ctx.Err() != nil {
+		return false, PhaseUncertain, "stopped: " + why
+	}
+	return false, PhaseFailed, why
+}
+
+// ask sends the request, holding a slot.
+func (o *operation) ask(ctx context.Context) error {
+	ended := errors.New("it ended before anything was sent")
+	if o.fleet.asks.take(ctx) != nil {
+		return ended
+	}
+	defer o.fleet.asks.free()
+	if ctx.Err() != nil {
+		return ended
+	}
+	d := o.fleet.drivers[o.machine.Driver]
+	switch o.action {
+	case ActionOn:
+		return d.On(ctx, o.machine)
+	case ActionOff:
+		return d.Off(ctx, o.machine)
+	case ActionShutdown:
+		return d.Shutdown(ctx, o.machine)
+	}
+	return ErrCannot
+}
+
+// await looks until the wanted state is seen or the deadline has passed.
+// mayResend ends the wait early when the machine stays in its old state.
+func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again bool, phase Phase, text string) {
+	began := time.Now()
+	unread := 0
+	var lastErr error
+	for {
+		r, err := o.look(deadline)
+		if (err != nil || r.State == Unknown && r.NoAnswer) && deadline.Err() == nil {
+			lastErr = err
+			if unread++; unread >= unreadLimit {
+				if other, ok := o.secondLook(deadline); ok && (err != nil || other.State != Unknown) {
+					r, err = other, nil
+				}
+			}
+		} else if err == nil {
+			unread = 0
+		}
+		if err == nil {
+			lastErr = nil
+			changed := r.State != o.last.State || r.Detail != o.last.Detail
+			o.last = r
+			if o.wanted(r) && o.mayGoOff().IsZero() {
+				return false, PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
+			}
+			if stays := map[bool]State{true: Off, false: On}[o.action == ActionOn]; changed && r.State == stays {
+				o.say(PhaseAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
+			} else if changed {
+				o.say(PhaseAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
+			}
+			// One that is on and may yet go off by what it was asked before is
+			// looked at until it has, and asked again then.
+			mayResend = mayResend || o.wanted(r)
+			if mayResend && r.State == Off && time.Since(began) > o.fleet.retryPause {
+				return true, "", ""
+			}
+		}
+		if sleep(deadline, o.fleet.cfg.PollInterval) {
+			continue
+		}
+		return false, o.gaveUp(ctx), o.whyNot(ctx, lastErr)
+	}
+}
+
+// gaveUp is the phase of an operation whose wanted state was not seen.
+func (o *operation) gaveUp(ctx context.Context) Phase {
+	if ctx.Err() != nil || o.last.Proof != Proven || o.wanted(o.last) {
+		return PhaseUncertain
+	}
+	return PhaseFailed
+}
+
+func (o *operation) whyNot(ctx context.Context, lastErr error) string {
+	seen := fmt.Sprintf("it was last seen %s (%s)", o.last.State, o.last.Detail)
+	switch {
+	case lastErr != nil:
+		seen = "its state can't be read: " + lastErr.Error()
+	case o.last.At.IsZero():
+		seen = "its state was never seen"
+	case o.wanted(o.last):
+		return fmt.Sprintf("%s is %s (%s), and may still go off by what it was asked before; the journal keeps it: look again with lightsout restore", o.machine.Title(), o.last.State, o.last.Detail)
+	}
+	if ctx.Err() != nil {
+		return fmt.Sprintf("stopped looking at %s after it was asked to %s; %s", o.machine.Title(), Verb(o.action), seen)
+	}
+	return fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
+}
+
+// look reads the state from the source that counts for this action: what it is
+// switched by, or a power API that proves Off.
+func (o *operation) look(ctx context.Context) (Reading, error) {
+	m := o.machine
+	if best, ok := o.fleet.stateMachine(o.binding); ok {
+		m = best
+	}
+	return o.lookAt(ctx, m)
+}
+
+// secondLook asks the machine's other driver, when the first does not answer.
+func (o *operation) secondLook(ctx context.Context) (Reading, bool) {
+	best, ok := o.fleet.stateMachine(o.binding)
+	for _, m := range []*Machine{o.binding.Off, o.binding.On} {
+		if m == nil || (ok && m.Driver == best.Driver) {
+			continue
+		}
+		if r, err := o.lookAt(ctx, *m); err == nil {
+			return r, true
+		}
+	}
+	return Reading{}, false
+}
+
+func (o *operation) lookAt(ctx context.Context, m Machine) (Reading, error) {
+	if err := o.fleet.looks.take(ctx); err != nil {
+		return Reading{}, err
+	}
+	defer o.fleet.looks.free()
+	r, err := o.fleet.look(ctx, m)
+	if err == nil {
+		o.provesOff = o.fleet.drivers[m.Driver].Abilities().ProvesOff
+		if r.State == Off && r.Proof == Proven {
+			o.wasOff = time.Now()
+		}
+	}
+	return r, err
+}
+
+// sleep waits d and reports whether the context is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
