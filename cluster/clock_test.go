@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -84,5 +85,26 @@ func TestAServersClockThatIsOffIsSaid(t *testing.T) {
 				t.Errorf("a is silent: %v, for %v", silent, since)
 			}
 		})
+	}
+}
+
+// What a node or a pod answers through the server has that machine's Date.
+func TestTheClockOfANodeIsNotTheServers(t *testing.T) {
+	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/proxy/") {
+			w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+		}
+		_, _ = w.Write([]byte(`{"gitVersion":"v1.36.3"}`))
+	}))
+	for _, ask := range []func() error{
+		func() error { _, err := c.Version(t.Context()); return err },
+		func() error { _, err := c.PodProxyGet(t.Context(), "shop", "web-1", 8080, "metrics"); return err },
+	} {
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		if d := c.traffic.ahead(); d != 0 {
+			t.Errorf("the server's clock is %v ahead", d)
+		}
 	}
 }
