@@ -42,8 +42,10 @@ type app struct {
 	target   *session.Target
 	// dir is the session's record.
 	dir string
-	// drawn: the session is shown on the screen, not as lines.
-	drawn bool
+	// drawn: the session is shown on the screen, not as lines. recorded is the file
+	// of the screen's recording that was under way at the end.
+	drawn    bool
+	recorded string
 	// left names what was still off when the session ended, cordoned what was
 	// still cordoned by lightsout.
 	left, cordoned []string
@@ -124,7 +126,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.command("restore"), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
+		Restore: a.opt.restore(), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(),
 	}
 	if cfg.Pace != "real" {

@@ -32,6 +32,15 @@ func (a *app) sayLeftOff() {
 	}
 }
 
+// restore is the command that undoes later what is left off or cordoned; empty
+// for a lab, which leaves nothing.
+func (o options) restore() string {
+	if o.lab {
+		return ""
+	}
+	return o.command("restore")
+}
+
 // command is a command line with the flags that lead to the same cluster, the
 // same machines and the same journal.
 func (o options) command(name string) string {

@@ -49,7 +49,7 @@ func (v *leaving) ask() {
 			q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
 			q.Lines = append(q.Lines, cordonLines(cordoned)...)
 		}
-		q.Lines = append(q.Lines, view.Line{Text: "Later: `" + v.switching.opt.Restore + "`. The next start asks, too."})
+		q.Lines = append(q.Lines, v.later())
 	case len(v.drains.running) > 0:
 		q.Title = "Leave while nodes are being drained?"
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Give it up, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
@@ -58,7 +58,7 @@ func (v *leaving) ask() {
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Uncordon, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
 		q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
 		q.Lines = append(q.Lines, cordonLines(cordoned)...)
-		q.Lines = append(q.Lines, view.Line{Text: "Later: `" + v.switching.opt.Restore + "`. The next start asks, too."})
+		q.Lines = append(q.Lines, v.later())
 	default:
 		q.Title = "Leave while machines are being switched?"
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveNow, Label: "Leave"}}
@@ -74,6 +74,14 @@ func (v *leaving) ask() {
 			v.undone = true
 		}
 	})
+}
+
+// later says how what is left so can be undone another time.
+func (v *leaving) later() view.Line {
+	if command := v.switching.opt.Restore; command != "" {
+		return view.Line{Text: "Later: `" + command + "`. The next start asks, too."}
+	}
+	return view.Line{Text: "The cluster and its machines are gone when the screen is."}
 }
 
 // settled reports whether no machine is off or being switched, and no node

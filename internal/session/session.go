@@ -45,7 +45,8 @@ type Options struct {
 	// NoPower says in one sentence why machines can't be switched; empty when
 	// they can.
 	NoPower string
-	// Restore is the command that powers on later what is left off.
+	// Restore is the command that powers on later what is left off; empty where
+	// the cluster ends with the session.
 	Restore string
 	// Self names this program's own machine and the way to the cluster, for
 	// the guards; it may look names up.

@@ -255,7 +255,7 @@ var workers = []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "ku
 
 func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Restore: "lightsout restore --state here"})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
 	q := x.question("switch")
@@ -279,14 +279,42 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	if got := x.left(); len(got) != 2 {
 		t.Errorf("left off: %v", got)
 	}
+	at := map[string]time.Time{}
+	for _, e := range f.Events {
+		if e.Lane == view.LanePower && e.At.Before(at[e.Subject]) {
+			t.Errorf("%s: %q stands after what came later", e.Subject, e.Text)
+		} else if e.Lane == view.LanePower {
+			at[e.Subject] = e.At
+		}
+	}
 
 	x.Send(view.AskQuit{})
 	q = x.question("quit")
+	if text := questionText(q); !strings.Contains(text, "Later: `lightsout restore --state here`") {
+		t.Errorf("the question does not say how they are brought back later:\n%s", text)
+	}
 	x.Send(view.Answer{Question: q.ID, Choice: "on"})
 	x.waitEnd()
 	if !x.board.is("kube-node3", power.On) || !x.board.is("kube-node4", power.On) || len(x.left()) != 0 {
 		t.Errorf("left: %v, asked %v", x.left(), x.board.calls())
 	}
+}
+
+// A cluster that ends with the session leaves nothing to be brought back.
+func TestNothingIsOfferedForLaterWhereThereIsNoLater(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	x.Send(view.AskQuit{})
+	q := x.question("quit")
+	if text := questionText(q); strings.Contains(text, "Later") || !strings.Contains(text, "are gone when the screen is") {
+		t.Errorf("a way back is offered:\n%s", text)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: "leave"})
+	x.waitEnd()
 }
 
 func TestARefusalCantBeAnsweredAway(t *testing.T) {
