@@ -31,7 +31,10 @@ again, of all clusters. It needs the journal and the drivers' settings, and
 neither a kubeconfig nor the API server. It looks at each machine first: one
 that was asked to shut down and is still on is waited for, as it may yet go off.
 It also uncordons the nodes that lightsout cordoned itself, which needs the API
-server.`,
+server.
+
+Its exit status is 0 only when nothing is off or cordoned any more, as far as this
+journal and the notes of others tell; so with --dry-run, which changes nothing.`,
 		Example: "  lightsout restore\n  lightsout restore --dry-run\n  lightsout restore --yes --config site.yaml",
 		Args:    takes(0, 0, ""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
@@ -76,8 +79,7 @@ func restore(ctx context.Context, o options, yes bool) error {
 		}
 		return errors.Join(err, others)
 	case o.dryRun:
-		fmt.Println("nothing is done: --dry-run is given")
-		return errors.Join(err, sayOthers(ctx, all, true))
+		return errors.Join(err, errors.New("nothing is done: --dry-run is given"), sayOthers(ctx, all, true))
 	case !yes:
 		c := newConsole(false, "")
 		if c.in == nil {

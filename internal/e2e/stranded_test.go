@@ -117,6 +117,20 @@ func TestRestoreNeedsTheJournalAndTheDriversOnly(t *testing.T) {
 	}
 }
 
+// With --dry-run as without, the exit status is 0 only when nothing is off.
+func TestADryRestoreFailsWhileSomethingIsOff(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	out, errs, code := s.restore("--dry-run")
+	if code != 1 || s.isOn() || !strings.Contains(out, "  n3  off") || !strings.Contains(errs, "nothing is done: --dry-run is given") {
+		t.Errorf("exit %d, on: %v\n%s%s", code, s.isOn(), out, errs)
+	}
+	s.write(s.machine, "on\n")
+	if out, errs, code = s.restore("--dry-run"); code != 0 {
+		t.Errorf("exit %d with nothing off\n%s%s", code, out, errs)
+	}
+}
+
 // The exit status tells that all is back, and a second time finds nothing off.
 func TestRestoreSettlesWhatItBroughtBack(t *testing.T) {
 	t.Parallel()
