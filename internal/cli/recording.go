@@ -22,8 +22,10 @@ import (
 
 // castFlags say how the screen is recorded.
 type castFlags struct {
-	// file is recorded to from the start; empty: when the operator says so.
+	// file is recorded to from the start; empty: when the operator says so. again:
+	// what was begun elsewhere goes on there.
 	file    string
+	again   bool
 	version int
 	redact  bool
 }
@@ -123,6 +125,11 @@ func (r *recording) toggle() {
 		r.model.Update(tui.SayMsg(err.Error()))
 		return
 	}
+	r.say()
+}
+
+// say tells the operator where the screen is recorded to.
+func (r *recording) say() {
 	r.model.Update(tui.SayMsg("the screen is recorded to " + r.path + "; ctrl+r ends that"))
 }
 

@@ -26,33 +26,39 @@ import (
 // to, until they leave.
 func runScreen(ctx context.Context, o options) error {
 	color, err := colorProfile(o.color)
-	file := o.cast.file
+	first := o.cast.file
 	for n := 2; err == nil; n++ {
 		var next *view.Place
-		if next, err = runSession(ctx, o, color); next == nil {
+		var recorded string
+		if next, recorded, err = runSession(ctx, o, color); next == nil {
 			break
 		}
+		if recorded != o.cast.file { // begun by the key
+			first = recorded
+		}
 		o = o.at(*next)
-		if file != "" { // each place has a recording of its own
-			o.cast.file = fmt.Sprintf("%s-%d.cast", strings.TrimSuffix(file, ".cast"), n)
+		o.cast.file, o.cast.again = "", recorded != ""
+		if o.cast.again { // each place has a file of its own
+			o.cast.file = fmt.Sprintf("%s-%d.cast", strings.TrimSuffix(first, ".cast"), n)
 		}
 	}
 	return err
 }
 
 // runSession shows one session. next is where the operator goes from it; nil is
-// nowhere.
-func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Place, err error) {
+// nowhere. recorded is the file of the screen's recording that was under way
+// then; empty: none was.
+func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Place, recorded string, err error) {
 	if err := o.cast.check(o.drawn()); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	s, err := newApp(o)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer s.sayEnd()
 	if !o.drawn() {
-		return nil, s.run(ctx, func(ctx context.Context) error {
+		return nil, "", s.run(ctx, func(ctx context.Context) error {
 			err := newPlainScreen().run(ctx, s.session)
 			if errors.Is(err, context.Canceled) {
 				err = nil
@@ -62,7 +68,7 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 	}
 	s.drawn = true
 	err = s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
-	return s.session.Next(), err
+	return s.session.Next(), s.recorded, err
 }
 
 // drawn reports whether there is a screen that is drawn.
@@ -134,7 +140,7 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	return show{
-		frames: s.session.Frames(), dir: s.dir, log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, names: s.names, beside: s.opt.beside, untilKey: true,
+		frames: s.session.Frames(), dir: s.dir, log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, recorded: &s.recorded, names: s.names, beside: s.opt.beside, untilKey: true,
 		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.run(ctx)
 }
@@ -150,6 +156,9 @@ type show struct {
 	tui   tui.Options
 	cast  castFlags
 	names *record.Names // replaced in the recording of the screen and in log
+	// recorded gets the file of the recording that was under way at the end; it
+	// may be nil.
+	recorded *string
 	// beside runs beside the screen; nil: nothing does. With untilKey the first
 	// key of the operator ends it.
 	beside   func(ctx context.Context, s besides)
@@ -188,8 +197,14 @@ func (x show) run(ctx context.Context) (err error) {
 		if err := stage.rec.begin(x.cast.file); err != nil {
 			return usageError{err}
 		}
+		if x.cast.again {
+			stage.rec.say()
+		}
 	}
 	defer func() {
+		if x.recorded != nil && stage.rec.screen != nil {
+			*x.recorded = stage.rec.path
+		}
 		stage.rec.end()
 		restore() // what follows is for the operator
 		for _, said := range stage.rec.done {
