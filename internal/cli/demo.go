@@ -84,14 +84,25 @@ func runDemo(ctx context.Context, o options, scenario, pace string) error {
 	if err := oneOf("pace", pace, paces...); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "starting the %s lab…\n", scenario)
-	lab, ready, err := startLab(ctx, scenario, pace)
+	o, stop, err := o.inLab(ctx, scenario, pace)
 	if err != nil {
 		return err
 	}
-	defer lab.stop()
-	o.File, o.Kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+	defer stop()
 	return runScreen(ctx, o)
+}
+
+// inLab starts a lab, and gives the options that lead to it. What is recorded
+// goes with it, but for trials.
+func (o options) inLab(ctx context.Context, scenario, pace string) (there options, stop func(), err error) {
+	fmt.Fprintf(os.Stderr, "starting the %s lab…\n", scenario)
+	lab, ready, err := startLab(ctx, scenario, pace)
+	if err != nil {
+		return o, nil, err
+	}
+	o.trials, o.State = o.State, ""
+	o.File, o.Kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+	return o, lab.stop, nil
 }
 
 // lab is a running lightsout-lab.

@@ -40,8 +40,10 @@ type options struct {
 	beside func(ctx context.Context, s besides)
 	// noLoad: no requests are sent, so nothing of the load is needed.
 	noLoad bool
-	// lab: the cluster is a lab that ends with this program.
-	lab bool
+	// lab: the cluster is a lab that ends with this program; trials is the state
+	// folder for the records of its trials, empty is the usual one.
+	lab    bool
+	trials string
 }
 
 // Exit codes beyond 0: 1 is a failure, 2 a usage error.

@@ -254,13 +254,11 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 // runTrialOnce runs a plan and returns the folder of its record.
 func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (dir string, err error) {
 	if f.lab {
-		fmt.Fprintf(os.Stderr, "starting the %s lab…\n", f.scenario)
-		lab, ready, err := startLab(ctx, f.scenario, f.pace)
-		if err != nil {
+		var stop func()
+		if o, stop, err = o.inLab(ctx, f.scenario, f.pace); err != nil {
 			return "", err
 		}
-		defer lab.stop()
-		o.File, o.Kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+		defer stop()
 		f.yes = true
 	}
 	s, err := newApp(o)
@@ -392,8 +390,8 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 
 // trialsDir is where the folders of trials are made.
 func trialsDir(o options, c *config.Config, context string) (string, error) {
-	if o.lab && o.State == "" {
-		c = &config.Config{} // the lab's own folder goes with it
+	if o.lab {
+		c = &config.Config{State: o.trials} // the lab's own folder goes with it
 	}
 	dir, err := c.StateDir()
 	return filepath.Join(dir, fileName(context), "trials"), err

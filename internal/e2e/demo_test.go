@@ -135,7 +135,11 @@ func (x *terminal) mark(node string) {
 // checkRecord looks for what must be on disk after a session.
 func checkRecord(t *testing.T, state string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(state, "*", "sessions", "*", "events.jsonl"))
+	// What is of the lab alone has gone with it, its journal above all.
+	if files, err := filepath.Glob(filepath.Join(state, "*")); err != nil || len(files) != 1 {
+		t.Errorf("kept are %v, %v", files, err)
+	}
+	files, err := filepath.Glob(filepath.Join(state, "*", "*", "*", "events.jsonl"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("the records are %v, %v", files, err)
 	}
@@ -157,7 +161,7 @@ func showRecord(t *testing.T, state string) {
 		return
 	}
 	for _, name := range []string{"events.jsonl", "requests.jsonl"} {
-		files, _ := filepath.Glob(filepath.Join(state, "*", "sessions", "*", name))
+		files, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*", name))
 		for _, f := range files {
 			b, err := os.ReadFile(f)
 			if err != nil {
