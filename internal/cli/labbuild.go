@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"lightsout/internal/record/replay"
-	"lightsout/internal/view"
 	"lightsout/tui"
 )
 
@@ -121,7 +120,7 @@ func buildLab(ctx context.Context, o options, command, scenario string) error {
 			case <-ctx.Done():
 			}
 		}()
-		err = playRecord(ctx, o, r, 1, b.tell)
+		err = playRecord(ctx, o, r, replay.Options{Again: replayRest}, b.tell)
 		select {
 		case <-b.done:
 			return errors.Join(err, b.err)
@@ -141,21 +140,12 @@ func buildLab(ctx context.Context, o options, command, scenario string) error {
 	}
 }
 
-// tell says how far the build is, and lets the record begin again at its end.
-func (b *labBuild) tell(ctx context.Context, s besides, p *replay.Player) {
-	var ended time.Time
+// tell says how far the build is.
+func (b *labBuild) tell(ctx context.Context, s besides) {
 	for said := ""; ctx.Err() == nil; {
 		if text := "This is the record of such an experiment; " + b.progress() + " (q leaves)"; text != said {
 			said = text
 			s.send(tui.CaptionMsg(text))
-		}
-		switch f := s.frame(); {
-		case f == nil || f.Replay == nil || !f.Replay.Paused || f.Now.Before(f.Replay.End):
-			ended = time.Time{}
-		case ended.IsZero():
-			ended = time.Now()
-		case time.Since(ended) > replayRest:
-			p.Send(view.ReplayPause{})
 		}
 		select {
 		case <-ctx.Done():

@@ -45,7 +45,7 @@ verdict.`,
 			if !o.drawn() {
 				return printRecord(cmd.OutOrStdout(), r)
 			}
-			return playRecord(cmd.Context(), *o, r, speed, nil)
+			return playRecord(cmd.Context(), *o, r, replay.Options{Speed: speed}, nil)
 		},
 	}
 	o.cast.add(cmd.Flags())
@@ -73,14 +73,14 @@ func openRecord(dir string) (*record.Record, error) {
 	return record.Open(dir)
 }
 
-// playRecord shows a record on the screen until the operator leaves. beside runs
-// beside it; nil: nothing does.
-func playRecord(ctx context.Context, o options, r *record.Record, speed float64, beside func(context.Context, besides, *replay.Player)) error {
+// playRecord shows a record on the screen until the operator leaves. beside
+// runs beside it; nil: nothing does.
+func playRecord(ctx context.Context, o options, r *record.Record, how replay.Options, beside func(context.Context, besides)) error {
 	color, err := colorProfile(o.color)
 	if err != nil {
 		return err
 	}
-	player, err := replay.New(r, replay.Options{Speed: speed})
+	player, err := replay.New(r, how)
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64,
 	go func() { played <- player.Run(ctx) }()
 	x := show{
 		frames: player.Frames(), log: log.Name(), color: color, cast: o.cast, names: o.cast.names(),
-		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)},
-	}
-	if beside != nil {
-		x.beside = func(ctx context.Context, s besides) { beside(ctx, s, player) }
+		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)}, beside: beside,
 	}
 	err = x.run(ctx)
 	cancel()
