@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 )
 
 // drawKey is all that a drawn pane depends on: while it is the same, the pane
@@ -171,10 +172,14 @@ func (m *Model) foot(w int) (string, int) {
 	var st style
 	var text string
 	switch n, ok := m.notices.answer(m.opts.Now()); {
-	case ok:
+	case ok && !(n.long && f.Notice.At.After(n.at)):
 		st, text = t.strong, t.text(n.text)
 	case f.Notice.Text != "" && m.s.now.Sub(f.Notice.At) < noticeFor:
-		st, text = t.fresh, t.warnSign+" "+t.text(f.Notice.Text)
+		sign := t.warnSign
+		if st = t.fresh; f.Notice.Level == view.Good {
+			sign, st = levelLook(t, view.Good)
+		}
+		text = sign + " " + t.text(f.Notice.Text)
 	default:
 		return "", 0
 	}

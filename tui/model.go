@@ -154,7 +154,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case CaptionMsg:
 		m.caption = string(msg)
 	case SayMsg:
-		m.say(string(msg))
+		m.notices.add(notice{text: string(msg), at: m.opts.Now(), asked: true, long: true})
 	case ReportMsg:
 		m.reported(msg)
 	case tickMsg:
@@ -304,4 +304,6 @@ func (m *Model) settle() {
 }
 
 // say tells the operator something for a few seconds.
-func (m *Model) say(text string) { m.notices.add(notice{text, m.opts.Now(), true}) }
+func (m *Model) say(text string) {
+	m.notices.add(notice{text: text, at: m.opts.Now(), asked: true})
+}

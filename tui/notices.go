@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -20,6 +22,7 @@ type notice struct {
 	text  string
 	at    time.Time
 	asked bool // the answer to a key
+	long  bool // it stands as long as what nobody asked for
 }
 
 // notices are the newest sentences, oldest first.
@@ -36,18 +39,27 @@ func (n *notices) add(x notice) {
 func (n *notices) answer(now time.Time) (notice, bool) {
 	for _, x := range slices.Backward(n.all) {
 		if x.asked {
-			return x, now.Sub(x.at) < answerFor
+			return x, now.Sub(x.at) < answerFor || x.long && now.Sub(x.at) < noticeFor
 		}
 	}
 	return notice{}, false
 }
 
-// newest is the sentence said last; empty when there is none.
+// newest is the sentence said last, or the path or command that it names; empty
+// when there is none.
 func (n *notices) newest() string {
 	if len(n.all) == 0 {
 		return ""
 	}
-	return n.all[len(n.all)-1].text
+	text := n.all[len(n.all)-1].text
+	return cmp.Or(quoted(text), text)
+}
+
+// quoted is what stands between the first backquotes of a text.
+func quoted(text string) string {
+	_, rest, _ := strings.Cut(text, "`")
+	inside, _, _ := strings.Cut(rest, "`")
+	return inside
 }
 
 // facts lists them, the newest first.

@@ -73,8 +73,7 @@ func (d *questionDialog) foot() string {
 // toCopy is the first command that the question names, between backquotes.
 func (d *questionDialog) toCopy() string {
 	for _, l := range d.q.Lines {
-		if _, rest, ok := strings.Cut(l.Text, "`"); ok && !d.typing() {
-			command, _, _ := strings.Cut(rest, "`")
+		if command := quoted(l.Text); command != "" && !d.typing() {
 			return command
 		}
 	}

@@ -23,5 +23,10 @@ func brief(subject, text string) string {
 		return text
 	}
 	rest = strings.TrimLeft(rest, " :")
+	if strings.HasPrefix(rest, "(") { // where it is
+		if _, after, ok := strings.Cut(rest, ") "); ok {
+			rest = after
+		}
+	}
 	return strings.TrimPrefix(rest, "is ")
 }

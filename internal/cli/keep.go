@@ -70,7 +70,7 @@ func (k keepsake) picture() (said string, err error) {
 	err = errors.Join(
 		writeFile(path+".svg", func(w io.Writer) error { return export.SVG(w, frames, o) }),
 		writeFile(path+".png", func(w io.Writer) error { return export.PNG(w, frames, 0, o) }))
-	return "kept: " + path + ".svg and .png", err
+	return "kept: `" + path + ".svg`, and .png", err
 }
 
 // timeline keeps the timeline as text, in the order of the events' own times.
@@ -86,7 +86,7 @@ func (k keepsake) timeline() (said string, err error) {
 	}
 	path := k.file("timeline") + ".txt"
 	err = writeFile(path, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
-	return fmt.Sprintf("kept: %s, %d lines", path, len(events)), err
+	return fmt.Sprintf("kept: `%s`, %d lines", path, len(events)), err
 }
 
 // say keeps something beside the screen, and then says where it is.

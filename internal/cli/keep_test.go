@@ -47,7 +47,7 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 	}}
 	s.Update(tui.FrameMsg{Frame: f})
 
-	if said, ok := kept(t, s, "P").(tui.SayMsg); !ok || !strings.HasPrefix(string(said), "kept: "+dir) {
+	if said, ok := kept(t, s, "P").(tui.SayMsg); !ok || !strings.HasPrefix(string(said), "kept: `"+dir) {
 		t.Fatalf("it is said: %v", said)
 	}
 	svg := one(t, dir, "screen-*.svg")

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +36,10 @@ func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
 
 // notify puts ev on the timeline and shows its text at once.
 func (l *loop) notify(ev view.Event) {
-	l.notice = view.Notice{Text: ev.Text, At: l.now()}
+	l.notice = view.Notice{Text: ev.Text, At: l.now(), Level: ev.Level}
+	if ev.Kind != "" && !strings.Contains(ev.Text, ev.Subject) {
+		l.notice.Text = ev.Subject + ": " + ev.Text // else it is not known what of
+	}
 	l.say(ev)
 }
 

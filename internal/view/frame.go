@@ -87,6 +87,8 @@ type Title struct {
 type Notice struct {
 	Text string    `json:"text"`
 	At   time.Time `json:"at,omitzero"`
+	// Level is Good for what was hoped for.
+	Level Severity `json:"level,omitzero"`
 }
 
 // MachineView is what is known of a node's machine.
