@@ -103,7 +103,11 @@ func (p *trialPane) key(_ *scene, m motion) {
 func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	s.timed = s.f.Trial != nil && s.f.Trial.Verdict == "" // it counts down
 	title, facts := p.title(s)
-	return drawing{title, facts, p.lines(s, w, h)}
+	lines := p.lines(s, w, h)
+	if p.rows > p.room {
+		facts = fmt.Sprintf("%d%s%d of %d %s %s", p.top+1, s.t.dash, p.top+p.room, p.rows, s.t.bullet, facts)
+	}
+	return drawing{title, facts, lines}
 }
 
 func (p *trialPane) lines(s *scene, w, h int) []string {

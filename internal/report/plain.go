@@ -33,13 +33,11 @@ func Text(w io.Writer, r *record.Record, columns int) error {
 		line("", p.About)
 		b.WriteString("\n")
 	}
-	facts := 0
+	facts := &grid{head: []string{"about this trial", ""}}
 	for _, f := range p.Facts {
-		facts = max(facts, text.Width(f[0]))
+		facts.add(f[0], f[1])
 	}
-	for _, f := range p.Facts {
-		b.WriteString(f[0] + strings.Repeat(" ", facts-text.Width(f[0])+2) + f[1] + "\n")
-	}
+	b.WriteString(strings.Join(facts.within(columns), "\n") + "\n")
 	for _, s := range p.Sections {
 		b.WriteString("\n" + s.Title + "\n" + strings.Repeat("═", text.Width(s.Title)) + "\n")
 		for _, l := range s.Lead {
