@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+func nodeName(s *scene, n *cluster.Node) cell {
+	if n.ControlPlane {
+		return textCell(s.t.dim, s.t.text(n.Name))
+	}
+	return textCell("", s.t.text(n.Name))
+}
+
+func nodeStatus(s *scene, n *cluster.Node) cell {
+	_, st := nodeSign(s, n)
+	if s.fresh(n.Changed) {
+		st = s.t.just(st)
+	}
+	word := s.t.text(s.snap.NodeWord(n, s.now))
+	return shortCell(st, word, shortNodeWord(word))
+}
+
+func nodePower(s *scene, n *cluster.Node) cell {
+	m, known := s.f.Power[n.Name]
+	word, st := powerWord(s.t, m, known)
+	if word == asking(s.t) {
+		return shortCell(st, word, s.t.ellipsis)
+	}
+	return textCell(st, word)
+}
+
+// asking is what is said of a machine's power until it was read for the first time.
+func asking(t *theme) string { return "asking" + t.ellipsis }
+
+func nodeNext(s *scene, n *cluster.Node) cell { return textCell(s.t.warn, markedIn(s, n)) }
+
+func nodeRole(s *scene, n *cluster.Node) cell {
+	if len(n.Roles) == 0 {
+		return textCell(s.t.dim, "worker")
+	}
+	return textCell(s.t.dim, s.t.text(strings.Join(n.Roles, ",")))
+}
+
+// nodeFor is how long its state has lasted.
+func nodeFor(s *scene, n *cluster.Node) cell {
+	if n.ReadySince.IsZero() {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, coarseAge(s.now.Sub(n.ReadySince)))
+}
+
+// nodeAge is how long it has been in the cluster.
+func nodeAge(s *scene, n *cluster.Node) cell {
+	if n.Created.IsZero() {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, coarseAge(s.now.Sub(n.Created)))
+}
+
+// nodeCPU is what its pods ask for, of what it has.
+func nodeCPU(s *scene, n *cluster.Node) cell {
+	if n.CPUMilli <= 0 {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, number(float64(askedCPU(s, n))/1000)+"/"+number(float64(n.CPUMilli)/1000))
+}
+
+// askedCPU sums up what the pods on a node ask for, in thousandths.
+func askedCPU(s *scene, n *cluster.Node) int64 {
+	var sum int64
+	for _, p := range s.snap.PodsOn(n.Name) {
+		if meant, _ := counted(p); meant {
+			sum += p.CPUMilli
+		}
+	}
+	return sum
+}
+
+func moreCPU(s *scene, a, b *cluster.Node) int { return cmp.Compare(askedCPU(s, b), askedCPU(s, a)) }
+
+func morePods(s *scene, a, b *cluster.Node) int {
+	return len(s.snap.PodsOn(b.Name)) - len(s.snap.PodsOn(a.Name))
+}
+
+func nodeAddress(s *scene, n *cluster.Node) cell {
+	if len(n.Addresses) == 0 {
+		return textCell("", "")
+	}
+	return textCell(s.t.dim, s.t.text(n.Addresses[0]))
+}
+
+func nodeMachine(s *scene, n *cluster.Node) cell {
+	return textCell(s.t.dim, s.t.text(brief(n.Name, machineText(s.f.Power[n.Name]))))
+}
+
+// markedIn says how long it is until a silent node will be marked NotReady, at
+// the earliest; empty for others.
+func markedIn(s *scene, n *cluster.Node) string {
+	if _, silent := s.snap.Silent(n, s.now); !silent {
+		return ""
+	}
+	due, ok := forecast.NotReadyAt(s.snap, n)
+	switch {
+	case !ok:
+		return ""
+	case due.From.After(s.now):
+		return "NotReady in " + age(due.From.Sub(s.now).Round(time.Second))
+	case due.To.After(s.now):
+		return "NotReady now"
+	}
+	return "NotReady overdue"
+}
+
+// machineText is the newest sentence on a machine.
+func machineText(m view.MachineView) string {
+	if m.Text != "" {
+		return m.Text
+	}
+	return m.Reading.Detail
+}
+
+// nodeSign is the symbol and look of a node's state.
+func nodeSign(s *scene, n *cluster.Node) (string, style) {
+	_, silent := s.snap.Silent(n, s.now)
+	switch {
+	case !n.Gone.IsZero():
+		return s.t.dash, s.t.dim
+	case n.Ready != cluster.TriTrue:
+		return s.t.badSign, s.t.bad
+	case silent:
+		return s.t.warnSign, s.t.warn
+	}
+	return " ", s.t.good
+}
+
+// shortNodeWord shortens a node's word and keeps what matters.
+func shortNodeWord(word string) string {
+	word, cordoned := strings.CutSuffix(word, ",SchedulingDisabled")
+	word = strings.Replace(word, "NotReady (silent ", "NotReady ", 1)
+	word = strings.Replace(word, "Ready (silent ", "silent ", 1)
+	word = strings.Replace(word, "NotReady (shutting down)", "shutting down", 1)
+	word = strings.Replace(word, "Ready (shutting down)", "shutting down", 1)
+	word = strings.TrimSuffix(word, ")")
+	if cordoned {
+		word += " cordoned"
+	}
+	return word
+}
+
+// powerWord says in one word what is known of a machine. Only a proven "off"
+// stands without a question mark.
+func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
+	switch {
+	case !known:
+		return t.dash, t.dim
+	case m.Busy != "" && (m.Phase == power.PhaseAsking || m.Phase == power.PhaseAccepted):
+		verb := map[power.Action]string{power.ActionOn: "on", power.ActionOff: "off", power.ActionShutdown: "off"}[m.Busy]
+		return verb + t.ellipsis, t.fresh
+	case m.Busy != "" && m.Phase == power.PhaseFailed:
+		return "fail", t.bad
+	case m.Busy != "" && m.Phase == power.PhaseUncertain:
+		return "unsure", t.bad
+	case m.Reading.State == power.Unknown && m.Reading.At.IsZero():
+		return asking(t), t.dim
+	}
+	switch r := m.Reading; r.State {
+	case power.On:
+		return "on", t.good
+	case power.Off:
+		if r.Proof == power.Proven {
+			return "off", t.bad
+		}
+		return "off?", t.bad
+	case power.Transitioning:
+		return "busy", t.warn
+	}
+	return "?", t.warn
+}
+
+// podDots shows a node's pods: ready, not ready, leaving.
+func podDots(s *scene, n *cluster.Node) cell {
+	const most = 12
+	var up, down, leaving int
+	for _, p := range s.snap.PodsOn(n.Name) {
+		switch {
+		case !p.Gone.IsZero(), p.Phase == "Succeeded", p.Phase == "Failed":
+		case !p.Deleting.IsZero():
+			leaving++
+		case p.Ready:
+			up++
+		default:
+			down++
+		}
+	}
+	t := s.t
+	var dots, counts []span
+	for _, part := range []struct {
+		n    int
+		st   style
+		sign string
+	}{{up, t.good, t.up}, {down, t.bad, t.down}, {leaving, t.warn, t.leaving}} {
+		if part.n > 0 {
+			dots = append(dots, span{part.st, strings.Repeat(part.sign, part.n)})
+			if len(counts) > 0 {
+				counts = append(counts, span{"", " "})
+			}
+			counts = append(counts, span{part.st, strconv.Itoa(part.n) + part.sign})
+		}
+	}
+	if up+down+leaving > most {
+		return cell{spans: counts}
+	}
+	return cell{spans: dots, short: counts}
+}
