@@ -50,14 +50,11 @@ func (o *operation) answered(phase Phase, answer, then string) {
 
 // once sends the request one time. again says that it may be sent another time.
 func (o *operation) once(ctx, deadline context.Context) (again bool, phase Phase, why string) {
-	switch {
-	case o.asked == 0 || deadline.Err() == nil:
-	case o.sent:
-		return false, o.gaveUp(ctx), o.whyNot(ctx, nil)
-	default:
-		return o.tried(ctx)
-	}
 	err := o.ask(deadline)
+	if errors.Is(err, errNotAsked) {
+		phase, why = o.timeOver(ctx)
+		return false, phase, why
+	}
 	o.asked++
 	var unconfirmed *UnconfirmedError
 	var refused *RefusedError
@@ -80,24 +77,31 @@ func (o *operation) once(ctx, deadline context.Context) (again bool, phase Phase
 	return o.await(ctx, deadline, unconfirmed != nil && o.action == ActionOn)
 }
 
-// tried is the end of an operation whose requests have all failed.
-func (o *operation) tried(ctx context.Context) (again bool, phase Phase, why string) {
-	why = fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.asked, "time", "times"))
-	if ctx.Err() != nil {
-		return false, PhaseUncertain, "stopped: " + why
+// timeOver is the end of an operation that can't ask any more.
+func (o *operation) timeOver(ctx context.Context) (Phase, string) {
+	switch {
+	case o.asked == 0:
+		return PhaseFailed, errNotAsked.Error()
+	case o.sent:
+		return o.gaveUp(ctx), o.whyNot(ctx, nil)
 	}
-	return false, PhaseFailed, why
+	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.asked, "time", "times"))
+	if ctx.Err() != nil {
+		return PhaseUncertain, "stopped: " + why
+	}
+	return PhaseFailed, why
 }
+
+var errNotAsked = errors.New("it ended before anything was sent")
 
 // ask sends the request, holding a slot.
 func (o *operation) ask(ctx context.Context) error {
-	ended := errors.New("it ended before anything was sent")
 	if o.fleet.asks.take(ctx) != nil {
-		return ended
+		return errNotAsked
 	}
 	defer o.fleet.asks.free()
 	if ctx.Err() != nil {
-		return ended
+		return errNotAsked
 	}
 	d := o.fleet.drivers[o.machine.Driver]
 	switch o.action {
