@@ -32,6 +32,7 @@ func run() error {
 	flag.StringVar(&m.lab, "lab", "bin/lightsout-lab", "the lab's program")
 	flag.StringVar(&m.program, "program", "bin/lightsout", "the program that is measured")
 	flag.DurationVar(&m.rest, "rest", 30*time.Second, "how long it is watched at rest")
+	peer := flag.String("watch", "", "be the peer that only watches, with this `kubeconfig`")
 	flag.Parse()
 	sizes := flag.Args()
 	if len(sizes) == 0 {
@@ -39,6 +40,9 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *peer != "" {
+		return watchAll(ctx, *peer)
+	}
 	table := newTable()
 	table.conditions = conditions()
 	for _, size := range sizes {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -125,11 +126,20 @@ func (r *trial) appear(ctx context.Context, bare time.Duration) error {
 }
 
 // atRest watches it while nothing but heartbeats comes.
-func (r *trial) atRest(ctx context.Context, m measurer, without float64) error {
+func (r *trial) atRest(ctx context.Context, m measurer, without float64) (err error) {
+	beside, err := startPeer(r.info.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, beside.close()) }()
 	if err := pause(ctx, 15*time.Second); err != nil { // what it does once is over
 		return err
 	}
 	before, err := vitalsOf(r.screen.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	peerBefore, err := beside.cpu()
 	if err != nil {
 		return err
 	}
@@ -142,9 +152,14 @@ func (r *trial) atRest(ctx context.Context, m measurer, without float64) error {
 	if err != nil {
 		return err
 	}
+	peerAfter, err := beside.cpu()
+	if err != nil {
+		return err
+	}
 	minutes := m.rest.Minutes()
 	r.t.set("resident (most until then)", "%d MB (%d MB)", after.resident>>20, after.peak>>20)
 	r.t.set("at rest with heartbeats: CPU of one core", "%.1f %%", 100*(after.cpu-before.cpu).Seconds()/m.rest.Seconds())
+	r.t.set("at rest: CPU of a client-go program that only watches the same", "%.1f %%", 100*(peerAfter-peerBefore).Seconds()/m.rest.Seconds())
 	r.t.set("at rest: requests a minute", "%.0f", max(0, with-without)/minutes)
 	r.t.set("at rest: read a minute, all heartbeats in it", "%.0f KB", float64(after.read-before.read)/1e3/minutes)
 	r.t.set("at rest: to the terminal", "%.2f KB/s", float64(r.sent()-sent)/1e3/m.rest.Seconds())

@@ -27,16 +27,54 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+// clients is a minimal client of an API server.
+type clients struct {
+	core, apps, coordination, discovery *rest.RESTClient
+}
+
+func newClients(kubeconfig string) (c clients, err error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return c, err
+	}
+	for _, one := range []struct {
+		to    **rest.RESTClient
+		path  string
+		group schema.GroupVersion
+	}{{&c.core, "/api", corev1.SchemeGroupVersion}, {&c.apps, "/apis", appsv1.SchemeGroupVersion},
+		{&c.coordination, "/apis", coordinationv1.SchemeGroupVersion}, {&c.discovery, "/apis", discoveryv1.SchemeGroupVersion}} {
+		config := rest.CopyConfig(config)
+		config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
+		config.APIPath, config.GroupVersion, config.NegotiatedSerializer = one.path, &one.group, scheme.Codecs.WithoutConversion()
+		if *one.to, err = rest.RESTClientFor(config); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// kind is one of the kinds that the program watches.
+type kind struct {
+	client   *rest.RESTClient
+	resource string
+	list     runtime.Object
+}
+
+func (c clients) kinds() []kind {
+	return []kind{{c.core, "nodes", &corev1.NodeList{}}, {c.core, "pods", &corev1.PodList{}}, {c.coordination, "leases", &coordinationv1.LeaseList{}},
+		{c.apps, "deployments", &appsv1.DeploymentList{}}, {c.apps, "replicasets", &appsv1.ReplicaSetList{}}, {c.discovery, "endpointslices", &discoveryv1.EndpointSliceList{}}}
+}
+
 // server is a filled API server, and a minimal client of it.
 type server struct {
+	clients
+
 	cmd   *exec.Cmd
 	leash interface{ Close() error }
 	info  struct {
 		Kubeconfig                           string
 		Namespaces, Nodes, Deployments, Pods int
 	}
-	core, apps, coordination, discovery *rest.RESTClient
-
 	space map[string]string // the namespace of each pod, by its name
 }
 
@@ -62,22 +100,8 @@ func startServer(lab, size string) (s *server, err error) {
 		s.close()
 		return nil, fmt.Errorf("the lab did not become ready: %w", err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.info.Kubeconfig)
-	if err != nil {
+	if s.clients, err = newClients(s.info.Kubeconfig); err != nil {
 		return nil, errors.Join(err, s.close())
-	}
-	for _, c := range []struct {
-		to    **rest.RESTClient
-		path  string
-		group schema.GroupVersion
-	}{{&s.core, "/api", corev1.SchemeGroupVersion}, {&s.apps, "/apis", appsv1.SchemeGroupVersion},
-		{&s.coordination, "/apis", coordinationv1.SchemeGroupVersion}, {&s.discovery, "/apis", discoveryv1.SchemeGroupVersion}} {
-		config := rest.CopyConfig(config)
-		config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
-		config.APIPath, config.GroupVersion, config.NegotiatedSerializer = c.path, &c.group, scheme.Codecs.WithoutConversion()
-		if *c.to, err = rest.RESTClientFor(config); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
 	}
 	return s, nil
 }
@@ -92,14 +116,12 @@ func (s *server) close() error {
 func (s *server) list(ctx context.Context) (time.Duration, error) {
 	begun := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
-	var pods corev1.PodList
-	for _, l := range []struct {
-		client   *rest.RESTClient
-		resource string
-		into     runtime.Object
-	}{{s.core, "nodes", &corev1.NodeList{}}, {s.core, "pods", &pods}, {s.coordination, "leases", &coordinationv1.LeaseList{}},
-		{s.apps, "deployments", &appsv1.DeploymentList{}}, {s.apps, "replicasets", &appsv1.ReplicaSetList{}}, {s.discovery, "endpointslices", &discoveryv1.EndpointSliceList{}}} {
-		g.Go(func() error { return l.client.Get().Resource(l.resource).Do(ctx).Into(l.into) })
+	var pods *corev1.PodList
+	for _, k := range s.kinds() {
+		if l, ok := k.list.(*corev1.PodList); ok {
+			pods = l
+		}
+		g.Go(func() error { return k.client.Get().Resource(k.resource).Do(ctx).Into(k.list) })
 	}
 	err := g.Wait()
 	took := time.Since(begun)
