@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -113,7 +112,7 @@ func appendFloat(b []byte, f float64) []byte {
 // appendString writes a string with the escapes that encoding/json uses. Most
 // need none.
 func appendString(b []byte, s string) []byte {
-	if strings.ContainsFunc(s, escaped) {
+	if escaped(s) {
 		quoted, _ := json.Marshal(s) // text can always be written
 		return append(b, quoted...)
 	}
@@ -122,8 +121,14 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// escaped reports what may not stand in JSON as it is, or does not by
+// escaped reports a text with what may not stand in JSON as it is, or does not by
 // encoding/json.
-func escaped(r rune) bool {
-	return r < ' ' || r >= utf8.RuneSelf || strings.ContainsRune(`"\<>&`, r)
+func escaped(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c >= utf8.RuneSelf, c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return true
+		}
+	}
+	return false
 }
