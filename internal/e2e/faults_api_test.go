@@ -27,19 +27,19 @@ type scene struct {
 }
 
 // openScene waits until all is shown: a deployment that wants 1 pod.
-func openScene(t *testing.T, l *labtest.Lab, name string) *scene {
+func openScene(t *testing.T, l *labtest.Lab, name string, prepare func(*glass)) *scene {
 	t.Helper()
 	s := newScene(t, l, name)
 	s.front = newFront(t, s.api)
 	config := write(t, "lightsout.yaml", "namespaces: ["+name+"]\n")
-	s.open("--config", config, "--kubeconfig", s.front.kubeconfig())
+	s.open(prepare, "--config", config, "--kubeconfig", s.front.kubeconfig())
 	return s
 }
 
 // open starts the program and waits until it shows everything.
-func (s *scene) open(args ...string) {
+func (s *scene) open(prepare func(*glass), args ...string) {
 	s.t.Helper()
-	s.glass = openGlass(s.t, args...)
+	s.glass = openGlass(s.t, prepare, args...)
 	s.sees("the cluster", isLive, s.probe(1), `probe-\S+ no node`)
 }
 
@@ -71,10 +71,13 @@ const (
 // probe matches the deployment when so many pods are wanted.
 func (s *scene) probe(n int) string { return fmt.Sprintf(`probe\s.*\b0/%d\b`, n) }
 
-// scale changes the cluster behind the program's back.
+// scale changes the cluster behind the program's back. A server that was stopped
+// for long reads before it writes again: it is asked until it does.
 func (s *scene) scale(n int) {
 	s.t.Helper()
-	s.api.Do("PATCH", "/apis/apps/v1/namespaces/"+s.name+"/deployments/probe", map[string]any{"spec": map[string]any{"replicas": n}}, nil)
+	s.until("the server takes a change", func() bool {
+		return nil == s.api.Try("PATCH", "/apis/apps/v1/namespaces/"+s.name+"/deployments/probe", map[string]any{"spec": map[string]any{"replicas": n}}, nil)
+	})
 }
 
 // wayFaults are those of the API server and of the bastion before it.
@@ -112,12 +115,20 @@ func TestFaults(t *testing.T) {
 	testenv.Long(t, 60)
 	t.Parallel()
 	l := labtest.Start(t, "mdx")
-	atRest := openScene(t, l, "fault-none").autopsy()
+	atRest := openScene(t, l, "fault-none", nil).autopsy()
 	t.Run("the API server and etcd stopped and killed", func(t *testing.T) {
-		s := openSceneBehind(t, l, "fault-real")
+		s := openSceneBehind(t, l, "fault-real", nil)
 		s.survives(atRest, func(s *scene) { stoppedForReal(t, l, s) })
 	})
+	t.Run("the API server's clock 5 minutes off", func(t *testing.T) {
+		s := openSceneBehind(t, l, "fault-clock", nil)
+		s.survives(atRest, func(s *scene) { serversClockOff(t, l, s) })
+	})
 	t.Run("5 lightsouts on one cluster", func(t *testing.T) { t.Parallel(); fiveAtOnce(t, l) })
+	t.Run("SIGTSTP, a shell, and fg", func(t *testing.T) { t.Parallel(); suspended(t, l) })
+	t.Run("name service gone", func(t *testing.T) { t.Parallel(); nameServiceGone(t, l, atRest) })
+	t.Run("the disk read-only", func(t *testing.T) { t.Parallel(); readOnlyDisk(t, l) })
+	t.Run("the disk slow (1 s a sync)", func(t *testing.T) { t.Parallel(); slowDisk(t, l, atRest) })
 	for i, f := range wayFaults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +136,7 @@ func TestFaults(t *testing.T) {
 			if f.bastion {
 				open = openSceneBehind
 			}
-			s := open(t, l, fmt.Sprintf("fault-way-%d", i))
+			s := open(t, l, fmt.Sprintf("fault-way-%d", i), nil)
 			s.survives(atRest, func(s *scene) {
 				f.make(s)
 				s.scale(2)
@@ -150,7 +161,7 @@ func TestFaults(t *testing.T) {
 	for i, f := range programFaults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			s := openScene(t, l, fmt.Sprintf("fault-program-%d", i))
+			s := openScene(t, l, fmt.Sprintf("fault-program-%d", i), f.prepare)
 			s.survives(atRest, f.make)
 			s.checkTold(false)
 		})
@@ -158,7 +169,7 @@ func TestFaults(t *testing.T) {
 	for i, f := range ends {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			s := openScene(t, l, fmt.Sprintf("fault-end-%d", i))
+			s := openScene(t, l, fmt.Sprintf("fault-end-%d", i), nil)
 			f.make(s)
 			s.endsInOrder()
 		})

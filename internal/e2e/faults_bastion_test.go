@@ -197,7 +197,7 @@ func throughDoor(t *testing.T, l *labtest.Lab, c map[string]any) *door {
 }
 
 // openSceneBehind is openScene with the lab's bastion, and a door before that.
-func openSceneBehind(t *testing.T, l *labtest.Lab, name string) *scene {
+func openSceneBehind(t *testing.T, l *labtest.Lab, name string, prepare func(*glass)) *scene {
 	t.Helper()
 	s := newScene(t, l, name)
 	config := l.ConfigWith(func(c map[string]any) {
@@ -206,6 +206,6 @@ func openSceneBehind(t *testing.T, l *labtest.Lab, name string) *scene {
 		delete(c, "load") // which names the deployment to show
 	})
 	s.bastion = s.door.to
-	s.open(args(l, config)...)
+	s.open(prepare, args(l, config)...)
 	return s
 }

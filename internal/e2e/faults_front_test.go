@@ -69,8 +69,8 @@ func newCertificate(t *testing.T) tls.Certificate {
 		t.Fatal(err)
 	}
 	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 2)}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 2)}, DNSNames: []string{hostName}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	if err != nil {
@@ -159,7 +159,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // kubeconfig leads to the front, which has a certificate of its own.
-func (f *front) kubeconfig() string {
+func (f *front) kubeconfig() string { return f.kubeconfigAt(f.addr) }
+
+func (f *front) kubeconfigAt(addr string) string {
 	dir := f.t.TempDir()
 	ca := filepath.Join(dir, "ca.pem")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.cert.Certificate[0]}), 0o600); err != nil {
@@ -168,7 +170,7 @@ func (f *front) kubeconfig() string {
 	return write(f.t, "kubeconfig", `apiVersion: v1
 kind: Config
 current-context: test
-clusters: [{name: test, cluster: {server: "https://`+f.addr+`", certificate-authority: `+ca+`}}]
+clusters: [{name: test, cluster: {server: "https://`+addr+`", certificate-authority: "`+ca+`"}}]
 users: [{name: test, user: {token: s3cret-token}}]
 contexts: [{name: test, context: {cluster: test, user: test}}]
 `)

@@ -20,6 +20,7 @@ import (
 	"github.com/creack/pty"
 
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 )
 
 // glass is the built program on an emulated terminal of its own, of which it is
@@ -35,11 +36,15 @@ type glass struct {
 	em *vt.Emulator
 }
 
-// openGlass starts the program with args and a state folder of its own.
-func openGlass(t *testing.T, args ...string) *glass {
+// openGlass starts the program with args and a state folder of its own; prepare,
+// if there is one, is called just before.
+func openGlass(t *testing.T, prepare func(*glass), args ...string) *glass {
 	t.Helper()
 	g := &glass{t: t, state: t.TempDir(), em: vt.NewEmulator(120, 36), ended: make(chan struct{})}
 	g.cmd = program(context.Background(), t, nil, append([]string{"--state", g.state}, args...)...)
+	if prepare != nil {
+		prepare(g)
+	}
 	tty, err := pty.StartWithSize(g.cmd, &pty.Winsize{Cols: 120, Rows: 36})
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +116,69 @@ func (g *glass) sees(what string, patterns ...string) {
 			g.t.Fatalf("never seen: %s (%s); the screen is\n%s", what, missing, s)
 		}
 	}
+}
+
+// gone waits until a pattern is not on the screen any more.
+func (g *glass) gone(what, pattern string) {
+	g.t.Helper()
+	re := regexp.MustCompile(pattern)
+	g.until(what+" is gone", func() bool { return !re.MatchString(g.screen()) })
+}
+
+// until waits until ok.
+func (g *glass) until(what string, ok func() bool) {
+	g.t.Helper()
+	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			g.t.Fatalf("never: %s; the screen is\n%s", what, g.screen())
+		}
+	}
+}
+
+// switches presses a key on a node of the lab and says yes.
+func (g *glass) switches(node, key, title, yes string) {
+	g.t.Helper()
+	at := regexp.MustCompile(`▌[ ■✕]*` + node)
+	g.keys("1")
+	for n := 0; !at.MatchString(g.screen()); n++ {
+		if n == 100 {
+			g.t.Fatalf("the cursor does not get to %s:\n%s", node, g.screen())
+		}
+		g.keys("\x1b[B")
+		time.Sleep(100 * time.Millisecond) // a person's pace
+	}
+	g.keys(key)
+	g.sees("the question", regexp.QuoteMeta(title))
+	g.press("\x1b[C", func(s string) bool { return strings.Contains(s, "[ "+yes+" ]") })
+	g.press("\r", func(s string) bool { return !strings.Contains(s, title) })
+}
+
+// press presses a key until ok accepts the screen, every 5 s: a question ignores
+// keys for a moment after it comes up.
+func (g *glass) press(key string, ok func(string) bool) {
+	g.t.Helper()
+	var pressed time.Time
+	g.until(fmt.Sprintf("what %q does", key), func() bool {
+		if ok(g.screen()) {
+			return true
+		}
+		if time.Since(pressed) > 5*time.Second {
+			g.keys(key)
+			pressed = time.Now()
+		}
+		return false
+	})
+}
+
+// through makes the program's process begin as another one, which becomes the
+// program by exec.
+func (g *glass) through(before ...string) {
+	g.t.Helper()
+	path, err := exec.LookPath(before[0])
+	if err != nil {
+		testenv.Skip(g.t, err.Error())
+	}
+	g.cmd.Path, g.cmd.Args = path, append(append(before, g.cmd.Path), g.cmd.Args[1:]...)
 }
 
 // descriptors is how many files and connections the program has open.

@@ -23,17 +23,18 @@ import (
 // programFaults are those of the terminal, the disk and the machine that the
 // program runs on. Each ends with all as it was.
 var programFaults = []struct {
-	name string
-	make func(s *scene)
+	name    string
+	prepare func(*glass) // before it starts
+	make    func(s *scene)
 }{
-	{"a terminal of 1x1", func(s *scene) {
+	{"a terminal of 1x1", nil, func(s *scene) {
 		s.resize(1, 1)
 		s.scale(2)
 		s.keys("jkz")
 		s.resize(120, 36)
 		s.keys("z")
 	}},
-	{"resized 100 times a second", func(s *scene) {
+	{"resized 100 times a second", nil, func(s *scene) {
 		for range 300 {
 			s.resize(1+rand.IntN(200), 1+rand.IntN(60))
 			time.Sleep(10 * time.Millisecond) // this is the fault, not a wait
@@ -41,7 +42,7 @@ var programFaults = []struct {
 		s.resize(120, 36)
 		s.scale(2)
 	}},
-	{"SIGSTOP and SIGCONT", func(s *scene) {
+	{"SIGSTOP and SIGCONT", nil, func(s *scene) {
 		for n := range 10 {
 			s.signal(syscall.SIGSTOP)
 			s.garble()
@@ -52,17 +53,17 @@ var programFaults = []struct {
 		}
 		s.scale(2)
 	}},
-	{"Ctrl+Z where nobody can continue it", func(s *scene) {
+	{"Ctrl+Z where nobody can continue it", nil, func(s *scene) {
 		s.keys("\x1a")
 		s.scale(2)
 		s.sees("the screen goes on", isLive, s.probe(2))
 		s.isRaw()
 	}},
-	{"SIGPIPE", func(s *scene) {
+	{"SIGPIPE", nil, func(s *scene) {
 		s.signal(syscall.SIGPIPE)
 		s.scale(2)
 	}},
-	{"the disk full for a while", func(s *scene) {
+	{"files not allowed to grow for a while", nil, func(s *scene) {
 		s.limit(unix.RLIMIT_FSIZE, 1)
 		s.scale(2)
 		s.sees("that it is not recorded", `NOT RECORDED`, `not recorded`, isLive, s.probe(2))
@@ -72,7 +73,9 @@ var programFaults = []struct {
 			s.t.Errorf("the record does not say that it is whole:\n%s", events)
 		}
 	}},
-	{"256 MB of memory", func(s *scene) {
+	{"the clock set by an hour and back", nil, ownClockSet},
+	{"the disk full in mid-session", onSmallDisk, diskFull},
+	{"256 MB of memory", nil, func(s *scene) {
 		memory := uint64(256 << 20)
 		if testenv.Race { // which keeps much beside each byte
 			memory *= 8
@@ -156,14 +159,54 @@ func (s *scene) isRaw() {
 	}
 }
 
+// suspended stops the program by the key, which gives the terminal back first, and
+// by the signal, in a shell that continues it.
+func suspended(t *testing.T, l *labtest.Lab) {
+	s := newScene(t, l, "fault-suspended")
+	s.front = newFront(t, s.api)
+	dir := t.TempDir()
+	config, script := write(t, "lightsout.yaml", "namespaces: ["+s.name+"]\nstate: "+dir+"\n"), filepath.Join(dir, "run")
+	if err := os.WriteFile(script, []byte("echo $$ >"+dir+"/pid; exec "+labtest.Program(t, "lightsout")+" --config "+config+" --kubeconfig "+s.front.kubeconfig()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := openTerminal(t, 120, 36, nil, "exec bash --norc --noprofile")
+	line := func(text string) {
+		x.keys("-l", text)
+		x.keys("Enter")
+	}
+	line("sh " + script)
+	x.waitFor("the cluster", time.Minute, isLive, s.probe(1))
+	for n, stop := range []func(){
+		func() { x.keys("C-z") },
+		func() { _ = process(t, dir+"/pid").Signal(syscall.SIGTSTP) },
+	} {
+		stop()
+		x.waitFor("the shell", time.Minute, `Stopped`)
+		if n == 0 {
+			x.checkTerminal()
+		}
+		s.scale(n + 2)
+		line("fg")
+		x.waitFor("the screen again", time.Minute, isLive, s.probe(n+2), `q quit`)
+	}
+	x.keys("q")
+	x.waitFor("the shell again", time.Minute, `session's record|\$ $`)
+	x.checkTerminal()
+	s.glass.state = dir
+	if r := s.checkRecord(); len(r.Torn) > 0 {
+		t.Errorf("the record is torn: %q", r.Torn)
+	}
+	s.recordHas("0/3")
+}
+
 // fiveAtOnce has five programs with one state folder on one cluster.
 func fiveAtOnce(t *testing.T, l *labtest.Lab) {
-	first := openScene(t, l, "fault-five")
+	first := openScene(t, l, "fault-five", nil)
 	all := []*scene{first}
 	config := write(t, "lightsout.yaml", "namespaces: ["+first.name+"]\nstate: "+first.state+"\n")
 	for range 4 {
 		s := *first
-		s.open("--config", config, "--kubeconfig", first.front.kubeconfig(), "--state", first.state)
+		s.open(nil, "--config", config, "--kubeconfig", first.front.kubeconfig(), "--state", first.state)
 		all = append(all, &s)
 	}
 	first.scale(3)
@@ -188,7 +231,7 @@ func fiveAtOnce(t *testing.T, l *labtest.Lab) {
 }
 
 // stoppedForReal stops the lab's own API server and its etcd, and kills them:
-// LIGHTSOUT_STOP says for how long, or it is until that is seen.
+// LIGHTSOUT_STOP says for how long they are stopped, or it is until that is seen.
 func stoppedForReal(t *testing.T, l *labtest.Lab, s *scene) {
 	t.Helper()
 	pause := time.Duration(0)
@@ -202,11 +245,14 @@ func stoppedForReal(t *testing.T, l *labtest.Lab, s *scene) {
 	for _, how := range []struct{ component, make, mend, says string }{
 		{"kube-apiserver", "stop", "cont", `STALE \d+s.*does not answer`},
 		{"etcd", "stop", "cont", `STALE \d+s`},
+		{"etcd", "kill", "start", `STALE \d+s`},
 		{"kube-apiserver", "kill", "start", `STALE \d+s`},
 	} {
 		l.Post("/components/" + how.component + "/" + how.make)
 		s.sees(how.component+" gone", how.says, s.probe(n))
-		time.Sleep(pause) // what was asked for
+		if how.make == "stop" {
+			time.Sleep(pause) // what was asked for
+		}
 		s.sees("still what was known", isStale, s.probe(n))
 		l.Post("/components/" + how.component + "/" + how.mend)
 		s.sees("live again", isLive, s.probe(n))

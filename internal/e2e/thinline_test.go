@@ -33,14 +33,20 @@ const (
 	farEnd    = "10.78.0.2"
 )
 
-// thinLine makes a network namespace that a cable of lineRate joins to this one,
-// and dials an address from there; what is read and written is delayed as well. It
-// skips the test where nobody has asked for it: it needs root and iproute2.
-func thinLine(t *testing.T) (dial func(address string) net.Conn) {
+// needsNamespaces skips a test where nobody has said that this process may make
+// namespaces and mount: root on a machine of its own.
+func needsNamespaces(t *testing.T) {
 	t.Helper()
 	if os.Getenv("LIGHTSOUT_NETNS") != "1" {
-		t.Skip("needs root and network namespaces: set LIGHTSOUT_NETNS=1")
+		t.Skip("needs root and namespaces: set LIGHTSOUT_NETNS=1")
 	}
+}
+
+// thinLine makes a network namespace that a cable of lineRate joins to this one,
+// and dials an address from there; what is read and written is delayed as well. It
+// needs iproute2.
+func thinLine(t *testing.T) (dial func(address string) net.Conn) {
+	t.Helper()
 	tag := fmt.Sprint(os.Getpid() % 10000)
 	ns, here, there := "lo-thin-"+tag, "loH"+tag, "loT"+tag
 	command := func(args ...string) {
@@ -248,9 +254,7 @@ func quantile(all []time.Duration, q float64) time.Duration {
 // changes ten times a second: what is shown is the newest the line can carry and
 // nothing is queued, and the record has every change. Times are printed.
 func TestAThinLine(t *testing.T) {
-	if os.Getenv("LIGHTSOUT_NETNS") != "1" {
-		t.Skip("needs root and network namespaces: set LIGHTSOUT_NETNS=1")
-	}
+	needsNamespaces(t)
 	l := labtest.Start(t, "mdx")
 	s := newScene(t, l, "thin")
 	state, pidFile := t.TempDir(), filepath.Join(t.TempDir(), "pid")

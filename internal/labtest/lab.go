@@ -228,15 +228,8 @@ func ask(c *http.Client, method, path, body string) error {
 // Machines names the machines that the lab says are in one of the states.
 func (l *Lab) Machines(states ...string) []string {
 	l.t.Helper()
-	resp, err := l.Control().Get("http://lab/machines")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer resp.Body.Close()
 	var all []struct{ Name, State string }
-	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
-		l.t.Fatal(err)
-	}
+	l.get("/machines", &all)
 	var out []string
 	for _, m := range all {
 		if slices.Contains(states, m.State) {
@@ -244,4 +237,33 @@ func (l *Lab) Machines(states ...string) []string {
 		}
 	}
 	return out
+}
+
+// Component is the process id of a part of the control plane.
+func (l *Lab) Component(name string) int {
+	l.t.Helper()
+	var all []struct {
+		Name string
+		PID  int
+	}
+	l.get("/components", &all)
+	for _, c := range all {
+		if c.Name == name && c.PID != 0 {
+			return c.PID
+		}
+	}
+	l.t.Fatalf("the lab runs no %s: %+v", name, all)
+	return 0
+}
+
+func (l *Lab) get(path string, into any) {
+	l.t.Helper()
+	resp, err := l.Control().Get("http://lab" + path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		l.t.Fatal(err)
+	}
 }

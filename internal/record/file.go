@@ -2,8 +2,10 @@ package record
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -114,7 +116,16 @@ func (f *file) fail(lines []byte, err error) {
 	if f.err == nil {
 		f.waiting = append([]byte(nil), lines...) // the caller's
 	}
-	f.err, f.tried = err, f.now()
+	f.err, f.tried = causeFirst(err), f.now()
+}
+
+// causeFirst has what is wrong stand before where: a line of the screen may have
+// room for one.
+func causeFirst(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return fmt.Errorf("%w (%s)", p.Err, p.Path)
+	}
+	return err
 }
 
 // retry tries what waits again, if it is time.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,8 +36,7 @@ const runLab = "run-lab"
 
 func TestMain(m *testing.M) {
 	controlplane.Main()
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	klog.SetLogger(logr.Discard())
 	if len(os.Args) > 2 && os.Args[1] == runLab {
 		lab, err := Start(context.Background(), Config{Scenario: "vagrant", Pace: scenario.Fast, Dir: os.Args[2]})
 		if err != nil {

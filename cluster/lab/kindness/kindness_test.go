@@ -27,15 +27,27 @@ import (
 )
 
 // Environment of BenchmarkKindness: the kubeconfig of a server that has nodes and
-// pods, and the paths of lightsout and of kubectl.
+// pods, the paths of lightsout and of kubectl, and how long each phase lasts.
 const (
 	serverEnv    = "LIGHTSOUT_KUBECONFIG"
 	lightsoutEnv = "LIGHTSOUT"
 	kubectlEnv   = "KUBECTL"
+	spanEnv      = "LIGHTSOUT_SPAN"
 )
 
-// span is how long each phase is looked at.
-const span = 20 * time.Second
+// span is how long each phase is looked at: long enough for all that is listed
+// anew to have come.
+func span(b *testing.B) time.Duration {
+	v := os.Getenv(spanEnv)
+	if v == "" {
+		return 20 * time.Second
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		b.Fatalf("%s: %q is no duration", spanEnv, v)
+	}
+	return d
+}
 
 // counter is a proxy before an API server that counts what goes through it.
 type counter struct {
@@ -96,7 +108,8 @@ var watched = []struct{ group, resource, namespace string }{
 // API server: at the start, at rest, and after all connections were cut and the
 // server was gone for 3 s. It prints a table; b.N does not repeat it.
 func BenchmarkKindness(b *testing.B) {
-	config := serverConfig(b)
+	config, span := serverConfig(b), span(b)
+	perMinute := time.Minute.Seconds() / span.Seconds()
 	fmt.Println("| | start: requests, MB | a minute at rest: requests, KB | after a reconnect: requests, MB |\n|---|---|---|---|")
 	for _, c := range []struct {
 		name  string
@@ -122,7 +135,7 @@ func BenchmarkKindness(b *testing.B) {
 			time.Sleep(3 * time.Second)
 			proxy.gone.Store(false)
 			requests, bytes := phase(span)
-			fmt.Printf("| %s | %d, %.1f | %d, %.0f | %d, %.1f |\n", c.name, startRequests, startBytes/1e6, restRequests*int64(time.Minute/span), restBytes/1e3*float64(time.Minute/span), requests, bytes/1e6)
+			fmt.Printf("| %s | %d, %.1f | %.0f, %.0f | %d, %.1f |\n", c.name, startRequests, startBytes/1e6, float64(restRequests)*perMinute, restBytes/1e3*perMinute, requests, bytes/1e6)
 			b.ReportMetric(0, "ns/op")
 		})
 	}
