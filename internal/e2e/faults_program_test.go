@@ -186,6 +186,7 @@ func suspended(t *testing.T, l *labtest.Lab) {
 			x.checkTerminal()
 		}
 		s.scale(n + 2)
+		x.keys("C-u") // the terminal's last answer to the program
 		line("fg")
 		x.waitFor("the screen again", time.Minute, isLive, s.probe(n+2), `q quit`)
 	}
@@ -230,8 +231,8 @@ func fiveAtOnce(t *testing.T, l *labtest.Lab) {
 	}
 }
 
-// stoppedForReal stops the lab's own API server and its etcd, and kills them:
-// LIGHTSOUT_STOP says for how long they are stopped, or it is until that is seen.
+// stoppedForReal stops the lab's own API server and its etcd, and kills them: the
+// server is stopped for LIGHTSOUT_STOP, or until that is seen.
 func stoppedForReal(t *testing.T, l *labtest.Lab, s *scene) {
 	t.Helper()
 	pause := time.Duration(0)
@@ -250,7 +251,7 @@ func stoppedForReal(t *testing.T, l *labtest.Lab, s *scene) {
 	} {
 		l.Post("/components/" + how.component + "/" + how.make)
 		s.sees(how.component+" gone", how.says, s.probe(n))
-		if how.make == "stop" {
+		if n == 1 {
 			time.Sleep(pause) // what was asked for
 		}
 		s.sees("still what was known", isStale, s.probe(n))
