@@ -221,6 +221,9 @@ func (m *Model) copy(text string) {
 	m.say("copied, if the terminal allows it: " + text)
 }
 
+// Theme is the name of the colours as they are now, as in Options.
+func (m *Model) Theme() string { return m.opts.Theme }
+
 // nextTheme goes to the next colours.
 func nextTheme(m *Model) {
 	if m.opts.NoColor {

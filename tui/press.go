@@ -25,6 +25,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			m.copy(c.toCopy())
 			return m.todo()
 		}
+		if d, ok := m.dialogs.top().(interface{ reading() bool }); ok && msg.String() == "P" && d.reading() {
+			m.opts.Send(view.SaveScreen{})
+			return nil
+		}
 		intent, closed := m.dialogs.press(msg)
 		if closed {
 			m.step.uncovered()

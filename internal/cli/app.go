@@ -42,6 +42,8 @@ type app struct {
 	target   *session.Target
 	// dir is the session's record.
 	dir string
+	// kept is where pictures and timelines go that belong to no trial.
+	kept string
 	// drawn: the session is shown on the screen, not as lines. recorded is the file
 	// of the screen's recording that was under way at the end.
 	drawn    bool
@@ -142,6 +144,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	if trials.Dir, err = trialsDir(a.opt, cfg, access.Context); err != nil {
 		return err
 	}
+	a.kept = filepath.Dir(trials.Dir)
 	if trials.Plans, err = knownPlans(a.opt.plans); err != nil {
 		return err
 	}

@@ -30,17 +30,17 @@ type keepsake struct {
 	names  *record.Names // to be replaced
 }
 
-// folder is where it goes: the trial's record, else the session's, else the
-// folder that one stands in, as in a replay of a record that is in the program.
+// folder is where it goes: the trial's record, else beside the records of the
+// cluster, else the folder that one stands in, as in a replay of a record that is
+// in the program.
 func (k keepsake) folder() string {
-	dirs := []string{k.dir, "."}
 	if k.frame != nil && k.frame.Trial != nil {
-		dirs = slices.Insert(dirs, 0, k.frame.Trial.Dir)
-	}
-	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir
+		if info, err := os.Stat(k.frame.Trial.Dir); err == nil && info.IsDir() {
+			return k.frame.Trial.Dir
 		}
+	}
+	if k.dir != "" && os.MkdirAll(k.dir, 0o700) == nil {
+		return k.dir
 	}
 	return "."
 }

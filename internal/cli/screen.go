@@ -140,7 +140,7 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	return show{
-		frames: s.session.Frames(), dir: s.dir, log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, recorded: &s.recorded, names: s.names, beside: s.opt.beside, untilKey: true,
+		frames: s.session.Frames(), dir: s.kept, log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, recorded: &s.recorded, names: s.names, beside: s.opt.beside, untilKey: true,
 		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.run(ctx)
 }

@@ -19,7 +19,6 @@ type stage struct {
 	// the folder that one stands in.
 	dir   string
 	frame *view.Frame // the newest
-	theme string
 	// after is what is still to be done after a message, with the screen as it is
 	// then; nil: nothing.
 	after func(keepsake) tea.Cmd
@@ -39,7 +38,7 @@ type playedMsg tea.KeyPressMsg
 // newStage makes a screen whose intents go to o.Send, but for those that are
 // about the screen itself.
 func newStage(o tui.Options, flags castFlags, names *record.Names) *stage {
-	s := &stage{rec: recording{flags: flags, names: names}, theme: o.Theme}
+	s := &stage{rec: recording{flags: flags, names: names}}
 	send := o.Send
 	o.Send = func(i view.Intent) {
 		switch i := i.(type) {
@@ -90,7 +89,7 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, cmd := s.Model.Update(msg)
 	if after := s.after; after != nil {
 		s.after = nil
-		cmd = tea.Batch(cmd, after(keepsake{s.frame, s.Model.View().Content, s.rec.size, s.theme, s.dir, s.rec.names}))
+		cmd = tea.Batch(cmd, after(keepsake{s.frame, s.Model.View().Content, s.rec.size, s.Model.Theme(), s.dir, s.rec.names}))
 	}
 	return s, cmd
 }
