@@ -212,17 +212,17 @@ func copyName(m *Model) {
 		m.say("nothing is chosen here to be copied")
 		return
 	}
-	m.copy(o.name)
+	copyText(m, o.name)
 }
 
-// copy hands a text to the terminal's clipboard.
-func (m *Model) copy(text string) {
+// copyText hands a text to the terminal's clipboard.
+func copyText(m *Model, text string) {
 	m.cmd = tea.SetClipboard(clean(text))
 	m.say("copied, if the terminal allows it: " + text)
 }
 
-// Theme is the name of the colours as they are now, as in Options.
-func (m *Model) Theme() string { return m.opts.Theme }
+// ThemeOf gives the name of a screen's colours as they are now, as in Options.
+func ThemeOf(m *Model) string { return m.opts.Theme }
 
 // nextTheme goes to the next colours.
 func nextTheme(m *Model) {

@@ -156,7 +156,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case SayMsg:
 		m.notices.add(notice{text: string(msg), at: m.opts.Now(), asked: true, long: true})
 	case ReportMsg:
-		m.reported(msg)
+		reported(m, msg)
 	case tickMsg:
 		m.clock()
 		m.settle()

@@ -22,7 +22,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return tea.ClearScreen
 		}
 		if c, ok := m.dialogs.top().(interface{ toCopy() string }); ok && msg.String() == "y" && c.toCopy() != "" {
-			m.copy(c.toCopy())
+			copyText(m, c.toCopy())
 			return m.todo()
 		}
 		if d, ok := m.dialogs.top().(interface{ reading() bool }); ok && msg.String() == "P" && d.reading() {

@@ -37,7 +37,7 @@ func readReport(m *Model) {
 func judgedTrial(m *Model) bool { return m.s.f.Trial != nil && m.s.f.Trial.Verdict != "" }
 
 // reported takes the text for the report that is open.
-func (m *Model) reported(told ReportMsg) {
+func reported(m *Model, told ReportMsg) {
 	for _, d := range m.dialogs.stack {
 		if r, ok := d.dialog.(*reportDialog); ok {
 			r.told = &told

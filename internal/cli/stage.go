@@ -89,7 +89,7 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, cmd := s.Model.Update(msg)
 	if after := s.after; after != nil {
 		s.after = nil
-		cmd = tea.Batch(cmd, after(keepsake{s.frame, s.Model.View().Content, s.rec.size, s.Model.Theme(), s.dir, s.rec.names}))
+		cmd = tea.Batch(cmd, after(keepsake{s.frame, s.Model.View().Content, s.rec.size, tui.ThemeOf(s.Model), s.dir, s.rec.names}))
 	}
 	return s, cmd
 }
