@@ -27,24 +27,25 @@ import (
 )
 
 // Environment of BenchmarkKindness: the kubeconfig of a server that has nodes and
-// pods, the paths of lightsout and of kubectl, and how long each phase lasts.
+// pods, the paths of lightsout and of kubectl, how long each phase lasts (long enough
+// for all that is listed to come), and how long after another a lightsout is started.
 const (
 	serverEnv    = "LIGHTSOUT_KUBECONFIG"
 	lightsoutEnv = "LIGHTSOUT"
 	kubectlEnv   = "KUBECTL"
 	spanEnv      = "LIGHTSOUT_SPAN"
+	apartEnv     = "LIGHTSOUT_APART"
 )
 
-// span is how long each phase is looked at: long enough for all that is listed
-// anew to have come.
-func span(b *testing.B) time.Duration {
-	v := os.Getenv(spanEnv)
+// duration is that of an environment's variable, or the usual one.
+func duration(b *testing.B, env string, usual time.Duration) time.Duration {
+	v := os.Getenv(env)
 	if v == "" {
-		return 20 * time.Second
+		return usual
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d <= 0 {
-		b.Fatalf("%s: %q is no duration", spanEnv, v)
+		b.Fatalf("%s: %q is no duration", env, v)
 	}
 	return d
 }
@@ -108,7 +109,7 @@ var watched = []struct{ group, resource, namespace string }{
 // API server: at the start, at rest, and after all connections were cut and the
 // server was gone for 3 s. It prints a table; b.N does not repeat it.
 func BenchmarkKindness(b *testing.B) {
-	config, span := serverConfig(b), span(b)
+	config, span := serverConfig(b), duration(b, spanEnv, 20*time.Second)
 	perMinute := time.Minute.Seconds() / span.Seconds()
 	fmt.Println("| | start: requests, MB | a minute at rest: requests, KB | after a reconnect: requests, MB |\n|---|---|---|---|")
 	for _, c := range []struct {
@@ -128,7 +129,8 @@ func BenchmarkKindness(b *testing.B) {
 				return proxy.requests.Load() - r, float64(proxy.bytes.Load() - n)
 			}
 			c.start(b, ctx, &wg, proxy.URL)
-			startRequests, startBytes := phase(span)
+			phase(span)
+			startRequests, startBytes := proxy.requests.Load(), float64(proxy.bytes.Load())
 			restRequests, restBytes := phase(span)
 			proxy.gone.Store(true)
 			proxy.CloseClientConnections()
@@ -181,7 +183,9 @@ func command(ctx context.Context, b *testing.B, env, name string, args ...string
 
 func lightsouts(n int) func(*testing.B, context.Context, *sync.WaitGroup, string) {
 	return func(b *testing.B, ctx context.Context, wg *sync.WaitGroup, server string) {
+		apart := duration(b, apartEnv, time.Nanosecond)
 		for range n {
+			time.Sleep(apart)
 			runQuietly(b, wg, command(ctx, b, lightsoutEnv, "lightsout", "--kubeconfig", kubeconfig(b, server), "--state", b.TempDir()))
 		}
 	}
