@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/sys/unix"
@@ -183,6 +184,14 @@ func openFarShell(t *testing.T, command string) *farShell {
 		t.Fatal(err)
 	}
 	f := &farShell{glass: glass{t: t, em: vt.NewEmulator(100, 30), ended: make(chan struct{})}}
+	// The emulator itself answers this question with a sequence of another name.
+	f.em.RegisterCsiHandler('n', func(params ansi.Params) bool {
+		if n, _, _ := params.Param(0, 0); n != 5 {
+			return false
+		}
+		_, _ = io.WriteString(f.em.InputPipe(), "\x1b[0n")
+		return true
+	})
 	out, _ := session.StdoutPipe()
 	f.keysW, _ = session.StdinPipe()
 	if err := session.RequestPty("xterm-256color", 30, 100, ssh.TerminalModes{}); err != nil {
