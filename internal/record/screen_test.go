@@ -113,6 +113,9 @@ func TestPicturesWithoutRoomAreLeftOutWholeAndCounted(t *testing.T) {
 	const more = 50
 	for i := range queued + 1 + more {
 		s.Show(t0.Add(time.Duration(i)*time.Millisecond), 20, 2, fmt.Sprintf("picture %d\n", i))
+		for i == 0 && len(s.queue) > 0 { // it is being written
+			time.Sleep(time.Millisecond)
+		}
 	}
 	s.Mark("the last")
 	left := s.LeftOut()
