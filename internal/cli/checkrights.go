@@ -77,9 +77,7 @@ func needs(namespaces []string, readOnly bool) []need {
 		need{"ask pods", each(cluster.Right{Resource: "pods", Subresource: "proxy", Verb: "get"}), "served and queued are estimated, not measured", roleMeasure, false},
 		need{"ask kubelets", []cluster.Right{{Resource: "nodes", Subresource: "proxy", Verb: "get"}}, "the kubelets' settings are assumed", roleMeasure, false},
 		need{"read pods' logs", each(cluster.Right{Resource: "pods", Subresource: "log", Verb: "get"}), "the screen shows no logs", roleLogs, true},
-		need{"see services", each(cluster.Right{Resource: "services", Verb: "list"}), "details do not tell them", roleLogs, true},
-		need{"see what is in use", append(each(cluster.Right{Group: "metrics.k8s.io", Resource: "pods", Verb: "get"}), cluster.Right{Group: "metrics.k8s.io", Resource: "nodes", Verb: "get"}),
-			"details do not tell what pods and nodes take of CPU and memory", roleLogs, true},
+		need{"see services and usage", append(slices.Concat(each(cluster.Right{Resource: "services", Verb: "list"}), each(metrics("pods"))), metrics("nodes")), "details do not tell them", roleLogs, true},
 		need{"name namespaces", []cluster.Right{{Resource: "namespaces", Verb: "list"}}, "their names are not completed on the screen", roleLogs, true},
 	)
 	if readOnly {
@@ -92,6 +90,11 @@ func needs(namespaces []string, readOnly bool) []need {
 		// Those of other namespaces, too, are on a node that is drained.
 		need{"drain a node", []cluster.Right{{Resource: "pods", Verb: "list"}, {Resource: "pods", Subresource: "eviction", Verb: "create"}}, "nodes can't be drained before a shutdown", roleAct, false},
 	)
+}
+
+// metrics is the right to ask metrics-server what things of that sort use.
+func metrics(resource string) cluster.Right {
+	return cluster.Right{Group: "metrics.k8s.io", Resource: resource, Verb: "get"}
 }
 
 // rights asks for each need whether the account may.
