@@ -119,6 +119,17 @@ func (c *Cast) Show(at time.Time, title, screen string) {
 	}
 }
 
+// Close ends the cast, so that a terminal on which it is played wraps lines and
+// shows its cursor again, and closes the file.
+func (c *Cast) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.begun.IsZero() {
+		c.event(c.begun.Add(c.last), "o", fmt.Sprintf("\x1b[?7h\x1b[?25h\x1b[%d;1H", c.o.Height))
+	}
+	return c.file.Close()
+}
+
 // begin writes the header.
 func (c *Cast) begin(at time.Time, title string) {
 	c.begun = at

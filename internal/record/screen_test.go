@@ -79,7 +79,7 @@ func TestALiveScreenIsRecordedWithItsSizesAndMarkers(t *testing.T) {
 		if got, want := screenText(em), shown(last, 60, 12); got != want {
 			t.Errorf("version %d shows\n%s\nand not\n%s", version, got, want)
 		}
-		if codes != "ormoo" || len(marks) != 1 || marks[0] != "kube-node3 NotReady" || length != 3.5 {
+		if codes != "ormooo" || len(marks) != 1 || marks[0] != "kube-node3 NotReady" || length != 3.5 {
 			t.Errorf("version %d: %s, %v, %v s", version, codes, marks, length)
 		}
 		if _, err := NewScreen(path, "", CastOptions{}); err == nil {
@@ -100,6 +100,9 @@ func checkPlays(t *testing.T, path string) {
 	out, err := exec.Command("script", "-qec", "asciinema cat "+path, "/dev/null").CombinedOutput() // it wants a terminal
 	if err != nil || !strings.Contains(string(out), "\x1b[2J") {
 		t.Errorf("asciinema can't play it: %v\n%s", err, out)
+	}
+	if strings.LastIndex(string(out), "\x1b[?7h") < strings.LastIndex(string(out), "\x1b[?7l") {
+		t.Errorf("the terminal wraps no lines afterwards:\n%q", out)
 	}
 }
 
