@@ -127,32 +127,3 @@ func (x *terminal) checkTerminal() {
 		x.t.Errorf("alternate screen and cursor are %q, wanted 0 1", got)
 	}
 }
-
-// A shell gets the terminal while the program is suspended, and the program has
-// all of it when it is continued.
-func TestSuspendedAndContinuedByAShell(t *testing.T) {
-	x := openTerminal(t, 100, 30, []string{"PS1=prompt> "}, "bash --norc --noprofile -i")
-	const long = 30 * time.Second
-	x.waitFor("the shell", long, `prompt>`)
-	x.keys("-l", labtest.Program(t, "lightsout")+" replay mdx\n")
-	x.waitFor("the replay", long, `Replay ─`, `q quit`)
-	for range 3 {
-		x.keys("C-z")
-		if out := x.waitFor("the shell", long, `Stopped`, `prompt>`); strings.Contains(out, "Replay ─") {
-			t.Errorf("the shell has the screen on it:\n%s", out)
-		}
-		x.keys("-l", "echo cooked-$((40+2))\n")
-		x.waitFor("what the shell shows", long, `cooked-42`)
-		x.keys("-l", "fg\n")
-		if out := x.waitFor("the replay again", long, `Nodes ─`, `Replay ─`, `q quit`); strings.Contains(out, "cooked") {
-			t.Errorf("the screen has the shell on it:\n%s", out)
-		}
-		x.press("?", `esc close`)
-		x.keys("Escape")
-		x.wait("the help closed", long, func(out string) bool { return !strings.Contains(out, "esc close") })
-	}
-	x.keys("q")
-	x.wait("the prompt", long, func(out string) bool { return strings.HasSuffix(strings.TrimSpace(out), "prompt>") })
-	x.keys("-l", "echo cooked-$((40+3))\n")
-	x.waitFor("the shell again", long, `cooked-43`)
-}
