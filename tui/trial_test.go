@@ -220,3 +220,18 @@ func TestThereIsNoTrialPaneWithoutATrial(t *testing.T) {
 		t.Errorf("the pane of a trial that is gone stays:\n%s", v)
 	}
 }
+
+// Where only a load is shown nothing is offered that needs a cluster.
+func TestALoadAloneOffersNoTrial(t *testing.T) {
+	f := calm()
+	f.ReadOnly = true
+	m, sent, _ := testModel(f, 120, 36, Options{LoadOnly: true})
+	typeKeys(m, "t s o S T")
+	if v := plainView(m); m.dialogs.top() != nil || len(*sent) > 0 || strings.Contains(v, "trial") || strings.Contains(v, "read-only") {
+		t.Errorf("a load's screen offers what it has not (%v sent):\n%s", *sent, v)
+	}
+	typeKeys(m, "?")
+	if v := plainView(m); !strings.Contains(v, "send so many at once") || strings.Contains(v, "Machines") || strings.Contains(v, "shut down") {
+		t.Errorf("its help is\n%s", v)
+	}
+}
