@@ -38,6 +38,8 @@ type fakeAPI struct {
 	forbidden  map[string]bool
 	noStreams  bool
 	badStreams bool // streamed lists end with an ERROR event
+	cutStreams int  // so many streamed lists of each kind end after the first object
+	paged      map[string]int
 	denyAll    bool // 401
 	unready    bool // /readyz fails
 	frozen     bool // accepts, and never answers or sends
@@ -59,7 +61,7 @@ type fakeEvent struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
 		t: t, wake: make(chan struct{}), version: 100, gitVer: "v1.36.3",
-		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{}, from: map[string]string{},
+		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{}, paged: map[string]int{}, from: map[string]string{},
 	}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(f.serve))
 	f.Server.EnableHTTP2 = true
@@ -211,6 +213,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 		return
 	}
 	f.lists[resource]++
+	f.paged[resource]++
 	items := []json.RawMessage{}
 	for _, key := range slices.Sorted(maps.Keys(f.objects[resource])) {
 		o := f.objects[resource][key]
@@ -256,6 +259,10 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 		for _, o := range f.objects[resource] {
 			if namespace == "" || o.(metav1.Object).GetNamespace() == namespace {
 				send("ADDED", encode(f.t, o))
+			}
+			if f.lists[resource] <= f.cutStreams {
+				f.mu.Unlock()
+				return
 			}
 		}
 		kind, version, _ := strings.Cut(listKinds[resource], " ")

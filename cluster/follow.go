@@ -36,8 +36,10 @@ type source struct {
 	// after are the sources whose first answer is waited for.
 	after []*source
 
-	// opened is when the watch was last under way: the follower's own.
+	// opened is when the watch was last under way, and cut how often in a row a
+	// streamed list ended early: the follower's own.
 	opened time.Time
+	cut    int
 
 	answered     chan struct{} // closed by the first answer, be it an error
 	answeredOnce sync.Once
@@ -55,6 +57,13 @@ const (
 	// Over this time these lists are spread.
 	relistWithin = 3 * time.Second
 )
+
+// streamTries is how often a list is asked for as a stream before it is paged. A
+// server that is busy ends streams early, and pages cost it more.
+const streamTries = 3
+
+// errCutShort: a list that was streamed ended before it was whole.
+var errCutShort = errors.New("the list ended before it was whole")
 
 // errGone: the place to continue from is not known any more.
 var errGone = errors.New("the server's history does not reach back far enough")
@@ -132,6 +141,10 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 		if next != "" || ctx.Err() != nil {
 			return next, err
 		}
+		if src.cut++; errors.Is(err, errCutShort) && src.cut < streamTries {
+			return "", err
+		}
+		src.cut = 0
 		// The server may have it switched off, or its database may not be able to
 		// do it: pages are always to be had, and if not, the better error.
 	}
@@ -209,7 +222,7 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 		version = m.GetResourceVersion()
 	}
 	if initial {
-		return "", errors.New("the list ended before it was whole")
+		return "", errCutShort
 	}
 	return version, nil
 }

@@ -16,6 +16,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// A server that is busy ends streams early; pages would cost it more.
+func TestAListThatIsCutShortIsStreamedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.cutStreams = streamTries - 1
+	fill16(f)
+	w := watchFake(t, f)
+	if s := w.until("everything", synced); len(s.Nodes()) != 4 || len(s.Pods()) != 16 {
+		t.Errorf("%d nodes, %d pods", len(s.Nodes()), len(s.Pods()))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lists["pods"] != streamTries || f.paged["pods"] != 0 || f.paged["nodes"] != 0 {
+		t.Errorf("lists %v, of them in pages %v", f.lists, f.paged)
+	}
+}
+
 func TestWatcherShowsWhatTheServerHas(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"streamed lists", "streams refused", "streams that fail", "old server"} {
