@@ -259,6 +259,20 @@ func quantile(all []time.Duration, q float64) time.Duration {
 	return all[min(len(all)-1, int(q*float64(len(all))))].Round(time.Millisecond)
 }
 
+// idle waits until nothing has come for a second.
+func (f *farShell) idle() {
+	f.t.Helper()
+	came, since := f.came(), time.Now()
+	for deadline := since.Add(time.Minute); time.Since(since) < time.Second; time.Sleep(50 * time.Millisecond) {
+		if now := f.came(); now != came {
+			came, since = now, time.Now()
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("the line does not come to rest:\n%s", f.screen())
+		}
+	}
+}
+
 // TestAThinLine types at the program over a line of 2 KB/s and 300 ms, while a pod
 // changes ten times a second: what is shown is the newest the line can carry and
 // nothing is queued, and the record has every change. Times are printed.
@@ -274,6 +288,7 @@ func TestAThinLine(t *testing.T) {
 		labtest.Program(t, "lightsout")+" --state "+state+" "+strings.Join(args(l, config), " "))
 	f.state = state
 	f.sees("the cluster", isLive, `tick\s`, `kube-node4`)
+	f.idle() // the first screen has come, with all that was asked at the start
 	pid := process(t, pidFile).Pid
 	row := regexp.MustCompile(`▌ +kube-\w+`)
 	cursor := func(s string) string { return row.FindString(s) }
