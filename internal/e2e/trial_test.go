@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
@@ -66,6 +67,21 @@ expect:
   - balanced: true
 `
 
+// isWhole waits until the lab's deployment has all its pods again.
+func isWhole(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	var d struct {
+		Status struct{ AvailableReplicas int }
+	}
+	api := l.API()
+	for deadline := time.Now().Add(time.Minute); d.Status.AvailableReplicas != 16; time.Sleep(100 * time.Millisecond) {
+		err := api.Try("GET", "/apis/apps/v1/namespaces/default/deployments/llm-jp-31-13b-00001-deployment", nil, &d)
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 16 pods are available (%v)", d.Status.AvailableReplicas, err)
+		}
+	}
+}
+
 // TestWhatIsNotSeenIsNotPassed goes through trials whose outage or whose view
 // is spoilt, on one lab.
 func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
@@ -102,6 +118,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 		}
 		l.Post("/machines/kube-node4/on")
 		waitLine(t, lines, "kube-node4", "→ Ready")
+		isWhole(t, l)
 		_ = cmd.Process.Kill()
 		for range lines {
 		}
