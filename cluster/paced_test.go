@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 // kernelConn keeps what has come until it is read.
@@ -124,6 +126,8 @@ func (c *stuckConn) Close() error {
 
 // TestALineThatIsStuckIsGivenUp: the other line goes on, and says nothing about it.
 func TestALineThatIsStuckIsGivenUp(t *testing.T) {
+	testenv.Long(t, 9)
+	t.Parallel()
 	for resource, changes := range map[string]func(*fakeAPI, *watching){
 		"leases": func(_ *fakeAPI, w *watching) {
 			w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
