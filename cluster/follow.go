@@ -138,13 +138,14 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
 	if version == "" && !src.later && w.streams.Load() {
 		next, err := w.watch(ctx, src, "")
+		if !errors.Is(err, errCutShort) {
+			src.cut = 0
+		} else if src.cut++; src.cut < streamTries {
+			return "", err
+		}
 		if next != "" || ctx.Err() != nil {
 			return next, err
 		}
-		if src.cut++; errors.Is(err, errCutShort) && src.cut < streamTries {
-			return "", err
-		}
-		src.cut = 0
 		// The server may have it switched off, or its database may not be able to
 		// do it: pages are always to be had, and if not, the better error.
 	}
