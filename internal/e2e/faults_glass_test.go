@@ -26,11 +26,12 @@ import (
 // glass is the built program on an emulated terminal of its own, of which it is
 // the session's leader, as behind `ssh -t host lightsout`.
 type glass struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	tty   *os.File // the terminal's side
-	state string
-	ended chan struct{} // closed when the program has ended
+	t       *testing.T
+	cmd     *exec.Cmd
+	tty     *os.File // the terminal's side
+	state   string
+	started func()        // called when the program runs
+	ended   chan struct{} // closed when the program has ended
 
 	mu sync.Mutex
 	em *vt.Emulator
@@ -50,6 +51,9 @@ func openGlass(t *testing.T, prepare func(*glass), args ...string) *glass {
 		t.Fatal(err)
 	}
 	g.tty = tty
+	if g.started != nil {
+		g.started()
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		buf := make([]byte, 32<<10)
@@ -148,6 +152,12 @@ func (g *glass) switches(node, key, title, yes string) {
 		time.Sleep(100 * time.Millisecond) // a person's pace
 	}
 	g.keys(key)
+	g.says(title, yes)
+}
+
+// says waits for a question and says yes.
+func (g *glass) says(title, yes string) {
+	g.t.Helper()
 	g.sees("the question", regexp.QuoteMeta(title))
 	g.press("\x1b[C", func(s string) bool { return strings.Contains(s, "[ "+yes+" ]") })
 	g.press("\r", func(s string) bool { return !strings.Contains(s, title) })

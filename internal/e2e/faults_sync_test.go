@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 	"unsafe"
 
@@ -75,18 +76,23 @@ func (d *slowSyncs) prepare(g *glass) {
 	g.cmd.ExtraFiles = []*os.File{theirs}
 	g.cmd.Env = append(g.cmd.Env, askBeforeSync+"=1")
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer unix.Close(ends[0])
-		listener, err := receive(ends[0])
-		theirs.Close()
-		if err != nil {
-			g.t.Errorf("the program's syncs are not told: %v", err)
-			return
-		}
-		defer unix.Close(listener)
-		d.serve(listener)
-	})
+	g.started = func() {
+		theirs.Close() // the program has its own
+		wg.Go(func() { d.listen(g.t, ends[0]) })
+	}
 	g.t.Cleanup(wg.Wait) // after the program has ended
+}
+
+// listen serves the program whose listener comes by a socket.
+func (d *slowSyncs) listen(t *testing.T, socket int) {
+	defer unix.Close(socket)
+	listener, err := receive(socket)
+	if err != nil {
+		t.Errorf("the program's syncs are not told: %v", err)
+		return
+	}
+	defer unix.Close(listener)
+	d.serve(listener)
 }
 
 // receive takes the descriptor that comes by a socket.
