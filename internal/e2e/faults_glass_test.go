@@ -142,14 +142,20 @@ func (g *glass) until(what string, ok func() bool) {
 // switches presses a key on a node of the lab and says yes.
 func (g *glass) switches(node, key, title, yes string) {
 	g.t.Helper()
-	at := regexp.MustCompile(`▌[ ■✕]*` + node)
-	g.keys("1")
-	for n := 0; !at.MatchString(g.screen()); n++ {
-		if n == 100 {
-			g.t.Fatalf("the cursor does not get to %s:\n%s", node, g.screen())
+	row := regexp.MustCompile(`▌[ ■✕]*(kube-\S+)`)
+	at := func(screen string) string {
+		if m := row.FindStringSubmatch(screen); m != nil {
+			return m[1]
 		}
-		g.keys("\x1b[B")
-		time.Sleep(100 * time.Millisecond) // a person's pace
+		return ""
+	}
+	g.keys("1")
+	for from := at(g.screen()); from != node; from = at(g.screen()) {
+		move := "\x1b[B"
+		if from > node { // the nodes are in the order of their names
+			move = "\x1b[A"
+		}
+		g.press(move, func(s string) bool { return at(s) != "" && at(s) != from })
 	}
 	g.keys(key)
 	g.says(title, yes)
