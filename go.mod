@@ -15,6 +15,8 @@ require (
 	github.com/creack/pty v1.1.24
 	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/kevinburke/ssh_config v1.6.0
+	github.com/prometheus/client_model v0.6.2
+	github.com/prometheus/common v0.67.5
 	github.com/skeema/knownhosts v1.3.3
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

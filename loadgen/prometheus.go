@@ -2,10 +2,14 @@ package loadgen
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"io"
 	"math"
-	"strconv"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 // Metrics are what a server tells of its requests in Prometheus's text format.
@@ -48,117 +52,44 @@ func ActivatorMetrics(namespace, revision string) Metrics {
 // requests.
 const mostRequests = 1e6
 
-var errBadMetric = errors.New("not Prometheus's text format")
-
 // decodeMetrics reads the two gauges of m. A gauge that is wanted and is not
 // there is an error: it is not known, and not 0.
 func decodeMetrics(body []byte, m *Metrics) (served, queued float64, err error) {
-	var servedSeen, queuedSeen bool
-	for len(body) > 0 {
-		line := body
-		if i := bytes.IndexByte(body, '\n'); i >= 0 {
-			line, body = body[:i], body[i+1:]
-		} else {
-			body = nil
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 || line[0] == '#' {
-			continue
-		}
-		i := bytes.IndexAny(line, "{ \t")
-		if i < 0 {
-			return 0, 0, errBadMetric
-		}
-		name := string(line[:i])
-		if name == "" || name != m.Served && name != m.Queued {
-			continue
-		}
-		v, counts, err := parseSample(line[i:], m.Labels)
-		if err != nil {
-			return 0, 0, err
-		}
-		if !counts {
-			continue
-		}
-		if math.IsNaN(v) || v < 0 || v > mostRequests {
-			return 0, 0, fmt.Errorf("%s is %g, which is no number of requests", clean(name, 80), v)
-		}
-		if name == m.Served {
-			served, servedSeen = served+v, true
-		}
-		if name == m.Queued {
-			queued, queuedSeen = queued+v, true
-		}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(io.MultiReader(bytes.NewReader(body), strings.NewReader("\n")))
+	if err == nil {
+		served, err = m.sum(families[m.Served], m.Served)
 	}
-	if m.Served != "" && !servedSeen || m.Queued != "" && !queuedSeen {
-		return 0, 0, fmt.Errorf("%q or %q is not among the metrics", clean(m.Served, 80), clean(m.Queued, 80))
+	if err == nil {
+		queued, err = m.sum(families[m.Queued], m.Queued)
 	}
-	return served, queued, nil
+	return served, queued, err
 }
 
-// parseSample reads the labels and the value of a sample, and whether it has
-// all the labels that are wanted.
-func parseSample(s []byte, want map[string]string) (v float64, counts bool, err error) {
-	found := 0
-	if s[0] == '{' {
-		s = s[1:]
-		for {
-			s = bytes.TrimLeft(s, " \t,")
-			if len(s) == 0 {
-				return 0, false, errBadMetric
-			}
-			if s[0] == '}' {
-				s = s[1:]
-				break
-			}
-			eq := bytes.IndexByte(s, '=')
-			if eq < 0 {
-				return 0, false, errBadMetric
-			}
-			name := bytes.Trim(s[:eq], " \t\"")
-			value, rest, ok := parseLabelValue(bytes.TrimLeft(s[eq+1:], " \t"))
-			if !ok {
-				return 0, false, errBadMetric
-			}
-			s = rest
-			if w, wanted := want[string(name)]; wanted && w == value {
+// sum adds up the samples that have the labels. No name is no samples.
+func (m *Metrics) sum(family *dto.MetricFamily, name string) (sum float64, err error) {
+	if name == "" {
+		return 0, nil
+	}
+	seen := false
+	for _, s := range family.GetMetric() {
+		found := 0
+		for _, l := range s.GetLabel() {
+			if want, ok := m.Labels[l.GetName()]; ok && want == l.GetValue() {
 				found++
 			}
 		}
-	}
-	// A time stamp may follow the value.
-	fields := bytes.Fields(s)
-	if len(fields) < 1 || len(fields) > 2 {
-		return 0, false, errBadMetric
-	}
-	if v, err = strconv.ParseFloat(string(fields[0]), 64); err != nil {
-		return 0, false, errBadMetric
-	}
-	return v, found == len(want), nil
-}
-
-// parseLabelValue reads a quoted string with the escapes \\, \" and \n.
-func parseLabelValue(s []byte) (value string, rest []byte, ok bool) {
-	if len(s) == 0 || s[0] != '"' {
-		return "", nil, false
-	}
-	var out []byte
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			return string(out), s[i+1:], true
-		case '\\':
-			if i++; i == len(s) {
-				return "", nil, false
-			}
-			if s[i] == 'n' {
-				out = append(out, '\n')
-			} else {
-				out = append(out, s[i])
-			}
-		default:
-			out = append(out, s[i])
+		if found < len(m.Labels) {
+			continue
 		}
+		v := s.GetGauge().GetValue() + s.GetUntyped().GetValue() + s.GetCounter().GetValue()
+		if math.IsNaN(v) || v < 0 || v > mostRequests {
+			return 0, fmt.Errorf("%s is %g, which is no number of requests", clean(name, 80), v)
+		}
+		sum, seen = sum+v, true
 	}
-	return "", nil, false
+	if !seen {
+		return 0, fmt.Errorf("%q is not among the metrics", clean(name, 80))
+	}
+	return sum, nil
 }
