@@ -69,6 +69,7 @@ type sampler struct {
 	// was; the ledger's lock is held.
 	state   func() (sending bool, started time.Time)
 	servers map[string]*server // of the loop
+	sources map[string]word    // of the loop
 	turns   turns              // of the loop
 
 	// Guarded by the ledger's lock.
@@ -79,7 +80,7 @@ type sampler struct {
 }
 
 func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
-	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}}
+	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, sources: map[string]word{}}
 }
 
 // wake asks for a sample now.
@@ -111,6 +112,7 @@ func (sm *sampler) loop() {
 			sm.measured = nil
 			sm.differ, sm.differSince = "", time.Time{}
 			clear(sm.servers)
+			clear(sm.sources)
 		}
 		sm.ledger.mu.Unlock()
 		if active {
@@ -191,23 +193,25 @@ func (sm *sampler) measure() *measurement {
 	}
 	sm.learn(backends, m.at)
 	asked := sm.room(m, backends)
-	heard, turn, ok := sm.next(len(sources), asked)
+	heard, turn, ok := sm.next(sources, asked)
 	if !ok {
 		return nil
 	}
 	m.at = sm.now()
 	m.oldest = m.at
-	loads, told := sm.ask(asked[:turn], sources[:heard])
-	told = append(told, make([]reading, len(sources)-heard)...)
-	var all reports
-	for i := range sources {
-		all.of(clean(sources[i].Name, 40)).add(&sources[i].Metrics, told[i])
+	loads, told := sm.ask(asked[:turn], heard)
+	// One after the other, so that those asked first have their next turn first.
+	for i, r := range told {
+		sm.sources[heard[i].key()] = word{r, m.at.Add(time.Duration(i))}
 	}
 	for i, r := range loads {
-		// One after the other, so that those asked first have their next turn first.
 		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
 	}
 	now := sm.now()
+	var all reports
+	for i := range sources {
+		all.of(clean(sources[i].Name, 40)).add(&sources[i].Metrics, sm.sources[sources[i].key()].at(now))
+	}
 	var names []string // of what has answered
 	for i := range asked {
 		b := &asked[i]

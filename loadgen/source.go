@@ -86,6 +86,22 @@ type reading struct {
 	ok             bool
 }
 
+// word is what came of the last question to a source.
+type word struct {
+	reading
+	askedAt time.Time
+}
+
+// at is the word as far as it counts.
+func (w word) at(now time.Time) reading {
+	if now.Sub(w.askedAt) > wordAge {
+		return reading{}
+	}
+	return w.reading
+}
+
+func (s *Source) key() string { return s.Namespace + "/" + s.Pod + "/" + s.Name }
+
 func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {
 	path := m.Path
 	if path == "" {

@@ -41,22 +41,24 @@ func (t *turns) take(now time.Time, n int) int {
 	return n
 }
 
-// next takes the questions for this sample, and gives how many of the sources and
-// of the backends are to be asked: of these it puts those in front that have
-// waited longest. ok is false when it is too soon to ask.
-func (sm *sampler) next(allSources int, asked []Backend) (sources, backends int, ok bool) {
-	sources = min(allSources, askMost/2)
-	least := sources + min(len(asked), 1)
-	if d := sm.turns.wait(sm.now(), least); d > shortWait {
-		return 0, 0, false
+// next takes the questions for this sample, and gives the sources and how many of
+// the backends are to be asked: those that have waited longest, which it puts in
+// front of the backends. ok is false when it is too soon to ask.
+func (sm *sampler) next(all []Source, asked []Backend) (sources []Source, backends int, ok bool) {
+	n := min(len(all), askMost/2)
+	if d := sm.turns.wait(sm.now(), n+min(len(asked), 1)); d > shortWait {
+		return nil, 0, false
 	} else if d > 0 {
 		time.Sleep(d)
 	}
+	sources = slices.SortedStableFunc(slices.Values(all), func(a, b Source) int {
+		return sm.sources[a.key()].askedAt.Compare(sm.sources[b.key()].askedAt)
+	})
 	slices.SortStableFunc(asked, func(a, b Backend) int {
 		return sm.servers[a.key()].askedAt.Compare(sm.servers[b.key()].askedAt)
 	})
-	backends = sm.turns.take(sm.now(), sources+len(asked)) - sources
-	return sources, backends, backends >= 0
+	backends = sm.turns.take(sm.now(), n+len(asked)) - n
+	return sources[:n], backends, backends >= 0
 }
 
 // heard takes what a server has answered, or that it has not.

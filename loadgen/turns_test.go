@@ -56,13 +56,24 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				if tc.asked == 0 && (g.Basis != BasisMeasured || g.Servers != 0) || tc.asked > 0 && (g.Basis != BasisPartial || g.Servers != tc.pods || g.Asked != tc.asked) {
 					t.Errorf("the gauge knows %d of %d: %+v", tc.asked, tc.pods, g)
 				}
-				most, least := 0, len(questions)
+				fair := func(what string, pods []string) {
+					most, least := 0, len(questions)
+					for _, pod := range pods {
+						most, least = max(most, times[pod]), min(least, times[pod])
+					}
+					if most-least > 1 {
+						t.Errorf("one %s was asked %d times, another %d", what, most, least)
+					}
+				}
+				var pods, activators []string
 				for _, b := range backends() {
-					most, least = max(most, times[b.Pod]), min(least, times[b.Pod])
+					pods = append(pods, b.Pod)
 				}
-				if most-least > 1 {
-					t.Errorf("one pod was asked %d times, another %d", most, least)
+				for _, s := range sources() {
+					activators = append(activators, s.Pod)
 				}
+				fair("pod", pods)
+				fair("source", activators)
 			})
 		})
 	}
