@@ -128,7 +128,7 @@ func (g *Generator) beginSteady(number int, s Spec, now time.Time) {
 	g.current = c
 	// A rate ends by its schedule, so that it sends neither more nor less.
 	if s.For > 0 && s.Shape == Hold {
-		c.timer = time.AfterFunc(s.For, func() { g.expire(c) })
+		c.timer = time.AfterFunc(s.For, func() { g.StopRun(number) })
 	}
 	if s.Shape == Hold {
 		for g.current == c && g.holdWorkers < s.N && (s.Ramp == 0 || g.holdWorkers < 1) {
@@ -150,7 +150,6 @@ func (g *Generator) StopRun(run int) {
 	l.mu.Lock()
 	if g.current != nil && g.current.number == run {
 		g.endRun()
-		l.notify()
 	}
 	l.mu.Unlock()
 	g.settle()
@@ -167,18 +166,6 @@ func (g *Generator) RunTotals(run int) Totals {
 		return l.totals(r)
 	}
 	return Totals{Failed: map[Class]int{}}
-}
-
-// Result is what has come so far of a run that Begin has returned, with what is
-// in flight in its Totals. It is zero for a run that there is not.
-func (g *Generator) Result(run int) Result {
-	l := g.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r := l.run(run); r != nil {
-		return l.result(r)
-	}
-	return Result{}
 }
 
 // Last is what came of the run that came to rest last; nil: none has. It is
@@ -201,7 +188,6 @@ func (g *Generator) stop(abort bool, c Class, why error) {
 	if abort {
 		live = slices.Clone(l.live)
 	}
-	l.notify()
 	l.mu.Unlock()
 	for _, r := range live {
 		r.abort(c, why)
@@ -240,7 +226,6 @@ func (g *Generator) Run() *Run {
 		Gauge:     g.sampler.gauge(now, capacity, target),
 		Seconds:   l.time.seconds(now),
 		LastError: l.lastError,
-		Last:      l.last,
 		URL:       g.client.route.wire.shown,
 	}
 }
@@ -328,18 +313,8 @@ func (g *Generator) endRun() {
 		r := g.ledger.run(c.number)
 		r.open = false
 		g.ledger.settleRun(r, g.now())
-	}
-}
-
-// expire ends a run whose time is over.
-func (g *Generator) expire(c *activeRun) {
-	g.ledger.mu.Lock()
-	if g.current == c {
-		g.endRun()
 		g.ledger.notify()
 	}
-	g.ledger.mu.Unlock()
-	g.settle()
 }
 
 // unsent hands out the record of n requests that were counted as unsent.

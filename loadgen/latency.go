@@ -39,7 +39,7 @@ const (
 // histogram is a histogram of durations, with what is shown of it kept until it
 // changes. Nil is an empty one. Its owner's lock guards it.
 type histogram struct {
-	h     *hdrhistogram.Histogram
+	h     *hdrhistogram.Histogram // nil: frozen
 	max   time.Duration
 	shown Quantiles
 	stale bool
@@ -49,12 +49,16 @@ func newHistogram() *histogram {
 	return &histogram{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
 }
 
-func (s *histogram) reset() {
-	s.h.Reset()
-	s.max, s.shown, s.stale = 0, Quantiles{}, false
+// freeze keeps what is shown, in little memory: nothing is added any more.
+func (s *histogram) freeze() {
+	s.quantiles()
+	s.h = nil
 }
 
 func (s *histogram) add(d time.Duration) {
+	if s.h == nil {
+		return
+	}
 	d = max(d, 0)
 	s.max = max(s.max, d)
 	s.stale = true

@@ -169,7 +169,7 @@ func (l *ledger) end(r *request, rec *Record) {
 	l.latency.take(r, rec.Class)
 	switch {
 	case rec.Class == ClassOK:
-		l.time.took(r.second, r)
+		l.time.took(r.second, r.ended.Sub(r.scheduled))
 	case rec.Class.Failed():
 		l.lastError = "request " + r.id + ": " + string(rec.Class) + ": " + rec.Error
 	}

@@ -7,6 +7,16 @@ import (
 	"time"
 )
 
+// resultOf is what has come so far of a run; zero for one that there is not.
+func resultOf(g *Generator, run int) Result {
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	if r := g.ledger.run(run); r != nil {
+		return g.ledger.result(r)
+	}
+	return Result{}
+}
+
 // Each run has a result of its own, with the longest wait and what queued.
 func TestEachRunHasItsResult(t *testing.T) {
 	release := make(chan struct{})
@@ -16,36 +26,36 @@ func TestEachRunHasItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "two that queue", func() bool { return g.Result(first).PeakQueued == 2 })
-	if r := g.Result(first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || g.Run().Last != nil {
+	waitFor(t, "two that queue", func() bool { return resultOf(g, first).PeakQueued == 2 })
+	if r := resultOf(g, first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || g.Last() != nil {
 		t.Errorf("while it lasts: %+v", r)
 	}
 	close(release)
 	wait(t, g)
-	r := g.Result(first)
+	r := resultOf(g, first)
 	if r.Number != first || r.Spec.N != 4 || r.Totals.OK != 4 || !r.Totals.Balanced() || r.Latency.Count != 4 || r.Latency.Max <= 0 || r.Latency.Max > r.Ended.Sub(r.Started)+time.Millisecond {
 		t.Errorf("%+v", r)
 	}
 	if r.OKPerSecond() <= 0 || r.TokensPerSecond() != 0 {
 		t.Errorf("%g ok and %g tokens a second", r.OKPerSecond(), r.TokensPerSecond())
 	}
-	if last := g.Run().Last; last == nil || last.Number != first || last.Totals.OK != 4 {
+	if last := g.Last(); last == nil || last.Number != first || last.Totals.OK != 4 {
 		t.Errorf("the last result is %+v", last)
 	}
 	second, err := g.Begin(Spec{Shape: Hold, N: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "some requests", func() bool { return g.Result(second).Totals.OK > 10 })
+	waitFor(t, "some requests", func() bool { return resultOf(g, second).Totals.OK > 10 })
 	g.StopRun(second)
 	wait(t, g)
-	if r := g.Result(second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || g.Run().Last.Number != second {
+	if r := resultOf(g, second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || g.Last().Number != second {
 		t.Errorf("%+v", r)
 	}
-	if r := g.Result(first); r.Totals.Scheduled != 4 || r.Latency.Count != 4 {
+	if r := resultOf(g, first); r.Totals.Scheduled != 4 || r.Latency.Count != 4 {
 		t.Errorf("the first has changed: %+v", r)
 	}
-	if r := g.Result(99); r.Number != 0 {
+	if r := resultOf(g, 99); r.Number != 0 {
 		t.Errorf("there is no such run: %+v", r)
 	}
 }

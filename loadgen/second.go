@@ -23,10 +23,8 @@ type Second struct {
 	// it, Capacity and Target the last. Sampled is false when it was not read.
 	Served, Queued, Stalled, OnDead, Capacity, Target int  `json:",omitzero"`
 	Sampled                                           bool `json:",omitzero"`
-	// Latency and FromSent are the times of the requests of it that are ok: from
-	// when they were due, and from when they were sent.
-	Latency  Quantiles `json:",omitzero"`
-	FromSent Quantiles `json:",omitzero"`
+	// Latency is of the requests of it that are ok, from when they were due.
+	Latency Quantiles `json:",omitzero"`
 }
 
 // FailedSum is the number of failed requests of all classes.
@@ -88,28 +86,20 @@ func (s *Second) Add(o Second) {
 // their end changes it however late it comes.
 type slot struct {
 	Second
-	unix int64
-	// times is nil before the first ok request; its histograms are nil, and
-	// shown stands for them, when there are enough newer ones.
-	times *secondTimes
+	unix    int64
+	latency *histogram // nil: no request is ok yet; frozen when there are enough newer ones
 }
 
-// secondTimes are the times of the ok requests of a second.
-type secondTimes struct {
-	latency, fromSent           *histogram
-	shownLatency, shownFromSent Quantiles
-}
-
-// histogramSeconds is how many seconds keep a histogram. Requests of an earlier
-// second which end later are counted, but are not in its quantiles.
+// histogramSeconds is how many seconds keep all their times. Requests of an
+// earlier second which end later are counted, but are not in its quantiles.
 const histogramSeconds = DefaultWindowLimit
 
 // timeline keeps the last seconds. Its owner's lock guards it.
 type timeline struct {
 	ring  []*slot
 	first int64 // the first second ever; 0: none yet
-	// times are those that keep a histogram, oldest first.
-	times []*secondTimes
+	// growing are the histograms that take more times, oldest first.
+	growing []*histogram
 }
 
 func newTimeline(limit int) timeline { return timeline{ring: make([]*slot, limit)} }
@@ -134,47 +124,17 @@ func (l *timeline) at(t time.Time) *slot {
 	return s
 }
 
-// took takes the times of an ok request into its second.
-func (l *timeline) took(s *slot, r *request) {
-	if s.times == nil {
-		s.times = &secondTimes{}
-		s.times.latency, s.times.fromSent = l.newHistograms()
-		l.times = append(l.times, s.times)
+// took takes the time of an ok request into its second.
+func (l *timeline) took(s *slot, d time.Duration) {
+	if s.latency == nil {
+		if len(l.growing) == histogramSeconds {
+			l.growing[0].freeze()
+			l.growing = slices.Delete(l.growing, 0, 1)
+		}
+		s.latency = newHistogram()
+		l.growing = append(l.growing, s.latency)
 	}
-	if s.times.latency == nil {
-		return
-	}
-	s.times.latency.add(r.ended.Sub(r.scheduled))
-	if !r.written.IsZero() {
-		s.times.fromSent.add(r.ended.Sub(r.written))
-	}
-}
-
-// newHistograms returns two empty histograms; when there are enough, those of the
-// oldest second, so that memory does not grow with time.
-func (l *timeline) newHistograms() (a, b *histogram) {
-	if len(l.times) < histogramSeconds {
-		return newHistogram(), newHistogram()
-	}
-	old := l.times[0]
-	l.times = slices.Delete(l.times, 0, 1)
-	a, b = old.latency, old.fromSent
-	old.shownLatency, old.shownFromSent = old.quantiles()
-	old.latency, old.fromSent = nil, nil
-	a.reset()
-	b.reset()
-	return a, b
-}
-
-// quantiles returns what is shown; nil has nothing to show.
-func (t *secondTimes) quantiles() (latency, fromSent Quantiles) {
-	switch {
-	case t == nil:
-		return Quantiles{}, Quantiles{}
-	case t.latency == nil:
-		return t.shownLatency, t.shownFromSent
-	}
-	return t.latency.quantiles(), t.fromSent.quantiles()
+	s.latency.add(d)
 }
 
 // seconds returns the last seconds up to now, oldest first and without gaps.
@@ -193,7 +153,7 @@ func (l *timeline) seconds(now time.Time) []Second {
 		if s := l.ring[((unix%n)+n)%n]; s != nil && s.unix == unix {
 			x = s.Second
 			x.Failed = maps.Clone(s.Failed)
-			x.Latency, x.FromSent = s.times.quantiles()
+			x.Latency = s.latency.quantiles()
 		}
 		out = append(out, x)
 	}

@@ -168,7 +168,6 @@ func (g *Generator) tick(c *activeRun, i int, begin time.Time) (n int, more bool
 	}
 	if c.spec.For > 0 && c.spec.dueAfter(i) >= c.spec.For {
 		g.endRun()
-		l.notify()
 		l.mu.Unlock()
 		return 0, false
 	}
@@ -193,7 +192,6 @@ func (g *Generator) tick(c *activeRun, i int, begin time.Time) (n int, more bool
 	more = c.spec.Requests == 0 || c.count < c.spec.Requests
 	if !more {
 		g.endRun()
-		l.notify()
 	}
 	l.mu.Unlock()
 	if text != "" {

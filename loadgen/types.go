@@ -90,9 +90,6 @@ type Run struct {
 	// answers.
 	Latency Latency `json:",omitzero"`
 	Tokens  int     `json:",omitzero"`
-	// Last is what came of the run that came to rest last; nil: none has. It is
-	// immutable.
-	Last *Result `json:",omitzero"`
 	// LastError is one sentence on the newest failed request; empty if none.
 	LastError string `json:",omitzero"`
 	// URL is where requests go, with no secrets in it.
