@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -10,20 +9,15 @@ import (
 
 // AppendJSON appends the record as encoding/json would write it, without a
 // line break, at a fraction of the cost: a busy generator writes thousands a
-// second. A number that JSON does not have (infinite, or none) becomes 0.
+// second. A number or time that JSON does not have is left out.
 func (r Record) AppendJSON(b []byte) []byte {
-	b = append(b, `{"id":`...)
-	b = appendString(b, r.ID)
-	b = append(b, `,"run":`...)
-	b = strconv.AppendInt(b, int64(r.Run), 10)
-	b = append(b, `,"shape":`...)
-	b = appendString(b, string(r.Shape))
-	b = append(b, `,"class":`...)
-	b = appendString(b, string(r.Class))
+	b = appendString(append(b, `{"id":`...), r.ID)
+	b = strconv.AppendInt(append(b, `,"run":`...), int64(r.Run), 10)
+	b = appendString(append(b, `,"shape":`...), string(r.Shape))
+	b = appendString(append(b, `,"class":`...), string(r.Class))
 	b = appendInt(b, `,"count":`, int64(r.Count))
 
-	b = append(b, `,"scheduled":`...)
-	b = appendTime(b, r.Scheduled)
+	b = appendTime(append(b, `,"scheduled":`...), r.Scheduled)
 	b = appendSetTime(b, `,"dial":`, r.Dial)
 	b = appendSetTime(b, `,"connected":`, r.Connected)
 	b = appendSetTime(b, `,"sent":`, r.Sent)
@@ -31,8 +25,7 @@ func (r Record) AppendJSON(b []byte) []byte {
 	b = appendSetTime(b, `,"first_token":`, r.FirstToken)
 	b = appendSetTime(b, `,"last_token":`, r.LastToken)
 	b = appendSetTime(b, `,"last_byte":`, r.LastByte)
-	b = append(b, `,"end":`...)
-	b = appendTime(b, r.End)
+	b = appendTime(append(b, `,"end":`...), r.End)
 
 	b = appendText(b, `,"entry":`, r.Entry)
 	b = appendText(b, `,"remote":`, r.Remote)
@@ -42,24 +35,11 @@ func (r Record) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `,"tokens":`, int64(r.Tokens))
 	b = appendTrue(b, `,"unframed":true`, r.Unframed)
 	if r.MaxGap != 0 {
-		b = append(b, `,"max_gap_ms":`...)
-		b = appendFloat(b, r.MaxGap)
+		b = appendJSON(b, `,"max_gap_ms":`, r.MaxGap)
 	}
 	b = appendInt(b, `,"redirects":`, int64(r.Redirects))
-	for i, s := range r.Stalls {
-		if i == 0 {
-			b = append(b, `,"stalls":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = append(b, `{"from":`...)
-		b = appendTime(b, s.From)
-		b = append(b, `,"to":`...)
-		b = appendTime(b, s.To)
-		b = append(b, '}')
-	}
 	if len(r.Stalls) > 0 {
-		b = append(b, ']')
+		b = appendJSON(b, `,"stalls":`, r.Stalls)
 	}
 	b = appendText(b, `,"errno":`, r.Errno)
 	b = appendText(b, `,"error":`, r.Error)
@@ -100,13 +80,14 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// appendFloat writes a number as encoding/json does.
-func appendFloat(b []byte, f float64) []byte {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return append(b, '0')
+// appendJSON writes what is seldom there by encoding/json, and nothing where
+// that can't.
+func appendJSON(b []byte, name string, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return b
 	}
-	n, _ := json.Marshal(f) // it can be written
-	return append(b, n...)
+	return append(append(b, name...), text...)
 }
 
 // appendString writes a string with the escapes that encoding/json uses. Most
