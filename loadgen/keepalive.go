@@ -38,27 +38,24 @@ const (
 
 // withDefaults fills in the defaults; what is switched off becomes 0.
 func (a KeepAlive) withDefaults() KeepAlive {
-	for _, f := range []struct {
-		d         *time.Duration
-		byDefault time.Duration
-	}{
-		{&a.Idle, DefaultKeepAliveIdle},
-		{&a.Interval, DefaultKeepAliveInterval},
-		{&a.Unacked, DefaultKeepAliveUnacked},
-		{&a.PingAfter, DefaultPingAfter},
-		{&a.PingTimeout, DefaultPingTimeout},
-	} {
-		switch {
-		case *f.d == 0:
-			*f.d = f.byDefault
-		case *f.d < 0:
-			*f.d = 0
-		}
-	}
+	orDefault(&a.Idle, DefaultKeepAliveIdle)
+	orDefault(&a.Interval, DefaultKeepAliveInterval)
+	orDefault(&a.Unacked, DefaultKeepAliveUnacked)
+	orDefault(&a.PingAfter, DefaultPingAfter)
+	orDefault(&a.PingTimeout, DefaultPingTimeout)
 	if a.Count == 0 {
 		a.Count = DefaultKeepAliveCount
 	}
 	return a
+}
+
+// orDefault fills in a default for 0; a negative value, which switches off,
+// becomes 0.
+func orDefault(d *time.Duration, byDefault time.Duration) {
+	if *d == 0 {
+		*d = byDefault
+	}
+	*d = max(*d, 0)
 }
 
 // dialer returns the way to dial straight TCP with these means.

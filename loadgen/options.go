@@ -203,19 +203,11 @@ func (o Options) withDefaults() (Options, error) {
 	default:
 		return o, fmt.Errorf("load: profile %q is not known: use %q or %q", o.Target.Profile, HTTP, Chat)
 	}
-	set := func(d *time.Duration, byDefault time.Duration) {
-		switch {
-		case *d == 0:
-			*d = byDefault
-		case *d < 0:
-			*d = 0
-		}
-	}
-	set(&o.Timeouts.Connect, DefaultConnect)
-	set(&o.Timeouts.FirstByte, 0)
-	set(&o.Timeouts.Idle, 0)
-	set(&o.Timeouts.Total, total)
-	set(&o.Timeouts.Stall, DefaultStall)
+	orDefault(&o.Timeouts.Connect, DefaultConnect)
+	orDefault(&o.Timeouts.FirstByte, 0)
+	orDefault(&o.Timeouts.Idle, 0)
+	orDefault(&o.Timeouts.Total, total)
+	orDefault(&o.Timeouts.Stall, DefaultStall)
 	if o.MaxInFlight < 0 || o.WindowLimit < 0 {
 		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
 	}
