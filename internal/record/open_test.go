@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -311,8 +312,10 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+var unread = regexp.MustCompile(`,"FromSent":\{[^{}]*\}`)
+
 // Records of all versions are read and written with the same names: what the
-// examples hold, written anew, is what they hold.
+// examples hold, written anew, is what they hold, but for times that nobody read.
 func TestSamplesAreWrittenAsTheyAreRead(t *testing.T) {
 	for _, name := range []string{"mdx", "vagrant"} {
 		file, err := os.Open(filepath.Join("examples", name, SamplesFile))
@@ -331,8 +334,8 @@ func TestSamplesAreWrittenAsTheyAreRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(got, lines.Bytes()) {
-				t.Fatalf("%s line %d is written as\n%.2000s\nand was\n%.2000s", name, n, got, lines.Bytes())
+			if was := unread.ReplaceAll(lines.Bytes(), nil); !bytes.Equal(got, was) {
+				t.Fatalf("%s line %d is written as\n%.2000s\nand was\n%.2000s", name, n, got, was)
 			}
 		}
 	}
