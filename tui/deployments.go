@@ -10,11 +10,10 @@ import (
 
 var deploymentsSpec = &paneSpec{
 	name: "Deployments", place: placeRight, shows: partSnapshot,
-	live: append([]binding{
-		bind(aim, "send load here", "f", "send the load to the deployment", "f"),
-	}, liveRowKeys...),
-	replay: rowKeys,
-	open:   func() pane { return newDeploymentsPane() },
+	keys: append([]binding{
+		bind(aim, "send load here", "f", "send the load to the deployment", "f").needs(needLive),
+	}, rowKeys...),
+	open: func() pane { return newDeploymentsPane() },
 }
 
 // Words of deployments that have a look of their own.

@@ -200,7 +200,7 @@ func (m *Model) keyBar(w int) string {
 	always := []string{"? help", "q quit"}
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
-	for _, b := range m.keys().barBindings(m) {
+	for _, b := range barBindings(m) {
 		text := t.text(b.firstKey()) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break

@@ -2,9 +2,9 @@ package tui
 
 import "slices"
 
-// helpFacts is the help, from the keymap itself: the pane in focus first.
+// helpFacts is the help, from the keys themselves: the pane in focus first.
 func helpFacts(m *Model) func(*scene) []fact {
-	k, focus := m.keys(), m.focus.paneSpec
+	focus := m.focus.paneSpec
 	return func(s *scene) []fact {
 		t := s.t
 		var out []fact
@@ -22,8 +22,8 @@ func helpFacts(m *Model) func(*scene) []fact {
 				out = append(out, fact{label: "  " + t.text(h.Key), value: t.text(h.Desc)})
 			}
 		}
-		list(focus.name, k.own(focus))
-		for _, g := range k.common {
+		list(focus.name, focus.keys)
+		for _, g := range m.keys {
 			list(g.title, g.bindings)
 		}
 		for _, part := range signs(t) {

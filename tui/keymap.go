@@ -8,13 +8,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// need is what a key needs to be of any use.
+// need is what a key needs to be of any use, as bits.
 type need int
 
 const (
-	needNothing need = iota
-	needCluster      // there is one: not where only load is sent
-	needPower        // the cluster may be changed: not where the screen is read-only
+	needCluster need = 1 << iota // there is one: not where only load is sent
+	needChange                   // it may be changed: not where the screen is read-only
+	needLive                     // what is shown happens now: not in a replay
+	needReplay
 )
 
 // binding ties keys to what they do. Short is what the key bar calls it,
@@ -28,7 +29,7 @@ type binding struct {
 	when   func(*Model) bool // the key bar names it only then; nil: always
 }
 
-// group is a titled part of the keymap, as help shows it.
+// group is a titled part of the keys, as help shows it.
 type group struct {
 	title    string
 	bindings []binding
@@ -48,10 +49,18 @@ func on[P pane](f func(P, *scene)) func(*Model) {
 	}
 }
 
-// needs sets what the keys need.
+// needs adds to what the keys need.
 func (b binding) needs(n need) binding {
-	b.need = n
+	b.need |= n
 	return b
+}
+
+// allNeed adds to what the keys of a group need.
+func (g group) allNeed(n need) group {
+	for i := range g.bindings {
+		g.bindings[i].need |= n
+	}
+	return g
 }
 
 // named sets the key that the key bar names.
@@ -66,88 +75,67 @@ func (b binding) onlyWhen(when func(*Model) bool) binding {
 	return b
 }
 
-// usable reports whether the keys can do anything on this screen, and why not.
+// usable reports whether the keys can do anything on this screen, and why not
+// in a sentence where they do elsewhere.
 func (b binding) usable(m *Model) (ok bool, why string) {
+	replay := m.s.f.Replay != nil
 	switch {
-	case b.need >= needCluster && m.opts.LoadOnly:
+	case b.need&needReplay != 0 && !replay:
+		return false, ""
+	case b.need&needLive != 0 && replay:
+		return false, "this is a replay: nothing can be switched, sent or marked"
+	case b.need&needCluster != 0 && m.opts.LoadOnly:
 		return false, "there is no cluster here: only requests are sent"
-	case b.need == needPower && m.s.f.ReadOnly:
+	case b.need&needChange != 0 && m.s.f.ReadOnly:
 		return false, "read-only: nothing in the cluster can be switched or restarted from here"
 	}
 	return true, ""
 }
 
-// keymap is every key of the screen. The keys of a pane hold while it has the
-// focus and come before the common ones.
-type keymap struct {
-	own    func(*paneSpec) []binding
-	common []group
-	// bar orders what the key bar names, by its short names; "" is the pane's
-	// first.
-	bar []string
-	// refused are the keys that mean something elsewhere, and why not here;
-	// help does not show them.
-	refused *keymap
-	why     string
-
-	known map[*paneSpec][]*binding // what all has given
-}
-
-// all gives the bindings that hold in a pane, its own first.
-func (k *keymap) all(p *paneSpec) []*binding {
-	if all, ok := k.known[p]; ok {
-		return all
-	}
-	var all []*binding
-	add := func(bindings []binding) {
-		for i := range bindings {
-			all = append(all, &bindings[i])
+// findKey gives what a key does in the pane in focus: what the pane's own keys say
+// comes before the common ones. refusal says why it does nothing here although
+// it does elsewhere.
+func findKey(m *Model, msg tea.KeyPressMsg) (found *binding, refusal string) {
+	for _, b := range m.focus.all {
+		if !key.Matches(msg, b.key) {
+			continue
+		}
+		ok, why := b.usable(m)
+		if ok {
+			return b, ""
+		}
+		if refusal == "" && b.run != nil {
+			refusal = why
 		}
 	}
-	add(k.own(p))
-	for _, g := range k.common {
-		add(g.bindings)
-	}
-	if k.known == nil {
-		k.known = map[*paneSpec][]*binding{}
-	}
-	k.known[p] = all
-	return all
-}
-
-// find gives what a key does in a pane. refusal says in a sentence why it does
-// nothing here although it does elsewhere.
-func (k *keymap) find(msg tea.KeyPressMsg, p *paneSpec) (b binding, refusal string) {
-	for _, b := range k.all(p) {
-		if key.Matches(msg, b.key) {
-			return *b, ""
-		}
-	}
-	if k.refused != nil {
-		if b, _ := k.refused.find(msg, p); b.run != nil {
-			return binding{}, k.why
-		}
-	}
-	return binding{}, ""
+	return nil, refusal
 }
 
 // barBindings gives the bindings that the key bar names, most useful first.
-func (k *keymap) barBindings(m *Model) []*binding {
-	all := k.all(m.focus.paneSpec)
+func barBindings(m *Model) []*binding {
+	order := liveBar
+	if m.s.f.Replay != nil {
+		order = replayBar
+	}
 	var out []*binding
-	for _, short := range k.bar {
-		i := 0
-		if short != "" {
-			i = slices.IndexFunc(all, func(b *binding) bool { return b.short == short })
-		} else if len(k.own(m.focus.paneSpec)) == 0 || all[0].short == "" {
+	for _, short := range order {
+		i := slices.IndexFunc(m.focus.all, func(b *binding) bool {
+			if short != "" && b.short != short {
+				return false
+			}
+			ok, _ := b.usable(m)
+			return ok
+		})
+		if i < 0 {
 			continue
 		}
-		if i < 0 || slices.ContainsFunc(out, func(b *binding) bool { return b.short == all[i].short }) {
+		b := m.focus.all[i]
+		own := i < len(m.focus.keys)
+		if b.short == "" || short == "" && !own || b.when != nil && !b.when(m) ||
+			slices.ContainsFunc(out, func(o *binding) bool { return o.short == b.short }) {
 			continue
 		}
-		if ok, _ := all[i].usable(m); ok && (all[i].when == nil || all[i].when(m)) {
-			out = append(out, all[i])
-		}
+		out = append(out, b)
 	}
 	return out
 }

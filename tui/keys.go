@@ -11,96 +11,80 @@ import (
 
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
+	bind(openObject(aspectYAML), "", "Y", "its YAML, as the API server has it", "Y").needs(needLive),
 	bind(openObject(aspectDetails), "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text: the others`, "/"),
 	bind(sortNext, "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
 	bind(sortReverse, "", "I", "sort the other way round", "I"),
 }
 
-// liveRowKeys are those where there is a cluster.
-var liveRowKeys = append([]binding{bind(openObject(aspectYAML), "", "Y", "its YAML, as the API server has it", "Y")}, rowKeys...)
+// The order in which the key bar names keys, by their short names; "" is the
+// pane's first. Nothing in a record can be switched, sent or marked.
+var (
+	liveBar = []string{"next step", "report", "", "shut down", "power on", "trial", "whole trial", "burst", "picture", "pull the plug", "keep in flight", "stop sending",
+		"how many", "rate", "restart", "filter", "details", "zoom", "span"}
+	replayBar = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"}
+)
 
-// liveKeys are the keys of a screen that shows a cluster.
-func liveKeys() *keymap {
-	return &keymap{
-		own: func(p *paneSpec) []binding { return p.live },
-		common: []group{
-			{"Machines", []binding{
-				bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s").needs(needPower),
-				bind(askPower(power.ActionOn), "power on", "o", "power them on (asks first)", "o").needs(needPower),
-				bind(askPower(power.ActionOff), "pull the plug", "S x", "pull their plug (asks first)", "S", "x").needs(needPower),
-				bind(askRollout, "restart", "r", "restart the deployment's rollout (asks first)", "r").needs(needPower),
-			}},
-			{"Load", []binding{
-				bind(startLoad(loadgen.Burst), "burst", "b", "send so many at once", "b"),
-				bind(startLoad(loadgen.Hold), "keep in flight", "l", "keep so many in flight, or stop that", "l"),
-				bind(startLoad(loadgen.Rate), "rate", "R", "send so many a second, or stop that", "R"),
-				bind(changeLoad(1), "", "+", "one more", "+", "="),
-				bind(changeLoad(-1), "", "-", "one less", "-"),
-				bind(openNumber, "how many", "n", "set how many", "n"),
-				bind(stopLoad, "stop sending", "c", "stop sending; again: cancel what is in flight", "c"),
-			}},
-			{"Trial", []binding{
-				bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needCluster),
-				// The key itself is looked at before the keymap: it is enter's
-				// other meaning while a step waits.
-				bind(nil, "next step", "enter", "take the next step, while one waits for it").onlyWhen((*Model).stepWaits).needs(needCluster),
-				wholeTrialKey,
-				bind(openNote, "", "m", "put a line of your own on the timeline", "m"),
-			}},
-			movingKeys(false),
-			screenKeys(),
-		},
-		bar: []string{"next step", "report", "", "shut down", "power on", "trial", "whole trial", "burst", "picture", "pull the plug", "keep in flight", "stop sending",
-			"how many", "rate", "restart", "filter", "details", "zoom", "span"},
-	}
-}
-
-var wholeTrialKey = bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
-	onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster)
-
-// replayKeys are the keys of a screen that shows a record: nothing in it can be
-// switched, sent or marked.
-func replayKeys() *keymap {
-	return &keymap{
-		own: func(p *paneSpec) []binding { return p.replay },
-		common: []group{
-			{"Replay", []binding{
-				bind(replayPause, "pause", "space", "pause, or go on; at the end: from the start again", "space"),
-				bind(seek(-seekNear), "5 s", "←", "5 s back", "left").named("←→"),
-				bind(seek(seekNear), "", "→", "5 s on", "right"),
-				bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),
-				bind(seek(seekFar), "", ". shift+→", "30 s on", ".", "shift+right"),
-				bind(seekMark(false), "events", "[", "to the event before", "[").named("[]"),
-				bind(seekMark(true), "", "]", "to the next event", "]"),
-				bind(send(view.ReplaySpeed{Factor: 2}), "speed", "+", "twice as fast", "+", "=").named("+-"),
-				bind(send(view.ReplaySpeed{Factor: 0.5}), "", "-", "half as fast", "-"),
-				bind(seekStart, "", "home", "to the start", "home"),
-				bind(seekEnd, "", "end", "to the end", "end"),
-			}},
-			{"Trial", []binding{wholeTrialKey}},
-			movingKeys(true),
-			screenKeys(),
-		},
-		bar:     []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"},
-		refused: liveKeys(), why: "this is a replay: nothing can be switched, sent or marked",
+// commonKeys are the keys that hold in every pane. Of those that share a letter
+// the first that can be used is meant.
+func commonKeys() []group {
+	return []group{
+		group{"Replay", []binding{
+			bind(replayPause, "pause", "space", "pause, or go on; at the end: from the start again", "space"),
+			bind(seek(-seekNear), "5 s", "←", "5 s back", "left").named("←→"),
+			bind(seek(seekNear), "", "→", "5 s on", "right"),
+			bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),
+			bind(seek(seekFar), "", ". shift+→", "30 s on", ".", "shift+right"),
+			bind(seekMark(false), "events", "[", "to the event before", "[").named("[]"),
+			bind(seekMark(true), "", "]", "to the next event", "]"),
+			bind(send(view.ReplaySpeed{Factor: 2}), "speed", "+", "twice as fast", "+", "=").named("+-"),
+			bind(send(view.ReplaySpeed{Factor: 0.5}), "", "-", "half as fast", "-"),
+			bind(seekStart, "", "home", "to the start", "home"),
+			bind(seekEnd, "", "end", "to the end", "end"),
+		}}.allNeed(needReplay),
+		group{"Machines", []binding{
+			bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s"),
+			bind(askPower(power.ActionOn), "power on", "o", "power them on (asks first)", "o"),
+			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull their plug (asks first)", "S", "x"),
+			bind(askRollout, "restart", "r", "restart the deployment's rollout (asks first)", "r"),
+		}}.allNeed(needLive | needCluster | needChange),
+		group{"Load", []binding{
+			bind(startLoad(loadgen.Burst), "burst", "b", "send so many at once", "b"),
+			bind(startLoad(loadgen.Hold), "keep in flight", "l", "keep so many in flight, or stop that", "l"),
+			bind(startLoad(loadgen.Rate), "rate", "R", "send so many a second, or stop that", "R"),
+			bind(changeLoad(1), "", "+", "one more", "+", "="),
+			bind(changeLoad(-1), "", "-", "one less", "-"),
+			bind(openNumber, "how many", "n", "set how many", "n"),
+			bind(stopLoad, "stop sending", "c", "stop sending; again: cancel what is in flight", "c"),
+		}}.allNeed(needLive),
+		{"Trial", []binding{
+			bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needLive | needCluster),
+			// The key itself is looked at before all others: it is enter's other
+			// meaning while a step waits.
+			bind(nil, "next step", "enter", "take the next step, while one waits for it").onlyWhen((*Model).stepWaits).needs(needLive | needCluster),
+			bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
+				onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster),
+			bind(openNote, "", "m", "put a line of your own on the timeline", "m").needs(needLive),
+		}},
+		movingKeys(),
+		screenKeys(),
 	}
 }
 
 // movingKeys are those of cursor and focus. A replay has other uses for some.
-func movingKeys(replay bool) group {
-	first, last := bind(move(moveTop), "", "g", "to the first", "g", "home"), bind(move(moveBottom), "", "G", "to the last", "G", "end")
-	next, previous := bind(focusNext(1), "", "tab →", "next pane", "tab", "right"), bind(focusNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left", "h")
-	if replay {
-		first, last = bind(move(moveTop), "", "g", "to the first", "g"), bind(move(moveBottom), "", "G", "to the last", "G")
-		next, previous = bind(focusNext(1), "", "tab", "next pane", "tab"), bind(focusNext(-1), "", "shift+tab", "previous pane", "shift+tab", "h")
-	}
+func movingKeys() group {
 	g := group{"Moving", []binding{
 		bind(move(moveUp), "", "↑ k", "up", "up", "k"),
 		bind(move(moveDown), "", "↓ j", "down", "down", "j"),
 		bind(move(movePageUp), "", "pgup", "a page up", "pgup", "ctrl+b"),
 		bind(move(movePageDown), "", "pgdn", "a page down", "pgdown", "ctrl+f"),
-		first, last, next, previous,
+		bind(move(moveTop), "", "g", "to the first", "g", "home"),
+		bind(move(moveBottom), "", "G", "to the last", "G", "end"),
+		bind(focusNext(1), "", "tab →", "next pane", "tab", "right").needs(needLive),
+		bind(focusNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left", "h").needs(needLive),
+		bind(focusNext(1), "", "tab", "next pane", "tab").needs(needReplay),
+		bind(focusNext(-1), "", "shift+tab", "previous pane", "shift+tab", "h").needs(needReplay),
 	}}
 	for i, spec := range paneSpecs {
 		keys := []string{fmt.Sprint(i + 1)}

@@ -60,10 +60,10 @@ type tickMsg struct{}
 
 // Model is the whole screen. It is used by one goroutine, the tea.Program's.
 type Model struct {
-	opts         Options
-	live, replay *keymap
-	s            scene
-	w, h         int
+	opts Options
+	keys []group // beside those of the panes
+	s    scene
+	w, h int
 
 	panes   []*slot
 	focus   *slot
@@ -109,7 +109,8 @@ func New(o Options) *Model {
 		o.Rate = 1
 	}
 	o.ASCII = o.ASCII || ansi.StringWidthWc("─") != 1
-	m := &Model{opts: o, live: liveKeys(), replay: replayKeys(), panes: opened(), dirty: true}
+	m := &Model{opts: o, keys: commonKeys(), dirty: true}
+	m.panes = opened(m.keys)
 	m.dialogs.now = o.Now
 	m.s = scene{
 		t: newTheme(glyphsFor(o), coloursOf(o, o.Theme)), f: emptyFrame, snap: emptySnapshot,

@@ -10,13 +10,12 @@ import (
 
 var nodesSpec = &paneSpec{
 	name: "Nodes", place: placeLeft, shows: partSnapshot | partPower,
-	live: append([]binding{
-		bind(on((*nodesPane).mark), "mark", "space", "mark the node, or take the mark away", "space"),
-		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*"),
-		bind(undoMarks, "undo marks", "u", "marks as they were before", "u"),
-	}, liveRowKeys...),
-	replay: rowKeys,
-	open:   func() pane { return newNodesPane() },
+	keys: append([]binding{
+		bind(on((*nodesPane).mark), "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
+		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*").needs(needLive),
+		bind(undoMarks, "undo marks", "u", "marks as they were before", "u").needs(needLive),
+	}, rowKeys...),
+	open: func() pane { return newNodesPane() },
 }
 
 // nodesPane lists the nodes with their words, their machines' power and their

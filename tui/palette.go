@@ -42,8 +42,8 @@ func openPalette(m *Model) {
 			}
 		}
 	}
-	add(m.focus.name, m.keys().own(m.focus.paneSpec))
-	for _, g := range m.keys().common {
+	add(m.focus.name, m.focus.keys)
+	for _, g := range m.keys {
 		if g.title != "Moving" {
 			add(g.title, g.bindings)
 		}
@@ -124,7 +124,7 @@ func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 			return nil, false
 		}
 		d.m.dialogs.close(d) // it may open another
-		d.m.run(c.binding, "")
+		c.run(d.m)
 		return nil, true
 	default:
 		if before := d.in.String(); d.in.press(msg) && d.in.String() != before {

@@ -53,8 +53,8 @@ type paneSpec struct {
 	// place of its own; on smaller ones it takes the timeline's while it has
 	// the focus.
 	least int
-	// live and replay are its own keys, which come before the common ones.
-	live, replay []binding
+	// keys are its own, which come before the common ones.
+	keys []binding
 	// shows are the parts of a frame that it draws.
 	shows part
 	// there reports whether there is anything for it to show, and says why not
@@ -79,17 +79,23 @@ var paneSpecs = []*paneSpec{
 type slot struct {
 	*paneSpec
 	pane
-	number   int // its digit
+	number   int        // its digit
+	all      []*binding // that hold while it has the focus, its own first
 	drawn    drawing
 	drawnFor drawKey
 	timed    bool // what was drawn moves with the clock
 }
 
-// opened makes all panes.
-func opened() []*slot {
+// opened makes all panes, in which common keys hold.
+func opened(common []group) []*slot {
 	out := make([]*slot, len(paneSpecs))
 	for i, spec := range paneSpecs {
 		out[i] = &slot{paneSpec: spec, pane: spec.open(), number: i + 1}
+		for _, g := range append([]group{{bindings: spec.keys}}, common...) {
+			for k := range g.bindings {
+				out[i].all = append(out[i].all, &g.bindings[k])
+			}
+		}
 	}
 	return out
 }

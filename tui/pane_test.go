@@ -27,7 +27,7 @@ func TestAPaneIsAFileAndALine(t *testing.T) {
 	defer func() { paneSpecs = before }()
 	paneSpecs = append(paneSpecs[:len(paneSpecs):len(paneSpecs)], &paneSpec{
 		name: "Notes", place: placeLower, open: func() pane { return &notePane{} },
-		live: []binding{bind(func(m *Model) { m.say("noted") }, "note", "e", "note it", "e")},
+		keys: []binding{bind(func(m *Model) { m.say("noted") }, "note", "e", "note it", "e")},
 	})
 	m, _, _ := testModel(calm(), 120, 40, Options{})
 	number := string(rune('0' + len(paneSpecs)))

@@ -9,12 +9,11 @@ import (
 
 var pictureSpec = &paneSpec{
 	name: "Picture", letter: "p", place: placeWhole, shows: partSnapshot | partPower | partLoad,
-	live: []binding{
+	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
-		bind(on((*picturePane).mark), "mark", "space", "mark the node, or take the mark away", "space"),
+		bind(on((*picturePane).mark), "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
 	},
-	replay: []binding{bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node", "enter", "d")},
-	open:   func() pane { return newPicturePane() },
+	open: func() pane { return newPicturePane() },
 }
 
 // picturePane is the cluster as a picture: nodes as racks of pod tiles, on the

@@ -12,13 +12,12 @@ import (
 
 var podsSpec = &paneSpec{
 	name: "Pods", place: placeRight, shows: partSnapshot,
-	live: append([]binding{
+	keys: append([]binding{
 		bind(on((*podsPane).allPods), "all pods", "a", "show all pods, or those of the selection", "a"),
-		bind(openObject(aspectLog), "log", "L", "the last lines of the pod's log, as it grows", "L"),
-		bind(aim, "", "f", "send the load to the pod's deployment", "f"),
-	}, liveRowKeys...),
-	replay: append([]binding{bind(on((*podsPane).allPods), "", "a", "show all pods, or those of the selection", "a")}, rowKeys...),
-	open:   func() pane { return newPodsPane() },
+		bind(openObject(aspectLog), "log", "L", "the last lines of the pod's log, as it grows", "L").needs(needLive),
+		bind(aim, "", "f", "send the load to the pod's deployment", "f").needs(needLive),
+	}, rowKeys...),
+	open: func() pane { return newPodsPane() },
 }
 
 // scope is what the Pods pane shows.

@@ -49,22 +49,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	b, refusal := m.keys().find(msg, m.focus.paneSpec)
-	m.run(b, refusal)
-	return m.todo()
-}
-
-// run carries out a command, unless it can't be here.
-func (m *Model) run(b binding, refusal string) {
-	if refusal == "" {
-		_, refusal = b.usable(m)
-	}
-	switch {
+	switch b, refusal := findKey(m, msg); {
 	case refusal != "":
 		m.say(refusal)
-	case b.run != nil:
+	case b != nil && b.run != nil:
 		b.run(m)
 	}
+	return m.todo()
 }
 
 // todo gives what a command has left for the program to do, once.
@@ -84,14 +75,6 @@ func (m *Model) leave() tea.Cmd {
 	m.quitAt = now
 	m.say("ctrl+c again leaves at once")
 	return nil
-}
-
-// keys is the keymap in force.
-func (m *Model) keys() *keymap {
-	if m.s.f.Replay != nil {
-		return m.replay
-	}
-	return m.live
 }
 
 // stepWaits reports whether enter is the key of a waiting step.

@@ -11,7 +11,7 @@ import (
 )
 
 var timelineSpec = &paneSpec{
-	name: "Timeline", place: placeLower, shows: partEvents, live: liveRowKeys, replay: rowKeys,
+	name: "Timeline", place: placeLower, shows: partEvents, keys: rowKeys,
 	open: func() pane { return newTimelinePane() },
 }
 

@@ -16,7 +16,10 @@ const (
 
 var trialSpec = &paneSpec{
 	name: "Trial", place: placeLower, least: trialHeight, shows: partTrial,
-	live: trialKeys, replay: trialKeys,
+	keys: []binding{
+		bind(readReport, "report", "enter", "read the report, once there is a verdict; before: the whole trial, or back", "enter").onlyWhen(judgedTrial),
+		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
+	},
 	there: func(f *view.Frame) (bool, string) {
 		if f.Trial == nil && f.Replay != nil {
 			return false, "there is no trial at this moment of the record"
@@ -24,11 +27,6 @@ var trialSpec = &paneSpec{
 		return f.Trial != nil, "there is no trial: t starts one"
 	},
 	open: func() pane { return &trialPane{} },
-}
-
-var trialKeys = []binding{
-	bind(readReport, "report", "enter", "read the report, once there is a verdict; before: the whole trial, or back", "enter").onlyWhen(judgedTrial),
-	bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
 }
 
 // trialPane shows the trial: with little room what is under way and the steps
