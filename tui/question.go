@@ -96,6 +96,9 @@ func (d *questionDialog) typing() bool {
 	return !d.q.Refused && (d.q.Type != "" || d.q.Secret)
 }
 
+// reading reports that no text is being typed.
+func (d *questionDialog) reading() bool { return !d.typing() }
+
 // open reports whether a choice other than the safe one may be taken.
 func (d *questionDialog) open() bool {
 	if d.q.Type != "" {

@@ -138,3 +138,22 @@ func TestLongQuestionScrollsAndKeepsItsChoices(t *testing.T) {
 		t.Errorf("the end can't be scrolled to:\n%s", v)
 	}
 }
+
+func TestAPictureIsKeptWhileAQuestionIsOpen(t *testing.T) {
+	m, sent, now := testModel(asked(), 80, 24, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "P")
+	wantIntent(t, sent, view.SaveScreen{})
+	if m.dialogs.top() == nil {
+		t.Error("the question is gone")
+	}
+
+	f := asked()
+	f.Question.Type = "Prod"
+	m, sent, now = testModel(f, 80, 24, Options{})
+	settleKeys(m, now)
+	typeKeys(m, "P")
+	if len(*sent) > 0 || m.dialogs.top().(*questionDialog).in.String() != "P" {
+		t.Errorf("what is typed for an answer sends %v", *sent)
+	}
+}
