@@ -43,7 +43,7 @@ func newNodesPane() *nodesPane {
 			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName, nil},
 			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus, nil},
 			{fitting{least: 5, leastShort: 3, short: 2, brief: "PWR", drop: 1}, "POWER", nodePower, nil},
-			{fitting{least: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
+			{fitting{least: 4, leastShort: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
 			{fitting{least: 16, extra: true}, "NEXT", nodeNext, nil},
 			{fitting{extra: true}, "ROLE", nodeRole, nil},
 			{fitting{least: 4, extra: true, right: true}, "FOR", nodeFor, func(_ *scene, a, b *cluster.Node) int { return b.ReadySince.Compare(a.ReadySince) }},

@@ -82,10 +82,12 @@ func TestTitlesAreWords(t *testing.T) {
 	f := outage()
 	f.Power["kube-node1"] = view.MachineView{Reading: power.Reading{State: power.Off, Proof: power.Presumed}} // "off?"
 	for w := 60; w <= 200; w++ {
-		m, _, _ := testModel(f, w, 24, Options{})
-		for _, title := range strings.Fields(strings.ReplaceAll(plainView(m), "│", " ")) {
-			if slices.Contains([]string{"POW", "POWE", "REA", "READ"}, title) {
-				t.Errorf("%d cells wide: %s", w, title)
+		for _, f := range []*view.Frame{f, names()} {
+			m, _, _ := testModel(f, w, 24, Options{})
+			for _, title := range strings.Fields(strings.ReplaceAll(plainView(m), "│", " ")) {
+				if slices.Contains([]string{"POW", "POWE", "PO", "REA", "READ"}, title) {
+					t.Errorf("%d cells wide: %s", w, title)
+				}
 			}
 		}
 	}
