@@ -28,19 +28,13 @@ const (
 type deploymentsPane struct {
 	list[cluster.Key, *cluster.Deployment]
 	many bool // more than one namespace
-	seen deploymentsSeen
-}
-
-type deploymentsSeen struct {
-	snap  *cluster.Snapshot
-	focus cluster.Key
-	choice
 }
 
 func newDeploymentsPane() *deploymentsPane {
 	p := &deploymentsPane{}
 	p.list = list[cluster.Key, *cluster.Deployment]{
 		id: func(d *cluster.Deployment) cluster.Key { return d.Key }, trouble: p.rank,
+		object: func(_ *scene, d *cluster.Deployment) object { return deploymentObject(d.Key) },
 		labels: func(d *cluster.Deployment) string { return d.Labels },
 		has: func(_ *scene, d *cluster.Deployment, contains func(string) bool) bool {
 			return contains(d.Name) || contains(d.Namespace) || contains(d.Word) || d.Knative != nil && contains(d.Knative.Service)
@@ -77,8 +71,7 @@ func newDeploymentsPane() *deploymentsPane {
 }
 
 func (p *deploymentsPane) settle(s *scene) {
-	if seen := (deploymentsSeen{s.snap, s.f.Focus, p.choice()}); seen != p.seen {
-		p.seen = seen
+	if p.stale(s.snap, s.f.Focus) {
 		all := s.snap.Deployments()
 		p.many = len(all) > 0 && all[0].Namespace != all[len(all)-1].Namespace
 		p.take(s, all)
@@ -95,14 +88,6 @@ func (p *deploymentsPane) key(s *scene, m motion) {
 	p.list.key(s, m)
 	s.deployment = p.cursor
 	s.look(scopeDeployment)
-}
-
-func (p *deploymentsPane) row(*scene) (object, bool) {
-	d, ok := p.selected()
-	if !ok {
-		return object{}, false
-	}
-	return deploymentObject(d.Key), true
 }
 
 func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {

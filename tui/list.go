@@ -30,6 +30,8 @@ type list[K comparable, R any] struct {
 	columns []column[R]
 	fits    []fitting
 	id      func(R) K
+	// object is what a row stands for.
+	object func(*scene, R) object
 	// trouble orders rows before anything else does, 0 first; nil: it does not.
 	// It must be less than troubles.
 	trouble func(*scene, R) int
@@ -66,6 +68,8 @@ type list[K comparable, R any] struct {
 	page   int // rows shown at the last drawing
 
 	headers int // lines above the rows at the last drawing
+
+	seen inputs // what the rows were found for
 
 	need  widths
 	needW int // the width that need was found for
@@ -178,15 +182,18 @@ func (l *list[K, R]) begin(fits func(R) bool) {
 	}
 }
 
-// choice is what the operator has chosen of it; rows are taken anew when it
-// changes.
-type choice struct {
-	by       filter
-	sort     int
-	reversed bool
-}
+// inputs is what rows are found from, compared by value.
+type inputs [8]any
 
-func (l *list[K, R]) choice() choice { return choice{l.by, l.sort, l.reversed} }
+// stale reports whether its rows are to be found anew: what they are found from,
+// or what the operator has chosen of it, has changed since it was last asked.
+func (l *list[K, R]) stale(from ...any) bool {
+	now := inputs{l.by, l.sort, l.reversed}
+	copy(now[3:], from)
+	stale := now != l.seen
+	l.seen = now
+	return stale
+}
 
 // selected gives the row under the cursor.
 func (l *list[K, R]) selected() (r R, ok bool) {
@@ -194,6 +201,15 @@ func (l *list[K, R]) selected() (r R, ok bool) {
 		return r, false
 	}
 	return l.rows[l.at], true
+}
+
+// row is the object under the cursor.
+func (l *list[K, R]) row(s *scene) (o object, ok bool) {
+	r, ok := l.selected()
+	if ok {
+		o = l.object(s, r)
+	}
+	return o, ok
 }
 
 // key moves the cursor.

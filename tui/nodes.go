@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,20 +22,13 @@ var nodesSpec = &paneSpec{
 type nodesPane struct {
 	list[string, *cluster.Node]
 	ready, total int
-	seen         nodesSeen
-}
-
-// nodesSeen is what the rows were found for. Silence grows with time alone.
-type nodesSeen struct {
-	snap   *cluster.Snapshot
-	second int64
-	choice
 }
 
 func newNodesPane() *nodesPane {
 	p := &nodesPane{}
 	p.list = list[string, *cluster.Node]{
-		id: func(n *cluster.Node) string { return n.Name }, trouble: nodeTrouble, has: nodeHas, labels: func(n *cluster.Node) string { return n.Labels },
+		id: func(n *cluster.Node) string { return n.Name }, object: func(_ *scene, n *cluster.Node) object { return nodeObject(n.Name) },
+		trouble: nodeTrouble, has: nodeHas, labels: func(n *cluster.Node) string { return n.Labels },
 		lead: nodeLead, leadWidth: 3, changed: func(n *cluster.Node) time.Time { return n.Changed }, news: 1,
 		kind: cluster.KindNode, none: "no nodes",
 		columns: []column[*cluster.Node]{
@@ -57,8 +49,7 @@ func newNodesPane() *nodesPane {
 }
 
 func (p *nodesPane) settle(s *scene) {
-	if seen := (nodesSeen{s.snap, s.now.Unix(), p.choice()}); seen != p.seen {
-		p.seen = seen
+	if p.stale(s.snap, s.now.Unix()) { // silence grows with time alone
 		all := s.snap.Nodes()
 		p.ready, p.total = s.snap.NodeCount()
 		if p.by.on() || p.sort > 0 {
@@ -103,27 +94,9 @@ func (p *nodesPane) key(s *scene, m motion) {
 	s.look(scopeNode)
 }
 
-func (p *nodesPane) row(*scene) (object, bool) {
-	n, ok := p.selected()
-	if !ok {
-		return object{}, false
-	}
-	return nodeObject(n.Name), true
-}
-
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)
-	var facts []string
-	if at := p.position(s); at != "" {
-		facts = append(facts, at)
-	}
-	if n := len(s.marks); n > 0 {
-		facts = append(facts, fmt.Sprintf("%d marked", n))
-	}
-	if p.total > 0 {
-		facts = append(facts, fmt.Sprintf("%d/%d ready", p.ready, p.total))
-	}
-	return drawing{"Nodes" + p.by.title(s), s.facts(facts), lines}
+	return drawing{"Nodes" + p.by.title(s), s.facts(p.position(s), some(len(s.marks), "marked"), readyOf(p.ready, p.total)), lines}
 }
 
 // mark marks the node under the cursor, or takes its mark away, and goes on to

@@ -24,12 +24,12 @@ type picturePane struct {
 	list[string, *cluster.Node]
 	homeless []*cluster.Pod // on no node
 	ready    int
-	seen     *cluster.Snapshot
 }
 
 func newPicturePane() *picturePane {
 	return &picturePane{list: list[string, *cluster.Node]{
-		id: func(n *cluster.Node) string { return n.Name }, kind: cluster.KindNode, none: "no nodes", page: 1,
+		id: func(n *cluster.Node) string { return n.Name }, object: func(_ *scene, n *cluster.Node) object { return nodeObject(n.Name) },
+		kind: cluster.KindNode, none: "no nodes", page: 1,
 	}}
 }
 
@@ -37,10 +37,9 @@ func newPicturePane() *picturePane {
 func (p *picturePane) settle(*scene) {}
 
 func (p *picturePane) find(s *scene) {
-	if s.snap == p.seen {
+	if !p.stale(s.snap) {
 		return
 	}
-	p.seen = s.snap
 	var nodes []*cluster.Node
 	p.ready = 0
 	for _, n := range s.snap.Nodes() {
@@ -69,14 +68,6 @@ func (p *picturePane) key(s *scene, m motion) {
 	s.node = p.cursor
 }
 
-func (p *picturePane) row(*scene) (object, bool) {
-	n, ok := p.selected()
-	if !ok {
-		return object{}, false
-	}
-	return nodeObject(n.Name), true
-}
-
 func (p *picturePane) filter() *filter { return nil }
 
 func (p *picturePane) mark(s *scene) {
@@ -94,11 +85,7 @@ func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 		d.lines = s.message(s.t.dim, p.empty(s), w, h)
 		return d
 	}
-	var facts []string
-	if n := len(s.marks); n > 0 {
-		facts = append(facts, fmt.Sprintf("%d marked", n))
-	}
-	d.facts = s.facts(append(facts, fmt.Sprintf("%d/%d ready", p.ready, len(p.rows))))
+	d.facts = s.facts(some(len(s.marks), "marked"), readyOf(p.ready, len(p.rows)))
 	room := h
 	if h >= 8 {
 		room -= 2

@@ -42,25 +42,14 @@ type podsPane struct {
 	many         bool   // they are in more than one namespace
 	ready, total int    // of those that are meant to run
 	homeless     int    // on no node, beside those of marked nodes
-	seen         podsSeen
-	before       []*cluster.Pod // the pods that the rows were found from
 	everything   allPods
-}
-
-// podsSeen is what the rows were found for.
-type podsSeen struct {
-	snap       *cluster.Snapshot
-	scope      scope
-	node       string
-	deployment cluster.Key
-	marks      int
-	choice
 }
 
 func newPodsPane() *podsPane {
 	p := &podsPane{}
 	p.list = list[cluster.Key, *cluster.Pod]{
-		id: func(p *cluster.Pod) cluster.Key { return p.Key }, trouble: podTrouble, has: podHas,
+		id: func(p *cluster.Pod) cluster.Key { return p.Key }, object: func(_ *scene, p *cluster.Pod) object { return podObject(p.Key) },
+		trouble: podTrouble, has: podHas,
 		labels: func(p *cluster.Pod) string { return p.Labels },
 		lead: func(s *scene, r *row, p *cluster.Pod) {
 			sign, st := podSign(s, p)
@@ -97,13 +86,11 @@ func newPodsPane() *podsPane {
 }
 
 func (p *podsPane) settle(s *scene) {
-	seen := podsSeen{s.snap, s.scope, s.node, s.deployment, s.marked, p.choice()}
-	if seen == p.seen {
+	if !p.stale(s.snap, s.scope, s.node, s.deployment, s.marked) {
 		return
 	}
 	pods, all := p.inScope(s)
 	if all && !p.by.on() && p.sort == 0 {
-		p.seen, p.before = seen, nil
 		p.rows, p.ready, p.total, p.many = p.everything.look(s)
 		p.all = len(p.rows)
 		p.follow()
@@ -112,28 +99,13 @@ func (p *podsPane) settle(s *scene) {
 	if all {
 		pods = s.snap.Pods()
 	}
-	if same := seen; same.snap != p.seen.snap && sameRows(pods, p.before) {
-		same.snap = p.seen.snap
-		if same == p.seen && !p.by.on() { // a filter may look at what the clock changes
-			p.seen.snap = s.snap
-			return
-		}
-	}
-	p.seen, p.before = seen, pods
 	p.take(s, pods)
 	p.ready, p.total, p.many = 0, 0, false
 	for _, pod := range p.rows {
-		if pod.Namespace != p.rows[0].Namespace {
-			p.many = true
-		}
+		p.many = p.many || pod.Namespace != p.rows[0].Namespace
 		meant, ready := counted(pod)
 		p.ready, p.total = p.ready+btoi(ready), p.total+btoi(meant)
 	}
-}
-
-// sameRows reports two lists that are one and the same.
-func sameRows(a, b []*cluster.Pod) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // inScope gives the pods to show, or says that it is all of them.
@@ -187,14 +159,6 @@ func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 
 func (p *podsPane) want(*scene, int) want { return want{least: 2, most: p.lines(), share: 2} }
 
-func (p *podsPane) row(*scene) (object, bool) {
-	pod, ok := p.selected()
-	if !ok {
-		return object{}, false
-	}
-	return podObject(pod.Key), true
-}
-
 // allPods shows all pods, or those of the selection again.
 func (p *podsPane) allPods(s *scene) {
 	if s.scope == scopeAll {
@@ -210,17 +174,7 @@ func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {
 	if p.of != "" {
 		title += " of " + p.of
 	}
-	var facts []string
-	if at := p.position(s); at != "" {
-		facts = append(facts, at)
-	}
-	if p.homeless > 0 {
-		facts = append(facts, fmt.Sprintf("%d on no node", p.homeless))
-	}
-	if p.total > 0 {
-		facts = append(facts, fmt.Sprintf("%d/%d ready", p.ready, p.total))
-	}
-	return drawing{title + p.by.title(s), s.facts(facts), lines}
+	return drawing{title + p.by.title(s), s.facts(p.position(s), some(p.homeless, "on no node"), readyOf(p.ready, p.total)), lines}
 }
 
 // podTrouble orders pods: what has no node first, then what else fails; what

@@ -41,18 +41,14 @@ func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
 }
 
 func (p *requestsPane) title(s *scene) (string, string) {
-	var facts []string
-	run := s.f.Load
+	load, run := "", s.f.Load
 	switch {
 	case run.Active, run.Spec.Shape == loadgen.Burst && run.Totals.InFlight() > 0:
-		facts = append(facts, run.Spec.Short())
+		load = run.Spec.Short()
 	case run.Totals.InFlight() > 0:
-		facts = append(facts, run.Spec.Short()+" stopped, ending")
+		load = run.Spec.Short() + " stopped, ending"
 	}
-	if basis := basisText(s.t, run.Gauge); basis != "" {
-		facts = append(facts, basis)
-	}
-	return "Requests", strings.Join(facts, " "+s.t.bullet+" ")
+	return "Requests", s.facts(load, basisText(s.t, run.Gauge))
 }
 
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,8 +80,27 @@ func (s *scene) dropMarks() {
 	}
 }
 
-// facts joins what stands at the right of a title.
-func (s *scene) facts(all []string) string { return strings.Join(all, " "+s.t.bullet+" ") }
+// facts joins what stands at the right of a title, without what is empty.
+func (s *scene) facts(all ...string) string {
+	all = slices.DeleteFunc(all, func(fact string) bool { return fact == "" })
+	return strings.Join(all, " "+s.t.bullet+" ")
+}
+
+// some says how many of something there are; empty when none.
+func some(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// readyOf says how many of all are ready; empty when there are none.
+func readyOf(ready, all int) string {
+	if all == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d ready", ready, all)
+}
 
 var (
 	emptySnapshot = cluster.NewSnapshot(cluster.Contents{})

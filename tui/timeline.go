@@ -18,21 +18,12 @@ var timelineSpec = &paneSpec{
 // timelinePane lists what happened, in the order of the events' own times, and
 // what the control plane will do next. The newest is in sight until the
 // operator moves.
-type timelinePane struct {
-	list[int, view.Event]
-	seen timelineSeen
-}
-
-type timelineSeen struct {
-	first, last, n int
-	zero           time.Time
-	choice
-}
+type timelinePane struct{ list[int, view.Event] }
 
 func newTimelinePane() *timelinePane {
 	p := &timelinePane{}
 	p.list = list[int, view.Event]{
-		id: func(e view.Event) int { return e.Seq }, has: eventHas, follows: true,
+		id: func(e view.Event) int { return e.Seq }, object: eventObject, has: eventHas, follows: true,
 		lead: func(s *scene, r *row, e view.Event) {},
 		none: "what happens will be told here",
 	}
@@ -40,14 +31,13 @@ func newTimelinePane() *timelinePane {
 }
 
 func (p *timelinePane) settle(s *scene) {
-	seen := timelineSeen{n: len(s.f.Events), zero: s.f.Zero, choice: p.choice()}
-	if seen.n > 0 {
-		seen.first, seen.last = s.f.Events[0].Seq, s.f.Events[seen.n-1].Seq
+	var first, last int
+	if n := len(s.f.Events); n > 0 {
+		first, last = s.f.Events[0].Seq, s.f.Events[n-1].Seq
 	}
-	if seen == p.seen {
+	if !p.stale(len(s.f.Events), first, last, s.f.Zero) {
 		return
 	}
-	p.seen = seen
 	events := slices.Clone(s.f.Events)
 	if !p.by.on() {
 		events = fold(events)
@@ -66,14 +56,10 @@ func eventHas(s *scene, e view.Event, contains func(string) bool) bool {
 
 func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000, share: 3} }
 
-// row is the whole line, with its times, and the object that it is about.
-func (p *timelinePane) row(s *scene) (object, bool) {
-	e, ok := p.selected()
-	if !ok {
-		return object{}, false
-	}
+// eventObject is the whole line, with its times, and the object that it is about.
+func eventObject(s *scene, e view.Event) object {
 	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), e.Subject, e.Sentence()}, " ")
-	return object{line, "Event " + fmt.Sprint(e.Seq), eventDetails(e), objectOf(s, e).ref}, true
+	return object{line, "Event " + fmt.Sprint(e.Seq), eventDetails(e), objectOf(s, e).ref}
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.
