@@ -1,5 +1,7 @@
 package tui
 
+import "time"
+
 // fitting says how a column of a table takes part when there is little room.
 type fitting struct {
 	// least is the width that is kept free even if no cell needs it now, so
@@ -37,6 +39,20 @@ func textCell(st style, s string) cell { return cell{spans: []span{{st, s}}} }
 
 func shortCell(st style, s, short string) cell {
 	return cell{spans: []span{{st, s}}, short: []span{{st, short}}}
+}
+
+// plainCell is a text from outside.
+func plainCell(s *scene, text string) cell { return textCell("", s.t.text(text)) }
+
+// dimCell is a text from outside, or of less weight.
+func dimCell(s *scene, text string) cell { return textCell(s.t.dim, s.t.text(text)) }
+
+// ageCell is how long ago something was; empty where that is not known.
+func ageCell(s *scene, since time.Time) cell {
+	if since.IsZero() {
+		return cell{}
+	}
+	return dimCell(s, coarseAge(s.now.Sub(since)))
 }
 
 func spansWidth(s []span) int {

@@ -60,10 +60,10 @@ func newDeploymentsPane() *deploymentsPane {
 			}},
 			{fitting{least: 8, drop: 1}, "STATUS", deploymentStatus, nil},
 			{fitting{least: 5, extra: true, right: true}, "READY", func(s *scene, d *cluster.Deployment) cell {
-				return textCell(s.t.dim, fmt.Sprint(d.ReadyReplicas))
+				return dimCell(s, fmt.Sprint(d.ReadyReplicas))
 			}, nil},
 			{fitting{extra: true, right: true}, "UPDATED", func(s *scene, d *cluster.Deployment) cell {
-				return textCell(s.t.dim, fmt.Sprint(d.Updated))
+				return dimCell(s, fmt.Sprint(d.Updated))
 			}, nil},
 		},
 	}
@@ -112,9 +112,9 @@ func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 
 func (p *deploymentsPane) name(s *scene, d *cluster.Deployment) cell {
 	if p.many {
-		return textCell("", s.t.text(d.Key.String()))
+		return plainCell(s, d.Key.String())
 	}
-	return textCell("", s.t.text(d.Name))
+	return plainCell(s, d.Name)
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {

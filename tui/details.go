@@ -101,8 +101,8 @@ func nodeDetails(name string) func(*scene) []fact {
 		d.add("zone", n.Zone)
 		if n.CPUMilli > 0 {
 			d.add("allocatable", fmt.Sprintf("%s CPU, %.1f GiB, %d pods",
-				number(float64(n.CPUMilli)/1000), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
-			d.add("requested", number(float64(askedCPU(s, n))/1000)+" CPU by its pods")
+				cores(n.CPUMilli), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
+			d.add("requested", cores(askedCPU(s, n))+" CPU by its pods")
 		}
 		d.events(name)
 		pods := s.snap.PodsOn(name)
@@ -181,7 +181,7 @@ func podDetails(k cluster.Key) func(*scene) []fact {
 			d.number("concurrency", p.Concurrency)
 		}
 		if p.CPUMilli > 0 {
-			d.add("CPU asked for", number(float64(p.CPUMilli)/1000))
+			d.add("CPU asked for", cores(p.CPUMilli))
 		}
 		d.time("created", p.Created)
 		d.add("labels", labelList(p.Labels))

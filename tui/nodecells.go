@@ -14,9 +14,9 @@ import (
 
 func nodeName(s *scene, n *cluster.Node) cell {
 	if n.ControlPlane {
-		return textCell(s.t.dim, s.t.text(n.Name))
+		return dimCell(s, n.Name)
 	}
-	return textCell("", s.t.text(n.Name))
+	return plainCell(s, n.Name)
 }
 
 func nodeStatus(s *scene, n *cluster.Node) cell {
@@ -43,35 +43,24 @@ func asking(t *theme) string { return "asking" + t.ellipsis }
 func nodeNext(s *scene, n *cluster.Node) cell { return textCell(s.t.warn, markedIn(s, n)) }
 
 func nodeRole(s *scene, n *cluster.Node) cell {
-	if len(n.Roles) == 0 {
-		return textCell(s.t.dim, "worker")
-	}
-	return textCell(s.t.dim, s.t.text(strings.Join(n.Roles, ",")))
+	return dimCell(s, cmp.Or(strings.Join(n.Roles, ","), "worker"))
 }
 
-// nodeFor is how long its state has lasted.
-func nodeFor(s *scene, n *cluster.Node) cell {
-	if n.ReadySince.IsZero() {
-		return textCell("", "")
-	}
-	return textCell(s.t.dim, coarseAge(s.now.Sub(n.ReadySince)))
-}
-
-// nodeAge is how long it has been in the cluster.
-func nodeAge(s *scene, n *cluster.Node) cell {
-	if n.Created.IsZero() {
-		return textCell("", "")
-	}
-	return textCell(s.t.dim, coarseAge(s.now.Sub(n.Created)))
-}
+// nodeFor is how long its state has lasted, nodeAge how long it has been in the
+// cluster.
+func nodeFor(s *scene, n *cluster.Node) cell { return ageCell(s, n.ReadySince) }
+func nodeAge(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }
 
 // nodeCPU is what its pods ask for, of what it has.
 func nodeCPU(s *scene, n *cluster.Node) cell {
 	if n.CPUMilli <= 0 {
-		return textCell("", "")
+		return cell{}
 	}
-	return textCell(s.t.dim, number(float64(askedCPU(s, n))/1000)+"/"+number(float64(n.CPUMilli)/1000))
+	return dimCell(s, cores(askedCPU(s, n))+"/"+cores(n.CPUMilli))
 }
+
+// cores writes thousandths of a CPU.
+func cores(milli int64) string { return number(float64(milli) / 1000) }
 
 // askedCPU sums up what the pods on a node ask for, in thousandths.
 func askedCPU(s *scene, n *cluster.Node) int64 {
@@ -92,13 +81,13 @@ func morePods(s *scene, a, b *cluster.Node) int {
 
 func nodeAddress(s *scene, n *cluster.Node) cell {
 	if len(n.Addresses) == 0 {
-		return textCell("", "")
+		return cell{}
 	}
-	return textCell(s.t.dim, s.t.text(n.Addresses[0]))
+	return dimCell(s, n.Addresses[0])
 }
 
 func nodeMachine(s *scene, n *cluster.Node) cell {
-	return textCell(s.t.dim, s.t.text(brief(n.Name, machineText(s.f.Power[n.Name]))))
+	return dimCell(s, brief(n.Name, machineText(s.f.Power[n.Name])))
 }
 
 // markedIn says how long it is until a silent node will be marked NotReady, at
@@ -120,12 +109,7 @@ func markedIn(s *scene, n *cluster.Node) string {
 }
 
 // machineText is the newest sentence on a machine.
-func machineText(m view.MachineView) string {
-	if m.Text != "" {
-		return m.Text
-	}
-	return m.Reading.Detail
-}
+func machineText(m view.MachineView) string { return cmp.Or(m.Text, m.Reading.Detail) }
 
 // nodeSign is the symbol and look of a node's state.
 func nodeSign(s *scene, n *cluster.Node) (string, style) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -61,25 +62,20 @@ func newPodsPane() *podsPane {
 			{fitting{ease: 16, min: 10, middle: true}, "POD", p.name, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
 			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
-				return textCell("", strconv.Itoa(p.ReadyContainers)+"/"+strconv.Itoa(p.Containers))
+				return plainCell(s, strconv.Itoa(p.ReadyContainers)+"/"+strconv.Itoa(p.Containers))
 			}, nil},
 			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
 			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
 			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
-			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell {
-				if p.Created.IsZero() {
-					return textCell("", "")
-				}
-				return textCell(s.t.dim, coarseAge(s.now.Sub(p.Created)))
-			}, func(_ *scene, a, b *cluster.Pod) int { return b.Created.Compare(a.Created) }},
-			{fitting{extra: true}, "ADDRESS", func(s *scene, p *cluster.Pod) cell { return textCell(s.t.dim, s.t.text(p.IP)) }, nil},
+			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell { return ageCell(s, p.Created) }, func(_ *scene, a, b *cluster.Pod) int { return b.Created.Compare(a.Created) }},
+			{fitting{extra: true}, "ADDRESS", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.IP) }, nil},
 			{fitting{extra: true, right: true}, "CPU", func(s *scene, p *cluster.Pod) cell {
 				if p.CPUMilli == 0 {
-					return textCell("", "")
+					return cell{}
 				}
-				return textCell(s.t.dim, number(float64(p.CPUMilli)/1000))
+				return dimCell(s, cores(p.CPUMilli))
 			}, func(_ *scene, a, b *cluster.Pod) int { return cmp.Compare(b.CPUMilli, a.CPUMilli) }},
-			{fitting{extra: true}, "DEPLOYMENT", func(s *scene, p *cluster.Pod) cell { return textCell(s.t.dim, s.t.text(p.Deployment)) }, nil},
+			{fitting{extra: true}, "DEPLOYMENT", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.Deployment) }, nil},
 		},
 	}
 	return p
@@ -198,16 +194,16 @@ func podHas(s *scene, p *cluster.Pod, contains func(string) bool) bool {
 
 func (p *podsPane) name(s *scene, pod *cluster.Pod) cell {
 	if p.many {
-		return textCell("", s.t.text(pod.Key.String()))
+		return plainCell(s, pod.Key.String())
 	}
-	return textCell("", s.t.text(pod.Name))
+	return plainCell(s, pod.Name)
 }
 
 func podNode(s *scene, p *cluster.Pod) cell {
 	if p.Node == "" {
 		return textCell(s.t.warn, "no node")
 	}
-	return textCell(s.t.dim, s.t.text(p.Node))
+	return dimCell(s, p.Node)
 }
 
 func podStatus(s *scene, p *cluster.Pod) cell {
@@ -216,11 +212,10 @@ func podStatus(s *scene, p *cluster.Pod) cell {
 		st = s.t.just(st)
 	}
 	word := s.t.text(s.snap.PodWord(p, s.now))
-	short := word
-	if len(word) > 5 && word[:5] == "lost " {
-		short = "lost"
+	if strings.HasPrefix(word, "lost ") {
+		return shortCell(st, word, "lost")
 	}
-	return shortCell(st, word, short)
+	return textCell(st, word)
 }
 
 // podNext is when it will be evicted.
@@ -228,7 +223,7 @@ func podNext(s *scene, p *cluster.Pod) cell {
 	at, ok := forecast.EvictAt(s.snap, p)
 	switch d := at.Sub(s.now); {
 	case !ok:
-		return textCell("", "")
+		return cell{}
 	case d > 0:
 		return shortCell(s.t.warn, "evicted in "+age(d), age(d))
 	}
@@ -237,9 +232,9 @@ func podNext(s *scene, p *cluster.Pod) cell {
 
 func podRestarts(s *scene, p *cluster.Pod) cell {
 	if p.Restarts == 0 {
-		return textCell("", "")
+		return cell{}
 	}
-	return textCell(s.t.dim, fmt.Sprint(p.Restarts))
+	return dimCell(s, fmt.Sprint(p.Restarts))
 }
 
 func podSign(s *scene, p *cluster.Pod) (string, style) {
