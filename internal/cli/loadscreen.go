@@ -14,9 +14,8 @@ import (
 	"lightsout/tui"
 )
 
-// drawLoad shows a run on the screen until it has ended. When ctx ends it starts
-// no more requests, waits a moment, and cancels the rest; when the operator
-// leaves, what is in flight is given up. It returns when the run ended.
+// drawLoad shows a run on the screen until it has ended, or ctx has; when the
+// operator leaves, what is in flight is given up. It returns when the run ended.
 func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colorprofile.Profile) (over time.Time, err error) {
 	recorder, err := session.NewRecorder("", time.Now)
 	if err != nil {
@@ -37,17 +36,8 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 	defer hide()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		defer hide()
-		select {
-		case <-ctx.Done():
-			g.Stop(false)
-			moment, cancel := context.WithTimeout(shown, graceTime)
-			defer cancel()
-			// Its only error is that the moment is over.
-			_ = g.Wait(moment)
-			g.Stop(true)
-		case <-shown.Done():
-		}
+		stopAtEnd(ctx, shown, g)
+		hide()
 	})
 	wg.Go(func() {
 		if g.Wait(shown) == nil && shown.Err() == nil {
@@ -78,6 +68,21 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 		err = ended
 	}
 	return over, err
+}
+
+// stopAtEnd waits for the end of ctx: no more requests start then, and what is in
+// flight after a moment is cancelled. It gives up when the screen has gone.
+func stopAtEnd(ctx, shown context.Context, g *loadgen.Generator) {
+	select {
+	case <-ctx.Done():
+		g.Stop(false)
+		moment, cancel := context.WithTimeout(shown, graceTime)
+		defer cancel()
+		// Its only error is that the moment is over.
+		_ = g.Wait(moment)
+		g.Stop(true)
+	case <-shown.Done():
+	}
 }
 
 // lastLook is how long the screen of a run that has ended stays.
