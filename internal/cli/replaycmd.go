@@ -84,19 +84,11 @@ func playRecord(ctx context.Context, o options, r *record.Record, how replay.Opt
 	if err != nil {
 		return err
 	}
-	// A record is not written to; what a crash says must be found all the same.
-	log, err := os.CreateTemp("", "lightsout-replay-*.log")
-	if err != nil {
-		return fmt.Errorf("the log can't be kept: %w", err)
-	}
-	_ = log.Close()
-	defer os.Remove(log.Name())
-
 	ctx, cancel := context.WithCancel(ctx)
 	played := make(chan error, 1)
 	go func() { played <- player.Run(ctx) }()
 	x := show{
-		frames: player.Frames(), log: log.Name(), color: color, cast: o.cast, names: o.cast.names(),
+		frames: player.Frames(), color: color, cast: o.cast, names: o.cast.names(),
 		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)}, beside: beside,
 	}
 	err = x.run(ctx)

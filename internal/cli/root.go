@@ -1,7 +1,10 @@
 // Package cli is the command line: one file a command. It reads flags and the
 // config file, builds the parts that a command needs and hands them to each
-// other; what the parts do is in their own packages. Only main imports it, and
-// nothing but it imports the screen.
+// other; what the parts do is in their own packages. A session (app.go) is made
+// for the screen, `trial run` and the switching `power …`: what these switch is
+// judged by a view that goes on, asked about, drained, proven and recorded in one
+// way, and that way is the session's. The other commands make the parts that they
+// need, and no session. Only main imports it, and nothing but it imports the screen.
 package cli
 
 import (

@@ -150,7 +150,8 @@ type show struct {
 	frames <-chan *view.Frame
 	// dir is where what is kept of the screen goes, beside the records of trials.
 	dir string
-	// log is the file for what is written to standard error meanwhile.
+	// log is the file for what is written to standard error meanwhile; empty: one
+	// that is gone afterwards, but not after a crash.
 	log   string
 	color *colorprofile.Profile
 	tui   tui.Options
@@ -178,9 +179,12 @@ func (x show) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if x.log == "" {
+		defer os.Remove(log.Name())
+	}
 	defer func() {
 		restore()
-		redactFile(x.log, x.names)
+		redactFile(log.Name(), x.names)
 	}()
 	keep, err := startKeeper(os.Stdin, log.Name())
 	if err != nil {
@@ -302,9 +306,14 @@ func runProgram(ctx context.Context, p *tea.Program) error {
 }
 
 // divertStderr sends what is written to standard error, by whatever part of
-// the program, to a file, so that it does not smear the screen.
+// the program, to a file, so that it does not smear the screen; without a path to
+// a temporary one.
 func divertStderr(path string) (log *os.File, restore func(), err error) {
-	log, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if path == "" {
+		log, err = os.CreateTemp("", "lightsout-*.log")
+	} else {
+		log, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the log can't be kept: %w", err)
 	}

@@ -11,6 +11,9 @@
 // All parts belong to the loop's goroutine. What takes long is done in a
 // goroutine of its own, and comes back as a message (loop.go).
 //
+// Where there is no cluster and only requests are sent, LoadOnly shows these
+// without a session.
+//
 // A trial is a Guest: it is told what happens, and acts by Controls. The package
 // knows nothing of plans, phases and verdicts, and draws nothing. Connections are
 // made, and machines switched, by the packages below.

@@ -17,7 +17,7 @@ type loop struct {
 	ctx   context.Context
 	now   func() time.Time
 	rec   *Recorder
-	inbox inbox
+	inbox inbox[message]
 	work  sync.WaitGroup // goroutines that outlast one turn
 
 	snapshot *cluster.Snapshot // nil before the first
@@ -72,15 +72,15 @@ type result[T any] struct {
 
 func (r result[T]) deliver(*Session) { r.then(r.value) }
 
-// inbox hands messages to the loop without ever blocking the sender.
-type inbox struct {
+// inbox hands messages to a loop without ever blocking the sender.
+type inbox[M any] struct {
 	notify chan struct{}
 
 	mu       sync.Mutex
-	messages []message
+	messages []M
 }
 
-func (b *inbox) put(m message) {
+func (b *inbox[M]) put(m M) {
 	b.mu.Lock()
 	b.messages = append(b.messages, m)
 	b.mu.Unlock()
@@ -88,17 +88,27 @@ func (b *inbox) put(m message) {
 }
 
 // wake has the loop take a turn.
-func (b *inbox) wake() {
+func (b *inbox[M]) wake() {
 	select {
 	case b.notify <- struct{}{}:
 	default:
 	}
 }
 
-func (b *inbox) take() []message {
+func (b *inbox[M]) take() []M {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	messages := b.messages
 	b.messages = nil
 	return messages
+}
+
+// newest hands a frame out in place of one that nobody has taken. One goroutine
+// alone may send to frames.
+func newest(frames chan *view.Frame, f *view.Frame) {
+	select {
+	case <-frames:
+	default:
+	}
+	frames <- f
 }

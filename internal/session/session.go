@@ -108,7 +108,7 @@ func New(opt Options) *Session {
 	if opt.Target == nil {
 		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
 	}
-	l := &loop{now: opt.Now, rec: opt.Recorder, inbox: inbox{notify: make(chan struct{}, 1)}, guest: nobody{}}
+	l := &loop{now: opt.Now, rec: opt.Recorder, inbox: inbox[message]{notify: make(chan struct{}, 1)}, guest: nobody{}}
 	s := &Session{loop: l, opt: opt, frames: make(chan *view.Frame, 1), questions: opt.Questions, target: opt.Target}
 	s.loads = &loads{loop: l, generator: opt.Load, missing: opt.NoLoad}
 	s.machines = newMachines(l, opt.Fleet, opt.Journal)
@@ -358,11 +358,7 @@ func (s *Session) publish() *view.Frame {
 	}
 	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	select { // newest wins; this goroutine is the only sender
-	case <-s.frames:
-	default:
-	}
-	s.frames <- f
+	newest(s.frames, f)
 	return f
 }
 

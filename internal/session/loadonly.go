@@ -1,0 +1,88 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// LoadOnly shows the requests of a generator where there is no cluster: frames
+// out, intents in, as a Session does, of which it makes none. Nothing is recorded.
+// Send and Frames are safe for use by several goroutines.
+type LoadOnly struct {
+	*loop
+	loads  *loads
+	wanted inbox[view.Intent]
+	frames chan *view.Frame
+}
+
+// NewLoadOnly makes it for a generator, which it closes at its end. Nothing
+// happens before Run.
+func NewLoadOnly(g *loadgen.Generator) (*LoadOnly, error) {
+	rec, err := NewRecorder("", time.Now)
+	l := &LoadOnly{loop: &loop{now: time.Now, rec: rec, guest: nobody{}}, frames: make(chan *view.Frame, 1)}
+	l.loads = &loads{loop: l.loop, generator: g}
+	l.wanted.notify = make(chan struct{}, 1)
+	return l, err
+}
+
+// Frames hands out frames, the newest only. It is closed when Run returns.
+func (l *LoadOnly) Frames() <-chan *view.Frame { return l.frames }
+
+// Send asks for i to be carried out. It never blocks.
+func (l *LoadOnly) Send(i view.Intent) { l.wanted.put(i) }
+
+// Run goes on until ctx ends or the operator leaves. What is in flight then is
+// given up.
+func (l *LoadOnly) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	l.ctx = ctx
+	defer close(l.frames)
+	defer l.work.Wait()
+	defer l.loads.close()
+	defer cancel()
+	l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: l.loads.generator.Run().Spec.Text() + " started"})
+	l.loads.begin()
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	p := newPace()
+	defer p.stop()
+	for !l.ending {
+		var load <-chan struct{} // looked at when a frame is due: it changes thousands of times a second
+		if !p.armed {
+			load = l.loads.changed()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wanted.notify:
+			for _, i := range l.wanted.take() {
+				l.carryOut(i)
+			}
+		case <-load:
+		case <-l.rec.timeline.Changed():
+		case <-ticker.C:
+		case <-p.due():
+			p.shown(time.Now())
+			newest(l.frames, &view.Frame{
+				Title: view.Title{Cluster: "no cluster"}, Now: l.now(),
+				Load: *l.loads.generator.Run(), Events: l.rec.timeline.Last(eventsShown), Notice: l.notice,
+			})
+			continue
+		}
+		p.stirred(time.Now())
+	}
+}
+
+func (l *LoadOnly) carryOut(i view.Intent) {
+	switch i := i.(type) {
+	case view.StartLoad:
+		l.loads.ask(i.Spec)
+	case view.StopLoad:
+		l.loads.stop(i)
+	case view.AskQuit:
+		l.ending = true
+	}
+}
