@@ -103,16 +103,7 @@ func (o *operation) ask(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errNotAsked
 	}
-	d := o.fleet.drivers[o.machine.Driver]
-	switch o.action {
-	case ActionOn:
-		return d.On(ctx, o.machine)
-	case ActionOff:
-		return d.Off(ctx, o.machine)
-	case ActionShutdown:
-		return d.Shutdown(ctx, o.machine)
-	}
-	return ErrCannot
+	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 }
 
 // await looks until the wanted state is seen or the deadline has passed.

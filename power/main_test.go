@@ -101,9 +101,7 @@ func (d *fakeDriver) State(_ context.Context, m Machine) (Reading, error) {
 	return f.reading, f.readErr
 }
 
-func (d *fakeDriver) On(_ context.Context, m Machine) error       { return d.do(ActionOn, m) }
-func (d *fakeDriver) Off(_ context.Context, m Machine) error      { return d.do(ActionOff, m) }
-func (d *fakeDriver) Shutdown(_ context.Context, m Machine) error { return d.do(ActionShutdown, m) }
+func (d *fakeDriver) Switch(_ context.Context, a Action, m Machine) error { return d.do(a, m) }
 
 func (d *fakeDriver) do(a Action, m Machine) error {
 	d.mu.Lock()

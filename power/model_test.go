@@ -297,7 +297,13 @@ func (d modelDriver) State(ctx context.Context, m Machine) (Reading, error) {
 	return Reading{State: Off, Proof: Proven, Detail: "PowerOFF", At: time.Now()}, nil
 }
 
-func (d modelDriver) On(ctx context.Context, m Machine) error {
+func (d modelDriver) Switch(ctx context.Context, a Action, m Machine) error {
+	switch a {
+	case ActionShutdown:
+		return d.off(ctx, m, func(v *vm) time.Duration { return time.Duration(v.seconds) * time.Second })
+	case ActionOff:
+		return d.off(ctx, m, func(*vm) time.Duration { return time.Second })
+	}
 	if err := d.reach(ctx); err != nil {
 		return err
 	}
@@ -307,14 +313,6 @@ func (d modelDriver) On(ctx context.Context, m Machine) error {
 		v.boot++
 	}
 	return nil
-}
-
-func (d modelDriver) Shutdown(ctx context.Context, m Machine) error {
-	return d.off(ctx, m, func(v *vm) time.Duration { return time.Duration(v.seconds) * time.Second })
-}
-
-func (d modelDriver) Off(ctx context.Context, m Machine) error {
-	return d.off(ctx, m, func(*vm) time.Duration { return time.Second })
 }
 
 // off is where it is checked that the machine may be switched off: by what is

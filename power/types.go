@@ -161,12 +161,10 @@ type Driver interface {
 	// State Unknown (or presumed Off), not an error; an error means that the
 	// question could not be asked.
 	State(ctx context.Context, m Machine) (Reading, error)
-	// On, Shutdown and Off ask for the change and return when it is accepted.
-	// They return ErrCannot when the driver has no such ability, and an
-	// *UnconfirmedError when it can't be told whether the request arrived.
-	On(ctx context.Context, m Machine) error
-	Shutdown(ctx context.Context, m Machine) error
-	Off(ctx context.Context, m Machine) error
+	// Switch asks for the action and returns when it is accepted. It returns
+	// ErrCannot when the driver has no such ability, and an *UnconfirmedError
+	// when it can't be told whether the request arrived.
+	Switch(ctx context.Context, a Action, m Machine) error
 }
 
 // Errors that drivers return.

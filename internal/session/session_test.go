@@ -59,19 +59,16 @@ func (b *board) State(_ context.Context, m power.Machine) (power.Reading, error)
 	return power.Reading{State: b.state[m.Name], Proof: power.Proven, At: time.Now()}, nil
 }
 
-func (b *board) set(action string, m power.Machine, s power.State) error {
+func (b *board) Switch(_ context.Context, a power.Action, m power.Machine) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state[m.Name] = s
-	b.asked = append(b.asked, action+" "+m.Name)
+	b.state[m.Name] = power.Off
+	if a == power.ActionOn {
+		b.state[m.Name] = power.On
+	}
+	b.asked = append(b.asked, string(a)+" "+m.Name)
 	return nil
 }
-
-func (b *board) On(_ context.Context, m power.Machine) error { return b.set("on", m, power.On) }
-func (b *board) Shutdown(_ context.Context, m power.Machine) error {
-	return b.set("shutdown", m, power.Off)
-}
-func (b *board) Off(_ context.Context, m power.Machine) error { return b.set("off", m, power.Off) }
 
 func (b *board) calls() []string {
 	b.mu.Lock()

@@ -57,27 +57,20 @@ func (w *world) Link() cluster.Link       { return w.Snapshot().Link }
 func (w *world) WantKubelets(n ...string) { w.wanted.Store(&n) }
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
-func (w *world) Shutdown(ctx context.Context, m power.Machine) error {
+func (w *world) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	w.mu.Lock()
-	refuse := w.refuse
+	refuse := w.refuse && a == power.ActionShutdown
 	w.mu.Unlock()
-	if refuse {
+	switch {
+	case refuse:
 		return errors.New("the machine refuses")
-	}
-	w.tell("shutdown", m.Name)
-	err := w.board.Shutdown(ctx, m)
-	w.turn(m.Name, true)
-	return err
-}
-
-func (w *world) On(ctx context.Context, m power.Machine) error {
-	if w.stuck {
+	case w.stuck && a == power.ActionOn:
 		return nil
+	case a != power.ActionOff:
+		w.tell(string(a), m.Name)
+		defer w.turn(m.Name, a == power.ActionShutdown)
 	}
-	w.tell("on", m.Name)
-	err := w.board.On(ctx, m)
-	w.turn(m.Name, false)
-	return err
+	return w.board.Switch(ctx, a, m)
 }
 
 func (w *world) tell(action, node string) {

@@ -160,7 +160,7 @@ func TestARefusalDoesNotRepeatThePassword(t *testing.T) {
 		AskSecret: func(context.Context, SecretQuestion) (string, error) { return password, nil },
 	})
 	d := NewDriver(client, DriverOptions{Shutdown: asksPassword + "shutdown -h now"})
-	err := d.Shutdown(soon(t), find(t, d, "kube-node3", "10.0.0.13"))
+	err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13"))
 	var refused *power.RefusedError
 	if !errors.As(err, &refused) || strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "no: ") {
 		t.Errorf("got %v", err)

@@ -282,11 +282,5 @@ func (d *Driver) banner(via *link, h host) error {
 	return nil
 }
 
-// On is not possible over ssh.
-func (d *Driver) On(context.Context, power.Machine) error { return power.ErrCannot }
-
-// Off is not possible over ssh.
-func (d *Driver) Off(context.Context, power.Machine) error { return power.ErrCannot }
-
 var _ power.Driver = (*Driver)(nil)
 var _ net.Conn = (*conn)(nil)

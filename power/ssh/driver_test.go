@@ -55,7 +55,7 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 			if m.ID != node.addr || m.Name != "kube-node3" || m.How != power.HowAddress {
 				t.Errorf("machine %+v", m)
 			}
-			err := d.Shutdown(soon(t), m)
+			err := d.Switch(soon(t), power.ActionShutdown, m)
 			if (err == nil) != c.ok || (err != nil && (!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b"))) {
 				t.Errorf("got %v", err)
 			}
@@ -78,7 +78,7 @@ func TestAnUncertainShutdownIsSentOnceAndLookedAt(t *testing.T) {
 	client := newClient(t, Options{ConfigFile: nodeConfig(t, s, "u"), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
 	d := NewDriver(client, DriverOptions{})
 	var unconfirmed *power.UnconfirmedError
-	if err := d.Shutdown(soon(t), find(t, d, "n", "10.0.0.13")); !errors.As(err, &unconfirmed) {
+	if err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "n", "10.0.0.13")); !errors.As(err, &unconfirmed) {
 		t.Errorf("got %v", err)
 	}
 	if n := st.execs.Load(); n != 1 {

@@ -100,7 +100,7 @@ func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
 		IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
 	d := NewDriver(client, DriverOptions{CommandTimeout: 8 * time.Second,
 		Shutdown: "echo $PPID > " + pidFile + "; kill -STOP $PPID"})
-	err := d.Shutdown(soon(t), find(t, d, "kube-node3", "10.0.0.13"))
+	err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13"))
 	pid := 0
 	waitFor(t, "the command to have begun", func() bool {
 		data, _ := os.ReadFile(pidFile)

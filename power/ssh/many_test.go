@@ -74,12 +74,10 @@ func (b *board) State(ctx context.Context, m power.Machine) (power.Reading, erro
 	}
 	return r, err
 }
-func (b *board) On(ctx context.Context, m power.Machine) error {
+func (b *board) Switch(ctx context.Context, _ power.Action, m power.Machine) error {
 	_, err := b.ask(ctx, http.MethodPost, m)
 	return err
 }
-func (b *board) Shutdown(context.Context, power.Machine) error { return power.ErrCannot }
-func (b *board) Off(context.Context, power.Machine) error      { return power.ErrCannot }
 
 // strictBastion forwards, and refuses more than limit connections at once. Until
 // it has refused one, it is slow to open the others, so that they pile up.

@@ -129,7 +129,7 @@ func TestSudoWithAndWithoutAPassword(t *testing.T) {
 			if _, err := os.Stat(mark); err == nil {
 				t.Fatal("the preflight shut down")
 			}
-			err := d.Shutdown(soon(t), m)
+			err := d.Switch(soon(t), power.ActionShutdown, m)
 			says("shutdown", err, c.shutdown)
 			var refused *power.RefusedError
 			if err != nil && !errors.As(err, &refused) {

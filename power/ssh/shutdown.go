@@ -91,10 +91,13 @@ func complaint(r result) error {
 	return fmt.Errorf("%s (status %d)", said, r.Status)
 }
 
-// Shutdown logs in and runs the shutdown command once. Nil means that it was
-// started, and ended well or was cut short by the machine's going down; only
-// the state proves that it is off.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
+// Switch shuts down: it logs in and runs the shutdown command once. Nil means
+// that it was started, and ended well or was cut short by the machine's going
+// down; only the state proves that it is off.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	if a != power.ActionShutdown {
+		return power.ErrCannot
+	}
 	work := job{command: d.opt.Shutdown, limit: d.opt.CommandTimeout}
 	var password string
 	if command, ok := strings.CutPrefix(work.command, asksPassword); ok {

@@ -277,23 +277,8 @@ func reading(r program.Result, provesOff bool) power.Reading {
 	return out
 }
 
-// On runs the command that powers on.
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, power.ActionOn, m)
-}
-
-// Shutdown runs the command that asks the guest to shut down.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, power.ActionShutdown, m)
-}
-
-// Off runs the command that pulls the plug.
-func (d *Driver) Off(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, power.ActionOff, m)
-}
-
-// act runs a command.
-func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine) error {
+// Switch runs the action's command.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	c := d.commands[a]
 	if c == nil {
 		return power.ErrCannot

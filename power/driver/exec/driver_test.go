@@ -123,7 +123,7 @@ func TestArgumentsStayWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Driver.On(t.Context(), m); err != nil {
+	if err := w.Driver.Switch(t.Context(), power.ActionOn, m); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(filepath.Join(dir, "got"))
@@ -143,7 +143,7 @@ func TestAHostileNameIsNotFilledIn(t *testing.T) {
 			t.Errorf("%q is found: %+v", hint, m)
 		}
 		var refused *power.RefusedError
-		if err := w.Driver.On(t.Context(), power.Machine{ID: hint}); !errors.As(err, &refused) {
+		if err := w.Driver.Switch(t.Context(), power.ActionOn, power.Machine{ID: hint}); !errors.As(err, &refused) {
 			t.Errorf("%q, from a journal: %v", hint, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 func TestAMissingSecretIsToldBeforeAnythingRuns(t *testing.T) {
 	w, dir := newWorld(t, nil)
 	t.Setenv(secretName, "")
-	err := w.Driver.On(t.Context(), power.Machine{ID: "x", Params: map[string]string{"node": "x"}})
+	err := w.Driver.Switch(t.Context(), power.ActionOn, power.Machine{ID: "x", Params: map[string]string{"node": "x"}})
 	if err == nil || !strings.Contains(err.Error(), secretName) {
 		t.Errorf("got %v", err)
 	}

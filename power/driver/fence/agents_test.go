@@ -34,9 +34,9 @@ func TestARealAgent(t *testing.T) {
 		want power.State
 	}{
 		{func() error { return nil }, power.On},
-		{func() error { return d.Off(t.Context(), m) }, power.Off},
-		{func() error { return d.Off(t.Context(), m) }, power.Off},
-		{func() error { return d.On(t.Context(), m) }, power.On},
+		{func() error { return d.Switch(t.Context(), power.ActionOff, m) }, power.Off},
+		{func() error { return d.Switch(t.Context(), power.ActionOff, m) }, power.Off},
+		{func() error { return d.Switch(t.Context(), power.ActionOn, m) }, power.On},
 		{func() error { return os.WriteFile(file, []byte("strange"), 0o600) }, power.Unknown},
 	} {
 		if err := step.do(); err != nil {
@@ -74,8 +74,8 @@ func TestARealAgentAndARealController(t *testing.T) {
 		want power.State
 	}{
 		{func() error { return nil }, power.On},
-		{func() error { return d.Off(t.Context(), m) }, power.Off},
-		{func() error { return d.On(t.Context(), m) }, power.On},
+		{func() error { return d.Switch(t.Context(), power.ActionOff, m) }, power.Off},
+		{func() error { return d.Switch(t.Context(), power.ActionOn, m) }, power.On},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)

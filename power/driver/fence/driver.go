@@ -217,20 +217,16 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	return err
 }
 
-// On has the agent power the machine on, and returns when it has seen it.
-func (d *Driver) On(ctx context.Context, m power.Machine) error { return d.act(ctx, "on", m) }
-
-// Off has the agent pull the plug, and returns when it has seen it.
-func (d *Driver) Off(ctx context.Context, m power.Machine) error { return d.act(ctx, "off", m) }
-
-// Shutdown is nothing that fence agents do.
-func (d *Driver) Shutdown(context.Context, power.Machine) error { return power.ErrCannot }
-
-func (d *Driver) act(ctx context.Context, action string, m power.Machine) error {
+// Switch has the agent power the machine on or pull the plug, and returns when
+// it has seen it. Agents don't shut down.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	if !d.Abilities().Can(a) {
+		return power.ErrCannot
+	}
 	d.looks.Forget(m.ID)
 	defer d.looks.Forget(m.ID)
-	r, err := d.run(ctx, action, m.Params)
-	return program.Switched(r, err, "the fence agent was to power "+action+" "+m.Title()+", and")
+	r, err := d.run(ctx, string(a), m.Params) // in an agent's words, too, on and off
+	return program.Switched(r, err, "the fence agent was to power "+string(a)+" "+m.Title()+", and")
 }
 
 // run runs the agent for an action. params are a machine's.

@@ -190,15 +190,15 @@ func TestALineBreakNeverReachesTheAgent(t *testing.T) {
 	}
 	forged := power.Machine{Driver: DriverName, ID: "x", Params: map[string]string{"fence.plug": bad}}
 	var refused *power.RefusedError
-	if err := w.Driver.On(t.Context(), forged); !errors.As(err, &refused) {
+	if err := w.Driver.Switch(t.Context(), power.ActionOn, forged); !errors.As(err, &refused) {
 		t.Errorf("a forged journal: %v", err)
 	}
 	forged.Params = map[string]string{"fence.action": "off"}
-	if err := w.Driver.On(t.Context(), forged); !errors.As(err, &refused) {
+	if err := w.Driver.Switch(t.Context(), power.ActionOn, forged); !errors.As(err, &refused) {
 		t.Errorf("a forged action: %v", err)
 	}
 	two := newWorld(t, Options{Secrets: map[string]secret.Source{"password": powertest.Secret("a\naction=off")}})
-	if err := two.Driver.On(t.Context(), power.Machine{ID: "x"}); !errors.As(err, &refused) || two.got() != "" {
+	if err := two.Driver.Switch(t.Context(), power.ActionOn, power.Machine{ID: "x"}); !errors.As(err, &refused) || two.got() != "" {
 		t.Errorf("a secret of two lines: %v", err)
 	}
 }
@@ -280,7 +280,7 @@ func TestAnAnswerFromBeforeIsNotGivenAfterASwitch(t *testing.T) {
 	leave()
 	<-left
 	os.Remove(filepath.Join(w.dir, "slow"))
-	if err := w.Driver.Off(t.Context(), m); err != nil {
+	if err := w.Driver.Switch(t.Context(), power.ActionOff, m); err != nil {
 		t.Fatal(err)
 	}
 	touch("go")

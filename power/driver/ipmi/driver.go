@@ -212,27 +212,23 @@ func (d *Driver) Preflight(ctx context.Context, _ power.Action, m power.Machine)
 	})
 }
 
-// On powers up.
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, true, chassis.ChassisControlPowerUp)
+// controls are the chassis controls (28.3) by action; the soft shutdown asks the
+// guest, by ACPI.
+var controls = map[power.Action]chassis.ChassisControl{
+	power.ActionOn: chassis.ChassisControlPowerUp, power.ActionOff: chassis.ChassisControlPowerDown,
+	power.ActionShutdown: chassis.ChassisControlSoftShutdown,
 }
 
-// Shutdown has the controller ask the guest to shut down, by ACPI.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, false, chassis.ChassisControlSoftShutdown)
-}
-
-// Off powers down.
-func (d *Driver) Off(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, false, chassis.ChassisControlPowerDown)
-}
-
-// act sends a chassis control (28.3), once: what got no answer may have been
-// carried out.
-func (d *Driver) act(ctx context.Context, m power.Machine, wanted bool, control chassis.ChassisControl) error {
+// Switch sends a chassis control, once: what got no answer may have been carried
+// out.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	control, ok := controls[a]
+	if !ok {
+		return power.ErrCannot
+	}
 	return d.talk(ctx, m, func(ctx context.Context, c *client.Client) error {
 		on, err := status(ctx, c)
-		if err != nil || on == wanted {
+		if err != nil || on == (a == power.ActionOn) {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

@@ -212,7 +212,7 @@ func TestAWrongPasswordIsNotTakenForSilence(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	t.Log(err)
-	if err := d.Off(t.Context(), m); !errors.As(err, &refused) || c.state() != power.On {
+	if err := d.Switch(t.Context(), power.ActionOff, m); !errors.As(err, &refused) || c.state() != power.On {
 		t.Errorf("off: %v, the machine is %s", err, c.state())
 	}
 }

@@ -1,7 +1,6 @@
 package ipmi
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -39,17 +38,17 @@ func TestAControllerThatOthersWrote(t *testing.T) {
 	}
 	await(power.On)
 	for _, step := range []struct {
-		do   func(context.Context, power.Machine) error
+		do   power.Action
 		want power.State
-	}{{d.Off, power.Off}, {d.Off, power.Off}, {d.On, power.On}, {d.Shutdown, power.Off}, {d.On, power.On}} {
-		if err := step.do(t.Context(), m); err != nil {
+	}{{power.ActionOff, power.Off}, {power.ActionOff, power.Off}, {power.ActionOn, power.On}, {power.ActionShutdown, power.Off}, {power.ActionOn, power.On}} {
+		if err := d.Switch(t.Context(), step.do, m); err != nil {
 			t.Fatal(err)
 		}
 		await(step.want)
 	}
 	wrong, m := open("wrong")
 	var refused *power.RefusedError
-	if err := wrong.Off(t.Context(), m); !errors.As(err, &refused) || sim.State() != power.On {
+	if err := wrong.Switch(t.Context(), power.ActionOff, m); !errors.As(err, &refused) || sim.State() != power.On {
 		t.Errorf("with a wrong password: %v, the machine is %s", err, sim.State())
 	}
 }

@@ -1,6 +1,7 @@
 package mdx
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -195,33 +196,26 @@ func reading(status string) power.Reading {
 	return r
 }
 
-// On powers the VM on with the service level in the machine's Params, or as
-// spot when there is none. A VM that is on already is a success; from other
-// states than off it is refused, as the portal would.
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
-	level := m.Params[power.ParamServiceLevel]
-	if level == "" {
-		level = levelSpot
+// requests are the portal's words for the actions.
+var requests = map[power.Action]string{power.ActionOn: "power_on", power.ActionOff: "power_off", power.ActionShutdown: "shutdown"}
+
+// Switch posts an action when the VM is in the state that it starts from, and
+// is done when it is there already; from other states it is refused, as the
+// portal would. A VM is powered on with the service level in the machine's
+// Params, or as spot when there is none.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	if requests[a] == "" {
+		return power.ErrCannot
 	}
-	if level != levelSpot && level != levelGuarantee {
-		return &power.RefusedError{Why: fmt.Sprintf("%q is no service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
-			power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
+	wanted, from, body := power.Off, power.On, any(nil)
+	if a == power.ActionOn {
+		level := cmp.Or(m.Params[power.ParamServiceLevel], levelSpot)
+		if level != levelSpot && level != levelGuarantee {
+			return &power.RefusedError{Why: fmt.Sprintf("%q is no service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
+				power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
+		}
+		wanted, from, body = power.On, power.Off, map[string]string{"service_level": level}
 	}
-	return d.act(ctx, m, "power_on", map[string]string{"service_level": level}, power.On, power.Off)
-}
-
-// Shutdown asks the guest to shut down.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, "shutdown", nil, power.Off, power.On)
-}
-
-// Off pulls the plug.
-func (d *Driver) Off(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, "power_off", nil, power.Off, power.On)
-}
-
-// act posts an action when the VM is in the state that it starts from.
-func (d *Driver) act(ctx context.Context, m power.Machine, action string, body any, wanted, from power.State) error {
 	r, err := d.State(ctx, m)
 	if err != nil {
 		return err
@@ -235,7 +229,7 @@ func (d *Driver) act(ctx context.Context, m power.Machine, action string, body a
 	default:
 		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s; look at it in the mdx portal", m.Title(), r.Detail)}
 	}
-	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+action+"/", body, nil)
+	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+requests[a]+"/", body, nil)
 	switch code := rest.Code(err); {
 	case code == 0:
 		return err

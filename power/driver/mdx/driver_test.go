@@ -58,7 +58,7 @@ func TestAVMThatIsNotThereIsUnknown(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	var refused *power.RefusedError
-	if err := d.On(ctx, machine("gone")); !errors.As(err, &refused) {
+	if err := d.Switch(ctx, power.ActionOn, machine("gone")); !errors.As(err, &refused) {
 		t.Errorf("powering it on: %v", err)
 	}
 }
@@ -69,21 +69,21 @@ func TestActionsAreIdempotentAndKeepTheServiceLevel(t *testing.T) {
 	spot := machine("uuid-1")
 	spot.Params = nil
 	steps := []struct {
-		do   func(context.Context, power.Machine) error
+		do   power.Action
 		m    power.Machine
 		post string // empty: nothing is to be sent
 	}{
-		{d.On, machine("uuid-1"), ""},
-		{d.Shutdown, machine("uuid-1"), "POST /api/vm/uuid-1/shutdown/"},
-		{d.Shutdown, machine("uuid-1"), ""},
-		{d.Off, machine("uuid-1"), ""},
-		{d.On, machine("uuid-1"), "POST /api/vm/uuid-1/power_on/ guarantee"},
-		{d.Off, machine("uuid-1"), "POST /api/vm/uuid-1/power_off/"},
-		{d.On, spot, "POST /api/vm/uuid-1/power_on/ spot"},
+		{power.ActionOn, machine("uuid-1"), ""},
+		{power.ActionShutdown, machine("uuid-1"), "POST /api/vm/uuid-1/shutdown/"},
+		{power.ActionShutdown, machine("uuid-1"), ""},
+		{power.ActionOff, machine("uuid-1"), ""},
+		{power.ActionOn, machine("uuid-1"), "POST /api/vm/uuid-1/power_on/ guarantee"},
+		{power.ActionOff, machine("uuid-1"), "POST /api/vm/uuid-1/power_off/"},
+		{power.ActionOn, spot, "POST /api/vm/uuid-1/power_on/ spot"},
 	}
 	var want []string
 	for i, s := range steps {
-		if err := s.do(ctx, s.m); err != nil {
+		if err := d.Switch(ctx, s.do, s.m); err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
 		if s.post != "" {
@@ -99,15 +99,15 @@ func TestOtherStatesAndLevelsAreRefused(t *testing.T) {
 	p := newPortal(t, &portalVM{uuid: "s", status: "Suspended"}, &portalVM{uuid: "d", status: "Deploying"}, &portalVM{uuid: "o", status: "PowerOFF"})
 	d := newDriver(t, p, "llm")
 	var refused *power.RefusedError
-	if err := d.On(ctx, machine("s")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "Suspended") {
+	if err := d.Switch(ctx, power.ActionOn, machine("s")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "Suspended") {
 		t.Errorf("a suspended VM: %v", err)
 	}
-	if err := d.On(ctx, machine("d")); err == nil || errors.As(err, &refused) {
+	if err := d.Switch(ctx, power.ActionOn, machine("d")); err == nil || errors.As(err, &refused) {
 		t.Errorf("a VM that is being deployed can be asked again later, got %v", err)
 	}
 	m := machine("o")
 	m.Params[power.ParamServiceLevel] = "gold"
-	if err := d.On(ctx, m); !errors.As(err, &refused) || !strings.Contains(err.Error(), "service_level") {
+	if err := d.Switch(ctx, power.ActionOn, m); !errors.As(err, &refused) || !strings.Contains(err.Error(), "service_level") {
 		t.Errorf("an unknown level: %v", err)
 	}
 	if got := p.posts(); len(got) != 0 {
@@ -141,7 +141,7 @@ func TestARefusedTokenIsRenewedOnceForAll(t *testing.T) {
 	})
 	// A power request that was answered 401 was not carried out: it is sent again.
 	p.with(func() { p.valid = map[string]bool{} })
-	if err := d.Shutdown(ctx, machine("uuid-1")); err != nil {
+	if err := d.Switch(ctx, power.ActionShutdown, machine("uuid-1")); err != nil {
 		t.Error(err)
 	}
 }
@@ -264,7 +264,7 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 			d := newDriver(t, p, "llm")
 			ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 			defer cancel()
-			if err := d.Shutdown(ctx, machine("uuid-1")); !c.is(err) {
+			if err := d.Switch(ctx, power.ActionShutdown, machine("uuid-1")); !c.is(err) {
 				t.Errorf("got %T: %v", err, err)
 			}
 			if got := p.posts(); len(got) != 1 {

@@ -54,7 +54,7 @@ func FuzzPortal(f *testing.F) {
 		if err == nil && r.State == power.Off && code >= 300 {
 			t.Errorf("%d %q is off", code, body)
 		}
-		if err := d.Shutdown(t.Context(), machine("u")); err != nil {
+		if err := d.Switch(t.Context(), power.ActionShutdown, machine("u")); err != nil {
 			say(err.Error())
 		}
 	})

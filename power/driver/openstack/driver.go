@@ -234,25 +234,16 @@ func reading(s servers.Server) power.Reading {
 	return r
 }
 
-// On starts the server (os-start).
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, power.On, power.Off, "start", func(nova *gophercloud.ServiceClient) error {
-		return servers.Start(ctx, nova, m.ID).ExtractErr()
-	})
-}
-
-// Shutdown stops the server (os-stop).
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, power.Off, power.On, "stop", func(nova *gophercloud.ServiceClient) error {
-		return servers.Stop(ctx, nova, m.ID).ExtractErr()
-	})
-}
-
-// Off is nothing that Nova does.
-func (d *Driver) Off(context.Context, power.Machine) error { return power.ErrCannot }
-
-// act posts an action when the server is in the state that it starts from.
-func (d *Driver) act(ctx context.Context, m power.Machine, wanted, from power.State, what string, post func(*gophercloud.ServiceClient) error) error {
+// Switch starts or stops the server (os-start, os-stop) when it is in the state
+// that this starts from. Nova pulls no plug.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	if !d.Abilities().Can(a) {
+		return power.ErrCannot
+	}
+	wanted, from, what := power.On, power.Off, "start"
+	if a == power.ActionShutdown {
+		wanted, from, what = power.Off, power.On, "stop"
+	}
 	s, err := d.get(ctx, m)
 	var status *statusError
 	if errors.As(err, &status) && status.code == http.StatusNotFound {
@@ -276,7 +267,12 @@ func (d *Driver) act(ctx context.Context, m power.Machine, wanted, from power.St
 	}
 	d.lists.Forget("")
 	defer d.lists.Forget("")
-	if err := post(nova); err != nil {
+	if a == power.ActionOn {
+		err = servers.Start(ctx, nova, m.ID).ExtractErr()
+	} else {
+		err = servers.Stop(ctx, nova, m.ID).ExtractErr()
+	}
+	if err != nil {
 		var lost *rest.LostError
 		sent := errors.As(err, &lost)
 		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)

@@ -132,7 +132,7 @@ func TestATokenThatRanOutIsRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.with(func() { clear(c.valid) })
-	if err := d.Shutdown(t.Context(), machine(uuid3)); err != nil {
+	if err := d.Switch(t.Context(), power.ActionShutdown, machine(uuid3)); err != nil {
 		t.Fatal(err)
 	}
 	c.with(func() {
@@ -154,7 +154,7 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 			}
 			return false
 		}
-		err := newDriver(t, c).Shutdown(t.Context(), machine(uuid3))
+		err := newDriver(t, c).Switch(t.Context(), power.ActionShutdown, machine(uuid3))
 		if err == nil || !strings.Contains(err.Error(), "the reason for it") {
 			t.Errorf("%d: %v", code, err)
 		}

@@ -212,21 +212,6 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	return err
 }
 
-// On posts ResetType On.
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, power.ActionOn, m, power.On)
-}
-
-// Shutdown posts ResetType GracefulShutdown.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, power.ActionShutdown, m, power.Off)
-}
-
-// Off posts ResetType ForceOff.
-func (d *Driver) Off(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, power.ActionOff, m, power.Off)
-}
-
 // resetTypes are those that do what an action is for, best first.
 var resetTypes = map[power.Action][]string{
 	power.ActionOn:       {"On", "ForceOn"},
@@ -269,10 +254,15 @@ func (d *Driver) resetType(ctx context.Context, m power.Machine, s system, a pow
 		m.Title(), power.Verb(a), power.Clean(strings.Join(allowed, ", ")))}
 }
 
-func (d *Driver) act(ctx context.Context, a power.Action, m power.Machine, wanted power.State) error {
+// Switch posts a reset of the type that does what the action is for.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	var s system
 	if err := d.get(ctx, m.ID, &s); err != nil {
 		return err
+	}
+	wanted := power.Off
+	if a == power.ActionOn {
+		wanted = power.On
 	}
 	if reading(s.PowerState).State == wanted {
 		return nil // some controllers answer such a request with an error

@@ -121,9 +121,13 @@ func TestTheResetTypeIsOneThatTheControllerAllows(t *testing.T) {
 	}
 }
 
-func onIt(d *Driver, m power.Machine) error       { return d.On(context.Background(), m) }
-func offIt(d *Driver, m power.Machine) error      { return d.Off(context.Background(), m) }
-func shutdownIt(d *Driver, m power.Machine) error { return d.Shutdown(context.Background(), m) }
+func onIt(d *Driver, m power.Machine) error { return d.Switch(context.Background(), power.ActionOn, m) }
+func offIt(d *Driver, m power.Machine) error {
+	return d.Switch(context.Background(), power.ActionOff, m)
+}
+func shutdownIt(d *Driver, m power.Machine) error {
+	return d.Switch(context.Background(), power.ActionShutdown, m)
+}
 
 func TestWhatTheControllerSaysIsHandedOnAndAskedOnce(t *testing.T) {
 	var unconfirmed *power.UnconfirmedError
@@ -136,7 +140,7 @@ func TestWhatTheControllerSaysIsHandedOnAndAskedOnce(t *testing.T) {
 			}
 			return r.Method == http.MethodPost
 		}
-		err := newDriver(t, b, nil).Off(t.Context(), b.machine())
+		err := newDriver(t, b, nil).Switch(t.Context(), power.ActionOff, b.machine())
 		if err == nil || !strings.Contains(err.Error(), "The chassis is locked.") {
 			t.Errorf("%d: %v", code, err)
 		}
@@ -227,7 +231,7 @@ func TestThePasswordGoesToTheControllerAlone(t *testing.T) {
 	d := newDriver(t, b, nil)
 	for _, id := range []string{"http://10.0.0.1/redfish/v1/Systems/1", "ftp://x/", "", "x", "https://user@host/"} {
 		var refused *power.RefusedError
-		if err := d.On(t.Context(), power.Machine{ID: id}); !errors.As(err, &refused) {
+		if err := d.Switch(t.Context(), power.ActionOn, power.Machine{ID: id}); !errors.As(err, &refused) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

@@ -57,7 +57,7 @@ func FuzzController(f *testing.F) {
 		if err == nil && r.State == power.Off && code >= 300 {
 			t.Errorf("%d %q is off", code, body)
 		}
-		if err := d.On(t.Context(), b.machine()); err != nil {
+		if err := d.Switch(t.Context(), power.ActionOn, b.machine()); err != nil {
 			say(err.Error())
 		}
 	})

@@ -164,26 +164,21 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	return out, nil
 }
 
-// On runs "vagrant up", which returns when the machine can be logged in to. A
-// machine that is not there is not created.
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, power.On, "up")
-}
+// commands are vagrant's by action. "up" returns when the machine can be logged
+// in to; "halt" pulls the plug when the guest does not obey in time.
+var commands = map[power.Action][]string{power.ActionOn: {"up"}, power.ActionShutdown: {"halt"}, power.ActionOff: {"halt", "-f"}}
 
-// Shutdown runs "vagrant halt", which pulls the plug when the guest does not
-// obey in time.
-func (d *Driver) Shutdown(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, power.Off, "halt")
-}
-
-// Off runs "vagrant halt -f".
-func (d *Driver) Off(ctx context.Context, m power.Machine) error {
-	return d.act(ctx, m, power.Off, "halt", "-f")
-}
-
-func (d *Driver) act(ctx context.Context, m power.Machine, wanted power.State, args ...string) error {
-	if !plainName.MatchString(m.ID) {
+// Switch runs the action's command. A machine that is not there is not created.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	switch {
+	case commands[a] == nil:
+		return power.ErrCannot
+	case !plainName.MatchString(m.ID):
 		return &power.RefusedError{Why: fmt.Sprintf("%q is no name of a machine", power.Clean(m.ID))}
+	}
+	args, wanted := commands[a], power.Off
+	if a == power.ActionOn {
+		wanted = power.On
 	}
 	select {
 	case d.turn <- struct{}{}:
@@ -204,7 +199,7 @@ func (d *Driver) act(ctx context.Context, m power.Machine, wanted power.State, a
 		return &power.RefusedError{Why: fmt.Sprintf("%s is not there (%s); create it with vagrant up first", m.Title(), now.Detail)}
 	}
 	defer d.looks.Forget("")
-	r, err := d.run(ctx, append(args, m.ID)...)
+	r, err := d.run(ctx, append(slices.Clone(args), m.ID)...)
 	if err != nil || r.OK() {
 		return program.Switched(r, err, "")
 	}

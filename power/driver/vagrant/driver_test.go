@@ -109,8 +109,8 @@ func TestOneMachineIsSwitchedAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		for name, do := range map[string]func() error{
-			"k8s1": func() error { return w.Driver.Off(t.Context(), machine("k8s1")) },
-			"k8s2": func() error { return w.Driver.Shutdown(t.Context(), machine("k8s2")) },
+			"k8s1": func() error { return w.Driver.Switch(t.Context(), power.ActionOff, machine("k8s1")) },
+			"k8s2": func() error { return w.Driver.Switch(t.Context(), power.ActionShutdown, machine("k8s2")) },
 		} {
 			wg.Go(func() {
 				if err := do(); err != nil {
@@ -136,18 +136,18 @@ func TestALockedMachineCanBeAskedAgainAndAMissingOneIsNotCreated(t *testing.T) {
 	w, dir := newWorld(t)
 	var refused *power.RefusedError
 	var unconfirmed *power.UnconfirmedError
-	if err := w.Driver.On(t.Context(), machine("k8s3")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "not_created") {
+	if err := w.Driver.Switch(t.Context(), power.ActionOn, machine("k8s3")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "not_created") {
 		t.Errorf("a machine that was not created: %v", err)
 	}
 	for _, name := range []string{"-f", "/k8s/", "", "k8s 1", "a;b"} {
-		if err := w.Driver.Off(t.Context(), machine(name)); !errors.As(err, &refused) {
+		if err := w.Driver.Switch(t.Context(), power.ActionOff, machine(name)); !errors.As(err, &refused) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "locked"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := w.Driver.Off(t.Context(), machine("k8s2"))
+	err := w.Driver.Switch(t.Context(), power.ActionOff, machine("k8s2"))
 	if err == nil || errors.As(err, &refused) || errors.As(err, &unconfirmed) || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("a locked machine: %v", err)
 	}

@@ -79,9 +79,9 @@ func TestTheRealCommand(t *testing.T) {
 		how   string
 	}{
 		{func() error { return nil }, power.On, ""},
-		{func() error { return d.Shutdown(t.Context(), m) }, power.Off, "asked"},
-		{func() error { return d.On(t.Context(), m) }, power.On, "asked"},
-		{func() error { return d.Off(t.Context(), m) }, power.Off, "forced"},
+		{func() error { return d.Switch(t.Context(), power.ActionShutdown, m) }, power.Off, "asked"},
+		{func() error { return d.Switch(t.Context(), power.ActionOn, m) }, power.On, "asked"},
+		{func() error { return d.Switch(t.Context(), power.ActionOff, m) }, power.Off, "forced"},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)

@@ -139,9 +139,12 @@ func (d *Driver) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reading{}, power.ErrCannot
 }
 
-// On broadcasts the packet three times. Nil means that it was sent: whether it
-// arrived, nobody says.
-func (d *Driver) On(ctx context.Context, m power.Machine) error {
+// Switch powers on: it broadcasts the packet three times. Nil means that it was
+// sent: whether it arrived, nobody says.
+func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
+	if a != power.ActionOn {
+		return power.ErrCannot
+	}
 	mac, err := parseMAC(m.ID)
 	if err != nil {
 		return &power.RefusedError{Why: err.Error()}
@@ -180,12 +183,6 @@ func (d *Driver) On(ctx context.Context, m power.Machine) error {
 	}
 	return nil
 }
-
-// Shutdown is nothing that a packet can do.
-func (d *Driver) Shutdown(context.Context, power.Machine) error { return power.ErrCannot }
-
-// Off is nothing that a packet can do.
-func (d *Driver) Off(context.Context, power.Machine) error { return power.ErrCannot }
 
 // magic makes the packet.
 func magic(mac net.HardwareAddr, password []byte) []byte {

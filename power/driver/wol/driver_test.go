@@ -116,7 +116,7 @@ func TestThePacketIsTheOneThatIsSpecified(t *testing.T) {
 		if err != nil || m.ID != mac || m.How != power.HowConfig {
 			t.Fatalf("%+v, %v", m, err)
 		}
-		if err := d.On(t.Context(), m); err != nil {
+		if err := d.Switch(t.Context(), power.ActionOn, m); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(time.Minute); len(card.packets()) < packets && time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -141,7 +141,7 @@ func TestItCanBroadcast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.On(t.Context(), power.Machine{ID: mac}); err != nil {
+	if err := d.Switch(t.Context(), power.ActionOn, power.Machine{ID: mac}); err != nil {
 		t.Errorf("the kernel does not let it broadcast: %v", err)
 	}
 }
@@ -177,7 +177,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 func TestABadPasswordIsRefusedAndNotTold(t *testing.T) {
 	c := newCard(t)
 	d := newDriver(t, c, powertest.Secret("hunter2-planted"))
-	err := d.On(t.Context(), power.Machine{ID: mac})
+	err := d.Switch(t.Context(), power.ActionOn, power.Machine{ID: mac})
 	var refused *power.RefusedError
 	if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)

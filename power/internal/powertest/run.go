@@ -92,14 +92,7 @@ func (s *subject) state(ctx context.Context, m power.Machine) (power.Reading, er
 
 // do asks for an action.
 func (s *subject) do(ctx context.Context, a power.Action, m power.Machine) error {
-	switch a {
-	case power.ActionOn:
-		return s.hear(s.w.Driver.On(ctx, m))
-	case power.ActionOff:
-		return s.hear(s.w.Driver.Off(ctx, m))
-	default:
-		return s.hear(s.w.Driver.Shutdown(ctx, m))
-	}
+	return s.hear(s.w.Driver.Switch(ctx, a, m))
 }
 
 var actions = []power.Action{power.ActionOn, power.ActionShutdown, power.ActionOff}
