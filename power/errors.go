@@ -1,10 +1,13 @@
 package power
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"lightsout/internal/text"
 )
@@ -28,6 +31,30 @@ type RefusedError struct{ Why string }
 // Error gives the reason, which is one whole sentence.
 func (e *RefusedError) Error() string { return e.Why }
 
+// SilentError says that what stands for a machine gave no answer, in words that
+// are fit to be shown.
+type SilentError struct {
+	Text string
+	Err  error
+}
+
+// Error is one harmless sentence.
+func (e *SilentError) Error() string { return e.Text }
+
+// Unwrap gives the reason.
+func (e *SilentError) Unwrap() error { return e.Err }
+
+// Unanswered makes of a *SilentError a reading that says so: the controller's
+// power supply may have been cut, or the way there. Other errors, and that of an
+// ended context, are handed on.
+func Unanswered(err error) (Reading, error) {
+	var silent *SilentError
+	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
+		return Reading{Detail: Clean(silent.Text), At: time.Now(), NoAnswer: true}, nil
+	}
+	return Reading{}, err
+}
+
 // ActionError says which nodes an action did not succeed for. The others did.
 type ActionError struct {
 	Action Action
@@ -37,16 +64,11 @@ type ActionError struct {
 
 // Error gives every node's sentence, by name.
 func (e *ActionError) Error() string {
-	names := make([]string, 0, len(e.Failed))
-	for name := range e.Failed {
-		names = append(names, name)
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
+		parts = append(parts, name+": "+e.Failed[name])
 	}
-	sort.Strings(names)
-	parts := make([]string, 0, len(names))
-	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s: %s", name, e.Failed[name]))
-	}
-	return fmt.Sprintf("%s did not succeed for %d of the nodes: %s", e.Action, len(names), strings.Join(parts, "; "))
+	return fmt.Sprintf("%s did not succeed for %d of the nodes: %s", e.Action, len(parts), strings.Join(parts, "; "))
 }
 
 var (

@@ -70,6 +70,16 @@ type Reading struct {
 	NoAnswer bool `json:",omitzero"`
 }
 
+// Told is a reading of what a power API has just said, in words that may hold
+// anything. Any State but Unknown is proven by it.
+func Told(s State, detail string) Reading {
+	r := Reading{State: s, Detail: Clean(detail), At: time.Now()}
+	if s != Unknown {
+		r.Proof = Proven
+	}
+	return r
+}
+
 // Action is something that is done to a machine.
 type Action string
 

@@ -208,7 +208,7 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 	if err != nil {
 		return program.Result{}, &power.RefusedError{Why: err.Error()}
 	}
-	return program.RunDriver(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets}, "")
+	return program.Run(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets})
 }
 
 // environment is what a command is told besides its arguments. Scripts hand it
@@ -233,7 +233,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.state, m)
 		if err != nil {
-			return program.Unanswered(err)
+			return power.Unanswered(err)
 		}
 		return reading(r, d.opt.ProvesOff), nil
 	}))

@@ -175,7 +175,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, error) {
 	r, err := d.run(ctx, "status", m.Params)
 	if err != nil {
-		return program.Unanswered(err)
+		return power.Unanswered(err)
 	}
 	return reading(r), nil
 }
@@ -256,8 +256,8 @@ func (d *Driver) run(ctx context.Context, action string, params map[string]strin
 		secrets = append(secrets, value)
 		fmt.Fprintf(&stdin, "%s=%s\n", name, value)
 	}
-	return program.RunDriver(ctx, program.Program{Argv: []string{d.path()}, Stdin: stdin.String(), Secrets: secrets},
-		"; install the fence agent, or correct power.fence.agent")
+	return program.Run(ctx, program.Program{Argv: []string{d.path()}, Stdin: stdin.String(), Secrets: secrets,
+		Advice: "; install the fence agent, or correct power.fence.agent"})
 }
 
 var _ power.Driver = (*Driver)(nil)

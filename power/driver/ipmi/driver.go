@@ -182,16 +182,13 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 		on, err = status(ctx, c)
 		return err
 	})
-	var silent *silentError
 	switch {
-	case errors.As(err, &silent) && !errors.Is(err, context.Canceled):
-		return power.Reading{Detail: silent.Error(), At: time.Now(), NoAnswer: true}, nil
 	case err != nil:
-		return power.Reading{}, err
+		return power.Unanswered(err)
 	case on:
-		return power.Reading{State: power.On, Proof: power.Proven, Detail: "chassis power is on", At: time.Now()}, nil
+		return power.Told(power.On, "chassis power is on"), nil
 	}
-	return power.Reading{State: power.Off, Proof: power.Proven, Detail: "chassis power is off", At: time.Now()}, nil
+	return power.Told(power.Off, "chassis power is off"), nil
 }
 
 // status reads the chassis power state (28.2).
@@ -232,7 +229,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return &silentError{"nothing was switched: waiting was given up", err}
+			return &power.SilentError{Text: "nothing was switched: waiting was given up", Err: err}
 		}
 		c.WithRetry(0)
 		if _, err := c.ChassisControl(ctx, control); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/bougou/go-ipmi/pkg/client"
@@ -14,15 +15,6 @@ import (
 	"lightsout/power/internal/secret"
 )
 
-// silentError says that a controller did not answer.
-type silentError struct {
-	text string
-	err  error
-}
-
-func (e *silentError) Error() string { return e.text }
-func (e *silentError) Unwrap() error { return e.err }
-
 // said makes a sentence of what the library says of one command.
 func said(err error, what string) error {
 	var reply *types.ResponseError
@@ -30,7 +22,7 @@ func said(err error, what string) error {
 		return &power.RefusedError{Why: fmt.Sprintf("the controller refuses %s: %s (completion code %#02x)",
 			what, power.Clean(reply.CompletionCode().String()), uint8(reply.CompletionCode()))}
 	}
-	return &silentError{fmt.Sprintf("the controller does not answer %s: %s", what, cause(err)), err}
+	return &power.SilentError{Text: fmt.Sprintf("the controller does not answer %s: %s", what, cause(err)), Err: err}
 }
 
 // cause is the end of the library's chain of errors, which repeats itself.
@@ -72,10 +64,10 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 	case <-ctx.Done():
-		return &silentError{"the controller was not asked: it was busy with another question", ctx.Err()}
+		return &power.SilentError{Text: "the controller was not asked: it was busy with another question", Err: ctx.Err()}
 	}
 	if err := ctx.Err(); err != nil {
-		return &silentError{"the controller was not asked: waiting was given up", err}
+		return &power.SilentError{Text: "the controller was not asked: waiting was given up", Err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -106,14 +98,12 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 // let us in.
 func (d *Driver) notConnected(ctx context.Context, m power.Machine, err error) error {
 	text := err.Error()
-	silent := ctx.Err() != nil || strings.Contains(text, "timeout") ||
-		strings.Contains(text, "connection refused") || strings.Contains(text, "unreachable") || strings.Contains(text, "no datagram") ||
-		strings.Contains(text, "resolve addr failed") || strings.Contains(text, "dial failed")
-	switch {
-	case ctx.Err() != nil:
-		return &silentError{fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(ctx.Err())), ctx.Err()}
-	case silent:
-		return &silentError{fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(err)), err}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	said := func(sign string) bool { return strings.Contains(text, sign) }
+	if ctx.Err() != nil || slices.ContainsFunc([]string{"timeout", "connection refused", "unreachable", "no datagram", "resolve addr failed", "dial failed"}, said) {
+		return &power.SilentError{Text: fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(err)), Err: err}
 	}
 	return &power.RefusedError{Why: fmt.Sprintf("the controller %s does not let %s in as operator (%s); look at user and password of power.ipmi",
 		power.Clean(m.ID), power.Clean(d.opt.User), secret.Say(cause(err)))}

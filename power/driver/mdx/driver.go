@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/rest"
@@ -87,8 +89,7 @@ type Driver struct {
 	// pauses before a read is repeated.
 	pauses []time.Duration
 
-	mu        sync.Mutex
-	projectID string // once found
+	projectID atomic.Pointer[string] // nil until it is found
 
 	inventory inventory
 }
@@ -118,8 +119,8 @@ func New(opt Options) (*Driver, error) {
 		// Its name resolves to IPv6 addresses that often don't answer.
 		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4")), Explain: explain},
 	}
-	d.tokens = &tokens{source: opt.Token, exchange: d.exchange, turn: make(chan struct{}, 1)}
-	d.inventory.turn = make(chan struct{}, 1)
+	d.tokens = &tokens{source: opt.Token, exchange: d.exchange, turn: semaphore.NewWeighted(1)}
+	d.inventory.turn = semaphore.NewWeighted(1)
 	return d, nil
 }
 
@@ -138,7 +139,7 @@ func (d *Driver) Abilities() power.Abilities {
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	vm, err := d.detail(ctx, m.ID)
 	if rest.Code(err) == http.StatusNotFound {
-		return power.Reading{Detail: "the portal has no such VM", At: time.Now()}, nil
+		return power.Told(power.Unknown, noVM), nil
 	}
 	if err != nil {
 		return power.Reading{}, err
@@ -162,11 +163,14 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 		if status, ok := byID[m.ID]; ok {
 			out[i] = reading(status)
 		} else {
-			out[i] = power.Reading{Detail: "the portal has no such VM", At: time.Now()}
+			out[i] = power.Told(power.Unknown, noVM)
 		}
 	}
 	return out, nil
 }
+
+// noVM is what is said of one that is not there.
+const noVM = "the portal has no such VM"
 
 // Statuses of a VM (the operators' client, mdx_lib.py).
 const (
@@ -177,23 +181,22 @@ const (
 	statusDeploying   = "Deploying"
 )
 
-// reading maps a status. Suspended is neither on nor off: the platform does
+// states are what they mean. Suspended is neither on nor off: the platform does
 // that to spot VMs by itself, and power_on is not possible from it.
+var states = map[string]power.State{
+	statusOn: power.On, statusOff: power.Off, statusDeallocated: power.Off, statusDeploying: power.Transitioning,
+}
+
+// reading maps a status.
 func reading(status string) power.Reading {
-	r := power.Reading{Detail: power.Clean(status), At: time.Now()}
+	detail := status
 	switch status {
-	case statusOn:
-		r.State, r.Proof = power.On, power.Proven
-	case statusOff, statusDeallocated:
-		r.State, r.Proof = power.Off, power.Proven
-	case statusDeploying:
-		r.State, r.Proof = power.Transitioning, power.Proven
 	case statusSuspended:
-		r.Detail = "Suspended, by the platform"
+		detail = "Suspended, by the platform"
 	case "":
-		r.Detail = "the portal gives no status"
+		detail = "the portal gives no status"
 	}
-	return r
+	return power.Told(states[status], detail)
 }
 
 // requests are the portal's words for the actions.

@@ -47,7 +47,7 @@ func (d *Driver) read(ctx context.Context, path string, reply any) error {
 // call sends a request with the token, and once more with a new one when it is
 // refused: a request that is answered 401 was not carried out.
 func (d *Driver) call(ctx context.Context, method, path string, body, reply any) error {
-	token, err := d.tokens.get()
+	token, err := d.tokens.get(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/rest"
@@ -32,9 +33,8 @@ type tokens struct {
 	source secret.Source
 	// exchange trades a token for a new one at the portal.
 	exchange func(ctx context.Context, old string) (string, error)
-	turn     chan struct{} // held while a token is renewed
-
-	mu      sync.Mutex
+	// turn is held while the fields below are used: also while a token is renewed.
+	turn    *semaphore.Weighted
 	current string
 	read    string // what the source gave last
 }
@@ -51,10 +51,12 @@ func (t *tokens) given() (string, error) {
 	return token, nil
 }
 
-// get gives the token to use.
-func (t *tokens) get() (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// get gives the token to use. Where one is being renewed it is that.
+func (t *tokens) get(ctx context.Context) (string, error) {
+	if err := t.turn.Acquire(ctx, 1); err != nil {
+		return "", err
+	}
+	defer t.turn.Release(1)
 	if t.current == "" {
 		token, err := t.given()
 		if err != nil {
@@ -69,33 +71,24 @@ func (t *tokens) get() (string, error) {
 // now, if that is another one, else by what the portal gives for it. Of several
 // who ask at once, one does it for all.
 func (t *tokens) renew(ctx context.Context, refused string) (string, error) {
-	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if err := t.turn.Acquire(ctx, 1); err != nil {
+		return "", err
 	}
-	t.mu.Lock()
-	current, read := t.current, t.read
-	t.mu.Unlock()
-	if current != refused {
-		return current, nil
+	defer t.turn.Release(1)
+	if t.current != refused {
+		return t.current, nil
 	}
-	token, err := t.given()
+	read, err := t.given()
 	if err != nil {
 		return "", err
 	}
-	if token == read || token == refused {
-		read = token
+	token := read
+	if read == t.read || read == refused {
 		if token, err = t.exchange(ctx, refused); err != nil {
 			return "", err
 		}
-	} else {
-		read = token
 	}
-	t.mu.Lock()
 	t.current, t.read = token, read
-	t.mu.Unlock()
 	return token, nil
 }
 

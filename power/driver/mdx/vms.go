@@ -2,14 +2,15 @@ package mdx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/match"
@@ -60,11 +61,9 @@ type vm struct {
 
 // inventory is the project's VMs with their details.
 type inventory struct {
-	turn chan struct{} // held while it is read
-
-	mu  sync.Mutex
-	at  time.Time
-	vms []vm
+	turn *semaphore.Weighted // held while the others are used
+	at   time.Time
+	vms  []vm
 }
 
 func vmPath(id string) string { return "/api/vm/" + url.PathEscape(id) + "/" }
@@ -77,11 +76,8 @@ func (d *Driver) detail(ctx context.Context, id string) (vmDetail, error) {
 
 // projectUUID finds the project among those that the token's user may use.
 func (d *Driver) projectUUID(ctx context.Context) (string, error) {
-	d.mu.Lock()
-	id := d.projectID
-	d.mu.Unlock()
-	if id != "" {
-		return id, nil
+	if id := d.projectID.Load(); id != nil {
+		return *id, nil
 	}
 	var organisations []struct {
 		Projects []struct {
@@ -113,9 +109,7 @@ func (d *Driver) projectUUID(ctx context.Context) (string, error) {
 		return "", &power.RefusedError{Why: fmt.Sprintf("%d projects of the mdx portal match %q; give the uuid as power.mdx.project (%s)",
 			len(ids), power.Clean(d.project), strings.Join(names, ", "))}
 	}
-	d.mu.Lock()
-	d.projectID = ids[0]
-	d.mu.Unlock()
+	d.projectID.Store(&ids[0])
 	return ids[0], nil
 }
 
@@ -150,59 +144,34 @@ func (d *Driver) list(ctx context.Context) ([]vmSummary, error) {
 // wait.
 func (d *Driver) known(ctx context.Context) ([]vm, error) {
 	inv := &d.inventory
-	select {
-	case inv.turn <- struct{}{}:
-		defer func() { <-inv.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := inv.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	inv.mu.Lock()
-	vms, at := inv.vms, inv.at
-	inv.mu.Unlock()
-	if !at.IsZero() && time.Since(at) < inventoryAge {
-		return vms, nil
+	defer inv.turn.Release(1)
+	if !inv.at.IsZero() && time.Since(inv.at) < inventoryAge {
+		return inv.vms, nil
 	}
 	list, err := d.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	vms = make([]vm, len(list))
-	errs := make([]error, len(list))
-	var wg sync.WaitGroup
-	queue := make(chan int)
-	for range min(parallel, len(list)) {
-		wg.Go(func() {
-			for i := range queue {
-				vms[i].vmSummary = list[i]
-				vms[i].detail, errs[i] = d.detail(ctx, list[i].UUID)
-				if rest.Code(errs[i]) == http.StatusNotFound {
-					errs[i], vms[i].UUID = nil, "" // deleted since it was listed
-				}
+	vms := make([]vm, len(list))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallel)
+	for i, v := range list {
+		reads.Go(func() (err error) {
+			vms[i].vmSummary = v
+			if vms[i].detail, err = d.detail(ctx, v.UUID); rest.Code(err) == http.StatusNotFound {
+				err, vms[i].UUID = nil, "" // deleted since it was listed
 			}
+			return err
 		})
 	}
-	for i := range list {
-		queue <- i
+	if err := reads.Wait(); err != nil {
+		return nil, fmt.Errorf("the VMs of the project can't be read: %w", err)
 	}
-	close(queue)
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("the VMs of the project can't be read: %w", first(errs))
-	}
-	vms = slices.DeleteFunc(vms, func(v vm) bool { return v.UUID == "" })
-	inv.mu.Lock()
-	inv.vms, inv.at = vms, time.Now()
-	inv.mu.Unlock()
-	return vms, nil
-}
-
-func first(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	inv.vms, inv.at = slices.DeleteFunc(vms, func(v vm) bool { return v.UUID == "" }), time.Now()
+	return inv.vms, nil
 }
 
 // Find looks a node's VM up, as match.One does.

@@ -187,5 +187,7 @@ func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error
 		return nil, &power.RefusedError{Why: fmt.Sprintf("OpenStack's catalog has no compute service to use (%s); set region under power.openstack if there are several", power.Clean(err.Error()))}
 	}
 	d.nova = nova
+	token := nova.Token
+	d.token.Store(&token)
 	return nova, nil
 }

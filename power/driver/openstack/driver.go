@@ -95,21 +95,11 @@ func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true}
 }
 
-// service gives the client for Nova.
-func (d *Driver) service(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	nova, err := d.connect(ctx)
-	if err == nil {
-		token := nova.Token
-		d.token.Store(&token)
-	}
-	return nova, err
-}
-
 // list gives all servers of the project. Who asks while one is under way is
 // given its answer.
 func (d *Driver) list(ctx context.Context) ([]servers.Server, error) {
 	return d.lists.Do(ctx, "", func(ctx context.Context) ([]servers.Server, error) {
-		nova, err := d.service(ctx)
+		nova, err := d.connect(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -166,9 +156,8 @@ const noServer = "OpenStack has no such server"
 // State reads the server's status.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	s, err := d.get(ctx, m)
-	var status *statusError
-	if errors.As(err, &status) && status.code == http.StatusNotFound {
-		return power.Reading{Detail: noServer, At: time.Now()}, nil
+	if rest.Code(err) == http.StatusNotFound {
+		return power.Told(power.Unknown, noServer), nil
 	}
 	if err != nil {
 		return power.Reading{}, err
@@ -180,7 +169,7 @@ func (d *Driver) get(ctx context.Context, m power.Machine) (*servers.Server, err
 	if strings.ContainsAny(m.ID, "/?#%") || m.ID == "" {
 		return nil, &power.RefusedError{Why: fmt.Sprintf("%q is no server's id", power.Clean(m.ID))}
 	}
-	nova, err := d.service(ctx)
+	nova, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +188,7 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	}
 	out := make([]power.Reading, len(machines))
 	for i, m := range machines {
-		out[i] = power.Reading{Detail: noServer, At: time.Now()}
+		out[i] = power.Told(power.Unknown, noServer)
 		if k := slices.IndexFunc(all, func(s servers.Server) bool { return s.ID == m.ID }); k >= 0 {
 			out[i] = reading(all[k])
 		}
@@ -210,28 +199,23 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 // reading maps a status (Nova API guide, "Server concepts"). A task that is
 // under way counts for more than the status that it began from.
 func reading(s servers.Server) power.Reading {
-	r := power.Reading{Detail: power.Clean(s.Status), At: time.Now()}
-	if s.TaskState != "" {
-		r.Detail = power.Clean(s.Status + ", " + s.TaskState)
-		r.State, r.Proof = power.Transitioning, power.Proven
-		return r
+	switch {
+	case s.TaskState != "":
+		return power.Told(power.Transitioning, s.Status+", "+s.TaskState)
+	case s.Status == "ACTIVE" && (s.PowerState == servers.SHUTDOWN || s.PowerState == servers.CRASHED):
+		// Nova has seen that it stopped, and has not made it SHUTOFF yet.
+		return power.Told(power.Transitioning, "ACTIVE, and its power state is "+s.PowerState.String())
+	case s.Status == "":
+		return power.Told(power.Unknown, "OpenStack tells no status")
 	}
-	switch s.Status {
-	case "ACTIVE":
-		if s.PowerState == servers.SHUTDOWN || s.PowerState == servers.CRASHED {
-			// Nova has seen that it stopped, and has not made it SHUTOFF yet.
-			r.State, r.Proof, r.Detail = power.Transitioning, power.Proven, "ACTIVE, and its power state is "+s.PowerState.String()
-			break
-		}
-		r.State, r.Proof = power.On, power.Proven
-	case "SHUTOFF":
-		r.State, r.Proof = power.Off, power.Proven
-	case "BUILD", "REBUILD", "REBOOT", "HARD_REBOOT", "MIGRATING", "RESIZE", "REVERT_RESIZE", "PASSWORD":
-		r.State, r.Proof = power.Transitioning, power.Proven
-	case "":
-		r.Detail = "OpenStack tells no status"
-	}
-	return r
+	return power.Told(states[s.Status], s.Status)
+}
+
+// states are what a status means when no task is under way.
+var states = map[string]power.State{
+	"ACTIVE": power.On, "SHUTOFF": power.Off, "BUILD": power.Transitioning, "REBUILD": power.Transitioning, "REBOOT": power.Transitioning,
+	"HARD_REBOOT": power.Transitioning, "MIGRATING": power.Transitioning, "RESIZE": power.Transitioning, "REVERT_RESIZE": power.Transitioning,
+	"PASSWORD": power.Transitioning,
 }
 
 // Switch starts or stops the server (os-start, os-stop) when it is in the state
@@ -245,8 +229,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		wanted, from, what = power.Off, power.On, "stop"
 	}
 	s, err := d.get(ctx, m)
-	var status *statusError
-	if errors.As(err, &status) && status.code == http.StatusNotFound {
+	if rest.Code(err) == http.StatusNotFound {
 		return &power.RefusedError{Why: m.Title() + " can't be switched: " + noServer}
 	}
 	if err != nil {
@@ -261,7 +244,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	default:
 		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: it is %s", m.Title(), r.Detail)}
 	}
-	nova, err := d.service(ctx)
+	nova, err := d.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -276,7 +259,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		var lost *rest.LostError
 		sent := errors.As(err, &lost)
 		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)
-		if sent || errors.As(err, &status) && status.code >= 500 {
+		if sent || rest.Code(err) >= 500 {
 			return &power.UnconfirmedError{Why: err.Error()}
 		}
 		return err

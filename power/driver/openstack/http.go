@@ -26,33 +26,17 @@ func (d *Driver) explain(what string, err error) error {
 		if m := message(reply.Body); m != "" {
 			said = d.say("%s (%s)", said, m)
 		}
-		switch {
-		case reply.Actual >= 500:
-			return &statusError{said, reply.Actual}
-		case reply.Actual == http.StatusConflict, reply.Actual == http.StatusTooManyRequests, reply.Actual == http.StatusNotFound:
-			return &statusError{said, reply.Actual}
+		switch reply.Actual {
+		case http.StatusConflict, http.StatusTooManyRequests, http.StatusNotFound: // may be another one the next time
+		default:
+			if reply.Actual < 500 {
+				return &power.RefusedError{Why: said}
+			}
 		}
-		return &power.RefusedError{Why: said}
+		return &rest.StatusError{Code: reply.Actual, Text: said}
 	}
-	return &saidError{d.say("%s: %s", what, rest.Why(err)), err}
+	return &power.SilentError{Text: d.say("%s: %s", what, rest.Why(err)), Err: err}
 }
-
-// statusError is a reply that may be another one the next time.
-type statusError struct {
-	text string
-	code int
-}
-
-func (e *statusError) Error() string { return e.text }
-
-// saidError is an error in words that are fit to be shown.
-type saidError struct {
-	text string
-	err  error
-}
-
-func (e *saidError) Error() string { return e.text }
-func (e *saidError) Unwrap() error { return e.err }
 
 // message finds what an error's body says. Nova wraps it in the error's kind:
 // {"conflictingRequest": {"code": 409, "message": "…"}}.

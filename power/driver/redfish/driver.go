@@ -3,14 +3,12 @@ package redfish
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
@@ -171,34 +169,25 @@ type system struct {
 // Unknown: its power supply may have been cut, or the way there.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	var s system
-	err := d.get(ctx, m.ID, &s)
-	var silent *rest.UnreachedError
-	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
-		return power.Reading{Detail: power.Clean(silent.Error()), At: time.Now(), NoAnswer: true}, nil
-	}
-	if rest.Code(err) == http.StatusNotFound {
-		return power.Reading{Detail: "the controller has no such system", At: time.Now()}, nil
-	}
-	if err != nil {
-		return power.Reading{}, err
+	switch err := d.get(ctx, m.ID, &s); {
+	case rest.Code(err) == http.StatusNotFound:
+		return power.Told(power.Unknown, "the controller has no such system"), nil
+	case err != nil:
+		return power.Unanswered(err)
 	}
 	return reading(s.PowerState), nil
 }
 
-// reading maps a PowerState (DSP2046, ComputerSystem).
+// powerStates are what a PowerState means (DSP2046, ComputerSystem).
+var powerStates = map[string]power.State{
+	"On": power.On, "Off": power.Off, "PoweringOn": power.Transitioning, "PoweringOff": power.Transitioning,
+}
+
 func reading(state string) power.Reading {
-	r := power.Reading{Detail: "PowerState " + power.Clean(state), At: time.Now()}
-	switch state {
-	case "On":
-		r.State, r.Proof = power.On, power.Proven
-	case "Off":
-		r.State, r.Proof = power.Off, power.Proven
-	case "PoweringOn", "PoweringOff":
-		r.State, r.Proof = power.Transitioning, power.Proven
-	case "":
-		r.Detail = "the controller tells no PowerState"
+	if state == "" {
+		return power.Told(power.Unknown, "the controller tells no PowerState")
 	}
-	return r
+	return power.Told(powerStates[state], "PowerState "+state)
 }
 
 // Preflight asks for the state, and whether the controller allows a ResetType

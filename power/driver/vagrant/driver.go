@@ -80,12 +80,12 @@ func (d *Driver) Abilities() power.Abilities {
 
 // run runs vagrant.
 func (d *Driver) run(ctx context.Context, args ...string) (program.Result, error) {
-	return program.RunDriver(ctx, program.Program{
+	return program.Run(ctx, program.Program{
 		Argv: append(append(slices.Clone(d.command), args...), "--machine-readable"),
 		Dir:  d.dir,
 		// It would look for a new version of itself.
-		Env: []string{"VAGRANT_CHECKPOINT_DISABLE=1"},
-	}, " (power.vagrant)")
+		Env: []string{"VAGRANT_CHECKPOINT_DISABLE=1"}, Advice: " (power.vagrant)",
+	})
 }
 
 // status gives every machine's state. Who asks while one is under way is given

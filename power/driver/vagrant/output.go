@@ -1,9 +1,7 @@
 package vagrant
 
 import (
-	"slices"
 	"strings"
-	"time"
 
 	"lightsout/power"
 	"lightsout/power/internal/program"
@@ -63,27 +61,20 @@ func machines(text string) map[string]string {
 	return out
 }
 
-// Words that providers use for their machines' states: VirtualBox, libvirt,
-// Hyper-V, VMware, Parallels, Docker.
-var (
-	onWords  = []string{"running"}
-	offWords = []string{"poweroff", "shutoff", "off", "stopped", "not_running", "aborted"}
-	midWords = []string{"starting", "stopping", "shutdown", "shutting_down", "preparing", "restoring", "saving"}
-)
+// states are what the words mean that providers use for their machines' states:
+// VirtualBox, libvirt, Hyper-V, VMware, Parallels, Docker. A machine that is
+// saved, suspended or paused is neither on nor off.
+var states = map[string]power.State{
+	"running":  power.On,
+	"poweroff": power.Off, "shutoff": power.Off, "off": power.Off, "stopped": power.Off, "not_running": power.Off, "aborted": power.Off,
+	"starting": power.Transitioning, "stopping": power.Transitioning, "shutdown": power.Transitioning, "shutting_down": power.Transitioning,
+	"preparing": power.Transitioning, "restoring": power.Transitioning, "saving": power.Transitioning,
+}
 
-// reading maps a state. A machine that is saved, suspended or paused is neither
-// on nor off.
+// reading maps a state.
 func reading(state string) power.Reading {
-	r := power.Reading{Detail: power.Clean("vagrant: " + state), At: time.Now()}
-	switch {
-	case slices.Contains(onWords, state):
-		r.State, r.Proof = power.On, power.Proven
-	case slices.Contains(offWords, state):
-		r.State, r.Proof = power.Off, power.Proven
-	case slices.Contains(midWords, state):
-		r.State, r.Proof = power.Transitioning, power.Proven
-	case state == "":
-		r.Detail = "the Vagrantfile defines no such machine"
+	if state == "" {
+		return power.Told(power.Unknown, "the Vagrantfile defines no such machine")
 	}
-	return r
+	return power.Told(states[state], "vagrant: "+state)
 }

@@ -45,7 +45,6 @@ func Of(node power.NodeRef, hint, bmc string) Values {
 // Template is a text with values left open. It is safe for use by several
 // goroutines.
 type Template struct {
-	text  string
 	t     *template.Template
 	names []string
 }
@@ -59,7 +58,7 @@ func Parse(what, text string) (*Template, error) {
 		parts := strings.SplitN(err.Error(), ": ", 3)
 		return nil, power.Wrong(what, " is no template: %s", power.Clean(parts[len(parts)-1]))
 	}
-	out := &Template{text: text, t: t}
+	out := &Template{t: t}
 	if t.Tree == nil { // an empty text, or definitions alone
 		if strings.TrimSpace(text) != "" {
 			return nil, errPlain(what)

@@ -38,10 +38,7 @@ type flight[T any] struct {
 	ended time.Time
 	value T
 	err   error
-	// waiting counts those who wait; taken: somebody got the answer. Under
-	// Looks.mu.
-	waiting int
-	taken   bool
+	taken bool // somebody got the answer; under Looks.mu
 }
 
 // New makes Looks of which none takes longer than limit.
@@ -75,7 +72,6 @@ func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context)
 			close(f.done)
 		})
 	}
-	f.waiting++
 	l.mu.Unlock()
 
 	select {
@@ -84,7 +80,6 @@ func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f.waiting--
 	select {
 	case <-f.done:
 		f.taken = true

@@ -3,10 +3,10 @@ package look
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -49,6 +49,10 @@ func TestASlowAnswerReachesWhoAsksAgain(t *testing.T) {
 }
 
 func TestManyWhoAskAtOnceShareOneQuestion(t *testing.T) {
+	synctest.Test(t, manyWhoAskAtOnceShareOneQuestion)
+}
+
+func manyWhoAskAtOnceShareOneQuestion(t *testing.T) {
 	l := New[int](1 << 40)
 	defer l.Close()
 	var asked atomic.Int32
@@ -61,14 +65,7 @@ func TestManyWhoAskAtOnceShareOneQuestion(t *testing.T) {
 			}
 		})
 	}
-	for waiting := 0; waiting < 20; {
-		l.mu.Lock()
-		if f := l.flights["m"]; f != nil {
-			waiting = f.waiting
-		}
-		l.mu.Unlock()
-		runtime.Gosched()
-	}
+	synctest.Wait() // all of them wait
 	close(answer)
 	wg.Wait()
 	if asked.Load() != 1 {

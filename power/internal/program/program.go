@@ -29,8 +29,8 @@ const (
 
 // Program is what is to be run.
 type Program struct {
-	// Argv is the program and its arguments. A name without a slash is looked
-	// for in PATH. Secrets must not be in it: others see it.
+	// Argv is the program and its arguments, never empty. A name without a slash
+	// is looked for in PATH. Secrets must not be in it: others see it.
 	Argv []string
 	// Dir is where it runs; empty is here.
 	Dir string
@@ -40,6 +40,8 @@ type Program struct {
 	Stdin string
 	// Secrets are hidden in its output.
 	Secrets []string
+	// Advice is what an error ends with when it can't be started.
+	Advice string
 }
 
 // Result is how a program ended.
@@ -74,55 +76,34 @@ func (r Result) How() string {
 	return how + " and said nothing"
 }
 
-// NotStartedError says that a program could not be started: it did nothing.
-type NotStartedError struct {
-	Program string
-	Err     error
-}
-
-// Error names the program and the reason.
-func (e *NotStartedError) Error() string {
-	return fmt.Sprintf("%s can't be run: %s", secret.Say(e.Program), secret.Say(e.Err.Error()))
-}
-
-// Unwrap gives the reason.
-func (e *NotStartedError) Unwrap() error { return e.Err }
-
-// StoppedError says that a program was ended because its context had: what it
-// has done by then is not known.
-type StoppedError struct {
-	Program string
-	Err     error // the context's
-	// Said is what it had said, harmless and cut.
-	Said string
-}
-
-// Error names the program and the reason.
-func (e *StoppedError) Error() string {
-	why := "it was given up"
-	if errors.Is(e.Err, context.DeadlineExceeded) {
-		why = "it did not end in time"
+// notStarted says that a program could not be started: it did nothing.
+func (p Program) notStarted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s was not run: %w", secret.Say(p.Argv[0]), ctx.Err())
 	}
-	text := secret.Say(e.Program) + " was stopped: " + why
-	if e.Said != "" {
-		text += "; it had said: " + e.Said
-	}
-	return text
+	return &power.RefusedError{Why: fmt.Sprintf("%s can't be run: %s%s", secret.Say(p.Argv[0]), secret.Say(err.Error()), p.Advice)}
 }
 
-// Unwrap gives the context's error.
-func (e *StoppedError) Unwrap() error { return e.Err }
+// stopped says that a program was ended because its context had: what it has
+// done by then is not known.
+func (p Program) stopped(ctx context.Context, r Result) error {
+	text := secret.Say(p.Argv[0]) + " was stopped: it was given up"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		text = secret.Say(p.Argv[0]) + " was stopped: it did not end in time"
+	}
+	if said := secret.Say(r.Said(), p.Secrets...); said != "" {
+		text += "; it had said: " + said
+	}
+	return &power.SilentError{Text: text, Err: ctx.Err()}
+}
 
 // Run runs the program to its end and says how it ended, whatever its status
-// is. The error is a *NotStartedError, or a *StoppedError when ctx ended first;
-// then all processes of its group are gone when Run returns.
+// is. The error is a *power.RefusedError when it can't be started, or a
+// *power.SilentError when ctx ended first; then all processes of its group are
+// gone when Run returns.
 func Run(ctx context.Context, p Program) (Result, error) {
-	if len(p.Argv) == 0 || p.Argv[0] == "" {
-		return Result{}, &NotStartedError{Program: "an empty command", Err: errors.New("there is nothing to run")}
-	}
-	name := p.Argv[0]
-	if err := ctx.Err(); err != nil {
-		return Result{}, &NotStartedError{Program: name, Err: err}
+	if ctx.Err() != nil {
+		return Result{}, p.notStarted(ctx, nil)
 	}
 	var stdout, stderr bounded
 	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
@@ -134,7 +115,7 @@ func Run(ctx context.Context, p Program) (Result, error) {
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return signalGroup(cmd, false) }
 	if err := cmd.Start(); err != nil {
-		return Result{}, &NotStartedError{Program: name, Err: err}
+		return Result{}, p.notStarted(ctx, err)
 	}
 	err := cmd.Wait()
 	result := Result{
@@ -144,20 +125,9 @@ func Run(ctx context.Context, p Program) (Result, error) {
 	// A status of its own stands, even if the time ran out meanwhile.
 	if ctx.Err() != nil && (result.Signal != "" || err != nil && errors.Is(err, ctx.Err())) {
 		_ = signalGroup(cmd, true)
-		return result, &StoppedError{Program: name, Err: ctx.Err(), Said: secret.Say(result.Said(), p.Secrets...)}
+		return result, p.stopped(ctx, result)
 	}
 	return result, nil
-}
-
-// RunDriver is Run for a driver: a program that can't be run is a
-// *power.RefusedError, which ends with advice.
-func RunDriver(ctx context.Context, p Program, advice string) (Result, error) {
-	r, err := Run(ctx, p)
-	var not *NotStartedError
-	if errors.As(err, &not) && ctx.Err() == nil {
-		err = &power.RefusedError{Why: not.Error() + advice}
-	}
-	return r, err
 }
 
 // OK reports whether it ended well.
@@ -167,24 +137,14 @@ func (r Result) OK() bool { return r.Status == 0 && r.Signal == "" }
 // driver says of it: one that failed may have done its work all the same, or
 // half of it, and nothing but a look can tell. what is "the command to …".
 func Switched(r Result, err error, what string) error {
-	var stopped *StoppedError
+	var stopped *power.SilentError
 	switch {
 	case errors.As(err, &stopped):
-		return &power.UnconfirmedError{Why: stopped.Error()}
+		return &power.UnconfirmedError{Why: stopped.Text}
 	case err != nil || r.OK():
 		return err
 	}
 	return &power.UnconfirmedError{Why: what + " " + r.How()}
-}
-
-// Unanswered makes of a program that was stopped before it told a state a
-// reading that says so. Other errors are handed on.
-func Unanswered(err error) (power.Reading, error) {
-	var stopped *StoppedError
-	if errors.As(err, &stopped) {
-		return power.Reading{Detail: power.Clean(stopped.Error()), At: time.Now(), NoAnswer: true}, nil
-	}
-	return power.Reading{}, err
 }
 
 // bounded keeps the first outputLimit bytes and takes the rest without a word.

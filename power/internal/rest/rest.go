@@ -127,11 +127,11 @@ type StatusError struct {
 	// After is how long the other side wants to be left alone, zero if it does
 	// not say.
 	After time.Duration
-	text  string
+	Text  string
 }
 
 // Error is one harmless sentence, with what the other side said.
-func (e *StatusError) Error() string { return e.text }
+func (e *StatusError) Error() string { return e.Text }
 
 // Code gives the status of a *StatusError, and 0 of any other error.
 func Code(err error) int {
@@ -142,22 +142,10 @@ func Code(err error) int {
 	return 0
 }
 
-// UnreachedError says that a request got no reply.
-type UnreachedError struct {
-	Text string
-	Err  error
-}
-
-// Error is one harmless sentence.
-func (e *UnreachedError) Error() string { return e.Text }
-
-// Unwrap gives the reason.
-func (e *UnreachedError) Unwrap() error { return e.Err }
-
 // Do sends a request once and decodes the reply, unless reply is nil. It returns
 // a *StatusError for a reply that is no success, a *power.UnconfirmedError when
 // a POST may have arrived without a reply coming back, and otherwise an
-// *UnreachedError.
+// *power.SilentError.
 func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, error) {
 	what := r.Method + " " + power.Clean(r.URL)
 	var payload io.Reader
@@ -206,15 +194,15 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 }
 
 func (c *Client) unreached(what string, err error) error {
-	return &UnreachedError{Text: fmt.Sprintf("%s can't be reached (%s): %s", c.Name, what, Why(err)), Err: err}
+	return &power.SilentError{Text: fmt.Sprintf("%s can't be reached (%s): %s", c.Name, what, Why(err)), Err: err}
 }
 
 func (c *Client) status(what string, resp *http.Response, data []byte, secrets []string) error {
 	e := &StatusError{Code: resp.StatusCode}
-	e.text = strings.TrimSpace(fmt.Sprintf("%s answered %s with %d %s", c.Name, what, e.Code, http.StatusText(e.Code)))
+	e.Text = strings.TrimSpace(fmt.Sprintf("%s answered %s with %d %s", c.Name, what, e.Code, http.StatusText(e.Code)))
 	if c.Explain != nil {
 		if said := secret.Say(c.Explain(data), secrets...); said != "" {
-			e.text += ": " + said
+			e.Text += ": " + said
 		}
 	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
