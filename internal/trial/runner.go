@@ -317,7 +317,7 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 			names = append(names, n.Name)
 		}
 	}
-	if err := p.CheckNodes(func(name string) bool { return slices.Contains(names, name) }, names); err != nil {
+	if err := p.CheckNodes(names); err != nil {
 		return err
 	}
 	if !s.Access[cluster.KindDeployment].Synced {
@@ -329,7 +329,7 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 			names = append(names, d.Key.String())
 		}
 	}
-	if err := p.CheckDeployments(func(name string) bool { return slices.Contains(names, name) }, names); err != nil {
+	if err := p.CheckDeployments(names); err != nil {
 		return err
 	}
 	if deploymentOf(p.Deployment, focus) == (cluster.Key{}) {

@@ -57,14 +57,6 @@ func (p *Plan) Warnings() []string {
 	return out
 }
 
-// first is the first of some errors, nil where there is none.
-func first(faults []error) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return faults[0]
-}
-
 // nameSteps refuses names that are given twice and names the steps without.
 func (c *checker) nameSteps() {
 	p := c.p

@@ -39,9 +39,7 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 		note(err)
 	}
 	if f, ok := g["deployment"]; ok {
-		var err error
-		p.Deployment, err = decodeDeployment(f.Value)
-		note(err)
+		note(field(g, "deployment", &p.Deployment, decodeDeployment))
 		p.deploymentLine = f.Value.Line
 	}
 	f, ok := g["steps"]

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -45,13 +46,10 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 		return e, errorAt(n.Line, "this expectation has no measure: give it one of %s", and(measureWords))
 	}
 	g, err := fields(n, "an expectation", append([]string{e.Measure}, expectFields...)...)
-	if err != nil {
-		return e, err
+	if err == nil {
+		err = cmp.Or(e.decodeBounds(value), e.decodeOf(g))
 	}
-	if err := e.decodeBounds(value); err != nil {
-		return e, err
-	}
-	return e, e.decodeOf(g)
+	return e, err
 }
 
 // expectFields are the fields of an expectation beside its measure.
@@ -92,23 +90,17 @@ func (e *Expectation) decodeOf(g yamlfile.Group) error {
 		if !ok {
 			continue
 		}
-		wanted := "node"
+		wanted, read := "node", decodeName
 		if measures[e.Measure].ofDeployment {
-			wanted = "deployment"
+			wanted, read = "deployment", decodeDeployment
 		}
-		if kind != OfPhase {
+		switch {
+		case kind != OfPhase:
 			return errorAt(f.Key.Line, "%s is not told for one %s: leave %s out", e.Measure, subject, subject)
-		}
-		if subject != wanted {
+		case subject != wanted:
 			return errorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, wanted, subject)
 		}
-		var err error
-		if subject == "node" {
-			e.Subject, err = decodeName(f.Value, "node")
-		} else {
-			e.Subject, err = decodeDeployment(f.Value)
-		}
-		if err != nil {
+		if err := field(g, subject, &e.Subject, read); err != nil {
 			return err
 		}
 	}
@@ -126,29 +118,27 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 		e.Min, e.Max = &one, &one
 		return err
 	}
+	m := measures[e.Measure]
+	predictable := m.phase != "" && !m.ofMachine
 	wanted, like := "a whole number or bounds like {min: 4, max: 6}", "{max: 4}"
-	if measures[e.Measure].seconds {
-		like = "{max: 90s}"
-	}
-	if n.Kind == yaml.ScalarNode && n.Value == "predicted" {
-		if e.Phase() == "" || measures[e.Measure].ofMachine {
-			return errorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
-		}
-		e.Predicted = true
-		return nil
-	}
-	if measures[e.Measure].seconds {
-		wanted = "bounds like {min: 30s, max: 90s}"
-		if e.Phase() != "" && !measures[e.Measure].ofMachine {
+	if m.seconds {
+		wanted, like = "bounds like {min: 30s, max: 90s}", "{max: 90s}"
+		if predictable {
 			wanted = "predicted or " + wanted
 		}
 	}
-	if n.Kind == yaml.ScalarNode && !measures[e.Measure].seconds {
+	scalar := n.Kind == yaml.ScalarNode
+	switch {
+	case scalar && n.Value == "predicted" && !predictable:
+		return errorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
+	case scalar && n.Value == "predicted":
+		e.Predicted = true
+		return nil
+	case scalar && !m.seconds:
 		v, err := e.bound(n, wanted)
 		e.Min, e.Max = v, v
 		return err
-	}
-	if n.Kind != yaml.MappingNode {
+	case n.Kind != yaml.MappingNode:
 		return yamlfile.Unwanted(n, e.Measure, wanted)
 	}
 	return e.decodeMinMax(n)
@@ -167,20 +157,12 @@ func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 	if measures[e.Measure].seconds {
 		what = "a time written like 90s or 30m"
 	}
-	if f, ok := g["min"]; ok {
-		if e.Min, err = e.bound(f.Value, what); err != nil {
-			return err
-		}
+	bound := func(n *yaml.Node, _ string) (*float64, error) { return e.bound(n, what) }
+	err = cmp.Or(field(g, "min", &e.Min, bound), field(g, "max", &e.Max, bound))
+	if err == nil && e.Min != nil && e.Max != nil && *e.Min > *e.Max {
+		err = errorAt(n.Line, "min is more than max here, so %s can never be met", e.Measure)
 	}
-	if f, ok := g["max"]; ok {
-		if e.Max, err = e.bound(f.Value, what); err != nil {
-			return err
-		}
-	}
-	if e.Min != nil && e.Max != nil && *e.Min > *e.Max {
-		return errorAt(n.Line, "min is more than max here, so %s can never be met", e.Measure)
-	}
-	return nil
+	return err
 }
 
 // bound reads a count, or a time in seconds with or without its unit.

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // DrainWithin is how long a drain may take when the plan does not say.
 const DrainWithin = 10 * time.Minute
@@ -22,14 +18,7 @@ var drainKind = kind{
 	help: `  drain    [node, …] or {nodes: [node, …], within: 5m}: cordons, then evicts the pods as far as
            their disruption budgets let it; fails when that is not over within (10m)
 `,
-	decode: func(n *yaml.Node) (Action, error) {
-		nodes, g, err := decodeNodes(n, "drain", "a drain step", "nodes", "within")
-		if err != nil {
-			return nil, err
-		}
-		within, err := optionalTime(g, "within", DrainWithin)
-		return &Drain{Nodes: nodes, Within: within}, err
-	},
+	decode: onNodes("a drain step", DrainWithin, func(nodes []string, within time.Duration) Action { return &Drain{nodes, within} }),
 }
 
 // Kind is "drain".
@@ -43,11 +32,7 @@ func (d *Drain) title() string { return "drain " + some(d.Nodes) }
 // Text says which nodes are drained.
 func (d *Drain) Text() string { return "drain " + list(d.Nodes) + inTime(d.Within) }
 
-func (d *Drain) value() string {
-	var f flow
-	f.time("within", d.Within, DrainWithin)
-	return f.behind(d.Nodes)
-}
+func (d *Drain) value() string { return within(d.Within, DrainWithin).behind(d.Nodes) }
 
 func (d *Drain) check(c *checker, s *Step) {
 	for _, n := range d.Nodes {

@@ -17,7 +17,7 @@ type kind struct {
 	// help is its part of the grammar.
 	help string
 	// decode reads the value behind the word.
-	decode func(n *yaml.Node) (Action, error)
+	decode func(k kind, n *yaml.Node) (Action, error)
 }
 
 // kinds are the steps that there are, in the order in which they are told. Set
@@ -114,7 +114,7 @@ func decodeStep(n *yaml.Node) (Step, error) {
 	if found.name == "" {
 		return s, errorAt(n.Line, "this step does nothing: give it one of %s", and(kindNames()))
 	}
-	action, err := found.decode(g[found.name].Value)
+	action, err := found.decode(found, g[found.name].Value)
 	if err == nil {
 		s.Action = action
 	}

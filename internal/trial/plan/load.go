@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -37,7 +38,7 @@ const (
 	maxRate = 100_000
 )
 
-func decodeLoad(n *yaml.Node) (Action, error) {
+func decodeLoad(_ kind, n *yaml.Node) (Action, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, errorAt(n.Line, "load must be written like {burst: 16}, {hold: 16} or {rate: 2/s}, and this is %s", is(n))
 	}
@@ -54,24 +55,15 @@ func decodeLoad(n *yaml.Node) (Action, error) {
 			return nil, errorAt(f.Key.Line, "a burst sends its requests at once and is done: leave %s out", end)
 		}
 	}
-	if f, ok := g["requests"]; ok {
-		if l.Spec.Requests, err = yamlfile.Count(f.Value, "requests", yamlfile.MaxNumber); err != nil {
-			return nil, err
-		}
-		if l.Spec.PerSecond > 0 && float64(l.Spec.Requests)/l.Spec.PerSecond > yamlfile.MaxTime.Seconds() {
-			return nil, errorAt(f.Value.Line, "%d requests at %g a second take more than 24h", l.Spec.Requests, l.Spec.PerSecond)
-		}
-	}
-	if l.Spec.For, err = optionalTime(g, "for", 0); err != nil {
-		return nil, err
-	}
-	if f, ok := g["background"]; ok {
-		if l.Background, err = yamlfile.Bool(f.Value, "background"); err != nil {
-			return nil, err
-		}
-	}
-	l.Timeout, err = optionalTime(g, "timeout", 0)
-	return l, err
+	return l, cmp.Or(
+		field(g, "requests", &l.Spec.Requests, func(n *yaml.Node, name string) (int, error) {
+			count, err := yamlfile.Count(n, name, yamlfile.MaxNumber)
+			if err == nil && l.Spec.PerSecond > 0 && float64(count)/l.Spec.PerSecond > yamlfile.MaxTime.Seconds() {
+				err = errorAt(n.Line, "%d requests at %g a second take more than 24h", count, l.Spec.PerSecond)
+			}
+			return count, err
+		}),
+		field(g, "for", &l.Spec.For, decodeTime), field(g, "background", &l.Background, yamlfile.Bool), field(g, "timeout", &l.Timeout, decodeTime))
 }
 
 // decodeShape reads the one shape that the load has.

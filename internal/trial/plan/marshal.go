@@ -57,11 +57,24 @@ func (f *flow) add(name, value string) { *f = append(*f, name+": "+value) }
 
 func (f flow) String() string { return "{" + strings.Join(f, ", ") + "}" }
 
+// word adds a word unless it is empty.
+func (f *flow) word(name, value string) {
+	if value != "" {
+		f.add(name, word(value))
+	}
+}
+
 // time adds a time unless it is 0 or what it is by default.
 func (f *flow) time(name string, d, unless time.Duration) {
 	if d > 0 && d != unless {
 		f.add(name, short(d))
 	}
+}
+
+// within is the field of that name, unless it is 0 or what it is by default.
+func within(d, unless time.Duration) (f flow) {
+	f.time("within", d, unless)
+	return f
 }
 
 // behind is the value of a step about nodes, with the fields of f if there are any.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -23,24 +24,23 @@ var offKind = kind{
 `,
 }
 
-func decodeOff(n *yaml.Node) (Action, error) {
-	off := &Off{How: power.ActionShutdown}
-	nodes, g, err := decodeNodes(n, "off", "an off step", "nodes", "how", "within")
+func decodeOff(k kind, n *yaml.Node) (Action, error) {
+	nodes, g, err := k.decodeNodes(n, "an off step")
 	if err != nil {
 		return nil, err
 	}
-	off.Nodes = nodes
-	if f, ok := g["how"]; ok {
-		switch {
-		case f.Value.Kind == yaml.ScalarNode && f.Value.Value == "shutdown":
-		case f.Value.Kind == yaml.ScalarNode && f.Value.Value == "plug":
-			off.How = power.ActionOff
-		default:
-			return nil, errorAt(f.Value.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", isNot(f.Value))
-		}
+	off := &Off{Nodes: nodes, How: power.ActionShutdown}
+	return off, cmp.Or(field(g, "how", &off.How, decodeHow), field(g, "within", &off.Within, decodeTime))
+}
+
+func decodeHow(n *yaml.Node, _ string) (power.Action, error) {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Value == "shutdown":
+		return power.ActionShutdown, nil
+	case n.Kind == yaml.ScalarNode && n.Value == "plug":
+		return power.ActionOff, nil
 	}
-	off.Within, err = optionalTime(g, "within", 0)
-	return off, err
+	return "", errorAt(n.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", isNot(n))
 }
 
 // Kind is "off".

@@ -3,8 +3,6 @@ package plan
 import (
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"lightsout/power"
 )
 
@@ -19,14 +17,7 @@ var onKind = kind{
 	name: "on", meant: "power_on poweron start boot up", fields: "nodes within",
 	help: `  on       [node, …] or {nodes: [node, …], within: 5m}, for nodes that are off by an earlier step
 `,
-	decode: func(n *yaml.Node) (Action, error) {
-		nodes, g, err := decodeNodes(n, "on", "an on step", "nodes", "within")
-		if err != nil {
-			return nil, err
-		}
-		within, err := optionalTime(g, "within", 0)
-		return &On{Nodes: nodes, Within: within}, err
-	},
+	decode: onNodes("an on step", 0, func(nodes []string, within time.Duration) Action { return &On{nodes, within} }),
 }
 
 // Kind is "on".
@@ -40,11 +31,7 @@ func (o *On) title() string { return "power on " + some(o.Nodes) }
 // Text says which nodes are powered on.
 func (o *On) Text() string { return "power on " + list(o.Nodes) + inTime(o.Within) }
 
-func (o *On) value() string {
-	var f flow
-	f.time("within", o.Within, 0)
-	return f.behind(o.Nodes)
-}
+func (o *On) value() string { return within(o.Within, 0).behind(o.Nodes) }
 
 func (o *On) check(c *checker, s *Step) {
 	for _, n := range o.Nodes {

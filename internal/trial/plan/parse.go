@@ -77,7 +77,10 @@ func readFile(name string) ([]byte, error) {
 // first one found is returned. Text is kept and not changed afterwards.
 func Parse(text []byte) (*Plan, error) {
 	p, faults := parse(text)
-	return p, first(faults)
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return p, nil
 }
 
 // Faults is Parse with all faults, by their lines: at most one of a step or an

@@ -16,7 +16,7 @@ type Pause struct{ For time.Duration }
 var pauseKind = kind{
 	name: "pause", meant: "sleep delay",
 	help: "  pause    5s\n",
-	decode: func(n *yaml.Node) (Action, error) {
+	decode: func(_ kind, n *yaml.Node) (Action, error) {
 		d, err := yamlfile.Duration(n, "pause", false)
 		return &Pause{For: d}, err
 	},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,54 +130,49 @@ func (p *Plan) Nodes() []string {
 	return slices.Compact(sorted(out))
 }
 
-// CheckNodes finds the first node that the plan names and that is not known,
-// as an *Error with the line of the step. similar are the names from which a
-// better one is suggested. Nothing may be switched before it has passed.
-func (p *Plan) CheckNodes(known func(name string) bool, similar []string) error {
-	for _, s := range p.Steps {
-		nodes, _ := s.subjects()
-		for _, n := range nodes {
-			if !known(n) {
-				return missing(s.Line, "node", n, similar)
-			}
-		}
-	}
-	for _, e := range p.Expect {
-		if e.Subject != "" && !measures[e.Measure].ofDeployment && !known(e.Subject) {
-			return missing(e.Line, "node", e.Subject, similar)
-		}
-	}
-	return nil
-}
+// CheckNodes finds the first node that the plan names and the cluster does not
+// have, as an *Error with the line of the step. Nothing may be switched before
+// it has passed.
+func (p *Plan) CheckNodes(there []string) error { return p.missing("node", there) }
 
 // CheckDeployments does for deployments (namespace/name) what CheckNodes does
 // for nodes.
-func (p *Plan) CheckDeployments(known func(name string) bool, similar []string) error {
-	if p.Deployment != "" && !known(p.Deployment) {
-		return missing(p.deploymentLine, "deployment", p.Deployment, similar)
+func (p *Plan) CheckDeployments(there []string) error { return p.missing("deployment", there) }
+
+func (p *Plan) missing(kind string, there []string) error {
+	missing := func(line int, names ...string) error {
+		for _, name := range names {
+			if name == "" || slices.Contains(there, name) {
+				continue
+			}
+			const most = 6
+			switch near := yamlfile.Suggest(name, there); {
+			case near != "":
+				return errorAt(line, "the cluster has no %s %s; did you mean %s?", kind, quote(name), quote(near))
+			case len(there) > 0 && len(there) <= most:
+				return errorAt(line, "the cluster has no %s %s; it has %s", kind, quote(name), and(quoteAll(there)))
+			}
+			return errorAt(line, "the cluster has no %s %s", kind, quote(name))
+		}
+		return nil
+	}
+	var err error
+	if kind == "deployment" {
+		err = missing(p.deploymentLine, p.Deployment)
 	}
 	for _, s := range p.Steps {
-		if _, d := s.subjects(); d != "" && !known(d) {
-			return missing(s.Line, "deployment", d, similar)
+		names, deployment := s.subjects()
+		if kind == "deployment" {
+			names = []string{deployment}
 		}
+		err = cmp.Or(err, missing(s.Line, names...))
 	}
 	for _, e := range p.Expect {
-		if e.Subject != "" && measures[e.Measure].ofDeployment && !known(e.Subject) {
-			return missing(e.Line, "deployment", e.Subject, similar)
+		if measures[e.Measure].ofDeployment == (kind == "deployment") {
+			err = cmp.Or(err, missing(e.Line, e.Subject))
 		}
 	}
-	return nil
-}
-
-func missing(line int, kind, name string, similar []string) error {
-	const most = 6
-	switch near := yamlfile.Suggest(name, similar); {
-	case near != "":
-		return errorAt(line, "the cluster has no %s %s; did you mean %s?", kind, quote(name), quote(near))
-	case len(similar) > 0 && len(similar) <= most:
-		return errorAt(line, "the cluster has no %s %s; it has %s", kind, quote(name), and(quoteAll(similar)))
-	}
-	return errorAt(line, "the cluster has no %s %s", kind, quote(name))
+	return err
 }
 
 // sorted sorts words in place and returns them.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -20,29 +21,23 @@ var rolloutKind = kind{
 `,
 }
 
-func decodeRollout(n *yaml.Node) (Action, error) {
+func decodeRollout(k kind, n *yaml.Node) (Action, error) {
 	r := &Rollout{}
 	var err error
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
 		return r, nil
 	case n.Kind == yaml.ScalarNode:
-		r.Deployment, err = decodeDeployment(n)
+		r.Deployment, err = decodeDeployment(n, "deployment")
 		return r, err
 	case n.Kind != yaml.MappingNode:
 		return nil, errorAt(n.Line, "rollout must be the name of a deployment like default/nginx, or nothing for the plan's own, and this is %s", is(n))
 	}
-	g, err := fields(n, "a rollout", "deployment", "within")
+	g, err := k.group(n, "a rollout")
 	if err != nil {
 		return nil, err
 	}
-	if f, ok := g["deployment"]; ok {
-		if r.Deployment, err = decodeDeployment(f.Value); err != nil {
-			return nil, err
-		}
-	}
-	r.Within, err = optionalTime(g, "within", 0)
-	return r, err
+	return r, cmp.Or(field(g, "deployment", &r.Deployment, decodeDeployment), field(g, "within", &r.Within, decodeTime))
 }
 
 // Kind is "rollout".
@@ -55,18 +50,15 @@ func (r *Rollout) title() string { return strings.TrimSuffix("rollout of "+r.Dep
 
 // Text says what is restarted.
 func (r *Rollout) Text() string {
-	of := "the deployment"
-	if r.Deployment != "" {
-		of = r.Deployment
-	}
-	return "restart the rollout of " + of + inTime(r.Within)
+	return "restart the rollout of " + theDeployment(r.Deployment) + inTime(r.Within)
 }
+
+// theDeployment names a deployment; empty is the plan's.
+func theDeployment(name string) string { return cmp.Or(name, "the deployment") }
 
 func (r *Rollout) value() string {
 	var f flow
-	if r.Deployment != "" {
-		f.add("deployment", word(r.Deployment))
-	}
+	f.word("deployment", r.Deployment)
 	f.time("within", r.Within, 0)
 	return f.String()
 }

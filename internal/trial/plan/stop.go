@@ -17,7 +17,7 @@ var stopKind = kind{
 	name: "stop", meant: "cancel end",
 	help: `  stop     the name of a load in the background, or all; waits for the requests in flight
 `,
-	decode: func(n *yaml.Node) (Action, error) {
+	decode: func(_ kind, n *yaml.Node) (Action, error) {
 		step, err := readText(n, "stop", maxStepName)
 		return &Stop{Step: step}, err
 	},

@@ -26,13 +26,16 @@ var (
 	and      = text.List
 )
 
-// optionalTime reads the field of that name, or returns unless when there is none.
-func optionalTime(g yamlfile.Group, name string, unless time.Duration) (time.Duration, error) {
-	f, ok := g[name]
-	if !ok {
-		return unless, nil
+// field reads the field of that name into v, and leaves v when there is none.
+func field[T any](g yamlfile.Group, name string, v *T, read func(n *yaml.Node, name string) (T, error)) (err error) {
+	if f, ok := g[name]; ok {
+		*v, err = read(f.Value, name)
 	}
-	return yamlfile.Duration(f.Value, name, false)
+	return err
+}
+
+func decodeTime(n *yaml.Node, name string) (time.Duration, error) {
+	return yamlfile.Duration(n, name, false)
 }
 
 // nodeName is RFC 1123's subdomain, as the API server demands of a node's name.
@@ -75,26 +78,43 @@ func decodeNames(n *yaml.Node, name string) ([]string, error) {
 }
 
 // decodeNodes reads the value of a step that is about nodes: a list of them,
-// or a group with nodes: and the other fields known.
-func decodeNodes(n *yaml.Node, kind, what string, known ...string) ([]string, yamlfile.Group, error) {
+// or a group with nodes: and the kind's other fields.
+func (k kind) decodeNodes(n *yaml.Node, what string) (nodes []string, g yamlfile.Group, err error) {
 	if n.Kind != yaml.MappingNode {
-		nodes, err := decodeNames(n, kind)
+		nodes, err = decodeNames(n, k.name)
 		return nodes, nil, err
 	}
-	g, err := fields(n, what, known...)
-	if err != nil {
+	if g, err = k.group(n, what); err != nil {
 		return nil, nil, err
 	}
-	f, ok := g["nodes"]
-	if !ok {
-		return nil, nil, errorAt(n.Line, "this %s step names no nodes: add nodes: [kube-node3]", kind)
+	if _, ok := g["nodes"]; !ok {
+		return nil, nil, errorAt(n.Line, "this %s step names no nodes: add nodes: [kube-node3]", k.name)
 	}
-	nodes, err := decodeNames(f.Value, "nodes")
+	err = field(g, "nodes", &nodes, decodeNames)
 	return nodes, g, err
 }
 
-func decodeDeployment(n *yaml.Node) (string, error) {
-	s, err := readText(n, "deployment", 317)
+// group reads a group with the kind's fields.
+func (k kind) group(n *yaml.Node, what string) (yamlfile.Group, error) {
+	return fields(n, what, strings.Fields(k.fields)...)
+}
+
+// onNodes decodes a step that is about nodes, and that may have a within, which
+// is unless when it is not said.
+func onNodes(what string, unless time.Duration, step func(nodes []string, within time.Duration) Action) func(kind, *yaml.Node) (Action, error) {
+	return func(k kind, n *yaml.Node) (Action, error) {
+		nodes, g, err := k.decodeNodes(n, what)
+		if err != nil {
+			return nil, err
+		}
+		within := unless
+		err = field(g, "within", &within, decodeTime)
+		return step(nodes, within), err
+	}
+}
+
+func decodeDeployment(n *yaml.Node, name string) (string, error) {
+	s, err := readText(n, name, 317)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,12 +78,12 @@ var waitKind = kind{
 `,
 }
 
-func decodeWait(n *yaml.Node) (Action, error) {
+func decodeWait(k kind, n *yaml.Node) (Action, error) {
 	if n.Kind != yaml.MappingNode {
 		w, err := decodeFor(n, "wait")
 		return &Wait{For: w.name, Within: w.within}, err
 	}
-	g, err := fields(n, "a wait", "for", "nodes", "deployment", "within")
+	g, err := k.group(n, "a wait")
 	if err != nil {
 		return nil, err
 	}
@@ -94,22 +95,16 @@ func decodeWait(n *yaml.Node) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Wait{For: what.name}
-	if f, ok := g["nodes"]; ok {
-		if w.Nodes, err = decodeNames(f.Value, "nodes"); err != nil {
-			return nil, err
-		}
-	}
-	if f, ok := g["deployment"]; ok {
-		if !what.ofDeployment {
-			return nil, errorAt(f.Key.Line, "%q is about nodes, not about a deployment: leave deployment out", w.For)
-		}
-		if w.Deployment, err = decodeDeployment(f.Value); err != nil {
-			return nil, err
-		}
-	}
-	w.Within, err = optionalTime(g, "within", what.within)
-	return w, err
+	w := &Wait{For: what.name, Within: what.within}
+	return w, cmp.Or(
+		field(g, "nodes", &w.Nodes, decodeNames),
+		field(g, "deployment", &w.Deployment, func(n *yaml.Node, name string) (string, error) {
+			if !what.ofDeployment {
+				return "", errorAt(g[name].Key.Line, "%q is about nodes, not about a deployment: leave deployment out", w.For)
+			}
+			return decodeDeployment(n, name)
+		}),
+		field(g, "within", &w.Within, decodeTime))
 }
 
 // decodeFor reads what is waited for; endpoints_out is taken as well.
@@ -144,18 +139,11 @@ func (w *Wait) Text() string {
 	if len(nodes) == 0 {
 		nodes = w.switched
 	}
-	who, are, have := some(nodes), "is", "has"
+	who, are, have := cmp.Or(some(nodes), "the nodes"), "is", "has"
 	if len(nodes) != 1 {
 		are, have = "are", "have"
 	}
-	if len(nodes) == 0 {
-		who = "the nodes"
-	}
-	deployment := "the deployment"
-	if w.Deployment != "" {
-		deployment = w.Deployment
-	}
-	text := strings.NewReplacer("{who}", who, "{are}", are, "{have}", have, "{deployment}", deployment).Replace(waitingFor(w.For).text)
+	text := strings.NewReplacer("{who}", who, "{are}", are, "{have}", have, "{deployment}", theDeployment(w.Deployment)).Replace(waitingFor(w.For).text)
 	return "wait until " + text + inTime(w.Within)
 }
 
@@ -165,9 +153,7 @@ func (w *Wait) value() string {
 	if len(w.Nodes) > 0 {
 		f.add("nodes", words(w.Nodes))
 	}
-	if w.Deployment != "" {
-		f.add("deployment", word(w.Deployment))
-	}
+	f.word("deployment", w.Deployment)
 	f.time("within", w.Within, waitingFor(w.For).within)
 	if len(f) == 1 {
 		return w.For
