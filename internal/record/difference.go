@@ -202,14 +202,9 @@ func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 func (part *Cluster) objects(before, c *cluster.Contents) bool {
 	compare(before.Nodes, c.Nodes, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) },
 		func(was, n *cluster.Node) {
-			if was != nil && onlyBeat(was, n) {
-				if part.Beats == nil {
-					part.Beats = map[string]Beat{}
-				}
-				part.Beats[n.Name] = Beat{Renewed: n.Renewed, Seen: n.RenewSeen}
-				return
+			if was == nil || !onlyBeat(was, n) { // beats are written beside
+				part.Nodes = append(part.Nodes, n)
 			}
-			part.Nodes = append(part.Nodes, n)
 		},
 		func(n *cluster.Node) { part.GoneNodes = append(part.GoneNodes, n.Name) })
 	compare(before.Deployments, c.Deployments, func(a, b *cluster.Deployment) int { return compareKeys(a.Key, b.Key) },
@@ -231,32 +226,21 @@ func compare[T any](old, now []*T, order func(a, b *T) int, set func(was, is *T)
 	if len(old) == len(now) && (len(old) == 0 || &old[0] == &now[0]) {
 		return // the same list
 	}
-	i, j := 0, 0
-	for i < len(old) || j < len(now) {
-		switch {
-		case i < len(old) && j < len(now) && old[i] == now[j]:
-			i++
-			j++
-		case i == len(old):
-			set(nil, now[j])
-			j++
-		case j == len(now):
-			gone(old[i])
-			i++
-		default:
-			switch c := order(old[i], now[j]); {
-			case c == 0:
-				set(old[i], now[j])
-				i++
-				j++
-			case c < 0:
-				gone(old[i])
-				i++
-			default:
-				set(nil, now[j])
-				j++
-			}
+	for _, is := range now {
+		for len(old) > 0 && old[0] != is && order(old[0], is) < 0 {
+			gone(old[0])
+			old = old[1:]
 		}
+		var was *T
+		if len(old) > 0 && (old[0] == is || order(old[0], is) == 0) {
+			was, old = old[0], old[1:]
+		}
+		if was != is {
+			set(was, is)
+		}
+	}
+	for _, was := range old {
+		gone(was)
 	}
 }
 

@@ -60,11 +60,11 @@ func (l *lanes) lane(node string) {
 	}
 }
 
-// sight is how a node was when the samples first told of it.
+// sight is how a node was when the samples first told of it; no kind: well.
 type sight struct {
-	at                    time.Time
-	node                  string
-	off, silent, notReady bool
+	at   time.Time
+	node string
+	kind view.OutageKind
 }
 
 func firstSights(samples []Sample) (out []sight) {
@@ -77,11 +77,16 @@ func firstSights(samples []Sample) (out []sight) {
 					continue
 				}
 				nodes[n.Name] = true
-				here := n.Gone.IsZero()
-				out = append(out, sight{
-					at: x.At, node: n.Name,
-					silent: here && (n.Overdue || n.Ready == cluster.TriUnknown), notReady: here && n.Ready != cluster.TriTrue,
-				})
+				out = append(out, sight{at: x.At, node: n.Name})
+				if !n.Gone.IsZero() {
+					continue
+				}
+				if n.Overdue || n.Ready == cluster.TriUnknown {
+					out = append(out, sight{x.At, n.Name, view.OutageSilent})
+				}
+				if n.Ready != cluster.TriTrue {
+					out = append(out, sight{x.At, n.Name, view.OutageNotReady})
+				}
 			}
 		}
 		for name, m := range x.Machines {
@@ -90,7 +95,7 @@ func firstSights(samples []Sample) (out []sight) {
 			}
 			machines[name] = true
 			if m.Reading.State == power.Off {
-				out = append(out, sight{at: x.At, node: name, off: true})
+				out = append(out, sight{x.At, name, view.OutageOff})
 			}
 		}
 	}
@@ -99,13 +104,8 @@ func firstSights(samples []Sample) (out []sight) {
 
 func (l *lanes) begin(s sight) {
 	l.lane(s.node) // if an empty one
-	for _, k := range []struct {
-		kind view.OutageKind
-		on   bool
-	}{{view.OutageOff, s.off}, {view.OutageSilent, s.silent}, {view.OutageNotReady, s.notReady}} {
-		if k.on && !l.told[view.Outage{Node: s.node, Kind: k.kind}] {
-			l.set(s.node, k.kind, true, s.at)
-		}
+	if s.kind != "" && !l.told[view.Outage{Node: s.node, Kind: s.kind}] {
+		l.set(s.node, s.kind, true, s.at)
 	}
 }
 
