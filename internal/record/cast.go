@@ -53,14 +53,13 @@ type castTerm struct {
 
 const castTerminal = "xterm-256color"
 
+const noScreen = "the screen can't be recorded"
+
 // NewCast makes the file at path, with mode 0600. The error says why the file
 // can't be made.
 func NewCast(path string, o CastOptions) (*Cast, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the screen can't be recorded: %w", err)
-	}
-	return &Cast{o: o, file: f}, nil
+	f, err := openFile(path, noScreen)
+	return &Cast{o: o, file: f}, err
 }
 
 // Resize says that the screen has another size from now on.
@@ -139,7 +138,7 @@ func (c *Cast) begin(at time.Time, title string) {
 	} else {
 		h.Width, h.Height, h.Env = c.o.Width, c.o.Height, map[string]string{"TERM": castTerminal}
 	}
-	c.write(h)
+	c.add(h)
 }
 
 // event writes an event: in version 2 with the time since the beginning, in
@@ -151,15 +150,7 @@ func (c *Cast) event(at time.Time, code, data string) {
 	if c.o.Version == 3 {
 		since -= last
 	}
-	c.write([]any{json.Number(fmt.Sprintf("%.6f", since.Seconds())), code, data})
-}
-
-func (c *Cast) write(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return // never: strings and numbers
-	}
-	c.file.write(append(b, '\n'))
+	c.add([]any{json.Number(fmt.Sprintf("%.6f", since.Seconds())), code, data})
 }
 
 // queued is how many pictures may wait for the disk.

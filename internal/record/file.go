@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,16 +51,20 @@ type file struct {
 	syncs   sync.WaitGroup
 }
 
-// openFile makes the file at path, with mode 0600, or goes on with it.
-func openFile(path string) (*file, error) {
+// openFile makes the file at path, with mode 0600, or goes on with it. An empty
+// path is a nil file. The error begins with fault.
+func openFile(path, fault string) (*file, error) {
+	if path == "" {
+		return nil, nil
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", fault, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", fault, err)
 	}
 	return &file{now: time.Now, disk: f, size: info.Size()}, nil
 }
@@ -133,6 +138,17 @@ func (f *file) retry() {
 	if f.disk != nil && f.err != nil && f.now().Sub(f.tried).Abs() >= retryEach {
 		f.try(f.waiting)
 	}
+}
+
+// add writes v as a line of JSON, and returns how many bytes that takes: 0 when
+// it can't be written so.
+func (f *file) add(v any) int {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	f.write(append(b, '\n'))
+	return len(b) + 1
 }
 
 // Err tries what waits again and says why it still can't be written; nil when

@@ -145,7 +145,7 @@ func TestSamplesGoOnWithAKeyframeAfterAGap(t *testing.T) {
 		s.take(&view.Frame{Now: now, Title: view.Title{Cluster: name}})
 	}
 	frame("before")
-	d := onFullDisk(t, s.samples.file, func() time.Time { return now })
+	d := onFullDisk(t, s.samples, func() time.Time { return now })
 	frame(strings.Repeat("x", keptBytes-1000))
 	frame(strings.Repeat("y", 10_000)) // lost
 	d.room = 1 << 30

@@ -32,8 +32,9 @@ const (
 type Sampler struct {
 	render  func(f *view.Frame, width, height int) string
 	now     func() time.Time
-	samples *Samples
+	samples *file
 	cast    *Cast // nil: none is wanted
+	files   []*file
 
 	life time.Duration // lifeSign
 
@@ -69,7 +70,7 @@ func NewSampler(dir string, render func(f *view.Frame, width, height int) string
 
 // makeSampler is NewSampler without the goroutine.
 func makeSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time, names *Names) (*Sampler, error) {
-	samples, err := NewSamples(filepath.Join(dir, SamplesFile))
+	samples, err := openFile(filepath.Join(dir, SamplesFile), noScreen)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +78,13 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 	s := &Sampler{
 		beats:  beats{},
 		render: render, now: now, samples: samples, life: lifeSign,
-		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
 	}
 	if render != nil {
 		if s.cast, err = NewCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names}); err != nil {
 			return nil, errors.Join(err, samples.Close())
 		}
+		s.files = append(s.files, s.cast.file)
 	}
 	return s, nil
 }
@@ -126,21 +128,19 @@ func (s *Sampler) Close(last *view.Frame) error {
 // Err says why samples or pictures can't be written at present; they are tried
 // again. Safe for use by several goroutines.
 func (s *Sampler) Err() error {
-	if err := s.samples.Err(); err != nil {
-		return err
-	}
-	if s.cast != nil {
-		return s.cast.Err()
+	for _, f := range s.files {
+		if err := f.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // Lost is how many samples and pictures are missing. Safe for use by several
 // goroutines.
-func (s *Sampler) Lost() int {
-	n := s.samples.Lost()
-	if s.cast != nil {
-		n += s.cast.Lost()
+func (s *Sampler) Lost() (n int) {
+	for _, f := range s.files {
+		n += f.Lost()
 	}
 	return n
 }
@@ -155,7 +155,7 @@ func (s *Sampler) run() {
 			return
 		case <-timer.C: // no frame came, and the program lives
 			if s.last != nil {
-				s.samples.Add(Sample{At: s.now(), Seq: s.newest})
+				s.samples.add(Sample{At: s.now(), Seq: s.newest})
 				s.wrote = s.now()
 			}
 			timer.Reset(s.life)
@@ -217,7 +217,7 @@ func (s *Sampler) sample(f *view.Frame, end bool) bool {
 	x.End = end
 	bytes := 0
 	for _, line := range split(x) {
-		bytes += s.samples.Add(line)
+		bytes += s.samples.add(line) // 0 for a number that is none: the next keyframe has the rest
 	}
 	s.last, s.wrote = f, f.Now
 	if keyframe {

@@ -36,7 +36,7 @@ func BenchmarkSampleOfALargeCluster(b *testing.B) {
 		old, now *view.Frame
 	}{{"unchanged", was, same}, {"one pod", was, one}, {"keyframe", nil, was}} {
 		b.Run(bb.name, func(b *testing.B) {
-			l, err := NewSamples("/dev/null")
+			l, err := openFile("/dev/null", "")
 			if err != nil {
 				b.Skip(err)
 			}
@@ -47,7 +47,7 @@ func BenchmarkSampleOfALargeCluster(b *testing.B) {
 					continue
 				}
 				for _, line := range split(x) {
-					bytes += l.Add(line)
+					bytes += l.add(line)
 				}
 			}
 			b.ReportMetric(float64(bytes)/float64(b.N), "bytes/op")

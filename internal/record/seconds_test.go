@@ -67,12 +67,12 @@ func TestScreenAndReportCountAlike(t *testing.T) {
 	for i := range shown {
 		l.Windows = append(l.Windows, &shown[i])
 	}
-	samples, err := NewSamples(filepath.Join(dir, SamplesFile))
+	samples, err := openFile(filepath.Join(dir, SamplesFile), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples.Add(Sample{Schema: SampleSchema, Key: true, At: first, Cluster: &Cluster{None: true}, Focus: &cluster.Key{}})
-	samples.Add(Sample{At: last.Add(time.Second - 1), Load: l, End: true})
+	samples.add(Sample{Schema: SampleSchema, Key: true, At: first, Cluster: &Cluster{None: true}, Focus: &cluster.Key{}})
+	samples.add(Sample{At: last.Add(time.Second - 1), Load: l, End: true})
 	samples.Close()
 	if err := os.WriteFile(filepath.Join(dir, EventsFile), nil, 0o600); err != nil {
 		t.Fatal(err)

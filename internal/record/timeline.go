@@ -29,20 +29,14 @@ type Timeline struct {
 // timelineKept bounds the events kept in memory; the file keeps them all.
 const timelineKept = 20_000
 
+const noTimeline = "the timeline can't be kept"
+
 // NewTimeline keeps events in memory and appends each, as a line of JSON, to
 // the file at path, which is made with mode 0600. An empty path keeps no file.
 // The error says why the file can't be made.
 func NewTimeline(path string, now func() time.Time) (*Timeline, error) {
-	t := &Timeline{now: now, first: 1, notify: make(chan struct{}, 1)}
-	if path == "" {
-		return t, nil
-	}
-	f, err := openFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the timeline can't be kept: %w", err)
-	}
-	t.file = f
-	return t, nil
+	f, err := openFile(path, noTimeline)
+	return &Timeline{now: now, first: 1, notify: make(chan struct{}, 1), file: f}, err
 }
 
 // Redact has names replaced in the files, from now on. In memory they stay.
@@ -130,9 +124,9 @@ func (t *Timeline) Tee(path string) error {
 	if t.tee != nil {
 		return fmt.Errorf("a trial is being recorded already")
 	}
-	f, err := openFile(path)
+	f, err := openFile(path, noTimeline)
 	if err != nil {
-		return fmt.Errorf("the timeline can't be kept: %w", err)
+		return err
 	}
 	f.Redact(t.names)
 	t.tee, t.zero = f, time.Time{}
