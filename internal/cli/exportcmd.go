@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,17 +66,17 @@ ffmpeg. A record can be drawn at any size, a .cast at the one that it was record
 }
 
 func runExport(ctx context.Context, name string, f exportFlags) error {
-	write, ok := map[string]func(io.Writer, []export.Frame) error{
-		".gif": func(w io.Writer, frames []export.Frame) error { return export.GIF(w, frames, f.film) },
-		".svg": func(w io.Writer, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
-		".png": func(w io.Writer, frames []export.Frame) error {
+	write, ok := map[string]func(*os.File, []export.Frame) error{
+		".gif": func(w *os.File, frames []export.Frame) error { return export.GIF(w, frames, f.film) },
+		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
+		".png": func(w *os.File, frames []export.Frame) error {
 			at := f.at
 			if at < 0 {
 				at = frames[len(frames)-1].At
 			}
 			return export.PNG(w, frames, at, f.film)
 		},
-		".mp4": nil,
+		".mp4": func(w *os.File, frames []export.Frame) error { return export.Video(ctx, w.Name(), frames, f.film) },
 	}[strings.ToLower(filepath.Ext(f.out))]
 	if !ok {
 		return usageError{errors.New("which file is to be made? give -o with a name that ends in .gif, .svg, .png or .mp4")}
@@ -91,12 +90,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	if write == nil {
-		err = export.Video(ctx, f.out, frames, f.film)
-	} else {
-		err = writeFile(f.out, func(w io.Writer) error { return write(w, frames) })
-	}
-	if err != nil {
+	if err := writeFile(f.out, func(w *os.File) error { return write(w, frames) }); err != nil {
 		return err
 	}
 	info, err := os.Stat(f.out)
@@ -109,7 +103,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 }
 
 // writeFile makes a file, whole or not at all.
-func writeFile(path string, write func(io.Writer) error) error {
+func writeFile(path string, write func(*os.File) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".lightsout-*")
 	if err != nil {
 		return fmt.Errorf("the picture can't be written: %w", err)

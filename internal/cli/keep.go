@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,8 +67,8 @@ func (k keepsake) picture() (said string, err error) {
 	}
 	path := k.file("screen")
 	err = errors.Join(
-		writeFile(path+".svg", func(w io.Writer) error { return export.SVG(w, frames, o) }),
-		writeFile(path+".png", func(w io.Writer) error { return export.PNG(w, frames, 0, o) }))
+		writeFile(path+".svg", func(w *os.File) error { return export.SVG(w, frames, o) }),
+		writeFile(path+".png", func(w *os.File) error { return export.PNG(w, frames, 0, o) }))
 	return "kept: `" + path + ".svg`, and .png", err
 }
 
@@ -85,7 +84,7 @@ func (k keepsake) timeline() (said string, err error) {
 		b.WriteString(k.names.Text(eventLine(e)) + "\n")
 	}
 	path := k.file("timeline") + ".txt"
-	err = writeFile(path, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
+	err = writeFile(path, func(w *os.File) error { _, err := w.Write(b.Bytes()); return err })
 	return fmt.Sprintf("kept: `%s`, %d lines", path, len(events)), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/charmbracelet/x/vt"
@@ -150,10 +151,7 @@ func fitted(frames []Frame, th *theme) []Frame {
 		if f.Screen.Width == w && f.Screen.Height == h {
 			continue
 		}
-		s := &Screen{Width: w, Height: h, Cells: make([]Cell, w*h)}
-		for j := range s.Cells {
-			s.Cells[j] = Cell{Text: " ", Fg: th.fg, Bg: th.bg}
-		}
+		s := &Screen{Width: w, Height: h, Cells: slices.Repeat([]Cell{{Text: " ", Fg: th.fg, Bg: th.bg}}, w*h)}
 		for y := range f.Screen.Height {
 			copy(s.Cells[y*w:], f.Screen.row(y))
 		}
@@ -163,15 +161,7 @@ func fitted(frames []Frame, th *theme) []Frame {
 }
 
 func equal(a, b *Screen) bool {
-	if a.Width != b.Width || a.Height != b.Height {
-		return false
-	}
-	for i := range a.Cells {
-		if a.Cells[i] != b.Cells[i] {
-			return false
-		}
-	}
-	return true
+	return a.Width == b.Width && a.Height == b.Height && slices.Equal(a.Cells, b.Cells)
 }
 
 // player is an emulated terminal.

@@ -6,16 +6,6 @@ import "math"
 // x, y, both from 0 to 1 in a cell of w by h pixels.
 type mask func(x, y, w, h float64) float64
 
-// drawn are the signs that are drawn here: a font may lack them, or have them
-// so that lines do not meet.
-var drawn = map[rune]mask{}
-
-func init() {
-	lines()
-	blocks()
-	signs()
-}
-
 // The sides of a cell that a line of box drawing goes to.
 const (
 	up = 1 << iota
@@ -24,71 +14,101 @@ const (
 	left
 )
 
-// lines are box drawing in light and heavy, with the round corners.
-func lines() {
-	light := map[rune]int{
-		'─': left | right, '│': up | down, '┌': down | right, '┐': down | left, '└': up | right, '┘': up | left,
-		'├': up | down | right, '┤': up | down | left, '┬': left | right | down, '┴': left | right | up, '┼': up | down | left | right,
-		'╴': left, '╵': up, '╶': right, '╷': down,
+// box is a sign of box drawing: lines from the middle to sides. Heavy ones are
+// twice as thick, and dashes cuts them into so many.
+type box struct{ sides, heavy, dashes int }
+
+// boxes are box drawing but for the round corners.
+var boxes = map[rune]box{
+	'─': {sides: left | right}, '│': {sides: up | down}, '╴': {sides: left}, '╵': {sides: up}, '╶': {sides: right}, '╷': {sides: down},
+	'┌': {sides: down | right}, '┐': {sides: down | left}, '└': {sides: up | right}, '┘': {sides: up | left},
+	'├': {sides: up | down | right}, '┤': {sides: up | down | left}, '┬': {sides: left | right | down}, '┴': {sides: left | right | up},
+	'┼': {sides: up | down | left | right}, '┿': {up | down | left | right, left | right, 0},
+	'━': {left | right, left | right, 0}, '┃': {up | down, up | down, 0},
+	'┏': {down | right, down | right, 0}, '┓': {down | left, down | left, 0}, '┗': {up | right, up | right, 0}, '┛': {up | left, up | left, 0},
+	'╌': {left | right, 0, 2}, '┄': {left | right, 0, 3}, '┅': {left | right, left | right, 3}, '┈': {left | right, 0, 4},
+	'┊': {up | down, 0, 4}, '┆': {up | down, 0, 3},
+}
+
+// corners are the round corners, with the sides that they go to: 1 is right, and
+// down.
+var corners = map[rune][2]int{'╭': {1, 1}, '╮': {-1, 1}, '╰': {1, -1}, '╯': {-1, -1}}
+
+// rect is a part of a cell, from 0 to 1.
+type rect struct{ x0, y0, x1, y1 float64 }
+
+// fills are block elements, and shades those that cover all of a cell in part.
+var (
+	fills = map[rune][]rect{
+		'▀': {{0, 0, 1, 0.5}}, '▐': {{0.5, 0, 1, 1}}, '▚': {{0, 0, 0.5, 0.5}, {0.5, 0.5, 1, 1}},
 	}
-	for r, sides := range light {
-		drawn[r] = box(sides, 0, 0)
+	shades = map[rune]float64{'░': 0.25, '▒': 0.5, '▓': 0.75}
+)
+
+// The patterns of braille: bits 0 to 2 and 6 on the left, 3 to 5 and 7 on the
+// right, from above.
+const brailleFirst, brailleLast = 0x2800, 0x28ff
+
+var brailleDots = [8][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}
+
+// drawn are the signs that are drawn here: a font may lack them, or have them
+// so that lines do not meet.
+var drawn = map[rune]mask{}
+
+func init() {
+	for i := range 8 { // ▁ to █, and █ to ▏
+		part := float64(i+1) / 8
+		fills[rune(0x2581+i)] = []rect{{0, 1 - part, 1, 1}}
+		fills[rune(0x258f-i)] = []rect{{0, 0, part, 1}}
 	}
-	heavy := map[rune]int{'┏': down | right, '┓': down | left, '┗': up | right, '┛': up | left}
-	for r, sides := range heavy {
-		drawn[r] = box(sides, sides, 0)
+	for r, b := range boxes {
+		drawn[r] = b.mask
 	}
-	drawn['╌'] = box(left|right, 0, 2)
-	drawn['━'] = box(left|right, left|right, 0)
-	drawn['┃'] = box(up|down, up|down, 0)
-	drawn['┿'] = box(up|down|left|right, left|right, 0)
-	drawn['┄'] = box(left|right, 0, 3)
-	drawn['┅'] = box(left|right, left|right, 3)
-	drawn['┈'] = box(left|right, 0, 4)
-	drawn['┊'] = box(up|down, 0, 4)
-	drawn['┆'] = box(up|down, 0, 3)
-	drawn['╭'] = arc(1, 1)
-	drawn['╮'] = arc(-1, 1)
-	drawn['╰'] = arc(1, -1)
-	drawn['╯'] = arc(-1, -1)
+	for r, to := range corners {
+		drawn[r] = arc(float64(to[0]), float64(to[1]))
+	}
+	for r, parts := range fills {
+		drawn[r] = fill(parts...)
+	}
+	for r, part := range shades {
+		drawn[r] = func(_, _, _, _ float64) float64 { return part }
+	}
+	for r := rune(brailleFirst); r <= brailleLast; r++ {
+		drawn[r] = braille(int(r))
+	}
+	signs()
 }
 
 // thickness of a light line, in pixels.
 func thickness(w float64) float64 { return max(1, math.Round(w/8)) }
 
-// box draws lines from the middle to sides; heavy ones are twice as thick, and
-// dashes cuts them into so many.
-func box(sides, heavy, dashes int) mask {
-	return func(x, y, w, h float64) float64 {
-		px, py := (x-0.5)*w, (y-0.5)*h
-		for _, side := range []int{up, right, down, left} {
-			if sides&side == 0 {
-				continue
-			}
-			t := thickness(w) / 2
-			if heavy&side != 0 {
-				t *= 2
-			}
-			along, across, from := px, py, x
-			if side == up || side == down {
-				along, across, from = py, px, y
-			}
-			if side == up || side == left {
-				along = -along
-			}
-			// Off by a little, so that the one pixel in the middle is chosen.
-			if along < -t || math.Abs(across+0.01) > t {
-				continue
-			}
-			if dashes > 0 {
-				if part := from * float64(dashes); part-math.Floor(part) > 0.6 {
-					continue
-				}
-			}
-			return 1
+func (b box) mask(x, y, w, h float64) float64 {
+	px, py := (x-0.5)*w, (y-0.5)*h
+	for _, side := range []int{up, right, down, left} {
+		if b.sides&side == 0 {
+			continue
 		}
-		return 0
+		t := thickness(w) / 2
+		if b.heavy&side != 0 {
+			t *= 2
+		}
+		along, across, from := px, py, x
+		if side == up || side == down {
+			along, across, from = py, px, y
+		}
+		if side == up || side == left {
+			along = -along
+		}
+		// Off by a little, so that the one pixel in the middle is chosen.
+		if along < -t || math.Abs(across+0.01) > t {
+			continue
+		}
+		if part := from * float64(b.dashes); part-math.Floor(part) > 0.6 {
+			continue
+		}
+		return 1
 	}
+	return 0
 }
 
 // arc is a round corner that goes to the side dx (1: right) and dy (1: down).
@@ -111,55 +131,25 @@ func arc(dx, dy float64) mask {
 // cover is how much of a pixel is covered whose middle lies d inside an edge.
 func cover(d float64) float64 { return min(1, max(0, d+0.5)) }
 
-// blocks are block elements and braille.
-func blocks() {
-	fill := func(x0, y0, x1, y1 float64) mask {
-		return func(x, y, _, _ float64) float64 {
-			if x >= x0 && x < x1 && y >= y0 && y < y1 {
+// fill covers parts of a cell.
+func fill(parts ...rect) mask {
+	return func(x, y, _, _ float64) float64 {
+		for _, p := range parts {
+			if x >= p.x0 && x < p.x1 && y >= p.y0 && y < p.y1 {
 				return 1
 			}
-			return 0
-		}
-	}
-	for i := range 8 { // ▁ to █
-		drawn[rune(0x2581+i)] = fill(0, 1-float64(i+1)/8, 1, 1)
-	}
-	for i := range 7 { // ▉ to ▏
-		drawn[rune(0x2589+i)] = fill(0, 0, float64(7-i)/8, 1)
-	}
-	drawn['▀'], drawn['▐'] = fill(0, 0, 1, 0.5), fill(0.5, 0, 1, 1)
-	drawn['▚'] = func(x, y, _, _ float64) float64 {
-		if (x < 0.5) == (y < 0.5) {
-			return 1
-		}
-		return 0
-	}
-	for r, part := range map[rune]float64{'░': 0.25, '▒': 0.5, '▓': 0.75} {
-		drawn[r] = func(_, _, _, _ float64) float64 { return part }
-	}
-	for i := range 256 {
-		drawn[rune(0x2800+i)] = braille(i)
-	}
-	drawn['■'] = fill(0.1, 0.28, 0.9, 0.72)
-	drawn['□'] = func(x, y, w, h float64) float64 {
-		d := min(x-0.1, 0.9-x)*w + 0.5
-		d = min(d, min(y-0.28, 0.72-y)*h+0.5)
-		if d >= 0.5 && d < 0.5+thickness(w) {
-			return 1
 		}
 		return 0
 	}
 }
 
-// braille draws the dots of a pattern: bits 0 to 2 and 6 on the left, 3 to 5
-// and 7 on the right, from above (Unicode 2800).
+// braille draws the dots of a pattern.
 func braille(bits int) mask {
-	at := [8][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}
 	return func(x, y, w, h float64) float64 {
 		best := 0.0
-		for bit, p := range at {
+		for bit, at := range brailleDots {
 			if bits>>bit&1 == 1 {
-				d := math.Hypot((x-0.27-0.46*float64(p[0]))*w, (y-0.14-0.24*float64(p[1]))*h)
+				d := math.Hypot((x-0.27-0.46*float64(at[0]))*w, (y-0.14-0.24*float64(at[1]))*h)
 				best = max(best, cover(w*0.14-d))
 			}
 		}
@@ -183,6 +173,14 @@ func signs() {
 			}
 			return cover(thickness(w)*0.6 - math.Abs(math.Hypot(dx, dy)-0.38*w))
 		}
+	}
+	drawn['■'] = fill(rect{0.1, 0.28, 0.9, 0.72})
+	drawn['□'] = func(x, y, w, h float64) float64 {
+		d := min(min(x-0.1, 0.9-x)*w, min(y-0.28, 0.72-y)*h)
+		if d >= 0 && d < thickness(w) {
+			return 1
+		}
+		return 0
 	}
 	drawn['●'], drawn['•'], drawn['·'] = disc(0.42), disc(0.26), disc(0.13)
 	drawn['○'], drawn['◌'] = ring(0), ring(6)

@@ -40,7 +40,7 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 	}
 	var body strings.Builder
 	if o.Title != "" {
-		body.WriteString(d.line(0, svgH, []Cell{}, o.Title, mix(th.fg, th.bg, 10, 16), ""))
+		body.WriteString(d.line(1, svgH, o.Title, mix(th.fg, th.bg, 10, 16), ""))
 	}
 	for y := range s.Height {
 		d.row(y, top+y*svgH)
@@ -258,12 +258,11 @@ func (d *svg) cells(x, top int, cells []Cell) string {
 		if isShape(part[0]) {
 			shapes.WriteString(d.shapes(x+i, top, part))
 		} else {
-			text.WriteString(d.line(x+i+1, top+svgH-4, part, "", part[0].Fg, style(part[0])))
+			text.WriteString(d.letters(x+i+1, top+svgH-4, part))
 		}
 		i += n
 	}
-	out := shapes.String() + text.String()
-	return out
+	return shapes.String() + text.String()
 }
 
 func style(c Cell) string {
@@ -288,24 +287,23 @@ func run(cells []Cell, alike func(a, b Cell) bool) int {
 
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
+// letters writes the text of cells that are alike, from a column on.
+func (d *svg) letters(col, base int, cells []Cell) string {
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString(c.Text)
+	}
+	s := strings.TrimLeft(b.String(), " ")
+	col += b.Len() - len(s)
+	if s = strings.TrimRight(s, " "); s == "" {
+		return ""
+	}
+	return d.line(col, base, s, cells[0].Fg, style(cells[0]))
+}
+
 // line writes text at a column and a base line. textLength holds the columns
 // in their places whatever the font.
-func (d *svg) line(col, base int, cells []Cell, s string, fg Colour, style string) string {
-	if s == "" {
-		var b strings.Builder
-		for _, c := range cells {
-			b.WriteString(c.Text)
-		}
-		s = b.String()
-		trimmed := strings.TrimLeft(s, " ")
-		col += len(s) - len(trimmed)
-		s = strings.TrimRight(trimmed, " ")
-		if s == "" {
-			return ""
-		}
-	} else {
-		col++
-	}
+func (d *svg) line(col, base int, s string, fg Colour, style string) string {
 	class := strings.TrimSpace(style)
 	if fg != d.th.fg {
 		class = strings.TrimSpace(d.class("fill", fg) + style)
@@ -328,7 +326,7 @@ func (d *svg) captions(base int) {
 			n++
 		}
 		if f := d.frames[i]; f.Caption != "" {
-			d.during(d.line(0, base, nil, f.Caption, d.th.fg, " b"), f.At, d.frames[i+n-1].Until)
+			d.during(d.line(1, base, f.Caption, d.th.fg, " b"), f.At, d.frames[i+n-1].Until)
 		}
 		i += n
 	}

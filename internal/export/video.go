@@ -15,8 +15,8 @@ import (
 // framesPerSecond of a video.
 const framesPerSecond = 10
 
-// Video has ffmpeg write the frames as the video file at path. The error says
-// when there is no ffmpeg, or what it said last.
+// Video has ffmpeg write the frames as an MP4 over the file at path, whatever that
+// is called. The error says when there is no ffmpeg, or what it said last.
 func Video(ctx context.Context, path string, frames []Frame, o Options) error {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
@@ -29,7 +29,7 @@ func Video(ctx context.Context, path string, frames []Frame, o Options) error {
 	size := c.img.Rect.Size()
 	cmd := exec.CommandContext(ctx, program, "-hide_banner", "-loglevel", "error", "-y",
 		"-f", "rawvideo", "-pix_fmt", "rgba", "-s", fmt.Sprintf("%dx%d", size.X, size.Y), "-r", fmt.Sprint(framesPerSecond), "-i", "-",
-		"-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "file:"+path)
+		"-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-f", "mp4", "file:"+path)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	in, err := cmd.StdinPipe()
