@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"lightsout/internal/record"
 )
@@ -116,13 +117,7 @@ func roundUp(n int) int {
 }
 
 func num(f float64) string {
-	s := fmt.Sprintf("%.2f", f)
-	for s[len(s)-1] == '0' {
-		s = s[:len(s)-1]
-	}
-	if s[len(s)-1] == '.' {
-		s = s[:len(s)-1]
-	}
+	s := strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
 	if s == "-0" {
 		return "0"
 	}

@@ -65,19 +65,12 @@ func Compare(w io.Writer, rs []*record.Record) error {
 		}
 		for from := 0; from < len(names); {
 			g, n := m.block(names, from)
-			fmt.Fprintf(&b, "%s\n", m.title)
-			for _, l := range g.lines(compareWidth) {
-				b.WriteString(l + "\n")
-			}
-			b.WriteString("\n")
+			fmt.Fprintf(&b, "%s\n%s\n\n", m.title, strings.Join(g.lines(compareWidth), "\n"))
 			from += n
 		}
 	}
 	if t := agreementTable(rs); len(t.Rows) > 0 {
-		b.WriteString(t.Title + "\n")
-		for _, l := range gridOf(t).lines(compareWidth) {
-			b.WriteString(l + "\n")
-		}
+		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(gridOf(t).lines(compareWidth), "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -86,30 +79,15 @@ func Compare(w io.Writer, rs []*record.Record) error {
 // block is the part of the matrix with as many runs, from the given one on, as
 // fit, at least one.
 func (m *matrix) block(names []string, from int) (*grid, int) {
-	total := 0
-	for i, k := range m.keys {
-		w := text.Width(k)
+	for n := len(names) - from; ; n-- {
+		g := &grid{head: slices.Concat(m.keys, names[from:from+n])}
 		for _, r := range m.rows {
-			w = max(w, text.Width(r.keys[i]))
+			g.add(slices.Concat(r.keys, r.cells[from:from+n])...)
 		}
-		total += w + 2
-	}
-	n := 0
-	for i := from; i < len(names); i++ {
-		w := text.Width(names[i])
-		for _, r := range m.rows {
-			w = max(w, text.Width(r.cells[i]))
+		if _, width := g.widths(); n == 1 || width <= compareWidth {
+			return g, n
 		}
-		if total += w + 2; n > 0 && total-2 > compareWidth {
-			break
-		}
-		n++
 	}
-	g := &grid{head: slices.Concat(m.keys, names[from:from+n])}
-	for _, r := range m.rows {
-		g.add(slices.Concat(r.keys, r.cells[from:from+n])...)
-	}
-	return g, n
 }
 
 // CompareMarkdown is Compare as Markdown, with one table a subject and all runs
@@ -128,11 +106,7 @@ func CompareMarkdown(w io.Writer, rs []*record.Record) error {
 		t.columns(m.keys...)
 		t.columns(runNames(rs)...)
 		for _, r := range m.rows {
-			cells := make([]any, 0, len(t.Head))
-			for _, c := range slices.Concat(r.keys, r.cells) {
-				cells = append(cells, c)
-			}
-			t.row(cells...)
+			t.texts(slices.Concat(r.keys, r.cells))
 		}
 		b.WriteString("\n## " + md(t.Title) + "\n")
 		mdSection(&b, t)
@@ -234,13 +208,7 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			reference = observed
 		}
 	}
-	rank := func(r matrixRow) int {
-		if i := slices.Index(view.PhaseNames, r.keys[0]); i >= 0 {
-			return i
-		}
-		return len(view.PhaseNames)
-	}
-	slices.SortStableFunc(m.rows, func(a, b matrixRow) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(m.rows, func(a, b matrixRow) int { return phaseRank(a.keys[0]) - phaseRank(b.keys[0]) })
 	return m
 }
 

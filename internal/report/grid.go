@@ -14,6 +14,21 @@ type grid struct {
 	right map[int]bool
 }
 
+// all are the rows with the head.
+func (g *grid) all() [][]string { return append([][]string{g.head}, g.rows...) }
+
+// widths are those of the columns, and that of a whole line.
+func (g *grid) widths() (columns []int, line int) {
+	columns, line = make([]int, len(g.head)), -2
+	for i := range g.head {
+		for _, row := range g.all() {
+			columns[i] = max(columns[i], text.Width(row[i]))
+		}
+		line += columns[i] + 2
+	}
+	return columns, line
+}
+
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
 // gridOf sets the table of a section.
@@ -36,20 +51,11 @@ func gridOf(s section) *grid {
 // lines sets the grid. No line is longer than most: the last column is broken
 // into several lines where there is room for that, else cut.
 func (g *grid) lines(most int) []string {
-	widths := make([]int, len(g.head))
-	all := append([][]string{g.head}, g.rows...)
-	for _, row := range all {
-		for i, c := range row {
-			widths[i] = max(widths[i], text.Width(c))
-		}
-	}
-	before := 0 // the width of all columns but the last
-	for _, w := range widths[:len(widths)-1] {
-		before += w + 2
-	}
+	widths, need := g.widths()
 	last := len(widths) - 1
+	before := need - widths[last]
 	var out []string
-	for n, row := range all {
+	for n, row := range g.all() {
 		parts := []string{row[last]}
 		if room := most - before; room >= 16 && !g.right[last] {
 			parts = text.Wrap(row[last], room)
@@ -63,7 +69,7 @@ func (g *grid) lines(most int) []string {
 			out = append(out, g.line(line, widths, most))
 		}
 		if n == 0 {
-			out = append(out, strings.Repeat("─", min(before+widths[last], most)))
+			out = append(out, strings.Repeat("─", min(need, most)))
 		}
 	}
 	return out

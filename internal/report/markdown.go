@@ -27,12 +27,7 @@ func Markdown(w io.Writer, r *record.Record) error {
 	if p.About != "" {
 		b.WriteString(md(p.About) + "\n\n")
 	}
-	var facts section
-	facts.columns("about this trial", "")
-	for _, f := range p.Facts {
-		facts.row(f[0], f[1])
-	}
-	mdTable(&b, facts)
+	mdTable(&b, p.Facts)
 	for _, s := range p.Sections {
 		b.WriteString("\n## " + md(s.Title) + "\n")
 		mdSection(&b, s)

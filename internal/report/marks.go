@@ -111,41 +111,24 @@ func weight(e view.Event) int {
 // are close together on a of the picture under one number. told is how many
 // events they stand for.
 func marksOf(r *record.Record, a axis) (marks []mark, told int) {
-	occurs := map[int]bool{}
-	for _, e := range r.Events {
-		occurs[weight(e)] = true
-	}
-	for least := 5; least <= 9; least++ {
-		if least > 5 && least < 9 && !occurs[least-1] {
-			continue // it would choose the same as before
-		}
+	for least := 5; ; least++ {
 		marks, told = marksFrom(r, a, least)
-		n := 0
-		for _, m := range marks {
-			n += len(m.Entries)
-		}
-		if n <= entriesMost || least == 9 {
-			return cutMarks(marks, told)
-		}
-	}
-	return marks, told
-}
-
-// cutMarks takes the first entries only.
-func cutMarks(marks []mark, told int) ([]mark, int) {
-	n := 0
-	for i := range marks {
-		if n+len(marks[i].Entries) > entriesMost {
-			for _, m := range marks[i:] {
-				for _, e := range m.Entries {
-					told -= len(e.Subjects)
-				}
+		fit, entries := len(marks), 0
+		for i, m := range marks {
+			if entries += len(m.Entries); entries > entriesMost {
+				fit = min(fit, i)
 			}
-			return marks[:i], max(told, 0)
 		}
-		n += len(marks[i].Entries)
+		if fit < len(marks) && least < 9 {
+			continue
+		}
+		for _, m := range marks[fit:] { // even the weightiest are too many
+			for _, e := range m.Entries {
+				told -= len(e.Subjects)
+			}
+		}
+		return marks[:fit], max(told, 0)
 	}
-	return marks, told
 }
 
 func marksFrom(r *record.Record, a axis, least int) (marks []mark, told int) {

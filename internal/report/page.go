@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -23,7 +23,7 @@ type page struct {
 	// Loud is what must be read first.
 	Loud []cell
 	// Facts are names and values: the cluster, the times.
-	Facts    [][2]string
+	Facts    section
 	Sections []section
 }
 
@@ -51,6 +51,7 @@ const noJudgement = "no judgement of the service: the outage, or the return from
 
 func pageOf(r *record.Record) *page {
 	p := &page{}
+	p.Facts.columns("about this trial", "")
 	if s := r.Summary; s != nil {
 		p.fromSummary(r)
 	} else {
@@ -58,7 +59,7 @@ func pageOf(r *record.Record) *page {
 	}
 	if r.Dir != "" {
 		p.fact("record", r.Dir)
-		p.fact("play it", "lightsout replay "+quoted(r.Dir))
+		p.fact("play it", "lightsout replay "+text.ShellWord(r.Dir))
 	}
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
@@ -88,11 +89,7 @@ func (p *page) fromSummary(r *record.Record) {
 		}
 	}
 	p.fact("began", utc(s.Started))
-	if s.Zero.IsZero() {
-		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
-	} else {
-		p.fact("zero (T), the first power-off asked for", utc(s.Zero))
-	}
+	p.zero(s.Zero)
 	p.fact("ended", utc(s.Ended))
 	if d := s.Ended.Sub(s.Started).Seconds(); !s.Started.IsZero() && d >= 0 {
 		p.fact("took", seconds(d))
@@ -134,23 +131,17 @@ func (p *page) fromTorn(r *record.Record) {
 	}
 	p.Why = append(p.Why, "What follows is what the events and the requests on disk tell, up to the last of them.")
 	p.fact("record begins", utc(r.Start))
-	if r.Zero.IsZero() {
-		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
-	} else {
-		p.fact("zero (T), the first power-off asked for", utc(r.Zero))
-	}
+	p.zero(r.Zero)
 	p.fact("record ends", utc(r.End))
 	p.Sections = append(p.Sections, spansOf(r), runsOf(r), answersOf(r), endedOf(r))
 }
 
-// quoted writes a path for a shell.
-func quoted(path string) string {
-	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@:,") == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
+func (p *page) fact(name, value string) { p.Facts.row(name, value) }
 
-func (p *page) fact(name, value string) {
-	p.Facts = append(p.Facts, [2]string{name, clean(value)})
+func (p *page) zero(at time.Time) {
+	if at.IsZero() {
+		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
+		return
+	}
+	p.fact("zero (T), the first power-off asked for", utc(at))
 }

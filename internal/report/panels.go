@@ -25,14 +25,28 @@ func (d *drawing) frame(y float64, name string, notes ...string) {
 	}
 }
 
-// bar is a bin's rectangle; wide ones leave a gap between them.
-func (d *drawing) bar(b bin, y, h float64) box {
+// column is a bin's rectangle.
+func (d *drawing) column(b bin, y, h float64) box {
 	x := d.axis.x(b.from)
-	w := d.axis.x(b.to) - x
-	if w >= 4 {
-		w -= min(w*0.12, 2)
+	return box{x, y, d.axis.x(b.to) - x, h}
+}
+
+// bar is column, and leaves a gap between wide ones.
+func (d *drawing) bar(b bin, y, h float64) box {
+	r := d.column(b, y, h)
+	if r.w >= 4 {
+		r.w -= min(r.w*0.12, 2)
 	}
-	return box{x, y, w, h}
+	return r
+}
+
+// scale draws and labels the levels up to top, so far from zero each.
+func (d *drawing) scale(top int, zero, unit float64) {
+	for _, n := range levels(top) {
+		y := zero + float64(n)*unit
+		d.line("grid", plotLeft, y, plotRight, y)
+		d.text("label figures soft", plotLeft-8, y+3.5, "end", itoa(n))
+	}
 }
 
 // per says what one column stands for.
@@ -97,31 +111,32 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 		notes = []string{"not sampled"}
 	}
 	d.frame(d.y, "requests in the service", notes...)
-	for _, n := range levels(top) {
-		y := zero - float64(n)*unit
-		d.line("grid", plotLeft, y, plotRight, y)
-		d.text("label figures soft", plotLeft-8, y+3.5, "end", itoa(n))
-	}
+	d.scale(top, zero, -unit)
 	d.text("label figures soft", plotLeft-8, zero+3.5, "end", "0")
 
 	d.layers(bins, zero, unit)
-	d.steps(bins, "target", zero, unit, func(b bin) (int, bool) { return b.Target, b.Sampled && b.Target > 0 }, false)
-	d.steps(bins, "capacity", zero, unit, func(b bin) (int, bool) { return b.Capacity, b.Sampled && (b.Capacity > 0 || b.Target > 0) }, true)
+	if d.steps(bins, "target", zero, unit, func(b bin) (int, bool) { return b.Target, b.Sampled && b.Target > 0 }) != nil {
+		d.sign("target", lineSwatch("target"))
+	}
+	if all := d.steps(bins, "capacity", zero, unit, func(b bin) (int, bool) { return b.Capacity, b.Sampled && (b.Capacity > 0 || b.Target > 0) }); all != nil {
+		d.sign("capacity", lineSwatch("capacity"))
+		d.labels(all, zero, unit)
+	}
 	d.failures(bins, size, classes, zero, fails)
 	d.baseline(bins, zero)
 	d.hover(bins, zero-serviceHeight)
 	d.y += panelGap
 }
 
-// steps draws a line of steps over the bins where value is known, and labels
-// those of its levels that last when asked to.
-func (d *drawing) steps(bins []bin, name string, zero, unit float64, value func(bin) (int, bool), label bool) {
+// stretch is a part of a line of steps, from one x to another.
+type stretch struct {
+	from, to float64
+	n        int
+}
+
+// steps draws a line of steps over the bins where value is known.
+func (d *drawing) steps(bins []bin, name string, zero, unit float64, value func(bin) (int, bool)) (stretches []stretch) {
 	var path strings.Builder
-	type stretch struct {
-		from, to float64
-		n        int
-	}
-	var stretches []stretch
 	open := false
 	for _, b := range bins {
 		n, known := value(b)
@@ -145,16 +160,17 @@ func (d *drawing) steps(bins []bin, name string, zero, unit float64, value func(
 		}
 		open = true
 	}
-	if path.Len() == 0 {
-		return
+	if path.Len() > 0 {
+		d.printf(`<path class="%s" d="%s"/>`, name, path.String())
 	}
-	d.printf(`<path class="%s" d="%s"/>`, name, path.String())
-	d.sign(name, lineSwatch(name))
-	if label {
-		for _, l := range stretches {
-			if l.to-l.from > 20 {
-				d.text("label small strong halo", l.from+3, zero-float64(l.n)*unit-4, "start", itoa(l.n))
-			}
+	return stretches
+}
+
+// labels writes the levels of steps that last.
+func (d *drawing) labels(stretches []stretch, zero, unit float64) {
+	for _, l := range stretches {
+		if l.to-l.from > 20 {
+			d.text("label small strong halo", l.from+3, zero-float64(l.n)*unit-4, "start", itoa(l.n))
 		}
 	}
 }
@@ -170,11 +186,7 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 	fails = roundUp(fails)
 	unit := failedHeight / float64(fails)
 	d.frame(zero+6, "failed", "by the time sent, "+per(size))
-	for _, n := range levels(fails) {
-		y := zero + float64(n)*unit
-		d.line("grid", plotLeft, y, plotRight, y)
-		d.text("label figures soft", plotLeft-8, y+3.5, "end", itoa(n))
-	}
+	d.scale(fails, zero, unit)
 	d.printf(`<g class="failures" data-unit="%.6g">`, unit)
 	below := make([]int, len(bins))
 	for _, c := range classes {
@@ -238,22 +250,7 @@ func (d *drawing) windows(bins []bin, y float64) {
 // baseline is zero: whole where the gauge was read, dotted where it was not.
 func (d *drawing) baseline(bins []bin, zero float64) {
 	d.line("unsampled", plotLeft, zero, plotRight, zero)
-	var path strings.Builder
-	open := false
-	for _, b := range bins {
-		if !b.Sampled {
-			open = false
-			continue
-		}
-		if !open {
-			fmt.Fprintf(&path, "M%s %s", num(d.axis.x(b.from)), num(zero))
-		}
-		fmt.Fprintf(&path, "H%s", num(d.axis.x(b.to)))
-		open = true
-	}
-	if path.Len() > 0 {
-		d.printf(`<path class="baseline" d="%s"/>`, path.String())
-	}
+	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
 }
 
 // hover gives each column its figures in words.
@@ -284,11 +281,26 @@ func (d *drawing) hover(bins []bin, top float64) {
 		if b.Unresolved > 0 {
 			text += fmt.Sprintf(", no end %d", b.Unresolved)
 		}
-		x := d.axis.x(b.from)
-		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`,
-			num(x), num(top), num(d.axis.x(b.to)-x), num(d.y-top), html.EscapeString(text))
+		r := d.column(b, top, d.y-top)
+		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), html.EscapeString(text))
 	}
 	d.printf(`</g>`)
+}
+
+// strip draws a low panel with one value a column, of bars that have these
+// attributes. It does not move on to the next panel.
+func (d *drawing) strip(bins []bin, top int, height float64, attrs string, value func(bin) int, bar func(b bin, y, h float64) box) (bottom, unit float64) {
+	unit, bottom = height/float64(top), d.y+height
+	d.text("label figures soft", plotLeft-8, d.y+4, "end", itoa(top))
+	d.line("grid", plotLeft, d.y, plotRight, d.y)
+	var boxes []box
+	for _, b := range bins {
+		if n := value(b); n > 0 {
+			boxes = append(boxes, bar(b, bottom-float64(n)*unit, float64(n)*unit))
+		}
+	}
+	d.bars(fmt.Sprintf(`%s data-unit="%.6g"`, attrs, unit), boxes)
+	return bottom, unit
 }
 
 // answered draws the requests that succeeded, by the second they were sent in.
@@ -300,51 +312,24 @@ func (d *drawing) answered(bins []bin, size int) {
 	if top == 0 {
 		return
 	}
-	unit := answeredHeight / float64(top)
 	d.frame(d.y, "answered ok", "by the time sent, "+per(size))
-	bottom := d.y + answeredHeight
-	d.text("label figures soft", plotLeft-8, d.y+4, "end", itoa(top))
-	d.line("grid", plotLeft, d.y, plotRight, d.y)
-	var boxes []box
-	for _, b := range bins {
-		if b.OK > 0 {
-			h := float64(b.OK) * unit
-			boxes = append(boxes, d.bar(b, bottom-h, h))
-		}
-	}
-	d.bars(fmt.Sprintf(`class="ok" data-layer="ok" data-unit="%.6g"`, unit), boxes)
+	bottom, _ := d.strip(bins, top, answeredHeight, `class="ok" data-layer="ok"`, func(b bin) int { return b.OK }, d.bar)
 	d.line("baseline", plotLeft, bottom, plotRight, bottom)
 	d.y = bottom + panelGap
 }
 
 // available draws the deployment's available replicas.
 func (d *drawing) available(bins []bin) {
-	top := 0
-	known := false
+	top := -1
 	for _, b := range bins {
 		top = max(top, b.available)
-		known = known || b.available >= 0
 	}
-	if !known {
+	if top < 0 {
 		return
 	}
-	top = max(top, 1)
-	unit := availableHeight / float64(top)
-	bottom := d.y + availableHeight
 	d.frame(d.y, "available pods")
-	d.text("label figures soft", plotLeft-8, d.y+4, "end", itoa(top))
-	d.line("grid", plotLeft, d.y, plotRight, d.y)
-	var boxes []box
-	for _, b := range bins {
-		if b.available > 0 {
-			h := float64(b.available) * unit
-			x := d.axis.x(b.from)
-			boxes = append(boxes, box{x, bottom - h, d.axis.x(b.to) - x, h})
-		}
-	}
-	d.bars(fmt.Sprintf(`class="pods" data-layer="available" data-unit="%.6g"`, unit), boxes)
-	d.steps(bins, "pods-line", bottom, unit, func(b bin) (int, bool) { return b.available, b.available >= 0 }, true)
-	d.legend = d.legend[:len(d.legend)-1] // the panel's name says it
+	bottom, unit := d.strip(bins, max(top, 1), availableHeight, `class="pods" data-layer="available"`, func(b bin) int { return b.available }, d.column)
+	d.labels(d.steps(bins, "pods-line", bottom, unit, func(b bin) (int, bool) { return b.available, b.available >= 0 }), bottom, unit)
 	d.line("baseline", plotLeft, bottom, plotRight, bottom)
 	d.y = bottom + panelGap
 }

@@ -33,11 +33,7 @@ func Text(w io.Writer, r *record.Record, columns int) error {
 		line("", p.About)
 		b.WriteString("\n")
 	}
-	facts := &grid{head: []string{"about this trial", ""}}
-	for _, f := range p.Facts {
-		facts.add(f[0], f[1])
-	}
-	b.WriteString(strings.Join(facts.within(columns), "\n") + "\n")
+	b.WriteString(strings.Join(gridOf(p.Facts).within(columns), "\n") + "\n")
 	for _, s := range p.Sections {
 		b.WriteString("\n" + s.Title + "\n" + strings.Repeat("═", text.Width(s.Title)) + "\n")
 		for _, l := range s.Lead {
@@ -63,14 +59,7 @@ const leastColumn = 16
 // within sets the grid in so many columns and loses nothing: cells are broken
 // into lines, and where that does not do, rows become lists of names and values.
 func (g *grid) within(columns int) []string {
-	widths, all := make([]int, len(g.head)), append([][]string{g.head}, g.rows...)
-	need := -2
-	for i := range g.head {
-		for _, row := range all {
-			widths[i] = max(widths[i], text.Width(row[i]))
-		}
-		need += widths[i] + 2
-	}
+	widths, need := g.widths()
 	for ; need > columns; need-- {
 		most := -1
 		for i, w := range widths {
@@ -84,7 +73,7 @@ func (g *grid) within(columns int) []string {
 		widths[most]--
 	}
 	var out []string
-	for n, row := range all {
+	for n, row := range g.all() {
 		parts, height := make([][]string, len(row)), 1
 		for i, c := range row {
 			parts[i] = text.Wrap(c, widths[i])

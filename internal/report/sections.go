@@ -81,15 +81,15 @@ func phasesOf(s *record.Summary) section {
 // inOrder puts phases in the order in which they are told; those of one name,
 // and names that are not known, stay as they were.
 func inOrder(phases []view.Phase) []view.Phase {
-	rank := func(p view.Phase) int {
-		if i := slices.Index(view.PhaseNames, p.Name); i >= 0 {
-			return i
-		}
-		return len(view.PhaseNames)
+	return slices.SortedStableFunc(slices.Values(phases), func(a, b view.Phase) int { return phaseRank(a.Name) - phaseRank(b.Name) })
+}
+
+// phaseRank is the place of a phase among all; those that are not known are last.
+func phaseRank(name string) int {
+	if i := slices.Index(view.PhaseNames, name); i >= 0 {
+		return i
 	}
-	out := slices.Clone(phases)
-	slices.SortStableFunc(out, func(a, b view.Phase) int { return rank(a) - rank(b) })
-	return out
+	return len(view.PhaseNames)
 }
 
 func skewOf(s *record.Summary) section {
@@ -100,31 +100,24 @@ func skewOf(s *record.Summary) section {
 	}
 	t.columns("node")
 	t.figures("at the start", "at the end")
-	all := maps.Clone(s.Skew)
-	if all == nil {
-		all = map[string]int{}
-	}
+	all := map[string]int{}
+	maps.Copy(all, s.Skew)
 	maps.Copy(all, s.SkewStart)
-	at := func(m map[string]int, node string) (any, int) {
-		if len(m) == 0 {
-			return none, 0
-		}
-		return m[node], m[node]
-	}
-	var before, after int
-	for _, node := range slices.Sorted(maps.Keys(all)) {
-		a, n := at(s.SkewStart, node)
-		b, m := at(s.Skew, node)
-		before, after = before+n, after+m
-		t.row(node, a, b)
-	}
-	sum := func(m map[string]int, n int) any {
+	pods := func(m map[string]int, nodes ...string) any {
 		if len(m) == 0 {
 			return none
 		}
+		n := 0
+		for _, node := range nodes {
+			n += m[node]
+		}
 		return n
 	}
-	t.row("all", sum(s.SkewStart, before), sum(s.Skew, after))
+	nodes := sortedKeys(all)
+	for _, node := range nodes {
+		t.row(node, pods(s.SkewStart, node), pods(s.Skew, node))
+	}
+	t.row("all", pods(s.SkewStart, nodes...), pods(s.Skew, nodes...))
 	return t
 }
 

@@ -41,21 +41,12 @@ func brief(s string, most int) string {
 	return short(s, most)
 }
 
-// offset writes seconds from zero as T+mm:ss.s.
+// offset writes seconds from zero as T+mm:ss.s, or T+h:mm:ss.s.
 func offset(s float64) string {
-	if math.IsNaN(s) || math.IsInf(s, 0) {
+	if !(math.Abs(s) < 1e9) {
 		return none
 	}
-	sign := '+'
-	if s < 0 {
-		sign = '-'
-	}
-	tenths := math.Round(math.Abs(s) * 10)
-	if tenths == 0 {
-		sign = '+'
-	}
-	minutes := math.Floor(tenths / 600)
-	return fmt.Sprintf("T%c%02.0f:%04.1f", sign, minutes, (tenths-minutes*600)/10)
+	return text.Offset(time.Duration(math.Round(s*10))*(time.Second/10), true)
 }
 
 func offsetOr(s *float64, other string) string {

@@ -12,7 +12,7 @@ import (
 
 func TestOffsets(t *testing.T) {
 	for in, want := range map[float64]string{
-		0: "T+00:00.0", -0.04: "T+00:00.0", 59.96: "T+01:00.0", 83.4: "T+01:23.4", -12: "T-00:12.0", 3725.06: "T+62:05.1", math.Inf(1): none,
+		0: "T+00:00.0", -0.04: "T+00:00.0", 59.96: "T+01:00.0", 83.4: "T+01:23.4", -12: "T-00:12.0", 3725.06: "T+1:02:05.1", math.Inf(1): none,
 	} {
 		if got := offset(in); got != want {
 			t.Errorf("%v is %s, want %s", in, got, want)
