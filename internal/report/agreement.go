@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -39,7 +41,6 @@ type agreementRow struct {
 // a summary count for nothing.
 func agreement(rs []*record.Record) []agreementRow {
 	byName := map[string]*agreementRow{}
-	var others []string
 	names := runNames(rs)
 	for i, r := range rs {
 		if r.Summary == nil {
@@ -50,19 +51,13 @@ func agreement(rs []*record.Record) []agreementRow {
 			if row == nil {
 				row = &agreementRow{Phase: clean(p.Name)}
 				byName[p.Name] = row
-				if !slices.Contains(view.PhaseNames, p.Name) {
-					others = append(others, p.Name)
-				}
 			}
 			row.count(p, names[i])
 		}
 	}
-	slices.Sort(others)
 	var out []agreementRow
-	for _, name := range slices.Concat(view.PhaseNames, others) {
-		if row := byName[name]; row != nil {
-			out = append(out, *row)
-		}
+	for _, name := range slices.SortedFunc(maps.Keys(byName), func(a, b string) int { return cmp.Or(phaseRank(a)-phaseRank(b), cmp.Compare(a, b)) }) {
+		out = append(out, *byName[name])
 	}
 	return out
 }

@@ -67,17 +67,17 @@ func (d *drawing) phase(p view.Phase) {
 			d.line("window", from, mid, x, mid)
 			left = min(left, from)
 		}
+		text, draw := "observed, outside", func(c *canvas, x, y float64) {
+			c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
+		}
 		switch word {
 		case none:
-			d.unforecast(x, mid)
-			d.sign("observed, not forecast", func(c *canvas, x, y float64) { c.unforecast(x+9, y+5) })
+			text, draw = "observed, not forecast", func(c *canvas, x, y float64) { c.circle("unforecast", x, y, 3.5) }
 		case "yes":
-			d.hit(x, mid)
-			d.sign("observed, inside the forecast", func(c *canvas, x, y float64) { c.hit(x+9, y+5) })
-		default:
-			d.miss(x, mid)
-			d.sign("observed, outside", func(c *canvas, x, y float64) { c.miss(x+9, y+5) })
+			text, draw = "observed, inside the forecast", func(c *canvas, x, y float64) { c.circle("hit", x, y, 4) }
 		}
+		draw(&d.canvas, x, mid)
+		d.sign(text, func(c *canvas, x, y float64) { draw(c, x+9, y+5) })
 		left, right = min(left, x-5), max(right, x+5)
 	}
 	if left > right {
@@ -94,16 +94,4 @@ func (d *drawing) phase(p view.Phase) {
 func (c *canvas) bracket(x1, x2, y float64) {
 	c.rect("forecast", box{x1, y - 5, x2 - x1, 10})
 	c.printf(`<path class="bracket" d="M%s %sh-3v10h3M%s %sh3v10h-3"/>`, num(x1), num(y-5), num(x2), num(y-5))
-}
-
-func (c *canvas) hit(x, y float64) {
-	c.printf(`<circle class="hit" cx="%s" cy="%s" r="4"/>`, num(x), num(y))
-}
-
-func (c *canvas) miss(x, y float64) {
-	c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
-}
-
-func (c *canvas) unforecast(x, y float64) {
-	c.printf(`<circle class="unforecast" cx="%s" cy="%s" r="3.5"/>`, num(x), num(y))
 }

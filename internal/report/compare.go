@@ -65,12 +65,12 @@ func Compare(w io.Writer, rs []*record.Record) error {
 		}
 		for from := 0; from < len(names); {
 			g, n := m.block(names, from)
-			fmt.Fprintf(&b, "%s\n%s\n\n", m.title, strings.Join(g.lines(compareWidth), "\n"))
+			fmt.Fprintf(&b, "%s\n%s\n\n", m.title, strings.Join(g.within(compareWidth), "\n"))
 			from += n
 		}
 	}
 	if t := agreementTable(rs); len(t.Rows) > 0 {
-		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(gridOf(t).lines(compareWidth), "\n"))
+		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(gridOf(t).within(compareWidth), "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

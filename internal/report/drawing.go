@@ -45,6 +45,10 @@ func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 	c.printf(`<path class="%s" d="M%s %sL%s %s"/>`, class, num(x1), num(y1), num(x2), num(y2))
 }
 
+func (c *canvas) circle(class string, x, y, r float64) {
+	c.printf(`<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, num(x), num(y), num(r))
+}
+
 // text puts a text at a point; anchor is "start", "middle" or "end".
 func (c *canvas) text(class string, x, y float64, anchor, text string) {
 	c.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`, class, num(x), num(y), anchor, html.EscapeString(text))

@@ -48,33 +48,6 @@ func gridOf(s section) *grid {
 	return g
 }
 
-// lines sets the grid. No line is longer than most: the last column is broken
-// into several lines where there is room for that, else cut.
-func (g *grid) lines(most int) []string {
-	widths, need := g.widths()
-	last := len(widths) - 1
-	before := need - widths[last]
-	var out []string
-	for n, row := range g.all() {
-		parts := []string{row[last]}
-		if room := most - before; room >= 16 && !g.right[last] {
-			parts = text.Wrap(row[last], room)
-		}
-		for i, part := range parts {
-			line := make([]string, len(row))
-			if i == 0 {
-				copy(line, row)
-			}
-			line[last] = part
-			out = append(out, g.line(line, widths, most))
-		}
-		if n == 0 {
-			out = append(out, strings.Repeat("─", min(need, most)))
-		}
-	}
-	return out
-}
-
 func (g *grid) line(row []string, widths []int, most int) string {
 	var b strings.Builder
 	for i, c := range row {

@@ -41,7 +41,7 @@ func Lines(s *record.Summary, dir string) []string {
 			}
 			g.add(word, text.Fit(clean(e.Name), 44, "…"), text.Fit(clean(e.Want), 22, "…"), clean(e.Got))
 		}
-		out = append(out, g.lines(linesWidth)...)
+		out = append(out, g.within(linesWidth)...)
 	}
 	if len(s.Phases) > 0 {
 		out = append(out, "")
@@ -50,7 +50,7 @@ func Lines(s *record.Summary, dir string) []string {
 			word, _ := inside(p)
 			g.add(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
 		}
-		out = append(out, g.lines(linesWidth)...)
+		out = append(out, g.within(linesWidth)...)
 		for _, p := range inOrder(s.Phases) {
 			if p.Note != "" {
 				add("  ", clean(p.Name)+" "+clean(p.Subject)+": "+clean(p.Note))

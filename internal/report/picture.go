@@ -101,35 +101,20 @@ const (
 // lanesOf are the lanes to be drawn: of the nodes that were switched and of all
 // others to which something happened, the former first.
 func lanesOf(r *record.Record) []record.Lane {
-	switched := map[string]bool{}
-	var out []record.Lane
+	place, lanes := map[string]int{}, map[string]record.Lane{}
 	if r.Summary != nil {
 		for _, n := range r.Summary.Nodes {
-			switched[n.Name] = true
+			place[n.Name], lanes[n.Name] = -1, record.Lane{Node: n.Name}
 		}
 	}
-	seen := map[string]bool{}
 	for _, l := range r.Lanes {
-		if len(l.Spans) > 0 || switched[l.Node] {
-			out = append(out, l)
-			seen[l.Node] = true
+		if len(l.Spans) > 0 || place[l.Node] < 0 {
+			lanes[l.Node] = l
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(switched)) {
-		if !seen[n] {
-			out = append(out, record.Lane{Node: n})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b record.Lane) int {
-		if switched[a.Node] != switched[b.Node] {
-			if switched[a.Node] {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Node, b.Node)
+	return slices.SortedFunc(maps.Values(lanes), func(a, b record.Lane) int {
+		return cmp.Or(place[a.Node]-place[b.Node], cmp.Compare(a.Node, b.Node))
 	})
-	return out
 }
 
 // laneRows are a lane's rows: kinds of spans, from top to bottom.
@@ -242,6 +227,6 @@ func (d *drawing) marks(marks []mark, bottom float64) {
 }
 
 func (c *canvas) markAt(x, y float64, number string) {
-	c.printf(`<circle class="mark-dot" cx="%s" cy="%s" r="8"/>`, num(x), num(y))
+	c.circle("mark-dot", x, y, 8)
 	c.text("mark-number", x, y+3.3, "middle", number)
 }

@@ -61,11 +61,7 @@ func between(p *[2]float64) string {
 	if p == nil {
 		return none
 	}
-	a, b := offset(p[0]), offset(p[1])
-	if a == b {
-		return a
-	}
-	return a + " – " + b
+	return window(&p[0], &p[1])
 }
 
 // seconds writes a length of time in seconds, with a tenth below 100.
