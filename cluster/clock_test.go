@@ -52,6 +52,7 @@ func TestTheServersClockIsCompared(t *testing.T) {
 // A server whose clock is minutes off: silence of nodes is told by our own clock,
 // and that its times are off is said.
 func TestAServersClockThatIsOffIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, off := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
 		t.Run(off.String(), func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 // TestUnwellIsWhatEachNodeSays changes nodes at random and compares what is kept
 // of all of them with what each of them says.
 func TestUnwellIsWhatEachNodeSays(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	b := NewBuilder()

@@ -8,6 +8,7 @@ import (
 )
 
 func TestTableKeepsOrderAndFrozenViewsNeverChange(t *testing.T) {
+	t.Parallel()
 	type item struct{ key, value int }
 	rnd := rand.New(rand.NewPCG(1, 2))
 	tab := newTable(func(a, b *item) bool { return a.key < b.key })

@@ -260,6 +260,7 @@ func TestWatcherWatchesOnlyTheChosenNamespaces(t *testing.T) {
 }
 
 func TestALostServerLeavesEverythingShownAndComesBack(t *testing.T) {
+	t.Parallel()
 	for how, steps := range map[string]struct {
 		lose, restore func(*fakeAPI)
 		want          string

@@ -29,6 +29,7 @@ func hang(c *net.TCPConn) {
 
 // A request's class must be what happened to it, whatever the server did.
 func TestClassOfEachFault(t *testing.T) {
+	t.Parallel()
 	short := 150 * time.Millisecond
 	tests := []struct {
 		name    string

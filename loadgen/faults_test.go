@@ -102,6 +102,7 @@ const requestsEnv = "LIGHTSOUT_REQUESTS"
 // all shapes, over fresh, kept and shared connections: the ledger balances at
 // every look, and agrees with the server on every single one of them.
 func TestLedgerAgreesWithServerOnEveryRequest(t *testing.T) {
+	t.Parallel()
 	all, hangBound := 20_000, 4*time.Second
 	if testing.Short() {
 		all, hangBound = 3000, time.Second

@@ -13,6 +13,7 @@ import (
 // than ten questions are asked in any second; each pod has its turn, and what is
 // not known is told.
 func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		pods, sources, asked int // asked: lately, by the gauge; 0: all
 		each                 time.Duration

@@ -192,6 +192,7 @@ func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 }
 
 func TestARequestToSwitchOffIsSentOnce(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reply error
 		after Reading // what is seen afterwards
@@ -397,6 +398,7 @@ func TestDryRunAndReadOnlySwitchNothing(t *testing.T) {
 }
 
 func TestWatchTellsEveryMachineAgainAndAgainUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
 	api := newFake("mdx", allAbilities, "n3", "n4")
 	api.machines["n4"].readErr = errors.New("the portal \x1b[31mis down")
 	f, _ := testFleet(t, Config{}, api)

@@ -110,6 +110,7 @@ func twice(code int) func(s *site) {
 // TestFaultsAtEveryStep is the table of what goes wrong, what the operator is
 // told, what the journal holds, and what the next start offers to power on.
 func TestFaultsAtEveryStep(t *testing.T) {
+	t.Parallel()
 	const off, on = power.ActionOff, power.ActionOn
 	uncertain, none := "kube-node3 uncertain", ""
 	for _, c := range []struct {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lightsout/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -19,6 +21,7 @@ func TestMain(m *testing.M) {
 		Child()
 		os.Exit(1)
 	}
+	testenv.SideBySide(6) // they mostly wait
 	goleak.VerifyTestMain(m)
 }
 

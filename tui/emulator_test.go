@@ -16,9 +16,12 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/vt"
 	"go.uber.org/goleak"
+
+	"lightsout/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
+	testenv.SideBySide(6) // those with a terminal wait for its frames
 	// A Program leaves the clock's last tick waiting for up to a second.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("charm.land/bubbletea/v2.Every.func1"))
 }
@@ -141,27 +144,28 @@ func (tm *terminal) settled(step string) {
 }
 
 func TestTheTerminalShowsWhatTheModelSays(t *testing.T) {
+	t.Parallel()
 	for _, ascii := range []bool{false, true} {
-		t.Run(fmt.Sprint("ascii ", ascii), func(t *testing.T) {
-			t.Parallel()
-			tm := newTerminal(t, 80, 24, ascii)
-			tm.settled("start")
-			for _, sc := range scenes {
+		for _, sc := range scenes {
+			t.Run(fmt.Sprint("ascii ", ascii, ", ", sc.name), func(t *testing.T) {
+				t.Parallel()
+				tm := newTerminal(t, 80, 24, ascii)
+				tm.settled("start")
 				if f := sc.frame(); f != nil {
 					tm.send(FrameMsg{f})
-					tm.settled(sc.name)
+					tm.settled("frame")
 				}
 				for _, k := range strings.Fields("esc down down z z tab tab down down 5 up up down 1 ? down down down / s enter n esc d down y esc u esc esc 3 L g / 5 enter n G c p esc esc Y esc : n s space a esc 1 6 w down T T w w") {
 					tm.send(keyMsg(k))
-					tm.settled(sc.name + " " + k)
+					tm.settled(k)
 				}
-			}
-			for _, s := range []size{{120, 36}, {61, 15}, {200, 60}, {80, 24}} {
-				tm.resize(s.w, s.h)
-				tm.send(tea.WindowSizeMsg{Width: s.w, Height: s.h})
-				tm.settled(fmt.Sprint("resize ", s))
-			}
-		})
+				for _, s := range []size{{120, 36}, {61, 15}, {200, 60}, {80, 24}} {
+					tm.resize(s.w, s.h)
+					tm.send(tea.WindowSizeMsg{Width: s.w, Height: s.h})
+					tm.settled(fmt.Sprint("resize ", s))
+				}
+			})
+		}
 	}
 }
 

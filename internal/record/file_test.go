@@ -134,6 +134,7 @@ func TestAFullDiskAtTheEndIsTold(t *testing.T) {
 }
 
 func TestSamplesGoOnWithAKeyframeAfterAGap(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	now := t0
 	s, err := makeSampler(dir, nil, func() time.Time { return now }, nil)

@@ -19,6 +19,7 @@ import (
 )
 
 func TestAReplayShowsWhatTheOperatorSaw(t *testing.T) {
+	t.Parallel()
 	o := newOutage(t)
 	if err := record.RecordFrames(o.dir, nil, o.frames, false); err != nil {
 		t.Fatal(err)
@@ -95,6 +96,7 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 func TestARecordCutAnywhereIsReadUpToTheCut(t *testing.T) {
+	t.Parallel()
 	o := newOutage(t)
 	if err := record.RecordFrames(o.dir, nil, o.frames, true); err != nil {
 		t.Fatal(err)
@@ -295,6 +297,7 @@ func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 }
 
 func TestThereAreSignsOfLifeWhenNothingIsShown(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := record.NewLivelySampler(dir, time.Millisecond)
 	if err != nil {

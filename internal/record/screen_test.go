@@ -56,6 +56,7 @@ func playCast(t *testing.T, em *vt.Emulator, path string) (codes string, marks [
 }
 
 func TestALiveScreenIsRecordedWithItsSizesAndMarkers(t *testing.T) {
+	t.Parallel()
 	for _, version := range []int{2, 3} {
 		path := filepath.Join(t.TempDir(), "screen.cast")
 		s, err := NewScreen(path, "lightsout", CastOptions{Width: 40, Height: 10, Version: version})

@@ -53,6 +53,7 @@ func TestOffsetsCountFromTheFirstZero(t *testing.T) {
 }
 
 func TestNoEventIsLostAmongManyWriters(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	tl, err := NewTimeline(path, time.Now)
 	if err != nil {

@@ -50,6 +50,7 @@ func endless(text string) func(context.Context) io.Reader {
 }
 
 func TestWhatIsLookedAtIsTold(t *testing.T) {
+	t.Parallel()
 	s := &shelf{log: endless("one\n\x1b[31mtwo\x1b[0m\n")}
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: s})
 	looked := func(what string, ok func(*view.Looked) bool) *view.Looked {

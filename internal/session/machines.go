@@ -46,19 +46,10 @@ func newMachines(l *loop, fleet *power.Fleet, journal *power.Journal) *machines 
 	}
 }
 
-// watch begins to read the machines' states.
+// watch begins to read the machines' states. It is for when they are known.
 func (m *machines) watch() {
-	if m.fleet == nil {
-		return
-	}
-	bound := func() []power.Binding {
-		if b := m.bound.Load(); b != nil {
-			return *b
-		}
-		return nil
-	}
 	m.spawn(func() {
-		m.fleet.Watch(m.ctx, bound, readEvery, func(node string, r power.Reading) { m.inbox.put(reading{node, r}) })
+		m.fleet.Watch(m.ctx, func() []power.Binding { return *m.bound.Load() }, readEvery, func(node string, r power.Reading) { m.inbox.put(reading{node, r}) })
 	})
 }
 
@@ -106,7 +97,9 @@ func (m *machines) resolve(s *cluster.Snapshot) {
 				m.again = m.now().Add(resolveAgain)
 			}
 		}
-		m.bound.Store(&bindings)
+		if m.bound.Swap(&bindings) == nil && m.ctx.Err() == nil {
+			m.watch()
+		}
 	})
 }
 

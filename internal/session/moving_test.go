@@ -28,6 +28,7 @@ func (atlas) Check(p view.Place) error {
 }
 
 func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}})
 	x.frame("the places", func(f *view.Frame) bool { return f.Places != nil && len(f.Places.Contexts) == 2 && f.Snapshot != nil })
 	refused := func(why string) {

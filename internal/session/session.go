@@ -239,7 +239,6 @@ func (s *Session) start() {
 	s.switching.readJournal()
 	s.loads.begin()
 	s.moving.begin()
-	s.machines.watch()
 }
 
 func (s *Session) tick() {

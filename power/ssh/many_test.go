@@ -137,6 +137,7 @@ func (c *counted) Close() error {
 }
 
 func TestFiftyMachinesAreShutDownThroughABastionThatAllowsTenAtOnce(t *testing.T) {
+	t.Parallel()
 	const machines, limit = 50, 10
 	key := newKey(t, "id", "")
 	for name, start := range map[string]func(t *testing.T) (*server, func() int, func() int){

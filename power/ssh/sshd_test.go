@@ -29,7 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.SideBySide(6) // they mostly wait
+	testenv.SideBySide(12) // they mostly wait
 	goleak.VerifyTestMain(m)
 }
 
