@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"lightsout/internal/view"
@@ -14,15 +15,15 @@ const cancelTwice = 5 * time.Second
 // startLoad starts a shape of load; a hold or rate that runs is stopped.
 func startLoad(shape loadgen.Shape) func(*Model) {
 	return func(m *Model) {
-		run, z := m.s.f.Load, &m.s.sizes
+		z := &m.s.sizes
 		z.last = shape
-		if shape != loadgen.Burst && run.Active && run.Spec.Shape == shape {
+		if runs(m) {
 			m.opts.Send(view.StopLoad{})
 			m.say("sending stopped; what is in flight goes on")
 			return
 		}
 		if sendLoad(m) && shape == loadgen.Burst {
-			m.say(fmt.Sprintf("sending %d", z.burst))
+			m.say("sending " + z.number(shape))
 		}
 	}
 }
@@ -30,14 +31,21 @@ func startLoad(shape loadgen.Shape) func(*Model) {
 // changeLoad changes the size used last by one, and that of the load that runs.
 func changeLoad(by int) func(*Model) {
 	return func(m *Model) {
-		run, z := m.s.f.Load, &m.s.sizes
-		before := z.text(z.last)
+		z := &m.s.sizes
+		before := z.text()
 		z.step(by)
-		m.say(before + " " + m.s.t.arrow + " " + z.text(z.last))
-		if run.Active && run.Spec.Shape == z.last && z.last != loadgen.Burst {
+		m.say(before + " " + m.s.t.arrow + " " + z.text())
+		if runs(m) {
 			sendLoad(m)
 		}
 	}
+}
+
+// runs reports whether the load used last is under way and can be changed, or
+// stopped: a burst can't.
+func runs(m *Model) bool {
+	run, last := m.s.f.Load, m.s.sizes.last
+	return run.Active && run.Spec.Shape == last && last != loadgen.Burst
 }
 
 // sendLoad asks for the load chosen last, and says why where there can be none.
@@ -68,36 +76,74 @@ func stopLoad(m *Model) {
 	}
 }
 
-func (z *sizes) spec() loadgen.Spec {
-	switch z.last {
-	case loadgen.Hold:
-		return loadgen.Spec{Shape: loadgen.Hold, N: z.hold}
-	case loadgen.Rate:
-		return loadgen.Spec{Shape: loadgen.Rate, PerSecond: z.rate}
-	}
-	return loadgen.Spec{Shape: loadgen.Burst, N: z.burst}
+// sizes are what the load keys send: the operator changes them with +, - and n.
+type sizes struct {
+	of   map[loadgen.Shape]float64
+	last loadgen.Shape // used last
 }
 
-func (z *sizes) text(sh loadgen.Shape) string {
-	switch sh {
-	case loadgen.Hold:
-		return fmt.Sprintf("%d in flight", z.hold)
-	case loadgen.Rate:
-		return fmt.Sprintf("%s a second", number(z.rate))
-	}
-	return fmt.Sprintf("burst of %d", z.burst)
+// maxSize is the largest load that can be asked for by keyboard.
+const maxSize = 100000
+
+// loadWords are what shapes of load are called.
+var loadWords = map[loadgen.Shape]struct{ title, label, size, keys string }{
+	loadgen.Burst: {"Burst", "requests at once:", "burst of %s", "now %s; b sends them"},
+	loadgen.Hold:  {"Keep in flight", "requests in flight:", "%s in flight", "now %s; l starts and stops it"},
+	loadgen.Rate:  {"Rate", "requests a second:", "%s a second", "now %s; R starts and stops it"},
 }
+
+func (z *sizes) spec() loadgen.Spec {
+	if z.last == loadgen.Rate {
+		return loadgen.Spec{Shape: z.last, PerSecond: z.of[z.last]}
+	}
+	return loadgen.Spec{Shape: z.last, N: int(z.of[z.last])}
+}
+
+func (z *sizes) number(sh loadgen.Shape) string { return number(z.of[sh]) }
+
+func (z *sizes) text() string { return fmt.Sprintf(loadWords[z.last].size, z.number(z.last)) }
 
 // step changes the size used last.
 func (z *sizes) step(by int) {
-	switch z.last {
-	case loadgen.Hold:
-		z.hold = min(max(1, z.hold+by), maxSize)
-	case loadgen.Rate:
-		if z.rate+float64(by) >= 1 {
-			z.rate = min(z.rate+float64(by), maxSize)
-		}
-	default:
-		z.burst = min(max(1, z.burst+by), maxSize)
+	if n := z.of[z.last] + float64(by); n >= 1 {
+		z.of[z.last] = min(n, maxSize)
 	}
+}
+
+// set reads the size used last, and says in a sentence why it can't be that.
+func (z *sizes) set(text string) string {
+	if z.last == loadgen.Rate {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(f > 0 && f <= maxSize) {
+			return fmt.Sprintf("a number above 0, at most %d, please", maxSize)
+		}
+		z.of[z.last] = f
+		return ""
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxSize {
+		return fmt.Sprintf("a whole number from 1 to %d, please", maxSize)
+	}
+	z.of[z.last] = float64(n)
+	return ""
+}
+
+// openNumber asks for the size used last.
+func openNumber(m *Model) {
+	z := &m.s.sizes
+	words := loadWords[z.last]
+	help := fmt.Sprintf(words.keys, z.number(z.last))
+	m.dialogs.open(&promptDialog{
+		heading: words.title, label: words.label, help: func() string { return help }, digits: true, in: newInput(false),
+		accept: func(text string) (view.Intent, string) {
+			if fault := z.set(text); fault != "" {
+				return nil, fault
+			}
+			m.say(z.text())
+			if runs(m) && m.s.f.LoadReady == "" {
+				return view.StartLoad{Spec: z.spec()}, ""
+			}
+			return nil, ""
+		},
+	})
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -32,10 +33,8 @@ type Options struct {
 	Theme string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Burst, Hold and Rate are what the load keys send at first; 0 means 16,
-	// 16 and 1.
+	// Burst and Hold are what the load keys send at first; 0 means 16.
 	Burst, Hold int
-	Rate        float64
 	// LoadOnly begins with the requests on the whole screen: there is no
 	// cluster.
 	LoadOnly bool
@@ -99,15 +98,6 @@ func New(o Options) *Model {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Burst < 1 {
-		o.Burst = 16
-	}
-	if o.Hold < 1 {
-		o.Hold = 16
-	}
-	if !(o.Rate > 0) {
-		o.Rate = 1
-	}
 	o.ASCII = o.ASCII || ansi.StringWidthWc("─") != 1
 	m := &Model{opts: o, keys: commonKeys(), dirty: true}
 	m.panes = opened(m.keys)
@@ -115,7 +105,8 @@ func New(o Options) *Model {
 	m.s = scene{
 		t: newTheme(glyphsFor(o), coloursOf(o, o.Theme)), f: emptyFrame, snap: emptySnapshot,
 		marks: map[string]bool{}, say: m.say,
-		sizes: sizes{burst: o.Burst, hold: o.Hold, rate: o.Rate, last: loadgen.Burst},
+		sizes: sizes{last: loadgen.Burst, of: map[loadgen.Shape]float64{
+			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}
 	m.focus, m.list = m.panes[0], m.panes[0]
 	if o.LoadOnly {

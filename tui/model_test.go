@@ -104,7 +104,7 @@ func TestMarksOfNodesThatAreGoneAreDropped(t *testing.T) {
 }
 
 func TestLoadKeys(t *testing.T) {
-	m, sent, _ := testModel(calm(), 120, 36, Options{Burst: 16, Hold: 8, Rate: 2})
+	m, sent, _ := testModel(calm(), 120, 36, Options{Burst: 16, Hold: 8})
 	typeKeys(m, "b")
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
 	typeKeys(m, "- - b")
@@ -114,7 +114,7 @@ func TestLoadKeys(t *testing.T) {
 	typeKeys(m, "n x enter esc b") // not a number: refused
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
 	typeKeys(m, "R")
-	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 2}})
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}})
 	typeKeys(m, "l")
 	hold := loadgen.Spec{Shape: loadgen.Hold, N: 8}
 	wantIntent(t, sent, view.StartLoad{Spec: hold})

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 )
 
 func openHelp(m *Model) {
@@ -44,49 +43,6 @@ func openFilter(m *Model) {
 		cancel:  func() { set(before.text) },
 	}
 	d.in.insert(before.text)
-	m.dialogs.open(d)
-}
-
-// openNumber asks for the size of the load used last.
-func openNumber(m *Model) {
-	z := &m.s.sizes
-	d := &promptDialog{digits: true, in: newInput(false), accept: func(text string) (view.Intent, string) {
-		if z.last == loadgen.Rate {
-			f, fault := perSecond(text)
-			if fault != "" {
-				return nil, fault
-			}
-			z.rate = f
-		} else {
-			n, fault := wholeNumber(text)
-			if fault != "" {
-				return nil, fault
-			}
-			if z.last == loadgen.Hold {
-				z.hold = n
-			} else {
-				z.burst = n
-			}
-		}
-		m.say(z.text(z.last))
-		if run := m.s.f.Load; run.Active && run.Spec.Shape == z.last && z.last != loadgen.Burst && m.s.f.LoadReady == "" {
-			return view.StartLoad{Spec: z.spec()}, ""
-		}
-		return nil, ""
-	}}
-	help := ""
-	switch z.last {
-	case loadgen.Hold:
-		d.heading, d.label = "Keep in flight", "requests in flight:"
-		help = fmt.Sprintf("now %d; l starts and stops it", z.hold)
-	case loadgen.Rate:
-		d.heading, d.label = "Rate", "requests a second:"
-		help = fmt.Sprintf("now %s; R starts and stops it", number(z.rate))
-	default:
-		d.heading, d.label = "Burst", "requests at once:"
-		help = fmt.Sprintf("now %d; b sends them", z.burst)
-	}
-	d.help = func() string { return help }
 	m.dialogs.open(d)
 }
 

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strconv"
-
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/internal/view"
@@ -79,24 +77,3 @@ func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
 	}
 	return []string{blank(wide), r.String(), blank(wide), below.String()}, wide
 }
-
-// wholeNumber reads a number of requests.
-func wholeNumber(s string) (int, string) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > maxSize {
-		return 0, "a whole number from 1 to " + strconv.Itoa(maxSize) + ", please"
-	}
-	return n, ""
-}
-
-// perSecond reads a rate.
-func perSecond(s string) (float64, string) {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(f > 0 && f <= maxSize) {
-		return 0, "a number above 0, at most " + strconv.Itoa(maxSize) + ", please"
-	}
-	return f, ""
-}
-
-// maxSize is the largest load that can be asked for by keyboard.
-const maxSize = 100000

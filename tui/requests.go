@@ -8,13 +8,6 @@ import (
 	"lightsout/loadgen"
 )
 
-// sizes are what the load keys send: the operator changes them with +, - and n.
-type sizes struct {
-	burst, hold int
-	rate        float64
-	last        loadgen.Shape
-}
-
 var requestsSpec = &paneSpec{
 	name: "Requests", place: placeLower, shows: partLoad,
 	open: func() pane { return &requestsPane{} },
@@ -301,8 +294,9 @@ func (p *requestsPane) differs(s *scene, w int) string {
 func (p *requestsPane) ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
-		hint := fmt.Sprintf("nothing sent yet: b sends %d at once, l keeps %d in flight, R sends %s a second",
-			s.sizes.burst, s.sizes.hold, number(s.sizes.rate))
+		z := &s.sizes
+		hint := fmt.Sprintf("nothing sent yet: b sends %s at once, l keeps %s in flight, R sends %s a second",
+			z.number(loadgen.Burst), z.number(loadgen.Hold), z.number(loadgen.Rate))
 		if s.f.Replay != nil {
 			hint = "nothing had been sent yet"
 		}
