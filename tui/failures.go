@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"lightsout/loadgen"
@@ -11,56 +13,39 @@ import (
 // failGroups is the number of kinds of failures that the chart tells apart.
 const failGroups = 8
 
-// failSigns are their letters and names, in the order in which they are
-// stacked: what a dead node does to its clients first.
-var failSigns = [failGroups]struct{ letter, name string }{
-	{"r", "refused, unreachable"},
-	{"c", "connect timeout"},
-	{"x", "reset, truncated"},
-	{"t", "timeout"},
-	{"5", "5xx"},
-	{"4", "4xx"},
-	{"L", "client fault"},
-	{"?", "other"},
+// failSigns are their letters, names and classes, in the order in which they are
+// stacked: what a dead node does to its clients first. The last is any other.
+var failSigns = [failGroups]struct {
+	letter, name string
+	classes      []loadgen.Class
+}{
+	{"r", "refused, unreachable", []loadgen.Class{loadgen.ClassRefused, loadgen.ClassUnreachable}},
+	{"c", "connect timeout", []loadgen.Class{loadgen.ClassConnectTimeout}},
+	{"x", "reset, truncated", []loadgen.Class{loadgen.ClassReset, loadgen.ClassTruncated, loadgen.ClassPeerDead}},
+	{"t", "timeout", []loadgen.Class{loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal}},
+	{"5", "5xx", []loadgen.Class{loadgen.Class5xx, loadgen.Class502, loadgen.Class503, loadgen.Class504}},
+	{"4", "4xx", []loadgen.Class{loadgen.Class4xx}},
+	{"L", "client fault", []loadgen.Class{loadgen.ClassClient}},
+	{letter: "?", name: "other"},
 }
 
 // failGroup is the index of a class's letter.
 func failGroup(c loadgen.Class) int {
-	switch c {
-	case loadgen.ClassRefused, loadgen.ClassUnreachable:
-		return 0
-	case loadgen.ClassConnectTimeout:
-		return 1
-	case loadgen.ClassReset, loadgen.ClassTruncated, loadgen.ClassPeerDead:
-		return 2
-	case loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal:
-		return 3
-	case loadgen.Class4xx:
-		return 5
-	case loadgen.ClassClient:
-		return 6
-	}
-	if strings.HasPrefix(string(c), "5") {
-		return 4
+	for i, sign := range failSigns {
+		if slices.Contains(sign.classes, c) {
+			return i
+		}
 	}
 	return failGroups - 1
 }
 
-// failLetters and failNames are all of failSigns, for help.
-func failLetters() string {
-	var out []string
-	for _, f := range failSigns {
-		out = append(out, f.letter)
+// failLegend gives all letters and all names, for help.
+func failLegend() [2]string {
+	var letters, names []string
+	for _, sign := range failSigns {
+		letters, names = append(letters, sign.letter), append(names, sign.name)
 	}
-	return strings.Join(out, " ")
-}
-
-func failNames() string {
-	var out []string
-	for _, f := range failSigns {
-		out = append(out, f.name)
-	}
-	return strings.Join(out, "; ")
+	return [2]string{strings.Join(letters, " "), "failed: " + strings.Join(names, "; ")}
 }
 
 // failures draws what failed below the axis: so many cells as the number
@@ -98,21 +83,13 @@ func share(numbers [failGroups]int, sum, cells int) [failGroups]int {
 
 // classes lists failures by class, most first, with the chart's letters.
 func classes(failed map[loadgen.Class]int, sep string) string {
-	keys := make([]loadgen.Class, 0, len(failed))
-	for c, n := range failed {
-		if n > 0 {
-			keys = append(keys, c)
+	var parts []string
+	for _, c := range slices.SortedFunc(maps.Keys(failed), func(a, b loadgen.Class) int {
+		return cmp.Or(cmp.Compare(failed[b], failed[a]), cmp.Compare(a, b))
+	}) {
+		if failed[c] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(string(c)), failSigns[failGroup(c)].letter))
 		}
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		if a, b := failed[keys[i]], failed[keys[j]]; a != b {
-			return a > b
-		}
-		return keys[i] < keys[j]
-	})
-	parts := make([]string, len(keys))
-	for i, c := range keys {
-		parts[i] = fmt.Sprintf("%d %s [%s]", failed[c], clean(string(c)), failSigns[failGroup(c)].letter)
 	}
 	return strings.Join(parts, sep)
 }

@@ -43,7 +43,7 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	put(t.none, t.dim, w)
 
 	now, target, ticks := at(g.Capacity), at(g.Target), 0
-	for x := 0; x <= w; {
+	for x := 0; ; x++ {
 		if g.Capacity > 0 && x == now {
 			r.put(t.bars[lookCapacity], t.tickNow)
 			ticks++
@@ -52,17 +52,14 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 			r.put(t.bars[lookTarget], t.tickTarget)
 			ticks++
 		}
-		next := w
-		for _, tick := range []int{now, target} {
-			if tick > x {
-				next = min(next, tick)
-			}
-		}
 		if x == w {
 			break
 		}
-		r.runs(glyphs[x:next], looks[x:next])
-		x = next
+		from := x
+		for x+1 < w && x+1 != now && x+1 != target {
+			x++
+		}
+		r.runs(glyphs[from:x+1], looks[from:x+1])
 	}
 	r.space(2 - ticks)
 }

@@ -61,7 +61,7 @@ func signs(t *theme) []signList {
 			{t.free, "capacity that is free"},
 			{t.line + " " + t.target, "capacity; target, what it should be; " + t.tickNow + " " + t.tickTarget + " in the gauge's bar"},
 			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},
-			{failLetters(), "failed: " + failNames()},
+			failLegend(),
 			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
 			{t.unread, "in the chart: a second in which served and queued were not read"},
 			{"2", "among those: so many nodes at once"},
