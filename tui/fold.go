@@ -22,7 +22,11 @@ const manyAlike = 5
 // screen only: the record has every event, and so has the pane under a filter.
 // Rows stay in the order of their first event and keep the Seq of it.
 func fold(events []view.Event) []view.Event {
-	type group struct{ first, n int }
+	type group struct {
+		first time.Time // when its first event was seen
+		n     int
+		row   int // where it is in out; -1: nowhere yet
+	}
 	groups := make([]*group, len(events)) // of each event
 	open := map[string]*group{}
 	for i, e := range events {
@@ -31,57 +35,45 @@ func fold(events []view.Event) []view.Event {
 			continue
 		}
 		g := open[key]
-		if g == nil || e.Seen.Sub(events[g.first].Seen) > foldWithin {
-			g = &group{first: i}
+		if g == nil || e.Seen.Sub(g.first) > foldWithin {
+			g = &group{first: e.Seen, row: -1}
 			open[key] = g
 		}
 		g.n++
 		groups[i] = g
 	}
 	out := make([]view.Event, 0, len(events))
-	rows := map[*group]int{}
 	for i, e := range events {
-		g := groups[i]
-		if g == nil || g.n < foldFrom(e) {
+		g, noun := groups[i], foldNoun(e)
+		if g == nil || g.n < manyAlike && noun != "" && noun != "pods" {
 			out = append(out, e)
 			continue
 		}
-		at, there := rows[g]
 		switch {
-		case !there:
-			rows[g] = len(out)
-			if !isCount(e) && g.n > 1 {
-				e.Subject = fmt.Sprintf("%d %s", g.n, foldedNoun(e))
+		case g.row < 0:
+			if g.row = len(out); noun != "" && g.n > 1 {
+				e.Subject = fmt.Sprintf("%d %s", g.n, noun)
 			}
 			out = append(out, e)
-		case isCount(e):
-			row := &out[at]
+		case noun == "":
+			row := &out[g.row]
 			row.To, row.Level = e.To, max(row.Level, e.Level)
-			row.Text = countText(*row)
+			row.Text = strings.TrimSpace(row.From + " → " + row.To + " " + row.Why)
 		}
 	}
 	return out
 }
 
-// foldFrom is from how many on events like e are folded.
-func foldFrom(e view.Event) int {
-	if isCount(e) || foldedNoun(e) == "pods" {
-		return 1
-	}
-	return manyAlike
-}
-
-// foldedNoun is what many subjects of events like e are called.
-func foldedNoun(e view.Event) string {
-	switch e.Lane {
-	case view.LanePower:
+// foldNoun is what many subjects of events like e are called; empty for steps of
+// a count.
+func foldNoun(e view.Event) string {
+	switch {
+	case isCount(e):
+		return ""
+	case e.Lane == view.LanePower:
 		return "machines"
-	case view.LaneHeartbeat, view.LaneNode, view.LaneTaint:
+	case e.Lane == view.LaneHeartbeat, e.Lane == view.LaneNode, e.Lane == view.LaneTaint, e.Lane == view.LaneEvent && e.Kind == "node":
 		return "nodes"
-	case view.LaneEvent:
-		if e.Kind == "node" {
-			return "nodes"
-		}
 	}
 	return "pods"
 }
@@ -89,16 +81,18 @@ func foldedNoun(e view.Event) string {
 // foldKey is what events have in common that may be folded; empty for those
 // that are shown one by one.
 func foldKey(e view.Event) string {
-	switch {
-	case isCount(e):
-		return string(e.Lane) + "\x00" + e.Subject
+	what := ""
+	switch noun := foldNoun(e); {
+	case noun == "":
+		what = e.Subject
 	case e.Lane == view.LanePod, e.Lane == view.LaneEvent && e.Kind == "pod":
-		return string(e.Lane) + "\x00" + e.Text
-	case e.Lane == view.LanePower, e.Lane == view.LaneHeartbeat, e.Lane == view.LaneNode, e.Lane == view.LaneTaint, e.Lane == view.LaneEvent && e.Kind == "node":
-		// Seconds and names differ, what happened is the same.
-		return string(e.Lane) + "\x00" + strings.Map(letters, brief(e.Subject, e.Sentence()))
+		what = e.Text
+	case noun == "pods":
+		return ""
+	default: // seconds and names differ, what happened is the same
+		what = strings.Map(letters, brief(e.Subject, e.Sentence()))
 	}
-	return ""
+	return string(e.Lane) + "\x00" + what
 }
 
 func letters(r rune) rune {
@@ -114,11 +108,3 @@ func isCount(e view.Event) bool {
 }
 
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
-
-func countText(e view.Event) string {
-	text := e.From + " → " + e.To
-	if e.Why != "" {
-		text += " " + e.Why
-	}
-	return text
-}
