@@ -143,7 +143,7 @@ func TestALaneTellsItsNodesState(t *testing.T) {
 func TestTheGaugeShowsStalledAndDeadWithTicks(t *testing.T) {
 	bar := func(g loadgen.Gauge, top int) string {
 		r := newRow(40)
-		gaugeBar(newTheme(glyphsUnicode, colours{}), r, g, top, 18)
+		gaugeBar(newTheme(Options{NoColor: true}), r, g, top, 18)
 		return strings.TrimRight(stripped(r.String()), " ")
 	}
 	for _, c := range []struct {
@@ -184,7 +184,7 @@ func TestTheGaugesBarStaysWhereItIs(t *testing.T) {
 	}
 	cells := func(g loadgen.Gauge, top int) int {
 		r := newRow(40)
-		gaugeBar(newTheme(glyphsUnicode, colours{}), r, g, top, 30)
+		gaugeBar(newTheme(Options{NoColor: true}), r, g, top, 30)
 		return 40 - r.left
 	}
 	for _, top := range []int{4, 16, 17, 18, 20, 24, 48} {

@@ -19,16 +19,16 @@ type colours struct {
 var Themes = []string{"", "dark", "light", "contrast"}
 
 // coloursOf gives a theme's colours; none where there are to be none.
-func coloursOf(o Options, theme string) colours {
+func coloursOf(o Options) colours {
 	c := lipgloss.Color
 	switch {
 	case o.NoColor:
 		return colours{}
-	case theme == "dark":
+	case o.Theme == "dark":
 		return colours{good: c("#7fc97f"), warn: c("#e6c15c"), bad: c("#ff6b6b"), accent: c("#6cc7e6"), fresh: c("#d99bff"), onWarn: c("#202020"), dim: c("#8a8f98")}
-	case theme == "light":
+	case o.Theme == "light":
 		return colours{good: c("#1a7f37"), warn: c("#9a6700"), bad: c("#b3261e"), accent: c("#0b5cad"), fresh: c("#7b2d9e"), onWarn: c("#ffffff"), dim: c("#5c6470")}
-	case theme == "contrast":
+	case o.Theme == "contrast":
 		return colours{good: ansi.BrightGreen, warn: ansi.BrightYellow, bad: ansi.BrightRed, accent: ansi.BrightCyan, fresh: ansi.BrightMagenta,
 			onWarn: ansi.Black, dim: ansi.BrightWhite}
 	}

@@ -103,7 +103,7 @@ func New(o Options) *Model {
 	m.panes = opened(m.keys)
 	m.dialogs.now = o.Now
 	m.s = scene{
-		t: newTheme(glyphsFor(o), coloursOf(o, o.Theme)), f: emptyFrame, snap: emptySnapshot,
+		t: newTheme(o), f: emptyFrame, snap: emptySnapshot,
 		marks: map[string]bool{}, say: m.say,
 		sizes: sizes{last: loadgen.Burst, of: map[loadgen.Shape]float64{
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},

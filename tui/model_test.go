@@ -259,7 +259,7 @@ func TestUnbalancedLedgerIsToldInWords(t *testing.T) {
 }
 
 func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
-	th := newTheme(glyphsUnicode, colours{})
+	th := newTheme(Options{NoColor: true})
 	for _, c := range []struct {
 		r    power.Reading
 		want string

@@ -66,33 +66,13 @@ type boxGlyphs struct {
 	h, v, tl, tr, bl, br, ml, mr string
 }
 
-// glyphs is a set of characters to draw with.
-type glyphs int
-
-const (
-	glyphsUnicode glyphs = iota
-	glyphsConsole        // what the fonts of text consoles have (code page 437)
-	glyphsASCII
-)
-
-// glyphsFor chooses the characters.
-func glyphsFor(o Options) glyphs {
+// newTheme builds what Options ask for.
+func newTheme(o Options) *theme {
+	t, c := unicodeTheme(), coloursOf(o)
 	switch {
 	case o.ASCII:
-		return glyphsASCII
-	case o.Console:
-		return glyphsConsole
-	}
-	return glyphsUnicode
-}
-
-// newTheme builds the theme.
-func newTheme(g glyphs, c colours) *theme {
-	t := unicodeTheme()
-	switch g {
-	case glyphsASCII:
 		t = asciiTheme()
-	case glyphsConsole:
+	case o.Console:
 		t = consoleTheme()
 	}
 	base := lipgloss.NewStyle()
