@@ -38,7 +38,7 @@ func seekMark(after bool) func(*Model) {
 		mark, ok := neighbour(r, m.s.now, after)
 		switch {
 		case ok:
-			m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
+			m.say(markText(&m.s, mark))
 			m.opts.Send(view.ReplaySeek{At: mark.At})
 		case after:
 			m.say("nothing is marked after this")
@@ -53,25 +53,24 @@ func seekMark(after bool) func(*Model) {
 const nearMark = time.Second
 
 // neighbour is the mark before or after a moment.
-func neighbour(r *view.ReplayView, now time.Time, after bool) (view.ReplayMark, bool) {
-	near := nearMark
-	if r.Paused {
-		near = 0
+func neighbour(r *view.ReplayView, now time.Time, after bool) (mark view.ReplayMark, ok bool) {
+	if !r.Paused && !after {
+		now = now.Add(-nearMark)
 	}
-	if after {
-		for _, mark := range r.Marks {
-			if mark.At.After(now) {
-				return mark, true
-			}
-		}
-		return view.ReplayMark{}, false
-	}
-	for _, mark := range slices.Backward(r.Marks) {
-		if mark.At.Before(now.Add(-near)) {
-			return mark, true
+	for _, m := range r.Marks {
+		switch {
+		case m.At.Before(now) && !after:
+			mark, ok = m, true
+		case m.At.After(now) && after:
+			return m, true
 		}
 	}
-	return view.ReplayMark{}, false
+	return mark, ok
+}
+
+// markText is a mark with its time.
+func markText(s *scene, mark view.ReplayMark) string {
+	return strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 }
 
 // scrubberTitle is the heading of the scrubber, where it has one.
@@ -79,7 +78,7 @@ func scrubberTitle(s *scene) (string, string) {
 	r := s.f.Replay
 	facts := ""
 	if mark, ok := neighbour(&view.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
-		facts = strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
+		facts = markText(s, mark)
 	}
 	if r.Torn != "" {
 		facts = s.t.warnSign + " " + s.t.text(r.Torn)
@@ -90,25 +89,15 @@ func scrubberTitle(s *scene) (string, string) {
 // scrubber is the line that says where in the record the screen is.
 func scrubber(s *scene, w int) string {
 	t, rp := s.t, s.f.Replay
-	state, st := t.playing, t.good
+	state, word, st := t.playing, "playing", t.good
 	if rp.Paused {
-		state, st = t.paused, t.warn
+		state, word, st = t.paused, "paused", t.warn
 	}
-	word := "playing"
-	if rp.Paused {
-		word = "paused"
-	}
-	speed := fmt.Sprintf("%sx", strings.TrimSuffix(fmt.Sprintf("%.2g", rp.Speed), ".0"))
-	r := newRow(w).space(1).put(st, state+" ").cell(t, st, word, 8).cell(t, t.strong, speed, 6)
-	from, to := offset(rp.Start, replayZero(s.f)), offset(rp.End, replayZero(s.f))
-	if i := strings.IndexByte(from, '.'); i > 0 {
-		from = from[:i]
-	}
-	if i := strings.IndexByte(to, '.'); i > 0 {
-		to = to[:i]
-	}
-	here := offset(s.now, replayZero(s.f))
-	r.put(t.strong, here).space(2).put(t.dim, from).space(1)
+	r := newRow(w).space(1).put(st, state+" ").cell(t, st, word, 8).cell(t, t.strong, fmt.Sprintf("%.2gx", rp.Speed), 6)
+	zero := replayZero(s.f)
+	from, _, _ := strings.Cut(offset(rp.Start, zero), ".")
+	to, _, _ := strings.Cut(offset(rp.End, zero), ".")
+	r.put(t.strong, offset(s.now, zero)).space(2).put(t.dim, from).space(1)
 	n := r.left - width(to) - 2
 	if n < 8 {
 		return r.String()
