@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -33,19 +34,26 @@ func focusNext(by int) func(*Model) {
 // pane that is for the whole screen gives it back at the second press.
 func focusOn(name string) func(*Model) {
 	return func(m *Model) {
-		p := m.find(name)
-		if p.there != nil {
-			if ok, why := p.there(m.s.f); !ok {
-				m.say(why)
-				return
-			}
-		}
-		if p.place == placeWhole {
+		switch p := m.find(name); {
+		case !canShow(m, p):
+		case p.place == placeWhole:
 			toggleWhole(m, p)
-			return
+		default:
+			m.focusPane(p)
 		}
-		m.focusPane(p)
 	}
+}
+
+// canShow reports whether there is anything for a pane to show, and says why not.
+func canShow(m *Model, p *slot) bool {
+	if p.there == nil {
+		return true
+	}
+	ok, why := p.there(m.s.f)
+	if !ok {
+		m.say(why)
+	}
+	return ok
 }
 
 func (m *Model) focusPane(p *slot) {
@@ -72,12 +80,9 @@ func toggleWhole(m *Model, p *slot) {
 
 // wholeTrial gives the trial the whole screen, or takes it back.
 func wholeTrial(m *Model) {
-	p := m.find("Trial")
-	if ok, why := p.there(m.s.f); !ok {
-		m.say(why)
-		return
+	if p := m.find("Trial"); canShow(m, p) {
+		toggleWhole(m, p)
 	}
-	toggleWhole(m, p)
 }
 
 // undoMarks takes back the last change of the marks.
@@ -116,21 +121,13 @@ func clearOne(m *Model) {
 	}
 }
 
-// sortable is a pane whose rows can be sorted by its columns.
-type sortable interface {
-	nextSort() string
-	reverse() string
-}
-
-func sortNext(m *Model) {
-	if p, ok := m.focus.pane.(sortable); ok {
-		m.say(p.nextSort())
-	}
-}
-
-func sortReverse(m *Model) {
-	if p, ok := m.focus.pane.(sortable); ok {
-		m.say(p.reverse())
+// sortBy changes what the rows of the pane in focus are sorted by: the column,
+// or its direction.
+func sortBy(reverse bool) func(*Model) {
+	return func(m *Model) {
+		if p, ok := m.focus.pane.(interface{ sortBy(reverse bool) string }); ok {
+			m.say(p.sortBy(reverse))
+		}
 	}
 }
 
@@ -159,11 +156,7 @@ func selectedDeployment(m *Model) (cluster.Key, bool) {
 // askPower asks about the marked nodes, or the one under the cursor.
 func askPower(a power.Action) func(*Model) {
 	return func(m *Model) {
-		var nodes []string
-		for name := range m.s.marks {
-			nodes = append(nodes, name)
-		}
-		slices.Sort(nodes)
+		nodes := slices.Sorted(maps.Keys(m.s.marks))
 		if len(nodes) == 0 {
 			nodes = underCursor(m)
 		}
@@ -177,17 +170,12 @@ func askPower(a power.Action) func(*Model) {
 
 // underCursor is the node under the cursor of the pane in focus.
 func underCursor(m *Model) []string {
-	var n *cluster.Node
-	switch p := m.focus.pane.(type) {
-	case *nodesPane:
-		n, _ = p.selected()
-	case *picturePane:
-		n, _ = p.selected()
+	if p, ok := m.focus.pane.(interface{ selected() (*cluster.Node, bool) }); ok {
+		if n, ok := p.selected(); ok {
+			return []string{n.Name}
+		}
 	}
-	if n == nil {
-		return nil
-	}
-	return []string{n.Name}
+	return nil
 }
 
 // askRollout asks for a restart of the deployment under the cursor, or else
@@ -232,7 +220,7 @@ func nextTheme(m *Model) {
 	}
 	i := slices.Index(Themes, m.opts.Theme)
 	m.opts.Theme = Themes[(i+1)%len(Themes)]
-	m.s.t = newTheme(glyphsFor(m.opts), coloursOf(m.opts, m.opts.Theme))
+	m.s.t = newTheme(m.opts)
 	m.say("colours: " + cmp.Or(m.opts.Theme, "the terminal's own"))
 }
 

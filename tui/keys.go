@@ -14,8 +14,8 @@ var rowKeys = []binding{
 	bind(openObject(aspectYAML), "", "Y", "its YAML, as the API server has it", "Y").needs(needLive),
 	bind(openObject(aspectDetails), "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text: the others`, "/"),
-	bind(sortNext, "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
-	bind(sortReverse, "", "I", "sort the other way round", "I"),
+	bind(sortBy(false), "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
+	bind(sortBy(true), "", "I", "sort the other way round", "I"),
 }
 
 // The order in which the key bar names keys, by their short names; "" is the

@@ -241,19 +241,13 @@ func (l *list[K, R]) filter() *filter { return &l.by }
 // filtered gives how many rows a filter has left, of how many.
 func (l *list[K, R]) filtered() (shown, all int) { return len(l.rows), l.all }
 
-// nextSort sorts by the next column, and says by which; reverse turns the
-// order around.
-func (l *list[K, R]) nextSort() string {
-	l.sort, l.reversed, l.needW = (l.sort+1)%(len(l.columns)+1), false, 0
-	return l.sortText()
-}
-
-func (l *list[K, R]) reverse() string {
-	l.reversed = l.sort > 0 && !l.reversed
-	return l.sortText()
-}
-
-func (l *list[K, R]) sortText() string {
+// sortBy sorts by the next column, or the other way round, and says by which.
+func (l *list[K, R]) sortBy(reverse bool) string {
+	if reverse {
+		l.reversed = l.sort > 0 && !l.reversed
+	} else {
+		l.sort, l.reversed, l.needW = (l.sort+1)%(len(l.columns)+1), false, 0
+	}
 	switch {
 	case l.sort == 0:
 		return "sorted: what is in trouble first"
