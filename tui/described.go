@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 )
@@ -99,16 +100,20 @@ func (d *details) condition(kind cluster.Kind, c cluster.Condition) {
 	if c.Status == bad || c.Status == "Unknown" {
 		st = d.s.t.warn
 	}
-	text := c.Status
-	if !c.Since.IsZero() {
-		text += " for " + age(d.s.now.Sub(c.Since))
+	d.look(st, c.Type, d.state(c.Status, c.Since, c.Reason, c.Message))
+}
+
+// state is a word with how long it has held and why.
+func (d *details) state(word string, since time.Time, reason, message string) string {
+	if !since.IsZero() {
+		word += " for " + age(d.s.now.Sub(since))
 	}
-	for _, part := range []string{c.Reason, c.Message} {
+	for _, part := range []string{reason, message} {
 		if part != "" {
-			text += ": " + part
+			word += ": " + part
 		}
 	}
-	d.look(st, c.Type, text)
+	return word
 }
 
 // container adds a container: its state, how it ended before, what it asks for.
@@ -124,14 +129,7 @@ func (d *details) container(c cluster.Container) {
 	case state == "running" && !c.Ready && !c.Init:
 		state, st = "running, not ready", t.warn
 	}
-	if !c.Since.IsZero() {
-		state += " for " + age(d.s.now.Sub(c.Since))
-	}
-	for _, part := range []string{c.Reason, c.Message} {
-		if part != "" {
-			state += ": " + part
-		}
-	}
+	state = d.state(state, c.Since, c.Reason, c.Message)
 	if c.Restarts > 0 {
 		state += fmt.Sprintf(" %s restarts %d", t.bullet, c.Restarts)
 	}

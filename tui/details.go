@@ -16,6 +16,15 @@ type details struct {
 	facts []fact
 }
 
+// detailed gives the facts that fill adds.
+func detailed(fill func(*details)) func(*scene) []fact {
+	return func(s *scene) []fact {
+		d := &details{s: s}
+		fill(d)
+		return d.facts
+	}
+}
+
 func (d *details) head(text string) {
 	if len(d.facts) > 0 {
 		d.facts = append(d.facts, fact{})
@@ -60,60 +69,57 @@ func (d *details) events(names ...string) {
 	}
 }
 
-func nodeDetails(name string) func(*scene) []fact {
-	return func(s *scene) []fact {
-		d := &details{s: s}
-		n := s.snap.Node(name)
-		if n == nil {
-			d.add("node", "is no longer there")
-			return d.facts
+func (d *details) node(ref cluster.Ref) {
+	s := d.s
+	n := s.snap.Node(ref.Name)
+	if n == nil {
+		d.add("node", "is no longer there")
+		return
+	}
+	_, st := nodeSign(s, n)
+	d.look(st, "status", s.snap.NodeWord(n, s.now))
+	d.add("reason", n.Reason)
+	d.add("message", n.Message)
+	d.time("since", n.ReadySince)
+	_, heard := n.Heartbeat()
+	d.time("last heartbeat", heard)
+	if n.LeaseDuration > 0 {
+		d.add("lease", n.LeaseDuration.String())
+	}
+	for _, t := range n.Taints {
+		text := t.Key + ":" + t.Effect
+		if !t.TimeAdded.IsZero() {
+			text += " since " + age(s.now.Sub(t.TimeAdded))
 		}
-		_, st := nodeSign(s, n)
-		d.look(st, "status", s.snap.NodeWord(n, s.now))
-		d.add("reason", n.Reason)
-		d.add("message", n.Message)
-		d.time("since", n.ReadySince)
-		_, heard := n.Heartbeat()
-		d.time("last heartbeat", heard)
-		if n.LeaseDuration > 0 {
-			d.add("lease", n.LeaseDuration.String())
+		d.add("taint", text)
+	}
+	d.time("gone", n.Gone)
+	d.machine(ref.Name)
+	d.described(ref)
+	d.head("Node")
+	d.add("name", n.Name)
+	d.add("roles", strings.Join(n.Roles, ", "))
+	d.add("addresses", strings.Join(n.Addresses, ", "))
+	d.add("provider ID", n.ProviderID)
+	d.add("boot ID", n.BootID)
+	d.time("created", n.Created)
+	d.add("labels", labelList(n.Labels))
+	d.add("kubelet", n.KubeletVersion)
+	d.add("system", n.OSImage)
+	d.add("zone", n.Zone)
+	if n.CPUMilli > 0 {
+		d.add("allocatable", fmt.Sprintf("%s CPU, %.1f GiB, %d pods",
+			cores(n.CPUMilli), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
+		d.add("requested", cores(askedCPU(s, n))+" CPU by its pods")
+	}
+	d.events(ref.Name)
+	pods := s.snap.PodsOn(ref.Name)
+	if len(pods) > 0 {
+		d.head(fmt.Sprintf("Pods (%d)", len(pods)))
+		for _, p := range pods[:min(len(pods), 250)] {
+			_, st := podSign(s, p)
+			d.look(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
 		}
-		for _, t := range n.Taints {
-			text := t.Key + ":" + t.Effect
-			if !t.TimeAdded.IsZero() {
-				text += " since " + age(s.now.Sub(t.TimeAdded))
-			}
-			d.add("taint", text)
-		}
-		d.time("gone", n.Gone)
-		d.machine(name)
-		d.described(nodeObject(name).ref)
-		d.head("Node")
-		d.add("name", n.Name)
-		d.add("roles", strings.Join(n.Roles, ", "))
-		d.add("addresses", strings.Join(n.Addresses, ", "))
-		d.add("provider ID", n.ProviderID)
-		d.add("boot ID", n.BootID)
-		d.time("created", n.Created)
-		d.add("labels", labelList(n.Labels))
-		d.add("kubelet", n.KubeletVersion)
-		d.add("system", n.OSImage)
-		d.add("zone", n.Zone)
-		if n.CPUMilli > 0 {
-			d.add("allocatable", fmt.Sprintf("%s CPU, %.1f GiB, %d pods",
-				cores(n.CPUMilli), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
-			d.add("requested", cores(askedCPU(s, n))+" CPU by its pods")
-		}
-		d.events(name)
-		pods := s.snap.PodsOn(name)
-		if len(pods) > 0 {
-			d.head(fmt.Sprintf("Pods (%d)", len(pods)))
-			for _, p := range pods[:min(len(pods), 250)] {
-				_, st := podSign(s, p)
-				d.look(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
-			}
-		}
-		return d.facts
 	}
 }
 
@@ -123,74 +129,71 @@ func (d *details) machine(name string) {
 	m, known := d.s.f.Power[name]
 	if !known {
 		d.add("power", "no machine is known for this node")
-	} else {
-		_, st := powerWord(d.s.t, m, true)
-		d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
-		d.add("says", m.Reading.Detail)
-		d.time("read", m.Reading.At)
-		d.add("machine", m.Machine)
-		if m.Busy != "" {
-			d.look(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
-		}
-		d.add("", m.Text)
-		if m.LeftOff {
-			d.look(d.s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
-		}
+		return
+	}
+	_, st := powerWord(d.s.t, m, true)
+	d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
+	d.add("says", m.Reading.Detail)
+	d.time("read", m.Reading.At)
+	d.add("machine", m.Machine)
+	if m.Busy != "" {
+		d.look(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
+	}
+	d.add("", m.Text)
+	if m.LeftOff {
+		d.look(d.s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
 	}
 }
 
-func podDetails(k cluster.Key) func(*scene) []fact {
-	return func(s *scene) []fact {
-		d := &details{s: s}
-		p := s.snap.Pod(k)
-		if p == nil {
-			d.add("pod", "is no longer there")
-			return d.facts
-		}
-		_, st := podSign(s, p)
-		d.look(st, "status", s.snap.PodWord(p, s.now))
-		d.add("phase", p.Phase)
-		if at, ok := forecast.EvictAt(s.snap, p); ok {
-			d.look(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
-		}
-		ready := "no"
-		if p.Ready {
-			ready = "yes"
-		}
-		d.add("ready", ready)
-		d.time("since", p.ReadySince)
-		d.add("containers", fmt.Sprintf("%d/%d ready", p.ReadyContainers, p.Containers))
-		if p.Restarts > 0 {
-			d.number("restarts", p.Restarts)
-			d.time("last restart", p.RestartedAt)
-		}
-		d.time("being deleted", p.Deleting)
-		d.time("gone", p.Gone)
-		d.described(podObject(k).ref)
-		d.head("Pod")
-		d.add("name", p.Name)
-		d.add("namespace", p.Namespace)
-		d.add("node", p.Node)
-		d.add("address", p.IP)
-		d.add("owner", strings.TrimSpace(p.OwnerKind+" "+p.OwnerName))
-		d.add("deployment", p.Deployment)
-		if p.Static {
-			d.add("static", "yes: the kubelet runs it from a file")
-		}
-		if p.Concurrency > 0 {
-			d.number("concurrency", p.Concurrency)
-		}
-		if p.CPUMilli > 0 {
-			d.add("CPU asked for", cores(p.CPUMilli))
-		}
-		d.time("created", p.Created)
-		d.add("labels", labelList(p.Labels))
-		d.head("When its node is lost")
-		d.add("unreachable", tolerates(p.UnreachableFor))
-		d.add("not ready", tolerates(p.NotReadyFor))
-		d.events(k.Name, k.String())
-		return d.facts
+func (d *details) pod(ref cluster.Ref) {
+	s, k := d.s, ref.Key
+	p := s.snap.Pod(k)
+	if p == nil {
+		d.add("pod", "is no longer there")
+		return
 	}
+	_, st := podSign(s, p)
+	d.look(st, "status", s.snap.PodWord(p, s.now))
+	d.add("phase", p.Phase)
+	if at, ok := forecast.EvictAt(s.snap, p); ok {
+		d.look(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
+	}
+	ready := "no"
+	if p.Ready {
+		ready = "yes"
+	}
+	d.add("ready", ready)
+	d.time("since", p.ReadySince)
+	d.add("containers", fmt.Sprintf("%d/%d ready", p.ReadyContainers, p.Containers))
+	if p.Restarts > 0 {
+		d.number("restarts", p.Restarts)
+		d.time("last restart", p.RestartedAt)
+	}
+	d.time("being deleted", p.Deleting)
+	d.time("gone", p.Gone)
+	d.described(ref)
+	d.head("Pod")
+	d.add("name", p.Name)
+	d.add("namespace", p.Namespace)
+	d.add("node", p.Node)
+	d.add("address", p.IP)
+	d.add("owner", strings.TrimSpace(p.OwnerKind+" "+p.OwnerName))
+	d.add("deployment", p.Deployment)
+	if p.Static {
+		d.add("static", "yes: the kubelet runs it from a file")
+	}
+	if p.Concurrency > 0 {
+		d.number("concurrency", p.Concurrency)
+	}
+	if p.CPUMilli > 0 {
+		d.add("CPU asked for", cores(p.CPUMilli))
+	}
+	d.time("created", p.Created)
+	d.add("labels", labelList(p.Labels))
+	d.head("When its node is lost")
+	d.add("unreachable", tolerates(p.UnreachableFor))
+	d.add("not ready", tolerates(p.NotReadyFor))
+	d.events(k.Name, k.String())
 }
 
 // labelList writes labels so that they can be wrapped.
@@ -206,48 +209,45 @@ func tolerates(t time.Duration) string {
 	return "is evicted after " + age(t)
 }
 
-func deploymentDetails(k cluster.Key) func(*scene) []fact {
-	return func(s *scene) []fact {
-		d := &details{s: s}
-		dep := s.snap.Deployment(k)
-		if dep == nil {
-			d.add("deployment", "is no longer there")
-			return d.facts
-		}
-		d.look(deploymentLook(s.t, dep), "status", dep.Word)
-		d.number("replicas", dep.Replicas)
-		d.number("available", dep.Available)
-		d.number("ready", dep.ReadyReplicas)
-		d.number("up to date", dep.Updated)
-		d.number("pods", dep.Total)
-		if dep.ProgressFailed {
-			d.look(s.t.bad, "progress", "deadline exceeded")
-		}
-		if now, target := s.snap.Capacity(k); target > 0 {
-			d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
-		}
-		if k == s.f.Focus {
-			d.add("load", "goes here")
-		}
-		d.time("gone", dep.Gone)
-		if kn := dep.Knative; kn != nil {
-			d.head("Knative")
-			d.add("service", kn.Service)
-			d.add("revision", kn.Revision)
-			d.add("scale", fmt.Sprintf("%s to %s", bound(kn.MinScale), bound(kn.MaxScale)))
-			d.add("concurrency", bound(kn.ContainerConcurrency))
-			if kn.TimeoutSeconds > 0 {
-				d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
-			}
-		}
-		d.described(deploymentObject(k).ref)
-		d.head("Deployment")
-		d.add("name", dep.Name)
-		d.add("namespace", dep.Namespace)
-		d.add("labels", labelList(dep.Labels))
-		d.events(k.Name, k.String())
-		return d.facts
+func (d *details) deployment(ref cluster.Ref) {
+	s, k := d.s, ref.Key
+	dep := s.snap.Deployment(k)
+	if dep == nil {
+		d.add("deployment", "is no longer there")
+		return
 	}
+	d.look(deploymentLook(s.t, dep), "status", dep.Word)
+	d.number("replicas", dep.Replicas)
+	d.number("available", dep.Available)
+	d.number("ready", dep.ReadyReplicas)
+	d.number("up to date", dep.Updated)
+	d.number("pods", dep.Total)
+	if dep.ProgressFailed {
+		d.look(s.t.bad, "progress", "deadline exceeded")
+	}
+	if now, target := s.snap.Capacity(k); target > 0 {
+		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
+	}
+	if k == s.f.Focus {
+		d.add("load", "goes here")
+	}
+	d.time("gone", dep.Gone)
+	if kn := dep.Knative; kn != nil {
+		d.head("Knative")
+		d.add("service", kn.Service)
+		d.add("revision", kn.Revision)
+		d.add("scale", fmt.Sprintf("%s to %s", bound(kn.MinScale), bound(kn.MaxScale)))
+		d.add("concurrency", bound(kn.ContainerConcurrency))
+		if kn.TimeoutSeconds > 0 {
+			d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
+		}
+	}
+	d.described(ref)
+	d.head("Deployment")
+	d.add("name", dep.Name)
+	d.add("namespace", dep.Namespace)
+	d.add("labels", labelList(dep.Labels))
+	d.events(k.Name, k.String())
 }
 
 // bound writes a limit of which 0 means that there is none.

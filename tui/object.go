@@ -24,22 +24,20 @@ type object struct {
 // objectAt is the object that a Ref points at.
 func objectAt(ref cluster.Ref) object {
 	o := object{name: ref.Name, title: strings.ToUpper(string(ref.Kind)[:1]) + string(ref.Kind)[1:] + " " + ref.Key.String(), ref: ref}
-	switch ref.Kind {
-	case cluster.KindNode:
-		o.facts = nodeDetails(ref.Name)
-	case cluster.KindPod:
-		o.facts = podDetails(ref.Key)
-	case cluster.KindDeployment:
-		o.facts = deploymentDetails(ref.Key)
-	default:
-		o.facts = func(s *scene) []fact {
-			d := &details{s: s}
+	o.facts = detailed(func(d *details) {
+		switch ref.Kind {
+		case cluster.KindNode:
+			d.node(ref)
+		case cluster.KindPod:
+			d.pod(ref)
+		case cluster.KindDeployment:
+			d.deployment(ref)
+		default:
 			d.add("name", ref.Name)
 			d.add("namespace", ref.Namespace)
 			d.described(ref)
-			return d.facts
 		}
-	}
+	})
 	return o
 }
 
@@ -133,64 +131,67 @@ func (d *objectDialog) title() string {
 	return title + ", " + d.named()
 }
 
-func (d *objectDialog) foot() string {
+// offer is what a key does in the dialog now.
+type offer struct {
+	keys string // one letter each, the first is named
+	what string
+	can  bool
+	do   func()
+}
+
+// offers are the keys beside those of the pager; none in a replay, and for what
+// is no object that is still there.
+func (d *objectDialog) offers() []offer {
 	if d.m.s.f.Replay != nil || d.ref == (cluster.Ref{}) {
-		return d.keys("esc close")
+		return nil
 	}
-	more := []string{"esc close"}
+	log, owner := d.aspect == aspectLog, d.owner()
+	turn := func(a aspect) func() { return func() { d.show(a) } }
+	return slices.DeleteFunc([]offer{
+		{"yY", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
+		{"c", "container", log && len(d.containers()) > 1, d.nextContainer},
+		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
+		{"lL", "log", !log && d.ref.Kind == cluster.KindPod, turn(aspectLog)},
+		{"d", "details", d.aspect != aspectDetails, turn(aspectDetails)},
+		{"u", "its " + string(owner.Kind), owner.Name != "", func() { d.m.dialogs.open(newObjectDialog(d.m, objectAt(owner), aspectDetails)) }},
+	}, func(o offer) bool { return !o.can })
+}
+
+func (d *objectDialog) foot() string {
+	keys := "esc close"
 	if d.aspect != d.opened {
-		more[0] = "esc back"
+		keys = "esc back"
 	}
-	if d.aspect != aspectYAML {
-		more = append(more, "y YAML")
+	for _, o := range d.offers() {
+		keys += " · " + o.keys[:1] + " " + o.what
 	}
-	switch {
-	case d.aspect == aspectLog && len(d.containers()) > 1:
-		more = append(more, "c container", "p previous")
-	case d.aspect == aspectLog:
-		more = append(more, "p previous")
-	case d.ref.Kind == cluster.KindPod:
-		more = append(more, "l log")
-	}
-	if d.aspect != aspectDetails {
-		more = append(more, "d details")
-	}
-	if owner := d.owner(); owner.Name != "" {
-		more = append(more, "u its "+string(owner.Kind))
-	}
-	return d.keys(strings.Join(more, " · "))
+	return d.keys(keys)
 }
 
 func (d *objectDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	key := msg.String()
-	if d.pager.press(msg) {
-		return nil, false
-	}
-	live := d.m.s.f.Replay == nil && d.ref != cluster.Ref{}
 	switch {
+	case d.pager.press(msg):
 	case key == "esc" && d.aspect != d.opened:
 		d.show(d.opened)
 	case key == "esc", key == "q", key == "enter" && d.aspect == d.opened:
 		return nil, true
-	case !live:
-	case key == "y", key == "Y":
-		d.show(aspectYAML)
-	case key == "d":
-		d.show(aspectDetails)
-	case (key == "l" || key == "L") && d.ref.Kind == cluster.KindPod:
-		d.show(aspectLog)
-	case key == "u" && d.owner().Name != "":
-		d.m.dialogs.open(newObjectDialog(d.m, objectAt(d.owner()), aspectDetails))
-	case key == "p" && d.aspect == aspectLog:
-		d.previous = !d.previous
-		d.show(aspectLog)
-	case key == "c" && d.aspect == aspectLog:
-		if all := d.containers(); len(all) > 1 {
-			d.container = all[(slices.Index(all, d.shownContainer())+1)%len(all)]
-			d.show(aspectLog)
+	default:
+		for _, o := range d.offers() {
+			if len(key) == 1 && strings.Contains(o.keys, key) {
+				o.do()
+				break
+			}
 		}
 	}
 	return nil, false
+}
+
+// nextContainer turns to the log of the pod's next container.
+func (d *objectDialog) nextContainer() {
+	all := d.containers()
+	d.container = all[(slices.Index(all, d.shownContainer())+1)%len(all)]
+	d.show(aspectLog)
 }
 
 // told is what the API server has told of the object; nil before it has.

@@ -59,7 +59,7 @@ func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000
 // eventObject is the whole line, with its times, and the object that it is about.
 func eventObject(s *scene, e view.Event) object {
 	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), e.Subject, e.Sentence()}, " ")
-	return object{line, "Event " + fmt.Sprint(e.Seq), eventDetails(e), objectOf(s, e).ref}
+	return object{line, "Event " + fmt.Sprint(e.Seq), detailed(func(d *details) { d.event(e) }), objectOf(s, e).ref}
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.
@@ -171,30 +171,25 @@ func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, 
 	return r.put(body, fit(text, r.left-1, t.ellipsis)).String()
 }
 
-// eventDetails is all of an event, and what is known of its object now.
-func eventDetails(e view.Event) func(*scene) []fact {
-	return func(s *scene) []fact {
-		d := &details{s: s}
-		_, st := levelLook(s.t, e.Level)
-		d.look(st, "what", eventText(s.t, e))
-		d.add("of", strings.TrimSpace(e.Kind+" "+e.Subject))
-		d.add("kind", string(e.Lane))
-		if !s.f.Zero.IsZero() {
-			d.add("when", s.offset(e.At))
-		}
-		d.time("happened", e.At)
-		if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {
-			d.add("seen", fmt.Sprintf("%.1f s later", late.Seconds()))
-		}
-		if e.From != "" || e.To != "" {
-			d.add("from", e.From)
-			d.add("to", e.To)
-		}
-		d.add("why", e.Why)
-		if o := objectOf(s, e); o.facts != nil {
-			d.facts = append(append(d.facts, fact{}), o.facts(s)...)
-		}
-		return d.facts
+// event is all of an event, and what is known of its object now.
+func (d *details) event(e view.Event) {
+	s := d.s
+	_, st := levelLook(s.t, e.Level)
+	d.look(st, "what", eventText(s.t, e))
+	d.add("of", strings.TrimSpace(e.Kind+" "+e.Subject))
+	d.add("kind", string(e.Lane))
+	if !s.f.Zero.IsZero() {
+		d.add("when", s.offset(e.At))
+	}
+	d.time("happened", e.At)
+	if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {
+		d.add("seen", fmt.Sprintf("%.1f s later", late.Seconds()))
+	}
+	d.add("from", e.From)
+	d.add("to", e.To)
+	d.add("why", e.Why)
+	if o := objectOf(s, e); o.facts != nil {
+		d.facts = append(append(d.facts, fact{}), o.facts(s)...)
 	}
 }
 
