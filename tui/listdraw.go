@@ -62,53 +62,33 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 	return fill(out, w, h)
 }
 
-// cells gives the cells of rows, and finds what widths they need in w cells. Those
-// of an extra column that has no room are left empty.
+// cells gives the cells of rows, and finds what widths they need in w cells.
 func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
+	titles := make([]int, len(l.columns))
+	for i := range l.columns {
+		titles[i] = width(l.heading(s, i))
+	}
 	if l.needW != w {
-		l.fits, l.need, l.needW = nil, widths{}, w
-		titles := make([]cell, len(l.columns))
+		l.fits, l.needW = nil, w
+		l.need = widths{make([]int, len(titles)), make([]int, len(titles))}
 		for i, c := range l.columns {
 			l.fits = append(l.fits, c.fitting)
 			if !c.extra {
-				titles[i] = shortCell("", l.heading(s, i), "")
+				l.need.full[i] = titles[i]
 			}
 		}
-		l.need.grow(titles)
 	}
-	out, all := make([][]cell, len(rows)), make([]cell, len(rows)*len(l.columns))
+	out := make([][]cell, len(rows))
 	for y, r := range rows {
-		out[y], all = all[:len(l.columns):len(l.columns)], all[len(l.columns):]
+		out[y] = make([]cell, len(l.columns))
 		for i, c := range l.columns {
-			if !c.extra {
-				out[y][i] = c.cell(s, r)
-			}
+			out[y][i] = c.cell(s, r)
 		}
 		l.need.grow(out[y])
 	}
-	room := w
 	for i, c := range l.columns {
-		if n := max(l.need.full[i], c.least); !c.extra && n > 0 {
-			room -= n + 2
-		}
-	}
-	for i, c := range l.columns {
-		title := 0
-		if c.extra {
-			title = width(l.heading(s, i))
-		}
-		if !c.extra || title > room {
-			continue
-		}
-		for y, r := range rows {
-			out[y][i] = c.cell(s, r)
-			l.need.full[i] = max(l.need.full[i], spansWidth(out[y][i].spans))
-		}
-		if l.need.full[i] > 0 || c.least > 0 {
-			l.need.full[i] = max(l.need.full[i], title)
-		}
-		if n := max(l.need.full[i], c.least); n > 0 && n <= room {
-			room -= n + 2
+		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
+			l.need.full[i] = max(l.need.full[i], titles[i])
 		}
 	}
 	return out
