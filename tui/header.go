@@ -187,8 +187,7 @@ func strip(m *Model, w int, pane bool) string {
 	t, f := s.t, s.f
 	switch {
 	case f.Replay != nil && f.Question != nil:
-		r := newRow(w).space(1).put(t.fresh, "asked then: ")
-		return r.put(t.strong, fit(t.text(f.Question.Title), r.left-1, t.ellipsis)).String()
+		return newRow(w).space(1).put(t.fresh, "asked then: ").rest(t, t.strong, t.text(f.Question.Title)).String()
 	case f.Trial == nil || pane:
 		return ""
 	}

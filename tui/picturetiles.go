@@ -106,7 +106,7 @@ func (p *picturePane) tiles(s *scene, w, h int, focus bool) []string {
 	if n, ok := p.selected(); ok && p.moved {
 		text += "; here: " + t.text(n.Name) + " " + t.text(s.snap.NodeWord(n, s.now))
 	}
-	return append(out, newRow(w).space(1).put(t.dim, fit(text, w-2, t.ellipsis)).String())
+	return append(out, textLine(t, w, 1, t.dim, text))
 }
 
 // worst is the sign and look of the worst of nodes.

@@ -29,11 +29,6 @@ func (p *requestsPane) want(s *scene, _ int) want {
 }
 
 func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
-	title, facts := p.title(s)
-	return drawing{title, facts, p.lines(s, w, h)}
-}
-
-func (p *requestsPane) title(s *scene) (string, string) {
 	load, run := "", s.f.Load
 	switch {
 	case run.Active, run.Spec.Shape == loadgen.Burst && run.Totals.InFlight() > 0:
@@ -41,7 +36,7 @@ func (p *requestsPane) title(s *scene) (string, string) {
 	case run.Totals.InFlight() > 0:
 		load = run.Spec.Short() + " stopped, ending"
 	}
-	return "Requests", s.facts(load, basisText(s.t, run.Gauge))
+	return drawing{"Requests", s.facts(load, basisText(s.t, run.Gauge)), p.lines(s, w, h)}
 }
 
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
@@ -74,14 +69,15 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	bins, _ := gather(s, w)
 	p.scale.measure(s.f.Load.Gauge, s.f.Load.Active || s.f.Load.Totals.InFlight() > 0, bins)
 	out := []string{p.numbers(s, w)}
-	if warning := p.differs(s, w); warning != "" && h >= 7 {
-		out = append(out, warning)
+	// Where the servers and the ledger have differed for long.
+	if text := s.t.text(s.f.Load.Gauge.Disagreement); text != "" && h >= 7 {
+		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+text))
 	}
 	if h >= 7+len(out) {
 		out = append(out, p.cause(s, w))
 	}
 	if text := p.answers(s); text != "" && h >= 9+len(out) {
-		out = append(out, newRow(w).space(1).put(s.t.dim, fit(text, w-2, s.t.ellipsis)).String())
+		out = append(out, textLine(s.t, w, 1, s.t.dim, text))
 	}
 	rest := h - len(out) - 1
 	if rest >= 2 {
@@ -109,18 +105,15 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 		gap, dead = 3, "sent to dead nodes"
 	}
 	before := max(width(served), width("  served 00 of 00"))
-	type part struct {
-		st   style
-		text string
-	}
-	var parts []part
+	var parts []span
 	after := 0
 	add := func(st style, label, est string, n int) {
 		if n == 0 {
 			st = t.dim
 		}
-		parts = append(parts, part{st, fmt.Sprintf("%s %s%d", label, est, n)})
-		after += gap + max(width(label)+3, width(parts[len(parts)-1].text))
+		text := fmt.Sprintf("%s %s%d", label, est, n)
+		parts = append(parts, span{st, text})
+		after += gap + max(width(label)+3, width(text))
 	}
 	add(t.warn, t.light+" queued", est, g.Queued)
 	if w >= 70 || g.Stalled > 0 {
@@ -139,10 +132,10 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 		gaugeBar(t, r, g, p.scale.top, min(room, 66))
 	}
 	for _, p := range parts {
-		if r.left < width(p.text)+gap {
+		if r.left < width(p.s)+gap {
 			break // whole numbers or none
 		}
-		r.space(gap).put(p.st, p.text)
+		r.space(gap).put(p.st, p.s)
 	}
 	return r.String()
 }
@@ -156,36 +149,32 @@ func (p *requestsPane) cause(s *scene, w int) string {
 		told = "" // it is in a line of its own
 	}
 	const gap, leastError = 3, 24
-	r := newRow(w).space(1)
-	// room is what is left for a text that can be cut, to at least so many cells.
-	room := func(least int) int {
-		if told != "" && r.left-1-width(told)-gap < least {
-			told = ""
-		}
-		if told == "" {
-			return r.left - 1
-		}
-		return r.left - 1 - width(told) - gap
-	}
+	failed, text, st, least := "", "", t.dim, leastError
 	switch {
 	case run.Totals.FailedSum() > 0:
-		r.put(t.bad, "failed: "+classes(run.Totals.Failed, " "+t.bullet+" "))
-		least := 0
+		failed = "failed: " + classes(run.Totals.Failed, " "+t.bullet+" ")
 		if run.LastError != "" {
-			least = leastError
-		}
-		if n := room(least); run.LastError != "" && n >= leastError {
-			r.put(t.dim, fit("   last: "+t.text(run.LastError), n, t.ellipsis))
+			text = "   last: " + t.text(run.LastError)
+		} else {
+			least = 0
 		}
 	case s.f.LoadReady != "":
-		r.put(t.warn, fit(t.warnSign+" "+t.text(s.f.LoadReady), room(leastError), t.ellipsis))
+		text, st = t.warnSign+" "+t.text(s.f.LoadReady), t.warn
 	case run.Gauge.OnDead > 0 && run.Gauge.Queued > 0 && run.Gauge.Served < run.Gauge.Capacity:
-		text := fmt.Sprintf("capacity not used: %d requests are held by dead nodes", run.Gauge.OnDead)
-		r.put(t.warn, fit(text, room(width(text)), t.ellipsis))
+		text, st = fmt.Sprintf("capacity not used: %d requests are held by dead nodes", run.Gauge.OnDead), t.warn
+		least = width(text)
 	case run.URL != "":
-		r.put(t.dim, fit("to "+t.text(run.URL), room(leastError), t.ellipsis))
+		text = "to " + t.text(run.URL)
 	}
-	if told != "" && r.left > width(told)+gap {
+	r := newRow(w).space(1).put(t.bad, failed)
+	room := r.left - 1 - width(told) - gap
+	if told == "" || text != "" && room < least || room < 0 {
+		told, room = "", r.left-1
+	}
+	if failed == "" || room >= leastError {
+		r.put(st, fit(text, room, t.ellipsis))
+	}
+	if told != "" {
 		r.space(r.left-width(told)-1).put(t.dim, told)
 	}
 	return r.String()
@@ -280,16 +269,6 @@ func toldText(t *theme, g loadgen.Gauge) string {
 	return strings.Join(all, " "+t.bullet+" ")
 }
 
-// differs is the line on where the servers and the ledger have differed for
-// long, with both numbers; empty: nowhere.
-func (p *requestsPane) differs(s *scene, w int) string {
-	text := s.t.text(s.f.Load.Gauge.Disagreement)
-	if text == "" {
-		return ""
-	}
-	return newRow(w).space(1).put(s.t.warn, fit(s.t.warnSign+" "+text, w-2, s.t.ellipsis)).String()
-}
-
 // ledger is the account of all requests; it is red when it does not balance.
 func (p *requestsPane) ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
@@ -300,7 +279,7 @@ func (p *requestsPane) ledger(s *scene, w int) string {
 		if s.f.Replay != nil {
 			hint = "nothing had been sent yet"
 		}
-		return newRow(w).space(1).put(t.dim, fit(hint, w-2, t.ellipsis)).String()
+		return textLine(t, w, 1, t.dim, hint)
 	}
 	r := newRow(w).space(1).put(t.strong, fmt.Sprintf("%d scheduled", tot.Scheduled))
 	sign := " = "

@@ -40,6 +40,17 @@ func (r *row) cell(t *theme, st style, s string, w int) *row {
 	return r.put(st, s).space(w - width(s))
 }
 
+// textLine is a text of one line, indented, shortened at its end.
+func textLine(t *theme, w, indent int, st style, text string) string {
+	return newRow(w).space(indent).rest(t, st, text).String()
+}
+
+// rest writes a text into what is left of the line but its last cell, shortened
+// at its end.
+func (r *row) rest(t *theme, st style, text string) *row {
+	return r.put(st, fit(text, r.left-1, t.ellipsis))
+}
+
 // right writes a text in exactly w cells, right-aligned.
 func (r *row) right(t *theme, st style, s string, w int) *row {
 	s = fit(s, w, t.ellipsis)

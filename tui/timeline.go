@@ -90,8 +90,7 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 			if i > 0 {
 				lead = "      "
 			}
-			r := newRow(w).space(1).put(s.t.accent, lead)
-			out.lines = append(out.lines, r.put(s.t.accent, fit(s.t.text(sentence), r.left-1, s.t.ellipsis)).String())
+			out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).rest(s.t, s.t.accent, s.t.text(sentence)).String())
 		}
 	}
 	out.facts = p.position(s)
@@ -168,7 +167,7 @@ func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, 
 	if lane > 0 {
 		text = strings.TrimPrefix(text, string(e.Lane)+" ") // it stands beside it
 	}
-	return r.put(body, fit(text, r.left-1, t.ellipsis)).String()
+	return r.rest(t, body, text).String()
 }
 
 // event is all of an event, and what is known of its object now.

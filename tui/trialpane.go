@@ -56,28 +56,20 @@ func (p *trialPane) want(s *scene, _ int) want {
 // wholeTrialRows is the room from which the trial is shown in full.
 const wholeTrialRows = 6
 
-func (p *trialPane) title(s *scene) (string, string) {
-	v := s.f.Trial
-	if v == nil {
-		return "Trial", ""
+// stepCount is "4 of 9", of the step under way or to come; empty when none is.
+func stepCount(v *view.TrialView, of string) string {
+	if v.Verdict != "" || len(v.Steps) == 0 {
+		return ""
 	}
-	title := "Trial"
-	if name := s.t.text(v.Name); name != "" {
-		title += " " + name
-	}
-	facts := ""
-	switch {
-	case v.Verdict != "":
-		facts = strings.ToUpper(s.t.text(string(v.Verdict)))
-	case len(v.Steps) > 0:
-		facts = "step " + stepCount(v)
-	}
-	return title, facts
+	return fmt.Sprint(min(max(v.Next, 0)+1, len(v.Steps)), of, len(v.Steps))
 }
 
-// stepCount is "4 of 9", of the step under way or to come.
-func stepCount(v *view.TrialView) string {
-	return fmt.Sprintf("%d of %d", min(max(v.Next, 0)+1, len(v.Steps)), len(v.Steps))
+// currentStep is the one under way or to come; nil when all are over.
+func currentStep(v *view.TrialView) *view.StepView {
+	if v.Next < 0 || v.Next >= len(v.Steps) {
+		return nil
+	}
+	return &v.Steps[v.Next]
 }
 
 // trialWord names the trial and how far it is, for the header; empty when
@@ -86,12 +78,7 @@ func trialWord(t *theme, v *view.TrialView) string {
 	if v == nil {
 		return ""
 	}
-	word := "trial " + t.text(v.Name)
-	switch {
-	case v.Verdict != "" || len(v.Steps) == 0:
-		return strings.TrimRight(word, " ")
-	}
-	return fmt.Sprintf("%s %d/%d", word, min(max(v.Next, 0)+1, len(v.Steps)), len(v.Steps))
+	return strings.TrimRight("trial "+t.text(v.Name)+" "+stepCount(v, "/"), " ")
 }
 
 func (p *trialPane) key(_ *scene, m motion) {
@@ -99,20 +86,23 @@ func (p *trialPane) key(_ *scene, m motion) {
 }
 
 func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
-	s.timed = s.f.Trial != nil && s.f.Trial.Verdict == "" // it counts down
-	title, facts := p.title(s)
-	lines := p.lines(s, w, h)
-	if p.rows > p.room {
-		facts = fmt.Sprintf("%d%s%d of %d %s %s", p.top+1, s.t.dash, p.top+p.room, p.rows, s.t.bullet, facts)
+	t, v := s.t, s.f.Trial
+	if v == nil {
+		return drawing{"Trial", "", s.message(t.dim, "there is no trial: t starts one", w, h)}
 	}
-	return drawing{title, facts, lines}
+	s.timed = v.Verdict == "" // it counts down
+	lines, position, facts := p.lines(s, w, h), "", strings.ToUpper(t.text(string(v.Verdict)))
+	if p.rows > p.room {
+		position = fmt.Sprintf("%d%s%d of %d", p.top+1, t.dash, p.top+p.room, p.rows)
+	}
+	if count := stepCount(v, " of "); count != "" {
+		facts = "step " + count
+	}
+	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(position, facts), lines}
 }
 
 func (p *trialPane) lines(s *scene, w, h int) []string {
 	v := s.f.Trial
-	if v == nil {
-		return s.message(s.t.dim, "there is no trial: t starts one", w, h)
-	}
 	if h < wholeTrialRows {
 		out := []string{doing(newRow(w).space(1), s, 0).String()}
 		switch {
@@ -148,9 +138,9 @@ func doing(r *row, s *scene, keep int) *row {
 		}
 		return r
 	}
-	text := t.text(v.Doing)
-	if text == "" && v.Next >= 0 && v.Next < len(v.Steps) {
-		text = t.text(v.Steps[v.Next].Text)
+	text, step := t.text(v.Doing), currentStep(v)
+	if text == "" && step != nil {
+		text = t.text(step.Text)
 	}
 	switch {
 	case text != "":
@@ -160,8 +150,8 @@ func doing(r *row, s *scene, keep int) *row {
 		text = "all steps are over"
 	}
 	if !v.Driven || !v.Waiting {
-		if v.Next >= 0 && v.Next < len(v.Steps) && !strings.Contains(text, t.text(v.Steps[v.Next].Name)) {
-			text = t.text(v.Steps[v.Next].Name) + ": " + text
+		if step != nil && !strings.Contains(text, t.text(step.Name)) {
+			text = t.text(step.Name) + ": " + text
 		}
 		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-keep-1, t.ellipsis))
 	}
@@ -251,12 +241,9 @@ func phaseFlow(s *scene, w int) string {
 	}
 	r := newRow(w).space(1)
 	for _, p := range append(seen[max(0, len(seen)-2):], ahead...) {
-		sign, st := t.okSign, t.good
-		switch {
-		case p.Observed == nil:
+		sign, st := okLook(t, p.Inside == nil || *p.Inside)
+		if p.Observed == nil {
 			sign, st = t.toCome, t.dim
-		case p.Inside != nil && !*p.Inside:
-			sign, st = t.badSign, t.bad
 		}
 		when, look := observedText(s, p)
 		name := t.text(p.Name) + " " + middle(t.text(p.Subject), 24, t.ellipsis)
@@ -301,30 +288,32 @@ func outcome(s *scene, w int) string {
 	}
 	r := newRow(w).space(1)
 	if n := len(v.Expectations); n > 0 {
-		sign, st := t.okSign, t.good
-		if met < n {
-			sign, st = t.badSign, t.bad
-		}
+		sign, st := okLook(t, met == n)
 		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", met, n)).space(3)
 	}
 	if judged > 0 {
 		r.put(t.dim, fmt.Sprintf("%d of %d forecasts right", inside, judged)).space(3)
 	}
 	if len(missed) > 0 && r.left > 20 {
-		r.put(t.bad, fit(strings.Join(missed, " "+t.bullet+" "), r.left-1, t.ellipsis))
+		r.rest(t, t.bad, s.facts(missed...))
 	}
 	return r.String()
 }
 
+// okLook is the sign and look of what is as it should be, or is not.
+func okLook(t *theme, ok bool) (string, style) {
+	if ok {
+		return levelLook(t, view.Good)
+	}
+	return levelLook(t, view.Bad)
+}
+
 // verdictLook is the sign and look of a verdict.
 func verdictLook(t *theme, v view.Verdict) (string, style) {
-	switch v {
-	case view.Pass:
-		return t.okSign, t.good
-	case view.Fail:
-		return t.badSign, t.bad
+	if v == view.Pass || v == view.Fail {
+		return okLook(t, v == view.Pass)
 	}
-	return t.warnSign, t.warn
+	return levelLook(t, view.Warning)
 }
 
 // stepLook is the sign and look of a step's state.

@@ -24,15 +24,15 @@ func (p *trialPane) whole(s *scene, w int) []string {
 	}
 	for _, why := range v.Why {
 		for _, l := range wrap(t.text(why), w-6) {
-			out = append(out, newRow(w).space(3).put("", l).String())
+			out = append(out, textLine(t, w, 3, "", l))
 		}
 	}
 	if v.Report != "" {
-		out = append(out, newRow(w).space(3).put(t.dim, fit("The report (enter reads it here, y copies its path):", w-4, t.ellipsis)).String(),
+		out = append(out, textLine(t, w, 3, t.dim, "The report (enter reads it here, y copies its path):"),
 			newRow(w).space(3).put("", middle(t.text(v.Report), w-4, t.ellipsis)).String())
 	}
 	if v.Verdict == view.NotObserved {
-		out = append(out, newRow(w).space(3).put(t.dim, fit("no judgement of the service: the outage or the return was not seen", w-4, t.ellipsis)).String())
+		out = append(out, textLine(t, w, 3, t.dim, "no judgement of the service: the outage or the return was not seen"))
 	}
 	out = append(out, blank(w))
 	if w < besideSteps {
@@ -64,9 +64,9 @@ func (p *trialPane) whole(s *scene, w int) []string {
 func steps(s *scene, w int) []string {
 	t, v := s.t, s.f.Trial
 	if len(v.Steps) == 0 {
-		return []string{newRow(w).space(1).put(t.dim, "no plan: what the operator does is the trial").String()}
+		return []string{textLine(t, w, 1, t.dim, "no plan: what the operator does is the trial")}
 	}
-	out := []string{newRow(w).space(1).put(t.strong, "Steps").String()}
+	out := []string{textLine(t, w, 1, t.strong, "Steps")}
 	return append(out, stepLines(s, w, 0, len(v.Steps))...)
 }
 
@@ -86,9 +86,9 @@ func stepLines(s *scene, w, from, to int) []string {
 			body = t.dim
 		}
 		r := newRow(w).space(1).put(st, sign).space(1).cell(t, st, state, 10)
-		r.put(t.strong+body, fit(name, r.left-1, t.ellipsis))
+		r.rest(t, t.strong+body, name)
 		if text != "" && !strings.EqualFold(text, name) && r.left > 12 {
-			r.put(t.dim, fit("  "+text, r.left-1, t.ellipsis))
+			r.rest(t, t.dim, "  "+text)
 		}
 		out = append(out, r.String())
 	}
@@ -112,10 +112,7 @@ func expectations(s *scene, w int) []string {
 	}
 	out := []string{newRow(w).space(3).cell(t, t.strong, "Expected", name).space(2).cell(t, t.dim, "want", want).space(2).put(t.dim, "got").String()}
 	for _, e := range all {
-		sign, st := t.okSign, t.good
-		if !e.OK {
-			sign, st = t.badSign, t.bad
-		}
+		sign, st := okLook(t, e.OK)
 		for i, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
 			if i == 0 {
 				out = append(out, line(st, sign, t.text(e.Name), t.text(e.Want), st, got))
