@@ -15,9 +15,9 @@ type section struct {
 
 // drawBox frames sections one below the other with dividers between them, w
 // cells wide. Each section's lines must be w-2 wide. foot is drawn into the
-// bottom line, already styled and footWidth wide; it may be empty. A box that is
-// not closed has no bottom line: another is joined to it.
-func drawBox(t *theme, w int, sections []section, closed bool, foot string, footWidth int) []string {
+// bottom line; it may be empty. A box that is not closed has no bottom line:
+// another is joined to it.
+func drawBox(t *theme, w int, sections []section, closed bool, foot span) []string {
 	var out []string
 	for i, s := range sections {
 		l, r := t.box.tl, t.box.tr
@@ -37,10 +37,8 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot string, foot
 	last := sections[len(sections)-1]
 	edge := t.edge(last.focus)
 	bottom := newRow(w).put(edge, t.box.bl)
-	if footWidth > 0 && footWidth <= w-4 {
-		bottom.put(edge, t.box.h)
-		bottom.b.WriteString(foot)
-		bottom.left -= footWidth
+	if foot.s != "" && width(foot.s) <= w-4 {
+		bottom.put(edge, t.box.h).put(foot.st, foot.s)
 	}
 	bottom.repeat(edge, t.box.h, bottom.left-1).put(edge, t.box.br)
 	return append(out, bottom.String())

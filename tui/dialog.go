@@ -172,13 +172,9 @@ func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) 
 	}
 	inW, inH := min(w-6, widest), h-4
 	body, wide := d.draw(s, inW, inH)
-	foot, footWidth := "", 0
 	title := t.text(d.title())
-	if f := t.text(d.foot()); f != "" {
-		f = " " + fit(f, inW-4, t.ellipsis) + " "
-		foot, footWidth = string(t.dim)+f+reset, width(f)
-	}
-	if need := min(inW, max(width(title)+6, footWidth+4)); need > wide {
+	foot := span{t.dim, " " + fit(t.text(d.foot()), inW-4, t.ellipsis) + " "}
+	if need := min(inW, max(width(title)+6, width(foot.s)+4)); need > wide {
 		for i := range body {
 			body[i] += blank(need - wide)
 		}
@@ -191,6 +187,6 @@ func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) 
 		body[i] = " " + l + " "
 	}
 	wide += 4
-	lines = drawBox(t, wide, []section{{title: title, lines: body, focus: true}}, true, foot, footWidth)
+	lines = drawBox(t, wide, []section{{title: title, lines: body, focus: true}}, true, foot)
 	return lines, (w - wide) / 2, max(0, (h-len(lines))/2), wide
 }

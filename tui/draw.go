@@ -95,8 +95,8 @@ func (m *Model) body(w, h int, l layout) []string {
 	s := &m.s
 	var out []string
 	if len(l.left) > 0 {
-		left := drawBox(s.t, l.leftWidth, m.sections(l.left), false, "", 0)
-		right := drawBox(s.t, w-l.leftWidth, m.sections(l.right), false, "", 0)
+		left := drawBox(s.t, l.leftWidth, m.sections(l.left), false, span{})
+		right := drawBox(s.t, w-l.leftWidth, m.sections(l.right), false, span{})
 		for i := range left {
 			out = append(out, left[i]+right[i])
 		}
@@ -111,8 +111,7 @@ func (m *Model) body(w, h int, l layout) []string {
 	if len(out) > 0 {
 		sections[0].joined = true
 	}
-	foot, footWidth := m.foot(w - 4)
-	return append(out, drawBox(s.t, w, sections, true, foot, footWidth)...)
+	return append(out, drawBox(s.t, w, sections, true, m.foot(w-4))...)
 }
 
 // others are the panes that have no room, by their digits and names.
@@ -166,11 +165,8 @@ func (m *Model) pane(p placed) drawing {
 }
 
 // foot is what must be said, at the bottom of the frame, in at most w cells.
-func (m *Model) foot(w int) (string, int) {
-	t := m.s.t
-	f := m.s.f
-	var st style
-	var text string
+func (m *Model) foot(w int) span {
+	t, f, st, text := m.s.t, m.s.f, style(""), ""
 	switch n, ok := m.notices.answer(m.opts.Now()); {
 	case ok && !(n.long && f.Notice.At.After(n.at)):
 		st, text = t.strong, t.text(n.text)
@@ -181,10 +177,9 @@ func (m *Model) foot(w int) (string, int) {
 		}
 		text = sign + " " + t.text(f.Notice.Text)
 	default:
-		return "", 0
+		return span{}
 	}
-	text = " " + fit(text, w-2, t.ellipsis) + " "
-	return string(st) + text + reset, width(text)
+	return span{st, " " + fit(text, w-2, t.ellipsis) + " "}
 }
 
 // keyBar names the keys that matter here, on the last line of the screen: those

@@ -29,8 +29,7 @@ type layout struct {
 
 // shows reports whether a pane is on the screen.
 func (l layout) shows(p *slot) bool {
-	is := func(q placed) bool { return q.slot == p }
-	return slices.ContainsFunc(l.left, is) || slices.ContainsFunc(l.right, is) || slices.ContainsFunc(l.lower, is)
+	return slices.ContainsFunc(slices.Concat(l.left, l.right, l.lower), func(q placed) bool { return q.slot == p })
 }
 
 // arrange divides w x h cells (header, banner, scrubber and keys already taken

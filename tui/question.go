@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -42,14 +43,9 @@ func (d *questionDialog) lines() []view.Line {
 	if !d.q.Refused {
 		return d.q.Lines
 	}
-	var reasons, rest []view.Line
-	for _, l := range d.q.Lines {
-		if l.Level == view.Bad {
-			reasons = append(reasons, l)
-		} else {
-			rest = append(rest, l)
-		}
-	}
+	bad := func(l view.Line) bool { return l.Level == view.Bad }
+	rest := slices.DeleteFunc(slices.Clone(d.q.Lines), bad)
+	reasons := slices.DeleteFunc(slices.Clone(d.q.Lines), func(l view.Line) bool { return !bad(l) })
 	if len(reasons) > 0 && len(rest) > 0 {
 		reasons = append(reasons, view.Line{})
 	}

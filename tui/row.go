@@ -1,6 +1,10 @@
 package tui
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // row builds one line of exactly w cells. What does not fit is left away;
 // what is missing is filled with spaces.
@@ -109,28 +113,8 @@ func dimmed(t *theme, lines []string) []string {
 	return out
 }
 
-// stripped removes the looks from a line that this package drew; the only
-// escape sequences in it are its own SGR ones.
-func stripped(s string) string {
-	if strings.IndexByte(s, '\x1b') < 0 {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for {
-		i := strings.IndexByte(s, '\x1b')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		end := strings.IndexByte(s[i:], 'm')
-		if end < 0 {
-			return b.String()
-		}
-		s = s[i+end+1:]
-	}
-}
+// stripped removes the looks from a line.
+func stripped(s string) string { return ansi.Strip(s) }
 
 // over lays the lines of a dialog, each dw cells wide, over base at x, y. What
 // of base stays visible is dimmed.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"image/color"
 	"strings"
 
@@ -76,50 +77,38 @@ func newTheme(o Options) *theme {
 		t = consoleTheme()
 	}
 	base := lipgloss.NewStyle()
-	fore := func(s lipgloss.Style, c color.Color) lipgloss.Style {
-		if c == nil {
-			return s
-		}
-		return s.Foreground(c)
-	}
-	back := func(s lipgloss.Style, c color.Color) lipgloss.Style {
-		if c == nil {
-			return s
-		}
-		return s.Background(c)
-	}
 	bold, reverse := base.Bold(true), base.Bold(true).Reverse(true)
-	t.dim = newStyle(fore(base.Faint(c.dim == nil), c.dim))
+	t.dim = newStyle(base.Faint(c.dim == nil).Foreground(c.dim))
 	t.strong = newStyle(bold)
-	t.accent = newStyle(fore(base, c.accent))
-	t.head = newStyle(fore(base.Faint(c.dim == nil).Underline(true), c.dim))
-	t.good = newStyle(fore(base, c.good))
-	t.warn = newStyle(fore(base, c.warn))
-	t.bad = newStyle(fore(bold, c.bad))
-	t.fresh = newStyle(fore(bold, c.fresh))
+	t.accent = newStyle(base.Foreground(c.accent))
+	t.head = newStyle(base.Faint(c.dim == nil).Underline(true).Foreground(c.dim))
+	t.good = newStyle(base.Foreground(c.good))
+	t.warn = newStyle(base.Foreground(c.warn))
+	t.bad = newStyle(bold.Foreground(c.bad))
+	t.fresh = newStyle(bold.Foreground(c.fresh))
 	t.news = map[style]style{
-		"": newStyle(reverse), t.good: newStyle(fore(reverse, c.good)), t.warn: newStyle(fore(reverse, c.warn)), t.bad: newStyle(fore(reverse, c.bad)),
+		"": newStyle(reverse), t.good: newStyle(reverse.Foreground(c.good)), t.warn: newStyle(reverse.Foreground(c.warn)), t.bad: newStyle(reverse.Foreground(c.bad)),
 	}
 	t.blocks = map[style]style{}
 	for st, c := range map[style]color.Color{t.good: c.good, t.warn: c.warn, t.bad: c.bad, t.fresh: c.fresh} {
-		t.blocks[st] = newStyle(fore(base.Reverse(true), c))
+		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
 	}
 	t.title = newStyle(bold)
-	t.focus = newStyle(fore(reverse, c.accent))
-	t.banner = newStyle(fore(reverse, c.bad))
+	t.focus = newStyle(reverse.Foreground(c.accent))
+	t.banner = newStyle(reverse.Foreground(c.bad))
 	t.bars = map[barLook]style{
-		lookServed:          newStyle(fore(base, c.good)),
-		lookQueued:          newStyle(fore(base, c.warn)),
-		lookMixed:           newStyle(back(fore(base, c.good), c.warn)),
-		lookCapacity:        newStyle(fore(bold, c.accent)),
-		lookCapacityOnQueue: newStyle(back(fore(base, c.onWarn), c.warn)),
+		lookServed:          newStyle(base.Foreground(c.good)),
+		lookQueued:          newStyle(base.Foreground(c.warn)),
+		lookMixed:           newStyle(base.Foreground(c.good).Background(c.warn)),
+		lookCapacity:        newStyle(bold.Foreground(c.accent)),
+		lookCapacityOnQueue: newStyle(base.Foreground(c.onWarn).Background(c.warn)),
 		lookTarget:          t.dim,
-		lookFailed:          newStyle(fore(reverse, c.bad)),
-		lookStalled:         newStyle(fore(base, c.fresh)),
-		lookOnDead:          newStyle(fore(bold, c.bad)),
-		lookOff:             newStyle(fore(base, c.bad)),
-		lookOffNotReady:     newStyle(fore(base, c.bad)),
-		lookNotReady:        newStyle(fore(base, c.warn)),
+		lookFailed:          newStyle(reverse.Foreground(c.bad)),
+		lookStalled:         newStyle(base.Foreground(c.fresh)),
+		lookOnDead:          newStyle(bold.Foreground(c.bad)),
+		lookOff:             newStyle(base.Foreground(c.bad)),
+		lookOffNotReady:     newStyle(base.Foreground(c.bad)),
+		lookNotReady:        newStyle(base.Foreground(c.warn)),
 	}
 	return t
 }
@@ -130,20 +119,10 @@ func newStyle(s lipgloss.Style) style {
 }
 
 // just gives the look of a word that has just changed.
-func (t *theme) just(st style) style {
-	if n, ok := t.news[st]; ok {
-		return n
-	}
-	return t.news[""]
-}
+func (t *theme) just(st style) style { return cmp.Or(t.news[st], t.news[""]) }
 
 // tile gives the look of a tile whose sign has a look.
-func (t *theme) tile(st style) style {
-	if b, ok := t.blocks[st]; ok {
-		return b
-	}
-	return t.dim
-}
+func (t *theme) tile(st style) style { return cmp.Or(t.blocks[st], t.dim) }
 
 func unicodeTheme() *theme {
 	return &theme{
