@@ -53,6 +53,6 @@ func newPodPiece(s *scene, pods []*cluster.Pod) *podPiece {
 
 // counted reports whether a pod is meant to run, and whether it does.
 func counted(p *cluster.Pod) (meant, ready bool) {
-	meant = p.Gone.IsZero() && p.Phase != "Succeeded" && p.Phase != "Failed"
+	meant = p.Gone.IsZero() && !p.Finished()
 	return meant, meant && p.Ready
 }

@@ -212,19 +212,24 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 		if cols[i].right {
 			r.space(wide - spansWidth(spans))
 		}
-		room := wide
-		for _, s := range spans {
-			text := s.s
-			if cols[i].middle {
-				text = middle(text, room, t.ellipsis)
-			} else {
-				text = fit(text, room, t.ellipsis)
-			}
-			r.put(s.st, text)
-			room -= width(text)
+		shorten := fit
+		if cols[i].middle {
+			shorten = middle
 		}
+		used := r.spans(t, spans, wide, shorten)
 		if !cols[i].right {
-			r.space(room)
+			r.space(wide - used)
 		}
 	}
+}
+
+// spans writes spans in at most w cells, and gives how many they took.
+func (r *row) spans(t *theme, spans []span, w int, shorten func(s string, w int, ellipsis string) string) int {
+	used := 0
+	for _, s := range spans {
+		text := shorten(s.s, w-used, t.ellipsis)
+		r.put(s.st, text)
+		used += width(text)
+	}
+	return used
 }

@@ -174,8 +174,8 @@ func podDots(s *scene, n *cluster.Node) cell {
 	const most = 12
 	var up, down, leaving int
 	for _, p := range s.snap.PodsOn(n.Name) {
-		switch {
-		case !p.Gone.IsZero(), p.Phase == "Succeeded", p.Phase == "Failed":
+		switch meant, _ := counted(p); {
+		case !meant:
 		case !p.Deleting.IsZero():
 			leaving++
 		case p.Ready:

@@ -34,26 +34,20 @@ func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
 			n := p.rows[i]
 			r.lead(t, i == p.at, focus, p.moved)
 			sign, st := nodeSign(s, n)
+			look := st
+			if st == t.good {
+				look = ""
+			}
 			if s.marks[n.Name] {
 				sign, st = t.mark, t.fresh
 			}
 			r.put(st, sign).space(1)
-			look := style("")
-			if _, bad := nodeSign(s, n); bad != t.good {
-				look = bad
-			}
 			name := max(8, wide-17)
 			text := middle(t.text(n.Name), name, t.ellipsis)
 			r.put(look, text).space(name - width(text) + 1)
 			dots := podDots(s, n)
 			spans := dots.form(spansWidth(dots.spans) > wide-name-5)
-			used := 0
-			for _, d := range spans {
-				text, n := cutLeft(d.s, wide-name-5-used)
-				r.put(d.st, text)
-				used += n
-			}
-			r.space(wide - name - 4 - used)
+			r.space(wide - name - 4 - r.spans(t, spans, wide-name-5, fit))
 		}
 		out = append(out, r.String())
 	}

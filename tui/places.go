@@ -27,25 +27,16 @@ func (d *paletteDialog) places(kind, typed string) []command {
 		names = append([]string{allNamespaces}, d.m.s.namespaces()...)
 	}
 	low := strings.ToLower(typed)
-	rank := func(name string) int {
-		switch {
-		case name == typed:
-			return 0
-		case strings.HasPrefix(strings.ToLower(name), low):
-			return 1
-		}
-		return 2
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !containsFold(name, low) })
+	rank := func(name string) int { // the name itself, what begins with it, others
+		return btoi(name != typed) + btoi(!strings.HasPrefix(strings.ToLower(name), low))
 	}
-	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	if kind == "ns" && typed != "" && !slices.Contains(names, typed) {
 		names = append(names, typed) // it may be there all the same
 	}
 	var out []command
 	for _, name := range names {
-		if !containsFold(name, low) {
-			continue
-		}
 		to := view.Place{}
 		switch {
 		case kind == "ctx":
