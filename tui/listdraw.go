@@ -96,14 +96,13 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 
 // plan fits the columns, with room for the tail if that costs nothing.
 func (l *list[K, R]) plan(w int) plan {
-	if l.tail == nil {
-		return fitColumns(w, l.fits, l.need)
+	if l.tail != nil {
+		room := w - 2 - l.tailLeast
+		if p := fitColumns(room, l.fits, l.need); p.used <= room && p.gap >= 2 {
+			return p
+		}
 	}
-	p := fitColumns(w-2-l.tailLeast, l.fits, l.need)
-	if p.used > w-2-l.tailLeast || p.gap < 2 {
-		return fitColumns(w, l.fits, l.need)
-	}
-	return p
+	return fitColumns(w, l.fits, l.need)
 }
 
 // heading is a column's title, with a sign where the rows are sorted by it.

@@ -134,7 +134,7 @@ func tick() tea.Cmd {
 
 // Update takes a frame, a key, a size or the clock's tick. It never waits.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var cmd tea.Cmd
+	m.clock()
 	switch msg := msg.(type) {
 	case FrameMsg:
 		if msg.Frame == nil {
@@ -150,34 +150,30 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case ReportMsg:
 		reported(m, msg)
 	case tickMsg:
-		m.clock()
-		m.settle()
-		cmd = tick()
+		m.cmd = tick()
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 	case tea.ResumeMsg:
-		cmd = m.retaken()
+		m.retaken()
 	case tea.KeyPressMsg:
-		m.clock()
-		cmd = m.press(msg)
-		m.settle()
+		m.uiGen++
+		m.press(msg)
 	case tea.MouseClickMsg:
 		m.uiGen++
 		click(m, msg.Mouse())
-		m.settle()
 	case tea.MouseWheelMsg:
 		m.uiGen++
 		wheel(m, msg.Mouse())
-		m.settle()
 	case tea.PasteMsg:
-		m.clock()
 		m.dialogs.paste(msg.Content)
-		m.settle()
 	default:
 		return m, nil
 	}
+	m.settle()
 	m.lookAt()
 	m.dirty = true
+	cmd := m.cmd
+	m.cmd = nil
 	return m, cmd
 }
 

@@ -37,11 +37,11 @@ func (m *Model) mouseMode() tea.MouseMode {
 }
 
 // retaken draws all of the screen on a terminal that somebody else has had.
-func (m *Model) retaken() tea.Cmd {
-	if !m.mouse {
-		return tea.ClearScreen
+func (m *Model) retaken() {
+	m.cmd = tea.ClearScreen
+	if m.mouse {
+		m.cmd = tea.Sequence(tea.Raw(ansi.SetModeMouseButtonEvent+ansi.SetModeMouseExtSgr), tea.ClearScreen)
 	}
-	return tea.Sequence(tea.Raw(ansi.SetModeMouseButtonEvent+ansi.SetModeMouseExtSgr), tea.ClearScreen)
 }
 
 // pointed gives the pane at a cell of the screen; nil where there is none, or

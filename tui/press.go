@@ -12,69 +12,63 @@ import (
 const quitTwice = 2 * time.Second
 
 // press takes a key: ctrl+c always, then the topmost dialog, then the panes.
-func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	m.uiGen++
-	if msg.String() == "ctrl+c" {
-		return m.leave()
-	}
-	if m.dialogs.top() != nil {
-		if msg.String() == "ctrl+l" {
-			return tea.ClearScreen
+func (m *Model) press(msg tea.KeyPressMsg) {
+	key := msg.String()
+	switch {
+	case key == "ctrl+c":
+		m.leave()
+	case m.dialogs.top() != nil:
+		m.pressDialog(msg)
+	case key == "enter" && m.stepWaits():
+		if m.step.take(m.opts.Now()) {
+			m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
 		}
-		if c, ok := m.dialogs.top().(interface{ toCopy() string }); ok && msg.String() == "y" && c.toCopy() != "" {
-			copyText(m, c.toCopy())
-			return m.todo()
-		}
-		if d, ok := m.dialogs.top().(interface{ reading() bool }); ok && msg.String() == "P" && d.reading() {
-			m.opts.Send(view.SaveScreen{})
-			return nil
-		}
-		intent, closed := m.dialogs.press(msg)
-		if closed {
-			m.step.uncovered()
-		}
-		if intent != nil {
-			m.opts.Send(intent)
-		}
-		return m.todo()
-	}
-	if msg.String() == "enter" {
-		switch {
-		case m.stepWaits():
-			if m.step.take(m.opts.Now()) {
-				m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
-			}
-			return nil
-		case m.step.echo(m.opts.Now()):
-			return nil
+	case key == "enter" && m.step.echo(m.opts.Now()):
+	default:
+		switch b, refusal := findKey(m, msg); {
+		case refusal != "":
+			m.say(refusal)
+		case b != nil && b.run != nil:
+			b.run(m)
 		}
 	}
-	switch b, refusal := findKey(m, msg); {
-	case refusal != "":
-		m.say(refusal)
-	case b != nil && b.run != nil:
-		b.run(m)
-	}
-	return m.todo()
 }
 
-// todo gives what a command has left for the program to do, once.
-func (m *Model) todo() tea.Cmd {
-	cmd := m.cmd
-	m.cmd = nil
-	return cmd
+// pressDialog hands a key to the topmost dialog, but for those that hold in all
+// that have a use for them: redraw, copy, and keep a picture.
+func (m *Model) pressDialog(msg tea.KeyPressMsg) {
+	key := msg.String()
+	if c, ok := m.dialogs.top().(interface{ toCopy() string }); ok && key == "y" && c.toCopy() != "" {
+		copyText(m, c.toCopy())
+		return
+	}
+	if d, ok := m.dialogs.top().(interface{ reading() bool }); ok && key == "P" && d.reading() {
+		m.opts.Send(view.SaveScreen{})
+		return
+	}
+	if key == "ctrl+l" {
+		redraw(m)
+		return
+	}
+	intent, closed := m.dialogs.press(msg)
+	if closed {
+		m.step.uncovered()
+	}
+	if intent != nil {
+		m.opts.Send(intent)
+	}
 }
 
 // leave asks to quit; the second time within a moment it quits at once.
-func (m *Model) leave() tea.Cmd {
+func (m *Model) leave() {
 	now := m.opts.Now()
 	m.opts.Send(view.AskQuit{})
 	if !m.quitAt.IsZero() && now.Sub(m.quitAt) < quitTwice {
-		return tea.Quit
+		m.cmd = tea.Quit
+		return
 	}
 	m.quitAt = now
 	m.say("ctrl+c again leaves at once")
-	return nil
 }
 
 // stepWaits reports whether enter is the key of a waiting step.

@@ -185,22 +185,22 @@ func flow(s *scene, w int) string {
 		from = min(max(v.Next, 0), len(names)-1)
 		to = from + 1
 		used := cells(from) + 2*(width(t.ellipsis)+1)
+		fits := func(i int) bool {
+			if i < 0 || i >= len(names) || used+cells(i) > room {
+				return false
+			}
+			used += cells(i)
+			return true
+		}
 		for grown := true; grown; { // two to come for each that is over
 			grown = false
-			for _, next := range []bool{true, true, false} {
-				i := from - 1
-				if next {
-					i = to
+			for range 2 {
+				if fits(to) {
+					to, grown = to+1, true
 				}
-				if i < 0 || i >= len(names) || used+cells(i) > room {
-					continue
-				}
-				used, grown = used+cells(i), true
-				if next {
-					to++
-				} else {
-					from--
-				}
+			}
+			if fits(from - 1) {
+				from, grown = from-1, true
 			}
 		}
 	}
