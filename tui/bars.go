@@ -4,8 +4,8 @@ package tui
 func (c *chart) eighths(n int) int { return max(n, 0) * c.rows * 8 / c.scale.top }
 
 func (c *chart) set(y, x int, glyph string, st style) {
-	if y >= 0 && y < len(c.glyphs) && x >= 0 && x < c.w {
-		c.glyphs[y][x], c.looks[y][x] = glyph, st
+	if y >= 0 && y < len(c.grid) && x >= 0 && x < c.w {
+		c.grid[y][x] = span{st, glyph}
 	}
 }
 
@@ -94,10 +94,10 @@ func (c *chart) steps(value func(*bin) int, glyph string, look barLook, solid bo
 		before = y
 		switch {
 		case y < 0:
-		case c.glyphs[y][x] == "":
+		case c.grid[y][x].s == "":
 			c.set(y, x, glyph, t.bars[look])
-		case !solid || c.glyphs[y][x] == t.full:
-		case y+1 < c.up && c.glyphs[y+1][x] != t.full || x%2 == 0:
+		case !solid || c.grid[y][x].s == t.full:
+		case y+1 < c.up && c.grid[y+1][x].s != t.full || x%2 == 0:
 			c.set(y, x, glyph, t.bars[lookCapacityOnQueue])
 		}
 	}
@@ -107,7 +107,7 @@ func (c *chart) steps(value func(*bin) int, glyph string, look barLook, solid bo
 func (c *chart) turn(x, a, b int) {
 	t, st := c.t, c.t.bars[lookCapacity]
 	put := func(y int, g string) {
-		if c.glyphs[y][x] == "" {
+		if c.grid[y][x].s == "" {
 			c.set(y, x, g, st)
 		}
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -25,10 +26,9 @@ type chart struct {
 	up, down int // rows above and below the axis
 	rows     int // of those above, the height of scale.top
 	scale    scale
-	glyphs   [][]string // [row][column], row 0 at the top
-	looks    [][]style
-	bins     []bin // one a column
-	first    int   // the first column with a window; -1: no load was sent
+	grid     [][]span // [row][column], row 0 at the top, one cell each
+	bins     []bin    // one a column
+	first    int      // the first column with a window; -1: no load was sent
 	lanes    []lane
 }
 
@@ -154,11 +154,9 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 		return fill(nil, w, h)
 	}
 	c.rows = evenRows(c.up-1, c.scale.top)
-	c.glyphs = make([][]string, c.up+1+c.down)
-	c.looks = make([][]style, len(c.glyphs))
-	for i := range c.glyphs {
-		c.glyphs[i] = make([]string, c.w)
-		c.looks[i] = make([]style, c.w)
+	c.grid = make([][]span, c.up+1+c.down)
+	for i := range c.grid {
+		c.grid[i] = make([]span, c.w)
 	}
 	for x := range c.bins {
 		c.bar(x, &c.bins[x])
@@ -244,33 +242,25 @@ func (c *chart) lines(w int, g loadgen.Gauge) []string {
 	if c.scale.fail > 0 && c.down > 0 {
 		label[c.up+c.down] = fmt.Sprintf("-%d", c.scale.fail)
 	}
-	out := make([]string, 0, len(c.glyphs))
-	for y := range c.glyphs {
-		r := newRow(w).right(c.t, c.t.dim, label[y], c.label-1).space(1)
-		out = append(out, r.runs(c.glyphs[y], c.looks[y]).String())
+	out := make([]string, 0, len(c.grid))
+	for y, cells := range c.grid {
+		out = append(out, newRow(w).right(c.t, c.t.dim, label[y], c.label-1).space(1).runs(cells).String())
 	}
 	return out
 }
 
 // runs writes one-cell symbols with their looks; empty ones are spaces.
-func (r *row) runs(glyphs []string, looks []style) *row {
-	for x := 0; x < len(glyphs); {
-		st, from := looks[x], x
-		for x < len(glyphs) && looks[x] == st {
-			x++
+func (r *row) runs(cells []span) *row {
+	for x, c := range cells {
+		if x == 0 || c.st != cells[x-1].st {
+			r.b.WriteString(string(c.st))
 		}
-		r.b.WriteString(string(st))
-		for _, g := range glyphs[from:x] {
-			if g == "" {
-				g = " "
-			}
-			r.b.WriteString(g)
-		}
-		if st != "" {
+		r.b.WriteString(cmp.Or(c.s, " "))
+		if c.st != "" && (x+1 == len(cells) || c.st != cells[x+1].st) {
 			r.b.WriteString(reset)
 		}
 	}
-	r.left -= len(glyphs)
+	r.left -= len(cells)
 	return r
 }
 

@@ -21,26 +21,24 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		return
 	}
 	at := func(n int) int { return n * w / top }
-	glyphs, looks := make([]string, w), make([]style, w)
-	x := 0
-	put := func(glyph string, st style, to int) {
-		for ; x < min(to, w); x++ {
-			glyphs[x], looks[x] = glyph, st
+	cells := make([]span, 0, w)
+	put := func(as span, to int) {
+		for len(cells) < min(to, w) {
+			cells = append(cells, as)
 		}
 	}
 	sum := 0
 	for _, part := range []struct {
-		n     int
-		glyph string
-		look  barLook
-	}{{g.Served, t.full, lookServed}, {g.Stalled, t.stalled, lookStalled}, {g.OnDead, t.onDead, lookOnDead},
-		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), t.free, lookServed}, {g.Queued, t.light, lookQueued}} {
+		n  int
+		as span
+	}{{g.Served, span{t.bars[lookServed], t.full}}, {g.Stalled, span{t.bars[lookStalled], t.stalled}}, {g.OnDead, span{t.bars[lookOnDead], t.onDead}},
+		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.bars[lookServed], t.free}}, {g.Queued, span{t.bars[lookQueued], t.light}}} {
 		if part.n > 0 {
 			sum += part.n
-			put(part.glyph, t.bars[part.look], max(at(sum), x+1))
+			put(part.as, max(at(sum), len(cells)+1))
 		}
 	}
-	put(t.none, t.dim, w)
+	put(span{t.dim, t.none}, w)
 
 	now, target, ticks := at(g.Capacity), at(g.Target), 0
 	for x := 0; ; x++ {
@@ -59,7 +57,7 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		for x+1 < w && x+1 != now && x+1 != target {
 			x++
 		}
-		r.runs(glyphs[from:x+1], looks[from:x+1])
+		r.runs(cells[from : x+1])
 	}
 	r.space(2 - ticks)
 }

@@ -94,9 +94,8 @@ func (l *lane) state(from, to time.Time) (bits, out int) {
 // for it, or the number of nodes, where a shade begins.
 func (c *chart) lane(l lane, w int) string {
 	t := c.t
-	glyphs, looks := make([]string, c.w), make([]style, c.w)
-	shade := [...]string{"", t.offOnly, t.notReady, t.offNotReady}
-	look := [...]style{"", t.bars[lookOff], t.bars[lookNotReady], t.bars[lookOffNotReady]}
+	cells := make([]span, c.w)
+	signs := [...]span{{}, {t.bars[lookOff], t.offOnly}, {t.bars[lookNotReady], t.notReady}, {t.bars[lookOffNotReady], t.offNotReady}}
 	words := [...]string{"", "off", "NotReady", "off, NotReady"}
 	label := func(x, end, bits, out int) {
 		text := words[bits]
@@ -107,7 +106,7 @@ func (c *chart) lane(l lane, w int) string {
 			return
 		}
 		for i := range text {
-			glyphs[x+1+i], looks[x+1+i] = text[i:i+1], t.strong
+			cells[x+1+i] = span{t.strong, text[i : i+1]}
 		}
 	}
 	start, before, outBefore := 0, 0, 0
@@ -121,8 +120,8 @@ func (c *chart) lane(l lane, w int) string {
 			label(start, x, before, outBefore)
 			start, before, outBefore = x, bits, out
 		}
-		glyphs[x], looks[x] = shade[bits], look[bits]
+		cells[x] = signs[bits]
 	}
 	label(start, c.w, before, outBefore)
-	return newRow(w).space(1).right(t, t.dim, middle(t.text(l.name), c.label-2, t.ellipsis), c.label-2).space(1).runs(glyphs, looks).String()
+	return newRow(w).space(1).right(t, t.dim, middle(t.text(l.name), c.label-2, t.ellipsis), c.label-2).space(1).runs(cells).String()
 }
