@@ -27,6 +27,9 @@ func helpFacts(m *Model) func(*scene) []fact {
 			list(g.title, g.bindings)
 		}
 		for _, part := range signs(t) {
+			if ok, _ := (binding{need: part.need}).usable(m); !ok {
+				continue
+			}
 			out = append(out, fact{}, fact{label: part.title})
 			for _, l := range part.signs {
 				out = append(out, fact{label: "  " + l[0], value: l[1]})
@@ -39,13 +42,14 @@ func helpFacts(m *Model) func(*scene) []fact {
 // signList explains the signs of one part of the screen.
 type signList struct {
 	title string
+	need  need
 	signs [][2]string
 }
 
 // signs explains every sign on the screen.
 func signs(t *theme) []signList {
 	return []signList{
-		{"Signs of nodes and pods", [][2]string{
+		{"Signs of nodes and pods", needCluster, [][2]string{
 			{t.badSign + " " + t.warnSign, "node not Ready; silent: no heartbeat when one was due"},
 			{t.mark, "marked"},
 			{t.up + " " + t.down + " " + t.leaving + " " + t.dash, "pod ready, not ready, being deleted, gone; 34" + t.up + " is 34 of them"},
@@ -55,7 +59,7 @@ func signs(t *theme) []signList {
 			{"?", "of a machine's power: it can't be told (asking" + t.ellipsis + ": not looked at yet)"},
 			{t.aim, "the load goes to this deployment; its bars are the last minute's available pods"},
 		}},
-		{"Signs of requests", [][2]string{
+		{"Signs of requests", 0, [][2]string{
 			{t.full + " " + t.light, "served; queued"},
 			{t.stalled + " " + t.onDead, "stalled: nothing comes back; sent to dead nodes"},
 			{t.free, "capacity that is free"},
@@ -66,7 +70,7 @@ func signs(t *theme) []signList {
 			{t.unread, "in the chart: a second in which served and queued were not read"},
 			{"2", "among those: so many nodes at once"},
 		}},
-		{"Signs of timeline and trial", [][2]string{
+		{"Signs of timeline and trial", needCluster, [][2]string{
 			{t.okSign + " " + t.warnSign + " " + t.badSign, "good or done; mind this; bad or failed"},
 			{t.toCome + " " + t.underWay, "step to come; under way, or waiting for its key"},
 		}},

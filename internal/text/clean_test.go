@@ -71,9 +71,8 @@ var hostile = []string{
 	"\ufffe\U0001fffe\ufdd0", "\U000e0041\U000f0000\ue000", "a" + strings.Repeat("\u0301", 100), strings.Repeat("é ", 900), "\x18\x1a", "\u115f\u3164\u2800",
 }
 
-// What was harmless by any rule that the rooms of the house had of their own is
-// harmless by this one.
-func FuzzCleanAgainstTheRulesBefore(f *testing.F) {
+// What Clean leaves is harmless by the rule of each package that shows or keeps it.
+func FuzzCleanIsHarmlessByEachRule(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s, 40)
 	}
@@ -86,7 +85,7 @@ func FuzzCleanAgainstTheRulesBefore(f *testing.F) {
 		if again := Clean(got, most); again != got {
 			t.Fatalf("Clean is not settled after one turn: %q then %q", got, again)
 		}
-		plain := strings.ReplaceAll(got, "\ufffd", "x") // where they had other signs for it
+		plain := strings.ReplaceAll(got, "\ufffd", "x") // which stand for what was there
 		plain = strings.ReplaceAll(plain, "…", "x")
 		for name, rule := range map[string]func(string) string{
 			"cluster": clusterRule, "loadgen": loadgenRule, "power": powerRule, "report": reportRule,
@@ -111,7 +110,7 @@ func FuzzCells(f *testing.F) {
 			t.Fatalf("Cells(%q) is not UTF-8: %q", s, c)
 		}
 		if again := screenRule(c); again != c {
-			t.Fatalf("Cells(%q) = %q, of which the screen's rule before leaves %q", s, c, again)
+			t.Fatalf("Cells(%q) = %q, of which the screen's rule leaves %q", s, c, again)
 		}
 		if a, b := ansi.StringWidth(c), ansi.StringWidthWc(c); a != b || a != Width(c) {
 			t.Fatalf("the width of %q is %d, %d or %d", c, Width(c), a, b)

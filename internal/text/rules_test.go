@@ -8,9 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The rules that cluster, loadgen, power, report and tui each had, as far as
-// they tell what may stand in a text: the ground that Clean and Cells are
-// fuzzed against.
+// What may stand in a text that is shown or kept, as each package that does so
+// needs it: the rules that Clean and Cells are fuzzed against.
 
 func clusterRule(s string) string {
 	var b strings.Builder
@@ -52,8 +51,8 @@ func loadgenRule(s string) string {
 	return b.String()
 }
 
-// powerRule took escape sequences away first; none can be left without one of
-// the characters that begin them.
+// powerRule looks for no escape sequences: none can be left without one of the
+// characters that begin them.
 func powerRule(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs) {
