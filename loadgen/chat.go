@@ -9,7 +9,7 @@ import (
 
 // chatBodies returns the bodies of the streamed chat completion requests that
 // are sent in turn, one for each prompt.
-func chatBodies(t Target) ([][]byte, error) {
+func chatBodies(t Target) (bodies [][]byte, err error) {
 	prompts := t.Prompts
 	switch {
 	case len(prompts) > 0:
@@ -18,39 +18,22 @@ func chatBodies(t Target) ([][]byte, error) {
 	default:
 		prompts = BuiltinPrompts
 	}
-	var out [][]byte
+	body := map[string]any{"stream": true, "stream_options": map[string]bool{"include_usage": true}}
+	if t.Model != "" {
+		body["model"] = t.Model
+	}
+	if t.MaxTokens > 0 {
+		body["max_tokens"] = t.MaxTokens
+	}
 	for _, p := range prompts {
-		b, err := chatBody(t, p)
+		body["messages"] = []map[string]string{{"role": "user", "content": p}}
+		b, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, b)
+		bodies = append(bodies, b)
 	}
-	return out, nil
-}
-
-func chatBody(t Target, prompt string) ([]byte, error) {
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	return json.Marshal(struct {
-		Model    string    `json:"model,omitempty"`
-		Messages []message `json:"messages"`
-		Max      int       `json:"max_tokens,omitempty"`
-		Stream   bool      `json:"stream"`
-		Options  struct {
-			Usage bool `json:"include_usage"`
-		} `json:"stream_options"`
-	}{
-		Model:    t.Model,
-		Messages: []message{{"user", prompt}},
-		Max:      t.MaxTokens,
-		Stream:   true,
-		Options: struct {
-			Usage bool `json:"include_usage"`
-		}{true},
-	})
+	return bodies, nil
 }
 
 // chatStream follows one streamed chat completion.

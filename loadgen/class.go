@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Class is how a request ended. A request ends in exactly one class.
@@ -97,32 +99,11 @@ type WayError struct{ Err error }
 // Error is the text of what has failed.
 func (e *WayError) Error() string { return e.Err.Error() }
 
-// errnos are the system errors that are told by name.
-var errnos = map[syscall.Errno]string{
-	syscall.ECONNREFUSED:  "ECONNREFUSED",
-	syscall.EHOSTUNREACH:  "EHOSTUNREACH",
-	syscall.EHOSTDOWN:     "EHOSTDOWN",
-	syscall.ENETUNREACH:   "ENETUNREACH",
-	syscall.ENETDOWN:      "ENETDOWN",
-	syscall.ECONNRESET:    "ECONNRESET",
-	syscall.ECONNABORTED:  "ECONNABORTED",
-	syscall.EPIPE:         "EPIPE",
-	syscall.ETIMEDOUT:     "ETIMEDOUT",
-	syscall.EADDRNOTAVAIL: "EADDRNOTAVAIL",
-	syscall.EADDRINUSE:    "EADDRINUSE",
-	syscall.EMFILE:        "EMFILE",
-	syscall.ENFILE:        "ENFILE",
-	syscall.ENOBUFS:       "ENOBUFS",
-	syscall.ENOMEM:        "ENOMEM",
-	syscall.EACCES:        "EACCES",
-	syscall.EPERM:         "EPERM",
-}
-
 // errnoName names the system error in err; empty if there is none.
 func errnoName(err error) string {
 	var e syscall.Errno
 	if errors.As(err, &e) {
-		return errnos[e]
+		return unix.ErrnoName(e)
 	}
 	return ""
 }

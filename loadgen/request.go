@@ -84,11 +84,8 @@ func (r *request) lastByte() time.Time { return r.scheduled.Add(time.Duration(r.
 
 // begin starts the clocks of a request.
 func (r *request) begin() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.dial = r.client.now()
-	r.since, r.phase = r.dial, phaseDial
-	r.watch(r.dial)
+	r.enter(phaseDial, r.dial)
 }
 
 // again goes back to dialing, to follow a redirect. What the trace tells of
@@ -120,6 +117,10 @@ func (r *request) dialContext(parent context.Context) context.Context {
 func (r *request) enter(p phase, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.enterLocked(p, now)
+}
+
+func (r *request) enterLocked(p phase, now time.Time) {
 	r.phase, r.since = p, now
 	r.watch(now)
 }
@@ -130,8 +131,7 @@ func (r *request) attach(c net.Conn, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conn = c
-	r.phase, r.since = phaseWrite, now
-	r.watch(now)
+	r.enterLocked(phaseWrite, now)
 	return r.cause == nil
 }
 
@@ -153,8 +153,7 @@ func (r *request) wrote(now time.Time) {
 		return
 	}
 	r.written = now
-	r.phase, r.since = phaseWait, now
-	r.watch(now)
+	r.enterLocked(phaseWait, now)
 	r.mu.Unlock()
 	r.client.ledger.wrote(r, r.onClock(now))
 }
@@ -188,35 +187,24 @@ func (r *request) watch(now time.Time) {
 		}
 		return false
 	}
-	switch r.phase {
-	case phaseDial:
-		if passed(r.since, t.Connect) {
-			r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
-			return
-		}
-	case phaseWait:
-		if passed(r.since, t.FirstByte) {
-			r.abortLocked(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
-			return
-		}
-	case phaseRead:
-		last := r.lastByte()
-		if passed(last, t.Idle) {
-			r.abortLocked(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
-			return
-		}
-		if !r.stalled.Load() && passed(last, t.Stall) {
-			r.client.ledger.stall(r, true, now)
-		}
-	case phaseOutcome:
-		if passed(r.since, graceTime) {
-			r.abortLocked("", errGrace)
-			return
-		}
-	}
-	if passed(r.dial, r.total) {
+	last := r.lastByte()
+	switch {
+	case r.phase == phaseDial && passed(r.since, t.Connect):
+		r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
+	case r.phase == phaseWait && passed(r.since, t.FirstByte):
+		r.abortLocked(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
+	case r.phase == phaseRead && passed(last, t.Idle):
+		r.abortLocked(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
+	case r.phase == phaseOutcome && passed(r.since, graceTime):
+		r.abortLocked("", errGrace)
+	case passed(r.dial, r.total):
 		r.abortLocked(ClassTotal, fmt.Errorf("not complete within %v", r.total))
+	}
+	if r.cause != nil {
 		return
+	}
+	if r.phase == phaseRead && !r.stalled.Load() && passed(last, t.Stall) {
+		r.client.ledger.stall(r, true, now)
 	}
 	if next.IsZero() || !r.armed.IsZero() && !next.Before(r.armed) {
 		return

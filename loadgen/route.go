@@ -104,7 +104,7 @@ const maxRoutes = 64
 
 // redirect returns the route to where an answer redirects to.
 func (cl *client) redirect(from *route, status int, location string) (*route, error) {
-	base, err := url.Parse(from.wire.url)
+	base, err := url.Parse(from.wire.target.URL)
 	if err != nil {
 		return nil, fmt.Errorf("load: the redirect can't be followed")
 	}

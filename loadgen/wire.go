@@ -27,14 +27,11 @@ type wire struct {
 	serverName string
 	messages   []message // what is sent, each in turn
 	idPrefix   string
-	// target is what it was made of, url its URL: for redirects.
+	// target is what it was made of, for redirects.
 	target Target
-	url    string
-	// request is what answers are parsed for: the method decides whether an
-	// answer has a body. It is only read.
+	// request is without ID and body: for HTTP/2, and what answers are parsed for,
+	// since the method decides whether one has a body. It is only read.
 	request *http.Request
-	// request2 is the same for HTTP/2, without ID and body. It is only read.
-	request2 *http.Request
 	// shown is the URL without user, query and fragment.
 	shown string
 }
@@ -45,7 +42,7 @@ type message struct{ head, tail, body []byte }
 
 // newRequest makes the request for an HTTP/2 connection.
 func (w *wire) newRequest(ctx context.Context, id string, message int) *http.Request {
-	req := w.request2.WithContext(ctx)
+	req := w.request.WithContext(ctx)
 	req.Header = req.Header.Clone()
 	req.Header.Set(idHeader, id)
 	req.Body = http.NoBody
@@ -84,8 +81,6 @@ func newWire(t Target) (*wire, error) {
 		serverName: u.Hostname(),
 		idPrefix:   id[:8],
 		target:     t,
-		url:        t.URL,
-		request:    &http.Request{Method: method},
 		shown:      clean(shown, maxErrorText),
 	}
 	for _, body := range bodies {
@@ -134,9 +129,9 @@ func (w *wire) addMessage(method string, body []byte, id string) error {
 	if err := setHeaders(req, t); err != nil {
 		return err
 	}
-	if w.request2 == nil {
-		w.request2 = req.Clone(context.Background())
-		w.request2.Body, w.request2.GetBody, w.request2.ContentLength = nil, nil, 0
+	if w.request == nil {
+		w.request = req.Clone(context.Background())
+		w.request.Body, w.request.GetBody, w.request.ContentLength = nil, nil, 0
 	}
 	req.Header.Set(idHeader, id)
 	req.Close = !t.Reuse
