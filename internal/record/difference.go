@@ -22,53 +22,43 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 	}
 	x = Sample{At: f.Now, Seq: newestEvent(f)}
 	news = x.Seq != newestEvent(old)
-	put := func(changed bool) bool {
-		news = news || changed
-		return changed
-	}
-	if put(f.Title != old.Title) {
-		x.Title = &f.Title
-	}
-	if put(!f.Zero.Equal(old.Zero)) {
-		x.Zero = &f.Zero
-	}
-	if put(f.LoadReady != old.LoadReady) {
-		x.LoadReady = &f.LoadReady
-	}
-	if put(f.Focus != old.Focus) {
-		x.Focus = &f.Focus
-	}
-	if put(!slices.Equal(f.Next, old.Next)) {
-		next := append([]string{}, f.Next...)
-		x.Next = &next
-	}
-	if put(f.Notice.Text != old.Notice.Text || !f.Notice.At.Equal(old.Notice.At)) {
-		x.Notice = &f.Notice
-	}
-	if put(!slices.Equal(f.Outages, old.Outages)) {
-		outages := append([]view.Outage{}, f.Outages...)
-		x.Outages = &outages
-	}
+	note := func(changed bool) { news = news || changed }
+	note(setIfChanged(&x.Title, old.Title, f.Title, equal))
+	note(setIfChanged(&x.Zero, old.Zero, f.Zero, time.Time.Equal))
+	note(setIfChanged(&x.LoadReady, old.LoadReady, f.LoadReady, equal))
+	note(setIfChanged(&x.Focus, old.Focus, f.Focus, equal))
+	note(setIfChanged(&x.Next, old.Next, append([]string{}, f.Next...), slices.Equal))
+	note(setIfChanged(&x.Outages, old.Outages, append([]view.Outage{}, f.Outages...), slices.Equal))
+	note(setIfChanged(&x.Notice, old.Notice, f.Notice, func(a, b view.Notice) bool { return a.Text == b.Text && a.At.Equal(b.At) }))
 	if f.Question != old.Question {
-		if q := orZero(f.Question); put(!reflect.DeepEqual(q, orZero(old.Question))) {
-			x.Question = &q
-		}
+		note(setIfChanged(&x.Question, orZero(old.Question), orZero(f.Question), deepEqual))
 	}
 	if f.Trial != old.Trial {
 		is, was := orZero(f.Trial), orZero(old.Trial)
-		if put(is.Doing != was.Doing) {
-			x.Doing = &is.Doing
-		}
+		note(setIfChanged(&x.Doing, was.Doing, is.Doing, equal))
 		was.Doing, was.Dir = is.Doing, is.Dir
-		if put(!reflect.DeepEqual(is, was)) {
-			x.Trial = &is
-		}
+		note(setIfChanged(&x.Trial, was, is, deepEqual))
 	}
-	put(machinesInto(&x, old.Power, f.Power))
-	put(loadInto(&x, &old.Load, &f.Load))
-	put(clusterInto(&x, old.Snapshot, f.Snapshot))
+	note(machinesInto(&x, old.Power, f.Power))
+	note(loadInto(&x, &old.Load, &f.Load))
+	note(clusterInto(&x, old.Snapshot, f.Snapshot))
 	return x, news
 }
+
+// setIfChanged sets to to what is, if that differs from what was, and reports
+// whether it does.
+func setIfChanged[T any](to **T, was, is T, same func(a, b T) bool) bool {
+	if same(was, is) {
+		return false
+	}
+	changed := is // only now: it is moved to the heap
+	*to = &changed
+	return true
+}
+
+func equal[T comparable](a, b T) bool { return a == b }
+
+func deepEqual[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
 // orZero is what p points at; the zero value if that is nothing.
 func orZero[T any](p *T) (v T) {
@@ -168,31 +158,20 @@ func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 	}
 	c = now.Contents()
 	part := &Cluster{Version: c.Version, At: c.At, Link: &c.Link}
-	put := func(changed bool) bool {
-		news = news || changed
-		return changed
-	}
-	put(old == nil)
-	server := Server{Context: c.Context, URL: c.Server, Version: c.ServerVersion}
-	if put(server != Server{Context: before.Context, URL: before.Server, Version: before.ServerVersion}) {
-		part.Server = &server
-	}
+	note := func(changed bool) { news = news || changed }
+	note(old == nil)
+	server := func(c *cluster.Contents) Server { return Server{c.Context, c.Server, c.ServerVersion} }
+	note(setIfChanged(&part.Server, server(&before), server(&c), equal))
 	link := c.Link
 	link.LastContact = before.Link.LastContact
-	put(link != before.Link)
-	if put(!maps.Equal(c.Access, before.Access)) {
-		part.Access = c.Access
+	note(link != before.Link)
+	if !maps.Equal(c.Access, before.Access) {
+		part.Access, news = c.Access, true
 	}
-	if put(c.Settings != before.Settings) {
-		part.Settings = &c.Settings
-	}
-	if put(!c.HeartbeatsSince.Equal(before.HeartbeatsSince)) {
-		part.HeartbeatsSince = &c.HeartbeatsSince
-	}
-	if put(!c.HeartbeatsUntil.Equal(before.HeartbeatsUntil)) {
-		part.HeartbeatsUntil = &c.HeartbeatsUntil
-	}
-	put(part.objects(&before, &c))
+	note(setIfChanged(&part.Settings, before.Settings, c.Settings, equal))
+	note(setIfChanged(&part.HeartbeatsSince, before.HeartbeatsSince, c.HeartbeatsSince, time.Time.Equal))
+	note(setIfChanged(&part.HeartbeatsUntil, before.HeartbeatsUntil, c.HeartbeatsUntil, time.Time.Equal))
+	note(part.objects(&before, &c))
 	x.Cluster = part
 	return news
 }

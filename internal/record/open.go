@@ -207,6 +207,17 @@ func readSmall(fsys fs.FS, name string) ([]byte, error) {
 	return b, nil
 }
 
+// Within is the moment of the record that is nearest to t.
+func (r *Record) Within(t time.Time) time.Time {
+	switch {
+	case t.Before(r.Start):
+		return r.Start
+	case t.After(r.End):
+		return r.End
+	}
+	return t
+}
+
 // span widens the time that the record tells of.
 func (r *Record) span(t time.Time) {
 	if t.IsZero() {

@@ -63,14 +63,7 @@ func marksOf(r *record.Record) []view.ReplayMark {
 		if k.latest.Sub(at) <= together {
 			at = k.latest
 		}
-		at = r.Shown(at, k.seq)
-		switch {
-		case at.Before(r.Start):
-			at = r.Start
-		case at.After(r.End):
-			at = r.End
-		}
-		out = append(out, view.ReplayMark{At: at, Text: k.text()})
+		out = append(out, view.ReplayMark{At: r.Within(r.Shown(at, k.seq)), Text: k.text()})
 	}
 	slices.SortStableFunc(out, func(a, b view.ReplayMark) int { return a.At.Compare(b.At) })
 	return out

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -204,29 +205,16 @@ func (p *Player) seek(i view.ReplaySeek) {
 	r := p.record.rec
 	to := i.At
 	if to.IsZero() {
-		by := max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start)))
-		to = p.at.Add(by)
+		to = p.at.Add(max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start))))
 	}
-	switch {
-	case to.Before(r.Start):
-		to = r.Start
-	case to.After(r.End):
-		to = r.End
-	}
-	p.at = to
+	p.at = r.Within(to)
 }
 
 func (p *Player) publish() {
-	f := p.record.frame(p.at)
-	r := p.record.rec
+	f, r := p.record.frame(p.at), p.record.rec
 	f.Replay = &view.ReplayView{
 		Dir: r.Dir, Start: r.Start, End: r.End, Zero: r.Zero, Paused: p.paused, Speed: p.speed, Marks: p.record.marks,
-	}
-	if len(r.Torn) > 0 {
-		f.Replay.Torn = r.Torn[0]
-		for _, t := range r.Torn[1:] {
-			f.Replay.Torn += "; " + t
-		}
+		Torn: strings.Join(r.Torn, "; "),
 	}
 	if p.notice != "" {
 		f.Notice = view.Notice{Text: p.notice, At: p.at}
