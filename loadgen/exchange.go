@@ -207,14 +207,8 @@ func readPage(r *request, body io.Reader, buf []byte) error {
 	tail := make([]byte, 0, 2*tailLen)
 	for {
 		n, err := body.Read(buf)
-		if n >= tailLen {
-			tail = append(tail[:0], buf[n-tailLen:n]...)
-		} else {
-			tail = append(tail, buf[:n]...)
-			if extra := len(tail) - tailLen; extra > 0 {
-				tail = append(tail[:0], tail[extra:]...)
-			}
-		}
+		tail = append(tail, buf[max(n-tailLen, 0):n]...)
+		tail = append(tail[:0], tail[max(len(tail)-tailLen, 0):]...)
 		if err == io.EOF {
 			break
 		}

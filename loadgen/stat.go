@@ -25,29 +25,18 @@ func decodeStat(b []byte) (float64, error) {
 	const fieldAverage = 2
 	average, named := 0.0, false
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := protowire.ConsumeField(b)
 		if n < 0 {
 			return 0, fmt.Errorf("not a queue-proxy's Stat: %w", protowire.ParseError(n))
 		}
-		b = b[n:]
-		switch {
-		case num == fieldAverage && typ == protowire.Fixed64Type:
-			v, n := protowire.ConsumeFixed64(b)
-			if n < 0 {
-				return 0, fmt.Errorf("not a queue-proxy's Stat: %w", protowire.ParseError(n))
-			}
-			average = math.Float64frombits(v)
-			b = b[n:]
-		default:
-			// Field 1 is the pod's name, which is always set: it tells a Stat
-			// from an empty body, as proto3 leaves out an average of 0.
-			named = named || num == 1 && typ == protowire.BytesType
-			n := protowire.ConsumeFieldValue(num, typ, b)
-			if n < 0 {
-				return 0, fmt.Errorf("not a queue-proxy's Stat: %w", protowire.ParseError(n))
-			}
-			b = b[n:]
+		if num == fieldAverage && typ == protowire.Fixed64Type {
+			bits, _ := protowire.ConsumeFixed64(b[n-8:])
+			average = math.Float64frombits(bits)
 		}
+		// Field 1 is the pod's name, which is always set: it tells a Stat from an
+		// empty body, as proto3 leaves out an average of 0.
+		named = named || num == 1 && typ == protowire.BytesType
+		b = b[n:]
 	}
 	if !named {
 		return 0, errors.New("not a queue-proxy's Stat: it names no pod")

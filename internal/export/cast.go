@@ -64,12 +64,14 @@ func Read(r io.Reader) (*Cast, error) {
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
-		var fields []any
-		if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		var seconds float64
+		var code, data string
+		fields := []any{&seconds, &code, &data}
+		err := json.Unmarshal([]byte(text), &fields)
+		if errors.As(err, new(*json.SyntaxError)) {
 			break // cut short
 		}
-		seconds, code, data, ok := split(fields)
-		if !ok || seconds < 0 || seconds > maxTime.Seconds() {
+		if err != nil || len(fields) < 3 || seconds < 0 || seconds > maxTime.Seconds() {
 			return nil, fmt.Errorf("line %d: an event is written like [1.5, \"o\", \"text\"]", n)
 		}
 		t := time.Duration(seconds * float64(time.Second))
@@ -88,16 +90,6 @@ func Read(r io.Reader) (*Cast, error) {
 // drawable reports a size that a screen can have here.
 func drawable(width, height int) bool {
 	return width > 0 && height > 0 && width <= maxCells/height
-}
-
-func split(fields []any) (seconds float64, code, data string, ok bool) {
-	if len(fields) < 3 {
-		return 0, "", "", false
-	}
-	seconds, isTime := fields[0].(float64)
-	code, isCode := fields[1].(string)
-	data, isData := fields[2].(string)
-	return seconds, code, data, isTime && isCode && isData
 }
 
 // HasMarkers reports whether there is a caption to show.

@@ -26,7 +26,7 @@ type junitSuite struct {
 	Timestamp  string          `xml:"timestamp,attr,omitempty"`
 	Properties []junitProperty `xml:"properties>property,omitempty"`
 	Cases      []junitCase     `xml:"testcase"`
-	Out        junitText       `xml:"system-out"`
+	Out        junitResult     `xml:"system-out"`
 }
 
 type junitProperty struct {
@@ -43,13 +43,9 @@ type junitCase struct {
 }
 
 type junitResult struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr,omitempty"`
+	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",cdata"`
-}
-
-type junitText struct {
-	Text string `xml:",cdata"`
 }
 
 // JUnit writes a summary as JUnit XML: one suite, with a case "verdict" and one
@@ -62,7 +58,7 @@ func JUnit(w io.Writer, s *record.Summary) error {
 	if d := s.Ended.Sub(s.Started); d > 0 && !s.Started.IsZero() {
 		took = fmt.Sprintf("%.3f", d.Seconds())
 	}
-	suite := junitSuite{Name: name, Time: took, Out: junitText{strings.Join(Lines(s, ""), "\n") + "\n"}}
+	suite := junitSuite{Name: name, Time: took, Out: junitResult{Text: strings.Join(Lines(s, ""), "\n") + "\n"}}
 	if !s.Started.IsZero() {
 		suite.Timestamp = s.Started.UTC().Format(time.RFC3339)
 	}

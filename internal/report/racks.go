@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"html"
-	"strings"
 
 	"lightsout/internal/text"
 )
@@ -82,17 +81,11 @@ func (c *canvas) rack(k rack, b box) {
 
 // tile draws a pod: its state is told by shape as well as by colour.
 func (c *canvas) tile(x tile, b box) {
-	switch x {
-	case tileReady:
-		c.rect("pod-ready", b)
-	case tileWaiting:
-		c.rect("pod-waiting", b)
-	case tileEnding:
-		c.rect("pod-ending", b)
+	c.rect(map[tile]string{tileReady: "pod-ready", tileWaiting: "pod-waiting", tileEnding: "pod-ending", tileLost: "pod-lost"}[x], b)
+	if x == tileEnding || x == tileLost {
 		c.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
-	default:
-		c.rect("pod-lost", b)
-		c.line("pod-cross", b.x+1.5, b.y+b.h-1.5, b.x+b.w-1.5, b.y+1.5)
+	}
+	if x == tileLost {
 		c.line("pod-cross", b.x+1.5, b.y+1.5, b.x+b.w-1.5, b.y+b.h-1.5)
 	}
 }
@@ -132,5 +125,5 @@ func racksKey() string {
 		c.text("label small", x+15, 10.5, "start", s.text)
 		x += 15 + textWidth(s.text) + 8
 	}
-	return strings.Join([]string{`<svg class="racks key" viewBox="0 0 `, num(x), ` 15" style="max-width:`, num(x), `px" aria-hidden="true">`, c.body.String(), `</svg>`}, "")
+	return fmt.Sprintf(`<svg class="racks key" viewBox="0 0 %s 15" style="max-width:%[1]spx" aria-hidden="true">%s</svg>`, num(x), c.body.String())
 }
