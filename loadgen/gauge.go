@@ -210,14 +210,14 @@ func (sm *sampler) measure() *measurement {
 	now := sm.now()
 	var all reports
 	for i := range sources {
-		all.of(clean(sources[i].Name, 40)).add(&sources[i].Metrics, sm.sources[sources[i].key()].at(now))
+		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, sm.sources[sources[i].key()].at(now))
 	}
 	var names []string // of what has answered
 	for i := range asked {
 		b := &asked[i]
 		s := sm.servers[b.key()]
 		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
-			all.of(b.source()).add(&b.Metrics, s.word)
+			all.add(b.source(), &b.Metrics, s.word)
 		}
 		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, b.source()) {
 			names = append(names, b.source())

@@ -24,7 +24,7 @@ type Generator struct {
 	closed      bool
 	lastID      uint64
 	spec        Spec
-	current     *activeRun // the hold or rate that is running
+	current     *oneRun // the hold or rate that is running
 	holdWorkers int
 	started     time.Time     // the last Start
 	settled     chan struct{} // closed when idle, for Wait; nil: nobody waits
@@ -37,15 +37,6 @@ type common struct {
 	ctx    context.Context // ends with Close
 	wg     sync.WaitGroup  // every goroutine that works for the generator
 	ledger *ledger
-}
-
-// activeRun is a hold or rate from its Start until no more requests are started.
-type activeRun struct {
-	number int
-	spec   Spec
-	count  int // requests scheduled
-	timer  *time.Timer
-	stop   chan struct{} // closed when it ends
 }
 
 // New makes a generator; it sends nothing before Start. It returns an error
@@ -101,34 +92,33 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 		}
 		free := max(g.opts.MaxInFlight-len(l.live), 0)
 		for range min(s.N, free) {
-			r := g.register(number, s, now)
-			g.wg.Go(func() { g.do(r); g.settle() })
+			g.send(run, now)
 		}
 		if shed = s.N - min(s.N, free); shed > 0 {
-			l.skip(number, shed)
+			l.skip(run, shed)
 		}
 		l.settleRun(run, now) // when all were shed
 	case Hold, Rate:
-		g.beginSteady(number, s, now)
+		g.beginSteady(run, now)
 	}
 	l.notify()
 	l.mu.Unlock()
 	if shed > 0 {
-		g.unsent(number, Burst, now, shed, shedText(g.opts.MaxInFlight))
+		g.unsent(run, now, shed, shedText(g.opts.MaxInFlight))
 	}
 	g.sampler.wake()
 	return number, nil
 }
 
 // beginSteady begins a hold or rate; the ledger's lock is held.
-func (g *Generator) beginSteady(number int, s Spec, now time.Time) {
+func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 	g.endRun()
-	g.spec = s
-	c := &activeRun{number: number, spec: s, stop: make(chan struct{})}
-	g.current = c
+	s := c.Spec
+	c.stop = make(chan struct{})
+	g.spec, g.current = s, c
 	// A rate ends by its schedule, so that it sends neither more nor less.
 	if s.For > 0 && s.Shape == Hold {
-		c.timer = time.AfterFunc(s.For, func() { g.StopRun(number) })
+		c.timer = time.AfterFunc(s.For, func() { g.StopRun(c.Number) })
 	}
 	if s.Shape == Hold {
 		for g.current == c && g.holdWorkers < s.N && (s.Ramp == 0 || g.holdWorkers < 1) {
@@ -148,7 +138,7 @@ func (g *Generator) beginSteady(number int, s Spec, now time.Time) {
 func (g *Generator) StopRun(run int) {
 	l := g.ledger
 	l.mu.Lock()
-	if g.current != nil && g.current.number == run {
+	if g.current != nil && g.current.Number == run {
 		g.endRun()
 	}
 	l.mu.Unlock()
@@ -278,18 +268,24 @@ func (g *Generator) settle() {
 }
 
 // register schedules a request; the ledger's lock is held, and there is room.
-func (g *Generator) register(number int, s Spec, now time.Time) *request {
+func (g *Generator) register(run *oneRun, now time.Time) *request {
 	g.lastID++
 	r := &request{
 		client: g.client, id: g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
-		run: number, of: g.ledger.run(number), shape: s.Shape, total: g.opts.Timeouts.Total,
+		of: run, total: g.opts.Timeouts.Total, message: int(g.lastID - 1),
 	}
-	r.message = int(g.lastID - 1)
-	if s.Timeout > 0 {
-		r.total = s.Timeout
+	if run.Spec.Timeout > 0 {
+		r.total = run.Spec.Timeout
 	}
 	g.ledger.add(r, now)
 	return r
+}
+
+// send schedules a request that nothing follows, and sends it; the ledger's lock
+// is held, and there is room.
+func (g *Generator) send(run *oneRun, due time.Time) {
+	r := g.register(run, due)
+	g.wg.Go(func() { g.do(r); g.settle() })
 }
 
 // do carries a request through to its end.
@@ -310,20 +306,19 @@ func (g *Generator) endRun() {
 		}
 		close(c.stop)
 		g.current = nil
-		r := g.ledger.run(c.number)
-		r.open = false
-		g.ledger.settleRun(r, g.now())
+		c.open = false
+		g.ledger.settleRun(c, g.now())
 		g.ledger.notify()
 	}
 }
 
 // unsent hands out the record of n requests that were counted as unsent.
-func (g *Generator) unsent(number int, shape Shape, due time.Time, n int, text string) {
+func (g *Generator) unsent(run *oneRun, due time.Time, n int, text string) {
 	g.ledger.mu.Lock()
 	g.lastID++
 	id := g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
 	g.ledger.mu.Unlock()
-	g.emit(Record{ID: id, Run: number, Shape: shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
+	g.emit(Record{ID: id, Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
 	g.ledger.mu.Lock()
 	g.ledger.owed--
 	g.ledger.mu.Unlock()

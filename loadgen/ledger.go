@@ -85,8 +85,8 @@ func (l *ledger) place(r *request, at time.Time) {
 
 // skip counts n requests of a run that are not sent; mu is held. The caller
 // hands out their record (unsent).
-func (l *ledger) skip(run, n int) {
-	for _, t := range []*Totals{&l.all, &l.run(run).Totals} {
+func (l *ledger) skip(run *oneRun, n int) {
+	for _, t := range []*Totals{&l.all, &run.Totals} {
 		t.Scheduled += n
 		t.Unsent += n
 	}

@@ -29,8 +29,6 @@ const graceTime = 2 * time.Second
 type request struct {
 	client *client
 	id     string
-	run    int
-	shape  Shape
 	total  time.Duration // bounds the whole request; 0: no bound
 	of     *oneRun
 
@@ -310,7 +308,7 @@ func (r *request) onClock(t time.Time) time.Time {
 func (r *request) record(c Class, err error) Record {
 	end, at := r.ended, r.onClock
 	rec := Record{
-		ID: r.id, Run: r.run, Shape: r.shape, Class: c,
+		ID: r.id, Run: r.of.Number, Shape: r.of.Spec.Shape, Class: c,
 		Scheduled: r.scheduled, Dial: at(r.dial), Connected: at(r.connected), Sent: at(r.written),
 		FirstByte: at(r.first), FirstToken: at(r.firstToken), End: at(end),
 		Remote: r.remote, Reused: r.reused, Status: r.status,

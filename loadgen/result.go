@@ -112,7 +112,9 @@ func (s *RunSum) Sum() Result {
 // without what is in flight; Ended is zero until it is at rest.
 type oneRun struct {
 	RunSum
-	open     bool // more requests will be started
+	open     bool          // more requests will be started
+	timer    *time.Timer   // of a hold that ends by itself
+	stop     chan struct{} // of a hold or rate; closed when no more requests are started
 	inFlight int
 	rest     *Result // when it is at rest
 }

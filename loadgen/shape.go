@@ -28,9 +28,7 @@ func (g *Generator) hold(r *request) {
 	for r != nil {
 		class, _ := g.do(r)
 		if class.Failed() {
-			if wait := failPause - g.now().Sub(r.scheduled); wait > 0 {
-				g.pause(wait)
-			}
+			g.waitUntil(r.scheduled.Add(failPause), g.ctx.Done())
 		}
 		now := g.now()
 		g.ledger.mu.Lock()
@@ -52,14 +50,9 @@ func (g *Generator) openPlace(now time.Time) {
 }
 
 // openPlaces opens the places of a hold that rises, until all are open.
-func (g *Generator) openPlaces(c *activeRun, begin time.Time) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for i := 1; i < c.spec.N; i++ {
-		timer.Reset(begin.Add(time.Duration(float64(i) / float64(c.spec.N) * float64(c.spec.Ramp))).Sub(g.now()))
-		select {
-		case <-timer.C:
-		case <-c.stop:
+func (g *Generator) openPlaces(c *oneRun, begin time.Time) {
+	for i := 1; i < c.Spec.N; i++ {
+		if !g.waitUntil(begin.Add(time.Duration(float64(i)/float64(c.Spec.N)*float64(c.Spec.Ramp))), c.stop) {
 			return
 		}
 		g.ledger.mu.Lock()
@@ -80,24 +73,29 @@ func (g *Generator) openPlaces(c *activeRun, begin time.Time) {
 // place that exists already, that place is part of holdWorkers.
 func (g *Generator) nextHeld(now time.Time) *request {
 	c := g.current
-	if c == nil || c.spec.Shape != Hold || g.holdWorkers > c.spec.N {
+	if c == nil || c.Spec.Shape != Hold || g.holdWorkers > c.Spec.N {
 		return nil
 	}
-	r := g.register(c.number, c.spec, now)
-	c.count++
-	if c.spec.Requests > 0 && c.count >= c.spec.Requests {
+	r := g.register(c, now)
+	if c.Spec.Requests > 0 && c.Totals.Scheduled >= c.Spec.Requests {
 		g.endRun()
 	}
 	return r
 }
 
-// pause waits, or returns early when the generator is closed.
-func (g *Generator) pause(d time.Duration) {
-	t := time.NewTimer(d)
+// waitUntil waits for a moment, and reports false when something ends before.
+func (g *Generator) waitUntil(at time.Time, ends <-chan struct{}) bool {
+	wait := at.Sub(g.now())
+	if wait <= 0 {
+		return true
+	}
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-g.ctx.Done():
+		return true
+	case <-ends:
+		return false
 	}
 }
 
@@ -131,21 +129,14 @@ func (s Spec) dueBy(t time.Duration) int {
 }
 
 // rate sends on an absolute schedule, which is kept however long sending took.
-func (g *Generator) rate(c *activeRun, begin time.Time) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+func (g *Generator) rate(c *oneRun, begin time.Time) {
 	for i := 0; ; {
-		due := c.spec.dueAfter(i)
-		if c.spec.For > 0 {
-			due = min(due, c.spec.For)
+		due := c.Spec.dueAfter(i)
+		if c.Spec.For > 0 {
+			due = min(due, c.Spec.For)
 		}
-		if wait := begin.Add(due).Sub(g.now()); wait > 0 {
-			timer.Reset(wait)
-			select {
-			case <-timer.C:
-			case <-c.stop:
-				return
-			}
+		if !g.waitUntil(begin.Add(due), c.stop) {
+			return
 		}
 		n, more := g.tick(c, i, begin)
 		if !more {
@@ -158,15 +149,15 @@ func (g *Generator) rate(c *activeRun, begin time.Time) {
 
 // tick sends request i of a rate, or skips what is too late or too much. It
 // returns how many requests it has dealt with, and whether there are more.
-func (g *Generator) tick(c *activeRun, i int, begin time.Time) (n int, more bool) {
-	now, due := g.now(), begin.Add(c.spec.dueAfter(i))
+func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
+	now, due := g.now(), begin.Add(c.Spec.dueAfter(i))
 	l := g.ledger
 	l.mu.Lock()
 	if g.current != c {
 		l.mu.Unlock()
 		return 0, false
 	}
-	if c.spec.For > 0 && c.spec.dueAfter(i) >= c.spec.For {
+	if c.Spec.For > 0 && c.Spec.dueAfter(i) >= c.Spec.For {
 		g.endRun()
 		l.mu.Unlock()
 		return 0, false
@@ -174,28 +165,26 @@ func (g *Generator) tick(c *activeRun, i int, begin time.Time) (n int, more bool
 	n = 1
 	text := ""
 	if late := now.Sub(due); late > lateBound {
-		n = max(n, c.spec.dueBy(now.Add(-lateBound).Sub(begin))-i)
-		if c.spec.Requests > 0 {
-			n = min(n, c.spec.Requests-i)
+		n = max(n, c.Spec.dueBy(now.Add(-lateBound).Sub(begin))-i)
+		if c.Spec.Requests > 0 {
+			n = min(n, c.Spec.Requests-i)
 		}
 		text = fmt.Sprintf("late: it was due %v ago", late.Round(time.Millisecond))
 	} else if len(l.live) >= g.opts.MaxInFlight {
 		text = shedText(g.opts.MaxInFlight)
 	}
 	if text == "" {
-		r := g.register(c.number, c.spec, due)
-		g.wg.Go(func() { g.do(r); g.settle() })
+		g.send(c, due)
 	} else {
-		l.skip(c.number, n)
+		l.skip(c, n)
 	}
-	c.count += n
-	more = c.spec.Requests == 0 || c.count < c.spec.Requests
+	more = c.Spec.Requests == 0 || c.Totals.Scheduled < c.Spec.Requests
 	if !more {
 		g.endRun()
 	}
 	l.mu.Unlock()
 	if text != "" {
-		g.unsent(c.number, Rate, due, n, text)
+		g.unsent(c, due, n, text)
 	}
 	return n, more
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -36,8 +37,17 @@ type reporting struct {
 	served, queued float64
 }
 
+// reports are of all kinds, in the order in which they were first heard of.
+type reports []reporting
+
 // add takes the answer of one server, or that there was none.
-func (t *reporting) add(m *Metrics, r reading) {
+func (l *reports) add(source string, m *Metrics, r reading) {
+	i := slices.IndexFunc(*l, func(t reporting) bool { return t.Source == source })
+	if i < 0 {
+		i = len(*l)
+		*l = append(*l, reporting{Report: Report{Source: source}})
+	}
+	t := &(*l)[i]
 	t.Asked++
 	if !r.ok {
 		return
@@ -56,20 +66,6 @@ func (t *reporting) add(m *Metrics, r reading) {
 func rounded(f float64) *int {
 	n := int(math.Round(f))
 	return &n
-}
-
-// reports keeps them in the order in which they were first heard of.
-type reports []*reporting
-
-func (l *reports) of(source string) *reporting {
-	for _, t := range *l {
-		if t.Source == source {
-			return t
-		}
-	}
-	t := &reporting{Report: Report{Source: source}}
-	*l = append(*l, t)
-	return t
 }
 
 func (l reports) results() []Report {

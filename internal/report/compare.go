@@ -21,28 +21,28 @@ import (
 // that do not fit go into further tables.
 const compareWidth = 120
 
-// matrix is a table whose columns are runs.
+// matrix is a table whose columns are runs, after as many that tell what a row is
+// about.
 type matrix struct {
 	title string
-	keys  []string // the heads of the columns before the runs
-	rows  []matrixRow
+	keys  int
+	grid
 }
 
-type matrixRow struct{ keys, cells []string }
+func newMatrix(title string, rs []*record.Record, keys ...string) *matrix {
+	return &matrix{title, len(keys), grid{head: slices.Concat(keys, runNames(rs))}}
+}
 
-// row finds or makes the row of these keys, with a cell a run.
-func (m *matrix) row(runs int, keys ...string) []string {
+// row finds or makes the row of these keys, and gives its cells, one a run.
+func (m *matrix) row(keys ...string) []string {
 	for _, r := range m.rows {
-		if slices.Equal(r.keys, keys) {
-			return r.cells
+		if slices.Equal(r[:m.keys], keys) {
+			return r[m.keys:]
 		}
 	}
-	cells := make([]string, runs)
-	for i := range cells {
-		cells[i] = none
-	}
-	m.rows = append(m.rows, matrixRow{keys, cells})
-	return cells
+	row := slices.Concat(keys, slices.Repeat([]string{none}, len(m.head)-m.keys))
+	m.add(row...)
+	return row[m.keys:]
 }
 
 var errNothing = errors.New("there is nothing to compare: name at least one record")
@@ -58,13 +58,9 @@ func Compare(w io.Writer, rs []*record.Record) error {
 		return errNothing
 	}
 	var b strings.Builder
-	names := runNames(rs)
 	for _, m := range matrices(rs) {
-		if len(m.rows) == 0 {
-			continue
-		}
-		for from := 0; from < len(names); {
-			g, n := m.block(names, from)
+		for from := 0; from < len(rs); {
+			g, n := m.block(from)
 			fmt.Fprintf(&b, "%s\n%s\n\n", m.title, strings.Join(g.within(compareWidth), "\n"))
 			from += n
 		}
@@ -78,11 +74,12 @@ func Compare(w io.Writer, rs []*record.Record) error {
 
 // block is the part of the matrix with as many runs, from the given one on, as
 // fit, at least one.
-func (m *matrix) block(names []string, from int) (*grid, int) {
-	for n := len(names) - from; ; n-- {
-		g := &grid{head: slices.Concat(m.keys, names[from:from+n])}
+func (m *matrix) block(from int) (*grid, int) {
+	for n := len(m.head) - m.keys - from; ; n-- {
+		part := func(row []string) []string { return slices.Concat(row[:m.keys], row[m.keys+from:m.keys+from+n]) }
+		g := &grid{head: part(m.head)}
 		for _, r := range m.rows {
-			g.add(slices.Concat(r.keys, r.cells[from:from+n])...)
+			g.add(part(r)...)
 		}
 		if _, width := g.widths(); n == 1 || width <= compareWidth {
 			return g, n
@@ -99,14 +96,10 @@ func CompareMarkdown(w io.Writer, rs []*record.Record) error {
 	var b bytes.Buffer
 	b.WriteString("# Trials compared\n")
 	for _, m := range matrices(rs) {
-		if len(m.rows) == 0 {
-			continue
-		}
 		t := section{Title: m.title}
-		t.columns(m.keys...)
-		t.columns(runNames(rs)...)
+		t.columns(m.head...)
 		for _, r := range m.rows {
-			t.texts(slices.Concat(r.keys, r.cells))
+			t.texts(r)
 		}
 		b.WriteString("\n## " + md(t.Title) + "\n")
 		mdSection(&b, t)
@@ -137,13 +130,14 @@ func runNames(rs []*record.Record) []string {
 }
 
 func matrices(rs []*record.Record) []*matrix {
-	return []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
+	all := []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
+	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.rows) == 0 })
 }
 
 func runsMatrix(rs []*record.Record) *matrix {
-	m := &matrix{title: "runs", keys: []string{""}}
+	m := newMatrix("runs", rs, "")
 	for i, r := range rs {
-		set := func(key, value string) { m.row(len(rs), key)[i] = orNone(value) }
+		set := func(key, value string) { m.row(key)[i] = orNone(value) }
 		s := r.Summary
 		if s == nil {
 			set("verdict", verdictOf("").Text)
@@ -186,7 +180,7 @@ func skewWord(skew map[string]int) string {
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {
-	m := &matrix{title: "phases, in seconds from zero: observed, distance from the first run, forecast", keys: []string{"phase", "subject"}}
+	m := newMatrix("phases, in seconds from zero: observed, distance from the first run, forecast", rs, "phase", "subject")
 	var reference map[string]*float64
 	for i, r := range rs {
 		observed := map[string]*float64{}
@@ -201,14 +195,14 @@ func phaseMatrix(rs []*record.Record) *matrix {
 				}
 				key := name + "\x00" + subject
 				observed[key] = p.Observed
-				m.row(len(rs), name, subject)[i] = phaseCell(p, reference[key])
+				m.row(name, subject)[i] = phaseCell(p, reference[key])
 			}
 		}
 		if reference == nil && r.Summary != nil {
 			reference = observed
 		}
 	}
-	slices.SortStableFunc(m.rows, func(a, b matrixRow) int { return phaseRank(a.keys[0]) - phaseRank(b.keys[0]) })
+	slices.SortStableFunc(m.rows, func(a, b []string) int { return phaseRank(a[0]) - phaseRank(b[0]) })
 	return m
 }
 
@@ -237,7 +231,7 @@ func phaseCell(p view.Phase, first *float64) string {
 }
 
 func expectationMatrix(rs []*record.Record) *matrix {
-	m := &matrix{title: "expectations", keys: []string{"expectation", "wanted"}}
+	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
 		if r.Summary == nil {
 			continue
@@ -247,21 +241,21 @@ func expectationMatrix(rs []*record.Record) *matrix {
 			if e.OK {
 				word = "yes: "
 			}
-			m.row(len(rs), text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i] = word + text.Clean(e.Got, 22)
+			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i] = word + text.Clean(e.Got, 22)
 		}
 	}
 	return m
 }
 
 func loadMatrix(rs []*record.Record) *matrix {
-	m := &matrix{title: "load", keys: []string{"step", ""}}
+	m := newMatrix("load", rs, "step", "")
 	for i, r := range rs {
 		if r.Summary == nil {
 			continue
 		}
 		for _, l := range r.Summary.Load {
 			step := text.Clean(l.Step, 28)
-			set := func(key, value string) { m.row(len(rs), step, key)[i] = value }
+			set := func(key, value string) { m.row(step, key)[i] = value }
 			set("sent", itoa(l.Sent))
 			set("ok", itoa(l.OK))
 			set("failed", failedWord(l.Failed, l.FailedByClass))
@@ -270,17 +264,17 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("peak queued", itoa(l.PeakQueued))
 		}
 	}
-	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool {
-		return r.keys[1] == "failed ones sent" && !slices.ContainsFunc(r.cells, func(c string) bool { return c != none })
+	m.rows = slices.DeleteFunc(m.rows, func(r []string) bool {
+		return r[1] == "failed ones sent" && !slices.ContainsFunc(r[m.keys:], func(c string) bool { return c != none })
 	})
 	// Steps that only later runs have come after those of the first.
 	order := map[string]int{}
 	for _, r := range m.rows {
-		if _, ok := order[r.keys[0]]; !ok {
-			order[r.keys[0]] = len(order)
+		if _, ok := order[r[0]]; !ok {
+			order[r[0]] = len(order)
 		}
 	}
-	slices.SortStableFunc(m.rows, func(a, b matrixRow) int { return order[a.keys[0]] - order[b.keys[0]] })
+	slices.SortStableFunc(m.rows, func(a, b []string) int { return order[a[0]] - order[b[0]] })
 	return m
 }
 
@@ -297,7 +291,7 @@ func failedWord(n int, by map[loadgen.Class]int) string {
 
 // settingsMatrix has the settings that are not the same everywhere.
 func settingsMatrix(rs []*record.Record) *matrix {
-	m := &matrix{title: "settings that differ", keys: []string{"setting"}}
+	m := newMatrix("settings that differ", rs, "setting")
 	for i, r := range rs {
 		if r.Summary == nil {
 			continue
@@ -307,12 +301,12 @@ func settingsMatrix(rs []*record.Record) *matrix {
 			if s.Source == "assumed" {
 				value += " (ASSUMED)"
 			}
-			m.row(len(rs), text.Clean(s.Name, 44))[i] = value
+			m.row(text.Clean(s.Name, 44))[i] = value
 		}
 	}
-	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool {
+	m.rows = slices.DeleteFunc(m.rows, func(r []string) bool {
 		values := map[string]bool{}
-		for i, c := range r.cells {
+		for i, c := range r[m.keys:] {
 			if rs[i].Summary != nil {
 				values[c] = true
 			}

@@ -39,19 +39,11 @@ func phasesOf(s *record.Summary) section {
 		return t
 	}
 	t.say(plain, "From zero, the moment at which the first power-off was asked for. The forecast is the newest one before it happened.")
-	first, source := false, false
-	for _, p := range s.Phases {
-		first = first || p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
-		source = source || p.Source != nil
-	}
+	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
+		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
+	})
 	t.columns("phase", "subject")
-	if first {
-		t.figures("forecast at zero")
-	}
-	t.figures("forecast", "observed")
-	if source {
-		t.figures("by its source")
-	}
+	t.figures("forecast at zero", "forecast", "observed", "by its source")
 	t.columns("inside", "note")
 	for _, p := range inOrder(s.Phases) {
 		word, ok := inside(p)
@@ -61,20 +53,17 @@ func phasesOf(s *record.Summary) section {
 		} else if word == none {
 			tone = plain
 		}
-		row := []any{p.Name, p.Subject}
+		atZero := none
 		if first {
-			row = append(row, between(p.First))
-		}
-		row = append(row, between(p.Predicted), observed(p))
-		if source {
-			row = append(row, offsetOr(p.Source, none))
+			atZero = between(p.First)
 		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
 			note = "no request failed"
 		}
-		t.row(append(row, cell{word, tone}, note)...)
+		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOr(p.Source, none), cell{word, tone}, note)
 	}
+	t.trim("forecast at zero", "by its source")
 	return t
 }
 
