@@ -88,41 +88,30 @@ func (s *histogram) quantiles() Quantiles {
 	return s.shown
 }
 
-// latencies are the histograms over all runs.
+// latencies are the histograms over all runs, beside those of RunSum; nil: empty.
 type latencies struct {
-	scheduled, sent, late, firstToken, gap, perToken *histogram
-}
-
-func newLatencies() latencies {
-	return latencies{newHistogram(), newHistogram(), newHistogram(), newHistogram(), newHistogram(), newHistogram()}
+	sent, late, gap, perToken *histogram
 }
 
 // take takes a request that has ended with class c.
 func (l *latencies) take(r *request, c Class) {
 	if !r.dial.IsZero() {
-		l.late.add(r.dial.Sub(r.scheduled))
+		l.late = l.late.with(r.dial.Sub(r.scheduled))
 	}
 	if c != ClassOK {
 		return
 	}
-	l.scheduled.add(r.ended.Sub(r.scheduled))
 	if !r.written.IsZero() {
-		l.sent.add(r.ended.Sub(r.written))
+		l.sent = l.sent.with(r.ended.Sub(r.written))
 	}
-	if r.firstToken.IsZero() {
-		return
-	}
-	if !r.written.IsZero() {
-		l.firstToken.add(r.firstToken.Sub(r.written))
-	}
-	if r.tokens > 1 {
-		l.perToken.add(r.lastToken.Sub(r.firstToken) / time.Duration(r.tokens-1))
+	if r.tokens > 1 && !r.firstToken.IsZero() {
+		l.perToken = l.perToken.with(r.lastToken.Sub(r.firstToken) / time.Duration(r.tokens-1))
 	}
 }
 
-func (l *latencies) summary() Latency {
+func (l *latencies) summary(all *RunSum) Latency {
 	return Latency{
-		Scheduled: l.scheduled.quantiles(), Sent: l.sent.quantiles(), Late: l.late.quantiles(),
-		FirstToken: l.firstToken.quantiles(), TokenGap: l.gap.quantiles(), PerToken: l.perToken.quantiles(),
+		Scheduled: all.latency.quantiles(), Sent: l.sent.quantiles(), Late: l.late.quantiles(),
+		FirstToken: all.firstToken.quantiles(), TokenGap: l.gap.quantiles(), PerToken: l.perToken.quantiles(),
 	}
 }

@@ -22,12 +22,11 @@ const (
 type ledger struct {
 	mu        sync.Mutex
 	live      []*request // each knows its index
-	all       Totals     // the sum over all runs; without what is in flight
+	all       RunSum     // over all runs; without what is in flight
 	runs      []*oneRun  // by number, from 1
 	last      *Result    // of the run that came to rest last; nil: none has
 	time      timeline
 	latency   latencies
-	tokens    int
 	lastError string
 	// owed counts unsent records that are still to be handed out.
 	owed int
@@ -37,7 +36,7 @@ type ledger struct {
 }
 
 func newLedger(windowLimit int) *ledger {
-	return &ledger{time: newTimeline(windowLimit), latency: newLatencies(), changed: make(chan struct{})}
+	return &ledger{time: newTimeline(windowLimit), changed: make(chan struct{})}
 }
 
 // run returns a run, nil when there is none of that number; mu is held.
@@ -63,7 +62,7 @@ func (l *ledger) add(r *request, now time.Time) {
 	r.index = len(l.live)
 	l.place(r, now)
 	l.live = append(l.live, r)
-	l.all.Scheduled++
+	l.all.Totals.Scheduled++
 	r.of.Totals.Scheduled++
 	r.of.inFlight++
 	l.notify()
@@ -86,7 +85,7 @@ func (l *ledger) place(r *request, at time.Time) {
 // skip counts n requests of a run that are not sent; mu is held. The caller
 // hands out their record (unsent).
 func (l *ledger) skip(run *oneRun, n int) {
-	for _, t := range []*Totals{&l.all, &run.Totals} {
+	for _, t := range []*Totals{&l.all.Totals, &run.Totals} {
 		t.Scheduled += n
 		t.Unsent += n
 	}
@@ -128,7 +127,7 @@ func (l *ledger) gaps(list []time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range list {
-		l.latency.gap.add(d)
+		l.latency.gap = l.latency.gap.with(d)
 	}
 }
 
@@ -162,8 +161,7 @@ func (l *ledger) end(r *request, rec *Record) {
 	l.place(r, rec.CountedAt())
 	r.second.Unresolved--
 	r.second.end(rec.Class)
-	l.all.end(rec.Class, 1)
-	l.tokens += r.tokens
+	l.all.end(rec)
 	r.of.end(rec)
 	r.of.inFlight--
 	l.latency.take(r, rec.Class)
@@ -180,7 +178,7 @@ func (l *ledger) end(r *request, rec *Record) {
 // totals adds what is in flight to the totals of a run, or to those of all
 // when of is nil; mu is held.
 func (l *ledger) totals(of *oneRun) Totals {
-	t := l.all
+	t := l.all.Totals
 	if of != nil {
 		t = of.Totals
 	}

@@ -57,10 +57,9 @@ func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
 	m := r.faces[0].Metrics()
 	r.w, r.h, r.ascent = advance.Round(), (m.Ascent+m.Descent).Ceil()+1, m.Ascent.Ceil()
 	var order []pair
-	seen := map[pair]bool{}
 	add := func(p pair) {
-		if !seen[p] {
-			seen[p] = true
+		if _, seen := r.pairs[p]; !seen {
+			r.pairs[p] = 0
 			order = append(order, p)
 		}
 	}

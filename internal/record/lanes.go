@@ -13,7 +13,7 @@ import (
 // fillLanes works out the outages of each node from the events, by the time at
 // which they were seen. What was so from the beginning, the samples say.
 func (r *Record) fillLanes() {
-	l := lanes{nodes: map[string]*Lane{}, told: map[view.Outage]bool{}}
+	l := lanes{nodes: map[string][]view.Outage{}, told: map[view.Outage]bool{}}
 	first := firstSights(r.Samples)
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -26,22 +26,20 @@ func (r *Record) fillLanes() {
 	for _, s := range first {
 		l.begin(s)
 	}
-	for _, o := range l.outages.Spans() {
+	for _, o := range slices.SortedStableFunc(slices.Values(l.outages.Spans()), func(a, b view.Outage) int { return a.From.Compare(b.From) }) {
 		if o.To.IsZero() {
 			o.To = r.End
 		}
-		l.nodes[o.Node].Spans = append(l.nodes[o.Node].Spans, o)
+		l.nodes[o.Node] = append(l.nodes[o.Node], o)
 	}
 	for _, node := range slices.Sorted(maps.Keys(l.nodes)) {
-		lane := l.nodes[node]
-		slices.SortStableFunc(lane.Spans, func(a, b view.Outage) int { return a.From.Compare(b.From) })
-		r.Lanes = append(r.Lanes, *lane)
+		r.Lanes = append(r.Lanes, Lane{node, l.nodes[node]})
 	}
 }
 
 // lanes are the nodes with their outages.
 type lanes struct {
-	nodes   map[string]*Lane
+	nodes   map[string][]view.Outage
 	outages view.Outages
 	// told: an event has said something of that kind about the node.
 	told map[view.Outage]bool
@@ -54,9 +52,10 @@ func (l *lanes) set(node string, kind view.OutageKind, down bool, at time.Time) 
 	l.outages.Set(node, kind, down, at)
 }
 
+// lane makes the lane of a node, if an empty one.
 func (l *lanes) lane(node string) {
-	if l.nodes[node] == nil {
-		l.nodes[node] = &Lane{Node: node}
+	if _, ok := l.nodes[node]; !ok {
+		l.nodes[node] = nil
 	}
 }
 
@@ -103,7 +102,7 @@ func firstSights(samples []Sample) (out []sight) {
 }
 
 func (l *lanes) begin(s sight) {
-	l.lane(s.node) // if an empty one
+	l.lane(s.node)
 	if s.kind != "" && !l.told[view.Outage{Node: s.node, Kind: s.kind}] {
 		l.set(s.node, s.kind, true, s.at)
 	}
