@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	selectors "k8s.io/apimachinery/pkg/labels"
 )
 
@@ -32,11 +31,8 @@ func (c *Client) servicesOf(ctx context.Context, kind Kind, o *described) (found
 		return nil, ""
 	}
 	raw, err := c.listed(ctx, resource{apiVersion: "v1", plural: "services"}, o.Namespace, "")
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, "forbidden; the user needs list on services"
-	case err != nil:
-		return nil, harmless(c.because(ctx, err))
+	if err != nil {
+		return nil, harmless(c.why(ctx, err, "list on services", ""))
 	}
 	for _, item := range raw {
 		var s corev1.Service
@@ -79,12 +75,8 @@ func (c *Client) usageOf(ctx context.Context, r resource, o *described) (usage, 
 		Containers []struct{ Usage corev1.ResourceList }
 	}
 	switch {
-	case apierrors.IsForbidden(err):
-		return "", "forbidden; the user needs get on " + r.plural + " of metrics.k8s.io"
-	case apierrors.IsNotFound(err):
-		return "", "there is no metrics-server, or it has not measured this yet"
 	case err != nil:
-		return "", harmless(c.because(ctx, err))
+		return "", harmless(c.why(ctx, err, "get on "+r.plural+" of metrics.k8s.io", "there is no metrics-server, or it has not measured this yet"))
 	case json.Unmarshal(body, &m) != nil:
 		return "", "the answer is not understood"
 	}

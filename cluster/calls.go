@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,6 +107,22 @@ func (c *Client) Nodes(ctx context.Context) ([]*Node, error) {
 	return out, nil
 }
 
+// Namespaces lists the names of all namespaces, sorted.
+func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var list corev1.NamespaceList
+	if err := c.core.Get().MaxRetries(0).Resource("namespaces").Do(ctx).Into(&list); err != nil {
+		return nil, sentence("the namespaces can't be listed: "+c.why(ctx, err, "list on namespaces", ""), err)
+	}
+	var out []string
+	for i := range list.Items {
+		out = append(out, harmless(list.Items[i].Name))
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
 // Kubelet asks a node's kubelet for its configuration, by nodes/proxy.
 func (c *Client) Kubelet(ctx context.Context, node string) (Kubelet, error) {
 	ctx, cancel := bounded(ctx)
@@ -161,14 +178,10 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 	}
 	data, err := read(ctx, req, proxyBodyMax)
 	switch {
-	case apierrors.IsForbidden(err):
-		return nil, sentence(what+" cannot be asked: forbidden; the user needs get on pods/proxy", err)
-	case apierrors.IsNotFound(err):
-		return nil, sentence(what+" cannot be asked: there is no such pod or path", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, sentence(what+" did not answer in time", err)
 	case err != nil:
-		return nil, sentence(what+" cannot be asked: "+describe(err, c.cfg.Server), err)
+		return nil, sentence(what+" cannot be asked: "+c.why(ctx, err, "get on pods/proxy", "there is no such pod or path"), err)
 	case len(data) > proxyBodyMax:
 		return nil, fmt.Errorf("%s answers more than %d MiB; ask for less", what, proxyBodyMax>>20)
 	}
@@ -182,13 +195,7 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 	defer cancel()
 	what := fmt.Sprintf("deployment %s", harmless(dep.String()))
 	fail := func(err error) error {
-		switch {
-		case apierrors.IsNotFound(err):
-			return sentence(what+" cannot be restarted: there is none of this name", err)
-		case apierrors.IsForbidden(err):
-			return sentence(what+" cannot be restarted: forbidden; the user needs get and patch on deployments", err)
-		}
-		return sentence(fmt.Sprintf("%s cannot be restarted: %s", what, c.because(ctx, err)), err)
+		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "there is none of this name"), err)
 	}
 	var d appsv1.Deployment
 	err := c.apps.Get().MaxRetries(0).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func LoadConfig(o Options) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("context %q of kubeconfig %s cannot be used: %s; correct it", c.Context, where, flat(err))
 	}
-	return c.prepare(o)
+	return c.prepare(o), nil
 }
 
 // loadKubeconfig gives the merged kubeconfig and the names of the files it came
@@ -118,10 +119,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 
 // resolve finds the context, its cluster and its user.
 func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error) {
-	name := o.Context
-	if name == "" {
-		name = raw.CurrentContext
-	}
+	name := cmp.Or(o.Context, raw.CurrentContext)
 	there := "there are none"
 	if len(raw.Contexts) > 0 {
 		there = "there are: " + harmless(strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
@@ -146,26 +144,16 @@ func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return nil, fmt.Errorf("cluster %q of kubeconfig %s has no valid server address (%q); it must look like https://host:6443", ctx.Cluster, where, cluster.Server)
 	}
-	if ctx.AuthInfo != "" && raw.AuthInfos[ctx.AuthInfo] == nil {
+	switch user := raw.AuthInfos[ctx.AuthInfo]; {
+	case user == nil && ctx.AuthInfo != "":
 		return nil, fmt.Errorf("context %q names user %q, which kubeconfig %s does not have; add it or choose another context", name, ctx.AuthInfo, where)
-	}
-	namespace := ctx.Namespace
-	if namespace == "" {
-		namespace = "default"
+	case user != nil && user.AuthProvider != nil: // kubectl has dropped it, too
+		return nil, fmt.Errorf("user %q logs in with the auth provider %q, which is not supported; use an exec credential plugin", ctx.AuthInfo, user.AuthProvider.Name)
 	}
 	return &Config{
 		Context: harmless(name), Cluster: harmless(ctx.Cluster), User: harmless(ctx.AuthInfo),
-		Server: harmless(u.Scheme + "://" + u.Host + u.Path), Namespace: harmless(namespace),
-		rest: nil,
-	}, checkAuth(raw.AuthInfos[ctx.AuthInfo], ctx.AuthInfo)
-}
-
-// checkAuth refuses what kubectl has dropped too, before a request fails on it.
-func checkAuth(user *clientcmdapi.AuthInfo, name string) error {
-	if user != nil && user.AuthProvider != nil {
-		return fmt.Errorf("user %q logs in with the auth provider %q, which is not supported; use an exec credential plugin", name, user.AuthProvider.Name)
-	}
-	return nil
+		Server: harmless(u.Scheme + "://" + u.Host + u.Path), Namespace: cmp.Or(harmless(ctx.Namespace), "default"),
+	}, nil
 }
 
 func inCluster(o Options) (*Config, error) {
@@ -177,11 +165,11 @@ func inCluster(o Options) (*Config, error) {
 		return nil, fmt.Errorf("no kubeconfig found, so there is no context %q; pass --kubeconfig", o.Context)
 	}
 	c := &Config{Context: "in-cluster", Cluster: "in-cluster", Server: rc.Host, Namespace: "default", rest: rc}
-	return c.prepare(o)
+	return c.prepare(o), nil
 }
 
 // prepare sets what is ours in the rest.Config.
-func (c *Config) prepare(o Options) (*Config, error) {
+func (c *Config) prepare(o Options) *Config {
 	rc := c.rest
 	if o.Dial != nil {
 		rc.Dial = o.Dial
@@ -198,7 +186,7 @@ func (c *Config) prepare(o Options) (*Config, error) {
 		rc.ExecProvider.StdinUnavailable = true
 		rc.ExecProvider.StdinUnavailableMessage = "lightsout owns the terminal; log in once with kubectl first"
 	}
-	return c, nil
+	return c
 }
 
 // SetLog sends everything that client-go would write to standard error to l,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -136,23 +135,17 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	}
 	raw, err := c.listed(ctx, r, ref.Namespace, "metadata.name="+ref.Name)
 	switch {
-	case apierrors.IsForbidden(err):
-		return nil, sentence(fmt.Sprintf("%s can't be read: forbidden; the user needs list on %s", ref, r.plural), err)
-	case apierrors.IsNotFound(err):
-		return nil, sentence(fmt.Sprintf("%s can't be read: the cluster has no %s", ref, r.plural), err)
 	case err != nil:
-		return nil, sentence(fmt.Sprintf("%s can't be read: %s", ref, c.because(ctx, err)), err)
+		return nil, sentence(fmt.Sprintf("%s can't be read: %s", ref, c.why(ctx, err, "list on "+r.plural, "the cluster has no "+r.plural)), err)
 	case len(raw) == 0:
 		return nil, fmt.Errorf("%s is no longer there", harmless(ref.String()))
 	}
 	var o described
-	if err := json.Unmarshal(raw[0], &o); err != nil {
+	lines, err := yamlOf(raw[0], r)
+	if err = cmp.Or(json.Unmarshal(raw[0], &o), err); err != nil {
 		return nil, sentence(fmt.Sprintf("%s can't be read: the answer is not understood", ref), err)
 	}
-	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o)}
-	if d.YAML, err = yamlOf(raw[0], r); err != nil {
-		return nil, sentence(fmt.Sprintf("%s can't be read: the answer is not understood", ref), err)
-	}
+	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o), YAML: lines}
 	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
 	d.Services, d.ServicesErr = c.servicesOf(ctx, ref.Kind, &o)
 	d.Usage, d.UsageErr = c.usageOf(ctx, r, &o)
@@ -187,11 +180,8 @@ func asJSON(r *rest.Request) *rest.Request {
 func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]ObjectEvent, string) {
 	fields := "involvedObject.name=" + o.Name + ",involvedObject.kind=" + r.kind
 	raw, err := c.listed(ctx, resource{apiVersion: "v1", plural: "events"}, o.Namespace, fields)
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, "forbidden; the user needs list on events"
-	case err != nil:
-		return nil, harmless(c.because(ctx, err))
+	if err != nil {
+		return nil, harmless(c.why(ctx, err, "list on events", ""))
 	}
 	var out []ObjectEvent
 	for _, item := range raw {
@@ -200,11 +190,7 @@ func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]Obje
 		if json.Unmarshal(item, &e) != nil || r.kind != "Node" && e.InvolvedObject.UID != "" && e.InvolvedObject.UID != o.UID {
 			continue
 		}
-		at := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
-		count := int(e.Count)
-		if e.Series != nil {
-			at, count = e.Series.LastObservedTime.Time, int(e.Series.Count)
-		}
+		at, count := lastOf(&e)
 		out = append(out, ObjectEvent{At: at, Warning: e.Type == corev1.EventTypeWarning, Reason: harmless(e.Reason), Message: harmless(e.Message), Count: max(1, count)})
 	}
 	slices.SortStableFunc(out, func(a, b ObjectEvent) int { return a.At.Compare(b.At) })

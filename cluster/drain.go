@@ -33,13 +33,13 @@ const (
 // afterwards. before is called when the change is about to be asked for, for
 // writing it down; when it returns an error nothing is changed.
 func (c *Client) Cordon(ctx context.Context, node string, before func() error) (changed bool, err error) {
-	return c.setSchedulable(ctx, node, false, before)
+	return c.setSchedulable(ctx, node, "cordoned", false, before)
 }
 
 // Uncordon lets pods be put on a node again; changed is false when they may
 // already. A node that is gone is an error that IsGone knows. See Cordon.
 func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err error) {
-	return c.setSchedulable(ctx, node, true, nil)
+	return c.setSchedulable(ctx, node, "uncordoned", true, nil)
 }
 
 // Annotate sets an annotation of a node, or takes it off when the new value is
@@ -47,40 +47,14 @@ func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err e
 // is asked again when somebody else has changed the node meanwhile. A node that
 // is gone is an error that IsGone knows, a missing right one that IsForbidden does.
 func (c *Client) Annotate(ctx context.Context, node, key string, change func(had string) (value string, set bool)) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	fail := func(err error) error {
-		return sentence(fmt.Sprintf("node %s can't be annotated: %s", harmless(node), c.because(ctx, err)), err)
-	}
-	var err error
-	for range nodeTries {
-		var n corev1.Node
-		if err = c.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
-			return fail(err)
-		}
+	_, err := c.changeNode(ctx, node, "annotated", func(n *corev1.Node, p *nodePatch) (bool, error) {
 		value, set := change(n.Annotations[key])
-		if !set || value == n.Annotations[key] {
-			return nil
+		if p.Metadata.Annotations = map[string]*string{key: &value}; value == "" {
+			p.Metadata.Annotations[key] = nil
 		}
-		annotations := map[string]any{key: value}
-		if value == "" {
-			annotations[key] = nil
-		}
-		patch, merr := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": n.ResourceVersion, "annotations": annotations}})
-		if merr != nil {
-			return fail(merr)
-		}
-		err = c.core.Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
-			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
-			Body(patch).Do(ctx).Error()
-		if err == nil {
-			return nil
-		}
-		if !apierrors.IsConflict(err) {
-			return fail(err)
-		}
-	}
-	return fail(err)
+		return set && value != n.Annotations[key], nil
+	})
+	return err
 }
 
 // IsForbidden reports whether an error of Annotate says that the account has no
@@ -91,51 +65,61 @@ func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 // such node.
 func IsGone(err error) bool { return apierrors.IsNotFound(err) }
 
-func (c *Client) setSchedulable(ctx context.Context, node string, schedulable bool, before func() error) (bool, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	verb := "cordoned"
-	if schedulable {
-		verb = "uncordoned"
-	}
-	fail := func(err error) (bool, error) {
-		what := fmt.Sprintf("node %s can't be %s: ", harmless(node), verb)
-		switch {
-		case apierrors.IsNotFound(err):
-			return false, sentence(what+"there is none of this name", err)
-		case apierrors.IsForbidden(err):
-			return false, sentence(what+"forbidden; the user needs get and patch on nodes", err)
-		}
-		return false, sentence(what+c.because(ctx, err), err)
-	}
-	var err error
-	for range nodeTries {
-		var n corev1.Node
-		if err = c.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
-			return fail(err)
-		}
+func (c *Client) setSchedulable(ctx context.Context, node, verb string, schedulable bool, before func() error) (bool, error) {
+	return c.changeNode(ctx, node, verb, func(n *corev1.Node, p *nodePatch) (bool, error) {
 		if n.Spec.Unschedulable == !schedulable {
 			return false, nil
 		}
-		if before != nil {
-			if err := before(); err != nil {
-				return false, err
-			}
-			before = nil
+		if p.Spec = map[string]bool{"unschedulable": !schedulable}; before == nil {
+			return true, nil
 		}
-		// With the version, so that nobody else's cordon is taken for ours.
-		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"unschedulable":%t}}`, n.ResourceVersion, !schedulable)
-		err = c.core.Patch(types.StrategicMergePatchType).MaxRetries(0).Resource("nodes").Name(node).
+		once := before
+		before = nil // it is asked again when somebody else has changed the node
+		return true, once()
+	})
+}
+
+// nodePatch is a change of a node: a merge patch, where null takes away.
+type nodePatch struct {
+	Metadata struct {
+		// The version, so that nobody else's change is taken for ours.
+		ResourceVersion string             `json:"resourceVersion"`
+		Annotations     map[string]*string `json:"annotations,omitempty"`
+	} `json:"metadata"`
+	Spec map[string]bool `json:"spec,omitempty"`
+}
+
+// changeNode changes a node if change says so, which is asked anew when somebody
+// else has changed the node in between.
+func (c *Client) changeNode(ctx context.Context, node, verb string, change func(n *corev1.Node, p *nodePatch) (bool, error)) (changed bool, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for range nodeTries {
+		var n corev1.Node
+		if err = c.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
+			break
+		}
+		var p nodePatch
+		if changed, err := change(&n, &p); !changed || err != nil {
+			return false, err
+		}
+		p.Metadata.ResourceVersion = n.ResourceVersion
+		body, merr := json.Marshal(p)
+		if merr != nil {
+			return false, merr
+		}
+		err = c.core.Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
 			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
-			Body([]byte(patch)).Do(ctx).Error()
+			Body(body).Do(ctx).Error()
 		if err == nil {
 			return true, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return fail(err)
+			break
 		}
 	}
-	return fail(err)
+	why := c.why(ctx, err, "get and patch on nodes", "there is none of this name")
+	return false, sentence(fmt.Sprintf("node %s can't be %s: %s", harmless(node), verb, why), err)
 }
 
 // DrainProgress is how the drain of one node stands.
@@ -250,7 +234,7 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 		VersionedParams(&opts, parameterCodec).
 		Do(ctx).Into(&pods)
 	if err != nil {
-		return p, d.failed("its pods can't be listed: ", err)
+		return p, d.failed(ctx, "its pods can't be listed: ", err)
 	}
 	here := map[types.UID]bool{}
 	for i := range pods.Items {
@@ -315,7 +299,7 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	case apierrors.IsTooManyRequests(err):
 		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
 	}
-	return "", d.failed(what+": ", err)
+	return "", d.failed(ctx, what+": ", err)
 }
 
 // budget is the API server's own word on which budget holds an eviction (the
@@ -343,10 +327,7 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-func (d *drain) failed(what string, err error) error {
-	what = fmt.Sprintf("node %s can't be drained: %s", d.node, what)
-	if apierrors.IsForbidden(err) {
-		return sentence(what+"forbidden; the user needs list on pods and create on pods/eviction", err)
-	}
-	return sentence(what+describe(err, d.c.cfg.Server), err)
+func (d *drain) failed(ctx context.Context, what string, err error) error {
+	why := d.c.why(ctx, err, "list on pods and create on pods/eviction", "")
+	return sentence(fmt.Sprintf("node %s can't be drained: %s%s", d.node, what, why), err)
 }

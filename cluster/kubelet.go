@@ -243,11 +243,7 @@ func kubeletErr(all map[string]string) string {
 	if len(all) == 0 {
 		return ""
 	}
-	node := slices.Min(slices.Collect(maps.Keys(all)))
-	if all[node] == kubeletForbidden {
-		return kubeletForbidden
-	}
-	return all[node]
+	return all[slices.Min(slices.Collect(maps.Keys(all)))]
 }
 
 const kubeletForbidden = "forbidden: the user needs get on nodes/proxy"

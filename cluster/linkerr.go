@@ -27,6 +27,18 @@ func (e *reported) Unwrap() error { return e.cause }
 
 func sentence(text string, cause error) error { return &reported{harmless(text), cause} }
 
+// why says why a call failed: need is the right that it takes, absent what it
+// means that there is no such thing; empty where that is nothing special.
+func (c *Client) why(ctx context.Context, err error, need, absent string) string {
+	switch {
+	case apierrors.IsForbidden(err):
+		return "forbidden; the user needs " + need
+	case apierrors.IsNotFound(err) && absent != "":
+		return absent
+	}
+	return c.because(ctx, err)
+}
+
 // describe says in one sentence why the API server could not be asked, and
 // what to do about it.
 func describe(err error, server string) string {

@@ -47,10 +47,6 @@ func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error
 	cancel(nil)
 	what := "the log of container " + o.Container
 	switch {
-	case apierrors.IsForbidden(err):
-		return nil, sentence(what+" can't be read: forbidden; the user needs get on pods/log", err)
-	case apierrors.IsNotFound(err):
-		return nil, sentence(what+" can't be read: the pod is no longer there, or its kubelet keeps no logs", err)
 	case errors.Is(cause, errLogTimeout):
 		return nil, sentence(fmt.Sprintf("%s can't be read: its kubelet does not answer within %s", what, logAnswer), cause)
 	case apierrors.IsBadRequest(err): // waiting to start; no previous instance
@@ -58,7 +54,7 @@ func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error
 	case apierrors.IsInternalError(err): // the kubelet can't be reached
 		return nil, sentence(what+" can't be read: its kubelet does not answer; is its node off?", err)
 	}
-	return nil, sentence(what+" can't be read: "+c.because(ctx, err), err)
+	return nil, sentence(what+" can't be read: "+c.why(ctx, err, "get on pods/log", "the pod is no longer there, or its kubelet keeps no logs"), err)
 }
 
 // logBody ends the connection's context with the reading.

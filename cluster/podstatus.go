@@ -56,8 +56,8 @@ func columns(pod *corev1.Pod) podColumns {
 func (c *podColumns) initContainers(pod *corev1.Pod) (done bool) {
 	sidecar := map[string]bool{}
 	for i := range pod.Spec.InitContainers {
-		if p := pod.Spec.InitContainers[i].RestartPolicy; p != nil && *p == corev1.ContainerRestartPolicyAlways {
-			sidecar[pod.Spec.InitContainers[i].Name] = true
+		if ct := &pod.Spec.InitContainers[i]; isSidecar(ct) {
+			sidecar[ct.Name] = true
 			c.containers++
 		}
 	}
@@ -91,12 +91,8 @@ func (c *podColumns) initContainers(pod *corev1.Pod) (done bool) {
 func (c *podColumns) mainContainers(pod *corev1.Pod, ready bool) {
 	c.restarts, c.restarted = 0, time.Time{}
 	for i := range pod.Spec.InitContainers {
-		p := pod.Spec.InitContainers[i].RestartPolicy
-		if p == nil || *p != corev1.ContainerRestartPolicyAlways {
-			continue
-		}
 		for k := range pod.Status.InitContainerStatuses {
-			if st := &pod.Status.InitContainerStatuses[k]; st.Name == pod.Spec.InitContainers[i].Name {
+			if st := &pod.Status.InitContainerStatuses[k]; st.Name == pod.Spec.InitContainers[i].Name && isSidecar(&pod.Spec.InitContainers[i]) {
 				c.restart(st)
 			}
 		}
@@ -128,6 +124,11 @@ func (c *podColumns) mainContainers(pod *corev1.Pod, ready bool) {
 			c.status = "NotReady"
 		}
 	}
+}
+
+// isSidecar reports whether an init container goes on beside the others.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 func (c *podColumns) restart(st *corev1.ContainerStatus) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -82,27 +83,15 @@ func DefaultSettings(serverVersion string) Settings {
 	}
 }
 
-// or fills what s does not say from d.
+// or fills what s does not say from d: each field without a Source.
 func (s Settings) or(d Settings) Settings {
-	fill(&s.GracePeriod, d.GracePeriod)
-	fill(&s.MonitorPeriod, d.MonitorPeriod)
-	fill(&s.EvictionRate, d.EvictionRate)
-	fill(&s.SecondaryEvictionRate, d.SecondaryEvictionRate)
-	fill(&s.UnhealthyZone, d.UnhealthyZone)
-	fill(&s.LargeCluster, d.LargeCluster)
-	fill(&s.NotReadyToleration, d.NotReadyToleration)
-	fill(&s.UnreachableToleration, d.UnreachableToleration)
-	fill(&s.StatusUpdate, d.StatusUpdate)
-	fill(&s.LeaseDuration, d.LeaseDuration)
-	fill(&s.ShutdownGrace, d.ShutdownGrace)
-	fill(&s.ShutdownGraceCritical, d.ShutdownGraceCritical)
-	return s
-}
-
-func fill[T any](s *Setting[T], d Setting[T]) {
-	if s.Source == "" {
-		*s = d
+	to, from := reflect.ValueOf(&s).Elem(), reflect.ValueOf(d)
+	for i := range to.NumField() {
+		if f := to.Field(i); f.Kind() == reflect.Struct && f.FieldByName("Source").IsZero() {
+			f.Set(from.Field(i))
+		}
 	}
+	return s
 }
 
 // Component names whose arguments are read.
@@ -117,6 +106,17 @@ const (
 // Assumed: its own version may be another one. What does not parse is skipped.
 func settingsFromArgs(component string, args []string) Settings {
 	var s Settings
+	times := map[string]*Setting[time.Duration]{"node-monitor-grace-period": &s.GracePeriod, "node-monitor-period": &s.MonitorPeriod}
+	numbers := map[string]*Setting[float64]{
+		"node-eviction-rate": &s.EvictionRate, "secondary-node-eviction-rate": &s.SecondaryEvictionRate, "unhealthy-zone-threshold": &s.UnhealthyZone,
+	}
+	unit := ""
+	if component == apiServer {
+		numbers, unit = nil, "s"
+		times = map[string]*Setting[time.Duration]{
+			"default-not-ready-toleration-seconds": &s.NotReadyToleration, "default-unreachable-toleration-seconds": &s.UnreachableToleration,
+		}
+	}
 	for i, arg := range args {
 		name, value, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if !strings.HasPrefix(arg, "--") {
@@ -125,46 +125,21 @@ func settingsFromArgs(component string, args []string) Settings {
 		if !ok && i+1 < len(args) {
 			value = args[i+1]
 		}
-		switch component {
-		case controllerManager:
-			switch name {
-			case "node-monitor-grace-period":
-				setDuration(&s.GracePeriod, value, component)
-			case "node-monitor-period":
-				setDuration(&s.MonitorPeriod, value, component)
-			case "node-eviction-rate":
-				setFloat(&s.EvictionRate, value, component)
-			case "secondary-node-eviction-rate":
-				setFloat(&s.SecondaryEvictionRate, value, component)
-			case "unhealthy-zone-threshold":
-				setFloat(&s.UnhealthyZone, value, component)
-			case "large-cluster-size-threshold":
-				if n, err := strconv.Atoi(value); err == nil && n >= 0 {
-					s.LargeCluster = Setting[int]{n, component}
-				}
+		if to := times[name]; to != nil {
+			if d, err := time.ParseDuration(value + unit); err == nil && d >= 0 {
+				*to = Setting[time.Duration]{d, component}
 			}
-		case apiServer:
-			switch name {
-			case "default-not-ready-toleration-seconds":
-				setDuration(&s.NotReadyToleration, value+"s", component)
-			case "default-unreachable-toleration-seconds":
-				setDuration(&s.UnreachableToleration, value+"s", component)
+		}
+		if to := numbers[name]; to != nil {
+			if f, err := strconv.ParseFloat(value, 64); err == nil && f >= 0 {
+				*to = Setting[float64]{f, component}
 			}
+		}
+		if n, err := strconv.Atoi(value); name == "large-cluster-size-threshold" && component == controllerManager && err == nil && n >= 0 {
+			s.LargeCluster = Setting[int]{n, component}
 		}
 	}
 	return s
-}
-
-func setDuration(s *Setting[time.Duration], value, source string) {
-	if d, err := time.ParseDuration(value); err == nil && d >= 0 {
-		*s = Setting[time.Duration]{d, source}
-	}
-}
-
-func setFloat(s *Setting[float64], value, source string) {
-	if f, err := strconv.ParseFloat(value, 64); err == nil && f >= 0 {
-		*s = Setting[float64]{f, source}
-	}
 }
 
 // parseVersion reads "v1.31.4-eks-1" as 1, 31.

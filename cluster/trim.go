@@ -205,8 +205,8 @@ func trimPod(p *corev1.Pod) *Pod {
 		}
 	}
 	for i := range p.Spec.InitContainers {
-		if r := p.Spec.InitContainers[i].RestartPolicy; r != nil && *r == corev1.ContainerRestartPolicyAlways {
-			out.CPUMilli += p.Spec.InitContainers[i].Resources.Requests.Cpu().MilliValue()
+		if c := &p.Spec.InitContainers[i]; isSidecar(c) {
+			out.CPUMilli += c.Resources.Requests.Cpu().MilliValue()
 		}
 	}
 	slices.Sort(out.Ports)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -216,7 +217,7 @@ type clusterEvent struct {
 	uid             string
 	subject         Ref
 	reason, message string
-	count           int32
+	count           int
 	at              time.Time
 }
 
@@ -238,27 +239,20 @@ func trimEvent(e *corev1.Event) *clusterEvent {
 	if !notable[e.Reason] {
 		return nil
 	}
-	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), count: e.Count}
-	kind := KindEvent
-	switch e.InvolvedObject.Kind {
-	case "Node":
-		kind = KindNode
-	case "Pod":
-		kind = KindPod
-	case "Deployment":
-		kind = KindDeployment
-	case "ReplicaSet":
-		kind = KindReplicaSet
-	}
+	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message)}
+	out.at, out.count = lastOf(e)
+	kind := cmp.Or(eventKinds[e.InvolvedObject.Kind], KindEvent)
 	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), harmless(e.InvolvedObject.Name)}}
-	if e.Series != nil {
-		out.count = e.Series.Count
-		out.at = e.Series.LastObservedTime.Time
-	}
-	for _, t := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {
-		if out.at.IsZero() {
-			out.at = t
-		}
-	}
 	return out
+}
+
+var eventKinds = map[string]Kind{"Node": KindNode, "Pod": KindPod, "Deployment": KindDeployment, "ReplicaSet": KindReplicaSet}
+
+// lastOf is when an event happened last, and how often it has.
+func lastOf(e *corev1.Event) (at time.Time, count int) {
+	count = int(e.Count)
+	if s := e.Series; s != nil {
+		at, count = s.LastObservedTime.Time, int(s.Count)
+	}
+	return cmp.Or(at, e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time), count
 }

@@ -6,6 +6,12 @@ import (
 	"lightsout/internal/text"
 )
 
+// textMax is the most characters kept of a text from the cluster.
+const textMax = 1024
+
+// harmless makes a text from the cluster fit for a terminal and a log.
+func harmless(s string) string { return text.Clean(s, textMax) }
+
 // shuttingDown is the Ready condition's message while a kubelet's graceful
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.
 const shuttingDown = "node is shutting down"

@@ -3,9 +3,9 @@
 //
 //	f := forecast.Outage(snapshot, nodes, at) // by the rules of the controllers
 //	f.Node(name)                              // when it is detected, tainted, evicted
-//	f.HitLines()                              // what it hits, in sentences
-//	f.FollowLines()                           // what follows
-//	f.WontLines()                             // what will not happen
+//	h := f.Hits()                             // what it hits; h.Lines() in sentences
+//	f.FollowLines(h)                          // what follows
+//	f.WontLines(h)                            // what will not happen
 //	var next forecast.Next
 //	next.Lines(snapshot, now)                 // what comes next, while nodes are lost
 //

@@ -23,14 +23,13 @@ type SettingLine struct {
 // deployment's own pods, if there is one of this key.
 func Settings(s *cluster.Snapshot, deployment cluster.Key) []SettingLine {
 	set := s.Settings
-	kubelet := func(st cluster.Setting[time.Duration]) SettingLine {
-		l := SettingLine{Value: seconds(st.Value), Source: st.Source}
+	kubelet := func(name string, st cluster.Setting[time.Duration]) SettingLine {
+		l := SettingLine{name, seconds(st.Value), st.Source}
 		if st.Source == cluster.Assumed && set.KubeletErr != "" {
 			l.Source += " (" + set.KubeletErr + ")"
 		}
 		return l
 	}
-	named := func(name string, l SettingLine) SettingLine { l.Name = name; return l }
 	out := []SettingLine{
 		{"node-monitor-grace-period", seconds(set.GracePeriod.Value), set.GracePeriod.Source},
 		{"node-monitor-period", seconds(set.MonitorPeriod.Value), set.MonitorPeriod.Source},
@@ -40,10 +39,10 @@ func Settings(s *cluster.Snapshot, deployment cluster.Key) []SettingLine {
 		{"large-cluster-size-threshold", strconv.Itoa(set.LargeCluster.Value), set.LargeCluster.Source},
 		{"default-not-ready-toleration-seconds", seconds(set.NotReadyToleration.Value), set.NotReadyToleration.Source},
 		{"default-unreachable-toleration-seconds", seconds(set.UnreachableToleration.Value), set.UnreachableToleration.Source},
-		leaseLine(s, named("nodeLeaseDurationSeconds", kubelet(set.LeaseDuration))),
-		named("nodeStatusUpdateFrequency", kubelet(set.StatusUpdate)),
-		named("shutdownGracePeriod", kubelet(set.ShutdownGrace)),
-		named("shutdownGracePeriodCriticalPods", kubelet(set.ShutdownGraceCritical)),
+		leaseLine(s, kubelet("nodeLeaseDurationSeconds", set.LeaseDuration)),
+		kubelet("nodeStatusUpdateFrequency", set.StatusUpdate),
+		kubelet("shutdownGracePeriod", set.ShutdownGrace),
+		kubelet("shutdownGracePeriodCriticalPods", set.ShutdownGraceCritical),
 	}
 	if all := s.PodsOf(deployment); len(all) > 0 {
 		out = append(out,
