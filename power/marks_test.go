@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -119,4 +120,29 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 			t.Errorf("%+v", mark)
 		}
 	})
+}
+
+// A register that goes on for long has its newest notes, and the old ones that
+// still hold.
+func TestALongRegisterHasEveryNote(t *testing.T) {
+	r := register{OpenLocks(filepath.Join(t.TempDir(), "locks")), Cluster{Name: "c"}}
+	put := func(node string, m Mark) {
+		t.Helper()
+		if err := r.Note(t.Context(), node, func(Mark) (Mark, bool) { return m, true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stays := Mark{By: "somebody"}
+	put("n1", stays)
+	for i := range 60 {
+		last := Mark{By: fmt.Sprint(i), Back: strings.Repeat("x", 100_000)}
+		put("n2", last)
+		if got := r.read(); got["n1"] != stays || got["n2"] != last {
+			t.Fatalf("after %d notes: n1 is noted by %q, n2 by %q", i+1, got["n1"].By, got["n2"].By)
+		}
+	}
+	put("n2", Mark{})
+	if got := r.read(); len(got) != 1 || got["n1"] != stays {
+		t.Errorf("%d notes are left", len(got))
+	}
 }

@@ -29,8 +29,13 @@ type registered struct {
 	Mark Mark   `json:"mark"`
 }
 
-// registerLimit is how much of a register is read, in bytes.
-const registerLimit = 1 << 20
+const (
+	// registerLimit is how much of a register is read, in bytes: the newest.
+	registerLimit = 4 << 20
+	// registerPart is after how many bytes all notes are written once more, so
+	// that they are among the newest.
+	registerPart = 1 << 20
+)
 
 func (r register) path() string { return r.locks.path("off\x00"+r.cluster.lockName()) + ".off" }
 
@@ -67,13 +72,28 @@ func (r register) Note(_ context.Context, node string, change func(had Mark) (Ma
 	if delete(marks, node); m == (Mark{}) && len(marks) == 0 {
 		err = f.Truncate(0)
 	} else {
-		line, _ := json.Marshal(registered{node, m}) // plain fields
-		_, err = f.Write(append([]byte{'\n'}, append(line, '\n')...))
+		var info os.FileInfo
+		if info, err = f.Stat(); err != nil {
+			return fail(err)
+		}
+		lines := registered{node, m}.line()
+		if size := info.Size(); size/registerPart != (size+int64(len(lines)))/registerPart {
+			for other, m := range marks {
+				lines = append(lines, registered{other, m}.line()...)
+			}
+		}
+		_, err = f.Write(lines)
 	}
 	if err != nil {
 		return fail(err)
 	}
 	return nil
+}
+
+// line is one note; it begins a new line, whatever was torn before it.
+func (r registered) line() []byte {
+	text, _ := json.Marshal(r) // plain fields
+	return append(append([]byte{'\n'}, text...), '\n')
 }
 
 // read gives the notes by node; what can't be read is none.
@@ -92,10 +112,11 @@ func (r register) read() map[string]Mark {
 }
 
 func readRegister(f *os.File) (map[string]Mark, error) {
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, fmt.Errorf("%s is not a plain file", f.Name()))
 	}
-	text, err := io.ReadAll(io.LimitReader(f, registerLimit))
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-registerLimit), registerLimit))
 	marks := map[string]Mark{}
 	for line := range bytes.Lines(text) {
 		var r registered
