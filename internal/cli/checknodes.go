@@ -103,8 +103,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m power.Machine) []checkRow {
 	ahead, within, err := c.power.ssh.Clock(ctx, m)
 	var connect *ssh.ConnectError
-	var hostKey *ssh.HostKeyError
-	if errors.As(err, &connect) || errors.As(err, &hostKey) {
+	if errors.As(err, &connect) {
 		return []checkRow{missing("ssh", err, "power it on, or check the way to it"), skipped("sudo", "there is no ssh"), skipped("clock", "there is no ssh")}
 	}
 	user := m.Params["user"]

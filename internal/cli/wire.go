@@ -52,12 +52,11 @@ func bastionDialer(client *ssh.Client) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := client.DialContext(ctx, network, addr)
 		var bastion *ssh.ConnectError
-		var key *ssh.HostKeyError
 		var errno syscall.Errno
 		switch {
 		case errors.As(err, &bastion) && bastion.Host == addr && !bastion.Lost() && errors.As(err, &errno):
 			return nil, err
-		case bastion != nil || errors.As(err, &key):
+		case bastion != nil:
 			return nil, &loadgen.WayError{Err: errors.New("through the bastion: " + err.Error())}
 		}
 		return c, err
@@ -185,9 +184,9 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 		info.Unknown = append(info.Unknown, "lightsout runs inside the cluster, and on which node is not known (set NODE_NAME from spec.nodeName)")
 	}
 	if cfg.Bastion != "" {
-		info.BastionNames = client.BastionNames(ctx)
-		info.BastionAddresses = client.BastionAddresses(ctx)
-		for _, hop := range client.UnknownHops(ctx) {
+		bastion := client.BastionIdentity(ctx)
+		info.BastionNames, info.BastionAddresses = bastion.Names, bastion.Addresses
+		for _, hop := range bastion.Unknown {
 			info.Unknown = append(info.Unknown, "The addresses of "+hop+", on the way to the cluster, are not known: it can't be told whether it is one of these machines")
 		}
 	}

@@ -5,17 +5,20 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 )
 
-// bastionIdentity is what the bastion says it is, asked once a client.
-type bastionIdentity struct {
-	mu               sync.Mutex
-	asked            bool
-	names, addresses []string
-	// unknown are the hosts on the way whose addresses could not be learnt.
-	unknown []string
+// BastionIdentity is what tells the bastion, and the jump hosts before it, from
+// other machines.
+type BastionIdentity struct {
+	// Names are their aliases, and the bastion's own word for itself.
+	Names []string
+	// Addresses are the IPs that their names resolve to here, and those that the
+	// bastion has by its own word (hostname -I), which differ where it stands in
+	// two networks: without port, and without loopback addresses.
+	Addresses []string
+	// Unknown names the hosts whose addresses could not be learnt.
+	Unknown []string
 }
 
 // Reach connects to the bastion, if that is not done already. The error says in
@@ -28,79 +31,48 @@ func (c *Client) Reach(ctx context.Context) error {
 	return err
 }
 
-// BastionAddresses gives the IPs that the bastion is known by: those that its
-// name resolves to here, and those that it has by its own word (hostname -I),
-// which differ where it stands in two networks. They come without port and
-// without loopback addresses. What can't be learned within a few seconds is
-// left out.
-func (c *Client) BastionAddresses(ctx context.Context) []string {
-	c.learnBastion(ctx)
-	c.identity.mu.Lock()
-	defer c.identity.mu.Unlock()
-	return append([]string(nil), c.identity.addresses...)
-}
-
-// BastionNames gives the bastion's names: its alias, and its own word for
-// itself.
-func (c *Client) BastionNames(ctx context.Context) []string {
-	c.learnBastion(ctx)
-	c.identity.mu.Lock()
-	defer c.identity.mu.Unlock()
-	return append([]string(nil), c.identity.names...)
-}
-
-// UnknownHops names the bastion and the jump hosts before it, those of them whose
-// addresses could not be learnt within a few seconds.
-func (c *Client) UnknownHops(ctx context.Context) []string {
-	c.learnBastion(ctx)
-	c.identity.mu.Lock()
-	defer c.identity.mu.Unlock()
-	return append([]string(nil), c.identity.unknown...)
-}
-
-func (c *Client) learnBastion(ctx context.Context) {
+// BastionIdentity is what can be learnt of the bastion within a few seconds. It
+// is asked once a client, and again when there was no answer in time.
+func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 	if c.bastion == nil {
-		return
+		return BastionIdentity{}
 	}
-	id := &c.identity
-	id.mu.Lock()
-	defer id.mu.Unlock()
-	if id.asked {
-		return
+	c.identity.mu.Lock()
+	defer c.identity.mu.Unlock()
+	if c.identity.asked {
+		return c.identity.known
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	h := c.bastion.host
-	names, addresses := []string{h.alias, h.name}, []string{}
-	var unknown []string
+	var id BastionIdentity
+	var addresses []string
 	for hop := c.bastion; hop != nil; hop = hop.via {
 		ips, err := net.DefaultResolver.LookupHost(ctx, hop.host.name)
 		addresses = append(addresses, ips...)
-		if hop != c.bastion {
-			names = append(names, hop.host.alias, hop.host.name)
-		}
+		id.Names = append(id.Names, hop.host.alias, hop.host.name)
 		if err != nil && hop != c.bastion {
-			unknown = append(unknown, hop.host.alias)
+			id.Unknown = append(id.Unknown, hop.host.alias)
 		}
 	}
 	if _, err := c.bastion.get(ctx); err == nil {
 		r, err := c.runOnBastion(ctx, "hostname; hostname -I")
 		if err == nil && r.Outcome == succeeded {
 			lines := strings.Split(r.Stdout, "\n")
-			names = append(names, strings.TrimSpace(lines[0]))
+			id.Names = append(id.Names, strings.TrimSpace(lines[0]))
 			addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
 		}
 		// Asked is asked, even when the bastion gives no shell; but no answer
 		// in time is asked for again.
-		id.asked = ctx.Err() == nil && (err != nil || r.Outcome != uncertain)
+		c.identity.asked = ctx.Err() == nil && (err != nil || r.Outcome != uncertain)
 	}
-	if !id.asked {
-		unknown = append(unknown, h.alias)
+	if !c.identity.asked {
+		id.Unknown = append(id.Unknown, c.bastion.host.alias)
 	}
-	id.names, id.addresses, id.unknown = names, nil, unknown
 	for _, a := range addresses {
 		if ip, err := netip.ParseAddr(a); err == nil && !ip.IsLoopback() {
-			id.addresses = append(id.addresses, ip.String())
+			id.Addresses = append(id.Addresses, ip.String())
 		}
 	}
+	c.identity.known = id
+	return id
 }

@@ -2,10 +2,14 @@ package ssh
 
 import (
 	"context"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
 )
 
 // Options say how hosts are reached. The zero value dials directly, with the
@@ -71,7 +75,11 @@ type Client struct {
 	closed bool
 	links  map[string]*link // by the whole way
 
-	identity bastionIdentity
+	identity struct {
+		mu    sync.Mutex
+		asked bool
+		known BastionIdentity
+	}
 }
 
 // New reads the ssh_config and makes a client. It connects to nothing.
@@ -100,8 +108,8 @@ func New(opt Options) (*Client, error) {
 	}
 	c := &Client{
 		opt: opt, config: cfg, links: map[string]*link{}, logins: make(chan struct{}, opt.Logins),
-		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: newTurn()},
-		hosts: &hostKeys{ask: opt.AskHostKey, turn: newTurn()},
+		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: make(turn, 1), opened: map[string]cryptossh.Signer{}, refused: map[string]bool{}},
+		hosts: &hostKeys{ask: opt.AskHostKey, turn: make(turn, 1), answers: map[string]bool{}},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if opt.Bastion != "" {
@@ -220,10 +228,7 @@ func (c *Client) Via() string {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	links := make([]*link, 0, len(c.links))
-	for _, l := range c.links {
-		links = append(links, l)
-	}
+	links := slices.Collect(maps.Values(c.links))
 	c.mu.Unlock()
 	c.cancel()
 	for _, l := range links {

@@ -244,8 +244,8 @@ func TestTheBastionIsAskedWhoItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A bastion that took too long is asked again.
-	waitFor(t, "the bastion's own name", func() bool { return slices.Contains(c.BastionNames(soon(t)), host) })
-	for _, a := range c.BastionAddresses(soon(t)) {
+	waitFor(t, "the bastion's own name", func() bool { return slices.Contains(c.BastionIdentity(soon(t)).Names, host) })
+	for _, a := range c.BastionIdentity(soon(t)).Addresses {
 		if ip := net.ParseIP(a); ip == nil || ip.IsLoopback() {
 			t.Errorf("address %q", a)
 		}

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,20 +140,9 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 	if err != nil {
 		return host{}, err
 	}
-	h := host{alias: alias, name: alias, port: port, user: userName}
-	if v := c.get(alias, "Port"); h.port == "" {
-		h.port = v
-	}
-	if h.port == "" {
-		h.port = "22"
-	}
+	h := host{alias: alias, name: alias, port: cmp.Or(port, c.get(alias, "Port"), "22"), user: cmp.Or(userName, c.get(alias, "User"), defaultUser, c.local)}
 	if n, err := strconv.ParseUint(h.port, 10, 16); err != nil || n == 0 {
 		return host{}, fmt.Errorf("%q is no port for the ssh host %s", h.port, alias)
-	}
-	for _, name := range []string{c.get(alias, "User"), defaultUser, c.local} {
-		if h.user == "" {
-			h.user = name
-		}
 	}
 	if v := c.get(alias, "HostName"); v != "" {
 		h.name = strings.NewReplacer("%%", "%", "%h", alias).Replace(v)
@@ -234,13 +224,8 @@ func (c *config) knownHosts(alias string, h host) (users, global []string) {
 	if len(c.opt.KnownHosts) > 0 {
 		return c.paths(c.opt.KnownHosts, h), nil
 	}
-	users, global = fields(c.get(alias, "UserKnownHostsFile")), fields(c.get(alias, "GlobalKnownHostsFile"))
-	if len(users) == 0 {
-		users = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2"}
-	}
-	if len(global) == 0 {
-		global = []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
-	}
+	users = fields(cmp.Or(c.get(alias, "UserKnownHostsFile"), "~/.ssh/known_hosts ~/.ssh/known_hosts2"))
+	global = fields(cmp.Or(c.get(alias, "GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"))
 	return c.paths(users, h), c.paths(global, h)
 }
 
@@ -291,4 +276,61 @@ func (c *config) route(h host) ([]host, error) {
 		jumps = next[0].jumps
 	}
 	return append(way, h), nil
+}
+
+// fields splits at blanks, as ssh does for UserKnownHostsFile, minding quotes.
+func fields(s string) []string {
+	var out []string
+	var word strings.Builder
+	quoted, any := false, false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			quoted, any = !quoted, true
+		case !quoted && (r == ' ' || r == '\t'):
+			if any {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			any = false
+		default:
+			word.WriteRune(r)
+			any = true
+		}
+	}
+	if any {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+// splitSpec takes [ssh://][user@]host[:port] apart. An IPv6 address with a port
+// stands in brackets.
+func splitSpec(spec string) (user, name, port string, err error) {
+	bad := func(why string) (string, string, string, error) {
+		return "", "", "", fmt.Errorf("%q is no ssh host (%s): give an alias or [user@]host[:port]", spec, why)
+	}
+	rest := strings.TrimSuffix(strings.TrimPrefix(spec, "ssh://"), "/")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		user, rest = rest[:i], rest[i+1:]
+		if user == "" {
+			return bad("the user is missing")
+		}
+	}
+	switch {
+	case strings.HasPrefix(rest, "["):
+		end := strings.IndexByte(rest, ']')
+		if end < 0 || (rest[end+1:] != "" && rest[end+1] != ':') {
+			return bad("the brackets don't match")
+		}
+		name, port = rest[1:end], strings.TrimPrefix(rest[end+1:], ":")
+	case strings.Count(rest, ":") == 1:
+		name, port, _ = strings.Cut(rest, ":")
+	default:
+		name = rest
+	}
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\r\n\"'`$;|&<>()\\/,*?") {
+		return bad("the host's name is empty or has characters that no name has")
+	}
+	return user, name, port, nil
 }

@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -21,8 +20,7 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 		var offered *offer
 		offered, err = c.keys.offer(h)
 		if err != nil {
-			return nil, &ConnectError{Host: h.String(), cause: causeAuth, err: err,
-				text: fmt.Sprintf("there is no ssh connection to %s: %s", h, err)}
+			return nil, connectError(h.String(), causeAuth, err, "there is no ssh connection to %s: %s", h, err)
 		}
 		passwords = passwords || len(offered.locked) == 0
 		var client *cryptossh.Client
@@ -40,8 +38,7 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 		case causeOf(err) == causeAuth && !passwords && c.mayAskPassword(h):
 			passwords = true
 		case causeOf(err) == causeAuth && len(offered.locked) > 0:
-			return nil, &ConnectError{Host: h.String(), cause: causeAuth, err: err,
-				text: fmt.Sprintf("%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))}
+			return nil, connectError(h.String(), causeAuth, err, "%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))
 		default:
 			return nil, err
 		}

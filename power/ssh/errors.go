@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/skeema/knownhosts"
 	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
@@ -58,18 +59,10 @@ func (e *ConnectError) Lost() bool { return e.cause == causeLost }
 // Unwrap gives the error beneath.
 func (e *ConnectError) Unwrap() error { return e.err }
 
-// HostKeyError says that a host's key was not accepted.
-type HostKeyError struct {
-	Host        string // host:port
-	Fingerprint string // SHA256:…, of the key that the host has shown
-	// Changed: another key is on record. Where are the lines "file:line".
-	Changed, Revoked bool
-	Where            []string
-	text             string
+// connectError makes a ConnectError about a host; err is beneath it.
+func connectError(host string, c cause, err error, format string, args ...any) *ConnectError {
+	return &ConnectError{Host: host, cause: c, err: err, text: fmt.Sprintf(format, args...)}
 }
-
-// Error gives one sentence that says what to do.
-func (e *HostKeyError) Error() string { return e.text }
 
 // dialFailed makes a ConnectError of what a dialer returned for what.
 func dialFailed(what string, err error) error {
@@ -77,41 +70,35 @@ func dialFailed(what string, err error) error {
 	if errors.As(err, &already) {
 		return err
 	}
-	e := &ConnectError{Host: what, err: farEnd(err)}
+	say := func(c cause, format string, args ...any) error {
+		return connectError(what, c, farEnd(err), format, args...)
+	}
 	var dns *net.DNSError
 	var open *cryptossh.OpenChannelError
 	text := strings.ToLower(err.Error())
 	switch {
 	case errors.As(err, &dns):
-		e.text = fmt.Sprintf("the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
+		return say(causeOther, "the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
 	case errors.As(err, &open) && open.Reason == cryptossh.ResourceShortage:
-		e.cause = causeBusy
-		e.text = fmt.Sprintf("the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
+		return say(causeBusy, "the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
 	case errors.As(err, &open) && open.Reason == cryptossh.Prohibited:
-		e.text = fmt.Sprintf("the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
+		return say(causeOther, "the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
 	case errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(text, "connection refused"):
-		e.cause = causeRefused
-		e.text = fmt.Sprintf("%s refused the connection: the host is up, and nothing listens there", what)
+		return say(causeRefused, "%s refused the connection: the host is up, and nothing listens there", what)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || isTimeout(err) ||
 		strings.Contains(text, "timed out"):
-		e.cause = causeSilent
-		e.text = fmt.Sprintf("%s does not answer: it is off, unreachable from here, or a firewall is in between", what)
+		return say(causeSilent, "%s does not answer: it is off, unreachable from here, or a firewall is in between", what)
 	case errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) ||
 		strings.Contains(text, "no route to host") || strings.Contains(text, "unreachable"):
-		e.cause = causeSilent
-		e.text = fmt.Sprintf("there is no route to %s: it is off, or unreachable from here", what)
+		return say(causeSilent, "there is no route to %s: it is off, or unreachable from here", what)
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &open):
-		e.cause = causeSilent
-		e.text = fmt.Sprintf("the bastion can't connect to %s (%s)", what, power.Clean(open.Message))
+		return say(causeSilent, "the bastion can't connect to %s (%s)", what, power.Clean(open.Message))
 	case isLost(err):
-		e.cause = causeLost
-		e.text = fmt.Sprintf("the connection was lost on the way to %s", what)
-	default:
-		e.text = fmt.Sprintf("%s can't be reached: %s", what, power.Clean(err.Error()))
+		return say(causeLost, "the connection was lost on the way to %s", what)
 	}
-	return e
+	return say(causeOther, "%s can't be reached: %s", what, power.Clean(err.Error()))
 }
 
 // farEnd gives what an ssh server says of a connection that it could not make
@@ -133,38 +120,33 @@ func farEnd(err error) error {
 // handshakeFailed makes a ConnectError of what went wrong once there was a
 // connection. keys says what was offered.
 func handshakeFailed(h host, keys string, err error) error {
-	var hostKey *HostKeyError
+	var already *ConnectError
 	var negotiation *cryptossh.AlgorithmNegotiationError
-	e := &ConnectError{Host: h.String(), err: err}
+	say := func(c cause, format string, args ...any) error {
+		return connectError(h.String(), c, err, format, args...)
+	}
 	text := err.Error()
 	switch {
-	case errors.As(err, &hostKey):
-		e.cause, e.text = causeHostKey, hostKey.Error()
+	case errors.As(err, &already):
+		return err
+	case errors.As(err, &negotiation) && strings.Contains(negotiation.What, "host key"):
+		return say(causeHostKey, "%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
+			h, strings.Join(h.knownHosts, ", "), knownhosts.Normalize(h.keyAddr()))
 	case errors.As(err, &negotiation):
-		e.text = fmt.Sprintf("%s and this program have no %s algorithm in common", h, strings.TrimPrefix(negotiation.What, "client to server "))
-		if strings.Contains(negotiation.What, "host key") {
-			e.cause = causeHostKey
-			e.text = fmt.Sprintf("%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
-				h, strings.Join(h.knownHosts, ", "), knownName(h.keyAddr()))
-		}
+		return say(causeOther, "%s and this program have no %s algorithm in common", h, strings.TrimPrefix(negotiation.What, "client to server "))
 	case strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
-		e.cause = causeAuth
-		e.text = fmt.Sprintf("none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
 		if keys == "" {
-			e.text = fmt.Sprintf("there is no key to show to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
+			return say(causeAuth, "there is no key to show to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
 		}
+		return say(causeAuth, "none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
-		e.cause = causeSilent
-		e.text = fmt.Sprintf("%s accepted the connection and then said nothing; is it an ssh server, and is it not overloaded?", h)
+		return say(causeSilent, "%s accepted the connection and then said nothing; is it an ssh server, and is it not overloaded?", h)
 	case isLost(err):
-		e.cause = causeLost
-		e.text = fmt.Sprintf("%s closed the connection before it was ready; its sshd may be shutting down, overloaded or refusing this address", h)
-	default:
-		e.text = fmt.Sprintf("there is no ssh connection to %s: %s", h, power.Clean(strings.TrimPrefix(text, "ssh: handshake failed: ")))
+		return say(causeLost, "%s closed the connection before it was ready; its sshd may be shutting down, overloaded or refusing this address", h)
 	}
-	return e
+	return say(causeOther, "there is no ssh connection to %s: %s", h, power.Clean(strings.TrimPrefix(text, "ssh: handshake failed: ")))
 }
 
 func isTimeout(err error) bool {

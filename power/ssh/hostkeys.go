@@ -76,7 +76,7 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 		case err == nil:
 			return nil
 		case revokedAt(err) != "":
-			return revoked(h, key, revokedAt(err))
+			return revoked(h, revokedAt(err))
 		case knownhosts.IsHostKeyChanged(err):
 			return changed(h, key, err)
 		case knownhosts.IsHostUnknown(err):
@@ -110,13 +110,12 @@ func authorized(db *knownhosts.HostKeyDB, h host, cert *cryptossh.Certificate) b
 func checkCertificate(h host, cert *cryptossh.Certificate, known func(cryptossh.PublicKey) error) error {
 	for _, key := range []cryptossh.PublicKey{cert.Key, cert.SignatureKey} {
 		if where := revokedAt(known(key)); where != "" {
-			return revoked(h, key, where)
+			return revoked(h, where)
 		}
 	}
 	if err := known(cert); err != nil {
-		return &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(cert.Key),
-			text: fmt.Sprintf("the host certificate of %s (of the authority %s) is not valid: %s; have a new one issued for it, or connect by the name that it is for",
-				h, cryptossh.FingerprintSHA256(cert.SignatureKey), power.Clean(strings.TrimPrefix(err.Error(), "ssh: ")))}
+		return refused(h, "the host certificate of %s (of the authority %s) is not valid: %s; have a new one issued for it, or connect by the name that it is for",
+			h, cryptossh.FingerprintSHA256(cert.SignatureKey), power.Clean(strings.TrimPrefix(err.Error(), "ssh: ")))
 	}
 	return nil
 }
@@ -130,30 +129,30 @@ func revokedAt(err error) string {
 	return ""
 }
 
-func revoked(h host, key cryptossh.PublicKey, where string) error {
-	return &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(key), Revoked: true, Where: []string{where},
-		text: fmt.Sprintf("the host key of %s is marked as revoked in %s: don't connect", h, where)}
+// refused is the error that a host's key is not accepted.
+func refused(h host, format string, args ...any) error {
+	return connectError(h.String(), causeHostKey, nil, format, args...)
+}
+
+func revoked(h host, where string) error {
+	return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, where)
 }
 
 func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", k.Filename, k.Line) }
 
 func changed(h host, key cryptossh.PublicKey, err error) error {
-	e := &HostKeyError{Host: h.addr(), Fingerprint: cryptossh.FingerprintSHA256(key), Changed: true}
 	var keyErr *xknownhosts.KeyError
+	var where []string
 	file := ""
 	if errors.As(err, &keyErr) {
 		for _, k := range keyErr.Want {
-			e.Where = append(e.Where, at(k))
+			where = append(where, at(k))
 			file = k.Filename
 		}
 	}
-	e.text = fmt.Sprintf("the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was installed anew, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
-		h, strings.Join(e.Where, ", "), e.Fingerprint, knownName(h.keyAddr()), file)
-	return e
+	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was installed anew, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
+		h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), file)
 }
-
-// knownName is an address as it stands in known_hosts.
-func knownName(addr string) string { return knownhosts.Normalize(addr) }
 
 func answerKey(h host, key cryptossh.PublicKey) string {
 	return h.keyAddr() + "\x00" + string(key.Marshal())
@@ -174,9 +173,6 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 	if len(h.knownHosts) > 0 {
 		file = h.knownHosts[0]
 	}
-	refuse := func(format string, args ...any) error {
-		return &HostKeyError{Host: h.addr(), Fingerprint: print, text: fmt.Sprintf(format, args...)}
-	}
 	if !k.turn.take(ctx) {
 		return ctx.Err()
 	}
@@ -184,28 +180,25 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 	yes, asked := k.answer(h, key)
 	if !asked {
 		if k.ask == nil {
-			return refuse("the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
+			return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
 		}
 		var err error
 		yes, err = k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
 		if err != nil {
-			return refuse("the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
+			return refused(h, "the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
 		}
 		k.mu.Lock()
-		if k.answers == nil {
-			k.answers = map[string]bool{}
-		}
 		k.answers[answerKey(h, key)] = yes
 		k.mu.Unlock()
 	}
 	if !yes {
-		return refuse("the host key of %s (%s) was not accepted; start again to be asked again", h, print)
+		return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)
 	}
 	if asked {
 		return nil
 	}
 	if err := record(file, h, key); err != nil {
-		return refuse("the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
+		return refused(h, "the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
 	}
 	return nil
 }

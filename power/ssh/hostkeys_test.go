@@ -72,8 +72,7 @@ func TestAnUnknownHostIsRefusedUnlessSomebodySaysYes(t *testing.T) {
 			c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}, AskHostKey: ask})
 			for range 3 {
 				err := reach(t, c)
-				var hostKey *HostKeyError
-				if !errors.As(err, &hostKey) || hostKey.Changed || causeOf(err) != causeHostKey || !strings.Contains(err.Error(), hostKey.Fingerprint) {
+				if causeOf(err) != causeHostKey || strings.Contains(err.Error(), "is not the one in") || !strings.Contains(err.Error(), cryptossh.FingerprintSHA256(s.keys[0].signer.PublicKey())) {
 					t.Errorf("got %v", err)
 				}
 				waitFor(t, "the pause to pass", func() bool { return c.bastion.mayDial() })
@@ -107,11 +106,10 @@ func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
 			return true, nil
 		}})
 	err := reach(t, c)
-	var changed *HostKeyError
-	if !errors.As(err, &changed) || !changed.Changed || causeOf(err) != causeHostKey {
+	if causeOf(err) != causeHostKey || !strings.Contains(err.Error(), "is not the one in") {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{file + ":2", "ssh-keygen -R '[127.0.0.1]:" + s.port + "'", changed.Fingerprint} {
+	for _, want := range []string{file + ":2", "ssh-keygen -R '[127.0.0.1]:" + s.port + "'", cryptossh.FingerprintSHA256(s.keys[0].signer.PublicKey())} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}

@@ -49,9 +49,6 @@ func (k *keyring) isRefused(what string) bool {
 func (k *keyring) refuse(what string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.refused == nil {
-		k.refused = map[string]bool{}
-	}
 	k.refused[what] = true
 }
 
@@ -123,9 +120,6 @@ func (k *keyring) unlock(ctx context.Context, files []string) bool {
 		switch {
 		case signer != nil:
 			k.mu.Lock()
-			if k.opened == nil {
-				k.opened = map[string]cryptossh.Signer{}
-			}
 			k.opened[file] = signer
 			k.mu.Unlock()
 			any = true

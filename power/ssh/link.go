@@ -3,7 +3,6 @@ package ssh
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -13,8 +12,6 @@ import (
 
 // turn lets one goroutine at a time ask a question.
 type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
 
 func (t turn) take(ctx context.Context) bool {
 	select {
@@ -87,19 +84,8 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 	case <-d.done:
 		return d.ssh, d.err
 	case <-ctx.Done():
-		return nil, &ConnectError{Host: l.host.String(), cause: causeSilent, err: ctx.Err(),
-			text: fmt.Sprintf("there is no connection to %s yet", l.host)}
+		return nil, connectError(l.host.String(), causeSilent, ctx.Err(), "there is no connection to %s yet", l.host)
 	}
-}
-
-// pause is how long the last failure stands. A server counts failed logins and
-// shuts out who makes many.
-func (l *link) pause(err error) time.Duration {
-	switch causeOf(err) {
-	case causeAuth, causeHostKey:
-		return 5 * l.client.opt.RetryPause
-	}
-	return l.client.opt.RetryPause
 }
 
 // connect makes the connection and keeps it until it is lost.
@@ -116,7 +102,11 @@ func (l *link) connect(d *dialing) {
 	l.dialing, l.since, l.aliveAt = nil, time.Now(), time.Now()
 	l.err = d.err
 	if d.err != nil {
-		l.retryAt = l.since.Add(l.pause(d.err))
+		l.retryAt = l.since.Add(l.client.opt.RetryPause)
+		switch causeOf(d.err) {
+		case causeAuth, causeHostKey: // a server counts failed logins and shuts out who makes many
+			l.retryAt = l.since.Add(5 * l.client.opt.RetryPause)
+		}
 	}
 	if l.finished && d.ssh != nil {
 		d.ssh.Close()
@@ -179,8 +169,7 @@ func (l *link) drop(client *cryptossh.Client) {
 		return
 	}
 	l.ssh, l.since = nil, time.Now()
-	l.err = &ConnectError{Host: l.host.String(), cause: causeLost,
-		text: fmt.Sprintf("the connection to %s was lost; it is made again when it is needed", l.host)}
+	l.err = connectError(l.host.String(), causeLost, nil, "the connection to %s was lost; it is made again when it is needed", l.host)
 }
 
 // dial opens a connection to an address as seen from the link's host. If it

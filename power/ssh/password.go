@@ -3,7 +3,6 @@ package ssh
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -100,14 +99,11 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 
 // explain adds what became of the questions to an error.
 func (q *passwordQuestions) explain(err error) error {
-	var e *ConnectError
 	switch {
 	case q.refused:
-		return &ConnectError{Host: q.host.String(), cause: causeAuth, err: err,
-			text: fmt.Sprintf("no key was accepted by %s; it asked for a password, and none was given", q.host)}
-	case q.asked && errors.As(err, &e) && e.cause == causeAuth:
-		return &ConnectError{Host: e.Host, cause: e.cause, err: e,
-			text: fmt.Sprintf("%s accepted neither a key nor the password that was given", q.host)}
+		return connectError(q.host.String(), causeAuth, err, "no key was accepted by %s; it asked for a password, and none was given", q.host)
+	case q.asked && causeOf(err) == causeAuth:
+		return connectError(q.host.String(), causeAuth, err, "%s accepted neither a key nor the password that was given", q.host)
 	}
 	return err
 }
