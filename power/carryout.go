@@ -187,8 +187,8 @@ func (o *operation) look(ctx context.Context) (Reading, error) {
 // secondLook asks the machine's other driver, when the first does not answer.
 func (o *operation) secondLook(ctx context.Context) (Reading, bool) {
 	best, ok := o.fleet.stateMachine(o.binding)
-	for _, m := range []*Machine{o.binding.Off, o.binding.On} {
-		if m == nil || (ok && m.Driver == best.Driver) {
+	for _, m := range o.binding.machines() {
+		if ok && m.Driver == best.Driver {
 			continue
 		}
 		if r, err := o.lookAt(ctx, *m); err == nil {

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,7 +169,7 @@ func (f *Fleet) Busy() map[string]Action {
 func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := claim{node: node, machine: m.Driver + "\x00" + m.ID, action: a}
+	c := claim{node: node, machine: m.key(), action: a}
 	for _, other := range f.busy {
 		if other.machine == c.machine || other.node == node && (other.action != ActionOn || a != ActionOn) {
 			return nil, fmt.Errorf("an operation (%s) is already under way on %s", other.action, node)
@@ -207,25 +208,15 @@ func (s slots) free() { <-s }
 
 // driverFor names the driver for one side of a node.
 func (f *Fleet) driverFor(node string, on bool) string {
-	n := f.cfg.Nodes[node]
-	switch {
-	case on && n.On != "":
-		return n.On
-	case on:
-		return f.cfg.On
-	case n.Off != "":
-		return n.Off
+	if on {
+		return cmp.Or(f.cfg.Nodes[node].On, f.cfg.On)
 	}
-	return f.cfg.Off
+	return cmp.Or(f.cfg.Nodes[node].Off, f.cfg.Off)
 }
 
 // able reports whether m's driver can do a.
 func (f *Fleet) able(m *Machine, a Action) bool {
-	if m == nil {
-		return false
-	}
-	d, ok := f.drivers[m.Driver]
-	return ok && d.Abilities().Can(a)
+	return m != nil && f.drivers[m.Driver] != nil && f.drivers[m.Driver].Abilities().Can(a)
 }
 
 // Can gives the machine that would be asked to do a, or one sentence why there
@@ -236,17 +227,12 @@ func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 	if a == ActionOn || a == ActionOff && !f.able(b.Off, a) && f.able(b.On, a) {
 		m, why = b.On, b.OnErr
 	}
-	if m == nil {
-		if why == "" {
-			why = "it is not known which machine it is"
-		}
-		return Machine{}, errors.New(why)
-	}
-	d, ok := f.drivers[m.Driver]
-	if !ok {
+	switch {
+	case m == nil:
+		return Machine{}, errors.New(cmp.Or(why, "it is not known which machine it is"))
+	case f.drivers[m.Driver] == nil:
 		return Machine{}, fmt.Errorf("the driver %q is not configured", m.Driver)
-	}
-	if !d.Abilities().Can(a) {
+	case !f.able(m, a):
 		return Machine{}, fmt.Errorf("the driver %s can't %s machines: %w", m.Driver, Verb(a), ErrCannot)
 	}
 	return *m, nil
@@ -345,6 +331,9 @@ func (f *Fleet) look(ctx context.Context, m Machine) (Reading, error) {
 	r.Detail = Clean(r.Detail)
 	return r, nil
 }
+
+// key is equal for what is one machine.
+func (m Machine) key() string { return m.Driver + "\x00" + m.ID }
 
 // Title names a machine for people: its name, or what else there is.
 func (m Machine) Title() string {

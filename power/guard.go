@@ -1,8 +1,11 @@
 package power
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"maps"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,12 +31,8 @@ func Guard(p Plan) []Finding {
 			f.Severity, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
 		}
 	}
-	sort.SliceStable(g.found, func(i, k int) bool {
-		a, b := g.found[i], g.found[k]
-		if a.Severity != b.Severity {
-			return a.Severity > b.Severity
-		}
-		return a.Node < b.Node
+	slices.SortStableFunc(g.found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Node, b.Node))
 	})
 	return g.found
 }
@@ -117,10 +116,6 @@ func (g *guard) controlPlane() {
 
 // lastWorker refuses to take away the last workers that can run pods.
 func (g *guard) lastWorker() {
-	target := make(map[string]bool, len(g.Targets))
-	for _, t := range g.Targets {
-		target[t] = true
-	}
 	taken, left := 0, 0
 	var not []string
 	for _, n := range g.Nodes {
@@ -128,7 +123,7 @@ func (g *guard) lastWorker() {
 			continue
 		}
 		switch {
-		case target[n.Name]:
+		case slices.Contains(g.Targets, n.Name):
 			taken++
 		case n.NotLeft != "":
 			not = append(not, n.Name+" "+n.NotLeft)
@@ -160,10 +155,7 @@ func (g *guard) machine(name string) {
 		g.say(RuleMachine, Refuse, name, "It is not known which machine %s is.", name)
 		return
 	case !b.Can:
-		why := b.Why
-		if why == "" {
-			why = "it is not known which machine it is"
-		}
+		why := cmp.Or(b.Why, "it is not known which machine it is")
 		g.say(RuleMachine, Refuse, name, "%s can't be asked to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
 	}
 	if b.FromJournal {
@@ -182,10 +174,9 @@ func (g *guard) machine(name string) {
 		return
 	}
 	switch {
-	case b.Binding.On == nil && b.Binding.OnErr != "":
-		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here: %s.", name, strings.TrimSuffix(b.Binding.OnErr, "."))
 	case b.Binding.On == nil:
-		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here.", name)
+		why := strings.TrimSuffix(": "+strings.TrimSuffix(b.Binding.OnErr, "."), ": ")
+		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here%s.", name, why)
 	case !b.OnProven:
 		g.say(RuleNoWayBack, Override, name, "Powering %s on again is not proven to work: %s has not told its state.", name, b.Binding.On.Driver)
 	}
@@ -193,25 +184,22 @@ func (g *guard) machine(name string) {
 
 // sharedWith finds another node that one of b's machines belongs to as well.
 func (g *guard) sharedWith(name string, b Binding) string {
-	found := ""
-	for other, o := range g.Bound {
-		if other == name || (found != "" && other > found) {
-			continue
-		}
-		if sameMachine(b.Off, o.Binding.Off) || sameMachine(b.On, o.Binding.On) ||
-			sameMachine(b.Off, o.Binding.On) || sameMachine(b.On, o.Binding.Off) {
-			found = other
+	for _, other := range slices.Sorted(maps.Keys(g.Bound)) {
+		for _, m := range g.Bound[other].Binding.machines() {
+			if other != name && (sameMachine(b.Off, m) || sameMachine(b.On, m)) {
+				return other
+			}
 		}
 	}
-	return found
+	return ""
 }
 
 // anothers finds another node whose name or address one of b's machines has.
 // A machine that the configuration names may be called as it likes.
 func (g *guard) anothers(name string, b Binding) string {
 	for _, n := range g.Nodes {
-		for _, m := range []*Machine{b.Off, b.On} {
-			if m == nil || n.Name == name {
+		for _, m := range b.machines() {
+			if n.Name == name {
 				continue
 			}
 			called := func(by string) bool {
@@ -237,7 +225,7 @@ func (g *guard) node(name string) {
 		g.say(RuleUnknownNode, Refuse, name, "The cluster has no node %s.", name)
 		return
 	}
-	if contains(g.Limits.Protect, name) {
+	if named(g.Limits.Protect, name) {
 		g.say(RuleProtected, Refuse, name, "%s is never switched off (guards.protect).", name)
 	}
 	switch {
@@ -253,18 +241,39 @@ func (g *guard) node(name string) {
 	}
 	addresses := n.Addresses
 	if b, ok := g.Bound[name]; ok {
-		for _, m := range []*Machine{b.Binding.Off, b.Binding.On} {
-			if m != nil && m.Address != "" {
+		for _, m := range b.Binding.machines() {
+			if m.Address != "" {
 				addresses = append(addresses[:len(addresses):len(addresses)], m.Address)
 			}
 		}
 	}
 	switch {
-	case contains(g.Self.Names, name) || meets(addresses, g.Self.Addresses):
+	case named(g.Self.Names, name) || meets(addresses, g.Self.Addresses):
 		g.say(RuleSelf, Refuse, name, "%s is the machine that this program runs on.", name)
-	case contains(g.Self.BastionNames, name) || meets(addresses, g.Self.BastionAddresses):
+	case named(g.Self.BastionNames, name) || meets(addresses, g.Self.BastionAddresses):
 		g.say(RuleBastion, Refuse, name, "%s is the bastion that every connection goes through.", name)
 	case meets(addresses, g.Self.APIAddresses):
 		g.say(RuleAPIServer, Refuse, name, "%s is where the API server is reached; without it nothing more would be seen.", name)
 	}
+}
+
+// named reports whether a name is one of some, whatever its case.
+func named(names []string, name string) bool {
+	return name != "" && slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// meets reports whether two lists share an IP, however it is written.
+func meets(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool {
+		return slices.ContainsFunc(b, func(y string) bool { return SameIP(x, y) })
+	})
+}
+
+// SameIP reports whether two strings are the same IP address, compared whole:
+// 10.0.0.1 is not 10.0.0.10, and an IPv4 address written as IPv6 is the same
+// one. What is no IP equals nothing.
+func SameIP(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return errX == nil && errY == nil && x.Unmap().WithZone("") == y.Unmap().WithZone("")
 }

@@ -65,7 +65,8 @@ type Entry struct {
 	Text  string `json:"text,omitempty"`
 }
 
-func (e Entry) cluster() Cluster {
+// Of is the cluster that the entry belongs to.
+func (e Entry) Of() Cluster {
 	return Cluster{Name: e.Cluster, UID: e.ClusterUID, CA: e.ClusterCA}
 }
 

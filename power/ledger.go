@@ -159,7 +159,7 @@ func (l *ledger) fold(e Entry) {
 }
 
 func (e Entry) sameNodeAs(o Entry) bool {
-	return e.Node == o.Node && e.cluster().Same(o.cluster())
+	return e.Node == o.Node && e.Of().Same(o.Of())
 }
 
 // settleOld reads "seen on" as it was meant before operations were settled by
@@ -242,7 +242,7 @@ func (l *ledger) list(carriedOut time.Duration) []LeftOff {
 	var out []LeftOff
 	at := map[string]int{}
 	for _, o := range l.all() {
-		key := fmt.Sprint(o.cluster().lockName(), "\x00", o.Node, "\x00", machineKey(o.Binding))
+		key := fmt.Sprint(o.Of().lockName(), "\x00", o.Node, "\x00", machineKey(o.Binding))
 		i, ok := at[key]
 		if !ok {
 			i, at[key] = len(out), len(out)
@@ -264,21 +264,19 @@ func (l *ledger) list(carriedOut time.Duration) []LeftOff {
 // machineKey is equal for bindings of one machine: that by which it is switched
 // on, or else off.
 func machineKey(b Binding) string {
-	m := cmp.Or(b.On, b.Off)
-	if m == nil {
-		return ""
+	if m := cmp.Or(b.On, b.Off); m != nil {
+		return m.key()
 	}
-	return m.Driver + "\x00" + m.ID
+	return ""
 }
 
 // LeftOff tells which machines of this journal's cluster were switched off and
 // have not been seen on again, oldest first. It reads only what was appended
 // since the last call, by any program.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err := j.catchUp()
-	return slices.DeleteFunc(j.left.list(j.carriedOut), func(l LeftOff) bool { return !l.Of().Same(j.cluster) }), err
+	all, err := j.LeftOffAll()
+	c := j.Cluster()
+	return slices.DeleteFunc(all, func(l LeftOff) bool { return !l.Of().Same(c) }), err
 }
 
 // LeftOffAll is LeftOff for the machines of all clusters.
@@ -294,7 +292,7 @@ func (j *Journal) LeftOffAll() ([]LeftOff, error) {
 func (j *Journal) LeftCordoned() ([]Entry, error) {
 	all, err := j.LeftCordonedAll()
 	c := j.Cluster()
-	return slices.DeleteFunc(all, func(e Entry) bool { return !e.cluster().Same(c) }), err
+	return slices.DeleteFunc(all, func(e Entry) bool { return !e.Of().Same(c) }), err
 }
 
 // LeftCordonedAll is LeftCordoned for the nodes of all clusters.
@@ -304,9 +302,6 @@ func (j *Journal) LeftCordonedAll() ([]Entry, error) {
 	err := j.catchUp()
 	return slices.Clone(j.left.cordon), err
 }
-
-// Of is the cluster that the entry belongs to.
-func (e Entry) Of() Cluster { return e.cluster() }
 
 // Damaged gives the lines of the journal that can't be read and may have told
 // of a machine of this cluster that is off, until they are acknowledged. Of an
@@ -350,7 +345,7 @@ func (j *Journal) closedBy(s Seen) []string {
 	ops := []string{}
 	_ = j.catchUp() // what can't be read is not settled
 	for _, o := range j.left.all() {
-		c := o.cluster()
+		c := o.Of()
 		if !c.Same(j.cluster) {
 			continue
 		}
@@ -373,7 +368,7 @@ func (j *Journal) mayGoOff(s Seen) time.Time {
 	defer j.mu.Unlock()
 	var until time.Time
 	for _, o := range j.left.all() {
-		if o.cluster().Same(j.cluster) && o.concerns(s.Machine) && !slices.Contains(over, o.Op) {
+		if o.Of().Same(j.cluster) && o.concerns(s.Machine) && !slices.Contains(over, o.Op) {
 			if at := o.mayHappen(j.carriedOut); at.After(s.At) && at.After(until) {
 				until = at
 			}

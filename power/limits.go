@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -56,10 +57,7 @@ func (l Limits) Check() error {
 }
 
 func (l Limits) viewAge() time.Duration {
-	if l.ViewAge <= 0 {
-		return ViewLimit
-	}
-	return min(l.ViewAge, ViewLimit)
+	return min(cmp.Or(max(l.ViewAge, 0), ViewLimit), ViewLimit)
 }
 
 func (l Limits) keepReady() int { return max(l.KeepReady, 1) }

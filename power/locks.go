@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,11 +51,6 @@ func OpenLocks(dir string) *Locks {
 	return &Locks{dir: dir, err: err}
 }
 
-// open opens a lock's file.
-func (l *Locks) open(name string) (int, error) {
-	return openShared(l.path(name), unix.O_RDONLY, 0o644)
-}
-
 func (l *Locks) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return filepath.Join(l.dir, hex.EncodeToString(sum[:12]))
@@ -89,7 +85,7 @@ func (l *Locks) try(name string) (free func(), err error) {
 	}
 	fd, err := -1, l.err
 	if err == nil {
-		fd, err = l.open(name)
+		fd, err = openShared(l.path(name), unix.O_RDONLY, 0o644)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("it can't be locked against other programs: %w", err)
@@ -129,7 +125,7 @@ func (l *Locks) held(name string) bool {
 }
 
 func machineLock(c Cluster, m Machine) string {
-	return "machine\x00" + c.lockName() + "\x00" + m.Driver + "\x00" + m.ID
+	return "machine\x00" + c.lockName() + "\x00" + m.key()
 }
 
 func clusterLock(c Cluster) string { return "cluster\x00" + c.lockName() }
@@ -137,13 +133,6 @@ func clusterLock(c Cluster) string { return "cluster\x00" + c.lockName() }
 // lockedElsewhere reports whether another program on this host is switching a
 // node's machine.
 func (s *Switcher) lockedElsewhere(b Binding) bool {
-	if s.Fleet.cfg.Locks == nil {
-		return false
-	}
-	for _, m := range []*Machine{b.Off, b.On} {
-		if m != nil && s.Fleet.cfg.Locks.held(machineLock(s.Fleet.cluster(), *m)) {
-			return true
-		}
-	}
-	return false
+	locks := s.Fleet.cfg.Locks
+	return locks != nil && slices.ContainsFunc(b.machines(), func(m *Machine) bool { return locks.held(machineLock(s.Fleet.cluster(), *m)) })
 }

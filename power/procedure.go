@@ -66,6 +66,7 @@ const (
 // for all nodes, or ctx's.
 func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 	r.Nodes = slices.Compact(slices.Sorted(slices.Values(r.Nodes)))
+	r.While = cmp.Or(r.While, context.Background())
 	q, err := s.propose(ctx, r)
 	for range mostQuestions {
 		if err != nil {
@@ -95,7 +96,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err == nil && s.again != nil {
 			now = s.again(q, now)
 		}
-		if err = cmp.Or(err, r.notWanted()); err == nil {
+		if err = cmp.Or(err, r.While.Err()); err == nil {
 			if now.Changed = worse(q, now); len(now.Changed) == 0 {
 				return errors.Join(notDrained, s.act(ctx, now, unlock))
 			}
@@ -109,12 +110,9 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 
 // answered asks, and is an error unless the answer is a yes that counts.
 func answered(ctx context.Context, q Question, ask Asker) (Answer, error) {
-	if q.While != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(q.While, cancel)()
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(q.While, cancel)()
 	a, err := ask.Ask(ctx, q)
 	switch {
 	case q.Refused():

@@ -122,8 +122,8 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 // annotation or its providerID, is not the one that its address or its name
 // leads to. Whoever has taken a node over can write both.
 func (f *Fleet) contradiction(ctx context.Context, b Binding) string {
-	for _, m := range []*Machine{b.Off, b.On} {
-		if m == nil || m.How != HowAnnotation && m.How != HowProviderID {
+	for _, m := range b.machines() {
+		if m.How != HowAnnotation && m.How != HowProviderID {
 			continue
 		}
 		plain := NodeRef{Name: b.Node.Name, Addresses: b.Node.Addresses}
@@ -149,31 +149,25 @@ func notFound(err error, node, driver, hint string) string {
 
 // refuseShared unbinds machines that more than one node was bound to.
 func refuseShared(bindings []Binding) {
-	owners := map[string][]string{}
-	key := func(side string, m *Machine) string { return side + "\x00" + m.Driver + "\x00" + m.ID }
-	for _, b := range bindings {
-		if b.Off != nil {
-			owners[key("off", b.Off)] = append(owners[key("off", b.Off)], b.Node.Name)
-		}
-		if b.On != nil {
-			owners[key("on", b.On)] = append(owners[key("on", b.On)], b.Node.Name)
-		}
-	}
-	why := func(m *Machine, nodes []string) string {
-		return fmt.Sprintf("the machine %s of %s matches %d nodes (%s and %s); name the right one for each under power.nodes",
-			m.Title(), m.Driver, len(nodes), nodes[0], nodes[1])
-	}
-	for i := range bindings {
-		b := &bindings[i]
-		if b.Off != nil {
-			if nodes := owners[key("off", b.Off)]; len(nodes) > 1 {
-				b.OffErr, b.Off = why(b.Off, nodes), nil
+	for _, side := range []func(*Binding) (**Machine, *string){
+		func(b *Binding) (**Machine, *string) { return &b.Off, &b.OffErr },
+		func(b *Binding) (**Machine, *string) { return &b.On, &b.OnErr },
+	} {
+		owners := map[string][]string{}
+		for i := range bindings {
+			if m, _ := side(&bindings[i]); *m != nil {
+				owners[(*m).key()] = append(owners[(*m).key()], bindings[i].Node.Name)
 			}
 		}
-		if b.On != nil {
-			if nodes := owners[key("on", b.On)]; len(nodes) > 1 {
-				b.OnErr, b.On = why(b.On, nodes), nil
+		for i := range bindings {
+			m, why := side(&bindings[i])
+			if *m == nil || len(owners[(*m).key()]) < 2 {
+				continue
 			}
+			nodes := owners[(*m).key()]
+			*why = fmt.Sprintf("the machine %s of %s matches %d nodes (%s and %s); name the right one for each under power.nodes",
+				(*m).Title(), (*m).Driver, len(nodes), nodes[0], nodes[1])
+			*m = nil
 		}
 	}
 }

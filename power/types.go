@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -70,6 +71,14 @@ type Reading struct {
 	NoAnswer bool `json:",omitzero"`
 }
 
+// With adds the driver's own word to a text, where there is one.
+func (r Reading) With(text string) string {
+	if r.Detail == "" {
+		return text
+	}
+	return text + " (" + r.Detail + ")"
+}
+
 // Told is a reading of what a power API has just said, in words that may hold
 // anything. Any State but Unknown is proven by it.
 func Told(s State, detail string) Reading {
@@ -92,6 +101,19 @@ const (
 	// ActionOn powers on.
 	ActionOn Action = "on"
 )
+
+// Verb gives the words for an action: "shut down", "switch off", "power on".
+func Verb(a Action) string {
+	switch a {
+	case ActionShutdown:
+		return "shut down"
+	case ActionOff:
+		return "switch off"
+	case ActionOn:
+		return "power on"
+	}
+	return string(a)
+}
 
 // Abilities says what a driver can do.
 type Abilities struct {
@@ -207,6 +229,11 @@ type Binding struct {
 	// annotation or providerID) names another machine than its address or name
 	// leads to; empty when it does not.
 	Contradiction string `json:"-"`
+}
+
+// machines are those that are known, that for switching off first.
+func (b Binding) machines() []*Machine {
+	return slices.DeleteFunc([]*Machine{b.Off, b.On}, func(m *Machine) bool { return m == nil })
 }
 
 // Phase is where an operation on one machine stands.

@@ -24,24 +24,17 @@ type BulkDriver interface {
 // stateMachine is the machine whose driver tells a binding's state best: one
 // that proves Off before one that presumes it.
 func (f *Fleet) stateMachine(b Binding) (Machine, bool) {
-	var best *Machine
-	rank := 0
-	for _, m := range []*Machine{b.On, b.Off} {
-		if m == nil || f.drivers[m.Driver] == nil {
-			continue
-		}
-		a := f.drivers[m.Driver].Abilities()
-		switch {
-		case a.State && a.ProvesOff && rank < 2:
-			best, rank = m, 2
-		case a.State && rank < 1:
-			best, rank = m, 1
+	for _, proves := range []bool{true, false} {
+		for _, m := range []*Machine{b.On, b.Off} {
+			if m == nil || f.drivers[m.Driver] == nil {
+				continue
+			}
+			if a := f.drivers[m.Driver].Abilities(); a.State && (a.ProvesOff || !proves) {
+				return *m, true
+			}
 		}
 	}
-	if best == nil {
-		return Machine{}, false
-	}
-	return *best, true
+	return Machine{}, false
 }
 
 // Read looks at every machine once, side by side, each within ReadTimeout. A

@@ -48,14 +48,6 @@ type Request struct {
 	Report func(Progress)
 }
 
-// notWanted is an error when the request is not wanted any more.
-func (r Request) notWanted() error {
-	if r.While == nil {
-		return nil
-	}
-	return r.While.Err()
-}
-
 // Question is what is asked before machines are switched.
 type Question struct {
 	Request
