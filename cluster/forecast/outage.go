@@ -22,6 +22,17 @@ func (i Interval) Contains(t time.Time) bool {
 	return !i.IsZero() && !t.Before(i.From) && !t.After(i.To)
 }
 
+// Latest is when both of what is expected in i and in o have happened.
+func (i Interval) Latest(o Interval) Interval {
+	if o.From.After(i.From) {
+		i.From = o.From
+	}
+	if o.To.After(i.To) {
+		i.To = o.To
+	}
+	return i
+}
+
 func (i Interval) plus(from, to time.Duration) Interval {
 	if i.IsZero() {
 		return i

@@ -215,9 +215,12 @@ func (c *cordons) poweredOn(node string) {
 // names lists the nodes that are cordoned because of us.
 func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
-func cordonLines(nodes []string) []view.Line {
-	var lines []view.Line
-	for _, n := range nodes {
+// lines lists them below a title; nil when there are none.
+func (c *cordons) lines(title string) (lines []view.Line) {
+	for i, n := range c.names() {
+		if i == 0 {
+			lines = append(lines, view.Line{Text: title})
+		}
 		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + " (cordoned)"})
 	}
 	return lines

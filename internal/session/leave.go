@@ -1,6 +1,10 @@
 package session
 
-import "lightsout/internal/view"
+import (
+	"slices"
+
+	"lightsout/internal/view"
+)
 
 // IDs of choices when leaving.
 const (
@@ -39,29 +43,21 @@ func (v *leaving) ask() {
 		return
 	}
 	left := v.machines.stillOff()
-	q := view.Question{Kind: view.QuestionQuit, Title: "Leave with machines off?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Power on, then leave"}, {ID: leaveNow, Label: "Leave them off"}}}
-	cordoned := v.cordons.names()
+	question := func(title, on, now string, lines ...view.Line) view.Question {
+		return view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
+	}
+	q := question("Leave while machines are being switched?", "", "Leave")
+	cordoned := v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case len(left) > 0:
-		q.Lines = append(q.Lines, view.Line{Text: "Still off:"})
-		q.Lines = append(q.Lines, leftOffLines(left)...)
-		if len(cordoned) > 0 {
-			q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
-			q.Lines = append(q.Lines, cordonLines(cordoned)...)
-		}
-		q.Lines = append(q.Lines, v.later())
+		lines := append(append([]view.Line{{Text: "Still off:"}}, leftOffLines(left)...), cordoned...)
+		q = question("Leave with machines off?", "Power on, then leave", "Leave them off", append(lines, v.later())...)
 	case len(v.drains.running) > 0:
-		q.Title = "Leave while nodes are being drained?"
-		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Give it up, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
-	case len(cordoned) > 0:
-		q.Title = "Leave with nodes cordoned?"
-		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: "Uncordon, then leave"}, {ID: leaveNow, Label: "Leave them cordoned"}}
-		q.Lines = append(q.Lines, view.Line{Text: "Still cordoned by lightsout:"})
-		q.Lines = append(q.Lines, cordonLines(cordoned)...)
-		q.Lines = append(q.Lines, v.later())
+		q = question("Leave while nodes are being drained?", "Give it up, then leave", "Leave them cordoned")
+	case cordoned != nil:
+		q = question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
 	default:
-		q.Title = "Leave while machines are being switched?"
-		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveNow, Label: "Leave"}}
+		q.Choices = slices.Delete(q.Choices, 1, 2) // nothing can be undone before
 	}
 	v.questions.ask(q, func(a view.Answer) {
 		switch a.Choice {

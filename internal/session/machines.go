@@ -125,14 +125,8 @@ func (m *machines) read(node string, r power.Reading) {
 	if (old.State == r.State && old.Proof == r.Proof) || (old.At.IsZero() && r.State == power.On) {
 		return
 	}
-	level := view.Info
-	switch r.State {
-	case power.On:
-		level = view.Good
-	case power.Off:
-		level = view.Bad
-	}
-	m.say(view.Event{At: r.At, Lane: view.LanePower, Subject: node, Text: "machine " + stateText(r), Level: level, From: old.State.String(), To: r.State.String()})
+	levels := map[power.State]view.Severity{power.On: view.Good, power.Off: view.Bad} // else Info
+	m.say(view.Event{At: r.At, Lane: view.LanePower, Subject: node, Text: "machine " + stateText(r), Level: levels[r.State], From: old.State.String(), To: r.State.String()})
 }
 
 func stateText(r power.Reading) string {
@@ -140,17 +134,11 @@ func stateText(r power.Reading) string {
 	if r.State == power.Off && r.Proof == power.Presumed {
 		text = "presumed off"
 	}
-	if r.Detail != "" {
-		text += " (" + r.Detail + ")"
-	}
-	return text
+	return r.With(text)
 }
 
 func (m *machines) shown() map[string]view.MachineView {
-	out := make(map[string]view.MachineView, len(m.views))
-	for node, v := range m.views {
-		out[node] = v
-	}
+	out := maps.Clone(m.views)
 	for node, b := range m.bindings {
 		v := out[node]
 		v.Machine = view.MachineText(b)
@@ -199,11 +187,7 @@ func (m *machines) readLeftOff() bool {
 
 // stillOff lists what is off because of us, by name.
 func (m *machines) stillOff() []power.LeftOff {
-	var left []power.LeftOff
-	for _, name := range slices.Sorted(maps.Keys(m.leftOff)) {
-		left = append(left, m.leftOff[name])
-	}
-	return left
+	return slices.SortedFunc(maps.Values(m.leftOff), func(a, b power.LeftOff) int { return strings.Compare(a.Node, b.Node) })
 }
 
 // settleReading marks a machine as on again that its driver proves on, once what
@@ -244,5 +228,34 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 	if settled {
 		m.readLeftOff()
 		m.undone = true
+	}
+}
+
+// outages keeps the spans in which nodes were off or not Ready.
+type outages struct {
+	view.Outages
+	seen *cluster.Snapshot // whose nodes were looked at last
+}
+
+// power follows a look at a node's machine. Unknown tells nothing.
+func (o *outages) power(node string, r power.Reading) {
+	switch r.State {
+	case power.Off:
+		o.Set(node, view.OutageOff, true, r.At)
+	case power.On:
+		o.Set(node, view.OutageOff, false, r.At)
+	}
+}
+
+// look follows the nodes' conditions.
+func (o *outages) look(s *cluster.Snapshot, now time.Time) {
+	if o.seen != nil && s.SameNodes(o.seen) {
+		return
+	}
+	o.seen = s
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() {
+			o.Set(n.Name, view.OutageNotReady, n.Ready != cluster.TriTrue, now)
+		}
 	}
 }

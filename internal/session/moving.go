@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,10 +71,7 @@ func (m *moving) ask(i view.SwitchPlace) {
 // held says what of ours would be left behind; empty when nothing would.
 func (m *moving) held() string {
 	m.leaving.switching.readJournal()
-	var off []string
-	for _, n := range m.leaving.machines.stillOff() {
-		off = append(off, n.Node)
-	}
+	off := slices.Sorted(maps.Keys(m.leaving.machines.leftOff))
 	switch {
 	case m.guest.Running():
 		return "a trial is under way: t ends it"

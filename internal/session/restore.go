@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 
 	"lightsout/internal/view"
@@ -27,9 +28,8 @@ func (w *switching) askRestore(left []power.LeftOff) {
 		q.Lines = append(q.Lines, view.Line{Text: "lightsout switched these off and has not seen them on again:"})
 		q.Lines = append(q.Lines, leftOffLines(left)...)
 	}
-	if nodes := w.cordons.names(); len(nodes) > 0 {
-		q.Lines = append(q.Lines, view.Line{Text: "lightsout cordoned these and has not uncordoned them:"})
-		q.Lines = append(q.Lines, cordonLines(nodes)...)
+	if lines := w.cordons.lines("lightsout cordoned these and has not uncordoned them:"); lines != nil {
+		q.Lines = append(q.Lines, lines...)
 		q.Choices[1].Label = "Power on and uncordon"
 		if len(left) == 0 {
 			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
@@ -69,38 +69,28 @@ func (w *switching) restore() {
 		w.warn(view.LanePower, "power", w.noPower())
 		return
 	}
-	a := view.AskPower{Action: power.ActionOn}
-	for _, l := range w.machines.stillOff() {
-		a.Nodes = append(a.Nodes, l.Node)
-	}
+	a := view.AskPower{Action: power.ActionOn, Nodes: slices.Sorted(maps.Keys(w.machines.leftOff))}
 	w.run(a, func(error) {}, power.Automatic{}, func(r power.Request, asker power.Asker) error { return w.switcher.Restore(w.ctx, r, asker) })
 }
 
 // LeftOff names the nodes whose machines this program has switched off and not
 // seen on again, by the journal.
 func LeftOff(j *power.Journal) []string {
-	left, err := j.LeftOff()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, l := range left {
-		names = append(names, l.Node)
-	}
-	slices.Sort(names)
-	return names
+	left, _ := j.LeftOff() // what can be read of it
+	return nodesOf(left, func(l power.LeftOff) string { return l.Node })
 }
 
 // LeftCordoned names the nodes that this program has cordoned and not
 // uncordoned, by the journal.
 func LeftCordoned(j *power.Journal) []string {
-	left, err := j.LeftCordoned()
-	if err != nil {
-		return nil
-	}
+	left, _ := j.LeftCordoned()
+	return nodesOf(left, func(e power.Entry) string { return e.Node })
+}
+
+func nodesOf[T any](all []T, node func(T) string) []string {
 	var names []string
-	for _, l := range left {
-		names = append(names, l.Node)
+	for _, x := range all {
+		names = append(names, node(x))
 	}
 	slices.Sort(names)
 	return names

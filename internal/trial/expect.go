@@ -27,8 +27,8 @@ func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 			}
 			if x.Phase() == view.PhaseErrors {
 				out.Got, out.OK = meetWindow(x, r, r.tracker.Window(r.loads[i].number))
-			} else if v, ok := loadMeasure(x.Measure, l); ok {
-				number(v)
+			} else if n := loadMeasure(x.Measure, l); n != nil {
+				number(float64(*n))
 			}
 		}
 	case plan.OfPhase:
@@ -53,25 +53,12 @@ func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 	return out
 }
 
-func loadMeasure(name string, l record.Load) (float64, bool) {
-	switch name {
-	case "sent":
-		return float64(l.Sent), true
-	case "ok":
-		return float64(l.OK), true
-	case "failed":
-		return float64(l.Failed), true
-	case "peak_served":
-		return float64(l.PeakServed), true
-	case "peak_queued":
-		return float64(l.PeakQueued), true
-	case "failed_after_detection":
-		if l.FailedAfterDetection == nil {
-			return 0, false
-		}
-		return float64(*l.FailedAfterDetection), true
-	}
-	return 0, false
+// loadMeasure is a count of a load; nil when it is not known.
+func loadMeasure(name string, l record.Load) *int {
+	return map[string]*int{
+		"sent": &l.Sent, "ok": &l.OK, "failed": &l.Failed, "peak_served": &l.PeakServed, "peak_queued": &l.PeakQueued,
+		"failed_after_detection": l.FailedAfterDetection,
+	}[name]
 }
 
 // meetWindow wants the error window of a load in bounds, or its end inside the

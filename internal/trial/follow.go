@@ -3,7 +3,6 @@ package trial
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"lightsout/cluster"
 	"lightsout/internal/trial/plan"
@@ -62,18 +61,10 @@ func (r *run) request(rec loadgen.Record) {
 
 // addStep keeps what the operator did as a step of a trial by keyboard.
 func (r *run) addStep(a plan.Action) {
-	st := plan.Step{Action: a, Name: uniqueName(r, a.Text())}
+	st := plan.Step{Action: a, Name: plan.Unique(a.Text(), r.hasStep)}
 	now := r.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)
-}
-
-func uniqueName(r *run, name string) string {
-	unique := name
-	for n := 2; slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == unique }); n++ {
-		unique = fmt.Sprintf("%s (%d)", name, n)
-	}
-	return unique
 }
 
 // switching keeps that machines are switched now.

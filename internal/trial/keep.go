@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -91,17 +92,14 @@ func writeReports(dir string) error {
 	if err != nil {
 		return err
 	}
-	md, err := os.OpenFile(filepath.Join(dir, record.ReportFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	for name, write := range map[string]func(io.Writer, *record.Record) error{record.ReportFile: report.Markdown, record.HTMLFile: report.HTML} {
+		f, ferr := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if ferr == nil {
+			ferr = errors.Join(write(f, rec), f.Close())
+		}
+		err = errors.Join(err, ferr)
 	}
-	defer md.Close()
-	html, err := os.OpenFile(filepath.Join(dir, record.HTMLFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
-	}
-	defer html.Close()
-	if err := errors.Join(report.Markdown(md, rec), report.HTML(html, rec)); err != nil {
 		return fmt.Errorf("the reports of %s: %w", dir, err)
 	}
 	return nil

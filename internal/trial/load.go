@@ -1,9 +1,10 @@
 package trial
 
 import (
-	"fmt"
+	"slices"
 	"time"
 
+	"lightsout/internal/trial/plan"
 	"lightsout/loadgen"
 )
 
@@ -68,18 +69,11 @@ func (r *run) gauge(g loadgen.Gauge) {
 
 // loadName names a load that was started by keyboard.
 func (r *run) loadName(spec loadgen.Spec) string {
-	name := spec.Text()
-	for n := 2; ; n++ {
-		taken := false
-		for _, l := range r.loads {
-			taken = taken || l.step == name
-		}
-		for _, st := range r.steps {
-			taken = taken || st.Name == name
-		}
-		if !taken {
-			return name
-		}
-		name = fmt.Sprintf("%s (%d)", spec.Text(), n)
-	}
+	return plan.Unique(spec.Text(), func(name string) bool {
+		return r.hasStep(name) || slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
+	})
+}
+
+func (r *run) hasStep(name string) bool {
+	return slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == name })
 }

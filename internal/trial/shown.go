@@ -1,6 +1,9 @@
 package trial
 
 import (
+	"maps"
+	"slices"
+
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -59,13 +62,6 @@ func skew(by map[string]int) int {
 	if len(by) == 0 {
 		return 0
 	}
-	first := true
-	var lo, hi int
-	for _, n := range by {
-		if first {
-			lo, hi, first = n, n, false
-		}
-		lo, hi = min(lo, n), max(hi, n)
-	}
-	return hi - lo
+	counts := slices.Sorted(maps.Values(by))
+	return counts[len(counts)-1] - counts[0]
 }

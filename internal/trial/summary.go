@@ -132,7 +132,7 @@ func offProof(n *nodeRun) string {
 	if n.off.State != power.Off {
 		return "none"
 	}
-	return proofText(n.off)
+	return n.off.With(n.off.Proof.String())
 }
 
 func onProof(n *nodeRun) string {
@@ -140,15 +140,7 @@ func onProof(n *nodeRun) string {
 	case n.booted:
 		return "proven (new boot id)"
 	case n.on.State == power.On:
-		return proofText(n.on)
+		return n.on.With(n.on.Proof.String())
 	}
 	return "none"
-}
-
-func proofText(r power.Reading) string {
-	text := r.Proof.String()
-	if r.Detail != "" {
-		text += " (" + r.Detail + ")"
-	}
-	return text
 }

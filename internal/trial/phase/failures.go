@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -60,19 +61,17 @@ func (t *Tracker) Window(run int) loadgen.Failures {
 // nodes is ready, and kube-proxy has heard of it.
 func (t *Tracker) forecastErrors() {
 	r := t.row(view.PhaseErrors, Load)
-	hull := func(get func(*row) time.Time) (to time.Time) {
-		for _, name := range t.names {
-			if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil && get(x).After(to) {
-				to = get(x)
-			}
+	var predicted, first forecast.Interval
+	for _, name := range t.names {
+		if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil {
+			predicted, first = predicted.Latest(x.predicted), first.Latest(x.first)
 		}
-		return to
 	}
-	if to := hull(func(x *row) time.Time { return x.predicted.To }); !to.IsZero() {
-		r.predicted.From, r.predicted.To = t.zero, to.Add(proxySync)
+	if !predicted.To.IsZero() {
+		r.predicted = forecast.Interval{From: t.zero, To: predicted.To.Add(proxySync)}
 	}
-	if to := hull(func(x *row) time.Time { return x.first.To }); !to.IsZero() {
-		r.first.From, r.first.To = t.zero, to.Add(proxySync)
+	if !first.To.IsZero() {
+		r.first = forecast.Interval{From: t.zero, To: first.To.Add(proxySync)}
 	}
 	r.from, r.observed = t.failures.window.First, t.failures.window.Last
 	r.notes = nil

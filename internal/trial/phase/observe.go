@@ -80,8 +80,8 @@ func returning(t *Tracker, n *node) bool {
 }
 
 func (t *Tracker) seen(name, subject string) bool {
-	r := t.rows[rowKey{name, subject}]
-	return r != nil && !r.observed.IsZero()
+	_, ok := t.Observed(name, subject)
+	return ok
 }
 
 // observe notes when a phase was seen. The first time stands, except that the

@@ -29,14 +29,12 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 	}
 	v.known = true
 	for _, p := range s.PodsOf(dep) {
-		if serving(p) {
+		if p.Serving() {
 			v.before++
 		}
 	}
 	v.most, v.learnt = forecast.StartTime(s, dep)
 }
-
-func serving(p *cluster.Pod) bool { return p.Ready && p.Deleting.IsZero() && p.Gone.IsZero() }
 
 // forecastFirst works out the first forecast of the replacements.
 func (v *service) forecastFirst(t *Tracker) {
@@ -45,7 +43,7 @@ func (v *service) forecastFirst(t *Tracker) {
 	}
 	on := 0
 	for _, p := range t.snapshot.PodsOf(t.deployment) {
-		if serving(p) && t.isDown(p.Node) {
+		if p.Serving() && t.isDown(p.Node) {
 			on++
 		}
 	}
@@ -93,12 +91,7 @@ func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forec
 		if e.IsZero() {
 			return forecast.Interval{}, r.why
 		}
-		if e.From.After(i.From) {
-			i.From = e.From
-		}
-		if e.To.After(i.To) {
-			i.To = e.To
-		}
+		i = i.Latest(e)
 	}
 	if i.IsZero() {
 		return i, ""
@@ -149,12 +142,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 		if i.IsZero() {
 			return
 		}
-		if i.From.After(last.From) {
-			last.From = i.From
-		}
-		if i.To.After(last.To) {
-			last.To = i.To
-		}
+		last = last.Latest(i)
 	}
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
@@ -170,7 +158,7 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 		n := 0
 		var last *cluster.Pod
 		for _, p := range s.PodsOf(t.deployment) {
-			if !serving(p) || t.isDown(p.Node) {
+			if !p.Serving() || t.isDown(p.Node) {
 				continue
 			}
 			n++
@@ -179,7 +167,11 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 			}
 		}
 		if n >= v.before && last != nil {
-			t.observe(view.PhaseReplaced, subject, late(last.Changed, t.zero, s.At), last.ReadySince, true)
+			changed := last.Changed
+			if !changed.After(t.zero) {
+				changed = s.At
+			}
+			t.observe(view.PhaseReplaced, subject, changed, last.ReadySince, true)
 		}
 	}
 	if !t.seen(view.PhaseRestored, subject) {
@@ -200,12 +192,4 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 		}
 		t.observe(view.PhaseRestored, subject, at, time.Time{}, true)
 	}
-}
-
-// late gives at, or instead when at is not after the time since.
-func late(at, since, instead time.Time) time.Time {
-	if at.After(since) {
-		return at
-	}
-	return instead
 }

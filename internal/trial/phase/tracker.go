@@ -210,12 +210,8 @@ func (t *Tracker) Power(name string, r power.Reading) {
 	if off.observed.IsZero() {
 		off.observed = r.At
 	}
-	text := r.Proof.String()
-	if r.Detail != "" {
-		text += " (" + r.Detail + ")"
-	}
 	if r.Proof == power.Proven || len(off.notes) == 0 {
-		off.notes = []string{text}
+		off.notes = []string{r.With(r.Proof.String())}
 	}
 }
 

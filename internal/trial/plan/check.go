@@ -75,16 +75,18 @@ func (c *checker) nameSteps() {
 		if s.Name != "" {
 			continue
 		}
-		base := s.defaultName()
-		s.Name = base
-		for n := 2; ; n++ {
-			if _, ok := taken[s.Name]; !ok {
-				break
-			}
-			s.Name = fmt.Sprintf("%s (%d)", base, n)
-		}
+		s.Name = Unique(s.defaultName(), func(name string) bool { _, ok := taken[name]; return ok })
 		taken[s.Name] = s.Line
 	}
+}
+
+// Unique gives a name that is not taken yet: this one, or with a number behind it.
+func Unique(name string, taken func(string) bool) string {
+	unique := name
+	for n := 2; taken(unique); n++ {
+		unique = fmt.Sprintf("%s (%d)", name, n)
+	}
+	return unique
 }
 
 // checker goes through the steps as the runner will.
