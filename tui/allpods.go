@@ -41,14 +41,18 @@ func (a *allPods) look(s *scene) (rows []*cluster.Pod, ready, total int, many bo
 }
 
 func newPodPiece(s *scene, pods []*cluster.Pod) *podPiece {
-	p := &podPiece{}
-	for _, pod := range pods {
-		rank := podTrouble(s, pod)
-		p.ranks[rank] = append(p.ranks[rank], pod)
-		meant, ready := counted(pod)
-		p.ready, p.total = p.ready+btoi(ready), p.total+btoi(meant)
-	}
+	p := &podPiece{ranks: ranked(s, pods, podTrouble)}
+	p.ready, p.total = tally(pods)
 	return p
+}
+
+// tally counts the pods that are meant to run, and those of them that are ready.
+func tally(pods []*cluster.Pod) (ready, total int) {
+	for _, pod := range pods {
+		meant, runs := counted(pod)
+		ready, total = ready+btoi(runs), total+btoi(meant)
+	}
+	return ready, total
 }
 
 // counted reports whether a pod is meant to run, and whether it does.

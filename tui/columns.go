@@ -1,6 +1,10 @@
 package tui
 
-import "time"
+import (
+	"time"
+
+	"lightsout/cluster"
+)
 
 // fitting says how a column of a table takes part when there is little room.
 type fitting struct {
@@ -43,6 +47,14 @@ func shortCell(st style, s, short string) cell {
 
 // plainCell is a text from outside.
 func plainCell(s *scene, text string) cell { return textCell("", s.t.text(text)) }
+
+// nameCell is a name, with its namespace where there are many.
+func nameCell(s *scene, k cluster.Key, many bool) cell {
+	if many {
+		return plainCell(s, k.String())
+	}
+	return plainCell(s, k.Name)
+}
 
 // dimCell is a text from outside, or of less weight.
 func dimCell(s *scene, text string) cell { return textCell(s.t.dim, s.t.text(text)) }

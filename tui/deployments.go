@@ -111,10 +111,7 @@ func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 }
 
 func (p *deploymentsPane) name(s *scene, d *cluster.Deployment) cell {
-	if p.many {
-		return plainCell(s, d.Key.String())
-	}
-	return plainCell(s, d.Name)
+	return nameCell(s, d.Key, p.many)
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {

@@ -118,31 +118,21 @@ func (l *list[K, R]) order(s *scene) {
 }
 
 // byTrouble puts rows of lower ranks first and otherwise leaves them in order.
-// It goes through them once, and copies nothing where nothing has to move.
 func byTrouble[R any](s *scene, rows []R, trouble func(*scene, R) int) []R {
-	var counts [troubles]int
-	sorted, before := true, 0
-	ranks := make([]uint8, len(rows))
-	for i, r := range rows {
-		rank := trouble(s, r)
-		ranks[i] = uint8(rank)
-		counts[rank]++
-		sorted = sorted && rank >= before
-		before = rank
-	}
-	if sorted {
+	if slices.IsSortedFunc(rows, func(a, b R) int { return trouble(s, a) - trouble(s, b) }) {
 		return rows
 	}
-	var next [troubles]int
-	for rank := 1; rank < troubles; rank++ {
-		next[rank] = next[rank-1] + counts[rank-1]
+	ranks := ranked(s, rows, trouble)
+	return slices.Concat(ranks[:]...)
+}
+
+// ranked sorts rows by their ranks.
+func ranked[R any](s *scene, rows []R, trouble func(*scene, R) int) (ranks [troubles][]R) {
+	for _, r := range rows {
+		rank := trouble(s, r)
+		ranks[rank] = append(ranks[rank], r)
 	}
-	out := make([]R, len(rows))
-	for i, r := range rows {
-		out[next[ranks[i]]] = r
-		next[ranks[i]]++
-	}
-	return out
+	return ranks
 }
 
 // follow puts the cursor where its row is now. A cursor whose row is gone
@@ -160,11 +150,9 @@ func (l *list[K, R]) follow() {
 	case l.at < n && l.id(l.rows[l.at]) == l.cursor:
 		return
 	default:
-		for i, r := range l.rows {
-			if l.id(r) == l.cursor {
-				l.at = i
-				return
-			}
+		if i := slices.IndexFunc(l.rows, func(r R) bool { return l.id(r) == l.cursor }); i >= 0 {
+			l.at = i
+			return
 		}
 	}
 	l.at = min(l.at, n-1)

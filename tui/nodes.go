@@ -70,19 +70,14 @@ func troubledFirst(s *scene, all []*cluster.Node) []*cluster.Node {
 	if len(unwell) == 0 {
 		return all
 	}
-	var ranks [troubles][]*cluster.Node
-	for _, n := range unwell {
-		rank := nodeTrouble(s, n)
-		ranks[rank] = append(ranks[rank], n)
-	}
-	well := make([]*cluster.Node, 0, len(all))
-	for _, n := range all {
-		if len(unwell) > 0 && unwell[0] == n {
+	ranks := ranked(s, unwell, nodeTrouble)
+	well := slices.DeleteFunc(slices.Clone(all), func(n *cluster.Node) bool {
+		is := len(unwell) > 0 && unwell[0] == n
+		if is {
 			unwell = unwell[1:]
-			continue
 		}
-		well = append(well, n)
-	}
+		return is
+	})
 	return slices.Concat(ranks[0], ranks[1], ranks[2], well, ranks[3])
 }
 

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,12 +97,8 @@ func (p *podsPane) settle(s *scene) {
 		pods = s.snap.Pods()
 	}
 	p.take(s, pods)
-	p.ready, p.total, p.many = 0, 0, false
-	for _, pod := range p.rows {
-		p.many = p.many || pod.Namespace != p.rows[0].Namespace
-		meant, ready := counted(pod)
-		p.ready, p.total = p.ready+btoi(ready), p.total+btoi(meant)
-	}
+	p.ready, p.total = tally(p.rows)
+	p.many = slices.ContainsFunc(p.rows, func(pod *cluster.Pod) bool { return pod.Namespace != p.rows[0].Namespace })
 }
 
 // inScope gives the pods to show, or says that it is all of them.
@@ -192,12 +189,7 @@ func podHas(s *scene, p *cluster.Pod, contains func(string) bool) bool {
 		contains(s.snap.PodWord(p, s.now))
 }
 
-func (p *podsPane) name(s *scene, pod *cluster.Pod) cell {
-	if p.many {
-		return plainCell(s, pod.Key.String())
-	}
-	return plainCell(s, pod.Name)
-}
+func (p *podsPane) name(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }
 
 func podNode(s *scene, p *cluster.Pod) cell {
 	if p.Node == "" {
