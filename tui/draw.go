@@ -97,9 +97,7 @@ func (m *Model) body(w, h int, l layout) []string {
 	if len(l.left) > 0 {
 		left := drawBox(s.t, l.leftWidth, m.sections(l.left), false, span{})
 		right := drawBox(s.t, w-l.leftWidth, m.sections(l.right), false, span{})
-		for i := range left {
-			out = append(out, left[i]+right[i])
-		}
+		out = beside(left, right)
 	}
 	sections := m.sections(l.lower)
 	if len(l.left) == 0 {

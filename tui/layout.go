@@ -39,12 +39,7 @@ func (m *Model) arrange(w, h int) layout {
 	if m.zoom || m.focus.place == placeWhole || w < smallWidth || s.h < smallHeight {
 		return layout{lower: []placed{{m.focus, size{w - 2, h - 2}}}}
 	}
-	var lower []*slot
-	for _, p := range m.panes {
-		if p.place == placeLower && p.least <= s.h && p.isThere(s.f) {
-			lower = append(lower, p)
-		}
-	}
+	lower := m.placed(placeLower)
 	if m.focus.place == placeLower && !slices.Contains(lower, m.focus) {
 		lower[len(lower)-1] = m.focus
 	}
@@ -61,7 +56,6 @@ func (m *Model) arrange(w, h int) layout {
 	share := 38
 	for _, p := range lower {
 		switch n := p.want(s, w-2); {
-		case p.listed():
 		case n.share == 0 && n.most <= 2 && p.least == 0:
 			share += 14 // it has nothing to say
 		case p.least > 0:
@@ -94,11 +88,11 @@ func (m *Model) stack(w, h int, lower []*slot) layout {
 	return layout{lower: m.divide(append([]*slot{m.list}, lower...), w-2, h-1)}
 }
 
-// placed gives the panes of a place.
+// placed gives the panes of a place that have room and something to show.
 func (m *Model) placed(at place) []*slot {
 	var out []*slot
 	for _, p := range m.panes {
-		if p.place == at {
+		if p.place == at && p.least <= m.s.h && p.isThere(m.s.f) {
 			out = append(out, p)
 		}
 	}

@@ -38,13 +38,15 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 // that have a use for them: redraw, copy, and keep a picture.
 func (m *Model) pressDialog(msg tea.KeyPressMsg) {
 	key := msg.String()
-	if c, ok := m.dialogs.top().(interface{ toCopy() string }); ok && key == "y" && c.toCopy() != "" {
-		copyText(m, c.toCopy())
-		return
-	}
-	if d, ok := m.dialogs.top().(interface{ reading() bool }); ok && key == "P" && d.reading() {
-		m.opts.Send(view.SaveScreen{})
-		return
+	if d, ok := m.dialogs.top().(readable); ok && d.reading() {
+		switch text := d.toCopy(); {
+		case key == "y" && text != "":
+			copyText(m, text)
+			return
+		case key == "P":
+			m.opts.Send(view.SaveScreen{})
+			return
+		}
 	}
 	if key == "ctrl+l" {
 		redraw(m)
@@ -57,6 +59,13 @@ func (m *Model) pressDialog(msg tea.KeyPressMsg) {
 	if intent != nil {
 		m.opts.Send(intent)
 	}
+}
+
+// readable is a dialog that is read: reading reports that no text is being typed
+// in it, toCopy gives what y copies, if anything.
+type readable interface {
+	reading() bool
+	toCopy() string
 }
 
 // leave asks to quit; the second time within a moment it quits at once.

@@ -92,7 +92,6 @@ func (d *questionDialog) typing() bool {
 	return !d.q.Refused && (d.q.Type != "" || d.q.Secret)
 }
 
-// reading reports that no text is being typed.
 func (d *questionDialog) reading() bool { return !d.typing() }
 
 // open reports whether a choice other than the safe one may be taken.

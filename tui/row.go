@@ -103,6 +103,28 @@ func blank(n int) string {
 	return strings.Repeat(" ", n)
 }
 
+// beside puts lines at the right of others, as many.
+func beside(left, right []string) []string {
+	out := make([]string, len(left))
+	for i := range left {
+		out[i] = left[i] + right[i]
+	}
+	return out
+}
+
+// below puts parts below each other, w cells wide, with an empty line between
+// them.
+func below(w int, parts ...[]string) []string {
+	var out []string
+	for _, part := range parts {
+		if len(part) > 0 && len(out) > 0 {
+			out = append(out, blank(w))
+		}
+		out = append(out, part...)
+	}
+	return out
+}
+
 // dimmed gives plain lines in the faint look, for what lies behind a dialog
 // or is stale.
 func dimmed(t *theme, lines []string) []string {

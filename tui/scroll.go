@@ -37,11 +37,10 @@ func (d *factsDialog) foot() string {
 	return d.keys("esc close · y copy " + d.copies)
 }
 
-// reading reports that no text is being typed.
 func (d *factsDialog) reading() bool { return !d.typing }
 
 func (d *factsDialog) toCopy() string {
-	if d.typing || d.copied == nil {
+	if d.copied == nil {
 		return ""
 	}
 	return d.copied()

@@ -73,11 +73,7 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 		out.lines = p.events(s, w, h, focus)
 	case w >= sideBySide:
 		side := min(w/3, 60)
-		left, right := p.events(s, w-side, h, focus), p.next(s, side, h)
-		for i := range left {
-			left[i] += right[i]
-		}
-		out.lines = left
+		out.lines = beside(p.events(s, w-side, h, focus), p.next(s, side, h))
 	default:
 		n := 1
 		if h >= 6 {

@@ -34,30 +34,13 @@ func (p *trialPane) whole(s *scene, w int) []string {
 	if v.Verdict == view.NotObserved {
 		out = append(out, textLine(t, w, 3, t.dim, "no judgement of the service: the outage or the return was not seen"))
 	}
-	out = append(out, blank(w))
 	if w < besideSteps {
-		for _, part := range [][]string{expectations(s, w), steps(s, w), phases(s, w)} {
-			if len(part) > 0 {
-				out = append(append(out, part...), blank(w))
-			}
-		}
-		return out[:len(out)-1]
+		return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
 	}
 	lw := min(w*2/5, 64)
-	left := steps(s, lw)
-	right := expectations(s, w-lw)
-	if table := phases(s, w-lw); len(table) > 0 {
-		if len(right) > 0 {
-			right = append(right, blank(w-lw))
-		}
-		right = append(right, table...)
-	}
+	left, right := steps(s, lw), below(w-lw, expectations(s, w-lw), phases(s, w-lw))
 	n := max(len(left), len(right))
-	left, right = fill(left, lw, n), fill(right, w-lw, n)
-	for i := range left {
-		out = append(out, left[i]+right[i])
-	}
-	return out
+	return below(w, out, beside(fill(left, lw, n), fill(right, w-lw, n)))
 }
 
 // steps lists the steps with their states.
