@@ -73,9 +73,6 @@ func (s *dialogs) paste(text string) {
 
 func (s *dialogs) close(d dialog) {
 	if q, ok := d.(*questionDialog); ok {
-		if s.answered == nil {
-			s.answered = map[string]bool{}
-		}
 		s.answered[q.q.ID] = true
 	}
 	s.stack = slices.DeleteFunc(s.stack, func(o openDialog) bool { return o.dialog == d })
@@ -93,19 +90,13 @@ func (s *dialogs) look() view.Look {
 
 // question opens, renews or closes the dialog of the frame's question.
 func (s *dialogs) question(q *view.Question) {
-	for i, d := range s.stack {
-		open, ok := d.dialog.(*questionDialog)
-		switch {
-		case !ok:
-		case q != nil && open.q.ID == q.ID:
+	for _, d := range s.stack {
+		if open, ok := d.dialog.(*questionDialog); ok && q != nil && open.q.ID == q.ID {
 			open.renew(q)
-			return
-		default:
-			s.stack = slices.Delete(s.stack, i, i+1)
-			s.question(q)
 			return
 		}
 	}
+	s.stack = slices.DeleteFunc(s.stack, func(d openDialog) bool { _, is := d.dialog.(*questionDialog); return is })
 	if q != nil && !s.answered[q.ID] {
 		s.stack = append(s.stack, openDialog{newQuestion(q), &grace{}})
 	}

@@ -24,18 +24,13 @@ func header(m *Model, w int) string {
 		name += " /" + t.text(f.Namespaces)
 	}
 	room := r.left - rightWidth - width(state.s) - 3
-	if via != "" && !strings.HasPrefix(via, "via ") {
-		via = "via " + via
-	}
-	if via != "" && width(name)+2+width(via) > room {
-		via = fit(via, max(0, room-width(name)-2), t.ellipsis)
-		if width(via) < 8 {
-			via = ""
-		}
-	}
-	r.put(t.accent, fit(name, max(0, room), t.ellipsis))
 	if via != "" {
-		r.space(2).put(t.dim, via)
+		via = "via " + strings.TrimPrefix(via, "via ")
+	}
+	cut := fit(via, max(0, room-width(name)-2), t.ellipsis)
+	r.put(t.accent, fit(name, max(0, room), t.ellipsis))
+	if cut != "" && (cut == via || width(cut) >= 8) {
+		r.space(2).put(t.dim, cut)
 	}
 	if m.any || name != "" {
 		r.space(3)
@@ -50,32 +45,27 @@ func header(m *Model, w int) string {
 
 // linkState is how the cluster is being watched, or that a record is shown.
 func linkState(m *Model) (state span) {
-	t, f, link := m.s.t, m.s.f, m.s.snap.Link
-	switch link.State {
-	case cluster.LinkLive:
-		if kinds, _ := unwatched(m); len(kinds) > 0 {
-			state = span{t.warn, t.warnSign + " in part"}
-			break
-		}
+	t, f, snap := m.s.t, m.s.f, m.s.snap
+	kinds, _ := unwatched(m)
+	switch {
+	case f.Replay != nil && f.Replay.Paused:
+		return span{t.fresh, t.paused + " replay"}
+	case f.Replay != nil:
+		return span{t.fresh, t.playing + " replay"}
+	case snap.Link.State == cluster.LinkLive && len(kinds) > 0:
+		return span{t.warn, t.warnSign + " in part"}
+	case snap.Link.State == cluster.LinkLive:
 		state = span{t.good, t.live + " live"}
-		if old := m.s.now.Sub(m.s.snap.Contact()); !m.s.snap.Contact().IsZero() && old >= 10*time.Second {
+		if old := m.s.now.Sub(snap.Contact()); !snap.Contact().IsZero() && old >= 10*time.Second {
 			state.s += " " + coarseAge(old)
 		}
-	case cluster.LinkLost:
-		state = span{t.bad, t.badSign + " lost"}
-	default:
-		state = span{t.warn, t.connecting + " connecting"}
-		if m.opts.LoadOnly {
-			state = span{t.good, t.live + " load only"}
-		}
+		return state
+	case snap.Link.State == cluster.LinkLost:
+		return span{t.bad, t.badSign + " lost"}
+	case m.opts.LoadOnly:
+		return span{t.good, t.live + " load only"}
 	}
-	if f.Replay != nil {
-		state = span{t.fresh, t.playing + " replay"}
-		if f.Replay.Paused {
-			state = span{t.fresh, t.paused + " replay"}
-		}
-	}
-	return state
+	return span{t.warn, t.connecting + " connecting"}
 }
 
 // badges are what stands at the right of the header: the trial's clock and name,

@@ -28,16 +28,16 @@ func newInput(secret bool) input {
 
 func (in *input) String() string { return in.m.Value() }
 
-// press edits the text and reports whether the key was one for it.
+// press edits the text and reports whether that has changed it.
 func (in *input) press(msg tea.KeyPressMsg) bool {
 	if msg.Text != "" && !in.secret {
 		if msg.Text = clean(msg.Text); msg.Text == "" {
 			return false
 		}
 	}
-	text, at := in.m.Value(), in.m.Position()
+	before := in.m.Value()
 	in.m, _ = in.m.Update(msg)
-	return in.m.Value() != text || in.m.Position() != at
+	return in.m.Value() != before
 }
 
 // insert puts text at the cursor. What can't be shown in one line is left away,
@@ -53,6 +53,13 @@ func (in *input) insert(text string) {
 	r = r[:min(len(r), maxInput-len(before)-len(after))]
 	in.m.SetValue(string(before) + string(r) + string(after))
 	in.m.SetCursor(len(before) + len(r))
+}
+
+// line is the input after a prompt, on a line of w cells.
+func (in *input) line(t *theme, prompt string, w int) string {
+	r := newRow(w).put(t.strong, prompt)
+	in.draw(t, r, r.left)
+	return r.String()
 }
 
 // draw writes the text with its cursor in w cells; a secret as asterisks.

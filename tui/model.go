@@ -101,7 +101,7 @@ func New(o Options) *Model {
 	o.ASCII = o.ASCII || ansi.StringWidthWc("─") != 1
 	m := &Model{opts: o, keys: commonKeys(), dirty: true}
 	m.panes = opened(m.keys)
-	m.dialogs.now = o.Now
+	m.dialogs = dialogs{now: o.Now, answered: map[string]bool{}}
 	m.s = scene{
 		t: newTheme(o), f: emptyFrame, snap: emptySnapshot,
 		marks: map[string]bool{}, say: m.say,
@@ -189,16 +189,14 @@ func (m *Model) lookAt() {
 // since it came. A replay's time is the frame's alone: it may stand still, or
 // run faster than ours.
 func (m *Model) clock() {
-	now := m.opts.Now()
-	if m.s.f.Replay != nil {
+	switch now := m.opts.Now(); {
+	case m.s.f.Replay != nil:
 		m.s.now = m.s.f.Now
-		return
-	}
-	if m.any && !m.s.f.Now.IsZero() {
+	case m.any && !m.s.f.Now.IsZero():
 		m.s.now = m.s.f.Now.Add(max(0, now.Sub(m.got)))
-		return
+	default:
+		m.s.now = now
 	}
-	m.s.now = now
 }
 
 // adopt takes a new frame and finds out what of the screen it changes.
@@ -215,7 +213,9 @@ func (m *Model) adopt(f *view.Frame) {
 	if first {
 		m.s.start = m.s.now.Add(time.Second)
 	}
-	m.changed(changes(old, f))
+	for i, parts := 0, changes(old, f); i < partCount; i++ {
+		m.gens[i] += uint64(parts >> i & 1)
+	}
 	if f.Snapshot != old.Snapshot {
 		m.s.dropMarks()
 	}
@@ -227,20 +227,11 @@ func (m *Model) adopt(f *view.Frame) {
 	if f.Notice.Text != "" && !f.Notice.At.Equal(old.Notice.At) {
 		m.notices.add(notice{text: f.Notice.Text, at: f.Notice.At})
 	}
+	question := f.Question
 	if f.Replay != nil {
-		m.dialogs.question(nil) // what was asked then can't be answered now
-		return
+		question = nil // what was asked then can't be answered now
 	}
-	m.dialogs.question(f.Question)
-}
-
-// changed counts up the parts that have changed.
-func (m *Model) changed(parts part) {
-	for i := range m.gens {
-		if parts&(1<<i) != 0 {
-			m.gens[i]++
-		}
-	}
+	m.dialogs.question(question)
 }
 
 // changes finds the parts in which two frames differ.

@@ -127,7 +127,7 @@ func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 		c.run(d.m)
 		return nil, true
 	default:
-		if before := d.in.String(); d.in.press(msg) && d.in.String() != before {
+		if d.in.press(msg) {
 			d.find()
 		}
 	}
@@ -137,9 +137,7 @@ func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
 	t := s.t
 	wide := min(w, 76)
-	r := newRow(wide).put(t.strong, ":")
-	d.in.draw(t, r, r.left)
-	out := []string{r.String(), blank(wide)}
+	out := []string{d.in.line(t, ":", wide), blank(wide)}
 	rows := max(1, min(paletteRows, h-2))
 	from := max(0, d.chosen-rows+1)
 	for i := from; i < from+rows; i++ {

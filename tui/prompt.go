@@ -61,7 +61,7 @@ func (d *promptDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 	if d.digits && !numeric(msg.Key().Text) {
 		return nil, false
 	}
-	if before := d.in.String(); d.in.press(msg) && d.in.String() != before {
+	if d.in.press(msg) {
 		d.edited()
 	}
 	return nil, false
@@ -69,11 +69,10 @@ func (d *promptDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 
 func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
 	wide := min(w, 56)
-	r := newRow(wide).put(s.t.strong, fit(d.label, wide-12, s.t.ellipsis)).space(1)
-	d.in.draw(s.t, r, r.left)
-	below := newRow(wide).put(s.t.dim, fit(s.t.text(d.help()), wide, s.t.ellipsis))
+	st, text := s.t.dim, d.help()
 	if d.fault != "" {
-		below = newRow(wide).put(s.t.bad, fit(s.t.text(d.fault), wide, s.t.ellipsis))
+		st, text = s.t.bad, d.fault
 	}
-	return []string{blank(wide), r.String(), blank(wide), below.String()}, wide
+	below := newRow(wide).put(st, fit(s.t.text(text), wide, s.t.ellipsis))
+	return []string{blank(wide), d.in.line(s.t, fit(d.label, wide-12, s.t.ellipsis)+" ", wide), blank(wide), below.String()}, wide
 }

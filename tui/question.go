@@ -181,9 +181,7 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 		}
 		prompt = fit(prompt, w-12, t.ellipsis)
 		wide = min(w, max(wide, width(prompt)+24))
-		r := newRow(wide).put(t.strong, prompt)
-		d.in.draw(t, r, r.left)
-		tail = append(tail, blank(wide), r.String())
+		tail = append(tail, blank(wide), d.in.line(t, prompt, wide))
 	}
 	tail = append(tail, blank(wide))
 	r := newRow(wide).space((wide - bw) / 2)

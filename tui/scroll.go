@@ -220,9 +220,7 @@ func (p *pager) draw(s *scene, lines []string, w, h int) []string {
 	below := ""
 	switch {
 	case p.typing:
-		r := newRow(w).put(s.t.strong, "/")
-		p.in.draw(s.t, r, r.left)
-		below = r.String()
+		below = p.in.line(s.t, "/", w)
 	case p.note != "":
 		below = newRow(w).put(s.t.accent, fit(s.t.text(p.note), w, s.t.ellipsis)).String()
 	}
