@@ -16,33 +16,33 @@ func (c *chart) bar(x int, b *bin) {
 	served := c.eighths(b.Served)
 	y := 0 // counted from the axis
 	for ; y < served/8; y++ {
-		c.set(c.up-1-y, x, t.full, t.bars[lookServed])
+		c.set(c.up-1-y, x, t.full, t.bars.served)
 	}
 	switch part := served % 8; {
 	case t.ascii && (part >= 4 || served > 0 && y == 0):
-		c.set(c.up-1-y, x, t.full, t.bars[lookServed])
+		c.set(c.up-1-y, x, t.full, t.bars.served)
 		y++
 	case part > 0 && !t.ascii:
-		look := lookServed
+		look := t.bars.served
 		if b.Queued > 0 && b.Stalled+b.OnDead == 0 {
-			look = lookMixed
+			look = t.bars.mixed
 		}
-		c.set(c.up-1-y, x, t.eighths[part], t.bars[look])
+		c.set(c.up-1-y, x, t.eighths[part], look)
 		y++
 	}
 	sum := b.Served
 	for _, part := range []struct {
 		n     int
 		glyph string
-		look  barLook
-	}{{b.Stalled, t.stalled, lookStalled}, {b.OnDead, t.onDead, lookOnDead}, {b.Queued, t.light, lookQueued}} {
+		look  style
+	}{{b.Stalled, t.stalled, t.bars.stalled}, {b.OnDead, t.onDead, t.bars.onDead}, {b.Queued, t.light, t.bars.queued}} {
 		if part.n <= 0 {
 			continue
 		}
 		sum += part.n
 		top := max((c.eighths(sum)+4)/8, y+1) // one is seen, too
 		for ; y < top; y++ {
-			c.set(c.up-1-y, x, part.glyph, t.bars[part.look])
+			c.set(c.up-1-y, x, part.glyph, part.look)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (c *chart) level(n int) int {
 // and it goes over what is queued or begins in the middle of a cell: how much
 // can be served is always in sight. Where it is what lies on the bars of served
 // it leaves every other cell, so that both are seen.
-func (c *chart) steps(value func(*bin) int, glyph string, look barLook, solid bool) {
+func (c *chart) steps(value func(*bin) int, glyph string, look style, solid bool) {
 	t := c.t
 	before := -1
 	for x := range c.bins {
@@ -95,17 +95,17 @@ func (c *chart) steps(value func(*bin) int, glyph string, look barLook, solid bo
 		switch {
 		case y < 0:
 		case c.grid[y][x].s == "":
-			c.set(y, x, glyph, t.bars[look])
+			c.set(y, x, glyph, look)
 		case !solid || c.grid[y][x].s == t.full:
 		case y+1 < c.up && c.grid[y+1][x].s != t.full || x%2 == 0:
-			c.set(y, x, glyph, t.bars[lookCapacityOnQueue])
+			c.set(y, x, glyph, t.bars.capacityOnQueue)
 		}
 	}
 }
 
 // turn draws the step from row a to row b in one column.
 func (c *chart) turn(x, a, b int) {
-	t, st := c.t, c.t.bars[lookCapacity]
+	t, st := c.t, c.t.bars.capacity
 	put := func(y int, g string) {
 		if c.grid[y][x].s == "" {
 			c.set(y, x, g, st)

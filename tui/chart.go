@@ -134,18 +134,8 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 	}
 	c.w = w - c.label - 1
 	c.bins, c.first = gather(s, c.w)
-	labels := 0
-	if h >= 7 {
-		labels = 1
-	}
-	switch {
-	case h >= 18:
-		c.down = 3
-	case h >= 10:
-		c.down = 2
-	case h >= 5:
-		c.down = 1
-	}
+	labels := btoi(h >= 7)
+	c.down = btoi(h >= 5) + btoi(h >= 10) + btoi(h >= 18)
 	c.up = h - c.down - 1 - labels - len(c.lanes)
 	if c.scale.fail == 0 && h < 9 || c.up < 3 {
 		c.up, c.down = c.up+c.down, 0 // the axis itself tells of failures
@@ -164,8 +154,8 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 	}
 	c.gaps()
 	c.carry(s)
-	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, lookCapacity, true)
-	c.steps(func(b *bin) int { return b.Target }, c.t.target, lookTarget, false)
+	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, c.t.bars.capacity, true)
+	c.steps(func(b *bin) int { return b.Target }, c.t.target, c.t.bars.target, false)
 	c.axis()
 	out := c.lines(w, s.f.Load.Gauge)
 	for _, l := range c.lanes {
@@ -218,7 +208,7 @@ func (c *chart) axis() {
 		case b.Unresolved > 0:
 			g, st = t.open, t.accent
 		case b.fails > 0 && c.down == 0:
-			g, st = failSigns[largest(b.failed)].letter, t.bars[lookFailed]
+			g, st = failSigns[largest(b.failed)].letter, t.bars.failed
 		case b.fails > 0:
 			g, st = t.sent, t.bad
 		case b.Sent > 0:

@@ -58,7 +58,7 @@ func (c *chart) failures(x int, b *bin) {
 	y := c.up + 1
 	for group, n := range share(b.failed, b.fails, min(cells, c.down)) {
 		for range n {
-			c.set(y, x, failSigns[group].letter, c.t.bars[lookFailed])
+			c.set(y, x, failSigns[group].letter, c.t.bars.failed)
 			y++
 		}
 	}

@@ -31,8 +31,8 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	for _, part := range []struct {
 		n  int
 		as span
-	}{{g.Served, span{t.bars[lookServed], t.full}}, {g.Stalled, span{t.bars[lookStalled], t.stalled}}, {g.OnDead, span{t.bars[lookOnDead], t.onDead}},
-		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.bars[lookServed], t.free}}, {g.Queued, span{t.bars[lookQueued], t.light}}} {
+	}{{g.Served, span{t.bars.served, t.full}}, {g.Stalled, span{t.bars.stalled, t.stalled}}, {g.OnDead, span{t.bars.onDead, t.onDead}},
+		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.bars.served, t.free}}, {g.Queued, span{t.bars.queued, t.light}}} {
 		if part.n > 0 {
 			sum += part.n
 			put(part.as, max(at(sum), len(cells)+1))
@@ -43,11 +43,11 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	now, target, ticks := at(g.Capacity), at(g.Target), 0
 	for x := 0; ; x++ {
 		if g.Capacity > 0 && x == now {
-			r.put(t.bars[lookCapacity], t.tickNow)
+			r.put(t.bars.capacity, t.tickNow)
 			ticks++
 		}
 		if g.Target > 0 && x == target && g.Target != g.Capacity {
-			r.put(t.bars[lookTarget], t.tickTarget)
+			r.put(t.bars.target, t.tickTarget)
 			ticks++
 		}
 		if x == w {

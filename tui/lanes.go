@@ -22,17 +22,7 @@ type lane struct {
 }
 
 // laneRoom is how many lanes a chart of h lines has room for.
-func laneRoom(h int) int {
-	switch {
-	case h >= 14:
-		return 4
-	case h >= 8:
-		return 2
-	case h >= 5:
-		return 1
-	}
-	return 0
-}
+func laneRoom(h int) int { return btoi(h >= 5) + btoi(h >= 8) + 2*btoi(h >= 14) }
 
 // gatherLanes gives a lane for each node with an outage that a chart of w
 // columns shows, in the order in which they began.
@@ -95,7 +85,7 @@ func (l *lane) state(from, to time.Time) (bits, out int) {
 func (c *chart) lane(l lane, w int) string {
 	t := c.t
 	cells := make([]span, c.w)
-	signs := [...]span{{}, {t.bars[lookOff], t.offOnly}, {t.bars[lookNotReady], t.notReady}, {t.bars[lookOffNotReady], t.offNotReady}}
+	signs := [...]span{{}, {t.bars.off, t.offOnly}, {t.bars.notReady, t.notReady}, {t.bars.offNotReady, t.offNotReady}}
 	words := [...]string{"", "off", "NotReady", "off, NotReady"}
 	label := func(x, end, bits, out int) {
 		text := words[bits]

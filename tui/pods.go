@@ -154,11 +154,11 @@ func (p *podsPane) want(*scene, int) want { return want{least: 2, most: p.lines(
 
 // allPods shows all pods, or those of the selection again.
 func (p *podsPane) allPods(s *scene) {
+	to := scopeAll
 	if s.scope == scopeAll {
-		s.look(scopeAuto)
-	} else {
-		s.look(scopeAll)
+		to = scopeAuto
 	}
+	s.look(to)
 }
 
 func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {

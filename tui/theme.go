@@ -21,7 +21,7 @@ type theme struct {
 	dim, strong, accent, head   style
 	good, warn, bad             style
 	fresh, title, focus, banner style
-	bars                        map[barLook]style
+	bars                        barLooks
 	news                        map[style]style // of what has just changed, by its look
 	blocks                      map[style]style // of tiles, by the look of their sign
 
@@ -45,23 +45,13 @@ type theme struct {
 	box                                     boxGlyphs
 }
 
-// barLook tells the looks of a chart's cell apart.
-type barLook int
-
-const (
-	lookServed barLook = iota
-	lookQueued
-	lookMixed // served below, queued above
-	lookCapacity
-	lookCapacityOnQueue
-	lookTarget
-	lookFailed
-	lookStalled
-	lookOnDead
-	lookOff         // a node's machine is off, the control plane has not noticed
-	lookOffNotReady // it has
-	lookNotReady    // the machine is on
-)
+// barLooks are the looks of a chart's cells.
+type barLooks struct {
+	served, queued, stalled, onDead, failed style
+	mixed                                   style // served below, queued above
+	capacity, capacityOnQueue, target       style
+	off, offNotReady, notReady              style // of a node's lane
+}
 
 type boxGlyphs struct {
 	h, v, tl, tr, bl, br, ml, mr string
@@ -96,19 +86,19 @@ func newTheme(o Options) *theme {
 	t.title = newStyle(bold)
 	t.focus = newStyle(reverse.Foreground(c.accent))
 	t.banner = newStyle(reverse.Foreground(c.bad))
-	t.bars = map[barLook]style{
-		lookServed:          newStyle(base.Foreground(c.good)),
-		lookQueued:          newStyle(base.Foreground(c.warn)),
-		lookMixed:           newStyle(base.Foreground(c.good).Background(c.warn)),
-		lookCapacity:        newStyle(bold.Foreground(c.accent)),
-		lookCapacityOnQueue: newStyle(base.Foreground(c.onWarn).Background(c.warn)),
-		lookTarget:          t.dim,
-		lookFailed:          newStyle(reverse.Foreground(c.bad)),
-		lookStalled:         newStyle(base.Foreground(c.fresh)),
-		lookOnDead:          newStyle(bold.Foreground(c.bad)),
-		lookOff:             newStyle(base.Foreground(c.bad)),
-		lookOffNotReady:     newStyle(base.Foreground(c.bad)),
-		lookNotReady:        newStyle(base.Foreground(c.warn)),
+	t.bars = barLooks{
+		served:          newStyle(base.Foreground(c.good)),
+		queued:          newStyle(base.Foreground(c.warn)),
+		mixed:           newStyle(base.Foreground(c.good).Background(c.warn)),
+		capacity:        newStyle(bold.Foreground(c.accent)),
+		capacityOnQueue: newStyle(base.Foreground(c.onWarn).Background(c.warn)),
+		target:          t.dim,
+		failed:          newStyle(reverse.Foreground(c.bad)),
+		stalled:         newStyle(base.Foreground(c.fresh)),
+		onDead:          newStyle(bold.Foreground(c.bad)),
+		off:             newStyle(base.Foreground(c.bad)),
+		offNotReady:     newStyle(base.Foreground(c.bad)),
+		notReady:        newStyle(base.Foreground(c.warn)),
 	}
 	return t
 }

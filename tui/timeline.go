@@ -75,11 +75,7 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 		side := min(w/3, 60)
 		out.lines = beside(p.events(s, w-side, h, focus), p.next(s, side, h))
 	default:
-		n := 1
-		if h >= 6 {
-			n = 2
-		}
-		n = min(n, len(next), h-1)
+		n := min(1+btoi(h >= 6), len(next), h-1)
 		out.lines = p.events(s, w, h-n, focus)
 		for i, sentence := range next[:n] {
 			lead := "next: "
