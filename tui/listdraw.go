@@ -137,14 +137,12 @@ func (l *list[K, R]) header(s *scene, w int, p plan) string {
 
 // empty is what a list without rows says.
 func (l *list[K, R]) empty(s *scene) string {
-	missing := ""
 	if l.kind != "" {
-		missing = s.missing(l.kind)
+		if missing := s.missing(l.kind); missing != "" {
+			return missing
+		}
 	}
-	switch {
-	case missing != "":
-		return missing
-	case l.by.on():
+	if l.by.on() {
 		return l.none + " match the filter"
 	}
 	return l.none

@@ -85,6 +85,7 @@ type Model struct {
 	rec     bool              // the screen is being recorded
 	caption string            // for who looks on; empty: none
 	regions []region          // where the panes were drawn
+	report  *ReportMsg        // the one asked for last; nil before it has come
 	cmd     tea.Cmd           // what a command has left for the program to do
 	content string
 	dirty   bool
@@ -148,7 +149,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case SayMsg:
 		m.notices.add(notice{text: string(msg), at: m.opts.Now(), asked: true, long: true})
 	case ReportMsg:
-		reported(m, msg)
+		m.report = &msg
 	case tickMsg:
 		m.cmd = tick()
 	case tea.WindowSizeMsg:

@@ -125,14 +125,14 @@ func nodeSign(s *scene, n *cluster.Node) (string, style) {
 	return " ", s.t.good
 }
 
+// shortWords shortens what kubectl and more would say of a node.
+var shortWords = strings.NewReplacer("NotReady (silent ", "NotReady ", "Ready (silent ", "silent ",
+	"NotReady (shutting down)", "shutting down", "Ready (shutting down)", "shutting down", ")", "")
+
 // shortNodeWord shortens a node's word and keeps what matters.
 func shortNodeWord(word string) string {
 	word, cordoned := strings.CutSuffix(word, ",SchedulingDisabled")
-	word = strings.Replace(word, "NotReady (silent ", "NotReady ", 1)
-	word = strings.Replace(word, "Ready (silent ", "silent ", 1)
-	word = strings.Replace(word, "NotReady (shutting down)", "shutting down", 1)
-	word = strings.Replace(word, "Ready (shutting down)", "shutting down", 1)
-	word = strings.TrimSuffix(word, ")")
+	word = shortWords.Replace(word)
 	if cordoned {
 		word += " cordoned"
 	}

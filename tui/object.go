@@ -251,11 +251,7 @@ func (d *objectDialog) yaml(s *scene) []fact {
 	if o == nil {
 		return []fact{waiting(s, d.ref)}
 	}
-	out := make([]fact, 0, len(o.YAML))
-	for _, l := range o.YAML {
-		out = append(out, fact{value: s.t.text(l), plain: true})
-	}
-	return out
+	return plainFacts(s, o.YAML)
 }
 
 // log is the last lines of the pod's log.
@@ -264,21 +260,17 @@ func (d *objectDialog) log(s *scene) []fact {
 	if l == nil || l.Look != d.look() {
 		return []fact{waiting(s, d.ref)}
 	}
-	note := func(st style, text string) fact { return fact{value: s.t.text(text), st: st, plain: true} }
-	var out []fact
+	out := plainFacts(s, l.Lines)
 	if l.Cut {
-		out = append(out, note(s.t.dim, fmt.Sprintf("(the newest %d lines)", len(l.Lines))))
-	}
-	for _, line := range l.Lines {
-		out = append(out, note("", line))
+		out = slices.Insert(out, 0, plainFact(s, s.t.dim, fmt.Sprintf("(the newest %d lines)", len(l.Lines))))
 	}
 	switch {
 	case l.Err != "":
-		out = append(out, note(s.t.warn, l.Err))
+		out = append(out, plainFact(s, s.t.warn, l.Err))
 	case l.Ended:
-		out = append(out, note(s.t.dim, "(the end: the container writes no more)"))
+		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
 	case len(l.Lines) == 0:
-		out = append(out, note(s.t.dim, "nothing has been written yet"))
+		out = append(out, plainFact(s, s.t.dim, "nothing has been written yet"))
 	}
 	return out
 }
@@ -286,7 +278,7 @@ func (d *objectDialog) log(s *scene) []fact {
 // waiting says that the answer about an object has not come, or why there is none.
 func waiting(s *scene, of cluster.Ref) fact {
 	if l := s.f.Looked; l != nil && l.Of == of && l.Err != "" {
-		return fact{value: s.t.text(l.Err), st: s.t.warn, plain: true}
+		return plainFact(s, s.t.warn, l.Err)
 	}
-	return fact{value: "asking the API server " + s.t.ellipsis, st: s.t.dim, plain: true}
+	return plainFact(s, s.t.dim, "asking the API server "+s.t.ellipsis)
 }

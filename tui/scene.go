@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,14 +124,7 @@ func (s *scene) missing(k cluster.Kind) string {
 	case a.Synced:
 		return ""
 	case s.snap.Link.State == cluster.LinkConnecting:
-		where := s.t.text(s.snap.Server)
-		if where == "" {
-			where = s.t.text(s.f.Cluster)
-		}
-		if where == "" {
-			where = "the cluster"
-		}
-		return "connecting to " + where + " " + s.t.ellipsis
+		return "connecting to " + s.t.text(cmp.Or(s.snap.Server, s.f.Cluster, "the cluster")) + " " + s.t.ellipsis
 	case s.snap.Link.State == cluster.LinkLost:
 		return fmt.Sprintf("the %ss have not been seen yet", k)
 	case a.Err != "":

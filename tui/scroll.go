@@ -17,6 +17,19 @@ type fact struct {
 	plain        bool
 }
 
+// plainFact is a line of others.
+func plainFact(s *scene, st style, text string) fact {
+	return fact{value: s.t.text(text), st: st, plain: true}
+}
+
+func plainFacts(s *scene, lines []string) []fact {
+	out := make([]fact, len(lines))
+	for i, l := range lines {
+		out[i] = plainFact(s, "", l)
+	}
+	return out
+}
+
 // factsDialog shows labelled facts, scrolled and searched. The facts are asked
 // for at every drawing, so that they stay true while it is open.
 type factsDialog struct {
