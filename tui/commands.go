@@ -46,14 +46,11 @@ func focusOn(name string) func(*Model) {
 
 // canShow reports whether there is anything for a pane to show, and says why not.
 func canShow(m *Model, p *slot) bool {
-	if p.there == nil {
-		return true
+	if !p.isThere(m.s.f) {
+		m.say(p.missing(m.s.f))
+		return false
 	}
-	ok, why := p.there(m.s.f)
-	if !ok {
-		m.say(why)
-	}
-	return ok
+	return true
 }
 
 func (m *Model) focusPane(p *slot) {
@@ -181,16 +178,13 @@ func underCursor(m *Model) []string {
 // askRollout asks for a restart of the deployment under the cursor, or else
 // of the one that the load goes to.
 func askRollout(m *Model) {
-	dep := m.s.f.Focus
-	_, deployments := m.focus.pane.(*deploymentsPane)
-	_, pods := m.focus.pane.(*podsPane)
-	if deployments || pods || dep.Name == "" {
-		var ok bool
-		if dep, ok = selectedDeployment(m); !ok {
-			return
-		}
+	dep, ok := m.s.f.Focus, true
+	if m.focus.place == placeRight || dep.Name == "" {
+		dep, ok = selectedDeployment(m)
 	}
-	m.opts.Send(view.AskRollout{Deployment: dep})
+	if ok {
+		m.opts.Send(view.AskRollout{Deployment: dep})
+	}
 }
 
 // copyName hands the name under the cursor to the terminal's clipboard.

@@ -74,11 +74,8 @@ func (m *Model) stack(w, h int, lower []*slot) layout {
 	s := &m.s
 	if s.h < 20 {
 		keep := lower[len(lower)-1]
-		for _, p := range lower {
-			if p.want(s, w-2).share > 0 {
-				keep = p
-				break
-			}
+		if i := slices.IndexFunc(lower, func(p *slot) bool { return p.want(s, w-2).share > 0 }); i >= 0 {
+			keep = lower[i]
 		}
 		if m.focus.place == placeLower {
 			keep = m.focus

@@ -57,9 +57,9 @@ type paneSpec struct {
 	keys []binding
 	// shows are the parts of a frame that it draws.
 	shows part
-	// there reports whether there is anything for it to show, and says why not
-	// in a sentence; nil: always.
-	there func(*view.Frame) (bool, string)
+	// missing says in a sentence why there is nothing for it to show; empty when
+	// there is, nil: there always is.
+	missing func(*view.Frame) string
 	// open makes it.
 	open func() pane
 }
@@ -104,13 +104,7 @@ func opened(common []group) []*slot {
 func (p *slot) listed() bool { return p.place == placeLeft || p.place == placeRight }
 
 // isThere reports whether a frame has anything for the pane.
-func (p *slot) isThere(f *view.Frame) bool {
-	if p.there == nil {
-		return true
-	}
-	ok, _ := p.there(f)
-	return ok
-}
+func (p *slot) isThere(f *view.Frame) bool { return p.missing == nil || p.missing(f) == "" }
 
 // part is a set of parts of a frame.
 type part uint

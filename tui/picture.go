@@ -40,22 +40,9 @@ func (p *picturePane) find(s *scene) {
 	if !p.stale(s.snap) {
 		return
 	}
-	var nodes []*cluster.Node
-	p.ready = 0
-	for _, n := range s.snap.Nodes() {
-		if n.Gone.IsZero() {
-			nodes = append(nodes, n)
-			if n.Ready == cluster.TriTrue {
-				p.ready++
-			}
-		}
-	}
-	p.homeless = nil
-	for _, pod := range s.snap.PodsOn("") {
-		if pod.Gone.IsZero() {
-			p.homeless = append(p.homeless, pod)
-		}
-	}
+	p.homeless = homeless(s)
+	nodes := slices.DeleteFunc(slices.Clone(s.snap.Nodes()), func(n *cluster.Node) bool { return !n.Gone.IsZero() })
+	p.ready, _ = s.snap.NodeCount()
 	p.take(s, nodes)
 	p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
 }
@@ -100,7 +87,7 @@ func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 	}
 	d.lines = fill(d.lines, w, room)
 	if room < h {
-		d.lines = append(d.lines, (&requestsPane{scale: scale{top: roundTop(gaugeTop(s.f.Load.Gauge))}}).numbers(s, w), p.legend(s, w))
+		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge))), p.legend(s, w))
 	}
 	return d
 }

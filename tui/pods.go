@@ -141,13 +141,14 @@ func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 	if len(s.marks) > 1 {
 		p.of = fmt.Sprintf("%d marked nodes", len(s.marks))
 	}
-	for _, pod := range s.snap.PodsOn("") {
-		if pod.Gone.IsZero() {
-			pods = append(pods, pod)
-			p.homeless++
-		}
-	}
-	return pods
+	alone := homeless(s)
+	p.homeless = len(alone)
+	return append(pods, alone...)
+}
+
+// homeless are the pods of no node.
+func homeless(s *scene) []*cluster.Pod {
+	return slices.DeleteFunc(slices.Clone(s.snap.PodsOn("")), func(p *cluster.Pod) bool { return !p.Gone.IsZero() })
 }
 
 func (p *podsPane) want(*scene, int) want { return want{least: 2, most: p.lines(), share: 2} }

@@ -68,13 +68,13 @@ func basisText(t *theme, g loadgen.Gauge) string {
 func (p *requestsPane) lines(s *scene, w, h int) []string {
 	bins, _ := gather(s, w)
 	p.scale.measure(s.f.Load.Gauge, s.f.Load.Active || s.f.Load.Totals.InFlight() > 0, bins)
-	out := []string{p.numbers(s, w)}
+	out := []string{numbers(s, w, p.scale.top)}
 	// Where the servers and the ledger have differed for long.
 	if text := s.t.text(s.f.Load.Gauge.Disagreement); text != "" && h >= 7 {
 		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+text))
 	}
 	if h >= 7+len(out) {
-		out = append(out, p.cause(s, w))
+		out = append(out, cause(s, w))
 	}
 	if text := p.answers(s); text != "" && h >= 9+len(out) {
 		out = append(out, textLine(s.t, w, 1, s.t.dim, text))
@@ -83,12 +83,12 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	if rest >= 2 {
 		out = append(out, drawChart(s, p.scale, w, rest)...)
 	}
-	return fill(append(fill(out, w, h-1), p.ledger(s, w)), w, h)
+	return fill(append(fill(out, w, h-1), ledger(s, w)), w, h)
 }
 
-// numbers is the line with the gauge as a bar of fixed scale. Its labels have
+// numbers is the line with the gauge as a bar, of which top fills it. Its labels have
 // the fills of the bar and the chart, which explains both.
-func (p *requestsPane) numbers(s *scene, w int) string {
+func numbers(s *scene, w, top int) string {
 	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
 	est := ""
 	if g.Basis == loadgen.BasisEstimated {
@@ -129,7 +129,7 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 	r := newRow(w).space(1).cell(t, t.strong, served, before)
 	if room := w - 1 - before - 2 - after - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
 		r.space(2)
-		gaugeBar(t, r, g, p.scale.top, min(room, 66))
+		gaugeBar(t, r, g, top, min(room, 66))
 	}
 	for _, p := range parts {
 		if r.left < width(p.s)+gap {
@@ -142,7 +142,7 @@ func (p *requestsPane) numbers(s *scene, w int) string {
 
 // cause is the line on what failed, or on what stands in the way; on its right
 // is what servers tell themselves, if there is room.
-func (p *requestsPane) cause(s *scene, w int) string {
+func cause(s *scene, w int) string {
 	t, run := s.t, s.f.Load
 	told := toldText(t, run.Gauge)
 	if run.Gauge.Disagreement != "" {
@@ -270,7 +270,7 @@ func toldText(t *theme, g loadgen.Gauge) string {
 }
 
 // ledger is the account of all requests; it is red when it does not balance.
-func (p *requestsPane) ledger(s *scene, w int) string {
+func ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
 		z := &s.sizes

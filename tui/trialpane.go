@@ -20,11 +20,14 @@ var trialSpec = &paneSpec{
 		bind(readReport, "report", "enter", "read the report, once there is a verdict; before: the whole trial, or back", "enter").onlyWhen(judgedTrial),
 		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
 	},
-	there: func(f *view.Frame) (bool, string) {
-		if f.Trial == nil && f.Replay != nil {
-			return false, "there is no trial at this moment of the record"
+	missing: func(f *view.Frame) string {
+		switch {
+		case f.Trial != nil:
+			return ""
+		case f.Replay != nil:
+			return "there is no trial at this moment of the record"
 		}
-		return f.Trial != nil, "there is no trial: t starts one"
+		return "there is no trial: t starts one"
 	},
 	open: func() pane { return &trialPane{} },
 }

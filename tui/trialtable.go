@@ -127,11 +127,10 @@ func phases(s *scene, w int) []string {
 	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("predicted"), head("observed"), head(""), head("")}}
 	for _, p := range all {
 		observed, look := observedText(s, p)
-		inside := cell{spans: []span{{t.dim, ""}}}
-		if p.Inside != nil && *p.Inside {
-			inside = shortCell(t.good, t.okSign+" inside", t.okSign)
-		} else if p.Inside != nil {
-			inside = shortCell(t.bad, t.badSign+" outside", t.badSign)
+		inside := cell{}
+		if p.Inside != nil {
+			sign, st := okLook(t, *p.Inside)
+			inside = shortCell(st, sign+map[bool]string{true: " inside", false: " outside"}[*p.Inside], sign)
 		}
 		rows = append(rows, []cell{
 			textCell("", t.text(p.Name)), textCell(t.dim, t.text(strings.TrimPrefix(p.Subject, common))), textCell(t.dim, interval(t, p.Predicted)),
