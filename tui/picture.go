@@ -55,7 +55,9 @@ func (p *picturePane) key(s *scene, m motion) {
 	s.node = p.cursor
 }
 
-func (p *picturePane) filter() *filter { return nil }
+// It has no rows to be filtered, or to be chosen by their lines.
+func (p *picturePane) filter() *filter   { return nil }
+func (p *picturePane) click(*scene, int) {}
 
 func (p *picturePane) mark(s *scene) {
 	if n, ok := p.selected(); ok {

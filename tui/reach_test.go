@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,20 @@ func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
 	m.Update(tea.MouseWheelMsg{X: 10, Y: 5, Button: tea.MouseWheelUp})
 	if nodesOf(m).cursor != "kube-node3" {
 		t.Errorf("the wheel leads to %s", nodesOf(m).cursor)
+	}
+}
+
+// A picture has no rows: where a node is drawn is not where it stands in the list.
+func TestAClickInThePictureChoosesNoOtherNode(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "O p")
+	before := underCursor(m)
+	for y := range 30 {
+		m.View()
+		m.Update(tea.MouseClickMsg{X: 10, Y: y, Button: tea.MouseLeft})
+		if now := underCursor(m); !slices.Equal(now, before) {
+			t.Fatalf("a click at line %d chooses %v", y, now)
+		}
 	}
 }
 
