@@ -3,6 +3,7 @@ package loadgen
 import (
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 )
@@ -264,11 +265,5 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 
 // silentSince returns how many requests have shown no life after t.
 func (s *survey) silentSince(t time.Time) int {
-	n, _ := slices.BinarySearchFunc(s.lastActive, t, func(a, t time.Time) int {
-		if a.After(t) {
-			return 1
-		}
-		return -1
-	})
-	return n
+	return sort.Search(len(s.lastActive), func(i int) bool { return s.lastActive[i].After(t) })
 }

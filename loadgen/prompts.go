@@ -1,8 +1,6 @@
 package loadgen
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -32,25 +30,21 @@ const (
 // is too long or is not UTF-8, or says that there is no prompt or too many.
 func ParsePrompts(data []byte) ([]string, error) {
 	var out []string
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxPromptLen)
 	n := 0
-	for lines.Scan() {
+	for line := range strings.Lines(string(data)) {
 		n++
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || text[0] == '#' {
+		text := strings.TrimSpace(line)
+		switch {
+		case len(line) > maxPromptLen:
+			return nil, fmt.Errorf("prompts: line %d is longer than %d bytes", n, maxPromptLen)
+		case text == "" || text[0] == '#':
 			continue
-		}
-		if !utf8.ValidString(text) {
+		case !utf8.ValidString(text):
 			return nil, fmt.Errorf("prompts: line %d is not UTF-8", n)
-		}
-		if len(out) == maxPrompts {
+		case len(out) == maxPrompts:
 			return nil, fmt.Errorf("prompts: there are more than %d", maxPrompts)
 		}
 		out = append(out, strings.ReplaceAll(text, `\n`, "\n"))
-	}
-	if lines.Err() != nil {
-		return nil, fmt.Errorf("prompts: line %d is longer than %d bytes", n+1, maxPromptLen)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("prompts: there is none; give one a line")

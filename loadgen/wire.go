@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -154,10 +155,8 @@ var ownHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Connec
 func setHeaders(req *http.Request, t Target) error {
 	for name, values := range t.Header {
 		name = http.CanonicalHeaderKey(name)
-		for _, own := range ownHeaders {
-			if name == own {
-				return fmt.Errorf("load: the header %s can't be set", name)
-			}
+		if slices.Contains(ownHeaders, name) {
+			return fmt.Errorf("load: the header %s can't be set", name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("load: the header name %q is not valid", clean(name, 40))

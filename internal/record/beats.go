@@ -15,20 +15,14 @@ func (b beats) into(x *Sample, s *cluster.Snapshot) {
 	if s == nil {
 		return
 	}
-	written := map[string]time.Time{}
 	if x.Cluster != nil {
 		for _, n := range x.Cluster.Nodes {
-			written[n.Name] = n.RenewSeen
+			b[n.Name] = n.RenewSeen
 		}
 	}
 	for _, n := range s.Nodes() {
 		renewed, seen := n.Heartbeat()
-		last, here := written[n.Name]
-		if !here {
-			last = b[n.Name]
-		}
-		if seen.Equal(last) {
-			b[n.Name] = seen
+		if seen.Equal(b[n.Name]) {
 			continue
 		}
 		if x.Cluster == nil {

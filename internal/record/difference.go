@@ -69,35 +69,24 @@ func orZero[T any](p *T) (v T) {
 }
 
 func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
-	set := func(name string, m *view.MachineView) {
-		if x.Machines == nil {
-			x.Machines = map[string]*view.MachineView{}
-		}
-		x.Machines[name] = m
-		news = true
-	}
+	x.Machines, x.Reads = map[string]*view.MachineView{}, map[string]time.Time{}
 	for name, v := range now {
-		before, known := old[name]
-		read := v.Reading.At
-		before.Reading.At, v.Reading.At = time.Time{}, time.Time{}
-		same := known && before == v
-		v.Reading.At = read
+		was, known := old[name]
+		read := was.Reading.At
+		was.Reading.At = v.Reading.At
 		switch {
-		case !same:
-			set(name, &v)
-		case !read.Equal(old[name].Reading.At):
-			if x.Reads == nil {
-				x.Reads = map[string]time.Time{}
-			}
-			x.Reads[name] = read
+		case !known || was != v:
+			x.Machines[name] = &v
+		case !v.Reading.At.Equal(read):
+			x.Reads[name] = v.Reading.At
 		}
 	}
 	for name := range old {
 		if _, ok := now[name]; !ok {
-			set(name, nil)
+			x.Machines[name] = nil
 		}
 	}
-	return news
+	return len(x.Machines) > 0
 }
 
 func loadInto(x *Sample, old, now *loadgen.Run) (news bool) {

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"encoding/json"
+	"io/fs"
 	"time"
 
 	"lightsout/internal/view"
@@ -32,4 +34,15 @@ func RecordFrames(dir string, render func(f *view.Frame, width, height int) stri
 		return s.Err()
 	}
 	return s.Close(nil)
+}
+
+// eventsIn are the events of a file.
+func eventsIn(fsys fs.FS, name string) (events []view.Event, torn bool, err error) {
+	torn, err = readLines(fsys, name, fileMost, func(_ int, line []byte) error {
+		var e view.Event
+		err := json.Unmarshal(line, &e)
+		events = append(events, e)
+		return err
+	})
+	return events, torn, err
 }

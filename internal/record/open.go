@@ -89,9 +89,15 @@ func OpenFS(fsys fs.FS, name string) (*Record, error) {
 }
 
 func (r *Record) read(fsys fs.FS) (*requestSums, error) {
-	var torn bool
-	var err error
-	if r.Events, torn, err = eventsIn(fsys, EventsFile); err != nil {
+	torn, err := readLines(fsys, EventsFile, fileMost, func(n int, line []byte) error {
+		var e view.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("line %d of %s is not an event: %w", n, EventsFile, err)
+		}
+		r.Events = append(r.Events, e)
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	r.noteTorn(EventsFile, torn)

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-
-	"lightsout/internal/view"
 )
 
 // Bounds on what is read of a file. What lies beyond them was not written by
@@ -19,21 +17,6 @@ const (
 	lineMost = 32 << 20
 	fileMost = 512 << 20
 )
-
-// eventsIn reads an events.jsonl. torn reports that the last line is not whole,
-// which is what a program that was killed while writing leaves; it is not in the
-// events. The error names the line that can't be understood.
-func eventsIn(fsys fs.FS, name string) (events []view.Event, torn bool, err error) {
-	torn, err = readLines(fsys, name, fileMost, func(n int, line []byte) error {
-		var e view.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("line %d of %s is not an event: %w", n, name, err)
-		}
-		events = append(events, e)
-		return nil
-	})
-	return events, torn, err
-}
 
 // readLines calls each with every line, by its number from 1. torn reports
 // that the last one is neither ended nor a whole JSON value; each is not called with
