@@ -53,12 +53,14 @@ type held struct {
 
 // server is what the gauge remembers of a backend.
 type server struct {
-	last      float64   // its last word
-	lastAt    time.Time // zero: it has never answered
-	word      reading   // what came of the last question
-	askedAt   time.Time // when that was asked; zero: never
-	deadSince time.Time // zero: its node lives
-	held      float64   // at deadSince
+	since, seen time.Time // when it was first and last among the backends
+	onDead      bool      // it was on a dead node then
+	last        float64   // its last word
+	lastAt      time.Time // zero: it has never answered
+	word        reading   // what came of the last question
+	askedAt     time.Time // when that was asked; zero: never
+	deadSince   time.Time // zero: its node lives
+	held        float64   // at deadSince
 }
 
 // sampler asks the servers what they work on while requests are outstanding.
@@ -274,16 +276,15 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 	s := sm.ledger.survey(now, now, true)
 	sm.ledger.mu.Unlock()
 
-	seen := make(map[string]bool, len(backends))
-	fresh := map[string]bool{} // not seen before
 	living := 0
 	for _, b := range backends {
-		seen[b.key()] = true
-		if v := sm.servers[b.key()]; v == nil {
-			sm.servers[b.key()] = &server{}
-			fresh[b.key()] = true
+		v := sm.servers[b.key()]
+		if v == nil {
+			v = &server{since: now}
+			sm.servers[b.key()] = v
 		}
-		if sm.servers[b.key()].deadSince.IsZero() {
+		v.seen, v.onDead = now, b.OnDead
+		if v.deadSince.IsZero() {
 			living++
 		}
 	}
@@ -298,7 +299,7 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 			switch {
 			case !v.lastAt.IsZero():
 				v.held = v.last
-			case fresh[b.key()] && !b.Ready:
+			case v.since.Equal(now) && !b.Ready:
 				// It was out of the endpoints before anything was sent.
 				v.held = 0
 			}
@@ -311,12 +312,11 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 		if v.held > 0 && s.silentSince(v.deadSince) == 0 {
 			v.held = 0
 		}
-		if !seen[key] && v.held == 0 {
+		switch {
+		case v.held > 0:
+		case !v.seen.Equal(now):
 			delete(sm.servers, key)
-		}
-	}
-	for _, b := range backends {
-		if v := sm.servers[b.key()]; !b.OnDead && v.held == 0 {
+		case !v.onDead:
 			v.deadSince = time.Time{}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"image/gif"
 	"image/png"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -52,15 +53,15 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 	return c, nil
 }
 
-// text writes a line, cut at the margin.
-func (c *canvas) text(row int, s string, style Cell) int {
-	col := 0
-	for _, r := range ansi.Truncate(s, c.cols, "…") {
+// text writes a whole line, cut at the margin.
+func (c *canvas) text(row int, s string, style Cell) {
+	s = ansi.Truncate(s, c.cols, "…")
+	col := 1
+	for _, r := range s + strings.Repeat(" ", max(0, c.cols-runeWidth(s))) {
 		style.Text = string(r)
-		c.r.draw(c.img, (col+1)*c.r.w, row*c.r.h+c.r.h/4, style)
+		c.r.draw(c.img, col*c.r.w, row*c.r.h+c.r.h/4, style)
 		col += max(1, runeWidth(style.Text))
 	}
-	return col
 }
 
 // show draws what differs from what was shown, and gives the rectangle that
@@ -79,10 +80,7 @@ func (c *canvas) show(f Frame) image.Rectangle {
 	}
 	if c.captions && (c.shown == nil || f.Caption != c.caption) {
 		row := c.top + c.rows + 1
-		n := c.text(row, f.Caption, Cell{Fg: c.th.fg, Bg: c.th.bg, Bold: true})
-		for x := n; x < c.cols; x++ {
-			c.r.draw(c.img, (x+1)*c.r.w, row*c.r.h+c.r.h/4, Cell{Text: " ", Fg: c.th.fg, Bg: c.th.bg})
-		}
+		c.text(row, f.Caption, Cell{Fg: c.th.fg, Bg: c.th.bg, Bold: true})
 		dirty = dirty.Union(image.Rect(0, row*c.r.h, c.img.Rect.Max.X, c.img.Rect.Max.Y))
 	}
 	if c.shown == nil {
