@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"time"
@@ -43,9 +44,7 @@ func (a KeepAlive) withDefaults() KeepAlive {
 	orDefault(&a.Unacked, DefaultKeepAliveUnacked)
 	orDefault(&a.PingAfter, DefaultPingAfter)
 	orDefault(&a.PingTimeout, DefaultPingTimeout)
-	if a.Count == 0 {
-		a.Count = DefaultKeepAliveCount
-	}
+	a.Count = cmp.Or(a.Count, DefaultKeepAliveCount)
 	return a
 }
 

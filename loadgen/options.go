@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -192,47 +193,30 @@ const (
 // withDefaults returns a copy with every default filled in; bounds that are
 // switched off become 0.
 func (o Options) withDefaults() (Options, error) {
-	if o.Target.Profile == "" {
-		o.Target.Profile = HTTP
-	}
-	total := DefaultTotalHTTP
-	switch o.Target.Profile {
-	case HTTP:
-	case Chat:
-		total = DefaultTotalChat
-	default:
+	o.Target.Profile, o.Target.Protocol = cmp.Or(o.Target.Profile, HTTP), cmp.Or(o.Target.Protocol, HTTP1)
+	total, known := map[Profile]time.Duration{HTTP: DefaultTotalHTTP, Chat: DefaultTotalChat}[o.Target.Profile]
+	switch {
+	case !known:
 		return o, fmt.Errorf("load: profile %q is not known: use %q or %q", o.Target.Profile, HTTP, Chat)
+	case o.Target.Protocol != HTTP1 && o.Target.Protocol != HTTP2:
+		return o, fmt.Errorf("load: protocol %q is not known: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
+	case o.MaxInFlight < 0 || o.WindowLimit < 0:
+		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
+	case o.Target.MaxAge < 0 || o.Target.Redirects < 0:
+		return o, fmt.Errorf("load: the age of connections and the number of redirects must not be negative")
 	}
 	orDefault(&o.Timeouts.Connect, DefaultConnect)
 	orDefault(&o.Timeouts.FirstByte, 0)
 	orDefault(&o.Timeouts.Idle, 0)
 	orDefault(&o.Timeouts.Total, total)
 	orDefault(&o.Timeouts.Stall, DefaultStall)
-	if o.MaxInFlight < 0 || o.WindowLimit < 0 {
-		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
-	}
-	if o.MaxInFlight == 0 {
-		o.MaxInFlight = DefaultMaxInFlight
-	}
-	if o.WindowLimit == 0 {
-		o.WindowLimit = DefaultWindowLimit
-	}
+	o.MaxInFlight, o.WindowLimit = cmp.Or(o.MaxInFlight, DefaultMaxInFlight), cmp.Or(o.WindowLimit, DefaultWindowLimit)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	o.KeepAlive = o.KeepAlive.withDefaults()
 	if o.Dial == nil {
 		o.Dial = o.KeepAlive.dialer()
-	}
-	switch o.Target.Protocol {
-	case "":
-		o.Target.Protocol = HTTP1
-	case HTTP1, HTTP2:
-	default:
-		return o, fmt.Errorf("load: protocol %q is not known: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
-	}
-	if o.Target.MaxAge < 0 || o.Target.Redirects < 0 {
-		return o, fmt.Errorf("load: the age of connections and the number of redirects must not be negative")
 	}
 	return o, nil
 }

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -49,9 +50,7 @@ func (cl *client) newRoute(t Target) (*route, error) {
 		if cl.opts.TLS != nil {
 			rt.tls = cl.opts.TLS.Clone()
 		}
-		if rt.tls.ServerName == "" {
-			rt.tls.ServerName = w.serverName
-		}
+		rt.tls.ServerName = cmp.Or(rt.tls.ServerName, w.serverName)
 		rt.tls.NextProtos = []string{"http/1.1"}
 		if t.Protocol == HTTP2 {
 			rt.tls.NextProtos = []string{"h2"}

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -99,11 +100,7 @@ func (w word) at(now time.Time) reading {
 func (s *Source) key() string { return s.Namespace + "/" + s.Pod + "/" + s.Name }
 
 func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {
-	path := m.Path
-	if path == "" {
-		path = "metrics"
-	}
-	body, err := sm.opts.Fetch(ctx, namespace, pod, m.Port, path)
+	body, err := sm.opts.Fetch(ctx, namespace, pod, m.Port, cmp.Or(m.Path, "metrics"))
 	if err != nil {
 		return reading{}
 	}

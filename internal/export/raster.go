@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -37,10 +38,7 @@ type glyph struct {
 
 // newRaster makes a raster for the colours that the frames have.
 func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
-	if size == 0 {
-		size = 15
-	}
-	if size < 6 || size > 64 {
+	if size = cmp.Or(size, 15); size < 6 || size > 64 {
 		return nil, fmt.Errorf("the font's size is from 6 to 64 pixels, not %d", size)
 	}
 	r := &raster{pairs: map[pair]int{}, glyphs: map[glyph][]uint8{}}

@@ -43,10 +43,7 @@ func agreement(rs []*record.Record) []agreementRow {
 	byName := map[string]*agreementRow{}
 	names := runNames(rs)
 	for i, r := range rs {
-		if r.Summary == nil {
-			continue
-		}
-		for _, p := range r.Summary.Phases {
+		for _, p := range summaryOf(r).Phases {
 			row := byName[p.Name]
 			if row == nil {
 				row = &agreementRow{Phase: clean(p.Name)}

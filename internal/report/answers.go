@@ -37,11 +37,8 @@ func answersOf(r *record.Record) section {
 // belongs to: the last one that had begun.
 func stepOf(r *record.Record, x *loadgen.Result) string {
 	name := fmt.Sprintf("%d (%s)", x.Number, x.Spec.Shape)
-	if r.Summary == nil {
-		return name
-	}
 	begun := x.Started.Sub(base(r)).Seconds() + 0.5
-	for _, l := range r.Summary.Load {
+	for _, l := range summaryOf(r).Load {
 		if l.Started != nil && *l.Started <= begun {
 			name = l.Step
 		}

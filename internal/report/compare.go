@@ -184,19 +184,17 @@ func phaseMatrix(rs []*record.Record) *matrix {
 	var reference map[string]*float64
 	for i, r := range rs {
 		observed := map[string]*float64{}
-		if r.Summary != nil {
-			for _, p := range inOrder(r.Summary.Phases) {
-				name, subject := text.Clean(p.Name, 20), brief(clean(p.Subject), 24)
-				for n := 2; ; n++ { // a phase may come twice
-					if _, taken := observed[name+"\x00"+subject]; !taken {
-						break
-					}
-					subject = fmt.Sprintf("%s (%d)", brief(clean(p.Subject), 24), n)
+		for _, p := range inOrder(summaryOf(r).Phases) {
+			name, subject := text.Clean(p.Name, 20), brief(clean(p.Subject), 24)
+			for n := 2; ; n++ { // a phase may come twice
+				if _, taken := observed[name+"\x00"+subject]; !taken {
+					break
 				}
-				key := name + "\x00" + subject
-				observed[key] = p.Observed
-				m.row(name, subject)[i] = phaseCell(p, reference[key])
+				subject = fmt.Sprintf("%s (%d)", brief(clean(p.Subject), 24), n)
 			}
+			key := name + "\x00" + subject
+			observed[key] = p.Observed
+			m.row(name, subject)[i] = phaseCell(p, reference[key])
 		}
 		if reference == nil && r.Summary != nil {
 			reference = observed
@@ -233,10 +231,7 @@ func phaseCell(p view.Phase, first *float64) string {
 func expectationMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
-		if r.Summary == nil {
-			continue
-		}
-		for _, e := range r.Summary.Expectations {
+		for _, e := range summaryOf(r).Expectations {
 			word := "NO: "
 			if e.OK {
 				word = "yes: "
@@ -250,10 +245,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 func loadMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("load", rs, "step", "")
 	for i, r := range rs {
-		if r.Summary == nil {
-			continue
-		}
-		for _, l := range r.Summary.Load {
+		for _, l := range summaryOf(r).Load {
 			step := text.Clean(l.Step, 28)
 			set := func(key, value string) { m.row(step, key)[i] = value }
 			set("sent", itoa(l.Sent))
@@ -293,10 +285,7 @@ func failedWord(n int, by map[loadgen.Class]int) string {
 func settingsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("settings that differ", rs, "setting")
 	for i, r := range rs {
-		if r.Summary == nil {
-			continue
-		}
-		for _, s := range r.Summary.Settings {
+		for _, s := range summaryOf(r).Settings {
 			value := text.Clean(s.Value, 20)
 			if s.Source == "assumed" {
 				value += " (ASSUMED)"

@@ -64,7 +64,7 @@ func caption(r *record.Record) string {
 		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
 	}
 	text := what + ". Answered and failed requests stand where they were sent, not where they ended. Where zero is dotted, the gauge was not read."
-	if basis := bases(r.Summary); basis != "" {
+	if basis := bases(summaryOf(r)); basis != "" {
 		text += " Served and queued: " + basis + "."
 	}
 	return text
@@ -72,9 +72,6 @@ func caption(r *record.Record) string {
 
 // bases says how served and queued were learnt.
 func bases(s *record.Summary) string {
-	if s == nil {
-		return ""
-	}
 	var words []string
 	for _, l := range s.Load {
 		word := clean(l.Basis)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,12 +72,7 @@ func window(from, to *float64) string {
 	return offset(*from) + " – " + offset(*to)
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return none
-	}
-	return s
-}
+func orNone(s string) string { return cmp.Or(s, none) }
 
 // classes writes counts by class, the most frequent first.
 func classes(by map[loadgen.Class]int) string {

@@ -66,14 +66,12 @@ func momentsOf(r *record.Record) []moment {
 		return nil
 	}
 	chosen := []moment{{name: "at zero", at: r.Zero}}
-	if s := r.Summary; s != nil {
-		for _, p := range []struct{ phase, name string }{
-			{view.PhaseDetected, "detected"}, {view.PhaseEvicted, "evicted"}, {view.PhaseReplaced, "replaced"},
-			{view.PhaseReady, "nodes Ready again"}, {view.PhaseRestored, "restored"},
-		} {
-			if at := lastSeen(s, p.phase); at != nil {
-				chosen = append(chosen, moment{name: p.name, at: r.Zero.Add(time.Duration(*at * float64(time.Second)))})
-			}
+	for _, p := range []struct{ phase, name string }{
+		{view.PhaseDetected, "detected"}, {view.PhaseEvicted, "evicted"}, {view.PhaseReplaced, "replaced"},
+		{view.PhaseReady, "nodes Ready again"}, {view.PhaseRestored, "restored"},
+	} {
+		if at := lastSeen(summaryOf(r), p.phase); at != nil {
+			chosen = append(chosen, moment{name: p.name, at: r.Zero.Add(time.Duration(*at * float64(time.Second)))})
 		}
 	}
 	chosen = append(chosen, moment{name: "at the end", at: r.End})
@@ -217,15 +215,11 @@ func describeRacks(m moment) string {
 				pods = append(pods, fmt.Sprintf("%d %s", n, x))
 			}
 		}
-		name := k.name
-		if name == "" {
-			name = "no node"
-		}
 		word := k.word
 		if k.look == rackOff {
 			word += ", machine off"
 		}
-		parts = append(parts, name+" ("+word+"): "+orNone(strings.Join(pods, ", ")))
+		parts = append(parts, cmp.Or(k.name, "no node")+" ("+word+"): "+orNone(strings.Join(pods, ", ")))
 	}
 	return text.Clean(strings.Join(parts, "; "), 1000)
 }

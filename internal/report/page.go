@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -71,10 +72,7 @@ func pageOf(r *record.Record) *page {
 
 func (p *page) fromSummary(r *record.Record) {
 	s := r.Summary
-	p.Title, p.About = clean(s.Name), clean(s.About)
-	if p.Title == "" {
-		p.Title = "trial"
-	}
+	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
 	p.Verdict = verdictOf(s.Verdict)
 	if s.Verdict == view.NotObserved {
 		p.Why = append(p.Why, noJudgement)

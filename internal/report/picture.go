@@ -26,13 +26,11 @@ func picture(r *record.Record) string {
 	d.service(bins, size, classes)
 	d.answered(bins, size)
 	d.available(bins)
-	if r.Summary != nil {
-		d.phases(inOrder(r.Summary.Phases))
-	}
+	d.phases(inOrder(summaryOf(r).Phases))
 	bottom := d.y
 	d.ticks(bottom)
 	d.y = bottom + 34
-	if r.Summary != nil && len(r.Summary.Blind) > 0 {
+	if len(summaryOf(r).Blind) > 0 {
 		d.sign("blind: nothing heard from the API server", patternSwatch("p-blind"))
 	}
 	marks, _ := marksOf(r, d.axis)
@@ -102,10 +100,8 @@ const (
 // others to which something happened, the former first.
 func lanesOf(r *record.Record) []record.Lane {
 	place, lanes := map[string]int{}, map[string]record.Lane{}
-	if r.Summary != nil {
-		for _, n := range r.Summary.Nodes {
-			place[n.Name], lanes[n.Name] = -1, record.Lane{Node: n.Name}
-		}
+	for _, n := range summaryOf(r).Nodes {
+		place[n.Name], lanes[n.Name] = -1, record.Lane{Node: n.Name}
 	}
 	for _, l := range r.Lanes {
 		if len(l.Spans) > 0 || place[l.Node] < 0 {
@@ -191,10 +187,7 @@ func (d *drawing) ticks(y float64) {
 
 // blind greys out what was not heard.
 func (d *drawing) blind(r *record.Record, bottom float64) {
-	if r.Summary == nil {
-		return
-	}
-	for _, s := range r.Summary.Blind {
+	for _, s := range summaryOf(r).Blind {
 		x := d.axis.x(s.From)
 		b := box{x, 30, max(d.axis.x(s.To)-x, 1.5), bottom - 30}
 		d.printf(`<g class="blind"><title>%s</title>`, html.EscapeString("blind "+offset(s.From)+" – "+offset(s.To)+": "+clean(s.Why)))

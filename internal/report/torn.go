@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -18,6 +19,9 @@ func base(r *record.Record) time.Time {
 	}
 	return r.Start
 }
+
+// summaryOf is the summary of a record, an empty one where there is none.
+func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &record.Summary{}) }
 
 // spansOf lists what happened to the nodes, for a record without a summary.
 func spansOf(r *record.Record) section {

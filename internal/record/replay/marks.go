@@ -42,7 +42,7 @@ const (
 
 // marksOf finds the moments worth jumping to, in order.
 func marksOf(r *record.Record) []view.ReplayMark {
-	var m marker
+	m := marker{open: map[string]int{}}
 	if !r.Zero.IsZero() {
 		m.add(mark{at: r.Zero, what: "zero", weight: weightZero})
 	}
@@ -76,9 +76,6 @@ type marker struct {
 
 // add takes a mark, or adds its subject to one of its sort that has just been.
 func (m *marker) add(k mark) {
-	if m.open == nil {
-		m.open = map[string]int{}
-	}
 	if i, ok := m.open[k.what]; ok && k.at.Sub(m.marks[i].latest) <= together {
 		m.marks[i].latest, m.marks[i].seq = k.at, max(m.marks[i].seq, k.seq)
 		for _, s := range k.subjects {
