@@ -101,12 +101,8 @@ func (c *Cast) Show(at time.Time, title, screen string) {
 		c.lost, c.lines = lost, make([]string, c.o.Height)
 		out.WriteString("\x1b[0m\x1b[2J")
 	}
-	lines := strings.Split(screen, "\n")
-	for i := range c.lines {
-		line := ""
-		if i < len(lines) {
-			line = lines[i]
-		}
+	lines := append(strings.Split(screen, "\n"), make([]string, len(c.lines))...)
+	for i, line := range lines[:len(c.lines)] {
 		if line == c.lines[i] {
 			continue
 		}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"time"
@@ -105,16 +106,10 @@ func (s *Sampler) Close(last *view.Frame) error {
 	close(s.stop)
 	<-s.done
 	select {
-	case f := <-s.frames:
-		if last == nil {
-			last = f
-		}
+	case s.taken = <-s.frames:
 	default:
 	}
-	if last == nil {
-		last = s.taken
-	}
-	if last != nil {
+	if last = cmp.Or(last, s.taken); last != nil {
 		s.sample(last, true)
 		s.picture(last)
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -184,16 +185,10 @@ func writeWhole(path string, b []byte) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
+	if err = cmp.Or(err, f.Sync(), f.Close()); err != nil {
+		return err
 	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return os.Rename(f.Name(), path)
 }
 
 func some[T any](list []T) []T {

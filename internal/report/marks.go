@@ -194,6 +194,8 @@ func (m *mark) add(e view.Event, at float64) {
 	m.Entries = append(m.Entries, n)
 }
 
+var tones = map[view.Severity]tone{view.Good: good, view.Warning: warning, view.Bad: bad}
+
 // timelineOf is the key to the picture's marks.
 func timelineOf(r *record.Record) section {
 	t := section{ID: "timeline", Title: "Timeline"}
@@ -212,16 +214,7 @@ func timelineOf(r *record.Record) section {
 			if i == 0 {
 				number = itoa(m.Number)
 			}
-			text := cell{Text: e.Text}
-			switch e.Level {
-			case view.Good:
-				text.Tone = good
-			case view.Warning:
-				text.Tone = warning
-			case view.Bad:
-				text.Tone = bad
-			}
-			t.row(number, offset(e.At), string(e.Lane), e.who(), text)
+			t.row(number, offset(e.At), string(e.Lane), e.who(), cell{e.Text, tones[e.Level]})
 		}
 	}
 	return t

@@ -30,19 +30,15 @@ type page struct {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+var verdicts = map[view.Verdict]cell{
+	view.Pass: {"PASS", good}, view.Fail: {"FAIL", bad}, view.NotObserved: {"NOT OBSERVED", warning},
+	view.Aborted: {"ABORTED", warning}, "": {"NEVER JUDGED", warning},
+}
+
 // verdictOf is the verdict's word in capitals, with its tone.
 func verdictOf(v view.Verdict) cell {
-	switch v {
-	case view.Pass:
-		return cell{"PASS", good}
-	case view.Fail:
-		return cell{"FAIL", bad}
-	case view.NotObserved:
-		return cell{"NOT OBSERVED", warning}
-	case view.Aborted:
-		return cell{"ABORTED", warning}
-	case "":
-		return cell{"NEVER JUDGED", warning}
+	if c, ok := verdicts[v]; ok {
+		return c
 	}
 	return cell{text.Clean(string(v), 40), warning}
 }

@@ -253,6 +253,13 @@ func (d *drawing) baseline(bins []bin, zero float64) {
 	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
 }
 
+// say adds to a text where there is anything to be counted.
+func say(text *string, n int, format string, args ...any) {
+	if n > 0 {
+		*text += fmt.Sprintf(format, args...)
+	}
+}
+
 // hover gives each column its figures in words.
 func (d *drawing) hover(bins []bin, top float64) {
 	d.printf(`<g class="hover">`)
@@ -260,27 +267,15 @@ func (d *drawing) hover(bins []bin, top float64) {
 		text := offset(b.from) + ": "
 		if b.Sampled {
 			text += fmt.Sprintf("served %d, queued %d", b.Served, b.Queued)
-			if b.Stalled > 0 {
-				text += fmt.Sprintf(", stalled %d", b.Stalled)
-			}
-			if b.OnDead > 0 {
-				text += fmt.Sprintf(", on dead nodes %d", b.OnDead)
-			}
-			if b.Target > 0 {
-				text += fmt.Sprintf(", capacity %d of %d", b.Capacity, b.Target)
-			}
+			say(&text, b.Stalled, ", stalled %d", b.Stalled)
+			say(&text, b.OnDead, ", on dead nodes %d", b.OnDead)
+			say(&text, b.Target, ", capacity %d of %d", b.Capacity, b.Target)
 		} else {
 			text += "not sampled"
 		}
-		if b.Sent > 0 {
-			text += fmt.Sprintf("; sent %d, ok %d", b.Sent, b.OK)
-		}
-		if b.FailedSum() > 0 {
-			text += ", failed " + classes(b.Failed)
-		}
-		if b.Unresolved > 0 {
-			text += fmt.Sprintf(", no end %d", b.Unresolved)
-		}
+		say(&text, b.Sent, "; sent %d, ok %d", b.Sent, b.OK)
+		say(&text, b.FailedSum(), ", failed %s", classes(b.Failed))
+		say(&text, b.Unresolved, ", no end %d", b.Unresolved)
 		r := d.column(b, top, d.y-top)
 		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), html.EscapeString(text))
 	}

@@ -40,6 +40,9 @@ const (
 	weightPod
 )
 
+// weights are those of the events of some lanes; of all others it is weightNode.
+var weights = map[view.Lane]int{view.LaneOperator: weightOperator, view.LaneLoad: weightLoad, view.LanePod: weightPod}
+
 // marksOf finds the moments worth jumping to, in order.
 func marksOf(r *record.Record) []view.ReplayMark {
 	m := marker{open: map[string]int{}}
@@ -96,17 +99,9 @@ func (m *marker) event(e *view.Event) {
 	if !ok {
 		return
 	}
-	k := mark{at: e.Seen, seq: e.Seq, what: what, weight: weightNode}
+	k := mark{at: e.Seen, seq: e.Seq, what: what, weight: cmp.Or(weights[e.Lane], weightNode)}
 	if subject != "" {
 		k.subjects = []string{subject}
-	}
-	switch e.Lane {
-	case view.LanePod:
-		k.weight = weightPod
-	case view.LaneLoad:
-		k.weight = weightLoad
-	case view.LaneOperator:
-		k.weight = weightOperator
 	}
 	m.add(k)
 }
