@@ -78,6 +78,7 @@ func needs(namespaces []string, readOnly bool) []need {
 		need{"ask kubelets", []cluster.Right{{Resource: "nodes", Subresource: "proxy", Verb: "get"}}, "the kubelets' settings are assumed", roleMeasure, false},
 		need{"read pods' logs", each(cluster.Right{Resource: "pods", Subresource: "log", Verb: "get"}), "the screen shows no logs", roleLogs, true},
 		need{"see services and usage", append(slices.Concat(each(cluster.Right{Resource: "services", Verb: "list"}), each(metrics("pods"))), metrics("nodes")), "details do not tell them", roleLogs, true},
+		need{"see owners", owners(each), "stateful and daemon sets, jobs and what is Knative's are not told in details", roleLogs, true},
 		need{"name namespaces", []cluster.Right{{Resource: "namespaces", Verb: "list"}}, "their names are not completed on the screen", roleLogs, true},
 	)
 	if readOnly {
@@ -90,6 +91,18 @@ func needs(namespaces []string, readOnly bool) []need {
 		// Those of other namespaces, too, are on a node that is drained.
 		need{"drain a node", []cluster.Right{{Resource: "pods", Verb: "list"}, {Resource: "pods", Subresource: "eviction", Verb: "create"}}, "nodes can't be drained before a shutdown", roleAct, false},
 	)
+}
+
+// owners are the rights to look at what owns pods and deployments and is not watched.
+func owners(each func(cluster.Right) []cluster.Right) (out []cluster.Right) {
+	for _, r := range []cluster.Right{
+		{Group: "apps", Resource: "statefulsets"}, {Group: "apps", Resource: "daemonsets"}, {Group: "batch", Resource: "jobs"},
+		{Group: "serving.knative.dev", Resource: "revisions"}, {Group: "serving.knative.dev", Resource: "services"},
+	} {
+		r.Verb = "list"
+		out = append(out, each(r)...)
+	}
+	return out
 }
 
 // metrics is the right to ask metrics-server what things of that sort use.
