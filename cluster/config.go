@@ -77,12 +77,7 @@ func LoadConfig(o Options) (*Config, error) {
 func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.Warner = func(error) {}
-	asked := "--kubeconfig"
-	if path != "" {
-		rules.ExplicitPath = path
-	} else if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
-		asked = clientcmd.RecommendedConfigPathEnvVar
-	}
+	rules.ExplicitPath = path
 	paths := rules.GetLoadingPrecedence()
 	var found []string
 	for _, p := range paths {
@@ -104,7 +99,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 			return nil, "", nil
 		}
 		hint := "set KUBECONFIG or pass --kubeconfig"
-		if asked == clientcmd.RecommendedConfigPathEnvVar {
+		if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
 			hint = "check KUBECONFIG or pass --kubeconfig"
 		}
 		return nil, "", fmt.Errorf("no kubeconfig found (looked for %s); %s", strings.Join(paths, ", "), hint)

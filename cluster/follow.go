@@ -118,8 +118,6 @@ func relistPause() time.Duration { return followMin + rand.N(relistWithin-follow
 
 // followPause waits; a link that was lost and is back ends it early.
 func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	w.gate.mu.Lock()
 	opened, open := w.gate.opened, w.gate.open
 	w.gate.mu.Unlock()
@@ -129,7 +127,7 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-opened:
-	case <-timer.C:
+	case <-time.After(pause):
 	}
 }
 

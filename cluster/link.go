@@ -109,15 +109,12 @@ func (w *Watcher) idle(ctx context.Context) bool {
 		if quiet >= idleMax {
 			return true
 		}
-		timer := time.NewTimer(idleMax - quiet)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return false
 		case <-w.checks:
-			timer.Stop()
 			return true
-		case <-timer.C:
+		case <-time.After(idleMax - quiet):
 		}
 	}
 }
@@ -126,15 +123,14 @@ func (w *Watcher) idle(ctx context.Context) bool {
 // by itself, on connections that survived, ends it early.
 func (w *Watcher) lostPause(ctx context.Context, pause time.Duration) {
 	since := w.client.traffic.contact()
-	end := time.NewTimer(pause)
-	defer end.Stop()
+	end := time.After(pause)
 	look := time.NewTicker(200 * time.Millisecond)
 	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-end.C:
+		case <-end:
 			return
 		case <-look.C:
 			if w.client.traffic.contact().After(since) {

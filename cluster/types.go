@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -126,14 +127,7 @@ const (
 
 // String gives one lower-case word: connecting, live, lost.
 func (s LinkState) String() string {
-	switch s {
-	case LinkLive:
-		return "live"
-	case LinkLost:
-		return "lost"
-	default:
-		return "connecting"
-	}
+	return cmp.Or(map[LinkState]string{LinkLive: "live", LinkLost: "lost"}[s], "connecting")
 }
 
 // Link is the state of the connection to the API server.

@@ -215,12 +215,10 @@ func (o *operation) lookAt(ctx context.Context, m Machine) (Reading, error) {
 
 // sleep waits d and reports whether the context is still alive.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }

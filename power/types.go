@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,16 +23,7 @@ const (
 
 // String gives one lower-case word: unknown, on, off, switching.
 func (s State) String() string {
-	switch s {
-	case On:
-		return "on"
-	case Off:
-		return "off"
-	case Transitioning:
-		return "switching"
-	default:
-		return "unknown"
-	}
+	return cmp.Or(map[State]string{On: "on", Off: "off", Transitioning: "switching"}[s], "unknown")
 }
 
 // Proof says how well a State is known.
@@ -46,14 +38,7 @@ const (
 
 // String gives one lower-case word: unproven, presumed, proven.
 func (p Proof) String() string {
-	switch p {
-	case Presumed:
-		return "presumed"
-	case Proven:
-		return "proven"
-	default:
-		return "unproven"
-	}
+	return cmp.Or(map[Proof]string{Presumed: "presumed", Proven: "proven"}[p], "unproven")
 }
 
 // Reading is one look at a machine's state.
@@ -104,15 +89,7 @@ const (
 
 // Verb gives the words for an action: "shut down", "switch off", "power on".
 func Verb(a Action) string {
-	switch a {
-	case ActionShutdown:
-		return "shut down"
-	case ActionOff:
-		return "switch off"
-	case ActionOn:
-		return "power on"
-	}
-	return string(a)
+	return cmp.Or(map[Action]string{ActionShutdown: "shut down", ActionOff: "switch off", ActionOn: "power on"}[a], string(a))
 }
 
 // Abilities says what a driver can do.
@@ -124,15 +101,7 @@ type Abilities struct {
 
 // Can reports whether a can do action.
 func (a Abilities) Can(action Action) bool {
-	switch action {
-	case ActionShutdown:
-		return a.Shutdown
-	case ActionOff:
-		return a.Off
-	case ActionOn:
-		return a.On
-	}
-	return false
+	return action == ActionShutdown && a.Shutdown || action == ActionOff && a.Off || action == ActionOn && a.On
 }
 
 // NodeRef is what is known of a Kubernetes node when its machine is looked for.

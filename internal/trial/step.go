@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -41,9 +42,7 @@ func (x steps) Load(name string, load *plan.Load) plan.Poll {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
-		t := r.t.opt.Load.RunTotals(l.number)
-		text := loadText(t)
-		return r.atRest(l), text, nil
+		return r.atRest(l), loadText(r.t.opt.Load.RunTotals(l.number)), nil
 	}
 }
 
@@ -92,23 +91,20 @@ func (x steps) Wait(w *plan.Wait) plan.Poll {
 		}
 	}
 	var subjects [][2]string // phase, subject
-	add := func(phase string, all []string) {
+	add := func(phase string, all ...string) {
 		for _, s := range all {
 			subjects = append(subjects, [2]string{phase, s})
 		}
 	}
-	dep := r.deployment.String()
-	if w.Deployment != "" {
-		dep = w.Deployment
-	}
+	dep := cmp.Or(w.Deployment, r.deployment.String())
 	switch w.For {
 	case view.PhaseReplaced:
-		add(view.PhaseReplaced, []string{dep})
+		add(view.PhaseReplaced, dep)
 	case plan.WaitRestored:
-		add(view.PhaseReady, nodes)
-		add(view.PhaseRestored, []string{dep})
+		add(view.PhaseReady, nodes...)
+		add(view.PhaseRestored, dep)
 	default:
-		add(w.For, nodes)
+		add(w.For, nodes...)
 	}
 	deadline := r.now().Add(w.Within)
 	return func(now time.Time) (bool, string, error) {

@@ -143,21 +143,18 @@ func (l *link) keep(client *cryptossh.Client) {
 			_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
 			answered <- err
 		}()
-		limit := time.NewTimer(l.client.opt.KeepAliveTimeout)
 		select {
 		case <-answered:
 			l.alive()
-		case <-limit.C:
+		case <-time.After(l.client.opt.KeepAliveTimeout):
 			// A request that waits holds up every later one: only closing
 			// the connection gets rid of it.
 			l.drop(client)
 			client.Close()
 			<-answered
 			<-lost
-			limit.Stop()
 			return
 		}
-		limit.Stop()
 	}
 }
 

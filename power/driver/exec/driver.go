@@ -4,7 +4,9 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +62,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 // goroutines. Close ends what is under way.
 type Driver struct {
 	opt      Options
-	state    command
-	commands map[power.Action]command
+	commands map[power.Action]command // that for the state by no action
 	looks    *look.Looks[power.Reading]
 }
 
@@ -71,7 +72,6 @@ type command []*fields.Template
 // New makes the driver. It runs nothing.
 func New(opt Options) (*Driver, error) {
 	d := &Driver{opt: opt, commands: map[power.Action]command{}, looks: look.New[power.Reading](stateLimit)}
-	any := false
 	for _, c := range []struct {
 		field  string
 		argv   []string
@@ -83,21 +83,15 @@ func New(opt Options) (*Driver, error) {
 		if c.argv == nil {
 			continue
 		}
-		parsed, err := parse("power.exec."+c.field, c.argv)
-		if err != nil {
+		var err error
+		if d.commands[c.action], err = parse("power.exec."+c.field, c.argv); err != nil {
 			return nil, err
 		}
-		if c.action == "" {
-			d.state = parsed
-			continue
-		}
-		any = true
-		d.commands[c.action] = parsed
 	}
-	switch {
-	case !any:
+	switch can := d.Abilities(); {
+	case !can.On && !can.Off && !can.Shutdown:
 		return nil, power.Wrong("power.exec", " has no command: give at least one of on_command, off_command and shutdown_command")
-	case opt.ProvesOff && d.state == nil:
+	case opt.ProvesOff && !can.State:
 		return nil, power.Wrong("power.exec.proves_off", " is for the state command, and there is none: give power.exec.state_command")
 	}
 	return d, nil
@@ -136,7 +130,7 @@ func (d *Driver) Name() string { return DriverName }
 // Abilities are those that there are commands for.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{
-		State: d.state != nil, ProvesOff: d.state != nil && d.opt.ProvesOff,
+		State: d.commands[""] != nil, ProvesOff: d.commands[""] != nil && d.opt.ProvesOff,
 		On: d.commands[power.ActionOn] != nil, Off: d.commands[power.ActionOff] != nil, Shutdown: d.commands[power.ActionShutdown] != nil,
 	}
 }
@@ -158,8 +152,8 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	if _, err := environment(v); err != nil {
 		return power.Machine{}, err
 	}
-	for _, c := range append([]command{d.state}, d.commands[power.ActionOn], d.commands[power.ActionOff], d.commands[power.ActionShutdown]) {
-		if _, err := c.render(values(m)); err != nil {
+	for _, a := range slices.Sorted(maps.Keys(d.commands)) {
+		if _, err := d.commands[a].render(values(m)); err != nil {
 			return power.Machine{}, err
 		}
 	}
@@ -227,11 +221,11 @@ func environment(v fields.Values) ([]string, error) {
 // State runs the state command. One that takes long is given time beyond ctx:
 // who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	if d.state == nil {
+	if d.commands[""] == nil {
 		return power.Reading{}, power.ErrCannot
 	}
 	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
-		r, err := d.run(ctx, d.state, m)
+		r, err := d.run(ctx, d.commands[""], m)
 		if err != nil {
 			return power.Unanswered(err)
 		}

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,15 +25,11 @@ func (d *Driver) path() string {
 	if p, err := exec.LookPath(d.agent); err == nil {
 		return p
 	}
-	if p := "/usr/sbin/" + d.agent; isFile(p) {
+	p := "/usr/sbin/" + d.agent
+	if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
 		return p
 	}
 	return d.agent
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // plugNames are what agents call the parameter that names one machine of
@@ -107,32 +104,16 @@ func machine(node power.NodeRef, params map[string]string, how string) power.Mac
 		m.Params[paramPrefix+name] = params[name]
 		all = append(all, name+"="+params[name])
 	}
-	first := func(names ...string) string {
-		for _, n := range names {
-			if params[n] != "" {
-				return params[n]
-			}
-		}
-		return ""
-	}
-	plug, device := first(plugNames...), first("ip", "ipaddr")
+	plug, device := cmp.Or(params["plug"], params["port"]), cmp.Or(params["ip"], params["ipaddr"])
 	switch {
 	case plug != "" && device != "":
-		m.ID, m.Name = plug+"@"+device, plug
-	case plug != "":
-		m.ID, m.Name = plug, plug
-	case device != "":
-		m.ID, m.Name = device, device
-		if port := first("ipport"); port != "" {
-			m.ID += ":" + port
-		}
+		m.ID = plug + "@" + device
+	case plug == "" && device != "":
+		m.ID = strings.TrimSuffix(device+":"+params["ipport"], ":")
 	default:
-		m.ID, m.Name = strings.Join(all, ","), node.Name
+		m.ID = cmp.Or(plug, strings.Join(all, ","), node.Name)
 	}
-	if m.ID == "" {
-		m.ID = node.Name
-	}
-	m.Name = power.Clean(m.Name)
+	m.Name = power.Clean(cmp.Or(plug, device, node.Name))
 	return m
 }
 

@@ -34,11 +34,9 @@ func (d *Driver) read(ctx context.Context, path string, reply any) error {
 			}
 			after = status.After
 		}
-		timer := time.NewTimer(max(d.pauses[try], min(after, time.Minute)))
 		select {
-		case <-timer.C:
+		case <-time.After(max(d.pauses[try], min(after, time.Minute))):
 		case <-ctx.Done():
-			timer.Stop()
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -34,7 +35,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	base, err := controller(text)
+	base, host, err := controller(text)
 	if err != nil {
 		return power.Machine{}, err
 	}
@@ -64,7 +65,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 			continue
 		}
 		found = append(found, power.Clean(at))
-		machine = power.Machine{Driver: DriverName, ID: at, Name: power.Clean(s.title()), Address: hostOf(base), How: how}
+		machine = power.Machine{Driver: DriverName, ID: at, Name: power.Clean(cmp.Or(s.HostName, s.Name, s.ID)), Address: host, How: how}
 	}
 	switch len(found) {
 	case 0:
@@ -80,33 +81,16 @@ func (s system) named(name, at string) bool {
 		strings.EqualFold(name, s.UUID) || strings.TrimRight(path(at), "/") == strings.TrimRight(name, "/")
 }
 
-func (s system) title() string {
-	for _, t := range []string{s.HostName, s.Name, s.ID} {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
-// controller checks a controller's address. Passwords are not sent in the open.
-func controller(text string) (string, error) {
+// controller checks a controller's address, and gives its host, too. Passwords are not sent in the open.
+func controller(text string) (base, host string, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return "", fmt.Errorf("%q is no address of a controller; it looks like https://10.0.1.13 (power.redfish.url)", power.Clean(text))
+		return "", "", fmt.Errorf("%q is no address of a controller; it looks like https://10.0.1.13 (power.redfish.url)", power.Clean(text))
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !rest.Loopback(u.Hostname())) {
-		return "", fmt.Errorf("a controller is spoken to by https only, and this is %q (power.redfish.url)", power.Clean(text))
+		return "", "", fmt.Errorf("a controller is spoken to by https only, and this is %q (power.redfish.url)", power.Clean(text))
 	}
-	return u.Scheme + "://" + u.Host, nil
-}
-
-func hostOf(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
+	return u.Scheme + "://" + u.Host, u.Hostname(), nil
 }
 
 // systems reads all systems of a controller, by URL.

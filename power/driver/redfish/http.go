@@ -32,7 +32,7 @@ func (d *Driver) call(ctx context.Context, method, address string, body, reply a
 	if err != nil || u.User != nil {
 		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a system", power.Clean(address))}
 	}
-	base, err := controller(u.Scheme + "://" + u.Host)
+	base, _, err := controller(u.Scheme + "://" + u.Host)
 	if err != nil {
 		return &power.RefusedError{Why: err.Error()}
 	}
