@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -140,6 +141,9 @@ type DrainProgress struct {
 // Done reports that nothing is left to go.
 func (p DrainProgress) Done() bool { return len(p.Evicting) == 0 && len(p.Held) == 0 }
 
+// HeldPods are the pods in Held, in order.
+func (p DrainProgress) HeldPods() []Key { return slices.SortedFunc(maps.Keys(p.Held), Key.Compare) }
+
 // Drain evicts the pods of a node, which respects disruption budgets, and waits
 // until they are gone. It does not cordon. Refused evictions are asked for
 // again every 5 s. report, which may be nil, is told how it stands after each
@@ -206,16 +210,11 @@ func (d *drain) left(ctx context.Context) error {
 	p := d.last
 	switch {
 	case len(p.Held) > 0:
-		var keys []Key
-		for k := range p.Held {
-			keys = append(keys, k)
+		what += ": " + p.Held[p.HeldPods()[0]]
+		if n := len(p.Held) - 1; n > 0 {
+			what += fmt.Sprintf(" (and %d more held)", n)
 		}
-		first := slices.MinFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
-		more := ""
-		if n := len(keys) - 1; n > 0 {
-			more = fmt.Sprintf(" (and %d more held)", n)
-		}
-		return sentence(fmt.Sprintf("%s: %s%s", what, p.Held[first], more), context.Cause(ctx))
+		return sentence(what, context.Cause(ctx))
 	case len(p.Evicting) > 0:
 		return sentence(fmt.Sprintf("%s: its pods are still ending (%d, %s for one)", what, len(p.Evicting), p.Evicting[0]), context.Cause(ctx))
 	}

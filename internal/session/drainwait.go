@@ -2,9 +2,7 @@ package session
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -49,15 +47,11 @@ func heldText(p cluster.DrainProgress) string {
 	if len(p.Held) == 0 {
 		return ""
 	}
-	text := p.Held[heldPods(p)[0]]
+	text := p.Held[p.HeldPods()[0]]
 	if n := len(p.Held) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}
 	return text
-}
-
-func heldPods(p cluster.DrainProgress) []cluster.Key {
-	return slices.SortedFunc(maps.Keys(p.Held), func(a, b cluster.Key) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // drained is the end of one node's drain.
@@ -146,7 +140,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 		q.Lines = append(q.Lines, view.Line{Text: "What holds it:"})
 	}
 	const most = 6
-	for i, k := range heldPods(p) {
+	for i, k := range p.HeldPods() {
 		if i == most {
 			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", len(p.Held)-most)})
 			break

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -95,13 +96,15 @@ func switchingText(r *run, a view.AskPower) string {
 			parts = append(parts, v.Text)
 		}
 	}
-	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, " · ")
-	case r.s.Asking():
-		return "waiting for the answer"
+	return waitingText(r, parts, view.SwitchVerb(a.Action)+" "+strings.Join(a.Nodes, ", "))
+}
+
+// waitingText is what is known of the parts of a step, or else what it is.
+func waitingText(r *run, parts []string, what string) string {
+	if r.s.Asking() {
+		what = "waiting for the answer"
 	}
-	return view.SwitchVerb(a.Action) + " " + strings.Join(a.Nodes, ", ")
+	return cmp.Or(strings.Join(parts, " · "), what)
 }
 
 // Drain drains nodes after the operator has agreed where that is asked for.
@@ -153,11 +156,5 @@ func drainingText(r *run, nodes []string) string {
 			parts = append(parts, n+": "+text)
 		}
 	}
-	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, " · ")
-	case r.s.Asking():
-		return "waiting for the answer"
-	}
-	return "drain " + strings.Join(nodes, ", ")
+	return waitingText(r, parts, "drain "+strings.Join(nodes, ", "))
 }

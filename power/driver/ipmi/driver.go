@@ -26,7 +26,7 @@ const DriverName = "ipmi"
 var example string
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) },
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.ipmi is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -62,21 +62,13 @@ type Options struct {
 	PasswordEnv  string        `json:"password_env"`
 }
 
-// node is what an entry below power.nodes may say.
-type node struct {
-	BMC string `json:"bmc"`
-}
-
 // Sides: both.
 func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.BMCs = map[string]string{}
-	for name, n := range power.NodesOf[node](site) {
-		opt.BMCs[name] = n.BMC
-	}
+	opt.BMCs = fields.BMCs(site)
 	var err error
 	if opt.Password, err = site.Secret(power.Secret{
 		Field: "power.ipmi.password", Name: "the password of power.ipmi", File: o.PasswordFile, Env: o.PasswordEnv, Must: true,

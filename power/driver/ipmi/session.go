@@ -48,11 +48,8 @@ func cause(err error) string {
 // talk logs in to a machine's controller, does what is to be done, and logs out.
 func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Context, *client.Client) error) error {
 	host, p, err := net.SplitHostPort(m.ID)
-	if err != nil {
-		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a controller", power.Clean(m.ID))}
-	}
-	number, err := net.LookupPort("udp", p)
-	if err != nil || host == "" {
+	number, portErr := net.LookupPort("udp", p)
+	if err != nil || portErr != nil || host == "" {
 		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a controller", power.Clean(m.ID))}
 	}
 	password, err := d.password()

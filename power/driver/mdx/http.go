@@ -2,6 +2,7 @@ package mdx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,11 +89,7 @@ func explain(data []byte) string {
 	}
 	text := ""
 	if json.Unmarshal(data, &known) == nil {
-		for _, s := range []string{known.Detail, known.Message, known.Error} {
-			if text == "" {
-				text = s
-			}
-		}
+		text = cmp.Or(known.Detail, known.Message, known.Error)
 	} else if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) && len(data) < 500 {
 		text = string(data)
 	}

@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -34,11 +35,7 @@ func (c credentials) secrets() []string {
 func (opt Options) read() (credentials, error) {
 	var c credentials
 	var err error
-	cloud := opt.Cloud
-	if cloud == "" {
-		cloud = os.Getenv("OS_CLOUD")
-	}
-	if cloud != "" {
+	if cloud := cmp.Or(opt.Cloud, os.Getenv("OS_CLOUD")); cloud != "" {
 		c, err = fromFile(cloud, opt.CloudsFile)
 	} else {
 		c, err = fromEnvironment()
@@ -46,9 +43,7 @@ func (opt Options) read() (credentials, error) {
 	if err != nil {
 		return c, err
 	}
-	if opt.Region != "" {
-		c.endpoint.Region = opt.Region
-	}
+	c.endpoint.Region = cmp.Or(opt.Region, c.endpoint.Region)
 	if c.tls.InsecureSkipVerify {
 		return c, errors.New("clouds.yaml turns the verification of certificates off (verify: false), and lightsout does not send passwords to strangers: give the cloud's authority as cacert there")
 	}

@@ -23,7 +23,7 @@ const DriverName = "redfish"
 var example string
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) },
+	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -69,21 +69,13 @@ type Options struct {
 	Dial power.Dial `json:"-"`
 }
 
-// node is what an entry below power.nodes may say.
-type node struct {
-	BMC string `json:"bmc"`
-}
-
 // Sides: both.
 func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.BMCs, opt.Dial = map[string]string{}, site.Via(o.ViaBastion)
-	for name, n := range power.NodesOf[node](site) {
-		opt.BMCs[name] = n.BMC
-	}
+	opt.BMCs, opt.Dial = fields.BMCs(site), site.Via(o.ViaBastion)
 	if site.CheckOnly {
 		opt.CAFile = ""
 	}
