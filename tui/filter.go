@@ -10,7 +10,10 @@ import (
 // filter chooses rows by a text that any of their columns contains, whatever
 // the case, by a pattern that it fits ("^web-\\d", RE2), or by labels
 // ("app=web,tier=db"); with "!" before it, those that it does not fit.
-type filter struct{ text string }
+type filter struct {
+	text       string
+	shown, all int // rows that it has left, of how many
+}
 
 // what is what rows are looked through for, and whether it must be absent.
 func (f filter) what() (text string, inverse bool) { return strings.CutPrefix(f.text, "!") }

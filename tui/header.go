@@ -80,17 +80,15 @@ func badges(m *Model, w int) (right []span) {
 	if text := trialWord(t, f.Trial); text != "" && w >= 100 {
 		add("", text)
 	}
-	if f.Pace != "" && f.Pace != "real" {
-		add(t.warn, "pace "+t.text(f.Pace))
-	}
-	if f.ReadOnly && !m.opts.LoadOnly {
-		add(t.warn, "read-only")
-	}
-	if f.DryRun {
-		add(t.warn, "dry run")
-	}
-	if f.Production {
-		add(t.bad, "PRODUCTION")
+	for _, mode := range []struct {
+		is   bool
+		st   style
+		text string
+	}{{f.Pace != "" && f.Pace != "real", t.warn, "pace " + t.text(f.Pace)}, {f.ReadOnly && !m.opts.LoadOnly, t.warn, "read-only"},
+		{f.DryRun, t.warn, "dry run"}, {f.Production, t.bad, "PRODUCTION"}} {
+		if mode.is {
+			add(mode.st, mode.text)
+		}
 	}
 	switch {
 	case f.Replay != nil && f.Replay.Torn != "":

@@ -55,7 +55,6 @@ type list[K comparable, R any] struct {
 	none      string // what an empty list says
 	follows   bool   // without a cursor of the operator's, the last row is in sight
 
-	all      int // rows before they were filtered
 	rows     []R
 	by       filter
 	sort     int // the column sorted by, counted from 1; 0: trouble first
@@ -80,7 +79,7 @@ const troubles = 4
 
 // take takes the newest rows. They are not changed.
 func (l *list[K, R]) take(s *scene, all []R) {
-	l.all, l.rows = len(all), all
+	l.rows = all
 	if text, inverse := l.by.what(); text != "" {
 		contains, _ := l.by.contains()
 		text = strings.ToLower(text)
@@ -92,6 +91,7 @@ func (l *list[K, R]) take(s *scene, all []R) {
 			}
 		}
 	}
+	l.by.shown, l.by.all = len(l.rows), len(all)
 	l.order(s)
 	l.follow()
 }
@@ -176,7 +176,7 @@ type inputs [8]any
 // stale reports whether its rows are to be found anew: what they are found from,
 // or what the operator has chosen of it, has changed since it was last asked.
 func (l *list[K, R]) stale(from ...any) bool {
-	now := inputs{l.by, l.sort, l.reversed}
+	now := inputs{l.by.text, l.sort, l.reversed}
 	copy(now[3:], from)
 	stale := now != l.seen
 	l.seen = now
@@ -225,9 +225,6 @@ func (l *list[K, R]) click(_ *scene, y int) {
 }
 
 func (l *list[K, R]) filter() *filter { return &l.by }
-
-// filtered gives how many rows a filter has left, of how many.
-func (l *list[K, R]) filtered() (shown, all int) { return len(l.rows), l.all }
 
 // sortBy sorts by the next column, or the other way round, and says by which.
 func (l *list[K, R]) sortBy(reverse bool) string {

@@ -40,8 +40,6 @@ func nodePower(s *scene, n *cluster.Node) cell {
 // asking is what is said of a machine's power until it was read for the first time.
 func asking(t *theme) string { return "asking" + t.ellipsis }
 
-func nodeNext(s *scene, n *cluster.Node) cell { return textCell(s.t.warn, markedIn(s, n)) }
-
 func nodeRole(s *scene, n *cluster.Node) cell {
 	return dimCell(s, cmp.Or(strings.Join(n.Roles, ","), "worker"))
 }
@@ -90,22 +88,22 @@ func nodeMachine(s *scene, n *cluster.Node) cell {
 	return dimCell(s, brief(n.Name, machineText(s.f.Power[n.Name])))
 }
 
-// markedIn says how long it is until a silent node will be marked NotReady, at
-// the earliest; empty for others.
-func markedIn(s *scene, n *cluster.Node) string {
+// nodeNext is how long it is until a silent node will be marked NotReady, at the
+// earliest.
+func nodeNext(s *scene, n *cluster.Node) cell {
 	if _, silent := s.snap.Silent(n, s.now); !silent {
-		return ""
+		return cell{}
 	}
-	due, ok := forecast.NotReadyAt(s.snap, n)
-	switch {
+	text := "NotReady overdue"
+	switch due, ok := forecast.NotReadyAt(s.snap, n); {
 	case !ok:
-		return ""
+		return cell{}
 	case due.From.After(s.now):
-		return "NotReady in " + age(due.From.Sub(s.now).Round(time.Second))
+		text = "NotReady in " + age(due.From.Sub(s.now).Round(time.Second))
 	case due.To.After(s.now):
-		return "NotReady now"
+		text = "NotReady now"
 	}
-	return "NotReady overdue"
+	return textCell(s.t.warn, text)
 }
 
 // machineText is the newest sentence on a machine.

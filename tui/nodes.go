@@ -55,7 +55,7 @@ func (p *nodesPane) settle(s *scene) {
 		if p.by.on() || p.sort > 0 {
 			p.take(s, all)
 		} else {
-			p.all, p.rows = len(all), troubledFirst(s, all)
+			p.rows = troubledFirst(s, all)
 			p.follow()
 		}
 		p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })

@@ -31,12 +31,10 @@ func openFilter(m *Model) {
 	d = &promptDialog{
 		heading: "Filter " + p.name, label: "containing:", in: newInput(false),
 		help: func() string {
-			counted, ok := p.pane.(interface{ filtered() (int, int) })
-			if !ok || !f.on() {
+			if !f.on() {
 				return "text, pattern (^web-\\d) or labels (app=web); !: others"
 			}
-			shown, all := counted.filtered()
-			return fmt.Sprintf("%d of %d", shown, all)
+			return fmt.Sprintf("%d of %d", f.shown, f.all)
 		},
 		changed: set,
 		accept:  func(text string) (view.Intent, string) { set(text); return nil, "" },

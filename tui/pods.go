@@ -89,7 +89,6 @@ func (p *podsPane) settle(s *scene) {
 	pods, all := p.inScope(s)
 	if all && !p.by.on() && p.sort == 0 {
 		p.rows, p.ready, p.total, p.many = p.everything.look(s)
-		p.all = len(p.rows)
 		p.follow()
 		return
 	}

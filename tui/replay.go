@@ -73,19 +73,6 @@ func markText(s *scene, mark view.ReplayMark) string {
 	return strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 }
 
-// scrubberTitle is the heading of the scrubber, where it has one.
-func scrubberTitle(s *scene) (string, string) {
-	r := s.f.Replay
-	facts := ""
-	if mark, ok := neighbour(&view.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
-		facts = markText(s, mark)
-	}
-	if r.Torn != "" {
-		facts = s.t.warnSign + " " + s.t.text(r.Torn)
-	}
-	return "Replay", fit(facts, 80, s.t.ellipsis)
-}
-
 // scrubber is the line that says where in the record the screen is.
 func scrubber(s *scene, w int) string {
 	t, rp := s.t, s.f.Replay
@@ -152,8 +139,14 @@ func withScrubber(s *scene, sections []section, w, h int) []section {
 		last.lines = append(slices.Clone(last.lines), scrubber(s, w))
 		return sections
 	}
-	title, facts := scrubberTitle(s)
-	return append(sections, section{title: title, facts: facts, lines: []string{scrubber(s, w)}})
+	r, facts := s.f.Replay, ""
+	if mark, ok := neighbour(&view.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
+		facts = markText(s, mark)
+	}
+	if r.Torn != "" {
+		facts = s.t.warnSign + " " + s.t.text(r.Torn)
+	}
+	return append(sections, section{title: "Replay", facts: fit(facts, 80, s.t.ellipsis), lines: []string{scrubber(s, w)}})
 }
 
 // replayZero is the zero of a replay's clock, which is known beforehand.
