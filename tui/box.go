@@ -4,10 +4,8 @@ import "strings"
 
 // section is one titled part of a box.
 type section struct {
-	title  string // at the left of the line above
+	drawing
 	number string // the key that focuses it
-	facts  string // at the right of the line above
-	lines  []string
 	focus  bool
 	others []string // what else can be shown here, with the keys for it
 	joined bool     // there is a box above, whose bottom this is

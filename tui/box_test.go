@@ -10,7 +10,7 @@ import (
 // What counts most stands last in a title and stays when there is little room.
 func TestANarrowTitleKeepsItsLastFact(t *testing.T) {
 	th := newTheme(Options{NoColor: true})
-	s := section{title: "Nodes", number: "1", facts: "2 marked " + th.bullet + " 3/5 ready"}
+	s := section{drawing: drawing{title: "Nodes", facts: "2 marked " + th.bullet + " 3/5 ready"}, number: "1"}
 	for w, want := range map[int][]string{44: {"2 marked", "3/5 ready"}, 40: {"3/5 ready"}, 24: {"Nodes"}} {
 		line := ansi.Strip(titleLine(th, w, s, "+", "+"))
 		if ansi.StringWidth(line) != w {

@@ -126,8 +126,7 @@ func (m *Model) others(l layout) []string {
 func (m *Model) sections(panes []placed) []section {
 	out := make([]section, 0, len(panes))
 	for _, p := range panes {
-		d := m.pane(p)
-		out = append(out, section{title: d.title, facts: d.facts, number: fmt.Sprint(p.number), lines: d.lines, focus: p.slot == m.focus})
+		out = append(out, section{drawing: m.pane(p), number: fmt.Sprint(p.number), focus: p.slot == m.focus})
 	}
 	return out
 }

@@ -55,21 +55,14 @@ func (in *input) insert(text string) {
 	in.m.SetCursor(len(before) + len(r))
 }
 
-// line is the input after a prompt, on a line of w cells.
+// line is the text with its cursor after a prompt, on a line of w cells; a secret
+// as asterisks.
 func (in *input) line(t *theme, prompt string, w int) string {
-	r := newRow(w).put(t.strong, prompt)
-	in.draw(t, r, r.left)
-	return r.String()
-}
-
-// draw writes the text with its cursor in w cells; a secret as asterisks.
-func (in *input) draw(t *theme, r *row, w int) {
 	shown := []rune(in.m.Value())
 	at := min(in.m.Position(), len(shown))
 	if in.secret {
 		shown = []rune(strings.Repeat("*", len(shown)))
 	}
-	before := cutRight(t.text(string(shown[:at])), w-1)
 	here, after := " ", ""
 	if at < len(shown) {
 		here, after = t.text(string(shown[at])), t.text(string(shown[at+1:]))
@@ -77,10 +70,8 @@ func (in *input) draw(t *theme, r *row, w int) {
 			here = " "
 		}
 	}
-	start := r.left
-	r.put("", before).put(cursorLook, here)
-	after, _ = cutLeft(after, w-(start-r.left))
-	r.put("", after).space(w - (start - r.left))
+	r := newRow(w).put(t.strong, prompt)
+	return r.put("", cutRight(t.text(string(shown[:at])), r.left-1)).put(cursorLook, here).put("", after).String()
 }
 
 // cursorLook shows a text cursor.

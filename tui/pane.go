@@ -26,7 +26,8 @@ type pane interface {
 // and its share of what is left when all have their least.
 type want struct{ least, most, share int }
 
-// drawing is a drawn pane: its title, the facts at the right of it, its lines.
+// drawing is a drawn pane: its title and the facts at the right of it, which stand
+// in the line above, and its lines.
 type drawing struct {
 	title, facts string
 	lines        []string

@@ -146,7 +146,7 @@ func withScrubber(s *scene, sections []section, w, h int) []section {
 	if r.Torn != "" {
 		facts = s.t.warnSign + " " + s.t.text(r.Torn)
 	}
-	return append(sections, section{title: "Replay", facts: fit(facts, 80, s.t.ellipsis), lines: []string{scrubber(s, w)}})
+	return append(sections, section{drawing: drawing{"Replay", fit(facts, 80, s.t.ellipsis), []string{scrubber(s, w)}}})
 }
 
 // replayZero is the zero of a replay's clock, which is known beforehand.
