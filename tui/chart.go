@@ -300,13 +300,9 @@ func (c *chart) times(s *scene, w int) string {
 // are worth a row or two.
 func evenRows(most, top int) int {
 	most = max(1, most)
-	even := []func(int) bool{
-		func(rows int) bool { return top%rows == 0 || rows%top == 0 },
-		func(rows int) bool { return 8*rows%top == 0 },
-	}
-	for _, ok := range even {
+	for _, parts := range []int{1, 8} {
 		for rows := most; rows >= max(3, most-2); rows-- {
-			if ok(rows) {
+			if parts*rows%top == 0 || parts == 1 && top%rows == 0 {
 				return rows
 			}
 		}

@@ -158,11 +158,7 @@ func (d *details) pod(ref cluster.Ref) {
 	if at, ok := forecast.EvictAt(s.snap, p); ok {
 		d.look(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
 	}
-	ready := "no"
-	if p.Ready {
-		ready = "yes"
-	}
-	d.add("ready", ready)
+	d.add("ready", map[bool]string{true: "yes", false: "no"}[p.Ready])
 	d.time("since", p.ReadySince)
 	d.add("containers", fmt.Sprintf("%d/%d ready", p.ReadyContainers, p.Containers))
 	if p.Restarts > 0 {

@@ -198,17 +198,15 @@ func captionLines(m *Model, w int) []string {
 	}
 	t := m.s.t
 	lines := wrap(t.text(m.caption), w-4)
-	var out []string
-	for i, l := range lines[:min(len(lines), mostCaption)] {
-		if i == mostCaption-1 && len(lines) > mostCaption {
-			l = fit(l+" "+lines[mostCaption], w-4, t.ellipsis)
-		}
-		sign := t.playing + " "
-		if i > 0 {
-			sign = blank(width(sign))
-		}
-		r := newRow(w).put(t.focus, " "+sign+l)
-		out = append(out, r.put(t.focus, blank(r.left)).String())
+	if len(lines) > mostCaption {
+		lines[mostCaption-1] = fit(lines[mostCaption-1]+" "+lines[mostCaption], w-4, t.ellipsis)
+		lines = lines[:mostCaption]
 	}
-	return out
+	sign := t.playing + " "
+	for i, l := range lines {
+		r := newRow(w).put(t.focus, " "+sign+l)
+		lines[i] = r.put(t.focus, blank(r.left)).String()
+		sign = blank(width(sign))
+	}
+	return lines
 }

@@ -158,9 +158,7 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 			default:
 				rack = fill(nil, wide, high)
 			}
-			for i := range lines {
-				lines[i] += rack[i]
-			}
+			lines = beside(lines, rack)
 		}
 		out = append(out, lines...)
 	}

@@ -105,12 +105,9 @@ func factLines(t *theme, facts []fact, w int) (lines []string, wide int) {
 		case f.value == "":
 			lines = append(lines, newRow(wide).put(t.strong, f.label).String())
 		default:
-			for i, l := range wrap(f.value, value) {
-				name := f.label
-				if i > 0 {
-					name = ""
-				}
-				lines = append(lines, newRow(wide).cell(t, t.dim, name, label).space(2).put(f.st, l).String())
+			for _, l := range wrap(f.value, value) {
+				lines = append(lines, newRow(wide).cell(t, t.dim, f.label, label).space(2).put(f.st, l).String())
+				f.label = "" // on the first line alone
 			}
 		}
 	}

@@ -77,12 +77,10 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 	default:
 		n := min(1+btoi(h >= 6), len(next), h-1)
 		out.lines = p.events(s, w, h-n, focus)
-		for i, sentence := range next[:n] {
-			lead := "next: "
-			if i > 0 {
-				lead = "      "
-			}
+		lead := "next: "
+		for _, sentence := range next[:n] {
 			out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).rest(s.t, s.t.accent, s.t.text(sentence)).String())
+			lead = blank(width(lead))
 		}
 	}
 	out.facts = p.position(s)
@@ -93,16 +91,13 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 func (p *timelinePane) next(s *scene, w, h int) []string {
 	t := s.t
 	var out []string
-	for i, sentence := range s.f.Next {
-		for j, l := range wrap(t.text(sentence), w-10) {
-			lead := "      "
-			if i == 0 && j == 0 {
-				lead = "next  "
-			} else if j == 0 {
-				lead = "then  "
-			}
+	lead := "next  "
+	for _, sentence := range s.f.Next {
+		for _, l := range wrap(t.text(sentence), w-10) {
 			out = append(out, newRow(w).put(t.dim, t.box.v).space(1).put(t.dim, lead).put(t.accent, l).String())
+			lead = blank(width(lead))
 		}
+		lead = "then  "
 	}
 	for len(out) < h {
 		out = append(out, newRow(w).put(t.dim, t.box.v).String())

@@ -96,12 +96,10 @@ func expectations(s *scene, w int) []string {
 	out := []string{newRow(w).space(3).cell(t, t.strong, "Expected", name).space(2).cell(t, t.dim, "want", want).space(2).put(t.dim, "got").String()}
 	for _, e := range all {
 		sign, st := okLook(t, e.OK)
-		for i, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
-			if i == 0 {
-				out = append(out, line(st, sign, t.text(e.Name), t.text(e.Want), st, got))
-			} else {
-				out = append(out, line("", "", "", "", st, got))
-			}
+		what, wanted := t.text(e.Name), t.text(e.Want)
+		for _, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
+			out = append(out, line(st, sign, what, wanted, st, got))
+			sign, what, wanted = "", "", "" // on the first line alone
 		}
 	}
 	return out
