@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -112,19 +113,14 @@ func (z *sizes) step(by int) {
 
 // set reads the size used last, and says in a sentence why it can't be that.
 func (z *sizes) set(text string) string {
-	if z.last == loadgen.Rate {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(f > 0 && f <= maxSize) {
-			return fmt.Sprintf("a number above 0, at most %d, please", maxSize)
-		}
-		z.of[z.last] = f
-		return ""
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxSize {
+	n, err := strconv.ParseFloat(text, 64)
+	switch ok := err == nil && n > 0 && n <= maxSize; {
+	case z.last == loadgen.Rate && !ok:
+		return fmt.Sprintf("a number above 0, at most %d, please", maxSize)
+	case z.last != loadgen.Rate && (!ok || n != math.Trunc(n)):
 		return fmt.Sprintf("a whole number from 1 to %d, please", maxSize)
 	}
-	z.of[z.last] = float64(n)
+	z.of[z.last] = n
 	return ""
 }
 
