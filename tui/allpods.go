@@ -8,36 +8,31 @@ type podPiece struct {
 	ready, total int
 }
 
-// allPods keeps what was found out of the pieces of all pods, so that a change
-// costs what its piece costs and not what a cluster's pods do.
-type allPods struct{ pieces map[**cluster.Pod]*podPiece }
-
-// look gives all pods, those in trouble first, and counts those that are meant
-// to run.
-func (a *allPods) look(s *scene) (rows []*cluster.Pod, ready, total int, many bool) {
+// takeAll takes all pods, those in trouble first, and counts those that are meant
+// to run. It keeps what it finds out of their pieces, so that a change costs what
+// its piece costs and not what a cluster's pods do.
+func (p *podsPane) takeAll(s *scene) {
 	all := s.snap.PodPieces()
 	known := make(map[**cluster.Pod]*podPiece, len(all))
 	pieces := make([]*podPiece, len(all))
+	p.ready, p.total, p.many = 0, 0, false
 	for i, pods := range all {
-		p := a.pieces[&pods[0]]
-		if p == nil {
-			p = newPodPiece(s, pods)
+		piece := p.pieces[&pods[0]]
+		if piece == nil {
+			piece = newPodPiece(s, pods)
 		}
-		known[&pods[0]], pieces[i] = p, p
-		ready, total = ready+p.ready, total+p.total
+		known[&pods[0]], pieces[i] = piece, piece
+		p.ready, p.total = p.ready+piece.ready, p.total+piece.total
+		p.many = p.many || pods[len(pods)-1].Namespace != all[0][0].Namespace
 	}
-	a.pieces = known
-	rows = make([]*cluster.Pod, 0, s.snap.PodCount())
+	p.pieces = known
+	p.rows = make([]*cluster.Pod, 0, s.snap.PodCount())
 	for rank := range troubles {
-		for _, p := range pieces {
-			rows = append(rows, p.ranks[rank]...)
+		for _, piece := range pieces {
+			p.rows = append(p.rows, piece.ranks[rank]...)
 		}
 	}
-	if len(all) > 0 {
-		last := all[len(all)-1]
-		many = all[0][0].Namespace != last[len(last)-1].Namespace
-	}
-	return rows, ready, total, many
+	p.follow()
 }
 
 func newPodPiece(s *scene, pods []*cluster.Pod) *podPiece {

@@ -152,10 +152,8 @@ func (m *Model) pane(p placed) drawing {
 	if key.lost {
 		p.drawn.lines = dimmed(s.t, p.drawn.lines)
 	}
-	if p.timed = s.timed; p.timed {
+	if key.second, p.timed = 0, s.timed; p.timed {
 		key.second = s.now.Unix()
-	} else {
-		key.second = 0
 	}
 	p.drawnFor = key
 	return p.drawn

@@ -11,12 +11,6 @@ type region struct {
 	x, y, w, h int
 }
 
-// clickable is a pane whose rows can be chosen by their lines.
-type clickable interface {
-	// click puts the cursor on the row at line y of the pane.
-	click(s *scene, y int)
-}
-
 // toggleMouse lets the program have the mouse, or leaves it to the terminal,
 // which then selects and copies.
 func toggleMouse(m *Model) {
@@ -65,8 +59,8 @@ func click(m *Model, at tea.Mouse) {
 		return
 	}
 	m.focusPane(r.slot)
-	if p, ok := r.pane.(clickable); ok && at.Y > r.y {
-		p.click(&m.s, at.Y-r.y-1)
+	if at.Y > r.y {
+		r.pane.click(&m.s, at.Y-r.y-1)
 	}
 }
 

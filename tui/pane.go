@@ -16,6 +16,8 @@ type pane interface {
 	draw(s *scene, w, h int, focus bool) drawing
 	// key takes a movement key.
 	key(s *scene, m motion)
+	// click puts the cursor on the row at line y, as it was drawn last.
+	click(s *scene, y int)
 	// row is the object under the cursor; ok is false where there is none.
 	row(s *scene) (o object, ok bool)
 	// filter is what its rows are filtered by; nil where it has none.
@@ -155,5 +157,6 @@ func (m motion) moved(at, n, page int) int {
 type unmoving struct{}
 
 func (unmoving) key(*scene, motion)        {}
+func (unmoving) click(*scene, int)         {}
 func (unmoving) row(*scene) (object, bool) { return object{}, false }
 func (unmoving) filter() *filter           { return nil }

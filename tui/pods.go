@@ -40,11 +40,11 @@ const manyNodes = 100
 // all. Those in trouble come first.
 type podsPane struct {
 	list[cluster.Key, *cluster.Pod]
-	of           string // what they are the pods of
-	many         bool   // they are in more than one namespace
-	ready, total int    // of those that are meant to run
-	homeless     int    // on no node, beside those of marked nodes
-	everything   allPods
+	of           string                      // what they are the pods of
+	many         bool                        // they are in more than one namespace
+	ready, total int                         // of those that are meant to run
+	homeless     int                         // on no node, beside those of marked nodes
+	pieces       map[**cluster.Pod]*podPiece // of all pods
 }
 
 func newPodsPane() *podsPane {
@@ -88,8 +88,7 @@ func (p *podsPane) settle(s *scene) {
 	}
 	pods, all := p.inScope(s)
 	if all && !p.by.on() && p.sort == 0 {
-		p.rows, p.ready, p.total, p.many = p.everything.look(s)
-		p.follow()
+		p.takeAll(s)
 		return
 	}
 	if all {

@@ -9,19 +9,12 @@ import (
 // stepAgain is how long enter is not sent twice for one and the same step.
 const stepAgain = 2 * time.Second
 
-// waitingStep tells one waiting step from another.
-type waitingStep struct {
-	trial   string
-	started int64
-	index   int
-}
-
 // stepGuard sees to it that one press takes one step: keys typed before a
 // waiting step was on the screen, or behind a dialog that has just closed,
 // were meant for something else, and a second press while the first is on its
 // way was meant for the same step.
 type stepGuard struct {
-	step  waitingStep
+	step  [3]any // tells one waiting step from another
 	waits bool
 	grace grace
 	taken time.Time // when it was asked for
@@ -34,7 +27,7 @@ func (g *stepGuard) follow(t *view.TrialView) {
 		g.waits = false
 		return
 	}
-	step := waitingStep{t.Name, t.Started.UnixNano(), t.Next}
+	step := [3]any{t.Name, t.Started.UnixNano(), t.Next}
 	if !g.waits || step != g.step {
 		*g = stepGuard{step: step, waits: true, sent: g.sent}
 	}
