@@ -120,32 +120,38 @@ func (d linked) apply(s *state) {
 func (s *state) setAccess(src *source, a Access, now time.Time) {
 	old := s.sources[src]
 	if a.Err != "" && a.Synced {
-		if a.Until = old.Until; a.Until.IsZero() {
+		a.Until = earliest(old.Until, a.Until)
+		if a.Until.IsZero() {
 			a.Until = now
 		}
-	}
-	if src.kind == KindLease {
-		switch {
-		case a.Err == "" && !s.heartbeatsTo.IsZero() && now.Sub(s.heartbeatsTo) < briefBreak:
-			s.heartbeatsTo = time.Time{}
-			s.awaitHeartbeats()
-		case a.Err == "" && (!s.heartbeatsTo.IsZero() || s.heartbeatsFrom.IsZero()):
-			s.heartbeatsTo = time.Time{}
-			s.resetHeartbeatClocks(now)
-		case a.Err != "" && s.heartbeatsTo.IsZero():
-			s.heartbeatsTo = now
-		}
+	} else {
+		a.Until = time.Time{}
 	}
 	s.sources[src] = a
-	if old == a || src.kind == kindComponent {
-		return
+	if old != a && src.kind != kindComponent {
+		s.sumAccess(src.kind)
 	}
+	if src.kind == KindLease {
+		s.heartbeatsWatched(now)
+	}
+}
+
+// earliest of two times, of which one may be zero.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// sumAccess sums up how far the sources of a kind can be read.
+func (s *state) sumAccess(kind Kind) {
 	s.dirty = true
 	sum := Access{Synced: true, Forbidden: true}
 	for _, one := range slices.SortedFunc(maps.Keys(s.sources), func(a, b *source) int {
 		return cmp.Compare(a.namespace, b.namespace)
 	}) {
-		if one.kind != src.kind {
+		if one.kind != kind {
 			continue
 		}
 		a := s.sources[one]
@@ -154,10 +160,11 @@ func (s *state) setAccess(src *source, a Access, now time.Time) {
 		if sum.Err == "" {
 			sum.Err = a.Err
 		}
-		if !a.Until.IsZero() && (sum.Until.IsZero() || a.Until.Before(sum.Until)) {
-			sum.Until = a.Until
-		}
+		sum.Until = earliest(sum.Until, a.Until)
+	}
+	if kind == KindLease && s.heartbeats.Err != "" && sum.Synced {
+		sum.Err, sum.Until = s.heartbeats.Err, earliest(sum.Until, s.heartbeats.Until)
 	}
 	s.access = maps.Clone(s.access)
-	s.access[src.kind] = sum
+	s.access[kind] = sum
 }

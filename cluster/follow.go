@@ -45,6 +45,14 @@ type source struct {
 	answeredOnce sync.Once
 }
 
+// line is the one that the source is followed on.
+func (s *source) line() line {
+	if s.kind == KindLease {
+		return heartbeatLine
+	}
+	return mainLine
+}
+
 const (
 	pageSize    = 500
 	followMin   = 300 * time.Millisecond
@@ -93,10 +101,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			continue // watches end every few minutes
 		}
 		failures++
-		pause := jitter(backoff(failures, followMin, followMax))
-		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-			pause = max(pause, min(time.Duration(seconds)*time.Second, deniedPause))
-		}
+		pause := pauseAfter(err, failures, followMin, followMax)
 		switch {
 		case err == nil:
 		case gone && failures == 1: // it is listed anew
@@ -105,8 +110,8 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			pause = jitter(deniedPause)
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
-			w.send(ctx, followed{src, Access{Err: describe(err, w.client.cfg.Server)}})
-			w.checkLink()
+			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg.Server), err)})
+			w.checkLink(src.line())
 		}
 		src.answeredOnce.Do(func() { close(src.answered) })
 		w.followPause(ctx, pause)
@@ -169,15 +174,16 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 		yes := true
 		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	answered := w.expectAnswer()
+	answered := w.expectAnswer(src)
 	stream, err := w.request(src, opts).Watch(ctx)
 	answered()
 	if err != nil {
 		return again(version, err)
 	}
 	defer stream.Stop()
+	defer w.stopped(src)
 	if !streamed {
-		src.opened = time.Now()
+		w.started(src, time.Now())
 		w.answer(ctx, src, followed{src, Access{Synced: true}})
 	}
 	return w.read(ctx, src, stream, version, streamed)
@@ -207,7 +213,8 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			}
 			continue // initial events come in no order: their versions say nothing
 		case initial && ev.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true":
-			initial, src.opened = false, now
+			initial = false
+			w.started(src, now)
 			w.answer(ctx, src, listed{src, gathered, now})
 			gathered = nil
 		case initial:
@@ -238,7 +245,7 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	var items []object
 	for {
 		page := src.list()
-		answered := w.expectAnswer()
+		answered := w.expectAnswer(src)
 		err := w.request(src, opts).Do(ctx).Into(page)
 		answered()
 		if err != nil {
@@ -269,9 +276,22 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	}
 }
 
-// expectAnswer has the link checked if answered is not called soon.
-func (w *Watcher) expectAnswer() (answered func() bool) {
-	return time.AfterFunc(probeTimeout, w.checkLink).Stop
+// expectAnswer has the line checked if answered is not called soon.
+func (w *Watcher) expectAnswer(src *source) (answered func() bool) {
+	return time.AfterFunc(probeTimeout, func() { w.checkLink(src.line()) }).Stop
+}
+
+// started and stopped say from when to when the source's changes come.
+func (w *Watcher) started(src *source, now time.Time) {
+	if src.opened = now; src.kind == KindLease {
+		w.leasesFrom.Store(&now)
+	}
+}
+
+func (w *Watcher) stopped(src *source) {
+	if src.kind == KindLease {
+		w.leasesFrom.Store(nil)
+	}
 }
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {

@@ -178,7 +178,7 @@ func (s *state) awaitHeartbeats() {
 
 // checkHeartbeats finds the nodes whose heartbeat is overdue.
 func (s *state) checkHeartbeats(now time.Time) {
-	contact := s.w.client.traffic.heard(heartbeatLine)
+	complete := s.w.client.traffic.noted(&s.w.client.traffic.complete)
 	for len(s.deadlines) > 0 && !s.deadlines[0].at.After(now) {
 		b := heap.Pop(&s.deadlines).(deadline)
 		delete(s.awaited, b.node)
@@ -191,9 +191,9 @@ func (s *state) checkHeartbeats(now time.Time) {
 		case !ok || n.Overdue || !n.Gone.IsZero():
 		case at.After(now):
 			s.awaitHeartbeat(n)
-		case contact.Before(at):
-			// Is it the node that is silent, or the server?
-			s.w.checkLink()
+		case complete.Before(at):
+			// Is it the node that is silent, or the line?
+			s.w.checkLink(heartbeatLine)
 			s.awaited[n.Name] = true
 			heap.Push(&s.deadlines, deadline{now.Add(250 * time.Millisecond), n.Name})
 		default:

@@ -1,8 +1,8 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -60,7 +60,8 @@ func (g *gate) wait(ctx context.Context) bool {
 }
 
 // keepLink asks the server whenever nothing has been heard for a while or
-// somebody checks it, and tells the owner when the link comes and goes.
+// somebody checks it, and tells the owner when the link comes and goes. The
+// heartbeats' line is keepHeartbeats' affair.
 func (w *Watcher) keepLink(ctx context.Context) {
 	link := Link{State: LinkConnecting}
 	for failures := 0; ctx.Err() == nil; {
@@ -68,7 +69,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			return
 		}
 		began := time.Now()
-		err := w.probe(ctx)
+		err := w.probe(ctx, mainLine)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -82,21 +83,21 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			w.streams.Store(streamsLists(version))
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
-		case link.State == LinkLive && w.client.traffic.heard(mainLine).After(began) && w.client.traffic.heard(heartbeatLine).After(began):
+		case link.State == LinkLive && w.client.traffic.heard(mainLine).After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
 			failures++
 			if failures > 1 && isTimeout(err) {
-				w.client.traffic.cut()
+				w.client.traffic.cut(mainLine)
 			}
-			pause := jitter(backoff(failures, retryMin, retryMax))
-			if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-				pause = max(pause, min(time.Duration(seconds)*time.Second, deniedPause))
+			pause, since := pauseAfter(err, failures, retryMin, retryMax), link.LastContact
+			if link.State != LinkLost {
+				since = w.client.traffic.knownUntil(mainLine)
 			}
-			link = Link{State: LinkLost, Err: describeProbe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
+			link = Link{State: LinkLost, LastContact: since, Err: describeProbe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
 			w.send(ctx, linked{link: link})
-			w.lostPause(ctx, pause)
+			w.lostPause(ctx, mainLine, pause)
 		}
 	}
 }
@@ -112,7 +113,7 @@ func (w *Watcher) idle(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-w.checks:
+		case <-w.checks[mainLine]:
 			return true
 		case <-time.After(idleMax - quiet):
 		}
@@ -121,8 +122,8 @@ func (w *Watcher) idle(ctx context.Context) bool {
 
 // lostPause waits before the next attempt; a server that starts to talk again
 // by itself, on connections that survived, ends it early.
-func (w *Watcher) lostPause(ctx context.Context, pause time.Duration) {
-	since := w.client.traffic.contact()
+func (w *Watcher) lostPause(ctx context.Context, l line, pause time.Duration) {
+	since := w.client.traffic.heard(l)
 	end := time.After(pause)
 	look := time.NewTicker(200 * time.Millisecond)
 	defer look.Stop()
@@ -133,17 +134,17 @@ func (w *Watcher) lostPause(ctx context.Context, pause time.Duration) {
 		case <-end:
 			return
 		case <-look.C:
-			if w.client.traffic.contact().After(since) {
+			if w.client.traffic.heard(l).After(since) {
 				return
 			}
 		}
 	}
 }
 
-// checkLink has keepLink look at the link now.
-func (w *Watcher) checkLink() {
+// checkLink has a line looked at now.
+func (w *Watcher) checkLink(l line) {
 	select {
-	case w.checks <- struct{}{}:
+	case w.checks[l] <- struct{}{}:
 	default:
 	}
 }
@@ -153,13 +154,29 @@ type notReady struct{ failed []string }
 
 func (e *notReady) Error() string { return "not ready: " + strings.Join(e.failed, ", ") }
 
-// probe asks on each line whether the server is ready.
-func (w *Watcher) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	beats := make(chan error, 1)
-	go func() { beats <- w.ask(ctx, heartbeatLine) }()
-	return cmp.Or(w.ask(ctx, mainLine), <-beats)
+// probe asks on a line whether the server is ready. It waits for the answer for as
+// long as the line delivers anything.
+func (w *Watcher) probe(ctx context.Context, l line) error {
+	ctx, cancel := context.WithCancel(ctx)
+	answer := make(chan error, 1)
+	go func() { answer <- w.ask(ctx, l) }()
+	look := time.NewTicker(probeTimeout)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-answer:
+			cancel()
+			return err
+		case <-look.C:
+			if time.Since(w.client.traffic.heard(l)) >= probeTimeout {
+				cancel()
+				if err := <-answer; err != nil {
+					return errors.Join(err, context.DeadlineExceeded)
+				}
+				return nil
+			}
+		}
+	}
 }
 
 // ask asks /readyz, which covers the database behind the server too. A server that
@@ -186,7 +203,7 @@ func (w *Watcher) ask(ctx context.Context, l line) error {
 	case err != nil:
 		return err
 	}
-	w.client.traffic.note(l)
+	w.client.traffic.note(&w.client.traffic.answered[l], time.Now())
 	return nil
 }
 
@@ -218,6 +235,16 @@ func describeProbe(err error, server string) string {
 func streamsLists(version string) bool {
 	major, minor, ok := parseVersion(version)
 	return ok && (major != 1 || minor >= 32)
+}
+
+// pauseAfter is how long is waited after the n-th failure in a row: as long as the
+// server asks for, if it does.
+func pauseAfter(err error, n int, least, most time.Duration) time.Duration {
+	pause := jitter(backoff(n, least, most))
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		pause = max(pause, min(time.Duration(seconds)*time.Second, deniedPause))
+	}
+	return pause
 }
 
 // backoff is the pause after the n-th failure in a row, from 1.

@@ -81,7 +81,7 @@ func describe(err error, server string) string {
 		return at + " does not speak TLS; check the scheme and port in the kubeconfig"
 	case errors.As(err, &alert):
 		return fmt.Sprintf("%s ends the TLS handshake (%s); check the client certificate in the kubeconfig", at, flat(alert))
-	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+	case standsStill(err):
 		return at + " does not answer; check that it runs and that the way to it is open"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
 		return at + " closed the connection; it may be restarting"
@@ -93,6 +93,12 @@ func describe(err error, server string) string {
 		return fmt.Sprintf("%s answers with an error (%d %s)", at, status.Status().Code, harmless(status.Status().Message))
 	}
 	return fmt.Sprintf("%s (%s cannot be reached)", flat(withoutURL(err)), at)
+}
+
+// standsStill: nothing comes any more. What net/http says of a connection that has
+// been given up for that has no name, and comes by way of a watch as a status.
+func standsStill(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || strings.Contains(err.Error(), "http2: client connection lost")
 }
 
 func isTimeout(err error) bool {

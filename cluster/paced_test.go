@@ -2,17 +2,12 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"net"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"lightsout/internal/testenv"
 )
 
 // kernelConn keeps what has come until it is read.
@@ -100,87 +95,4 @@ func TestAStreamOfHeartbeatsIsReadAtAPaceAndALoneOneAtOnce(t *testing.T) {
 			t.Errorf("a pause goes on for %v after Close", time.Since(before))
 		}
 	})
-}
-
-// stuckConn is a connection on which nothing comes any more, when it is stuck.
-type stuckConn struct {
-	net.Conn
-	stuck  atomic.Bool
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (c *stuckConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if c.stuck.Load() {
-		<-c.closed
-		return 0, net.ErrClosed
-	}
-	return n, err
-}
-
-func (c *stuckConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
-}
-
-// TestALineThatIsStuckIsGivenUp: the other line goes on, and says nothing about it.
-func TestALineThatIsStuckIsGivenUp(t *testing.T) {
-	testenv.Long(t, 9)
-	t.Parallel()
-	for resource, changes := range map[string]func(*fakeAPI, *watching){
-		"leases": func(_ *fakeAPI, w *watching) {
-			w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
-		},
-		"deployments": func(f *fakeAPI, w *watching) {
-			f.put("deployments", apiDeployment(8))
-			w.untilTold("deployment default/web replicas: 16/16 → 8/16")
-		},
-	} {
-		t.Run(resource, func(t *testing.T) {
-			t.Parallel()
-			f := newFakeAPI(t)
-			fill16(f)
-			beating, stop := context.WithCancel(t.Context())
-			defer stop()
-			go func() {
-				for beating.Err() == nil {
-					f.put("leases", apiLease("kube-node1", 4))
-					select {
-					case <-beating.Done():
-					case <-time.After(100 * time.Millisecond):
-					}
-				}
-			}()
-			var mu sync.Mutex
-			var conns []*stuckConn
-			cfg, err := LoadConfig(Options{Path: f.kubeconfig(), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-				c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-				if err != nil {
-					return nil, err
-				}
-				s := &stuckConn{Conn: c, closed: make(chan struct{})}
-				mu.Lock()
-				defer mu.Unlock()
-				conns = append(conns, s)
-				return s, nil
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := watchConfig(t, cfg)
-			w.until("everything", synced)
-			var from string
-			f.change(func() { from = f.from[resource] })
-			mu.Lock()
-			i := slices.IndexFunc(conns, func(c *stuckConn) bool { return c.LocalAddr().String() == from })
-			conns[i].stuck.Store(true)
-			mu.Unlock()
-			changes(f, w)
-			w.until("live again", func(s *Snapshot) bool { return s.Link.State == LinkLive })
-			if told := strings.Join(w.told(), "\n"); strings.Contains(told, HeartbeatOverdue) {
-				t.Errorf("silence is concluded from a line that is stuck:\n%s", told)
-			}
-		})
-	}
 }

@@ -20,7 +20,7 @@ func TestARenewalMakesNoSnapshot(t *testing.T) {
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	s.link.State, s.heartbeatsFrom = LinkLive, t0
-	w.client.traffic.note(heartbeatLine)
+	w.client.traffic.note(&w.client.traffic.complete, time.Now())
 	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
 	(&lease{node: "a", renewed: t0, duration: 40 * time.Second}).put(s, t0.Add(3*time.Second), true)
 	s.publish(t0)

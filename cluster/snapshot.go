@@ -95,18 +95,19 @@ func (s *Snapshot) Contents() Contents {
 }
 
 // Contact is when the server last sent anything, as of this moment; zero if
-// never.
+// never. While the link is lost it stays what it was then: what comes by the
+// heartbeats' line, and the answers by which it comes back, make nothing newer.
 func (s *Snapshot) Contact() time.Time {
-	if s.traffic != nil {
+	if s.traffic != nil && s.Link.State != LinkLost {
 		return s.traffic.contact()
 	}
 	return s.Link.LastContact
 }
 
-// heardHeartbeats is when anything last came the way that heartbeats come.
-func (s *Snapshot) heardHeartbeats() time.Time {
+// heartbeatsComplete is up to when all heartbeats have been delivered.
+func (s *Snapshot) heartbeatsComplete() time.Time {
 	if s.traffic != nil {
-		return s.traffic.heard(heartbeatLine)
+		return s.traffic.noted(&s.traffic.complete)
 	}
 	return s.Link.LastContact
 }

@@ -38,6 +38,7 @@ type state struct {
 	sources        map[*source]Access
 	access         map[Kind]Access
 	link           Link
+	heartbeats     Access // of their line alone: Err and Until
 	serverVersion  string
 	settings       Settings
 	heartbeatsFrom time.Time
@@ -136,7 +137,9 @@ func (s *state) publish(now time.Time) {
 	s.version++
 	s.dirty, s.published = false, now
 	cfg, link := s.w.client.cfg, s.link
-	link.LastContact = s.w.client.traffic.contact()
+	if link.State != LinkLost {
+		link.LastContact = s.w.client.traffic.contact()
+	}
 	snap := &Snapshot{
 		Version: s.version, At: now,
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,

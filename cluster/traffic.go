@@ -25,7 +25,11 @@ const (
 // the connections to it. Safe for concurrent use.
 type traffic struct {
 	clock
-	last [lineCount]atomic.Int64 // nanoseconds after base; 0 for never
+	// Nanoseconds after base; 0 for never. answered counts answers that are no
+	// errors, received all that comes on a connection. All heartbeats that the server
+	// had at complete have been delivered.
+	answered, received [lineCount]atomic.Int64
+	complete           atomic.Int64
 
 	mu     sync.Mutex
 	conns  map[*heldConn]struct{}
@@ -33,12 +37,17 @@ type traffic struct {
 }
 
 func newTraffic() *traffic {
-	return &traffic{clock: clock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
+	t := &traffic{clock: clock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
+	t.note(&t.complete, t.base)
+	return t
 }
 
-func (t *traffic) note(l line) { t.last[l].Store(max(1, int64(time.Since(t.base)))) }
+func (t *traffic) note(moment *atomic.Int64, at time.Time) {
+	moment.Store(max(1, int64(at.Sub(t.base))))
+}
 
-// contact is when anything was last received; zero for never.
+// contact is when an answer that is no error, or more of one, was last received;
+// zero for never.
 func (t *traffic) contact() time.Time {
 	newest := t.heard(mainLine)
 	if beats := t.heard(heartbeatLine); beats.After(newest) {
@@ -47,9 +56,21 @@ func (t *traffic) contact() time.Time {
 	return newest
 }
 
-// heard is when anything was last received on a line; zero for never.
-func (t *traffic) heard(l line) time.Time {
-	n := t.last[l].Load()
+// heard is as contact, on one line.
+func (t *traffic) heard(l line) time.Time { return t.noted(&t.answered[l]) }
+
+// knownUntil is up to when what is known by a line holds, when that has failed: the
+// other one may go on. Zero for never.
+func (t *traffic) knownUntil(l line) time.Time {
+	at := t.contact()
+	if received := t.noted(&t.received[l]); received.Before(at) {
+		return received
+	}
+	return at
+}
+
+func (t *traffic) noted(moment *atomic.Int64) time.Time {
+	n := moment.Load()
 	if n == 0 {
 		return time.Time{}
 	}
@@ -69,7 +90,7 @@ func (t *traffic) dialer(l line, dial Dialer) Dialer {
 		if l == heartbeatLine {
 			c = paced(c)
 		}
-		h := &heldConn{Conn: c, of: t}
+		h := &heldConn{Conn: c, of: t, on: l}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.closed {
@@ -81,16 +102,20 @@ func (t *traffic) dialer(l line, dial Dialer) Dialer {
 	}
 }
 
-// cut closes every connection, so that the next request opens a new one. A
-// connection whose other end is gone without a word would hold its requests
+// cut closes every connection of a line, so that the next request opens a new one.
+// A connection whose other end is gone without a word would hold its requests
 // for the better part of a minute.
-func (t *traffic) cut() {
+func (t *traffic) cut(l line) {
+	var conns []*heldConn
 	t.mu.Lock()
-	conns := t.conns
-	t.conns = map[*heldConn]struct{}{}
+	for c := range t.conns {
+		if c.on == l {
+			conns = append(conns, c)
+		}
+	}
 	t.mu.Unlock()
-	for c := range conns {
-		c.Conn.Close()
+	for _, c := range conns {
+		c.Close()
 	}
 }
 
@@ -99,12 +124,23 @@ func (t *traffic) close() {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	t.cut()
+	for l := range lineCount {
+		t.cut(l)
+	}
 }
 
 type heldConn struct {
 	net.Conn
 	of *traffic
+	on line
+}
+
+func (c *heldConn) Read(buf []byte) (int, error) {
+	n, err := c.Conn.Read(buf)
+	if n > 0 {
+		c.of.note(&c.of.received[c.on], time.Now())
+	}
+	return n, err
 }
 
 func (c *heldConn) Close() error {
@@ -127,7 +163,7 @@ func (t *traffic) wrap(l line, rt http.RoundTripper) http.RoundTripper {
 			t.compare(resp.Header, began)
 		}
 		if err == nil && resp.StatusCode < 400 {
-			t.note(l)
+			t.note(&t.answered[l], time.Now())
 			resp.Body = &notedBody{resp.Body, t, l}
 		}
 		return resp, err
@@ -147,7 +183,7 @@ type notedBody struct {
 func (b *notedBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if n > 0 {
-		b.of.note(b.on)
+		b.of.note(&b.of.answered[b.on], time.Now())
 	}
 	return n, err
 }

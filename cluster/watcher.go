@@ -36,12 +36,15 @@ type Watcher struct {
 	client *Client
 
 	deltas chan delta
-	checks chan struct{}
+	checks [lineCount]chan struct{}
 	gate   *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
 	// streams: lists may be asked for as a stream.
 	streams atomic.Bool
+	// leasesFrom is since when changes of Leases have been coming; nil while they
+	// don't.
+	leasesFrom atomic.Pointer[time.Time]
 
 	snapshot atomic.Pointer[Snapshot]
 	changed  chan struct{}
@@ -53,7 +56,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	w := &Watcher{
 		opts: o, client: c,
-		deltas: make(chan delta, 1024), checks: make(chan struct{}, 1),
+		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
 	}
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Settings: o.Settings}))
@@ -93,6 +96,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { w.keepLink(ctx) })
+	wg.Go(func() { w.keepHeartbeats(ctx) })
 	wg.Go(func() { w.askKubelets(ctx) })
 	sources := w.sources()
 	for _, src := range sources {

@@ -45,7 +45,7 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 // seeing is the latest moment up to now for which a missing heartbeat means
 // something.
 func (s *Snapshot) seeing(now time.Time) time.Time {
-	for _, limit := range []time.Time{s.heardHeartbeats(), s.heartbeatsUntil} {
+	for _, limit := range []time.Time{s.heartbeatsComplete(), s.heartbeatsUntil} {
 		if !limit.IsZero() && limit.Before(now) {
 			now = limit
 		}

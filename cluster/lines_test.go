@@ -1,0 +1,234 @@
+package cluster
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lightsout/internal/testenv"
+)
+
+// wire stands between a Watcher and a fakeAPI as a network does: each connection
+// can be frozen or slowed alone.
+type wire struct {
+	net.Listener
+	wg sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[string]*cable // by the address that the server sees
+}
+
+// cable is one connection of a wire.
+type cable struct {
+	of     *wire
+	thawed chan struct{} // closed unless what is sent does not arrive
+	delay  time.Duration // of each chunk
+	ends   [2]net.Conn
+}
+
+// watchThrough watches f through a wire.
+func watchThrough(t *testing.T, f *fakeAPI) (*wire, *watching) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &wire{Listener: l, conns: map[string]*cable{}}
+	x.wg.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", f.Listener.Addr().String())
+			if err != nil {
+				near.Close()
+				continue
+			}
+			c := &cable{of: x, thawed: make(chan struct{}), ends: [2]net.Conn{near, far}}
+			close(c.thawed)
+			x.mu.Lock()
+			x.conns[far.LocalAddr().String()] = c
+			x.mu.Unlock()
+			x.wg.Go(func() { c.carry(near, far) })
+			x.wg.Go(func() { c.carry(far, near) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		x.mu.Lock()
+		for _, c := range x.conns {
+			c.thaw()
+		}
+		x.mu.Unlock()
+		x.wg.Wait()
+	})
+	path := strings.TrimPrefix(f.URL, "https://")
+	cfg, err := LoadConfig(Options{Path: f.kubeconfig()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(cfg.rest.Host, path) {
+		t.Fatalf("the kubeconfig leads to %s", cfg.rest.Host)
+	}
+	cfg.rest.Host = strings.Replace(cfg.rest.Host, path, l.Addr().String(), 1)
+	return x, watchConfig(t, cfg)
+}
+
+func (c *cable) carry(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		c.of.mu.Lock()
+		thawed, delay := c.thawed, c.delay
+		c.of.mu.Unlock()
+		<-thawed
+		time.Sleep(delay)
+		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+// thaw lets through what was kept; the wire is locked.
+func (c *cable) thaw() {
+	select {
+	case <-c.thawed:
+	default:
+		close(c.thawed)
+	}
+}
+
+// of gives the connection that a resource was asked for on last.
+func (x *wire) of(f *fakeAPI, resource string, do func(*cable)) {
+	f.mu.Lock()
+	from := f.from[resource]
+	f.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	do(x.conns[from])
+}
+
+func freeze(c *cable) { c.thawed = make(chan struct{}) }
+
+// beat renews the Leases of nodes each second, as kubelets with leases of 4 s do.
+func (w *watching) beat(f *fakeAPI, nodes ...string) (stop func()) {
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			f.put("leases", apiLease(nodes[i%len(nodes)], 4))
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second / time.Duration(len(nodes))):
+			}
+		}
+	}()
+	stop = sync.OnceFunc(func() { close(ended); <-stopped })
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// TestHeartbeatsThatAreStuckAreSaidToBe: what they were is as old as it is, nobody
+// is silent for it, and the rest goes on.
+func TestHeartbeatsThatAreStuckAreSaidToBe(t *testing.T) {
+	testenv.Long(t, 9)
+	t.Parallel()
+	f := newFakeAPI(t)
+	fill16(f)
+	x, w := watchThrough(t, f)
+	w.until("everything", synced)
+	w.beat(f, "kube-node1", "kube-node2", "kube-node3", "kube-node4")
+	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 4*time.Second })
+	frozen := time.Now()
+	x.of(f, "leases", freeze)
+	stuck := w.until("heartbeats are stuck", func(s *Snapshot) bool { return s.Access[KindLease].Err != "" }).Access[KindLease]
+	if !strings.Contains(stuck.Err, "the heartbeats' connection") || !strings.Contains(stuck.Err, "stands still") || stuck.Until.After(frozen.Add(time.Second)) {
+		t.Errorf("since %v after it froze: %q", stuck.Until.Sub(frozen), stuck.Err)
+	}
+	f.put("deployments", apiDeployment(8))
+	w.untilTold("deployment default/web replicas: 16/16 → 8/16")
+	w.until("heartbeats again", func(s *Snapshot) bool {
+		a := s.Access[KindLease]
+		if a.Err != "" && !a.Until.Equal(stuck.Until) {
+			t.Fatalf("they are as of %v, then as of %v", stuck.Until, a.Until)
+		}
+		if s.Link.State != LinkLive {
+			t.Fatalf("all is lost: %+v", s.Link)
+		}
+		return a.Err == ""
+	})
+	back := time.Now()
+	w.until("a heartbeat", func(s *Snapshot) bool { _, seen := s.Node("kube-node1").Heartbeat(); return seen.After(back) })
+	if told := strings.Join(w.told(), "\n"); strings.Contains(told, HeartbeatOverdue) {
+		t.Errorf("silence is concluded from a line that is stuck:\n%s", told)
+	}
+}
+
+// TestTheAgeOfALostServerNeverRunsBackwards: heartbeats still come.
+func TestTheAgeOfALostServerNeverRunsBackwards(t *testing.T) {
+	testenv.Long(t, 9)
+	t.Parallel()
+	f := newFakeAPI(t)
+	fill16(f)
+	x, w := watchThrough(t, f)
+	w.until("everything", synced)
+	w.beat(f, "kube-node1", "kube-node2", "kube-node3", "kube-node4")
+	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 4*time.Second })
+	frozen := time.Now()
+	x.of(f, "pods", freeze)
+	w.checkLink(mainLine)
+	lost := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
+	if at := lost.Contact(); at.After(frozen.Add(time.Second)) || !strings.Contains(lost.Link.Err, "does not answer") {
+		t.Errorf("heard %v after it froze: %q", at.Sub(frozen), lost.Link.Err)
+	}
+	w.until("live again", func(s *Snapshot) bool {
+		if s.Link.State == LinkLost && !s.Contact().Equal(lost.Link.LastContact) {
+			t.Fatalf("heard at %v, then at %v", lost.Link.LastContact, s.Contact())
+		}
+		if a := s.Access[KindLease]; a.Err != "" {
+			t.Fatalf("heartbeats: %+v", a)
+		}
+		return s.Link.State == LinkLive
+	})
+	f.put("deployments", apiDeployment(8))
+	w.untilTold("deployment default/web replicas: 16/16 → 8/16")
+	if told := strings.Join(w.told(), "\n"); strings.Contains(told, HeartbeatOverdue) {
+		t.Errorf("nodes are silent:\n%s", told)
+	}
+}
+
+// TestASlowLineMakesNoNodeSilent: but one that is silent is found to be.
+func TestASlowLineMakesNoNodeSilent(t *testing.T) {
+	testenv.Long(t, 25)
+	t.Parallel()
+	f := newFakeAPI(t)
+	fill16(f)
+	x, w := watchThrough(t, f)
+	w.until("everything", synced)
+	stop := w.beat(f, "kube-node1", "kube-node2", "kube-node3", "kube-node4")
+	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 4*time.Second })
+	x.of(f, "leases", func(c *cable) { c.delay = time.Second })
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		s := w.Snapshot()
+		for _, n := range s.Nodes() {
+			if word := s.NodeWord(n, time.Now()); word != "Ready" {
+				t.Fatalf("%s is %s", n.Name, word)
+			}
+		}
+		if a := s.Access[KindLease]; a.Err != "" {
+			t.Fatalf("heartbeats: %+v", a)
+		}
+	}
+	stop()
+	w.beat(f, "kube-node1", "kube-node2", "kube-node3")
+	w.untilTold("node kube-node4 heartbeat: on time → overdue")
+	if told := w.told(); len(told) != 1 {
+		t.Errorf("told %q", told)
+	}
+}
