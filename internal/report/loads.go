@@ -14,11 +14,7 @@ import (
 )
 
 func loadOf(s *record.Summary) section {
-	t := section{ID: "load", Title: "Load"}
-	if len(s.Load) == 0 {
-		t.say(plain, "No load was sent.")
-		return t
-	}
+	t := section{ID: "load", Title: "Load", Nothing: cell{Text: "No load was sent."}}
 	t.columns("step")
 	t.figures("from", "to", "sent", "ok", "failed")
 	t.columns("of these", "else")

@@ -198,11 +198,7 @@ var tones = map[view.Severity]tone{view.Good: good, view.Warning: warning, view.
 
 // timelineOf is the key to the picture's marks.
 func timelineOf(r *record.Record) section {
-	t := section{ID: "timeline", Title: "Timeline"}
-	if len(r.Events) == 0 {
-		t.say(plain, "No event was recorded.")
-		return t
-	}
+	t := section{ID: "timeline", Title: "Timeline", Nothing: cell{Text: "No event was recorded."}}
 	marks, told := marksOf(r, axisOf(r))
 	t.say(plain, fmt.Sprintf("%d of %s, by the time of their source where it gives one; those close together share a number. All are in %s.",
 		told, text.Count(len(r.Events), "event", "events"), record.EventsFile))

@@ -62,6 +62,9 @@ func pageOf(r *record.Record) *page {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
 	p.Sections = append(p.Sections, timelineOf(r))
+	for i, s := range p.Sections {
+		p.Sections[i] = s.settled()
+	}
 	p.Sections = slices.DeleteFunc(p.Sections, section.empty)
 	return p
 }

@@ -13,11 +13,7 @@ import (
 )
 
 func expectationsOf(s *record.Summary) section {
-	t := section{ID: "expectations", Title: "Expectations"}
-	if len(s.Expectations) == 0 {
-		t.say(plain, "The plan had none.")
-		return t
-	}
+	t := section{ID: "expectations", Title: "Expectations", Nothing: cell{Text: "The plan had none."}}
 	t.columns("expectation", "wanted", "got", "met")
 	met := 0
 	for _, e := range s.Expectations {
@@ -33,11 +29,7 @@ func expectationsOf(s *record.Summary) section {
 }
 
 func phasesOf(s *record.Summary) section {
-	t := section{ID: "phases", Title: "Forecast and observed"}
-	if len(s.Phases) == 0 {
-		t.say(plain, "No phase was forecast or observed.")
-		return t
-	}
+	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
 	t.say(plain, "From zero, the moment at which the first power-off was asked for. The forecast is the newest one before it happened.")
 	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
 		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
@@ -111,11 +103,7 @@ func skewOf(s *record.Summary) section {
 }
 
 func machinesOf(s *record.Summary) section {
-	t := section{ID: "machines", Title: "Machines that were switched"}
-	if len(s.Nodes) == 0 {
-		t.say(plain, "None.")
-		return t
-	}
+	t := section{ID: "machines", Title: "Machines that were switched", Nothing: cell{Text: "None."}}
 	t.columns("node", "machine", "proof of off", "proof of on", "at the end")
 	proof := func(text string) cell {
 		if text == "" || text == "none" {
@@ -137,11 +125,7 @@ func machinesOf(s *record.Summary) section {
 }
 
 func blindOf(s *record.Summary) section {
-	t := section{ID: "blind", Title: "Blind spans"}
-	if len(s.Blind) == 0 {
-		t.say(plain, "None: the API server was heard all the time.")
-		return t
-	}
+	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: the API server was heard all the time."}}
 	total := 0.0
 	for _, b := range s.Blind {
 		d := max(b.To-b.From, 0)
@@ -157,10 +141,7 @@ func blindOf(s *record.Summary) section {
 }
 
 func forecastOf(s *record.Summary) section {
-	t := section{ID: "forecast", Title: "Told beforehand: what would happen, and what would not"}
-	if len(s.Forecast) == 0 {
-		t.say(plain, "Nothing was forecast.")
-	}
+	t := section{ID: "forecast", Title: "Told beforehand: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
 	for _, f := range s.Forecast {
 		t.Items = append(t.Items, cell{Text: clean(f)})
 	}
@@ -168,11 +149,7 @@ func forecastOf(s *record.Summary) section {
 }
 
 func stepsOf(s *record.Summary) section {
-	t := section{ID: "steps", Title: "Steps"}
-	if len(s.Steps) == 0 {
-		t.say(plain, "None.")
-		return t
-	}
+	t := section{ID: "steps", Title: "Steps", Nothing: cell{Text: "None."}}
 	zero := s.Zero
 	if zero.IsZero() {
 		zero = s.Started
@@ -201,11 +178,7 @@ func stepsOf(s *record.Summary) section {
 }
 
 func settingsOf(s *record.Summary) section {
-	t := section{ID: "settings", Title: "Settings in force"}
-	if len(s.Settings) == 0 {
-		t.say(warning, "None are known.")
-		return t
-	}
+	t := section{ID: "settings", Title: "Settings in force", Nothing: cell{"None are known.", warning}}
 	t.columns("setting")
 	t.figures("value")
 	t.columns("told by")

@@ -30,10 +30,12 @@ type column struct {
 // them may be missing. Its texts are clean and not yet escaped.
 type section struct {
 	ID, Title string
-	// Lead are the sentences above the table.
-	Lead []cell
-	Head []column
-	Rows [][]cell
+	// Lead are the sentences above the table; Nothing stands in their place where
+	// there are neither rows nor items.
+	Lead    []cell
+	Nothing cell
+	Head    []column
+	Rows    [][]cell
 	// Items are a list of sentences.
 	Items []cell
 	// Pictures stand above the table, in HTML alone.
@@ -44,6 +46,14 @@ type section struct {
 type drawn struct {
 	Title string
 	SVG   template.HTML
+}
+
+// settled is the section as it is written.
+func (s section) settled() section {
+	if len(s.Rows)+len(s.Items) == 0 && s.Nothing.Text != "" {
+		s.Lead = []cell{s.Nothing}
+	}
+	return s
 }
 
 func (s section) empty() bool { return len(s.Lead)+len(s.Rows)+len(s.Items) == 0 }

@@ -25,7 +25,7 @@ func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &rec
 
 // spansOf lists what happened to the nodes, for a record without a summary.
 func spansOf(r *record.Record) section {
-	t := section{ID: "nodes", Title: "Nodes"}
+	t := section{ID: "nodes", Title: "Nodes", Nothing: cell{Text: "None was off, silent or not ready."}}
 	t.columns("node", "was")
 	t.figures("from", "to", "for")
 	for _, l := range r.Lanes {
@@ -37,10 +37,6 @@ func spansOf(r *record.Record) section {
 			}
 			t.row(l.Node, string(s.Kind), offset(from), end, seconds(max(to-from, 0)))
 		}
-	}
-	if len(t.Rows) == 0 {
-		t.Head = nil
-		t.say(plain, "None was off, silent or not ready.")
 	}
 	return t
 }
@@ -59,11 +55,7 @@ func offAtEnd(r *record.Record) []string {
 // runsOf counts the requests of each start of the generator, for a record
 // without a summary.
 func runsOf(r *record.Record) section {
-	t := section{ID: "load", Title: "Load"}
-	if len(r.Runs) == 0 {
-		t.say(plain, "No request had ended.")
-		return t
-	}
+	t := section{ID: "load", Title: "Load", Nothing: cell{Text: "No request had ended."}}
 	t.columns("load")
 	t.figures("ended", "ok", "failed")
 	t.columns("of these", "else")
