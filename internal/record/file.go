@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ type disk interface {
 // what could not be written waits, up to keptBytes, and is tried again; a line
 // for which there is no room is counted as lost. So a disk that is full for a
 // while costs nothing, or a gap whose length is known. Safe for use by several
-// goroutines. A nil file takes lines and keeps none.
+// goroutines. The zero file takes lines and keeps none,
+// as one does that is closed.
 type file struct {
 	now   func() time.Time
 	names *Names // replaced in what is written; nil: none
@@ -51,11 +53,11 @@ type file struct {
 	syncs   sync.WaitGroup
 }
 
-// openFile makes the file at path, with mode 0600, or goes on with it. An empty
-// path is a nil file. The error begins with fault.
+// openFile makes the file at path, with mode 0600, or goes on with it. For an empty
+// path it gives the zero file. The error begins with fault.
 func openFile(path, fault string) (*file, error) {
 	if path == "" {
-		return nil, nil
+		return &file{}, nil
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -71,17 +73,17 @@ func openFile(path, fault string) (*file, error) {
 
 // Redact has names replaced in all that is written from now on. It is called
 // before the first line.
-func (f *file) Redact(n *Names) {
-	if f != nil {
-		f.names = n
-	}
+func (f *file) Redact(n *Names) { f.names = n }
+
+// open reports whether the file keeps what is written.
+func (f *file) open() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.disk != nil
 }
 
 // write adds whole lines. It returns when they are written, or wait for it.
 func (f *file) write(lines []byte) {
-	if f == nil {
-		return
-	}
 	lines = f.names.JSON(lines)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,9 +156,6 @@ func (f *file) add(v any) int {
 // Err tries what waits again and says why it still can't be written; nil when
 // all is written but what Lost counts.
 func (f *file) Err() error {
-	if f == nil {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retry()
@@ -166,9 +165,6 @@ func (f *file) Err() error {
 // Lost is how many lines have been lost so far: there was no room for them
 // while the file could not be written.
 func (f *file) Lost() int {
-	if f == nil {
-		return 0
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lost
@@ -177,9 +173,6 @@ func (f *file) Lost() int {
 // sync has what is written brought to the disk itself, soon and without
 // waiting, so that a power loss of this machine does not take it.
 func (f *file) sync() {
-	if f == nil {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.again = f.syncing; f.syncing || f.disk == nil {
@@ -201,9 +194,6 @@ func (f *file) sync() {
 // Close tries what waits once more, waits for what is being synced, and closes
 // the file. The error says what is not in it.
 func (f *file) Close() error {
-	if f == nil {
-		return nil
-	}
 	f.mu.Lock()
 	if f.disk == nil {
 		f.mu.Unlock()
@@ -216,10 +206,7 @@ func (f *file) Close() error {
 	f.disk = nil
 	f.mu.Unlock()
 	f.syncs.Wait()
-	if e := d.Close(); err == nil {
-		err = e
-	}
-	if err != nil && lost > 0 {
+	if err = cmp.Or(err, d.Close()); err != nil && lost > 0 {
 		err = fmt.Errorf("%w; %s missing", err, text.Count(lost, "line is", "lines are"))
 	}
 	return err

@@ -50,13 +50,16 @@ func NewTrialDir(path string) error {
 
 // Requests writes one line of JSON for each ended request. Safe for use by
 // several goroutines.
-type Requests struct{ *file }
+type Requests struct {
+	*file
+	none bool // no file is kept
+}
 
 // NewRequests appends to the file at path, which is made with mode 0600. An
 // empty path keeps no file. The error says why the file can't be made.
 func NewRequests(path string) (*Requests, error) {
 	f, err := openFile(path, "the requests can't be recorded")
-	return &Requests{f}, err
+	return &Requests{f, path == ""}, err
 }
 
 // requestLines are lines being made; thousands are written a second.
@@ -64,7 +67,7 @@ var requestLines = sync.Pool{New: func() any { return new([]byte) }}
 
 // Add writes r down before it returns, or keeps it until it can be written.
 func (l *Requests) Add(r loadgen.Record) {
-	if l.file == nil {
+	if l.none {
 		return
 	}
 	line := requestLines.Get().(*[]byte)

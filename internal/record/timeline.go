@@ -20,8 +20,8 @@ type Timeline struct {
 	events []view.Event
 	first  int // Seq of events[0]
 	zero   time.Time
-	file   *file // nil: none
-	tee    *file // a trial's own; nil: none
+	file   *file
+	tee    *file // a trial's own
 	names  *Names
 	notify chan struct{}
 }
@@ -36,7 +36,7 @@ const noTimeline = "the timeline can't be kept"
 // The error says why the file can't be made.
 func NewTimeline(path string, now func() time.Time) (*Timeline, error) {
 	f, err := openFile(path, noTimeline)
-	return &Timeline{now: now, first: 1, notify: make(chan struct{}, 1), file: f}, err
+	return &Timeline{now: now, first: 1, notify: make(chan struct{}, 1), file: f, tee: &file{}}, err
 }
 
 // Redact has names replaced in the files, from now on. In memory they stay.
@@ -97,9 +97,6 @@ func (t *Timeline) Add(e view.Event) view.Event {
 }
 
 func (t *Timeline) write(e view.Event) {
-	if t.file == nil && t.tee == nil {
-		return
-	}
 	b, err := json.Marshal(e)
 	if err != nil { // an Offset that is no number
 		e.Offset = nil
@@ -121,7 +118,7 @@ func (t *Timeline) write(e view.Event) {
 func (t *Timeline) Tee(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tee != nil {
+	if t.tee.open() {
 		return fmt.Errorf("a trial is being recorded already")
 	}
 	f, err := openFile(path, noTimeline)
@@ -137,7 +134,7 @@ func (t *Timeline) Tee(path string) error {
 func (t *Timeline) Untee() error {
 	t.mu.Lock()
 	f := t.tee
-	t.tee = nil
+	t.tee = &file{}
 	t.mu.Unlock()
 	return f.Close()
 }
