@@ -5,6 +5,7 @@ import (
 	"image/gif"
 	"image/png"
 	"io"
+	"sort"
 	"strings"
 	"time"
 
@@ -134,13 +135,7 @@ func PNG(w io.Writer, frames []Frame, at time.Duration, o Options) error {
 	if err != nil {
 		return err
 	}
-	last := frames[0]
-	for _, f := range frames {
-		if f.At > at {
-			break
-		}
-		last = f
-	}
-	c.show(last)
+	after := sort.Search(len(frames), func(i int) bool { return frames[i].At > at })
+	c.show(frames[max(after-1, 0)])
 	return png.Encode(w, c.img)
 }

@@ -276,10 +276,10 @@ func style(c Cell) string {
 	return s
 }
 
-// run counts the cells at the beginning that are alike.
-func run(cells []Cell, alike func(a, b Cell) bool) int {
+// run counts those at the beginning that are alike.
+func run[T any](list []T, alike func(a, b T) bool) int {
 	n := 1
-	for n < len(cells) && alike(cells[0], cells[n]) {
+	for n < len(list) && alike(list[0], list[n]) {
 		n++
 	}
 	return n
@@ -321,10 +321,7 @@ func (d *svg) line(col, base int, s string, fg Colour, style string) string {
 // captions writes what is said below the screen.
 func (d *svg) captions(base int) {
 	for i := 0; i < len(d.frames); {
-		n := 1
-		for i+n < len(d.frames) && d.frames[i+n].Caption == d.frames[i].Caption {
-			n++
-		}
+		n := run(d.frames[i:], func(a, b Frame) bool { return a.Caption == b.Caption })
 		if f := d.frames[i]; f.Caption != "" {
 			d.during(d.line(1, base, f.Caption, d.th.fg, " b"), f.At, d.frames[i+n-1].Until)
 		}

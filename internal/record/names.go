@@ -59,17 +59,19 @@ func plain(name string) bool {
 	return plainNames[name] || ownWords[name] || len(name) < 2 || !strings.ContainsFunc(name, unicode.IsLetter)
 }
 
-// Add tells a name. Addresses need not be told.
-func (n *Names) Add(kind NameKind, name string) {
+// Add tells names. Addresses need not be told.
+func (n *Names) Add(kind NameKind, names ...string) {
 	if n == nil {
 		return
 	}
-	if kind == NameHost {
-		name, _, _ = strings.Cut(name, ":") // its port, or what is an address
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.add(kind, name)
+	for _, name := range names {
+		if kind == NameHost {
+			name, _, _ = strings.Cut(name, ":") // its port, or what is an address
+		}
+		n.add(kind, name)
+	}
 }
 
 // add gives a name its stand-in. A host is also called by the first part of its
@@ -113,12 +115,8 @@ func (n *Names) Learn(f *view.Frame) {
 	n.Add(NameHost, f.Cluster)
 	n.Way(f.Via)
 	if f.Places != nil {
-		for _, name := range f.Places.Contexts {
-			n.Add(NameHost, name)
-		}
-		for _, name := range f.Places.Namespaces {
-			n.Add(NameNamespace, name)
-		}
+		n.Add(NameHost, f.Places.Contexts...)
+		n.Add(NameNamespace, f.Places.Namespaces...)
 	}
 	for _, m := range f.Power {
 		for part := range strings.SplitSeq(m.Machine, " · ") { // "off: ssh 10.0.0.13:22 · on: mdx its-name, service level spot"

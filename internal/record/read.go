@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 )
 
@@ -31,51 +30,47 @@ func readLines(fsys fs.FS, name string, most int64, each func(n int, line []byte
 	if info, err := f.Stat(); err == nil && most > 0 && info.Size() > most {
 		return false, tooLarge(name)
 	}
-	r := bufio.NewReaderSize(f, 1<<16)
-	var line []byte
-	total := int64(0)
-	for n := 1; ; n++ {
-		line, err = readLine(r, line[:0])
-		total += int64(len(line))
-		switch {
-		case errors.Is(err, errLong):
-			return false, fmt.Errorf("line %d of %s is longer than %d MB: it was not written by lightsout", n, name, lineMost>>20)
-		case most > 0 && total > most:
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, 1<<16), lineMost)
+	lines.Split(withEnd)
+	n, total := 1, int64(0)
+	for ; lines.Scan(); n++ {
+		line := lines.Bytes()
+		if total += int64(len(line)); most > 0 && total > most {
 			return false, tooLarge(name)
-		case errors.Is(err, io.EOF):
+		}
+		if line[len(line)-1] != '\n' { // the last one
 			rest := bytes.TrimRight(line, " \t\r\x00") // zeros: a machine that lost power
-			if len(rest) == 0 {
-				return len(line) > 0 && bytes.IndexByte(line, 0) >= 0, nil
+			if len(rest) == 0 || !json.Valid(rest) {
+				return len(rest) > 0 || bytes.IndexByte(line, 0) >= 0, nil
 			}
-			if !json.Valid(rest) {
-				return true, nil
-			}
-			return false, each(n, rest) // only the line feed is missing
-		case err != nil:
-			return false, fmt.Errorf("%s can't be read: %w", name, err)
+			line = rest // only the line feed is missing
 		}
 		if err := each(n, line); err != nil {
 			return false, err
 		}
 	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return false, fmt.Errorf("line %d of %s is longer than %d MB: it was not written by lightsout", n, name, lineMost>>20)
+	case err != nil:
+		return false, fmt.Errorf("%s can't be read: %w", name, err)
+	}
+	return false, nil
+}
+
+// withEnd is bufio.ScanLines, and keeps the line feed.
+func withEnd(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEOF {
+		n = len(data)
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
 }
 
 func tooLarge(name string) error {
 	return fmt.Errorf("%s is larger than %d MB, which is more than can be read", name, fileMost>>20)
-}
-
-var errLong = errors.New("line too long")
-
-// readLine is bufio.Reader.ReadBytes with a bound, and appends to line.
-func readLine(r *bufio.Reader, line []byte) (_ []byte, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > lineMost {
-			return line, errLong
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }

@@ -100,10 +100,8 @@ func levels(top int) []int {
 // roundUp is the least value of at least n that divides well.
 func roundUp(n int) int {
 	switch {
-	case n <= 1:
-		return max(n, 1)
 	case n <= 6:
-		return n
+		return max(n, 1)
 	case n <= 20:
 		return (n + 3) / 4 * 4
 	}
