@@ -108,11 +108,15 @@ func (m Mark) over(n Node) bool {
 	switch {
 	case !n.Ready || n.NotLeft != "":
 		return false
-	case m.Boot != "" && n.BootID != "" && m.Boot != n.BootID:
+	case m.otherBoot(n.BootID):
 		return true
 	}
 	return !m.At.IsZero() && n.Heard.After(m.At.Add(CarriedOutWithin))
 }
+
+// otherBoot reports whether a node has booted since it was noted, as far as both
+// boots are known.
+func (m Mark) otherBoot(id string) bool { return m.Boot != "" && id != "" && m.Boot != id }
 
 // markers are where notes are kept: on this host, which needs no right, and on
 // the nodes.
@@ -142,7 +146,8 @@ func (s *Switcher) note(ctx context.Context, nodes []string, change func(node st
 
 // mark notes on the nodes of an agreed question that they are being switched
 // off. Where that fails the cluster is not what it seemed, and nothing must be
-// switched. Another's note stays, unless it is over.
+// switched. Another's note stays, unless it is over, or of an earlier boot: as
+// soon as the node is called Ready that is over, and this switching is not.
 func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
 	if s.DryRun || q.Action == ActionOn {
 		return nil
@@ -154,7 +159,7 @@ func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
 				m.Boot = b.Node.BootID
 			}
 		}
-		return m, had == (Mark{}) || s.Ours(had) || slices.Contains(q.over, had)
+		return m, had == (Mark{}) || s.Ours(had) || slices.Contains(q.over, had) || had.otherBoot(m.Boot)
 	})
 	if err != nil {
 		return fmt.Errorf("nothing was switched: %w", err)

@@ -122,6 +122,24 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 	})
 }
 
+// A machine that came back since it was noted, and is switched off again before
+// its node is Ready, is noted anew: the old note is over as soon as the node is
+// called Ready, which it is for a while after that, too.
+func TestANoteOfAnEarlierBootGivesWay(t *testing.T) {
+	step := func(kind string, program, nodes, number int) modelStep {
+		return modelStep{slices.Index(stepKinds, kind), program, nodes, number}
+	}
+	err := runModel(t, memoryDir(t), []modelStep{
+		step("nothing", 0, 1, 0), // the runs of program 2 have a state folder each, and know no states
+		step("switch", 0, 8, 10), step("switch", 1, 2, 94), step("kill", 0, 13, 59), step("answer", 0, 8, 70),
+		step("by hand", 0, 8, 49), step("switch", 0, 12, 1), step("kill", 0, 13, 79), step("advance", 2, 13, 2),
+		step("by hand", 1, 1, 74), step("switch", 0, 1, 1),
+	}, "")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A register that goes on for long has its newest notes, and the old ones that
 // still hold.
 func TestALongRegisterHasEveryNote(t *testing.T) {
