@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+func (e *Endpoints) id() Key { return e.Service }
+
 func (sl *slice) id() Key { return sl.name }
 
 func (sl *slice) put(s *state, seen time.Time, quiet bool) {
@@ -56,10 +58,7 @@ func (s *state) sumService(service Key, seen time.Time, quiet bool) {
 			e = f
 		}
 	}
-	old := s.t.endpoints.first(func(x *Endpoints) bool { return !x.Service.less(service) })
-	if old != nil && old.Service != service {
-		old = nil
-	}
+	old := keyed(s.t.endpoints.view, service)
 	from, to := "", ""
 	if old != nil {
 		from = strconv.Itoa(old.Ready)

@@ -195,10 +195,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, view View) (all []Bindin
 			left[l.Node] = append(left[l.Node], l)
 		}
 	}
-	var refs []NodeRef
-	for _, n := range view.Nodes {
-		refs = append(refs, n.NodeRef)
-	}
+	refs := view.refs()
 	for _, name := range r.Nodes {
 		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
 			refs = append(refs, NodeRef{Name: name})

@@ -119,12 +119,8 @@ func (s *Switcher) unaccounted(ctx context.Context) (off []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var refs []NodeRef
-	for _, n := range view.Nodes {
-		refs = append(refs, n.NodeRef)
-	}
 	var unread []string
-	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, refs)) {
+	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, view.refs())) {
 		switch r.State {
 		case Off, Transitioning:
 			off = append(off, r.Node)

@@ -27,6 +27,13 @@ type View struct {
 	Self  Self
 }
 
+func (v View) refs() (out []NodeRef) {
+	for _, n := range v.Nodes {
+		out = append(out, n.NodeRef)
+	}
+	return out
+}
+
 // Drainer evicts the pods of nodes before they are shut down.
 type Drainer interface {
 	// Drain returns the nodes that may be shut down now, which may be fewer

@@ -169,39 +169,32 @@ func (t *Runner) Record(q loadgen.Record) bool {
 	return true
 }
 
+// underWay hands the trial under way on, if there is one.
+func (t *Runner) underWay(to func(*run)) {
+	if t.Running() {
+		to(t.run)
+	}
+}
+
 // Transition follows a change in the cluster.
 func (t *Runner) Transition(tr cluster.Transition) {
-	if t.Running() {
-		t.run.tracker.Transition(tr)
-	}
+	t.underWay(func(r *run) { r.tracker.Transition(tr) })
 }
 
 // Request follows the end of a request.
-func (t *Runner) Request(q loadgen.Record) {
-	if t.Running() {
-		t.run.request(q)
-	}
-}
+func (t *Runner) Request(q loadgen.Record) { t.underWay(func(r *run) { r.request(q) }) }
 
 // Look follows a new look at the cluster.
-func (t *Runner) Look(s *cluster.Snapshot) {
-	if t.Running() {
-		t.run.look(s)
-	}
-}
+func (t *Runner) Look(s *cluster.Snapshot) { t.underWay(func(r *run) { r.look(s) }) }
 
 // Reading follows a look at a machine.
 func (t *Runner) Reading(node string, rd power.Reading) {
-	if t.Running() {
-		t.run.reading(node, rd)
-	}
+	t.underWay(func(r *run) { r.reading(node, rd) })
 }
 
 // Switching follows machines that are switched now.
 func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
-	if t.Running() {
-		t.run.switching(a, bindings)
-	}
+	t.underWay(func(r *run) { r.switching(a, bindings) })
 }
 
 // Draining makes a drain by keyboard a step.
@@ -242,22 +235,18 @@ func (t *Runner) Intent(i view.Intent) {
 	case view.AskTrial:
 		t.ask()
 	case view.NextStep:
-		if t.Running() && !t.s.Asking() {
-			t.run.nextStep(i.Step)
+		if !t.s.Asking() {
+			t.underWay(func(r *run) { r.nextStep(i.Step) })
 		}
 	case view.AbortTrial:
-		if t.Running() {
-			t.run.abort(i.Why)
-		}
+		t.underWay(func(r *run) { r.abort(i.Why) })
 	}
 }
 
 // Turn looks how far the trial is.
 func (t *Runner) Turn() {
 	t.startPending()
-	if t.Running() {
-		t.run.advance()
-	}
+	t.underWay((*run).advance)
 }
 
 // Show adds the trial to a frame.
