@@ -48,8 +48,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 // known what it told.
 func (w *Watcher) failed(l line, why string, err error) Access {
 	if l == heartbeatLine && standsStill(err) {
-		why = "the heartbeats' connection to the API server at " + hostOf(w.client.cfg.Server) +
-			" stands still; it is made anew, and no node is found silent meanwhile"
+		why = "their connection to the API server at " + hostOf(w.client.cfg.Server) + " stands still: whether nodes are silent is not known"
 	}
 	return Access{Err: why, Until: w.client.traffic.knownUntil(l)}
 }

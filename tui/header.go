@@ -115,7 +115,11 @@ func unwatched(m *Model) (kinds []string, longest cluster.Access) {
 		if a.Until.IsZero() || m.s.now.Sub(a.Until) < unwatchedFor {
 			continue
 		}
-		if kinds = append(kinds, string(k)); longest.Until.IsZero() || a.Until.Before(longest.Until) {
+		word := string(k) + "s"
+		if k == cluster.KindLease {
+			word = "heartbeats"
+		}
+		if kinds = append(kinds, word); longest.Until.IsZero() || a.Until.Before(longest.Until) {
 			last := len(kinds) - 1
 			longest, kinds[0], kinds[last] = a, kinds[last], kinds[0]
 		}
@@ -124,10 +128,11 @@ func unwatched(m *Model) (kinds []string, longest cluster.Access) {
 }
 
 // banner is what must not be overlooked, in at most w cells; empty when all is
-// well.
+// well. Where the reason has no room the server's name goes first: the header names
+// the cluster.
 func banner(m *Model, w int) string {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
-	before, why, after := "", "", ""
+	before, why := "", ""
 	kinds, a := unwatched(m)
 	switch {
 	case link.State == cluster.LinkLost:
@@ -139,12 +144,12 @@ func banner(m *Model, w int) string {
 			why = "the API server does not answer"
 		}
 		if left := link.NextTry.Sub(m.s.now); left > 0 {
-			after = fmt.Sprintf(", next try in %d s", int64((left+time.Second-1)/time.Second))
+			before += fmt.Sprintf(", next try in %d s", int64((left+time.Second-1)/time.Second))
 		} else if !link.NextTry.IsZero() {
-			after = ", trying now"
+			before += ", trying now"
 		}
 	case link.State == cluster.LinkLive && len(kinds) > 0:
-		before, why = "STALE "+kinds[0]+"s", t.text(a.Err)
+		before, why = "STALE "+kinds[0], t.text(a.Err)
 		if more := len(kinds) - 1; more > 0 {
 			before += fmt.Sprintf(" and %d more", more)
 		}
@@ -157,7 +162,12 @@ func banner(m *Model, w int) string {
 		return ""
 	}
 	before += " " + t.dash + " "
-	return before + fit(why, w-width(before)-width(after), t.ellipsis) + after
+	room := w - width(before)
+	if _, host, _ := strings.Cut(m.s.snap.Server, "://"); width(why) > room && host != "" {
+		host, _, _ = strings.Cut(host, "/")
+		why = strings.Replace(why, " at "+t.text(host), "", 1)
+	}
+	return before + fit(why, room, t.ellipsis)
 }
 
 func clocksDiffer(ahead time.Duration) string {

@@ -238,6 +238,26 @@ func TestStaleScreenKeepsItsContentAndSaysSo(t *testing.T) {
 	}
 }
 
+// TestABannerSaysFirstWhatIsNeededMost: of a long server's name and a narrow screen
+// it is the name that goes.
+func TestABannerSaysFirstWhatIsNeededMost(t *testing.T) {
+	f := stale()
+	c := f.Snapshot.Contents()
+	c.Server = "https://the-api-server-of-a-cluster.with-a-long-name.in-a-region.example.com:6443"
+	c.Link.Err = "the API server at " + strings.TrimPrefix(c.Server, "https://") + " does not answer; check that it runs and that the way to it is open"
+	f.Snapshot = cluster.NewSnapshot(c)
+	for w, want := range map[int]string{
+		200: "STALE 12s, next try in 4 s – the API server at the-api-server-of-a-cluster.with-a-long-name.in-a-region.example.com:6443 does not answer; check",
+		120: "STALE 12s, next try in 4 s – the API server does not answer; check that it runs and that the way to it is open",
+		80:  "STALE 12s, next try in 4 s – the API server does not answer; check",
+	} {
+		m, _, _ := testModel(f, w, 30, Options{})
+		if v := plainView(m); !strings.Contains(v, want) {
+			t.Errorf("%d wide: %q is missing:\n%s", w, want, v)
+		}
+	}
+}
+
 func TestForbiddenKindsSayForbidden(t *testing.T) {
 	f := calm()
 	c := f.Snapshot.Contents()
@@ -310,7 +330,10 @@ func TestWhatIsNotWatchedOrTimedRightIsSaid(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct{ screen, want, not string }{
-		"a watch that broke":              {look(broken(12 * time.Second)), "STALE pods and 1 more 12s – it is overloaded", "live"},
+		"a watch that broke": {look(broken(12 * time.Second)), "STALE pods and 1 more 12s – it is overloaded", "live"},
+		"heartbeats that are stuck": {look(func(c *cluster.Contents, now time.Time) {
+			c.Access[cluster.KindLease] = cluster.Access{Synced: true, Err: "their connection stands still", Until: now.Add(-5 * time.Second)}
+		}), "STALE heartbeats 5s – their connection stands still", "live"},
 		"a watch that broke a moment ago": {look(broken(time.Second)), "live", "STALE"},
 		"a clock that is behind": {look(func(c *cluster.Contents, _ time.Time) { c.Link.Ahead = -5 * time.Minute }),
 			"CLOCKS – the API server's is 5m00s behind this machine's: ages and evictions are off by that", "STALE"},
