@@ -63,6 +63,9 @@ type Entry struct {
 	Proof string `json:"proof,omitempty"`
 	Sent  bool   `json:"sent,omitempty"`
 	Text  string `json:"text,omitempty"`
+	// WasOff is when the operation saw its machine proven off last, also before
+	// its intent; zero when it did not, or in entries of older programs.
+	WasOff time.Time `json:"wasOff,omitzero"`
 }
 
 // Of is the cluster that the entry belongs to.
@@ -116,6 +119,8 @@ func OpenJournal(dir string, c Cluster, config string) *Journal {
 	j.main.path = j.path
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		j.unwritable = fmt.Errorf("the journal's folder can't be made: %w", err)
+	} else if deadLink(j.path) { // which opening would make a new file behind
+		j.unwritable = noFile(j.path)
 	} else if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
 		j.unwritable = fmt.Errorf("the journal can't be opened for writing: %w", err)
 	} else if err := syncDir(dir); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -96,6 +97,42 @@ func parseEntry(line []byte) (Entry, bool) {
 	return Entry{}, false
 }
 
+// torn reports whether a last line without its end may be one that is just being
+// written, or that a crash cut off: then nothing that it was to tell of had
+// begun. Anything else there is an entry, or damage.
+func torn(line []byte, summed bool) bool {
+	if !bytes.HasPrefix(line, []byte("{")) || bytes.IndexByte(line, 0) >= 0 || len(line) > entryLimit {
+		return len(line) == 0
+	}
+	_, whole := parseEntry(line)
+	return !whole || summed && !sumHolds(line)
+}
+
+// noFile says why what stands at a journal's path can't be one; nil when it may
+// be, or when nothing is there yet. Nothing is opened, for a pipe would block.
+func noFile(path string) error {
+	info, err := os.Stat(path)
+	what := ""
+	switch {
+	case deadLink(path), deadLink(filepath.Dir(path)):
+		what = "is behind a link to what is not there"
+	case err == nil && info.IsDir():
+		what = "is a folder"
+	case err == nil && !info.Mode().IsRegular():
+		what = "is not a plain file"
+	default:
+		return nil
+	}
+	return fmt.Errorf("the journal %s %s, so it is not known what was switched off: put the journal back there, or name its folder (--state), and look at the machines (lightsout power status)", path, what)
+}
+
+// deadLink reports whether path is a link to what is not there.
+func deadLink(path string) bool {
+	_, there := os.Stat(path)
+	_, link := os.Lstat(path)
+	return errors.Is(there, fs.ErrNotExist) && link == nil
+}
+
 // tail is one journal file and how much of it has been read.
 type tail struct {
 	path string
@@ -109,6 +146,9 @@ type tail struct {
 // file is shorter than it was, so that all has to be read anew.
 func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err error) {
 	if t.file == nil {
+		if err := noFile(t.path); err != nil {
+			return false, err
+		}
 		if t.file, err = os.Open(t.path); err != nil {
 			if t.file = nil; errors.Is(err, fs.ErrNotExist) {
 				return false, nil // nothing has been written yet
@@ -123,7 +163,7 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 	if info.Size() < t.read { // truncated by hand
 		return true, nil
 	}
-	if info.Size() == t.read || !info.Mode().IsRegular() {
+	if info.Size() == t.read {
 		return false, nil
 	}
 	data := make([]byte, info.Size()-t.read)
@@ -131,8 +171,10 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 	if n < len(data) && err != nil {
 		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
 	}
-	// A last line without its end is being written, or was torn.
 	whole := bytes.LastIndexByte(data, '\n') + 1
+	if !torn(data[whole:], !t.old) {
+		whole = len(data)
+	}
 	if err := readLines(bytes.NewReader(data[:whole]), !t.old, entry, damaged); err != nil {
 		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
 	}

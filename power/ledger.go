@@ -137,6 +137,7 @@ func (l *ledger) fold(e Entry) {
 		l.settled[op] = true
 		delete(l.open, op)
 	}
+	l.seenOff(e)
 	switch {
 	case e.Kind == EntryCordoned:
 		if !slices.ContainsFunc(l.cordon, e.sameNodeAs) {
@@ -170,6 +171,21 @@ func (l *ledger) settleOld(e Entry) {
 	})
 }
 
+// seenOff takes in that an operation, of whatever sort, saw a machine proven off:
+// what the machine was asked before then can't switch it off any more. What was
+// asked later, or is presumed, is left as it is.
+func (l *ledger) seenOff(e Entry) {
+	at := e.WasOff
+	if at.IsZero() && e.State == Off.String() && e.Proof == Proven.String() {
+		at = e.At // written by an older program
+	}
+	for _, o := range l.open {
+		if at.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.cluster().proves(e.cluster()) {
+			o.certainty, o.proven, o.off = LeftOffSeen, true, at
+		}
+	}
+}
+
 // outcome applies the outcome of switching off to its intent. One whose intent
 // is damaged stands for both.
 func (l *ledger) outcome(e Entry) {
@@ -185,7 +201,9 @@ func (l *ledger) outcome(e Entry) {
 		delete(l.open, e.Op)
 	}
 	if e.Sent && e.At.After(o.asked) {
-		o.asked = e.At
+		if o.asked = e.At; e.Phase != PhaseDone { // what was seen before counts no more
+			o.certainty, o.proven = LeftOffUncertain, false
+		}
 	}
 }
 

@@ -178,7 +178,7 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 const lockWait = 2 * time.Second
 
 func (o *operation) entry(kind EntryKind) Entry {
-	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding}
+	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding, WasOff: o.wasOff.UTC()}
 }
 
 func (o *operation) write(e Entry) error {
