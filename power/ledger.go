@@ -180,7 +180,7 @@ func (l *ledger) seenOff(e Entry) {
 		at = e.At // written by an older program
 	}
 	for _, o := range l.open {
-		if at.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.cluster().proves(e.cluster()) {
+		if at.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.Of().proves(e.Of()) {
 			o.certainty, o.proven, o.off = LeftOffSeen, true, at
 		}
 	}
