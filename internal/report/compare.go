@@ -24,24 +24,29 @@ const compareWidth = 120
 // matrix is a table whose columns are runs, after as many that tell what a row is
 // about.
 type matrix struct {
-	title string
-	keys  int
-	grid
+	section
+	keys int
 }
 
 func newMatrix(title string, rs []*record.Record, keys ...string) *matrix {
-	return &matrix{title, len(keys), grid{head: slices.Concat(keys, runNames(rs))}}
+	m := &matrix{section{Title: title}, len(keys)}
+	m.columns(keys...)
+	m.columns(runNames(rs)...)
+	return m
 }
 
 // row finds or makes the row of these keys, and gives its cells, one a run.
-func (m *matrix) row(keys ...string) []string {
-	for _, r := range m.rows {
-		if slices.Equal(r[:m.keys], keys) {
+func (m *matrix) row(keys ...string) []cell {
+	for _, r := range m.Rows {
+		if slices.EqualFunc(r[:m.keys], keys, func(c cell, key string) bool { return c.Text == key }) {
 			return r[m.keys:]
 		}
 	}
-	row := slices.Concat(keys, slices.Repeat([]string{none}, len(m.head)-m.keys))
-	m.add(row...)
+	var row []cell
+	for _, t := range slices.Concat(keys, slices.Repeat([]string{none}, len(m.Head)-m.keys)) {
+		row = append(row, cell{Text: t})
+	}
+	m.Rows = append(m.Rows, row)
 	return row[m.keys:]
 }
 
@@ -60,13 +65,13 @@ func Compare(w io.Writer, rs []*record.Record) error {
 	var b strings.Builder
 	for _, m := range matrices(rs) {
 		for from := 0; from < len(rs); {
-			g, n := m.block(from)
-			fmt.Fprintf(&b, "%s\n%s\n\n", m.title, strings.Join(g.within(compareWidth), "\n"))
+			t, n := m.block(from)
+			fmt.Fprintf(&b, "%s\n%s\n\n", m.Title, strings.Join(t.within(compareWidth), "\n"))
 			from += n
 		}
 	}
 	if t := agreementTable(rs); len(t.Rows) > 0 {
-		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(gridOf(t).within(compareWidth), "\n"))
+		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(t.within(compareWidth), "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -74,17 +79,21 @@ func Compare(w io.Writer, rs []*record.Record) error {
 
 // block is the part of the matrix with as many runs, from the given one on, as
 // fit, at least one.
-func (m *matrix) block(from int) (*grid, int) {
-	for n := len(m.head) - m.keys - from; ; n-- {
-		part := func(row []string) []string { return slices.Concat(row[:m.keys], row[m.keys+from:m.keys+from+n]) }
-		g := &grid{head: part(m.head)}
-		for _, r := range m.rows {
-			g.add(part(r)...)
+func (m *matrix) block(from int) (section, int) {
+	for n := len(m.Head) - m.keys - from; ; n-- {
+		s := section{Head: part(m.Head, m.keys, from, n)}
+		for _, r := range m.Rows {
+			s.Rows = append(s.Rows, part(r, m.keys, from, n))
 		}
-		if _, width := g.widths(); n == 1 || width <= compareWidth {
-			return g, n
+		if _, width := s.widths(); n == 1 || width <= compareWidth {
+			return s, n
 		}
 	}
+}
+
+// part is a row's keys, and n of its runs.
+func part[T any](row []T, keys, from, n int) []T {
+	return slices.Concat(row[:keys], row[keys+from:keys+from+n])
 }
 
 // CompareMarkdown is Compare as Markdown, with one table a subject and all runs
@@ -96,13 +105,8 @@ func CompareMarkdown(w io.Writer, rs []*record.Record) error {
 	var b bytes.Buffer
 	b.WriteString("# Trials compared\n")
 	for _, m := range matrices(rs) {
-		t := section{Title: m.title}
-		t.columns(m.head...)
-		for _, r := range m.rows {
-			t.texts(r)
-		}
-		b.WriteString("\n## " + md(t.Title) + "\n")
-		mdSection(&b, t)
+		b.WriteString("\n## " + md(m.Title) + "\n")
+		mdSection(&b, m.section)
 	}
 	t := agreementTable(rs)
 	b.WriteString("\n## " + md(t.Title) + "\n")
@@ -131,13 +135,13 @@ func runNames(rs []*record.Record) []string {
 
 func matrices(rs []*record.Record) []*matrix {
 	all := []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
-	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.rows) == 0 })
+	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.Rows) == 0 })
 }
 
 func runsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("runs", rs, "")
 	for i, r := range rs {
-		set := func(key, value string) { m.row(key)[i] = orNone(value) }
+		set := func(key, value string) { m.row(key)[i].Text = orNone(value) }
 		s := r.Summary
 		if s == nil {
 			set("verdict", verdictOf("").Text)
@@ -194,13 +198,13 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			}
 			key := name + "\x00" + subject
 			observed[key] = p.Observed
-			m.row(name, subject)[i] = phaseCell(p, reference[key])
+			m.row(name, subject)[i].Text = phaseCell(p, reference[key])
 		}
 		if reference == nil && r.Summary != nil {
 			reference = observed
 		}
 	}
-	slices.SortStableFunc(m.rows, func(a, b []string) int { return phaseRank(a[0]) - phaseRank(b[0]) })
+	slices.SortStableFunc(m.Rows, func(a, b []cell) int { return phaseRank(a[0].Text) - phaseRank(b[0].Text) })
 	return m
 }
 
@@ -236,7 +240,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 			if e.OK {
 				word = "yes: "
 			}
-			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i] = word + text.Clean(e.Got, 22)
+			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i].Text = word + text.Clean(e.Got, 22)
 		}
 	}
 	return m
@@ -247,7 +251,7 @@ func loadMatrix(rs []*record.Record) *matrix {
 	for i, r := range rs {
 		for _, l := range summaryOf(r).Load {
 			step := text.Clean(l.Step, 28)
-			set := func(key, value string) { m.row(step, key)[i] = value }
+			set := func(key, value string) { m.row(step, key)[i].Text = value }
 			set("sent", itoa(l.Sent))
 			set("ok", itoa(l.OK))
 			set("failed", failedWord(l.Failed, l.FailedByClass))
@@ -256,17 +260,17 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("peak queued", itoa(l.PeakQueued))
 		}
 	}
-	m.rows = slices.DeleteFunc(m.rows, func(r []string) bool {
-		return r[1] == "failed ones sent" && !slices.ContainsFunc(r[m.keys:], func(c string) bool { return c != none })
+	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
+		return r[1].Text == "failed ones sent" && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
 	})
 	// Steps that only later runs have come after those of the first.
 	order := map[string]int{}
-	for _, r := range m.rows {
-		if _, ok := order[r[0]]; !ok {
-			order[r[0]] = len(order)
+	for _, r := range m.Rows {
+		if _, ok := order[r[0].Text]; !ok {
+			order[r[0].Text] = len(order)
 		}
 	}
-	slices.SortStableFunc(m.rows, func(a, b []string) int { return order[a[0]] - order[b[0]] })
+	slices.SortStableFunc(m.Rows, func(a, b []cell) int { return order[a[0].Text] - order[b[0].Text] })
 	return m
 }
 
@@ -290,14 +294,14 @@ func settingsMatrix(rs []*record.Record) *matrix {
 			if s.Source == "assumed" {
 				value += " (ASSUMED)"
 			}
-			m.row(text.Clean(s.Name, 44))[i] = value
+			m.row(text.Clean(s.Name, 44))[i].Text = value
 		}
 	}
-	m.rows = slices.DeleteFunc(m.rows, func(r []string) bool {
+	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
 		values := map[string]bool{}
 		for i, c := range r[m.keys:] {
 			if rs[i].Summary != nil {
-				values[c] = true
+				values[c.Text] = true
 			}
 		}
 		return len(values) < 2

@@ -142,7 +142,7 @@ func TestAgreementCountsDistancesFromTheForecast(t *testing.T) {
 			t.Errorf("row %d:\n got %+v\nwant %+v", i, got[i], want[i])
 		}
 	}
-	table := gridOf(agreementTable(rs)).within(compareWidth)
+	table := agreementTable(rs).within(compareWidth)
 	if row := strings.Join(strings.Fields(table[2]), " "); row != "detected 3 1 of 3 3 of 3 1 of 1 1 1 1.5 s late a, n2" {
 		t.Errorf("the row is %q in\n%s", row, strings.Join(table, "\n"))
 	}

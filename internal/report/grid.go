@@ -6,60 +6,108 @@ import (
 	"lightsout/internal/text"
 )
 
-// grid sets rows of text in columns for a terminal of one font width.
-type grid struct {
-	head []string
-	rows [][]string
-	// right are the columns that are set to the right.
-	right map[int]bool
+// grid is the table as texts, the head first.
+func (s section) grid() [][]string {
+	out := make([][]string, len(s.Rows)+1)
+	for _, h := range s.Head {
+		out[0] = append(out[0], h.Name)
+	}
+	for i, row := range s.Rows {
+		for _, c := range row {
+			out[i+1] = append(out[i+1], c.Text)
+		}
+	}
+	return out
 }
 
-// all are the rows with the head.
-func (g *grid) all() [][]string { return append([][]string{g.head}, g.rows...) }
-
-// widths are those of the columns, and that of a whole line.
-func (g *grid) widths() (columns []int, line int) {
-	columns, line = make([]int, len(g.head)), -2
-	for i := range g.head {
-		for _, row := range g.all() {
-			columns[i] = max(columns[i], text.Width(row[i]))
+// widths are those of the table's columns on a terminal, and that of a whole line.
+func (s section) widths() (columns []int, line int) {
+	columns, line = make([]int, len(s.Head)), -2
+	for _, row := range s.grid() {
+		for i, c := range row {
+			columns[i] = max(columns[i], text.Width(c))
 		}
-		line += columns[i] + 2
+	}
+	for _, w := range columns {
+		line += w + 2
 	}
 	return columns, line
 }
 
-func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
-
-// gridOf sets the table of a section.
-func gridOf(s section) *grid {
-	g := &grid{right: map[int]bool{}}
-	for i, h := range s.Head {
-		g.head = append(g.head, h.Name)
-		g.right[i] = h.Figures
-	}
-	for _, row := range s.Rows {
-		var cells []string
-		for _, c := range row {
-			cells = append(cells, c.Text)
-		}
-		g.add(cells...)
-	}
-	return g
-}
-
-func (g *grid) line(row []string, widths []int, most int) string {
+// line sets texts in columns.
+func (s section) line(row []string, widths []int, most int) string {
 	var b strings.Builder
 	for i, c := range row {
 		if i > 0 {
 			b.WriteString("  ")
 		}
 		pad := strings.Repeat(" ", max(widths[i]-text.Width(c), 0))
-		if g.right[i] {
+		if s.Head[i].Figures {
 			b.WriteString(pad + c)
 		} else {
 			b.WriteString(c + pad)
 		}
 	}
 	return text.Fit(strings.TrimRight(b.String(), " "), most, "…")
+}
+
+// leastColumn is how narrow a column of text may become where it is broken into
+// lines.
+const leastColumn = 16
+
+// within sets the table in so many columns and loses nothing: cells are broken
+// into lines, and where that does not do, rows become lists of names and values.
+func (s section) within(columns int) []string {
+	widths, need := s.widths()
+	for ; need > columns; need-- {
+		most := -1
+		for i, w := range widths {
+			if !s.Head[i].Figures && w > leastColumn && (most < 0 || w > widths[most]) {
+				most = i
+			}
+		}
+		if most < 0 {
+			return s.listed(columns)
+		}
+		widths[most]--
+	}
+	var out []string
+	for n, row := range s.grid() {
+		parts, height := make([][]string, len(row)), 1
+		for i, c := range row {
+			parts[i] = text.Wrap(c, widths[i])
+			height = max(height, len(parts[i]))
+		}
+		for y := range height {
+			cells := make([]string, len(row))
+			for i := range row {
+				if y < len(parts[i]) {
+					cells[i] = parts[i][y]
+				}
+			}
+			out = append(out, s.line(cells, widths, columns))
+		}
+		if n == 0 {
+			out = append(out, strings.Repeat("─", need))
+		}
+	}
+	return out
+}
+
+// listed sets each row as its first cell, and below it what the others are.
+func (s section) listed(columns int) []string {
+	var out []string
+	for _, row := range s.grid()[1:] {
+		var rest []string
+		for i, c := range row[1:] {
+			if c != "" && c != none {
+				rest = append(rest, s.Head[i+1].Name+" "+c)
+			}
+		}
+		out = append(out, row[0])
+		for _, l := range text.Wrap(strings.Join(rest, " · "), max(20, columns-3)) {
+			out = append(out, "   "+l)
+		}
+	}
+	return out
 }

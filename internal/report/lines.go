@@ -33,24 +33,28 @@ func Lines(s *record.Summary, dir string) []string {
 	}
 	if len(s.Expectations) > 0 {
 		out = append(out, "")
-		g := grid{head: []string{"met", "expectation", "wanted", "got"}}
+		var t section
+		t.columns("met", "expectation", "wanted", "got")
 		for _, e := range s.Expectations {
 			word := "✗ NO"
 			if e.OK {
 				word = "✓ yes"
 			}
-			g.add(word, text.Fit(clean(e.Name), 44, "…"), text.Fit(clean(e.Want), 22, "…"), clean(e.Got))
+			t.row(word, text.Fit(clean(e.Name), 44, "…"), text.Fit(clean(e.Want), 22, "…"), e.Got)
 		}
-		out = append(out, g.within(linesWidth)...)
+		out = append(out, t.within(linesWidth)...)
 	}
 	if len(s.Phases) > 0 {
 		out = append(out, "")
-		g := grid{head: []string{"phase", "subject", "forecast", "observed", "inside"}, right: map[int]bool{2: true, 3: true}}
+		var t section
+		t.columns("phase", "subject")
+		t.figures("forecast", "observed")
+		t.columns("inside")
 		for _, p := range inOrder(s.Phases) {
 			word, _ := inside(p)
-			g.add(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
+			t.row(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
 		}
-		out = append(out, g.within(linesWidth)...)
+		out = append(out, t.within(linesWidth)...)
 		for _, p := range inOrder(s.Phases) {
 			if p.Note != "" {
 				add("  ", clean(p.Name)+" "+clean(p.Subject)+": "+clean(p.Note))

@@ -82,15 +82,6 @@ func (s *section) row(values ...any) {
 	s.Rows = append(s.Rows, row)
 }
 
-// texts adds a row of clean texts.
-func (s *section) texts(row []string) {
-	cells := make([]cell, len(row))
-	for i, c := range row {
-		cells[i].Text = c
-	}
-	s.Rows = append(s.Rows, cells)
-}
-
 func cellOf(v any) cell {
 	switch v := v.(type) {
 	case cell:
