@@ -32,13 +32,14 @@ type box struct{ x, y, w, h float64 }
 
 func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(&c.body, format, args...) }
 
-func (c *canvas) rect(class string, b box) {
-	c.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, num(b.x), num(b.y), num(b.w), num(b.h))
-}
+func (c *canvas) rect(class string, b box) { c.area(`class="`+class+`"`, b) }
 
 // filled draws a rectangle with a pattern of the picture's own.
-func (c *canvas) filled(pattern string, b box) {
-	c.printf(`<rect fill="url(#%s)" x="%s" y="%s" width="%s" height="%s"/>`, pattern, num(b.x), num(b.y), num(b.w), num(b.h))
+func (c *canvas) filled(pattern string, b box) { c.area(`fill="url(#`+pattern+`)"`, b) }
+
+// area draws a rectangle with these attributes, which are escaped already.
+func (c *canvas) area(attrs string, b box) {
+	c.printf(`<rect %s x="%s" y="%s" width="%s" height="%s"/>`, attrs, num(b.x), num(b.y), num(b.w), num(b.h))
 }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
@@ -77,13 +78,9 @@ func (d *drawing) sign(text string, draw func(c *canvas, x, y float64)) {
 	d.legend = append(d.legend, sign{draw, text})
 }
 
-// swatch is a sign's rectangle.
-func swatch(class string) func(*canvas, float64, float64) {
-	return func(c *canvas, x, y float64) { c.rect(class, box{x, y, 18, 10}) }
-}
-
-func patternSwatch(id string) func(*canvas, float64, float64) {
-	return func(c *canvas, x, y float64) { c.filled(id, box{x, y, 18, 10}) }
+// swatch is a sign's rectangle with these attributes.
+func swatch(attrs string) func(*canvas, float64, float64) {
+	return func(c *canvas, x, y float64) { c.area(attrs, box{x, y, 18, 10}) }
 }
 
 func lineSwatch(class string) func(*canvas, float64, float64) {

@@ -64,12 +64,11 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 	for _, layer := range []struct {
 		text, attrs string
 		value       func(bin) int
-		draw        func(*canvas, float64, float64)
 	}{
-		{"served", `class="served"`, func(b bin) int { return b.Served }, swatch("served")},
-		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }, patternSwatch("p-queued")},
-		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.Stalled }, patternSwatch("p-stalled")},
-		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }, patternSwatch("p-ondead")},
+		{"served", `class="served"`, func(b bin) int { return b.Served }},
+		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }},
+		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.Stalled }},
+		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }},
 	} {
 		var boxes []box
 		for i, b := range bins {
@@ -81,7 +80,7 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 		}
 		d.bars(layer.attrs+` data-layer="`+layer.text+`"`, boxes)
 		if len(boxes) > 0 {
-			d.sign(layer.text, layer.draw)
+			d.sign(layer.text, swatch(layer.attrs))
 		}
 	}
 	d.printf(`</g>`)
@@ -199,9 +198,9 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 				sum += n
 			}
 		}
-		id := classPattern(c)
-		d.bars(fmt.Sprintf(`fill="url(#%s)" data-class="%s"`, id, html.EscapeString(className(c))), boxes)
-		d.sign(fmt.Sprintf("failed: %s (%d)", className(c), sum), patternSwatch(id))
+		fill := `fill="url(#` + classPattern(c) + `)"`
+		d.bars(fmt.Sprintf(`%s data-class="%s"`, fill, html.EscapeString(className(c))), boxes)
+		d.sign(fmt.Sprintf("failed: %s (%d)", className(c), sum), swatch(fill))
 	}
 	var hollow []box
 	for i, b := range bins {
@@ -211,7 +210,7 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 	}
 	d.bars(`class="hollow" data-class="unresolved"`, hollow)
 	if len(hollow) > 0 {
-		d.sign("sent, its end is not in the record", swatch("hollow"))
+		d.sign("sent, its end is not in the record", swatch(`class="hollow"`))
 	}
 	d.printf(`</g>`)
 	d.y = zero + failedHeight
