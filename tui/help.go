@@ -8,23 +8,16 @@ func helpFacts(m *Model) func(*scene) []fact {
 	return func(s *scene) []fact {
 		t := s.t
 		var out []fact
-		list := func(title string, bs []binding) {
-			bs = slices.DeleteFunc(slices.Clone(bs), func(b binding) bool { ok, _ := b.usable(m); return !ok })
+		for _, g := range focus.groups(m.keys) {
+			bs := slices.DeleteFunc(slices.Clone(g.bindings), func(b binding) bool { ok, _ := b.usable(m); return !ok })
 			if len(bs) == 0 {
-				return
+				continue
 			}
-			if len(out) > 0 {
-				out = append(out, fact{})
-			}
-			out = append(out, fact{label: title})
+			out = append(out, fact{}, fact{label: g.title})
 			for _, b := range bs {
 				h := b.key.Help()
 				out = append(out, fact{label: "  " + t.text(h.Key), value: t.text(h.Desc)})
 			}
-		}
-		list(focus.name, focus.keys)
-		for _, g := range m.keys {
-			list(g.title, g.bindings)
 		}
 		for _, part := range signs(t) {
 			if ok, _ := (binding{need: part.need}).usable(m); !ok {
@@ -35,7 +28,7 @@ func helpFacts(m *Model) func(*scene) []fact {
 				out = append(out, fact{label: "  " + l[0], value: l[1]})
 			}
 		}
-		return out
+		return out[1:]
 	}
 }
 

@@ -34,18 +34,12 @@ type command struct {
 // openPalette opens the palette.
 func openPalette(m *Model) {
 	d := &paletteDialog{m: m, in: newInput(false)}
-	add := func(title string, all []binding) {
-		for _, b := range all {
-			if ok, _ := b.usable(m); ok && b.run != nil {
+	for _, g := range m.focus.groups(m.keys) {
+		for _, b := range g.bindings {
+			if ok, _ := b.usable(m); ok && b.run != nil && g.title != "Moving" {
 				h := b.key.Help()
-				d.all = append(d.all, command{strings.ToLower(title) + ": " + h.Desc, h.Key, b, ""})
+				d.all = append(d.all, command{strings.ToLower(g.title) + ": " + h.Desc, h.Key, b, ""})
 			}
-		}
-	}
-	add(m.focus.name, m.focus.keys)
-	for _, g := range m.keys {
-		if g.title != "Moving" {
-			add(g.title, g.bindings)
 		}
 	}
 	for _, p := range m.panes {

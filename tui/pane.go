@@ -94,13 +94,18 @@ func opened(common []group) []*slot {
 	out := make([]*slot, len(paneSpecs))
 	for i, spec := range paneSpecs {
 		out[i] = &slot{paneSpec: spec, pane: spec.open(), number: i + 1}
-		for _, g := range append([]group{{bindings: spec.keys}}, common...) {
+		for _, g := range spec.groups(common) {
 			for k := range g.bindings {
 				out[i].all = append(out[i].all, &g.bindings[k])
 			}
 		}
 	}
 	return out
+}
+
+// groups are the pane's own keys, and common ones.
+func (p *paneSpec) groups(common []group) []group {
+	return append([]group{{p.name, p.keys}}, common...)
 }
 
 // listed reports a pane that is one of the lists above.

@@ -149,14 +149,12 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 		lines := make([]string, high)
 		for x := range c {
 			wide := w/c + btoi(x < w%c)
-			var rack []string
+			rack := fill(nil, wide, high)
 			switch i := y*c + x; {
 			case i < len(p.rows):
 				rack = p.rack(s, p.rows[i], wide, high, tile, focus && i == p.at)
 			case i < n:
 				rack = box(s, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2, tile))
-			default:
-				rack = fill(nil, wide, high)
 			}
 			lines = beside(lines, rack)
 		}

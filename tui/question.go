@@ -171,7 +171,8 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	}
 	wide = min(wide, w)
 
-	buttons, bw := d.buttons(t)
+	buttons := d.buttons(t)
+	bw := spansWidth(buttons)
 	wide = min(max(wide, bw), w)
 	var tail []string
 	if d.typing() {
@@ -185,12 +186,7 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	}
 	tail = append(tail, blank(wide))
 	r := newRow(wide).space((wide - bw) / 2)
-	for i, b := range buttons {
-		if i > 0 {
-			r.space(2)
-		}
-		r.put(b.st, b.s)
-	}
+	r.spans(t, buttons, bw, fit)
 	tail = append(tail, r.String())
 
 	d.rows, d.room = len(body), max(1, h-len(tail)-1)
@@ -238,7 +234,8 @@ func (d *questionDialog) body(t *theme, w int, roomy bool) []span {
 }
 
 // buttons are the choices; the chosen one is reversed and in brackets.
-func (d *questionDialog) buttons(t *theme) (out []span, w int) {
+func (d *questionDialog) buttons(t *theme) []span {
+	var out []span
 	for i, c := range d.choices() {
 		label, st := "  "+t.text(c.Label)+"  ", style("")
 		switch {
@@ -247,8 +244,7 @@ func (d *questionDialog) buttons(t *theme) (out []span, w int) {
 		case i > 0 && !d.open():
 			st = t.dim
 		}
-		out = append(out, span{st, label})
-		w += width(label)
+		out = append(out, span{st, label}, span{"", "  "})
 	}
-	return out, w + 2*(len(out)-1)
+	return out[:len(out)-1]
 }
