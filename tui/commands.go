@@ -21,9 +21,8 @@ func move(by motion) func(*Model) { return func(m *Model) { m.focus.pane.key(&m.
 // focusNext gives the focus to the next pane that there is, or the one before.
 func focusNext(by int) func(*Model) {
 	return func(m *Model) {
-		n := len(m.panes)
-		i := slices.Index(m.panes, m.focus)
-		for i = (i + n + by) % n; !m.panes[i].isThere(m.s.f) || m.panes[i].place == placeWhole; {
+		i, n := slices.Index(m.panes, m.focus), len(m.panes)
+		for next := true; next; next = !m.panes[i].isThere(m.s.f) || m.panes[i].place == placeWhole {
 			i = (i + n + by) % n
 		}
 		m.focusPane(m.panes[i])
@@ -63,10 +62,7 @@ func (m *Model) focusPane(p *slot) {
 // toggleWhole gives a pane the whole screen, or takes it back.
 func toggleWhole(m *Model, p *slot) {
 	if m.focus == p && (m.zoom || p.place == placeWhole) {
-		m.focus, m.zoom = m.before, false
-		if m.focus == nil {
-			m.focus = m.list
-		}
+		m.focus, m.zoom = cmp.Or(m.before, m.list), false
 		return
 	}
 	if m.focus != p {

@@ -40,12 +40,7 @@ func newDeploymentsPane() *deploymentsPane {
 			return contains(d.Name) || contains(d.Namespace) || contains(d.Word) || d.Knative != nil && contains(d.Knative.Service)
 		},
 		lead: func(s *scene, r *row, d *cluster.Deployment) {
-			if d.Key == s.f.Focus {
-				r.put(s.t.accent, s.t.aim)
-			} else {
-				r.space(1)
-			}
-			r.space(1)
+			r.flag(d.Key == s.f.Focus, s.t.accent, s.t.aim).space(1)
 		},
 		leadWidth: 2, changed: func(d *cluster.Deployment) time.Time { return d.Changed }, news: 2,
 		kind: cluster.KindDeployment, none: "no deployments",
@@ -119,11 +114,7 @@ func deploymentCount(s *scene, d *cluster.Deployment) cell {
 }
 
 func deploymentStatus(s *scene, d *cluster.Deployment) cell {
-	st := deploymentLook(s.t, d)
-	if s.fresh(d.Changed) {
-		st = s.t.just(st)
-	}
-	return textCell(st, s.t.text(d.Word))
+	return textCell(s.just(deploymentLook(s.t, d), d.Changed), s.t.text(d.Word))
 }
 
 func deploymentLook(t *theme, d *cluster.Deployment) style {

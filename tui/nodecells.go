@@ -21,11 +21,8 @@ func nodeName(s *scene, n *cluster.Node) cell {
 
 func nodeStatus(s *scene, n *cluster.Node) cell {
 	_, st := nodeSign(s, n)
-	if s.fresh(n.Changed) {
-		st = s.t.just(st)
-	}
 	word := s.t.text(s.snap.NodeWord(n, s.now))
-	return shortCell(st, word, shortNodeWord(word))
+	return shortCell(s.just(st, n.Changed), word, shortNodeWord(word))
 }
 
 func nodePower(s *scene, n *cluster.Node) cell {

@@ -147,11 +147,6 @@ func nodeHas(s *scene, n *cluster.Node, contains func(string) bool) bool {
 }
 
 func nodeLead(s *scene, r *row, n *cluster.Node) {
-	if s.marks[n.Name] {
-		r.put(s.t.fresh, s.t.mark)
-	} else {
-		r.space(1)
-	}
 	sign, st := nodeSign(s, n)
-	r.put(st, sign).space(1)
+	r.flag(s.marks[n.Name], s.t.fresh, s.t.mark).put(st, sign).space(1)
 }

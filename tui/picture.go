@@ -200,10 +200,7 @@ func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here 
 	head := headLines(h)
 	var lines []string
 	if head > 0 {
-		if s.fresh(n.Changed) {
-			st = t.just(st)
-		}
-		lines = fill([]string{newRow(w-4).put(st, fit(word, w-4, t.ellipsis)).String()}, w-4, head)
+		lines = fill([]string{newRow(w-4).put(s.just(st, n.Changed), fit(word, w-4, t.ellipsis)).String()}, w-4, head)
 		word = ""
 	}
 	return box(s, w, h, title, word, edge, append(lines, podTiles(s, shownPods(s, n), w-4, h-2-head, tile)...))

@@ -199,9 +199,7 @@ func podNode(s *scene, p *cluster.Pod) cell {
 
 func podStatus(s *scene, p *cluster.Pod) cell {
 	_, st := podSign(s, p)
-	if s.fresh(p.Changed) {
-		st = s.t.just(st)
-	}
+	st = s.just(st, p.Changed)
 	word := s.t.text(s.snap.PodWord(p, s.now))
 	if strings.HasPrefix(word, "lost ") {
 		return shortCell(st, word, "lost")

@@ -85,6 +85,14 @@ func (r *row) space(n int) *row {
 	return r
 }
 
+// flag writes a one-cell symbol where something is so, else a space.
+func (r *row) flag(is bool, st style, symbol string) *row {
+	if is {
+		return r.put(st, symbol)
+	}
+	return r.space(1)
+}
+
 // String pads the line to its width and gives it.
 func (r *row) String() string {
 	r.space(r.left)

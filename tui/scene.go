@@ -115,6 +115,14 @@ func (s *scene) fresh(changed time.Time) bool {
 	return fresh
 }
 
+// just gives the look of a word that changed then: another while that is news.
+func (s *scene) just(st style, changed time.Time) style {
+	if s.fresh(changed) {
+		return cmp.Or(s.t.news[st], s.t.news[""])
+	}
+	return st
+}
+
 // missing says in a few words why a kind can't be shown; empty when it can.
 func (s *scene) missing(k cluster.Kind) string {
 	a, tried := s.snap.Access[k]

@@ -108,9 +108,6 @@ func newStyle(s lipgloss.Style) style {
 	return style(on)
 }
 
-// just gives the look of a word that has just changed.
-func (t *theme) just(st style) style { return cmp.Or(t.news[st], t.news[""]) }
-
 // tile gives the look of a tile whose sign has a look.
 func (t *theme) tile(st style) style { return cmp.Or(t.blocks[st], t.dim) }
 

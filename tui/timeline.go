@@ -139,12 +139,7 @@ func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, 
 		body = t.strong + st
 	}
 	r := newRow(w).lead(t, here, focus, p.moved).right(t, t.dim, s.offset(e.At), when)
-	if s.fresh(e.Seen) {
-		r.put(t.fresh, t.changed)
-	} else {
-		r.space(1)
-	}
-	r.put(st, sign).space(1)
+	r.flag(s.fresh(e.Seen), t.fresh, t.changed).put(st, sign).space(1)
 	if lane > 0 {
 		r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
 	}
