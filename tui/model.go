@@ -118,12 +118,7 @@ func New(o Options) *Model {
 
 // find gives a pane by its name.
 func (m *Model) find(name string) *slot {
-	for _, p := range m.panes {
-		if p.name == name {
-			return p
-		}
-	}
-	return m.panes[0]
+	return m.panes[max(0, slices.IndexFunc(m.panes, func(p *slot) bool { return p.name == name }))]
 }
 
 // Init starts the clock.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -62,14 +63,7 @@ func (d *factsDialog) toCopy() string {
 func (d *factsDialog) paste(text string) { d.pager.paste(text) }
 
 func (d *factsDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
-	if d.pager.press(msg) {
-		return nil, false
-	}
-	switch msg.String() {
-	case "esc", "enter", "q", "?":
-		return nil, true
-	}
-	return nil, false
+	return nil, !d.pager.press(msg) && slices.Contains([]string{"esc", "enter", "q", "?"}, msg.String())
 }
 
 func (d *factsDialog) draw(s *scene, w, h int) ([]string, int) {
