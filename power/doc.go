@@ -5,12 +5,11 @@
 // (Switcher, in procedure.go: begin there).
 //
 // One mechanism is one folder. power/ssh asks the guest to shut itself down and
-// carries every connection through the bastion; power/mdx and power/openstack
-// speak to a platform's API, power/redfish and power/ipmi to a server's
-// management controller; power/fence runs a ClusterLabs fence agent,
-// power/vagrant the vagrant command, power/exec the operator's own; power/wol
-// sends magic packets. What a driver promises is tested by power/drivertest, and
-// what several of them stand on is in power/internal.
+// carries every connection through the bastion. Below power/driver, mdx and
+// openstack speak to a platform's API, redfish and ipmi to a server's management
+// controller; fence runs a ClusterLabs fence agent, vagrant the vagrant command,
+// exec the operator's own; wol sends magic packets. What a driver promises is
+// tested by power/internal/powertest; what several of them stand on is beside it.
 //
 // Here may live what holds for every mechanism. What may not: anything that
 // knows the Kubernetes API (a node comes in as a NodeRef), the screen, or one

@@ -12,8 +12,8 @@
 //
 // Secrets reach an agent on standard input, where nobody sees them. What an
 // agent does with them is its own: fence_ipmilan, for one, hands the password to
-// ipmitool as an argument, which everybody on the machine can read. power/ipmi
-// and power/redfish do not.
+// ipmitool as an argument, which everybody on the machine can read. The drivers ipmi
+// and redfish do not.
 //
 // Here may live what holds for every agent. What may not: what one agent alone
 // needs; that is configuration.

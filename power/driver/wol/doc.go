@@ -9,5 +9,5 @@
 // (ssh, or the cluster).
 //
 // Here may live what concerns magic packets. What may not: sending one by
-// another machine, which is a command for power/exec.
+// another machine, which is a command for the driver exec.
 package wol

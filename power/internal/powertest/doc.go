@@ -1,4 +1,4 @@
-// Package drivertest is what every power driver must pass, whatever it
+// Package powertest is what every power driver must pass, whatever it
 // switches: the promises of power.Driver, put to the test on a real driver and
 // a world that the test can look at from the other side.
 //
