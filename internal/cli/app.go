@@ -289,7 +289,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		a.tellEnd(int(seen.Load()))
 	}
 	wg.Wait()
-	a.left, a.cordoned = session.LeftOff(a.journal), session.LeftCordoned(a.journal)
+	a.left, a.cordoned, _ = leftBehind(a.journal) // what is wrong with it has been said
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(watched, ended)
 	}

@@ -252,26 +252,14 @@ func (c *checkup) leftOff(state string) []checkRow {
 	}
 	j := power.OpenJournal(state, clusterOf(c.access), "")
 	defer j.Close()
-	left, err := j.LeftOff()
-	if err != nil {
+	off, cordoned, err := leftBehind(j)
+	switch {
+	case err != nil:
 		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
-	}
-	var names []string
-	for _, l := range left {
-		names = append(names, l.Node)
-	}
-	if len(names) > 0 {
-		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(names, ", ")), "power on with: lightsout restore")}
-	}
-	cordoned, err := j.LeftCordoned()
-	if err != nil {
-		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
-	}
-	for _, e := range cordoned {
-		names = append(names, e.Node)
-	}
-	if len(names) > 0 {
-		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(names, ", ")), "uncordon with: lightsout restore")}
+	case len(off) > 0:
+		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: lightsout restore")}
+	case len(cordoned) > 0:
+		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: lightsout restore")}
 	}
 	return []checkRow{works("left off", "nothing is off that lightsout switched off")}
 }

@@ -3,10 +3,12 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/power"
 )
 
 // sayEnd ends, on the main screen, with what is still off or cordoned, and where
@@ -20,6 +22,22 @@ func (a *app) sayEnd() {
 	}
 	a.sayLeftOff()
 	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+}
+
+// leftBehind names the nodes that are still off, and those that are still
+// cordoned, by what can be read of the journal.
+func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
+	left, err := j.LeftOff()
+	for _, l := range left {
+		off = append(off, l.Node)
+	}
+	entries, _ := j.LeftCordoned() // its error is the same
+	for _, e := range entries {
+		cordoned = append(cordoned, e.Node)
+	}
+	slices.Sort(off)
+	slices.Sort(cordoned)
+	return off, cordoned, err
 }
 
 // sayLeftOff says what is still off or cordoned.

@@ -53,16 +53,11 @@ func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := newSSH(cfg, sshAsker{})
+	api, _, done, err := newClient(cfg, sshAsker{})
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
-	api, _, err := newClient(cfg, client)
-	if err != nil {
-		return nil, err
-	}
-	defer api.Close()
+	defer done()
 	return api.Nodes(ctx)
 }
 

@@ -12,12 +12,6 @@ import (
 )
 
 func newConfigCommand(o *options) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Make, show or check the config file",
-		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	show := &cobra.Command{
 		Use:     "show",
 		Short:   "Print the values of the file and the flags, without secrets",
@@ -42,7 +36,7 @@ Exit status: 0 when nothing is wrong, else 1.`,
 		},
 	}
 	check.Flags().StringVar(&o.File, "config", "", "the `file`, as the other commands are told")
-	cmd.AddCommand(show, check,
+	return commands("config", "Make, show or check the config file", show, check,
 		&cobra.Command{
 			Use:   "init [FILE]",
 			Short: "Write an example with every field, all of them as comments",
@@ -56,7 +50,6 @@ and - prints it. A file that is there already is left alone.`,
 			},
 		},
 	)
-	return cmd
 }
 
 // writeExample makes the file at path, or prints it.

@@ -17,12 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// labReady is what is used of the line that lightsout-lab prints when it is ready.
-type labReady struct {
-	Config     string `json:"config"`
-	Kubeconfig string `json:"kubeconfig"`
-}
-
 // What a lab may be told.
 var scenarios, paces = []string{"mdx", "vagrant"}, []string{"fast", "real"}
 
@@ -96,19 +90,22 @@ func runDemo(ctx context.Context, o options, scenario, pace string) error {
 // goes with it, but for trials.
 func (o options) inLab(ctx context.Context, scenario, pace string) (there options, stop func(), err error) {
 	fmt.Fprintf(os.Stderr, "starting the %s lab…\n", scenario)
-	lab, ready, err := startLab(ctx, scenario, pace)
+	lab, err := startLab(ctx, scenario, pace)
 	if err != nil {
 		return o, nil, err
 	}
 	o.trials, o.State = o.State, ""
-	o.File, o.Kubeconfig, o.lab = ready.Config, ready.Kubeconfig, true
+	o.File, o.Kubeconfig, o.lab = lab.Config, lab.Kubeconfig, true
 	return o, lab.stop, nil
 }
 
-// lab is a running lightsout-lab.
+// lab is a running lightsout-lab, and what is used of the line that it prints
+// when it is ready.
 type lab struct {
-	cmd   *exec.Cmd
-	leash io.Closer
+	cmd        *exec.Cmd
+	leash      io.Closer
+	Config     string `json:"config"`
+	Kubeconfig string `json:"kubeconfig"`
 }
 
 // labStart bounds how long the lab may take to be ready.
@@ -116,28 +113,28 @@ const labStart = 2 * time.Minute
 
 // startLab starts the lab and waits until it is ready. The lab ends when its
 // standard input does, so also when this process is killed.
-func startLab(ctx context.Context, scenario, pace string) (*lab, *labReady, error) {
+func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	path, err := findLab()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cmd := exec.Command(path, "--scenario", scenario, "--pace", pace, "--stdin-leash")
 	// Not ended by the terminal's Ctrl-C: lightsout ends it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	leash, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var said tail
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
-		return nil, nil, fmt.Errorf("the lab can't be started: %w", err)
+		return nil, fmt.Errorf("the lab can't be started: %w", err)
 	}
-	l := &lab{cmd, leash}
+	l := &lab{cmd: cmd, leash: leash}
 	ctx, cancel := context.WithTimeout(ctx, labStart)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = leash.Close() })()
@@ -145,18 +142,17 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, *labReady, erro
 	if err != nil {
 		l.stop()
 		if e := context.Cause(ctx); errors.Is(e, context.DeadlineExceeded) {
-			return nil, nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, said.last())
+			return nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, said.last())
 		} else if e != nil {
-			return nil, nil, e
+			return nil, e
 		}
-		return nil, nil, fmt.Errorf("the lab ended before it was ready: %s", said.last())
+		return nil, fmt.Errorf("the lab ended before it was ready: %s", said.last())
 	}
-	var ready labReady
-	if err := json.Unmarshal(line, &ready); err != nil {
+	if err := json.Unmarshal(line, l); err != nil {
 		l.stop()
-		return nil, nil, fmt.Errorf("the lab said something else than that it is ready: %w", err)
+		return nil, fmt.Errorf("the lab said something else than that it is ready: %w", err)
 	}
-	return l, &ready, nil
+	return l, nil
 }
 
 // stop ends the lab and waits until it has cleaned up.
@@ -170,7 +166,8 @@ func findLab() (string, error) {
 	const name = "lightsout-lab"
 	if self, err := os.Executable(); err == nil {
 		if self, err = filepath.EvalSymlinks(self); err == nil {
-			if p := filepath.Join(filepath.Dir(self), name); isFile(p) {
+			p := filepath.Join(filepath.Dir(self), name)
+			if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
 				return p, nil
 			}
 		}
@@ -179,11 +176,6 @@ func findLab() (string, error) {
 		return p, nil
 	}
 	return "", fmt.Errorf("%s is neither beside this program nor on the PATH; `make build` makes both", name)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // tail keeps the end of what is written to it.

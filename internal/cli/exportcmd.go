@@ -136,17 +136,16 @@ func openCast(name, size string) (*export.Cast, error) {
 	return drawRecord(r, w, h)
 }
 
-// drawRecord draws a record as the screen showed it.
+// drawRecord draws a record as the screen showed it, with the markers that a
+// recording of that would have.
 func drawRecord(r *record.Record, w, h int) (*export.Cast, error) {
 	cast := &export.Cast{Width: w, Height: h}
 	p := tui.NewPainter(tui.Options{})
-	events := 0
+	var moments record.Moments
 	err := replay.Each(r, time.Second/2, func(f *view.Frame) error {
 		at := f.Now.Sub(r.Start)
-		for ; events < len(r.Events) && !r.Events[events].Seen.After(f.Now); events++ {
-			if e := r.Events[events]; e.Lane == view.LaneOperator {
-				cast.Events = append(cast.Events, export.Event{At: at, Code: "m", Data: strings.TrimPrefix(e.Text, "step ")})
-			}
+		for _, text := range moments.In(f) {
+			cast.Events = append(cast.Events, export.Event{At: at, Code: "m", Data: text})
 		}
 		screen := "\x1b[H\x1b[0m" + strings.ReplaceAll(p.Paint(f, w, h), "\n", "\x1b[0m\r\n")
 		cast.Events = append(cast.Events, export.Event{At: at, Code: "o", Data: screen})

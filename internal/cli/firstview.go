@@ -28,11 +28,7 @@ func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluste
 	})
 	snapshot := a.watcher.Snapshot()
 	if err == nil && !synced(snapshot) {
-		why := unseen(snapshot)
-		if why == "" {
-			why = fmt.Sprintf("it has not answered within %s", wait)
-		}
-		err = fmt.Errorf("the cluster can't be seen: %s", why)
+		err = unseen(snapshot, wait)
 	}
 	return snapshot, err
 }
@@ -50,16 +46,17 @@ func (p *patient) look(s *cluster.Snapshot) {
 	}
 }
 
-// unseen says why the nodes can't be seen; empty while they still may be.
-func unseen(s *cluster.Snapshot) string {
-	nodes := s.Access[cluster.KindNode]
+// unseen is the error that the nodes have not been seen in that time; s may be nil.
+func unseen(s *cluster.Snapshot, within time.Duration) error {
+	why := fmt.Sprintf("it has not answered within %s", within)
 	switch {
-	case nodes.Forbidden:
-		return fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
+	case s == nil:
+	case s.Access[cluster.KindNode].Forbidden:
+		why = fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
 	case s.Link.State == cluster.LinkLost:
-		return s.Link.Err
+		why = s.Link.Err
 	}
-	return ""
+	return fmt.Errorf("the cluster can't be seen: %s", why)
 }
 
 // synced reports whether the nodes have been seen.

@@ -21,17 +21,12 @@ import (
 
 // loadOptions are the flags of the load command.
 type loadOptions struct {
-	burst, hold, requests, maxInFlight      int
-	rate, connections, output, dir          string
-	forTime, timeout, ramp                  time.Duration
-	host, method, bodyFile, caFile          string
-	entries, headers                        []string
-	http2                                   bool
-	redirects                               int
-	chat                                    bool
-	model, prompt, prompts, keyEnv, keyFile string
-	maxTokens                               int
-	connect, firstByte, idle, stall         time.Duration
+	send              config.Load // as in lightsout.yaml
+	spec              loadgen.Spec
+	burst, hold       int
+	rate, output, dir string
+	headers           []string
+	http2, chat       bool
 }
 
 // graceTime is how long requests in flight may go on after an interrupt.
@@ -66,24 +61,24 @@ Exit status: 0 when every request was ok, else 1.`,
 	f.IntVar(&l.burst, "burst", 0, "send this `number` at once")
 	f.IntVar(&l.hold, "hold", 0, "keep this `number` in flight")
 	f.StringVar(&l.rate, "rate", "", "send so many a second, like 50/s or 30/m")
-	f.IntVar(&l.requests, "requests", 0, "end after this `number` of requests")
-	f.DurationVar(&l.forTime, "for", 0, "end after this `time`")
-	f.DurationVar(&l.ramp, "ramp", 0, "let --hold or --rate rise evenly for this `time`")
-	f.DurationVar(&l.timeout, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
-	f.DurationVar(&l.connect, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
-	f.DurationVar(&l.firstByte, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
-	f.DurationVar(&l.idle, "idle-timeout", 0, "bound the silence within an answer (default none)")
-	f.DurationVar(&l.stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
-	f.IntVar(&l.maxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
-	f.StringVar(&l.connections, "connections", "fresh", "`how`: fresh for each request, kept, or an age like 30s up to which they are kept")
-	f.StringArrayVar(&l.entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
+	f.IntVar(&l.spec.Requests, "requests", 0, "end after this `number` of requests")
+	f.DurationVar(&l.spec.For, "for", 0, "end after this `time`")
+	f.DurationVar(&l.spec.Ramp, "ramp", 0, "let --hold or --rate rise evenly for this `time`")
+	f.DurationVar(&l.send.Timeout, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
+	f.DurationVar(&l.send.ConnectTimeout, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
+	f.DurationVar(&l.send.FirstByteTimeout, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
+	f.DurationVar(&l.send.IdleTimeout, "idle-timeout", 0, "bound the silence within an answer (default none)")
+	f.DurationVar(&l.send.Stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
+	f.IntVar(&l.send.MaxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
+	f.StringVar(&l.send.Connections, "connections", "fresh", "`how`: fresh for each request, kept, or an age like 30s up to which they are kept")
+	f.StringArrayVar(&l.send.Entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2 (with http://: by prior knowledge)")
-	f.StringVar(&l.caFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
-	f.IntVar(&l.redirects, "redirects", 0, "follow this `number` of redirects")
-	f.StringVar(&l.host, "host", "", "send this `name` as the Host")
-	f.StringVar(&l.method, "method", "", "HTTP `method` (default GET, POST with --body)")
+	f.StringVar(&l.send.CAFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
+	f.IntVar(&l.send.Redirects, "redirects", 0, "follow this `number` of redirects")
+	f.StringVar(&l.send.Host, "host", "", "send this `name` as the Host")
+	f.StringVar(&l.send.Method, "method", "", "HTTP `method` (default GET, POST with --body)")
 	f.StringArrayVarP(&l.headers, "header", "H", nil, "send this `header`, like \"Name: value\"")
-	f.StringVar(&l.bodyFile, "body", "", "send what this `file` holds")
+	f.StringVar(&l.send.BodyFile, "body", "", "send what this `file` holds")
 	l.chatFlags(f)
 	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
 	f.BoolVar(&common.plain, "plain", false, "print a line a second, also on a terminal")
@@ -98,17 +93,18 @@ Exit status: 0 when every request was ok, else 1.`,
 // chatFlags adds the flags of a chat, and of the API key.
 func (l *loadOptions) chatFlags(f *pflag.FlagSet) {
 	f.BoolVar(&l.chat, "chat", false, "stream an OpenAI-compatible chat completion")
-	f.StringVar(&l.model, "model", "", "model's `name` for --chat")
-	f.StringVar(&l.prompt, "prompt", "", "prompt for --chat (default a small built-in set)")
-	f.StringVar(&l.prompts, "prompts", "", "`file` with prompts for --chat, one a line, sent in turn")
-	f.IntVar(&l.maxTokens, "max-tokens", 0, "most tokens of an answer for --chat (default the server's)")
-	f.StringVar(&l.keyEnv, "api-key-env", "", "environment `variable` with the API key")
-	f.StringVar(&l.keyFile, "api-key-file", "", "`file` with the API key, mode 0600")
+	f.StringVar(&l.send.Model, "model", "", "model's `name` for --chat")
+	f.StringVar(&l.send.Prompt, "prompt", "", "prompt for --chat (default a small built-in set)")
+	f.StringVar(&l.send.PromptFile, "prompts", "", "`file` with prompts for --chat, one a line, sent in turn")
+	f.IntVar(&l.send.MaxTokens, "max-tokens", 0, "most tokens of an answer for --chat (default the server's)")
+	f.StringVar(&l.send.APIKeyEnv, "api-key-env", "", "environment `variable` with the API key")
+	f.StringVar(&l.send.APIKeyFile, "api-key-file", "", "`file` with the API key, mode 0600")
 }
 
-// spec makes the run that the flags ask for.
-func (l *loadOptions) spec() (loadgen.Spec, error) {
-	s := loadgen.Spec{Requests: l.requests, For: l.forTime, Timeout: l.timeout, Ramp: l.ramp}
+// shape makes the run that the flags ask for.
+func (l *loadOptions) shape() (loadgen.Spec, error) {
+	s := l.spec
+	s.Timeout = l.send.Timeout
 	shapes := 0
 	if l.burst != 0 {
 		shapes++
@@ -129,7 +125,7 @@ func (l *loadOptions) spec() (loadgen.Spec, error) {
 	if shapes != 1 {
 		return s, errors.New("give one of --burst N, --hold N and --rate R/s")
 	}
-	if s.Shape == loadgen.Burst && (l.requests != 0 || l.forTime != 0 || l.ramp != 0) {
+	if s.Shape == loadgen.Burst && (s.Requests != 0 || s.For != 0 || s.Ramp != 0) {
 		return s, errors.New("a burst is all at once: --requests, --for and --ramp are for --hold and --rate")
 	}
 	return s, nil
@@ -147,31 +143,24 @@ func parseRate(text string) (float64, error) {
 }
 
 // generatorOptions makes what the flags say about requests and connections.
-func (l *loadOptions) generatorOptions(target string) (loadgen.Options, error) {
-	c := config.Load{
-		URL: target, Host: l.host, Method: l.method, Entries: l.entries, Redirects: l.redirects,
-		BodyFile: l.bodyFile, CAFile: l.caFile, APIKeyFile: l.keyFile, APIKeyEnv: l.keyEnv, MaxInFlight: l.maxInFlight,
-		Model: l.model, Prompt: l.prompt, PromptFile: l.prompts, MaxTokens: l.maxTokens,
-	}
+func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err error) {
+	c := l.send
+	c.URL = target
 	if l.http2 {
 		c.Protocol = string(loadgen.HTTP2)
 	}
 	if l.chat {
 		c.Profile = string(loadgen.Chat)
-	} else if l.model != "" || l.prompt != "" || l.prompts != "" || l.maxTokens != 0 {
-		return loadgen.Options{}, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
+	} else if c.Model != "" || c.Prompt != "" || c.PromptFile != "" || c.MaxTokens != 0 {
+		return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}
-	reuse, maxAge, err := config.ParseConnections(l.connections)
-	if err != nil {
-		return loadgen.Options{}, fmt.Errorf("--connections %w", err)
+	if _, _, err = config.ParseConnections(c.Connections); err != nil {
+		return o, fmt.Errorf("--connections %w", err)
 	}
-	o, err := c.Options()
-	if err != nil {
+	if o, err = c.Options(); err != nil {
 		return o, err
 	}
-	o.Target.Reuse, o.Target.MaxAge = reuse, maxAge
-	o.Timeouts = loadgen.Timeouts{Connect: l.connect, FirstByte: l.firstByte, Idle: l.idle, Total: l.timeout, Stall: l.stall}
-	o.WindowLimit = secondsKept(l.forTime)
+	o.WindowLimit = secondsKept(l.spec.For)
 	for _, h := range l.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
@@ -191,7 +180,7 @@ func secondsKept(run time.Duration) int {
 
 // runLoad sends what the flags ask for, tells how it goes, and sums up.
 func runLoad(ctx context.Context, common *options, l loadOptions, target string, out, progress io.Writer) error {
-	spec, err := l.spec()
+	spec, err := l.shape()
 	if err != nil {
 		return usageError{err}
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // loadSummary is what `lightsout load` says of its run: summary.json, and what
@@ -118,6 +120,13 @@ func (s *loadSummary) writeJSON(w io.Writer) error {
 	return e.Encode(s)
 }
 
+// writeFailed writes a line for each class of failure, in the order of their codes.
+func writeFailed(w io.Writer, failed map[loadgen.Class]int) {
+	for _, c := range slices.SortedFunc(maps.Keys(failed), func(a, b loadgen.Class) int { return a.Code() - b.Code() }) {
+		fmt.Fprintf(w, "  failed %-20s %d\n", power.Clean(string(c)), failed[c])
+	}
+}
+
 func (s *loadSummary) writeText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s, %s, %.1f s\n", s.URL, s.Shape, s.Duration)
@@ -127,14 +136,7 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "scheduled %d = ok %d + failed %d + cancelled %d + in flight %d + unsent %d (%s)\n",
 		s.Scheduled, s.OK, s.Failed, s.Cancelled, s.InFlight, s.Unsent, mark)
-	classes := make([]loadgen.Class, 0, len(s.FailedByClass))
-	for c := range s.FailedByClass {
-		classes = append(classes, c)
-	}
-	slices.SortFunc(classes, func(a, b loadgen.Class) int { return a.Code() - b.Code() })
-	for _, c := range classes {
-		fmt.Fprintf(&b, "  failed %-20s %d\n", c, s.FailedByClass[c])
-	}
+	writeFailed(&b, s.FailedByClass)
 	if s.LastError != "" {
 		fmt.Fprintf(&b, "  the last one: %s\n", s.LastError)
 	}

@@ -212,9 +212,7 @@ func verifyLoad(dir string, out io.Writer) error {
 	t := c.all
 	fmt.Fprintf(out, "by requests.jsonl: %d ended = ok %d + failed %d + cancelled %d + unsent %d, in %d runs\n",
 		t.Scheduled, t.OK, t.FailedSum(), t.Cancelled, t.Unsent, len(c.runs))
-	for _, class := range slices.SortedFunc(maps.Keys(t.Failed), func(a, b loadgen.Class) int { return a.Code() - b.Code() }) {
-		fmt.Fprintf(out, "  failed %-20s %d\n", power.Clean(string(class)), t.Failed[class])
-	}
+	writeFailed(out, t.Failed)
 	if c.torn {
 		fmt.Fprintln(out, "the last line is cut: the program was ended while it wrote")
 	}

@@ -16,12 +16,6 @@ import (
 )
 
 func newPowerCommand(o *options) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "power",
-		Short: "Show and switch the machines of nodes",
-		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	wait := viewWait
 	status := &cobra.Command{
 		Use:               "status [NODE...]",
@@ -32,7 +26,7 @@ func newPowerCommand(o *options) *cobra.Command {
 	}
 	o.clusterFlags(status)
 	waitFlag(status, &wait, viewWait)
-	cmd.AddCommand(status)
+	cmd := commands("power", "Show and switch the machines of nodes", status)
 	for _, a := range []struct {
 		action power.Action
 		short  string

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -141,13 +142,18 @@ func statePods(s *cluster.Snapshot, now time.Time) []string {
 // table writes rows in columns, below a title.
 func table(title string, rows [][]string) []string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	_ = columns(&b, "  ", rows)
+	return append([]string{title}, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+}
+
+// columns writes rows one below the other, harmless for a terminal.
+func columns(out io.Writer, indent string, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
 		for i, c := range row {
 			row[i] = text.Cells(c)
 		}
-		fmt.Fprintln(w, "  "+strings.Join(row, "\t"))
+		fmt.Fprintln(w, indent+strings.Join(row, "\t"))
 	}
-	_ = w.Flush()
-	return append([]string{title}, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+	return w.Flush()
 }

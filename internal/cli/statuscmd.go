@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"lightsout/cluster"
@@ -25,16 +24,11 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	if err != nil {
 		return err
 	}
-	client, err := newSSH(cfg, sshAsker{askOnTerminal(), newConsole(false, "").hostKeys()})
+	api, client, done, err := newClient(cfg, sshAsker{askOnTerminal(), newConsole(false, "").hostKeys()})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	api, _, err := newClient(cfg, client)
-	if err != nil {
-		return err
-	}
-	defer api.Close()
+	defer done()
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
 	m, err := newMachines(cfg, o, client, nil, func(m power.Machine) bool {
 		return session.NodeSilent(watcher.Snapshot(), m, time.Now())
@@ -73,17 +67,16 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 			readings[r.Node] = r.Reading
 		}
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "NODE\tSTATUS\tPOWER\tPROOF\tMACHINE")
+	rows := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
 	for i, ref := range refs {
 		machine := m.missing
 		if m.fleet != nil {
 			machine = view.MachineText(bindings[i])
 		}
 		r := readings[ref.Name]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State, r.Proof, machine)
+		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
-	return w.Flush()
+	return columns(out, "", rows)
 }
 
 // watch has the cluster watched until stop is called, and returns when its nodes
@@ -121,9 +114,5 @@ func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (s
 	if failed != nil && !errors.Is(failed, context.Canceled) {
 		return nil, failed
 	}
-	why := fmt.Sprintf("it has not answered within %s", wait)
-	if s := watcher.Snapshot(); s != nil && unseen(s) != "" {
-		why = unseen(s)
-	}
-	return nil, fmt.Errorf("the cluster can't be seen: %s", why)
+	return nil, unseen(watcher.Snapshot(), wait)
 }

@@ -53,13 +53,6 @@ type trialFlags struct {
 }
 
 func newTrialCommand(o *options) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "trial",
-		Short: "Run, check and compare outage trials",
-		Long:  "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help(),
-		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	var f trialFlags
 	run := &cobra.Command{
 		Use:   "run PLAN",
@@ -90,12 +83,13 @@ wrong.`,
 	waitFlag(run, &f.wait, viewWait)
 	addRedact(run.Flags(), &o.cast.redact)
 	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
-	cmd.AddCommand(run, newTrialCheckCommand(), newTrialCompareCommand(o))
 	o.clusterFlags(run)
 	o.Bound(run.Flags())
 	o.dryRunFlag(run)
 	completeFlag(run, "pace", words(paces...))
 	completeFlag(run, "scenario", words(scenarios...))
+	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialCheckCommand(), newTrialCompareCommand(o))
+	cmd.Long = "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help()
 	return cmd
 }
 

@@ -32,6 +32,13 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
+// commands is a command that only holds others, and alone shows its help.
+func commands(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: takes(0, 0, ""), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
 // noCommand is the error that a command has none of that name below it.
 func noCommand(cmd *cobra.Command, name string) error {
 	var there []string

@@ -68,14 +68,21 @@ func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
 	return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
 }
 
-// newClient makes the client of the API server that the configuration leads to.
-func newClient(cfg *config.Config, client *ssh.Client) (*cluster.Client, *cluster.Config, error) {
-	access, err := apiAccess(cfg, bastionDialer(client))
-	if err != nil {
-		return nil, nil, err
+// newClient makes the client of the API server that the configuration leads to,
+// and that of ssh, which it goes through. done closes both.
+func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *ssh.Client, done func(), err error) {
+	if client, err = newSSH(cfg, ask); err != nil {
+		return nil, nil, nil, err
 	}
-	api, err := cluster.NewClient(access)
-	return api, access, err
+	access, err := apiAccess(cfg, bastionDialer(client))
+	if err == nil {
+		api, err = cluster.NewClient(access)
+	}
+	if err != nil {
+		_ = client.Close()
+		return nil, nil, nil, err
+	}
+	return api, client, func() { api.Close(); _ = client.Close() }, nil
 }
 
 // clusterDir is the folder of the records of sessions and trials of the cluster
@@ -136,7 +143,7 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 		return m, nil
 	}
 	var err error
-	if m.drivers, err = p.Drivers(config.Parts{Bastion: client.DialContext}); err != nil {
+	if m.drivers, err = p.Drivers(client.DialContext); err != nil {
 		return m, err
 	}
 	// Without locks nothing is switched off, but powering on goes its way.

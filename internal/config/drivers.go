@@ -7,19 +7,13 @@ import (
 	"lightsout/power"
 )
 
-// Parts is what drivers are built with besides their configuration.
-type Parts struct {
-	// Bastion dials through the bastion.
-	Bastion power.Dial
-}
-
 // Drivers builds every driver that is configured or named, besides those that
-// need more than a configuration. They connect to nothing yet. On an error, none
-// is left open.
-func (p *Power) Drivers(parts Parts) ([]power.Driver, error) {
+// need more than a configuration. They connect to nothing yet; bastion dials
+// through the bastion. On an error, none is left open.
+func (p *Power) Drivers(bastion power.Dial) ([]power.Driver, error) {
 	var out []power.Driver
 	for _, k := range power.Kinds() {
-		d, err := p.build(k, power.Site{Bastion: parts.Bastion, Secret: secretSource})
+		d, err := p.build(k, power.Site{Bastion: bastion, Secret: secretSource})
 		if err != nil {
 			for _, built := range out {
 				Close(built)

@@ -42,7 +42,7 @@ power:
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivers, err := c.Power.Drivers(Parts{})
+	drivers, err := c.Power.Drivers(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestDriversThatNeedNothingAreBuiltWhenNamed(t *testing.T) {
 			t.Errorf("%s: %v", yaml, err)
 			continue
 		}
-		drivers, err := c.Power.Drivers(Parts{})
+		drivers, err := c.Power.Drivers(nil)
 		if err != nil || len(drivers) != 1 {
 			t.Errorf("%s: %v, %v", yaml, drivers, err)
 		}
@@ -183,7 +183,7 @@ power:
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivers, err := c.Power.Drivers(Parts{})
+	drivers, err := c.Power.Drivers(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func bind(t *testing.T, yaml, annotation, address string) (power.Binding, *power
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivers, err := c.Power.Drivers(Parts{})
+	drivers, err := c.Power.Drivers(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestLoadIsShownWithoutACluster(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}))
-	defer srv.Close()
+	t.Cleanup(srv.Close)
 	g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: srv.URL}})
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +33,10 @@ func TestLoadIsShownWithoutACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	go func() { l.Run(context.Background()); close(over) }()
+	go func() { l.Run(ctx); close(over) }()
+	t.Cleanup(func() { cancel(); <-over })
 	until := func(what string, is func(*view.Frame) bool) {
 		t.Helper()
 		patience := time.After(30 * time.Second)
@@ -55,6 +57,7 @@ func TestLoadIsShownWithoutACluster(t *testing.T) {
 	l.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: -1}})
 	until("the notice of what is wrong", func(f *view.Frame) bool { return f.Notice.Text != "" })
 	l.Send(view.StopLoad{})
+	until("that no more are started", func(f *view.Frame) bool { return !f.Load.Active })
 	close(answer)
 	until("what came of it, on the timeline", func(f *view.Frame) bool {
 		return len(f.Events) > 0 && f.Events[len(f.Events)-1].Level == view.Good && f.Load.Totals.OK == 5

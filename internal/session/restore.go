@@ -72,26 +72,3 @@ func (w *switching) restore() {
 	a := view.AskPower{Action: power.ActionOn, Nodes: slices.Sorted(maps.Keys(w.machines.leftOff))}
 	w.run(a, func(error) {}, power.Automatic{}, func(r power.Request, asker power.Asker) error { return w.switcher.Restore(w.ctx, r, asker) })
 }
-
-// LeftOff names the nodes whose machines this program has switched off and not
-// seen on again, by the journal.
-func LeftOff(j *power.Journal) []string {
-	left, _ := j.LeftOff() // what can be read of it
-	return nodesOf(left, func(l power.LeftOff) string { return l.Node })
-}
-
-// LeftCordoned names the nodes that this program has cordoned and not
-// uncordoned, by the journal.
-func LeftCordoned(j *power.Journal) []string {
-	left, _ := j.LeftCordoned()
-	return nodesOf(left, func(e power.Entry) string { return e.Node })
-}
-
-func nodesOf[T any](all []T, node func(T) string) []string {
-	var names []string
-	for _, x := range all {
-		names = append(names, node(x))
-	}
-	slices.Sort(names)
-	return names
-}

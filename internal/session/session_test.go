@@ -180,8 +180,22 @@ func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, 
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &bench{Session: s, Runner: r, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}
-	x.left = func() []string { return session.LeftOff(j) }
-	x.leftCordoned = func() []string { return session.LeftCordoned(j) }
+	x.left = func() (nodes []string) {
+		left, _ := j.LeftOff()
+		for _, l := range left {
+			nodes = append(nodes, l.Node)
+		}
+		slices.Sort(nodes)
+		return nodes
+	}
+	x.leftCordoned = func() (nodes []string) {
+		left, _ := j.LeftCordoned()
+		for _, e := range left {
+			nodes = append(nodes, e.Node)
+		}
+		slices.Sort(nodes)
+		return nodes
+	}
 	go func() { x.ended <- s.Run(ctx, r) }()
 	t.Cleanup(func() {
 		cancel()
