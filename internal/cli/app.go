@@ -249,7 +249,8 @@ func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQue
 
 // run runs all parts while show does. When show returns or ctx ends, so does the
 // session, in order: a trial under way is aborted, which powers on what it
-// switched off, and its record is written. A second signal ends it at once.
+// switched off, and its record is written. A second signal ends it at once. The
+// error is context.Canceled when it ended before show was done.
 func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	defer a.close()
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -291,7 +292,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	wg.Wait()
 	a.left, a.cordoned, _ = leftBehind(a.journal) // what is wrong with it has been said
 	if err == nil || errors.Is(err, context.Canceled) {
-		err = errors.Join(watched, ended)
+		err = errors.Join(err, watched, ended)
 	}
 	return err
 }

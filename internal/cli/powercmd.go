@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +90,10 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	c.lanes = []view.Lane{view.LanePower}
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c, wait)
-		if err != nil && action != power.ActionOn { // which needs no view
+		switch {
+		case ctx.Err() != nil:
+			return errors.New("interrupted: nothing was sent to any machine")
+		case err != nil && action != power.ActionOn: // which needs no view
 			return err
 		}
 		for _, n := range nodes {
@@ -102,15 +106,20 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		before := c.asked
 		var failed []string
 		err = c.show(ctx, s.session, func(f *view.Frame) bool {
-			if c.asked == before {
-				return false
+			if c.asked == before && slices.ContainsFunc(nodes, func(n string) bool { return f.Power[n].Phase == "" }) {
+				return false // not begun; what needs no question has an end as well
 			}
 			done, bad := settled(f, nodes)
 			failed = bad
 			return done
 		})
-		if err == nil && len(failed) > 0 {
+		switch {
+		case err == nil && len(failed) > 0:
 			err = fmt.Errorf("not done: %s", strings.Join(failed, ", "))
+		case errors.Is(err, context.Canceled) && c.asked == before:
+			err = errors.New("interrupted: nothing was sent to any machine")
+		case errors.Is(err, context.Canceled):
+			err = fmt.Errorf("interrupted before it was seen that it is done; look with lightsout power status %s", strings.Join(nodes, " "))
 		}
 		return err
 	})

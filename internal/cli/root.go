@@ -81,6 +81,9 @@ func Main(v string) int {
 	case err == nil:
 		return 0
 	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
 	fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
 	if errors.As(err, &usage) {
 		return exitUsage

@@ -58,17 +58,19 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 	}
 	defer s.sayEnd()
 	if !o.drawn() {
-		return nil, "", s.run(ctx, func(ctx context.Context) error {
-			err := newPlainScreen().run(ctx, s.session)
-			if errors.Is(err, context.Canceled) {
-				err = nil
-			}
-			return err
-		})
+		return nil, "", s.run(ctx, func(ctx context.Context) error { return unlessEnded(newPlainScreen().run(ctx, s.session)) })
 	}
 	s.drawn = true
-	err = s.run(ctx, func(ctx context.Context) error { return s.draw(ctx, color) })
+	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx, color)) })
 	return s.session.Next(), s.recorded, err
+}
+
+// unlessEnded is the error of a screen, which a signal ends as a key does.
+func unlessEnded(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // drawn reports whether there is a screen that is drawn.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bufio"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -29,6 +31,13 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			t.Errorf("exit %d\n%s%s", code, out, errs)
 		}
 	})
+	t.Run("what is on already ends at once", func(t *testing.T) {
+		for range 3 { // whether the session has read the machine yet, or not
+			if out, errs, code := run(t, nil, args(l, same, "power", "on", "kube-node1", "--yes")...); code != 0 || !strings.Contains(out+errs, "already") {
+				t.Errorf("exit %d\n%s%s", code, out, errs)
+			}
+		}
+	})
 	t.Run("bad input", func(t *testing.T) {
 		for name, tc := range map[string]struct {
 			config string
@@ -52,7 +61,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 				m := c["power"].(map[string]any)["mdx"].(map[string]any)
 				m["token_file"] = write(t, "token", "wrong")
 				c["state"] = t.TempDir()
-			}), []string{"power", "on", "kube-node1", "--yes"}, "token"},
+			}), []string{"power", "shutdown", "kube-node1", "--yes"}, "token"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -81,6 +90,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			t.Errorf("exit %d, still to restore:\n%s", code, out)
 		}
 	})
+	t.Run("interrupted, it does not say that it is done", func(t *testing.T) { interrupted(t, l, same) })
 	t.Run("a node chooses no program and gets no secret", func(t *testing.T) { hostileNode(t, l) })
 	t.Run("plain lines, one a transition", func(t *testing.T) {
 		cmd, lines := start(t, args(l, same)...)
@@ -97,6 +107,37 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 	})
 	t.Run("restore looks before it says what is off", func(t *testing.T) { restoreLooks(t, l) })
 	t.Run("the last worker stays on", func(t *testing.T) { lastWorker(t, l) })
+}
+
+// interrupted ends `power shutdown` before the machine is off, and before
+// anything is sent.
+func interrupted(t *testing.T, l *labtest.Lab, config string) {
+	for _, at := range []struct{ line, says string }{
+		{"looking at the cluster", "interrupted"},
+		{"still on, waiting", "interrupted before it was seen that it is done"},
+	} {
+		cmd := program(context.Background(), t, nil, args(l, config, "power", "shutdown", "kube-node3", "--yes")...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = cmd.Stdout
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for sc := bufio.NewScanner(out); sc.Scan(); said.WriteString(sc.Text() + "\n") {
+			if strings.Contains(sc.Text(), at.line) {
+				_ = cmd.Process.Signal(os.Interrupt)
+			}
+		}
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(said.String(), at.says) {
+			t.Errorf("interrupted at %q: %v\n%s", at.line, err, said.String())
+		}
+	}
+	if out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...); code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
 }
 
 // newKey makes a private key that no server knows.

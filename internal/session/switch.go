@@ -86,7 +86,11 @@ func (w *switching) ask(a view.AskPower) {
 		return
 	}
 	if a.Action == power.ActionOn && !slices.ContainsFunc(a.Nodes, w.machines.mayBeOff) {
-		w.warn(view.LanePower, a.Nodes[0], text.List(a.Nodes)+text.Noun(len(a.Nodes), " is", " are")+" on already: nothing to power on")
+		why := text.List(a.Nodes) + text.Noun(len(a.Nodes), " is", " are") + " on already: nothing to power on"
+		w.warn(view.LanePower, a.Nodes[0], why)
+		for _, n := range a.Nodes {
+			w.machines.update(n, func(v *view.MachineView) { v.Phase, v.Text = power.PhaseDone, why })
+		}
 		return
 	}
 	if d, n := w.drains.of(a.Nodes...); n != nil {
