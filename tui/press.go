@@ -17,6 +17,8 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	switch {
 	case key == "ctrl+c":
 		m.leave()
+	case key == "ctrl+z": // also with a dialog open: what is typed then is for the shell
+		suspend(m)
 	case m.dialogs.top() != nil:
 		m.pressDialog(msg)
 	case key == "enter" && m.stepWaits():

@@ -139,9 +139,9 @@ func (d *questionDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 		switch {
 		case d.typing() && d.in.press(msg):
 			d.typed()
-		case !d.typing() && (msg.String() == "left" || msg.String() == "h"):
+		case !d.typing() && msg.String() == "left":
 			d.chosen = max(0, d.chosen-1)
-		case !d.typing() && (msg.String() == "right" || msg.String() == "l"):
+		case !d.typing() && msg.String() == "right": // no letter: it may be meant for something else
 			d.chosen = min(last, d.chosen+1)
 		}
 	}

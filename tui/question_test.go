@@ -45,7 +45,7 @@ func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
 }
 
 func TestTheSafeChoiceIsTheDefaultAndEscTakesIt(t *testing.T) {
-	for _, keys := range []string{"enter", "esc", "right esc", "right left enter"} {
+	for _, keys := range []string{"enter", "esc", "right esc", "right left enter", "l s enter"} {
 		m, sent, now := testModel(asked(), 80, 24, Options{})
 		settleKeys(m, now)
 		typeKeys(m, keys)

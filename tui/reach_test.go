@@ -69,6 +69,21 @@ func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
 	}
 }
 
+// What is typed after ctrl+z is for the shell, also when a dialog is open.
+func TestSuspendingWithADialogOpen(t *testing.T) {
+	filtering, _, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(filtering, "/")
+	question, _, _ := testModel(asked(), 120, 36, Options{})
+	for name, m := range map[string]*Model{"a filter": filtering, "a question": question} {
+		_, cmd := m.Update(keyMsg("ctrl+z"))
+		if cmd == nil {
+			t.Errorf("ctrl+z does nothing over %s", name)
+		} else if _, ok := cmd().(tea.SuspendMsg); !ok {
+			t.Errorf("ctrl+z gives %T over %s", cmd(), name)
+		}
+	}
+}
+
 func TestThemesChangeColoursOnly(t *testing.T) {
 	m, _, _ := testModel(outage(), 120, 36, Options{})
 	before, looks := plainView(m), map[string]bool{}
