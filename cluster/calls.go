@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 )
@@ -122,6 +123,9 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 	slices.Sort(out)
 	return out, nil
 }
+
+// CanBeNamespace reports whether a namespace can have the name: an RFC 1123 label.
+func CanBeNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
 
 // Kubelet asks a node's kubelet for its configuration, by nodes/proxy.
 func (c *Client) Kubelet(ctx context.Context, node string) (Kubelet, error) {

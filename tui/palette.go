@@ -24,11 +24,11 @@ type paletteDialog struct {
 }
 
 // command is one entry of the palette. One that needs a name puts fill into the
-// input instead of being carried out.
+// input instead of being carried out. One with a fault is not: that is said instead.
 type command struct {
 	text, keys string
 	binding
-	fill string
+	fill, fault string
 }
 
 // openPalette opens the palette.
@@ -38,13 +38,13 @@ func openPalette(m *Model) {
 		for _, b := range g.bindings {
 			if ok, _ := b.usable(m); ok && b.run != nil && g.title != "Moving" {
 				h := b.key.Help()
-				d.all = append(d.all, command{strings.ToLower(g.title) + ": " + h.Desc, h.Key, b, ""})
+				d.all = append(d.all, command{strings.ToLower(g.title) + ": " + h.Desc, h.Key, b, "", ""})
 			}
 		}
 	}
 	for _, p := range m.panes {
 		if p.isThere(m.s.f) {
-			d.all = append(d.all, command{"go to: " + strings.ToLower(p.name), "", bind(focusOn(p.name), "", "", ""), ""})
+			d.all = append(d.all, command{"go to: " + strings.ToLower(p.name), "", bind(focusOn(p.name), "", "", ""), "", ""})
 		}
 	}
 	if d.elsewhere() {
@@ -113,6 +113,9 @@ func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 			return nil, false
 		}
 		c := d.found[d.chosen]
+		if c.fault != "" {
+			return nil, false
+		}
 		if c.fill != "" {
 			d.write(c.fill)
 			return nil, false
@@ -140,6 +143,9 @@ func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
 			c, st := d.found[i], style("")
 			if i == d.chosen {
 				st = t.focus
+			}
+			if c.fault != "" {
+				c.text, st = c.fault, t.bad
 			}
 			keys := t.text(c.keys)
 			r.put(st, fit(t.text(c.text), wide-width(keys)-2, t.ellipsis)).space(r.left-width(keys)).put(t.dim, keys)

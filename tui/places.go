@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
@@ -37,14 +38,17 @@ func (d *paletteDialog) places(kind, typed string) []command {
 	}
 	var out []command
 	for _, name := range names {
-		to := view.Place{}
+		to, fault := view.Place{}, ""
 		switch {
 		case kind == "ctx":
 			to.Context = name
 		case name != allNamespaces:
 			to.Namespaces = strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == ' ' })
+			if i := slices.IndexFunc(to.Namespaces, func(ns string) bool { return !cluster.CanBeNamespace(ns) }); i >= 0 {
+				fault = to.Namespaces[i] + " can't be a namespace: only a-z, 0-9, and - between them; 63 at most"
+			}
 		}
-		out = append(out, command{text: kind + " " + name, binding: bind(send(view.SwitchPlace{Place: to}), "", "", "")})
+		out = append(out, command{text: kind + " " + name, fault: fault, binding: bind(send(view.SwitchPlace{Place: to}), "", "", "")})
 	}
 	return out
 }

@@ -34,6 +34,11 @@ func TestNamespacesAndContextsAreSwitchedInside(t *testing.T) {
 		}
 		wantIntent(t, sent, view.SwitchPlace{Place: c.want})
 	}
+	*sent = nil
+	typeKeys(m, ": n s space d e f a u l t , $ ( i d ) enter")
+	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "$(id) can't be a namespace") {
+		t.Errorf("a name that no namespace has: sent %#v, shown\n%s", *sent, v)
+	}
 	m, sent, _ = testModel(replayed(), 120, 36, Options{})
 	if typeKeys(m, ": n s space a enter esc"); len(*sent) > 0 {
 		t.Errorf("a replay sent %#v", (*sent)[0])

@@ -31,16 +31,26 @@ type moving struct {
 	leaving   *leaving
 	loads     *loads
 	questions *Questions
+	watched   string // namespaces, joined by commas; empty: all
 
 	known *view.Places // nil until found
 	next  *view.Place  // where the operator goes when this session has ended
 }
 
-// begin finds out what places there are.
+// begin finds out what places there are, and says which of the namespaces that are
+// watched are not there.
 func (m *moving) begin() {
-	if m.around != nil {
-		async(m.loop, placesWithin, m.around.Places, func(p view.Places) { m.known = &p })
+	if m.around == nil {
+		return
 	}
+	async(m.loop, placesWithin, m.around.Places, func(p view.Places) {
+		m.known = &p
+		for ns := range strings.SplitSeq(m.watched, ",") {
+			if ns != "" && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, ns) {
+				m.warn(view.LaneOperator, "lightsout", "There is no namespace "+ns+": nothing of it is shown before there is one (:ns watches others)")
+			}
+		}
+	})
 }
 
 // ask ends the session for another place, or says why not now.

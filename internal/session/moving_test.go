@@ -17,7 +17,7 @@ import (
 type atlas struct{}
 
 func (atlas) Places(context.Context) view.Places {
-	return view.Places{Contexts: []string{"mdx", "other"}}
+	return view.Places{Contexts: []string{"mdx", "other"}, Namespaces: []string{"default", "web"}}
 }
 
 func (atlas) Check(p view.Place) error {
@@ -61,6 +61,12 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	if next := x.Next(); next == nil || next.Context != "other" {
 		t.Errorf("the next place is %v", next)
 	}
+}
+
+func TestANamespaceThatDoesNotExistIsSaid(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}, Namespaces: "default,nope"})
+	x.frame("the notice", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "There is no namespace nope") })
 }
 
 // looking is a guest that looks at each frame before anybody else does.

@@ -119,7 +119,7 @@ func New(opt Options) *Session {
 	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
 	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
 	s.looks = &looks{loop: l, inspector: opt.Inspect}
-	s.moving = &moving{loop: l, around: opt.Around, leaving: s.leaving, loads: s.loads, questions: s.questions}
+	s.moving = &moving{loop: l, around: opt.Around, leaving: s.leaving, loads: s.loads, questions: s.questions, watched: opt.Namespaces}
 	return s
 }
 
