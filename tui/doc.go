@@ -3,16 +3,18 @@
 //
 // There is exactly one tea.Model, Model. It holds the newest frame, the panes and
 // a stack of dialogs. A pane stands behind one small interface (pane): it finds
-// its rows, draws itself in given cells, takes movement keys, and says what lies
-// under its cursor and what it is filtered by. paneSpecs names all panes: one is
+// its rows, draws itself in given cells, takes movement keys and clicks, and says
+// what lies under its cursor and what it is filtered by. paneSpecs names all panes: one is
 // added by a file with its spec, and a line there. Lists share their columns,
 // headers, order, filter and cursor (list). A drawn pane is kept until what it
 // shows changes. Rows, selections and marks are keyed by identity (a node's
 // name, an object's key), never by index.
 //
 // A Painter draws the same screen as text, for recordings and pictures.
-// A frame that comes from a record has a scrubber, and keys of its own: what
-// would switch, send or mark is refused there.
+// A frame that comes from a record has a scrubber. There is one list of keys
+// (commonKeys) beside each pane's own; each says what it needs (need), so that
+// what would switch, send or mark is refused in a record, and what needs a
+// cluster where there is none.
 //
 // What may live here: layout, drawing, keys, words for what other packages
 // know. What may not: I/O of any kind, goroutines, decisions about machines,

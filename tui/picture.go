@@ -75,10 +75,7 @@ func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 		return d
 	}
 	d.facts = s.facts(some(len(s.marks), "marked"), readyOf(p.ready, len(p.rows)))
-	room := h
-	if h >= 8 {
-		room -= 2
-	}
+	room := h - 2*btoi(h >= 8)
 	switch c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); {
 	case c > 0:
 		d.lines = p.racks(s, w, room, c, focus)
@@ -165,13 +162,6 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 
 // headLines is how many lines of a rack of h stand above its tiles.
 func headLines(h int) int { return btoi(h >= 5) + btoi(h >= 9) }
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // rack is one node.
 func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here bool) []string {

@@ -58,10 +58,7 @@ func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
 // then it shows the worst of them.
 func (p *picturePane) tiles(s *scene, w, h int, focus bool) []string {
 	t := s.t
-	label := 0
-	if w >= 60 {
-		label = 14
-	}
+	label := 14 * btoi(w >= 60)
 	h-- // the last line says what a tile is
 	room := w - label - 2
 	cell, each := 2, 1

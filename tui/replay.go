@@ -125,12 +125,7 @@ func (r *row) track(t *theme, rp *view.ReplayView, now time.Time, n int) *row {
 
 // scrubberHeight is the rows of the scrubber on a screen of h: a titled section
 // where there is room.
-func scrubberHeight(h int) int {
-	if h < trialHeight {
-		return 1
-	}
-	return 2
-}
+func scrubberHeight(h int) int { return 1 + btoi(h >= trialHeight) }
 
 // withScrubber puts the scrubber below the last of the sections.
 func withScrubber(s *scene, sections []section, w, h int) []section {

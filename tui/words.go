@@ -30,3 +30,11 @@ func brief(subject, text string) string {
 	}
 	return strings.TrimPrefix(rest, "is ")
 }
+
+// btoi counts what is so.
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
