@@ -86,7 +86,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		return err
 	}
 	f.film.Captions = f.film.Captions && cast.HasMarkers()
-	frames, err := export.Film(cast, f.film)
+	frames, err := export.Film(ctx, cast, f.film)
 	if err != nil {
 		return err
 	}

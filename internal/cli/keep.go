@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -61,7 +62,7 @@ func (k keepsake) picture() (said string, err error) {
 	}
 	cast := &export.Cast{Width: k.size.Width, Height: k.size.Height, Events: []export.Event{{Code: "o", Data: "\x1b[?25l\x1b[?7l" + b.String()}}}
 	o := export.Options{Theme: k.theme}
-	frames, err := export.Film(cast, o)
+	frames, err := export.Film(context.Background(), cast, o)
 	if err != nil {
 		return "", err
 	}

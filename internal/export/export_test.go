@@ -2,8 +2,10 @@ package export
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"image"
 	"image/draw"
 	"image/gif"
@@ -44,7 +46,7 @@ func scene(t testing.TB) *Cast {
 
 func film(t testing.TB, o Options) []Frame {
 	t.Helper()
-	frames, err := Film(scene(t), o)
+	frames, err := Film(t.Context(), scene(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,10 +271,10 @@ func TestWhatCanNotBeDrawnIsSaid(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}
-	if _, err := Film(scene(t), Options{From: time.Hour}); err == nil {
+	if _, err := Film(t.Context(), scene(t), Options{From: time.Hour}); err == nil {
 		t.Error("a part after the end was shown")
 	}
-	if _, err := Film(scene(t), Options{Theme: "pink"}); err == nil || !strings.Contains(err.Error(), "dark, light") {
+	if _, err := Film(t.Context(), scene(t), Options{Theme: "pink"}); err == nil || !strings.Contains(err.Error(), "dark, light") {
 		t.Errorf("theme: %v", err)
 	}
 	if err := PNG(io.Discard, film(t, Options{}), 0, Options{Size: 500}); err == nil {
@@ -299,7 +301,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil || c.Width*c.Height > 2000 || len(c.Events) > 20 {
 			return
 		}
-		frames, err := Film(c, Options{Captions: true, Idle: time.Second})
+		frames, err := Film(t.Context(), c, Options{Captions: true, Idle: time.Second})
 		if err != nil {
 			return
 		}
@@ -330,8 +332,30 @@ func TestAScreenOfAnAbsurdSizeIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames, err := Film(c, Options{})
+	frames, err := Film(t.Context(), c, Options{})
 	if err != nil || frames[len(frames)-1].Screen.Width != 20 {
 		t.Errorf("%d frames, %v", len(frames), err)
+	}
+}
+
+// An emulator does as often as it is told to what a sequence says.
+func TestWhatIsRepeatedAMilliardTimesIsLeftOut(t *testing.T) {
+	for _, final := range "@ABCDEFGHIJKLMPSTXZ`abdefg" {
+		out := "x\\u001b[999999999" + string(final) + "\\u001b[5by"
+		c, err := Read(strings.NewReader(`{"version":2,"width":20,"height":4}` + "\n" + `[0, "o", "` + out + `"]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Film(t.Context(), c, Options{}); err != nil {
+			t.Errorf("%q: %v", final, err)
+		}
+	}
+}
+
+func TestAFilmEndsWhenItIsNotWantedAnyMore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Film(ctx, scene(t), Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -1,12 +1,14 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 
 	"lightsout/internal/text"
@@ -66,8 +68,8 @@ func (s *Screen) row(y int) []Cell { return s.Cells[y*s.Width : (y+1)*s.Width] }
 const shortest = 40 * time.Millisecond
 
 // Film plays the cast and gives its pictures in order, without those that show
-// nothing new. It fails when the part is empty.
-func Film(c *Cast, o Options) ([]Frame, error) {
+// nothing new. It fails when the part is empty, and when ctx ends.
+func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 	th, err := themeOf(o.Theme)
 	if err != nil {
 		return nil, err
@@ -87,6 +89,9 @@ func Film(c *Cast, o Options) ([]Frame, error) {
 	caption := ""
 	started := false
 	for i, e := range c.Events {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if e.At > o.To {
 			break
 		}
@@ -173,6 +178,14 @@ type player struct {
 
 func newPlayer(c *Cast, th *theme) *player {
 	p := &player{em: vt.NewEmulator(c.Width, c.Height), theme: th, drained: make(chan struct{})}
+	// It repeats as often as it is told to, a milliard times: what is more than fits
+	// into a line (REP, CHT, ECH and CBT of ECMA-48) is left out.
+	for _, final := range "bIXZ" {
+		p.em.RegisterCsiHandler(int(final), func(params ansi.Params) bool {
+			n, _, _ := params.Param(0, 1)
+			return n > p.em.Width()
+		})
+	}
 	// An emulator's replies must be read, or its next Write blocks for ever.
 	go func() { defer close(p.drained); _, _ = io.Copy(io.Discard, p.em) }()
 	return p
