@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 // faults are what the mixed server does over HTTP/1.1, by request; want is the
@@ -114,6 +116,9 @@ func TestLedgerAgreesWithServerOnEveryRequest(t *testing.T) {
 			t.Fatalf("%s must be a number of at least 3000: %q", requestsEnv, v)
 		}
 		all, hangBound = n, 15*time.Second
+	}
+	if testenv.Race { // slower, and CI looks at several packages at once
+		hangBound *= 4
 	}
 	server1 := func(t *testing.T) (string, func() map[string]int) {
 		var s *rawServer

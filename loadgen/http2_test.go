@@ -154,23 +154,21 @@ func TestClassOfEachHTTP2Fault(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		want   Class
+		bounds Timeouts
 		handle http.HandlerFunc
 	}{
-		{"no answer, stream reset", ClassReset, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-		{"answer, stream reset", ClassReset, func(w http.ResponseWriter, _ *http.Request) { cutting(w); panic(http.ErrAbortHandler) }},
-		{"503", Class503, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pending request queue full", 503) }},
-		{"proxy text", ClassTruncated, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x activator request timeout") }},
-		{"silent", ClassFirstByte, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-		{"stops", ClassIdle, func(w http.ResponseWriter, r *http.Request) { cutting(w); <-r.Context().Done() }},
-		{"complete", ClassOK, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }},
+		{"no answer, stream reset", ClassReset, Timeouts{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{"answer, stream reset", ClassReset, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { cutting(w); panic(http.ErrAbortHandler) }},
+		{"503", Class503, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pending request queue full", 503) }},
+		{"proxy text", ClassTruncated, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x activator request timeout") }},
+		{"silent", ClassFirstByte, Timeouts{FirstByte: 300 * time.Millisecond}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+		{"stops", ClassIdle, Timeouts{Idle: 300 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) { cutting(w); <-r.Context().Done() }},
+		{"complete", ClassOK, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serveH2(t, false, c.handle)
 			for _, kept := range []bool{false, true} {
-				r := one(t, Options{
-					Target:   Target{URL: s.URL, Protocol: HTTP2, Reuse: kept},
-					Timeouts: Timeouts{FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond},
-				})
+				r := one(t, Options{Target: Target{URL: s.URL, Protocol: HTTP2, Reuse: kept}, Timeouts: c.bounds})
 				if r.Class != c.want {
 					t.Errorf("kept %v: class %q, want %q: %s", kept, r.Class, c.want, r.Error)
 				}
