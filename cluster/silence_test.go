@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lightsout/internal/testenv"
 )
 
 // TestARenewalMakesNoSnapshot: ages and silence stay true all the same.
@@ -160,9 +162,7 @@ fi
 : > %[1]s/asked
 echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t","expirationTimestamp":"%[2]s"}}'
 `, dir, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339))
-	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Script(t, plugin, script)
 	path := f.kubeconfig()
 	text, err := os.ReadFile(path)
 	if err != nil {

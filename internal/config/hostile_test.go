@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 )
 
@@ -58,9 +59,7 @@ func TestANodeDoesNotChooseWhoGetsASecret(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	agent := filepath.Join(dir, "agent")
-	if err := os.WriteFile(agent, []byte("#!/bin/sh\necho \"$@\" > \"$0.heard\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Script(t, agent, "#!/bin/sh\necho \"$@\" > \"$0.heard\"\n")
 	stranger := web.Listener.Addr().String()
 	for _, c := range []struct{ yaml, says, annotation, address string }{
 		{`redfish: {url: "http://{{.Machine}}", user: a, password_env: PLANTED}`, "{{.Machine}}", stranger, "10.0.0.13"},

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -24,6 +25,18 @@ func Long(t testing.TB, seconds int) {
 	t.Helper()
 	if testing.Short() {
 		t.Skipf("takes about %d s: left out by -short", seconds)
+	}
+}
+
+// Script writes a program that can be run at once: while it is open for writing
+// no other test starts a process, which would keep it open and so busy (ETXTBSY).
+func Script(t testing.TB, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

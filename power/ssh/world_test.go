@@ -87,8 +87,6 @@ exec "$@"`
 func (w *world) script(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(w.dir, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Script(t, path, "#!/bin/sh\n"+text+"\n")
 	return path
 }

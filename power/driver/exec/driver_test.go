@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lightsout/internal/testenv"
 	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
@@ -46,9 +47,7 @@ func newWorld(t *testing.T, change func(*Options)) (*powertest.World, string) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "power strip") // a blank, which nothing may split
-	if err := os.WriteFile(path, []byte(controller), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Script(t, path, controller)
 	opt := Options{
 		State: []string{path, "state", "{{.Machine}}"}, On: []string{path, "on", "{{.Machine}}"},
 		Off: []string{path, "off", "{{.Machine}}"}, Shutdown: []string{path, "shutdown", "{{.Machine}}"},

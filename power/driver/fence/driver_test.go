@@ -74,9 +74,7 @@ func newWorld(t *testing.T, opt Options) world {
 	t.Helper()
 	dir := t.TempDir()
 	opt.Agent = filepath.Join(dir, "fence_test")
-	if err := os.WriteFile(opt.Agent, []byte(agentScript), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Script(t, opt.Agent, agentScript)
 	if opt.Secrets == nil {
 		opt.Secrets = map[string]secret.Source{"password": powertest.Secret(password)}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
 )
@@ -53,9 +54,7 @@ func newWorld(t *testing.T) (*powertest.World, string) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "vagrant")
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Script(t, path, script)
 	put := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Error(err)
