@@ -299,9 +299,9 @@ func (a Cluster) Same(b Cluster) bool {
 	return a.Name == b.Name
 }
 
-// proves reports whether a and b are one cluster by as much as this program
+// Proves reports whether a and b are one cluster by as much as this program
 // can tell: by the name only where it knows no more of either.
-func (a Cluster) proves(b Cluster) bool {
+func (a Cluster) Proves(b Cluster) bool {
 	bare := a.UID+a.CA+b.UID+b.CA == ""
 	return a.Same(b) && (a.UID != "" && b.UID != "" || a.CA != "" && b.CA != "" || bare)
 }

@@ -180,7 +180,7 @@ func (l *ledger) seenOff(e Entry) {
 		at = e.At // written by an older program
 	}
 	for _, o := range l.open {
-		if at.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.Of().proves(e.Of()) {
+		if at.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.Of().Proves(e.Of()) {
 			o.certainty, o.proven, o.off = LeftOffSeen, true, at
 		}
 	}
@@ -356,6 +356,13 @@ func (j *Journal) SeenOn(s Seen) (int, error) {
 	return len(ops), j.append(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, Settles: ops, Text: Clean(s.Text)})
 }
 
+// Over reports whether the evidence closes every operation that has left a
+// machine off; nothing is written.
+func (j *Journal) Over(l LeftOff, s Seen) bool {
+	over := j.closedBy(s)
+	return !slices.ContainsFunc(l.Ops, func(op string) bool { return !slices.Contains(over, op) })
+}
+
 // closedBy gives the operations that the evidence closes; never nil.
 func (j *Journal) closedBy(s Seen) []string {
 	j.mu.Lock()
@@ -368,7 +375,7 @@ func (j *Journal) closedBy(s Seen) []string {
 			continue
 		}
 		ev := s
-		if !c.proves(j.cluster) { // of a cluster known by name only, a boot proves nothing
+		if !c.Proves(j.cluster) { // of a cluster known by name only, a boot proves nothing
 			ev.Node.BootID = ""
 		}
 		if j.settles(o, ev, j.carriedOut) {

@@ -13,6 +13,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/internal/text"
@@ -37,8 +38,12 @@ type Mark struct {
 
 // String is the sentence that the mark stands for.
 func (m Mark) String() string {
-	return Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, m.At.UTC().Format(time.RFC3339), m.Back))
+	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, m.At.UTC().Format(time.RFC3339), m.Back), markLimit)
 }
+
+// markLimit is how much of a mark is shown, in characters: a command with two
+// paths in it is of use only as a whole.
+const markLimit = 1000
 
 // Text is the mark as the annotation holds it.
 func (m Mark) Text() string {
@@ -93,7 +98,14 @@ func (s *Switcher) me() Mark {
 		}
 	}
 	sum := sha256.Sum256([]byte(by + "\x00" + path))
-	back := "lightsout restore --state " + text.ShellWord(filepath.Dir(path)) + ", by " + by
+	back := cmp.Or(s.WayBack, "lightsout restore")
+	if s.Journal != nil && s.Journal.Config() != "" && !strings.Contains(back, " --config ") {
+		back += " --config " + text.ShellWord(s.Journal.Config())
+	}
+	if !strings.Contains(back, " --state ") {
+		back += " --state " + text.ShellWord(filepath.Dir(path))
+	}
+	back += ", by " + by
 	return Mark{By: by, Journal: hex.EncodeToString(sum[:6]), At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
@@ -152,8 +164,9 @@ func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
 	if s.DryRun || q.Action == ActionOn {
 		return nil
 	}
+	me := s.me() // the same wherever it is noted
 	err := s.note(ctx, nodes, func(node string, had Mark) (Mark, bool) {
-		m := s.me()
+		m := me
 		for _, b := range q.Bindings {
 			if b.Node.Name == node {
 				m.Boot = b.Node.BootID
@@ -214,6 +227,9 @@ func (s *Switcher) Sweep(nodes []Node) (others []Noted) {
 			case s.Ours(m):
 				ours = true
 			case !m.over(n):
+				if slices.ContainsFunc(others, func(o Noted) bool { return o.Node == n.Name && o.Mark.By == m.By && o.Mark.Journal == m.Journal }) {
+					continue // noted on the node and on this host
+				}
 				others = append(others, Noted{n.Name, m})
 			case !keep:
 				_ = s.note(context.Background(), []string{n.Name}, func(_ string, had Mark) (Mark, bool) { return Mark{}, had == m })

@@ -108,6 +108,32 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 	})
 }
 
+// A machine that is noted on its node and on this host is named once.
+func TestWhatIsNotedTwiceIsSaidOnce(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		other := OpenJournal(filepath.Join(m.root, "other"), p.cluster, "")
+		defer other.Close()
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		if noted := p.switcher.Registered()["n1"]; noted != p.w.marks["n1"] {
+			t.Errorf("the host has noted %v, the node %v", noted, p.w.marks["n1"])
+		}
+		for _, later := range []time.Duration{0, time.Second} { // as older programs noted it
+			view, _ := p.Look(t.Context())
+			for i := range view.Nodes {
+				for k := range view.Nodes[i].Marks {
+					view.Nodes[i].Marks[k].At = view.Nodes[i].Marks[k].At.Add(later)
+				}
+			}
+			s := &Switcher{Fleet: p.switcher.Fleet, Journal: other}
+			if others := s.Sweep(view.Nodes); len(others) != 1 {
+				t.Errorf("%v later: %v", later, others)
+			}
+		}
+	})
+}
+
 // A note names the command that brings the machine back, with the state folder.
 func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 	inModel(t, func(t *testing.T, m *model, p *program) {
@@ -118,6 +144,16 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 		want := fmt.Sprintf("lightsout restore --state %s, by %s", filepath.Join(m.root, "a"), mark.By)
 		if mark.Back != want || mark.Boot != "one-n1-boot-1" {
 			t.Errorf("%+v", mark)
+		}
+		for way, want := range map[string]string{
+			"": "lightsout restore --config /etc/site.yaml --state /var/lights",
+			"lightsout restore --config /my.yaml --bastion b":                 "lightsout restore --config /my.yaml --bastion b --state /var/lights",
+			"lightsout restore --config /etc/site.yaml --state '/var/lights'": "lightsout restore --config /etc/site.yaml --state '/var/lights'",
+		} {
+			s := &Switcher{Journal: &Journal{path: "/var/lights/" + JournalName, config: "/etc/site.yaml"}, WayBack: way}
+			if got := s.me().Back; got != want+", by "+mark.By {
+				t.Errorf("%q with %q", got, way)
+			}
 		}
 	})
 }

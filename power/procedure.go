@@ -43,7 +43,8 @@ type Switcher struct {
 	Limits           Limits
 	Production       string
 	ReadOnly, DryRun bool
-	// WayBack is the command that brings back what the journal has left off.
+	// WayBack is the command that brings back what the journal has left off, from
+	// any folder. In notes the config file and the state folder are added to it.
 	WayBack string
 
 	// judge is Guard, but for tests of what must find a fault in it.

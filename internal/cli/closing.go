@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,6 +56,11 @@ func (a *app) sayLeftOff() {
 func (o options) restore() string {
 	if o.lab {
 		return ""
+	}
+	for _, path := range []*string{&o.File, &o.Kubeconfig, &o.State} { // it may be given elsewhere
+		if whole, err := filepath.Abs(*path); err == nil && *path != "" {
+			*path = whole
+		}
 	}
 	return o.command("restore")
 }

@@ -33,8 +33,10 @@ that was asked to shut down and is still on is waited for, as it may yet go off.
 It also uncordons the nodes that lightsout cordoned itself, which needs the API
 server.
 
-Its exit status is 0 only when nothing is off or cordoned any more, as far as this
-journal and the notes of others tell; so with --dry-run, which changes nothing.`,
+Its exit status is 0 only when nothing is off or cordoned any more, by this journal
+and by the notes of others on this host and on the nodes; so with --dry-run, which
+changes nothing. Notes on nodes whose API server does not answer may say anything:
+the status is 1 then. Where no kubeconfig leads to it the journal is all there is.`,
 		Example: "  lightsout restore\n  lightsout restore --dry-run\n  lightsout restore --yes --config site.yaml",
 		Args:    takes(0, 0, ""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
@@ -52,6 +54,7 @@ type restoration struct {
 	journal  *power.Journal
 	client   *ssh.Client     // nil when the settings can't be used
 	server   *cluster.Client // nil before api
+	certain  bool            // the API server has proven to be the cluster's
 	machines *machines
 	left     []power.LeftOff
 	cordoned []power.Entry
@@ -73,13 +76,18 @@ func restore(ctx context.Context, o options, yes bool) error {
 	}
 	switch {
 	case todo == 0:
-		others := sayOthers(ctx, all, o.dryRun)
-		if err == nil && others == nil {
+		seen, others := sayOthers(ctx, all, o.dryRun)
+		switch {
+		case err != nil || seen && others != nil:
+		case seen:
 			fmt.Println("nothing is off that lightsout switched off")
+		default:
+			fmt.Println("nothing is off by the journal; whether somebody else has switched a machine off is not known, as the notes on the nodes were not seen")
 		}
 		return errors.Join(err, others)
 	case o.dryRun:
-		return errors.Join(err, errors.New("nothing is done: --dry-run is given"), sayOthers(ctx, all, true))
+		_, others := sayOthers(ctx, all, true)
+		return errors.Join(err, errors.New("nothing is done: --dry-run is given"), others)
 	case !yes:
 		c := newConsole(false, "")
 		if c.in == nil {
@@ -96,7 +104,8 @@ func restore(ctx context.Context, o options, yes bool) error {
 		wg.Go(func() { undone[i] = r.undo(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(append(append(errs, undone...), sayOthers(ctx, all, o.dryRun))...)
+	_, others := sayOthers(ctx, all, o.dryRun)
+	return errors.Join(append(append(errs, undone...), others)...)
 }
 
 // restorations reads the journal of all clusters, and makes what brings their
@@ -115,7 +124,8 @@ func restorations(o options) (all []*restoration, err error) {
 	left, err := j.LeftOffAll()
 	errs := []error{err}
 	cordoned, _ := j.LeftCordonedAll() // its error is the same
-	here, path := clusterHere(cfg), configPath(o)
+	here, noWay := clusterHere(cfg)
+	path := configPath(o)
 	find := func(of power.Cluster, config string) *restoration {
 		for _, r := range all {
 			if r.of.Same(of) && r.journal.Config() == config {
@@ -138,20 +148,18 @@ func restorations(o options) (all []*restoration, err error) {
 		r.cordoned = append(r.cordoned, e)
 	}
 	// Of which cluster a damaged line told can't be read: this one is looked at.
-	here.Name = cmp.Or(here.Name, "default")
-	of := power.OpenJournal(state, here, "")
+	named := here
+	named.Name = cmp.Or(here.Name, "default")
+	of := power.OpenJournal(state, named, "")
 	defer of.Close()
 	if damaged, _ := of.Damaged(); len(damaged) > 0 {
-		find(here, path).damaged = damaged
+		find(named, path).damaged = damaged
 	}
-	// What others have switched off there is said as well.
+	// What others have switched off there is said as well; that needs no driver.
 	known := slices.ContainsFunc(all, func(r *restoration) bool { return r.of.Same(here) })
-	if here.CA+here.UID != "" && !known {
-		if r, err := newRestoration(o, state, here, path); err == nil {
-			all = append(all, r)
-		} else {
-			r.close()
-		}
+	if !known && (noWay == nil || len(all) == 0) {
+		r, _ := newRestoration(o, state, here, path)
+		all = append(all, r)
 	}
 	return all, errors.Join(errs...)
 }
@@ -167,12 +175,12 @@ func (o options) configFor(of, here power.Cluster, used string) string {
 
 // clusterHere is the cluster that the configuration leads to, as far as that can
 // be told: nothing here needs it.
-func clusterHere(cfg *config.Config) power.Cluster {
+func clusterHere(cfg *config.Config) (power.Cluster, error) {
 	access, err := apiAccess(cfg, nil)
 	if err != nil {
-		return power.Cluster{}
+		return power.Cluster{}, err
 	}
-	return clusterOf(access)
+	return clusterOf(access), nil
 }
 
 // newRestoration makes what powers the machines of a cluster on. It is there
@@ -232,14 +240,18 @@ func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) 
 	if f := r.fleet(); f != nil {
 		readings = f.Read(ctx, bindings)
 	}
+	boots := sync.OnceValue(func() map[string]power.Seen { return r.boots(ctx) })
 	var still []power.LeftOff
 	for i, l := range r.left {
 		reading := readings[i].Reading
-		on := reading.State == power.On && reading.Proof == power.Proven
-		if on && !time.Now().Before(l.Until) {
+		seen, on := r.evidence(l, reading)
+		if on && !r.journal.Over(l, seen) { // unless it has booted since
+			seen = boots()[l.Node]
+		}
+		if on && r.journal.Over(l, seen) {
 			fmt.Printf("%s is on already (%s)\n", l.Node, reading.Detail)
-			if !nothing {
-				r.settle(bindings[i], reading)
+			if err := r.settle(seen, nothing); err != nil {
+				fmt.Printf("%s  that is not in the journal: %v\n", l.Node, err)
 			}
 			continue
 		}
@@ -261,12 +273,37 @@ func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) 
 	return todo + len(r.left) + len(r.cordoned)
 }
 
-func (r *restoration) settle(b power.Binding, reading power.Reading) {
-	if seen, ok := r.fleet().Evidence(b, reading); ok {
-		if _, err := r.journal.SeenOn(seen); err != nil {
-			fmt.Printf("%s  that is not in the journal: %v\n", b.Node.Name, err)
+// evidence is what its driver's reading says of a machine; on is whether that
+// proves it to be on.
+func (r *restoration) evidence(l power.LeftOff, reading power.Reading) (seen power.Seen, on bool) {
+	if r.fleet() == nil {
+		return power.Seen{}, false
+	}
+	return r.fleet().Evidence(l.Binding, reading)
+}
+
+func (r *restoration) settle(seen power.Seen, nothing bool) error {
+	if nothing {
+		return nil
+	}
+	_, err := r.journal.SeenOn(seen)
+	return err
+}
+
+// boots is what the cluster's Ready nodes tell by their boots, where its API
+// server answers and is proven to be this cluster's. Nobody depends on it.
+func (r *restoration) boots(ctx context.Context) map[string]power.Seen {
+	nodes, err := r.nodes(ctx)
+	if err != nil || !r.certain {
+		return nil
+	}
+	out := map[string]power.Seen{}
+	for _, n := range nodes {
+		if n.Ready == cluster.TriTrue {
+			out[n.Name] = power.Seen{Node: session.NodeRef(n), At: time.Now(), Text: "Ready with a new boot id"}
 		}
 	}
+	return out
 }
 
 // offWord says how well it is known that a machine is off.
@@ -346,7 +383,7 @@ func (r *restoration) api() (*cluster.Client, error) {
 	cfg.Context = r.of.Name
 	access, err := apiAccess(&cfg, bastionDialer(r.client))
 	if err != nil {
-		return nil, err
+		return nil, noWayError{err}
 	}
 	if !clusterOf(access).Same(r.of) {
 		return nil, r.elsewhere()
@@ -361,14 +398,31 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id := api.Identity(ctx); !r.of.Same(power.Cluster{Name: r.of.Name, UID: id.UID, CA: id.CA}) {
+	id := api.Identity(ctx)
+	is := power.Cluster{Name: r.of.Name, UID: id.UID, CA: id.CA}
+	if !r.of.Same(is) {
 		return nil, r.elsewhere()
 	}
+	r.certain = r.of.UID+r.of.CA != "" && r.of.Proves(is)
 	return api, nil
 }
 
+// nodes gives the nodes of the cluster as its API server has them now.
+func (r *restoration) nodes(ctx context.Context) ([]*cluster.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, nodesWait)
+	defer cancel()
+	api, err := r.proven(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.Nodes(ctx)
+}
+
+// noWayError says that no way to a cluster's API server is configured.
+type noWayError struct{ error }
+
 func (r *restoration) elsewhere() error {
-	return fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))
+	return noWayError{fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))}
 }
 
 // uncordon uncordons the nodes, but for those that could not be powered on.

@@ -27,11 +27,20 @@ func restoreLooks(t *testing.T, l *labtest.Lab) {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 	j := openJournal(t, state)
-	// asked writes that the machine was asked at that time once more, and
-	// nothing of what came of it.
+	// asked writes that the machine was asked at that time once more, and nothing
+	// of what came of it, nor which boot it was.
+	boot := any(nil)
 	asked := func(at time.Time) {
 		t.Helper()
-		j.again(func(e map[string]any) bool { return e["kind"] == "intent" && e["action"] == "shutdown" }, map[string]any{"at": at.UTC()})
+		j.again(func(e map[string]any) bool {
+			if e["kind"] != "intent" || e["action"] != "shutdown" {
+				return false
+			}
+			node := e["binding"].(map[string]any)["node"].(map[string]any)
+			was := node["bootID"]
+			node["bootID"], boot = boot, was
+			return true
+		}, map[string]any{"at": at.UTC()})
 	}
 
 	asked(time.Now().Add(-carriedOutWithin - time.Second))
@@ -59,6 +68,21 @@ func restoreLooks(t *testing.T, l *labtest.Lab) {
 	}
 	if out, _, _ := run(t, nil, args(l, config, "restore")...); !strings.Contains(out, "nothing is off") {
 		t.Errorf("afterwards:\n%s", out)
+	}
+
+	// boot is now the one of the first shutdown: the machine has booted since.
+	for ready, deadline := false, time.Now().Add(time.Minute); !ready; time.Sleep(100 * time.Millisecond) {
+		out, _, _ := run(t, nil, args(l, config, "power", "status", "kube-node4")...)
+		if ready = strings.Contains(out, " Ready"); time.Now().After(deadline) {
+			t.Fatalf("it is not Ready:\n%s", out)
+		}
+	}
+	asked(time.Now())
+	for _, flag := range []string{"--dry-run", "--yes"} {
+		out, errs, code = run(t, nil, args(l, config, "restore", flag)...)
+		if code != 0 || !strings.Contains(out, "kube-node4 is on already") || strings.Contains(out, "still on") {
+			t.Errorf("booted since, %s: exit %d\n%s%s", flag, code, out, errs)
+		}
 	}
 }
 

@@ -204,6 +204,32 @@ func TestWhatIsNoJournalIsNotNothing(t *testing.T) {
 	}
 }
 
+// What can't be seen is not nothing: where there is a way to the API server and it
+// does not answer, the notes of others may say anything.
+func TestNotesThatCanNotBeSeenAreNotNone(t *testing.T) {
+	t.Parallel()
+	const kubeconfig = "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\nusers: [{name: u}]\n"
+	for name, c := range map[string]struct {
+		kubeconfig string
+		code       int
+	}{
+		"it does not answer":    {kubeconfig, 1},
+		"there is no way to it": {"", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			words := []string{"restore", "--dry-run", "--state", t.TempDir(), "--kubeconfig", filepath.Join(t.TempDir(), "none")}
+			if c.kubeconfig != "" {
+				words[5] = write(t, "kubeconfig", c.kubeconfig)
+			}
+			out, errs, code := run(t, nil, words...)
+			if code != c.code || !strings.Contains(out, "nothing is off by the journal") || !strings.Contains(out+errs, "the notes on the nodes of cluster") {
+				t.Errorf("exit %d\n%s%s", code, out, errs)
+			}
+		})
+	}
+}
+
 // Nobody reads what restore says: it is done all the same.
 func TestAClosedOutputEndsNothing(t *testing.T) {
 	t.Parallel()
