@@ -351,7 +351,7 @@ type modelStep struct{ Kind, Prog, Nodes, Number int }
 var stepKinds = []string{
 	"nothing", // what a sequence is made shorter with
 	"switch", "switch", "switch", "switch", "choose", "choose", "answer", "answer", "advance", "advance", "advance",
-	"kill", "restore", "see", "take in", "take in", "by hand", "api", "portal", "slow", "disk", "damage", "annotate",
+	"kill", "interrupt", "restore", "restore", "see", "take in", "take in", "by hand", "api", "portal", "slow", "disk", "damage", "annotate",
 }
 
 // modelPrograms says how often a program is the one of a step.
@@ -529,6 +529,11 @@ func (m *model) run(s modelStep) {
 				_ = os.Remove(f)
 			}
 		}
+		m.programs[s.Prog] = m.start(s.Prog)
+	case "interrupt": // what is under way is left, and written down as it was last seen
+		p.kill()
+		p.work.Wait()
+		p.stop()
 		m.programs[s.Prog] = m.start(s.Prog)
 	case "restore":
 		p.work.Go(func() { _ = p.switcher.Restore(p.ctx, Request{}, Automatic{}) })

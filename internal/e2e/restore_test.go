@@ -28,17 +28,17 @@ func restoreLooks(t *testing.T, l *labtest.Lab) {
 	}
 	j := openJournal(t, state)
 	// asked writes that the machine was asked at that time once more, and nothing
-	// of what came of it, nor which boot it was.
-	boot := any(nil)
+	// of what came of it, nor, unless told, which boot it was.
+	boot := false
 	asked := func(at time.Time) {
 		t.Helper()
 		j.again(func(e map[string]any) bool {
 			if e["kind"] != "intent" || e["action"] != "shutdown" {
 				return false
 			}
-			node := e["binding"].(map[string]any)["node"].(map[string]any)
-			was := node["bootID"]
-			node["bootID"], boot = boot, was
+			if !boot {
+				delete(e["binding"].(map[string]any)["node"].(map[string]any), "bootID")
+			}
 			return true
 		}, map[string]any{"at": at.UTC()})
 	}
@@ -49,8 +49,11 @@ func restoreLooks(t *testing.T, l *labtest.Lab) {
 		t.Errorf("asked long ago: exit %d\n%s%s", code, out, errs)
 	}
 
-	asked(time.Now().Add(-carriedOutWithin + 20*time.Second)) // so long the program may take to look
-	out, errs, code = run(t, nil, args(l, config, "restore", "--yes")...)
+	// In a folder of its own, for this one has the machine off since.
+	j.to = t.TempDir()
+	asked(time.Now().Add(-carriedOutWithin + 20*time.Second))
+	out, errs, code = run(t, nil, args(l, config, "restore", "--yes", "--state", j.to)...)
+	j.to = state
 	if code != 0 || !strings.Contains(out, "was asked to shut down 17") || !strings.Contains(out, "already on") {
 		t.Errorf("asked a while ago: exit %d\n%s%s", code, out, errs)
 	}
@@ -70,7 +73,8 @@ func restoreLooks(t *testing.T, l *labtest.Lab) {
 		t.Errorf("afterwards:\n%s", out)
 	}
 
-	// boot is now the one of the first shutdown: the machine has booted since.
+	// The boot of the first shutdown is known: the machine has booted since.
+	boot = true
 	for ready, deadline := false, time.Now().Add(time.Minute); !ready; time.Sleep(100 * time.Millisecond) {
 		out, _, _ := run(t, nil, args(l, config, "power", "status", "kube-node4")...)
 		if ready = strings.Contains(out, " Ready"); time.Now().After(deadline) {
@@ -93,12 +97,13 @@ const carriedOutWithin = 30 * time.Minute
 type journal struct {
 	t    *testing.T
 	path string
+	to   string // the state folder that again writes to
 	n    int
 }
 
 func openJournal(t *testing.T, state string) *journal {
 	t.Helper()
-	return &journal{t: t, path: filepath.Join(state, "power.jsonl")}
+	return &journal{t: t, path: filepath.Join(state, "power.jsonl"), to: state}
 }
 
 // again writes the first entry that is like that once more, as an operation of
@@ -126,7 +131,7 @@ func (j *journal) again(like func(entry map[string]any) bool, changes map[string
 			j.t.Fatal(err)
 		}
 		// A journal of before, whose lines have no checksum, is read as well.
-		old := filepath.Join(filepath.Dir(j.path), "before")
+		old := filepath.Join(j.to, "before")
 		if err := os.MkdirAll(old, 0o700); err != nil {
 			j.t.Fatal(err)
 		}
