@@ -32,18 +32,6 @@ const (
 // needs lists what is asked of the API server: what is watched, by the
 // namespaces that are chosen, and what is changed when the operator says so.
 func needs(namespaces []string, readOnly bool) []need {
-	see := func(group, resource string, in ...string) []cluster.Right {
-		if len(in) == 0 {
-			in = []string{""}
-		}
-		var out []cluster.Right
-		for _, ns := range in {
-			for _, verb := range []string{"list", "watch"} {
-				out = append(out, cluster.Right{Group: group, Resource: resource, Verb: verb, Namespace: ns})
-			}
-		}
-		return out
-	}
 	each := func(r cluster.Right) []cluster.Right {
 		if len(namespaces) == 0 {
 			return []cluster.Right{r}
@@ -91,6 +79,19 @@ func needs(namespaces []string, readOnly bool) []need {
 		// Those of other namespaces, too, are on a node that is drained.
 		need{"drain a node", []cluster.Right{{Resource: "pods", Verb: "list"}, {Resource: "pods", Subresource: "eviction", Verb: "create"}}, "nodes can't be drained before a shutdown", roleAct, false},
 	)
+}
+
+// see are the rights to watch a kind, in all namespaces where none is named.
+func see(group, resource string, in ...string) (out []cluster.Right) {
+	if len(in) == 0 {
+		in = []string{""}
+	}
+	for _, ns := range in {
+		for _, verb := range []string{"list", "watch"} {
+			out = append(out, cluster.Right{Group: group, Resource: resource, Verb: verb, Namespace: ns})
+		}
+	}
+	return out
 }
 
 // owners are the rights to look at what owns pods and deployments and is not watched.
