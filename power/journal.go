@@ -1,10 +1,12 @@
 package power
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -204,6 +206,32 @@ func (j *Journal) Uncordoned(node, text string) error {
 	return j.append(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(text)})
 }
 
+// Begin makes sure that the journal has a first line, by which it is known again.
+func (j *Journal) Begin() error {
+	if j.id() != "" {
+		return nil
+	}
+	return j.append(Entry{Kind: EntrySeen, Settles: []string{"begin-" + newOp()}, Text: "the journal begins"})
+}
+
+// id tells this journal from one that is put in its place after it is lost: it is
+// the first line, which no other has. It is empty while there is none.
+func (j *Journal) id() string {
+	if noFile(j.path) != nil {
+		return ""
+	}
+	f, err := os.Open(j.path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.LimitReader(f, entryLimit)).ReadString('\n')
+	if err != nil {
+		return ""
+	}
+	return line
+}
+
 // append writes one entry and syncs it. A line is written whole or not at all
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
@@ -244,6 +272,10 @@ func (j *Journal) appendLocked(line []byte) error {
 	info, err := j.file.Stat()
 	if err != nil {
 		return err
+	}
+	// What is written to a file without a name nobody finds again.
+	if there, err := os.Stat(j.path); err != nil || !os.SameFile(info, there) {
+		return errors.New("it has been removed, or another put in its place, since this program began; start it anew")
 	}
 	size := info.Size()
 	if size > 0 {

@@ -3,6 +3,7 @@ package power
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,28 @@ import (
 	"testing"
 	"time"
 )
+
+// What is written to a file that has no name any more nobody finds again.
+func TestAJournalThatIsRemovedIsWrittenNoMore(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		j := OpenJournal(t.TempDir(), Cluster{Name: "lab"}, "")
+		t.Cleanup(func() { _ = j.Close() })
+		if err := j.append(intent("1", "n3", ActionOff)); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(j.Path()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.append(intent("2", "n4", ActionOff)); err == nil || !strings.Contains(err.Error(), "has been removed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 func intent(op, node string, a Action) Entry {
 	return Entry{Kind: EntryIntent, Op: op, Node: node, Action: a, Binding: bind("ssh", "mdx", node)[0]}

@@ -26,7 +26,8 @@ const AnnotationSwitchedOff = "lightsout.dev/switched-off"
 // Mark is the note on a node about who has switched its machine off. It tells
 // operators on other hosts, who can't see this one's journal.
 type Mark struct {
-	// By is the account and the host, Journal tells its journals apart.
+	// By is the account and the host, Journal tells its journals apart, also those
+	// that were at the same place one after the other.
 	By      string    `json:"by"`
 	Journal string    `json:"journal"`
 	At      time.Time `json:"at"`
@@ -90,14 +91,17 @@ func (s *Switcher) me() Mark {
 	}
 	host, _ := os.Hostname()
 	by := Clean(name + "@" + cmp.Or(host, "unknown"))
-	path := ""
+	path, journal := "", ""
 	if s.Journal != nil {
 		path = s.Journal.Path()
 		if whole, err := filepath.Abs(path); err == nil {
 			path = whole
 		}
+		if first := s.Journal.id(); first != "" {
+			sum := sha256.Sum256([]byte(by + "\x00" + path + "\x00" + first))
+			journal = hex.EncodeToString(sum[:6])
+		}
 	}
-	sum := sha256.Sum256([]byte(by + "\x00" + path))
 	back := cmp.Or(s.WayBack, "lightsout restore")
 	if s.Journal != nil && s.Journal.Config() != "" && !strings.Contains(back, " --config ") {
 		back += " --config " + text.ShellWord(s.Journal.Config())
@@ -106,7 +110,7 @@ func (s *Switcher) me() Mark {
 		back += " --state " + text.ShellWord(filepath.Dir(path))
 	}
 	back += ", by " + by
-	return Mark{By: by, Journal: hex.EncodeToString(sum[:6]), At: time.Now().UTC().Truncate(time.Second), Back: back}
+	return Mark{By: by, Journal: journal, At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
 // ErrMayNot says that the account may not write notes on nodes.
@@ -163,6 +167,11 @@ func (s *Switcher) note(ctx context.Context, nodes []string, change func(node st
 func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
 	if s.DryRun || q.Action == ActionOn {
 		return nil
+	}
+	if s.Journal != nil {
+		if err := s.Journal.Begin(); err != nil {
+			return fmt.Errorf("nothing was switched: %w", err)
+		}
 	}
 	me := s.me() // the same wherever it is noted
 	err := s.note(ctx, nodes, func(node string, had Mark) (Mark, bool) {
@@ -266,5 +275,6 @@ func (s *Switcher) withRegister(nodes []Node, all bool) []Node {
 	return nodes
 }
 
-// Ours reports whether a mark is of this program's journal.
+// Ours reports whether a mark is of this program's journal: of one that was there
+// before it, and is lost, nothing is known here.
 func (s *Switcher) Ours(m Mark) bool { return m.Journal != "" && m.Journal == s.me().Journal }

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,6 +87,34 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A journal that is lost has taken with it what is off: the notes are all that is
+// left, and those are not of the journal that comes in its place.
+func TestANoteOutlivesTheJournal(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		p.stop()
+		if err := os.Remove(p.switcher.Journal.Path()); err != nil {
+			t.Fatal(err)
+		}
+		p = m.start(0)
+		m.programs[0] = p
+		for range 2 {
+			view, _ := p.Look(t.Context())
+			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.marks["n1"] == (Mark{}) {
+				t.Errorf("noted: %v; on the node: %v", others, p.w.marks["n1"])
+			}
+		}
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		if noted := p.switcher.Registered(); p.w.marks["n1"] != (Mark{}) || len(noted) > 0 {
+			t.Errorf("it is back, and noted: %v, %v", p.w.marks["n1"], noted)
+		}
+	})
 }
 
 // Who powers on what another has switched off takes the note off.

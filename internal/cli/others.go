@@ -47,7 +47,7 @@ func sayOthers(ctx context.Context, all []*restoration, nothing bool) (seen bool
 	if len(names) == 0 {
 		return seen, err
 	}
-	return seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back as they say; where a note is wrong: kubectl annotate node %s %s-",
+	return seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back as they say, or where that journal is lost with lightsout power on; where a note is wrong: kubectl annotate node %s %s-",
 		strings.Join(names, ", "), strings.Join(names, " "), power.AnnotationSwitchedOff))
 }
 
