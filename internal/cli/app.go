@@ -253,6 +253,7 @@ func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQue
 // error is context.Canceled when it ended before show was done.
 func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	defer a.close()
+	signals.inOrder.Store(true)
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -74,17 +75,11 @@ func writeExample(path string, out io.Writer) error {
 }
 
 func showConfig(flags config.Flags, out io.Writer) error {
-	c, err := flags.Read()
+	c, err := whileReading(flags.Read)
 	if err != nil {
 		return err
 	}
-	from, _, err := flags.Find()
-	if err != nil {
-		return err
-	}
-	if from == "" {
-		from = "no file"
-	}
+	from := cmp.Or(flags.Path(), "no file")
 	text, err := c.Show()
 	if err != nil {
 		return err
@@ -94,12 +89,13 @@ func showConfig(flags config.Flags, out io.Writer) error {
 }
 
 func checkConfig(flags config.Flags, out io.Writer) error {
-	path, data, err := flags.Find()
-	switch {
-	case err != nil:
-		return err
-	case path == "":
+	path := flags.Path()
+	if path == "" {
 		return errors.New("there is no config file to check; make one with: lightsout config init")
+	}
+	data, err := whileReading(func() ([]byte, error) { return config.ReadFile(path) })
+	if err != nil {
+		return err
 	}
 	c, faults := config.Faults(data)
 	if len(faults) == 0 {

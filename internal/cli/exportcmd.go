@@ -15,6 +15,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/record/replay"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
@@ -118,6 +119,13 @@ func writeFile(path string, write func(*os.File) error) error {
 // openCast reads the cast at that path, or draws the record of that name.
 func openCast(name, size string) (*export.Cast, error) {
 	if strings.HasSuffix(name, ".cast") {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, fmt.Errorf("the recording can't be read: %w", err)
+		}
+		if what := text.NotFile(info.Mode()); what != "" {
+			return nil, fmt.Errorf("the recording can't be read: %s is %s, not a file", name, what)
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("the recording can't be read: %w", err)

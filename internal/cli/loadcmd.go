@@ -191,7 +191,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err != nil {
 		return err
 	}
-	o, err := l.generatorOptions(target)
+	o, err := whileReading(func() (loadgen.Options, error) { return l.generatorOptions(target) })
 	if err != nil {
 		return usageError{err}
 	}
@@ -221,6 +221,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		return usageError{err}
 	}
 	defer g.Close()
+	signals.inOrder.Store(true)
 	began, over := time.Now(), time.Time{}
 	if err := g.Start(spec); err != nil {
 		return usageError{err}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,10 +198,23 @@ func (c *recount) compare(s *claims) (differences []string) {
 	return differences
 }
 
+// noSummary says why there is no summary in the record of that folder: a session has
+// events and no plan.
+func noSummary(folder fs.FS) string {
+	_, planned := fs.Stat(folder, record.PlanFile)
+	_, events := fs.Stat(folder, record.EventsFile)
+	why := "the program was ended before it wrote one"
+	if events == nil && planned != nil {
+		why = "this is the record of a session, and only a trial and a load are summed up"
+	}
+	return "there is no summary to compare with: " + why
+}
+
 // verifyLoad checks the record in dir and says what it finds. The error says
 // that something does not agree, or that the record can't be read.
 func verifyLoad(dir string, out io.Writer) error {
-	c, err := recountRequests(os.DirFS(dir))
+	folder := os.DirFS(dir)
+	c, err := whileReading(func() (*recount, error) { return recountRequests(folder) })
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there are no requests to verify: %w", err)
 	}
@@ -217,12 +229,12 @@ func verifyLoad(dir string, out io.Writer) error {
 		fmt.Fprintln(out, "the last line is cut: the program was ended while it wrote")
 	}
 	problems := c.faults
-	data, err := os.ReadFile(filepath.Join(dir, record.SummaryFile))
+	data, err := whileReading(func() ([]byte, error) { return record.ReadSmall(folder, record.SummaryFile) })
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		fmt.Fprintln(out, "there is no summary to compare with: the program was ended before it wrote one")
 	case err != nil:
 		return fmt.Errorf("the summary can't be read: %w", err)
+	case data == nil:
+		fmt.Fprintln(out, noSummary(folder))
 	default:
 		var s claims
 		if err := json.Unmarshal(data, &s); err != nil {

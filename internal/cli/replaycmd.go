@@ -66,11 +66,13 @@ func exampleHelp() string {
 // openRecord reads the record in the folder dir; where there is no such folder,
 // the example of that name.
 func openRecord(dir string) (*record.Record, error) {
-	_, err := os.Stat(dir)
-	if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
-		return record.OpenFS(example, dir)
-	}
-	return record.Open(dir)
+	return whileReading(func() (*record.Record, error) {
+		_, err := os.Stat(dir)
+		if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
+			return record.OpenFS(example, dir)
+		}
+		return record.Open(dir)
+	})
 }
 
 // playRecord shows a record on the screen until the operator leaves. beside

@@ -64,6 +64,7 @@ type restoration struct {
 // restore undoes what the journal says is not undone.
 func restore(ctx context.Context, o options, yes bool) error {
 	all, err := restorations(o)
+	signals.inOrder.Store(true)
 	errs := []error{err}
 	defer func() {
 		for _, r := range all {
@@ -188,7 +189,7 @@ func clusterHere(cfg *config.Config) (power.Cluster, error) {
 func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
 	r := &restoration{of: of, journal: power.OpenJournal(state, of, path)}
 	if path != "" {
-		if _, err := os.Stat(path); err == nil {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			o.File = path
 		}
 	}

@@ -55,8 +55,8 @@ const (
 	exitUsage  = 2
 )
 
-// endSignals end the program in order.
-var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+// Read reads the config file and puts the flags over it.
+func (o options) Read() (*config.Config, error) { return whileReading(o.Flags.Read) }
 
 // Main runs the command line and returns the program's exit status.
 func Main(v string) int {
@@ -70,8 +70,7 @@ func Main(v string) int {
 	// SIGPIPE, which they would not if it was ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
-	defer stop()
+	ctx := untilSignal()
 	err := Command(v).ExecuteContext(ctx)
 	var usage usageError
 	var verdict verdictError

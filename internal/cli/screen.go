@@ -177,6 +177,7 @@ type besides struct {
 // run shows frames until there are no more or ctx ends, and says where the
 // screen's recordings are.
 func (x show) run(ctx context.Context) (err error) {
+	signals.inOrder.Store(true)
 	log, restore, err := divertStderr(x.log)
 	if err != nil {
 		return err

@@ -103,6 +103,8 @@ func askHidden(out io.Writer, prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	signals.hidden.Store(state)
+	defer signals.hidden.Store(nil)
 	fmt.Fprint(out, prompt)
 	b, err := term.ReadPassword(fd)
 	_ = term.Restore(fd, state)

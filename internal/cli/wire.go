@@ -108,13 +108,13 @@ func clusterOf(access *cluster.Config) power.Cluster {
 }
 
 // configPath is the whole path of the config file, for a restore from elsewhere;
-// empty where there is none.
+// empty where there is none that is still there then.
 func configPath(o options) string {
-	path, _, err := o.Find()
-	if err != nil || path == "" {
+	info, err := os.Stat(o.Path())
+	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	path, err = filepath.Abs(path)
+	path, err := filepath.Abs(o.Path())
 	if err != nil {
 		return ""
 	}

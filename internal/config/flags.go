@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -37,37 +38,52 @@ func (f *Flags) Bound(s *pflag.FlagSet) {
 	s.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "watch all namespaces, whatever the config file says")
 }
 
-// Find reads the file: File, or without it ./lightsout.yaml, else the one in the
-// user's configuration folder. Where there is none, path is empty.
-func (f Flags) Find() (path string, data []byte, err error) {
-	paths := []string{f.File}
-	if f.File == "" {
-		paths = []string{Name, defaultPath()}
+// Path is where the file is: File, or without it ./lightsout.yaml, else the one in
+// the user's configuration folder. It is empty where there is none.
+func (f Flags) Path() string {
+	if f.File != "" {
+		return f.File
 	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		switch {
-		case err == nil:
-			return p, data, nil
-		case !errors.Is(err, os.ErrNotExist) || f.File != "":
-			return p, nil, fmt.Errorf("the config file can't be read: %w", err)
+	for _, p := range []string{Name, defaultPath()} {
+		if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
+			return p
 		}
 	}
-	return "", nil, nil
+	return ""
 }
 
-// Read reads the file that Find finds, if any, and puts the flags over it.
-// Errors name the file, the line and the field.
-func (f Flags) Read() (*Config, error) {
-	path, data, err := f.Find()
-	c := &Config{}
-	if err == nil && path != "" {
-		if c, err = Parse(data); err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
+// ReadFile reads a config file, which may be a pipe. Of one that is too large it
+// reads no more than shows that.
+func ReadFile(path string) ([]byte, error) {
+	data, err := readUpTo(path, maxSize)
+	if err != nil {
+		return nil, fmt.Errorf("the config file can't be read: %w", err)
 	}
+	return data, nil
+}
+
+// readUpTo reads a file, and no more of it than one byte above most.
+func readUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}
+
+// Read reads the file at Path, if any, and puts the flags over it. Errors name the
+// file, the line and the field.
+func (f Flags) Read() (*Config, error) {
+	c := &Config{}
+	if path := f.Path(); path != "" {
+		data, err := ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = Parse(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	override(&c.Kubeconfig, f.Kubeconfig)
 	override(&c.Context, f.Context)

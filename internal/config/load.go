@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 	"lightsout/power"
 )
@@ -241,12 +242,12 @@ func (l Load) APIKey() (string, error) {
 // ReadFiles reads the body, the prompts and the certificate authorities.
 func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 	if l.BodyFile != "" {
-		if o.Target.Body, err = os.ReadFile(l.BodyFile); err != nil {
+		if o.Target.Body, err = readRegular(l.BodyFile); err != nil {
 			return fmt.Errorf("the body can't be read: %w", err)
 		}
 	}
 	if l.PromptFile != "" {
-		data, err := os.ReadFile(l.PromptFile)
+		data, err := readRegular(l.PromptFile)
 		if err != nil {
 			return fmt.Errorf("the prompts can't be read: %w", err)
 		}
@@ -255,7 +256,7 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		}
 	}
 	if l.CAFile != "" {
-		pem, err := os.ReadFile(l.CAFile)
+		pem, err := readRegular(l.CAFile)
 		if err != nil {
 			return fmt.Errorf("the certificate authorities can't be read: %w", err)
 		}
@@ -266,6 +267,18 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		o.TLS = &tls.Config{RootCAs: pool}
 	}
 	return nil
+}
+
+// readRegular is os.ReadFile for what is not read before it is known to end.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if what := text.NotFile(info.Mode()); what != "" {
+		return nil, fmt.Errorf("%s is %s, not a file", path, what)
+	}
+	return os.ReadFile(path)
 }
 
 // Addresses are what is dialed: the entries, or the URL's host, with a port.

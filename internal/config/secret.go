@@ -43,7 +43,7 @@ func readSecret(s power.Secret) (string, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("%s: others may read %s; run chmod 600 on it", s.Name, s.File)
 	}
-	b, err := os.ReadFile(s.File)
+	b, err := readUpTo(s.File, maxSize)
 	if err != nil {
 		return "", fmt.Errorf("%s can't be read: %w", s.Name, err)
 	}

@@ -125,7 +125,7 @@ func (r *Record) read(fsys fs.FS) (*requestSums, error) {
 	if err := r.tooLong(); err != nil {
 		return nil, err
 	}
-	if r.Plan, err = readSmall(fsys, PlanFile); err != nil {
+	if r.Plan, err = ReadSmall(fsys, PlanFile); err != nil {
 		return nil, err
 	}
 	return requests, r.readSummary(fsys)
@@ -179,7 +179,7 @@ func (r *Record) dropPart() {
 }
 
 func (r *Record) readSummary(fsys fs.FS) error {
-	b, err := readSmall(fsys, SummaryFile)
+	b, err := ReadSmall(fsys, SummaryFile)
 	if err != nil || b == nil {
 		return err
 	}
@@ -192,25 +192,6 @@ func (r *Record) readSummary(fsys fs.FS) error {
 	}
 	r.Summary = &s
 	return nil
-}
-
-// readSmall reads a file whole; nil when it is not there.
-func readSmall(fsys fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(fsys, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s can't be read: %w", name, err)
-	}
-	if info.Size() > lineMost {
-		return nil, fmt.Errorf("%s is larger than %d MB: it was not written by lightsout", name, lineMost>>20)
-	}
-	b, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return nil, fmt.Errorf("%s can't be read: %w", name, err)
-	}
-	return b, nil
 }
 
 // Within is the moment of the record that is nearest to t.

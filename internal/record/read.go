@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+
+	"lightsout/internal/text"
 )
 
 // Bounds on what is read of a file. What lies beyond them was not written by
@@ -17,17 +20,52 @@ const (
 	fileMost = 512 << 20
 )
 
+// openRegular opens a file, and refuses what is none before it is opened: that might
+// take for ever. size is in bytes.
+func openRegular(fsys fs.FS, name string) (f fs.File, size int64, err error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if what := text.NotFile(info.Mode()); what != "" {
+		return nil, 0, fmt.Errorf("%s is %s, not a file", name, what)
+	}
+	f, err = fsys.Open(name)
+	return f, info.Size(), err
+}
+
+// ReadSmall reads a file of a record whole: one that is not written line by line. It
+// is nil when it is not there.
+func ReadSmall(fsys fs.FS, name string) ([]byte, error) {
+	f, size, err := openRegular(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > lineMost {
+		return nil, fmt.Errorf("%s is larger than %d MB: it was not written by lightsout", name, lineMost>>20)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, lineMost)) // it may grow
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", name, err)
+	}
+	return b, nil
+}
+
 // readLines calls each with every line, by its number from 1. torn reports
 // that the last one is neither ended nor a whole JSON value; each is not called with
 // it then. It ends at the first error, which a file of more than most bytes is;
 // 0 is no bound. The line is each's only until it returns.
 func readLines(fsys fs.FS, name string, most int64, each func(n int, line []byte) error) (torn bool, err error) {
-	f, err := fsys.Open(name)
+	f, size, err := openRegular(fsys, name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && most > 0 && info.Size() > most {
+	if most > 0 && size > most {
 		return false, tooLarge(name)
 	}
 	lines := bufio.NewScanner(f)
