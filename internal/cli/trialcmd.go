@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
@@ -62,6 +63,9 @@ keeps the record in a folder: plan, events, requests, samples, the screen as it
 would have been, a summary and reports. Ctrl-C ends the trial in order: the load
 is stopped, what was switched off is powered on, the record is written. A second
 Ctrl-C leaves at once.
+
+You are asked before machines are switched off and before nodes are drained. Where
+there is no terminal to ask on, such a plan is refused without --yes.
 
 Exit status: 0 when the trial passed, 1 when it failed, 3 when the outage or the
 return was not observed, 4 when it was aborted, 2 when the command or the plan is
@@ -241,6 +245,9 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 		return errors.New("--times must be at least 1")
 	case f.times > 1 && dryRun:
 		return errors.New("--times is for trials that are carried out; a dry run is the same each time")
+	}
+	if st := p.Asks(); st != nil && !f.lab && !f.yes && !dryRun && !term.IsTerminal(int(os.Stdin.Fd())) {
+		return fmt.Errorf("nobody can be asked here whether to %s; repeat with --yes", st.Text())
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +31,15 @@ func TestNamesAreReplacedInJUnit(t *testing.T) {
 	}
 	if text := string(b); strings.Contains(text, "kube-node3") || strings.Contains(text, "payments") || !strings.Contains(text, "<failure ") || !strings.Contains(text, "in time") {
 		t.Error(text)
+	}
+}
+
+// A plan that asks is refused before its first step where nobody can be asked.
+func TestAPlanThatAsksNeedsSomebodyToAsk(t *testing.T) {
+	out, err := program(t, "trial", "run", "mdx", "--state", t.TempDir(), "--kubeconfig", "/none").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), "nobody can be asked here whether to shut down") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -29,6 +29,18 @@ type Plan struct {
 	broken bool
 }
 
+// Asks is the first step that the operator has to agree to before it is begun; nil:
+// there is none.
+func (p *Plan) Asks() *Step {
+	for i := range p.Steps {
+		switch p.Steps[i].Action.(type) {
+		case *Off, *Drain:
+			return &p.Steps[i]
+		}
+	}
+	return nil
+}
+
 // Step is one step.
 type Step struct {
 	// Line is where it begins in the file, from 1; 0 for one made by keyboard.
