@@ -130,6 +130,8 @@ Exit status: 0 when nothing is wrong, warnings or not, else 2.`,
 
 // checkPlan prints a plan and warns of what is seldom meant, or returns its faults.
 func checkPlan(cmd *cobra.Command, name string) []error {
+	signals.reading.Add(1)
+	defer signals.reading.Add(-1)
 	p, faults := plan.Read(name)
 	if len(faults) > 0 {
 		return faults
@@ -180,7 +182,7 @@ DIR is the folder of a record` + exampleHelp() + `.`,
 // runTrial runs a plan as often as is wanted. The error of the last run that
 // did not pass decides.
 func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
-	p, err := plan.Open(name)
+	p, err := openPlan(name)
 	if err != nil {
 		return usageError{err}
 	}
@@ -398,11 +400,16 @@ func trialsDir(o options, c *config.Config, context string) (string, error) {
 	return filepath.Join(dir, fileName(context), "trials"), err
 }
 
+// openPlan reads the plan in that file, or the built-in one of that name.
+func openPlan(name string) (*plan.Plan, error) {
+	return whileReading(func() (*plan.Plan, error) { return plan.Open(name) })
+}
+
 // knownPlans are the plans that are offered on the screen.
 func knownPlans(files []string) ([]*plan.Plan, error) {
 	var out []*plan.Plan
 	for _, name := range append(plan.Builtin(), files...) {
-		p, err := plan.Open(name)
+		p, err := openPlan(name)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("%s: %w", strings.TrimSpace(name), err)}
 		}
