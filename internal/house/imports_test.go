@@ -23,7 +23,7 @@ var imports = map[string]string{
 
 	"internal/cli": `tui internal/config internal/config/yamlfile internal/export internal/session internal/trial internal/trial/plan internal/report internal/view
 		internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
-	"internal/config":          "internal/config/yamlfile loadgen power power/driver",
+	"internal/config":          "internal/config/yamlfile internal/text loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
 
 	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
