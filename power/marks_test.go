@@ -229,3 +229,22 @@ func TestALongRegisterHasEveryNote(t *testing.T) {
 		t.Errorf("%d notes are left", len(got))
 	}
 }
+
+// A node that boots while it is asked about is asked about again: the note would
+// name the boot before, and be taken for over.
+func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
+	one := bind("mdx", "mdx", "n1")
+	one[0].Node.BootID = "boot-1"
+	two := slices.Clone(one)
+	two[0].Node.BootID = "boot-2"
+	for _, c := range []struct {
+		action Action
+		now    []Binding
+		want   int
+	}{{ActionOff, one, 0}, {ActionOff, two, 1}, {ActionOn, two, 0}} {
+		r := Request{Action: c.action, Nodes: []string{"n1"}}
+		if got := worse(Question{Request: r, Bindings: one}, Question{Request: r, Bindings: c.now}); len(got) != c.want {
+			t.Errorf("%s: %q", c.action, got)
+		}
+	}
+}

@@ -311,7 +311,8 @@ func (s *Switcher) judged(ctx context.Context, view View, left map[string][]Left
 }
 
 // worse says what is worse in a question than it was when it was answered: a
-// rule that weighs more or has more to say, another machine, fewer workers left.
+// rule that weighs more or has more to say, another machine, another boot, fewer
+// workers left.
 func worse(asked, now Question) (changed []string) {
 	for _, f := range now.Findings {
 		was := slices.ContainsFunc(asked.Findings, func(o Finding) bool {
@@ -325,8 +326,16 @@ func worse(asked, now Question) (changed []string) {
 		same := slices.ContainsFunc(asked.Bindings, func(o Binding) bool {
 			return o.Node.Name == b.Node.Name && sameOrNone(o.Off, b.Off) && sameOrNone(o.On, b.On)
 		})
-		if !same {
+		// What is noted and written down names the boot that is ended: by an earlier
+		// one, whoever sees the node takes it for over.
+		booted := now.Action != ActionOn && slices.ContainsFunc(asked.Bindings, func(o Binding) bool {
+			return o.Node.Name == b.Node.Name && o.Node.BootID != "" && b.Node.BootID != "" && o.Node.BootID != b.Node.BootID
+		})
+		switch {
+		case !same:
 			changed = append(changed, fmt.Sprintf("%s has another machine than before", b.Node.Name))
+		case booted:
+			changed = append(changed, fmt.Sprintf("%s has booted again", b.Node.Name))
 		}
 	}
 	if now.Left < asked.Left && !slices.ContainsFunc(now.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker }) {

@@ -165,8 +165,22 @@ func (g *glass) switches(node, key, title, yes string) {
 func (g *glass) says(title, yes string) {
 	g.t.Helper()
 	g.sees("the question", regexp.QuoteMeta(title))
-	g.press("\x1b[C", func(s string) bool { return strings.Contains(s, "[ "+yes+" ]") })
-	g.press("\r", func(s string) bool { return !strings.Contains(s, title) })
+	var pressed time.Time
+	last := ""
+	g.until("the question answered", func() bool {
+		v, key := g.screen(), "\x1b[C"
+		if strings.Contains(v, "[ "+yes+" ]") { // which it is no more when it is asked again
+			key = "\r"
+		}
+		if !strings.Contains(v, title) {
+			return true
+		}
+		if key != last || time.Since(pressed) > 5*time.Second {
+			g.keys(key)
+			last, pressed = key, time.Now()
+		}
+		return false
+	})
 }
 
 // press presses a key until ok accepts the screen, every 5 s: a question ignores
