@@ -39,7 +39,11 @@ type Mark struct {
 
 // String is the sentence that the mark stands for.
 func (m Mark) String() string {
-	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, m.At.UTC().Format(time.RFC3339), m.Back), markLimit)
+	at := "a time it does not say"
+	if !m.At.IsZero() {
+		at = m.At.UTC().Format(time.RFC3339)
+	}
+	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, at, m.Back), markLimit)
 }
 
 // markLimit is how much of a mark is shown, in characters: a command with two

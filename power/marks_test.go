@@ -48,6 +48,14 @@ func TestWhatTheHostHasNotedKeepsTheLastWorkerOn(t *testing.T) {
 	})
 }
 
+// A note that somebody wrote by hand, or that another program did, says when it
+// was written or that it does not.
+func TestANoteWithoutATimeSaysSo(t *testing.T) {
+	if said := ReadMark("held for the technician").String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at a time it does not say") {
+		t.Error(said)
+	}
+}
+
 // A node that was switched off with another state folder, and is back by hand,
 // has a note that nobody of those who see it wrote: it does not count.
 func TestANoteDoesNotOutliveTheTruth(t *testing.T) {

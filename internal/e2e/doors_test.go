@@ -247,7 +247,7 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 	t.Parallel()
 	s := newStranded(t) // the first, an hour ago, was carried out
-	machine := map[string]any{"driver": "exec", "id": "n3", "name": "n3"}
+	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
 	asked := time.Now().Add(-10 * time.Minute).UTC()
 	later := map[string]any{
 		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "at": asked, "pid": 2, "node": "n3",

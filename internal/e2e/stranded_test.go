@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -18,12 +19,15 @@ import (
 type stranded struct {
 	t                      *testing.T
 	dir, machine, settings string
+	// id is the machine's with its driver: machines are locked host-wide, and so
+	// each test has one of its own.
+	id string
 }
 
 func newStranded(t *testing.T) *stranded {
 	t.Helper()
 	dir := t.TempDir()
-	s := &stranded{t: t, dir: dir, machine: filepath.Join(dir, "machine"), settings: filepath.Join(dir, "lightsout.yaml")}
+	s := &stranded{t: t, dir: dir, machine: filepath.Join(dir, "machine"), settings: filepath.Join(dir, "lightsout.yaml"), id: "n3-" + rand.Text()}
 	s.write(s.machine, "off\n")
 	config := map[string]any{
 		"state": filepath.Join(dir, "state"), "kubeconfig": filepath.Join(dir, "no-such-kubeconfig"),
@@ -40,7 +44,7 @@ func newStranded(t *testing.T) *stranded {
 		t.Fatal(err)
 	}
 	s.write(s.settings, string(text))
-	machine := map[string]any{"driver": "exec", "id": "n3", "name": "n3"}
+	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
 	at := time.Now().Add(-time.Hour).UTC()
 	binding := map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-1"}, "off": machine, "on": machine}
 	for _, e := range []map[string]any{
@@ -149,7 +153,7 @@ func TestRestoreSettlesWhatItBroughtBack(t *testing.T) {
 func TestAnInterruptedRestoreHasSeenTheMachineOff(t *testing.T) {
 	t.Parallel()
 	s := newStranded(t)
-	machine := map[string]any{"driver": "exec", "id": "n3", "name": "n3"}
+	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
 	line, err := json.Marshal(map[string]any{
 		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "at": time.Now().Add(-10 * time.Minute).UTC(),
 		"pid": 2, "node": "n3", "binding": map[string]any{"node": map[string]any{"name": "n3"}, "off": machine, "on": machine},
