@@ -166,11 +166,11 @@ func (m *Model) foot(w int) span {
 	case ok && !(n.long && f.Notice.At.After(n.at)):
 		st, text = t.strong, t.text(n.text)
 	case f.Notice.Text != "" && m.s.now.Sub(f.Notice.At) < noticeFor:
-		sign := t.warnSign
+		sign, look := levelLook(t, f.Notice.Level)
 		if st = t.fresh; f.Notice.Level == view.Good {
-			sign, st = levelLook(t, view.Good)
+			st = look
 		}
-		text = sign + " " + t.text(f.Notice.Text)
+		text = strings.TrimLeft(sign+" ", " ") + t.text(f.Notice.Text)
 	default:
 		return span{}
 	}

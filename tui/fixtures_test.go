@@ -253,7 +253,7 @@ func names() *view.Frame {
 	f.Cluster, f.Via = "研究用クラスタ・東京第二データセンター", strings.Repeat("user@bastion.", 20)
 	f.Events = append(f.Events, view.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: "event", Subject: "計算ノード二号機のとても長い名前",
 		Text: "メッセージ\x1b[2J\r\nsecond line\tand 👩‍👩‍👧 ไทย " + strings.Repeat("長", 200), Level: view.Warning})
-	f.Notice = view.Notice{Text: "注意: " + strings.Repeat("long ", 60), At: f.Now}
+	f.Notice = view.Notice{Text: "注意: " + strings.Repeat("long ", 60), At: f.Now, Level: view.Warning}
 	return f
 }
 

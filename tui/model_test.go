@@ -343,3 +343,16 @@ func TestWhatIsNotWatchedOrTimedRightIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A sentence that nobody asked for has the sign of what it tells: only what
+// went wrong has one that says so.
+func TestANoticeHasTheSignOfItsLevel(t *testing.T) {
+	for level, sign := range map[view.Severity]string{view.Info: "", view.Good: "✓ ", view.Warning: "! "} {
+		f := calm()
+		f.Notice = view.Notice{Text: "the report is report.html", At: f.Now, Level: level}
+		m, _, _ := testModel(f, 120, 36, Options{})
+		if got := m.foot(60).s; got != " "+sign+"the report is report.html " {
+			t.Errorf("level %d: %q", level, got)
+		}
+	}
+}

@@ -87,7 +87,7 @@ type Title struct {
 type Notice struct {
 	Text string    `json:"text"`
 	At   time.Time `json:"at,omitzero"`
-	// Level is Good for what was hoped for.
+	// Level is Good for what was hoped for, Warning for what went wrong.
 	Level Severity `json:"level,omitzero"`
 }
 

@@ -217,7 +217,7 @@ func (p *Player) publish() {
 		Torn: strings.Join(r.Torn, "; "),
 	}
 	if p.notice != "" {
-		f.Notice = view.Notice{Text: p.notice, At: p.at}
+		f.Notice = view.Notice{Text: p.notice, At: p.at, Level: view.Warning}
 	}
 	select { // newest wins; this goroutine is the only sender
 	case <-p.frames:
