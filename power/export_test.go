@@ -22,6 +22,7 @@ func (j *Journal) SetCarriedOut(d time.Duration) { j.carriedOut = d }
 // entry with an unknown field is read, for a newer version may have written it.
 // The error is r's own.
 func ReadJournal(r io.Reader) (entries []Entry, damaged int, err error) {
-	err = readLines(r, true, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
+	data, err := io.ReadAll(r)
+	readLines(data, true, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
 	return entries, damaged, err
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -95,11 +94,10 @@ type Journal struct {
 	cluster Cluster
 	file    *os.File
 	closed  bool
-	main    tail
-	// old are journals of the time when each context's name had one: read, and
-	// never written.
-	old  []*tail
-	left *ledger
+	// tails are what is read: the journal itself comes last, after those of the
+	// time when each context's name had one, which are never written.
+	tails []*tail
+	left  *ledger
 	// settles decides whether an operation is over; see settledBy.
 	settles func(o *operationLeft, s Seen, carriedOut time.Duration) bool
 	// carriedOut is CarriedOutWithin, or what a test can wait for.
@@ -119,7 +117,6 @@ const JournalName = "power.jsonl"
 // and so does every attempt to write.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
 	j := &Journal{path: filepath.Join(dir, JournalName), cluster: c, config: config, left: newLedger(), settles: settledBy, carriedOut: CarriedOutWithin}
-	j.main.path = j.path
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		j.unwritable = fmt.Errorf("the journal's folder can't be made: %w", err)
 	} else if deadLink(j.path) { // which opening would make a new file behind
@@ -131,8 +128,9 @@ func OpenJournal(dir string, c Cluster, config string) *Journal {
 	}
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {
-		j.old = append(j.old, &tail{path: path, old: true})
+		j.tails = append(j.tails, &tail{path: path, old: true})
 	}
+	j.tails = append(j.tails, &tail{path: j.path})
 	return j
 }
 
@@ -163,11 +161,7 @@ func (j *Journal) Unwritable() error { return j.unwritable }
 func (j *Journal) Identify(c Cluster) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for have, more := range map[*string]string{&j.cluster.Name: c.Name, &j.cluster.UID: c.UID, &j.cluster.CA: c.CA} {
-		if more != "" {
-			*have = more
-		}
-	}
+	j.cluster = Cluster{Name: cmp.Or(c.Name, j.cluster.Name), UID: cmp.Or(c.UID, j.cluster.UID), CA: cmp.Or(c.CA, j.cluster.CA)}
 }
 
 // Cluster is the cluster that the journal is used for.
@@ -185,7 +179,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
-	for _, t := range append(slices.Clone(j.old), &j.main) {
+	for _, t := range j.tails {
 		t.close()
 	}
 	if j.file == nil {

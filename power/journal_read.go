@@ -1,13 +1,11 @@
 package power
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,43 +15,16 @@ import (
 // entryLimit is the longest line, in bytes, that is taken for an entry.
 const entryLimit = 1 << 20
 
-// readLines gives each line of r to one of the functions. Of a damaged line
-// that is longer than 1 MiB only the beginning is given. summed: every line has
+// readLines gives each line to one of the functions. Of a damaged line that is
+// longer than an entry can be only the beginning is given. summed: every line has
 // a checksum; those of old journals have none.
-func readLines(r io.Reader, summed bool, entry func(Entry), damaged func(line []byte)) error {
-	br := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, tooLong, err := readLine(br)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
+func readLines(data []byte, summed bool, entry func(Entry), damaged func(line []byte)) {
+	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)
-		switch e, ok := parseEntry(line); {
-		case ok && !tooLong && (!summed || sumHolds(line)):
+		if e, ok := parseEntry(line, summed); ok {
 			entry(e)
-		case len(line) > 0:
-			damaged(line)
-		}
-		if err != nil {
-			return nil
-		}
-	}
-}
-
-// readLine reads up to a newline, and lets the rest of a too long line go by.
-func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
-	for {
-		part, err := br.ReadSlice('\n')
-		if len(line)+len(part) > entryLimit {
-			tooLong = true
-		}
-		if !tooLong {
-			line = append(line, part...)
-		} else if len(line) == 0 {
-			line = append(line, part[:min(len(part), 1000)]...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, tooLong, err
+		} else if len(line) > 0 {
+			damaged(line[:min(len(line), entryLimit)])
 		}
 	}
 }
@@ -75,9 +46,9 @@ func sumHolds(line []byte) bool {
 	return bytes.Equal(line, withSum(append(slices.Clone(line[:len(line)-sumLength]), '}')))
 }
 
-func parseEntry(line []byte) (Entry, bool) {
+func parseEntry(line []byte, summed bool) (Entry, bool) {
 	var e Entry
-	if len(line) == 0 || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 {
+	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 || summed && !sumHolds(line) {
 		return Entry{}, false
 	}
 	// What is read here is shown on a terminal later.
@@ -104,8 +75,8 @@ func torn(line []byte, summed bool) bool {
 	if !bytes.HasPrefix(line, []byte("{")) || bytes.IndexByte(line, 0) >= 0 || len(line) > entryLimit {
 		return len(line) == 0
 	}
-	_, whole := parseEntry(line)
-	return !whole || summed && !sumHolds(line)
+	_, whole := parseEntry(line, summed)
+	return !whole
 }
 
 // noFile says why what stands at a journal's path can't be one; nil when it may
@@ -145,6 +116,9 @@ type tail struct {
 // catchUp takes in what was appended since the last call. again says that the
 // file is shorter than it was, so that all has to be read anew.
 func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err error) {
+	unreadable := func(err error) (bool, error) {
+		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+	}
 	if t.file == nil {
 		if err := noFile(t.path); err != nil {
 			return false, err
@@ -153,31 +127,25 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 			if t.file = nil; errors.Is(err, fs.ErrNotExist) {
 				return false, nil // nothing has been written yet
 			}
-			return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+			return unreadable(err)
 		}
 	}
 	info, err := t.file.Stat()
-	if err != nil {
-		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
-	}
-	if info.Size() < t.read { // truncated by hand
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case info.Size() < t.read: // truncated by hand
 		return true, nil
 	}
-	if info.Size() == t.read {
-		return false, nil
-	}
 	data := make([]byte, info.Size()-t.read)
-	n, err := t.file.ReadAt(data, t.read)
-	if n < len(data) && err != nil {
-		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+	if _, err := t.file.ReadAt(data, t.read); err != nil {
+		return unreadable(err)
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
 	if !torn(data[whole:], !t.old) {
 		whole = len(data)
 	}
-	if err := readLines(bytes.NewReader(data[:whole]), !t.old, entry, damaged); err != nil {
-		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
-	}
+	readLines(data[:whole], !t.old, entry, damaged)
 	t.read += int64(whole)
 	return false, nil
 }

@@ -409,12 +409,12 @@ func (j *Journal) catchUp() error {
 		return fmt.Errorf("the journal %s is closed", j.path)
 	}
 	var first error
-	for _, t := range append(slices.Clone(j.old), &j.main) {
+	for _, t := range j.tails {
 		again, err := t.catchUp(j.left.fold, j.left.damage)
 		if again { // one of the files is shorter than it was: begin anew
 			j.left = newLedger()
-			for _, all := range append(slices.Clone(j.old), &j.main) {
-				all.read = 0
+			for _, t := range j.tails {
+				t.read = 0
 			}
 			return j.catchUp()
 		}

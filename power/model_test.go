@@ -639,7 +639,10 @@ func (m *model) damage(p *program, number int) {
 		m.damaged = true
 		for _, p := range m.programs { // as the next start reads it
 			p.journal.mu.Lock()
-			p.journal.left, p.journal.main.read = newLedger(), 0
+			p.journal.left = newLedger()
+			for _, t := range p.journal.tails {
+				t.read = 0
+			}
 			p.journal.mu.Unlock()
 		}
 	}
