@@ -96,10 +96,10 @@ var errNotAsked = errors.New("it ended before anything was sent")
 
 // ask sends the request, holding a slot.
 func (o *operation) ask(ctx context.Context) error {
-	if o.fleet.asks.take(ctx) != nil {
+	if o.fleet.asks.Acquire(ctx, 1) != nil {
 		return errNotAsked
 	}
-	defer o.fleet.asks.free()
+	defer o.fleet.asks.Release(1)
 	if ctx.Err() != nil {
 		return errNotAsked
 	}
@@ -199,10 +199,10 @@ func (o *operation) secondLook(ctx context.Context) (Reading, bool) {
 }
 
 func (o *operation) lookAt(ctx context.Context, m Machine) (Reading, error) {
-	if err := o.fleet.looks.take(ctx); err != nil {
+	if err := o.fleet.looks.Acquire(ctx, 1); err != nil {
 		return Reading{}, err
 	}
-	defer o.fleet.looks.free()
+	defer o.fleet.looks.Release(1)
 	r, err := o.fleet.look(ctx, m)
 	if err == nil {
 		o.provesOff = o.fleet.drivers[m.Driver].Abilities().ProvesOff

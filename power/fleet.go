@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // AnnotationMachine is the node annotation that names a node's machine.
@@ -66,20 +68,12 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	if c.Parallel <= 0 {
-		c.Parallel = 10
-	}
-	def(&c.ShutdownTimeout, 3*time.Minute)
-	def(&c.OffTimeout, 2*time.Minute)
-	def(&c.OnTimeout, 10*time.Minute)
-	def(&c.PollInterval, 2*time.Second)
-	def(&c.ReadTimeout, 5*time.Second)
-	c.ReadTimeout = min(c.ReadTimeout, 5*time.Second)
+	c.Parallel = cmp.Or(c.Parallel, 10)
+	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 3*time.Minute)
+	c.OffTimeout = cmp.Or(c.OffTimeout, 2*time.Minute)
+	c.OnTimeout = cmp.Or(c.OnTimeout, 10*time.Minute)
+	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)
+	c.ReadTimeout = min(cmp.Or(c.ReadTimeout, 5*time.Second), 5*time.Second)
 }
 
 func (c *Config) timeout(a Action) time.Duration {
@@ -101,7 +95,7 @@ type Fleet struct {
 	drivers map[string]Driver
 	// Requests to switch, looks during an action and everything else are
 	// bounded apart, so that looking at dead machines holds up no action.
-	asks, looks, others slots
+	asks, looks, others *semaphore.Weighted
 	// retryPause is how long a failed or unanswered power-on is left alone
 	// before it is asked for again.
 	retryPause time.Duration
@@ -125,9 +119,9 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	f := &Fleet{
 		cfg: cfg, journal: journal,
 		drivers: make(map[string]Driver, len(drivers)),
-		asks:    make(slots, cfg.Parallel),
-		looks:   make(slots, cfg.Parallel),
-		others:  make(slots, cfg.Parallel),
+		asks:    semaphore.NewWeighted(int64(cfg.Parallel)),
+		looks:   semaphore.NewWeighted(int64(cfg.Parallel)),
+		others:  semaphore.NewWeighted(int64(cfg.Parallel)),
 
 		retryPause: 10 * time.Second,
 		resolved:   map[string]resolved{},
@@ -191,20 +185,22 @@ func (f *Fleet) cluster() Cluster {
 	return f.journal.Cluster()
 }
 
-// slots bounds how many requests are under way at once.
-type slots chan struct{}
-
-// take waits for a free slot; the caller gives it back with free.
-func (s slots) take(ctx context.Context) error {
-	select {
-	case s <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// sideBySide runs do for each number below n, as many at once as there are slots,
+// and returns when all have ended. Where ctx ended before there was a slot, do is
+// given its error.
+func (f *Fleet) sideBySide(ctx context.Context, n int, do func(i int, err error)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			err := f.others.Acquire(ctx, 1)
+			if err == nil {
+				defer f.others.Release(1)
+			}
+			do(i, err)
+		})
 	}
+	wg.Wait()
 }
-
-func (s slots) free() { <-s }
 
 // driverFor names the driver for one side of a node.
 func (f *Fleet) driverFor(node string, on bool) string {
@@ -283,29 +279,20 @@ func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error 
 	})
 }
 
-// each runs do for every binding, as many at once as there are slots, and
-// collects the errors by node.
+// each runs do for every binding, side by side, and collects the errors by node.
 func (f *Fleet) each(ctx context.Context, bindings []Binding, do func(context.Context, Binding) error) map[string]error {
-	var (
-		mu   sync.Mutex
-		errs = map[string]error{}
-		wg   sync.WaitGroup
-	)
-	for _, b := range bindings {
-		wg.Go(func() {
-			err := f.others.take(ctx)
-			if err == nil {
-				defer f.others.free()
-				err = do(ctx, b)
-			}
-			if err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs[b.Node.Name] = err
-			}
-		})
-	}
-	wg.Wait()
+	var mu sync.Mutex
+	errs := map[string]error{}
+	f.sideBySide(ctx, len(bindings), func(i int, err error) {
+		if err == nil {
+			err = do(ctx, bindings[i])
+		}
+		if err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			errs[bindings[i].Node.Name] = err
+		}
+	})
 	return errs
 }
 

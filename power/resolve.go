@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -29,7 +29,6 @@ func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
 const resolvedFor = time.Minute
 
 type resolved struct {
-	ref     string
 	binding Binding
 	at      time.Time
 }
@@ -37,28 +36,27 @@ type resolved struct {
 // resolveAll is Resolve for all nodes of a cluster, of which targets are to be
 // switched: those are looked up now, the others may be as old as a minute.
 func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []string) []Binding {
-	out := make([]Binding, len(nodes))
+	var out []Binding
 	var ask []NodeRef
-	var at []int
 	f.mu.Lock()
-	for i, ref := range nodes {
-		k, ok := f.resolved[ref.Name]
-		if ok && k.ref == fmt.Sprint(ref) && time.Since(k.at) < resolvedFor && !slices.Contains(targets, ref.Name) {
-			out[i] = k.binding
-			continue
+	for _, ref := range nodes {
+		k := f.resolved[ref.Name]
+		if time.Since(k.at) < resolvedFor && reflect.DeepEqual(k.binding.Node, ref) && !slices.Contains(targets, ref.Name) {
+			out = append(out, k.binding)
+		} else {
+			ask = append(ask, ref)
 		}
-		ask, at = append(ask, ref), append(at, i)
 	}
 	f.mu.Unlock()
 	found := f.findEach(ctx, ask)
 	f.mu.Lock()
-	for i, b := range found {
-		out[at[i]] = b
+	for _, b := range found {
 		if b.OffErr == "" && b.OnErr == "" {
-			f.resolved[b.Node.Name] = resolved{ref: fmt.Sprint(ask[i]), binding: b, at: time.Now()}
+			f.resolved[b.Node.Name] = resolved{binding: b, at: time.Now()}
 		}
 	}
 	f.mu.Unlock()
+	out = append(out, found...)
 	refuseShared(out)
 	return out
 }
@@ -66,21 +64,16 @@ func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []strin
 // findEach looks the machines of nodes up, each for itself.
 func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 	out := make([]Binding, len(nodes))
-	var wg sync.WaitGroup
-	for i, node := range nodes {
-		out[i].Node = node
-		wg.Go(func() {
-			if err := f.others.take(ctx); err != nil {
-				out[i].OffErr, out[i].OnErr = "the search was ended", "the search was ended"
-				return
-			}
-			defer f.others.free()
-			out[i].Off, out[i].OffErr = f.find(ctx, node, false)
-			out[i].On, out[i].OnErr = f.find(ctx, node, true)
-			out[i].Contradiction = f.contradiction(ctx, out[i])
-		})
-	}
-	wg.Wait()
+	f.sideBySide(ctx, len(nodes), func(i int, err error) {
+		b := &out[i]
+		if b.Node = nodes[i]; err != nil {
+			b.OffErr, b.OnErr = "the search was ended", "the search was ended"
+			return
+		}
+		b.Off, b.OffErr = f.find(ctx, b.Node, false)
+		b.On, b.OnErr = f.find(ctx, b.Node, true)
+		b.Contradiction = f.contradiction(ctx, *b)
+	})
 	return out
 }
 

@@ -50,10 +50,7 @@ func (f *Fleet) Read(ctx context.Context, bindings []Binding) []NamedReading {
 
 // read tells each binding's reading as it comes, one at a time.
 func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r Reading)) {
-	var (
-		mu sync.Mutex
-		wg sync.WaitGroup
-	)
+	var mu sync.Mutex
 	told := func(i int, r Reading) {
 		r.Detail = Clean(r.Detail)
 		if r.At.IsZero() {
@@ -63,71 +60,59 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 		defer mu.Unlock()
 		tell(i, r)
 	}
-	bulk := map[string][]int{}
-	machines := make([]Machine, len(bindings))
+	// What is asked at once: a machine, or all those of a driver that can tell many.
+	type question struct {
+		machines []Machine
+		at       []int
+	}
+	var questions []*question
+	bulk := map[string]*question{}
 	for i, b := range bindings {
 		m, ok := f.stateMachine(b)
 		if !ok {
 			told(i, Reading{Detail: "no driver tells its state"})
 			continue
 		}
-		machines[i] = m
-		if _, ok := f.drivers[m.Driver].(BulkDriver); ok && len(bindings) > 1 {
-			bulk[m.Driver] = append(bulk[m.Driver], i)
-			continue
-		}
-		wg.Go(func() { told(i, f.readOne(ctx, m)) })
-	}
-	for name, indexes := range bulk {
-		wg.Go(func() {
-			asked := make([]Machine, 0, len(indexes))
-			for _, i := range indexes {
-				asked = append(asked, machines[i])
+		q := bulk[m.Driver]
+		if q == nil {
+			q = &question{}
+			questions = append(questions, q)
+			if _, ok := f.drivers[m.Driver].(BulkDriver); ok {
+				bulk[m.Driver] = q
 			}
-			for k, r := range f.readBulk(ctx, f.drivers[name].(BulkDriver), asked) {
-				told(indexes[k], r)
+		}
+		q.machines, q.at = append(q.machines, m), append(q.at, i)
+	}
+	f.sideBySide(ctx, len(questions), func(i int, err error) {
+		q := questions[i]
+		var readings []Reading
+		if err == nil {
+			readings, err = f.states(ctx, q.machines)
+		}
+		for k, at := range q.at {
+			if err != nil {
+				told(at, Reading{Detail: err.Error()})
+			} else {
+				told(at, readings[k])
 			}
-		})
-	}
-	wg.Wait()
-}
-
-func unread(err error) Reading {
-	return Reading{Detail: Clean(err.Error()), At: time.Now()}
-}
-
-func (f *Fleet) readOne(ctx context.Context, m Machine) Reading {
-	if err := f.others.take(ctx); err != nil {
-		return unread(err)
-	}
-	defer f.others.free()
-	r, err := f.look(ctx, m)
-	if err != nil {
-		return unread(err)
-	}
-	return r
-}
-
-func (f *Fleet) readBulk(ctx context.Context, d BulkDriver, asked []Machine) []Reading {
-	readings, err := func() ([]Reading, error) {
-		if err := f.others.take(ctx); err != nil {
-			return nil, err
 		}
-		defer f.others.free()
-		ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
-		defer cancel()
-		return d.States(ctx, asked)
-	}()
-	if err == nil && len(readings) != len(asked) {
-		err = fmt.Errorf("%s told the state of %d machines where %d were asked for", d.Name(), len(readings), len(asked))
+	})
+}
+
+// states looks once at machines of one driver. The caller holds a slot.
+func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, error) {
+	d, ok := f.drivers[machines[0].Driver].(BulkDriver)
+	if !ok || len(machines) == 1 {
+		r, err := f.look(ctx, machines[0])
+		return []Reading{r}, err
 	}
-	if err != nil {
-		readings = make([]Reading, len(asked))
-		for i := range readings {
-			readings[i] = unread(err)
-		}
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
+	defer cancel()
+	readings, err := d.States(ctx, machines)
+	if err == nil && len(readings) != len(machines) {
+		err = fmt.Errorf("%s told the state of %d machines where %d were asked for", d.Name(), len(readings), len(machines))
 	}
-	return readings
+	return readings, err
 }
 
 // Watch looks at all machines now and then every interval (at least a second,
@@ -135,21 +120,13 @@ func (f *Fleet) readBulk(ctx context.Context, d BulkDriver, asked []Machine) []R
 // bindings is asked before every round. report is never called by two
 // goroutines at once.
 func (f *Fleet) Watch(ctx context.Context, bindings func() []Binding, interval time.Duration, report func(node string, r Reading)) {
-	interval = max(interval, time.Second)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	for ctx.Err() == nil {
 		round := bindings()
 		f.read(ctx, round, func(i int, r Reading) {
 			if ctx.Err() == nil { // an ended context makes every reading Unknown
 				report(round[i].Node.Name, r)
 			}
 		})
-		timer.Reset(interval)
+		sleep(ctx, max(interval, time.Second))
 	}
 }
