@@ -131,7 +131,7 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 			if o.wanted(r) && o.mayGoOff().IsZero() {
 				return false, PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
-			if stays := map[bool]State{true: Off, false: On}[o.action == ActionOn]; changed && r.State == stays {
+			if stays := r.State != o.action.Wanted() && (r.State == On || r.State == Off); changed && stays {
 				o.say(PhaseAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
 			} else if changed {
 				o.say(PhaseAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)

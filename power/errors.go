@@ -45,14 +45,14 @@ func (e *SilentError) Error() string { return e.Text }
 func (e *SilentError) Unwrap() error { return e.Err }
 
 // Unanswered makes of a *SilentError a reading that says so: the controller's
-// power supply may have been cut, or the way there. Other errors, and that of an
-// ended context, are handed on.
-func Unanswered(err error) (Reading, error) {
+// power supply may have been cut, or the way there. Anything else, and the error
+// of a context that was cancelled, is handed on.
+func Unanswered(r Reading, err error) (Reading, error) {
 	var silent *SilentError
 	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
 		return Reading{Detail: Clean(silent.Text), At: time.Now(), NoAnswer: true}, nil
 	}
-	return Reading{}, err
+	return r, err
 }
 
 // ActionError says which nodes an action did not succeed for. The others did.

@@ -87,9 +87,7 @@ func (d *fakeDriver) Find(_ context.Context, node NodeRef, hint string) (Machine
 		return Machine{}, &AmbiguousError{Node: node.Name, Matches: []string{found[0].ID, found[1].ID}}
 	}
 	if m, ok := d.machines[node.Name]; ok {
-		mm := m.Machine
-		mm.How = HowName
-		return mm, nil
+		return m.Machine, nil
 	}
 	return Machine{}, ErrNoMachine
 }

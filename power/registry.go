@@ -34,7 +34,8 @@ type Section interface {
 	// Sides says whether such a driver can serve for switching off, and on.
 	Sides() (off, on bool)
 	// Build makes the driver, which connects to nothing yet. Where a field is
-	// wrong, the error is a *FieldError. It must not change the section.
+	// wrong, the error is a *FieldError; what is beside an error is not used. It
+	// must not change the section.
 	Build(Site) (Driver, error)
 }
 
@@ -85,15 +86,6 @@ func NodesOf[N any](s Site) map[string]N {
 		}
 	}
 	return out
-}
-
-// Built hands on what a constructor gave, and of a nil pointer beside an error
-// makes a plain nil.
-func Built[D Driver](d D, err error) (Driver, error) {
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
 // FieldError says what is wrong with a field of the configuration.

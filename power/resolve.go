@@ -104,6 +104,8 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 		m.How = HowConfig
 	case node.Named("") != "":
 		m.How = HowAnnotation
+	default: // all else that a driver could make a machine of
+		m.How = HowName
 	}
 	if m.How == HowAddress && cfg.Address != "" {
 		m.How = HowConfig

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -92,6 +93,30 @@ func Verb(a Action) string {
 	return cmp.Or(map[Action]string{ActionShutdown: "shut down", ActionOff: "switch off", ActionOn: "power on"}[a], string(a))
 }
 
+// Wanted is the state that an action is for.
+func (a Action) Wanted() State {
+	if a == ActionOn {
+		return On
+	}
+	return Off
+}
+
+// Due reports whether an API that takes an action in one state only is to be
+// asked for it, by what it says of the machine now: not where that is done
+// already, and not in any other state, of which the error tells. It ends with
+// advice.
+func Due(a Action, m Machine, now Reading, advice string) (bool, error) {
+	switch {
+	case now.State == a.Wanted():
+		return false, nil
+	case now.State == Transitioning:
+		return false, fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), now.Detail)
+	case now.State == Unknown:
+		return false, &RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s%s", m.Title(), now.Detail, advice)}
+	}
+	return true, nil
+}
+
 // Abilities says what a driver can do.
 type Abilities struct {
 	// State: can tell the power state. ProvesOff: its Off is proof.
@@ -156,7 +181,8 @@ type Driver interface {
 	// Find looks a node's machine up. hint is the name or id that the
 	// configuration gives for it, or empty; then NodeRef.Named gives what the
 	// node's annotation names. It returns ErrNoMachine when there is none and an
-	// *AmbiguousError when there are several.
+	// *AmbiguousError when there are several. Machine.How is left empty where one
+	// of these two has led to it, or else the node's name.
 	Find(ctx context.Context, node NodeRef, hint string) (Machine, error)
 	// State looks once. A machine that can't be reached is a Reading with
 	// State Unknown (or presumed Off), not an error; an error means that the

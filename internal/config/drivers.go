@@ -45,7 +45,11 @@ func (p *Power) build(k power.Kind, site power.Site) (power.Driver, error) {
 			site.Nodes[name] = own
 		}
 	}
-	return p.section(k).Build(site)
+	d, err := p.section(k).Build(site)
+	if err != nil {
+		return nil, err // and no driver, which may be a nil pointer
+	}
+	return d, nil
 }
 
 // FileFaults tells what is wrong with the files and secrets that a config names,

@@ -282,5 +282,4 @@ func (d *Driver) banner(via *link, h host) error {
 	return nil
 }
 
-var _ power.Driver = (*Driver)(nil)
 var _ net.Conn = (*conn)(nil)

@@ -55,7 +55,7 @@ func (o *Options) Sides() (off, on bool) { return o.Off != nil || o.Shutdown != 
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
-	return power.Built(New(*o))
+	return New(*o)
 }
 
 // Driver switches machines by commands. It is safe for use by several
@@ -146,9 +146,6 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 		Driver: DriverName, ID: v.Machine, Name: power.Clean(v.Machine), Address: v.Address,
 		Params: map[string]string{paramNode: node.Name},
 	}
-	if node.Named(hint) == "" {
-		m.How = power.HowName
-	}
 	if _, err := environment(v); err != nil {
 		return power.Machine{}, err
 	}
@@ -224,10 +221,10 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	if d.commands[""] == nil {
 		return power.Reading{}, power.ErrCannot
 	}
-	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
+	return power.Unanswered(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.commands[""], m)
 		if err != nil {
-			return power.Unanswered(err)
+			return power.Reading{}, err
 		}
 		return reading(r, d.opt.ProvesOff), nil
 	}))
@@ -282,5 +279,3 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	r, err := d.run(ctx, c, m)
 	return program.Switched(r, err, "the command to "+power.Verb(a)+" "+m.Title())
 }
-
-var _ power.Driver = (*Driver)(nil)

@@ -78,7 +78,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 			return nil, err
 		}
 	}
-	return power.Built(New(opt))
+	return New(opt)
 }
 
 // Driver switches machines by a fence agent. It is safe for use by several
@@ -169,13 +169,13 @@ func (d *Driver) Abilities() power.Abilities {
 // State asks the agent for the status. An agent that starts slowly is given
 // time beyond ctx: who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	return look.Unknown(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) }))
+	return power.Unanswered(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) }))
 }
 
 func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, error) {
 	r, err := d.run(ctx, "status", m.Params)
 	if err != nil {
-		return power.Unanswered(err)
+		return power.Reading{}, err
 	}
 	return reading(r), nil
 }
@@ -210,7 +210,7 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	if !d.Abilities().Can(a) {
 		return power.ErrCannot
 	}
-	r, err := d.status(ctx, m)
+	r, err := power.Unanswered(d.status(ctx, m))
 	if err == nil && r.State == power.Unknown {
 		err = fmt.Errorf("the fence agent does not tell the state of %s: %s", m.Title(), r.Detail)
 	}
@@ -260,5 +260,4 @@ func (d *Driver) run(ctx context.Context, action string, params map[string]strin
 		Advice: "; install the fence agent, or correct power.fence.agent"})
 }
 
-var _ power.Driver = (*Driver)(nil)
 var _ power.Preflighter = (*Driver)(nil)

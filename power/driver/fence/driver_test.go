@@ -145,7 +145,7 @@ func TestParametersAreFilledInForEachNode(t *testing.T) {
 		id, how    string
 		params     map[string]string
 	}{
-		{"n1", "", "n1-bmc", power.HowName, map[string]string{"fence.ip": "n1-bmc", "fence.lanplus": "1"}},
+		{"n1", "", "n1-bmc", "", map[string]string{"fence.ip": "n1-bmc", "fence.lanplus": "1"}},
 		{"n1", "vm7", "n1-bmc", "", map[string]string{"fence.ip": "n1-bmc", "fence.lanplus": "1"}},
 		{"own", "", "10.9.9.9:6230", power.HowConfig, map[string]string{"fence.ip": "10.9.9.9", "fence.ipport": "6230", "fence.lanplus": "1"}},
 		{"plug", "", "Web Server 1@plug-bmc", power.HowConfig, map[string]string{"fence.ip": "plug-bmc", "fence.lanplus": "1", "fence.plug": "Web Server 1"}},

@@ -66,17 +66,13 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 		}
 		params[name] = text
 	}
-	how := power.HowConfig
-	if own.Plug == "" && len(d.perNode[node.Name]) == 0 {
-		how = "" // by the hint, or by what the template makes of the node
+	how := "" // by the hint, or by what the template makes of the node
+	if own.Plug != "" || len(d.perNode[node.Name]) > 0 {
+		how = power.HowConfig
 	}
 	plug := own.Plug
 	switch {
-	case plug != "":
-	case perNode:
-		if hint == "" && how == "" {
-			how = power.HowName
-		}
+	case plug != "", perNode:
 	case hint != "":
 		plug = hint
 	default:
@@ -84,7 +80,6 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 		if plug, err = d.listed(ctx, params, node); err != nil {
 			return power.Machine{}, err
 		}
-		how = power.HowName
 	}
 	if strings.ContainsAny(plug, "\r\n") {
 		return power.Machine{}, fmt.Errorf("the plug %q of node %s has several lines", power.Clean(plug), node.Name)

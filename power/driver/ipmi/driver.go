@@ -13,6 +13,7 @@ import (
 
 	"github.com/bougou/go-ipmi/pkg/client"
 	"github.com/bougou/go-ipmi/pkg/command/chassis"
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
@@ -75,7 +76,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return power.Built(New(opt))
+	return New(opt)
 }
 
 // Driver switches servers by their controllers. It is safe for use by several
@@ -86,7 +87,7 @@ type Driver struct {
 
 	mu sync.Mutex
 	// turns are held while a controller is spoken to: it has few sessions.
-	turns map[string]chan struct{}
+	turns map[string]*semaphore.Weighted
 }
 
 // New makes the driver. It sends nothing.
@@ -94,7 +95,7 @@ func New(opt Options) (*Driver, error) {
 	if opt.Address == "" {
 		opt.Address = defaultAddress
 	}
-	d := &Driver{opt: opt, turns: map[string]chan struct{}{}}
+	d := &Driver{opt: opt, turns: map[string]*semaphore.Weighted{}}
 	var err error
 	if d.address, err = fields.Parse("power.ipmi.address", opt.Address); err != nil {
 		return nil, err
@@ -145,9 +146,6 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	m := power.Machine{Driver: DriverName, ID: address, Name: power.Clean(node.Name), Address: host, How: power.HowConfig}
 	if bmc == "" {
 		m.How = ""
-		if node.Named(hint) == "" {
-			m.How = power.HowName
-		}
 	}
 	return m, nil
 }
@@ -176,7 +174,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	})
 	switch {
 	case err != nil:
-		return power.Unanswered(err)
+		return power.Unanswered(power.Reading{}, err)
 	case on:
 		return power.Told(power.On, "chassis power is on"), nil
 	}
@@ -236,5 +234,4 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	})
 }
 
-var _ power.Driver = (*Driver)(nil)
 var _ power.Preflighter = (*Driver)(nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bougou/go-ipmi/pkg/client"
 	"github.com/bougou/go-ipmi/pkg/types"
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/secret"
@@ -56,16 +57,14 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	if err != nil {
 		return err
 	}
-	turn := d.turn(m.ID)
-	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-	case <-ctx.Done():
-		return &power.SilentError{Text: "the controller was not asked: it was busy with another question", Err: ctx.Err()}
-	}
 	if err := ctx.Err(); err != nil {
 		return &power.SilentError{Text: "the controller was not asked: waiting was given up", Err: err}
 	}
+	turn := d.turn(m.ID)
+	if err := turn.Acquire(ctx, 1); err != nil {
+		return &power.SilentError{Text: "the controller was not asked: it was busy with another question", Err: err}
+	}
+	defer turn.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if strings.Contains(host, ":") {
@@ -106,12 +105,12 @@ func (d *Driver) notConnected(ctx context.Context, m power.Machine, err error) e
 		power.Clean(m.ID), power.Clean(d.opt.User), secret.Say(cause(err)))}
 }
 
-func (d *Driver) turn(id string) chan struct{} {
+func (d *Driver) turn(id string) *semaphore.Weighted {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t, ok := d.turns[id]
 	if !ok {
-		t = make(chan struct{}, 1)
+		t = semaphore.NewWeighted(1)
 		d.turns[id] = t
 	}
 	return t

@@ -74,7 +74,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return power.Built(New(opt))
+	return New(opt)
 }
 
 // Driver switches virtual machines through the portal. It is safe for use by
@@ -85,7 +85,7 @@ type Driver struct {
 	nodes   map[string]Node
 	rest    rest.Client
 	tokens  *tokens
-	slots   chan struct{}
+	slots   *semaphore.Weighted
 	// pauses before a read is repeated.
 	pauses []time.Duration
 
@@ -114,7 +114,7 @@ func New(opt Options) (*Driver, error) {
 		url:     strings.TrimRight(u.String(), "/"),
 		project: opt.Project,
 		nodes:   opt.Nodes,
-		slots:   make(chan struct{}, parallel),
+		slots:   semaphore.NewWeighted(parallel),
 		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		// Its name resolves to IPv6 addresses that often don't answer.
 		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4")), Explain: explain},
@@ -210,27 +210,21 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if requests[a] == "" {
 		return power.ErrCannot
 	}
-	wanted, from, body := power.Off, power.On, any(nil)
+	var body any
 	if a == power.ActionOn {
 		level := cmp.Or(m.Params[power.ParamServiceLevel], levelSpot)
 		if level != levelSpot && level != levelGuarantee {
 			return &power.RefusedError{Why: fmt.Sprintf("%q is no service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
 				power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
 		}
-		wanted, from, body = power.On, power.Off, map[string]string{"service_level": level}
+		body = map[string]string{"service_level": level}
 	}
 	r, err := d.State(ctx, m)
 	if err != nil {
 		return err
 	}
-	switch r.State {
-	case wanted:
-		return nil
-	case from:
-	case power.Transitioning:
-		return fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), r.Detail)
-	default:
-		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s; look at it in the mdx portal", m.Title(), r.Detail)}
+	if due, err := power.Due(a, m, r, "; look at it in the mdx portal"); !due {
+		return err
 	}
 	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+requests[a]+"/", body, nil)
 	switch code := rest.Code(err); {
@@ -244,7 +238,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return fmt.Errorf("%s is busy: %w", m.Title(), err)
 	case code >= 500:
 		return &power.UnconfirmedError{Why: err.Error()}
-	case code == http.StatusNotFound && wanted == power.On:
+	case code == http.StatusNotFound && a == power.ActionOn:
 		return err // seen under load; asking again is harmless
 	case code == http.StatusForbidden:
 		return &power.RefusedError{Why: fmt.Sprintf("the mdx portal does not allow this token's user to switch %s (%s)", m.Title(), err.Error())}

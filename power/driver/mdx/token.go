@@ -20,10 +20,8 @@ func checkToken(raw, where string) (string, error) {
 	if token == "" {
 		return "", fmt.Errorf("%s is empty; issue a token in the mdx portal (click your name, トークン発行) and put it there", where)
 	}
-	for _, r := range token {
-		if r <= ' ' || r > '~' {
-			return "", fmt.Errorf("%s holds something that is no token; issue one in the mdx portal (click your name, トークン発行)", where)
-		}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s holds something that is no token; issue one in the mdx portal (click your name, トークン発行)", where)
 	}
 	return token, nil
 }

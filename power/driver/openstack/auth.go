@@ -150,12 +150,10 @@ func private(path string, optional bool) error {
 // connect gives the client for Nova, logging in when nobody has yet: one does it
 // for all who wait.
 func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := d.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
+	defer d.turn.Release(1)
 	if d.nova != nil {
 		return d.nova, nil
 	}

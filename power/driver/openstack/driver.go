@@ -13,6 +13,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/look"
@@ -52,7 +53,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
 	opt.Dial = site.Via(o.ViaBastion)
-	return power.Built(New(opt))
+	return New(opt)
 }
 
 // Driver switches servers by Nova. It is safe for use by several goroutines.
@@ -61,7 +62,7 @@ type Driver struct {
 	opt   Options
 	lists *look.Looks[[]servers.Server]
 
-	turn chan struct{} // held while nova is read or set
+	turn *semaphore.Weighted // held while nova is read or set
 	nova *gophercloud.ServiceClient
 
 	secrets atomic.Pointer[[]string]
@@ -73,14 +74,14 @@ func New(opt Options) (*Driver, error) {
 	if opt.CloudsFile != "" && opt.Cloud == "" {
 		return nil, power.Wrong("power.openstack.clouds_file", " is given without cloud: say which of its clouds")
 	}
-	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: make(chan struct{}, 1)}, nil
+	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: semaphore.NewWeighted(1)}, nil
 }
 
 // Close ends what is under way and closes connections.
 func (d *Driver) Close() {
 	d.lists.Close()
-	d.turn <- struct{}{}
-	defer func() { <-d.turn }()
+	_ = d.turn.Acquire(context.Background(), 1) // whose end is the only error
+	defer d.turn.Release(1)
 	if d.nova != nil {
 		d.nova.HTTPClient.CloseIdleConnections()
 	}
@@ -224,10 +225,6 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if !d.Abilities().Can(a) {
 		return power.ErrCannot
 	}
-	wanted, from, what := power.On, power.Off, "start"
-	if a == power.ActionShutdown {
-		wanted, from, what = power.Off, power.On, "stop"
-	}
 	s, err := d.get(ctx, m)
 	if rest.Code(err) == http.StatusNotFound {
 		return &power.RefusedError{Why: m.Title() + " can't be switched: " + noServer}
@@ -235,14 +232,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err != nil {
 		return err
 	}
-	switch r := reading(*s); r.State {
-	case wanted:
-		return nil
-	case from:
-	case power.Transitioning:
-		return fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), r.Detail)
-	default:
-		return &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: it is %s", m.Title(), r.Detail)}
+	if due, err := power.Due(a, m, reading(*s), ""); !due {
+		return err
 	}
 	nova, err := d.connect(ctx)
 	if err != nil {
@@ -250,10 +241,11 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	d.lists.Forget("")
 	defer d.lists.Forget("")
+	what := "start"
 	if a == power.ActionOn {
 		err = servers.Start(ctx, nova, m.ID).ExtractErr()
 	} else {
-		err = servers.Stop(ctx, nova, m.ID).ExtractErr()
+		what, err = "stop", servers.Stop(ctx, nova, m.ID).ExtractErr()
 	}
 	if err != nil {
 		var lost *rest.LostError

@@ -85,7 +85,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return power.Built(New(opt))
+	return New(opt)
 }
 
 // Driver switches servers by their controllers. It is safe for use by several
@@ -165,7 +165,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	case rest.Code(err) == http.StatusNotFound:
 		return power.Told(power.Unknown, "the controller has no such system"), nil
 	case err != nil:
-		return power.Unanswered(err)
+		return power.Unanswered(power.Reading{}, err)
 	}
 	return reading(s.PowerState), nil
 }
@@ -241,11 +241,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err := d.get(ctx, m.ID, &s); err != nil {
 		return err
 	}
-	wanted := power.Off
-	if a == power.ActionOn {
-		wanted = power.On
-	}
-	if reading(s.PowerState).State == wanted {
+	if reading(s.PowerState).State == a.Wanted() {
 		return nil // some controllers answer such a request with an error
 	}
 	reset, err := d.resetType(ctx, m, s, a)
@@ -291,5 +287,4 @@ func path(address string) string {
 	return u.EscapedPath()
 }
 
-var _ power.Driver = (*Driver)(nil)
 var _ power.Preflighter = (*Driver)(nil)

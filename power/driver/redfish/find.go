@@ -55,9 +55,6 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	case len(systems) > 1:
 		name = node.Name
 	}
-	if how == "" && hint == "" {
-		how = power.HowName
-	}
 	var found []string
 	var machine power.Machine
 	for at, s := range systems {

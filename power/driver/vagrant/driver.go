@@ -1,12 +1,15 @@
 package vagrant
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/look"
@@ -40,7 +43,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
-	return power.Built(New(*o))
+	return New(*o)
 }
 
 // Driver switches the machines of one Vagrantfile. It is safe for use by
@@ -49,7 +52,7 @@ type Driver struct {
 	dir     string
 	command []string
 	// turn is held while a machine is switched.
-	turn  chan struct{}
+	turn  *semaphore.Weighted
 	looks *look.Looks[map[string]string]
 }
 
@@ -63,7 +66,7 @@ func New(opt Options) (*Driver, error) {
 	}
 	return &Driver{
 		dir: opt.Dir, command: opt.Command,
-		turn: make(chan struct{}, 1), looks: look.New[map[string]string](statusLimit),
+		turn: semaphore.NewWeighted(1), looks: look.New[map[string]string](statusLimit),
 	}, nil
 }
 
@@ -118,14 +121,11 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	name, how := node.Named(hint), ""
-	if name == "" {
-		name, how = node.Name, power.HowName
-	}
+	name := cmp.Or(node.Named(hint), node.Name)
 	if _, ok := states[name]; !ok || !plainName.MatchString(name) {
 		return power.Machine{}, power.ErrNoMachine
 	}
-	m := power.Machine{Driver: DriverName, ID: name, Name: name, How: how}
+	m := power.Machine{Driver: DriverName, ID: name, Name: name}
 	if len(node.Addresses) > 0 {
 		m.Address = node.Addresses[0]
 	}
@@ -141,7 +141,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	states, err := d.status(ctx)
 	if err != nil {
-		return look.Unknown(power.Reading{}, err)
+		return power.Unanswered(power.Reading{}, err)
 	}
 	return reading(states[m.ID]), nil
 }
@@ -149,7 +149,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 // States looks at all machines with one status.
 func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
 	states, err := d.status(ctx)
-	pending, err := look.Unknown(power.Reading{}, err)
+	pending, err := power.Unanswered(power.Reading{}, err)
 	if err != nil {
 		return nil, err
 	}
@@ -176,16 +176,10 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case !plainName.MatchString(m.ID):
 		return &power.RefusedError{Why: fmt.Sprintf("%q is no name of a machine", power.Clean(m.ID))}
 	}
-	args, wanted := commands[a], power.Off
-	if a == power.ActionOn {
-		wanted = power.On
+	if err := d.turn.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("nothing was done: vagrant was busy with another machine of the same Vagrantfile: %w", err)
 	}
-	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("nothing was done: vagrant was busy with another machine of the same Vagrantfile: %w", ctx.Err())
-	}
+	defer d.turn.Release(1)
 	d.looks.Forget("")
 	states, err := d.status(ctx)
 	if err != nil {
@@ -193,13 +187,13 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	now := reading(states[m.ID])
 	switch {
-	case now.State == wanted:
+	case now.State == a.Wanted():
 		return nil
 	case states[m.ID] == "" || states[m.ID] == "not_created":
 		return &power.RefusedError{Why: fmt.Sprintf("%s is not there (%s); create it with vagrant up first", m.Title(), now.Detail)}
 	}
 	defer d.looks.Forget("")
-	r, err := d.run(ctx, append(slices.Clone(args), m.ID)...)
+	r, err := d.run(ctx, append(slices.Clone(commands[a]), m.ID)...)
 	if err != nil || r.OK() {
 		return program.Switched(r, err, "")
 	}
@@ -210,7 +204,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case slices.Contains(refusedClasses, class):
 		return &power.RefusedError{Why: "vagrant refused: " + why}
 	}
-	return &power.UnconfirmedError{Why: fmt.Sprintf("vagrant %s %s failed: %s", args[0], m.ID, said(class, why))}
+	return &power.UnconfirmedError{Why: fmt.Sprintf("vagrant %s %s failed: %s", commands[a][0], m.ID, said(class, why))}
 }
 
 // Classes of Vagrant's errors that come before anything is done

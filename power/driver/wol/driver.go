@@ -67,7 +67,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 	if opt.Password, err = site.Secret(power.Secret{Field: "power.wol.password", Name: "the password of power.wol", File: o.PasswordFile, Env: o.PasswordEnv}); err != nil {
 		return nil, err
 	}
-	return power.Built(New(opt))
+	return New(opt)
 }
 
 // Driver sends magic packets. It is safe for use by several goroutines, and
@@ -202,5 +202,3 @@ func parsePassword(text string) ([]byte, error) {
 	}
 	return nil, errors.New("the SecureOn password of power.wol is neither six bytes (01:23:45:67:89:ab) nor four (1.2.3.4)")
 }
-
-var _ power.Driver = (*Driver)(nil)

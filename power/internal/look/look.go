@@ -48,7 +48,7 @@ func New[T any](limit time.Duration) *Looks[T] {
 }
 
 // Do gives what ask finds for key. One question for a key is under way at a
-// time. When ctx ends first, ask goes on, and the error is a *PendingError.
+// time. When ctx ends first, ask goes on, and the error is a *power.SilentError.
 func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (T, error) {
 	var zero T
 	l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context)
 		f.taken = true
 		return f.value, f.err
 	default:
-		return zero, &PendingError{Since: f.began, Err: ctx.Err()}
+		return zero, &power.SilentError{Text: fmt.Sprintf("no answer yet, asked %s ago", time.Since(f.began).Round(time.Second)), Err: ctx.Err()}
 	}
 }
 
@@ -113,28 +113,4 @@ func (l *Looks[T]) Close() {
 	l.cancel()
 	l.mu.Unlock()
 	l.wg.Wait()
-}
-
-// PendingError says that the answer is not there yet.
-type PendingError struct {
-	Since time.Time
-	Err   error // the context's
-}
-
-// Error says for how long it has been waited for.
-func (e *PendingError) Error() string {
-	return fmt.Sprintf("no answer yet, asked %s ago", time.Since(e.Since).Round(time.Second))
-}
-
-// Unwrap gives the context's error.
-func (e *PendingError) Unwrap() error { return e.Err }
-
-// Unknown turns a PendingError into a reading, for a machine of which nothing
-// is known yet; it hands everything else on.
-func Unknown(r power.Reading, err error) (power.Reading, error) {
-	var pending *PendingError
-	if errors.As(err, &pending) && errors.Is(err, context.DeadlineExceeded) {
-		return power.Reading{Detail: pending.Error(), At: time.Now(), NoAnswer: true}, nil
-	}
-	return r, err
 }

@@ -34,7 +34,7 @@ func TestASlowAnswerReachesWhoAsksAgain(t *testing.T) {
 	}()
 	<-asked
 	leave()
-	var pending *PendingError
+	var pending *power.SilentError
 	if err := <-left; !errors.As(err, &pending) {
 		t.Fatal(err)
 	}
@@ -108,16 +108,5 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	}
 	if _, err := l.Do(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
 		t.Error(err)
-	}
-}
-
-func TestOnlyADeadlineIsUnknown(t *testing.T) {
-	if r, err := Unknown(power.Reading{}, &PendingError{Err: context.DeadlineExceeded}); err != nil || r.State != power.Unknown || r.Detail == "" {
-		t.Errorf("%+v, %v", r, err)
-	}
-	for _, err := range []error{errors.New("x"), &PendingError{Err: context.Canceled}} {
-		if _, got := Unknown(power.Reading{}, err); got != err {
-			t.Errorf("%v became %v", err, got)
-		}
 	}
 }
