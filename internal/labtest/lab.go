@@ -197,7 +197,7 @@ func (l *Lab) ClearFaults() { l.t.Helper(); l.control(http.MethodDelete, "/fault
 
 func (l *Lab) control(method, path, body string) {
 	l.t.Helper()
-	if err := ask(l.Control(), method, path, body); err != nil {
+	if err := ask(l.Control(), method, path, body, nil); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -206,10 +206,11 @@ func (l *Lab) control(method, path, body string) {
 // goroutine, and says what came of it.
 func (l *Lab) Asker() func(method, path, body string) error {
 	c := l.Control()
-	return func(method, path, body string) error { return ask(c, method, path, body) }
+	return func(method, path, body string) error { return ask(c, method, path, body, nil) }
 }
 
-func ask(c *http.Client, method, path, body string) error {
+// ask asks a control socket, and reads the answer into into, if that is wanted.
+func ask(c *http.Client, method, path, body string, into any) error {
 	req, err := http.NewRequest(method, "http://lab"+path, strings.NewReader(body))
 	if err != nil {
 		return err
@@ -218,9 +219,12 @@ func ask(c *http.Client, method, path, body string) error {
 	if err != nil {
 		return err
 	}
-	resp.Body.Close()
+	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	}
+	if into != nil {
+		return json.NewDecoder(resp.Body).Decode(into)
 	}
 	return nil
 }
@@ -258,12 +262,7 @@ func (l *Lab) Component(name string) int {
 
 func (l *Lab) get(path string, into any) {
 	l.t.Helper()
-	resp, err := l.Control().Get("http://lab" + path)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+	if err := ask(l.Control(), http.MethodGet, path, "", into); err != nil {
 		l.t.Fatal(err)
 	}
 }

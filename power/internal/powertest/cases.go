@@ -1,13 +1,11 @@
 package powertest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -74,11 +72,7 @@ func (s *subject) journalled() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	for _, secret := range s.w.Secrets {
-		if strings.Contains(string(data), secret) {
-			s.Errorf("a secret is in %s", data)
-		}
-	}
+	s.noSecrets(string(data))
 	var kept power.Machine
 	if err := json.Unmarshal(data, &kept); err != nil {
 		s.Fatal(err)
@@ -219,7 +213,7 @@ func (s *subject) stalled() {
 		case err := <-done:
 			s.Errorf("%s did not wait for an answer: %v", name, err)
 		case <-time.After(100 * time.Millisecond): // it waits
-			s.text(power.Clean(strings.Join(children(), " ")))
+			s.noSecrets(arguments())
 			cancel()
 			select {
 			case err := <-done:
@@ -234,32 +228,15 @@ func (s *subject) stalled() {
 	}
 }
 
-// children gives the arguments of all processes that this one has started, and
-// of those that they have; none where there is no /proc.
-func children() []string {
-	parent, args := map[string]string{}, map[string]string{}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+// arguments gives those of all processes; nothing where there is no /proc.
+func arguments() string {
+	var all strings.Builder
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
-		stat, _ := os.ReadFile(file) // pid (name) state parent …
-		pid := filepath.Base(filepath.Dir(file))
-		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(after) > 1 {
-			parent[pid] = after[1]
-		}
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		args[pid] = strings.ReplaceAll(string(line), "\x00", " ")
+		line, _ := os.ReadFile(file) // which may have ended meanwhile
+		all.Write(line)
 	}
-	var out []string
-	self := strconv.Itoa(os.Getpid())
-	for pid := range args {
-		for p := parent[pid]; p != "" && p != "0"; p = parent[p] {
-			if p == self {
-				out = append(out, args[pid])
-				break
-			}
-		}
-	}
-	return out
+	return all.String()
 }
 
 func (s *subject) lost() {

@@ -3,6 +3,7 @@ package powertest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,17 +71,18 @@ func (s *subject) hear(err error) error {
 	return err
 }
 
-func (s *subject) text(said string) {
+func (s *subject) noSecrets(said string) {
 	for _, secret := range s.w.Secrets {
 		if strings.Contains(said, secret) {
 			s.Errorf("a secret is in %q", said)
 		}
 	}
-	for _, r := range said {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			s.Errorf("%q is not harmless", said)
-			return
-		}
+}
+
+func (s *subject) text(said string) {
+	s.noSecrets(said)
+	if strings.ContainsFunc(said, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }) {
+		s.Errorf("%q is not harmless", said)
 	}
 }
 
@@ -107,13 +109,7 @@ func wanted(a power.Action) (after, before power.State) {
 
 // able are the actions that the driver can do.
 func (s *subject) able() []power.Action {
-	var out []power.Action
-	for _, a := range actions {
-		if s.w.Can.Can(a) {
-			out = append(out, a)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(actions), func(a power.Action) bool { return !s.w.Can.Can(a) })
 }
 
 // await waits until the machine is in a state, in truth and by the driver's word.

@@ -113,19 +113,23 @@ func Run(ctx context.Context, p Program) (Result, error) {
 	cmd.Stdin = strings.NewReader(p.Stdin)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = grace
-	ownGroup(cmd)
-	cmd.Cancel = func() error { return signalGroup(cmd, false) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // and a process group of its own
+	end := func(sig syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, sig) }
+	cmd.Cancel = func() error { return end(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
 		return Result{}, p.notStarted(ctx, err)
 	}
 	err := cmd.Wait()
 	result := Result{
-		Status: cmd.ProcessState.ExitCode(), Signal: signalName(cmd.ProcessState),
+		Status: cmd.ProcessState.ExitCode(),
 		Stdout: secret.Hide(stdout.String(), p.Secrets...), Stderr: secret.Hide(stderr.String(), p.Secrets...),
+	}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		result.Signal = ws.Signal().String()
 	}
 	// A status of its own stands, even if the time ran out meanwhile.
 	if ctx.Err() != nil && (result.Signal != "" || err != nil && errors.Is(err, ctx.Err())) {
-		_ = signalGroup(cmd, true)
+		_ = end(syscall.SIGKILL)
 		return result, p.stopped(ctx, result)
 	}
 	return result, nil
@@ -156,25 +160,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 		b.Builder.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil
-}
-
-// ownGroup gives the program a session, and with it a process group, of its own.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
-
-// signalGroup tells the program and all that it has started to end, or kills
-// them.
-func signalGroup(cmd *exec.Cmd, kill bool) error {
-	sig := syscall.SIGTERM
-	if kill {
-		sig = syscall.SIGKILL
-	}
-	return syscall.Kill(-cmd.Process.Pid, sig)
-}
-
-// signalName names the signal that ended a process, or is empty.
-func signalName(state *os.ProcessState) string {
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return ws.Signal().String()
-	}
-	return ""
 }
