@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"lightsout/internal/testenv"
@@ -52,7 +53,16 @@ type Settings struct {
 // Start starts a lab at the fast pace, and ends it with the test.
 func Start(t testing.TB, scenario string) *Lab {
 	t.Helper()
-	cmd := exec.Command(Program(t, "lightsout-lab"), "--scenario", scenario, "--pace", "fast", "--stdin-leash", "--quiet")
+	l := &Lab{t: t}
+	Launch(t, &l.info, "--scenario", scenario, "--pace", "fast")
+	return l
+}
+
+// Launch starts the lab's program, and reads its ready line. It ends with the
+// test, or when it is told to.
+func Launch(t testing.TB, ready any, args ...string) (end func()) {
+	t.Helper()
+	cmd := exec.Command(Program(t, "lightsout-lab"), append(args, "--stdin-leash", "--quiet")...)
 	cmd.Stderr = os.Stderr
 	leash, err := cmd.StdinPipe()
 	if err != nil {
@@ -65,16 +75,16 @@ func Start(t testing.TB, scenario string) *Lab {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { leash.Close(); _ = cmd.Wait() })
+	end = sync.OnceFunc(func() { leash.Close(); _ = cmd.Wait() })
+	t.Cleanup(end)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		t.Fatalf("the lab is not ready: %v", err)
 	}
-	l := &Lab{t: t}
-	if err := json.Unmarshal(line, &l.info); err != nil {
+	if err := json.Unmarshal(line, ready); err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return end
 }
 
 // Root is the repository's root.

@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -6,42 +6,44 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"time"
+	"testing"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// peer is what the program's CPU time at rest stands beside: this command itself
+// peer is what the program's CPU time at rest stands beside: this binary itself
 // as a process that watches the same kinds by client-go and does nothing else.
 type peer struct {
+	b     *testing.B
 	cmd   *exec.Cmd
 	leash io.Closer
 }
 
-func startPeer(kubeconfig string) (*peer, error) {
+func startPeer(b *testing.B, kubeconfig string) *peer {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		b.Fatal(err)
 	}
-	p := &peer{cmd: exec.Command(self, "-watch", kubeconfig)}
+	p := &peer{b: b, cmd: exec.Command(self, "-watch", kubeconfig)}
 	p.cmd.Stderr = os.Stderr
 	if p.leash, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
+		b.Fatal(err)
 	}
-	return p, p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return p
 }
 
-// cpu is what it has used.
-func (p *peer) cpu() (time.Duration, error) {
-	v, err := vitalsOf(p.cmd.Process.Pid)
-	return v.cpu, err
-}
+func (p *peer) vitals() vitals { return vitalsOf(p.b, p.cmd.Process.Pid) }
 
-func (p *peer) close() error {
+func (p *peer) close() {
 	p.leash.Close()
-	return p.cmd.Wait()
+	if err := p.cmd.Wait(); err != nil {
+		p.b.Error(err)
+	}
 }
 
 // watchAll is the peer: it watches until standard input ends.

@@ -1,10 +1,11 @@
-package main
+package scale
 
 import (
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -18,28 +19,28 @@ type vitals struct {
 // clockTick is the unit of /proc/PID/stat (USER_HZ), the same on every Linux.
 const clockTick = 10 * time.Millisecond
 
-func vitalsOf(pid int) (v vitals, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return v, err
+func vitalsOf(b *testing.B, pid int) (v vitals) {
+	b.Helper()
+	read := func(name string) string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return string(text)
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // after the name
+	_, rest, _ := strings.Cut(read("stat"), ") ") // after the name
 	fields := strings.Fields(rest)
 	for _, i := range []int{11, 12} { // utime, stime
 		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
-			return v, err
+			b.Fatal(err)
 		}
 		v.cpu += time.Duration(n) * clockTick
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return v, err
-	}
-	v.resident, v.peak = 1024*named(string(status), "VmRSS:"), 1024*named(string(status), "VmHWM:")
-	io, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	v.read = named(string(io), "rchar:")
-	return v, err
+	status := read("status")
+	v.resident, v.peak = 1024*named(status, "VmRSS:"), 1024*named(status, "VmHWM:")
+	v.read = named(read("io"), "rchar:")
+	return v
 }
 
 // named gives the number after a name at the beginning of a line.

@@ -1,18 +1,19 @@
-package main
+package scale
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"lightsout/internal/labtest"
 )
 
 const (
@@ -23,6 +24,7 @@ const (
 
 // screen is a terminal with the program in it.
 type screen struct {
+	b       *testing.B
 	cmd     *exec.Cmd
 	pty     *os.File
 	started time.Time
@@ -35,18 +37,19 @@ type screen struct {
 	at    time.Time // when the last ones came
 }
 
-// openScreen starts the program in a new terminal, with its files in home.
-func openScreen(program, kubeconfig, home string) (*screen, error) {
-	cmd := exec.Command(program, "--kubeconfig", kubeconfig, "--state", home)
+// openScreen starts the program in a new terminal, with its files in a folder of its own.
+func openScreen(b *testing.B, kubeconfig string) *screen {
+	home := b.TempDir()
+	cmd := exec.Command(labtest.Program(b, "lightsout"), "--kubeconfig", kubeconfig, "--state", home)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR=", "HOME="+home, "XDG_CONFIG_HOME="+home)
-	s := &screen{cmd: cmd, stirred: make(chan struct{}, 1), ended: make(chan struct{}), em: vt.NewEmulator(width, height), started: time.Now()}
+	s := &screen{b: b, cmd: cmd, stirred: make(chan struct{}, 1), ended: make(chan struct{}), em: vt.NewEmulator(width, height), started: time.Now()}
 	var err error
 	if s.pty, err = pty.StartWithSize(cmd, &pty.Winsize{Rows: height, Cols: width}); err != nil {
-		return nil, err
+		b.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(s.pty, s.em) }() // what a terminal answers
 	go s.read()
-	return s, nil
+	return s
 }
 
 func (s *screen) read() {
@@ -84,28 +87,28 @@ func (s *screen) sent() int64 {
 }
 
 // wait waits until ok accepts what is on the screen, and gives when that came.
-func (s *screen) wait(ctx context.Context, what string, within time.Duration, ok func(lines []string) bool) (time.Time, error) {
+func (s *screen) wait(what string, within time.Duration, ok func(lines []string) bool) time.Time {
+	s.b.Helper()
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	for {
 		lines, at := s.lines()
 		if ok(lines) {
-			return at, nil
+			return at
 		}
 		select {
 		case <-s.stirred:
-		case <-ctx.Done():
-			return time.Time{}, ctx.Err()
 		case <-s.ended:
-			return time.Time{}, fmt.Errorf("the program ended while waiting for %s; on its screen: %s", what, strings.Join(lines, "\n"))
+			s.b.Fatalf("the program ended while waiting for %s; on its screen: %s", what, strings.Join(lines, "\n"))
 		case <-limit.C:
-			return time.Time{}, fmt.Errorf("not on the screen within %s: %s; there is:\n%s", within, what, strings.Join(lines, "\n"))
+			s.b.Fatalf("not on the screen within %s: %s; there is:\n%s", within, what, strings.Join(lines, "\n"))
 		}
 	}
 }
 
-func (s *screen) waitText(ctx context.Context, text string, within time.Duration) (time.Time, error) {
-	return s.wait(ctx, text, within, func(lines []string) bool { return contains(lines, text) >= 0 })
+func (s *screen) waitText(text string, within time.Duration) time.Time {
+	s.b.Helper()
+	return s.wait(text, within, func(lines []string) bool { return contains(lines, text) >= 0 })
 }
 
 func contains(lines []string, text string) int {
@@ -117,10 +120,13 @@ func contains(lines []string, text string) int {
 	return -1
 }
 
-func (s *screen) keys(keys string) error {
-	_, err := io.WriteString(s.pty, keys)
-	return err
+func (s *screen) keys(keys string) {
+	if _, err := io.WriteString(s.pty, keys); err != nil {
+		s.b.Fatal(err)
+	}
 }
+
+func (s *screen) vitals() vitals { return vitalsOf(s.b, s.cmd.Process.Pid) }
 
 // cursorRow is the text of the row that the cursor is on.
 func cursorRow(lines []string) string {

@@ -1,11 +1,9 @@
-// Command scale measures the program on real API servers of several sizes, as
+// Package scale measures the program on real API servers of several sizes, as
 // `make bench-scale` does, and prints one Markdown table. Each is an etcd and a
 // kube-apiserver that the lab's binary fills (bin/lightsout-lab --crowd L), with
 // every node's heartbeat each 10 seconds. The program runs in a terminal of
 // 160×45 with the table of all pods on the whole of it.
-//
-// It is a measurement and no test: nothing in it passes or fails.
-package main
+package scale
 
 import (
 	"context"
@@ -17,43 +15,42 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
-func main() {
-	if err := run(); err != nil {
+var (
+	sizes    = flag.String("sizes", "", "the sizes of BenchmarkScale, like \"S M L\"")
+	restFor  = flag.Duration("rest", 30*time.Second, "how long the program is watched at rest")
+	watching = flag.String("watch", "", "be the peer that only watches, with this `kubeconfig`")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *watching == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := watchAll(ctx, *watching); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	m := measurer{}
-	flag.StringVar(&m.lab, "lab", "bin/lightsout-lab", "the lab's program")
-	flag.StringVar(&m.program, "program", "bin/lightsout", "the program that is measured")
-	flag.DurationVar(&m.rest, "rest", 30*time.Second, "how long it is watched at rest")
-	peer := flag.String("watch", "", "be the peer that only watches, with this `kubeconfig`")
-	flag.Parse()
-	sizes := flag.Args()
-	if len(sizes) == 0 {
-		sizes = []string{"S", "M", "L"}
+// BenchmarkScale measures the program at each of the sizes and prints the table,
+// as far as it has come. b.N does not repeat it.
+func BenchmarkScale(b *testing.B) {
+	if *sizes == "" {
+		b.Skip(`say which sizes: make bench-scale SIZES="S M L"`)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if *peer != "" {
-		return watchAll(ctx, *peer)
+	t := newTable(conditions())
+	defer func() { fmt.Println(t) }()
+	for size := range strings.FieldsSeq(*sizes) {
+		t.begin(size)
+		measure(b, size, t)
 	}
-	table := newTable()
-	table.conditions = conditions()
-	for _, size := range sizes {
-		table.begin(size)
-		if err := m.measure(ctx, size, table); err != nil {
-			fmt.Println(table)
-			return fmt.Errorf("size %s: %w", size, err)
-		}
-	}
-	fmt.Println(table)
-	return nil
+	b.ReportMetric(0, "ns/op")
 }
 
 // conditions says what the figures depend on.

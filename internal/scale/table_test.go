@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -16,7 +16,9 @@ type table struct {
 	cells      map[string]map[string]string // row, size
 }
 
-func newTable() *table { return &table{cells: map[string]map[string]string{}} }
+func newTable(conditions string) *table {
+	return &table{conditions: conditions, cells: map[string]map[string]string{}}
+}
 
 func (t *table) begin(size string) { t.sizes = append(t.sizes, size) }
 

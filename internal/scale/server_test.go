@@ -1,15 +1,11 @@
-package main
+package scale
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"lightsout/internal/labtest"
 )
 
 // clients is a minimal client of an API server.
@@ -68,54 +66,30 @@ func (c clients) kinds() []kind {
 // server is a filled API server, and a minimal client of it.
 type server struct {
 	clients
-
-	cmd   *exec.Cmd
-	leash interface{ Close() error }
-	info  struct {
+	info struct {
 		Kubeconfig                           string
 		Namespaces, Nodes, Deployments, Pods int
 	}
 	space map[string]string // the namespace of each pod, by its name
+	end   func()
 }
 
-// startServer starts and fills one.
-func startServer(lab, size string) (s *server, err error) {
-	s = &server{cmd: exec.Command(lab, "--crowd", size, "--stdin-leash", "--quiet")}
-	s.cmd.Stderr = os.Stderr
-	if s.leash, err = s.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &s.info)
-	}
-	if err != nil {
-		s.close()
-		return nil, fmt.Errorf("the lab did not become ready: %w", err)
-	}
+// startServer starts and fills one, which ends with b or by end.
+func startServer(b *testing.B, size string) *server {
+	s := &server{}
+	s.end = labtest.Launch(b, &s.info, "--crowd", size)
+	var err error
 	if s.clients, err = newClients(s.info.Kubeconfig); err != nil {
-		return nil, errors.Join(err, s.close())
+		b.Fatal(err)
 	}
-	return s, nil
-}
-
-func (s *server) close() error {
-	s.leash.Close()
-	return s.cmd.Wait()
+	return s
 }
 
 // list lists what the program lists, all at once, and keeps nothing but the names
 // of the pods.
-func (s *server) list(ctx context.Context) (time.Duration, error) {
+func (s *server) list(b *testing.B) time.Duration {
 	begun := time.Now()
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := errgroup.WithContext(b.Context())
 	var pods *corev1.PodList
 	for _, k := range s.kinds() {
 		if l, ok := k.list.(*corev1.PodList); ok {
@@ -123,21 +97,23 @@ func (s *server) list(ctx context.Context) (time.Duration, error) {
 		}
 		g.Go(func() error { return k.client.Get().Resource(k.resource).Do(ctx).Into(k.list) })
 	}
-	err := g.Wait()
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
 	took := time.Since(begun)
 	s.space = make(map[string]string, len(pods.Items))
 	for i := range pods.Items {
 		s.space[strings.Clone(pods.Items[i].Name)] = strings.Clone(pods.Items[i].Namespace)
 	}
-	return took, err
+	return took
 }
 
 // requests is how many requests the server has answered, but the renewals of
 // Leases and what it asks itself.
-func (s *server) requests(ctx context.Context) (sum float64, err error) {
-	text, err := s.core.Get().AbsPath("/metrics").DoRaw(ctx)
+func (s *server) requests(b *testing.B) (sum float64) {
+	text, err := s.core.Get().AbsPath("/metrics").DoRaw(b.Context())
 	if err != nil {
-		return 0, err
+		b.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "apiserver_request_total{") || strings.Contains(line, `resource="leases"`) {
@@ -146,11 +122,11 @@ func (s *server) requests(ctx context.Context) (sum float64, err error) {
 		fields := strings.Fields(line)
 		n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
 		if err != nil {
-			return 0, err
+			b.Fatal(err)
 		}
 		sum += n
 	}
-	return sum, nil
+	return sum
 }
 
 // setPod sets whether a pod is ready and how often it was restarted, as a kubelet
@@ -164,9 +140,13 @@ func (s *server) setPod(ctx context.Context, name string, ready bool, restarts i
 }
 
 // watchPod watches one pod; the first event is how it stands.
-func (s *server) watchPod(ctx context.Context, name string) (watch.Interface, error) {
-	return s.core.Get().Namespace(s.space[name]).Resource("pods").
-		VersionedParams(&metav1.ListOptions{Watch: true, ResourceVersion: "0", FieldSelector: "metadata.name=" + name}, metav1.ParameterCodec).Watch(ctx)
+func (s *server) watchPod(b *testing.B, name string) watch.Interface {
+	w, err := s.core.Get().Namespace(s.space[name]).Resource("pods").
+		VersionedParams(&metav1.ListOptions{Watch: true, ResourceVersion: "0", FieldSelector: "metadata.name=" + name}, metav1.ParameterCodec).Watch(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return w
 }
 
 // killNode marks a node as the control plane does when nothing is heard of it.
