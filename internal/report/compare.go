@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -102,17 +101,11 @@ func CompareMarkdown(w io.Writer, rs []*record.Record) error {
 	if len(rs) == 0 {
 		return errNothing
 	}
-	var b bytes.Buffer
-	b.WriteString("# Trials compared\n")
+	var all []section
 	for _, m := range matrices(rs) {
-		b.WriteString("\n## " + md(m.Title) + "\n")
-		mdSection(&b, m.section)
+		all = append(all, m.section)
 	}
-	t := agreementTable(rs)
-	b.WriteString("\n## " + md(t.Title) + "\n")
-	mdSection(&b, t)
-	_, err := w.Write(b.Bytes())
-	return err
+	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "compare", append(all, agreementTable(rs)))
 }
 
 // runNames names runs by their folders; folders of one name are numbered.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -39,18 +38,12 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // below a megabyte. A record without a summary gives a page that says that it was
 // never judged. The error is the writer's.
 func HTML(w io.Writer, r *record.Record) error {
-	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, struct {
+	return writeTemplate(w, pageTemplate.ExecuteTemplate, "page", struct {
 		*page
 		Style   template.CSS
 		Picture template.HTML
 		Caption string
 	}{pageOf(r), template.CSS(styleText), template.HTML(picture(r)), caption(r)})
-	if err != nil {
-		return fmt.Errorf("the report can't be written: %w", err)
-	}
-	_, err = w.Write(b.Bytes())
-	return err
 }
 
 // caption says how the picture is to be read.

@@ -2,75 +2,36 @@ package report
 
 import (
 	"bytes"
+	_ "embed"
+	"fmt"
 	"io"
 	"strings"
+	"text/template"
 
 	"lightsout/internal/record"
 )
 
-// Markdown writes report.md: the verdict and its reasons, then every table, as
-// GitHub's Markdown. A record without a summary gives a report that says that it
-// was never judged. The error is the writer's.
-func Markdown(w io.Writer, r *record.Record) error {
+//go:embed page.md
+var markdownText string
+
+var markdownTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"md": md, "cell": mdCell}).Parse(markdownText))
+
+// writeTemplate writes what the template of that name, of either kind, makes of
+// data.
+func writeTemplate(w io.Writer, execute func(io.Writer, string, any) error, name string, data any) error {
 	var b bytes.Buffer
-	p := pageOf(r)
-	b.WriteString("# " + md(p.Title) + ": " + md(p.Verdict.Text) + "\n\n")
-	for _, l := range p.Loud {
-		b.WriteString("> **" + md(l.Text) + "**\n\n")
-	}
-	for _, why := range p.Why {
-		b.WriteString("- " + md(why) + "\n")
-	}
-	if len(p.Why) > 0 {
-		b.WriteString("\n")
-	}
-	if p.About != "" {
-		b.WriteString(md(p.About) + "\n\n")
-	}
-	mdTable(&b, p.Facts)
-	for _, s := range p.Sections {
-		b.WriteString("\n## " + md(s.Title) + "\n")
-		mdSection(&b, s)
+	if err := execute(&b, name, data); err != nil {
+		return fmt.Errorf("the report can't be written: %w", err)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func mdSection(b *bytes.Buffer, s section) {
-	for _, l := range s.Lead {
-		b.WriteString("\n" + mdCell(l) + "\n")
-	}
-	if len(s.Rows) > 0 {
-		b.WriteString("\n")
-		mdTable(b, s)
-	}
-	if len(s.Items) > 0 {
-		b.WriteString("\n")
-	}
-	for _, l := range s.Items {
-		b.WriteString("- " + md(l.Text) + "\n")
-	}
-}
-
-func mdTable(b *bytes.Buffer, s section) {
-	rule := "|"
-	b.WriteString("|")
-	for _, h := range s.Head {
-		b.WriteString(" " + md(h.Name) + " |")
-		if h.Figures {
-			rule += "---:|"
-		} else {
-			rule += "---|"
-		}
-	}
-	b.WriteString("\n" + rule + "\n")
-	for _, row := range s.Rows {
-		b.WriteString("|")
-		for _, c := range row {
-			b.WriteString(" " + mdCell(c) + " |")
-		}
-		b.WriteString("\n")
-	}
+// Markdown writes report.md: the verdict and its reasons, then every table, as
+// GitHub's Markdown. A record without a summary gives a report that says that it
+// was never judged. The error is the writer's.
+func Markdown(w io.Writer, r *record.Record) error {
+	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "page", pageOf(r))
 }
 
 // mdCell sets off what is bad or must be known in bold.
