@@ -13,21 +13,11 @@ import (
 // nothing. It belongs to one goroutine; the objects that it gives out do not
 // change.
 type State struct {
-	At    time.Time
-	Seq   int
-	Title view.Title
-	Zero  time.Time
+	// Seq is the newest event's number.
+	Seq int
 
-	Machines  map[string]view.MachineView
-	Load      loadgen.Run // without Windows
-	LoadReady string
-	Focus     cluster.Key
-	Next      []string
-	Trial     *view.TrialView
-	Doing     string
-	Outages   []view.Outage
-	Question  *view.Question
-	Notice    view.Notice
+	shown view.Frame // without Snapshot, History, Events and the seconds of Load
+	doing string
 
 	head     cluster.Contents // without objects
 	objects  *cluster.Builder
@@ -38,31 +28,45 @@ type State struct {
 	windows  map[int64]loadgen.Second
 }
 
+// Frame is what was shown, as it stood at now; without History and Events, which
+// samples do not say.
+func (s *State) Frame(now time.Time) *view.Frame {
+	f := s.shown
+	f.Now, f.Snapshot, f.Power = now, s.Snapshot(), maps.Clone(f.Power)
+	f.Load.Seconds = s.Windows(now)
+	if f.Trial != nil {
+		trial := *f.Trial
+		trial.Doing = s.doing
+		f.Trial = &trial
+	}
+	return &f
+}
+
 // Apply takes the next sample.
 func (s *State) Apply(x *Sample) {
 	if x.Key {
 		*s = State{}
 	}
-	s.At = x.At
 	s.Seq = max(s.Seq, x.Seq)
-	take(&s.Title, x.Title)
-	take(&s.Zero, x.Zero)
-	take(&s.LoadReady, x.LoadReady)
-	take(&s.Focus, x.Focus)
-	take(&s.Next, x.Next)
-	take(&s.Doing, x.Doing)
-	take(&s.Outages, x.Outages)
-	take(&s.Notice, x.Notice)
+	f := &s.shown
+	take(&f.Title, x.Title)
+	take(&f.Zero, x.Zero)
+	take(&f.LoadReady, x.LoadReady)
+	take(&f.Focus, x.Focus)
+	take(&f.Next, x.Next)
+	take(&s.doing, x.Doing)
+	take(&f.Outages, x.Outages)
+	take(&f.Notice, x.Notice)
 	if x.Trial != nil {
-		s.Trial = x.Trial
+		f.Trial = x.Trial
 		if x.Trial.Name == "" {
-			s.Trial = nil
+			f.Trial = nil
 		}
 	}
 	if x.Question != nil {
-		s.Question = x.Question
+		f.Question = x.Question
 		if x.Question.Title == "" {
-			s.Question = nil
+			f.Question = nil
 		}
 	}
 	s.applyMachines(x)
@@ -81,20 +85,20 @@ func take[T any](to *T, from *T) {
 }
 
 func (s *State) applyMachines(x *Sample) {
-	if s.Machines == nil {
-		s.Machines = map[string]view.MachineView{}
+	if s.shown.Power == nil {
+		s.shown.Power = map[string]view.MachineView{}
 	}
 	for name, m := range x.Machines {
 		if m == nil {
-			delete(s.Machines, name)
+			delete(s.shown.Power, name)
 		} else {
-			s.Machines[name] = *m
+			s.shown.Power[name] = *m
 		}
 	}
 	for name, at := range x.Reads {
-		if m, ok := s.Machines[name]; ok {
+		if m, ok := s.shown.Power[name]; ok {
 			m.Reading.At = at
-			s.Machines[name] = m
+			s.shown.Power[name] = m
 		}
 	}
 }
@@ -172,8 +176,8 @@ const windowsMost = 4000
 
 func (s *State) applyLoad(l *LoadSample) {
 	if l.Run != nil {
-		s.Load = *l.Run
-		s.Load.Seconds = nil
+		s.shown.Load = *l.Run
+		s.shown.Load.Seconds = nil
 	}
 	if l.From > 0 && l.To >= l.From && l.To < 1<<40 {
 		s.from, s.to = max(l.From, l.To-windowsMost+1), l.To

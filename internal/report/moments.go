@@ -19,7 +19,7 @@ import (
 type moment struct {
 	name  string
 	at    time.Time
-	state *record.State
+	frame *view.Frame
 	racks []rack
 }
 
@@ -91,9 +91,8 @@ func momentsOf(r *record.Record) []moment {
 		if i > 0 {
 			shown = r.Shown(m.at, 0)
 		}
-		state := *cursor.To(shown)
-		m.state = &state
-		m.racks = racksOf(&state, shown)
+		m.frame = cursor.To(shown).Frame(shown)
+		m.racks = racksOf(m.frame)
 	}
 	return slices.DeleteFunc(out, func(m moment) bool { return len(m.racks) == 0 })
 }
@@ -109,8 +108,8 @@ func lastSeen(s *record.Summary, phase string) (at *float64) {
 }
 
 // racksOf are the nodes of a moment, with those at the end whose pods have none.
-func racksOf(state *record.State, now time.Time) []rack {
-	s := state.Snapshot()
+func racksOf(f *view.Frame) []rack {
+	s, now := f.Snapshot, f.Now
 	if s == nil {
 		return nil
 	}
@@ -131,7 +130,7 @@ func racksOf(state *record.State, now time.Time) []rack {
 		}
 		r := rack{name: n.Name, word: s.NodeWord(n, now), look: rackReady, tiles: byNode[n.Name]}
 		switch {
-		case state.Machines[n.Name].Reading.State == power.Off:
+		case f.Power[n.Name].Reading.State == power.Off:
 			r.look = rackOff
 		case n.Ready != cluster.TriTrue:
 			r.look = rackNotReady
@@ -190,10 +189,10 @@ func momentsSection(r *record.Record) section {
 			nodes--
 		}
 		available := none
-		if d := m.state.Snapshot().Deployment(m.state.Focus); d != nil {
+		if d := m.frame.Snapshot.Deployment(m.frame.Focus); d != nil {
 			available = fmt.Sprintf("%d/%d", d.Available, d.Replicas)
 		}
-		g := m.state.Load.Gauge
+		g := m.frame.Load.Gauge
 		at := offset(m.at.Sub(base(r)).Seconds())
 		t.row(m.name, at, fmt.Sprintf("%d/%d", ready, nodes), off, fmt.Sprintf("%d/%d", podsReady, pods), available, g.Served, g.Queued)
 		t.Pictures = append(t.Pictures, drawn{Title: clean(at + " " + m.name), SVG: template.HTML(drawRacks(m))})

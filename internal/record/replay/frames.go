@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -47,14 +46,14 @@ func newFrames(r *record.Record) *frames {
 // frame gives what was on the screen at t, without Replay.
 func (f *frames) frame(t time.Time) *view.Frame {
 	s := f.cursor.To(t)
-	out := &view.Frame{
-		Title: s.Title, Now: t, Zero: s.Zero,
-		Snapshot: s.Snapshot(), Power: maps.Clone(s.Machines), History: f.rec.History(t),
-		Load: s.Load, LoadReady: s.LoadReady, Focus: s.Focus,
-		Events: f.events(s, t), Next: s.Next,
-		Trial: f.trial(s), Outages: s.Outages, Question: s.Question, Notice: s.Notice,
+	out := s.Frame(t)
+	out.History, out.Events = f.rec.History(t), f.events(s, t)
+	if trial := out.Trial; trial != nil {
+		trial.Dir = f.rec.Dir
+		if trial.Verdict != "" {
+			trial.Report = f.report
+		}
 	}
-	out.Load.Seconds = s.Windows(t)
 	if len(f.rec.Samples) == 0 {
 		f.fromEvents(out)
 	}
@@ -90,17 +89,4 @@ func (f *frames) events(s *record.State, t time.Time) []view.Event {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// trial is the trial as it was shown.
-func (f *frames) trial(s *record.State) *view.TrialView {
-	if s.Trial == nil {
-		return nil
-	}
-	v := *s.Trial
-	v.Dir, v.Doing = f.rec.Dir, s.Doing
-	if v.Verdict != "" {
-		v.Report = f.report
-	}
-	return &v
 }
