@@ -83,53 +83,31 @@ func (n *Names) JSON(lines []byte) []byte {
 
 // Line replaces the names in a line of a screen, which may hold SGR sequences.
 // A name that is cut off there, as its ellipsis shows, is replaced as far as it
-// goes.
+// goes. Where a stand-in is longer than its name, names are not looked for across
+// the sequences.
 func (n *Names) Line(line string) string {
 	if n == nil || line == "" {
 		return line
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !strings.Contains(line, "\x1b") {
-		return n.cut(n.text(line))
-	}
-	// Where the plain text's bytes stand in the line.
-	var plain []byte
-	var at []int
-	for i := 0; i < len(line); i++ {
-		if line[i] == '\x1b' {
-			for i < len(line) && line[i] != 'm' {
-				i++
-			}
-			continue
-		}
-		plain, at = append(plain, line[i]), append(at, i)
-	}
-	was := string(plain)
-	is := n.cut(n.text(was))
-	if is == was {
-		return line
-	}
-	if len(is) == len(was) { // byte by byte in their places
-		out := []byte(line)
-		for i := range at {
-			out[at[i]] = is[i]
-		}
-		return string(out)
-	}
-	return n.spans(line)
-}
-
-// spans replaces the names between the escape sequences of a line: where a
-// stand-in is longer than its name, the names are not looked for across those.
-func (n *Names) spans(line string) string {
 	parts := strings.Split(line, "\x1b")
+	sgr, was := make([]string, len(parts)), ""
 	for i, p := range parts {
-		sgr := ""
-		if j := strings.IndexByte(p, 'm'); i > 0 && j >= 0 {
-			sgr, p = p[:j+1], p[j+1:]
+		if end := strings.IndexByte(p, 'm') + 1; i > 0 {
+			sgr[i], parts[i] = p[:end], p[end:]
 		}
-		parts[i] = sgr + n.cut(n.text(p))
+		was += parts[i]
+	}
+	is := n.cut(n.text(was))
+	inPlace := len(is) == len(was) // byte by byte
+	for i, p := range parts {
+		if inPlace {
+			p, is = is[:len(p)], is[len(p):]
+		} else {
+			p = n.cut(n.text(p))
+		}
+		parts[i] = sgr[i] + p
 	}
 	return strings.Join(parts, "\x1b")
 }
