@@ -23,7 +23,7 @@ func (co *Cordon) title() string { return "cordon " + some(co.Nodes) }
 // Text says which nodes are cordoned.
 func (co *Cordon) Text() string { return "cordon " + list(co.Nodes) }
 
-func (co *Cordon) value() string { return words(co.Nodes) }
+func (co *Cordon) value() any { return co.Nodes }
 
 func (co *Cordon) check(c *checker, s *Step) {
 	for _, n := range co.Nodes {
@@ -59,7 +59,7 @@ func (u *Uncordon) title() string { return "uncordon " + some(u.Nodes) }
 // Text says which nodes are uncordoned.
 func (u *Uncordon) Text() string { return "uncordon " + list(u.Nodes) }
 
-func (u *Uncordon) value() string { return words(u.Nodes) }
+func (u *Uncordon) value() any { return u.Nodes }
 
 func (u *Uncordon) check(c *checker, s *Step) {
 	for _, n := range u.Nodes {

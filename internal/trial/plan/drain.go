@@ -32,7 +32,7 @@ func (d *Drain) title() string { return "drain " + some(d.Nodes) }
 // Text says which nodes are drained.
 func (d *Drain) Text() string { return "drain " + list(d.Nodes) + inTime(d.Within) }
 
-func (d *Drain) value() string { return within(d.Within, DrainWithin).behind(d.Nodes) }
+func (d *Drain) value() any { return aboutNodes(d.Nodes, "within", within(d.Within, DrainWithin)) }
 
 func (d *Drain) check(c *checker, s *Step) {
 	for _, n := range d.Nodes {

@@ -151,31 +151,24 @@ func (e Expectation) Holds(v float64) bool {
 }
 
 // value is what stands behind the measure in a file.
-func (e Expectation) value() string {
+func (e Expectation) value() any {
 	seconds := measures[e.Measure].seconds
-	bound := func(v *float64) string {
-		if seconds {
-			d := time.Duration(*v * float64(time.Second))
-			if d.Seconds() == *v && (d == 0 || d >= time.Millisecond) {
-				return short(d)
-			}
+	bound := func(v *float64) any {
+		if v == nil {
+			return ""
 		}
-		return strconv.FormatFloat(*v, 'f', -1, 64)
+		if d := time.Duration(*v * float64(time.Second)); seconds && d.Seconds() == *v && (d == 0 || d >= time.Millisecond) {
+			return short(d)
+		}
+		return number(*v)
 	}
-	var f flow
 	switch {
 	case e.Predicted:
 		return "predicted"
 	case e.Kind() == OfLedger:
-		return "true"
+		return true
 	case e.Min != nil && e.Max != nil && *e.Min == *e.Max && !seconds:
 		return bound(e.Min)
 	}
-	if e.Min != nil {
-		f.add("min", bound(e.Min))
-	}
-	if e.Max != nil {
-		f.add("max", bound(e.Max))
-	}
-	return f.String()
+	return flow("min", bound(e.Min), "max", bound(e.Max))
 }

@@ -150,22 +150,13 @@ func (l *Load) Text() string {
 	return s
 }
 
-func (l *Load) value() string {
-	var f flow
+func (l *Load) value() any {
+	var shape any = l.Spec.N
 	if l.Spec.Shape == loadgen.Rate {
-		f.add("rate", strconv.FormatFloat(l.Spec.PerSecond, 'f', -1, 64)+"/s")
-	} else {
-		f.add(string(l.Spec.Shape), strconv.Itoa(l.Spec.N))
+		shape = strconv.FormatFloat(l.Spec.PerSecond, 'f', -1, 64) + "/s"
 	}
-	if l.Spec.Requests > 0 {
-		f.add("requests", strconv.Itoa(l.Spec.Requests))
-	}
-	f.time("for", l.Spec.For, 0)
-	if l.Background {
-		f.add("background", "true")
-	}
-	f.time("timeout", l.Timeout, 0)
-	return f.String()
+	return flow(string(l.Spec.Shape), shape, "requests", l.Spec.Requests, "for", within(l.Spec.For, 0),
+		"background", l.Background, "timeout", within(l.Timeout, 0))
 }
 
 func (l *Load) check(c *checker, s *Step) {

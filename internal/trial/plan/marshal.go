@@ -1,111 +1,94 @@
 package plan
 
 import (
-	"fmt"
-	"regexp"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/config/yamlfile"
 )
 
 // Marshal writes the plan as a file. Parse makes the same plan of it again,
 // but for lines and Text, when Check has nothing against the plan and its name
 // is one word. A name too long for a file is left out.
 func (p *Plan) Marshal() []byte {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("name: %s", word(p.Name))
-	if p.About != "" {
-		line("about: %s", word(p.About))
-	}
-	if p.Deployment != "" {
-		line("deployment: %s", word(p.Deployment))
-	}
-	line("steps:")
+	var steps, expect []*yaml.Node
 	for _, s := range p.Steps {
 		if s.Action == nil {
-			line("  - pause: 1ms")
-		} else {
-			line("  - %s: %s", s.Action.Kind(), s.Action.value())
+			s.Action = &Pause{For: time.Millisecond}
 		}
-		if s.Name != "" && s.Name != s.defaultName() && utf8.RuneCountInString(s.Name) <= maxStepName {
-			line("    name: %s", word(s.Name))
+		step := group(s.Action.Kind(), s.Action.value())
+		if s.Name != s.defaultName() && utf8.RuneCountInString(s.Name) <= maxStepName {
+			put(step, "name", s.Name)
 		}
-	}
-	if len(p.Expect) > 0 {
-		line("expect:")
+		steps = append(steps, step)
 	}
 	for _, e := range p.Expect {
-		line("  - %s: %s", e.Measure, e.value())
-		switch {
-		case e.Step != "":
-			line("    step: %s", word(e.Step))
-		case e.Subject != "" && measures[e.Measure].ofDeployment:
-			line("    deployment: %s", word(e.Subject))
-		case e.Subject != "":
-			line("    node: %s", word(e.Subject))
+		subject := "node"
+		if measures[e.Measure].ofDeployment {
+			subject = "deployment"
 		}
+		expect = append(expect, group(e.Measure, e.value(), "step", e.Step, subject, e.Subject))
 	}
-	return []byte(b.String())
+	// What is only texts, numbers and lists can always be written.
+	text, _ := yamlfile.Write(group("name", p.Name, "about", p.About, "deployment", p.Deployment,
+		"steps", &yaml.Node{Kind: yaml.SequenceNode, Content: steps}, "expect", &yaml.Node{Kind: yaml.SequenceNode, Content: expect}))
+	return []byte(text)
+}
+
+// group is a group of fields: names and values by turns.
+func group(fields ...any) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for f := range slices.Chunk(fields, 2) {
+		put(n, f[0].(string), f[1])
+	}
+	return n
+}
+
+// put adds a field to a group, unless it is empty.
+func put(to *yaml.Node, name string, value any) {
+	n, ok := value.(*yaml.Node)
+	switch {
+	case ok && n.Kind == yaml.SequenceNode && len(n.Content) == 0, reflect.ValueOf(value).IsZero():
+		return
+	case !ok:
+		n = yamlfile.Encode(value)
+		n.Style |= yaml.FlowStyle // lists stand in [ ]
+	}
+	yamlfile.Put(to, name, n)
 }
 
 // flow is a group of fields in { }.
-type flow []string
-
-func (f *flow) add(name, value string) { *f = append(*f, name+": "+value) }
-
-func (f flow) String() string { return "{" + strings.Join(f, ", ") + "}" }
-
-// word adds a word unless it is empty.
-func (f *flow) word(name, value string) {
-	if value != "" {
-		f.add(name, word(value))
-	}
+func flow(fields ...any) *yaml.Node {
+	n := group(fields...)
+	n.Style = yaml.FlowStyle
+	return n
 }
 
-// time adds a time unless it is 0 or what it is by default.
-func (f *flow) time(name string, d, unless time.Duration) {
-	if d > 0 && d != unless {
-		f.add(name, short(d))
+// aboutNodes is the value of a step about nodes, which may have other fields.
+func aboutNodes(nodes []string, fields ...any) any {
+	if len(group(fields...).Content) == 0 {
+		return nodes
 	}
+	return flow(append([]any{"nodes", nodes}, fields...)...)
 }
 
-// within is the field of that name, unless it is 0 or what it is by default.
-func within(d, unless time.Duration) (f flow) {
-	f.time("within", d, unless)
-	return f
+// within is a time as it is written; empty if it is what it is by default.
+func within(d, unless time.Duration) string {
+	if d <= 0 || d == unless {
+		return ""
+	}
+	return short(d)
 }
 
-// behind is the value of a step about nodes, with the fields of f if there are any.
-func (f flow) behind(nodes []string) string {
-	if len(f) == 0 {
-		return words(nodes)
-	}
-	return append(flow{"nodes: " + words(nodes)}, f...).String()
-}
-
-// bare is text that needs no quotes in YAML, unless it is one of the words
-// that stand for something else.
-var bare = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9 ._/()-]*[A-Za-z0-9._/()-])?$`)
-
-func word(s string) string {
-	switch strings.ToLower(s) {
-	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-	default:
-		if bare.MatchString(s) {
-			return s
-		}
-	}
-	return strconv.Quote(s)
-}
-
-func words(s []string) string {
-	quoted := make([]string, len(s))
-	for i, w := range s {
-		quoted[i] = word(w)
-	}
-	return "[" + list(quoted) + "]"
+// number is one as it is written.
+func number(v float64) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
 func inTime(d time.Duration) string {

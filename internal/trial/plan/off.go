@@ -61,13 +61,12 @@ func (o *Off) title() string { return o.verb() + some(o.Nodes) }
 // Text says which nodes are switched off and how.
 func (o *Off) Text() string { return o.verb() + list(o.Nodes) + inTime(o.Within) }
 
-func (o *Off) value() string {
-	var f flow
+func (o *Off) value() any {
+	how := ""
 	if o.How == power.ActionOff {
-		f.add("how", "plug")
+		how = "plug"
 	}
-	f.time("within", o.Within, 0)
-	return f.behind(o.Nodes)
+	return aboutNodes(o.Nodes, "how", how, "within", within(o.Within, 0))
 }
 
 func (o *Off) check(c *checker, s *Step) {

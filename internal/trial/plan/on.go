@@ -31,7 +31,7 @@ func (o *On) title() string { return "power on " + some(o.Nodes) }
 // Text says which nodes are powered on.
 func (o *On) Text() string { return "power on " + list(o.Nodes) + inTime(o.Within) }
 
-func (o *On) value() string { return within(o.Within, 0).behind(o.Nodes) }
+func (o *On) value() any { return aboutNodes(o.Nodes, "within", within(o.Within, 0)) }
 
 func (o *On) check(c *checker, s *Step) {
 	for _, n := range o.Nodes {

@@ -33,7 +33,7 @@ func (p *Pause) title() string { return "pause of " + short(p.For) }
 // Text says how long the pause is.
 func (p *Pause) Text() string { return "pause for " + short(p.For) }
 
-func (p *Pause) value() string { return short(p.For) }
+func (p *Pause) value() any { return short(p.For) }
 
 func (p *Pause) check(*checker, *Step) {}
 

@@ -68,7 +68,7 @@ type Action interface {
 	// title is the name of a step that has none.
 	title() string
 	// value is what stands behind the kind in a file.
-	value() string
+	value() any
 	// check finds what can't be carried out where the step stands, and notes
 	// what the steps after it must know.
 	check(c *checker, s *Step)

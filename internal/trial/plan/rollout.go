@@ -56,11 +56,8 @@ func (r *Rollout) Text() string {
 // theDeployment names a deployment; empty is the plan's.
 func theDeployment(name string) string { return cmp.Or(name, "the deployment") }
 
-func (r *Rollout) value() string {
-	var f flow
-	f.word("deployment", r.Deployment)
-	f.time("within", r.Within, 0)
-	return f.String()
+func (r *Rollout) value() any {
+	return flow("deployment", r.Deployment, "within", within(r.Within, 0))
 }
 
 func (r *Rollout) check(c *checker, _ *Step) {

@@ -44,7 +44,7 @@ func (st *Stop) Text() string {
 	return "stop " + st.Step + " and wait for its last requests"
 }
 
-func (st *Stop) value() string { return word(st.Step) }
+func (st *Stop) value() any { return st.Step }
 
 func (st *Stop) check(c *checker, s *Step) {
 	if st.Step == AllLoads {

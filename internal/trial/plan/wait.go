@@ -147,18 +147,12 @@ func (w *Wait) Text() string {
 	return "wait until " + text + inTime(w.Within)
 }
 
-func (w *Wait) value() string {
-	var f flow
-	f.add("for", w.For)
-	if len(w.Nodes) > 0 {
-		f.add("nodes", words(w.Nodes))
-	}
-	f.word("deployment", w.Deployment)
-	f.time("within", w.Within, waitingFor(w.For).within)
-	if len(f) == 1 {
+func (w *Wait) value() any {
+	f := flow("for", w.For, "nodes", w.Nodes, "deployment", w.Deployment, "within", within(w.Within, waitingFor(w.For).within))
+	if len(f.Content) == 2 {
 		return w.For
 	}
-	return f.String()
+	return f
 }
 
 func (w *Wait) check(c *checker, s *Step) {
