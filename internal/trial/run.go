@@ -56,10 +56,7 @@ type run struct {
 	settings      []record.Setting
 	server        string
 	forecast      []string
-	verdict       view.Verdict
-	why           []string
-	expectations  []view.Expectation
-	summary       *record.Summary
+	summary       *record.Summary // nil before it is judged
 }
 
 // stage is where a trial stands.

@@ -14,13 +14,13 @@ func (r *run) view() *view.TrialView {
 	v := &view.TrialView{
 		Name: r.name, Dir: r.dir, Free: r.plan == nil, Driven: r.opt.Driven, Waiting: r.waiting,
 		Next: r.next, Doing: r.doing, Started: r.started,
-		Verdict: r.verdict, Why: r.why, Expectations: r.expectations, Phases: r.tracker.Table(),
+		Phases: r.tracker.Table(),
 	}
 	for _, st := range r.steps {
 		v.Steps = append(v.Steps, view.StepView{Name: st.Name, Text: st.Text(), State: st.state})
 	}
-	if r.verdict != "" {
-		v.Report = record.ReportPath(r.dir)
+	if s := r.summary; s != nil {
+		v.Verdict, v.Why, v.Expectations, v.Report = s.Verdict, s.Why, s.Expectations, record.ReportPath(r.dir)
 	}
 	return v
 }

@@ -17,7 +17,7 @@ func (r *run) judge() {
 	r.t.tracked.Store(nil)
 	r.after = podsByNode(r.s.Snapshot(), r.deployment)
 	sum := summarize(r)
-	r.verdict, r.why, r.expectations = sum.Verdict, sum.Why, sum.Expectations
+	r.summary = sum
 	level := view.Bad
 	if sum.Verdict == view.Pass {
 		level = view.Good
@@ -27,7 +27,6 @@ func (r *run) judge() {
 		text += ": " + sum.Why[0]
 	}
 	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: text, Level: level})
-	r.summary = sum
 	r.closeRecord()
 	if r.opt.End {
 		r.s.End()
