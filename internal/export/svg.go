@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +88,7 @@ func (d *svg) class(property string, c Colour) string {
 type span struct {
 	from, to int
 	changes  []int
+	weight   int // about how many bytes it takes to show it once
 }
 
 // About how many bytes it takes to say when a version of a part is shown, and
@@ -99,77 +98,58 @@ const (
 	runCost     = 40
 )
 
-// set is a set of frames.
-type set []uint64
-
-func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
-
-func (s set) union(o set) (n int) {
-	for i := range s {
-		s[i] |= o[i]
-		n += bits.OnesCount64(s[i])
+// cost is about how many bytes it takes to tell a part.
+func (s span) cost() int {
+	switch n := len(s.changes); {
+	case n > 1:
+		return n * (s.weight + versionCost)
+	case s.weight > 0:
+		return s.weight + runCost
 	}
-	return n
+	return 0
 }
 
-// spans cuts a row so that it is told in the fewest bytes.
-func (d *svg) spans(y int) []span {
-	width := d.frames[0].Screen.Width
-	changes := make([]set, width) // by column
-	weight := make([]int, width)
-	for x := range changes {
-		changes[x] = make(set, (len(d.frames)+63)/64)
-		changes[x].add(0)
-		for i, f := range d.frames {
-			cell := f.Screen.row(y)[x]
-			if i > 0 && cell != d.frames[i-1].Screen.row(y)[x] {
-				changes[x].add(i)
-			}
-			w := 0
-			if cell.Text != " " || cell.Bg != d.th.bg {
-				w = 1
-				if x == 0 || f.Screen.row(y)[x-1].Fg != cell.Fg || f.Screen.row(y)[x-1].Bg != cell.Bg {
-					w += runCost
-				}
-			}
-			weight[x] = max(weight[x], w)
-		}
-	}
-	// best[x] is the least for the columns before x; cut[x] where its last part begins.
-	best, cut := make([]int, width+1), make([]int, width+1)
-	for to := 1; to <= width; to++ {
-		best[to] = math.MaxInt
-		all, bytes := make(set, len(changes[0])), 0
-		for from := to - 1; from >= 0; from-- {
-			versions := all.union(changes[from])
-			bytes += weight[from]
-			cost := best[from] + versions*bytes
-			if versions > 1 {
-				cost += versions * versionCost
-			} else if bytes > 0 {
-				cost += runCost
-			}
-			if cost < best[to] && !d.splits(y, from) {
-				best[to], cut[to] = cost, from
+// with is the part with the one behind it.
+func (s span) with(o span) span {
+	all := slices.Concat(s.changes, o.changes)
+	slices.Sort(all)
+	return span{s.from, o.to, slices.Compact(all), s.weight + o.weight}
+}
+
+// spans cuts a row so that it is told in few bytes.
+func (d *svg) spans(y int) (out []span) {
+	for x := range d.frames[0].Screen.Width {
+		out = append(out, d.columnOf(y, x))
+		for n := len(out); n > 1; n-- {
+			a, b := out[n-2], out[n-1]
+			if both := a.with(b); d.splits(y, b.from) || both.cost() <= a.cost()+b.cost() {
+				out = append(out[:n-2], both)
+			} else {
+				break
 			}
 		}
 	}
-	var out []span
-	for to := width; to > 0; to = cut[to] {
-		s := span{from: cut[to], to: to}
-		all := make(set, len(changes[0]))
-		for x := s.from; x < s.to; x++ {
-			all.union(changes[x])
-		}
-		for i := range d.frames {
-			if all[i/64]>>(i%64)&1 == 1 {
-				s.changes = append(s.changes, i)
-			}
-		}
-		out = append(out, s)
-	}
-	slices.Reverse(out)
 	return out
+}
+
+// columnOf is the part of one column.
+func (d *svg) columnOf(y, x int) span {
+	s := span{from: x, to: x + 1}
+	for i, f := range d.frames {
+		row := f.Screen.row(y)
+		if i == 0 || row[x] != d.frames[i-1].Screen.row(y)[x] {
+			s.changes = append(s.changes, i)
+		}
+		w := 0
+		if row[x].Text != " " || row[x].Bg != d.th.bg {
+			w = 1
+			if x == 0 || row[x-1].Fg != row[x].Fg || row[x-1].Bg != row[x].Bg {
+				w += runCost
+			}
+		}
+		s.weight = max(s.weight, w)
+	}
+	return s
 }
 
 // splits reports whether a cut before column x would part a wide character.
