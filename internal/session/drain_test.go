@@ -269,6 +269,32 @@ func TestTheQuestionGoesWhenTheBudgetLetsGo(t *testing.T) {
 	before(t, d.calls(), "drained kube-node3", "shutdown kube-node3")
 }
 
+// Whoever is asked about leaving in a drain is asked about the machine when it
+// has gone off meanwhile, and an answer to the first question leaves nothing.
+func TestTheQuestionAboutLeavingFollowsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	w, d, held := heldUp(t)
+	w.x.Send(view.Answer{Question: held.ID, Choice: "wait"})
+	w.x.Send(view.AskQuit{})
+	old := w.x.question("quit")
+	if old.Title != "Leave while nodes are being drained?" {
+		t.Errorf("the question is %+v", old)
+	}
+	close(d.free)
+	q := w.x.frame("another question", func(f *view.Frame) bool {
+		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3") && f.Power["kube-node3"].Phase == power.PhaseDone
+	}).Question
+	if q.Title != "Leave with machines off?" || q.ID == old.ID {
+		t.Errorf("the question is %+v, was %+v", q, old)
+	}
+	w.x.Send(view.Answer{Question: old.ID, Choice: "leave"})
+	w.x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	w.x.waitEnd()
+	if len(w.x.left()) > 0 || len(w.x.leftCordoned()) > 0 {
+		t.Errorf("left off %v, cordoned %v", w.x.left(), w.x.leftCordoned())
+	}
+}
+
 func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()

@@ -35,41 +35,48 @@ func (v *leaving) end(i view.End) {
 // ask ends the session, or first asks what to do with machines that are off.
 func (v *leaving) ask() {
 	v.switching.readJournal() // also what is being switched off just now
-	if v.settled() {
+	switch {
+	case v.settled():
 		v.ending = true
-		return
+	case !v.questions.has(view.QuestionQuit):
+		v.questions.follow(v.question, v.answered)
 	}
-	if v.questions.has(view.QuestionQuit) {
-		return
-	}
+}
+
+// question asks about what would be left as it is.
+func (v *leaving) question() (view.Question, bool) {
 	left := v.machines.stillOff()
-	question := func(title, on, now string, lines ...view.Line) view.Question {
-		return view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
+	question := func(title, on, now string, lines ...view.Line) (view.Question, bool) {
+		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
+		if on == "" { // nothing can be undone before
+			q.Choices = slices.Delete(q.Choices, 1, 2)
+		}
+		return q, !v.settled()
 	}
-	q := question("Leave while machines are being switched?", "", "Leave")
 	cordoned := v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case len(left) > 0:
 		lines := append(append([]view.Line{{Text: "Still off:"}}, leftOffLines(left)...), cordoned...)
-		q = question("Leave with machines off?", "Power on, then leave", "Leave them off", append(lines, v.later())...)
+		return question("Leave with machines off?", "Power on, then leave", "Leave them off", append(lines, v.later())...)
 	case len(v.drains.running) > 0:
-		q = question("Leave while nodes are being drained?", "Give it up, then leave", "Leave them cordoned")
-	case cordoned != nil:
-		q = question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
-	default:
-		q.Choices = slices.Delete(q.Choices, 1, 2) // nothing can be undone before
+		return question("Leave while nodes are being drained?", "Give it up, then leave", "Leave them cordoned")
+	case v.busy():
+		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
 	}
-	v.questions.ask(q, func(a view.Answer) {
-		switch a.Choice {
-		case leaveNow:
-			v.ending = true
-		case leaveOn:
-			v.leaveWhenOn = true
-			v.drains.leave()
-			v.switching.restore()
-			v.undone = true
-		}
-	})
+	return question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
+}
+
+// answered leaves as the operator has chosen.
+func (v *leaving) answered(a view.Answer) {
+	switch a.Choice {
+	case leaveNow:
+		v.ending = true
+	case leaveOn:
+		v.leaveWhenOn = true
+		v.drains.leave()
+		v.switching.restore()
+		v.undone = true
+	}
 }
 
 // later says how what is left so can be undone another time.
@@ -83,15 +90,18 @@ func (v *leaving) later() view.Line {
 // settled reports whether no machine is off or being switched, and no node
 // cordoned or being drained, because of us.
 func (v *leaving) settled() bool {
-	return len(v.machines.leftOff) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && (v.machines.fleet == nil || len(v.machines.fleet.Busy()) == 0)
+	return len(v.machines.leftOff) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && !v.busy()
 }
+
+// busy reports whether a machine is being switched.
+func (v *leaving) busy() bool { return v.machines.fleet != nil && len(v.machines.fleet.Busy()) > 0 }
 
 // look ends the session when it is to end and the reason to stay has gone.
 func (v *leaving) look() {
 	if v.whenOver && !v.guest.Running() {
 		v.ending = true
 	}
-	if v.undone && (v.leaveWhenOn || v.questions.has(view.QuestionQuit)) && v.settled() {
+	if (v.leaveWhenOn && v.undone || v.questions.has(view.QuestionQuit)) && v.settled() {
 		v.ending = true
 	}
 	v.undone = false

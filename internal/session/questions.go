@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -24,6 +25,9 @@ type Questions struct {
 type asked struct {
 	question *view.Question
 	answer   func(view.Answer)
+	// now is the question as it would be asked now, and whether it still would be;
+	// nil for one that stays as it is.
+	now func() (view.Question, bool)
 }
 
 // NewQuestions makes an empty list.
@@ -56,11 +60,38 @@ func (l *Questions) signal() {
 func (l *Questions) ask(q view.Question, answer func(view.Answer)) *asked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.made++
-	q.ID = fmt.Sprintf("q%d", l.made)
-	a := &asked{question: &q, answer: answer}
+	a := &asked{question: l.numbered(q), answer: answer}
 	l.open = append(l.open, a)
 	return a
+}
+
+func (l *Questions) numbered(q view.Question) *view.Question {
+	l.made++
+	q.ID = fmt.Sprintf("q%d", l.made)
+	return &q
+}
+
+// follow queues a question about what may change while it is open.
+func (l *Questions) follow(now func() (view.Question, bool), answer func(view.Answer)) {
+	q, _ := now()
+	l.ask(q, answer).now = now
+}
+
+// look puts another question in the place of each whose matter has changed, and
+// withdraws those that have none any more. An answer to the former does nothing.
+func (l *Questions) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = slices.DeleteFunc(l.open, func(a *asked) bool {
+		if a.now == nil {
+			return false
+		}
+		q, still := a.now()
+		if q.ID = a.question.ID; still && !reflect.DeepEqual(q, *a.question) {
+			a.question = l.numbered(q)
+		}
+		return !still
+	})
 }
 
 func (l *Questions) withdraw(a *asked) {

@@ -15,31 +15,33 @@ func (w *switching) readJournal() {
 		return
 	}
 	w.cordons.read()
-	if left := w.machines.stillOff(); !w.greeted && len(left)+len(w.cordons.ours) > 0 {
-		w.askRestore(left)
+	if !w.greeted && len(w.machines.leftOff)+len(w.cordons.ours) > 0 {
+		w.questions.follow(w.restoreQuestion, func(a view.Answer) {
+			if a.Choice == view.ChoiceYes {
+				w.restore()
+			}
+		})
 	}
 	w.greeted = true
 }
 
-// askRestore offers to power on what an earlier run has left off.
-func (w *switching) askRestore(left []power.LeftOff) {
+// restoreQuestion offers to power on what an earlier run has left off.
+func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
+	left := w.machines.stillOff()
 	if len(left) > 0 {
 		q.Lines = append(q.Lines, view.Line{Text: "lightsout switched these off and has not seen them on again:"})
 		q.Lines = append(q.Lines, leftOffLines(left)...)
 	}
-	if lines := w.cordons.lines("lightsout cordoned these and has not uncordoned them:"); lines != nil {
+	lines := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
+	if lines != nil {
 		q.Lines = append(q.Lines, lines...)
 		q.Choices[1].Label = "Power on and uncordon"
 		if len(left) == 0 {
 			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
 		}
 	}
-	w.questions.ask(q, func(a view.Answer) {
-		if a.Choice == view.ChoiceYes {
-			w.restore()
-		}
-	})
+	return q, len(q.Lines) > 0
 }
 
 func leftOffLines(left []power.LeftOff) []view.Line {

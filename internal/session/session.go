@@ -223,6 +223,7 @@ func (s *Session) turns() {
 		s.guest.Turn()
 		s.switching.look()
 		s.leaving.look()
+		s.questions.look()
 		p.stirred(time.Now())
 	}
 }

@@ -304,7 +304,7 @@ func (x *request) over(err error) {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 	case errors.As(err, &failed):
-		w.notice = view.Notice{Text: err.Error(), At: w.now()}
+		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
 	case errors.As(err, &notDone) && !x.drained && notDone.Why != power.NotTyped: // the operator has seen why
 	default:
 		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
