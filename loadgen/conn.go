@@ -75,34 +75,33 @@ func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.
 }
 
 // connect returns a connection for the request, with the time of its set-up
-// in the trace.
+// in the record.
 func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
-	r.reused = false
+	r.Reused = false
 	if cl.opts.Target.Reuse {
 		now := cl.now()
 		if c := e.idle.take(now, cl.opts.Target.MaxAge); c != nil {
-			c.r, r.reused = r, true
-			return cl.use(r, c, now)
+			c.r, r.Reused = r, true
+			return cl.use(r, c)
 		}
 	}
 	nc, raw, err := cl.dial(r.dialContext(cl.ctx), rt, e.addr)
 	if err != nil {
 		return nil, err
 	}
-	now := cl.now()
-	c := &conn{Conn: nc, raw: raw, r: r, born: now}
+	c := &conn{Conn: nc, raw: raw, r: r, born: cl.now()}
 	if a := raw.RemoteAddr(); a != nil {
 		c.remote = clean(a.String(), 80)
 	}
 	c.br = readers.Get().(*bufio.Reader)
 	c.br.Reset(c)
-	return cl.use(r, c, now)
+	return cl.use(r, c)
 }
 
-func (cl *client) use(r *request, c *conn, now time.Time) (*conn, error) {
-	r.remote, r.connected = c.remote, now
+func (cl *client) use(r *request, c *conn) (*conn, error) {
+	r.Remote, r.Connected = c.remote, r.now()
 	c.head = maxHead
-	if !r.attach(c.raw, now) {
+	if !r.attach(c.raw) {
 		c.discard()
 		return nil, r.aborted().err
 	}

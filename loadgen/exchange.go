@@ -62,7 +62,7 @@ func (cl *client) exchange(r *request) (Class, error) {
 		if out.location == "" {
 			return out.class, err
 		}
-		if rt, err = cl.redirect(rt, r.status, out.location); err != nil {
+		if rt, err = cl.redirect(rt, r.Status, out.location); err != nil {
 			return ClassTruncated, err
 		}
 		r.again()
@@ -89,14 +89,14 @@ func (cl *client) exchange1(r *request, rt *route) (outcome, error) {
 	defer buffers.Put(buf)
 	m := &rt.wire.messages[r.message%len(rt.wire.messages)]
 	*buf = append((*buf)[:0], m.head...)
-	*buf = append(*buf, r.id...)
+	*buf = append(*buf, r.ID...)
 	*buf = append(*buf, m.tail...)
 	_, writeErr := c.Write(*buf)
 	if writeErr != nil && !errors.Is(writeErr, syscall.EPIPE) && !errors.Is(writeErr, syscall.ECONNRESET) {
 		return r.judge(writeErr)
 	}
 	if writeErr == nil {
-		r.wrote(cl.now())
+		r.wrote(r.now())
 	}
 	resp, err := readHead(c, rt.wire.request)
 	if err != nil {
@@ -107,12 +107,12 @@ func (cl *client) exchange1(r *request, rt *route) (outcome, error) {
 	}
 	// A server may answer and close before it has read the whole request.
 	c.head = -1
-	r.status = resp.StatusCode
-	r.unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
+	r.Status = resp.StatusCode
+	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
 	out, err := cl.readAnswer(r, rt, resp, *buf)
 	keep = out.class == ClassOK && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
-		!resp.Close && !r.unframed && writeErr == nil && c.br.Buffered() == 0
+		!resp.Close && !r.Unframed && writeErr == nil && c.br.Buffered() == 0
 	return out, err
 }
 
@@ -122,7 +122,7 @@ func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []b
 	switch {
 	case class != ClassOK:
 		return outcome{class: class}, cl.statusError(r, resp, buf)
-	case resp.StatusCode >= 300 && r.redirects < cl.opts.Target.Redirects && isRedirect(resp):
+	case resp.StatusCode >= 300 && r.Redirects < cl.opts.Target.Redirects && isRedirect(resp):
 		if err := readPage(r, resp.Body, buf); err != nil {
 			return r.judge(err)
 		}
@@ -155,12 +155,12 @@ func (r *request) judge(err error) (outcome, error) {
 	if errors.As(err, &own) {
 		return outcome{class: ClassTruncated}, err
 	}
-	connected, answered := !r.connected.IsZero(), !r.first.IsZero()
+	connected, answered := !r.Connected.IsZero(), !r.FirstByte.IsZero()
 	class := classify(connected, answered, err)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		switch {
 		case answered:
-			err = fmt.Errorf("the answer was cut after %d bytes: %w", r.bytes, io.ErrUnexpectedEOF)
+			err = fmt.Errorf("the answer was cut after %d bytes: %w", r.Bytes, io.ErrUnexpectedEOF)
 		case connected:
 			err = fmt.Errorf("the connection was closed without an answer: %w", io.EOF)
 		}
@@ -192,7 +192,7 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 
 // statusError puts the beginning of an error's body into words.
 func (cl *client) statusError(r *request, resp *http.Response, buf []byte) error {
-	r.enter(phaseOutcome, cl.now())
+	r.enter(phaseOutcome, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:1024])
 	text := clean(string(buf[:n]), 120)
 	if text == "" {
@@ -231,7 +231,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) (outcome
 		err := cl.statusError(r, resp, buf)
 		return outcome{class: ClassTruncated}, fmt.Errorf("no event stream came: %w", err)
 	}
-	stream := newChatStream(cl.now)
+	stream := newChatStream(r.now)
 	var err error
 	for err == nil && !stream.done && stream.failed == "" {
 		var n int
@@ -247,12 +247,13 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) (outcome
 	if err == io.EOF {
 		stream.flush()
 	}
-	r.tokens, r.firstToken, r.lastToken, r.maxGap = stream.tokens(), stream.firstToken, stream.lastToken, stream.maxGap
+	r.Tokens, r.FirstToken, r.LastToken = stream.tokens(), stream.firstToken, stream.lastToken
+	r.MaxGap = float64(stream.maxGap.Microseconds()) / 1000
 	if stream.done {
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
 		if err == nil {
-			r.enter(phaseOutcome, cl.now())
+			r.enter(phaseOutcome, r.now())
 			io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		}
 		return outcome{class: ClassOK}, nil

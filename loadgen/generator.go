@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -174,14 +173,12 @@ func (g *Generator) stop(abort bool, c Class, why error) {
 	l := g.ledger
 	l.mu.Lock()
 	g.endRun()
-	var live []*request
 	if abort {
-		live = slices.Clone(l.live)
+		for _, r := range l.live {
+			r.abort(c, why)
+		}
 	}
 	l.mu.Unlock()
-	for _, r := range live {
-		r.abort(c, why)
-	}
 	g.settle()
 }
 
@@ -271,8 +268,8 @@ func (g *Generator) settle() {
 func (g *Generator) register(run *oneRun, now time.Time) *request {
 	g.lastID++
 	r := &request{
-		client: g.client, id: g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10),
-		of: run, total: g.opts.Timeouts.Total, message: int(g.lastID - 1),
+		client: g.client, of: run, total: g.opts.Timeouts.Total, message: int(g.lastID - 1),
+		Record: Record{ID: g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10), Run: run.Number, Shape: run.Spec.Shape},
 	}
 	if run.Spec.Timeout > 0 {
 		r.total = run.Spec.Timeout
@@ -289,13 +286,10 @@ func (g *Generator) send(run *oneRun, due time.Time) {
 }
 
 // do carries a request through to its end.
-func (g *Generator) do(r *request) (Class, error) {
-	class, err := g.client.exchange(r)
-	r.finish()
-	rec := r.record(class, err)
-	g.emit(rec)
-	g.ledger.end(r, &rec)
-	return class, err
+func (g *Generator) do(r *request) {
+	r.finish(g.client.exchange(r))
+	g.emit(r.Record)
+	g.ledger.end(r)
 }
 
 // endRun ends the hold or rate that is running; the ledger's lock is held.

@@ -222,25 +222,25 @@ func (cl *client) exchange2(r *request, rt *route) (outcome, error) {
 		return r.judge(err)
 	}
 	defer e.shared.release(c)
-	r.reused, r.remote, r.connected = reused, c.remote, cl.now()
-	if !r.attach(nil, r.connected) {
+	r.Reused, r.Remote, r.Connected = reused, c.remote, r.now()
+	if !r.attach(nil) {
 		c.Release()
 		return r.judge(r.aborted().err)
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
-				r.wrote(cl.now())
+				r.wrote(r.now())
 			}
 		},
 	})
-	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.id, r.message))
+	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, r.message))
 	if err != nil {
 		return r.judge(err)
 	}
 	defer resp.Body.Close()
 	r.answered()
-	r.status = resp.StatusCode
+	r.Status = resp.StatusCode
 	resp.Body = &countedBody{resp.Body, r}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)

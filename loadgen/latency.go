@@ -93,19 +93,19 @@ type latencies struct {
 	sent, late, gap, perToken *histogram
 }
 
-// take takes a request that has ended with class c.
-func (l *latencies) take(r *request, c Class) {
-	if !r.dial.IsZero() {
-		l.late = l.late.with(r.dial.Sub(r.scheduled))
+// take takes the record of a request that has ended.
+func (l *latencies) take(r *Record) {
+	if !r.Dial.IsZero() {
+		l.late = l.late.with(r.Dial.Sub(r.Scheduled))
 	}
-	if c != ClassOK {
+	if r.Class != ClassOK {
 		return
 	}
-	if !r.written.IsZero() {
-		l.sent = l.sent.with(r.ended.Sub(r.written))
+	if !r.Sent.IsZero() {
+		l.sent = l.sent.with(r.End.Sub(r.Sent))
 	}
-	if r.tokens > 1 && !r.firstToken.IsZero() {
-		l.perToken = l.perToken.with(r.lastToken.Sub(r.firstToken) / time.Duration(r.tokens-1))
+	if r.Tokens > 1 && !r.FirstToken.IsZero() {
+		l.perToken = l.perToken.with(r.LastToken.Sub(r.FirstToken) / time.Duration(r.Tokens-1))
 	}
 }
 

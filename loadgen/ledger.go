@@ -8,15 +8,6 @@ import (
 	"time"
 )
 
-// state is what a request that has not ended is doing.
-type state uint8
-
-const (
-	dialing   state = iota // no connection yet
-	sent                   // written, no byte of an answer
-	streaming              // bytes of the answer are coming
-)
-
 // ledger holds one entry for each request in flight, and the sums over those
 // that have ended. Whatever is counted of requests in flight is counted by
 // looking at the entries, so it can't drift away from them.
@@ -58,8 +49,7 @@ func (l *ledger) notify() {
 
 // add makes r the entry of a request that is in flight from now on; mu is held.
 func (l *ledger) add(r *request, now time.Time) {
-	r.state = dialing
-	r.scheduled = now
+	r.Scheduled = now
 	r.index = len(l.live)
 	l.place(r, now)
 	l.live = append(l.live, r)
@@ -94,35 +84,6 @@ func (l *ledger) skip(run *oneRun, n int) {
 	l.notify()
 }
 
-// move takes a request to a later state; it never goes back.
-func (l *ledger) move(r *request, to state) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.state = max(r.state, to)
-	l.notify()
-}
-
-// wrote notes that a request has been sent.
-func (l *ledger) wrote(r *request, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r.index < 0 {
-		return
-	}
-	r.state = max(r.state, sent)
-	l.place(r, at)
-	l.notify()
-}
-
-// restart takes a request back to dialing, for a redirect.
-func (l *ledger) restart(r *request) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.state = dialing
-	l.place(r, r.scheduled)
-	l.notify()
-}
-
 // gaps takes times between two tokens.
 func (l *ledger) gaps(list []time.Duration) {
 	l.mu.Lock()
@@ -132,25 +93,8 @@ func (l *ledger) gaps(list []time.Duration) {
 	}
 }
 
-// stall marks a request as stalled from now on, or as going on again.
-func (l *ledger) stall(r *request, stalled bool, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r.index < 0 || r.stalled.Load() == stalled {
-		return
-	}
-	r.stalled.Store(stalled)
-	if stalled {
-		r.stalls = append(r.stalls, Stall{From: now})
-	} else {
-		r.stalls[len(r.stalls)-1].To = now
-	}
-	l.notify()
-}
-
-// end gives a request its class, as its record says it, and takes it off the
-// entries in flight.
-func (l *ledger) end(r *request, rec *Record) {
+// end takes a request that has been finished off the entries in flight.
+func (l *ledger) end(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.live) - 1
@@ -159,20 +103,20 @@ func (l *ledger) end(r *request, rec *Record) {
 	l.live[last] = nil
 	l.live = l.live[:last]
 	r.index = -1
-	l.place(r, rec.CountedAt())
+	l.place(r, r.CountedAt())
 	r.second.Unresolved--
-	r.second.end(rec.Class)
-	l.all.end(rec)
-	r.of.end(rec)
+	r.second.end(r.Class)
+	l.all.end(&r.Record)
+	r.of.end(&r.Record)
 	r.of.inFlight--
-	l.latency.take(r, rec.Class)
+	l.latency.take(&r.Record)
 	switch {
-	case rec.Class == ClassOK:
-		l.time.took(r.second, r.ended.Sub(r.scheduled))
-	case rec.Class.Failed():
-		l.lastError = "request " + r.id + ": " + string(rec.Class) + ": " + rec.Error
+	case r.Class == ClassOK:
+		l.time.took(r.second, r.End.Sub(r.Scheduled))
+	case r.Class.Failed():
+		l.lastError = "request " + r.ID + ": " + string(r.Class) + ": " + r.Error
 	}
-	l.settleRun(r.of, rec.End)
+	l.settleRun(r.of, r.End)
 	l.notify()
 }
 
@@ -191,12 +135,12 @@ func (l *ledger) totals(of *oneRun) Totals {
 		if of != nil && r.of != of {
 			continue
 		}
-		switch r.state {
-		case dialing:
+		switch r.phase {
+		case phaseDial, phaseWrite:
 			t.Dialing++
-		case sent:
+		case phaseWait:
 			t.Sent++
-		case streaming:
+		default:
 			t.Streaming++
 		}
 		if r.stalled.Load() {
@@ -238,21 +182,21 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 		s.lastActive = make([]time.Time, 0, len(l.live))
 	}
 	for _, r := range l.live {
-		active := r.scheduled
+		active := r.Scheduled
 		switch {
-		case r.state == dialing && now.Sub(r.scheduled) > slowDial:
+		case r.phase < phaseWait && now.Sub(r.Scheduled) > slowDial:
 			s.slow++
 			continue
 		case r.stalled.Load():
 			s.stalled++
 			active = r.lastByte()
-		case r.state == streaming:
+		case r.phase > phaseWait:
 			active = r.lastByte()
 			if now.Sub(active) < flowing {
 				s.flowing++
 			}
 		}
-		if measured.Sub(r.scheduled) < settling && !r.stalled.Load() {
+		if measured.Sub(r.Scheduled) < settling && !r.stalled.Load() {
 			s.young++
 		}
 		if wantActive {

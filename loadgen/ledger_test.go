@@ -158,7 +158,7 @@ func TestStallIsAFlagWithTimes(t *testing.T) {
 func stallsOf(g *Generator) []Stall {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
-	return append([]Stall(nil), g.ledger.live[0].stalls...)
+	return append([]Stall(nil), g.ledger.live[0].Stalls...)
 }
 
 // A dead peer whose keep-alives go unanswered ends as such, whatever phase.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,43 +23,26 @@ const (
 // error's text, or what follows the end mark of a stream.
 const graceTime = 2 * time.Second
 
-// request is one entry of the ledger, and the trace of the request it stands
-// for.
+// request is one entry of the ledger, and the evidence of the request it stands
+// for, in the making.
 type request struct {
-	client *client
-	id     string
-	total  time.Duration // bounds the whole request; 0: no bound
-	of     *oneRun
+	client  *client
+	of      *oneRun
+	total   time.Duration // bounds the whole request; 0: no bound
+	message int           // which of the target's messages is sent
 
-	// Guarded by the ledger's lock. scheduled is set once.
-	scheduled time.Time
-	second    *slot
-	state     state
-	index     int // in the ledger's live; -1: ended
-	stalls    []Stall
+	// The ledger's lock guards its Sent and Stalls, and Scheduled is set once; the
+	// rest is the request's goroutine's own.
+	Record
 
 	// stalled changes under the ledger's lock; last is the time of the last
-	// byte, as nanoseconds after scheduled.
+	// byte, as nanoseconds after Scheduled.
 	stalled atomic.Bool
 	last    atomic.Int64
 
-	// The trace, owned by the request's goroutine.
-	dial, connected, written, first, firstToken time.Time
-
-	message   int // which of the target's messages is sent
-	redirects int
-	entry     string
-	remote    string
-	reused    bool
-	status    int
-	bytes     int64
-	tokens    int
-	unframed  bool
-	maxGap    time.Duration // the longest time between two tokens
-	lastToken time.Time
-	ended     time.Time // set by finish
-
-	mu     sync.Mutex
+	// Guarded by the ledger's lock.
+	index  int // in the ledger's live; -1: ended
+	second *slot
 	phase  phase
 	since  time.Time // of the phase
 	timer  *time.Timer
@@ -77,30 +59,36 @@ type cause struct {
 	err   error
 }
 
-// lastByte is when the last byte came; scheduled before that.
-func (r *request) lastByte() time.Time { return r.scheduled.Add(time.Duration(r.last.Load())) }
+// now is the present moment on the request's one clock: the wall time at which
+// it was due plus monotonic time.
+func (r *request) now() time.Time { return r.Scheduled.Add(r.client.now().Sub(r.Scheduled)) }
+
+// lastByte is when the last byte came; Scheduled before that.
+func (r *request) lastByte() time.Time { return r.Scheduled.Add(time.Duration(r.last.Load())) }
 
 // begin starts the clocks of a request.
 func (r *request) begin() {
-	r.dial = r.client.now()
-	r.enter(phaseDial, r.dial)
+	r.Dial = r.now()
+	r.enter(phaseDial, r.Dial)
 }
 
-// again goes back to dialing, to follow a redirect. What the trace tells of
+// again goes back to dialing, to follow a redirect. What the record tells of
 // the connection is of the last one.
 func (r *request) again() {
-	now := r.client.now()
-	r.connected, r.written, r.first = time.Time{}, time.Time{}, time.Time{}
-	r.redirects++
-	r.client.ledger.restart(r)
-	r.enter(phaseDial, now)
+	l := r.client.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.Connected, r.Sent, r.FirstByte = time.Time{}, time.Time{}, time.Time{}
+	r.Redirects++
+	l.place(r, r.Scheduled)
+	r.enterLocked(phaseDial, r.now())
 }
 
 // dialContext returns a context that ends when the request is aborted or over.
 func (r *request) dialContext(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	if r.cancel != nil {
 		r.cancel() // of an earlier place of a redirect
 	}
@@ -113,31 +101,32 @@ func (r *request) dialContext(parent context.Context) context.Context {
 
 // enter begins a phase.
 func (r *request) enter(p phase, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	r.enterLocked(p, now)
 }
 
 func (r *request) enterLocked(p phase, now time.Time) {
 	r.phase, r.since = p, now
 	r.watch(now)
+	r.client.ledger.notify()
 }
 
 // attach begins the writing to a connection; an abort closes it, if it is not
 // nil. It reports false when the request has been aborted already.
-func (r *request) attach(c net.Conn, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *request) attach(c net.Conn) bool {
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	r.conn = c
-	r.enterLocked(phaseWrite, now)
+	r.enterLocked(phaseWrite, r.Connected)
 	return r.cause == nil
 }
 
 // detach takes the connection back; it reports false when an abort has closed
 // it or will.
 func (r *request) detach() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	r.conn = nil
 	return r.cause == nil
 }
@@ -145,27 +134,27 @@ func (r *request) detach() bool {
 // wrote begins the wait for an answer, if none has begun yet: it may be called
 // by the connection's own goroutine at any time.
 func (r *request) wrote(now time.Time) {
-	r.mu.Lock()
+	l := r.client.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if r.over || r.phase != phaseWrite {
-		r.mu.Unlock()
 		return
 	}
-	r.written = now
+	r.Sent = now
+	l.place(r, now)
 	r.enterLocked(phaseWait, now)
-	r.mu.Unlock()
-	r.client.ledger.wrote(r, r.onClock(now))
 }
 
 // expired is the timer's function.
 func (r *request) expired() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	r.armed = time.Time{}
-	r.watch(r.client.now())
+	r.watch(r.now())
 }
 
 // watch aborts the request if a bound has passed, and else sets the timer for
-// the next one; mu is held. A timer that fires too early only comes here again.
+// the next one; the lock is held. A timer that fires too early only comes here again.
 func (r *request) watch(now time.Time) {
 	if r.over || r.cause != nil {
 		return
@@ -188,21 +177,23 @@ func (r *request) watch(now time.Time) {
 	last := r.lastByte()
 	switch {
 	case r.phase == phaseDial && passed(r.since, t.Connect):
-		r.abortLocked(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
+		r.abort(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
 	case r.phase == phaseWait && passed(r.since, t.FirstByte):
-		r.abortLocked(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
+		r.abort(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
 	case r.phase == phaseRead && passed(last, t.Idle):
-		r.abortLocked(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
+		r.abort(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
 	case r.phase == phaseOutcome && passed(r.since, graceTime):
-		r.abortLocked("", errGrace)
-	case passed(r.dial, r.total):
-		r.abortLocked(ClassTotal, fmt.Errorf("not complete within %v", r.total))
+		r.abort("", errGrace)
+	case passed(r.Dial, r.total):
+		r.abort(ClassTotal, fmt.Errorf("not complete within %v", r.total))
 	}
 	if r.cause != nil {
 		return
 	}
 	if r.phase == phaseRead && !r.stalled.Load() && passed(last, t.Stall) {
-		r.client.ledger.stall(r, true, now)
+		r.stalled.Store(true)
+		r.Stalls = append(r.Stalls, Stall{From: now})
+		r.client.ledger.notify()
 	}
 	if next.IsZero() || !r.armed.IsZero() && !next.Before(r.armed) {
 		return
@@ -215,30 +206,17 @@ func (r *request) watch(now time.Time) {
 	}
 }
 
-// answered takes the headers of an HTTP/2 answer into the trace. They may be
+// answered takes the headers of an HTTP/2 answer into the record. They may be
 // there before the connection's goroutine has said that the request is written:
 // then it counts as written since it was handed over.
 func (r *request) answered() {
-	r.mu.Lock()
-	early := r.written.IsZero()
-	if early {
-		r.written = r.connected
-	}
-	r.mu.Unlock()
-	if early {
-		r.client.ledger.wrote(r, r.onClock(r.connected))
-	}
+	r.wrote(r.Connected)
 	r.progress(0)
 }
 
-// abort ends the request from outside: what it waits for returns at once.
+// abort ends the request from outside: what it waits for returns at once. The
+// lock is held.
 func (r *request) abort(c Class, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.abortLocked(c, err)
-}
-
-func (r *request) abortLocked(c Class, err error) {
 	if r.over || r.cause != nil {
 		return
 	}
@@ -254,19 +232,42 @@ func (r *request) abortLocked(c Class, err error) {
 
 // aborted returns why we have ended the request; nil if we have not.
 func (r *request) aborted() *cause {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	return r.cause
 }
 
-// finish stops the clocks. After it nothing changes the trace.
-func (r *request) finish() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// progress takes n more bytes of the answer into the record.
+func (r *request) progress(n int) {
+	now := r.now()
+	r.Bytes += int64(n)
+	r.last.Store(int64(now.Sub(r.Scheduled)))
+	first := r.FirstByte.IsZero()
+	if !first && !r.stalled.Load() {
+		return
+	}
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
+	if r.stalled.Swap(false) {
+		r.Stalls[len(r.Stalls)-1].To = now
+	}
+	if first {
+		r.FirstByte = now
+		r.phase, r.since = phaseRead, now
+	}
+	r.watch(now)
+	r.client.ledger.notify()
+}
+
+// finish stops the clocks and completes the record: how it ended, and why not
+// well. After it nothing changes the record.
+func (r *request) finish(c Class, err error) {
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
 	r.over = true
-	r.ended = r.client.now()
+	r.End = r.now()
 	if r.phase == phaseOutcome {
-		r.ended = r.since // what was read after it does not count
+		r.End = r.since // what was read after it does not count
 	}
 	r.conn = nil
 	if r.timer != nil {
@@ -275,59 +276,13 @@ func (r *request) finish() {
 	if r.cancel != nil {
 		r.cancel()
 	}
-}
-
-// progress takes n more bytes of the answer into the trace.
-func (r *request) progress(n int) {
-	now := r.client.now()
-	r.bytes += int64(n)
-	r.last.Store(int64(now.Sub(r.scheduled)))
-	if r.first.IsZero() {
-		r.first = now
-		r.client.ledger.move(r, streaming)
-		r.enter(phaseRead, now)
+	if r.Class = c; !r.FirstByte.IsZero() {
+		r.LastByte = r.lastByte()
 	}
-	if r.stalled.Load() {
-		r.client.ledger.stall(r, false, now)
-		r.mu.Lock()
-		r.watch(now)
-		r.mu.Unlock()
-	}
-}
-
-// onClock gives a moment on the request's one clock: the wall time at which it
-// was due plus monotonic time.
-func (r *request) onClock(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return r.scheduled.Add(t.Sub(r.scheduled))
-}
-
-// record makes the evidence; the request is finished.
-func (r *request) record(c Class, err error) Record {
-	end, at := r.ended, r.onClock
-	rec := Record{
-		ID: r.id, Run: r.of.Number, Shape: r.of.Spec.Shape, Class: c,
-		Scheduled: r.scheduled, Dial: at(r.dial), Connected: at(r.connected), Sent: at(r.written),
-		FirstByte: at(r.first), FirstToken: at(r.firstToken), End: at(end),
-		Remote: r.remote, Reused: r.reused, Status: r.status,
-		Bytes: r.bytes, Tokens: r.tokens, Unframed: r.unframed,
-		Entry: r.entry, Redirects: r.redirects,
-		LastToken: at(r.lastToken), MaxGap: float64(r.maxGap.Microseconds()) / 1000,
-	}
-	if !r.first.IsZero() {
-		rec.LastByte = r.lastByte()
-	}
-	for _, s := range r.stalls {
-		if s.To.IsZero() {
-			s.To = end
-		}
-		rec.Stalls = append(rec.Stalls, Stall{From: at(s.From), To: at(s.To)})
+	if n := len(r.Stalls); n > 0 && r.Stalls[n-1].To.IsZero() {
+		r.Stalls[n-1].To = r.End
 	}
 	if err != nil {
-		rec.Errno = errnoName(err)
-		rec.Error = clean(err.Error(), maxErrorText)
+		r.Errno, r.Error = errnoName(err), clean(err.Error(), maxErrorText)
 	}
-	return rec
 }

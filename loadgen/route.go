@@ -86,7 +86,7 @@ func (rt *route) enter(r *request) *entry {
 		return rt.entries[0]
 	}
 	e := rt.entries[int((rt.turn.Add(1)-1)%uint64(len(rt.entries)))]
-	r.entry = e.addr
+	r.Entry = e.addr
 	return e
 }
 

@@ -26,9 +26,9 @@ func shedText(bound int) string {
 // hold keeps one place of a hold filled, beginning with r.
 func (g *Generator) hold(r *request) {
 	for r != nil {
-		class, _ := g.do(r)
-		if class.Failed() {
-			g.waitUntil(r.scheduled.Add(failPause), g.ctx.Done())
+		g.do(r)
+		if r.Class.Failed() {
+			g.waitUntil(r.Scheduled.Add(failPause), g.ctx.Done())
 		}
 		now := g.now()
 		g.ledger.mu.Lock()
