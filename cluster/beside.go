@@ -69,7 +69,7 @@ func (c *Client) usageOf(ctx context.Context, r resource, o *described) (usage, 
 	case r.kind != "Node":
 		return "", ""
 	}
-	body, err := read(ctx, asJSON(c.core.Get().AbsPath(path, r.plural, o.Name)), describeMax)
+	body, err := read(ctx, asJSON(c.get().AbsPath(path, r.plural, o.Name)), describeMax)
 	var m struct {
 		Usage      corev1.ResourceList
 		Containers []struct{ Usage corev1.ResourceList }

@@ -53,7 +53,7 @@ func (r Right) String() string {
 func (c *Client) Version(ctx context.Context) (string, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	body, err := c.core.Get().MaxRetries(0).AbsPath("/version").Do(ctx).Raw()
+	body, err := c.get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
 		return "", sentence(c.because(ctx, err), err)
 	}
@@ -79,7 +79,7 @@ func (c *Client) May(ctx context.Context, r Right) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	body, err = c.core.Post().MaxRetries(0).AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
+	body, err = c.lines[mainLine].Post().MaxRetries(0).AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").Body(body).Do(ctx).Raw()
 	if err != nil {
 		return false, sentence("it can't be told whether the user may "+r.String()+": "+c.because(ctx, err), err)
@@ -95,7 +95,7 @@ func (c *Client) Nodes(ctx context.Context) ([]*Node, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	var list corev1.NodeList
-	if err := c.core.Get().MaxRetries(0).Resource("nodes").Do(ctx).Into(&list); err != nil {
+	if err := c.get().Resource("nodes").Do(ctx).Into(&list); err != nil {
 		if apierrors.IsForbidden(err) {
 			return nil, sentence(deniedSentence(KindNode, ""), err)
 		}
@@ -113,7 +113,7 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	var list corev1.NamespaceList
-	if err := c.core.Get().MaxRetries(0).Resource("namespaces").Do(ctx).Into(&list); err != nil {
+	if err := c.get().Resource("namespaces").Do(ctx).Into(&list); err != nil {
 		return nil, sentence("the namespaces can't be listed: "+c.why(ctx, err, "list on namespaces", ""), err)
 	}
 	var out []string
@@ -132,7 +132,7 @@ func (c *Client) Kubelet(ctx context.Context, node string) (Kubelet, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	what := "the configuration of the kubelet on " + harmless(node) + " can't be read: "
-	body, err := read(ctx, c.core.Get().MaxRetries(0).Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").
+	body, err := read(ctx, c.get().Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").
 		SetHeader("Accept", "application/json"), configzMax)
 	switch {
 	case apierrors.IsForbidden(err):
@@ -167,7 +167,7 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 	defer cancel()
 	what := fmt.Sprintf("pod %s/%s port %d", harmless(namespace), harmless(pod), port)
 	path, query, _ := strings.Cut(path, "?")
-	req := c.core.Get().MaxRetries(0).
+	req := c.get().
 		Namespace(namespace).Resource("pods").Name(pod+":"+strconv.Itoa(port)).
 		SubResource("proxy").Suffix(path).
 		SetHeader("Accept", "*/*")
@@ -202,7 +202,7 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "there is none of this name"), err)
 	}
 	var d appsv1.Deployment
-	err := c.apps.Get().MaxRetries(0).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)
+	err := c.get().AbsPath(resources[KindDeployment].path()).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)
 	if err != nil {
 		return fail(err)
 	}
@@ -211,7 +211,7 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 	}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
 		time.Now().Format(time.RFC3339))
-	err = c.apps.Patch(types.StrategicMergePatchType).MaxRetries(0).
+	err = c.lines[mainLine].Patch(types.StrategicMergePatchType).MaxRetries(0).AbsPath(resources[KindDeployment].path()).
 		Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
 		Body([]byte(patch)).Do(ctx).Error()

@@ -48,55 +48,36 @@ const callTimeout = 10 * time.Second
 // deadline), whatever hangs on the way, and gives errors of one sentence. Safe
 // for use by several goroutines.
 type Client struct {
-	core, apps, leases, discovery *rest.RESTClient
+	lines [lineCount]*rest.RESTClient
 
 	cfg     *Config
-	http    [lineCount]*http.Client
 	traffic *traffic
 }
 
 // NewClient makes a Client; nothing is sent. The error says that the credentials
 // in the kubeconfig can't be used.
 func NewClient(cfg *Config) (*Client, error) {
+	askIdleConnections()
 	c := &Client{cfg: cfg, traffic: newTraffic()}
 	for l := range lineCount {
-		if err := c.connect(l); err != nil {
+		rc := rest.CopyConfig(cfg.rest)
+		rc.Dial = c.traffic.dialer(l, rc.Dial)
+		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return c.traffic.wrap(l, rt) })
+		hc, err := rest.HTTPClientFor(rc)
+		if err != nil {
 			return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
 		}
-	}
-	for _, g := range []struct {
-		to   **rest.RESTClient
-		gv   schema.GroupVersion
-		path string
-		line line
-	}{
-		{&c.core, corev1.SchemeGroupVersion, "/api", mainLine},
-		{&c.apps, appsv1.SchemeGroupVersion, "/apis", mainLine},
-		{&c.leases, coordinationv1.SchemeGroupVersion, "/apis", heartbeatLine},
-		{&c.discovery, discoveryv1.SchemeGroupVersion, "/apis", mainLine},
-	} {
-		gc := rest.CopyConfig(cfg.rest)
-		gc.GroupVersion, gc.APIPath = &g.gv, g.path
-		gc.NegotiatedSerializer = codecs.WithoutConversion()
-		var err error
-		if *g.to, err = rest.RESTClientForConfigAndClient(gc, c.http[g.line]); err != nil {
+		hc.Transport = endsWithContext(hc.Transport)
+		rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &corev1.SchemeGroupVersion, "/api", codecs.WithoutConversion()
+		if c.lines[l], err = rest.RESTClientForConfigAndClient(rc, hc); err != nil {
 			return nil, fmt.Errorf("context %q of the kubeconfig cannot be used: %s", cfg.Context, flat(err))
 		}
 	}
 	return c, nil
 }
 
-// connect makes the client of a line.
-func (c *Client) connect(l line) (err error) {
-	askIdleConnections()
-	rc := rest.CopyConfig(c.cfg.rest)
-	rc.Dial = c.traffic.dialer(l, rc.Dial)
-	rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return c.traffic.wrap(l, rt) })
-	if c.http[l], err = rest.HTTPClientFor(rc); err == nil {
-		c.http[l].Transport = endsWithContext(c.http[l].Transport)
-	}
-	return err
-}
+// get begins a question, which is asked once.
+func (c *Client) get() *rest.Request { return c.lines[mainLine].Get().MaxRetries(0) }
 
 // askIdleConnections has a connection on which nothing comes asked for a sign of
 // life, and given up, as soon as the server is: one line may be dead while the

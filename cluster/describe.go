@@ -32,6 +32,14 @@ type resource struct {
 	apiVersion, plural, kind string
 }
 
+// path is where the objects of its group are.
+func (r resource) path() string {
+	if r.apiVersion == "v1" {
+		return "/api/v1"
+	}
+	return "/apis/" + r.apiVersion
+}
+
 // resources are the kinds that can be described.
 var resources = map[Kind]resource{
 	KindNode:           {"v1", "nodes", "Node"},
@@ -44,6 +52,9 @@ var resources = map[Kind]resource{
 	KindRevision:       {"serving.knative.dev/v1", "revisions", "Revision"},
 	KindKnativeService: {"serving.knative.dev/v1", "services", "Service"},
 }
+
+// events are watched and belong to what is described.
+var events = resource{"v1", "events", "Event"}
 
 // Description is all that the API server tells of one object, as it was when it
 // was asked. Its texts are harmless for a terminal. Immutable.
@@ -154,14 +165,11 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 
 // listed gives the objects of a kind that a field selector leaves, as JSON.
 func (c *Client) listed(ctx context.Context, r resource, namespace, fields string) ([]json.RawMessage, error) {
-	path := "/apis/" + r.apiVersion
-	if r.apiVersion == "v1" {
-		path = "/api/v1"
-	}
+	path := r.path()
 	if namespace != "" {
 		path += "/namespaces/" + namespace
 	}
-	body, err := read(ctx, asJSON(c.core.Get().AbsPath(path, r.plural)).Param("fieldSelector", fields), describeMax)
+	body, err := read(ctx, asJSON(c.get().AbsPath(path, r.plural)).Param("fieldSelector", fields), describeMax)
 	if err != nil {
 		return nil, err
 	}
@@ -173,13 +181,13 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 }
 
 func asJSON(r *rest.Request) *rest.Request {
-	return r.MaxRetries(0).SetHeader("Accept", "application/json")
+	return r.SetHeader("Accept", "application/json")
 }
 
 // eventsOn reads the events on an object, oldest first.
 func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]ObjectEvent, string) {
 	fields := "involvedObject.name=" + o.Name + ",involvedObject.kind=" + r.kind
-	raw, err := c.listed(ctx, resource{apiVersion: "v1", plural: "events"}, o.Namespace, fields)
+	raw, err := c.listed(ctx, events, o.Namespace, fields)
 	if err != nil {
 		return nil, harmless(c.why(ctx, err, "list on events", ""))
 	}

@@ -97,7 +97,7 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 	defer cancel()
 	for range nodeTries {
 		var n corev1.Node
-		if err = c.core.Get().MaxRetries(0).Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
+		if err = c.get().Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
 			break
 		}
 		var p nodePatch
@@ -109,7 +109,7 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 		if merr != nil {
 			return false, merr
 		}
-		err = c.core.Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
+		err = c.lines[mainLine].Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
 			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
 			Body(body).Do(ctx).Error()
 		if err == nil {
@@ -229,7 +229,7 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	if d.exact {
 		opts.ResourceVersion = ""
 	}
-	err := d.c.core.Get().MaxRetries(0).Resource("pods").
+	err := d.c.get().Resource("pods").
 		VersionedParams(&opts, parameterCodec).
 		Do(ctx).Into(&pods)
 	if err != nil {
@@ -289,7 +289,7 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	if err != nil {
 		return "", err
 	}
-	err = d.c.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
+	err = d.c.lines[mainLine].Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
 		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
 	what := fmt.Sprintf("pod %s/%s can't be evicted", pod.Namespace, pod.Name)
 	switch {

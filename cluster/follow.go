@@ -24,12 +24,10 @@ import (
 // the program ends.
 type source struct {
 	kind      Kind
+	resource  resource
 	namespace string // empty: all
-	resource  string
 	selector  string // of labels
 	fields    string // selector of fields
-	client    *rest.RESTClient
-	list      func() runtime.Object
 	trim      func(runtime.Object) object
 	// later: the past is not asked for, only what happens from now on.
 	later bool
@@ -244,9 +242,8 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	}
 	var items []object
 	for {
-		page := src.list()
 		answered := w.expectAnswer(src)
-		err := w.request(src, opts).Do(ctx).Into(page)
+		page, err := w.request(src, opts).Do(ctx).Get()
 		answered()
 		if err != nil {
 			if apierrors.IsResourceExpired(err) && opts.Continue != "" {
@@ -296,7 +293,7 @@ func (w *Watcher) stopped(src *source) {
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 	opts.LabelSelector, opts.FieldSelector = src.selector, src.fields
-	r := src.client.Get().MaxRetries(0).Resource(src.resource).VersionedParams(&opts, parameterCodec)
+	r := w.client.lines[src.line()].Get().MaxRetries(0).AbsPath(src.resource.path()).Resource(src.resource.plural).VersionedParams(&opts, parameterCodec)
 	if src.namespace != "" {
 		r.Namespace(src.namespace)
 	}

@@ -51,7 +51,7 @@ func (c *Client) Identity(ctx context.Context) Identity {
 	defer cancel()
 	id := c.cfg.Identity()
 	var ns corev1.Namespace
-	if err := c.core.Get().MaxRetries(0).Resource("namespaces").Name("kube-system").Do(ctx).Into(&ns); err == nil {
+	if err := c.get().Resource("namespaces").Name("kube-system").Do(ctx).Into(&ns); err == nil {
 		id.UID = harmless(string(ns.UID))
 	}
 	return id

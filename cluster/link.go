@@ -182,11 +182,11 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 // ask asks /readyz, which covers the database behind the server too. A server that
 // forbids or lacks the path has answered all the same.
 func (w *Watcher) ask(ctx context.Context, l line) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.core.Get().AbsPath("/readyz").URL().String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.lines[l].Get().AbsPath("/readyz").URL().String(), nil)
 	if err != nil {
 		return err
 	}
-	resp, err := w.client.http[l].Do(req)
+	resp, err := w.client.lines[l].Client.Do(req)
 	if err != nil {
 		return err
 	}

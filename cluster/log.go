@@ -33,7 +33,7 @@ var errLogTimeout = errors.New("the log did not begin in time")
 func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(logAnswer, func() { cancel(errLogTimeout) })
-	body, err := c.core.Get().MaxRetries(0).Namespace(o.Pod.Namespace).Resource("pods").Name(o.Pod.Name).SubResource("log").
+	body, err := c.get().Namespace(o.Pod.Namespace).Resource("pods").Name(o.Pod.Name).SubResource("log").
 		Param("container", o.Container).Param("tailLines", strconv.Itoa(o.Lines)).
 		Param("previous", strconv.FormatBool(o.Previous)).Param("follow", strconv.FormatBool(!o.Previous)).
 		SetHeader("Accept", "*/*").Stream(ctx)

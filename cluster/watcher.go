@@ -7,12 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // WatchOptions say what a Watcher watches and whom it tells.
@@ -123,37 +117,28 @@ const kindComponent Kind = "component"
 // sources lists what is watched. Pods wait for the replica sets, so that each
 // is filed under its deployment from the start.
 func (w *Watcher) sources() []*source {
-	c := w.client
+	pods := resources[KindPod]
 	all := []*source{
-		{kind: KindNode, resource: "nodes", client: c.core, trim: trimming(trimNode),
-			list: func() runtime.Object { return &corev1.NodeList{} }},
-		{kind: KindLease, namespace: "kube-node-lease", resource: "leases", client: c.leases, trim: trimming(trimLease),
-			list: func() runtime.Object { return &coordinationv1.LeaseList{} }},
-		{kind: kindComponent, namespace: "kube-system", resource: "pods", client: c.core, trim: trimming(trimComponent),
-			selector: "component in (etcd," + apiServer + "," + controllerManager + ",kube-scheduler)",
-			list:     func() runtime.Object { return &corev1.PodList{} }},
+		{kind: KindNode, resource: resources[KindNode], trim: trimming(trimNode)},
+		{kind: KindLease, resource: resource{"coordination.k8s.io/v1", "leases", "Lease"}, namespace: "kube-node-lease", trim: trimming(trimLease)},
+		{kind: kindComponent, resource: pods, namespace: "kube-system", trim: trimming(trimComponent),
+			selector: "component in (etcd," + apiServer + "," + controllerManager + ",kube-scheduler)"},
 	}
 	namespaces := w.opts.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	} else if !slices.Contains(namespaces, "default") {
 		// Nodes have no namespace; their events are in this one.
-		all = append(all, &source{kind: KindEvent, namespace: "default", resource: "events", client: c.core, trim: trimming(trimEvent),
-			fields: "involvedObject.kind=Node", later: true,
-			list: func() runtime.Object { return &corev1.EventList{} }})
+		all = append(all, &source{kind: KindEvent, resource: events, namespace: "default", trim: trimming(trimEvent),
+			fields: "involvedObject.kind=Node", later: true})
 	}
 	for _, ns := range namespaces {
-		sets := &source{kind: KindReplicaSet, namespace: ns, resource: "replicasets", client: c.apps, trim: trimming(trimReplicaSet),
-			list: func() runtime.Object { return &appsv1.ReplicaSetList{} }}
+		sets := &source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)}
 		all = append(all, sets,
-			&source{kind: KindPod, namespace: ns, resource: "pods", client: c.core, trim: trimming(trimPod), after: []*source{sets},
-				list: func() runtime.Object { return &corev1.PodList{} }},
-			&source{kind: KindDeployment, namespace: ns, resource: "deployments", client: c.apps, trim: trimming(trimDeployment),
-				list: func() runtime.Object { return &appsv1.DeploymentList{} }},
-			&source{kind: KindEndpointSlice, namespace: ns, resource: "endpointslices", client: c.discovery, trim: trimming(trimSlice),
-				list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} }},
-			&source{kind: KindEvent, namespace: ns, resource: "events", client: c.core, trim: trimming(trimEvent), later: true,
-				list: func() runtime.Object { return &corev1.EventList{} }},
+			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod), after: []*source{sets}},
+			&source{kind: KindDeployment, resource: resources[KindDeployment], namespace: ns, trim: trimming(trimDeployment)},
+			&source{kind: KindEndpointSlice, resource: resource{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"}, namespace: ns, trim: trimming(trimSlice)},
+			&source{kind: KindEvent, resource: events, namespace: ns, trim: trimming(trimEvent), later: true},
 		)
 	}
 	for _, s := range all {
