@@ -78,8 +78,7 @@ func (s *state) heartbeatsWatched(now time.Time) {
 		}
 	case leases.Err != "":
 	case !s.heartbeatsTo.IsZero() && now.Sub(s.heartbeatsTo) < briefBreak:
-		s.heartbeatsTo = time.Time{}
-		s.awaitHeartbeats()
+		s.heartbeatsTo, s.nextLook, s.dirty = time.Time{}, now, true
 	case !s.heartbeatsTo.IsZero() || s.heartbeatsFrom.IsZero():
 		s.heartbeatsTo = time.Time{}
 		s.resetHeartbeatClocks(now)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"container/heap"
 	"sync/atomic"
 	"time"
 )
@@ -133,77 +132,61 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	s.dirty = true
 }
 
-// deadline is when a node's heartbeat has to be looked for again.
-type deadline struct {
-	at   time.Time
-	node string
+// lookBy has the heartbeats looked at by a moment.
+func (s *state) lookBy(at time.Time) {
+	if at.Before(s.nextLook) {
+		s.nextLook = at
+	}
 }
 
-// deadlineHeap has the soonest at its root, and each node at most once: a renewal
-// does not touch it, the look finds the later time by itself.
-type deadlineHeap []deadline
-
-func (h deadlineHeap) Len() int           { return len(h) }
-func (h deadlineHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h deadlineHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *deadlineHeap) Push(x any)        { *h = append(*h, x.(deadline)) }
-func (h *deadlineHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
-}
-
+// awaitHeartbeat has the heartbeats looked at when the node's is overdue.
 func (s *state) awaitHeartbeat(n *Node) {
-	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue && n.Gone.IsZero() && !s.awaited[n.Name] {
-		s.awaited[n.Name] = true
-		heap.Push(&s.deadlines, deadline{at, n.Name})
+	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue {
+		s.lookBy(at)
 	}
 }
 
 // resetHeartbeatClocks starts the clocks of silence anew: a heartbeat that could
 // not have been received is not missing.
 func (s *state) resetHeartbeatClocks(now time.Time) {
-	s.heartbeatsFrom = now
-	s.awaitHeartbeats()
+	s.heartbeatsFrom, s.nextLook, s.dirty = now, now, true
 }
 
-func (s *state) awaitHeartbeats() {
-	s.dirty = true
-	s.t.nodes.each(func(n *Node) bool {
-		s.awaitHeartbeat(n)
-		return true
-	})
-}
-
-// checkHeartbeats finds the nodes whose heartbeat is overdue.
+// checkHeartbeats finds the nodes whose heartbeat is overdue. All nodes are looked
+// at when the first one is due, which is seldom: most have been renewed since the
+// look before, and are due seconds later.
 func (s *state) checkHeartbeats(now time.Time) {
+	if s.nextLook.After(now) {
+		return
+	}
+	s.nextLook = now.Add(time.Hour)
+	if s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
+		return // they are looked at when heartbeats come again
+	}
 	complete := s.w.client.traffic.noted(&s.w.client.traffic.complete)
-	for len(s.deadlines) > 0 && !s.deadlines[0].at.After(now) {
-		b := heap.Pop(&s.deadlines).(deadline)
-		delete(s.awaited, b.node)
-		n := s.node(b.node)
-		if n == nil || s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
-			continue // awaitHeartbeats takes it up
-		}
-		at, ok := overdueAt(n, s.heartbeatsFrom)
-		switch {
+	var late []*Node
+	s.t.nodes.each(func(n *Node) bool {
+		switch at, ok := overdueAt(n, s.heartbeatsFrom); {
 		case !ok || n.Overdue || !n.Gone.IsZero():
 		case at.After(now):
-			s.awaitHeartbeat(n)
+			s.lookBy(at)
 		case complete.Before(at):
 			// Is it the node that is silent, or the line?
 			s.w.checkLink(heartbeatLine)
-			s.awaited[n.Name] = true
-			heap.Push(&s.deadlines, deadline{now.Add(250 * time.Millisecond), n.Name})
+			s.lookBy(now.Add(250 * time.Millisecond))
 		default:
-			s.setOverdue(n, at, now)
+			late = append(late, n)
 		}
+		return true
+	})
+	for _, n := range late {
+		s.setOverdue(n, now)
 	}
 }
 
-// setOverdue concludes that a node's heartbeat has been missing since at.
-func (s *state) setOverdue(n *Node, at, now time.Time) {
+// setOverdue concludes that a node's heartbeat is missing.
+func (s *state) setOverdue(n *Node, now time.Time) {
+	at, _ := overdueAt(n, s.heartbeatsFrom)
 	x := *n
 	x.Renewed, x.RenewSeen = n.Heartbeat()
 	x.Overdue, x.Changed = true, now

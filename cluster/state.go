@@ -22,9 +22,8 @@ type state struct {
 	t *tables
 
 	leases     map[string]*renewals
-	deadlines  deadlineHeap
-	awaited    map[string]bool // nodes that are in deadlines
-	sets       map[Key]string  // replica set to deployment
+	nextLook   time.Time      // at heartbeats
+	sets       map[Key]string // replica set to deployment
 	slices     map[Key]*slice
 	services   map[Key]map[Key]*slice
 	readyOn    map[string]*readyCount
@@ -58,8 +57,8 @@ type expiry struct {
 func newState(w *Watcher, sources ...*source) *state {
 	s := &state{
 		w: w, t: newTables(),
-		leases: map[string]*renewals{}, awaited: map[string]bool{},
-		sets: map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
+		leases: map[string]*renewals{},
+		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
 		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, access: map[Kind]Access{},
 	}
@@ -124,9 +123,7 @@ func (s *state) untilDue(now time.Time) time.Duration {
 	if len(s.expiries) > 0 {
 		earlier(s.expiries[0].end)
 	}
-	if len(s.deadlines) > 0 {
-		earlier(s.deadlines[0].at)
-	}
+	earlier(s.nextLook)
 	for _, c := range s.rising {
 		earlier(c.changed.Add(endpointsSettle))
 	}
