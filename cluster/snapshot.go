@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -36,10 +35,6 @@ type Snapshot struct {
 	pods        view[Pod] // by namespace, name
 	byNode      view[Pod] // by node, namespace, name
 	byOwner     view[Pod] // by namespace, deployment, name
-
-	allNodes       func() []*Node
-	allDeployments func() []*Deployment
-	allPods        func() []*Pod
 }
 
 // Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
@@ -143,18 +138,16 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 }
 
 // Nodes gives all nodes by name, those gone within the last moments included.
-func (s *Snapshot) Nodes() []*Node { return s.allNodes() }
+func (s *Snapshot) Nodes() []*Node { return s.nodes.all() }
 
 // SameNodes reports that no node has changed between o and s, but for heartbeats.
-func (s *Snapshot) SameNodes(o *Snapshot) bool {
-	return s.nodes.n == o.nodes.n && sameChunks(s.nodes.chunks, o.nodes.chunks)
-}
+func (s *Snapshot) SameNodes(o *Snapshot) bool { return s.nodes.whole == o.nodes.whole }
 
 // Node gives the node of this name, nil if there is none.
 func (s *Snapshot) Node(name string) *Node { return nodeNamed(s.nodes, name) }
 
 // Deployments gives all deployments by namespace and name.
-func (s *Snapshot) Deployments() []*Deployment { return s.allDeployments() }
+func (s *Snapshot) Deployments() []*Deployment { return s.deployments.all() }
 
 // Deployment gives the deployment of this key, nil if there is none.
 func (s *Snapshot) Deployment(k Key) *Deployment { return keyed(s.deployments, k) }
@@ -164,7 +157,7 @@ func (s *Snapshot) Pod(k Key) *Pod { return keyed(s.pods, k) }
 
 // Pods gives all pods by namespace and name. The first call on a Snapshot
 // costs one copy of a pointer a pod, the others nothing.
-func (s *Snapshot) Pods() []*Pod { return s.allPods() }
+func (s *Snapshot) Pods() []*Pod { return s.pods.all() }
 
 // PodPieces gives all pods by namespace and name, in pieces, none of them empty.
 // A piece that begins at the same address in two Snapshots is the same piece:
@@ -264,29 +257,6 @@ type tables struct {
 	pods        *table[Pod]
 	byNode      *table[Pod]
 	byOwner     *table[Pod]
-
-	// The last frozen lists, kept while nothing in them has changed.
-	nodeList *lazy[Node]
-	depList  *lazy[Deployment]
-	podList  *lazy[Pod]
-}
-
-// lazy is a view's flat list, made when it is first asked for.
-type lazy[T any] struct {
-	of  view[T]
-	get func() []*T
-}
-
-func (l *lazy[T]) renew(v view[T]) *lazy[T] {
-	// A view whose chunk slice is the same one has not been written to.
-	if l != nil && l.of.n == v.n && sameChunks(l.of.chunks, v.chunks) {
-		return l
-	}
-	return &lazy[T]{of: v, get: sync.OnceValue(v.all)}
-}
-
-func sameChunks[T any](a, b []*chunk[T]) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 func newTables() *tables {
@@ -353,6 +323,4 @@ func (t *tables) delPod(p *Pod) {
 func (t *tables) freezeInto(s *Snapshot) {
 	s.nodes, s.deployments, s.endpoints = t.nodes.freeze(), t.deployments.freeze(), t.endpoints.freeze()
 	s.pods, s.byNode, s.byOwner = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze()
-	t.nodeList, t.depList, t.podList = t.nodeList.renew(s.nodes), t.depList.renew(s.deployments), t.podList.renew(s.pods)
-	s.allNodes, s.allDeployments, s.allPods = t.nodeList.get, t.depList.get, t.podList.get
 }

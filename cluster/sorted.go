@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"sort"
+	"sync"
 	"sync/atomic"
 )
 
@@ -32,6 +34,13 @@ func noted[T, S any](c *chunk[T], find func([]*T) *S) *S {
 type view[T any] struct {
 	chunks []*chunk[T]
 	n      int
+	whole  *whole[T] // nil: not frozen
+}
+
+// whole is a frozen view's list in one piece, made when it is first asked for.
+type whole[T any] struct {
+	once  sync.Once
+	items []*T
 }
 
 // table is the writable side of a view: a sorted list that copies on write
@@ -40,25 +49,27 @@ type table[T any] struct {
 	view[T]
 	less  func(a, b *T) bool
 	epoch uint64
-	// shared: the chunk slice itself belongs to a frozen view.
-	shared bool
 }
 
 func newTable[T any](less func(a, b *T) bool) *table[T] {
 	return &table[T]{less: less, epoch: 1}
 }
 
-// freeze gives the present contents as an immutable view, in constant time.
+// freeze gives the present contents as an immutable view, in constant time: the
+// same one while nothing has changed.
 func (t *table[T]) freeze() view[T] {
-	t.epoch++
-	t.shared = true
+	if t.whole == nil {
+		t.epoch++
+		t.whole = &whole[T]{}
+	}
 	return t.view
 }
 
+// ownChunks makes the chunk slice itself writable.
 func (t *table[T]) ownChunks() {
-	if t.shared {
+	if t.whole != nil {
 		t.chunks = append(make([]*chunk[T], 0, len(t.chunks)+1), t.chunks...)
-		t.shared = false
+		t.whole = nil
 	}
 }
 
@@ -176,13 +187,16 @@ func (v view[T]) span(from, past func(*T) bool) []*T {
 	return out
 }
 
-// all gives every item in order, in a new slice.
+// all gives every item in order; the slice is shared by all who ask a frozen view.
 func (v view[T]) all() []*T {
-	out := make([]*T, 0, v.n)
-	for _, c := range v.chunks {
-		out = append(out, c.items...)
-	}
-	return out
+	w := cmp.Or(v.whole, &whole[T]{})
+	w.once.Do(func() {
+		w.items = make([]*T, 0, v.n)
+		for _, c := range v.chunks {
+			w.items = append(w.items, c.items...)
+		}
+	})
+	return w.items
 }
 
 // each calls f for every item in order until f says false.
