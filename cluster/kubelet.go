@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,13 +87,12 @@ type kubeletAnswer struct {
 
 // kubelets keeps whom to ask. Safe for use by several goroutines.
 type kubelets struct {
-	wake chan struct{} // holds one token when there is somebody to ask
+	queue chan string // nodes to be asked
+	// denied: the user may not ask any.
+	denied atomic.Bool
 
-	mu     sync.Mutex
-	asked  map[string]*asked // by node
-	queue  []string
-	unasks int // how many were asked without being wanted
-	denied bool
+	mu    sync.Mutex
+	asked map[string]*asked // by node
 }
 
 // asked is with which boot id a kubelet was last asked, and how often in vain.
@@ -105,59 +105,38 @@ type asked struct {
 const kubeletTries = 3
 
 func newKubelets() *kubelets {
-	return &kubelets{wake: make(chan struct{}, 1), asked: map[string]*asked{}}
+	return &kubelets{queue: make(chan string, 1024), asked: map[string]*asked{}}
 }
 
 // want queues a node, once for each of its boots. wanted ones are asked in any
-// case, of the others the first few.
+// case, of the others the first few. Where very many wait, its turn is at the next
+// call.
 func (k *kubelets) want(node, boot string, wanted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	a, known := k.asked[node]
+	a := k.asked[node]
 	switch {
-	case k.denied, known && a.boot == boot:
+	case k.denied.Load(), a != nil && a.boot == boot, a == nil && !wanted && len(k.asked) >= kubeletsAsked:
 		return
-	case !known && !wanted:
-		if k.unasks >= kubeletsAsked {
-			return
-		}
-		k.unasks++
-	}
-	if !known {
+	case a == nil:
 		a = &asked{}
 		k.asked[node] = a
 	}
-	a.boot = boot
-	k.queue = append(k.queue, node)
 	select {
-	case k.wake <- struct{}{}:
+	case k.queue <- node:
+		a.boot = boot
 	default:
 	}
-}
-
-func (k *kubelets) take() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	q := k.queue
-	k.queue = nil
-	return q
 }
 
 // failed lets a kubelet be asked again at its node's next change.
 func (k *kubelets) failed(node string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if a := k.asked[node]; a != nil && a.failures < kubeletTries {
+	if a := k.asked[node]; a.failures < kubeletTries {
 		a.failures++
 		a.boot = "none yet"
 	}
-}
-
-// deny ends all asking: the user may not.
-func (k *kubelets) deny() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.denied, k.queue = true, nil
 }
 
 // WantKubelets asks the kubelets of these nodes for their configuration, if they
@@ -172,30 +151,17 @@ func (w *Watcher) WantKubelets(nodes ...string) {
 	}
 }
 
-// askKubelets asks those that are queued until ctx ends, a few at a time. It is
-// done while the link is live only, and not at all once it was forbidden.
+// askKubelets asks those that are queued until ctx ends, one after the other. It
+// is done while the link is live only, and not at all once it was forbidden.
 func (w *Watcher) askKubelets(ctx context.Context) {
-	var asking sync.WaitGroup
-	defer asking.Wait()
-	slots := make(chan struct{}, kubeletsAtOnce)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.kubelets.wake:
-		}
-		for _, node := range w.kubelets.take() {
-			select {
-			case <-ctx.Done():
-				return
-			case slots <- struct{}{}:
+		case node := <-w.kubelets.queue:
+			if w.gate.wait(ctx) && !w.kubelets.denied.Load() {
+				w.askKubelet(ctx, node)
 			}
-			asking.Go(func() {
-				defer func() { <-slots }()
-				if w.gate.wait(ctx) {
-					w.askKubelet(ctx, node)
-				}
-			})
 		}
 	}
 }
@@ -210,7 +176,7 @@ func (w *Watcher) askKubelet(ctx context.Context, node string) {
 	case ctx.Err() != nil:
 		return
 	case apierrors.IsForbidden(err):
-		w.kubelets.deny()
+		w.kubelets.denied.Store(true)
 		answer.err = kubeletForbidden
 	case err != nil:
 		w.kubelets.failed(node)

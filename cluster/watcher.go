@@ -91,7 +91,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { w.keepLink(ctx) })
 	wg.Go(func() { w.keepHeartbeats(ctx) })
-	wg.Go(func() { w.askKubelets(ctx) })
+	for range kubeletsAtOnce {
+		wg.Go(func() { w.askKubelets(ctx) })
+	}
 	sources := w.sources()
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })
