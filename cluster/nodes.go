@@ -64,7 +64,11 @@ func (n *Node) drop(s *state, seen time.Time) {
 	x := *old
 	x.Gone, x.Changed = seen, seen
 	s.t.nodes.set(&x)
-	s.markDeleted(KindNode, x.id(), seen)
+	s.showDeleted(seen, func() {
+		if n := s.node(x.Name); n != nil && n.Gone.Equal(seen) {
+			s.t.nodes.del(n)
+		}
+	})
 	s.transit(Transition{Subject: nodeRef(old), Kind: ChangeNode, From: nodeStatus(old), Seen: seen})
 	s.dirty = true
 }

@@ -66,7 +66,11 @@ func (p *Pod) drop(s *state, seen time.Time) {
 	x := *old
 	x.Gone, x.Changed = seen, seen
 	s.t.setPod(&x)
-	s.markDeleted(KindPod, x.Key, seen)
+	s.showDeleted(seen, func() {
+		if p := s.t.pod(x.Key); p != nil && p.Gone.Equal(seen) {
+			s.t.delPod(p)
+		}
+	})
 	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Kind: ChangeStatus, From: old.Status, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
 	s.dirty = true
 }
@@ -121,7 +125,11 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 	x.Gone, x.Changed = seen, seen
 	x.Word = deploymentWord(&x)
 	s.t.deployments.set(&x)
-	s.markDeleted(KindDeployment, x.Key, seen)
+	s.showDeleted(seen, func() {
+		if d := s.deployment(x.Key); d != nil && d.Gone.Equal(seen) {
+			s.t.deployments.del(d)
+		}
+	})
 	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Kind: ChangeStatus, From: old.Word, Why: "deleted", Seen: seen})
 	s.dirty = true
 }

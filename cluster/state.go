@@ -48,10 +48,11 @@ type state struct {
 	published time.Time
 }
 
-// expiry says when something that was deleted ceases to be shown.
+// expiry says when something that was deleted ceases to be shown, and takes it
+// away.
 type expiry struct {
-	end time.Time
-	ref Ref
+	end    time.Time
+	remove func()
 }
 
 func newState(w *Watcher, sources ...*source) *state {
@@ -155,30 +156,14 @@ func (s *state) publish(now time.Time) {
 // expire takes away what was deleted long enough ago.
 func (s *state) expire(now time.Time) {
 	for len(s.expiries) > 0 && !s.expiries[0].end.After(now) {
-		ref := s.expiries[0].ref
-		s.expiries = s.expiries[1:]
-		past := func(gone time.Time) bool { return !gone.IsZero() && !gone.Add(shownFor).After(now) }
-		switch ref.Kind {
-		case KindNode:
-			if n := s.node(ref.Name); n != nil && past(n.Gone) {
-				s.dirty = s.t.nodes.del(n) || s.dirty
-			}
-		case KindPod:
-			if p := s.t.pod(ref.Key); p != nil && past(p.Gone) {
-				s.t.delPod(p)
-				s.dirty = true
-			}
-		case KindDeployment:
-			if d := s.deployment(ref.Key); d != nil && past(d.Gone) {
-				s.dirty = s.t.deployments.del(d) || s.dirty
-			}
-		}
+		s.expiries[0].remove()
+		s.expiries, s.dirty = s.expiries[1:], true
 	}
 }
 
-// markDeleted lets what was deleted be shown for a while.
-func (s *state) markDeleted(kind Kind, k Key, gone time.Time) {
-	s.expiries = append(s.expiries, expiry{gone.Add(shownFor), Ref{kind, k}})
+// showDeleted lets what was deleted be shown for a while, and then removes it.
+func (s *state) showDeleted(gone time.Time, remove func()) {
+	s.expiries = append(s.expiries, expiry{gone.Add(shownFor), remove})
 }
 
 func (s *state) node(name string) *Node { return nodeNamed(s.t.nodes.view, name) }
