@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
+	"golang.org/x/sync/semaphore"
 )
 
 // Options say how hosts are reached. The zero value dials directly, with the
@@ -64,7 +66,7 @@ type Client struct {
 	bastion *link // nil: direct
 	keys    *keyring
 	hosts   *hostKeys
-	logins  chan struct{} // holds a token for each login under way
+	logins  *semaphore.Weighted
 
 	// ctx lives until Close; running are the goroutines that end with it.
 	ctx     context.Context
@@ -84,18 +86,11 @@ type Client struct {
 
 // New reads the ssh_config and makes a client. It connects to nothing.
 func New(opt Options) (*Client, error) {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	def(&opt.KeepAlive, 5*time.Second)
-	def(&opt.KeepAliveTimeout, 5*time.Second)
-	def(&opt.ConnectTimeout, 10*time.Second)
-	def(&opt.RetryPause, time.Second)
-	if opt.Logins <= 0 {
-		opt.Logins = 8
-	}
+	opt.KeepAlive = cmp.Or(opt.KeepAlive, 5*time.Second)
+	opt.KeepAliveTimeout = cmp.Or(opt.KeepAliveTimeout, 5*time.Second)
+	opt.ConnectTimeout = cmp.Or(opt.ConnectTimeout, 10*time.Second)
+	opt.RetryPause = cmp.Or(opt.RetryPause, time.Second)
+	opt.Logins = cmp.Or(opt.Logins, 8)
 	switch opt.AgentSocket {
 	case "":
 		opt.AgentSocket = os.Getenv("SSH_AUTH_SOCK")
@@ -106,10 +101,11 @@ func New(opt Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	turn := semaphore.NewWeighted(1)
 	c := &Client{
-		opt: opt, config: cfg, links: map[string]*link{}, logins: make(chan struct{}, opt.Logins),
-		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: make(turn, 1), opened: map[string]cryptossh.Signer{}, refused: map[string]bool{}},
-		hosts: &hostKeys{ask: opt.AskHostKey, turn: make(turn, 1), answers: map[string]bool{}},
+		opt: opt, config: cfg, links: map[string]*link{}, logins: semaphore.NewWeighted(int64(opt.Logins)),
+		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: turn, opened: map[string]cryptossh.Signer{}, refused: map[string]bool{}},
+		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn, answers: map[string]bool{}},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if opt.Bastion != "" {
@@ -137,7 +133,7 @@ func (c *Client) linkTo(way []host) *link {
 		id += " " + h.String()
 		l, ok := c.links[id]
 		if !ok {
-			l = &link{client: c, host: h, via: last, session: make(chan struct{}, 1)}
+			l = &link{client: c, host: h, via: last, session: semaphore.NewWeighted(1)}
 			c.links[id] = l
 		}
 		last = l

@@ -113,14 +113,7 @@ func decode(f *os.File) (cfg *ssh_config.Config, err error) {
 }
 
 // get is the first value for a keyword, all is every one.
-func (c *config) get(alias, key string) string {
-	for _, f := range c.files {
-		if v, err := f.Get(alias, key); err == nil && v != "" {
-			return v
-		}
-	}
-	return ""
-}
+func (c *config) get(alias, key string) string { return cmp.Or(c.all(alias, key)...) }
 
 func (c *config) all(alias, key string) []string {
 	var out []string
@@ -278,30 +271,16 @@ func (c *config) route(h host) ([]host, error) {
 	return append(way, h), nil
 }
 
+// word is what stands between blanks, which quotes may hold.
+var word = regexp.MustCompile(`(?:"[^"]*"?|[^ \t"])+`)
+
 // fields splits at blanks, as ssh does for UserKnownHostsFile, minding quotes.
 func fields(s string) []string {
-	var out []string
-	var word strings.Builder
-	quoted, any := false, false
-	for _, r := range s {
-		switch {
-		case r == '"':
-			quoted, any = !quoted, true
-		case !quoted && (r == ' ' || r == '\t'):
-			if any {
-				out = append(out, word.String())
-			}
-			word.Reset()
-			any = false
-		default:
-			word.WriteRune(r)
-			any = true
-		}
+	words := word.FindAllString(s, -1)
+	for i, w := range words {
+		words[i] = strings.ReplaceAll(w, `"`, "")
 	}
-	if any {
-		out = append(out, word.String())
-	}
-	return out
+	return words
 }
 
 // splitSpec takes [ssh://][user@]host[:port] apart. An IPv6 address with a port

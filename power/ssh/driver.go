@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -75,15 +76,9 @@ const (
 
 // NewDriver makes the driver.
 func NewDriver(c *Client, opt DriverOptions) *Driver {
-	if opt.Shutdown == "" {
-		opt.Shutdown = defaultShutdown
-	}
-	if opt.Timeout <= 0 {
-		opt.Timeout = 3 * time.Second
-	}
-	if opt.CommandTimeout <= 0 {
-		opt.CommandTimeout = 30 * time.Second
-	}
+	opt.Shutdown = cmp.Or(opt.Shutdown, defaultShutdown)
+	opt.Timeout = cmp.Or(opt.Timeout, 3*time.Second)
+	opt.CommandTimeout = cmp.Or(opt.CommandTimeout, 30*time.Second)
 	return &Driver{client: c, opt: opt, seen: map[string]*sight{}}
 }
 
@@ -150,19 +145,8 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 			return power.Reading{}, err
 		}
 	}
-	d.mu.Lock()
-	s := d.sightOf(m)
-	full := s.pending >= maxPending
-	if !full {
-		s.pending++
-	}
-	d.mu.Unlock()
-
 	began := time.Now()
-	err = errSilent
-	if !full {
-		err = d.probe(ctx, via, h, m)
-	}
+	err = d.probe(ctx, via, h, m)
 	r := power.Reading{At: time.Now()}
 	switch {
 	case err == nil:
@@ -232,6 +216,15 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 // (RFC 4253, 4.2). An open that the bastion still waits for is left to it: its
 // late success counts as an answer.
 func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) error {
+	full := false
+	d.note(m, func(s *sight) {
+		if full = s.pending >= maxPending; !full {
+			s.pending++
+		}
+	})
+	if full {
+		return errSilent
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	done := make(chan error, 1)

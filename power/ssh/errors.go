@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 
@@ -70,12 +69,12 @@ func dialFailed(what string, err error) error {
 	if errors.As(err, &already) {
 		return err
 	}
+	err = farEnd(err)
 	say := func(c cause, format string, args ...any) error {
-		return connectError(what, c, farEnd(err), format, args...)
+		return connectError(what, c, err, format, args...)
 	}
 	var dns *net.DNSError
 	var open *cryptossh.OpenChannelError
-	text := strings.ToLower(err.Error())
 	switch {
 	case errors.As(err, &dns):
 		return say(causeOther, "the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
@@ -83,13 +82,11 @@ func dialFailed(what string, err error) error {
 		return say(causeBusy, "the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
 	case errors.As(err, &open) && open.Reason == cryptossh.Prohibited:
 		return say(causeOther, "the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
-	case errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(text, "connection refused"):
+	case errors.Is(err, syscall.ECONNREFUSED):
 		return say(causeRefused, "%s refused the connection: the host is up, and nothing listens there", what)
-	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || isTimeout(err) ||
-		strings.Contains(text, "timed out"):
+	case isTimeout(err):
 		return say(causeSilent, "%s does not answer: it is off, unreachable from here, or a firewall is in between", what)
-	case errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) ||
-		strings.Contains(text, "no route to host") || strings.Contains(text, "unreachable"):
+	case errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH):
 		return say(causeSilent, "there is no route to %s: it is off, or unreachable from here", what)
 	case errors.Is(err, context.Canceled):
 		return err
@@ -101,16 +98,22 @@ func dialFailed(what string, err error) error {
 	return say(causeOther, "%s can't be reached: %s", what, power.Clean(err.Error()))
 }
 
-// farEnd gives what an ssh server says of a connection that it could not make
-// as the system error that it had: OpenSSH sends strerror's text. Anything else
+// farEnds are system errors by what an ssh server says of a connection that it
+// could not make: OpenSSH sends strerror's text, others more around it.
+var farEnds = map[string]syscall.Errno{
+	"connection refused": syscall.ECONNREFUSED, "timed out": syscall.ETIMEDOUT,
+	"no route to host": syscall.EHOSTUNREACH, "unreachable": syscall.ENETUNREACH,
+}
+
+// farEnd adds to such a word the system error that the server had. Anything else
 // stays as it is.
 func farEnd(err error) error {
 	var open *cryptossh.OpenChannelError
 	if !errors.As(err, &open) || open.Reason != cryptossh.ConnectionFailed {
 		return err
 	}
-	for _, errno := range []syscall.Errno{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT} {
-		if strings.EqualFold(open.Message, errno.Error()) {
+	for said, errno := range farEnds {
+		if strings.Contains(strings.ToLower(open.Message), said) {
 			return fmt.Errorf("%w: %w", err, errno)
 		}
 	}
@@ -141,7 +144,7 @@ func handshakeFailed(h host, keys string, err error) error {
 		return say(causeAuth, "none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
 	case errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
+	case isTimeout(err):
 		return say(causeSilent, "%s accepted the connection and then said nothing; is it an ssh server, and is it not overloaded?", h)
 	case isLost(err):
 		return say(causeLost, "%s closed the connection before it was ready; its sshd may be shutting down, overloaded or refusing this address", h)

@@ -15,6 +15,7 @@ import (
 	"github.com/skeema/knownhosts"
 	cryptossh "golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 )
@@ -32,7 +33,7 @@ type HostKeyQuestion struct {
 // once a run. It is safe for use by several goroutines.
 type hostKeys struct {
 	ask  func(context.Context, HostKeyQuestion) (bool, error)
-	turn turn
+	turn *semaphore.Weighted // held while a question is asked
 
 	mu      sync.Mutex
 	answers map[string]bool // by address and key
@@ -173,10 +174,10 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 	if len(h.knownHosts) > 0 {
 		file = h.knownHosts[0]
 	}
-	if !k.turn.take(ctx) {
-		return ctx.Err()
+	if err := k.turn.Acquire(ctx, 1); err != nil {
+		return err
 	}
-	defer k.turn.free()
+	defer k.turn.Release(1)
 	yes, asked := k.answer(h, key)
 	if !asked {
 		if k.ask == nil {

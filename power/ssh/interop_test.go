@@ -136,7 +136,7 @@ func TestLoginsAreBoundedAndWait(t *testing.T) {
 	}
 	wg.Wait()
 	full := newClient(t, Options{User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}, Logins: 1})
-	full.logins <- struct{}{} // another is logged in to
+	_ = full.logins.Acquire(t.Context(), 1) // another is logged in to
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := full.run(ctx, node.addr, job{command: "true"}); err == nil || !strings.Contains(err.Error(), "nothing was sent") {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	cryptossh "golang.org/x/crypto/ssh"
+	"golang.org/x/sync/semaphore"
 )
 
 // SecretQuestion asks for the passphrase of a key file, or for a password.
@@ -32,7 +33,7 @@ const passphraseTries = 3
 type keyring struct {
 	ask    func(context.Context, SecretQuestion) (string, error)
 	socket string
-	turn   turn
+	turn   *semaphore.Weighted // held while a question is asked
 
 	mu      sync.Mutex
 	opened  map[string]cryptossh.Signer
@@ -102,10 +103,10 @@ func publicOnly(file string) cryptossh.PublicKey {
 // unlock asks for the passphrases of locked files and reports whether any key
 // was opened. What was not given is not asked for again in this run.
 func (k *keyring) unlock(ctx context.Context, files []string) bool {
-	if k.ask == nil || !k.turn.take(ctx) {
+	if k.ask == nil || k.turn.Acquire(ctx, 1) != nil {
 		return false
 	}
-	defer k.turn.free()
+	defer k.turn.Release(1)
 	any := false
 	for _, file := range files {
 		k.mu.Lock()

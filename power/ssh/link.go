@@ -8,21 +8,8 @@ import (
 	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
+	"golang.org/x/sync/semaphore"
 )
-
-// turn lets one goroutine at a time ask a question.
-type turn chan struct{}
-
-func (t turn) take(ctx context.Context) bool {
-	select {
-	case t <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (t turn) free() { <-t }
 
 func causeOf(err error) cause {
 	var e *ConnectError
@@ -38,14 +25,13 @@ type link struct {
 	client *Client
 	host   host
 	via    *link
-	// session holds a token while a command runs on the host itself.
-	session chan struct{}
+	// session is held while a command runs on the host itself.
+	session *semaphore.Weighted
 
 	mu       sync.Mutex
 	ssh      *cryptossh.Client // nil: not connected
 	dialing  *dialing          // nil: nobody is dialling
 	err      error             // the last failure, nil once connected
-	since    time.Time         // when ssh or err came to be
 	retryAt  time.Time         // until then the last failure stands
 	aliveAt  time.Time         // the last sign of life
 	finished bool              // closed for good
@@ -99,15 +85,13 @@ func (l *link) connect(d *dialing) {
 		d.ssh, d.err = nil, errClosed
 	}
 	l.mu.Lock()
-	l.dialing, l.since, l.aliveAt = nil, time.Now(), time.Now()
-	l.err = d.err
-	if d.err != nil {
-		l.retryAt = l.since.Add(l.client.opt.RetryPause)
-		switch causeOf(d.err) {
-		case causeAuth, causeHostKey: // a server counts failed logins and shuts out who makes many
-			l.retryAt = l.since.Add(5 * l.client.opt.RetryPause)
-		}
+	l.dialing, l.err, l.aliveAt = nil, d.err, time.Now()
+	pause := l.client.opt.RetryPause
+	switch causeOf(d.err) {
+	case causeAuth, causeHostKey: // a server counts failed logins and shuts out who makes many
+		pause *= 5
 	}
+	l.retryAt = l.aliveAt.Add(pause)
 	if l.finished && d.ssh != nil {
 		d.ssh.Close()
 		d.ssh, d.err = nil, errClosed
@@ -165,7 +149,7 @@ func (l *link) drop(client *cryptossh.Client) {
 	if l.ssh != client {
 		return
 	}
-	l.ssh, l.since = nil, time.Now()
+	l.ssh = nil
 	l.err = connectError(l.host.String(), causeLost, nil, "the connection to %s was lost; it is made again when it is needed", l.host)
 }
 

@@ -73,10 +73,10 @@ func (q *passwordQuestions) challenge(_, _ string, questions []string, _ []bool)
 // ask asks one question; the handshake's time stands still meanwhile.
 func (q *passwordQuestions) ask(prompt string) (string, error) {
 	c := q.client
-	if q.refused || !c.keys.turn.take(q.ctx) {
+	if q.refused || c.keys.turn.Acquire(q.ctx, 1) != nil {
 		return "", errNoAnswer
 	}
-	defer c.keys.turn.free()
+	defer c.keys.turn.Release(1)
 	if c.keys.isRefused(passwordOf(q.host)) { // while we waited for our turn
 		q.refused = true
 		return "", errNoAnswer
@@ -111,10 +111,10 @@ func (q *passwordQuestions) explain(err error) error {
 // secret asks the operator for something that is used at once and not kept,
 // such as a password for sudo.
 func (c *Client) secret(ctx context.Context, h host, prompt string) (string, error) {
-	if c.opt.AskSecret == nil || !c.keys.turn.take(ctx) {
+	if c.opt.AskSecret == nil || c.keys.turn.Acquire(ctx, 1) != nil {
 		return "", errNoAnswer
 	}
-	defer c.keys.turn.free()
+	defer c.keys.turn.Release(1)
 	answer, err := c.opt.AskSecret(ctx, SecretQuestion{Prompt: prompt, Host: h.String(), Try: 1})
 	if err != nil || answer == "" {
 		return "", errNoAnswer

@@ -77,12 +77,10 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	select {
-	case c.logins <- struct{}{}:
-		defer func() { <-c.logins }()
-	case <-ctx.Done():
-		return result{}, fmt.Errorf("%s was not logged in to, for %d others were being logged in to all the time: nothing was sent: %w", h, cap(c.logins), context.Cause(ctx))
+	if c.logins.Acquire(ctx, 1) != nil {
+		return result{}, fmt.Errorf("%s was not logged in to, for %d others were being logged in to all the time: nothing was sent: %w", h, c.opt.Logins, context.Cause(ctx))
 	}
+	defer c.logins.Release(1)
 	client, err := c.connect(ctx, h, via)
 	if err != nil {
 		return result{}, err
@@ -107,18 +105,15 @@ func (c *Client) runOnBastion(ctx context.Context, command string) (result, erro
 	if err != nil {
 		return result{}, err
 	}
-	select {
-	case c.bastion.session <- struct{}{}:
-		defer func() { <-c.bastion.session }()
-	case <-ctx.Done():
+	if c.bastion.session.Acquire(ctx, 1) != nil {
 		return result{}, fmt.Errorf("%s was busy with another command all the time, so nothing was sent: %w", c.bastion.host, context.Cause(ctx))
 	}
+	defer c.bastion.session.Release(1)
 	// A server that allows a single session takes a moment to see that the
 	// last one has ended.
 	for end := time.Now().Add(sessionPatience); ; {
 		r, err := runOn(ctx, client, c.bastion.host.String(), job{command: command})
-		var full *noSessionError
-		if !errors.As(err, &full) || time.Now().After(end) || ctx.Err() != nil {
+		if !errors.Is(err, errNoSession) || time.Now().After(end) || ctx.Err() != nil {
 			return r, err
 		}
 		time.Sleep(sessionPatience / 40)
@@ -128,14 +123,8 @@ func (c *Client) runOnBastion(ctx context.Context, command string) (result, erro
 // sessionPatience is how long a session that is refused is asked for again.
 const sessionPatience = 2 * time.Second
 
-// noSessionError says that a host let us in and gave no session.
-type noSessionError struct {
-	text string
-	err  error
-}
-
-func (e *noSessionError) Error() string { return e.text }
-func (e *noSessionError) Unwrap() error { return e.err }
+// errNoSession says that a host let us in and gave no session.
+var errNoSession = errors.New("accepted the login and then no session, so nothing was sent")
 
 // runOn runs a command over an open connection.
 func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (result, error) {
@@ -197,8 +186,7 @@ func openSession(ctx context.Context, client *cryptossh.Client, name string) (*c
 	select {
 	case o := <-opening:
 		if o.err != nil {
-			return nil, &noSessionError{
-				text: fmt.Sprintf("%s accepted the login and then no session, so nothing was sent: %s", name, power.Clean(o.err.Error())), err: o.err}
+			return nil, fmt.Errorf("%s %w: %s", name, errNoSession, power.Clean(o.err.Error()))
 		}
 		return o.session, nil
 	case <-ctx.Done():
