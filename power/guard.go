@@ -78,9 +78,9 @@ func (g *guard) whole() {
 	if g.NoJournal != "" {
 		g.say(RuleJournal, Refuse, "", "The journal can't be relied on: %s.", strings.TrimSuffix(g.NoJournal, "."))
 	}
-	if limit := g.Limits.viewAge(); g.ViewAge > limit {
+	if limit := g.Limits.viewAge(); g.Age > limit {
 		g.say(RuleStaleView, Refuse, "", "What is shown of the cluster is %s old; switching off needs a view no older than %s.",
-			g.ViewAge.Round(time.Second), limit)
+			g.Age.Round(time.Second), limit)
 	}
 	for _, why := range g.Stale {
 		g.say(RuleStaleView, Refuse, "", "%s.", strings.TrimSuffix(why, "."))

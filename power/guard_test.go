@@ -10,16 +10,19 @@ import (
 // and two workers; no rule speaks against it.
 func soundPlan() Plan {
 	p := Plan{
-		Action: ActionShutdown, Targets: []string{"n3"}, ViewAge: time.Second,
-		Nodes: []Node{
-			{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, Role: RoleControlPlane, Etcd: true, Ready: true},
-			{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Role: RoleWorker, Ready: true, Schedulable: true},
-			{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Role: RoleWorker, Ready: true, Schedulable: true},
-		},
-		Self: Self{
-			Names: []string{"laptop", ""}, Addresses: []string{"192.0.2.7", "10.0.0.30"},
-			BastionNames: []string{"bastion"}, BastionAddresses: []string{"198.51.100.1"},
-			APIAddresses: []string{"10.0.0.1"},
+		Action: ActionShutdown, Targets: []string{"n3"},
+		View: View{
+			Age: time.Second,
+			Nodes: []Node{
+				{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, Role: RoleControlPlane, Etcd: true, Ready: true},
+				{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Role: RoleWorker, Ready: true, Schedulable: true},
+				{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Role: RoleWorker, Ready: true, Schedulable: true},
+			},
+			Self: Self{
+				Names: []string{"laptop", ""}, Addresses: []string{"192.0.2.7", "10.0.0.30"},
+				BastionNames: []string{"bastion"}, BastionAddresses: []string{"198.51.100.1"},
+				APIAddresses: []string{"10.0.0.1"},
+			},
 		},
 		Bound: map[string]Bound{},
 		Busy:  map[string]Action{},
@@ -70,7 +73,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Ready = false }, false},
 		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Schedulable = false }, false},
 		{"all workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Targets = []string{"n2", "n3"} }, false},
-		{"an old view", RuleStaleView, Refuse, "", func(p *Plan) { p.ViewAge = ViewLimit + time.Millisecond }, false},
+		{"an old view", RuleStaleView, Refuse, "", func(p *Plan) { p.Age = ViewLimit + time.Millisecond }, false},
 		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *Plan) {
 			p.Targets = []string{"n9"}
 			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true, OnProven: true}
@@ -106,8 +109,8 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"nothing to write in", RuleJournal, Refuse, "", func(p *Plan) { p.NoJournal = "no space left on device" }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *Plan) { p.Nodes[2].MarkedBy = "anna@bastion" }, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, true},
-		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.ViewAge = 5*time.Second, 6*time.Second }, false},
-		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.ViewAge = time.Hour, time.Minute }, false},
+		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
+		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
 		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady = 2 }, false},
 		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
 		{"a protected node", RuleProtected, Refuse, "n3", func(p *Plan) { p.Limits.Protect = []string{"n3"} }, false},
@@ -191,7 +194,7 @@ func TestLimitsOnlyTighten(t *testing.T) {
 func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
 		for how, want := range map[string]string{HowName: "kube-cp1", HowConfig: ""} {
-			g := &guard{Plan: Plan{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}
+			g := &guard{Plan: Plan{View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
 			if got := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); got != want {
 				t.Errorf("%s, named by %q: %q, want %q", id, how, got, want)
 			}

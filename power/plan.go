@@ -68,16 +68,8 @@ type Plan struct {
 	Action Action
 	// Targets are names of nodes.
 	Targets []string
-	// Nodes are all the nodes of the cluster, the targets among them.
-	Nodes []Node
-	// ViewAge is how old what is known of the nodes is. Stale holds one sentence
-	// for each kind that is not being watched any more.
-	ViewAge time.Duration
-	Stale   []string
-	// Blind: the account may not see heartbeats, so that a silent node is
-	// noticed only when the control plane does.
-	Blind bool
-	Self  Self
+	// View is the cluster, with the targets among its nodes.
+	View
 	// Bound holds the binding of each node, by its name; all nodes' bindings,
 	// so that two nodes on one machine are seen.
 	Bound map[string]Bound

@@ -141,7 +141,7 @@ func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
 	if err != nil && r.Action != ActionOn {
 		view.Stale = append(view.Stale, err.Error())
 	}
-	plan := Plan{Action: r.Action, Targets: r.Nodes, Stale: view.Stale, Blind: view.Blind, Self: view.Self,
+	plan := Plan{Action: r.Action, Targets: r.Nodes, View: view,
 		Bound: map[string]Bound{}, Busy: s.Fleet.Busy(), ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits}
 	plan.NoJournal = s.noJournal()
 	all, left := s.bind(ctx, r, view)
@@ -159,7 +159,7 @@ func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
 	}
 	problems := s.tryOut(ctx, r.Action, q.Bindings, plan.Bound)
 	plan.Nodes = s.judged(ctx, view, left, plan, &q)
-	plan.ViewAge = view.Age + time.Since(began)
+	plan.Age += time.Since(began)
 	judge := s.judge
 	if judge == nil {
 		judge = Guard

@@ -16,9 +16,6 @@ type Kind struct {
 	// Needs says in one sentence what is missing when a driver that can't do
 	// without its section has none; empty: it can do without.
 	Needs string
-	// Example shows its section with every field and a word on each, as YAML, and
-	// below "nodes:" the fields of Node that no other driver shows.
-	Example string
 	// Section makes an empty section. Nil: the driver has none and is built by
 	// whoever holds what it needs; Off and On then say which sides it serves.
 	Section func() Section

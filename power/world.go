@@ -20,9 +20,12 @@ type World interface {
 type View struct {
 	// Nodes are all nodes of the cluster.
 	Nodes []Node
-	// Age, Stale, Blind and Self: see Plan.
+	// Age is how old what is known of the nodes is. Stale holds one sentence for
+	// each kind that is not being watched any more.
 	Age   time.Duration
 	Stale []string
+	// Blind: the account may not see heartbeats, so that a silent node is
+	// noticed only when the control plane does.
 	Blind bool
 	Self  Self
 }

@@ -8,7 +8,6 @@ import (
 
 	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
-	_ "lightsout/power/driver" // all of them
 )
 
 // Power says how machines are switched. Not "on" and "off": YAML 1.1 reads

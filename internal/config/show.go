@@ -12,6 +12,7 @@ import (
 
 	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
+	"lightsout/power/driver"
 )
 
 //go:embed example.yaml
@@ -21,7 +22,7 @@ var example string
 func Example() string {
 	var drivers, nodes strings.Builder
 	for _, k := range power.Kinds() {
-		section, own, _ := strings.Cut(k.Example, "nodes:\n")
+		section, own, _ := strings.Cut(driver.Example(k.Name), "nodes:\n")
 		for line := range strings.Lines(section) {
 			drivers.WriteString("#   " + line)
 		}

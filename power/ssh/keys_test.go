@@ -3,6 +3,7 @@ package ssh
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,13 @@ func startAgent(t *testing.T, keys ...keyPair) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	waitFor(t, "the agent", func() bool { _, err := os.Stat(socket); return err == nil })
+	waitFor(t, "the agent", func() bool {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
 	for _, k := range keys {
 		add := exec.Command(tool(t, "ssh-add"), k.file)
 		add.Env = append(os.Environ(), "SSH_AUTH_SOCK="+socket)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -162,16 +161,6 @@ func readClock(name string, ask func() (result, error)) (ahead, within time.Dura
 
 // parseClock reads what date prints; not every date knows %N.
 func parseClock(said string) (time.Time, bool) {
-	whole, part, _ := strings.Cut(strings.TrimSpace(said), ".")
-	seconds, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || seconds < 0 || seconds > 1<<36 {
-		return time.Time{}, false
-	}
-	nanos := int64(0)
-	if part != "" && part != "%N" && part != "N" {
-		if nanos, err = strconv.ParseInt(part, 10, 64); err != nil || len(part) != 9 || nanos < 0 {
-			return time.Time{}, false
-		}
-	}
-	return time.Unix(seconds, nanos), true
+	since, err := time.ParseDuration(strings.TrimRight(strings.TrimSpace(said), ".%N") + "s")
+	return time.Unix(0, int64(since)), err == nil && since >= 0
 }

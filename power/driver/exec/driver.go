@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"maps"
 	"os"
@@ -19,11 +18,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "exec"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) },
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) },
 		Needs: "power.exec is missing: it needs at least on_command, off_command or shutdown_command",
 	})
 }

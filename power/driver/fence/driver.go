@@ -2,7 +2,6 @@ package fence
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"maps"
 	"regexp"
@@ -20,11 +19,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "fence"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.fence is missing: it needs at least agent",
 	})
 }

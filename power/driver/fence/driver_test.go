@@ -311,7 +311,7 @@ func FuzzOutlets(f *testing.F) {
 	f.Add("vm-a,kube-node3\nvm-b,\n,x\n\n1,one,on\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, o := range outlets(text) {
-			if o.plug == "" || strings.ContainsAny(o.plug+o.alias, "\n,") {
+			if o.ID == "" || strings.ContainsAny(o.ID+o.Name, "\n,") {
 				t.Errorf("%q gave %+v", text, o)
 			}
 		}

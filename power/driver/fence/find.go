@@ -12,6 +12,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
+	"lightsout/power/internal/match"
 )
 
 // paramPrefix marks the agent's parameters in Machine.Params.
@@ -126,36 +127,20 @@ func (d *Driver) listed(ctx context.Context, params map[string]string, node powe
 		return "", fmt.Errorf("node %s has no plug, and the fence agent lists none (it %s); give plug under power.nodes.%s",
 			node.Name, r.How(), node.Name)
 	}
-	var found []string
-	for _, o := range outlets(r.Stdout) {
-		if o.plug == node.Name || o.alias == node.Name {
-			found = append(found, o.plug)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", power.ErrNoMachine
-	case 1:
-		return found[0], nil
-	}
-	for i := range found {
-		found[i] = power.Clean(found[i])
-	}
-	return "", &power.AmbiguousError{Node: node.Name, Matches: found}
+	m, _, err := match.One(DriverName, power.NodeRef{Name: node.Name}, node.Name, "", outlets(r.Stdout))
+	return m.ID, err
 }
-
-type outlet struct{ plug, alias string }
 
 // outlets reads what the action list prints: a plug, a comma and an alias in
 // each line.
-func outlets(text string) []outlet {
-	var out []outlet
+func outlets(text string) []match.Candidate {
+	var out []match.Candidate
 	for line := range strings.Lines(text) {
 		plug, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
 		alias, _, _ := strings.Cut(rest, ",")
-		o := outlet{strings.TrimSpace(plug), strings.TrimSpace(alias)}
-		if o.plug != "" && !slices.Contains(out, o) {
-			out = append(out, o)
+		c := match.Candidate{ID: strings.TrimSpace(plug), Name: strings.TrimSpace(alias)}
+		if c.ID != "" && !slices.ContainsFunc(out, func(o match.Candidate) bool { return o.ID == c.ID && o.Name == c.Name }) {
+			out = append(out, c)
 		}
 	}
 	return out

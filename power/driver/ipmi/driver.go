@@ -2,7 +2,6 @@ package ipmi
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -23,11 +22,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "ipmi"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.ipmi is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -53,9 +49,8 @@ type Options struct {
 	// Address is a template for a controller's address, with a port if it is not
 	// 623; defaultAddress when empty.
 	Address string `json:"address"`
-	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
-	// in the template.
-	BMCs map[string]string `json:"-"`
+	// Nodes holds the controllers, {{.BMC}} in the template, by node name.
+	Nodes map[string]fields.Node `json:"-"`
 	// User and Password log in, with the privilege of an operator.
 	User         string        `json:"user"`
 	Password     secret.Source `json:"-"`
@@ -69,7 +64,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.BMCs = fields.BMCs(site)
+	opt.Nodes = power.NodesOf[fields.Node](site)
 	var err error
 	if opt.Password, err = site.Secret(power.Secret{
 		Field: "power.ipmi.password", Name: "the password of power.ipmi", File: o.PasswordFile, Env: o.PasswordEnv, Must: true,
@@ -130,7 +125,7 @@ func (d *Driver) password() (string, error) {
 
 // Find gives the node's controller, by the template.
 func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	bmc := d.opt.BMCs[node.Name]
+	bmc := d.opt.Nodes[node.Name].BMC
 	if d.address.Uses("BMC") && bmc == "" {
 		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
 	}

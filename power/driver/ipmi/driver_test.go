@@ -18,6 +18,7 @@ import (
 
 	"lightsout/internal/testenv"
 	"lightsout/power"
+	"lightsout/power/internal/fields"
 	"lightsout/power/internal/powertest"
 )
 
@@ -168,7 +169,7 @@ func (c *controller) state() power.State {
 
 func newDriver(t *testing.T, c *controller, password string) *Driver {
 	t.Helper()
-	d, err := New(Options{BMCs: map[string]string{"kube-node3": c.address}, User: user, Password: powertest.Secret(password)})
+	d, err := New(Options{Nodes: map[string]fields.Node{"kube-node3": {BMC: c.address}}, User: user, Password: powertest.Secret(password)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package mdx
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,11 +20,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "mdx"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.mdx is missing: it needs at least project and token_file or token_env",
 	})
 }

@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,11 +23,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "openstack"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }})
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
 }
 
 // Options are the section power.openstack: which cloud.

@@ -2,7 +2,6 @@ package redfish
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,11 +18,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "redfish"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -45,9 +41,8 @@ type Options struct {
 	// controller has several. Empty: the only one, or the one with the hint's or
 	// the node's name.
 	System string `json:"system"`
-	// BMCs are the controllers' host names or addresses, by node name: {{.BMC}}
-	// in the templates.
-	BMCs map[string]string `json:"-"`
+	// Nodes holds the controllers, {{.BMC}} in the templates, by node name.
+	Nodes map[string]fields.Node `json:"-"`
 	// User and Password log in.
 	User         string        `json:"user"`
 	Password     secret.Source `json:"-"`
@@ -75,7 +70,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.BMCs, opt.Dial = fields.BMCs(site), site.Via(o.ViaBastion)
+	opt.Nodes, opt.Dial = power.NodesOf[fields.Node](site), site.Via(o.ViaBastion)
 	if site.CheckOnly {
 		opt.CAFile = ""
 	}

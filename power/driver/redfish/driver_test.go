@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lightsout/power"
+	"lightsout/power/internal/fields"
 	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/secret"
 )
@@ -268,7 +269,9 @@ func TestSystemsAreFoundByExactlyTheirNames(t *testing.T) {
 		{nil, "other", "/redfish/v1/Systems/5b/", at("5b")},
 		{nil, "kube-node", "", ""},
 		{func(o *Options) { o.System = "{{.Node}}0" }, "kube-node1", "", at("5b")},
-		{func(o *Options) { o.URL, o.BMCs = "", map[string]string{"kube-node1": b.Listener.Addr().String()} }, "kube-node1", "", at("437a")},
+		{func(o *Options) {
+			o.URL, o.Nodes = "", map[string]fields.Node{"kube-node1": {BMC: b.Listener.Addr().String()}}
+		}, "kube-node1", "", at("437a")},
 		{func(o *Options) { o.URL = "" }, "kube-node10", b.Listener.Addr().String(), ""}, // an annotation is no controller
 		{func(o *Options) { o.URL = "" }, "kube-node10", "", ""},
 	} {

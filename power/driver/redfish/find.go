@@ -22,7 +22,7 @@ const systemsLimit = 256
 // that it is the only one, or the one that System, the hint or the node's name
 // names exactly.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	bmc, how := d.opt.BMCs[node.Name], power.HowConfig
+	bmc, how := d.opt.Nodes[node.Name].BMC, power.HowConfig
 	if bmc == "" {
 		how = ""
 	}

@@ -3,7 +3,6 @@ package vagrant
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,11 +18,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "vagrant"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }})
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
 }
 
 // statusLimit bounds one status.

@@ -3,7 +3,6 @@ package wol
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -17,11 +16,8 @@ import (
 // DriverName is the driver's name in configuration files.
 const DriverName = "wol"
 
-//go:embed example.yaml
-var example string
-
 func init() {
-	power.Register(power.Kind{Name: DriverName, Example: example, Section: func() power.Section { return new(Options) }, Node: func() any { return new(node) }})
+	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) }})
 }
 
 // defaultBroadcast is where packets go: to all of the segment that the default
@@ -39,8 +35,8 @@ type Options struct {
 	// Broadcast is an address and port; defaultBroadcast when empty. A host with
 	// several networks needs the directed one, like 10.0.0.255:9.
 	Broadcast string `json:"broadcast"`
-	// MACs are the nodes' MAC addresses, by node name.
-	MACs map[string]string `json:"-"`
+	// Nodes holds the MAC addresses, by node name.
+	Nodes map[string]Node `json:"-"`
 	// Password gives the SecureOn password, written as six bytes
 	// (01:23:45:67:89:ab) or four (1.2.3.4). Nil: none.
 	Password     secret.Source `json:"-"`
@@ -48,8 +44,8 @@ type Options struct {
 	PasswordEnv  string        `json:"password_env"`
 }
 
-// node is what an entry below power.nodes may say.
-type node struct {
+// Node is what an entry below power.nodes may say.
+type Node struct {
 	MAC string `json:"mac"`
 }
 
@@ -59,10 +55,7 @@ func (o *Options) Sides() (off, on bool) { return false, true }
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.MACs = map[string]string{}
-	for name, n := range power.NodesOf[node](site) {
-		opt.MACs[name] = n.MAC
-	}
+	opt.Nodes = power.NodesOf[Node](site)
 	var err error
 	if opt.Password, err = site.Secret(power.Secret{Field: "power.wol.password", Name: "the password of power.wol", File: o.PasswordFile, Env: o.PasswordEnv}); err != nil {
 		return nil, err
@@ -88,8 +81,8 @@ func New(opt Options) (*Driver, error) {
 		return nil, power.Wrong("power.wol.broadcast", " is no address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
 	}
 	d := &Driver{broadcast: to, macs: map[string]net.HardwareAddr{}, password: opt.Password}
-	for node, text := range opt.MACs {
-		mac, err := parseMAC(text)
+	for node, n := range opt.Nodes {
+		mac, err := parseMAC(n.MAC)
 		if err != nil {
 			return nil, power.Wrong("power.nodes."+node+".mac", ": %s", err)
 		}

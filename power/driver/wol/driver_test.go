@@ -66,7 +66,7 @@ func (c *card) packets() [][]byte {
 
 func newDriver(t *testing.T, c *card, password secret.Source) *Driver {
 	t.Helper()
-	d, err := New(Options{Broadcast: c.LocalAddr().String(), MACs: map[string]string{"kube-node3": "52-54-00-12-34-56"}, Password: password})
+	d, err := New(Options{Broadcast: c.LocalAddr().String(), Nodes: map[string]Node{"kube-node3": {MAC: "52-54-00-12-34-56"}}, Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +164,9 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 		"no port":      {Broadcast: "10.0.0.255"},
 		"a name":       {Broadcast: "lan:9"},
 		"port 0":       {Broadcast: "10.0.0.255:0"},
-		"no MAC":       {MACs: map[string]string{"n": "10.0.0.1"}},
-		"all ones":     {MACs: map[string]string{"n": "ff:ff:ff:ff:ff:ff"}},
-		"eight octets": {MACs: map[string]string{"n": "02:00:5e:10:00:00:00:01"}},
+		"no MAC":       {Nodes: map[string]Node{"n": {MAC: "10.0.0.1"}}},
+		"all ones":     {Nodes: map[string]Node{"n": {MAC: "ff:ff:ff:ff:ff:ff"}}},
+		"eight octets": {Nodes: map[string]Node{"n": {MAC: "02:00:5e:10:00:00:00:01"}}},
 	} {
 		if _, err := New(opt); err == nil {
 			t.Errorf("%s is taken", name)

@@ -44,16 +44,8 @@ func Of(node power.NodeRef, hint, bmc string) Values {
 
 // Node is what an entry below power.nodes may say of a machine's controller.
 type Node struct {
+	// BMC is its host name or address.
 	BMC string `json:"bmc"`
-}
-
-// BMCs are the controllers' host names or addresses, by node name.
-func BMCs(site power.Site) map[string]string {
-	out := map[string]string{}
-	for name, n := range power.NodesOf[Node](site) {
-		out[name] = n.BMC
-	}
-	return out
 }
 
 // Template is a text with values left open. It is safe for use by several

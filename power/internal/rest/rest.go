@@ -64,14 +64,12 @@ func HTTP(t *http.Transport) *http.Client {
 
 type careful struct{ *http.Transport }
 
-// LostError says that a POST got no reply after it may have been sent.
-type LostError struct{ Err error }
-
-// Error gives the transport's reason.
-func (e *LostError) Error() string { return e.Err.Error() }
+// LostError says that a POST got no reply after it may have been sent, by the
+// transport's error.
+type LostError struct{ error }
 
 // Unwrap gives the transport's error.
-func (e *LostError) Unwrap() error { return e.Err }
+func (e *LostError) Unwrap() error { return e.error }
 
 // RoundTrip sends a request.
 func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
