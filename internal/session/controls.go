@@ -49,10 +49,10 @@ func (c Controls) Async(within time.Duration, work func(context.Context) error, 
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 
 // Focus is the deployment that the load goes to.
-func (c Controls) Focus() cluster.Key { return c.s.target.Focus() }
+func (c Controls) Focus() cluster.Key { return c.s.opt.Target.Focus() }
 
 // SetFocus chooses it.
-func (c Controls) SetFocus(k cluster.Key) { c.s.target.SetFocus(k) }
+func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
 
 // Publish hands out a frame now, and returns it. What came of the last load is
 // on the timeline then.
@@ -65,7 +65,7 @@ func (c Controls) Publish() *view.Frame {
 func (c Controls) End() { c.s.ending = true }
 
 // Ask asks the operator.
-func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.questions.ask(q, answer) }
+func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.opt.Questions.ask(q, answer) }
 
 // Asking reports whether something is being asked, or soon will be.
 func (c Controls) Asking() bool { return c.s.switching.asking() }
@@ -157,9 +157,9 @@ func (c Controls) Switchable() error { return c.s.switching.missing() }
 
 // BeingSwitched reports whether a machine is being switched now.
 func (c Controls) BeingSwitched(node string) bool {
-	if c.s.machines.fleet == nil {
+	if c.s.opt.Fleet == nil {
 		return false
 	}
-	_, busy := c.s.machines.fleet.Busy()[node]
+	_, busy := c.s.opt.Fleet.Busy()[node]
 	return busy
 }

@@ -29,10 +29,7 @@ const uncordonPause = 10 * time.Second
 // cordons is what is kept of the nodes that lightsout has cordoned.
 type cordons struct {
 	*loop
-	machines         *machines
-	journal          *power.Journal
-	drainer          Drainer // nil: nodes can't be cordoned
-	readOnly, dryRun bool
+	machines *machines
 
 	ours map[string]*ourCordon
 }
@@ -55,7 +52,7 @@ type ourCordon struct {
 
 // read learns from the journal what is cordoned because of us.
 func (c *cordons) read() {
-	left, err := c.journal.LeftCordoned()
+	left, err := c.opt.Journal.LeftCordoned()
 	if err != nil {
 		c.warn(view.LanePower, "journal", err.Error())
 		return
@@ -83,8 +80,8 @@ type cordoning struct {
 
 // cordon cordons one node, journal first. It is called off the loop.
 func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
-	changed, err := c.drainer.Cordon(ctx, node, func() error {
-		if err := c.journal.Cordoned(node, text); err != nil {
+	changed, err := c.opt.Drain.Cordon(ctx, node, func() error {
+		if err := c.opt.Journal.Cordoned(node, text); err != nil {
 			return err
 		}
 		r.noted = true
@@ -92,7 +89,7 @@ func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
 	})
 	if r.err = err; r.noted && !changed && err == nil {
 		// Somebody else was quicker, so it is theirs.
-		return cordoning{err: c.journal.Uncordoned(node, "cordoned by somebody else meanwhile")}
+		return cordoning{err: c.opt.Journal.Uncordoned(node, "cordoned by somebody else meanwhile")}
 	}
 	return r
 }
@@ -146,14 +143,14 @@ func (c *cordons) uncordonDue() {
 		switch {
 		case !o.due || o.busy || now.Before(o.next):
 			continue
-		case c.drainer == nil || c.readOnly || c.dryRun:
+		case c.opt.Drain == nil || c.opt.ReadOnly || c.opt.DryRun:
 			o.due, o.failed = false, "can't be uncordoned here"
 			c.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
 			continue
 		}
 		o.busy = true
 		async(c.loop, planTimeout, func(ctx context.Context) uncordoning {
-			text, err := Uncordon(ctx, c.drainer, c.journal, node)
+			text, err := Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
 			return uncordoning{node, text, err}
 		}, c.uncordoned)
 	}
@@ -248,9 +245,9 @@ func Uncordon(ctx context.Context, d Drainer, j *power.Journal, node string) (te
 // missing says why nodes can't be cordoned here; nil when they can.
 func (c *cordons) missing() error {
 	switch {
-	case c.readOnly:
+	case c.opt.ReadOnly:
 		return errors.New("read-only: nothing can be cordoned")
-	case c.drainer == nil || c.journal == nil:
+	case c.opt.Drain == nil || c.opt.Journal == nil:
 		return errors.New("nodes can't be cordoned here")
 	}
 	return nil
@@ -262,7 +259,7 @@ func (c *cordons) notDone(nodes []string, what string) Progress {
 	if err := c.missing(); err != nil {
 		return failNow(err)
 	}
-	if !c.dryRun {
+	if !c.opt.DryRun {
 		return nil
 	}
 	for _, n := range nodes {

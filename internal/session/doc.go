@@ -5,11 +5,11 @@
 // Intents; every Event is on disk before it is in a Frame.
 //
 // It is wired in one direction: a Recorder and Questions first, which the parts
-// below are told to use; then a Session of all of them; then Run, with a Guest if
-// there is one. session.go has the loop, and each other file a part of it with
-// its own state: machines, switching, cordons, drains, loads, rollouts, leaving.
-// All parts belong to the loop's goroutine. What takes long is done in a
-// goroutine of its own, and comes back as a message (loop.go).
+// below are told to use; then a Session of all of them; then Run, with a Guest.
+// session.go has the loop, and each other file a part of it with its own state:
+// machines, switching, cordons, drains, loads, rollouts, leaving. All parts belong
+// to the loop's goroutine and see what the session is made of (loop.go). What takes
+// long is done in a goroutine of its own, which posts what came of it.
 //
 // Where there is no cluster and only requests are sent, LoadOnly shows these
 // without a session.

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/text"
-	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -42,10 +41,11 @@ const (
 // drain is the drain of some nodes, side by side.
 type drain struct {
 	nodes []*nodeDrain
-	// asks: the operator is asked when a node is held up.
-	asks bool
-	// busy is the action that the nodes are shown to be under; empty for none.
-	busy power.Action
+	// before is what the nodes are drained for, and shown to be under, and the
+	// operator is asked when one is held up; empty: for nothing else.
+	before power.Action
+	// cordoning is how many are not cordoned yet: none is drained before.
+	cordoning int
 	// over is called on the loop when no node is being drained any more.
 	over func()
 }
@@ -53,6 +53,7 @@ type drain struct {
 // nodeDrain is one node's part of a drain.
 type nodeDrain struct {
 	node     string
+	ctx      context.Context // of the goroutines that cordon and drain it
 	cancel   context.CancelFunc
 	state    drainState
 	err      error
@@ -66,9 +67,8 @@ type nodeDrain struct {
 // drains is the drains under way.
 type drains struct {
 	*loop
-	machines  *machines
-	cordons   *cordons
-	questions *Questions
+	machines *machines
+	cordons  *cordons
 
 	running []*drain
 }
@@ -76,92 +76,49 @@ type drains struct {
 // start cordons nodes, journal first, and then evicts their pods. within, unless
 // 0, bounds it all.
 func (r *drains) start(d *drain, nodes []string, within time.Duration) {
-	ctx, cancel := context.WithCancel(r.ctx)
-	if within > 0 {
-		ctx, cancel = context.WithTimeout(r.ctx, within)
-	}
-	contexts := make(map[*nodeDrain]context.Context, len(nodes))
-	for _, name := range nodes {
-		n := &nodeDrain{node: name}
-		contexts[n], n.cancel = context.WithCancel(ctx)
-		d.nodes = append(d.nodes, n)
-		r.cordons.keep(name)
-		r.show(d, n, "cordoning")
+	if within == 0 {
+		within = math.MaxInt64
 	}
 	r.running = append(r.running, d)
-	r.spawn(func() {
-		defer cancel()
-		r.carryOut(d, contexts)
-	})
+	d.cordoning = len(nodes)
+	for _, name := range nodes {
+		n := &nodeDrain{node: name}
+		n.ctx, n.cancel = context.WithTimeout(r.ctx, within)
+		d.nodes = append(d.nodes, n)
+		r.cordons.keep(name)
+		r.machines.busy(d.before, "cordoning", name)
+		r.spawn(func() {
+			ctx, stop := context.WithTimeout(n.ctx, planTimeout)
+			defer stop()
+			post(r.loop, r.cordons.cordon(ctx, name, "before a drain"), func(c cordoning) { r.cordoned(d, n, c) })
+		})
+	}
 }
 
-// carryOut cordons and drains off the loop.
-func (r *drains) carryOut(d *drain, contexts map[*nodeDrain]context.Context) {
-	each := func(do func(n *nodeDrain, ctx context.Context)) {
-		var wg sync.WaitGroup
-		for _, n := range d.nodes {
-			wg.Go(func() { do(n, contexts[n]) })
+// cordoned takes in what has become of a node's cordon, and drains once all have
+// been cordoned, so that none takes another's pods.
+func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
+	r.cordons.cordoned(n.node, c)
+	if c.err != nil {
+		r.drained(d, n, c.err)
+	}
+	if n.state == drainLeft || n.state == drainWrong {
+		r.cordons.release(n.node) // given up while it was being cordoned
+	}
+	if d.cordoning--; d.cordoning > 0 || r.ctx.Err() != nil {
+		return
+	}
+	for _, n := range d.nodes {
+		if n.state != draining {
+			continue
 		}
-		wg.Wait()
+		r.spawn(func() {
+			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
+				post(r.loop, p, func(p cluster.DrainProgress) { r.progress(d, n, p) })
+			})
+			post(r.loop, err, func(err error) { r.drained(d, n, err) })
+		})
 	}
-	var mu sync.Mutex
-	ready := map[*nodeDrain]bool{}
-	// All are cordoned first, so that none takes another's pods.
-	each(func(n *nodeDrain, ctx context.Context) {
-		ctx, stop := context.WithTimeout(ctx, planTimeout)
-		defer stop()
-		c := r.cordons.cordon(ctx, n.node, "before a drain")
-		mu.Lock()
-		ready[n] = c.err == nil
-		mu.Unlock()
-		r.inbox.put(nodeCordoned{d, n, c})
-	})
-	each(func(n *nodeDrain, ctx context.Context) {
-		defer n.cancel()
-		if !ready[n] {
-			return
-		}
-		err := r.cordons.drainer.Drain(ctx, n.node, func(p cluster.DrainProgress) { r.inbox.put(drainProgress{d, n, p}) })
-		r.inbox.put(nodeDrained{d, n, err})
-	})
-}
-
-// What the goroutines of a drain tell.
-type (
-	nodeCordoned struct {
-		drain  *drain
-		node   *nodeDrain
-		result cordoning
-	}
-	drainProgress struct {
-		drain    *drain
-		node     *nodeDrain
-		progress cluster.DrainProgress
-	}
-	nodeDrained struct {
-		drain *drain
-		node  *nodeDrain
-		err   error
-	}
-)
-
-func (m nodeCordoned) deliver(s *Session) {
-	s.cordons.cordoned(m.node.node, m.result)
-	if m.result.err != nil {
-		s.drains.drained(m.drain, m.node, m.result.err)
-	}
-	if m.node.state == drainLeft || m.node.state == drainWrong {
-		s.cordons.release(m.node.node) // given up while it was being cordoned
-	}
-}
-
-func (m drainProgress) deliver(s *Session) { s.drains.progress(m.drain, m.node, m.progress) }
-
-func (m nodeDrained) deliver(s *Session) { s.drains.drained(m.drain, m.node, m.err) }
-
-// show keeps a sentence on a drain for the machine's view.
-func (r *drains) show(d *drain, n *nodeDrain, text string) {
-	r.machines.update(n.node, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = d.busy, power.PhaseAsking, text })
 }
 
 // drain is a drain that nobody is asked about; end is called with what came of it.
@@ -183,12 +140,6 @@ func (r *drains) drain(nodes []string, within time.Duration, end func(error)) {
 	r.start(d, nodes, within)
 }
 
-// drainRequest has nodes drained before they are shut down.
-type drainRequest struct {
-	nodes []string
-	got   chan<- drainResult
-}
-
 // drainResult are the nodes that are drained, or that the operator would not
 // wait for; the error says what of the others.
 type drainResult struct {
@@ -199,7 +150,7 @@ type drainResult struct {
 // Drain is power.Drainer's.
 func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error) {
 	got := make(chan drainResult, 1)
-	w.inbox.put(drainRequest{nodes, got})
+	post(w.loop, nodes, func(nodes []string) { w.drain(nodes, got) })
 	select {
 	case r := <-got:
 		return r.nodes, r.err
@@ -208,13 +159,13 @@ func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error)
 	}
 }
 
-func (m drainRequest) deliver(s *Session) {
-	w := s.switching
-	w.guest.Draining(slices.Clone(m.nodes))
+// drain drains nodes before they are shut down.
+func (w *switching) drain(nodes []string, got chan<- drainResult) {
+	w.guest.Draining(slices.Clone(nodes))
 	for _, x := range w.requests {
-		x.drained = x.drained || slices.Equal(x.nodes, m.nodes)
+		x.drained = x.drained || slices.Equal(x.nodes, nodes)
 	}
-	d := &drain{asks: true, busy: power.ActionShutdown}
+	d := &drain{before: power.ActionShutdown}
 	d.over = func() {
 		var r drainResult
 		var errs []error
@@ -227,8 +178,8 @@ func (m drainRequest) deliver(s *Session) {
 			errs = append(errs, cmp.Or(n.err, fmt.Errorf("%s was left on", n.node)))
 		}
 		r.err = errors.Join(errs...)
-		w.busy(r.nodes, power.ActionShutdown, "drained; looking at the machine")
-		m.got <- r
+		w.machines.busy(power.ActionShutdown, "drained; looking at the machine", r.nodes...)
+		got <- r
 	}
-	w.drains.start(d, m.nodes, 0)
+	w.drains.start(d, nodes, 0)
 }

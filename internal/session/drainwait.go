@@ -39,7 +39,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: "the drain is held: " + held, Level: view.Warning})
 	}
 	n.held = held
-	r.show(d, n, doing)
+	r.machines.busy(d.before, doing, n.node)
 }
 
 // heldText is the sentence on the first pod that is held, and how many more are.
@@ -109,7 +109,7 @@ func (r *drains) askAboutHeld() {
 	now := r.now()
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if d.asks && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
+			if d.before != "" && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
 				r.ask(d, n)
 			}
 		}
@@ -150,7 +150,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 	q.Lines = append(q.Lines,
 		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d held.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
 		view.Line{Text: "Leave it on: nothing more is evicted, and it is uncordoned again if lightsout cordoned it."})
-	n.asked = r.questions.ask(q, func(a view.Answer) {
+	n.asked = r.opt.Questions.ask(q, func(a view.Answer) {
 		n.asked = nil
 		switch a.Choice {
 		case drainOn:
@@ -167,7 +167,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 
 func (r *drains) withdraw(n *nodeDrain) {
 	if n.asked != nil {
-		r.questions.withdraw(n.asked)
+		r.opt.Questions.withdraw(n.asked)
 		n.asked = nil
 	}
 }

@@ -49,24 +49,3 @@ type Guest interface {
 	// End is called when the session ends.
 	End()
 }
-
-// nobody is the guest where there is none.
-type nobody struct{}
-
-func (nobody) Tracks() bool                             { return false }
-func (nobody) Record(loadgen.Record) bool               { return false }
-func (nobody) Transition(cluster.Transition)            {}
-func (nobody) Request(loadgen.Record)                   {}
-func (nobody) Look(*cluster.Snapshot)                   {}
-func (nobody) Reading(string, power.Reading)            {}
-func (nobody) Switching(power.Action, []power.Binding)  {}
-func (nobody) Draining([]string)                        {}
-func (nobody) LoadStarted(int, loadgen.Spec, time.Time) {}
-func (nobody) Did(view.Intent)                          {}
-func (nobody) Intent(view.Intent)                       {}
-func (nobody) Turn()                                    {}
-func (nobody) Show(*view.Frame)                         {}
-func (nobody) Course() any                              { return nil }
-func (nobody) Running() bool                            { return false }
-func (nobody) WillUncordon(string) bool                 { return false }
-func (nobody) End()                                     {}

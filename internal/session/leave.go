@@ -14,12 +14,7 @@ const (
 
 // leaving ends the session in order.
 type leaving struct {
-	*loop
-	machines  *machines
-	cordons   *cordons
-	drains    *drains
-	switching *switching
-	questions *Questions
+	*switching
 
 	// whenOver: the session ends as soon as the guest has ended.
 	whenOver bool
@@ -34,12 +29,12 @@ func (v *leaving) end(i view.End) {
 
 // ask ends the session, or first asks what to do with machines that are off.
 func (v *leaving) ask() {
-	v.switching.readJournal() // also what is being switched off just now
+	v.readJournal() // also what is being switched off just now
 	switch {
 	case v.settled():
 		v.ending = true
-	case !v.questions.has(view.QuestionQuit):
-		v.questions.follow(v.question, v.answered)
+	case !v.opt.Questions.has(view.QuestionQuit):
+		v.opt.Questions.follow(v.question, v.answered)
 	}
 }
 
@@ -74,14 +69,14 @@ func (v *leaving) answered(a view.Answer) {
 	case leaveOn:
 		v.leaveWhenOn = true
 		v.drains.leave()
-		v.switching.restore()
+		v.restore()
 		v.undone = true
 	}
 }
 
 // later says how what is left so can be undone another time.
 func (v *leaving) later() view.Line {
-	if command := v.switching.opt.Restore; command != "" {
+	if command := v.opt.Restore; command != "" {
 		return view.Line{Text: "Later: `" + command + "`. The next start asks, too."}
 	}
 	return view.Line{Text: "The cluster and its machines are gone when the screen is."}
@@ -94,14 +89,14 @@ func (v *leaving) settled() bool {
 }
 
 // busy reports whether a machine is being switched.
-func (v *leaving) busy() bool { return v.machines.fleet != nil && len(v.machines.fleet.Busy()) > 0 }
+func (v *leaving) busy() bool { return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 }
 
 // look ends the session when it is to end and the reason to stay has gone.
 func (v *leaving) look() {
 	if v.whenOver && !v.guest.Running() {
 		v.ending = true
 	}
-	if (v.leaveWhenOn && v.undone || v.questions.has(view.QuestionQuit)) && v.settled() {
+	if (v.leaveWhenOn && v.undone || v.opt.Questions.has(view.QuestionQuit)) && v.settled() {
 		v.ending = true
 	}
 	v.undone = false

@@ -15,8 +15,6 @@ import (
 // loads starts and stops requests, and says on the timeline what becomes of them.
 type loads struct {
 	*loop
-	generator *loadgen.Generator // nil when no load can be sent
-	missing   string             // why
 	// steady is the run of the hold or rate that was started last.
 	steady int
 
@@ -25,42 +23,42 @@ type loads struct {
 }
 
 func (l *loads) begin() {
-	if l.generator != nil {
+	if l.opt.Load != nil {
 		l.spawn(func() { l.follow(l.ctx) })
 	}
 }
 
 func (l *loads) close() {
-	if l.generator != nil {
-		l.generator.Close()
+	if l.opt.Load != nil {
+		l.opt.Load.Close()
 	}
 }
 
 // busy reports whether requests are sent or under way.
 func (l *loads) busy() bool {
-	if l.generator == nil {
+	if l.opt.Load == nil {
 		return false
 	}
-	run := l.generator.Run()
+	run := l.opt.Load.Run()
 	return run.Active || run.Totals.InFlight() > 0
 }
 
 // changed is closed when the load is another; nil when there is none.
 func (l *loads) changed() <-chan struct{} {
-	if l.generator == nil {
+	if l.opt.Load == nil {
 		return nil
 	}
-	return l.generator.Changed()
+	return l.opt.Load.Changed()
 }
 
 // start starts requests; number is how the generator counts its runs.
 func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err error) {
-	if l.generator == nil {
-		return 0, started, errors.New(cmp.Or(l.missing, "no load can be sent: set load.url in lightsout.yaml"))
+	if l.opt.Load == nil {
+		return 0, started, errors.New(cmp.Or(l.opt.NoLoad, "no load can be sent: set load.url in lightsout.yaml"))
 	}
 	started = l.now()
-	before := l.generator.Run()
-	if number, err = l.generator.Begin(spec); err != nil {
+	before := l.opt.Load.Run()
+	if number, err = l.opt.Load.Begin(spec); err != nil {
 		return 0, started, err
 	}
 	text := spec.Text() + " started"
@@ -82,15 +80,19 @@ func (l *loads) ask(spec loadgen.Spec) {
 		l.warn(view.LaneLoad, "load", err.Error())
 		return
 	}
-	l.guest.LoadStarted(number, spec, started)
+	if l.guest != nil {
+		l.guest.LoadStarted(number, spec, started)
+	}
 }
 
 func (l *loads) stop(i view.StopLoad) {
-	if l.generator == nil {
+	if l.opt.Load == nil {
 		return
 	}
-	l.generator.Stop(i.Cancel)
-	l.guest.Did(i)
+	l.opt.Load.Stop(i.Cancel)
+	if l.guest != nil {
+		l.guest.Did(i)
+	}
 	text := "no more requests are started"
 	if i.Cancel {
 		text = "stopped, requests in flight are cancelled"
@@ -101,10 +103,10 @@ func (l *loads) stop(i view.StopLoad) {
 // atRest reports whether the load of that number starts no more requests and has
 // none in flight.
 func (l *loads) atRest(number int) bool {
-	if r := l.generator.Run(); r.Active && l.steady == number {
+	if r := l.opt.Load.Run(); r.Active && l.steady == number {
 		return false
 	}
-	return l.generator.RunTotals(number).InFlight() == 0
+	return l.opt.Load.RunTotals(number).InFlight() == 0
 }
 
 // follow says on the timeline what came of each run when it is at rest.
@@ -112,7 +114,7 @@ func (l *loads) follow(ctx context.Context) {
 	pause := time.NewTicker(followEach)
 	defer pause.Stop()
 	for {
-		changed := l.generator.Changed()
+		changed := l.opt.Load.Changed()
 		l.sayResult()
 		select {
 		case <-ctx.Done():
@@ -129,12 +131,12 @@ func (l *loads) follow(ctx context.Context) {
 
 // sayResult says what came of the last run, once.
 func (l *loads) sayResult() {
-	if l.generator == nil {
+	if l.opt.Load == nil {
 		return
 	}
 	l.telling.Lock()
 	defer l.telling.Unlock()
-	last := l.generator.Last()
+	last := l.opt.Load.Last()
 	if last == l.told {
 		return
 	}

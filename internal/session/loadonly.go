@@ -13,26 +13,19 @@ import (
 // Send and Frames are safe for use by several goroutines.
 type LoadOnly struct {
 	*loop
-	loads  *loads
-	wanted inbox[view.Intent]
-	frames chan *view.Frame
+	loads *loads
 }
 
 // NewLoadOnly makes it for a generator, which it closes at its end. Nothing
 // happens before Run.
 func NewLoadOnly(g *loadgen.Generator) (*LoadOnly, error) {
 	rec, err := NewRecorder("", time.Now)
-	l := &LoadOnly{loop: &loop{now: time.Now, rec: rec, guest: nobody{}}, frames: make(chan *view.Frame, 1)}
-	l.loads = &loads{loop: l.loop, generator: g}
-	l.wanted.notify = make(chan struct{}, 1)
-	return l, err
+	l := newLoop(Options{Load: g, Recorder: rec, Now: time.Now})
+	return &LoadOnly{l, &loads{loop: l}}, err
 }
 
-// Frames hands out frames, the newest only. It is closed when Run returns.
-func (l *LoadOnly) Frames() <-chan *view.Frame { return l.frames }
-
 // Send asks for i to be carried out. It never blocks.
-func (l *LoadOnly) Send(i view.Intent) { l.wanted.put(i) }
+func (l *LoadOnly) Send(i view.Intent) { post(l.loop, i, l.carryOut) }
 
 // Run goes on until ctx ends or the operator leaves. What is in flight then is
 // given up.
@@ -43,7 +36,7 @@ func (l *LoadOnly) Run(ctx context.Context) {
 	defer l.work.Wait()
 	defer l.loads.close()
 	defer cancel()
-	l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: l.loads.generator.Run().Spec.Text() + " started"})
+	l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: l.opt.Load.Run().Spec.Text() + " started"})
 	l.loads.begin()
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -57,18 +50,16 @@ func (l *LoadOnly) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.wanted.notify:
-			for _, i := range l.wanted.take() {
-				l.carryOut(i)
-			}
+		case <-l.inbox.notify:
+			l.inbox.deliver()
 		case <-load:
 		case <-l.rec.timeline.Changed():
 		case <-ticker.C:
 		case <-p.due():
 			p.shown(time.Now())
-			newest(l.frames, &view.Frame{
+			l.show(&view.Frame{
 				Title: view.Title{Cluster: "no cluster"}, Now: l.now(),
-				Load: *l.loads.generator.Run(), Events: l.rec.timeline.Last(eventsShown), Notice: l.notice,
+				Load: *l.opt.Load.Run(), Events: l.rec.timeline.Last(eventsShown), Notice: l.notice,
 			})
 			continue
 		}

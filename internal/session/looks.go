@@ -27,7 +27,6 @@ const (
 // looks reads what the operator looks at, one thing at a time.
 type looks struct {
 	*loop
-	inspector Inspector // nil: there is no cluster
 
 	look   view.Look
 	shown  *view.Looked // nil while nothing has been told
@@ -45,7 +44,7 @@ func (l *looks) ask(look view.Look) {
 	l.look, l.shown, l.log, l.asking = look, nil, nil, false
 	switch {
 	case look == view.Look{}:
-	case l.inspector == nil:
+	case l.opt.Inspect == nil:
 		l.shown = &view.Looked{Look: look, Err: "there is no cluster to be asked"}
 	default:
 		l.ctx, l.cancel = context.WithCancel(l.loop.ctx)
@@ -91,13 +90,13 @@ func (l *looks) describe() {
 	l.spawn(func() {
 		within, cancel := context.WithTimeout(ctx, describeWithin)
 		defer cancel()
-		object, err := l.inspector.Describe(within, of)
-		l.inbox.put(result[error]{err, func(err error) {
+		object, err := l.opt.Inspect.Describe(within, of)
+		post(l.loop, err, func(err error) {
 			if ctx.Err() == nil { // else something else is looked at
 				l.asking = false
 				l.told(object, err)
 			}
-		}})
+		})
 	})
 }
 
@@ -129,14 +128,14 @@ func (l *looks) readLog(object *cluster.Description) {
 	ctx, log := l.ctx, &logTail{}
 	l.log = log
 	log.changed = func() {
-		l.inbox.put(result[*logTail]{log, func(log *logTail) {
+		post(l.loop, log, func(log *logTail) {
 			if ctx.Err() == nil {
 				l.logged(log)
 			}
-		}})
+		})
 	}
 	l.spawn(func() {
-		body, err := l.inspector.PodLog(ctx, o)
+		body, err := l.opt.Inspect.PodLog(ctx, o)
 		if err == nil {
 			err = log.read(body)
 			body.Close()

@@ -10,18 +10,20 @@ import (
 	"lightsout/internal/view"
 )
 
-// loop is what all parts of a session stand on: its clock, its record, the
-// newest look at the cluster, and the way back from a goroutine. All but the
-// inbox belongs to the goroutine of Session.Run.
+// loop is what all parts of a session stand on: what it is made of, its clock and
+// its record, the newest look at the cluster, and the way back from a goroutine.
+// All but the inbox and the frames belongs to the goroutine of Session.Run.
 type loop struct {
-	ctx   context.Context
-	now   func() time.Time
-	rec   *Recorder
-	inbox inbox[message]
-	work  sync.WaitGroup // goroutines that outlast one turn
+	opt    Options
+	ctx    context.Context
+	now    func() time.Time
+	rec    *Recorder
+	inbox  inbox
+	work   sync.WaitGroup // goroutines that outlast one turn
+	frames chan *view.Frame
 
 	snapshot *cluster.Snapshot // nil before the first
-	guest    Guest             // nil: there is none
+	guest    Guest             // nil where nothing is shown but requests
 	notice   view.Notice
 
 	ending bool
@@ -30,6 +32,15 @@ type loop struct {
 	// undone: something that the operator may be waiting for to leave is over.
 	undone bool
 }
+
+func newLoop(opt Options) *loop {
+	return &loop{
+		opt: opt, now: opt.Now, rec: opt.Recorder, inbox: inbox{notify: make(chan struct{}, 1)}, frames: make(chan *view.Frame, 1),
+	}
+}
+
+// Frames hands out frames, the newest only. It is closed when Run returns.
+func (l *loop) Frames() <-chan *view.Frame { return l.frames }
 
 // say puts ev on the timeline.
 func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
@@ -57,30 +68,23 @@ func async[T any](l *loop, within time.Duration, work func(context.Context) T, t
 	l.spawn(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, within)
 		defer cancel()
-		l.inbox.put(result[T]{work(ctx), then})
+		post(l, work(ctx), then)
 	})
 }
 
-// message is something that a turn of the loop takes in.
-type message interface{ deliver(*Session) }
-
-// result is what a goroutine was made for.
-type result[T any] struct {
-	value T
-	then  func(T)
-}
-
-func (r result[T]) deliver(*Session) { r.then(r.value) }
+// post has a turn of the loop hand value to a function. It never blocks, and is
+// safe for use by several goroutines.
+func post[T any](l *loop, value T, to func(T)) { l.inbox.put(func() { to(value) }) }
 
 // inbox hands messages to a loop without ever blocking the sender.
-type inbox[M any] struct {
+type inbox struct {
 	notify chan struct{}
 
 	mu       sync.Mutex
-	messages []M
+	messages []func()
 }
 
-func (b *inbox[M]) put(m M) {
+func (b *inbox) put(m func()) {
 	b.mu.Lock()
 	b.messages = append(b.messages, m)
 	b.mu.Unlock()
@@ -88,27 +92,29 @@ func (b *inbox[M]) put(m M) {
 }
 
 // wake has the loop take a turn.
-func (b *inbox[M]) wake() {
+func (b *inbox) wake() {
 	select {
 	case b.notify <- struct{}{}:
 	default:
 	}
 }
 
-func (b *inbox[M]) take() []M {
+// deliver hands over what has come in, in its order.
+func (b *inbox) deliver() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	messages := b.messages
 	b.messages = nil
-	return messages
+	b.mu.Unlock()
+	for _, hand := range messages {
+		hand()
+	}
 }
 
-// newest hands a frame out in place of one that nobody has taken. One goroutine
-// alone may send to frames.
-func newest(frames chan *view.Frame, f *view.Frame) {
+// show hands a frame out in place of one that nobody has taken.
+func (l *loop) show(f *view.Frame) {
 	select {
-	case <-frames:
+	case <-l.frames:
 	default:
 	}
-	frames <- f
+	l.frames <- f
 }

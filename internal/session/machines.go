@@ -22,8 +22,6 @@ const readEvery = 5 * time.Second
 // stand, and which of them lightsout has left off.
 type machines struct {
 	*loop
-	fleet   *power.Fleet
-	journal *power.Journal
 
 	views    map[string]view.MachineView
 	bindings map[string]power.Binding
@@ -39,29 +37,23 @@ type machines struct {
 	outages outages
 }
 
-func newMachines(l *loop, fleet *power.Fleet, journal *power.Journal) *machines {
-	return &machines{
-		loop: l, fleet: fleet, journal: journal,
-		views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{},
-	}
+func newMachines(l *loop) *machines {
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
 func (m *machines) watch() {
 	m.spawn(func() {
-		m.fleet.Watch(m.ctx, func() []power.Binding { return *m.bound.Load() }, readEvery, func(node string, r power.Reading) { m.inbox.put(reading{node, r}) })
+		m.opt.Fleet.Watch(m.ctx, func() []power.Binding { return *m.bound.Load() }, readEvery, func(node string, r power.Reading) {
+			post(m.loop, power.NamedReading{Node: node, Reading: r}, m.watched)
+		})
 	})
 }
 
-// reading is a look at the machine of a node.
-type reading struct {
-	node string
-	power.Reading
-}
-
-func (r reading) deliver(s *Session) {
-	s.machines.read(r.node, r.Reading)
-	s.machines.settleReading(r.node, r.Reading)
+// watched takes in a look at a machine.
+func (m *machines) watched(r power.NamedReading) {
+	m.read(r.Node, r.Reading)
+	m.settleReading(r.Node, r.Reading)
 }
 
 // NodeRef is what power needs to know of a node.
@@ -75,7 +67,7 @@ const resolveAgain = 30 * time.Second
 // resolve finds the machines of the nodes, again whenever something has changed
 // by which they are found, and from time to time while one is not found.
 func (m *machines) resolve(s *cluster.Snapshot) {
-	if m.fleet == nil || m.resolving || !s.Access[cluster.KindNode].Synced {
+	if m.opt.Fleet == nil || m.resolving || !s.Access[cluster.KindNode].Synced {
 		return
 	}
 	again := !m.again.IsZero() && !m.now().Before(m.again)
@@ -88,7 +80,7 @@ func (m *machines) resolve(s *cluster.Snapshot) {
 		return
 	}
 	m.resolving = true
-	async(m.loop, planTimeout, func(ctx context.Context) []power.Binding { return m.fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
+	async(m.loop, planTimeout, func(ctx context.Context) []power.Binding { return m.opt.Fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
 		m.resolving, m.resolved, m.again = false, sign, time.Time{}
 		m.bindings = make(map[string]power.Binding, len(bindings))
 		for _, b := range bindings {
@@ -171,9 +163,16 @@ func (m *machines) update(node string, change func(v *view.MachineView)) {
 	m.views[node] = v
 }
 
+// busy shows that an action is under way on the machines of nodes.
+func (m *machines) busy(a power.Action, text string, nodes ...string) {
+	for _, n := range nodes {
+		m.update(n, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = a, power.PhaseAsking, text })
+	}
+}
+
 // readLeftOff learns from the journal what is still off because of us.
 func (m *machines) readLeftOff() bool {
-	left, err := m.journal.LeftOff()
+	left, err := m.opt.Journal.LeftOff()
 	if err != nil {
 		m.warn(view.LanePower, "journal", err.Error())
 		return false
@@ -196,11 +195,11 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	if _, left := m.leftOff[node]; !left {
 		return
 	}
-	seen, ok := m.fleet.Evidence(m.bindings[node], r)
+	seen, ok := m.opt.Fleet.Evidence(m.bindings[node], r)
 	if !ok {
 		return
 	}
-	if n, err := m.journal.SeenOn(seen); err != nil {
+	if n, err := m.opt.Journal.SeenOn(seen); err != nil {
 		m.warn(view.LanePower, node, err.Error())
 	} else if n > 0 {
 		m.readLeftOff()
@@ -220,7 +219,7 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || n.BootID == l.Binding.Node.BootID || l.Binding.Node.BootID == "" {
 			continue
 		}
-		if _, err := m.journal.SeenOn(power.Seen{Node: NodeRef(n), At: m.now(), Text: "Ready with a new boot id"}); err != nil {
+		if _, err := m.opt.Journal.SeenOn(power.Seen{Node: NodeRef(n), At: m.now(), Text: "Ready with a new boot id"}); err != nil {
 			m.warn(view.LanePower, name, err.Error())
 		}
 		settled = true

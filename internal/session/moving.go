@@ -27,11 +27,8 @@ const placesWithin = 10 * time.Second
 // moving leads to another place.
 type moving struct {
 	*loop
-	around    Surroundings // nil: there is no other place
-	leaving   *leaving
-	loads     *loads
-	questions *Questions
-	watched   string // namespaces, joined by commas; empty: all
+	leaving *leaving
+	loads   *loads
 
 	known *view.Places // nil until found
 	next  *view.Place  // where the operator goes when this session has ended
@@ -40,12 +37,12 @@ type moving struct {
 // begin finds out what places there are, and says which of the namespaces that are
 // watched are not there.
 func (m *moving) begin() {
-	if m.around == nil {
+	if m.opt.Around == nil {
 		return
 	}
-	async(m.loop, placesWithin, m.around.Places, func(p view.Places) {
+	async(m.loop, placesWithin, m.opt.Around.Places, func(p view.Places) {
 		m.known = &p
-		for ns := range strings.SplitSeq(m.watched, ",") {
+		for ns := range strings.SplitSeq(m.opt.Namespaces, ",") {
 			if ns != "" && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, ns) {
 				m.warn(view.LaneOperator, "lightsout", "There is no namespace "+ns+": nothing of it is shown before there is one (:ns watches others)")
 			}
@@ -56,7 +53,7 @@ func (m *moving) begin() {
 // ask ends the session for another place, or says why not now.
 func (m *moving) ask(i view.SwitchPlace) {
 	refuse := func(why string) { m.warn(view.LaneOperator, "lightsout", "Not switched: "+why) }
-	if m.around == nil {
+	if m.opt.Around == nil {
 		refuse("there is no other cluster here")
 		return
 	}
@@ -64,7 +61,7 @@ func (m *moving) ask(i view.SwitchPlace) {
 		refuse(why)
 		return
 	}
-	check := func(context.Context) error { return m.around.Check(i.Place) }
+	check := func(context.Context) error { return m.opt.Around.Check(i.Place) }
 	async(m.loop, placesWithin, check, func(err error) {
 		why := m.held() // also what has begun meanwhile
 		if err != nil {
@@ -80,7 +77,7 @@ func (m *moving) ask(i view.SwitchPlace) {
 
 // held says what of ours would be left behind; empty when nothing would.
 func (m *moving) held() string {
-	m.leaving.switching.readJournal()
+	m.leaving.readJournal()
 	off := slices.Sorted(maps.Keys(m.leaving.machines.leftOff))
 	switch {
 	case m.guest.Running():
@@ -91,7 +88,7 @@ func (m *moving) held() string {
 		return "machines are being switched, or nodes are cordoned or drained from here"
 	case m.loads.busy():
 		return "requests are under way: c stops them"
-	case m.questions.first() != nil:
+	case m.opt.Questions.first() != nil:
 		return "a question is open"
 	}
 	return ""

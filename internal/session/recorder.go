@@ -63,7 +63,7 @@ func (r *Recorder) Transition(t cluster.Transition) {
 	}
 	r.timeline.Add(eventOf(t))
 	if s := r.follower.Load(); s != nil && s.guest.Tracks() {
-		s.inbox.put(transition(t))
+		post(s.loop, t, s.guest.Transition)
 	}
 }
 
@@ -74,7 +74,7 @@ func (r *Recorder) Request(q loadgen.Record) {
 		r.timeline.Add(spellEvent(c, &q))
 	}
 	if s := r.follower.Load(); s != nil && s.guest.Record(q) {
-		s.inbox.put(ended(q))
+		post(s.loop, q, s.guest.Request)
 	}
 }
 
@@ -93,13 +93,3 @@ func (r *Recorder) look(h *record.Health) error {
 
 // Close closes the files.
 func (r *Recorder) Close() error { return errors.Join(r.requests.Close(), r.timeline.Close()) }
-
-// transition is a change in the cluster.
-type transition cluster.Transition
-
-func (t transition) deliver(s *Session) { s.guest.Transition(cluster.Transition(t)) }
-
-// ended is a request that has ended.
-type ended loadgen.Record
-
-func (q ended) deliver(s *Session) { s.guest.Request(loadgen.Record(q)) }

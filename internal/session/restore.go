@@ -16,7 +16,7 @@ func (w *switching) readJournal() {
 	}
 	w.cordons.read()
 	if !w.greeted && len(w.machines.leftOff)+len(w.cordons.ours) > 0 {
-		w.questions.follow(w.restoreQuestion, func(a view.Answer) {
+		w.opt.Questions.follow(w.restoreQuestion, func(a view.Answer) {
 			if a.Choice == view.ChoiceYes {
 				w.restore()
 			}

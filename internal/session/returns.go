@@ -16,7 +16,6 @@ import (
 // trial has its own words for it. It belongs to the session's loop.
 type returns struct {
 	*loop
-	target *Target
 
 	since time.Time // the first power-on asked for of those that are followed
 	// waiting are the nodes that are to be Ready, with the boot that they had
@@ -74,7 +73,7 @@ func (r *returns) look(s *cluster.Snapshot) {
 	if len(r.waiting) > 0 {
 		return
 	}
-	d := s.Deployment(r.target.Focus())
+	d := s.Deployment(r.opt.Target.Focus())
 	switch {
 	case d == nil:
 		r.restore = false

@@ -13,19 +13,16 @@ import (
 // rollouts restarts the rollouts of deployments.
 type rollouts struct {
 	*loop
-	carryOut         func(ctx context.Context, deployment cluster.Key) error // nil: it can't be done
-	questions        *Questions
-	readOnly, dryRun bool
 }
 
 // ask asks whether to restart a deployment's rollout.
 func (r *rollouts) ask(i view.AskRollout) {
 	k := i.Deployment
 	switch {
-	case r.readOnly:
+	case r.opt.ReadOnly:
 		r.warn(view.LaneOperator, k.String(), "read-only: no rollout can be restarted")
 		return
-	case r.carryOut == nil || r.snapshot == nil || r.questions.first() != nil:
+	case r.opt.Rollout == nil || r.snapshot == nil || r.opt.Questions.first() != nil:
 		return
 	}
 	d := r.snapshot.Deployment(k)
@@ -40,10 +37,10 @@ func (r *rollouts) ask(i view.AskRollout) {
 	if d.MaxUnavailable == 0 {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Its maxUnavailable is 0: without room for one more pod the rollout will not move."})
 	}
-	if r.dryRun {
+	if r.opt.DryRun {
 		q.Lines = append(q.Lines, view.Line{Text: "Dry run: nothing will be restarted."})
 	}
-	r.questions.ask(q, func(a view.Answer) {
+	r.opt.Questions.ask(q, func(a view.Answer) {
 		if a.Choice == view.ChoiceYes {
 			r.guest.Did(i)
 			r.restart(k)
@@ -55,10 +52,10 @@ func (r *rollouts) ask(i view.AskRollout) {
 // ones.
 func (r *rollouts) restart(k cluster.Key) Progress {
 	switch {
-	case r.dryRun:
+	case r.opt.DryRun:
 		r.say(view.Event{Lane: view.LaneOperator, Subject: k.String(), Text: "dry run: no rollout restarted"})
 		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
-	case r.carryOut == nil:
+	case r.opt.Rollout == nil:
 		return failNow(fmt.Errorf("the rollout of %s can't be restarted here", k))
 	}
 	old := map[string]bool{}
@@ -69,7 +66,7 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 	}
 	var asked bool
 	var failure error
-	async(r.loop, planTimeout, func(ctx context.Context) error { return r.carryOut(ctx, k) }, func(err error) {
+	async(r.loop, planTimeout, func(ctx context.Context) error { return r.opt.Rollout(ctx, k) }, func(err error) {
 		if asked, failure = true, err; err != nil {
 			r.warn(view.LaneOperator, k.String(), err.Error())
 			return

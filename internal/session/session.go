@@ -78,12 +78,8 @@ type Options struct {
 // goroutines.
 type Session struct {
 	*loop
-	opt    Options
-	frames chan *view.Frame
 
 	// The parts, which belong to the goroutine of Run. Each knows those above it.
-	questions *Questions
-	target    *Target
 	loads     *loads
 	machines  *machines
 	cordons   *cordons
@@ -108,41 +104,29 @@ func New(opt Options) *Session {
 	if opt.Target == nil {
 		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
 	}
-	l := &loop{now: opt.Now, rec: opt.Recorder, inbox: inbox[message]{notify: make(chan struct{}, 1)}, guest: nobody{}}
-	s := &Session{loop: l, opt: opt, frames: make(chan *view.Frame, 1), questions: opt.Questions, target: opt.Target}
-	s.loads = &loads{loop: l, generator: opt.Load, missing: opt.NoLoad}
-	s.machines = newMachines(l, opt.Fleet, opt.Journal)
-	s.cordons = &cordons{loop: l, machines: s.machines, journal: opt.Journal, drainer: opt.Drain, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
-	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons, questions: s.questions}
-	s.returns = &returns{loop: l, target: s.target}
-	s.switching = newSwitching(l, opt, s.machines, s.cordons, s.drains, s.returns)
-	s.leaving = &leaving{loop: l, machines: s.machines, cordons: s.cordons, drains: s.drains, switching: s.switching, questions: s.questions}
-	s.rollouts = &rollouts{loop: l, carryOut: opt.Rollout, questions: s.questions, readOnly: opt.ReadOnly, dryRun: opt.DryRun}
-	s.looks = &looks{loop: l, inspector: opt.Inspect}
-	s.moving = &moving{loop: l, around: opt.Around, leaving: s.leaving, loads: s.loads, questions: s.questions, watched: opt.Namespaces}
+	l := newLoop(opt)
+	s := &Session{loop: l, loads: &loads{loop: l}, returns: &returns{loop: l}, rollouts: &rollouts{loop: l}, looks: &looks{loop: l}}
+	s.machines = newMachines(l)
+	s.cordons = &cordons{loop: l, machines: s.machines}
+	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
+	s.switching = newSwitching(l, s.machines, s.cordons, s.drains, s.returns)
+	s.leaving = &leaving{switching: s.switching}
+	s.moving = &moving{loop: l, leaving: s.leaving, loads: s.loads}
 	return s
 }
 
 // Controls are the session in the hands of its guest.
 func (s *Session) Controls() Controls { return Controls{s} }
 
-// Frames hands out frames, the newest only. It is closed when Run returns.
-func (s *Session) Frames() <-chan *view.Frame { return s.frames }
-
 // Timeline is the list of events.
 func (s *Session) Timeline() *record.Timeline { return s.rec.timeline }
 
 // Send asks for i to be carried out. It never blocks.
-func (s *Session) Send(i view.Intent) { s.inbox.put(intent{i}) }
+func (s *Session) Send(i view.Intent) { post(s.loop, i, s.carryOut) }
 
 // Next is where the operator wants to go after this session; nil is nowhere. It
 // is for after Run.
 func (s *Session) Next() *view.Place { return s.moving.next }
-
-// intent is what the operator wants.
-type intent struct{ view.Intent }
-
-func (i intent) deliver(s *Session) { s.carryOut(i.Intent) }
 
 const (
 	// beat is how often things that change with time alone are looked at.
@@ -151,27 +135,24 @@ const (
 	eventsShown = 500
 )
 
-// Run carries the session until ctx ends or the operator leaves, with guest,
-// which may be nil, taking part. It returns when everything that it started has
-// ended; the record is complete then.
+// Run carries the session until ctx ends or the operator leaves, with guest
+// taking part. It returns when everything that it started has ended; the record
+// is complete then.
 func (s *Session) Run(ctx context.Context, guest Guest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.ctx = ctx
+	s.ctx, s.guest = ctx, guest
 	defer close(s.frames)
-	if guest != nil {
-		s.guest = guest
-	}
 	s.rec.follower.Store(s)
 	s.start()
 	s.turns()
 	cancel()
 	s.loads.close()
 	s.work.Wait()
-	s.deliver()
+	s.inbox.deliver()
 	s.guest.End()
 	s.work.Wait()
-	s.deliver() // outcomes that came in while ending
+	s.inbox.deliver() // outcomes that came in while ending
 	s.rec.follower.Store(nil)
 	return s.rec.Close()
 }
@@ -201,8 +182,8 @@ func (s *Session) turns() {
 		case <-s.ctx.Done():
 			s.ending = true
 		case <-s.inbox.notify:
-			s.deliver()
-		case <-s.questions.changed:
+			s.inbox.deliver()
+		case <-s.opt.Questions.changed:
 		case <-snapshots:
 			s.look()
 		case <-load:
@@ -223,15 +204,8 @@ func (s *Session) turns() {
 		s.guest.Turn()
 		s.switching.look()
 		s.leaving.look()
-		s.questions.look()
+		s.opt.Questions.look()
 		p.stirred(time.Now())
-	}
-}
-
-// deliver takes in what has come in.
-func (s *Session) deliver() {
-	for _, m := range s.inbox.take() {
-		m.deliver(s)
 	}
 }
 
@@ -265,7 +239,7 @@ func (s *Session) look() {
 		s.sayLink(snap.Link)
 		s.link = snap.Link.State
 	}
-	s.target.findFocus(snap)
+	s.opt.Target.findFocus(snap)
 	if snap.Link.State == cluster.LinkLive {
 		s.machines.outages.look(snap, s.now())
 	}
@@ -291,13 +265,13 @@ func (s *Session) carryOut(i view.Intent) {
 	case view.AskPower:
 		s.switching.ask(i)
 	case view.Answer:
-		s.questions.answered(i)
+		s.opt.Questions.answered(i)
 	case view.StartLoad:
 		s.loads.ask(i.Spec)
 	case view.StopLoad:
 		s.loads.stop(i)
 	case view.SetFocus:
-		s.target.SetFocus(i.Deployment)
+		s.opt.Target.SetFocus(i.Deployment)
 	case view.SwitchPlace:
 		s.moving.ask(i)
 	case view.Look:
@@ -315,10 +289,6 @@ func (s *Session) carryOut(i view.Intent) {
 	case view.End:
 		s.leaving.end(i)
 	default:
-		if s.guest == Guest(nobody{}) {
-			s.warn(view.LaneOperator, "trial", "no trial can be run here: there is no cluster")
-			return
-		}
 		s.guest.Intent(i)
 	}
 }
@@ -341,8 +311,8 @@ func (s *Session) publish() *view.Frame {
 		Notice:    s.notice,
 		Recording: s.rec.kept,
 		LoadReady: s.opt.NoLoad,
-		Focus:     s.target.Focus(),
-		Question:  s.questions.first(),
+		Focus:     s.opt.Target.Focus(),
+		Question:  s.opt.Questions.first(),
 		Switching: s.switching.nodes(),
 		Looked:    s.looks.shown,
 		Places:    s.moving.known,
@@ -358,7 +328,7 @@ func (s *Session) publish() *view.Frame {
 	}
 	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	newest(s.frames, f)
+	s.show(f)
 	return f
 }
 

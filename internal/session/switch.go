@@ -22,14 +22,12 @@ const planTimeout = 15 * time.Second
 // its own and tells the loop how it goes.
 type switching struct {
 	*loop
-	opt       Options
-	machines  *machines
-	cordons   *cordons
-	drains    *drains
-	questions *Questions
-	returns   *returns
-	world     world
-	switcher  *power.Switcher // nil when nothing can be switched
+	machines *machines
+	cordons  *cordons
+	drains   *drains
+	returns  *returns
+	world    world
+	switcher *power.Switcher // nil when nothing can be switched
 
 	// preparing counts requests that have not come to a question yet.
 	preparing  atomic.Int32
@@ -55,8 +53,9 @@ type request struct {
 	drained bool // its nodes were drained
 }
 
-func newSwitching(l *loop, opt Options, m *machines, c *cordons, d *drains, r *returns) *switching {
-	w := &switching{loop: l, opt: opt, machines: m, cordons: c, drains: d, returns: r, questions: opt.Questions, world: world{opt.Watcher, opt.Self, opt.Now}}
+func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
+	opt := l.opt
+	w := &switching{loop: l, machines: m, cordons: c, drains: d, returns: r, world: world{opt.Watcher, opt.Self, opt.Now}}
 	if opt.Fleet == nil {
 		return w
 	}
@@ -94,7 +93,7 @@ func (w *switching) ask(a view.AskPower) {
 		return
 	}
 	if d, n := w.drains.of(a.Nodes...); n != nil {
-		if d.asks {
+		if d.before != "" {
 			w.drains.ask(d, n)
 			return
 		}
@@ -105,7 +104,7 @@ func (w *switching) ask(a view.AskPower) {
 }
 
 // asking reports whether something is being asked, or soon will be.
-func (w *switching) asking() bool { return w.preparing.Load() > 0 || w.questions.first() != nil }
+func (w *switching) asking() bool { return w.preparing.Load() > 0 || w.opt.Questions.first() != nil }
 
 // begin has machines switched after the answer of asker, which is the operator
 // when it is nil. end is called on the loop with what came of it.
@@ -125,7 +124,7 @@ func (w *switching) run(a view.AskPower, end func(error), asker power.Asker, car
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
 		Acting: x.acting,
-		Report: func(p power.Progress) { w.inbox.put(progress(p)) },
+		Report: func(p power.Progress) { post(w.loop, p, w.progress) },
 	}
 	if asker == nil {
 		asker = x
@@ -134,7 +133,7 @@ func (w *switching) run(a view.AskPower, end func(error), asker power.Asker, car
 		err := carryOut(r, asker)
 		x.prepared()
 		ended()
-		w.inbox.put(result[error]{err, x.over})
+		post(w.loop, err, x.over)
 	})
 }
 
@@ -149,69 +148,50 @@ func (x *request) prepared() {
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.prepared()
-	a, err := x.w.questions.Ask(ctx, x.w.question(q))
+	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q))
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
-	if yes && err == nil {
-		x.w.inbox.put(agreed{x, q.DryRun})
+	if yes && err == nil && !q.DryRun {
+		post(x.w.loop, "looking at the machine once more", x.agreed)
 	}
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
 }
 
-// agreed: the operator has said yes, and everything is looked at once more.
-type agreed struct {
-	*request
-	dryRun bool
-}
-
-func (m agreed) deliver(s *Session) {
-	if !m.dryRun {
-		s.switching.busy(m.nodes, m.action, "looking at the machine once more")
-	}
-}
+// agreed shows what is done now that the operator has said yes.
+func (x *request) agreed(text string) { x.w.machines.busy(x.action, text, x.nodes...) }
 
 // acting: it is begun now. The zero of the clock and the guest come before the
-// first packet, so the procedure waits until it is delivered.
-type acting struct {
-	*request
-	q    power.Question
-	at   time.Time
-	done chan struct{}
-}
-
+// first packet, so the procedure waits until both have been told.
 func (x *request) acting(q power.Question) {
-	m := acting{x, q, x.w.now(), make(chan struct{})}
-	x.w.inbox.put(m)
+	at, told := x.w.now(), make(chan struct{})
+	post(x.w.loop, q, func(q power.Question) {
+		defer close(told)
+		x.begun(q, at)
+	})
 	select {
-	case <-m.done:
+	case <-told:
 	case <-x.w.ctx.Done():
 	}
 }
 
-func (m acting) deliver(s *Session) {
-	w := s.switching
-	defer close(m.done)
-	if m.request.nodes = slices.Clone(m.q.Nodes); m.q.DryRun {
-		for _, n := range m.q.Nodes {
-			w.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + string(m.q.Action) + " not asked for"})
+// begun takes in, on the loop, that what q says is begun at that time.
+func (x *request) begun(q power.Question, at time.Time) {
+	w := x.w
+	if x.nodes = slices.Clone(q.Nodes); q.DryRun {
+		for _, n := range q.Nodes {
+			w.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + string(q.Action) + " not asked for"})
 		}
 		return
 	}
-	if m.q.Action != power.ActionOn && w.rec.timeline.Start(m.at) {
-		w.say(view.Event{At: m.at, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
+	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {
+		w.say(view.Event{At: at, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
 	}
-	if m.q.Action == power.ActionOn {
-		w.returns.poweredOn(m.q.Nodes)
+	if q.Action == power.ActionOn {
+		w.returns.poweredOn(q.Nodes)
 	} else {
-		w.returns.switchedOff(m.q.Nodes)
+		w.returns.switchedOff(q.Nodes)
 	}
-	w.guest.Switching(m.q.Action, m.q.Bindings)
-	w.busy(m.q.Nodes, m.q.Action, "")
-}
-
-func (w *switching) busy(nodes []string, a power.Action, text string) {
-	for _, n := range nodes {
-		w.machines.update(n, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = a, power.PhaseAsking, text })
-	}
+	w.guest.Switching(q.Action, q.Bindings)
+	w.machines.busy(q.Action, "", q.Nodes...)
 }
 
 // look ends requests that were made for what the guest is not carrying out any
@@ -262,11 +242,6 @@ func (w *switching) missing() error {
 func (w *switching) noPower() string {
 	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
 }
-
-// progress is one step of an operation on one machine.
-type progress power.Progress
-
-func (p progress) deliver(s *Session) { s.switching.progress(power.Progress(p)) }
 
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
