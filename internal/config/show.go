@@ -58,7 +58,7 @@ func hide(n *yaml.Node) {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && part.Kind == yaml.ScalarNode {
 			name := n.Content[i-1].Value
 			if secretName.MatchString(name) && !placeName.MatchString(name) {
-				part.Value, part.Tag = hidden, "!!str"
+				*part = yaml.Node{Kind: yaml.ScalarNode, Value: hidden}
 			}
 		}
 		hide(part)

@@ -23,7 +23,6 @@ func Decode(n *yaml.Node, into any) error {
 // Open reads n as a group of fields whose names are not known yet; at is its
 // own name, for errors. It is empty for null.
 func Open(n *yaml.Node, at string) (Group, error) {
-	n = shared(n)
 	if isNull(n) {
 		return Group{}, nil
 	}
@@ -35,8 +34,8 @@ func Open(n *yaml.Node, at string) (Group, error) {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.ShortTag() == "!!merge" {
 			sources := []*yaml.Node{v}
-			if list := shared(v); list.Kind == yaml.SequenceNode {
-				sources = list.Content
+			if v.Kind == yaml.SequenceNode {
+				sources = v.Content
 			}
 			for _, from := range sources {
 				more, err := Open(from, at)
@@ -121,8 +120,7 @@ func fieldName(f reflect.StructField) string {
 
 // Line is the line of a field given by its path ("load.url"), 0 where it is not there.
 func Line(n *yaml.Node, path string) int {
-	n = shared(n)
-	if n == nil || n.Kind != yaml.MappingNode {
+	if n.Kind != yaml.MappingNode {
 		return 0
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -155,15 +153,7 @@ func Remove(n, bad *yaml.Node) bool {
 			return true
 		}
 	}
-	return n.Kind == yaml.AliasNode && Remove(n.Alias, bad)
-}
-
-// shared is what an alias stands for.
-func shared(n *yaml.Node) *yaml.Node {
-	for n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
+	return false
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
@@ -172,7 +162,6 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag(
 type decoder interface{ DecodeYAML(n *yaml.Node) error }
 
 func decode(n *yaml.Node, at string, v reflect.Value) error {
-	n = shared(n)
 	if isNull(n) {
 		return nil
 	}

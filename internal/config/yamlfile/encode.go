@@ -2,10 +2,9 @@ package yamlfile
 
 import (
 	"bytes"
-	"maps"
 	"reflect"
 	"slices"
-	"time"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -31,43 +30,27 @@ func encode(v reflect.Value) *yaml.Node {
 	if e, ok := v.Interface().(encoder); ok {
 		return e.EncodeYAML()
 	}
-	switch d, isTime := v.Interface().(time.Duration); {
-	case isTime:
-		n.SetString(d.String())
-	case v.Kind() == reflect.Pointer:
+	switch v.Kind() {
+	case reflect.Pointer:
 		return encode(v.Elem())
-	case v.Kind() == reflect.String:
-		n.SetString(v.String())
-	case v.Kind() == reflect.Slice:
-		n.Kind = yaml.SequenceNode
-		for i := range v.Len() {
-			n.Content = append(n.Content, encode(v.Index(i)))
-		}
-	case v.Kind() == reflect.Map:
+	case reflect.Map:
 		n.Kind = yaml.MappingNode
-		of := values(v)
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			Put(n, name, encode(of[name]))
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, name := range names {
+			Put(n, name.String(), encode(v.MapIndex(name)))
 		}
-	case v.Kind() == reflect.Struct:
+	case reflect.Struct:
 		n.Kind = yaml.MappingNode
 		for i := range v.NumField() {
 			if name := fieldName(v.Type().Field(i)); name != "" && !v.Field(i).IsZero() {
 				Put(n, name, encode(v.Field(i)))
 			}
 		}
-	default: // a number, or true or false, which can always be encoded
+	default: // text, a number, a time, or a list of such, which can always be encoded
 		_ = n.Encode(v.Interface())
 	}
 	return n
-}
-
-func values(m reflect.Value) map[string]reflect.Value {
-	out := make(map[string]reflect.Value, m.Len())
-	for k, v := range m.Seq2() {
-		out[k.String()] = v
-	}
-	return out
 }
 
 // Put adds a field to a group of fields.

@@ -73,7 +73,7 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	check := k.refuseSharing
 	if k.Sharing {
 		left := maxNodes
-		check = func(n *yaml.Node) error { return boundSharing(n, map[*yaml.Node]bool{}, &left) }
+		check = func(n *yaml.Node) error { return writeOut(n, map[*yaml.Node]bool{}, &left) }
 	}
 	if err := check(root); err != nil {
 		return nil, err
@@ -122,22 +122,22 @@ func checkText(text []byte) error {
 // maxNodes bounds what a file says when each alias is written out.
 const maxNodes = 200_000
 
-// boundSharing refuses what stands for itself, and what becomes too much when
-// it is written out.
-func boundSharing(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
+// writeOut puts what an alias stands for in its place. It refuses what stands for
+// itself, and what becomes too much.
+func writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
 	if *left--; *left < 0 {
 		return ErrorAt(n.Line, "this file says too much when its aliases are written out")
 	}
-	if n.Kind == yaml.AliasNode {
-		if around[n.Alias] {
-			return ErrorAt(n.Line, "%s stands for something that it is part of", Quote("*"+n.Value))
-		}
-		return boundSharing(n.Alias, around, left)
-	}
 	around[n] = true
 	defer delete(around, n)
-	for _, c := range n.Content {
-		if err := boundSharing(c, around, left); err != nil {
+	for i, c := range n.Content {
+		if c.Kind == yaml.AliasNode && (n.Kind == yaml.SequenceNode || i%2 == 1) { // else a name, which it can't be
+			if around[c.Alias] {
+				return ErrorAt(c.Line, "%s stands for something that it is part of", Quote("*"+c.Value))
+			}
+			c, n.Content[i] = c.Alias, c.Alias
+		}
+		if err := writeOut(c, around, left); err != nil {
 			return err
 		}
 	}
