@@ -1,8 +1,7 @@
 package session
 
 import (
-	"maps"
-	"time"
+	"slices"
 
 	"lightsout/cluster"
 )
@@ -14,31 +13,22 @@ const historyLen = 120
 // cluster of thousands costs nothing; the first ones in order are kept.
 const historyMost = 200
 
-// history keeps the available replicas of deployments, once a second. It
-// belongs to the session's loop.
-type history struct {
-	series map[cluster.Key][]int
-	last   time.Time
-}
+// history is the available replicas of deployments, once a second. It is not
+// changed any more: frames that were handed out hold it.
+type history map[cluster.Key][]int
 
-func (h *history) sample(s *cluster.Snapshot, now time.Time) {
-	if now.Sub(h.last) < beat/2 {
-		return
-	}
-	h.last = now
-	next := make(map[cluster.Key][]int, len(h.series))
+// with is the history with what a snapshot adds.
+func (h history) with(s *cluster.Snapshot) history {
+	next := make(history, len(h))
 	for i, d := range s.Deployments() {
 		if i >= historyMost {
 			break
 		}
-		old := h.series[d.Key]
+		old := h[d.Key]
 		if len(old) >= historyLen {
 			old = old[len(old)-historyLen+1:]
 		}
-		// A copy: frames that were handed out hold the old one.
-		next[d.Key] = append(append(make([]int, 0, len(old)+1), old...), d.Available)
+		next[d.Key] = append(slices.Clone(old), d.Available)
 	}
-	h.series = next
+	return next
 }
-
-func (h *history) shown() map[cluster.Key][]int { return maps.Clone(h.series) }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 const (
@@ -17,23 +17,19 @@ const (
 	logLines = 1000
 	logBytes = 256 << 10
 	logLine  = 4 << 10
-	// logPace is how soon news of a log is told again.
-	logPace = 100 * time.Millisecond
 )
 
 // logTail keeps the newest lines of a log, harmless for a terminal.
 type logTail struct {
-	// changed is called some time after there is news, and not again before that
-	// was taken.
-	changed func()
+	changed func() // is called when there is news
 
-	mu      sync.Mutex
-	lines   []string
-	bytes   int
-	cut     bool
-	ended   bool
-	err     error
-	telling bool
+	mu    sync.Mutex
+	lines []string
+	bytes int
+	cut   bool
+	ended bool
+	err   error
+	fresh bool // something has not been taken
 }
 
 // read reads a log to its end.
@@ -65,28 +61,29 @@ func (t *logTail) add(line string) {
 		t.bytes -= len(t.lines[0])
 		t.lines, t.cut = t.lines[1:], true
 	}
-	t.tell()
+	t.fresh = true
+	t.changed()
 }
 
 // end says that no more comes, and why.
 func (t *logTail) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended, t.err = true, err
-	t.tell()
+	t.ended, t.err, t.fresh = true, err, true
+	t.changed()
 }
 
-func (t *logTail) tell() {
-	if !t.telling {
-		t.telling = true
-		time.AfterFunc(logPace, t.changed)
-	}
-}
-
-// take gives the newest lines, and whether more were left away.
-func (t *logTail) take() (lines []string, cut, ended bool, err error) {
+// take puts the newest lines into what is shown, and reports whether there is news.
+func (t *logTail) take(shown *view.Looked) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.telling = false
-	return slices.Clone(t.lines), t.cut, t.ended, t.err
+	if !t.fresh {
+		return false
+	}
+	t.fresh = false
+	shown.Lines, shown.Cut, shown.Ended = slices.Clone(t.lines), t.cut, t.ended
+	if t.err != nil {
+		shown.Err = t.err.Error()
+	}
+	return true
 }

@@ -125,15 +125,8 @@ func (l *looks) readLog(object *cluster.Description) {
 	if i := slices.IndexFunc(object.Containers, func(c cluster.Container) bool { return !c.Init }); o.Container == "" && i >= 0 {
 		o.Container = object.Containers[i].Name
 	}
-	ctx, log := l.ctx, &logTail{}
+	ctx, log := l.ctx, &logTail{changed: l.inbox.wake}
 	l.log = log
-	log.changed = func() {
-		post(l.loop, log, func(log *logTail) {
-			if ctx.Err() == nil {
-				l.logged(log)
-			}
-		})
-	}
 	l.spawn(func() {
 		body, err := l.opt.Inspect.PodLog(ctx, o)
 		if err == nil {
@@ -146,14 +139,13 @@ func (l *looks) readLog(object *cluster.Description) {
 	})
 }
 
-// logged takes in the log's newest lines.
-func (l *looks) logged(log *logTail) {
-	next := *l.shown
-	next.At = l.now()
-	var err error
-	next.Lines, next.Cut, next.Ended, err = log.take()
-	if err != nil {
-		next.Err = err.Error()
+// newest is what is shown now, with the log's newest lines.
+func (l *looks) newest() *view.Looked {
+	if l.log != nil {
+		next := *l.shown
+		if next.At = l.now(); l.log.take(&next) {
+			l.shown = &next
+		}
 	}
-	l.shown = &next
+	return l.shown
 }

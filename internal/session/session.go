@@ -221,7 +221,7 @@ func (s *Session) tick() {
 	s.drains.askAboutHeld()
 	s.looks.refresh()
 	if s.snapshot != nil {
-		s.history.sample(s.snapshot, s.now())
+		s.history = s.history.with(s.snapshot)
 	}
 }
 
@@ -306,7 +306,7 @@ func (s *Session) publish() *view.Frame {
 		Snapshot:  s.snapshot,
 		Power:     s.machines.shown(),
 		Outages:   s.machines.outages.Spans(),
-		History:   s.history.shown(),
+		History:   s.history,
 		Events:    s.rec.timeline.Last(eventsShown),
 		Notice:    s.notice,
 		Recording: s.rec.kept,
@@ -314,7 +314,7 @@ func (s *Session) publish() *view.Frame {
 		Focus:     s.opt.Target.Focus(),
 		Question:  s.opt.Questions.first(),
 		Switching: s.switching.nodes(),
-		Looked:    s.looks.shown,
+		Looked:    s.looks.newest(),
 		Places:    s.moving.known,
 	}
 	if f.Snapshot != nil {
