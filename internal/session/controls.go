@@ -95,7 +95,7 @@ func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 	if unasked {
 		asker = power.Automatic{}
 	}
-	c.s.switching.begin(a, asker, end)
+	c.s.switching.run(a, asker, end, c.s.switching.switcher.Switch)
 	return nil
 }
 

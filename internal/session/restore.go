@@ -72,5 +72,5 @@ func (w *switching) restore() {
 		return
 	}
 	a := view.AskPower{Action: power.ActionOn, Nodes: slices.Sorted(maps.Keys(w.machines.leftOff))}
-	w.run(a, func(error) {}, power.Automatic{}, func(r power.Request, asker power.Asker) error { return w.switcher.Restore(w.ctx, r, asker) })
+	w.run(a, power.Automatic{}, func(error) {}, w.switcher.Restore)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"lightsout/cluster"
@@ -29,8 +28,6 @@ type switching struct {
 	world    world
 	switcher *power.Switcher // nil when nothing can be switched
 
-	// preparing counts requests that have not come to a question yet.
-	preparing  atomic.Int32
 	requests   []*request
 	unmarkNext time.Time // when to look for notes of ours again
 	greeted    bool      // what an earlier run has left off was asked about
@@ -46,10 +43,10 @@ type request struct {
 	course any
 	ended  context.CancelFunc
 	end    func(error)
-	ready  bool // it has come to a question; no more of w.preparing
 
 	// Of the loop.
 	nodes   []string
+	asked   bool // it has come to its question
 	drained bool // its nodes were drained
 }
 
@@ -100,19 +97,18 @@ func (w *switching) ask(a view.AskPower) {
 		w.warn(view.LanePower, n.node, n.node+" is being drained by a step of the trial")
 		return
 	}
-	w.begin(a, nil, func(error) {})
+	w.run(a, nil, func(error) {}, w.switcher.Switch)
 }
 
 // asking reports whether something is being asked, or soon will be.
-func (w *switching) asking() bool { return w.preparing.Load() > 0 || w.opt.Questions.first() != nil }
-
-// begin has machines switched after the answer of asker, which is the operator
-// when it is nil. end is called on the loop with what came of it.
-func (w *switching) begin(a view.AskPower, asker power.Asker, end func(error)) {
-	w.run(a, end, asker, func(r power.Request, asker power.Asker) error { return w.switcher.Switch(w.ctx, r, asker) })
+func (w *switching) asking() bool {
+	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, func(x *request) bool { return !x.asked })
 }
 
-func (w *switching) run(a view.AskPower, end func(error), asker power.Asker, carryOut func(power.Request, power.Asker) error) {
+// run has machines switched by one of the switcher's methods, after the answer of
+// asker, which is the operator when it is nil. end is called on the loop with what
+// came of it.
+func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), carryOut func(context.Context, power.Request, power.Asker) error) {
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
@@ -120,7 +116,6 @@ func (w *switching) run(a view.AskPower, end func(error), asker power.Asker, car
 	while, ended := context.WithCancel(w.ctx)
 	x.ended = ended
 	w.requests = append(w.requests, x)
-	w.preparing.Add(1)
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
 		Acting: x.acting,
@@ -129,25 +124,12 @@ func (w *switching) run(a view.AskPower, end func(error), asker power.Asker, car
 	if asker == nil {
 		asker = x
 	}
-	w.spawn(func() {
-		err := carryOut(r, asker)
-		x.prepared()
-		ended()
-		post(w.loop, err, x.over)
-	})
-}
-
-// prepared says that the request has come to its question, or to its end.
-func (x *request) prepared() {
-	if !x.ready {
-		x.ready = true
-		x.w.preparing.Add(-1)
-	}
+	w.spawn(func() { post(w.loop, carryOut(w.ctx, r, asker), x.over) })
 }
 
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
-	x.prepared()
+	post(x.w.loop, true, func(asked bool) { x.asked = asked })
 	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q))
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
@@ -270,6 +252,7 @@ func (w *switching) nodes() []string {
 // over is the end of a request, on the loop.
 func (x *request) over(err error) {
 	w := x.w
+	x.ended()
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
 	for _, n := range x.nodes {
 		w.machines.update(n, func(v *view.MachineView) { v.Busy = "" })
