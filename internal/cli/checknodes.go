@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
@@ -51,12 +52,10 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		cancel()
 	}
 	found := make([][]checkRow, len(nodes))
-	slots := make(chan struct{}, checksAtOnce)
-	var wg sync.WaitGroup
+	var looks errgroup.Group // which have no error: what is wrong is a row
+	looks.SetLimit(checksAtOnce)
 	for i, n := range nodes {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		looks.Go(func() error {
 			if bindings != nil {
 				found[i] = c.machine(ctx, n.Name, bindings[i])
 			}
@@ -64,9 +63,10 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 			for k := range found[i] {
 				found[i][k].Node = power.Clean(n.Name)
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = looks.Wait()
 	c.add("machines", append(rows, slices.Concat(found...)...)...)
 }
 

@@ -106,11 +106,11 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 // writeFile makes a file, whole or not at all.
 func writeFile(path string, write func(*os.File) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".lightsout-*")
-	if err != nil {
-		return fmt.Errorf("the picture can't be written: %w", err)
+	if err == nil {
+		defer os.Remove(tmp.Name())
+		err = errors.Join(write(tmp), tmp.Close())
 	}
-	defer os.Remove(tmp.Name())
-	if err := errors.Join(write(tmp), tmp.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("the picture can't be written: %w", err)
 	}
 	return os.Rename(tmp.Name(), path)
@@ -119,14 +119,7 @@ func writeFile(path string, write func(*os.File) error) error {
 // openCast reads the cast at that path, or draws the record of that name.
 func openCast(name, size string) (*export.Cast, error) {
 	if strings.HasSuffix(name, ".cast") {
-		info, err := os.Stat(name)
-		if err != nil {
-			return nil, fmt.Errorf("the recording can't be read: %w", err)
-		}
-		if what := text.NotFile(info.Mode()); what != "" {
-			return nil, fmt.Errorf("the recording can't be read: %s is %s, not a file", name, what)
-		}
-		f, err := os.Open(name)
+		f, err := openRegular(name)
 		if err != nil {
 			return nil, fmt.Errorf("the recording can't be read: %w", err)
 		}
@@ -142,6 +135,18 @@ func openCast(name, size string) (*export.Cast, error) {
 		return nil, err
 	}
 	return drawRecord(r, w, h)
+}
+
+// openRegular is os.Open for what is not opened before it is known to be a file.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if what := text.NotFile(info.Mode()); what != "" {
+		return nil, fmt.Errorf("%s is %s, not a file", path, what)
+	}
+	return os.Open(path)
 }
 
 // drawRecord draws a record as the screen showed it, with the markers that a

@@ -54,7 +54,7 @@ func sayOthers(ctx context.Context, all []*restoration, nothing bool) (seen bool
 // others gives the notes of others on nodes of the cluster; without the API
 // server those on this host, and an error.
 func (r *restoration) others(ctx context.Context, nothing bool) ([]power.Noted, error) {
-	s := &power.Switcher{Fleet: r.fleet(), Journal: r.journal, DryRun: nothing}
+	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: nothing}
 	if s.Fleet == nil { // no machine can be switched, which is no matter here
 		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(power.LockDir)}, r.journal)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -65,9 +66,9 @@ func (p *plainScreen) take(ctx context.Context, s *session.Session, f *view.Fram
 	p.events(s)
 	if !p.told && synced(f.Snapshot) && hitsKnown(f.Snapshot) {
 		p.told = true
-		p.print(stateLines(f))
+		p.print(stateLines(f)...)
 		if p.lines != nil {
-			p.print([]string{plainHelp})
+			p.print(plainHelp)
 		}
 	}
 	if q := f.Question; q != nil && q.ID != p.asked {
@@ -84,22 +85,18 @@ func (p *plainScreen) typed(line string, s *session.Session, last *view.Frame) {
 	switch line {
 	case "", "state":
 		if last == nil || last.Snapshot == nil {
-			p.print([]string{"nothing has been seen of the cluster yet"})
+			p.print("nothing has been seen of the cluster yet")
 			return
 		}
-		p.print(stateLines(last))
+		p.print(stateLines(last)...)
 	case "q", "quit":
 		s.Send(view.AskQuit{})
 	default:
-		p.print([]string{plainHelp})
+		p.print(plainHelp)
 	}
 }
 
-func (p *plainScreen) print(lines []string) {
-	for _, l := range lines {
-		_, _ = p.out.Write([]byte(l + "\n"))
-	}
-}
+func (p *plainScreen) print(lines ...string) { fmt.Fprintln(p.out, strings.Join(lines, "\n")) }
 
 // lookForLines is how long, in milliseconds, it takes at most to see that reading
 // is to end.

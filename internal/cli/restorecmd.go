@@ -55,7 +55,7 @@ type restoration struct {
 	client   *ssh.Client     // nil when the settings can't be used
 	server   *cluster.Client // nil before api
 	certain  bool            // the API server has proven to be the cluster's
-	machines *machines
+	machines *machines       // without a fleet when the settings can't be used
 	left     []power.LeftOff
 	cordoned []power.Entry
 	damaged  []power.Entry
@@ -65,7 +65,6 @@ type restoration struct {
 func restore(ctx context.Context, o options, yes bool) error {
 	all, err := restorations(o)
 	signals.inOrder.Store(true)
-	errs := []error{err}
 	defer func() {
 		for _, r := range all {
 			r.close()
@@ -106,7 +105,7 @@ func restore(ctx context.Context, o options, yes bool) error {
 	}
 	wg.Wait()
 	_, others := sayOthers(ctx, all, o.dryRun)
-	return errors.Join(append(append(errs, undone...), others)...)
+	return errors.Join(err, errors.Join(undone...), others)
 }
 
 // restorations reads the journal of all clusters, and makes what brings their
@@ -187,7 +186,7 @@ func clusterHere(cfg *config.Config) (power.Cluster, error) {
 // newRestoration makes what powers the machines of a cluster on. It is there
 // also when it can't: then it has no fleet, and the error says why.
 func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
-	r := &restoration{of: of, journal: power.OpenJournal(state, of, path)}
+	r := &restoration{of: of, journal: power.OpenJournal(state, of, path), machines: &machines{}}
 	if path != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			o.File = path
@@ -216,13 +215,6 @@ func (r *restoration) close() {
 	_ = r.journal.Close()
 }
 
-func (r *restoration) fleet() *power.Fleet {
-	if r.machines == nil {
-		return nil
-	}
-	return r.machines.fleet
-}
-
 // show looks at the machines and says how each is. It settles those that are on,
 // unless nothing is to be done, and returns how much there is to undo.
 func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) {
@@ -238,20 +230,28 @@ func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) 
 		bindings = append(bindings, l.Binding)
 	}
 	readings := make([]power.NamedReading, len(bindings))
-	if f := r.fleet(); f != nil {
-		readings = f.Read(ctx, bindings)
+	fleet := r.machines.fleet
+	if fleet != nil {
+		readings = fleet.Read(ctx, bindings)
 	}
 	boots := sync.OnceValue(func() map[string]power.Seen { return r.boots(ctx) })
 	var still []power.LeftOff
 	for i, l := range r.left {
+		var seen power.Seen
+		var on bool
 		reading := readings[i].Reading
-		seen, on := r.evidence(l, reading)
+		if fleet != nil {
+			seen, on = fleet.Evidence(l.Binding, reading)
+		}
 		if on && !r.journal.Over(l, seen) { // unless it has booted since
 			seen = boots()[l.Node]
 		}
 		if on && r.journal.Over(l, seen) {
 			fmt.Printf("%s is on already (%s)\n", l.Node, reading.Detail)
-			if err := r.settle(seen, nothing); err != nil {
+			if nothing {
+				continue
+			}
+			if _, err := r.journal.SeenOn(seen); err != nil {
 				fmt.Printf("%s  that is not in the journal: %v\n", l.Node, err)
 			}
 			continue
@@ -272,23 +272,6 @@ func (r *restoration) show(ctx context.Context, named, nothing bool) (todo int) 
 		fmt.Println("cordoned by lightsout: " + e.Node)
 	}
 	return todo + len(r.left) + len(r.cordoned)
-}
-
-// evidence is what its driver's reading says of a machine; on is whether that
-// proves it to be on.
-func (r *restoration) evidence(l power.LeftOff, reading power.Reading) (seen power.Seen, on bool) {
-	if r.fleet() == nil {
-		return power.Seen{}, false
-	}
-	return r.fleet().Evidence(l.Binding, reading)
-}
-
-func (r *restoration) settle(seen power.Seen, nothing bool) error {
-	if nothing {
-		return nil
-	}
-	_, err := r.journal.SeenOn(seen)
-	return err
 }
 
 // boots is what the cluster's Ready nodes tell by their boots, where its API
@@ -316,10 +299,7 @@ func offWord(r power.Reading) string {
 	case r.State == power.Unknown:
 		text = "state not known"
 	}
-	if r.Detail != "" {
-		text += " (" + r.Detail + ")"
-	}
-	return text
+	return r.With(text)
 }
 
 // undo powers on, and then uncordons.
@@ -334,14 +314,10 @@ func (r *restoration) undo(ctx context.Context) error {
 }
 
 func (r *restoration) powerOn(ctx context.Context) error {
-	if r.fleet() == nil {
-		why := errNoSettings.Error()
-		if r.machines != nil && r.machines.missing != "" {
-			why = r.machines.missing
-		}
-		return fmt.Errorf("nothing of cluster %s can be powered on: %s", power.Clean(r.of.Name), why)
+	if r.machines.fleet == nil {
+		return fmt.Errorf("nothing of cluster %s can be powered on: %s", power.Clean(r.of.Name), cmp.Or(r.machines.missing, errNoSettings.Error()))
 	}
-	s := &power.Switcher{Fleet: r.fleet(), Journal: r.journal}
+	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal}
 	if api, err := r.api(); err == nil { // the notes on the nodes; without it they stay for the next start
 		s.Marks = noteOn(r.config, api, nil)
 	}

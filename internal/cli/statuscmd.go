@@ -90,24 +90,22 @@ func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (s
 		failed = watcher.Run(ctx)
 	}()
 	stop = func() { cancel(); <-over }
-	deadline := time.After(wait)
+	waiting, enough := context.WithTimeout(ctx, wait)
+	defer enough()
 	said := patient{wait: wait}
-	for waiting := true; waiting; {
+	for waiting.Err() == nil {
 		s := watcher.Snapshot()
 		if synced(s) {
 			return stop, nil
 		}
-		said.look(s)
-		if waiting = s == nil || !s.Access[cluster.KindNode].Forbidden; waiting {
-			select {
-			case <-watcher.Changed():
-			case <-deadline:
-				waiting = false
-			case <-over:
-				waiting = false
-			case <-ctx.Done():
-				waiting = false
-			}
+		if said.look(s); s != nil && s.Access[cluster.KindNode].Forbidden {
+			break
+		}
+		select {
+		case <-watcher.Changed():
+		case <-over:
+			enough()
+		case <-waiting.Done():
 		}
 	}
 	stop()

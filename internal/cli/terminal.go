@@ -63,9 +63,6 @@ func startKeeper(tty *os.File, log string) (*keeper, error) {
 
 // release tells the keeper that the terminal is as it was.
 func (k *keeper) release() {
-	if k == nil {
-		return
-	}
 	_, _ = k.leash.Write([]byte{1})
 	_ = k.leash.Close()
 }
