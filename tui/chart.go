@@ -62,7 +62,6 @@ func outstanding(win loadgen.Second) int {
 // first column that has one, or -1.
 func gather(s *scene, n int) ([]bin, int) {
 	span, windows := chartSpans[s.span], s.f.Load.Seconds
-	s.timed = s.timed || len(windows) > 0 || len(s.f.Outages) > 0
 	newest := s.now.Unix()
 	if len(windows) > 0 {
 		// The newest window may be the second under way or the one before it.

@@ -9,7 +9,7 @@ import (
 )
 
 var deploymentsSpec = &paneSpec{
-	name: "Deployments", place: placeRight, shows: partSnapshot,
+	name: "Deployments", place: placeRight, need: needCluster,
 	keys: append([]binding{
 		bind(aim, "send load here", "f", "send the load to the deployment", "f").needs(needLive),
 	}, rowKeys...),

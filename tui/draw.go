@@ -11,17 +11,6 @@ import (
 	"lightsout/internal/view"
 )
 
-// drawKey is all that a drawn pane depends on: while it is the same, the pane
-// is not drawn again.
-type drawKey struct {
-	size
-	focus  bool
-	second int64 // 0 where nothing in it moves with the clock
-	ui     uint64
-	data   uint64 // how often the parts that it shows have changed
-	lost   bool
-}
-
 // View gives the screen: every line is exactly as wide as the terminal.
 func (m *Model) View() tea.View {
 	if m.dirty {
@@ -60,12 +49,12 @@ func (m *Model) draw() []string {
 	if m.s.f.Replay != nil {
 		left -= scrubberHeight(h)
 	}
-	l := m.arrange(w, left)
+	l := m.arrange(len(lines), w, left)
 	if text := strip(m, w, l.shows(m.find("Trial"))); text != "" {
 		lines = append(lines, text)
-		l = m.arrange(w, left-1)
+		l = m.arrange(len(lines), w, left-1)
 	}
-	m.regions = regions(l, w, len(lines))
+	m.shown = l
 	bottom := h - 1 - len(caption)
 	lines = fill(append(lines, m.body(w, h, l)...), w, bottom)
 	if m.step.waits && m.dialogs.top() == nil {
@@ -74,30 +63,13 @@ func (m *Model) draw() []string {
 	return append(append(m.dialogs.draw(&m.s, lines, w, bottom), caption...), m.keyBar(w))
 }
 
-// regions are where the panes stand, the first at line y.
-func regions(l layout, w, y int) []region {
-	var out []region
-	below := func(panes []placed, x, y, wide int) int {
-		for _, p := range panes {
-			out = append(out, region{p.slot, x, y, wide, p.h + 1})
-			y += p.h + 1
-		}
-		return y
-	}
-	next := below(l.left, 0, y, l.leftWidth)
-	below(l.right, l.leftWidth, y, w-l.leftWidth)
-	below(l.lower, 0, next, w)
-	return out
-}
-
 // body draws the panes as arranged, w cells wide on a screen h cells high.
 func (m *Model) body(w, h int, l layout) []string {
 	s := &m.s
 	var out []string
 	if len(l.left) > 0 {
-		left := drawBox(s.t, l.leftWidth, m.sections(l.left), false, span{})
-		right := drawBox(s.t, w-l.leftWidth, m.sections(l.right), false, span{})
-		out = beside(left, right)
+		half := l.left[0].w + 2
+		out = beside(drawBox(s.t, half, m.sections(l.left), false, span{}), drawBox(s.t, w-half, m.sections(l.right), false, span{}))
 	}
 	sections := m.sections(l.lower)
 	if len(l.left) == 0 {
@@ -131,32 +103,13 @@ func (m *Model) sections(panes []placed) []section {
 	return out
 }
 
-// pane gives a pane as drawn, anew only if something that it shows has changed.
+// pane draws a pane; what the API server tells is faint while it can't be heard.
 func (m *Model) pane(p placed) drawing {
-	s := &m.s
-	key := drawKey{size: p.size, focus: p.slot == m.focus, ui: m.uiGen,
-		lost: p.shows&partSnapshot != 0 && s.snap.Link.State == cluster.LinkLost}
-	for i, n := range m.gens {
-		if p.shows&(1<<i) != 0 {
-			key.data += n
-		}
+	d := p.draw(&m.s, p.w, p.h, p.slot == m.focus)
+	if p.place != placeLower && m.s.snap.Link.State == cluster.LinkLost {
+		d.lines = dimmed(m.s.t, d.lines)
 	}
-	if p.timed {
-		key.second = s.now.Unix()
-	}
-	if p.drawnFor == key && p.drawn.lines != nil {
-		return p.drawn
-	}
-	s.timed = false
-	p.drawn = p.draw(s, p.w, p.h, key.focus)
-	if key.lost {
-		p.drawn.lines = dimmed(s.t, p.drawn.lines)
-	}
-	if key.second, p.timed = 0, s.timed; p.timed {
-		key.second = s.now.Unix()
-	}
-	p.drawnFor = key
-	return p.drawn
+	return d
 }
 
 // foot is what must be said, at the bottom of the frame, in at most w cells.

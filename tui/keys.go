@@ -94,11 +94,7 @@ func movingKeys() group {
 			keys = []string{spec.letter, keys[0]}
 			desc, short = desc+" on the whole screen, or back", desc
 		}
-		b := bind(focusOn(spec.name), short, strings.Join(keys, " "), desc, keys...)
-		if spec.shows&^(partLoad|partEvents) != 0 {
-			b = b.needs(needCluster)
-		}
-		g.bindings = append(g.bindings, b)
+		g.bindings = append(g.bindings, bind(focusOn(spec.name), short, strings.Join(keys, " "), desc, keys...).needs(spec.need))
 	}
 	return g
 }

@@ -14,44 +14,46 @@ const (
 // size is the room inside a pane's frame.
 type size struct{ w, h int }
 
-// placed is a pane with its room.
+// placed is a pane with its room, and where the line of its title begins.
 type placed struct {
 	*slot
 	size
+	x, y int
 }
 
 // layout says which panes are shown and how large they are: two columns above,
 // and below them panes over the whole width. Small screens have only those.
 type layout struct {
 	left, right, lower []placed
-	leftWidth          int // frame included
 }
+
+func (l layout) all() []placed { return slices.Concat(l.left, l.right, l.lower) }
 
 // shows reports whether a pane is on the screen.
 func (l layout) shows(p *slot) bool {
-	return slices.ContainsFunc(slices.Concat(l.left, l.right, l.lower), func(q placed) bool { return q.slot == p })
+	return slices.ContainsFunc(l.all(), func(q placed) bool { return q.slot == p })
 }
 
-// arrange divides w x h cells (header, banner, scrubber and keys already taken
-// off) among the panes.
-func (m *Model) arrange(w, h int) layout {
+// arrange divides w x h cells below line y (header, banner, scrubber and keys
+// already taken off) among the panes.
+func (m *Model) arrange(y, w, h int) layout {
 	s := &m.s
 	if m.zoom || m.focus.place == placeWhole || w < smallWidth || s.h < smallHeight {
-		return layout{lower: []placed{{m.focus, size{w - 2, h - 2}}}}
+		return layout{lower: []placed{{m.focus, size{w - 2, h - 2}, 0, y}}}
 	}
 	lower := m.placed(placeLower)
 	if m.focus.place == placeLower && !slices.Contains(lower, m.focus) {
 		lower[len(lower)-1] = m.focus
 	}
 	if w < wideWidth || s.h < wideHeight {
-		return m.stack(w, h, lower)
+		return layout{lower: m.divide(m.stacked(w, lower), 0, y, w-2, h-1)}
 	}
-	l := layout{leftWidth: min(max(w*48/100, min(w/2+2, 42)), 100)}
+	half := min(max(w*48/100, min(w/2+2, 42)), 100)
 	if w >= 130 {
-		l.leftWidth = min(w/2, 100)
+		half = min(w/2, 100)
 	}
 	left, right := m.placed(placeLeft), m.placed(placeRight)
-	lw, rw := l.leftWidth-2, w-l.leftWidth-2
+	lw, rw := half-2, w-half-2
 	// The lists get what they need in steps of four, within a share.
 	share := 38
 	for _, p := range lower {
@@ -64,13 +66,11 @@ func (m *Model) arrange(w, h int) layout {
 	}
 	need := max(height(s, left, lw), height(s, right, rw))
 	upper := min(max(8, h*share/100), max(8, (need+3)/4*4))
-	l.left, l.right = m.divide(left, lw, upper), m.divide(right, rw, upper)
-	l.lower = m.divide(lower, w-2, h-upper-1)
-	return l
+	return layout{m.divide(left, 0, y, lw, upper), m.divide(right, half, y, rw, upper), m.divide(lower, 0, y+upper, w-2, h-upper-1)}
 }
 
-// stack is the layout of small screens: one list above the others.
-func (m *Model) stack(w, h int, lower []*slot) layout {
+// stacked are the panes of small screens: one list above the others.
+func (m *Model) stacked(w int, lower []*slot) []*slot {
 	s := &m.s
 	if s.h < 20 {
 		keep := lower[len(lower)-1]
@@ -82,7 +82,7 @@ func (m *Model) stack(w, h int, lower []*slot) layout {
 		}
 		lower = []*slot{keep}
 	}
-	return layout{lower: m.divide(append([]*slot{m.list}, lower...), w-2, h-1)}
+	return append([]*slot{m.list}, lower...)
 }
 
 // placed gives the panes of a place that have room and something to show.
@@ -105,9 +105,9 @@ func height(s *scene, panes []*slot, w int) int {
 	return n
 }
 
-// divide gives panes below each other their heights, of h lines with their
-// titles: each its least, then the rest by their shares.
-func (m *Model) divide(panes []*slot, w, h int) []placed {
+// divide gives panes below each other, from x, y on, their heights, of h lines with
+// their titles: each its least, then the rest by their shares.
+func (m *Model) divide(panes []*slot, x, y, w, h int) []placed {
 	out := make([]placed, len(panes))
 	wants := make([]want, len(panes))
 	h -= len(panes)
@@ -116,7 +116,7 @@ func (m *Model) divide(panes []*slot, w, h int) []placed {
 		if p == m.focus {
 			wants[i].share *= 2
 		}
-		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}}
+		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}, x, 0}
 		h -= out[i].h
 	}
 	for h > 0 {
@@ -144,6 +144,10 @@ func (m *Model) divide(panes []*slot, w, h int) []placed {
 			out[last].h += h
 			h = 0
 		}
+	}
+	for i := range out {
+		out[i].y = y
+		y += out[i].h + 1
 	}
 	return out
 }

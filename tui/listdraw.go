@@ -36,7 +36,6 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 		l.page = 0
 		return s.message(s.t.dim, l.empty(s), w, h)
 	}
-	s.timed = true // words and ages grow with the clock
 	l.headers = btoi(h >= leastHeader || h > len(l.rows))
 	from, to := l.window(h - l.headers)
 	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])

@@ -2,8 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -78,15 +76,13 @@ type Model struct {
 	quitAt   time.Time // of the last ctrl+c
 	cancelAt time.Time // until when a second stop cancels
 
-	gens    [partCount]uint64 // how often each part of the frame has changed
-	uiGen   uint64            // how often what the operator has chosen has
-	mouse   bool              // the program has it
-	looking view.Look         // what the session has been asked for
-	rec     bool              // the screen is being recorded
-	caption string            // for who looks on; empty: none
-	regions []region          // where the panes were drawn
-	report  *ReportMsg        // the one asked for last; nil before it has come
-	cmd     tea.Cmd           // what a command has left for the program to do
+	mouse   bool       // the program has it
+	looking view.Look  // what the session has been asked for
+	rec     bool       // the screen is being recorded
+	caption string     // for who looks on; empty: none
+	shown   layout     // where the panes were drawn
+	report  *ReportMsg // the one asked for last; nil before it has come
+	cmd     tea.Cmd    // what a command has left for the program to do
 	content string
 	dirty   bool
 }
@@ -152,13 +148,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ResumeMsg:
 		m.retaken()
 	case tea.KeyPressMsg:
-		m.uiGen++
 		m.press(msg)
 	case tea.MouseClickMsg:
-		m.uiGen++
 		click(m, msg.Mouse())
 	case tea.MouseWheelMsg:
-		m.uiGen++
 		wheel(m, msg.Mouse())
 	case tea.PasteMsg:
 		m.dialogs.paste(msg.Content)
@@ -195,7 +188,7 @@ func (m *Model) clock() {
 	}
 }
 
-// adopt takes a new frame and finds out what of the screen it changes.
+// adopt takes a new frame.
 func (m *Model) adopt(f *view.Frame) {
 	old := m.s.f
 	m.s.f, m.s.snap = f, f.Snapshot
@@ -208,9 +201,6 @@ func (m *Model) adopt(f *view.Frame) {
 	m.clock()
 	if first {
 		m.s.start = m.s.now.Add(time.Second)
-	}
-	for i, parts := 0, changes(old, f); i < partCount; i++ {
-		m.gens[i] += uint64(parts >> i & 1)
 	}
 	if f.Snapshot != old.Snapshot {
 		m.s.dropMarks()
@@ -228,47 +218,6 @@ func (m *Model) adopt(f *view.Frame) {
 		question = nil // what was asked then can't be answered now
 	}
 	m.dialogs.question(question)
-}
-
-// changes finds the parts in which two frames differ.
-func changes(old, f *view.Frame) part {
-	var out part
-	if f.Snapshot != old.Snapshot || f.Focus != old.Focus || !sameHistory(f, old) {
-		out |= partSnapshot
-	}
-	if !maps.Equal(f.Power, old.Power) {
-		out |= partPower
-	}
-	if f.LoadReady != old.LoadReady || !reflect.DeepEqual(f.Load, old.Load) || !slices.Equal(f.Outages, old.Outages) {
-		out |= partLoad
-	}
-	if f.Trial != old.Trial {
-		out |= partTrial
-	}
-	if !sameEvents(f.Events, old.Events) || !slices.Equal(f.Next, old.Next) {
-		out |= partEvents
-	}
-	if f.Zero != old.Zero {
-		out |= partEvents | partLoad | partTrial
-	}
-	return out
-}
-
-// sameHistory compares the deployments' histories by what they end in: one
-// value is added a second.
-func sameHistory(a, b *view.Frame) bool {
-	return maps.EqualFunc(a.History, b.History, func(x, y []int) bool {
-		return len(x) == len(y) && (len(x) == 0 || &x[len(x)-1] == &y[len(y)-1] || slices.Equal(x, y))
-	})
-}
-
-// sameEvents compares by sequence number: events do not change.
-func sameEvents(a, b []view.Event) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	return len(a) == 0 || a[0].Seq == b[0].Seq && a[len(a)-1].Seq == b[len(b)-1].Seq &&
-		reflect.DeepEqual(a[0].Offset, b[0].Offset)
 }
 
 // settle lets the panes find their rows.

@@ -5,12 +5,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// region is where a pane was drawn, its title line included.
-type region struct {
-	*slot
-	x, y, w, h int
-}
-
 // toggleMouse lets the program have the mouse, or leaves it to the terminal,
 // which then selects and copies.
 func toggleMouse(m *Model) {
@@ -40,13 +34,13 @@ func (m *Model) retaken() {
 
 // pointed gives the pane at a cell of the screen; nil where there is none, or
 // while a dialog lies over them.
-func pointed(m *Model, x, y int) *region {
+func pointed(m *Model, at tea.Mouse) *placed {
 	if m.dialogs.top() != nil {
 		return nil
 	}
-	for i, r := range m.regions {
-		if x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h {
-			return &m.regions[i]
+	for _, p := range m.shown.all() {
+		if at.X >= p.x && at.X < p.x+p.w+2 && at.Y >= p.y && at.Y <= p.y+p.h {
+			return &p
 		}
 	}
 	return nil
@@ -54,24 +48,24 @@ func pointed(m *Model, x, y int) *region {
 
 // click gives a pane the focus and chooses the row under the mouse.
 func click(m *Model, at tea.Mouse) {
-	r := pointed(m, at.X, at.Y)
-	if r == nil || at.Button != tea.MouseLeft {
+	p := pointed(m, at)
+	if p == nil || at.Button != tea.MouseLeft {
 		return
 	}
-	m.focusPane(r.slot)
-	if at.Y > r.y {
-		r.pane.click(&m.s, at.Y-r.y-1)
+	m.focusPane(p.slot)
+	if at.Y > p.y {
+		p.click(&m.s, at.Y-p.y-1)
 	}
 }
 
 // wheel moves the cursor of the pane under the mouse.
 func wheel(m *Model, at tea.Mouse) {
-	r := pointed(m, at.X, at.Y)
+	p := pointed(m, at)
 	switch {
-	case r == nil:
+	case p == nil:
 	case at.Button == tea.MouseWheelUp:
-		r.pane.key(&m.s, moveUp)
+		p.key(&m.s, moveUp)
 	case at.Button == tea.MouseWheelDown:
-		r.pane.key(&m.s, moveDown)
+		p.key(&m.s, moveDown)
 	}
 }

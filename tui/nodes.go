@@ -8,7 +8,7 @@ import (
 )
 
 var nodesSpec = &paneSpec{
-	name: "Nodes", place: placeLeft, shows: partSnapshot | partPower,
+	name: "Nodes", place: placeLeft, need: needCluster,
 	keys: append([]binding{
 		bind(on((*nodesPane).mark), "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
 		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*").needs(needLive),

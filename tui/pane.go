@@ -58,8 +58,8 @@ type paneSpec struct {
 	least int
 	// keys are its own, which come before the common ones.
 	keys []binding
-	// shows are the parts of a frame that it draws.
-	shows part
+	// need is what the key that gives it the focus needs.
+	need need
 	// missing says in a sentence why there is nothing for it to show; empty when
 	// there is, nil: there always is.
 	missing func(*view.Frame) string
@@ -78,15 +78,12 @@ var paneSpecs = []*paneSpec{
 	pictureSpec,
 }
 
-// slot is a pane on the screen, with the lines it was last drawn as.
+// slot is a pane on the screen.
 type slot struct {
 	*paneSpec
 	pane
-	number   int        // its digit
-	all      []*binding // that hold while it has the focus, its own first
-	drawn    drawing
-	drawnFor drawKey
-	timed    bool // what was drawn moves with the clock
+	number int        // its digit
+	all    []*binding // that hold while it has the focus, its own first
 }
 
 // opened makes all panes, in which common keys hold.
@@ -113,18 +110,6 @@ func (p *slot) listed() bool { return p.place == placeLeft || p.place == placeRi
 
 // isThere reports whether a frame has anything for the pane.
 func (p *slot) isThere(f *view.Frame) bool { return p.missing == nil || p.missing(f) == "" }
-
-// part is a set of parts of a frame.
-type part uint
-
-const (
-	partSnapshot part = 1 << iota
-	partPower
-	partLoad
-	partEvents
-	partTrial
-	partCount = iota
-)
 
 // motion is a movement within a pane.
 type motion int
@@ -161,6 +146,7 @@ func (m motion) moved(at, n, page int) int {
 // unmoving is a pane without rows, cursor and filter.
 type unmoving struct{}
 
+func (unmoving) settle(*scene)             {}
 func (unmoving) key(*scene, motion)        {}
 func (unmoving) click(*scene, int)         {}
 func (unmoving) row(*scene) (object, bool) { return object{}, false }

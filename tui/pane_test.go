@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,10 +218,14 @@ func TestColumnsDoNotMoveAsNumbersGrow(t *testing.T) {
 
 func TestAnIdleRequestsPaneGivesItsLinesAway(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	idle := m.find("Requests").drawnFor.h
+	lines := func() int {
+		m.View()
+		shown := m.shown.all()
+		return shown[slices.IndexFunc(shown, func(p placed) bool { return p.name == "Requests" })].h
+	}
+	idle := lines()
 	m.Update(FrameMsg{outage()})
-	m.View()
-	if busy := m.find("Requests").drawnFor.h; idle > 2 || busy < 7 {
+	if busy := lines(); idle > 2 || busy < 7 {
 		t.Errorf("%d lines while nothing was sent, %d later", idle, busy)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 var pictureSpec = &paneSpec{
-	name: "Picture", letter: "p", place: placeWhole, shows: partSnapshot | partPower | partLoad,
+	name: "Picture", letter: "p", place: placeWhole, need: needCluster,
 	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
 		bind(on((*picturePane).mark), "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
@@ -67,7 +67,6 @@ func (p *picturePane) mark(s *scene) {
 }
 
 func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
-	s.timed = true
 	p.find(s)
 	d := drawing{title: "Picture of the cluster"}
 	if len(p.rows) == 0 {

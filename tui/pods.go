@@ -13,7 +13,7 @@ import (
 )
 
 var podsSpec = &paneSpec{
-	name: "Pods", place: placeRight, shows: partSnapshot,
+	name: "Pods", place: placeRight, need: needCluster,
 	keys: append([]binding{
 		bind(on((*podsPane).allPods), "all pods", "a", "show all pods, or those of the selection", "a"),
 		bind(openObject(aspectLog), "log", "L", "the last lines of the pod's log, as it grows", "L").needs(needLive),

@@ -9,7 +9,7 @@ import (
 )
 
 var requestsSpec = &paneSpec{
-	name: "Requests", place: placeLower, shows: partLoad,
+	name: "Requests", place: placeLower,
 	open: func() pane { return &requestsPane{} },
 }
 

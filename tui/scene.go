@@ -37,8 +37,6 @@ type scene struct {
 	sizes      sizes
 	span       int // index of chartSpans
 	h          int // of the screen
-	// timed is set by what is drawn and moves with the clock.
-	timed bool
 	// say tells the operator something.
 	say func(string)
 }
@@ -110,9 +108,7 @@ var (
 
 // fresh reports whether something changed so lately that it stands out.
 func (s *scene) fresh(changed time.Time) bool {
-	fresh := changed.After(s.start) && s.now.Sub(changed) < freshFor && !changed.After(s.now.Add(time.Minute))
-	s.timed = s.timed || fresh
-	return fresh
+	return changed.After(s.start) && s.now.Sub(changed) < freshFor && !changed.After(s.now.Add(time.Minute))
 }
 
 // just gives the look of a word that changed then: another while that is news.

@@ -11,7 +11,7 @@ import (
 )
 
 var timelineSpec = &paneSpec{
-	name: "Timeline", place: placeLower, shows: partEvents, keys: rowKeys,
+	name: "Timeline", place: placeLower, keys: rowKeys,
 	open: func() pane { return newTimelinePane() },
 }
 

@@ -15,7 +15,7 @@ const (
 )
 
 var trialSpec = &paneSpec{
-	name: "Trial", place: placeLower, least: trialHeight, shows: partTrial,
+	name: "Trial", place: placeLower, least: trialHeight, need: needCluster,
 	keys: []binding{
 		bind(readReport, "report", "enter", "read the report, once there is a verdict; before: the whole trial, or back", "enter").onlyWhen(judgedTrial),
 		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
@@ -38,8 +38,6 @@ type trialPane struct {
 	unmoving
 	top, rows, room int
 }
-
-func (p *trialPane) settle(*scene) {}
 
 // row is the path of the report, to be copied.
 func (p *trialPane) row(s *scene) (object, bool) {
@@ -93,7 +91,6 @@ func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	if v == nil {
 		return drawing{"Trial", "", s.message(t.dim, "there is no trial: t starts one", w, h)}
 	}
-	s.timed = v.Verdict == "" // it counts down
 	lines, position, facts := p.lines(s, w, h), "", strings.ToUpper(t.text(string(v.Verdict)))
 	if p.rows > p.room {
 		position = fmt.Sprintf("%d%s%d of %d", p.top+1, t.dash, p.top+p.room, p.rows)
