@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/internal/view"
 )
 
@@ -17,10 +15,8 @@ type dialog interface {
 	// draw gives the lines inside the frame, at most w cells wide and h high,
 	// each exactly as wide as the value it gives.
 	draw(s *scene, w, h int) (lines []string, wide int)
-	// press takes a key. done closes the dialog.
-	press(msg tea.KeyPressMsg) (intent view.Intent, done bool)
-	// paste takes pasted text.
-	paste(text string)
+	// press takes a key or what was pasted. done closes the dialog.
+	press(p pressed) (intent view.Intent, done bool)
 }
 
 // dialogs is the stack of what lies over the panes; the topmost takes the keys.
@@ -50,25 +46,16 @@ func (s *dialogs) top() dialog {
 
 // press hands a key to the topmost dialog and reports whether that was closed
 // by it.
-func (s *dialogs) press(msg tea.KeyPressMsg) (intent view.Intent, closed bool) {
+func (s *dialogs) press(p pressed) (intent view.Intent, closed bool) {
 	d := s.stack[len(s.stack)-1]
 	if d.grace != nil && d.grace.absorbs(s.now()) {
 		return nil, false
 	}
-	intent, done := d.press(msg)
+	intent, done := d.press(p)
 	if done {
 		s.close(d.dialog)
 	}
 	return intent, done
-}
-
-func (s *dialogs) paste(text string) {
-	if len(s.stack) == 0 {
-		return
-	}
-	if d := s.stack[len(s.stack)-1]; d.grace == nil || !d.grace.absorbs(s.now()) {
-		d.paste(text)
-	}
 }
 
 func (s *dialogs) close(d dialog) {

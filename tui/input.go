@@ -11,6 +11,14 @@ import (
 // maxInput is how many characters an input takes.
 const maxInput = 1024
 
+// pressed is a key, or what was pasted: that has no name.
+type pressed struct {
+	name, text string // text is what it types
+	key        tea.KeyPressMsg
+}
+
+func keyPressed(key tea.KeyPressMsg) pressed { return pressed{key.String(), key.Text, key} }
+
 // input is one line of typed text: bubbles' text input does the editing; it is
 // drawn here, within given cells and in the theme's characters.
 type input struct {
@@ -28,32 +36,29 @@ func newInput(secret bool) input {
 
 func (in *input) String() string { return in.m.Value() }
 
-// press edits the text and reports whether that has changed it.
-func (in *input) press(msg tea.KeyPressMsg) bool {
-	if msg.Text != "" && !in.secret {
-		if msg.Text = clean(msg.Text); msg.Text == "" {
-			return false
-		}
+// press edits the text and reports whether that has changed it. What can't be
+// shown in one line is left away, except in a secret, which is taken as it is up
+// to its first line break.
+func (in *input) press(p pressed) bool {
+	text := clean(p.text)
+	if in.secret {
+		text, _, _ = strings.Cut(strings.TrimRight(p.text, "\r\n"), "\n")
+	}
+	if text == "" && p.text != "" {
+		return false
 	}
 	before := in.m.Value()
-	in.m, _ = in.m.Update(msg)
+	if p.name == "" {
+		in.m, _ = in.m.Update(tea.PasteMsg{Content: text})
+	} else {
+		p.key.Text = text
+		in.m, _ = in.m.Update(p.key)
+	}
 	return in.m.Value() != before
 }
 
-// insert puts text at the cursor. What can't be shown in one line is left away,
-// except in a secret, which is taken as it is up to its first line break.
-func (in *input) insert(text string) {
-	if in.secret {
-		text, _, _ = strings.Cut(strings.TrimRight(text, "\r\n"), "\n")
-	} else {
-		text = clean(text)
-	}
-	before, after := []rune(in.m.Value())[:in.m.Position()], []rune(in.m.Value())[in.m.Position():]
-	r := []rune(text)
-	r = r[:min(len(r), maxInput-len(before)-len(after))]
-	in.m.SetValue(string(before) + string(r) + string(after))
-	in.m.SetCursor(len(before) + len(r))
-}
+// insert puts text at the cursor.
+func (in *input) insert(text string) { in.press(pressed{text: text}) }
 
 // line is the text with its cursor after a prompt, on a line of w cells; a secret
 // as asterisks.

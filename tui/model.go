@@ -154,7 +154,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		wheel(m, msg.Mouse())
 	case tea.PasteMsg:
-		m.dialogs.paste(msg.Content)
+		if m.dialogs.top() != nil {
+			m.pressDialog(pressed{text: msg.Content})
+		}
 	default:
 		return m, nil
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/cluster"
 	"lightsout/internal/view"
 )
@@ -168,10 +166,10 @@ func (d *objectDialog) foot() string {
 	return d.keys(keys)
 }
 
-func (d *objectDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
-	key := msg.String()
+func (d *objectDialog) press(p pressed) (view.Intent, bool) {
+	key := p.name
 	switch {
-	case d.pager.press(msg):
+	case d.pager.press(p):
 	case key == "esc" && d.aspect != d.opened:
 		d.show(d.opened)
 	case key == "esc", key == "q", key == "enter" && d.aspect == d.opened:

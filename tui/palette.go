@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/internal/view"
 )
 
@@ -60,11 +58,6 @@ func (d *paletteDialog) foot() string {
 	return "tab complete · ↑/↓ choose · enter do it · esc close"
 }
 
-func (d *paletteDialog) paste(text string) {
-	d.in.insert(text)
-	d.find()
-}
-
 // find keeps the commands that have all words typed.
 func (d *paletteDialog) find() {
 	d.found, d.chosen = nil, 0
@@ -95,8 +88,8 @@ func (d *paletteDialog) write(text string) {
 	d.find()
 }
 
-func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
-	switch msg.String() {
+func (d *paletteDialog) press(p pressed) (view.Intent, bool) {
+	switch p.name {
 	case "esc":
 		return nil, true
 	case "up", "ctrl+p":
@@ -124,7 +117,7 @@ func (d *paletteDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 		c.run(d.m)
 		return nil, true
 	default:
-		if d.in.press(msg) {
+		if d.in.press(p) {
 			d.find()
 		}
 	}

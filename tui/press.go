@@ -20,7 +20,7 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	case key == "ctrl+z": // also with a dialog open: what is typed then is for the shell
 		suspend(m)
 	case m.dialogs.top() != nil:
-		m.pressDialog(msg)
+		m.pressDialog(keyPressed(msg))
 	case key == "enter" && m.stepWaits():
 		if m.step.take(m.opts.Now()) {
 			m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
@@ -36,25 +36,24 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	}
 }
 
-// pressDialog hands a key to the topmost dialog, but for those that hold in all
-// that have a use for them: redraw, copy, and keep a picture.
-func (m *Model) pressDialog(msg tea.KeyPressMsg) {
-	key := msg.String()
+// pressDialog hands a key, or what was pasted, to the topmost dialog, but for the
+// keys that hold in all that have a use for them: redraw, copy, and keep a picture.
+func (m *Model) pressDialog(p pressed) {
 	if d, ok := m.dialogs.top().(readable); ok && d.reading() {
 		switch text := d.toCopy(); {
-		case key == "y" && text != "":
+		case p.name == "y" && text != "":
 			copyText(m, text)
 			return
-		case key == "P":
+		case p.name == "P":
 			m.opts.Send(view.SaveScreen{})
 			return
 		}
 	}
-	if key == "ctrl+l" {
+	if p.name == "ctrl+l" {
 		redraw(m)
 		return
 	}
-	intent, closed := m.dialogs.press(msg)
+	intent, closed := m.dialogs.press(p)
 	if closed {
 		m.step.uncovered()
 	}

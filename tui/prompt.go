@@ -1,8 +1,6 @@
 package tui
 
 import (
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/internal/view"
 )
 
@@ -22,14 +20,6 @@ type promptDialog struct {
 func (d *promptDialog) title() string { return d.heading }
 func (d *promptDialog) foot() string  { return "enter accept · esc cancel" }
 
-func (d *promptDialog) paste(text string) {
-	if d.digits && !numeric(text) {
-		return
-	}
-	d.in.insert(text)
-	d.edited()
-}
-
 func numeric(s string) bool {
 	for _, r := range s {
 		if (r < '0' || r > '9') && r != '.' {
@@ -39,15 +29,8 @@ func numeric(s string) bool {
 	return true
 }
 
-func (d *promptDialog) edited() {
-	d.fault = ""
-	if d.changed != nil {
-		d.changed(d.in.String())
-	}
-}
-
-func (d *promptDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
-	switch msg.String() {
+func (d *promptDialog) press(p pressed) (view.Intent, bool) {
+	switch p.name {
 	case "esc":
 		if d.cancel != nil {
 			d.cancel()
@@ -58,11 +41,12 @@ func (d *promptDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 		d.fault = fault
 		return intent, fault == ""
 	}
-	if d.digits && !numeric(msg.Key().Text) {
+	if d.digits && !numeric(p.text) || !d.in.press(p) {
 		return nil, false
 	}
-	if d.in.press(msg) {
-		d.edited()
+	d.fault = ""
+	if d.changed != nil {
+		d.changed(d.in.String())
 	}
 	return nil, false
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/internal/view"
 )
 
@@ -102,13 +100,6 @@ func (d *questionDialog) open() bool {
 	return !d.q.Secret || d.in.String() != ""
 }
 
-func (d *questionDialog) paste(text string) {
-	if d.typing() {
-		d.in.insert(text)
-		d.typed()
-	}
-}
-
 // typed moves the choice along with what was typed: a text typed out in full
 // is the wish to go on.
 func (d *questionDialog) typed() {
@@ -118,9 +109,9 @@ func (d *questionDialog) typed() {
 	}
 }
 
-func (d *questionDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
+func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 	last := len(d.choices()) - 1
-	switch msg.String() {
+	switch p.name {
 	case "esc":
 		return d.answer(0), true
 	case "enter":
@@ -137,11 +128,11 @@ func (d *questionDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
 		return nil, false
 	default:
 		switch {
-		case d.typing() && d.in.press(msg):
+		case d.typing() && d.in.press(p):
 			d.typed()
-		case !d.typing() && msg.String() == "left":
+		case !d.typing() && p.name == "left":
 			d.chosen = max(0, d.chosen-1)
-		case !d.typing() && msg.String() == "right": // no letter: it may be meant for something else
+		case !d.typing() && p.name == "right": // no letter: it may be meant for something else
 			d.chosen = min(last, d.chosen+1)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/internal/view"
 )
 
@@ -60,10 +58,8 @@ func (d *factsDialog) toCopy() string {
 	return d.copied()
 }
 
-func (d *factsDialog) paste(text string) { d.pager.paste(text) }
-
-func (d *factsDialog) press(msg tea.KeyPressMsg) (view.Intent, bool) {
-	return nil, !d.pager.press(msg) && slices.Contains([]string{"esc", "enter", "q", "?"}, msg.String())
+func (d *factsDialog) press(p pressed) (view.Intent, bool) {
+	return nil, !d.pager.press(p) && slices.Contains([]string{"esc", "enter", "q", "?"}, p.name)
 }
 
 func (d *factsDialog) draw(s *scene, w, h int) ([]string, int) {
@@ -134,17 +130,11 @@ func (p *pager) keys(others string) string {
 	return others
 }
 
-func (p *pager) paste(text string) {
-	if p.typing {
-		p.in.insert(text)
-	}
-}
-
 // press takes a key, and reports whether it was for it.
-func (p *pager) press(msg tea.KeyPressMsg) bool {
+func (p *pager) press(key pressed) bool {
 	if p.typing {
-		p.write(msg)
-	} else if !p.move(msg.String()) {
+		p.write(key)
+	} else if !p.move(key.name) {
 		return false
 	}
 	rows := len(p.lines)
@@ -154,8 +144,8 @@ func (p *pager) press(msg tea.KeyPressMsg) bool {
 }
 
 // write takes a key of what to look for.
-func (p *pager) write(msg tea.KeyPressMsg) {
-	switch msg.String() {
+func (p *pager) write(key pressed) {
+	switch key.name {
 	case "esc":
 		p.typing, p.what = false, ""
 	case "enter":
@@ -163,7 +153,7 @@ func (p *pager) write(msg tea.KeyPressMsg) {
 		p.at = p.top - 1
 		p.search(1)
 	default:
-		p.in.press(msg)
+		p.in.press(key)
 	}
 }
 
