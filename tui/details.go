@@ -16,15 +16,6 @@ type details struct {
 	facts []fact
 }
 
-// detailed gives the facts that fill adds.
-func detailed(fill func(*details)) func(*scene) []fact {
-	return func(s *scene) []fact {
-		d := &details{s: s}
-		fill(d)
-		return d.facts
-	}
-}
-
 func (d *details) head(text string) {
 	if len(d.facts) > 0 {
 		d.facts = append(d.facts, fact{})

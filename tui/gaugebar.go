@@ -1,6 +1,10 @@
 package tui
 
-import "lightsout/loadgen"
+import (
+	"slices"
+
+	"lightsout/loadgen"
+)
 
 // gaugeTop is how much of the scale a gauge takes: what is being worked on or
 // held, and free capacity, and after it what waits.
@@ -40,24 +44,21 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	}
 	put(span{t.dim, t.none}, w)
 
-	now, target, ticks := at(g.Capacity), at(g.Target), 0
-	for x := 0; ; x++ {
-		if g.Capacity > 0 && x == now {
-			r.put(t.bars.capacity, t.tickNow)
-			ticks++
-		}
-		if g.Target > 0 && x == target && g.Target != g.Capacity {
-			r.put(t.bars.target, t.tickTarget)
-			ticks++
-		}
-		if x == w {
-			break
-		}
-		from := x
-		for x+1 < w && x+1 != now && x+1 != target {
-			x++
-		}
-		r.runs(cells[from : x+1])
+	type tick struct {
+		n  int
+		as span
 	}
-	r.space(2 - ticks)
+	ticks := []tick{{g.Capacity, span{t.bars.capacity, t.tickNow}}, {g.Target, span{t.bars.target, t.tickTarget}}}
+	if g.Target == g.Capacity {
+		ticks = ticks[:1]
+	}
+	slices.SortStableFunc(ticks, func(a, b tick) int { return at(a.n) - at(b.n) })
+	from, end := 0, r.left-w-2
+	for _, tick := range ticks {
+		if tick.n > 0 {
+			r.runs(cells[from:at(tick.n)]).put(tick.as.st, tick.as.s)
+			from = at(tick.n)
+		}
+	}
+	r.runs(cells[from:]).space(r.left - end)
 }

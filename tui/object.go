@@ -15,14 +15,14 @@ import (
 type object struct {
 	name  string
 	title string
-	facts func(*scene) []fact
+	facts func(*details)
 	ref   cluster.Ref
 }
 
 // objectAt is the object that a Ref points at.
 func objectAt(ref cluster.Ref) object {
 	o := object{name: ref.Name, title: strings.ToUpper(string(ref.Kind)[:1]) + string(ref.Kind)[1:] + " " + ref.Key.String(), ref: ref}
-	o.facts = detailed(func(d *details) {
+	o.facts = func(d *details) {
 		switch ref.Kind {
 		case cluster.KindNode:
 			d.node(ref)
@@ -35,7 +35,7 @@ func objectAt(ref cluster.Ref) object {
 			d.add("namespace", ref.Namespace)
 			d.described(ref)
 		}
-	})
+	}
 	return o
 }
 
@@ -100,7 +100,7 @@ func (d *objectDialog) show(a aspect) {
 	case aspectLog:
 		d.factsDialog.facts = d.log
 	default:
-		d.heading, d.factsDialog.facts = d.object.title, d.object.facts
+		d.heading, d.factsDialog.facts = d.object.title, d.details
 	}
 }
 
@@ -241,6 +241,13 @@ func (d *objectDialog) widest() int {
 		return mostDialog
 	}
 	return 1 << 10
+}
+
+// details are all that is known of the object.
+func (d *objectDialog) details(s *scene) []fact {
+	known := &details{s: s}
+	d.object.facts(known)
+	return known.facts
 }
 
 // yaml is the object as the API server has it.

@@ -59,7 +59,7 @@ func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000
 // eventObject is the whole line, with its times, and the object that it is about.
 func eventObject(s *scene, e view.Event) object {
 	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), e.Subject, e.Sentence()}, " ")
-	return object{line, "Event " + fmt.Sprint(e.Seq), detailed(func(d *details) { d.event(e) }), objectOf(s, e).ref}
+	return object{line, "Event " + fmt.Sprint(e.Seq), func(d *details) { d.event(e) }, objectOf(s, e).ref}
 }
 
 // sideBySide is the width from which what comes next stands beside the timeline.
@@ -170,7 +170,8 @@ func (d *details) event(e view.Event) {
 	d.add("to", e.To)
 	d.add("why", e.Why)
 	if o := objectOf(s, e); o.facts != nil {
-		d.facts = append(append(d.facts, fact{}), o.facts(s)...)
+		d.facts = append(d.facts, fact{})
+		o.facts(d)
 	}
 }
 
