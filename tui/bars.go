@@ -4,10 +4,13 @@ package tui
 func (c *chart) eighths(n int) int { return max(n, 0) * c.rows * 8 / c.scale.top }
 
 func (c *chart) set(y, x int, glyph string, st style) {
-	if y >= 0 && y < len(c.grid) && x >= 0 && x < c.w {
-		c.grid[y][x] = span{st, glyph}
+	if y >= 0 && y*c.w+x < len(c.grid) {
+		c.grid[y*c.w+x] = span{st, glyph}
 	}
 }
+
+// glyph is what a cell has; empty while it has nothing.
+func (c *chart) glyph(y, x int) string { return c.grid[y*c.w+x].s }
 
 // bar draws what was outstanding: served in eighths of a row, the rest on top
 // of it in whole ones.
@@ -94,10 +97,10 @@ func (c *chart) steps(value func(*bin) int, glyph string, look style, solid bool
 		before = y
 		switch {
 		case y < 0:
-		case c.grid[y][x].s == "":
+		case c.glyph(y, x) == "":
 			c.set(y, x, glyph, look)
-		case !solid || c.grid[y][x].s == t.full:
-		case y+1 < c.up && c.grid[y+1][x].s != t.full || x%2 == 0:
+		case !solid || c.glyph(y, x) == t.full:
+		case y+1 < c.up && c.glyph(y+1, x) != t.full || x%2 == 0:
 			c.set(y, x, glyph, t.bars.capacityOnQueue)
 		}
 	}
@@ -107,7 +110,7 @@ func (c *chart) steps(value func(*bin) int, glyph string, look style, solid bool
 func (c *chart) turn(x, a, b int) {
 	t, st := c.t, c.t.bars.capacity
 	put := func(y int, g string) {
-		if c.grid[y][x].s == "" {
+		if c.glyph(y, x) == "" {
 			c.set(y, x, g, st)
 		}
 	}

@@ -18,7 +18,8 @@ type scale struct{ top, fail int }
 
 // chart is the grid of the load over time, newest at the right: served with
 // stalled, what is on dead nodes and queued on top, the capacity as a step line,
-// failures by class below the axis, and the nodes' outages below those.
+// failures by class below the axis, and the nodes' outages below those. It keeps
+// its scale, and its memory, from one drawing to the next.
 type chart struct {
 	t        *theme
 	w        int // columns
@@ -26,9 +27,10 @@ type chart struct {
 	up, down int // rows above and below the axis
 	rows     int // of those above, the height of scale.top
 	scale    scale
-	grid     [][]span // [row][column], row 0 at the top, one cell each
-	bins     []bin    // one a column
-	first    int      // the first column with a window; -1: no load was sent
+	grid     []span // row by row from the top, one cell each
+	all      []bin  // of the seconds that the pane has cells for
+	bins     []bin  // of those one a column
+	first    int    // the first column with a window; -1: no load was sent
 	lanes    []lane
 }
 
@@ -38,9 +40,11 @@ type bin struct {
 	loadgen.Second
 	failed [failGroups]int
 	fails  int
+	some   bool // there is a window for it
 }
 
 func (b *bin) add(win loadgen.Second) {
+	b.some = true
 	if win.Sampled {
 		if !b.Sampled || outstanding(win) > outstanding(b.Second) {
 			b.Served, b.Queued, b.Stalled, b.OnDead = max(win.Served, 0), max(win.Queued, 0), max(win.Stalled, 0), max(win.OnDead, 0)
@@ -58,9 +62,8 @@ func outstanding(win loadgen.Second) int {
 	return max(win.Served, 0) + max(win.Queued, 0) + max(win.Stalled, 0) + max(win.OnDead, 0)
 }
 
-// gather sorts the windows into n columns by wall-clock time and gives the
-// first column that has one, or -1.
-func gather(s *scene, n int) ([]bin, int) {
+// gather sorts the windows into n columns by wall-clock time.
+func (c *chart) gather(s *scene, n int) {
 	span, windows := chartSpans[s.span], s.f.Load.Seconds
 	newest := s.now.Unix()
 	if len(windows) > 0 {
@@ -68,44 +71,44 @@ func gather(s *scene, n int) ([]bin, int) {
 		newest = max(windows[len(windows)-1].At.Unix(), newest-1)
 	}
 	from := floor(newest, span)/span - int64(n) + 1
-	bins := make([]bin, n)
-	for i := range bins {
-		bins[i].At = time.Unix((from+int64(i))*span, 0)
+	c.all = cleared(c.all, n)
+	for i := range c.all {
+		c.all[i].At = time.Unix((from+int64(i))*span, 0)
 	}
-	first := -1
 	for _, win := range windows {
-		i := floor(win.At.Unix(), span)/span - from
-		if i < 0 || i >= int64(n) {
-			continue
+		if i := floor(win.At.Unix(), span)/span - from; i >= 0 && i < int64(n) {
+			c.all[i].add(win)
 		}
-		if first < 0 {
-			first = int(i)
-		}
-		bins[i].add(win)
 	}
-	return bins, first
+}
+
+// cleared gives n zero values, in the memory of a slice where they have room.
+func cleared[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
 }
 
 // floor is the largest multiple of step that is not above x.
 func floor(x, step int64) int64 { return x - (x%step+step)%step }
 
-// measure grows sc to what the columns hold, or sets it anew when there is
+// measure grows the scale to what the columns hold, or sets it anew when there is
 // nothing of a load among them.
-func (sc *scale) measure(g loadgen.Gauge, active bool, bins []bin) {
+func (c *chart) measure(run loadgen.Run) {
 	var now scale
-	some := active
-	for i := range bins {
-		b := &bins[i]
+	some := run.Active || run.Totals.InFlight() > 0
+	for i := range c.all {
+		b := &c.all[i]
 		now.top = max(now.top, outstanding(b.Second), b.Capacity, b.Target)
 		now.fail = max(now.fail, b.fails)
 		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Second) > 0
 	}
-	now.top = max(now.top, gaugeTop(g))
+	now.top = max(now.top, gaugeTop(run.Gauge))
 	if some {
-		now.top, now.fail = max(now.top, sc.top), max(now.fail, sc.fail)
+		now.top, now.fail = max(now.top, c.scale.top), max(now.fail, c.scale.fail)
 	}
 	now.top = roundTop(now.top)
-	*sc = now
+	c.scale = now
 }
 
 // roundTop is the next of few steps, so that a scale seldom changes.
@@ -119,10 +122,9 @@ func roundTop(n int) int {
 	}
 }
 
-// drawChart gives h lines of w cells.
-func drawChart(s *scene, sc scale, w, h int) []string {
-	c := &chart{t: s.t, scale: sc, label: 6}
-	if w < c.label+11 {
+// draw gives h lines of w cells, with the newest of w columns.
+func (c *chart) draw(s *scene, w, h int) []string {
+	if c.t, c.label = s.t, 6; w < c.label+11 {
 		return fill(nil, w, h)
 	}
 	for range 2 { // their names take columns, and with them perhaps a lane
@@ -132,7 +134,8 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 		}
 	}
 	c.w = w - c.label - 1
-	c.bins, c.first = gather(s, c.w)
+	c.bins = c.all[w-c.w:]
+	c.first = slices.IndexFunc(c.bins, func(b bin) bool { return b.some })
 	labels := btoi(h >= 7)
 	c.down = btoi(h >= 5) + btoi(h >= 10) + btoi(h >= 18)
 	c.up = h - c.down - 1 - labels - len(c.lanes)
@@ -143,10 +146,7 @@ func drawChart(s *scene, sc scale, w, h int) []string {
 		return fill(nil, w, h)
 	}
 	c.rows = evenRows(c.up-1, c.scale.top)
-	c.grid = make([][]span, c.up+1+c.down)
-	for i := range c.grid {
-		c.grid[i] = make([]span, c.w)
-	}
+	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
 	for x := range c.bins {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
@@ -231,9 +231,9 @@ func (c *chart) lines(w int, g loadgen.Gauge) []string {
 	if c.scale.fail > 0 && c.down > 0 {
 		label[c.up+c.down] = fmt.Sprintf("-%d", c.scale.fail)
 	}
-	out := make([]string, 0, len(c.grid))
-	for y, cells := range c.grid {
-		out = append(out, newRow(w).right(c.t, c.t.dim, label[y], c.label-1).space(1).runs(cells).String())
+	var out []string
+	for y := range c.up + 1 + c.down {
+		out = append(out, newRow(w).right(c.t, c.t.dim, label[y], c.label-1).space(1).runs(c.grid[y*c.w:(y+1)*c.w]).String())
 	}
 	return out
 }

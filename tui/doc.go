@@ -6,9 +6,9 @@
 // its rows, draws itself in given cells, takes movement keys and clicks, and says
 // what lies under its cursor and what it is filtered by. paneSpecs names all panes: one is
 // added by a file with its spec, and a line there. Lists share their columns,
-// headers, order, filter and cursor (list); they keep their rows until what these
-// are found from changes, and draw those in sight. Rows, selections and marks are
-// keyed by identity (a node's name, an object's key), never by index.
+// headers, order, filter and cursor (list). Drawn panes are kept until what they
+// show changes, or a second is over. Rows, selections and marks are keyed by
+// identity (a node's name, an object's key), never by index.
 //
 // A Painter draws the same screen as text, for recordings and pictures.
 // A frame that comes from a record has a scrubber. There is one list of keys

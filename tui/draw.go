@@ -103,13 +103,26 @@ func (m *Model) sections(panes []placed) []section {
 	return out
 }
 
+// drawnFor is what a drawn pane depends on: while it is the same, the pane is not
+// drawn again.
+type drawnFor struct {
+	size
+	focus   bool
+	second  int64
+	changes int // of the frame, and of what the operator has chosen
+}
+
 // pane draws a pane; what the API server tells is faint while it can't be heard.
 func (m *Model) pane(p placed) drawing {
-	d := p.draw(&m.s, p.w, p.h, p.slot == m.focus)
-	if p.place != placeLower && m.s.snap.Link.State == cluster.LinkLost {
-		d.lines = dimmed(m.s.t, d.lines)
+	now := drawnFor{p.size, p.slot == m.focus, m.s.now.Unix(), m.changes}
+	if p.drawnFor == now {
+		return p.drawn
 	}
-	return d
+	p.drawn, p.drawnFor = p.draw(&m.s, p.w, p.h, now.focus), now
+	if p.place != placeLower && m.s.snap.Link.State == cluster.LinkLost {
+		p.drawn.lines = dimmed(m.s.t, p.drawn.lines)
+	}
+	return p.drawn
 }
 
 // foot is what must be said, at the bottom of the frame, in at most w cells.

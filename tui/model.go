@@ -2,6 +2,8 @@ package tui
 
 import (
 	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -76,6 +78,7 @@ type Model struct {
 	quitAt   time.Time // of the last ctrl+c
 	cancelAt time.Time // until when a second stop cancels
 
+	changes int        // of what the panes show
 	mouse   bool       // the program has it
 	looking view.Look  // what the session has been asked for
 	rec     bool       // the screen is being recorded
@@ -148,10 +151,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ResumeMsg:
 		m.retaken()
 	case tea.KeyPressMsg:
+		m.changes++
 		m.press(msg)
 	case tea.MouseClickMsg:
+		m.changes++
 		click(m, msg.Mouse())
 	case tea.MouseWheelMsg:
+		m.changes++
 		wheel(m, msg.Mouse())
 	case tea.PasteMsg:
 		if m.dialogs.top() != nil {
@@ -204,6 +210,9 @@ func (m *Model) adopt(f *view.Frame) {
 	if first {
 		m.s.start = m.s.now.Add(time.Second)
 	}
+	if first || !same(f, old) {
+		m.changes++
+	}
 	if f.Snapshot != old.Snapshot {
 		m.s.dropMarks()
 	}
@@ -220,6 +229,23 @@ func (m *Model) adopt(f *view.Frame) {
 		question = nil // what was asked then can't be answered now
 	}
 	m.dialogs.question(question)
+}
+
+// same reports whether the panes show the same of two frames. Events do not change;
+// a deployment's history grows at its end.
+func same(a, b *view.Frame) bool {
+	newest := func(f *view.Frame) (last view.Event) {
+		if n := len(f.Events); n > 0 {
+			last = f.Events[n-1]
+		}
+		return last
+	}
+	return a.Snapshot == b.Snapshot && a.Focus == b.Focus && a.Trial == b.Trial && a.Zero == b.Zero && a.LoadReady == b.LoadReady &&
+		len(a.Events) == len(b.Events) && newest(a).Seq == newest(b).Seq && slices.Equal(a.Next, b.Next) && slices.Equal(a.Outages, b.Outages) &&
+		maps.Equal(a.Power, b.Power) && reflect.DeepEqual(a.Load, b.Load) &&
+		maps.EqualFunc(a.History, b.History, func(x, y []int) bool {
+			return len(x) == len(y) && (len(x) == 0 || &x[len(x)-1] == &y[len(y)-1] || slices.Equal(x, y))
+		})
 }
 
 // settle lets the panes find their rows.

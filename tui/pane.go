@@ -78,12 +78,14 @@ var paneSpecs = []*paneSpec{
 	pictureSpec,
 }
 
-// slot is a pane on the screen.
+// slot is a pane on the screen, as it was last drawn.
 type slot struct {
 	*paneSpec
 	pane
 	number int        // its digit
 	all    []*binding // that hold while it has the focus, its own first
+	drawn  drawing
+	drawnFor
 }
 
 // opened makes all panes, in which common keys hold.

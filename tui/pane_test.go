@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,14 +217,10 @@ func TestColumnsDoNotMoveAsNumbersGrow(t *testing.T) {
 
 func TestAnIdleRequestsPaneGivesItsLinesAway(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	lines := func() int {
-		m.View()
-		shown := m.shown.all()
-		return shown[slices.IndexFunc(shown, func(p placed) bool { return p.name == "Requests" })].h
-	}
-	idle := lines()
+	idle := m.find("Requests").drawnFor.h
 	m.Update(FrameMsg{outage()})
-	if busy := lines(); idle > 2 || busy < 7 {
+	m.View()
+	if busy := m.find("Requests").drawnFor.h; idle > 2 || busy < 7 {
 		t.Errorf("%d lines while nothing was sent, %d later", idle, busy)
 	}
 }

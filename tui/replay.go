@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,7 +131,7 @@ func scrubberHeight(h int) int { return 1 + btoi(h >= trialHeight) }
 func withScrubber(s *scene, sections []section, w, h int) []section {
 	if scrubberHeight(h) == 1 {
 		last := &sections[len(sections)-1]
-		last.lines = append(last.lines, scrubber(s, w))
+		last.lines = append(slices.Clone(last.lines), scrubber(s, w))
 		return sections
 	}
 	r, facts := s.f.Replay, ""

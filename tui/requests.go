@@ -16,7 +16,7 @@ var requestsSpec = &paneSpec{
 // requestsPane shows the gauge, a minute or more of it, and the ledger.
 type requestsPane struct {
 	unmoving
-	scale scale
+	chart chart
 	ended []ended // once a second, oldest first
 }
 
@@ -66,9 +66,9 @@ func basisText(t *theme, g loadgen.Gauge) string {
 }
 
 func (p *requestsPane) lines(s *scene, w, h int) []string {
-	bins, _ := gather(s, w)
-	p.scale.measure(s.f.Load.Gauge, s.f.Load.Active || s.f.Load.Totals.InFlight() > 0, bins)
-	out := []string{numbers(s, w, p.scale.top)}
+	p.chart.gather(s, w)
+	p.chart.measure(s.f.Load)
+	out := []string{numbers(s, w, p.chart.scale.top)}
 	// Where the servers and the ledger have differed for long.
 	if text := s.t.text(s.f.Load.Gauge.Disagreement); text != "" && h >= 7 {
 		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+text))
@@ -81,7 +81,7 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	}
 	rest := h - len(out) - 1
 	if rest >= 2 {
-		out = append(out, drawChart(s, p.scale, w, rest)...)
+		out = append(out, p.chart.draw(s, w, rest)...)
 	}
 	return fill(append(fill(out, w, h-1), ledger(s, w)), w, h)
 }
