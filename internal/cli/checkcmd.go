@@ -54,19 +54,8 @@ type checkReport struct {
 func newCheckCommand(o *options) *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
-		Use:   "check [NODE...]",
-		Short: "Say what works and what is missing: rights, bastion, machines, load",
-		Long: `check looks at everything that lightsout stands on and changes nothing: the way to
-the cluster and what this account may see and do there, the bastion, each node's
-ssh, sudo, clock and graceful shutdown, the driver that powers on, and the load's
-target (a connection, no request). NODE bounds it to these nodes' machines.
-
-With --read-only, what is needed only for acting is left out.
-
-Exit status: 0 when nothing is missing, else 1.`,
-		Example: `  lightsout check
-  lightsout check kube-node3 kube-node4
-  lightsout check --read-only -o json`,
+		Use:               "check [NODE...]",
+		Short:             "Say what works and what is missing: rights, bastion, machines, load",
 		ValidArgsFunction: o.nodes,
 		RunE: func(cmd *cobra.Command, nodes []string) error {
 			if output != "" && output != "json" {

@@ -14,24 +14,17 @@ import (
 
 func newConfigCommand(o *options) *cobra.Command {
 	show := &cobra.Command{
-		Use:     "show",
-		Short:   "Print the values of the file and the flags, without secrets",
-		Example: "  lightsout config show\n  lightsout config show --context mdx",
-		Args:    takes(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return showConfig(o.Flags, cmd.OutOrStdout()) },
+		Use:   "show",
+		Short: "Print the values of the file and the flags, without secrets",
+		Args:  takes(0, 0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return showConfig(o.Flags, cmd.OutOrStdout()) },
 	}
 	o.clusterFlags(show)
 	o.Bound(show.Flags())
 	check := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Tell everything that is wrong with the file",
-		Long: `check reads the config file strictly and tells all that is wrong with it, and with
-the files and secrets that it names. It connects to nothing: "lightsout check"
-does.
-
-Exit status: 0 when nothing is wrong, else 1.`,
-		Example: "  lightsout config check\n  lightsout config check lab.yaml",
-		Args:    takes(0, 1, ""),
+		Args:  takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return checkConfig(config.Flags{File: append(args, o.File)[0]}, cmd.OutOrStdout())
 		},
@@ -41,11 +34,7 @@ Exit status: 0 when nothing is wrong, else 1.`,
 		&cobra.Command{
 			Use:   "init [FILE]",
 			Short: "Write an example with every field, all of them as comments",
-			Long: `init writes an example of the config file with every field that there is, each
-with its default or an example, as comments. FILE is lightsout.yaml unless given,
-and - prints it. A file that is there already is left alone.`,
-			Example: "  lightsout config init\n  lightsout config init - | less",
-			Args:    takes(0, 1, ""),
+			Args:  takes(0, 1, ""),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return writeExample(append(args, config.Name)[0], cmd.OutOrStdout())
 			},

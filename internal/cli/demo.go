@@ -27,8 +27,6 @@ func newDemoCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "demo [mdx|vagrant]",
 		Short:     "Open the screen on the lab: a real control plane with simulated machines",
-		Long:      "demo starts lightsout-lab, a real Kubernetes control plane in child processes with\nsimulated machines behind a bastion, and opens the screen on it. The lab is gone\nwhen the screen is left; the records of trials are kept.",
-		Example:   "  lightsout demo\n  lightsout demo mdx --play\n  lightsout demo vagrant --pace real",
 		ValidArgs: scenarios,
 		Args:      takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,41 +25,18 @@ type demoScript struct {
 	steps []string
 }
 
-var demoScripts = map[string]demoScript{
-	"mdx": {
-		begin: "An LLM service on four nodes: 16 pods, each serves one request at a time. Each dot beside a node is a pod.",
-		steps: []string{
-			"First with all nodes on: 16 requests at once. 16 pods, so all are served and none waits.",
-			"Now the plug: two of the four nodes are shut down. First it says what that will hit.",
-			"The machines are going off. Their nodes fall silent; the control plane has not noticed yet.",
-			"NotReady: the control plane has noticed. Now the service learns which pods are gone.",
-			"A moment for the service's own router to learn it as well: 8 of 16 pods are left.",
-			"12 requests at once, for 8 pods: watch 8 being served and 4 queued. None is lost.",
-			"Power on again, by the portal's power API, both at once.",
-			"The machines boot. A new boot id proves it.",
-			"Ready. Their pods come back: 8 of 16 becomes 16 of 16.",
-			"A moment for the router.",
-			"16 requests at once, as at first: all served again, none waits.",
-		},
-	},
-	"vagrant": {
-		begin: "A website on two workers: six pods behind a NodePort of the third machine. Clients wait 3 seconds at most.",
-		steps: []string{
-			"Clients ask twice a second from now on: each column below is a second.",
-			"All is well for a moment.",
-			"Now one of the two workers is halted. First it says what that will hit.",
-			"Half of the requests go to a machine that is off: errors, until the control plane notices.",
-			"NotReady: the errors end. Its three pods are still on the list, and wait to be evicted.",
-			"Evicted: replacements start on the other worker.",
-			"Six pods again, all on one worker. Power on.",
-			"The machine boots, and its node becomes Ready.",
-			"Ready, but look: nothing moves back by itself.",
-			"The clients stop: the next step must add no errors.",
-			"A restart of the rollout spreads the pods again.",
-			"Watch the dots: three on each worker.",
-		},
-	},
-}
+//go:embed demo.txt
+var demoText string
+
+// demoScripts are the parts of demo.txt: a caption a line.
+var demoScripts = func() map[string]demoScript {
+	scripts := map[string]demoScript{}
+	for _, scenario := range scenarios {
+		lines := strings.Split(strings.TrimSpace(part(demoText, scenario)), "\n")
+		scripts[scenario] = demoScript{lines[0], lines[1:]}
+	}
+	return scripts
+}()
 
 // How long the demo stays, at its usual speed: before a key, for a caption to be
 // read, on a question, and at the end when it goes on from the start.

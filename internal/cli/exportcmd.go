@@ -30,16 +30,8 @@ type exportFlags struct {
 func newExportCommand(o *options) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export FILE.cast|RECORD",
-		Short: "Make a GIF, an SVG, a PNG or a video of a recording",
-		Long: `export draws a recorded screen: a .cast file, the record of a trial, or one of the
-examples that come with the program: ` + strings.Join(examples.Names(), ", ") + `.
-
-The file's ending says what is made: .gif and .svg move, .png is one moment, .mp4 needs
-ffmpeg. A record can be drawn at any size, a .cast at the one that it was recorded at.`,
-		Example: `  lightsout export mdx -o mdx.gif --idle 1s --speed 2
-  lightsout export ~/.local/state/lightsout/mdx/trials/20261121T061013Z -o trial.svg --size 100x30
-  lightsout export screen.cast -o moment.png --at 42s`,
+		Use:               "export FILE.cast|RECORD",
+		Short:             "Make a GIF, an SVG, a PNG or a video of a recording",
 		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
 		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {

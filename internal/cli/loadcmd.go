@@ -37,22 +37,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load URL",
 		Short: "Send requests and account for every one; needs no cluster",
-		Long: `load sends requests to one URL in one of three shapes: a burst at once, a number
-held in flight, or a rate on an absolute schedule. Each request ends in exactly
-one class; scheduled = ok + failed + cancelled + in flight + unsent at any moment.
-
-Each request has a connection to itself unless --connections says otherwise. No
-proxy is used, nothing is retried, no redirect is followed unless asked for.
-
-Ctrl-C starts no more requests, waits 2 s for those in flight, and sums up. On a
-terminal the run is shown on the screen until it ends, elsewhere as a line a second.
-
-Exit status: 0 when every request was ok, else 1.`,
-		Example: `  lightsout load http://10.0.0.11:31514/ --rate 50/s --for 5m --timeout 3s
-  lightsout load https://10.0.0.11/ --hold 16 --connections kept --http2 --ca ca.pem
-  lightsout load http://10.0.0.11:31080/v1/chat/completions --chat --burst 16 -o json
-  lightsout load verify DIR`,
-		Args: takes(1, 1, "URL"),
+		Args:  takes(1, 1, "URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLoad(cmd.Context(), common, l, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -23,13 +23,7 @@ func newLoadVerifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify DIR",
 		Short: "Recompute every total from requests.jsonl and compare it with the summary",
-		Long: `verify reads the requests.jsonl of a record, of a load or of a trial, recomputes
-every total from it, and compares the totals with summary.json where there is
-one.
-
-Exit status: 0 when they agree, else 1.`,
-		Example: "  lightsout load http://10.0.0.11/ --burst 100 --record kept\n  lightsout load verify kept",
-		Args:    takes(1, 1, "record"),
+		Args:  takes(1, 1, "record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return verifyLoad(args[0], cmd.OutOrStdout())
 		},

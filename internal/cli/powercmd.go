@@ -21,7 +21,6 @@ func newPowerCommand(o *options) *cobra.Command {
 	status := &cobra.Command{
 		Use:               "status [NODE...]",
 		Short:             "Show each node and the power state of its machine",
-		Example:           "  lightsout power status\n  lightsout power status kube-node3",
 		ValidArgsFunction: o.nodes,
 		RunE:              func(cmd *cobra.Command, args []string) error { return powerStatus(cmd.Context(), *o, args, wait) },
 	}
@@ -43,7 +42,6 @@ func newPowerCommand(o *options) *cobra.Command {
 		c := &cobra.Command{
 			Use:               string(a.action) + " NODE...",
 			Short:             a.short,
-			Example:           fmt.Sprintf("  lightsout power %[1]s kube-node3 kube-node4\n  lightsout power %[1]s kube-node3 --yes", a.action),
 			Args:              takes(1, -1, "node"),
 			ValidArgsFunction: o.nodes,
 			RunE: func(cmd *cobra.Command, args []string) error {

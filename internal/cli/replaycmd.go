@@ -20,15 +20,8 @@ import (
 func newReplayCommand(o *options) *cobra.Command {
 	var speed float64
 	cmd := &cobra.Command{
-		Use:   "replay DIR",
-		Short: "Play the record of a trial on the screen",
-		Long: `replay plays a record on the same screen, with pause, speed and a scrubber. It
-needs no cluster and switches nothing. DIR is the folder of a record` + exampleHelp() + `.
-
-Where there is no terminal, or with --plain, it prints the timeline and the
-verdict.`,
-		Example: `  lightsout replay mdx
-  lightsout replay --speed 4 ~/.local/state/lightsout/mdx/trials/20261121T061013Z`,
+		Use:               "replay DIR",
+		Short:             "Play the record of a trial on the screen",
 		Args:              takes(1, 1, "record (a folder, "+strings.Join(examples.Names(), " or ")+")"),
 		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,14 +46,6 @@ verdict.`,
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
 	return cmd
-}
-
-func exampleHelp() string {
-	names := examples.Names()
-	if len(names) == 0 {
-		return ""
-	}
-	return ", or one of\nthe examples that come with the program: " + strings.Join(names, ", ")
 }
 
 // openRecord reads the record in the folder dir; where there is no such folder,

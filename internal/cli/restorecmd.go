@@ -26,20 +26,8 @@ func newRestoreCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore",
 		Short: "Power on and uncordon what lightsout switched off or cordoned and has not undone",
-		Long: `restore powers on the machines that lightsout switched off and has not seen on
-again, of all clusters. It needs the journal and the drivers' settings, and
-neither a kubeconfig nor the API server. It looks at each machine first: one
-that was asked to shut down and is still on is waited for, as it may yet go off.
-It also uncordons the nodes that lightsout cordoned itself, which needs the API
-server.
-
-Its exit status is 0 only when nothing is off or cordoned any more, by this journal
-and by the notes of others on this host and on the nodes; so with --dry-run, which
-changes nothing. Notes on nodes whose API server does not answer may say anything:
-the status is 1 then. Where no kubeconfig leads to it the journal is all there is.`,
-		Example: "  lightsout restore\n  lightsout restore --dry-run\n  lightsout restore --yes --config site.yaml",
-		Args:    takes(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
+		Args:  takes(0, 0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return restore(cmd.Context(), *o, yes) },
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	o.clusterFlags(cmd)

@@ -95,16 +95,8 @@ func Command(v string) *cobra.Command {
 	version = v
 	var o options
 	root := &cobra.Command{
-		Use:   "lightsout",
-		Short: "Pull the plug on Kubernetes nodes, watch the service, bring them back, keep the proof",
-		Long: `lightsout shows a cluster's nodes, deployments and pods as they change, switches
-the nodes' machines off and on, sends requests meanwhile, and keeps a record.
-
-Without a command it opens the screen on the current context of the kubeconfig.`,
-		Example: `  lightsout demo
-  lightsout --context mdx --bastion mdxuser@bastion
-  lightsout power shutdown kube-node3 kube-node4
-  lightsout restore`,
+		Use:           "lightsout",
+		Short:         "Pull the plug on Kubernetes nodes, watch the service, bring them back, keep the proof",
 		Version:       version,
 		Args:          takes(0, 0, ""),
 		SilenceErrors: true,
@@ -123,6 +115,7 @@ Without a command it opens the screen on the current context of the kubeconfig.`
 	o.drawFlags(root)
 	o.cast.add(root.Flags())
 	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o))
+	addHelp(root, "lightsout")
 	return root
 }
 

@@ -56,23 +56,8 @@ type trialFlags struct {
 func newTrialCommand(o *options) *cobra.Command {
 	var f trialFlags
 	run := &cobra.Command{
-		Use:   "run PLAN",
-		Short: "Carry a plan out, judge it and keep the record",
-		Long: `run carries out a plan, a file or one of the built-in plans mdx and vagrant, and
-keeps the record in a folder: plan, events, requests, samples, the screen as it
-would have been, a summary and reports. Ctrl-C ends the trial in order: the load
-is stopped, what was switched off is powered on, the record is written. A second
-Ctrl-C leaves at once.
-
-You are asked before machines are switched off and before nodes are drained. Where
-there is no terminal to ask on, such a plan is refused without --yes.
-
-Exit status: 0 when the trial passed, 1 when it failed, 3 when the outage or the
-return was not observed, 4 when it was aborted, 2 when the command or the plan is
-wrong.`,
-		Example: `  lightsout trial run mdx --lab
-  lightsout trial run vagrant --lab --pace real -o vagrant-real
-  lightsout --config site.yaml trial run outage.yaml --dry-run`,
+		Use:               "run PLAN",
+		Short:             "Carry a plan out, judge it and keep the record",
 		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+" or a file)"),
 		ValidArgsFunction: plans,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
@@ -99,14 +84,8 @@ wrong.`,
 
 func newTrialCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check PLAN...",
-		Short: "Read plans and say all that is wrong with them; switch nothing, ask nobody",
-		Long: `check reads plans strictly, prints what they do, and tells all that is wrong with
-them: at most one fault of each step and expectation. It warns of a plan that
-leaves a machine off or expects nothing.
-
-Exit status: 0 when nothing is wrong, warnings or not, else 2.`,
-		Example:           "  lightsout trial check outage.yaml",
+		Use:               "check PLAN...",
+		Short:             "Read plans and say all that is wrong with them; switch nothing, ask nobody",
 		Args:              takes(1, -1, "plan"),
 		ValidArgsFunction: plans,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,11 +132,8 @@ func checkPlan(cmd *cobra.Command, name string) []error {
 func newTrialCompareCommand(o *options) *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
-		Use:   "compare DIR...",
-		Short: "Line the records of trials up, phase by phase, and say how well forecasts held",
-		Long: `compare lines records up, phase by phase, and says how well the forecasts held.
-DIR is the folder of a record` + exampleHelp() + `.`,
-		Example:           "  lightsout trial compare kept other\n  lightsout trial compare mdx kept --markdown",
+		Use:               "compare DIR...",
+		Short:             "Line the records of trials up, phase by phase, and say how well forecasts held",
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(_ *cobra.Command, args []string) error {
