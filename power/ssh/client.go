@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	cryptossh "golang.org/x/crypto/ssh"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -104,8 +103,8 @@ func New(opt Options) (*Client, error) {
 	turn := semaphore.NewWeighted(1)
 	c := &Client{
 		opt: opt, config: cfg, links: map[string]*link{}, logins: semaphore.NewWeighted(int64(opt.Logins)),
-		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: turn, opened: map[string]cryptossh.Signer{}, refused: map[string]bool{}},
-		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn, answers: map[string]bool{}},
+		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: turn},
+		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if opt.Bastion != "" {

@@ -35,8 +35,7 @@ type hostKeys struct {
 	ask  func(context.Context, HostKeyQuestion) (bool, error)
 	turn *semaphore.Weighted // held while a question is asked
 
-	mu      sync.Mutex
-	answers map[string]bool // by address and key
+	answers sync.Map // true or false by address and key
 }
 
 // errUnknownHost ends a handshake so that the operator can be asked without the
@@ -81,7 +80,7 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 		case knownhosts.IsHostKeyChanged(err):
 			return changed(h, key, err)
 		case knownhosts.IsHostUnknown(err):
-			if yes, asked := k.answer(h, key); asked && yes {
+			if yes, _ := k.answers.Load(answerKey(h, key)); yes == true {
 				return nil
 			}
 			return &errUnknownHost{key: key}
@@ -159,13 +158,6 @@ func answerKey(h host, key cryptossh.PublicKey) string {
 	return h.keyAddr() + "\x00" + string(key.Marshal())
 }
 
-func (k *hostKeys) answer(h host, key cryptossh.PublicKey) (yes, asked bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	yes, asked = k.answers[answerKey(h, key)]
-	return yes, asked
-}
-
 // question settles an unknown host: nil means that it may be dialled again.
 // A key that was refused stays refused for this run.
 func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey) error {
@@ -178,7 +170,8 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 		return err
 	}
 	defer k.turn.Release(1)
-	yes, asked := k.answer(h, key)
+	answer, asked := k.answers.Load(answerKey(h, key))
+	yes := answer == true
 	if !asked {
 		if k.ask == nil {
 			return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
@@ -188,9 +181,7 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 		if err != nil {
 			return refused(h, "the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
 		}
-		k.mu.Lock()
-		k.answers[answerKey(h, key)] = yes
-		k.mu.Unlock()
+		k.answers.Store(answerKey(h, key), yes)
 	}
 	if !yes {
 		return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)

@@ -35,22 +35,13 @@ type keyring struct {
 	socket string
 	turn   *semaphore.Weighted // held while a question is asked
 
-	mu      sync.Mutex
-	opened  map[string]cryptossh.Signer
-	refused map[string]bool // what was asked for and not given
+	opened  sync.Map // a cryptossh.Signer by file
+	refused sync.Map // what was asked for and not given
 }
 
 func (k *keyring) isRefused(what string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.refused[what]
-}
-
-// refuse notes that what was asked for was not given.
-func (k *keyring) refuse(what string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.refused[what] = true
+	_, refused := k.refused.Load(what)
+	return refused
 }
 
 // errPublicOnly: the IdentityFile is a .pub file, whose key the agent may have.
@@ -59,17 +50,15 @@ var errPublicOnly = errors.New("only the public half is there")
 // open reads a key file. A nil signer without an error means that it needs a
 // passphrase; the public half may be known all the same.
 func (k *keyring) open(file string) (cryptossh.Signer, cryptossh.PublicKey, error) {
-	k.mu.Lock()
-	signer := k.opened[file]
-	k.mu.Unlock()
-	if signer != nil {
+	if opened, ok := k.opened.Load(file); ok {
+		signer := opened.(cryptossh.Signer)
 		return signer, signer.PublicKey(), nil
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the key file can't be read: %w", err)
 	}
-	signer, err = cryptossh.ParsePrivateKey(pem)
+	signer, err := cryptossh.ParsePrivateKey(pem)
 	var missing *cryptossh.PassphraseMissingError
 	switch {
 	case errors.As(err, &missing):
@@ -109,23 +98,18 @@ func (k *keyring) unlock(ctx context.Context, files []string) bool {
 	defer k.turn.Release(1)
 	any := false
 	for _, file := range files {
-		k.mu.Lock()
-		_, open := k.opened[file]
-		skip := open || k.refused[file]
-		k.mu.Unlock()
-		any = any || open // while we waited for our turn
-		if skip {
+		if _, open := k.opened.Load(file); open { // while we waited for our turn
+			any = true
 			continue
 		}
-		signer := k.unlockOne(ctx, file)
-		switch {
-		case signer != nil:
-			k.mu.Lock()
-			k.opened[file] = signer
-			k.mu.Unlock()
+		if k.isRefused(file) {
+			continue
+		}
+		if signer := k.unlockOne(ctx, file); signer != nil {
+			k.opened.Store(file, signer)
 			any = true
-		case ctx.Err() == nil:
-			k.refuse(file)
+		} else if ctx.Err() == nil {
+			k.refused.Store(file, true)
 		}
 	}
 	return any

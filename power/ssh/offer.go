@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,11 +92,9 @@ func (k *keyring) offer(h host) (*offer, error) {
 			o.take(pub, signer, file)
 		}
 	}
-	for plain, certs := range o.certificates { // their keys are in the agent only
-		for _, a := range o.inAgent {
-			if a.plain == plain && !a.cert {
-				o.addCertificates(certs, a.signer)
-			}
+	for _, a := range o.inAgent { // certificates of keys that the agent alone has
+		if !a.cert {
+			o.addCertificates(a.plain, a.signer)
 		}
 	}
 	if !h.identitiesOnly {
@@ -180,40 +179,31 @@ func (o *offer) readCertificates(h host) error {
 
 // holds reports whether the agent can sign with a key or a certificate for it.
 func (o *offer) holds(pub cryptossh.PublicKey) bool {
-	for _, a := range o.inAgent {
-		if a.plain == blob(pub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.inAgent, func(a agentKey) bool { return a.plain == blob(pub) })
 }
 
 // take offers a key and the certificates for it: by the agent where it holds
 // them, else by signer if there is one.
 func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file string) {
 	plain := blob(pub)
-	certs := o.certificates[plain]
-	delete(o.certificates, plain)
-	for _, certFirst := range []bool{true, false} {
-		for _, a := range o.inAgent {
-			switch {
-			case a.plain != plain || a.cert != certFirst:
-			case a.cert:
-				o.add(a.signer, "")
-			default:
-				o.addCertificates(certs, a.signer)
-				o.add(a.signer, "")
-			}
+	for _, a := range o.inAgent {
+		switch {
+		case a.plain != plain:
+		case a.cert:
+			o.add(a.signer, "")
+		default:
+			signer, file = a.signer, ""
 		}
 	}
 	if signer != nil {
-		o.addCertificates(certs, signer)
+		o.addCertificates(plain, signer)
 		o.add(signer, file)
 	}
 }
 
-func (o *offer) addCertificates(certs []certificate, signer cryptossh.Signer) {
-	for _, c := range certs {
+// addCertificates offers the certificates for a key that signer can sign with.
+func (o *offer) addCertificates(plain string, signer cryptossh.Signer) {
+	for _, c := range o.certificates[plain] {
 		name := c.file
 		if before := c.ValidBefore; before != cryptossh.CertTimeInfinity && uint64(time.Now().Unix()) >= before {
 			name += ", which has expired"

@@ -90,7 +90,7 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 	if err != nil || answer == "" {
 		q.refused = true
 		if q.ctx.Err() == nil {
-			c.keys.refuse(passwordOf(q.host))
+			c.keys.refused.Store(passwordOf(q.host), true)
 		}
 		return "", errNoAnswer
 	}

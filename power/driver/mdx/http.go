@@ -46,7 +46,7 @@ func (d *Driver) read(ctx context.Context, path string, reply any) error {
 // call sends a request with the token, and once more with a new one when it is
 // refused: a request that is answered 401 was not carried out.
 func (d *Driver) call(ctx context.Context, method, path string, body, reply any) error {
-	token, err := d.tokens.get(ctx)
+	token, err := d.tokens.get(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (d *Driver) call(ctx context.Context, method, path string, body, reply any)
 	if rest.Code(err) != http.StatusUnauthorized {
 		return err
 	}
-	if token, err = d.tokens.renew(ctx, token); err != nil {
+	if token, err = d.tokens.get(ctx, token); err != nil {
 		return err
 	}
 	err = d.send(ctx, method, path, token, body, reply)

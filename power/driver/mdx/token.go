@@ -49,26 +49,11 @@ func (t *tokens) given() (string, error) {
 	return token, nil
 }
 
-// get gives the token to use. Where one is being renewed it is that.
-func (t *tokens) get(ctx context.Context) (string, error) {
-	if err := t.turn.Acquire(ctx, 1); err != nil {
-		return "", err
-	}
-	defer t.turn.Release(1)
-	if t.current == "" {
-		token, err := t.given()
-		if err != nil {
-			return "", err
-		}
-		t.current, t.read = token, token
-	}
-	return t.current, nil
-}
-
-// renew replaces a token that the portal has refused: by what the source gives
-// now, if that is another one, else by what the portal gives for it. Of several
-// who ask at once, one does it for all.
-func (t *tokens) renew(ctx context.Context, refused string) (string, error) {
+// get gives the token to use, which is another one than the portal has refused
+// (empty: none). Such a one is replaced by what the source gives now, if that is
+// another, else by what the portal gives for it. Of several who ask at once, one
+// does it for all.
+func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 	if err := t.turn.Acquire(ctx, 1); err != nil {
 		return "", err
 	}
@@ -81,7 +66,7 @@ func (t *tokens) renew(ctx context.Context, refused string) (string, error) {
 		return "", err
 	}
 	token := read
-	if read == t.read || read == refused {
+	if refused != "" && (read == t.read || read == refused) {
 		if token, err = t.exchange(ctx, refused); err != nil {
 			return "", err
 		}
