@@ -203,20 +203,17 @@ func record(file string, h host, key cryptossh.PublicKey) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	var line bytes.Buffer
+	if had, _ := os.ReadFile(file); len(had) > 0 && !bytes.HasSuffix(had, []byte("\n")) {
+		line.WriteByte('\n')
+	}
+	if err := knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	var line bytes.Buffer
-	if info, err := f.Stat(); err == nil && info.Size() > 0 {
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
-			line.WriteByte('\n')
-		}
-	}
-	err = knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
-	if err == nil {
-		_, err = f.Write(line.Bytes())
-	}
+	_, err = f.Write(line.Bytes())
 	return errors.Join(err, f.Close())
 }

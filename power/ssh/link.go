@@ -106,6 +106,7 @@ func (l *link) connect(d *dialing) {
 
 // keep asks for signs of life and returns when the connection has ended.
 func (l *link) keep(client *cryptossh.Client) {
+	defer context.AfterFunc(l.client.ctx, func() { client.Close() })()
 	lost := make(chan error, 1)
 	go func() { lost <- client.Wait() }()
 	ticker := time.NewTicker(l.client.opt.KeepAlive)
@@ -115,29 +116,17 @@ func (l *link) keep(client *cryptossh.Client) {
 		case <-lost:
 			l.drop(client)
 			return
-		case <-l.client.ctx.Done():
-			client.Close()
-			<-lost
-			return
 		case <-ticker.C:
 		}
-		answered := make(chan error, 1)
-		go func() {
-			// Any answer is a sign of life, a refusal too (RFC 4254, 4).
-			_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
-			answered <- err
-		}()
-		select {
-		case <-answered:
-			l.alive()
-		case <-time.After(l.client.opt.KeepAliveTimeout):
-			// A request that waits holds up every later one: only closing
-			// the connection gets rid of it.
+		// A request that waits holds up every later one: only closing the
+		// connection gets rid of it.
+		late := time.AfterFunc(l.client.opt.KeepAliveTimeout, func() {
 			l.drop(client)
 			client.Close()
-			<-answered
-			<-lost
-			return
+		})
+		// Any answer is a sign of life, a refusal too (RFC 4254, 4).
+		if _, _, err := client.SendRequest("keepalive@openssh.com", true, nil); late.Stop() && err == nil {
+			l.alive()
 		}
 	}
 }

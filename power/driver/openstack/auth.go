@@ -111,13 +111,9 @@ func findClouds() (string, error) {
 	if p := os.Getenv("OS_CLIENT_CONFIG_FILE"); p != "" {
 		return p, nil
 	}
-	places := []string{"clouds.yaml"}
-	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		places = append(places, filepath.Join(dir, "openstack", "clouds.yaml"))
-	} else if home, err := os.UserHomeDir(); err == nil {
-		places = append(places, filepath.Join(home, ".config", "openstack", "clouds.yaml"))
-	}
-	places = append(places, "/etc/openstack/clouds.yaml")
+	home, _ := os.UserHomeDir()
+	own := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	places := []string{"clouds.yaml", filepath.Join(own, "openstack", "clouds.yaml"), "/etc/openstack/clouds.yaml"}
 	for _, p := range places {
 		if _, err := os.Stat(p); err == nil {
 			return p, nil
@@ -130,14 +126,14 @@ var secretLine = regexp.MustCompile(`(?m)^\s*["']?(password|application_credenti
 
 // private sees that a file that holds secrets is read by nobody else.
 func private(path string, optional bool) error {
-	info, err := os.Stat(path)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && optional {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("OpenStack's credentials can't be read: %w", err)
+	var info os.FileInfo
+	if err == nil {
+		info, err = os.Stat(path)
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("OpenStack's credentials can't be read: %w", err)
 	}
