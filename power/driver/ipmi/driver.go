@@ -12,7 +12,6 @@ import (
 
 	"github.com/bougou/go-ipmi/pkg/client"
 	"github.com/bougou/go-ipmi/pkg/command/chassis"
-	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
@@ -80,9 +79,9 @@ type Driver struct {
 	opt     Options
 	address *fields.Template
 
-	mu sync.Mutex
-	// turns are held while a controller is spoken to: it has few sessions.
-	turns map[string]*semaphore.Weighted
+	// turns are held while a controller is spoken to, which has few sessions: a
+	// *semaphore.Weighted by address.
+	turns sync.Map
 }
 
 // New makes the driver. It sends nothing.
@@ -90,7 +89,7 @@ func New(opt Options) (*Driver, error) {
 	if opt.Address == "" {
 		opt.Address = defaultAddress
 	}
-	d := &Driver{opt: opt, turns: map[string]*semaphore.Weighted{}}
+	d := &Driver{opt: opt}
 	var err error
 	if d.address, err = fields.Parse("power.ipmi.address", opt.Address); err != nil {
 		return nil, err

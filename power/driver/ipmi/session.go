@@ -60,7 +60,8 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	if err := ctx.Err(); err != nil {
 		return &power.SilentError{Text: "the controller was not asked: waiting was given up", Err: err}
 	}
-	turn := d.turn(m.ID)
+	held, _ := d.turns.LoadOrStore(m.ID, semaphore.NewWeighted(1))
+	turn := held.(*semaphore.Weighted)
 	if err := turn.Acquire(ctx, 1); err != nil {
 		return &power.SilentError{Text: "the controller was not asked: it was busy with another question", Err: err}
 	}
@@ -103,15 +104,4 @@ func (d *Driver) notConnected(ctx context.Context, m power.Machine, err error) e
 	}
 	return &power.RefusedError{Why: fmt.Sprintf("the controller %s does not let %s in as operator (%s); look at user and password of power.ipmi",
 		power.Clean(m.ID), power.Clean(d.opt.User), secret.Say(cause(err)))}
-}
-
-func (d *Driver) turn(id string) *semaphore.Weighted {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t, ok := d.turns[id]
-	if !ok {
-		t = semaphore.NewWeighted(1)
-		d.turns[id] = t
-	}
-	return t
 }

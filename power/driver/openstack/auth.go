@@ -157,7 +157,7 @@ func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error
 	if err != nil {
 		return nil, &power.RefusedError{Why: err.Error()}
 	}
-	secrets := c.secrets()
+	secrets := c.secrets
 	d.secrets.Store(&secrets)
 	provider, err := osclient.NewClient(c.auth.IdentityEndpoint)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error
 		return nil, &power.RefusedError{Why: fmt.Sprintf("OpenStack's catalog has no compute service to use (%s); set region under power.openstack if there are several", power.Clean(err.Error()))}
 	}
 	d.nova = nova
-	token := nova.Token
-	d.token.Store(&token)
+	withToken := func() []string { return append(c.secrets(), nova.Token()) }
+	d.secrets.Store(&withToken)
 	return nova, nil
 }

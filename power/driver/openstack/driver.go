@@ -61,8 +61,7 @@ type Driver struct {
 	turn *semaphore.Weighted // held while nova is read or set
 	nova *gophercloud.ServiceClient
 
-	secrets atomic.Pointer[[]string]
-	token   atomic.Pointer[func() string]
+	secrets atomic.Pointer[func() []string] // nil until there are any
 }
 
 // New makes the driver. It makes no request and reads no credentials.

@@ -247,7 +247,8 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"error": 1}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := &Driver{}
-		d.secrets.Store(&[]string{password})
+		secrets := func() []string { return []string{password} }
+		d.secrets.Store(&secrets)
 		if got := d.say("%s", message(body)); got != power.Clean(got) || strings.Contains(got, password) {
 			t.Errorf("%q", got)
 		}

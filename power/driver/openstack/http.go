@@ -58,12 +58,9 @@ func message(body []byte) string {
 
 // say makes a sentence that is fit to be shown, without secrets.
 func (d *Driver) say(format string, args ...any) string {
-	secrets := []string{}
+	var secrets []string
 	if s := d.secrets.Load(); s != nil {
-		secrets = *s
-	}
-	if t := d.token.Load(); t != nil {
-		secrets = append(secrets[:len(secrets):len(secrets)], (*t)())
+		secrets = (*s)()
 	}
 	return secret.Say(fmt.Sprintf(format, args...), secrets...)
 }

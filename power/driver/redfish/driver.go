@@ -91,8 +91,7 @@ type Driver struct {
 	system *fields.Template
 	rest   rest.Client
 
-	mu       sync.Mutex
-	sessions map[string]session // by controller
+	sessions sync.Map // a session by controller
 }
 
 // New makes the driver. It makes no request.
@@ -100,7 +99,7 @@ func New(opt Options) (*Driver, error) {
 	if opt.URL == "" {
 		opt.URL = defaultURL
 	}
-	d := &Driver{opt: opt, sessions: map[string]session{}}
+	d := &Driver{opt: opt}
 	var err error
 	if d.url, err = fields.Parse("power.redfish.url", opt.URL); err != nil {
 		return nil, err

@@ -68,27 +68,22 @@ func unauthorized(err error) error {
 // login gives the session at a controller, a new one when there is none or
 // only the one that was refused.
 func (d *Driver) login(ctx context.Context, base, password, refused string) (session, error) {
-	d.mu.Lock()
-	s, ok := d.sessions[base]
-	d.mu.Unlock()
-	if ok && s.token != refused {
-		return s, nil
+	if kept, ok := d.sessions.Load(base); ok && kept.(session).token != refused {
+		return kept.(session), nil
 	}
 	head, err := d.send(ctx, http.MethodPost, base+sessions, password, "",
 		map[string]string{"UserName": d.opt.User, "Password": password}, nil)
 	if err != nil {
 		return session{}, unauthorized(err)
 	}
-	s = session{token: head.Get("X-Auth-Token")}
+	s := session{token: head.Get("X-Auth-Token")}
 	if s.token == "" {
 		return session{}, fmt.Errorf("the controller %s opened no session; set auth to basic under power.redfish", base)
 	}
 	if l := head.Get("Location"); l != "" {
 		s.location = resolve(base, l)
 	}
-	d.mu.Lock()
-	d.sessions[base] = s
-	d.mu.Unlock()
+	d.sessions.Store(base, s)
 	return s, nil
 }
 
@@ -97,15 +92,13 @@ func (d *Driver) login(ctx context.Context, base, password, refused string) (ses
 func (d *Driver) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	d.mu.Lock()
-	open := d.sessions
-	d.sessions = map[string]session{}
-	d.mu.Unlock()
-	for _, s := range open {
-		if s.location != "" {
+	d.sessions.Range(func(base, kept any) bool {
+		d.sessions.Delete(base)
+		if s := kept.(session); s.location != "" {
 			_, _ = d.send(ctx, http.MethodDelete, s.location, "", s.token, nil, nil)
 		}
-	}
+		return true
+	})
 	d.rest.HTTP.CloseIdleConnections()
 }
 

@@ -58,7 +58,7 @@ type Template struct {
 // Parse reads a template. Only values and functions of values can be in it
 // (no loops, conditions or definitions). what names it in errors.
 func Parse(what, text string) (*Template, error) {
-	t, err := template.New(what).Option("missingkey=error").Parse(text)
+	t, err := template.New(what).Parse(text)
 	if err != nil {
 		// "template: what:1: reason"
 		parts := strings.SplitN(err.Error(), ": ", 3)
@@ -126,24 +126,17 @@ func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name
 // Render fills the values in. It is an error when one is not known, or could
 // be taken for something else: nodes get names and addresses from others.
 func (t *Template) Render(v Values) (string, error) {
-	known := map[string]string{}
-	for name, value := range map[string]string{"Node": v.Node, "Address": v.Address, "Machine": v.Machine, "BMC": v.BMC} {
-		switch {
+	values := map[string]string{"Node": v.Node, "Address": v.Address, "Machine": v.Machine, "BMC": v.BMC}
+	for _, name := range t.names { // it can name nothing else
+		switch value := values[name]; {
 		case value == "":
-		case !t.Uses(name):
+			return "", fmt.Errorf("{{.%s}} in %s is not known for node %s", name, t.t.Name(), power.Clean(v.Node))
 		case !Plain(value):
 			return "", fmt.Errorf("{{.%s}} of node %s is %q, which is no plain name or address", name, power.Clean(v.Node), power.Clean(value))
-		default:
-			known[name] = value
-		}
-	}
-	for _, name := range t.names {
-		if _, ok := known[name]; !ok {
-			return "", fmt.Errorf("{{.%s}} in %s is not known for node %s", name, t.t.Name(), power.Clean(v.Node))
 		}
 	}
 	var b strings.Builder
-	if err := t.t.Execute(&b, known); err != nil {
+	if err := t.t.Execute(&b, values); err != nil {
 		return "", fmt.Errorf("%s can't be filled in for node %s: %s", t.t.Name(), power.Clean(v.Node), power.Clean(err.Error()))
 	}
 	return b.String(), nil
