@@ -180,7 +180,7 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	for _, t := range j.tails {
-		t.close()
+		_ = t.file.Close() // those that were never opened are no matter
 	}
 	if j.file == nil {
 		return nil

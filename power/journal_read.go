@@ -149,10 +149,3 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 	t.read += int64(whole)
 	return false, nil
 }
-
-func (t *tail) close() {
-	if t.file != nil {
-		_ = t.file.Close()
-		t.file = nil
-	}
-}

@@ -97,8 +97,7 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	if s.At.Before(o.At) {
 		return false // asked for later, perhaps by somebody else
 	}
-	boot := o.Binding.Node.BootID
-	if s.Node.BootID != "" && boot != "" && s.Node.BootID != boot && o.sameNode(s.Node) {
+	if otherBoot(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node) {
 		return true
 	}
 	if s.Machine == nil || !o.concerns(s.Machine) {

@@ -136,7 +136,10 @@ func (m Mark) over(n Node) bool {
 
 // otherBoot reports whether a node has booted since it was noted, as far as both
 // boots are known.
-func (m Mark) otherBoot(id string) bool { return m.Boot != "" && id != "" && m.Boot != id }
+func (m Mark) otherBoot(id string) bool { return otherBoot(m.Boot, id) }
+
+// otherBoot reports whether two boots are known, and not the same.
+func otherBoot(a, b string) bool { return a != "" && b != "" && a != b }
 
 // markers are where notes are kept: on this host, which needs no right, and on
 // the nodes.
@@ -193,12 +196,10 @@ func (s *Switcher) mark(ctx context.Context, nodes []string, q Question) error {
 	return nil
 }
 
-// Returned takes our notes off those of the nodes that no journal of ours has
-// as off. A note that stays is shown, and tried again by Sweep.
-func (s *Switcher) Returned(nodes ...string) { s.returned(nodes, nil) }
-
-// returned is Returned, and takes every note off nodes whose machines were proven
-// off at a time and are proven on since: whoever wrote one before it.
+// returned takes our notes off those of the nodes that no journal of ours has as
+// off; and every note off nodes whose machines were proven off at a time and are
+// proven on since: whoever wrote one before it. A note that stays is shown, and
+// tried again by Sweep.
 func (s *Switcher) returned(nodes []string, wasOff map[string]time.Time) {
 	if s.DryRun {
 		return
@@ -217,10 +218,10 @@ func (s *Switcher) returned(nodes []string, wasOff map[string]time.Time) {
 	})
 }
 
-// Noted is another's note on a node.
+// Noted is a note on a node.
 type Noted struct {
-	Node string
-	Mark Mark
+	Node string `json:"node"`
+	Mark Mark   `json:"mark"`
 }
 
 // Sweep takes off the notes that are over, and our own on nodes that no journal
@@ -249,7 +250,7 @@ func (s *Switcher) Sweep(nodes []Node) (others []Noted) {
 			}
 		}
 		if ours && !keep {
-			s.Returned(n.Name)
+			s.returned([]string{n.Name}, nil)
 		}
 	}
 	return others

@@ -89,7 +89,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		}
 		if err := s.mark(ctx, r.Nodes, q); err != nil {
 			unlock()
-			s.Returned(r.Nodes...)
+			s.returned(r.Nodes, nil)
 			return errors.Join(notDrained, err)
 		}
 		var now Question
@@ -103,7 +103,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			}
 		}
 		unlock()
-		s.Returned(r.Nodes...)
+		s.returned(r.Nodes, nil)
 		q = now
 	}
 	return cmp.Or(err, errors.New("nothing was switched: the cluster keeps changing for the worse while it is being asked"))
@@ -323,18 +323,15 @@ func worse(asked, now Question) (changed []string) {
 		}
 	}
 	for _, b := range now.Bindings {
-		same := slices.ContainsFunc(asked.Bindings, func(o Binding) bool {
+		same := slices.IndexFunc(asked.Bindings, func(o Binding) bool {
 			return o.Node.Name == b.Node.Name && sameOrNone(o.Off, b.Off) && sameOrNone(o.On, b.On)
 		})
-		// What is noted and written down names the boot that is ended: by an earlier
-		// one, whoever sees the node takes it for over.
-		booted := now.Action != ActionOn && slices.ContainsFunc(asked.Bindings, func(o Binding) bool {
-			return o.Node.Name == b.Node.Name && o.Node.BootID != "" && b.Node.BootID != "" && o.Node.BootID != b.Node.BootID
-		})
 		switch {
-		case !same:
+		case same < 0:
 			changed = append(changed, fmt.Sprintf("%s has another machine than before", b.Node.Name))
-		case booted:
+		case now.Action != ActionOn && otherBoot(asked.Bindings[same].Node.BootID, b.Node.BootID):
+			// What is noted and written down names the boot that is ended: by an
+			// earlier one, whoever sees the node takes it for over.
 			changed = append(changed, fmt.Sprintf("%s has booted again", b.Node.Name))
 		}
 	}

@@ -24,11 +24,6 @@ type register struct {
 	cluster Cluster
 }
 
-type registered struct {
-	Node string `json:"node"`
-	Mark Mark   `json:"mark"`
-}
-
 const (
 	// registerLimit is how much of a register is read, in bytes: the newest.
 	registerLimit = 4 << 20
@@ -76,10 +71,10 @@ func (r register) Note(_ context.Context, node string, change func(had Mark) (Ma
 		if info, err = f.Stat(); err != nil {
 			return fail(err)
 		}
-		lines := registered{node, m}.line()
+		lines := Noted{node, m}.line()
 		if size := info.Size(); size/registerPart != (size+int64(len(lines)))/registerPart {
 			for other, m := range marks {
-				lines = append(lines, registered{other, m}.line()...)
+				lines = append(lines, Noted{other, m}.line()...)
 			}
 		}
 		_, err = f.Write(lines)
@@ -91,8 +86,8 @@ func (r register) Note(_ context.Context, node string, change func(had Mark) (Ma
 }
 
 // line is one note; it begins a new line, whatever was torn before it.
-func (r registered) line() []byte {
-	text, _ := json.Marshal(r) // plain fields
+func (n Noted) line() []byte {
+	text, _ := json.Marshal(n) // plain fields
 	return append(append([]byte{'\n'}, text...), '\n')
 }
 
@@ -119,12 +114,12 @@ func readRegister(f *os.File) (map[string]Mark, error) {
 	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-registerLimit), registerLimit))
 	marks := map[string]Mark{}
 	for line := range bytes.Lines(text) {
-		var r registered
-		if json.Unmarshal(line, &r) != nil || r.Node == "" || Clean(r.Node) != r.Node {
+		var n Noted
+		if json.Unmarshal(line, &n) != nil || n.Node == "" || Clean(n.Node) != n.Node {
 			continue
 		}
-		if marks[r.Node] = r.Mark; r.Mark == (Mark{}) {
-			delete(marks, r.Node)
+		if marks[n.Node] = n.Mark; n.Mark == (Mark{}) {
+			delete(marks, n.Node)
 		}
 	}
 	return marks, err

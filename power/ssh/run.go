@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
+	"lightsout/power/internal/program"
 )
 
 // outcome is what is known of a command that was started on a host. A machine
@@ -133,7 +133,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 		return result{}, err
 	}
 	defer session.Close()
-	var stdout, stderr head
+	stdout, stderr := program.Output{Limit: outputLimit}, program.Output{Limit: outputLimit}
 	session.Stdout, session.Stderr = &stdout, &stderr
 	if j.stdin != "" {
 		session.Stdin = strings.NewReader(j.stdin)
@@ -215,25 +215,4 @@ func (r *result) judge(name string, err error) {
 			r.Outcome = killed
 		}
 	}
-}
-
-// head keeps the first part of what is written to it, and lets the rest go by.
-type head struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if room := outputLimit - len(h.buf); room > 0 {
-		h.buf = append(h.buf, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
-}
-
-func (h *head) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return string(h.buf)
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -106,7 +107,7 @@ func Run(ctx context.Context, p Program) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, p.notStarted(ctx, nil)
 	}
-	var stdout, stderr bounded
+	stdout, stderr := Output{Limit: outputLimit}, Output{Limit: outputLimit}
 	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
 	cmd.Dir = p.Dir
 	cmd.Env = append(os.Environ(), p.Env...)
@@ -152,12 +153,26 @@ func Switched(r Result, err error, what string) error {
 	return &power.UnconfirmedError{Why: what + " " + r.How()}
 }
 
-// bounded keeps the first outputLimit bytes and takes the rest without a word.
-type bounded struct{ strings.Builder }
+// Output keeps the first Limit bytes of what a program writes, and takes the rest
+// without a word. It is safe for use by several goroutines.
+type Output struct {
+	Limit int
 
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := outputLimit - b.Len(); room > 0 {
-		b.Builder.Write(p[:min(room, len(p))])
-	}
+	mu   sync.Mutex
+	kept []byte
+}
+
+// Write never fails.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.kept = append(o.kept, p[:min(o.Limit-len(o.kept), len(p))]...)
 	return len(p), nil
+}
+
+// String is what was kept.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.kept)
 }
