@@ -19,13 +19,7 @@ const (
 type history struct {
 	begin time.Time // since when there is a cluster to be seen
 	steps map[cluster.Key][]step
-	focus []focused
-}
-
-// focused is the deployment that the load went to from a time on.
-type focused struct {
-	at  time.Time
-	key cluster.Key
+	focus []step // of whatever deployment the load went to
 }
 
 type step struct {
@@ -44,60 +38,59 @@ func newHistory(samples []Sample) history {
 			focus = cluster.Key{}
 		}
 		take(&focus, x.Focus)
-		if n := len(h.focus); n == 0 || h.focus[n-1].key != focus {
-			h.focus = append(h.focus, focused{x.At, focus})
+		if x.Cluster != nil {
+			h.take(x, here, focus)
 		}
-		if x.Cluster == nil {
-			continue
+		available := -1
+		if s := h.steps[focus]; len(s) > 0 {
+			available = s[len(s)-1].available
 		}
-		if h.begin.IsZero() && !x.Cluster.None {
-			h.begin = x.At
-		}
-		for _, k := range x.Cluster.GoneDeployments {
-			delete(here, k)
-			h.set(k, x.At, -1)
-		}
-		for _, d := range x.Cluster.Deployments {
-			if d != nil && d.Gone.IsZero() && (h.steps[d.Key] != nil || len(h.steps) < historyMost || d.Key == focus) {
-				here[d.Key] = true
-				h.set(d.Key, x.At, d.Available)
-			}
-		}
-		if x.Key { // what a keyframe does not name is gone
-			for k := range h.steps {
-				if !here[k] {
-					h.set(k, x.At, -1)
-				}
-			}
-		}
+		h.focus = appendStep(h.focus, x.At, available)
 	}
 	return h
 }
 
-func (h *history) set(k cluster.Key, at time.Time, available int) {
-	s := h.steps[k]
-	if len(s) == 0 || s[len(s)-1].available != available {
-		h.steps[k] = append(s, step{at, available})
+// take takes what a sample says of deployments; here are those that there are.
+func (h *history) take(x *Sample, here map[cluster.Key]bool, focus cluster.Key) {
+	if h.begin.IsZero() && !x.Cluster.None {
+		h.begin = x.At
+	}
+	for _, k := range x.Cluster.GoneDeployments {
+		delete(here, k)
+		h.steps[k] = appendStep(h.steps[k], x.At, -1)
+	}
+	for _, d := range x.Cluster.Deployments {
+		if d != nil && d.Gone.IsZero() && (h.steps[d.Key] != nil || len(h.steps) < historyMost || d.Key == focus) {
+			here[d.Key] = true
+			h.steps[d.Key] = appendStep(h.steps[d.Key], x.At, d.Available)
+		}
+	}
+	if x.Key { // what a keyframe does not name is gone
+		for k, steps := range h.steps {
+			if !here[k] {
+				h.steps[k] = appendStep(steps, x.At, -1)
+			}
+		}
 	}
 }
 
-// before is the index of the last step up to t; -1: there is none.
-func before[T any](steps []T, at func(T) time.Time, t time.Time) int {
-	return sort.Search(len(steps), func(i int) bool { return at(steps[i]).After(t) }) - 1
+func appendStep(steps []step, at time.Time, available int) []step {
+	if n := len(steps); n > 0 && steps[n-1].available == available {
+		return steps
+	}
+	return append(steps, step{at, available})
 }
 
-func stepAt(s step) time.Time { return s.at }
+// before is the index of the last step up to t; -1: there is none.
+func before(steps []step, t time.Time) int {
+	return sort.Search(len(steps), func(i int) bool { return steps[i].at.After(t) }) - 1
+}
 
 // available is the available replicas of the deployment in focus at t; -1: not
 // known.
 func (h *history) available(t time.Time) int {
-	f := before(h.focus, func(x focused) time.Time { return x.at }, t)
-	if f < 0 {
-		return -1
-	}
-	steps := h.steps[h.focus[f].key]
-	if i := before(steps, stepAt, t); i >= 0 {
-		return steps[i].available
+	if i := before(h.focus, t); i >= 0 {
+		return h.focus[i].available
 	}
 	return -1
 }
@@ -112,7 +105,7 @@ func (r *Record) History(t time.Time) map[cluster.Key][]int {
 	}
 	for k, steps := range h.steps {
 		// The step in force at t, and back from there.
-		i := before(steps, stepAt, t)
+		i := before(steps, t)
 		if i < 0 || steps[i].available < 0 {
 			continue
 		}
