@@ -14,11 +14,11 @@ func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()
 	for i := range p.Steps {
-		if s := &p.Steps[i]; s.Action != nil {
-			s.Action.check(c, s)
-		} else if p.broken {
+		s := &p.Steps[i]
+		if s.Action == nil {
 			return c.faults
 		}
+		s.Action.check(c, s)
 	}
 	if len(c.off)+len(c.on) == 0 {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
@@ -72,7 +72,7 @@ func (c *checker) nameSteps() {
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Name != "" {
+		if s.Name != "" || s.Action == nil {
 			continue
 		}
 		s.Name = Unique(s.defaultName(), func(name string) bool { _, ok := taken[name]; return ok })

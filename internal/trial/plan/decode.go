@@ -49,7 +49,7 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 		p.stepsLine = f.Key.Line
 		var wrong []error
 		p.Steps, wrong = decodeList(f, "step", MaxSteps, "- off: [kube-node3]", decodeStep)
-		if p.broken = len(wrong) > 0; !p.broken && len(p.Steps) == 0 {
+		if len(wrong)+len(p.Steps) == 0 {
 			note(errorAt(f.Value.Line, "the plan has no steps: the list is empty"))
 		}
 		faults = append(faults, wrong...)

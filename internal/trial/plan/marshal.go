@@ -19,9 +19,6 @@ import (
 func (p *Plan) Marshal() []byte {
 	var steps, expect []*yaml.Node
 	for _, s := range p.Steps {
-		if s.Action == nil {
-			s.Action = &Pause{For: time.Millisecond}
-		}
 		step := group(s.Action.Kind(), s.Action.value())
 		if s.Name != s.defaultName() && utf8.RuneCountInString(s.Name) <= maxStepName {
 			put(step, "name", s.Name)

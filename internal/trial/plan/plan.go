@@ -25,8 +25,6 @@ type Plan struct {
 
 	// Lines for errors; 0 in a plan that was not read from a file.
 	deploymentLine, stepsLine int
-	// broken: not all of its steps could be read.
-	broken bool
 }
 
 // Asks is the first step that the operator has to agree to before it is begun; nil:
@@ -48,7 +46,7 @@ type Step struct {
 	// Name is unique in the plan; a step that is not named has one made from
 	// what it does ("burst of 16", "shut down kube-node3", "wait: detected").
 	Name string
-	// Action is what it does.
+	// Action is what it does; nil only of a step that could not be read.
 	Action Action
 }
 
@@ -107,28 +105,11 @@ func Waits(a Action) bool {
 }
 
 // Text says in one line for people what the step does.
-func (s Step) Text() string {
-	if s.Action == nil {
-		return "nothing"
-	}
-	return s.Action.Text()
-}
+func (s Step) Text() string { return s.Action.Text() }
 
 // defaultName is the name of a step that has none, before it is made unique.
 func (s Step) defaultName() string {
-	name := "nothing"
-	if s.Action != nil {
-		name = s.Action.title()
-	}
-	return strings.TrimSpace(yamlfile.Shorten(name, maxStepName-10)) // leaves room for " (123)"
-}
-
-// subjects are the nodes and the deployment that the step names.
-func (s Step) subjects() (nodes []string, deployment string) {
-	if s.Action == nil {
-		return nil, ""
-	}
-	return s.Action.Subjects()
+	return strings.TrimSpace(yamlfile.Shorten(s.Action.title(), maxStepName-10)) // leaves room for " (123)"
 }
 
 // Nodes are the names of all nodes that the plan switches off, sorted.
@@ -173,7 +154,7 @@ func (p *Plan) missing(kind string, there []string) error {
 		err = missing(p.deploymentLine, p.Deployment)
 	}
 	for _, s := range p.Steps {
-		names, deployment := s.subjects()
+		names, deployment := s.Action.Subjects()
 		if kind == "deployment" {
 			names = []string{deployment}
 		}
