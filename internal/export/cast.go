@@ -22,7 +22,6 @@ const (
 // (docs.asciinema.org/manual/asciicast).
 type Cast struct {
 	Width, Height int
-	Title         string
 	// Events are in order of At.
 	Events []Event
 }
@@ -45,13 +44,12 @@ func Read(r io.Reader) (*Cast, error) {
 	var head struct {
 		Version       int
 		Width, Height int
-		Title         string
 		Term          struct{ Cols, Rows int }
 	}
 	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version < 2 || head.Version > 3 {
 		return nil, errors.New("this is not a recorded screen: its first line is not the head of an asciicast of version 2 or 3")
 	}
-	c := &Cast{Width: head.Width, Height: head.Height, Title: head.Title}
+	c := &Cast{Width: head.Width, Height: head.Height}
 	if head.Version == 3 {
 		c.Width, c.Height = head.Term.Cols, head.Term.Rows
 	}

@@ -22,7 +22,7 @@ const (
 // has cordoned.
 func cleanUp(r *run) poll {
 	stopped := r.now()
-	if r.t.opt.Load != nil && len(r.loads) > 0 {
+	if len(r.loads) > 0 {
 		if r.aborted || r.failed {
 			r.t.opt.Load.Stop(true)
 		}
@@ -39,7 +39,7 @@ func cleanUp(r *run) poll {
 		if done, doing, err := uncordoned(now); !done {
 			return false, doing, err
 		}
-		if r.t.opt.Load == nil || len(r.loads) == 0 || settled {
+		if len(r.loads) == 0 || settled {
 			return true, "", nil
 		}
 		open := 0

@@ -77,10 +77,8 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 	}
 	if !on && r.zero.IsZero() {
 		r.zero = r.t.opt.Timeline.Zero()
-		if s := r.s.Snapshot(); s != nil {
-			r.tracker.Zero(r.zero, s)
-			r.forecast = r.s.Outlook(nodes)
-		}
+		r.tracker.Zero(r.zero, r.s.Snapshot())
+		r.forecast = r.s.Outlook(nodes)
 	}
 	if r.plan == nil && r.stage == stageSteps {
 		if on {
@@ -98,8 +96,8 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 			n.wantedOff, n.wantedOn, n.booted = true, false, false
 			n.off, n.on = power.Reading{}, power.Reading{}
 			n.bootID = b.Node.BootID
-			if s := r.s.Snapshot(); s != nil && s.Node(n.name) != nil {
-				n.bootID = s.Node(n.name).BootID
+			if node := r.s.Snapshot().Node(n.name); node != nil {
+				n.bootID = node.BootID
 			}
 		}
 		r.tracker.Switched(b.Node.Name, a, now)

@@ -22,17 +22,6 @@ type loadRun struct {
 	sent   []time.Time
 }
 
-// startLoad starts requests that are accounted for as a load step of the trial.
-func (r *run) startLoad(step string, spec loadgen.Spec) (*loadRun, error) {
-	number, started, err := r.s.StartLoad(spec)
-	if err != nil {
-		return nil, err
-	}
-	l := &loadRun{step: step, number: number, started: started}
-	r.loads = append(r.loads, l)
-	return l, nil
-}
-
 // atRest reports whether a load starts no more requests and has none in flight.
 func (r *run) atRest(l *loadRun) bool {
 	if l.ended.IsZero() && r.s.AtRest(l.number) {

@@ -279,7 +279,7 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if t.Running() {
 		return fmt.Errorf("a trial is under way already: %s", t.run.name)
 	}
-	s := t.s.Snapshot()
+	s := t.s.Snapshot() // from now on there always is one
 	if s == nil || !s.Access[cluster.KindNode].Synced {
 		return fmt.Errorf("no trial can be started: the nodes have not been seen yet")
 	}

@@ -40,7 +40,7 @@ func (r *run) node(name string) *nodeRun {
 // podsByNode counts a deployment's pods that are neither lost nor being deleted,
 // by node, with zeros for workers that can take pods.
 func podsByNode(s *cluster.Snapshot, k cluster.Key) map[string]int {
-	if s == nil || s.Deployment(k) == nil {
+	if s.Deployment(k) == nil {
 		return nil
 	}
 	out := map[string]int{}

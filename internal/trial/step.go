@@ -34,10 +34,12 @@ func (x steps) Load(name string, load *plan.Load) plan.Poll {
 	if load.Timeout > 0 {
 		spec.Timeout = load.Timeout
 	}
-	l, err := r.startLoad(name, spec)
+	number, started, err := r.s.StartLoad(spec)
 	if err != nil {
 		return failNow(err)
 	}
+	l := &loadRun{step: name, number: number, started: started}
+	r.loads = append(r.loads, l)
 	if load.Background {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
@@ -137,8 +139,8 @@ func (x steps) Wait(w *plan.Wait) plan.Poll {
 func (x steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	r := x.r
 	k := deploymentOf(deployment, r.deployment)
-	if s := r.s.Snapshot(); s != nil && r.skewRollout == nil {
-		n := skew(podsByNode(s, r.deployment))
+	if r.skewRollout == nil {
+		n := skew(podsByNode(r.s.Snapshot(), r.deployment))
 		r.skewRollout = &n
 	}
 	if within == 0 {

@@ -51,11 +51,11 @@ func (x steps) Switch(action power.Action, nodes []string, within time.Duration)
 var errNo = errors.New("the operator said no")
 
 // agree has something done after the operator has agreed to it, or after the
-// trial's options have. carryOut is given the answer's choice.
-func agree(r *run, q view.Question, end func(error), carryOut func(choice string)) {
+// trial's options have.
+func agree(r *run, q view.Question, end func(error), carryOut func()) {
 	switch {
 	case r.opt.Auto && q.Type == "":
-		carryOut(view.ChoiceYes)
+		carryOut()
 		return
 	case r.opt.Auto:
 		end(fmt.Errorf("it needs an answer that must be typed (%s); run the trial on a terminal without --yes", q.Type))
@@ -65,7 +65,7 @@ func agree(r *run, q view.Question, end func(error), carryOut func(choice string
 		switch {
 		case r.stage != stageSteps:
 		case ans.Choice != view.ChoiceNo:
-			carryOut(ans.Choice)
+			carryOut()
 		default:
 			refusedBy(r, end)
 		}
@@ -122,7 +122,7 @@ func (x steps) Drain(nodes []string, within time.Duration) plan.Poll {
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
-	agree(r, drainQuestion(r, nodes), end, func(string) { r.s.Drain(nodes, within, end) })
+	agree(r, drainQuestion(r, nodes), end, func() { r.s.Drain(nodes, within, end) })
 	return func(time.Time) (bool, string, error) {
 		return over, drainingText(r, nodes), failure
 	}

@@ -7,6 +7,7 @@ package examples
 import (
 	"embed"
 	"io/fs"
+	"slices"
 )
 
 //go:embed *
@@ -14,13 +15,8 @@ var files embed.FS
 
 // Open gives the folder of the record of that name, and whether there is one.
 func Open(name string) (fs.FS, bool) {
-	for _, known := range Names() {
-		if known == name {
-			dir, err := fs.Sub(files, name)
-			return dir, err == nil
-		}
-	}
-	return nil, false
+	dir, err := fs.Sub(files, name)
+	return dir, err == nil && slices.Contains(Names(), name)
 }
 
 // Names lists the records, sorted.
