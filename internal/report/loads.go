@@ -30,9 +30,9 @@ func loadOf(s *record.Summary) section {
 		if l.Failed > 0 {
 			failed.Tone = bad
 		}
-		t.row(l.Step, offsetOr(l.Started, none), offsetOr(l.Ended, none), l.Sent, l.OK, failed, classes(l.FailedByClass),
+		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
 			otherwise(l.Cancelled, l.InFlight, l.Unsent), l.PeakServed, l.PeakQueued, orNone(l.Basis),
-			window(l.FirstFailure, l.LastFailure), offsetOr(l.LastFailureEnd, none), after)
+			window(l.FirstFailure, l.LastFailure), offsetOrNone(l.LastFailureEnd), after)
 	}
 	t.trim("of these", "else", "known by", "failed ones sent", "last failed at", "failed, sent after detection")
 	return t

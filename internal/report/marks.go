@@ -70,41 +70,25 @@ func (e entry) who() string {
 	return count + open + strings.Join(names, ", ") + end
 }
 
-// weight says how much an event tells the reader of a report, from 1 to 9.
-// What Kubernetes' own events say is in other lanes as well.
+// weights say how much the events of a lane tell the reader of a report, from 1 to
+// 9. What Kubernetes' own events say is in other lanes as well.
+var weights = map[view.Lane]int{
+	view.LaneOperator: 9, view.LaneNode: 9, view.LaneLink: 9, view.LanePower: 4, view.LaneLoad: 8, view.LaneDeployment: 7,
+	view.LaneHeartbeat: 7, view.LaneEndpoints: 7, view.LaneTaint: 3, view.LaneEvent: 2,
+}
+
+// weight says how much an event tells.
 func weight(e view.Event) int {
-	changed := e.From != "" || e.To != ""
-	switch e.Lane {
-	case view.LaneOperator, view.LaneNode, view.LaneLink:
+	switch {
+	case e.Lane == view.LanePower && (e.From != "" || e.To != "" || e.Level >= view.Warning):
 		return 9
-	case view.LanePower:
-		if changed || e.Level >= view.Warning {
-			return 9
-		}
-		return 4
-	case view.LaneLoad:
+	case e.Lane == view.LaneDeployment && e.Level != view.Info:
 		return 8
-	case view.LaneDeployment:
-		if e.Level != view.Info {
-			return 8
-		}
-		return 7
-	case view.LaneHeartbeat, view.LaneEndpoints:
-		return 7
-	case view.LanePod:
-		if e.To == cluster.WordTerminating || e.From == "" && e.To == cluster.WordPending || e.Level == view.Bad {
-			return 6
-		}
-		return 5
-	case view.LaneTaint:
-		if strings.HasSuffix(e.From+e.To, ":NoExecute") {
-			return 6
-		}
-		return 3
-	case view.LaneEvent:
-		return 2
+	case e.Lane == view.LanePod && (e.To == cluster.WordTerminating || e.From == "" && e.To == cluster.WordPending || e.Level == view.Bad),
+		e.Lane == view.LaneTaint && strings.HasSuffix(e.From+e.To, ":NoExecute"):
+		return 6
 	}
-	return 5
+	return cmp.Or(weights[e.Lane], 5)
 }
 
 // marksOf chooses the events that tell most, as many as fit, and puts those that

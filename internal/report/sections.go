@@ -53,7 +53,7 @@ func phasesOf(s *record.Summary) section {
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
 			note = "no request failed"
 		}
-		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOr(p.Source, none), cell{word, tone}, note)
+		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), cell{word, tone}, note)
 	}
 	t.trim("forecast at zero", "by its source")
 	return t

@@ -49,9 +49,9 @@ func offset(s float64) string {
 	return text.Offset(time.Duration(math.Round(s*10))*(time.Second/10), true)
 }
 
-func offsetOr(s *float64, other string) string {
+func offsetOrNone(s *float64) string {
 	if s == nil {
-		return other
+		return none
 	}
 	return offset(*s)
 }

@@ -128,6 +128,9 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
+// likeness is what stands in printable ASCII for the signs that have one.
+var likeness = map[rune]rune{'…': '.', '·': '.', '–': '-', '—': '-', '←': '<', '→': '>', '↑': '^', '↓': 'v', '×': 'x'}
+
 // ASCII writes a clean text in printable ASCII: a likeness where there is one,
 // else a question mark.
 func ASCII(s string) string {
@@ -135,23 +138,11 @@ func ASCII(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		switch {
+		switch like := likeness[r]; {
 		case r >= ' ' && r <= '~':
 			return r
-		case r == '…', r == '·':
-			return '.'
-		case r == '–', r == '—':
-			return '-'
-		case r == '←':
-			return '<'
-		case r == '→':
-			return '>'
-		case r == '↑':
-			return '^'
-		case r == '↓':
-			return 'v'
-		case r == '×':
-			return 'x'
+		case like != 0:
+			return like
 		case unicode.In(r, unicode.Mn, unicode.Me):
 			return -1
 		}

@@ -63,7 +63,7 @@ func (t *Tracker) forecastFirst() {
 				if to.To.After(i.To) {
 					i.To = to.To
 				}
-				r.first = gracefully(t, t.nodes[name], o.name, i)
+				r.first = gracefully(t.nodes[name], o.name, i)
 			}
 			r.predicted, r.why = r.first, why
 			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
@@ -80,7 +80,7 @@ func (t *Tracker) forecastFirst() {
 
 // gracefully widens a forecast for a node whose kubelet tells the control plane
 // that it shuts down: then it may come at any time from the asking on.
-func gracefully(t *Tracker, n *node, name string, i forecast.Interval) forecast.Interval {
+func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
 	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off) {
 		i.From = n.off
 	}
@@ -132,7 +132,7 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 					i.From = t.row(view.PhaseDetected, n.name).observed
 				}
 			}
-			r.predicted = gracefully(t, n, o.name, i)
+			r.predicted = gracefully(n, o.name, i)
 			if assumed && o.name != view.PhaseEvicted {
 				r.note("assumed timings")
 			}
