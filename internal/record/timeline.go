@@ -98,8 +98,8 @@ func (t *Timeline) Add(e view.Event) view.Event {
 
 func (t *Timeline) write(e view.Event) {
 	b, err := json.Marshal(e)
-	if err != nil { // an Offset that is no number
-		e.Offset = nil
+	if err != nil { // a source's year of more than four digits
+		e.At, e.Offset = e.Seen, nil
 		b, _ = json.Marshal(e)
 	}
 	b = append(b, '\n')
