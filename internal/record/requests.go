@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"lightsout/loadgen"
@@ -50,28 +49,18 @@ func NewTrialDir(path string) error {
 
 // Requests writes one line of JSON for each ended request. Safe for use by
 // several goroutines.
-type Requests struct {
-	*file
-	none bool // no file is kept
-}
+type Requests struct{ *file }
 
 // NewRequests appends to the file at path, which is made with mode 0600. An
 // empty path keeps no file. The error says why the file can't be made.
 func NewRequests(path string) (*Requests, error) {
 	f, err := openFile(path, "the requests can't be recorded")
-	return &Requests{f, path == ""}, err
+	return &Requests{f}, err
 }
-
-// requestLines are lines being made; thousands are written a second.
-var requestLines = sync.Pool{New: func() any { return new([]byte) }}
 
 // Add writes r down before it returns, or keeps it until it can be written.
 func (l *Requests) Add(r loadgen.Record) {
-	if l.none {
-		return
+	if l.open() {
+		l.write(append(r.AppendJSON(make([]byte, 0, 512)), '\n'))
 	}
-	line := requestLines.Get().(*[]byte)
-	*line = append(r.AppendJSON((*line)[:0]), '\n')
-	l.write(*line)
-	requestLines.Put(line)
 }

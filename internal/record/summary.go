@@ -192,8 +192,5 @@ func writeWhole(path string, b []byte) error {
 }
 
 func some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return append([]T(nil), list...)
+	return append([]T{}, list...)
 }

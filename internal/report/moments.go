@@ -31,6 +31,16 @@ type rack struct {
 	tiles []tile
 }
 
+// count is how many tiles of a sort it has.
+func (k rack) count(sort tile) (n int) {
+	for _, x := range k.tiles {
+		if x == sort {
+			n++
+		}
+	}
+	return n
+}
+
 // rackLook is how a node's rack is drawn.
 type rackLook string
 
@@ -178,11 +188,7 @@ func momentsSection(r *record.Record) section {
 				off++
 			}
 			pods += len(k.tiles)
-			for _, x := range k.tiles {
-				if x == tileReady {
-					podsReady++
-				}
-			}
+			podsReady += k.count(tileReady)
 		}
 		nodes := len(m.racks)
 		if m.racks[nodes-1].look == rackNone {
@@ -204,13 +210,9 @@ func momentsSection(r *record.Record) section {
 func describeRacks(m moment) string {
 	var parts []string
 	for _, k := range m.racks {
-		counts := map[tile]int{}
-		for _, x := range k.tiles {
-			counts[x]++
-		}
 		var pods []string
 		for _, x := range tileOrder {
-			if n := counts[x]; n > 0 {
+			if n := k.count(x); n > 0 {
 				pods = append(pods, fmt.Sprintf("%d %s", n, x))
 			}
 		}

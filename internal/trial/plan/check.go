@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"lightsout/internal/config/yamlfile"
@@ -125,14 +126,7 @@ type loadState struct {
 
 // switched are the nodes that have been switched off so far, in order of name.
 func (c *checker) switched() []string {
-	var out []string
-	for n := range c.off {
-		out = append(out, n)
-	}
-	for n := range c.on {
-		out = append(out, n)
-	}
-	return sorted(out)
+	return sorted(slices.AppendSeq(slices.Collect(maps.Keys(c.off)), maps.Keys(c.on)))
 }
 
 func (c *checker) didYouMean(node string) string {
