@@ -321,10 +321,10 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 // left off, and waits until that is done or has failed.
 func (c *cordons) uncordonOwn() Progress {
 	var nodes []string
-	deadline := c.now().Add(2 * planTimeout)
+	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
-		if nodes == nil {
-			nodes = []string{}
+		if nodes == nil { // it may be looked at for the first time long after
+			nodes, deadline = []string{}, now.Add(2*planTimeout)
 			for _, n := range c.names() {
 				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session {
 					nodes = append(nodes, n)

@@ -30,8 +30,9 @@ type drainer struct {
 	// held is what holds the pods of a node; free lets them go.
 	held map[string]string
 	free chan struct{}
-	// deaf: no uncordon gets through.
+	// deaf: no uncordon gets through. slow, unless nil, is what each waits for.
 	deaf bool
+	slow chan struct{}
 }
 
 func newDrainer() *drainer {
@@ -61,7 +62,14 @@ func (d *drainer) Cordon(_ context.Context, node string, before func() error) (b
 	return true, nil
 }
 
-func (d *drainer) Uncordon(_ context.Context, node string) (bool, error) {
+func (d *drainer) Uncordon(ctx context.Context, node string) (bool, error) {
+	if d.slow != nil {
+		select {
+		case <-d.slow:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.deaf {
@@ -410,5 +418,28 @@ func TestAbortGivesADrainUp(t *testing.T) {
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.Aborted || len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 || !w.is("kube-node3", power.On) {
 		t.Errorf("%s; cordoned %v, left %v, done %q", sum.Verdict, d.now(), w.x.leftCordoned(), d.calls())
+	}
+}
+
+func TestTheEndOfATrialWaitsForUncordonsAfterALongPowerOn(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.slow = make(chan struct{})
+	var ahead atomic.Int64
+	w := drainWorld(t, d, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	w.mu.Lock()
+	w.switched = func(action, _ string) {
+		if action == string(power.ActionOn) {
+			ahead.Store(int64(time.Minute))
+		}
+	}
+	w.mu.Unlock()
+	w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - cordon: [kube-node2]\n  - off: [kube-node3]\n  - pause: 1h\n"), trial.RunOptions{Auto: true, End: true})
+	w.x.frame("it off", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 2 && f.Power["kube-node3"].LeftOff })
+	w.x.Send(view.AbortTrial{Why: "by a signal"})
+	w.x.frame("that the uncordon is waited for", func(f *view.Frame) bool { return strings.Contains(f.Trial.Doing, "uncordoning kube-node2") })
+	close(d.slow)
+	if sum, _ := w.outcome(t); sum.Verdict != view.Aborted || len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 {
+		t.Errorf("%s; cordoned %v, left %v", sum.Verdict, d.now(), w.x.leftCordoned())
 	}
 }
