@@ -20,8 +20,8 @@ import (
 // names each package, as `go build -v` does.
 type labBuild struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
-	err  error         // why it failed; to be read after done
+	over context.Context // ends with it
+	err  error           // why it failed; to be read when over has ended
 
 	mu        sync.Mutex
 	built, of int
@@ -29,7 +29,7 @@ type labBuild struct {
 
 // startLabBuild starts the command, which sh understands.
 func startLabBuild(command string) (*labBuild, error) {
-	b := &labBuild{cmd: exec.Command("sh", "-c", command), done: make(chan struct{})}
+	b := &labBuild{cmd: exec.Command("sh", "-c", command)}
 	// It is ended with all that it has started, and not by the terminal's Ctrl-C.
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := b.cmd.StdoutPipe()
@@ -40,8 +40,10 @@ func startLabBuild(command string) (*labBuild, error) {
 	if err := b.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("the lab can't be built: %w", err)
 	}
+	over, end := context.WithCancel(context.Background())
+	b.over = over
 	go func() {
-		defer close(b.done)
+		defer end()
 		var said tail
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			b.line(lines.Text(), &said)
@@ -83,11 +85,9 @@ func (b *labBuild) progress() string {
 
 // stop ends the build, if it has not ended.
 func (b *labBuild) stop() {
-	select {
-	case <-b.done:
-	default:
+	if b.over.Err() == nil {
 		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGTERM)
-		<-b.done
+		<-b.over.Done()
 	}
 }
 
@@ -113,25 +113,16 @@ func buildLab(ctx context.Context, o options, command, scenario string) error {
 		o.cast = castFlags{redact: o.cast.redact}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		go func() {
-			select {
-			case <-b.done:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		err = playRecord(ctx, o, r, replay.Options{Again: replayRest}, b.tell)
-		select {
-		case <-b.done:
-			return errors.Join(err, b.err)
-		default:
+		defer context.AfterFunc(b.over, cancel)()
+		if err = playRecord(ctx, o, r, replay.Options{Again: replayRest}, b.tell); b.over.Err() == nil {
 			return errors.Join(err, errLeft)
 		}
+		return errors.Join(err, b.err)
 	}
 	for {
 		fmt.Fprintln(os.Stderr, b.progress())
 		select {
-		case <-b.done:
+		case <-b.over.Done():
 			return b.err
 		case <-ctx.Done():
 			return errLeft

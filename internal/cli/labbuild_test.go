@@ -10,7 +10,7 @@ func TestALabsBuildIsCountedAndItsErrorTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-b.done
+	<-b.over.Done()
 	if got := b.progress(); !strings.Contains(got, "2 of 3 packages") {
 		t.Error(got)
 	}

@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"reflect"
@@ -82,7 +83,7 @@ func (g Group) Take(into any) error {
 // End is the error that there is a field left that nobody has taken; known are
 // the names that there are, as far as they are told.
 func (g Group) End(known []string) error {
-	left := slices.SortedFunc(maps.Values(g), func(a, b Field) int { return a.Key.Line - b.Key.Line })
+	left := slices.SortedFunc(maps.Values(g), func(a, b Field) int { return cmp.Or(a.Key.Line-b.Key.Line, a.Key.Column-b.Key.Column) })
 	if len(left) == 0 {
 		return nil
 	}
@@ -221,9 +222,9 @@ func decodeMap(n *yaml.Node, at string, v reflect.Value) error {
 		return err
 	}
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(g)))
-	for name, f := range g {
+	for _, name := range slices.Sorted(maps.Keys(g)) {
 		value := reflect.New(v.Type().Elem()).Elem()
-		if err := decode(f.Value, at+"."+name, value); err != nil {
+		if err := decode(g[name].Value, at+"."+name, value); err != nil {
 			return err
 		}
 		v.SetMapIndex(reflect.ValueOf(name), value)

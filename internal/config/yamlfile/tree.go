@@ -166,40 +166,47 @@ func (k Kind) refuseSharing(n *yaml.Node) error {
 
 var libraryLine = regexp.MustCompile(`^line \d+: `)
 
+// problems are what the library says is wrong, and the sentence about it; {file}
+// stands for what errors call the file. The first that fits counts.
+var problems = []struct{ says, sentence string }{
+	{"unknown anchor", `"*" can't begin a value in a {file}: write out what it stands for, or put text in quotes`},
+	{"found a tab", "there is a tab here: indent with spaces"},
+	{"found character that cannot start", "text that begins with a character such as @, ` or % must be in quotes"},
+	{"mapping values are not allowed", `a ":" is not expected here: check the indentation, and put text that has ": " in it in quotes`},
+	{"block sequence entries are not allowed", `a list can't begin here: put its first "- " on a line of its own`},
+	{"expected ',' or ']'", "a list in [ ] is not closed here, or a comma is missing in it"},
+	{"expected ',' or '}'", "a group of fields in { } is not closed here, or a comma is missing in it"},
+	{"expected '-' indicator", misfit},
+	{"did not find expected key", misfit},
+	{"could not find expected ':'", `a ":" is missing here or on the line before`},
+	{"found unexpected end of stream", "a quote that is opened here is never closed"},
+	{"unknown escape", escape},
+	{"did not find expected hexdecimal", escape},
+	{"invalid Unicode character escape", escape},
+	{"exceeded max depth", "this is nested far too deeply for a {file}"},
+	{"node content", leftOver},
+	{"did not find expected", leftOver},
+}
+
+const (
+	misfit   = `this line does not fit the lines above it: check its indentation and its "- "`
+	escape   = `"\" stands for itself only in single quotes: use those`
+	leftOver = "something is missing or left over here: check brackets, quotes and commas"
+)
+
 // explain turns an error of the YAML library into one sentence with the line
 // that is to be looked at.
 func (k Kind) explain(text []byte, err error) error {
 	line := lineOf(text, err)
 	problem := libraryLine.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
-	at := lineText(text, line)
-	says := func(part string) bool { return strings.Contains(problem, part) }
-	switch {
-	case says("unknown anchor"):
-		return ErrorAt(line, `"*" can't begin a value in a %s: write out what it stands for, or put text in quotes`, k.Noun)
-	case strings.HasPrefix(strings.TrimLeft(at, " "), "\t"), says("found character that cannot start") && strings.Contains(at, "\t"), says("found a tab"):
-		return ErrorAt(line, "there is a tab here: indent with spaces")
-	case says("found character that cannot start"):
-		return ErrorAt(line, "%s", "text that begins with a character such as @, ` or % must be in quotes")
-	case says("mapping values are not allowed"):
-		return ErrorAt(line, `a ":" is not expected here: check the indentation, and put text that has ": " in it in quotes`)
-	case says("block sequence entries are not allowed"):
-		return ErrorAt(line, `a list can't begin here: put its first "- " on a line of its own`)
-	case says("expected ',' or ']'"):
-		return ErrorAt(line, `a list in [ ] is not closed here, or a comma is missing in it`)
-	case says("expected ',' or '}'"):
-		return ErrorAt(line, `a group of fields in { } is not closed here, or a comma is missing in it`)
-	case says("expected '-' indicator"), says("did not find expected key"):
-		return ErrorAt(line, "this line does not fit the lines above it: check its indentation and its \"- \"")
-	case says("could not find expected ':'"):
-		return ErrorAt(line, `a ":" is missing here or on the line before`)
-	case says("found unexpected end of stream"):
-		return ErrorAt(line, "a quote that is opened here is never closed")
-	case says("unknown escape"), says("did not find expected hexdecimal"), says("invalid Unicode character escape"):
-		return ErrorAt(line, `"\" stands for itself only in single quotes: use those`)
-	case says("exceeded max depth"):
-		return ErrorAt(line, "this is nested far too deeply for a %s", k.Noun)
-	case says("node content"), says("did not find expected"):
-		return ErrorAt(line, "something is missing or left over here: check brackets, quotes and commas")
+	at, cannotStart := lineText(text, line), strings.Contains(problem, "found character that cannot start")
+	if strings.HasPrefix(strings.TrimLeft(at, " "), "\t") || cannotStart && strings.Contains(at, "\t") {
+		problem = "found a tab; " + problem
+	}
+	for _, p := range problems {
+		if strings.Contains(problem, p.says) {
+			return ErrorAt(line, "%s", strings.ReplaceAll(p.sentence, "{file}", k.Noun))
+		}
 	}
 	return ErrorAt(line, "this is not YAML that can be read (%s)", strings.ReplaceAll(Shorten(problem, 80), "\n", " "))
 }
