@@ -11,17 +11,20 @@ import (
 
 // need is something that lightsout does with rights in the cluster.
 type need struct {
-	what   string
-	rights []cluster.Right
+	what string
+	// words are the rights as kubectl names them, joined by semicolons, with their
+	// verbs before them: in the namespaces that are chosen, or after an @ in the
+	// one that is named there, where * are all.
+	words string
 	// without says what is lost.
 	without string
 	// role is the ClusterRole of docs/clusterrole.yaml that gives it.
-	role string
-	// spare: it is a convenience, which is not missed.
-	spare bool
+	role   string
+	rights []cluster.Right // what words say
 }
 
-// Names of the ClusterRoles in docs/clusterrole.yaml.
+// Names of the ClusterRoles in docs/clusterrole.yaml. What roleLogs gives is a
+// convenience, which is not missed.
 const (
 	roleView    = "lightsout-view"
 	roleMeasure = "lightsout-measure"
@@ -29,86 +32,65 @@ const (
 	roleLogs    = "lightsout-logs"
 )
 
-// needs lists what is asked of the API server: what is watched, by the
-// namespaces that are chosen, and what is changed when the operator says so.
-func needs(namespaces []string, readOnly bool) []need {
-	each := func(r cluster.Right) []cluster.Right {
-		if len(namespaces) == 0 {
-			return []cluster.Right{r}
-		}
-		var out []cluster.Right
-		for _, ns := range namespaces {
-			r.Namespace = ns
-			out = append(out, r)
-		}
-		return out
-	}
-	events, kubeSystem := namespaces, []need(nil)
-	if len(namespaces) > 0 {
-		if !slices.Contains(events, "default") { // the nodes' are there
-			events = append(slices.Clone(events), "default")
-		}
-		if !slices.Contains(namespaces, "kube-system") {
-			kubeSystem = []need{{"see the control plane's settings", see("", "pods", "kube-system"), "its timings are assumed", roleView, false}}
-		}
-	}
-	out := []need{
-		{"see nodes", see("", "nodes"), "nothing can be shown or switched off", roleView, false},
-		{"see heartbeats", see("coordination.k8s.io", "leases", "kube-node-lease"), "a silent node is noticed only with NotReady", roleView, false},
-		{"see pods", see("", "pods", namespaces...), "no pods are shown", roleView, false},
-		{"see deployments", see("apps", "deployments", namespaces...), "no deployments are shown", roleView, false},
-		{"see replica sets", see("apps", "replicasets", namespaces...), "pods are not told by deployment", roleView, false},
-		{"see endpoints", see("discovery.k8s.io", "endpointslices", namespaces...), "it can't be told who serves", roleView, false},
-		{"see events", see("", "events", events...), "reasons are not shown", roleView, false},
-	}
-	out = append(append(out, kubeSystem...),
-		need{"ask pods", each(cluster.Right{Resource: "pods", Subresource: "proxy", Verb: "get"}), "served and queued are estimated, not measured", roleMeasure, false},
-		need{"ask kubelets", []cluster.Right{{Resource: "nodes", Subresource: "proxy", Verb: "get"}}, "the kubelets' settings are assumed", roleMeasure, false},
-		need{"read pods' logs", each(cluster.Right{Resource: "pods", Subresource: "log", Verb: "get"}), "the screen shows no logs", roleLogs, true},
-		need{"see services and usage", append(slices.Concat(each(cluster.Right{Resource: "services", Verb: "list"}), each(metrics("pods"))), metrics("nodes")), "details do not tell them", roleLogs, true},
-		need{"see owners", owners(each), "stateful and daemon sets, jobs and what is Knative's are not told in details", roleLogs, true},
-		need{"name namespaces", []cluster.Right{{Resource: "namespaces", Verb: "list"}}, "their names are not completed on the screen", roleLogs, true},
-	)
-	if readOnly {
-		return out
-	}
-	return append(out,
-		need{"restart a rollout", slices.Concat(each(cluster.Right{Group: "apps", Resource: "deployments", Verb: "get"}), each(cluster.Right{Group: "apps", Resource: "deployments", Verb: "patch"})),
-			"pods can't be spread again after the nodes are back", roleAct, false},
-		need{"cordon a node", []cluster.Right{{Resource: "nodes", Verb: "get"}, {Resource: "nodes", Verb: "patch"}}, "nodes can't be cordoned before a shutdown", roleAct, false},
-		// Those of other namespaces, too, are on a node that is drained.
-		need{"drain a node", []cluster.Right{{Resource: "pods", Verb: "list"}, {Resource: "pods", Subresource: "eviction", Verb: "create"}}, "nodes can't be drained before a shutdown", roleAct, false},
-	)
+// allNeeds is what is asked of the API server: what is watched, and what is changed
+// when the operator says so.
+var allNeeds = []need{
+	{"see nodes", "list,watch nodes", "nothing can be shown or switched off", roleView, nil},
+	{"see heartbeats", "list,watch leases.coordination.k8s.io@kube-node-lease", "a silent node is noticed only with NotReady", roleView, nil},
+	{"see pods", "list,watch pods", "no pods are shown", roleView, nil},
+	{"see deployments", "list,watch deployments.apps", "no deployments are shown", roleView, nil},
+	{"see replica sets", "list,watch replicasets.apps", "pods are not told by deployment", roleView, nil},
+	{"see endpoints", "list,watch endpointslices.discovery.k8s.io", "it can't be told who serves", roleView, nil},
+	{"see events", "list,watch events", "reasons are not shown", roleView, nil},
+	{"see the control plane's settings", "list,watch pods@kube-system", "its timings are assumed", roleView, nil},
+	{"ask pods", "get pods/proxy", "served and queued are estimated, not measured", roleMeasure, nil},
+	{"ask kubelets", "get nodes/proxy", "the kubelets' settings are assumed", roleMeasure, nil},
+	{"read pods' logs", "get pods/log", "the screen shows no logs", roleLogs, nil},
+	{"see services and usage", "list services; get pods.metrics.k8s.io; get nodes.metrics.k8s.io", "details do not tell them", roleLogs, nil},
+	{"see owners", "list statefulsets.apps; list daemonsets.apps; list jobs.batch; list revisions.serving.knative.dev; list services.serving.knative.dev",
+		"stateful and daemon sets, jobs and what is Knative's are not told in details", roleLogs, nil},
+	{"name namespaces", "list namespaces", "their names are not completed on the screen", roleLogs, nil},
+	{"restart a rollout", "get,patch deployments.apps", "pods can't be spread again after the nodes are back", roleAct, nil},
+	{"cordon a node", "get,patch nodes", "nodes can't be cordoned before a shutdown", roleAct, nil},
+	// Those of other namespaces, too, are on a node that is drained.
+	{"drain a node", "list pods@*; create pods/eviction@*", "nodes can't be drained before a shutdown", roleAct, nil},
 }
 
-// see are the rights to watch a kind, in all namespaces where none is named.
-func see(group, resource string, in ...string) (out []cluster.Right) {
-	if len(in) == 0 {
-		in = []string{""}
-	}
-	for _, ns := range in {
-		for _, verb := range []string{"list", "watch"} {
-			out = append(out, cluster.Right{Group: group, Resource: resource, Verb: verb, Namespace: ns})
+// needs is what is asked for with these namespaces chosen, where none are all.
+func needs(namespaces []string, readOnly bool) (out []need) {
+	for _, n := range allNeeds {
+		seen := strings.HasSuffix(n.words, "@kube-system") && (len(namespaces) == 0 || slices.Contains(namespaces, "kube-system"))
+		if seen || readOnly && n.role == roleAct {
+			continue
 		}
+		for words := range strings.SplitSeq(n.words, "; ") {
+			n.rights = append(n.rights, rightsOf(words, namespaces)...)
+		}
+		out = append(out, n)
 	}
 	return out
 }
 
-// owners are the rights to look at what owns pods and deployments and is not watched.
-func owners(each func(cluster.Right) []cluster.Right) (out []cluster.Right) {
-	for _, r := range []cluster.Right{
-		{Group: "apps", Resource: "statefulsets"}, {Group: "apps", Resource: "daemonsets"}, {Group: "batch", Resource: "jobs"},
-		{Group: "serving.knative.dev", Resource: "revisions"}, {Group: "serving.knative.dev", Resource: "services"},
-	} {
-		r.Verb = "list"
-		out = append(out, each(r)...)
+// rightsOf are the rights that words name.
+func rightsOf(words string, namespaces []string) (out []cluster.Right) {
+	verbs, what, _ := strings.Cut(words, " ")
+	what, in, named := strings.Cut(what, "@")
+	what, sub, _ := strings.Cut(what, "/")
+	resource, group, _ := strings.Cut(what, ".")
+	switch {
+	case named:
+		namespaces = []string{strings.TrimSuffix(in, "*")}
+	case len(namespaces) == 0, resource == "nodes", resource == "namespaces":
+		namespaces = []string{""}
+	case resource == "events" && !slices.Contains(namespaces, "default"): // the nodes' are there
+		namespaces = append(slices.Clone(namespaces), "default")
+	}
+	for _, ns := range namespaces {
+		for verb := range strings.SplitSeq(verbs, ",") {
+			out = append(out, cluster.Right{Group: group, Resource: resource, Subresource: sub, Verb: verb, Namespace: ns})
+		}
 	}
 	return out
-}
-
-// metrics is the right to ask metrics-server what things of that sort use.
-func metrics(resource string) cluster.Right {
-	return cluster.Right{Group: "metrics.k8s.io", Resource: resource, Verb: "get"}
 }
 
 // rights asks for each need whether the account may.
@@ -135,7 +117,7 @@ func (c *checkup) right(ctx context.Context, n need) checkRow {
 			lacks = append(lacks, r)
 		}
 	}
-	if len(lacks) > 0 && n.spare {
+	if len(lacks) > 0 && n.role == roleLogs {
 		return skipped(n.what, "the account may not %s: %s; the ClusterRole %s gives it", inWords(lacks), n.without, n.role)
 	}
 	if len(lacks) > 0 {
