@@ -94,9 +94,9 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		case err != nil && action != power.ActionOn: // which needs no view
 			return err
 		}
-		for _, n := range nodes {
-			if synced(snapshot) && snapshot.Node(n) == nil {
-				return fmt.Errorf("there is no node %q; there are %s", text.Clean(n, 300), nodeNames(snapshot))
+		if synced(snapshot) {
+			if err := known(snapshot, nodes); err != nil {
+				return err
 			}
 		}
 		fmt.Printf("looking at the cluster and at %s: half a minute at most where something does not answer\n", text.List(nodes))
@@ -123,10 +123,16 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	})
 }
 
-func nodeNames(s *cluster.Snapshot) string {
-	var names []string
+// known is the error that a snapshot does not have one of the nodes.
+func known(s *cluster.Snapshot, nodes []string) error {
+	var there []string
 	for _, n := range s.Nodes() {
-		names = append(names, n.Name)
+		there = append(there, n.Name)
 	}
-	return strings.Join(names, ", ")
+	for _, n := range nodes {
+		if s.Node(n) == nil {
+			return fmt.Errorf("there is no node %q; there are %s", text.Clean(n, 300), strings.Join(there, ", "))
+		}
+	}
+	return nil
 }

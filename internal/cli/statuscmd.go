@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -43,10 +41,8 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	}
 	stop()
 	s := watcher.Snapshot()
-	for _, n := range nodes {
-		if s.Node(n) == nil {
-			return fmt.Errorf("there is no node %q; there are %s", text.Clean(n, 300), nodeNames(s))
-		}
+	if err := known(s, nodes); err != nil {
+		return err
 	}
 	return printStatus(ctx, os.Stdout, s, m, nodes)
 }

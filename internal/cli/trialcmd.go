@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,22 +138,27 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var records []*record.Record
-			for _, dir := range args {
-				r, err := openRecord(dir)
-				if err != nil {
-					return err
-				}
-				records = append(records, r)
-			}
 			if markdown {
-				return report.CompareMarkdown(os.Stdout, records)
+				return compare(args, report.CompareMarkdown)
 			}
-			return report.Compare(os.Stdout, records)
+			return compare(args, report.Compare)
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown tables")
 	return cmd
+}
+
+// compare writes what a function of the report makes of records.
+func compare(dirs []string, write func(io.Writer, []*record.Record) error) error {
+	var records []*record.Record
+	for _, dir := range dirs {
+		r, err := openRecord(dir)
+		if err != nil {
+			return err
+		}
+		records = append(records, r)
+	}
+	return write(os.Stdout, records)
 }
 
 // runTrial runs a plan as often as is wanted. The error of the last run that
@@ -190,15 +196,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 			return failed
 		}
 	}
-	var records []*record.Record
-	for _, dir := range dirs {
-		r, err := record.Open(dir)
-		if err != nil {
-			return err
-		}
-		records = append(records, r)
-	}
-	if err := report.Compare(os.Stdout, records); err != nil {
+	if err := compare(dirs, report.Compare); err != nil {
 		return err
 	}
 	return failed
