@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -36,6 +37,8 @@ type console struct {
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered
+	// asking is held while an answer is read.
+	asking sync.Mutex
 }
 
 // newConsole asks on standard input if that is a terminal.
@@ -84,6 +87,8 @@ func (c *console) events(e *session.Session) {
 // answer asks the question, or takes the answer from the flags. It returns an
 // error when nothing is done because of the answer, or nobody can be asked.
 func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
+	c.asking.Lock()
+	defer c.asking.Unlock()
 	for _, line := range questionLines(q) {
 		fmt.Fprintln(c.out, line)
 	}

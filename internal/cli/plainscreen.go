@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,11 +19,8 @@ import (
 // the start and when it is asked for, the timeline, the questions.
 type plainScreen struct {
 	*console
-	told bool // the state, at the start
-	// lines are those typed. While asking is held they are answers, and not read
-	// here.
-	lines  chan string
-	asking sync.Mutex
+	told bool                       // the state, at the start
+	last atomic.Pointer[view.Frame] // the newest frame
 }
 
 // plainHelp is what can be typed.
@@ -33,57 +30,30 @@ func newPlainScreen() *plainScreen { return &plainScreen{console: newConsole(fal
 
 // run shows the session until it ends.
 func (p *plainScreen) run(ctx context.Context, s *session.Session) error {
-	if p.in != nil || isPipe(os.Stdin) {
-		p.lines = make(chan string)
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go p.read(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	typing := p.in != nil || isPipe(os.Stdin)
+	if typing {
+		go p.read(ctx, s)
 	}
-	var last *view.Frame
-	for {
-		select {
-		case f, more := <-s.Frames():
-			if !more {
-				p.events(s)
-				return nil
+	return p.show(ctx, s, func(f *view.Frame) bool {
+		p.last.Store(f)
+		if !p.told && synced(f.Snapshot) && hitsKnown(f.Snapshot) {
+			p.told = true
+			p.print(stateLines(f)...)
+			if typing {
+				p.print(plainHelp)
 			}
-			last = f
-			if err := p.take(ctx, s, f); err != nil {
-				return err
-			}
-		case line, more := <-p.lines:
-			if !more {
-				p.lines = nil // what is typed has ended; the session goes on
-				continue
-			}
-			p.typed(line, s, last)
 		}
-	}
-}
-
-// take prints what is new with a frame.
-func (p *plainScreen) take(ctx context.Context, s *session.Session, f *view.Frame) error {
-	p.events(s)
-	if !p.told && synced(f.Snapshot) && hitsKnown(f.Snapshot) {
-		p.told = true
-		p.print(stateLines(f)...)
-		if p.lines != nil {
-			p.print(plainHelp)
-		}
-	}
-	if q := f.Question; q != nil && q.ID != p.asked {
-		p.asked = q.ID
-		p.asking.Lock()
-		defer p.asking.Unlock()
-		return p.answer(ctx, s, *q)
-	}
-	return nil
+		return false
+	})
 }
 
 // typed carries out a line.
-func (p *plainScreen) typed(line string, s *session.Session, last *view.Frame) {
+func (p *plainScreen) typed(line string, s *session.Session) {
 	switch line {
 	case "", "state":
+		last := p.last.Load()
 		if last == nil || last.Snapshot == nil {
 			p.print("nothing has been seen of the cluster yet")
 			return
@@ -102,10 +72,9 @@ func (p *plainScreen) print(lines ...string) { fmt.Fprintln(p.out, strings.Join(
 // is to end.
 const lookForLines = 200
 
-// read hands on what is typed, line by line, until ctx or the input ends. It
+// read carries out what is typed, line by line, until ctx or the input ends. It
 // waits for input without reading, so that an answer is left to who has asked.
-func (p *plainScreen) read(ctx context.Context) {
-	defer close(p.lines)
+func (p *plainScreen) read(ctx context.Context, s *session.Session) {
 	in := p.in
 	if in == nil {
 		in = bufio.NewReader(os.Stdin)
@@ -118,13 +87,10 @@ func (p *plainScreen) read(ctx context.Context) {
 		}
 		line, err := in.ReadString('\n')
 		p.asking.Unlock()
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return
 		}
-		select {
-		case p.lines <- strings.TrimSpace(line):
-		case <-ctx.Done():
-		}
+		p.typed(strings.TrimSpace(line), s)
 	}
 }
 
