@@ -21,8 +21,7 @@ func (o *operation) carryOut(ctx context.Context) (Phase, string) {
 	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
 	for {
-		again, phase, text := o.once(ctx, deadline)
-		if !again {
+		if phase, text := o.once(ctx, deadline); phase != "" {
 			return phase, text
 		}
 	}
@@ -48,12 +47,12 @@ func (o *operation) answered(phase Phase, answer, then string) {
 	}
 }
 
-// once sends the request one time. again says that it may be sent another time.
-func (o *operation) once(ctx, deadline context.Context) (again bool, phase Phase, why string) {
+// once sends the request one time, and gives the phase in which that ends and a
+// sentence; no phase where it may be sent another time.
+func (o *operation) once(ctx, deadline context.Context) (Phase, string) {
 	err := o.ask(deadline)
 	if errors.Is(err, errNotAsked) {
-		phase, why = o.timeOver(ctx)
-		return false, phase, why
+		return o.timeOver(ctx)
 	}
 	o.asked++
 	var unconfirmed *UnconfirmedError
@@ -66,13 +65,13 @@ func (o *operation) once(ctx, deadline context.Context) (again bool, phase Phase
 		o.sent = true
 		o.answered(PhaseAccepted, unconfirmed.Error(), "; looking at the machine")
 	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
-		return false, PhaseFailed, err.Error()
+		return PhaseFailed, err.Error()
 	default:
 		until, _ := deadline.Deadline()
 		o.answered(PhaseAsking, err.Error(), fmt.Sprintf("; asked %s, and again every %s for %s more",
 			text.Count(o.asked, "time", "times"), o.fleet.retryPause, text.Span(time.Until(until))))
 		sleep(deadline, o.fleet.retryPause)
-		return true, "", ""
+		return "", ""
 	}
 	return o.await(ctx, deadline, unconfirmed != nil && o.action == ActionOn)
 }
@@ -83,7 +82,7 @@ func (o *operation) timeOver(ctx context.Context) (Phase, string) {
 	case o.asked == 0:
 		return PhaseFailed, errNotAsked.Error()
 	case o.sent:
-		return o.gaveUp(ctx), o.whyNot(ctx, nil)
+		return o.gaveUp(ctx, nil)
 	}
 	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.asked, "time", "times"))
 	if ctx.Err() != nil {
@@ -107,8 +106,9 @@ func (o *operation) ask(ctx context.Context) error {
 }
 
 // await looks until the wanted state is seen or the deadline has passed.
-// mayResend ends the wait early when the machine stays in its old state.
-func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again bool, phase Phase, text string) {
+// mayResend ends the wait early, without a phase, when the machine stays in its
+// old state.
+func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase, string) {
 	began := time.Now()
 	unread := 0
 	var lastErr error
@@ -129,7 +129,7 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
 			o.last = r
 			if o.wanted(r) && o.mayGoOff().IsZero() {
-				return false, PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
+				return PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 			if stays := r.State != o.action.Wanted() && (r.State == On || r.State == Off); changed && stays {
 				o.say(PhaseAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
@@ -140,25 +140,23 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (again 
 			// looked at until it has, and asked again then.
 			mayResend = mayResend || o.wanted(r)
 			if mayResend && r.State == Off && time.Since(began) > o.fleet.retryPause {
-				return true, "", ""
+				return "", ""
 			}
 		}
 		if sleep(deadline, o.fleet.cfg.PollInterval) {
 			continue
 		}
-		return false, o.gaveUp(ctx), o.whyNot(ctx, lastErr)
+		return o.gaveUp(ctx, lastErr)
 	}
 }
 
-// gaveUp is the phase of an operation whose wanted state was not seen.
-func (o *operation) gaveUp(ctx context.Context) Phase {
+// gaveUp is the end of an operation whose wanted state was not seen; lastErr is
+// why the last look failed, if it did.
+func (o *operation) gaveUp(ctx context.Context, lastErr error) (Phase, string) {
+	phase := PhaseFailed
 	if ctx.Err() != nil || o.last.Proof != Proven || o.wanted(o.last) {
-		return PhaseUncertain
+		phase = PhaseUncertain
 	}
-	return PhaseFailed
-}
-
-func (o *operation) whyNot(ctx context.Context, lastErr error) string {
 	seen := fmt.Sprintf("it was last seen %s (%s)", o.last.State, o.last.Detail)
 	switch {
 	case lastErr != nil:
@@ -166,12 +164,12 @@ func (o *operation) whyNot(ctx context.Context, lastErr error) string {
 	case o.last.At.IsZero():
 		seen = "its state was never seen"
 	case o.wanted(o.last):
-		return fmt.Sprintf("%s is %s (%s), and may still go off by what it was asked before; the journal keeps it: look again with lightsout restore", o.machine.Title(), o.last.State, o.last.Detail)
+		return phase, fmt.Sprintf("%s is %s (%s), and may still go off by what it was asked before; the journal keeps it: look again with lightsout restore", o.machine.Title(), o.last.State, o.last.Detail)
 	}
 	if ctx.Err() != nil {
-		return fmt.Sprintf("stopped looking at %s after it was asked to %s; %s", o.machine.Title(), Verb(o.action), seen)
+		return phase, fmt.Sprintf("stopped looking at %s after it was asked to %s; %s", o.machine.Title(), Verb(o.action), seen)
 	}
-	return fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
+	return phase, fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
 }
 
 // look reads the state from the source that counts for this action: what it is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -82,3 +83,19 @@ const cleanLimit = 300
 // Clean makes a text from another machine harmless for a terminal and for a
 // one-line record, and cuts it at 300 characters; see [text.Clean].
 func Clean(s string) string { return text.Clean(s, cleanLimit) }
+
+// Why says in a few harmless words why there was no reply.
+func Why(err error) string {
+	var wrapped *url.Error // which repeats method and URL
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var t interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "waiting was given up"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &t) && t.Timeout():
+		return "there was no answer in time"
+	}
+	return Clean(err.Error())
+}

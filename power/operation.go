@@ -3,7 +3,6 @@ package power
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -64,11 +63,8 @@ func (f *Fleet) do(ctx context.Context, a Action, bindings []Binding, report fun
 	return nil
 }
 
-func newOp() string {
-	var b [6]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
-}
+// newOp makes an operation's id, which no other has.
+func newOp() string { return rand.Text()[:12] }
 
 // operation is one action on one machine.
 type operation struct {

@@ -68,7 +68,7 @@ const (
 func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 	r.Nodes = slices.Compact(slices.Sorted(slices.Values(r.Nodes)))
 	r.While = cmp.Or(r.While, context.Background())
-	q, err := s.propose(ctx, r)
+	q, err := s.Preview(ctx, r)
 	for range mostQuestions {
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			return errors.Join(notDrained, err)
 		}
 		var now Question
-		now, err = s.propose(ctx, r)
+		now, err = s.Preview(ctx, r)
 		if err == nil && s.again != nil {
 			now = s.again(q, now)
 		}
@@ -128,14 +128,9 @@ func answered(ctx context.Context, q Question, ask Asker) (Answer, error) {
 	return a, ctx.Err()
 }
 
-// Preview is the question that would be asked; nothing is done.
+// Preview looks at everything and judges: the question that would be asked, with
+// what would be done and what speaks against it. Nothing is done.
 func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
-	return s.propose(ctx, r)
-}
-
-// propose looks at everything and judges: what would be done, and what speaks
-// against it.
-func (s *Switcher) propose(ctx context.Context, r Request) (Question, error) {
 	began := time.Now()
 	view, err := s.look(ctx)
 	if err != nil && r.Action != ActionOn {

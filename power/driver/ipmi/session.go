@@ -30,20 +30,13 @@ func said(err error, what string) error {
 func cause(err error) string {
 	var network *net.OpError
 	switch {
-	case errors.Is(err, context.Canceled):
-		return "waiting was given up"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "there was no answer in time"
-	case errors.As(err, &network) && network.Timeout():
-		return "there was no answer in time"
 	case errors.As(err, &network):
-		return power.Clean(network.Err.Error())
+		return power.Why(network.Err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return power.Why(err)
 	}
-	text := err.Error()
-	if i := strings.LastIndex(text, "err: "); i >= 0 {
-		text = text[i+len("err: "):]
-	}
-	return power.Clean(text)
+	said := strings.Split(err.Error(), "err: ")
+	return power.Clean(said[len(said)-1])
 }
 
 // talk logs in to a machine's controller, does what is to be done, and logs out.

@@ -35,7 +35,7 @@ func (d *Driver) explain(what string, err error) error {
 		}
 		return &rest.StatusError{Code: reply.Actual, Text: said}
 	}
-	return &power.SilentError{Text: d.say("%s: %s", what, rest.Why(err)), Err: err}
+	return &power.SilentError{Text: d.say("%s: %s", what, power.Why(err)), Err: err}
 }
 
 // message finds what an error's body says. Nova wraps it in the error's kind:

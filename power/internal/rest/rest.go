@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -169,7 +168,7 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 	var lost *LostError
 	switch {
 	case errors.As(err, &lost) && !r.Harmless:
-		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, Why(err))}
+		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, power.Why(err))}
 	case err != nil:
 		return nil, c.unreached(what, err)
 	}
@@ -192,7 +191,7 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 }
 
 func (c *Client) unreached(what string, err error) error {
-	return &power.SilentError{Text: fmt.Sprintf("%s can't be reached (%s): %s", c.Name, what, Why(err)), Err: err}
+	return &power.SilentError{Text: fmt.Sprintf("%s can't be reached (%s): %s", c.Name, what, power.Why(err)), Err: err}
 }
 
 func (c *Client) status(what string, resp *http.Response, data []byte, secrets []string) error {
@@ -207,20 +206,4 @@ func (c *Client) status(what string, resp *http.Response, data []byte, secrets [
 		e.After = time.Duration(min(seconds, 3600)) * time.Second
 	}
 	return e
-}
-
-// Why says in a few harmless words why there was no reply.
-func Why(err error) string {
-	var wrapped *url.Error // repeats method and URL
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	var t interface{ Timeout() bool }
-	switch {
-	case errors.Is(err, context.Canceled):
-		return "waiting was given up"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &t) && t.Timeout():
-		return "there was no answer in time"
-	}
-	return power.Clean(err.Error())
 }
