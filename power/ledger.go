@@ -348,7 +348,7 @@ func (j *Journal) Acknowledge(damaged []Entry, text string) error {
 // SeenOn settles the operations that the evidence closes, and writes nothing
 // when there is none. It tells how many are settled.
 func (j *Journal) SeenOn(s Seen) (int, error) {
-	ops := j.closedBy(s)
+	ops, _ := j.closedBy(s)
 	if len(ops) == 0 {
 		return 0, nil
 	}
@@ -358,15 +358,17 @@ func (j *Journal) SeenOn(s Seen) (int, error) {
 // Over reports whether the evidence closes every operation that has left a
 // machine off; nothing is written.
 func (j *Journal) Over(l LeftOff, s Seen) bool {
-	over := j.closedBy(s)
+	over, _ := j.closedBy(s)
 	return !slices.ContainsFunc(l.Ops, func(op string) bool { return !slices.Contains(over, op) })
 }
 
-// closedBy gives the operations that the evidence closes; never nil.
-func (j *Journal) closedBy(s Seen) []string {
+// closedBy gives the operations that the evidence closes, never nil, and until when
+// the machine that it is about may yet be switched off by another one; zero when
+// none can do so any more.
+func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	ops := []string{}
+	over = []string{}
 	_ = j.catchUp() // what can't be read is not settled
 	for _, o := range j.left.all() {
 		c := o.Of()
@@ -378,27 +380,12 @@ func (j *Journal) closedBy(s Seen) []string {
 			ev.Node.BootID = ""
 		}
 		if j.settles(o, ev, j.carriedOut) {
-			ops = append(ops, o.Op)
+			over = append(over, o.Op)
+		} else if at := o.mayHappen(j.carriedOut); o.concerns(s.Machine) && at.After(s.At) && at.After(until) {
+			until = at
 		}
 	}
-	return ops
-}
-
-// mayGoOff is until when the machine that the evidence is about may yet be
-// switched off by an open operation; zero when none can do so any more.
-func (j *Journal) mayGoOff(s Seen) time.Time {
-	over := j.closedBy(s)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var until time.Time
-	for _, o := range j.left.all() {
-		if o.Of().Same(j.cluster) && o.concerns(s.Machine) && !slices.Contains(over, o.Op) {
-			if at := o.mayHappen(j.carriedOut); at.After(s.At) && at.After(until) {
-				until = at
-			}
-		}
-	}
-	return until
+	return over, until
 }
 
 // catchUp takes in what was appended since the last call; j.mu is held. What

@@ -198,7 +198,8 @@ func (o *operation) closes() []string {
 	if o.fleet.journal == nil {
 		return []string{}
 	}
-	return o.fleet.journal.closedBy(o.seen())
+	over, _ := o.fleet.journal.closedBy(o.seen())
+	return over
 }
 
 // alreadyThere looks before anything is sent. A machine that is to be powered
@@ -249,7 +250,8 @@ func (o *operation) mayGoOff() time.Time {
 	if o.action != ActionOn || o.fleet.cfg.DryRun || o.fleet.journal == nil {
 		return time.Time{}
 	}
-	return o.fleet.journal.mayGoOff(o.seen())
+	_, until := o.fleet.journal.closedBy(o.seen())
+	return until
 }
 
 // wanted reports whether a reading is what the action is for. Off may be

@@ -191,32 +191,27 @@ func (s *Switcher) bind(ctx context.Context, r Request, view View) (all []Bindin
 			left[l.Node] = append(left[l.Node], l)
 		}
 	}
-	refs := view.refs()
-	for _, name := range r.Nodes {
-		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
-			refs = append(refs, NodeRef{Name: name})
-		}
-	}
-	need := r.Nodes
 	if r.Action == ActionOn {
-		need = nil
 		for _, name := range r.Nodes {
-			known := len(all)
 			for _, l := range left[name] {
 				if l.Binding.On != nil {
 					all = append(all, l.Binding)
 				}
 			}
-			if len(all) == known {
-				need = append(need, name)
-			}
 		}
-		refs = slices.DeleteFunc(refs, func(n NodeRef) bool {
-			return slices.ContainsFunc(all, func(b Binding) bool { return b.Node.Name == n.Name })
-		})
 	}
+	bound := func(name string) bool {
+		return slices.ContainsFunc(all, func(b Binding) bool { return b.Node.Name == name })
+	}
+	need := slices.DeleteFunc(slices.Clone(r.Nodes), bound)
 	if len(need) == 0 {
 		return all, left // the journal knows them all: nothing to look up
+	}
+	refs := slices.DeleteFunc(view.refs(), func(n NodeRef) bool { return bound(n.Name) })
+	for _, name := range need {
+		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
+			refs = append(refs, NodeRef{Name: name})
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
