@@ -103,7 +103,8 @@ func TestALostBastionIsDialledAgain(t *testing.T) {
 			key := newKey(t, "id", "")
 			s := startSSHD(t, key.authorized, nil)
 			c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)},
-				KeepAlive: 20 * time.Millisecond, KeepAliveTimeout: 500 * time.Millisecond})
+				KeepAlive: 20 * time.Millisecond, KeepAliveTimeout: 500 * time.Millisecond,
+				RetryPause: time.Hour}) // which is for what could not be connected to
 			addr := echoServer(t)
 			before, err := c.DialContext(soon(t), "tcp", addr)
 			if err != nil {

@@ -32,7 +32,7 @@ type link struct {
 	ssh      *cryptossh.Client // nil: not connected
 	dialing  *dialing          // nil: nobody is dialling
 	err      error             // the last failure, nil once connected
-	retryAt  time.Time         // until then the last failure stands
+	retryAt  time.Time         // until then a failure to connect stands
 	aliveAt  time.Time         // the last sign of life
 	finished bool              // closed for good
 }
@@ -138,7 +138,7 @@ func (l *link) drop(client *cryptossh.Client) {
 	if l.ssh != client {
 		return
 	}
-	l.ssh = nil
+	l.ssh, l.retryAt = nil, time.Time{}
 	l.err = connectError(l.host.String(), causeLost, nil, "the connection to %s was lost; it is made again when it is needed", l.host)
 }
 
