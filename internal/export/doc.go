@@ -2,7 +2,7 @@
 // animated GIF or SVG, a PNG of one moment, or frames for a video program.
 //
 // What may live here: reading casts, the course of a film made of one, drawing
-// cells as pixels or as SVG. Box drawing, blocks, braille and the signs that
-// the screen uses are drawn here and not left to a font. What may not: knowing
-// what a screen means, or running anything but ffmpeg.
+// cells as pixels or as SVG. Box drawing, blocks, braille and the screen's signs
+// that the font lacks are drawn here. What may not: knowing what a screen means,
+// or running anything but ffmpeg.
 package export

@@ -157,33 +157,15 @@ func braille(bits int) mask {
 	}
 }
 
-// signs are the marks that the screen uses.
+// signs are marks that the screen uses and the font lacks.
 func signs() {
-	disc := func(r float64) mask {
-		return func(x, y, w, h float64) float64 { return cover(r*w - math.Hypot((x-0.5)*w, (y-0.5)*h)) }
-	}
-	ring := func(dots int) mask {
-		return func(x, y, w, h float64) float64 {
-			dx, dy := (x-0.5)*w, (y-0.5)*h
-			if dots > 0 {
-				a := (math.Atan2(dy, dx)/(2*math.Pi) + 1) * float64(dots)
-				if a-math.Floor(a) > 0.5 {
-					return 0
-				}
-			}
-			return cover(thickness(w)*0.6 - math.Abs(math.Hypot(dx, dy)-0.38*w))
+	drawn['◌'] = func(x, y, w, h float64) float64 { // a ring of six dots
+		dx, dy := (x-0.5)*w, (y-0.5)*h
+		if a := (math.Atan2(dy, dx)/(2*math.Pi) + 1) * 6; a-math.Floor(a) > 0.5 {
+			return 0
 		}
+		return cover(thickness(w)*0.6 - math.Abs(math.Hypot(dx, dy)-0.38*w))
 	}
-	drawn['■'] = fill(rect{0.1, 0.28, 0.9, 0.72})
-	drawn['□'] = func(x, y, w, h float64) float64 {
-		d := min(min(x-0.1, 0.9-x)*w, min(y-0.28, 0.72-y)*h)
-		if d >= 0 && d < thickness(w) {
-			return 1
-		}
-		return 0
-	}
-	drawn['●'], drawn['•'], drawn['·'] = disc(0.42), disc(0.26), disc(0.13)
-	drawn['○'], drawn['◌'] = ring(0), ring(6)
 	drawn['◆'] = func(x, y, w, h float64) float64 {
 		return cover(0.45*w - math.Abs(x-0.5)*w - math.Abs(y-0.5)*h)
 	}
@@ -193,11 +175,6 @@ func signs() {
 	}
 	drawn['✓'] = strokes([4]float64{0.1, 0.52, 0.38, 0.7}, [4]float64{0.38, 0.7, 0.92, 0.28})
 	drawn['✕'] = strokes([4]float64{0.12, 0.34, 0.88, 0.7}, [4]float64{0.12, 0.7, 0.88, 0.34})
-	drawn['×'] = strokes([4]float64{0.2, 0.4, 0.8, 0.66}, [4]float64{0.2, 0.66, 0.8, 0.4})
-	drawn['→'] = strokes([4]float64{0.02, 0.52, 0.95, 0.52}, [4]float64{0.62, 0.38, 0.95, 0.52}, [4]float64{0.62, 0.66, 0.95, 0.52})
-	drawn['←'] = strokes([4]float64{0.05, 0.52, 0.98, 0.52}, [4]float64{0.38, 0.38, 0.05, 0.52}, [4]float64{0.38, 0.66, 0.05, 0.52})
-	drawn['↑'] = strokes([4]float64{0.5, 0.22, 0.5, 0.82}, [4]float64{0.18, 0.4, 0.5, 0.22}, [4]float64{0.82, 0.4, 0.5, 0.22})
-	drawn['↓'] = strokes([4]float64{0.5, 0.22, 0.5, 0.82}, [4]float64{0.18, 0.64, 0.5, 0.82}, [4]float64{0.82, 0.64, 0.5, 0.82})
 }
 
 // strokes are lines from x0, y0 to x1, y1.
