@@ -35,7 +35,7 @@ type run struct {
 	next                 int
 	// waiting: a driven trial waits for the operator.
 	waiting bool
-	// poll says how far the step under way is; nil between steps.
+	// poll says how far the step under way is, or the end; nil between steps.
 	poll  poll
 	doing string
 	// stage is where the trial stands; failed and aborted say why it is ending
@@ -45,7 +45,6 @@ type run struct {
 	aborted bool
 	// unsteady says of nodes that they were down before they were switched off.
 	unsteady []string
-	cleanup  poll
 
 	loads []*loadRun
 	nodes []*nodeRun
@@ -196,21 +195,16 @@ func (r *run) nextStep(step int) {
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
-	if r.stage == stageCleanup {
-		if done, doing, _ := r.cleanup(now); !done {
+	for r.poll != nil && r.stage != stageOver {
+		switch done, doing, err := r.poll(now); {
+		case !done:
 			r.doing = doing
 			return
+		case r.stage == stageCleanup:
+			r.judge()
+		default:
+			r.endStep(doing, err)
 		}
-		r.judge()
-		return
-	}
-	for r.poll != nil && r.stage == stageSteps {
-		done, doing, err := r.poll(now)
-		if !done {
-			r.doing = doing
-			return
-		}
-		r.endStep(doing, err)
 	}
 }
 
@@ -253,7 +247,7 @@ func (r *run) finish() {
 	if r.stage != stageSteps && !r.aborted {
 		return
 	}
-	if r.poll != nil && r.next < len(r.steps) {
+	if r.stage == stageSteps && r.poll != nil {
 		st := r.steps[r.next]
 		st.state, st.ended = view.StepCut, r.now()
 		r.next++
@@ -263,7 +257,7 @@ func (r *run) finish() {
 			st.state = view.StepSkipped
 		}
 	}
-	r.poll, r.waiting, r.stage = nil, false, stageCleanup
+	r.waiting, r.stage = false, stageCleanup
 	r.s.LeaveDrains()
-	r.cleanup = cleanUp(r)
+	r.poll = cleanUp(r)
 }
