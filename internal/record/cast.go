@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Cast writes what was on the screen as an asciicast
 // (docs.asciinema.org/manual/asciicast), which many programs play. Each
 // picture is one write, so that the file is whole up to the moment at which
-// the program ended. Safe for use by several goroutines.
+// the program ended. It belongs to one goroutine, but for Err and Lost.
 type Cast struct {
 	*file
 
-	mu    sync.Mutex
 	o     CastOptions
 	begun time.Time
 	last  time.Duration // of the newest event, since begun
@@ -64,8 +62,6 @@ func NewCast(path string, o CastOptions) (*Cast, error) {
 
 // Resize says that the screen has another size from now on.
 func (c *Cast) Resize(at time.Time, width, height int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if width == c.o.Width && height == c.o.Height {
 		return
 	}
@@ -78,8 +74,6 @@ func (c *Cast) Resize(at time.Time, width, height int) {
 // Mark puts a marker, which players show and can go to. Before the first
 // picture there is nothing to be marked.
 func (c *Cast) Mark(at time.Time, text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.begun.IsZero() {
 		c.event(at, "m", c.o.Names.Text(text))
 	}
@@ -90,8 +84,6 @@ func (c *Cast) Mark(at time.Time, text string) {
 // sequences at most, each line its own; what is more than the height is left
 // away.
 func (c *Cast) Show(at time.Time, title, screen string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var out strings.Builder
 	if c.begun.IsZero() {
 		c.begin(at, title)
@@ -117,8 +109,6 @@ func (c *Cast) Show(at time.Time, title, screen string) {
 // Close ends the cast, so that a terminal on which it is played wraps lines and
 // shows its cursor again, and closes the file.
 func (c *Cast) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.begun.IsZero() {
 		c.event(c.begun.Add(c.last), "o", fmt.Sprintf("\x1b[?7h\x1b[?25h\x1b[%d;1H", c.o.Height))
 	}

@@ -41,11 +41,10 @@ const togetherWithin = 3 * time.Second
 // Moments finds what is new in each frame and worth a marker in a cast. It
 // belongs to one goroutine.
 type Moments struct {
-	begun    bool
-	seq      int                  // the newest event looked at
-	told     map[string]time.Time // when each sort that names nobody was last told
-	verdict  view.Verdict
-	restored bool
+	begun bool
+	seq   int                  // the newest event looked at
+	told  map[string]time.Time // when each sort that names nobody was last told
+	trial []string             // what the trial has come to
 }
 
 // In gives the markers for what is new in f since the frame before, in order.
@@ -77,25 +76,26 @@ func (m *Moments) In(f *view.Frame) []string {
 	for i, what := range out {
 		out[i] = strings.TrimSpace(strings.Join(subjects[what], ", ") + " " + what)
 	}
-	out = append(out, m.trial(f.Trial)...)
-	m.begun = true
+	trial := trialMoments(f.Trial)
+	for _, what := range trial {
+		if m.begun && !slices.Contains(m.trial, what) {
+			out = append(out, what)
+		}
+	}
+	m.begun, m.trial = true, trial
 	return out
 }
 
-// trial tells that the service has all its capacity again, and the verdict.
-func (m *Moments) trial(t *view.TrialView) []string {
-	var out []string
-	verdict, restored := view.Verdict(""), false
-	if t != nil {
-		verdict = t.Verdict
-		restored = slices.ContainsFunc(t.Phases, func(p view.Phase) bool { return p.Name == view.PhaseRestored && p.Observed != nil })
+// trialMoments says whether the service has all its capacity again, and the verdict.
+func trialMoments(t *view.TrialView) (out []string) {
+	if t == nil {
+		return nil
 	}
-	if m.begun && restored && !m.restored {
+	if slices.ContainsFunc(t.Phases, func(p view.Phase) bool { return p.Name == view.PhaseRestored && p.Observed != nil }) {
 		out = append(out, view.PhaseRestored)
 	}
-	if m.begun && verdict != "" && verdict != m.verdict {
-		out = append(out, "verdict: "+string(verdict))
+	if t.Verdict != "" {
+		out = append(out, "verdict: "+string(t.Verdict))
 	}
-	m.verdict, m.restored = verdict, restored
 	return out
 }
