@@ -15,7 +15,7 @@ import (
 // sayEnd ends, on the main screen, with what is still off or cordoned, and where
 // the records are.
 func (a *app) sayEnd() {
-	if dir := a.trials.Dir(); dir != "" {
+	if _, dir, _ := a.trials.Outcome(); dir != "" {
 		fmt.Fprintf(os.Stderr, "the trial's record is in %s, its report in %s\n", dir, record.HTMLFile)
 	}
 	if a.opt.lab {

@@ -116,7 +116,7 @@ func (t *Runner) startPending() {
 	}
 }
 
-// Outcome is what became of the trial: its summary once it has been judged and
+// Outcome is what became of the newest trial: its summary once it has been judged and
 // the folder of its record, or why it was not started. It must not be called
 // before the session has ended.
 func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
@@ -126,29 +126,12 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 	return sum, dir, t.refused
 }
 
-// Dir is the folder of the newest trial's record; empty when there was none. It
-// must not be called before the session has ended.
-func (t *Runner) Dir() string {
-	if t.run == nil {
-		return ""
-	}
-	return t.run.dir
-}
-
 // Running reports whether a trial is under way.
 func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
 
 // Course is the trial whose steps are being taken; nil when there is none.
 func (t *Runner) Course() any {
 	if t.Running() && t.run.stage == stageSteps {
-		return t.run
-	}
-	return nil
-}
-
-// free is the trial by keyboard under way; nil when there is none.
-func (t *Runner) free() *run {
-	if t.Running() && t.run.plan == nil && t.run.stage == stageSteps {
 		return t.run
 	}
 	return nil
@@ -199,7 +182,7 @@ func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
 
 // Draining makes a drain by keyboard a step.
 func (t *Runner) Draining(nodes []string) {
-	if r := t.free(); r != nil {
+	if r := t.run; t.Running() && r.plan == nil && r.stage == stageSteps {
 		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
