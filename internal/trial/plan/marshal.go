@@ -95,14 +95,7 @@ func inTime(d time.Duration) string {
 	return ", within " + short(d)
 }
 
+var zeros = strings.NewReplacer("h0m0s", "h", "m0s", "m")
+
 // short is d without zero minutes and seconds: 30m, not 30m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+func short(d time.Duration) string { return zeros.Replace(d.String()) }
