@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"reflect"
 	"strings"
 
@@ -59,12 +58,8 @@ func (n *Names) JSON(lines []byte) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	out := make([]byte, 0, len(lines))
-	for len(lines) > 0 {
-		i := bytes.IndexByte(lines, '"')
-		if i < 0 {
-			break
-		}
-		end := i + 1
+	for inside := false; ; inside = !inside {
+		end := 0 // the next quote that is not escaped
 		for end < len(lines) && lines[end] != '"' {
 			if lines[end] == '\\' {
 				end++
@@ -72,13 +67,16 @@ func (n *Names) JSON(lines []byte) []byte {
 			end++
 		}
 		end = min(end, len(lines))
-		out = append(append(out, lines[:i]...), n.text(string(lines[i:end]))...)
-		lines = lines[end:]
-		if len(lines) > 0 { // the closing quote
-			out, lines = append(out, '"'), lines[1:]
+		if inside {
+			out = append(out, n.text(string(lines[:end]))...)
+		} else {
+			out = append(out, lines[:end]...)
 		}
+		if end == len(lines) {
+			return out
+		}
+		out, lines = append(out, '"'), lines[end+1:]
 	}
-	return append(out, lines...)
 }
 
 // Line replaces the names in a line of a screen, which may hold SGR sequences.
