@@ -16,20 +16,19 @@ import (
 const rolloutWithin = 10 * time.Minute
 
 // steps carries the actions of a plan's steps out. It is plan.Runner.
-type steps struct{ r *run }
+type steps struct{ *run }
 
 // Now is the trial's clock.
-func (x steps) Now() time.Time { return x.r.now() }
+func (r steps) Now() time.Time { return r.now() }
 
 // Cordon cordons nodes.
-func (x steps) Cordon(nodes []string) plan.Poll { return x.r.s.Cordon(nodes) }
+func (r steps) Cordon(nodes []string) plan.Poll { return r.s.Cordon(nodes) }
 
 // Uncordon uncordons the nodes that lightsout has cordoned itself.
-func (x steps) Uncordon(nodes []string) plan.Poll { return x.r.s.Uncordon(nodes) }
+func (r steps) Uncordon(nodes []string) plan.Poll { return r.s.Uncordon(nodes) }
 
 // Load starts a load step.
-func (x steps) Load(name string, load *plan.Load) plan.Poll {
-	r := x.r
+func (r steps) Load(name string, load *plan.Load) plan.Poll {
 	spec := load.Spec
 	if load.Timeout > 0 {
 		spec.Timeout = load.Timeout
@@ -63,8 +62,7 @@ func loadText(t loadgen.Totals) string {
 }
 
 // Stop stops the load step of that name, or all.
-func (x steps) Stop(name string) plan.Poll {
-	r := x.r
+func (r steps) Stop(name string) plan.Poll {
 	var stopped []*loadRun
 	for _, l := range r.loads {
 		if name == plan.AllLoads || l.step == name {
@@ -84,8 +82,7 @@ func (x steps) Stop(name string) plan.Poll {
 }
 
 // Wait waits until something is observed.
-func (x steps) Wait(w *plan.Wait) plan.Poll {
-	r := x.r
+func (r steps) Wait(w *plan.Wait) plan.Poll {
 	nodes := w.Nodes
 	if len(nodes) == 0 {
 		for _, n := range r.nodes {
@@ -136,8 +133,7 @@ func (x steps) Wait(w *plan.Wait) plan.Poll {
 }
 
 // Rollout restarts a rollout and waits until every pod is a new one.
-func (x steps) Rollout(deployment string, within time.Duration) plan.Poll {
-	r := x.r
+func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	k := deploymentOf(deployment, r.deployment)
 	if r.skewRollout == nil {
 		n := skew(podsByNode(r.s.Snapshot(), r.deployment))

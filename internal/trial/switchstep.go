@@ -15,8 +15,8 @@ import (
 
 // Switch switches machines after the guards, and the operator where that is
 // asked for, have agreed.
-func (x steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
-	r, a := x.r, view.AskPower{Action: action, Nodes: nodes}
+func (r steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
+	a := view.AskPower{Action: action, Nodes: nodes}
 	if action != power.ActionOn {
 		if err := r.steady(nodes); err != nil {
 			return failNow(err)
@@ -28,7 +28,7 @@ func (x steps) Switch(action power.Action, nodes []string, within time.Duration)
 	err := r.s.Switch(a, r.opt.Auto || action == power.ActionOn, func(err error) {
 		var notDone *power.NotDoneError
 		if errors.As(err, &notDone) && notDone.Why == power.NotWanted {
-			refusedBy(r, end)
+			r.refusedBy(end)
 			return
 		}
 		if errors.As(err, &notDone) && notDone.Why == power.NotTyped {
@@ -44,7 +44,7 @@ func (x steps) Switch(action power.Action, nodes []string, within time.Duration)
 		if !over && within > 0 && now.After(deadline) {
 			return true, "", fmt.Errorf("not done within %s", text.Span(within))
 		}
-		return over, switchingText(r, a), failure
+		return over, r.switchingText(a), failure
 	}
 }
 
@@ -52,7 +52,7 @@ var errNo = errors.New("the operator said no")
 
 // agree has something done after the operator has agreed to it, or after the
 // trial's options have.
-func agree(r *run, q view.Question, end func(error), carryOut func()) {
+func (r steps) agree(q view.Question, end func(error), carryOut func()) {
 	switch {
 	case r.opt.Auto && q.Type == "":
 		carryOut()
@@ -67,14 +67,14 @@ func agree(r *run, q view.Question, end func(error), carryOut func()) {
 		case ans.Choice != view.ChoiceNo:
 			carryOut()
 		default:
-			refusedBy(r, end)
+			r.refusedBy(end)
 		}
 	})
 }
 
 // refusedBy is the end of a step that the operator has said no to: in a trial
 // that they drive, it waits again.
-func refusedBy(r *run, end func(error)) {
+func (r steps) refusedBy(end func(error)) {
 	switch {
 	case r.stage != stageSteps:
 	case r.opt.Driven:
@@ -88,7 +88,7 @@ func refusedBy(r *run, end func(error)) {
 }
 
 // switchingText says how far each machine is.
-func switchingText(r *run, a view.AskPower) string {
+func (r steps) switchingText(a view.AskPower) string {
 	var parts []string
 	for _, n := range a.Nodes {
 		v := r.s.Machine(n)
@@ -96,11 +96,11 @@ func switchingText(r *run, a view.AskPower) string {
 			parts = append(parts, v.Text)
 		}
 	}
-	return waitingText(r, parts, view.SwitchVerb(a.Action)+" "+strings.Join(a.Nodes, ", "))
+	return r.waitingText(parts, view.SwitchVerb(a.Action)+" "+strings.Join(a.Nodes, ", "))
 }
 
 // waitingText is what is known of the parts of a step, or else what it is.
-func waitingText(r *run, parts []string, what string) string {
+func (r steps) waitingText(parts []string, what string) string {
 	if r.s.Asking() {
 		what = "waiting for the answer"
 	}
@@ -108,8 +108,7 @@ func waitingText(r *run, parts []string, what string) string {
 }
 
 // Drain drains nodes after the operator has agreed where that is asked for.
-func (x steps) Drain(nodes []string, within time.Duration) plan.Poll {
-	r := x.r
+func (r steps) Drain(nodes []string, within time.Duration) plan.Poll {
 	if err := r.s.NoDrain(); err != nil {
 		return failNow(err)
 	}
@@ -122,14 +121,14 @@ func (x steps) Drain(nodes []string, within time.Duration) plan.Poll {
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
-	agree(r, drainQuestion(r, nodes), end, func() { r.s.Drain(nodes, within, end) })
+	r.agree(r.drainQuestion(nodes), end, func() { r.s.Drain(nodes, within, end) })
 	return func(time.Time) (bool, string, error) {
-		return over, drainingText(r, nodes), failure
+		return over, r.drainingText(nodes), failure
 	}
 }
 
 // drainQuestion asks before the pods of nodes are evicted by a step.
-func drainQuestion(r *run, nodes []string) view.Question {
+func (r steps) drainQuestion(nodes []string) view.Question {
 	q := view.Question{Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave them"}, {ID: view.ChoiceYes, Label: "Cordon and drain"}}}
 	if r.t.opt.Production {
 		q.Type = r.t.opt.Cluster
@@ -149,12 +148,12 @@ func drainQuestion(r *run, nodes []string) view.Question {
 }
 
 // drainingText says how far each node is.
-func drainingText(r *run, nodes []string) string {
+func (r steps) drainingText(nodes []string) string {
 	var parts []string
 	for _, n := range nodes {
 		if text := r.s.Machine(n).Text; text != "" && r.s.Draining(n) {
 			parts = append(parts, n+": "+text)
 		}
 	}
-	return waitingText(r, parts, "drain "+strings.Join(nodes, ", "))
+	return r.waitingText(parts, "drain "+strings.Join(nodes, ", "))
 }
