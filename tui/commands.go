@@ -150,8 +150,8 @@ func selectedDeployment(m *Model) (cluster.Key, bool) {
 func askPower(a power.Action) func(*Model) {
 	return func(m *Model) {
 		nodes := slices.Sorted(maps.Keys(m.s.marks))
-		if len(nodes) == 0 {
-			nodes = underCursor(m)
+		if n := nodeUnderCursor(m); len(nodes) == 0 && n != nil {
+			nodes = []string{n.Name}
 		}
 		if len(nodes) == 0 {
 			m.say("choose nodes first: 1 goes to the nodes, space marks")
@@ -161,14 +161,26 @@ func askPower(a power.Action) func(*Model) {
 	}
 }
 
-// underCursor is the node under the cursor of the pane in focus.
-func underCursor(m *Model) []string {
+// nodeUnderCursor is that of the pane in focus, if it is one of nodes; nil when
+// there is none.
+func nodeUnderCursor(m *Model) (n *cluster.Node) {
 	if p, ok := m.focus.pane.(interface{ selected() (*cluster.Node, bool) }); ok {
-		if n, ok := p.selected(); ok {
-			return []string{n.Name}
-		}
+		n, _ = p.selected()
 	}
-	return nil
+	return n
+}
+
+// markNode marks the node under the cursor, or takes its mark away, and goes on
+// to the next.
+func markNode(m *Model) {
+	switch n := nodeUnderCursor(m); {
+	case n == nil:
+	case !n.Gone.IsZero():
+		m.say("this node is gone")
+	default:
+		m.focus.key(&m.s, moveDown)
+		m.s.toggleMark(n.Name)
+	}
 }
 
 // askRollout asks for a restart of the deployment under the cursor, or else

@@ -10,7 +10,7 @@ import (
 var nodesSpec = &paneSpec{
 	name: "Nodes", place: placeLeft, need: needCluster,
 	keys: append([]binding{
-		bind(on((*nodesPane).mark), "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
+		bind(markNode, "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
 		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*").needs(needLive),
 		bind(undoMarks, "undo marks", "u", "marks as they were before", "u").needs(needLive),
 	}, rowKeys...),
@@ -92,22 +92,6 @@ func (p *nodesPane) key(s *scene, m motion) {
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)
 	return drawing{"Nodes" + p.by.title(s), s.facts(p.position(s), some(len(s.marks), "marked"), readyOf(p.ready, p.total)), lines}
-}
-
-// mark marks the node under the cursor, or takes its mark away, and goes on to
-// the next.
-func (p *nodesPane) mark(s *scene) {
-	n, ok := p.selected()
-	switch {
-	case !ok:
-		return
-	case !n.Gone.IsZero():
-		s.say("this node is gone")
-		return
-	}
-	s.toggleMark(n.Name)
-	p.list.key(s, moveDown)
-	s.node = p.cursor
 }
 
 // markAll marks all workers in the list, or takes all marks away.

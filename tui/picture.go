@@ -11,7 +11,7 @@ var pictureSpec = &paneSpec{
 	name: "Picture", letter: "p", place: placeWhole, need: needCluster,
 	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
-		bind(on((*picturePane).mark), "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
+		bind(markNode, "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
 	},
 	open: func() pane { return newPicturePane() },
 }
@@ -58,13 +58,6 @@ func (p *picturePane) key(s *scene, m motion) {
 // It has no rows to be filtered, or to be chosen by their lines.
 func (p *picturePane) filter() *filter   { return nil }
 func (p *picturePane) click(*scene, int) {}
-
-func (p *picturePane) mark(s *scene) {
-	if n, ok := p.selected(); ok {
-		s.toggleMark(n.Name)
-		p.key(s, moveDown)
-	}
-}
 
 func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 	p.find(s)

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -135,11 +134,11 @@ func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
 func TestAClickInThePictureChoosesNoOtherNode(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "O p")
-	before := underCursor(m)
+	before := nodeUnderCursor(m)
 	for y := range 30 {
 		m.View()
 		m.Update(tea.MouseClickMsg{X: 10, Y: y, Button: tea.MouseLeft})
-		if now := underCursor(m); !slices.Equal(now, before) {
+		if now := nodeUnderCursor(m); now != before {
 			t.Fatalf("a click at line %d chooses %v", y, now)
 		}
 	}
