@@ -24,10 +24,19 @@ func (l *list[K, R]) window(h int) (from, to int) {
 
 // position says which rows are in sight of how many; empty when all are.
 func (l *list[K, R]) position(s *scene) string {
-	if l.page == 0 || l.page >= len(l.rows) {
+	if l.page == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d%s%d of %d", l.top+1, s.t.dash, min(l.top+l.page, len(l.rows)), len(l.rows))
+	return inSight(s.t, l.top, l.page, len(l.rows))
+}
+
+// inSight says which of all lines are in sight where there is room for so many from
+// the one at top; empty when all are.
+func inSight(t *theme, top, room, all int) string {
+	if room >= all {
+		return ""
+	}
+	return fmt.Sprintf("%d%s%d of %d", top+1, t.dash, min(top+room, all), all)
 }
 
 // draw gives h lines of w cells.

@@ -157,28 +157,22 @@ func (p *pager) write(key pressed) {
 	}
 }
 
+// motions are the keys that scroll.
+var motions = map[string]motion{"up": moveUp, "k": moveUp, "down": moveDown, "j": moveDown, "pgup": movePageUp, "ctrl+b": movePageUp,
+	"pgdown": movePageDown, "ctrl+f": movePageDown, "space": movePageDown, "home": moveTop, "g": moveTop, "end": moveBottom, "G": moveBottom}
+
 // move takes a key that leads elsewhere.
 func (p *pager) move(key string) bool {
-	switch key {
-	case "up", "k":
-		p.top--
-	case "down", "j":
-		p.top++
-	case "pgup", "ctrl+b":
-		p.top -= p.room
-	case "pgdown", "ctrl+f", "space":
-		p.top += p.room
-	case "home", "g":
-		p.top = 0
-	case "end", "G":
-		p.top = len(p.lines)
-	case "/":
+	by, scrolls := motions[key]
+	switch {
+	case scrolls:
+		p.top = by.moved(p.top, len(p.lines)-p.room+1, p.room+1)
+	case key == "/":
 		p.typing, p.in, p.note = true, newInput(false), ""
-	case "n", "N":
-		if p.what == "" {
-			return false
-		}
-		p.search(map[string]int{"n": 1, "N": -1}[key])
+	case p.what != "" && key == "n":
+		p.search(1)
+	case p.what != "" && key == "N":
+		p.search(-1)
 	default:
 		return false
 	}

@@ -91,14 +91,11 @@ func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	if v == nil {
 		return drawing{"Trial", "", s.message(t.dim, "there is no trial: t starts one", w, h)}
 	}
-	lines, position, facts := p.lines(s, w, h), "", strings.ToUpper(t.text(string(v.Verdict)))
-	if p.rows > p.room {
-		position = fmt.Sprintf("%d%s%d of %d", p.top+1, t.dash, p.top+p.room, p.rows)
-	}
+	lines, facts := p.lines(s, w, h), strings.ToUpper(t.text(string(v.Verdict)))
 	if count := stepCount(v, " of "); count != "" {
 		facts = "step " + count
 	}
-	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(position, facts), lines}
+	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(inSight(t, p.top, p.room, p.rows), facts), lines}
 }
 
 func (p *trialPane) lines(s *scene, w, h int) []string {
@@ -185,22 +182,17 @@ func flow(s *scene, w int) string {
 		from = min(max(v.Next, 0), len(names)-1)
 		to = from + 1
 		used := cells(from) + 2*(width(t.ellipsis)+1)
-		fits := func(i int) bool {
-			if i < 0 || i >= len(names) || used+cells(i) > room {
-				return false
-			}
-			used += cells(i)
-			return true
-		}
-		for grown := true; grown; { // two to come for each that is over
-			grown = false
+		for before := 0; before != to-from; { // two to come for each that is over
+			before = to - from
 			for range 2 {
-				if fits(to) {
-					to, grown = to+1, true
+				if to < len(names) && used+cells(to) <= room {
+					used += cells(to)
+					to++
 				}
 			}
-			if fits(from - 1) {
-				from, grown = from-1, true
+			if from > 0 && used+cells(from-1) <= room {
+				from--
+				used += cells(from)
 			}
 		}
 	}
