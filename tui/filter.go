@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	regexpsyntax "regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -58,18 +59,14 @@ func (f filter) title(s *scene) string {
 // parts is a key and what the value begins with. The key's prefix, up to its
 // slash, may be left away.
 func labelled(labels, selector string) bool {
-next:
-	for _, part := range strings.Split(selector, ",") {
+	all := strings.Split(strings.ToLower(labels), ",")
+	return !slices.ContainsFunc(strings.Split(selector, ","), func(part string) bool {
 		key, value, _ := strings.Cut(part, "=")
-		for _, l := range strings.Split(strings.ToLower(labels), ",") {
-			k, v, _ := strings.Cut(l, "=")
-			if (k == key || strings.HasSuffix(k, "/"+key)) && strings.HasPrefix(v, value) {
-				continue next
-			}
-		}
-		return false
-	}
-	return true
+		return !slices.ContainsFunc(all, func(label string) bool {
+			k, v, _ := strings.Cut(label, "=")
+			return (k == key || strings.HasSuffix(k, "/"+key)) && strings.HasPrefix(v, value)
+		})
+	})
 }
 
 // containsFold: what is looked for is in lower case already.

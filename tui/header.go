@@ -46,13 +46,13 @@ func header(m *Model, w int) string {
 // linkState is how the cluster is being watched, or that a record is shown.
 func linkState(m *Model) (state span) {
 	t, f, snap := m.s.t, m.s.f, m.s.snap
-	kinds, _ := unwatched(m)
+	missing, _, _ := unwatched(m)
 	switch {
 	case f.Replay != nil && f.Replay.Paused:
 		return span{t.fresh, t.paused + " replay"}
 	case f.Replay != nil:
 		return span{t.fresh, t.playing + " replay"}
-	case snap.Link.State == cluster.LinkLive && len(kinds) > 0:
+	case snap.Link.State == cluster.LinkLive && missing > 0:
 		return span{t.warn, t.warnSign + " in part"}
 	case snap.Link.State == cluster.LinkLive:
 		state = span{t.good, t.live + " live"}
@@ -107,24 +107,19 @@ func badges(m *Model, w int) (right []span) {
 // unwatchedFor is how long a watch that broke is not told: most are back at once.
 const unwatchedFor = 2 * time.Second
 
-// unwatched are the kinds of which nothing new is heard though the server answers,
-// the one for longest first, and how that stands.
-func unwatched(m *Model) (kinds []string, longest cluster.Access) {
+// unwatched counts the kinds of which nothing new is heard though the server
+// answers, and gives the one for longest and how that stands.
+func unwatched(m *Model) (n int, longest cluster.Kind, how cluster.Access) {
 	for _, k := range cluster.Kinds {
 		a := m.s.snap.Access[k]
 		if a.Until.IsZero() || m.s.now.Sub(a.Until) < unwatchedFor {
 			continue
 		}
-		word := string(k) + "s"
-		if k == cluster.KindLease {
-			word = "heartbeats"
-		}
-		if kinds = append(kinds, word); longest.Until.IsZero() || a.Until.Before(longest.Until) {
-			last := len(kinds) - 1
-			longest, kinds[0], kinds[last] = a, kinds[last], kinds[0]
+		if n++; n == 1 || a.Until.Before(how.Until) {
+			longest, how = k, a
 		}
 	}
-	return kinds, longest
+	return n, longest, how
 }
 
 // banner is what must not be overlooked, in at most w cells; empty when all is
@@ -133,7 +128,7 @@ func unwatched(m *Model) (kinds []string, longest cluster.Access) {
 func banner(m *Model, w int) string {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
 	before, why := "", ""
-	kinds, a := unwatched(m)
+	missing, kind, a := unwatched(m)
 	switch {
 	case link.State == cluster.LinkLost:
 		before, why = "STALE", t.text(link.Err)
@@ -148,10 +143,13 @@ func banner(m *Model, w int) string {
 		} else if !link.NextTry.IsZero() {
 			before += ", trying now"
 		}
-	case link.State == cluster.LinkLive && len(kinds) > 0:
-		before, why = "STALE "+kinds[0], t.text(a.Err)
-		if more := len(kinds) - 1; more > 0 {
-			before += fmt.Sprintf(" and %d more", more)
+	case link.State == cluster.LinkLive && missing > 0:
+		before, why = "STALE "+string(kind)+"s", t.text(a.Err)
+		if kind == cluster.KindLease {
+			before = "STALE heartbeats"
+		}
+		if missing > 1 {
+			before += fmt.Sprintf(" and %d more", missing-1)
 		}
 		before += " " + age(m.s.now.Sub(a.Until))
 	case f.RecordErr != "":

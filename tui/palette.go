@@ -60,21 +60,15 @@ func (d *paletteDialog) foot() string {
 
 // find keeps the commands that have all words typed.
 func (d *paletteDialog) find() {
-	d.found, d.chosen = nil, 0
+	d.chosen = 0
 	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && (kind == "ns" || kind == "ctx") && d.elsewhere() {
 		d.found = d.places(kind, strings.TrimSpace(name))
 		return
 	}
 	words := strings.Fields(strings.ToLower(d.in.String()))
-next:
-	for _, c := range d.all {
-		for _, w := range words {
-			if !containsFold(c.text, w) {
-				continue next
-			}
-		}
-		d.found = append(d.found, c)
-	}
+	d.found = slices.DeleteFunc(slices.Clone(d.all), func(c command) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return !containsFold(c.text, word) })
+	})
 	name := ": " + strings.Join(words, " ") + ":" // as ":shot"
 	slices.SortStableFunc(d.found, func(a, b command) int {
 		return btoi(strings.Contains(b.text, name)) - btoi(strings.Contains(a.text, name))

@@ -41,13 +41,13 @@ func (d *questionDialog) lines() []view.Line {
 	if !d.q.Refused {
 		return d.q.Lines
 	}
-	bad := func(l view.Line) bool { return l.Level == view.Bad }
-	rest := slices.DeleteFunc(slices.Clone(d.q.Lines), bad)
-	reasons := slices.DeleteFunc(slices.Clone(d.q.Lines), func(l view.Line) bool { return !bad(l) })
-	if len(reasons) > 0 && len(rest) > 0 {
-		reasons = append(reasons, view.Line{})
+	other := func(l view.Line) int { return btoi(l.Level != view.Bad) }
+	lines := slices.Clone(d.q.Lines)
+	slices.SortStableFunc(lines, func(a, b view.Line) int { return other(a) - other(b) })
+	if i := slices.IndexFunc(lines, func(l view.Line) bool { return other(l) > 0 }); i > 0 {
+		lines = slices.Insert(lines, i, view.Line{})
 	}
-	return append(reasons, rest...)
+	return lines
 }
 
 func (d *questionDialog) foot() string {

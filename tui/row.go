@@ -88,17 +88,7 @@ func (r *row) String() string {
 	return r.b.String()
 }
 
-const spaces = "                                                                                                                                "
-
-func blank(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	if n <= len(spaces) {
-		return spaces[:n]
-	}
-	return strings.Repeat(" ", n)
-}
+func blank(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 // beside puts lines at the right of others, as many.
 func beside(left, right []string) []string {

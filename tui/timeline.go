@@ -24,8 +24,6 @@ func newTimelinePane() *timelinePane {
 	p := &timelinePane{}
 	p.list = list[int, view.Event]{
 		id: func(e view.Event) int { return e.Seq }, object: eventObject, has: eventHas, follows: true,
-		lead: func(s *scene, r *row, e view.Event) {},
-		none: "what happens will be told here",
 	}
 	return p
 }
@@ -111,13 +109,7 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 		p.page = 0
 		return s.message(s.t.dim, p.empty(s), w, h)
 	}
-	when := 9
-	if s.f.Zero.IsZero() {
-		when = 8
-	} else if s.now.Sub(s.f.Zero) >= time.Hour {
-		when = 11
-	}
-	lane := 12
+	when, lane := width(s.offset(s.now)), 12
 	if w < 74 {
 		lane = 0
 	}
