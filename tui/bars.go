@@ -19,14 +19,14 @@ func (c *chart) bar(x int, b *bin) {
 	served := c.eighths(b.Served)
 	y := 0 // counted from the axis
 	for ; y < served/8; y++ {
-		c.set(c.up-1-y, x, t.full, t.bars.served)
+		c.set(c.up-1-y, x, t.full, t.good)
 	}
 	switch part := served % 8; {
 	case t.ascii && (part >= 4 || served > 0 && y == 0):
-		c.set(c.up-1-y, x, t.full, t.bars.served)
+		c.set(c.up-1-y, x, t.full, t.good)
 		y++
 	case part > 0 && !t.ascii:
-		look := t.bars.served
+		look := t.good
 		if b.Queued > 0 && b.Stalled+b.OnDead == 0 {
 			look = t.bars.mixed
 		}
@@ -38,7 +38,7 @@ func (c *chart) bar(x int, b *bin) {
 		n     int
 		glyph string
 		look  style
-	}{{b.Stalled, t.stalled, t.bars.stalled}, {b.OnDead, t.onDead, t.bars.onDead}, {b.Queued, t.light, t.bars.queued}} {
+	}{{b.Stalled, t.stalled, t.bars.stalled}, {b.OnDead, t.onDead, t.bad}, {b.Queued, t.light, t.warn}} {
 		if part.n <= 0 {
 			continue
 		}

@@ -154,7 +154,7 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	c.gaps()
 	c.carry(s)
 	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, c.t.bars.capacity, true)
-	c.steps(func(b *bin) int { return b.Target }, c.t.target, c.t.bars.target, false)
+	c.steps(func(b *bin) int { return b.Target }, c.t.target, c.t.dim, false)
 	c.axis()
 	out := c.lines(w, s.f.Load.Gauge)
 	for _, l := range c.lanes {

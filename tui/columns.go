@@ -107,15 +107,15 @@ func (n *widths) grow(cells []cell) {
 }
 
 // plan is the outcome of fitting columns: a width each, 0 for those left away,
-// whether each is in its short form, the gap between them, and the cells used.
+// whether each is in its short form, and the gap between them.
 type plan struct {
 	widths []int
 	short  []bool
 	gap    int
-	used   int
 }
 
-func (p *plan) total() int {
+// used is how many cells they take.
+func (p *plan) used() int {
 	n, shown := 0, 0
 	for _, v := range p.widths {
 		if v > 0 {
@@ -139,9 +139,8 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 		return p
 	}
 	for i, c := range cols { // what is left goes to the extra ones
-		if n := max(need.full[i], c.least); c.extra && n > 0 && p.used+p.gap+n <= w {
+		if n := max(need.full[i], c.least); c.extra && n > 0 && p.used()+p.gap+n <= w {
 			p.widths[i] = n
-			p.used = p.total()
 		}
 	}
 	return p
@@ -164,13 +163,12 @@ func (p *plan) fit(w int, cols []fitting, need widths, gone []bool) (full bool) 
 		}
 		shortened = false
 		for i, c := range cols {
-			if over := p.total() - w; over > 0 && floor(c) > 0 && p.widths[i] > floor(c) {
+			if over := p.used() - w; over > 0 && floor(c) > 0 && p.widths[i] > floor(c) {
 				p.widths[i] = max(floor(c), p.widths[i]-over)
 				shortened = true
 			}
 		}
-		p.used = p.total()
-		return p.used <= w
+		return p.used() <= w
 	}
 	ease := func(c fitting) int { return c.ease }
 	if try(ease) {

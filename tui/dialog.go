@@ -20,40 +20,30 @@ type dialog interface {
 }
 
 // dialogs is the stack of what lies over the panes; the topmost takes the keys.
-// One that came up by itself ignores the keys that were typed before it could
-// be seen.
 type dialogs struct {
-	stack    []openDialog
+	stack    []dialog
 	answered map[string]bool // questions, by their ids
 	now      func() time.Time
 }
 
-type openDialog struct {
-	dialog
-	grace *grace // nil for what the operator has opened
-}
-
-// open puts a dialog that the operator asked for on top.
-func (s *dialogs) open(d dialog) { s.stack = append(s.stack, openDialog{dialog: d}) }
+// open puts a dialog on top.
+func (s *dialogs) open(d dialog) { s.stack = append(s.stack, d) }
 
 // top is the dialog that takes the keys; nil when there is none.
 func (s *dialogs) top() dialog {
 	if len(s.stack) == 0 {
 		return nil
 	}
-	return s.stack[len(s.stack)-1].dialog
+	return s.stack[len(s.stack)-1]
 }
 
 // press hands a key to the topmost dialog and reports whether that was closed
 // by it.
 func (s *dialogs) press(p pressed) (intent view.Intent, closed bool) {
-	d := s.stack[len(s.stack)-1]
-	if d.grace != nil && d.grace.absorbs(s.now()) {
-		return nil, false
-	}
+	d := s.top()
 	intent, done := d.press(p)
 	if done {
-		s.close(d.dialog)
+		s.close(d)
 	}
 	return intent, done
 }
@@ -62,13 +52,13 @@ func (s *dialogs) close(d dialog) {
 	if q, ok := d.(*questionDialog); ok {
 		s.answered[q.q.ID] = true
 	}
-	s.stack = slices.DeleteFunc(s.stack, func(o openDialog) bool { return o.dialog == d })
+	s.stack = slices.DeleteFunc(s.stack, func(o dialog) bool { return o == d })
 }
 
 // look is what the session is asked for the topmost dialog that shows an object.
 func (s *dialogs) look() view.Look {
 	for _, d := range slices.Backward(s.stack) {
-		if o, ok := d.dialog.(*objectDialog); ok {
+		if o, ok := d.(*objectDialog); ok {
 			return o.look()
 		}
 	}
@@ -78,25 +68,22 @@ func (s *dialogs) look() view.Look {
 // question opens, renews or closes the dialog of the frame's question.
 func (s *dialogs) question(q *view.Question) {
 	for _, d := range s.stack {
-		if open, ok := d.dialog.(*questionDialog); ok && q != nil && open.q.ID == q.ID {
+		if open, ok := d.(*questionDialog); ok && q != nil && open.q.ID == q.ID {
 			open.renew(q)
 			return
 		}
 	}
-	s.stack = slices.DeleteFunc(s.stack, func(d openDialog) bool { _, is := d.dialog.(*questionDialog); return is })
+	s.stack = slices.DeleteFunc(s.stack, func(d dialog) bool { _, is := d.(*questionDialog); return is })
 	if q != nil && !s.answered[q.ID] {
-		s.stack = append(s.stack, openDialog{newQuestion(q), &grace{}})
+		s.open(&questionDialog{q: q, in: newInput(q.Secret), now: s.now})
 	}
 }
 
 // draw lays the dialogs over the lines of the screen.
 func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
 	for _, d := range s.stack {
-		box, x, y, wide := frameDialog(sc, d.dialog, w, h)
+		box, x, y, wide := frameDialog(sc, d, w, h)
 		lines = over(sc.t, lines, box, w, x, y, wide)
-		if d.grace != nil {
-			d.grace.shown(s.now())
-		}
 	}
 	return lines
 }

@@ -35,8 +35,8 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	for _, part := range []struct {
 		n  int
 		as span
-	}{{g.Served, span{t.bars.served, t.full}}, {g.Stalled, span{t.bars.stalled, t.stalled}}, {g.OnDead, span{t.bars.onDead, t.onDead}},
-		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.bars.served, t.free}}, {g.Queued, span{t.bars.queued, t.light}}} {
+	}{{g.Served, span{t.good, t.full}}, {g.Stalled, span{t.bars.stalled, t.stalled}}, {g.OnDead, span{t.bad, t.onDead}},
+		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.good, t.free}}, {g.Queued, span{t.warn, t.light}}} {
 		if part.n > 0 {
 			sum += part.n
 			put(part.as, max(at(sum), len(cells)+1))
@@ -48,7 +48,7 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		n  int
 		as span
 	}
-	ticks := []tick{{g.Capacity, span{t.bars.capacity, t.tickNow}}, {g.Target, span{t.bars.target, t.tickTarget}}}
+	ticks := []tick{{g.Capacity, span{t.bars.capacity, t.tickNow}}, {g.Target, span{t.dim, t.tickTarget}}}
 	if g.Target == g.Capacity {
 		ticks = ticks[:1]
 	}

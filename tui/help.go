@@ -1,20 +1,14 @@
 package tui
 
-import "slices"
-
 // helpFacts is the help, from the keys themselves: the pane in focus first.
 func helpFacts(m *Model) func(*scene) []fact {
 	focus := m.focus.paneSpec
 	return func(s *scene) []fact {
 		t := s.t
 		var out []fact
-		for _, g := range focus.groups(m.keys) {
-			bs := slices.DeleteFunc(slices.Clone(g.bindings), func(b binding) bool { ok, _ := b.usable(m); return !ok })
-			if len(bs) == 0 {
-				continue
-			}
+		for _, g := range usableGroups(m, focus) {
 			out = append(out, fact{}, fact{label: g.title})
-			for _, b := range bs {
+			for _, b := range g.bindings {
 				h := b.key.Help()
 				out = append(out, fact{label: "  " + t.text(h.Key), value: t.text(h.Desc)})
 			}

@@ -40,15 +40,6 @@ func bind(run func(*Model), short, keys, desc string, codes ...string) binding {
 		key: key.NewBinding(key.WithKeys(codes...), key.WithHelp(keys, desc))}
 }
 
-// on makes a command of what a pane does while it has the focus.
-func on[P pane](f func(P, *scene)) func(*Model) {
-	return func(m *Model) {
-		if p, ok := m.focus.pane.(P); ok {
-			f(p, &m.s)
-		}
-	}
-}
-
 // needs adds to what the keys need.
 func (b binding) needs(n need) binding {
 	b.need |= n
@@ -90,6 +81,19 @@ func (b binding) usable(m *Model) (ok bool, why string) {
 		return false, "read-only: nothing in the cluster can be switched or restarted from here"
 	}
 	return true, ""
+}
+
+// usableGroups are the keys of a pane and the common ones that can do anything on
+// this screen.
+func usableGroups(m *Model, p *paneSpec) []group {
+	var out []group
+	for _, g := range p.groups(m.keys) {
+		g.bindings = slices.DeleteFunc(slices.Clone(g.bindings), func(b binding) bool { ok, _ := b.usable(m); return !ok })
+		if len(g.bindings) > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // findKey gives what a key does in the pane in focus: what the pane's own keys say

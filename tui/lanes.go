@@ -85,7 +85,7 @@ func (l *lane) state(from, to time.Time) (bits, out int) {
 func (c *chart) lane(l lane, w int) string {
 	t := c.t
 	cells := make([]span, c.w)
-	signs := [...]span{{}, {t.bars.off, t.offOnly}, {t.bars.notReady, t.notReady}, {t.bars.offNotReady, t.offNotReady}}
+	signs := [...]span{{}, {t.bars.off, t.offOnly}, {t.warn, t.notReady}, {t.bars.off, t.offNotReady}}
 	words := [...]string{"", "off", "NotReady", "off, NotReady"}
 	label := func(x, end, bits, out int) {
 		text := words[bits]

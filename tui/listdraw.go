@@ -106,7 +106,7 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 func (l *list[K, R]) plan(w int) plan {
 	if l.tail != nil {
 		room := w - 2 - l.tailLeast
-		if p := fitColumns(room, l.fits, l.need); p.used <= room && p.gap >= 2 {
+		if p := fitColumns(room, l.fits, l.need); p.used() <= room && p.gap >= 2 {
 			return p
 		}
 	}

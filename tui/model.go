@@ -234,14 +234,9 @@ func (m *Model) adopt(f *view.Frame) {
 // same reports whether the panes show the same of two frames. Events do not change;
 // a deployment's history grows at its end.
 func same(a, b *view.Frame) bool {
-	newest := func(f *view.Frame) (last view.Event) {
-		if n := len(f.Events); n > 0 {
-			last = f.Events[n-1]
-		}
-		return last
-	}
+	n := len(a.Events)
 	return a.Snapshot == b.Snapshot && a.Focus == b.Focus && a.Trial == b.Trial && a.Zero == b.Zero && a.LoadReady == b.LoadReady &&
-		len(a.Events) == len(b.Events) && newest(a).Seq == newest(b).Seq && slices.Equal(a.Next, b.Next) && slices.Equal(a.Outages, b.Outages) &&
+		n == len(b.Events) && (n == 0 || a.Events[n-1].Seq == b.Events[n-1].Seq) && slices.Equal(a.Next, b.Next) && slices.Equal(a.Outages, b.Outages) &&
 		maps.Equal(a.Power, b.Power) && reflect.DeepEqual(a.Load, b.Load) &&
 		maps.EqualFunc(a.History, b.History, func(x, y []int) bool {
 			return len(x) == len(y) && (len(x) == 0 || &x[len(x)-1] == &y[len(y)-1] || slices.Equal(x, y))

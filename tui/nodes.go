@@ -11,7 +11,7 @@ var nodesSpec = &paneSpec{
 	name: "Nodes", place: placeLeft, need: needCluster,
 	keys: append([]binding{
 		bind(markNode, "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
-		bind(on((*nodesPane).markAll), "mark all", "*", "mark all workers, or none", "*").needs(needLive),
+		bind(markAll, "mark all", "*", "mark all workers, or none", "*").needs(needLive),
 		bind(undoMarks, "undo marks", "u", "marks as they were before", "u").needs(needLive),
 	}, rowKeys...),
 	open: func() pane { return newNodesPane() },
@@ -95,7 +95,8 @@ func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
 }
 
 // markAll marks all workers in the list, or takes all marks away.
-func (p *nodesPane) markAll(s *scene) {
+func markAll(m *Model) {
+	s, p := &m.s, m.find("Nodes").pane.(*nodesPane)
 	s.remember()
 	if len(s.marks) > 0 {
 		clear(s.marks)

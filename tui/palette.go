@@ -32,9 +32,9 @@ type command struct {
 // openPalette opens the palette.
 func openPalette(m *Model) {
 	d := &paletteDialog{m: m, in: newInput(false)}
-	for _, g := range m.focus.groups(m.keys) {
+	for _, g := range usableGroups(m, m.focus.paneSpec) {
 		for _, b := range g.bindings {
-			if ok, _ := b.usable(m); ok && b.run != nil && g.title != "Moving" {
+			if b.run != nil && g.title != "Moving" {
 				h := b.key.Help()
 				d.all = append(d.all, command{strings.ToLower(g.title) + ": " + h.Desc, h.Key, b, "", ""})
 			}

@@ -15,7 +15,7 @@ import (
 var podsSpec = &paneSpec{
 	name: "Pods", place: placeRight, need: needCluster,
 	keys: append([]binding{
-		bind(on((*podsPane).allPods), "all pods", "a", "show all pods, or those of the selection", "a"),
+		bind(allPods, "all pods", "a", "show all pods, or those of the selection", "a"),
 		bind(openObject(aspectLog), "log", "L", "the last lines of the pod's log, as it grows", "L").needs(needLive),
 		bind(aim, "", "f", "send the load to the pod's deployment", "f").needs(needLive),
 	}, rowKeys...),
@@ -152,12 +152,12 @@ func homeless(s *scene) []*cluster.Pod {
 func (p *podsPane) want(*scene, int) want { return want{least: 2, most: p.lines(), share: 2} }
 
 // allPods shows all pods, or those of the selection again.
-func (p *podsPane) allPods(s *scene) {
+func allPods(m *Model) {
 	to := scopeAll
-	if s.scope == scopeAll {
+	if m.s.scope == scopeAll {
 		to = scopeAuto
 	}
-	s.look(to)
+	m.s.look(to)
 }
 
 func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {

@@ -3,11 +3,13 @@ package tui
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/internal/view"
 )
 
-// questionDialog shows a view.Question and gives the view.Answer.
+// questionDialog shows a view.Question and gives the view.Answer. It ignores the
+// keys that were typed before it could be seen.
 type questionDialog struct {
 	q      *view.Question
 	chosen int // index of the choice; the first is the safe one
@@ -15,10 +17,8 @@ type questionDialog struct {
 	top    int // first line shown
 	rows   int // lines of the question when last drawn
 	room   int // of them visible
-}
-
-func newQuestion(q *view.Question) *questionDialog {
-	return &questionDialog{q: q, in: newInput(q.Secret)}
+	now    func() time.Time
+	grace
 }
 
 // renew takes the same question with other lines or choices.
@@ -110,6 +110,9 @@ func (d *questionDialog) typed() {
 }
 
 func (d *questionDialog) press(p pressed) (view.Intent, bool) {
+	if d.absorbs(d.now()) {
+		return nil, false
+	}
 	last := len(d.choices()) - 1
 	switch p.name {
 	case "esc":
@@ -151,6 +154,7 @@ func (d *questionDialog) answer(choice int) view.Intent {
 }
 
 func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
+	d.shown(d.now())
 	t := s.t
 	body := d.body(t, w, false)
 	if roomy := d.body(t, w, true); len(roomy) <= h-6 {

@@ -142,10 +142,7 @@ func (s *scene) missing(k cluster.Kind) string {
 // message centres a sentence in an otherwise empty pane.
 func (s *scene) message(st style, text string, w, h int) []string {
 	lines := wrap(text, max(1, w-4))
-	var out []string
-	for range max(0, (h-len(lines))/2) {
-		out = append(out, blank(w))
-	}
+	out := fill(nil, w, (h-len(lines))/2)
 	for _, l := range lines {
 		out = append(out, newRow(w).space((w-width(l))/2).put(st, l).String())
 	}

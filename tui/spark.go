@@ -11,17 +11,13 @@ func (r *row) sparkline(t *theme, values []int, top, w int) {
 	}
 	steps := len(t.eighths) - 1
 	for _, v := range values {
-		i, st := 0, t.bad
 		switch {
-		case v >= top && top > 0:
-			i, st = steps, t.good
-		case v > 0 && top > 0:
-			i, st = max(1, v*steps/top), t.warn
+		case v <= 0:
+			r.put(t.bad, t.lowest)
+		case v == top:
+			r.put(t.good, t.eighths[steps])
+		default:
+			r.put(t.warn, t.eighths[max(1, v*steps/top)])
 		}
-		if i == 0 {
-			r.put(st, t.lowest)
-			continue
-		}
-		r.put(st, t.eighths[i])
 	}
 }

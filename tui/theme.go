@@ -45,12 +45,13 @@ type theme struct {
 	box                                     boxGlyphs
 }
 
-// barLooks are the looks of a chart's cells.
+// barLooks are the looks of a chart's cells, beside those of what is good (served),
+// to be minded (queued, not Ready) or bad (sent to dead nodes).
 type barLooks struct {
-	served, queued, stalled, onDead, failed style
-	mixed                                   style // served below, queued above
-	capacity, capacityOnQueue, target       style
-	off, offNotReady, notReady              style // of a node's lane
+	stalled, failed           style
+	mixed                     style // served below, queued above
+	capacity, capacityOnQueue style
+	off                       style // of a node's lane
 }
 
 type boxGlyphs struct {
@@ -87,18 +88,12 @@ func newTheme(o Options) *theme {
 	t.focus = newStyle(reverse.Foreground(c.accent))
 	t.banner = newStyle(reverse.Foreground(c.bad))
 	t.bars = barLooks{
-		served:          newStyle(base.Foreground(c.good)),
-		queued:          newStyle(base.Foreground(c.warn)),
 		mixed:           newStyle(base.Foreground(c.good).Background(c.warn)),
 		capacity:        newStyle(bold.Foreground(c.accent)),
 		capacityOnQueue: newStyle(base.Foreground(c.onWarn).Background(c.warn)),
-		target:          t.dim,
 		failed:          newStyle(reverse.Foreground(c.bad)),
 		stalled:         newStyle(base.Foreground(c.fresh)),
-		onDead:          newStyle(bold.Foreground(c.bad)),
 		off:             newStyle(base.Foreground(c.bad)),
-		offNotReady:     newStyle(base.Foreground(c.bad)),
-		notReady:        newStyle(base.Foreground(c.warn)),
 	}
 	return t
 }

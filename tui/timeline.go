@@ -173,17 +173,15 @@ func objectOf(s *scene, e view.Event) object {
 	if s.snap.Node(e.Subject) != nil {
 		return nodeObject(e.Subject)
 	}
-	for _, d := range s.snap.Deployments() {
-		if d.Name == e.Subject || d.Key.String() == e.Subject {
-			return deploymentObject(d.Key)
-		}
+	is := func(k cluster.Key) bool { return k.Name == e.Subject || k.String() == e.Subject }
+	deployments := s.snap.Deployments()
+	if i := slices.IndexFunc(deployments, func(d *cluster.Deployment) bool { return is(d.Key) }); i >= 0 {
+		return deploymentObject(deployments[i].Key)
 	}
-	if e.Kind != string(cluster.KindPod) {
-		return object{}
-	}
-	for _, p := range s.snap.Pods() { // only when the details are opened
-		if p.Name == e.Subject || p.Key.String() == e.Subject {
-			return podObject(p.Key)
+	if e.Kind == string(cluster.KindPod) { // only when the details are opened
+		pods := s.snap.Pods()
+		if i := slices.IndexFunc(pods, func(p *cluster.Pod) bool { return is(p.Key) }); i >= 0 {
+			return podObject(pods[i].Key)
 		}
 	}
 	return object{}
