@@ -17,30 +17,24 @@ func (d *details) described(ref cluster.Ref) {
 	o := described(d.s, ref)
 	if o == nil {
 		d.head("Conditions, containers, events")
-		d.facts = append(d.facts, waiting(d.s, ref))
+		d.put(waiting(d.s, ref))
 		return
 	}
 	if l := d.s.f.Looked; l.Err != "" && !l.Log {
 		d.look(d.s.t.warn, "not read again", l.Err)
 	}
-	if len(o.Conditions) > 0 {
-		d.head("Conditions")
-	}
+	d.head("Conditions")
 	for _, c := range o.Conditions {
 		d.condition(ref.Kind, c)
 	}
-	if len(o.Containers) > 0 {
-		d.head("Containers")
-	}
+	d.head("Containers")
 	for _, c := range o.Containers {
 		d.container(c)
 	}
 	d.services(ref.Kind, o)
-	if o.Usage != "" || o.UsageErr != "" {
-		d.head("In use, by metrics-server")
-		d.add("now", o.Usage)
-		d.look(d.s.t.dim, "not known", o.UsageErr)
-	}
+	d.head("In use, by metrics-server")
+	d.add("now", o.Usage)
+	d.look(d.s.t.dim, "not known", o.UsageErr)
 	d.head("Events of the cluster")
 	if o.EventsErr != "" {
 		d.look(d.s.t.warn, "can't be read", o.EventsErr)

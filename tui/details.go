@@ -10,24 +10,32 @@ import (
 	"lightsout/cluster/forecast"
 )
 
-// details collects facts; those that are not known are left away.
+// details collects facts; those that are not known are left away, and so are
+// headings of none.
 type details struct {
-	s     *scene
-	facts []fact
+	s       *scene
+	facts   []fact
+	heading string // of what comes next
 }
 
-func (d *details) head(text string) {
-	if len(d.facts) > 0 {
-		d.facts = append(d.facts, fact{})
+func (d *details) head(text string) { d.heading = text }
+
+func (d *details) put(f fact) {
+	if d.heading != "" {
+		if len(d.facts) > 0 {
+			d.facts = append(d.facts, fact{})
+		}
+		d.facts = append(d.facts, fact{label: d.heading})
+		d.heading = ""
 	}
-	d.facts = append(d.facts, fact{label: text})
+	d.facts = append(d.facts, f)
 }
 
 func (d *details) add(label, value string) { d.look("", label, value) }
 
 func (d *details) look(st style, label, value string) {
 	if value = strings.TrimSpace(d.s.t.text(value)); value != "" {
-		d.facts = append(d.facts, fact{label: label, value: value, st: st})
+		d.put(fact{label: label, value: value, st: st})
 	}
 }
 
@@ -44,17 +52,15 @@ const mostEvents = 12
 
 // events lists what the timeline has of an object, the newest first.
 func (d *details) events(names ...string) {
+	d.head("Timeline")
 	n := 0
 	for _, e := range slices.Backward(d.s.f.Events) {
 		if !slices.Contains(names, e.Subject) {
 			continue
 		}
-		if n++; n == 1 {
-			d.head("Timeline")
-		}
 		_, st := levelLook(d.s.t, e.Level)
 		d.look(st, d.s.offset(e.At), brief(e.Subject, e.Sentence()))
-		if n == mostEvents {
+		if n++; n == mostEvents {
 			return
 		}
 	}
@@ -105,12 +111,10 @@ func (d *details) node(ref cluster.Ref) {
 	}
 	d.events(ref.Name)
 	pods := s.snap.PodsOn(ref.Name)
-	if len(pods) > 0 {
-		d.head(fmt.Sprintf("Pods (%d)", len(pods)))
-		for _, p := range pods[:min(len(pods), 250)] {
-			_, st := podSign(s, p)
-			d.look(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
-		}
+	d.head(fmt.Sprintf("Pods (%d)", len(pods)))
+	for _, p := range pods[:min(len(pods), 250)] {
+		_, st := podSign(s, p)
+		d.look(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
 	}
 }
 
