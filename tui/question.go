@@ -14,9 +14,7 @@ type questionDialog struct {
 	q      *view.Question
 	chosen int // index of the choice; the first is the safe one
 	in     input
-	top    int // first line shown
-	rows   int // lines of the question when last drawn
-	room   int // of them visible
+	body   pager // the question's lines
 	now    func() time.Time
 	grace
 }
@@ -55,7 +53,7 @@ func (d *questionDialog) foot() string {
 	if d.q.Refused {
 		keys = "enter close"
 	}
-	if d.rows > d.room {
+	if len(d.body.lines) > d.body.room {
 		keys += " · ↑/↓ more"
 	}
 	if d.toCopy() != "" {
@@ -124,10 +122,10 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 	case "shift+tab":
 		d.chosen = (d.chosen + last) % (last + 1)
 	case "up", "pgup":
-		d.top = max(0, d.top-1)
+		d.body.move("up")
 		return nil, false
 	case "down", "pgdown":
-		d.top = max(0, min(d.top+1, d.rows-d.room))
+		d.body.move("down")
 		return nil, false
 	default:
 		switch {
@@ -156,8 +154,8 @@ func (d *questionDialog) answer(choice int) view.Intent {
 func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	d.shown(d.now())
 	t := s.t
-	body := d.body(t, w, false)
-	if roomy := d.body(t, w, true); len(roomy) <= h-6 {
+	body := d.wrapped(t, w, false)
+	if roomy := d.wrapped(t, w, true); len(roomy) <= h-6 {
 		body = roomy
 	}
 	wide := 40
@@ -184,18 +182,16 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	r.spans(t, buttons, bw, fit)
 	tail = append(tail, r.String())
 
-	d.rows, d.room = len(body), max(1, h-len(tail)-1)
-	d.top = max(0, min(d.top, d.rows-d.room))
-	lines := []string{blank(wide)}
-	for i := d.top; i < min(d.top+d.room, len(body)); i++ {
-		lines = append(lines, newRow(wide).put(body[i].st, body[i].s).String())
+	lines := make([]string, len(body))
+	for i, l := range body {
+		lines[i] = newRow(wide).put(l.st, l.s).String()
 	}
-	return append(lines, tail...), wide
+	return slices.Concat([]string{blank(wide)}, d.body.draw(s, lines, wide, h-len(tail)-1), tail), wide
 }
 
-// body is the question's lines, wrapped; roomy puts an empty line before each
+// wrapped are the question's lines, wrapped; roomy puts an empty line before each
 // heading.
-func (d *questionDialog) body(t *theme, w int, roomy bool) []span {
+func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []span {
 	var body []span
 	add := func(st style, text string, indent int) {
 		for i, l := range wrap(text, w-indent-2) {
