@@ -175,23 +175,17 @@ func (c *chart) carry(s *scene) {
 		each = g.Target / d.Replicas
 	}
 	newest := c.bins[len(c.bins)-1].At
-	known := -1
 	for x := range c.bins {
 		b := &c.bins[x]
-		if !b.Sampled {
-			i := len(history) - 1 - int(newest.Sub(b.At)/time.Second)
-			switch {
-			case x == len(c.bins)-1:
-				b.Capacity, b.Target = g.Capacity, g.Target
-			case i >= 0 && i < len(history) && each > 0:
-				b.Capacity, b.Target = history[i]*each, g.Target
-			case known >= 0:
-				b.Capacity, b.Target = c.bins[known].Capacity, c.bins[known].Target
-			default:
-				continue
-			}
+		switch i := len(history) - 1 - int(newest.Sub(b.At)/time.Second); {
+		case b.Sampled:
+		case x == len(c.bins)-1:
+			b.Capacity, b.Target = g.Capacity, g.Target
+		case i >= 0 && i < len(history) && each > 0:
+			b.Capacity, b.Target = history[i]*each, g.Target
+		case x > 0:
+			b.Capacity, b.Target = c.bins[x-1].Capacity, c.bins[x-1].Target
 		}
-		known = x
 	}
 }
 
@@ -266,25 +260,23 @@ func (c *chart) times(s *scene, w int) string {
 	step := map[int64]int64{1: 15, 5: 60, 10: 120}[span]
 	line := []byte(blank(c.w))
 	free := 0
+	zero := s.f.Zero
+	if zero.IsZero() {
+		zero = c.bins[len(c.bins)-1].At
+	}
 	for x := from; x < len(c.bins); x++ {
-		var text string
-		if s.f.Zero.IsZero() {
-			left := int64(len(c.bins)-1-x) * span
-			if left%step != 0 {
-				continue
-			}
-			text = fmt.Sprintf("-%ds", left)
-			if left == 0 {
-				text = "now"
-			}
-		} else {
-			// The column in which a round time lies.
-			off := int64(c.bins[x].At.Sub(s.f.Zero).Round(time.Second) / time.Second)
-			round := floor(off+step-1, step)
-			if round >= off+span {
-				continue
-			}
+		// The column in which a round time lies.
+		off := int64(c.bins[x].At.Sub(zero).Round(time.Second) / time.Second)
+		round := floor(off+step-1, step)
+		if round >= off+span {
+			continue
+		}
+		text := "now"
+		switch {
+		case !s.f.Zero.IsZero():
 			text = signed(time.Duration(round)*time.Second, false)
+		case round < 0:
+			text = fmt.Sprintf("%ds", round)
 		}
 		if at := min(x, c.w-len(text)); at >= free {
 			copy(line[at:], text)
