@@ -44,6 +44,10 @@ func newDeploymentsPane() *deploymentsPane {
 		},
 		leadWidth: 2, changed: func(d *cluster.Deployment) time.Time { return d.Changed }, news: 2,
 		kind: cluster.KindDeployment, none: "no deployments",
+		chosen: func(s *scene, k cluster.Key) {
+			s.deployment = k
+			s.look(scopeDeployment)
+		},
 		tailTitle: "LAST MINUTE", tailLeast: 12,
 		tail: func(s *scene, r *row, d *cluster.Deployment, w int) {
 			r.sparkline(s.t, s.f.History[d.Key], d.Replicas, min(w, 60))
@@ -78,12 +82,6 @@ func (p *deploymentsPane) settle(s *scene) {
 }
 
 func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p.lines(), share: 1} }
-
-func (p *deploymentsPane) key(s *scene, m motion) {
-	p.list.key(s, m)
-	s.deployment = p.cursor
-	s.look(scopeDeployment)
-}
 
 func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)

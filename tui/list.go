@@ -52,8 +52,9 @@ type list[K comparable, R any] struct {
 	tailTitle string
 	tailLeast int
 	kind      cluster.Kind
-	none      string // what an empty list says
-	follows   bool   // without a cursor of the operator's, the last row is in sight
+	none      string               // what an empty list says
+	chosen    func(s *scene, id K) // after a key has moved the cursor; nil: nothing
+	follows   bool                 // without a cursor of the operator's, the last row is in sight
 
 	rows     []R
 	by       filter
@@ -201,19 +202,18 @@ func (l *list[K, R]) row(s *scene) (o object, ok bool) {
 }
 
 // key moves the cursor.
-func (l *list[K, R]) key(_ *scene, m motion) {
-	if m == moveHome {
+func (l *list[K, R]) key(s *scene, m motion) {
+	switch {
+	case m == moveHome:
 		l.moved = false
 		l.follow()
-		return
+	case len(l.rows) > 0:
+		l.at = m.moved(l.at, len(l.rows), l.page)
+		l.cursor = l.id(l.rows[l.at])
+		l.moved = !l.follows || l.at < len(l.rows)-1 // at the newest it follows again
 	}
-	if len(l.rows) == 0 {
-		return
-	}
-	l.at = m.moved(l.at, len(l.rows), l.page)
-	l.cursor, l.moved = l.id(l.rows[l.at]), true
-	if l.follows && l.at == len(l.rows)-1 {
-		l.moved = false // the newest again
+	if l.chosen != nil {
+		l.chosen(s, l.cursor)
 	}
 }
 

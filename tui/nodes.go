@@ -31,6 +31,10 @@ func newNodesPane() *nodesPane {
 		trouble: nodeTrouble, has: nodeHas, labels: func(n *cluster.Node) string { return n.Labels },
 		lead: nodeLead, leadWidth: 3, changed: func(n *cluster.Node) time.Time { return n.Changed }, news: 1,
 		kind: cluster.KindNode, none: "no nodes",
+		chosen: func(s *scene, name string) {
+			s.node = name
+			s.look(scopeNode)
+		},
 		columns: []column[*cluster.Node]{
 			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName, nil},
 			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus, nil},
@@ -82,12 +86,6 @@ func troubledFirst(s *scene, all []*cluster.Node) []*cluster.Node {
 }
 
 func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines(), share: 1} }
-
-func (p *nodesPane) key(s *scene, m motion) {
-	p.list.key(s, m)
-	s.node = p.cursor
-	s.look(scopeNode)
-}
 
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)

@@ -162,7 +162,7 @@ func (d *details) event(e view.Event) {
 	d.add("to", e.To)
 	d.add("why", e.Why)
 	if o := objectOf(s, e); o.facts != nil {
-		d.facts = append(d.facts, fact{})
+		d.put(fact{})
 		o.facts(d)
 	}
 }
