@@ -35,7 +35,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			w.send(ctx, lineAsked{})
 		default:
 			failures++
-			w.send(ctx, lineAsked{w.failed(heartbeatLine, describeProbe(err, w.client.cfg.Server), err)})
+			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg.Server), err)})
 			if failures > 1 && isTimeout(err) {
 				t.cut(heartbeatLine)
 			}

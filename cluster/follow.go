@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,16 +30,11 @@ type source struct {
 	trim      func(runtime.Object) object
 	// later: the past is not asked for, only what happens from now on.
 	later bool
-	// after are the sources whose first answer is waited for.
-	after []*source
 
 	// opened is when the watch was last under way, and cut how often in a row a
 	// streamed list ended early: the follower's own.
 	opened time.Time
 	cut    int
-
-	answered     chan struct{} // closed by the first answer, be it an error
-	answeredOnce sync.Once
 }
 
 // line is the one that the source is followed on.
@@ -76,13 +70,6 @@ var errGone = errors.New("the server's history does not reach back far enough")
 
 // follow keeps the owner told of everything in src until ctx ends.
 func (w *Watcher) follow(ctx context.Context, src *source) {
-	for _, s := range src.after {
-		select {
-		case <-s.answered:
-		case <-ctx.Done():
-			return
-		}
-	}
 	version, failures := "", 0
 	for w.gate.wait(ctx) {
 		began := time.Now()
@@ -111,7 +98,6 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg.Server), err)})
 			w.checkLink(src.line())
 		}
-		src.answeredOnce.Do(func() { close(src.answered) })
 		w.followPause(ctx, pause)
 	}
 }
@@ -182,7 +168,7 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	defer w.stopped(src)
 	if !streamed {
 		w.started(src, time.Now())
-		w.answer(ctx, src, followed{src, Access{Synced: true}})
+		w.send(ctx, followed{src, Access{Synced: true}})
 	}
 	return w.read(ctx, src, stream, version, streamed)
 }
@@ -213,7 +199,7 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 		case initial && ev.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true":
 			initial = false
 			w.started(src, now)
-			w.answer(ctx, src, listed{src, gathered, now})
+			w.send(ctx, listed{src, gathered, now})
 			gathered = nil
 		case initial:
 			continue
@@ -267,7 +253,7 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			return nil
 		})
 		if opts.Continue = m.GetContinue(); opts.Continue == "" {
-			w.answer(ctx, src, listed{src, items, time.Now()})
+			w.send(ctx, listed{src, items, time.Now()})
 			return m.GetResourceVersion(), nil
 		}
 	}
@@ -298,11 +284,6 @@ func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 		r.Namespace(src.namespace)
 	}
 	return r
-}
-
-func (w *Watcher) answer(ctx context.Context, src *source, d delta) {
-	w.send(ctx, d)
-	src.answeredOnce.Do(func() { close(src.answered) })
 }
 
 // again says from where to go on after err.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -95,7 +94,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			if link.State != LinkLost {
 				since = w.client.traffic.knownUntil(mainLine)
 			}
-			link = Link{State: LinkLost, LastContact: since, Err: describeProbe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
+			link = Link{State: LinkLost, LastContact: since, Err: describe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
 			w.send(ctx, linked{link: link})
 			w.lostPause(ctx, mainLine, pause)
 		}
@@ -152,7 +151,12 @@ func (w *Watcher) checkLink(l line) {
 // notReady is what /readyz says when the server runs but cannot serve.
 type notReady struct{ failed []string }
 
-func (e *notReady) Error() string { return "not ready: " + strings.Join(e.failed, ", ") }
+func (e *notReady) Error() string {
+	if len(e.failed) == 0 {
+		return "it may be starting or have lost its database"
+	}
+	return "failing: " + strings.Join(e.failed, ", ")
+}
 
 // probe asks on a line whether the server is ready. It waits for the answer for as
 // long as the line delivers anything.
@@ -216,17 +220,6 @@ func failedChecks(body string) (failed []string) {
 		}
 	}
 	return failed
-}
-
-func describeProbe(err error, server string) string {
-	if e, ok := err.(*notReady); ok {
-		what := "it may be starting or have lost its database"
-		if len(e.failed) > 0 {
-			what = "failing: " + strings.Join(e.failed, ", ")
-		}
-		return fmt.Sprintf("the API server at %s answers but is not ready (%s); what is shown may be old", hostOf(server), what)
-	}
-	return describe(err, server)
 }
 
 // streamsLists: servers from 1.32 on send a list as a stream (WatchList), and

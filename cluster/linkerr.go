@@ -51,10 +51,13 @@ func describe(err error, server string) string {
 		record    tls.RecordHeaderError
 		alert     tls.AlertError
 		verify    *tls.CertificateVerificationError
+		unready   *notReady
 	)
 	switch {
 	case errors.Is(err, errCredentials):
 		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
+	case errors.As(err, &unready):
+		return fmt.Sprintf("%s answers but is not ready (%s); what is shown may be old", at, unready)
 	case apierrors.IsUnauthorized(err):
 		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
 	case apierrors.IsTooManyRequests(err):

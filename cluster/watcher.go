@@ -116,8 +116,7 @@ func (w *Watcher) send(ctx context.Context, d delta) {
 // kindComponent is for the control plane's own pods, read for their flags.
 const kindComponent Kind = "component"
 
-// sources lists what is watched. Pods wait for the replica sets, so that each
-// is filed under its deployment from the start.
+// sources lists what is watched.
 func (w *Watcher) sources() []*source {
 	pods := resources[KindPod]
 	all := []*source{
@@ -135,16 +134,13 @@ func (w *Watcher) sources() []*source {
 			fields: "involvedObject.kind=Node", later: true})
 	}
 	for _, ns := range namespaces {
-		sets := &source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)}
-		all = append(all, sets,
-			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod), after: []*source{sets}},
+		all = append(all,
+			&source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)},
+			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod)},
 			&source{kind: KindDeployment, resource: resources[KindDeployment], namespace: ns, trim: trimming(trimDeployment)},
 			&source{kind: KindEndpointSlice, resource: resource{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"}, namespace: ns, trim: trimming(trimSlice)},
 			&source{kind: KindEvent, resource: events, namespace: ns, trim: trimming(trimEvent), later: true},
 		)
-	}
-	for _, s := range all {
-		s.answered = make(chan struct{})
 	}
 	return all
 }
