@@ -20,13 +20,13 @@ type Generator struct {
 	sampler *sampler
 
 	// Guarded by the ledger's lock.
-	closed      bool
-	lastID      uint64
-	spec        Spec
-	current     *oneRun // the hold or rate that is running
-	holdWorkers int
-	started     time.Time     // the last Start
-	settled     chan struct{} // closed when idle, for Wait; nil: nobody waits
+	closed  bool
+	lastID  uint64
+	spec    Spec
+	current *oneRun       // the hold or rate that is running
+	held    int           // places of holds that are taken
+	started time.Time     // the last Start
+	settled chan struct{} // closed when idle, for Wait; nil: nobody waits
 }
 
 // common is what the parts of a generator share.
@@ -115,20 +115,21 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 	s := c.Spec
 	c.stop = make(chan struct{})
 	g.spec, g.current = s, c
+	if s.Shape == Rate {
+		g.wg.Go(func() { g.rate(c, now) })
+		return
+	}
 	// A rate ends by its schedule, so that it sends neither more nor less.
-	if s.For > 0 && s.Shape == Hold {
+	if s.For > 0 {
 		c.timer = time.AfterFunc(s.For, func() { g.StopRun(c.Number) })
 	}
-	if s.Shape == Hold {
-		for g.current == c && g.holdWorkers < s.N && (s.Ramp == 0 || g.holdWorkers < 1) {
-			g.openPlace(now)
-		}
-		if s.Ramp > 0 && g.holdWorkers < s.N {
-			g.wg.Go(func() { g.openPlaces(c, now) })
-		}
-	} else {
-		g.wg.Go(func() { g.rate(c, now) })
+	if s.Ramp == 0 {
+		g.openPlaces(c, s.N, now)
+		return
 	}
+	// Places that another hold has left are there already.
+	g.openPlaces(c, max(1, min(g.held, s.N)), now)
+	g.wg.Go(func() { g.rise(c) })
 }
 
 // StopRun starts no more requests of a run that Begin has returned. Other runs,

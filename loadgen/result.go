@@ -115,6 +115,7 @@ type oneRun struct {
 	open     bool          // more requests will be started
 	timer    *time.Timer   // of a hold that ends by itself
 	stop     chan struct{} // of a hold or rate; closed when no more requests are started
+	places   int           // of a hold: how many are open
 	inFlight int
 	rest     *Result // when it is at rest
 }

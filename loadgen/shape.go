@@ -32,55 +32,46 @@ func (g *Generator) hold(r *request) {
 		}
 		now := g.now()
 		g.ledger.mu.Lock()
+		g.held--
 		r = g.nextHeld(now)
-		if r == nil {
-			g.holdWorkers--
-		}
 		g.ledger.mu.Unlock()
 	}
 	g.settle()
 }
 
-// openPlace opens another place of the hold that is running; the ledger's lock
-// is held, and there is room.
-func (g *Generator) openPlace(now time.Time) {
-	r := g.nextHeld(now)
-	g.holdWorkers++
-	g.wg.Go(func() { g.hold(r) })
-}
-
-// openPlaces opens the places of a hold that rises, until all are open.
-func (g *Generator) openPlaces(c *oneRun, begin time.Time) {
-	for i := 1; i < c.Spec.N; i++ {
-		if !g.waitUntil(begin.Add(time.Duration(float64(i)/float64(c.Spec.N)*float64(c.Spec.Ramp))), c.stop) {
-			return
-		}
-		g.ledger.mu.Lock()
-		if g.current != c {
-			g.ledger.mu.Unlock()
-			return
-		}
-		// A hold that this one has replaced may have left more.
-		if g.holdWorkers <= i {
-			g.openPlace(g.now())
-		}
-		g.ledger.mu.Unlock()
-	}
-}
-
-// nextHeld schedules the next request of the hold that is running; nil: the
-// place is not needed any more. The ledger's lock is held. When called for a
-// place that exists already, that place is part of holdWorkers.
+// nextHeld schedules a request of the hold that is running; nil: all its places
+// are taken, or there is none. The ledger's lock is held, and there is room.
 func (g *Generator) nextHeld(now time.Time) *request {
 	c := g.current
-	if c == nil || c.Spec.Shape != Hold || g.holdWorkers > c.Spec.N {
+	if c == nil || c.Spec.Shape != Hold || g.held >= c.places {
 		return nil
 	}
+	g.held++
 	r := g.register(c, now)
 	if c.Spec.Requests > 0 && c.Totals.Scheduled >= c.Spec.Requests {
 		g.endRun()
 	}
 	return r
+}
+
+// openPlaces opens places of a hold until it has n; the ledger's lock is held.
+func (g *Generator) openPlaces(c *oneRun, n int, now time.Time) {
+	c.places = max(c.places, n)
+	for r := g.nextHeld(now); r != nil; r = g.nextHeld(now) {
+		g.wg.Go(func() { g.hold(r) })
+	}
+}
+
+// rise opens the places of a hold one after the other.
+func (g *Generator) rise(c *oneRun) {
+	for i := 1; i < c.Spec.N; i++ {
+		if !g.waitUntil(c.Started.Add(time.Duration(float64(i)/float64(c.Spec.N)*float64(c.Spec.Ramp))), c.stop) {
+			return
+		}
+		g.ledger.mu.Lock()
+		g.openPlaces(c, i+1, g.now())
+		g.ledger.mu.Unlock()
+	}
 }
 
 // waitUntil waits for a moment, and reports false when something ends before.
