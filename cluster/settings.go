@@ -16,8 +16,7 @@ const (
 )
 
 // Setting is one value in force and where it was learnt: the name of the
-// component whose arguments say so, KubeletConfigz, "given" by the caller, or
-// Assumed.
+// component whose arguments say so, KubeletConfigz or Assumed.
 type Setting[T any] struct {
 	Value  T
 	Source string

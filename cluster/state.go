@@ -171,14 +171,13 @@ func (s *state) node(name string) *Node { return nodeNamed(s.t.nodes.view, name)
 func (s *state) deployment(k Key) *Deployment { return keyed(s.t.deployments.view, k) }
 
 // renewSettings works out the settings in force: what the control plane's pods
-// and the kubelets say, else what the caller gave, else the server version's
-// defaults.
+// and the kubelets say, else the server version's defaults.
 func (s *state) renewSettings() {
 	var read Settings
 	for _, pod := range slices.Sorted(maps.Keys(s.components)) {
 		read = read.or(s.components[pod].settings)
 	}
-	s.settings = read.or(kubeletSettings(s.kubelets)).or(s.w.opts.Settings).or(DefaultSettings(s.serverVersion))
+	s.settings = read.or(kubeletSettings(s.kubelets)).or(DefaultSettings(s.serverVersion))
 	s.settings.KubeletErr = kubeletErr(s.kubeletErrs)
 	s.dirty = true
 }

@@ -18,9 +18,6 @@ type WatchOptions struct {
 	// goes on while Sink runs: it must return within milliseconds, and must
 	// not call Run. It is called before the Snapshot that shows the change.
 	Sink func(Transition)
-	// Settings of the control plane that the caller knows; those with a Source
-	// are used where the cluster does not tell its own.
-	Settings Settings
 }
 
 // Watcher keeps a Snapshot of a cluster up to date. All methods are safe for
@@ -53,7 +50,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
 	}
-	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Settings: o.Settings}))
+	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server}))
 	return w
 }
 

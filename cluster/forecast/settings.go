@@ -14,7 +14,7 @@ type SettingLine struct {
 	// Name is the flag's or field's own, without dashes in front.
 	Name, Value string
 	// Source is where it was learnt: a component's name, "kubelet configz",
-	// "lease", "pod", "given", or a text that begins with "assumed".
+	// "lease", "pod", or a text that begins with "assumed".
 	Source string
 }
 
