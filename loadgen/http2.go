@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -36,22 +35,16 @@ type sharedConn struct {
 
 	// Guarded by the pool.
 	users   int // requests that use it
-	taken   int // requests that have used it
 	retired bool
 }
 
 // sharedPool keeps the HTTP/2 connections to one entry.
 type sharedPool struct {
+	dialing chan struct{} // holds something while a request sets up a connection
+
 	mu     sync.Mutex
 	conns  []*sharedConn
-	dial   *sharedDial // under way; nil: none
 	closed bool
-}
-
-// sharedDial is a connection being set up for all who wait for it.
-type sharedDial struct {
-	done chan struct{}
-	err  error // valid when done is closed
 }
 
 // newTransport returns what turns connections into HTTP/2 connections.
@@ -100,53 +93,53 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 }
 
 // take returns a connection with a place for the request, and whether an
-// earlier request has used it. Requests that find none wait for the same new
-// connection. release must be called.
+// earlier request has used it. Requests that find none wait for the one that sets
+// up a new connection. release must be called.
 func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
-	if !cl.opts.Target.Reuse {
-		c, err := cl.newShared(ctx, rt, e.addr)
-		if err != nil {
-			return nil, false, err
-		}
-		if err := c.Reserve(); err != nil {
-			c.Close()
-			return nil, false, err
-		}
-		c.users, c.retired = 1, true
-		return c, false, nil
-	}
 	p := &e.shared
-	for {
-		p.mu.Lock()
-		if c := p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
-			reused = c.taken > 1
-			p.mu.Unlock()
-			return c, reused, nil
+	if cl.opts.Target.Reuse {
+		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+			return c, true, nil
 		}
-		if p.closed {
-			p.mu.Unlock()
-			return nil, false, errCancelled
-		}
-		if p.dial == nil {
-			p.dial = &sharedDial{done: make(chan struct{})}
-			cl.wg.Go(func() { cl.fill(p, rt, e.addr) })
-		}
-		d := p.dial
-		p.mu.Unlock()
 		select {
-		case <-d.done:
-			if d.err != nil {
-				return nil, false, d.err
-			}
+		case p.dialing <- struct{}{}:
+			defer func() { <-p.dialing }()
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
 		}
+		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+			return c, true, nil
+		}
 	}
+	if c, err = cl.newShared(ctx, rt, e.addr); err != nil {
+		return nil, false, err
+	}
+	if err = p.add(c, cl.opts.Target.Reuse); err != nil {
+		c.Close()
+		return nil, false, err
+	}
+	return c, false, nil
+}
+
+// add takes a place on a new connection, and keeps it for others if wanted.
+func (p *sharedPool) add(c *sharedConn, keep bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errCancelled
+	}
+	c.users, c.retired = 1, !keep
+	if keep {
+		p.conns = append(p.conns, c)
+	}
+	return c.Reserve()
 }
 
 // reserve finds a place on a connection; nil: there is none. Connections that
-// are gone or too old are dropped. mu is held.
+// are gone or too old are dropped.
 func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) *sharedConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var found *sharedConn
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
 		if c.Err() != nil || maxAge > 0 && now.Sub(c.born) >= maxAge {
@@ -159,38 +152,10 @@ func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) *sharedConn {
 		if found == nil && c.Reserve() == nil {
 			found = c
 			c.users++
-			c.taken++
 		}
 		return false
 	})
 	return found
-}
-
-// fill sets up the connection that requests wait for.
-func (cl *client) fill(p *sharedPool, rt *route, addr string) {
-	ctx := cl.ctx
-	if bound := cl.opts.Timeouts.Connect; bound > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, bound, fmt.Errorf("no connection to %s within %v: %w", addr, bound, context.DeadlineExceeded))
-		defer cancel()
-	}
-	c, err := cl.newShared(ctx, rt, addr)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.dial.err = err
-	close(p.dial.done)
-	p.dial = nil
-	if err != nil {
-		return
-	}
-	if p.closed {
-		c.Close()
-		return
-	}
-	p.conns = append(p.conns, c)
 }
 
 // release gives a place back.

@@ -28,6 +28,10 @@ type entry struct {
 	shared sharedPool
 }
 
+func newEntry(addr string) *entry {
+	return &entry{addr: addr, shared: sharedPool{dialing: make(chan struct{}, 1)}}
+}
+
 // newRoute makes the route to a target.
 func (cl *client) newRoute(t Target) (*route, error) {
 	w, err := newWire(t)
@@ -40,10 +44,10 @@ func (cl *client) newRoute(t Target) (*route, error) {
 		if err != nil {
 			return nil, err
 		}
-		rt.entries = append(rt.entries, &entry{addr: addr})
+		rt.entries = append(rt.entries, newEntry(addr))
 	}
 	if len(rt.entries) == 0 {
-		rt.entries = []*entry{{addr: w.addr}}
+		rt.entries = []*entry{newEntry(w.addr)}
 	}
 	if w.tls {
 		rt.tls = &tls.Config{}
