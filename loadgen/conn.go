@@ -114,9 +114,8 @@ const idleLimit = 30 * time.Second
 
 // idlePool keeps connections, last used first.
 type idlePool struct {
-	mu     sync.Mutex
-	conns  []*conn
-	closed bool
+	mu    sync.Mutex
+	conns []*conn
 }
 
 // put keeps a connection whose answer has been read to its end.
@@ -124,10 +123,6 @@ func (p *idlePool) put(c *conn, now time.Time) {
 	c.r, c.idle = nil, now
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		c.discard()
-		return
-	}
 	p.conns = append(p.conns, c)
 }
 
@@ -150,15 +145,4 @@ func (p *idlePool) take(now time.Time, maxAge time.Duration) *conn {
 		}
 		c.discard()
 	}
-}
-
-// close closes what is kept, and what is put from now on.
-func (p *idlePool) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	for _, c := range p.conns {
-		c.discard()
-	}
-	p.conns = nil
 }

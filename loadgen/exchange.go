@@ -31,9 +31,8 @@ type client struct {
 	*common
 	route *route // to the target
 
-	routesMu     sync.Mutex
-	routes       map[string]*route // where redirects lead
-	routesClosed bool
+	routesMu sync.Mutex
+	routes   map[string]*route // where redirects lead
 }
 
 func newClient(c *common) (*client, error) {

@@ -18,6 +18,7 @@ type Generator struct {
 	cancel  context.CancelFunc
 	client  *client
 	sampler *sampler
+	closing sync.Once
 
 	// Guarded by the ledger's lock.
 	closed  bool
@@ -193,7 +194,7 @@ func (g *Generator) Close() {
 	g.stop(true, ClassCensored, errCensored)
 	g.cancel()
 	g.wg.Wait()
-	g.client.closeRoutes()
+	g.closing.Do(g.client.closeRoutes)
 	g.settle()
 }
 

@@ -42,9 +42,8 @@ type sharedConn struct {
 type sharedPool struct {
 	dialing chan struct{} // holds something while a request sets up a connection
 
-	mu     sync.Mutex
-	conns  []*sharedConn
-	closed bool
+	mu    sync.Mutex
+	conns []*sharedConn
 }
 
 // newTransport returns what turns connections into HTTP/2 connections.
@@ -125,9 +124,6 @@ func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn,
 func (p *sharedPool) add(c *sharedConn, keep bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return errCancelled
-	}
 	c.users, c.retired = 1, !keep
 	if keep {
 		p.conns = append(p.conns, c)
@@ -165,17 +161,6 @@ func (p *sharedPool) release(c *sharedConn) {
 	if c.users--; c.users == 0 && c.retired {
 		c.Close()
 	}
-}
-
-// close closes all connections, and those to come.
-func (p *sharedPool) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	for _, c := range p.conns {
-		c.Close()
-	}
-	p.conns = nil
 }
 
 // exchange2 sends the request on an HTTP/2 connection and reads the answer.

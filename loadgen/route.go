@@ -94,11 +94,15 @@ func (rt *route) enter(r *request) *entry {
 	return e
 }
 
-// close closes the connections that are kept.
+// close closes the connections that are kept, when nobody uses them any more.
 func (rt *route) close() {
 	for _, e := range rt.entries {
-		e.idle.close()
-		e.shared.close()
+		for _, c := range e.idle.conns {
+			c.discard()
+		}
+		for _, c := range e.shared.conns {
+			c.Close()
+		}
 	}
 }
 
@@ -140,9 +144,6 @@ func (cl *client) redirect(from *route, status int, location string) (*route, er
 	if len(cl.routes) >= maxRoutes {
 		return nil, fmt.Errorf("redirects lead to more than %d places", maxRoutes)
 	}
-	if cl.routesClosed {
-		return nil, errCancelled
-	}
 	rt, err := cl.newRoute(t)
 	if err != nil {
 		return nil, fmt.Errorf("the redirect to %q can't be followed", clean(location, 80))
@@ -151,12 +152,9 @@ func (cl *client) redirect(from *route, status int, location string) (*route, er
 	return rt, nil
 }
 
-// closeRoutes closes the connections of all routes.
+// closeRoutes closes the connections of all routes, when no request is left.
 func (cl *client) closeRoutes() {
 	cl.route.close()
-	cl.routesMu.Lock()
-	defer cl.routesMu.Unlock()
-	cl.routesClosed = true
 	for _, rt := range cl.routes {
 		rt.close()
 	}
