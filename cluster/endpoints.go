@@ -122,13 +122,13 @@ func (c *readyCount) count() int {
 func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 	diff := map[string]int{}
 	if old != nil {
-		for _, c := range old.readyOn {
-			diff[c.node] -= c.n
+		for node, n := range old.readyOn {
+			diff[node] -= n
 		}
 	}
 	if now != nil {
-		for _, c := range now.readyOn {
-			diff[c.node] += c.n
+		for node, n := range now.readyOn {
+			diff[node] += n
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(diff)) {

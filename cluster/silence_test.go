@@ -69,7 +69,7 @@ func TestTheEndpointsOfANodeAreToldFromFirstToLast(t *testing.T) {
 	ready := func(at time.Time, n int, quiet bool) {
 		sl := &slice{name: Key{"d", "web-1"}, service: Key{"d", "web"}, addressType: "IPv4", ready: n, total: 4}
 		if n > 0 {
-			sl.readyOn = []nodeCount{{"n", n}}
+			sl.readyOn = map[string]int{"n": n}
 		}
 		sl.put(s, at, quiet)
 		s.settleEndpoints(at)
@@ -132,7 +132,7 @@ func TestWhatIsNotWatchedAnyMoreGrowsOld(t *testing.T) {
 	s = w.until("nodes are forbidden", func(s *Snapshot) bool { return s.Access[KindNode].Forbidden })
 	until := s.Access[KindNode].Until
 	// The server goes on answering everything else.
-	w.until("later contact", func(*Snapshot) bool { return w.Link().LastContact.After(until) })
+	w.until("later contact", func(*Snapshot) bool { return w.Snapshot().Contact().After(until) })
 	s = w.Snapshot()
 	if age, known := s.Age(KindNode, until.Add(time.Hour)); !known || age != time.Hour {
 		t.Errorf("nodes are %v old an hour later, known %v", age, known)

@@ -139,12 +139,7 @@ type slice struct {
 
 	ready, serving, terminating, total int
 	// readyOn counts those that are ready and serving by node.
-	readyOn []nodeCount
-}
-
-type nodeCount struct {
-	node string
-	n    int
+	readyOn map[string]int
 }
 
 func trimSlice(es *discoveryv1.EndpointSlice) *slice {
@@ -155,7 +150,7 @@ func trimSlice(es *discoveryv1.EndpointSlice) *slice {
 	ns := word(es.Namespace)
 	out := &slice{
 		name: Key{ns, harmless(es.Name)}, service: Key{ns, word(service)},
-		addressType: word(string(es.AddressType)), total: len(es.Endpoints),
+		addressType: word(string(es.AddressType)), total: len(es.Endpoints), readyOn: map[string]int{},
 	}
 	for i := range es.Endpoints {
 		c := &es.Endpoints[i].Conditions
@@ -170,24 +165,13 @@ func trimSlice(es *discoveryv1.EndpointSlice) *slice {
 			out.serving++
 		}
 		if on := es.Endpoints[i].NodeName; on != nil && ready && serving {
-			out.readyOn = countOn(out.readyOn, word(*on))
+			out.readyOn[word(*on)]++
 		}
 		if c.Terminating != nil && *c.Terminating {
 			out.terminating++
 		}
 	}
 	return out
-}
-
-// countOn adds one to a node's count. A slice has at most some hundred endpoints.
-func countOn(counts []nodeCount, node string) []nodeCount {
-	for i := range counts {
-		if counts[i].node == node {
-			counts[i].n++
-			return counts
-		}
-	}
-	return append(counts, nodeCount{node, 1})
 }
 
 // component is a pod of the control plane, trimmed to where it runs and what

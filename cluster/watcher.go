@@ -64,18 +64,6 @@ func (w *Watcher) Snapshot() *Snapshot { return w.snapshot.Load() }
 // none.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// silentAfter is when a link that says that it is live is not believed any more.
-const silentAfter = 10 * time.Second
-
-// Link is the state of the connection, with LastContact as of this moment.
-func (w *Watcher) Link() Link {
-	l := w.Snapshot().link()
-	if l.State == LinkLive && time.Since(l.LastContact) > silentAfter {
-		l.State, l.Err = LinkLost, "nothing has been heard of the API server at "+hostOf(w.client.cfg.Server)
-	}
-	return l
-}
-
 // Run watches until ctx ends, closes the Client, and then returns nil when every
 // goroutine of the Watcher has ended. No failure of the server ends it: it
 // reconnects for ever, and says in Snapshot.Link and Snapshot.Access what is

@@ -102,7 +102,6 @@ func (l *ledger) end(r *request) {
 	l.live[r.index].index = r.index
 	l.live[last] = nil
 	l.live = l.live[:last]
-	r.index = -1
 	l.place(r, r.CountedAt())
 	r.second.Unresolved--
 	r.second.end(r.Class)

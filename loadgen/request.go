@@ -41,7 +41,7 @@ type request struct {
 	last    atomic.Int64
 
 	// Guarded by the ledger's lock.
-	index  int // in the ledger's live; -1: ended
+	index  int // in the ledger's live
 	second *slot
 	phase  phase
 	since  time.Time // of the phase

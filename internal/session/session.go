@@ -18,8 +18,6 @@ import (
 type Watcher interface {
 	Snapshot() *cluster.Snapshot
 	Changed() <-chan struct{}
-	// Link is the connection's state as of now.
-	Link() cluster.Link
 	// WantKubelets has these nodes' kubelets asked for their settings, which the
 	// forecast of an outage stands on. It does not wait for them.
 	WantKubelets(nodes ...string)

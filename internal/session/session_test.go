@@ -96,8 +96,6 @@ func (w *still) Snapshot() *cluster.Snapshot {
 	return w.s
 }
 
-func (w *still) Link() cluster.Link { return w.Snapshot().Link }
-
 func (w *still) WantKubelets(nodes ...string) { w.wanted.Store(&nodes) }
 
 func (w *still) Changed() <-chan struct{} { return w.changed }

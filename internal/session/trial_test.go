@@ -53,7 +53,6 @@ func (w *world) Snapshot() *cluster.Snapshot {
 	return w.s
 }
 
-func (w *world) Link() cluster.Link       { return w.Snapshot().Link }
 func (w *world) WantKubelets(n ...string) { w.wanted.Store(&n) }
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
