@@ -2,7 +2,6 @@ package session
 
 import (
 	"slices"
-	"strings"
 
 	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
@@ -115,15 +114,10 @@ func refusedTitle(a view.AskPower) string {
 
 // who names a few nodes, and counts many.
 func who(nodes []string) string {
-	n := len(nodes)
-	if n > 3 {
+	if n := len(nodes); n > 3 {
 		return text.Count(n, "node", "nodes")
 	}
-	out := strings.Join(nodes[:max(n-1, 0)], ", ")
-	if n > 1 {
-		out += " and "
-	}
-	return out + nodes[n-1]
+	return text.List(nodes)
 }
 
 func yesLabel(a view.AskPower) string {
