@@ -17,8 +17,6 @@ type service struct {
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
-	// elsewhere: none of its pods was on the nodes.
-	elsewhere bool
 	// room says why the replacements don't fit; empty when they do.
 	room string
 }
@@ -41,19 +39,12 @@ func (v *service) forecastFirst(t *Tracker) {
 	if !v.known {
 		return
 	}
-	on := 0
-	for _, p := range t.snapshot.PodsOf(t.deployment) {
-		if p.Serving() && t.isDown(p.Node) {
-			on++
-		}
-	}
-	v.elsewhere = on == 0
 	v.room = ""
 	if h := forecast.Outage(t.snapshot, t.down(), t.zero).Hits(); h.WillNotFit > 0 {
 		v.room = h.Room().Text
 	}
 	r := t.row(view.PhaseReplaced, t.deployment.String())
-	if v.elsewhere {
+	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && t.isDown(p.Node) }) {
 		r.observed = t.zero
 		r.notes = []string{"none of its pods was on the nodes"}
 		return
@@ -77,10 +68,7 @@ func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forec
 			continue
 		}
 		r := t.row(view.PhaseEvicted, name)
-		e := of(r)
-		if !r.observed.IsZero() {
-			e = forecast.Interval{From: r.observed, To: r.observed}
-		}
+		e := r.seenOr(of(r))
 		// Pods that end with a graceful shutdown are replaced at once.
 		if n := t.nodes[name]; n.graceful > 0 {
 			if e.IsZero() {
@@ -135,10 +123,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	var last forecast.Interval
 	for _, name := range t.down() {
 		ready := t.row(view.PhaseReady, name)
-		i := ready.predicted
-		if !ready.observed.IsZero() {
-			i = forecast.Interval{From: ready.observed, To: ready.observed}
-		}
+		i := ready.seenOr(ready.predicted)
 		if i.IsZero() {
 			return
 		}

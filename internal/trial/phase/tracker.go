@@ -63,6 +63,14 @@ type row struct {
 	notes []string
 }
 
+// seenOr is when it was observed, or the forecast if it was not.
+func (r *row) seenOr(i forecast.Interval) forecast.Interval {
+	if r.observed.IsZero() {
+		return i
+	}
+	return forecast.Interval{From: r.observed, To: r.observed}
+}
+
 func (r *row) note(text string) {
 	if text != "" && !slices.Contains(r.notes, text) {
 		r.notes = append(r.notes, text)
