@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,15 +50,13 @@ func noStep(line int, word string) error {
 	guess := yamlfile.Suggest(word, kindNames())
 	if guess == "" {
 		meant := map[string]string{}
-		var words []string
 		for _, k := range kinds {
-			for _, w := range strings.Fields(k.meant) {
+			for w := range strings.FieldsSeq(k.meant) {
 				meant[w] = k.name
-				words = append(words, w)
 			}
 		}
 		// A tie between two words may not change the sentence from run to run.
-		for _, w := range sorted(words) {
+		for _, w := range slices.Sorted(maps.Keys(meant)) {
 			if yamlfile.Suggest(word, []string{w}) != "" {
 				guess = meant[w]
 				break
