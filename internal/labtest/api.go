@@ -1,10 +1,8 @@
 package labtest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -48,35 +46,17 @@ func (a *API) Do(method, path string, object, into any) {
 
 // Try is Do for a server that may not answer.
 func (a *API) Try(method, path string, object, into any) error {
-	body, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	if object == nil {
-		body = nil
+	body := ""
+	if object != nil {
+		b, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		body = string(b)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, a.host+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if method == http.MethodPatch {
-		req.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	resp, err := a.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode/100 != 2 && resp.StatusCode != http.StatusConflict {
-		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
-	}
-	if into != nil {
-		return json.NewDecoder(resp.Body).Decode(into)
-	}
-	return nil
+	return ask(ctx, a.client, method, a.host+path, body, into, http.StatusConflict)
 }
 
 // Front is for a proxy before the lab's API server: its URL, and the way there

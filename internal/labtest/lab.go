@@ -207,7 +207,7 @@ func (l *Lab) ClearFaults() { l.t.Helper(); l.control(http.MethodDelete, "/fault
 
 func (l *Lab) control(method, path, body string) {
 	l.t.Helper()
-	if err := ask(l.Control(), method, path, body, nil); err != nil {
+	if err := ask(context.Background(), l.Control(), method, "http://lab"+path, body, nil); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -216,22 +216,29 @@ func (l *Lab) control(method, path, body string) {
 // goroutine, and says what came of it.
 func (l *Lab) Asker() func(method, path, body string) error {
 	c := l.Control()
-	return func(method, path, body string) error { return ask(c, method, path, body, nil) }
+	return func(method, path, body string) error {
+		return ask(context.Background(), c, method, "http://lab"+path, body, nil)
+	}
 }
 
-// ask asks a control socket, and reads the answer into into, if that is wanted.
-func ask(c *http.Client, method, path, body string, into any) error {
-	req, err := http.NewRequest(method, "http://lab"+path, strings.NewReader(body))
+// ask sends a request, and reads the answer into into, if that is wanted. A status
+// of fine is no failure either.
+func ask(ctx context.Context, c *http.Client, method, url, body string, into any, fine ...int) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
 	}
 	resp, err := c.Do(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	if resp.StatusCode/100 != 2 && !slices.Contains(fine, resp.StatusCode) {
+		return fmt.Errorf("%s %s: %s", method, req.URL.RequestURI(), resp.Status)
 	}
 	if into != nil {
 		return json.NewDecoder(resp.Body).Decode(into)
@@ -272,7 +279,7 @@ func (l *Lab) Component(name string) int {
 
 func (l *Lab) get(path string, into any) {
 	l.t.Helper()
-	if err := ask(l.Control(), http.MethodGet, path, "", into); err != nil {
+	if err := ask(context.Background(), l.Control(), http.MethodGet, "http://lab"+path, "", into); err != nil {
 		l.t.Fatal(err)
 	}
 }

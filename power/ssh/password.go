@@ -27,8 +27,8 @@ type passwordQuestions struct {
 	host   host
 	conn   net.Conn
 
-	asked, refused bool
-	tries          int
+	refused bool
+	tries   int // how often it was asked
 }
 
 // mayAskPassword reports whether a host that takes no key may ask the operator
@@ -84,7 +84,6 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 	if err := q.conn.SetDeadline(time.Time{}); err != nil {
 		return "", err
 	}
-	q.asked = true
 	q.tries++
 	answer, err := c.opt.AskSecret(q.ctx, SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
 	if err != nil || answer == "" {
@@ -102,7 +101,7 @@ func (q *passwordQuestions) explain(err error) error {
 	switch {
 	case q.refused:
 		return connectError(q.host.String(), causeAuth, err, "no key was accepted by %s; it asked for a password, and none was given", q.host)
-	case q.asked && causeOf(err) == causeAuth:
+	case q.tries > 0 && causeOf(err) == causeAuth:
 		return connectError(q.host.String(), causeAuth, err, "%s accepted neither a key nor the password that was given", q.host)
 	}
 	return err

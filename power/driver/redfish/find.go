@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
+	"lightsout/power/internal/match"
 	"lightsout/power/internal/rest"
 )
 
@@ -55,22 +58,13 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	case len(systems) > 1:
 		name = node.Name
 	}
-	var found []string
-	var machine power.Machine
-	for at, s := range systems {
-		if name != "" && !s.named(name, at) {
-			continue
-		}
-		found = append(found, power.Clean(at))
-		machine = power.Machine{Driver: DriverName, ID: at, Name: power.Clean(cmp.Or(s.HostName, s.Name, s.ID)), Address: host, How: how}
+	urls := slices.Sorted(maps.Keys(systems))
+	i, err := match.Only(node, urls, func(at string) bool { return name == "" || systems[at].named(name, at) }, func(at string) string { return at })
+	if err != nil {
+		return power.Machine{}, err
 	}
-	switch len(found) {
-	case 0:
-		return power.Machine{}, power.ErrNoMachine
-	case 1:
-		return machine, nil
-	}
-	return power.Machine{}, &power.AmbiguousError{Node: node.Name, Matches: found}
+	s := systems[urls[i]]
+	return power.Machine{Driver: DriverName, ID: urls[i], Name: power.Clean(cmp.Or(s.HostName, s.Name, s.ID)), Address: host, How: how}, nil
 }
 
 func (s system) named(name, at string) bool {

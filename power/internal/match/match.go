@@ -2,6 +2,7 @@
 package match
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -33,28 +34,40 @@ func One(driver string, node power.NodeRef, hint, providerID string, all []Candi
 		ways = []way{{"", func(c Candidate) bool { return c.ID == name || c.Name == name }}}
 	}
 	for _, w := range ways {
-		var found []int
-		e := &power.AmbiguousError{Node: node.Name}
-		for i, c := range all {
-			if w.match(c) {
-				found = append(found, i)
-				e.Matches = append(e.Matches, power.Clean(c.Name+" "+c.ID))
-			}
-		}
-		switch len(found) {
-		case 0:
+		i, err := Only(node, all, w.match, func(c Candidate) string { return c.Name + " " + c.ID })
+		switch {
+		case errors.Is(err, power.ErrNoMachine):
 			continue
-		case 1:
-			c := all[found[0]]
+		case err == nil:
+			c := all[i]
 			m := power.Machine{Driver: driver, ID: c.ID, Name: power.Clean(c.Name), Address: power.Clean(shared(c, node)), How: w.how}
 			if m.Address == "" && len(c.Addresses) > 0 {
 				m.Address = power.Clean(c.Addresses[0])
 			}
-			return m, found[0], nil
+			return m, i, nil
 		}
-		return power.Machine{}, 0, e
+		return power.Machine{}, 0, err
 	}
 	return power.Machine{}, 0, power.ErrNoMachine
+}
+
+// Only gives the place of the one among all that matches, by what each is called;
+// power.ErrNoMachine when there is none, and a *power.AmbiguousError when there are
+// several.
+func Only[T any](node power.NodeRef, all []T, matches func(T) bool, name func(T) string) (int, error) {
+	found, e := -1, &power.AmbiguousError{Node: node.Name}
+	for i, c := range all {
+		if matches(c) {
+			found, e.Matches = i, append(e.Matches, power.Clean(name(c)))
+		}
+	}
+	switch len(e.Matches) {
+	case 0:
+		return 0, power.ErrNoMachine
+	case 1:
+		return found, nil
+	}
+	return 0, e
 }
 
 // shared gives an address that the machine and the node have in common.
