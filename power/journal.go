@@ -258,7 +258,7 @@ func (j *Journal) append(e Entry) error {
 
 func (j *Journal) appendLocked(line []byte) error {
 	fd := int(j.file.Fd())
-	if err := flock(fd); err != nil {
+	if err := flock(fd, unix.LOCK_EX); err != nil {
 		return err
 	}
 	defer unix.Flock(fd, unix.LOCK_UN)
@@ -289,11 +289,11 @@ func (j *Journal) appendLocked(line []byte) error {
 	return j.file.Sync()
 }
 
-// flock takes the lock that writers hold while they append. Another writer
-// holds it for one line only.
-func flock(fd int) error {
+// flock takes a lock, in spite of signals. That of a journal or a register another
+// writer holds for one line only.
+func flock(fd, how int) error {
 	for {
-		err := unix.Flock(fd, unix.LOCK_EX)
+		err := unix.Flock(fd, how)
 		if !errors.Is(err, unix.EINTR) {
 			return err
 		}

@@ -90,19 +90,14 @@ func (l *Locks) try(name string) (free func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("it can't be locked against other programs: %w", err)
 	}
-	for {
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return func() { _ = unix.Close(fd) }, nil
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EWOULDBLOCK):
-			err = errLocked
-		}
-		_ = unix.Close(fd)
-		return nil, err
+	if err = flock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		return func() { _ = unix.Close(fd) }, nil
 	}
+	_ = unix.Close(fd)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = errLocked
+	}
+	return nil, err
 }
 
 // take waits for a lock until ctx ends; the error is errLocked then.

@@ -53,7 +53,7 @@ func (r register) Note(_ context.Context, node string, change func(had Mark) (Ma
 	}
 	f := os.NewFile(uintptr(fd), r.path())
 	defer f.Close()
-	if err := flock(fd); err != nil {
+	if err := flock(fd, unix.LOCK_EX); err != nil {
 		return fail(err)
 	}
 	marks, err := readRegister(f)

@@ -120,10 +120,7 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 // spec is what Client.Run is given for a machine: what Find resolved, so that
 // the ssh_config's settings for it hold again, with the user of then.
 func spec(m power.Machine) string {
-	target := m.Params["host"]
-	if target == "" {
-		target = m.ID
-	}
+	target := cmp.Or(m.Params["host"], m.ID)
 	if u := m.Params[paramUser]; u != "" && !strings.Contains(target, "@") {
 		target = u + "@" + target
 	}

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,10 +74,7 @@ const allowSudo = "allow the user this command without a password (NOPASSWD in s
 
 // complaint is what a failed command said, and what to do where that is usual.
 func complaint(r result) error {
-	said := power.Clean(r.Stderr)
-	if said == "" {
-		said = power.Clean(r.Stdout)
-	}
+	said := cmp.Or(power.Clean(r.Stderr), power.Clean(r.Stdout))
 	switch {
 	case strings.Contains(said, "password is required"), strings.Contains(said, "terminal is required"):
 		return text.Advise(errors.New(said), allowSudo)

@@ -13,6 +13,7 @@
 package ipmi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,12 +99,9 @@ type Driver struct {
 
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
-	if opt.Address == "" {
-		opt.Address = defaultAddress
-	}
 	d := &Driver{opt: opt}
 	var err error
-	if d.address, err = fields.Parse("power.ipmi.address", opt.Address); err != nil {
+	if d.address, err = fields.Parse("power.ipmi.address", cmp.Or(opt.Address, defaultAddress)); err != nil {
 		return nil, err
 	}
 	if opt.User == "" || opt.Password == nil {

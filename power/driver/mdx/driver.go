@@ -103,10 +103,7 @@ type Driver struct {
 
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
-	if opt.URL == "" {
-		opt.URL = defaultURL
-	}
-	u, err := url.Parse(opt.URL)
+	u, err := url.Parse(cmp.Or(opt.URL, defaultURL))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
 		// What was given may hold a password, and is not repeated.
 		return nil, power.Wrong("power.mdx.url", " is no address of a portal: it looks like https://oprpl.mdx.jp, without user or query")

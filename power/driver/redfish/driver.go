@@ -7,6 +7,7 @@
 package redfish
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -102,12 +103,9 @@ type Driver struct {
 
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
-	if opt.URL == "" {
-		opt.URL = defaultURL
-	}
 	d := &Driver{opt: opt}
 	var err error
-	if d.url, err = fields.Parse("power.redfish.url", opt.URL); err != nil {
+	if d.url, err = fields.Parse("power.redfish.url", cmp.Or(opt.URL, defaultURL)); err != nil {
 		return nil, err
 	}
 	if d.system, err = fields.Parse("power.redfish.system", opt.System); err != nil {

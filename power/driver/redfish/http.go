@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -139,8 +140,5 @@ func explain(data []byte) string {
 			said = append(said, e.Message)
 		}
 	}
-	if len(said) == 0 {
-		return reply.Error.Message
-	}
-	return strings.Join(said, " ")
+	return cmp.Or(strings.Join(said, " "), reply.Error.Message)
 }

@@ -14,6 +14,7 @@ package wol
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,10 +86,7 @@ type Driver struct {
 
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
-	if opt.Broadcast == "" {
-		opt.Broadcast = defaultBroadcast
-	}
-	to, err := netip.ParseAddrPort(opt.Broadcast)
+	to, err := netip.ParseAddrPort(cmp.Or(opt.Broadcast, defaultBroadcast))
 	if err != nil || to.Port() == 0 {
 		return nil, power.Wrong("power.wol.broadcast", " is no address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
 	}

@@ -3,6 +3,7 @@
 package fields
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,9 +37,7 @@ func Of(node power.NodeRef, hint, bmc string) Values {
 	if hint == "" && v.Machine != "" {
 		v.own = append(v.own, "Machine")
 	}
-	if v.Machine == "" {
-		v.Machine = node.Name
-	}
+	v.Machine = cmp.Or(v.Machine, node.Name)
 	return v
 }
 

@@ -7,6 +7,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,12 +60,7 @@ type Result struct {
 
 // Said is what the program said for people, in one harmless line of at most 300
 // characters: its standard error, or its standard output when that is empty.
-func (r Result) Said() string {
-	if s := secret.Say(r.Stderr); s != "" {
-		return s
-	}
-	return secret.Say(r.Stdout)
-}
+func (r Result) Said() string { return cmp.Or(secret.Say(r.Stderr), secret.Say(r.Stdout)) }
 
 // How says how it ended and what it said.
 func (r Result) How() string {
