@@ -134,11 +134,7 @@ func (d *Driver) password() (string, error) {
 
 // Find gives the node's controller, by the template.
 func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	bmc := d.opt.Nodes[node.Name].BMC
-	if d.address.Uses("BMC") && bmc == "" {
-		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
-	}
-	text, err := d.address.RenderHost(fields.Of(node, hint, bmc))
+	text, how, err := d.address.Controller(fields.Of(node, hint, d.opt.Nodes[node.Name].BMC))
 	if err != nil {
 		return power.Machine{}, err
 	}
@@ -147,11 +143,7 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 		return power.Machine{}, err
 	}
 	host, _, _ := net.SplitHostPort(address)
-	m := power.Machine{Driver: DriverName, ID: address, Name: power.Clean(node.Name), Address: host, How: power.HowConfig}
-	if bmc == "" {
-		m.How = ""
-	}
-	return m, nil
+	return power.Machine{Driver: DriverName, ID: address, Name: power.Clean(node.Name), Address: host, How: how}, nil
 }
 
 // endpoint gives host:port.

@@ -25,16 +25,9 @@ const systemsLimit = 256
 // that it is the only one, or the one that System, the hint or the node's name
 // names exactly.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	bmc, how := d.opt.Nodes[node.Name].BMC, power.HowConfig
-	if bmc == "" {
-		how = ""
-	}
-	values := fields.Of(node, hint, bmc)
-	if d.url.Uses("BMC") && bmc == "" {
-		return power.Machine{}, fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, node.Name, node.Name)
-	}
+	values := fields.Of(node, hint, d.opt.Nodes[node.Name].BMC)
 	hint = node.Named(hint)
-	text, err := d.url.RenderHost(values)
+	text, how, err := d.url.Controller(values)
 	if err != nil {
 		return power.Machine{}, err
 	}

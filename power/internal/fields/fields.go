@@ -154,6 +154,19 @@ func (t *Template) RenderHost(v Values) (string, error) {
 	return t.Render(v)
 }
 
+// Controller is RenderHost for the address of a node's controller, and how that was
+// found: by the configuration where that names the controller.
+func (t *Template) Controller(v Values) (address, how string, err error) {
+	switch {
+	case v.BMC != "":
+		how = power.HowConfig
+	case t.Uses("BMC"):
+		return "", "", fmt.Errorf("%w: node %s has no controller; give bmc under power.nodes.%s", power.ErrNoMachine, v.Node, v.Node)
+	}
+	address, err = t.RenderHost(v)
+	return address, how, err
+}
+
 // Plain reports whether s is a name or an address and nothing that a command
 // line, a shell or a protocol could take for more: letters, digits and
 // ._:@/+%~- inside, and no - in front.
