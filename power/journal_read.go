@@ -57,11 +57,7 @@ func parseEntry(line []byte, summed bool) (Entry, bool) {
 	}
 	switch e.Kind {
 	case EntryIntent, EntryOutcome:
-		switch e.Action {
-		case ActionOn, ActionOff, ActionShutdown:
-			return e, e.Op != ""
-		}
-		return Entry{}, false
+		return e, e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
 	case EntrySeen, EntryCordoned, EntryUncordoned:
 		return e, true
 	}

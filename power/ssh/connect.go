@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"time"
@@ -25,12 +26,12 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 		passwords = passwords || len(offered.locked) == 0
 		var client *cryptossh.Client
 		var unknown *errUnknownHost
-		client, unknown, err = c.attempt(ctx, h, via, offered, passwords)
+		client, err = c.attempt(ctx, h, via, offered, passwords)
 		offered.close()
 		switch {
 		case err == nil:
 			return client, nil
-		case unknown != nil:
+		case errors.As(err, &unknown):
 			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
 				return nil, handshakeFailed(h, "", err)
 			}
@@ -50,23 +51,19 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 }
 
 // attempt dials a host once and shakes hands.
-func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passwords bool) (*cryptossh.Client, *errUnknownHost, error) {
+func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passwords bool) (*cryptossh.Client, error) {
 	callback, algorithms, err := c.hosts.verifier(h)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	conn, err := c.dialPatiently(ctx, via, "tcp", h.addr(), c.opt.ConnectTimeout)
 	if err != nil {
-		return nil, nil, dialFailed(h.String(), err)
+		return nil, dialFailed(h.String(), err)
 	}
-	var keyErr error
 	cfg := &cryptossh.ClientConfig{
-		User: h.user,
-		Auth: []cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)},
-		HostKeyCallback: func(name string, remote net.Addr, key cryptossh.PublicKey) error {
-			keyErr = callback(name, remote, key)
-			return keyErr
-		},
+		User:              h.user,
+		Auth:              []cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)},
+		HostKeyCallback:   callback,
 		HostKeyAlgorithms: algorithms,
 	}
 	var asked passwordQuestions
@@ -75,16 +72,10 @@ func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passw
 		cfg.Auth = append(cfg.Auth, asked.methods()...)
 	}
 	client, err := handshake(ctx, conn, h, cfg, c.opt.ConnectTimeout)
-	if err == nil {
-		return client, nil, nil
+	if err != nil {
+		return nil, asked.explain(handshakeFailed(h, o.describe(), err))
 	}
-	if keyErr != nil {
-		err = keyErr
-	}
-	if unknown, ok := keyErr.(*errUnknownHost); ok {
-		return nil, unknown, err
-	}
-	return nil, nil, asked.explain(handshakeFailed(h, o.describe(), err))
+	return client, nil
 }
 
 // handshake makes an ssh client of a connection, within limit and ctx.

@@ -130,8 +130,8 @@ func handshakeFailed(h host, keys string, err error) error {
 	}
 	text := err.Error()
 	switch {
-	case errors.As(err, &already):
-		return err
+	case errors.As(err, &already): // with the library's words around it
+		return already
 	case errors.As(err, &negotiation) && strings.Contains(negotiation.What, "host key"):
 		return say(causeHostKey, "%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
 			h, strings.Join(h.knownHosts, ", "), knownhosts.Normalize(h.keyAddr()))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -20,15 +19,10 @@ const paramPrefix = "fence."
 
 // path finds the agent, also where PATH does not lead unprivileged users.
 func (d *Driver) path() string {
-	if strings.Contains(d.agent, "/") {
-		return d.agent
-	}
-	if p, err := exec.LookPath(d.agent); err == nil {
-		return p
-	}
-	p := "/usr/sbin/" + d.agent
-	if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
-		return p
+	for _, name := range []string{d.agent, "/usr/sbin/" + d.agent} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
 	}
 	return d.agent
 }

@@ -176,9 +176,6 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 				return nil // the first is on its way
 			}
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		// A refusal by a host that listens (ICMP) is no failure: it got there.
 		if _, err := conn.Write(packet); err != nil && i == 0 {
 			return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
