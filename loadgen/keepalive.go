@@ -15,16 +15,18 @@ type KeepAlive struct {
 	// Idle, Interval and Count are TCP_KEEPIDLE (default 2 s), TCP_KEEPINTVL
 	// (1 s) and TCP_KEEPCNT (3): probes when nothing is unacknowledged. They
 	// see the TCP peer, which behind a proxy is the proxy.
-	Idle, Interval time.Duration
-	Count          int
+	Idle     time.Duration `json:"idle"`
+	Interval time.Duration `json:"interval"`
+	Count    int           `json:"count"`
 	// Unacked is TCP_USER_TIMEOUT (tcp(7), Linux only): how long data may stay
 	// unacknowledged. It overrides Count, so its default of 4.5 s makes the
 	// probe at 5 s the one that decides.
-	Unacked time.Duration
+	Unacked time.Duration `json:"unacked"`
 	// PingAfter is the silence on an HTTP/2 connection after which a PING is
 	// sent (default 2 s), PingTimeout the wait for its answer (3 s). Some gRPC
 	// servers take such pings for an attack: give a negative PingAfter there.
-	PingAfter, PingTimeout time.Duration
+	PingAfter   time.Duration `json:"ping_after"`
+	PingTimeout time.Duration `json:"ping_timeout"`
 }
 
 // Defaults of KeepAlive.

@@ -56,15 +56,8 @@ type Load struct {
 	Hold       int    `json:"hold"`
 }
 
-// KeepAlive is loadgen.KeepAlive, field by field.
-type KeepAlive struct {
-	Idle        time.Duration `json:"idle"`
-	Interval    time.Duration `json:"interval"`
-	Count       int           `json:"count"`
-	Unacked     time.Duration `json:"unacked"`
-	PingAfter   time.Duration `json:"ping_after"`
-	PingTimeout time.Duration `json:"ping_timeout"`
-}
+// KeepAlive is a group of fields of Load.
+type KeepAlive = loadgen.KeepAlive
 
 // Metrics is what pods without a queue-proxy tell of their requests.
 type Metrics struct {
@@ -210,7 +203,7 @@ func (l Load) Options() (loadgen.Options, error) {
 		},
 		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
 		MaxInFlight: l.MaxInFlight,
-		KeepAlive:   loadgen.KeepAlive(l.KeepAlive),
+		KeepAlive:   l.KeepAlive,
 	}
 	t := &o.Target
 	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
