@@ -42,7 +42,7 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 	})
 	err = show{
 		frames: live.Frames(), color: color,
-		tui: tui.Options{Send: live.Send, ASCII: o.ascii, Theme: string(o.theme), LoadOnly: true},
+		tui: tui.Options{Send: live.Send, ASCII: o.ascii, Theme: o.theme, LoadOnly: true},
 	}.run(shown)
 	hide()
 	wg.Wait()

@@ -76,7 +76,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, how replay.Opt
 	go func() { played <- player.Run(ctx) }()
 	x := show{
 		frames: player.Frames(), color: color, cast: o.cast, names: o.cast.names(),
-		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: string(o.theme)}, beside: beside,
+		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme}, beside: beside,
 	}
 	err = x.run(ctx)
 	cancel()

@@ -37,7 +37,7 @@ type options struct {
 	// plain shows lines also on a terminal that can be drawn on.
 	plain bool
 	color string
-	theme theme
+	theme string // empty: the terminal's own
 	// cast says how the screen is recorded, beside what runs beside it.
 	cast   castFlags
 	beside func(ctx context.Context, s besides)
@@ -143,7 +143,12 @@ func (o *options) sessionFlags(cmd *cobra.Command) {
 func (o *options) drawFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
-	f.Var(&o.theme, "theme", "`name` of the colours: dark, light or contrast; else the terminal's own")
+	f.Func("theme", "`name` of the colours: dark, light or contrast; else the terminal's own", func(name string) error {
+		if o.theme = name; name == "" {
+			return nil
+		}
+		return oneOf("theme", name, tui.Themes[1:]...)
+	})
 	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
 	completeFlag(cmd, "theme", words(tui.Themes[1:]...))
 	completeFlag(cmd, "color", words("auto", "always", "never"))

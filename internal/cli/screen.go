@@ -107,20 +107,6 @@ func colorProfile(when string) (*colorprofile.Profile, error) {
 	return &p, nil
 }
 
-// theme is the name of a screen's colours, as a flag.
-type theme string
-
-func (t *theme) String() string { return string(*t) }
-func (t *theme) Type() string   { return "name" }
-
-func (t *theme) Set(name string) error {
-	*t = theme(name)
-	if name == "" {
-		return nil // the terminal's own
-	}
-	return oneOf("theme", name, tui.Themes[1:]...)
-}
-
 // asciiOnly reports a locale or terminal in which only ASCII is safe.
 func asciiOnly() bool {
 	if t := os.Getenv("TERM"); os.Getenv("RUNEWIDTH_EASTASIAN") == "1" || strings.HasPrefix(t, "vt1") || strings.HasPrefix(t, "vt2") {
@@ -143,7 +129,7 @@ func textConsole() bool { return os.Getenv("TERM") == "linux" }
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	return show{
 		frames: s.session.Frames(), dir: s.kept, log: filepath.Join(s.dir, "stderr.log"), color: color, cast: s.opt.cast, recorded: &s.recorded, names: s.names, beside: s.opt.beside, untilKey: true,
-		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: string(s.opt.theme), Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
+		tui: tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: s.opt.theme, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.run(ctx)
 }
 
