@@ -134,71 +134,57 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 	for i, c := range cols {
 		gone[i] = c.extra
 	}
-	full := p.fit(w, cols, need, gone)
-	if !full {
-		return p
-	}
-	for i, c := range cols { // what is left goes to the extra ones
-		if n := max(need.full[i], c.least); c.extra && n > 0 && p.used()+p.gap+n <= w {
-			p.widths[i] = n
-		}
-	}
-	return p
-}
-
-// fit does it for the columns that are not gone, and reports whether all of
-// them are in full.
-func (p *plan) fit(w int, cols []fitting, need widths, gone []bool) (full bool) {
-	shortened := false
-	try := func(floor func(fitting) int) bool {
+	fits := func(floor func(fitting) int) bool {
 		for i, c := range cols {
-			p.widths[i] = 0
 			switch {
 			case gone[i]:
+				p.widths[i] = 0
 			case p.short[i]:
 				p.widths[i] = max(need.short[i], c.leastShort)
 			default:
 				p.widths[i] = max(need.full[i], c.least)
 			}
 		}
-		shortened = false
 		for i, c := range cols {
 			if over := p.used() - w; over > 0 && floor(c) > 0 && p.widths[i] > floor(c) {
 				p.widths[i] = max(floor(c), p.widths[i]-over)
-				shortened = true
 			}
 		}
 		return p.used() <= w
 	}
-	ease := func(c fitting) int { return c.ease }
-	if try(ease) {
-		return !shortened
+	little, much := func(c fitting) int { return c.ease }, func(c fitting) int { return c.min }
+	if fits(little) {
+		for i, c := range cols { // what is left, which is nothing where one was shortened, goes to the extra ones
+			if n := max(need.full[i], c.least); c.extra && n > 0 && p.used()+p.gap+n <= w {
+				p.widths[i] = n
+			}
+		}
+		return p
 	}
 	for n := 1; n <= len(cols); n++ {
 		for i, c := range cols {
 			p.short[i] = p.short[i] || c.short == n
 		}
-		if try(ease) {
-			return false
+		if fits(little) {
+			return p
 		}
-		if p.gap = 1; try(ease) {
-			return false
+		if p.gap = 1; fits(little) {
+			return p
 		}
 	}
-	hard := func(c fitting) int { return c.min }
-	for !try(ease) && !try(hard) {
-		worst := -1
+	for !fits(little) && !fits(much) {
+		last := -1
 		for i, c := range cols {
-			if c.drop > 0 && !gone[i] && (worst < 0 || c.drop > cols[worst].drop) {
-				worst = i
+			if c.drop > 0 && !gone[i] && (last < 0 || c.drop > cols[last].drop) {
+				last = i
 			}
 		}
-		if worst < 0 {
-			return false
+		if last < 0 {
+			break
 		}
-		gone[worst] = true
+		gone[last] = true
 	}
-	return false
+	return p
 }
 
 // cells writes one row of a table after a plan. changed, if not negative, is

@@ -120,30 +120,22 @@ func (m *Model) divide(panes []*slot, x, y, w, h int) []placed {
 		h -= out[i].h
 	}
 	for h > 0 {
-		shares := 0
-		for i := range out {
-			if out[i].h < wants[i].most {
-				shares += wants[i].share
+		shares, last, given := 0, len(out)-1, 0
+		for i, want := range wants {
+			if out[i].h < want.most && want.share > 0 {
+				shares, last = shares+want.share, i
 			}
 		}
-		given := 0
-		for i := range out {
-			if out[i].h < wants[i].most && shares > 0 {
-				n := min(h*wants[i].share/shares, wants[i].most-out[i].h)
-				out[i].h += n
-				given += n
-			}
+		for i, want := range wants {
+			n := min(h*want.share/max(shares, 1), max(want.most-out[i].h, 0))
+			out[i].h += n
+			given += n
 		}
-		if h -= given; given == 0 { // less than a line for each, or all have enough
-			last := len(out) - 1
-			for i := range out {
-				if out[i].h < wants[i].most && wants[i].share > 0 {
-					last = i
-				}
-			}
+		if given == 0 { // less than a line for each, or all have enough
 			out[last].h += h
-			h = 0
+			break
 		}
+		h -= given
 	}
 	for i := range out {
 		out[i].y = y
