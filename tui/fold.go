@@ -24,19 +24,20 @@ const manyAlike = 5
 func fold(events []view.Event) []view.Event {
 	type group struct {
 		first time.Time // when its first event was seen
+		noun  string
 		n     int
 		row   int // where it is in out; -1: nowhere yet
 	}
 	groups := make([]*group, len(events)) // of each event
 	open := map[string]*group{}
 	for i, e := range events {
-		key := foldKey(e)
+		noun, key := alike(e)
 		if key == "" {
 			continue
 		}
 		g := open[key]
 		if g == nil || e.Seen.Sub(g.first) > foldWithin {
-			g = &group{first: e.Seen, row: -1}
+			g = &group{first: e.Seen, noun: noun, row: -1}
 			open[key] = g
 		}
 		g.n++
@@ -44,18 +45,15 @@ func fold(events []view.Event) []view.Event {
 	}
 	out := make([]view.Event, 0, len(events))
 	for i, e := range events {
-		g, noun := groups[i], foldNoun(e)
-		if g == nil || g.n < manyAlike && noun != "" && noun != "pods" {
+		switch g := groups[i]; {
+		case g == nil, g.n < manyAlike && g.noun != "" && g.noun != "pods":
 			out = append(out, e)
-			continue
-		}
-		switch {
 		case g.row < 0:
-			if g.row = len(out); noun != "" && g.n > 1 {
-				e.Subject = fmt.Sprintf("%d %s", g.n, noun)
+			if g.row = len(out); g.noun != "" && g.n > 1 {
+				e.Subject = fmt.Sprintf("%d %s", g.n, g.noun)
 			}
 			out = append(out, e)
-		case noun == "":
+		case g.noun == "":
 			row := &out[g.row]
 			row.To, row.Level = e.To, max(row.Level, e.Level)
 			row.Text = strings.TrimSpace(row.From + " → " + row.To + " " + row.Why)
@@ -64,35 +62,25 @@ func fold(events []view.Event) []view.Event {
 	return out
 }
 
-// foldNoun is what many subjects of events like e are called; empty for steps of
-// a count.
-func foldNoun(e view.Event) string {
+// alike gives what events have in common that may be folded, empty for those that
+// are shown one by one, and what many of their subjects are called; that is empty
+// for steps of a count.
+func alike(e view.Event) (noun, key string) {
+	lane := string(e.Lane) + "\x00"
 	switch {
 	case isCount(e):
-		return ""
-	case e.Lane == view.LanePower:
-		return "machines"
-	case e.Lane == view.LaneHeartbeat, e.Lane == view.LaneNode, e.Lane == view.LaneTaint, e.Lane == view.LaneEvent && e.Kind == "node":
-		return "nodes"
-	}
-	return "pods"
-}
-
-// foldKey is what events have in common that may be folded; empty for those
-// that are shown one by one.
-func foldKey(e view.Event) string {
-	what := ""
-	switch noun := foldNoun(e); {
-	case noun == "":
-		what = e.Subject
+		return "", lane + e.Subject
 	case e.Lane == view.LanePod, e.Lane == view.LaneEvent && e.Kind == "pod":
-		what = e.Text
-	case noun == "pods":
-		return ""
-	default: // seconds and names differ, what happened is the same
-		what = strings.Map(letters, brief(e.Subject, e.Sentence()))
+		return "pods", lane + e.Text
+	case e.Lane == view.LanePower:
+		noun = "machines"
+	case e.Lane == view.LaneHeartbeat, e.Lane == view.LaneNode, e.Lane == view.LaneTaint, e.Lane == view.LaneEvent && e.Kind == "node":
+		noun = "nodes"
+	default:
+		return "", ""
 	}
-	return string(e.Lane) + "\x00" + what
+	// Seconds and names differ, what happened is the same.
+	return noun, lane + strings.Map(letters, brief(e.Subject, e.Sentence()))
 }
 
 func letters(r rune) rune {

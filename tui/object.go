@@ -147,7 +147,7 @@ func (d *objectDialog) offers() []offer {
 	turn := func(a aspect) func() { return func() { d.show(a) } }
 	return slices.DeleteFunc([]offer{
 		{"yY", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
-		{"c", "container", log && len(d.containers()) > 1, d.nextContainer},
+		{"c", "container", log && len(d.told().Containers) > 1, d.nextContainer},
 		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
 		{"lL", "log", !log && d.ref.Kind == cluster.KindPod, turn(aspectLog)},
 		{"d", "details", d.aspect != aspectDetails, turn(aspectDetails)},
@@ -187,14 +187,18 @@ func (d *objectDialog) press(p pressed) (view.Intent, bool) {
 
 // nextContainer turns to the log of the pod's next container.
 func (d *objectDialog) nextContainer() {
-	all := d.containers()
-	d.container = all[(slices.Index(all, d.shownContainer())+1)%len(all)]
+	all, shown := d.told().Containers, d.shownContainer()
+	i := slices.IndexFunc(all, func(c cluster.Container) bool { return c.Name == shown })
+	d.container = all[(i+1)%len(all)].Name
 	d.show(aspectLog)
 }
 
-// told is what the API server has told of the object; nil before it has.
-func (d *objectDialog) told() *cluster.Description { return described(&d.m.s, d.ref) }
+// told is what the API server has told of the object; empty before it has.
+func (d *objectDialog) told() *cluster.Description {
+	return cmp.Or(described(&d.m.s, d.ref), &cluster.Description{})
+}
 
+// described is what the API server has told of an object; nil before it has.
 func described(s *scene, ref cluster.Ref) *cluster.Description {
 	if l := s.f.Looked; l != nil && l.Of == ref {
 		return l.Object
@@ -202,23 +206,11 @@ func described(s *scene, ref cluster.Ref) *cluster.Description {
 	return nil
 }
 
-// containers are the pod's, by their names.
-func (d *objectDialog) containers() []string {
-	var out []string
-	if o := d.told(); o != nil {
-		for _, c := range o.Containers {
-			out = append(out, c.Name)
-		}
-	}
-	return out
-}
-
 // shownContainer is the one that the log is of.
 func (d *objectDialog) shownContainer() string {
-	if o := d.told(); o != nil && d.container == "" {
-		if i := slices.IndexFunc(o.Containers, func(c cluster.Container) bool { return !c.Init }); i >= 0 {
-			return o.Containers[i].Name
-		}
+	all := d.told().Containers
+	if i := slices.IndexFunc(all, func(c cluster.Container) bool { return !c.Init }); d.container == "" && i >= 0 {
+		return all[i].Name
 	}
 	return d.container
 }
@@ -229,10 +221,7 @@ func (d *objectDialog) owner() cluster.Ref {
 	if p := d.m.s.snap.Pod(d.ref.Key); d.ref.Kind == cluster.KindPod && p != nil && p.Deployment != "" {
 		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: p.Namespace, Name: p.Deployment}}
 	}
-	if o := d.told(); o != nil {
-		return o.Owner
-	}
-	return cluster.Ref{}
+	return d.told().Owner
 }
 
 // widest is how wide it may be: lines of others are not ours to wrap.
@@ -252,11 +241,10 @@ func (d *objectDialog) details(s *scene) []fact {
 
 // yaml is the object as the API server has it.
 func (d *objectDialog) yaml(s *scene) []fact {
-	o := d.told()
-	if o == nil {
+	if described(s, d.ref) == nil {
 		return []fact{waiting(s, d.ref)}
 	}
-	return plainFacts(s, o.YAML)
+	return plainFacts(s, d.told().YAML)
 }
 
 // log is the last lines of the pod's log.
