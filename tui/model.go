@@ -153,12 +153,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		m.changes++
 		m.press(msg)
-	case tea.MouseClickMsg:
+	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		m.changes++
-		click(m, msg.Mouse())
-	case tea.MouseWheelMsg:
-		m.changes++
-		wheel(m, msg.Mouse())
+		point(m, msg.(tea.MouseMsg).Mouse())
 	case tea.PasteMsg:
 		if m.dialogs.top() != nil {
 			m.pressDialog(pressed{text: msg.Content})

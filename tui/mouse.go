@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -32,40 +34,25 @@ func (m *Model) retaken() {
 	}
 }
 
-// pointed gives the pane at a cell of the screen; nil where there is none, or
-// while a dialog lies over them.
-func pointed(m *Model, at tea.Mouse) *placed {
-	if m.dialogs.top() != nil {
-		return nil
-	}
-	for _, p := range m.shown.all() {
-		if at.X >= p.x && at.X < p.x+p.w+2 && at.Y >= p.y && at.Y <= p.y+p.h {
-			return &p
-		}
-	}
-	return nil
-}
-
-// click gives a pane the focus and chooses the row under the mouse.
-func click(m *Model, at tea.Mouse) {
-	p := pointed(m, at)
-	if p == nil || at.Button != tea.MouseLeft {
+// point takes what the mouse does to a pane: a click gives it the focus and chooses
+// the row, the wheel moves its cursor. A dialog lies over all of them.
+func point(m *Model, at tea.Mouse) {
+	panes := m.shown.all()
+	i := slices.IndexFunc(panes, func(p placed) bool {
+		return at.X >= p.x && at.X < p.x+p.w+2 && at.Y >= p.y && at.Y <= p.y+p.h
+	})
+	if i < 0 || m.dialogs.top() != nil {
 		return
 	}
-	m.focusPane(p.slot)
-	if at.Y > p.y {
-		p.click(&m.s, at.Y-p.y-1)
-	}
-}
-
-// wheel moves the cursor of the pane under the mouse.
-func wheel(m *Model, at tea.Mouse) {
-	p := pointed(m, at)
-	switch {
-	case p == nil:
-	case at.Button == tea.MouseWheelUp:
+	switch p := panes[i]; at.Button {
+	case tea.MouseWheelUp:
 		p.key(&m.s, moveUp)
-	case at.Button == tea.MouseWheelDown:
+	case tea.MouseWheelDown:
 		p.key(&m.s, moveDown)
+	case tea.MouseLeft:
+		m.focusPane(p.slot)
+		if at.Y > p.y {
+			p.click(&m.s, at.Y-p.y-1)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"lightsout/internal/view"
 )
 
@@ -20,15 +22,6 @@ type promptDialog struct {
 func (d *promptDialog) title() string { return d.heading }
 func (d *promptDialog) foot() string  { return "enter accept · esc cancel" }
 
-func numeric(s string) bool {
-	for _, r := range s {
-		if (r < '0' || r > '9') && r != '.' {
-			return false
-		}
-	}
-	return true
-}
-
 func (d *promptDialog) press(p pressed) (view.Intent, bool) {
 	switch p.name {
 	case "esc":
@@ -41,7 +34,7 @@ func (d *promptDialog) press(p pressed) (view.Intent, bool) {
 		d.fault = fault
 		return intent, fault == ""
 	}
-	if d.digits && !numeric(p.text) || !d.in.press(p) {
+	if d.digits && strings.Trim(p.text, "0123456789.") != "" || !d.in.press(p) {
 		return nil, false
 	}
 	d.fault = ""
