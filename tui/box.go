@@ -53,7 +53,7 @@ func (t *theme) edge(focus bool) style {
 func titleLine(t *theme, w int, s section, left, right string) string {
 	edge := t.edge(s.focus)
 	r := newRow(w).put(edge, left)
-	look := t.title
+	look := t.strong
 	if s.focus {
 		look = t.focus
 	}

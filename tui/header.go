@@ -18,7 +18,7 @@ func header(m *Model, w int) string {
 	for _, p := range right {
 		rightWidth += width(p.s) + 3
 	}
-	r := newRow(w).space(1).put(t.title, "lightsout").space(2)
+	r := newRow(w).space(1).put(t.strong, "lightsout").space(2)
 	name, via := t.text(f.Cluster), t.text(f.Via)
 	if f.Namespaces != "" {
 		name += " /" + t.text(f.Namespaces)
@@ -187,7 +187,7 @@ func strip(m *Model, w int, pane bool) string {
 	case f.Trial == nil || pane:
 		return ""
 	}
-	r := newRow(w).space(1).put(t.title, fit(trialWord(t, f.Trial), w/3, t.ellipsis)).space(2)
+	r := newRow(w).space(1).put(t.strong, fit(trialWord(t, f.Trial), w/3, t.ellipsis)).space(2)
 	hint := " " + t.dash + " T shows all"
 	if f.Trial.Verdict == "" || r.left < 44 {
 		hint = ""

@@ -87,31 +87,27 @@ func (c *chart) lane(l lane, w int) string {
 	cells := make([]span, c.w)
 	signs := [...]span{{}, {t.bars.off, t.offOnly}, {t.warn, t.notReady}, {t.bars.off, t.offNotReady}}
 	words := [...]string{"", "off", "NotReady", "off, NotReady"}
-	label := func(x, end, bits, out int) {
-		text := words[bits]
-		if l.nodes > 1 {
-			text = fmt.Sprint(out)
-		}
-		if bits == 0 || end-x < len(text)+2 {
-			return
-		}
-		for i := range text {
-			cells[x+1+i] = span{t.strong, text[i : i+1]}
-		}
-	}
-	start, before, outBefore := 0, 0, 0
+	states := make([]struct{ bits, out int }, c.w)
 	for x := range c.bins {
 		end := time.Unix(1<<40, 0)
-		if x+1 < len(c.bins) {
+		if x+1 < c.w {
 			end = c.bins[x+1].At
 		}
-		bits, out := l.state(c.bins[x].At, end)
-		if bits != before || out != outBefore {
-			label(start, x, before, outBefore)
-			start, before, outBefore = x, bits, out
-		}
-		cells[x] = signs[bits]
+		states[x].bits, states[x].out = l.state(c.bins[x].At, end)
+		cells[x] = signs[states[x].bits]
 	}
-	label(start, c.w, before, outBefore)
+	for x, end := 0, 0; x < c.w; x = end {
+		for end = x; end < c.w && states[end] == states[x]; end++ {
+		}
+		text := words[states[x].bits]
+		if l.nodes > 1 && text != "" {
+			text = fmt.Sprint(states[x].out)
+		}
+		for i := range text {
+			if end-x >= len(text)+2 {
+				cells[x+1+i] = span{t.strong, text[i : i+1]}
+			}
+		}
+	}
 	return newRow(w).space(1).right(t, t.dim, middle(t.text(l.name), c.label-2, t.ellipsis), c.label-2).space(1).runs(cells).String()
 }

@@ -18,12 +18,12 @@ type theme struct {
 	ascii   bool // only ASCII characters may be drawn
 	console bool // only those of a text console
 
-	dim, strong, accent, head   style
-	good, warn, bad             style
-	fresh, title, focus, banner style
-	bars                        barLooks
-	news                        map[style]style // of what has just changed, by its look
-	blocks                      map[style]style // of tiles, by the look of their sign
+	dim, strong, accent, head style
+	good, warn, bad           style
+	fresh, focus, banner      style
+	bars                      barLooks
+	news                      map[style]style // of what has just changed, by its look
+	blocks                    map[style]style // of tiles, by the look of their sign
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow           string
@@ -84,7 +84,6 @@ func newTheme(o Options) *theme {
 	for st, c := range map[style]color.Color{t.good: c.good, t.warn: c.warn, t.bad: c.bad, t.fresh: c.fresh} {
 		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
 	}
-	t.title = newStyle(bold)
 	t.focus = newStyle(reverse.Foreground(c.accent))
 	t.banner = newStyle(reverse.Foreground(c.bad))
 	t.bars = barLooks{

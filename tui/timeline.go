@@ -103,11 +103,13 @@ func (p *timelinePane) next(s *scene, w, h int) []string {
 	return fill(out, w, h)
 }
 
-// events draws the rows in sight, oldest first.
+// events draws the rows in sight, oldest first: what happened, to what it did, what
+// for.
 func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
+	t := s.t
 	if len(p.rows) == 0 {
 		p.page = 0
-		return s.message(s.t.dim, p.empty(s), w, h)
+		return s.message(t.dim, p.empty(s), w, h)
 	}
 	when, lane := width(s.offset(s.now)), 12
 	if w < 74 {
@@ -115,33 +117,24 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 	}
 	subject := min(max(12, (w-when-lane)/4), 34)
 	from, to := p.window(h)
-	out := make([]string, 0, h)
+	var out []string
 	for i, e := range p.rows[from:to] {
-		out = append(out, p.line(s, e, w, when, lane, subject, from+i == p.at, focus))
+		sign, st := levelLook(t, e.Level)
+		fresh, body := s.fresh(e.Seen), st
+		if fresh {
+			body = t.strong + st
+		}
+		r := newRow(w).lead(t, from+i == p.at, focus, p.moved).right(t, t.dim, s.offset(e.At), when)
+		r.flag(fresh, t.fresh, t.changed).put(st, sign).space(1)
+		name := middle(t.text(e.Subject), subject, t.ellipsis)
+		text := t.text(brief(e.Subject, eventText(t, e)))
+		if lane > 0 {
+			r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
+			text = strings.TrimPrefix(text, string(e.Lane)+" ") // it stands beside it
+		}
+		out = append(out, r.put(t.strong, name).space(subject-width(name)+2).rest(t, body, text).String())
 	}
 	return fill(out, w, h)
-}
-
-// line says what happened first, then to what it did, then what for.
-func (p *timelinePane) line(s *scene, e view.Event, w, when, lane, subject int, here, focus bool) string {
-	t := s.t
-	sign, st := levelLook(t, e.Level)
-	body := st
-	if s.fresh(e.Seen) {
-		body = t.strong + st
-	}
-	r := newRow(w).lead(t, here, focus, p.moved).right(t, t.dim, s.offset(e.At), when)
-	r.flag(s.fresh(e.Seen), t.fresh, t.changed).put(st, sign).space(1)
-	if lane > 0 {
-		r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
-	}
-	name := middle(t.text(e.Subject), subject, t.ellipsis)
-	r.put(t.strong, name).space(subject - width(name) + 2)
-	text := t.text(brief(e.Subject, eventText(t, e)))
-	if lane > 0 {
-		text = strings.TrimPrefix(text, string(e.Lane)+" ") // it stands beside it
-	}
-	return r.rest(t, body, text).String()
 }
 
 // event is all of an event, and what is known of its object now.
