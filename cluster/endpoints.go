@@ -108,13 +108,6 @@ type readyCount struct {
 	risen time.Time
 }
 
-func (c *readyCount) count() int {
-	if c == nil {
-		return 0
-	}
-	return c.n
-}
-
 // countReady follows how many endpoints are ready on each node, from what one
 // slice said and says; either may be nil. It costs the nodes of that slice. A
 // transition tells when none is left of those that were ready before, and how

@@ -22,10 +22,18 @@ const (
 	briefBreak = 500 * time.Millisecond
 )
 
-// heartbeat is a node's newest renewal. It stands beside the Snapshots and all
-// Nodes of one name share it: a renewal that changes nothing else makes neither
-// a new Node nor a new Snapshot. Safe for use by several goroutines.
-type heartbeat struct{ newest atomic.Pointer[renewal] }
+// heartbeat is what is known of a node's Lease. It stands beside the Snapshots and
+// all Nodes of one name share it: a renewal that changes nothing else makes neither
+// a new Node nor a new Snapshot.
+type heartbeat struct {
+	newest atomic.Pointer[renewal] // for several goroutines
+
+	// The rest is the owner's of the state.
+	lease
+	// behind is seen - renewed of a renewal that was delivered live: the
+	// difference between the node's clock and ours.
+	behind time.Duration
+}
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
 // delivered by ours.
@@ -61,19 +69,10 @@ func overdueAt(n *Node, watchedSince time.Time) (time.Time, bool) {
 	return from.Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
 }
 
-// renewals is what is known of a node's Lease.
-type renewals struct {
-	lease
-	beat *heartbeat
-	// behind is seen - renewed of a renewal that was delivered live: the
-	// difference between the node's clock and ours.
-	behind time.Duration
-}
-
 // into takes the newest renewal over into a Node that is being made.
-func (r *renewals) into(n *Node) {
-	if r != nil {
-		n.beat, n.LeaseDuration = r.beat, r.duration
+func (h *heartbeat) into(n *Node) {
+	if h != nil {
+		n.beat, n.LeaseDuration = h, h.duration
 		n.Renewed, n.RenewSeen = n.Heartbeat()
 	}
 }
@@ -90,7 +89,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	switch {
 	case r == nil:
 		// Until a renewal is delivered live, the node's clock is taken to be the server's.
-		r = &renewals{beat: &heartbeat{}, behind: -s.w.client.traffic.ahead()}
+		r = &heartbeat{behind: -s.w.client.traffic.ahead()}
 		s.leases[l.node] = r
 	case r.renewed.Equal(l.renewed) && r.duration == l.duration:
 		return
@@ -112,12 +111,12 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 		_, last := n.Heartbeat()
 		silence = seen.Sub(last)
 	}
-	r.beat.newest.Store(&renewal{l.renewed, at})
+	r.newest.Store(&renewal{l.renewed, at})
 	if n == nil || !n.Gone.IsZero() {
 		return
 	}
 	back := n.Overdue && seen.Sub(at) < time.Duration(overdueShare*float64(l.duration))
-	if !back && n.beat == r.beat && n.LeaseDuration == l.duration {
+	if !back && n.beat == r && n.LeaseDuration == l.duration {
 		return
 	}
 	x := *n

@@ -23,7 +23,9 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 	fresh := old == nil || !old.Gone.IsZero() || old.UID != n.UID
 	n.ControlPlane = n.ControlPlane || s.runsControlPlane(n.Name)
 	if fresh {
-		n.ReadyEndpoints = s.readyOn[n.Name].count()
+		if c := s.readyOn[n.Name]; c != nil {
+			n.ReadyEndpoints = c.n
+		}
 		s.leases[n.Name].into(n)
 	} else {
 		n.Changed, n.Overdue = old.Changed, old.Overdue

@@ -21,7 +21,7 @@ type state struct {
 	w *Watcher
 	t *tables
 
-	leases     map[string]*renewals
+	leases     map[string]*heartbeat
 	nextLook   time.Time      // at heartbeats
 	sets       map[Key]string // replica set to deployment
 	slices     map[Key]*slice
@@ -58,7 +58,7 @@ type expiry struct {
 func newState(w *Watcher, sources ...*source) *state {
 	s := &state{
 		w: w, t: newTables(),
-		leases: map[string]*renewals{},
+		leases: map[string]*heartbeat{},
 		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
 		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, access: map[Kind]Access{},

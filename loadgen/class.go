@@ -139,13 +139,16 @@ func classify(connected, answered bool, err error) Class {
 			return ClassClient
 		}
 	}
-	if c := classify2(err); c != "" {
-		return c
-	}
-	if !connected {
+	switch text := err.Error(); {
+	case errors.Is(err, errNotHTTP2):
+		return ClassClient
+	case strings.Contains(text, lostText):
+		return ClassPeerDead
+	case strings.Contains(text, streamText):
+		return ClassReset
+	case !connected:
 		return classifyDial(err)
-	}
-	if answered {
+	case answered:
 		return ClassTruncated
 	}
 	return ClassReset

@@ -35,13 +35,6 @@ type client struct {
 	routes   map[string]*route // where redirects lead
 }
 
-func newClient(c *common) (*client, error) {
-	cl := &client{common: c, routes: map[string]*route{}}
-	var err error
-	cl.route, err = cl.newRoute(c.opts.Target)
-	return cl, err
-}
-
 // outcome is how an exchange went: a class, or where to go on.
 type outcome struct {
 	class    Class

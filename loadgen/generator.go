@@ -48,7 +48,8 @@ func New(o Options) (*Generator, error) {
 	}
 	c := &common{opts: o, now: o.Now, ledger: newLedger(o.WindowLimit)}
 	g := &Generator{common: c}
-	if g.client, err = newClient(c); err != nil {
+	g.client = &client{common: c, routes: map[string]*route{}}
+	if g.client.route, err = g.client.newRoute(o.Target); err != nil {
 		return nil, err
 	}
 	g.sampler = newSampler(c, func() (bool, time.Time) { return g.current != nil, g.started })

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -209,17 +208,4 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		b.r.progress(n)
 	}
 	return n, err
-}
-
-// classify2 knows the errors that only HTTP/2 has; empty: not one of them.
-func classify2(err error) Class {
-	switch text := err.Error(); {
-	case errors.Is(err, errNotHTTP2):
-		return ClassClient
-	case strings.Contains(text, lostText):
-		return ClassPeerDead
-	case strings.Contains(text, streamText):
-		return ClassReset
-	}
-	return ""
 }
