@@ -16,9 +16,9 @@ import (
 
 // Class is how a request ended. A request ends in exactly one class.
 //
-// It is told by our own cause first (a bound that has passed, a cancel), then
-// by the phase that the request was in, then by the system's error. The number
-// is the class's Code. The bounds are those of Timeouts and KeepAlive.
+// It is told by the answer first, where that has come so far, then by our own
+// cause (a bound that has passed, a cancel), then by the phase that the request
+// was in, then by the system's error. The number is the class's Code. The bounds are those of Timeouts and KeepAlive.
 //
 //	class               code  phase       what has happened
 //	ok                     0  answer      complete, status below 400; a chat: with its [DONE]

@@ -35,12 +35,6 @@ type client struct {
 	routes   map[string]*route // where redirects lead
 }
 
-// outcome is how an exchange went: a class, or where to go on.
-type outcome struct {
-	class    Class
-	location string // a redirect that is to be followed
-}
-
 // exchange sends the request and reads the answer, and follows redirects as
 // far as that is wanted. The error says why the class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
@@ -50,23 +44,24 @@ func (cl *client) exchange(r *request) (Class, error) {
 		if rt.transport != nil {
 			send = cl.exchange2
 		}
-		out, err := send(r, rt)
-		if out.location == "" {
-			return out.class, err
+		location, err := send(r, rt)
+		if err != nil || location == "" {
+			return r.judge(err)
 		}
-		if rt, err = cl.redirect(rt, r.Status, out.location); err != nil {
+		if rt, err = cl.redirect(rt, r.Status, location); err != nil {
 			return ClassTruncated, err
 		}
 		r.again()
 	}
 }
 
-// exchange1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchange1(r *request, rt *route) (outcome, error) {
+// exchange1 sends the request on a HTTP/1.1 connection and reads the answer. The
+// location is of a redirect that is to be followed.
+func (cl *client) exchange1(r *request, rt *route) (location string, err error) {
 	e := rt.enter(r)
 	c, err := cl.connect(r, rt, e)
 	if err != nil {
-		return r.judge(err)
+		return "", err
 	}
 	keep := false
 	defer func() {
@@ -85,7 +80,7 @@ func (cl *client) exchange1(r *request, rt *route) (outcome, error) {
 	*buf = append(*buf, m.tail...)
 	_, writeErr := c.Write(*buf)
 	if writeErr != nil && !errors.Is(writeErr, syscall.EPIPE) && !errors.Is(writeErr, syscall.ECONNRESET) {
-		return r.judge(writeErr)
+		return "", writeErr
 	}
 	if writeErr == nil {
 		r.wrote(r.now())
@@ -95,37 +90,32 @@ func (cl *client) exchange1(r *request, rt *route) (outcome, error) {
 		if writeErr != nil {
 			err = writeErr
 		}
-		return r.judge(err)
+		return "", err
 	}
 	// A server may answer and close before it has read the whole request.
 	c.head = -1
 	r.Status = resp.StatusCode
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
-	out, err := cl.readAnswer(r, rt, resp, *buf)
-	keep = out.class == ClassOK && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
+	location, err = cl.readAnswer(r, rt, resp, *buf)
+	keep = err == nil && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
 		!resp.Close && !r.Unframed && writeErr == nil && c.br.Buffered() == 0
-	return out, err
+	return location, err
 }
 
 // readAnswer reads the answer after its headers.
-func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) (outcome, error) {
-	class := classOfStatus(resp.StatusCode)
-	switch {
+func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) (location string, err error) {
+	follow := resp.StatusCode >= 300 && r.Redirects < cl.opts.Target.Redirects && isRedirect(resp)
+	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
-		return outcome{class: class}, cl.statusError(r, resp, buf)
-	case resp.StatusCode >= 300 && r.Redirects < cl.opts.Target.Redirects && isRedirect(resp):
-		if err := readPage(r, resp.Body, buf); err != nil {
-			return r.judge(err)
-		}
-		return outcome{class: ClassOK, location: resp.Header.Get("Location")}, nil
-	case rt.wire.target.Profile == Chat:
-		return cl.readChat(r, resp, buf)
+		return "", &failure{class, r.errorText(resp, buf)}
+	case rt.wire.target.Profile == Chat && !follow:
+		return "", cl.readChat(r, resp, buf)
 	}
-	if err := readPage(r, resp.Body, buf); err != nil {
-		return r.judge(err)
+	if err := readPage(resp.Body, buf); err != nil || !follow {
+		return "", err
 	}
-	return outcome{class: ClassOK}, nil
+	return resp.Header.Get("Location"), nil
 }
 
 // isRedirect reports whether an answer says where to go instead.
@@ -137,15 +127,26 @@ func isRedirect(resp *http.Response) bool {
 	return false
 }
 
-// judge tells the class of an error: first our own cause, then the phase, then
-// the system's error.
-func (r *request) judge(err error) (outcome, error) {
-	if c := r.aborted(); c != nil {
-		return outcome{class: c.class}, c.err
-	}
-	var own *contentError
-	if errors.As(err, &own) {
-		return outcome{class: ClassTruncated}, err
+// failure is an answer that tells its class by itself: a status, or a complete
+// answer that says it is none.
+type failure struct {
+	class Class
+	text  string
+}
+
+func (e *failure) Error() string { return e.text }
+
+// judge tells the class of an error: by the answer, else our own cause, else the
+// phase, then the system's error.
+func (r *request) judge(err error) (Class, error) {
+	own, cause := (*failure)(nil), r.aborted()
+	switch {
+	case err == nil:
+		return ClassOK, nil
+	case errors.As(err, &own):
+		return own.class, err
+	case cause != nil:
+		return cause.class, cause.err
 	}
 	connected, answered := !r.Connected.IsZero(), !r.FirstByte.IsZero()
 	class := classify(connected, answered, err)
@@ -157,13 +158,8 @@ func (r *request) judge(err error) (outcome, error) {
 			err = fmt.Errorf("the connection was closed without an answer: %w", io.EOF)
 		}
 	}
-	return outcome{class: class}, err
+	return class, err
 }
-
-// contentError is a complete answer that says it is none.
-type contentError struct{ text string }
-
-func (e *contentError) Error() string { return e.text }
 
 // readHead reads the status and headers, past any interim answers.
 func readHead(c *conn, request *http.Request) (*http.Response, error) {
@@ -179,22 +175,22 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 			break
 		}
 	}
-	return nil, &contentError{"the server gave only interim answers"}
+	return nil, &failure{ClassTruncated, "the server gave only interim answers"}
 }
 
-// statusError puts the beginning of an error's body into words.
-func (cl *client) statusError(r *request, resp *http.Response, buf []byte) error {
+// errorText puts an answer's status and the beginning of its body into words.
+func (r *request) errorText(resp *http.Response, buf []byte) string {
 	r.enter(phaseOutcome, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:1024])
-	text := clean(string(buf[:n]), 120)
-	if text == "" {
-		return fmt.Errorf("the server answered %d", resp.StatusCode)
+	text := fmt.Sprintf("the server answered %d", resp.StatusCode)
+	if body := clean(string(buf[:n]), 120); body != "" {
+		text += ": " + body
 	}
-	return fmt.Errorf("the server answered %d: %s", resp.StatusCode, text)
+	return text
 }
 
 // readPage reads a body to its end and looks at its last words.
-func readPage(r *request, body io.Reader, buf []byte) error {
+func readPage(body io.Reader, buf []byte) error {
 	const tailLen = 64
 	tail := make([]byte, 0, 2*tailLen)
 	for {
@@ -211,17 +207,16 @@ func readPage(r *request, body io.Reader, buf []byte) error {
 	tail = bytes.TrimSpace(tail)
 	for _, t := range proxyTexts {
 		if bytes.HasSuffix(tail, []byte(t)) {
-			return &contentError{fmt.Sprintf("a proxy ended the answer: %q", t)}
+			return &failure{ClassTruncated, fmt.Sprintf("a proxy ended the answer: %q", t)}
 		}
 	}
 	return nil
 }
 
 // readChat follows a streamed chat to its end mark.
-func (cl *client) readChat(r *request, resp *http.Response, buf []byte) (outcome, error) {
+func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
-		err := cl.statusError(r, resp, buf)
-		return outcome{class: ClassTruncated}, fmt.Errorf("no event stream came: %w", err)
+		return &failure{ClassTruncated, "no event stream came: " + r.errorText(resp, buf)}
 	}
 	stream := newChatStream(r.now)
 	var err error
@@ -229,7 +224,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) (outcome
 		var n int
 		n, err = resp.Body.Read(buf)
 		if e := stream.feed(buf[:n]); e != nil {
-			err = &contentError{e.Error()}
+			err = &failure{ClassTruncated, e.Error()}
 		}
 		if len(stream.gaps) > 0 {
 			cl.ledger.gaps(stream.gaps)
@@ -241,17 +236,17 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) (outcome
 	}
 	r.Tokens, r.FirstToken, r.LastToken = stream.tokens(), stream.firstToken, stream.lastToken
 	r.MaxGap = float64(stream.maxGap.Microseconds()) / 1000
-	if stream.done {
+	switch {
+	case stream.done && err == nil:
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
-		if err == nil {
-			r.enter(phaseOutcome, r.now())
-			io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-		}
-		return outcome{class: ClassOK}, nil
+		r.enter(phaseOutcome, r.now())
+		io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+		return nil
+	case stream.done:
+		return nil
+	case err != nil && err != io.EOF && stream.failed == "":
+		return err
 	}
-	if err != nil && err != io.EOF && stream.failed == "" {
-		return r.judge(err)
-	}
-	return outcome{class: ClassTruncated}, &contentError{stream.verdict().Error()}
+	return &failure{ClassTruncated, stream.verdict().Error()}
 }

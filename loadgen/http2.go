@@ -163,18 +163,18 @@ func (p *sharedPool) release(c *sharedConn) {
 }
 
 // exchange2 sends the request on an HTTP/2 connection and reads the answer.
-func (cl *client) exchange2(r *request, rt *route) (outcome, error) {
+func (cl *client) exchange2(r *request, rt *route) (location string, err error) {
 	ctx := r.dialContext(cl.ctx)
 	e := rt.enter(r)
 	c, reused, err := cl.take(ctx, rt, e)
 	if err != nil {
-		return r.judge(err)
+		return "", err
 	}
 	defer e.shared.release(c)
 	r.Reused, r.Remote, r.Connected = reused, c.remote, r.now()
 	if !r.attach(nil) {
 		c.Release()
-		return r.judge(r.aborted().err)
+		return "", r.aborted().err
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -185,7 +185,7 @@ func (cl *client) exchange2(r *request, rt *route) (outcome, error) {
 	})
 	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, r.message))
 	if err != nil {
-		return r.judge(err)
+		return "", err
 	}
 	defer resp.Body.Close()
 	r.answered()
