@@ -36,12 +36,9 @@ func (c Controls) Notify(ev view.Event) { c.s.notify(ev) }
 // Warn shows a sentence at once and keeps it on the timeline.
 func (c Controls) Warn(lane view.Lane, subject, text string) { c.s.warn(lane, subject, text) }
 
-// Async runs work in a goroutine, for at most that long, and then, if it is
-// given, what follows in a turn of the loop.
+// Async runs work in a goroutine, for at most that long, and then what follows in
+// a turn of the loop.
 func (c Controls) Async(within time.Duration, work func(context.Context) error, then func(error)) {
-	if then == nil {
-		then = func(error) {}
-	}
 	async(c.s.loop, within, work, then)
 }
 
