@@ -216,14 +216,8 @@ func (c *cordons) poweredOn(node string) {
 func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
 // lines lists them below a title; nil when there are none.
-func (c *cordons) lines(title string) (lines []view.Line) {
-	for i, n := range c.names() {
-		if i == 0 {
-			lines = append(lines, view.Line{Text: title})
-		}
-		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + " (cordoned)"})
-	}
-	return lines
+func (c *cordons) lines(title string) []view.Line {
+	return listed(title, c.names(), func(string) string { return " (cordoned)" })
 }
 
 // Uncordon uncordons a node that the journal says lightsout has cordoned, and

@@ -40,7 +40,6 @@ func (v *leaving) ask() {
 
 // question asks about what would be left as it is.
 func (v *leaving) question() (view.Question, bool) {
-	left := v.machines.stillOff()
 	question := func(title, on, now string, lines ...view.Line) (view.Question, bool) {
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
 		if on == "" { // nothing can be undone before
@@ -48,11 +47,10 @@ func (v *leaving) question() (view.Question, bool) {
 		}
 		return q, !v.settled()
 	}
-	cordoned := v.cordons.lines("Still cordoned by lightsout:")
+	off, cordoned := v.machines.lines("Still off:"), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
-	case len(left) > 0:
-		lines := append(append([]view.Line{{Text: "Still off:"}}, leftOffLines(left)...), cordoned...)
-		return question("Leave with machines off?", "Power on, then leave", "Leave them off", append(lines, v.later())...)
+	case off != nil:
+		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, cordoned, []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", "Give it up, then leave", "Leave them cordoned")
 	case v.busy():

@@ -184,9 +184,28 @@ func (m *machines) readLeftOff() bool {
 	return true
 }
 
-// stillOff lists what is off because of us, by name.
-func (m *machines) stillOff() []power.LeftOff {
-	return slices.SortedFunc(maps.Values(m.leftOff), func(a, b power.LeftOff) int { return strings.Compare(a.Node, b.Node) })
+// off names the nodes whose machines are off because of us.
+func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
+
+// lines lists them below a title; nil when there are none.
+func (m *machines) lines(title string) []view.Line {
+	return listed(title, m.off(), func(node string) string {
+		if m.leftOff[node].Certainty == power.LeftOffUncertain {
+			return " (asked for, outcome not known)"
+		}
+		return ""
+	})
+}
+
+// listed are nodes below a title, each with a note.
+func listed(title string, nodes []string, note func(node string) string) (lines []view.Line) {
+	for i, n := range nodes {
+		if i == 0 {
+			lines = append(lines, view.Line{Text: title})
+		}
+		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + note(n)})
+	}
+	return lines
 }
 
 // settleReading marks a machine as on again that its driver proves on, once what

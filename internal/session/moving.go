@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +77,7 @@ func (m *moving) ask(i view.SwitchPlace) {
 // held says what of ours would be left behind; empty when nothing would.
 func (m *moving) held() string {
 	m.leaving.readJournal()
-	off := slices.Sorted(maps.Keys(m.leaving.machines.leftOff))
+	off := m.leaving.machines.off()
 	switch {
 	case m.guest.Running():
 		return "a trial is under way: t ends it"

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"maps"
 	"slices"
 
 	"lightsout/internal/view"
@@ -28,32 +27,15 @@ func (w *switching) readJournal() {
 // restoreQuestion offers to power on what an earlier run has left off.
 func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
-	left := w.machines.stillOff()
-	if len(left) > 0 {
-		q.Lines = append(q.Lines, view.Line{Text: "lightsout switched these off and has not seen them on again:"})
-		q.Lines = append(q.Lines, leftOffLines(left)...)
-	}
-	lines := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
-	if lines != nil {
-		q.Lines = append(q.Lines, lines...)
+	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
+	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
+	if q.Lines = slices.Concat(off, cordoned); cordoned != nil {
 		q.Choices[1].Label = "Power on and uncordon"
-		if len(left) == 0 {
+		if off == nil {
 			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
 		}
 	}
 	return q, len(q.Lines) > 0
-}
-
-func leftOffLines(left []power.LeftOff) []view.Line {
-	var lines []view.Line
-	for _, l := range left {
-		text := "  " + l.Node
-		if l.Certainty == power.LeftOffUncertain {
-			text += " (asked for, outcome not known)"
-		}
-		lines = append(lines, view.Line{Level: view.Warning, Text: text})
-	}
-	return lines
 }
 
 // restore powers on everything that was left off, and uncordons what was left
@@ -71,6 +53,6 @@ func (w *switching) restore() {
 		w.warn(view.LanePower, "power", w.noPower())
 		return
 	}
-	a := view.AskPower{Action: power.ActionOn, Nodes: slices.Sorted(maps.Keys(w.machines.leftOff))}
+	a := view.AskPower{Action: power.ActionOn, Nodes: w.machines.off()}
 	w.run(a, power.Automatic{}, func(error) {}, w.switcher.Restore)
 }
