@@ -178,12 +178,7 @@ func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error)
 }
 
 // cluster is the cluster that the machines belong to, as far as it is known.
-func (f *Fleet) cluster() Cluster {
-	if f.journal == nil {
-		return Cluster{}
-	}
-	return f.journal.Cluster()
-}
+func (f *Fleet) cluster() Cluster { return f.journal.Cluster() }
 
 // sideBySide runs do for each number below n, as many at once as there are slots,
 // and returns when all have ended. Where ctx ended before there was a slot, do is

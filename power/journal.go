@@ -83,7 +83,8 @@ const CarriedOutWithin = 30 * time.Minute
 // Journal is the record of everything that is switched, one JSON object a
 // line, in a file that several programs may append to at once, for all clusters
 // together. Every line is on disk (fsync) when the call that writes it returns.
-// It is safe for use by several goroutines.
+// It is safe for use by several goroutines. A nil *Journal is of no known cluster,
+// closes nothing, and can't be written.
 type Journal struct {
 	path   string
 	config string
@@ -166,6 +167,9 @@ func (j *Journal) Identify(c Cluster) {
 
 // Cluster is the cluster that the journal is used for.
 func (j *Journal) Cluster() Cluster {
+	if j == nil {
+		return Cluster{}
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.cluster
@@ -230,6 +234,9 @@ func (j *Journal) id() string {
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
+	if j == nil {
+		return errNoJournal
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e.Cluster == "" {

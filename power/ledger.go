@@ -366,9 +366,12 @@ func (j *Journal) Over(l LeftOff, s Seen) bool {
 // the machine that it is about may yet be switched off by another one; zero when
 // none can do so any more.
 func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
+	over = []string{}
+	if j == nil {
+		return over, until
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	over = []string{}
 	_ = j.catchUp() // what can't be read is not settled
 	for _, o := range j.left.all() {
 		c := o.Of()

@@ -114,7 +114,7 @@ func (o *operation) run(ctx context.Context) {
 		o.say(PhaseFailed, "stopped before anything was sent")
 		return
 	}
-	unwritten := o.write(o.entry(EntryIntent))
+	unwritten := o.fleet.journal.append(o.entry(EntryIntent))
 	if unwritten != nil && o.action != ActionOn {
 		o.say(PhaseFailed, "nothing was sent: %s", unwritten)
 		return
@@ -124,9 +124,9 @@ func (o *operation) run(ctx context.Context) {
 	out := o.entry(EntryOutcome)
 	out.Phase, out.State, out.Proof, out.Sent, out.Text = phase, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
 	if phase == PhaseDone && o.action == ActionOn {
-		out.Settles = o.closes()
+		out.Settles, _ = o.fleet.journal.closedBy(o.seen())
 	}
-	if err := errors.Join(unwritten, o.write(out)); err != nil {
+	if err := errors.Join(unwritten, o.fleet.journal.append(out)); err != nil {
 		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
 	}
 	o.say(phase, "%s", text)
@@ -177,13 +177,6 @@ func (o *operation) entry(kind EntryKind) Entry {
 	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding, WasOff: o.wasOff.UTC()}
 }
 
-func (o *operation) write(e Entry) error {
-	if o.fleet.journal == nil {
-		return errNoJournal
-	}
-	return o.fleet.journal.append(e)
-}
-
 // seen is the evidence of the last reading.
 func (o *operation) seen() Seen {
 	m := o.machine
@@ -191,15 +184,6 @@ func (o *operation) seen() Seen {
 		m = best
 	}
 	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, ProvesOff: o.provesOff, WasOff: o.wasOff, At: time.Now()}
-}
-
-// closes gives the operations that are over now that the machine is on.
-func (o *operation) closes() []string {
-	if o.fleet.journal == nil {
-		return []string{}
-	}
-	over, _ := o.fleet.journal.closedBy(o.seen())
-	return over
 }
 
 // alreadyThere looks before anything is sent. A machine that is to be powered
@@ -233,7 +217,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	}
 	o.last = r
 	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
-	if o.action == ActionOn && !o.fleet.cfg.DryRun && o.fleet.journal != nil {
+	if o.action == ActionOn && !o.fleet.cfg.DryRun {
 		seen := o.seen()
 		seen.Text = text
 		if _, err := o.fleet.journal.SeenOn(seen); err != nil {
@@ -247,7 +231,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 // mayGoOff is until when a machine that is to be powered on may yet switch off
 // by what it was asked before; zero when it can't.
 func (o *operation) mayGoOff() time.Time {
-	if o.action != ActionOn || o.fleet.cfg.DryRun || o.fleet.journal == nil {
+	if o.action != ActionOn || o.fleet.cfg.DryRun {
 		return time.Time{}
 	}
 	_, until := o.fleet.journal.closedBy(o.seen())
