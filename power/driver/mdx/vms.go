@@ -27,15 +27,10 @@ const (
 // finding nodes.
 const inventoryAge = time.Minute
 
-// vmSummary is a VM as the project's list gives it.
-type vmSummary struct {
-	UUID   string `json:"uuid"`
-	Name   string `json:"name"`
-	Status string `json:"status"`
-}
-
-// vmDetail is a VM as its own page gives it; it has no uuid.
-type vmDetail struct {
+// vm is a VM: with id, name and status as the project's list gives it, and with all
+// but the id as its own page does.
+type vm struct {
+	UUID            string `json:"uuid"`
 	Name            string `json:"name"`
 	Status          string `json:"status"`
 	ServiceLevel    string `json:"service_level"`
@@ -45,18 +40,12 @@ type vmDetail struct {
 	} `json:"service_networks"`
 }
 
-func (v vmDetail) addresses() []string {
+func (v vm) addresses() []string {
 	var out []string
 	for _, n := range v.ServiceNetworks {
 		out = append(append(out, n.IPv4...), n.IPv6...)
 	}
 	return out
-}
-
-// vm is what the inventory knows of one VM.
-type vm struct {
-	vmSummary
-	detail vmDetail
 }
 
 // inventory is the project's VMs with their details.
@@ -68,8 +57,8 @@ type inventory struct {
 
 func vmPath(id string) string { return "/api/vm/" + url.PathEscape(id) + "/" }
 
-func (d *Driver) detail(ctx context.Context, id string) (vmDetail, error) {
-	var v vmDetail
+func (d *Driver) detail(ctx context.Context, id string) (vm, error) {
+	var v vm
 	err := d.read(ctx, vmPath(id), &v)
 	return v, err
 }
@@ -117,16 +106,16 @@ func (d *Driver) projectUUID(ctx context.Context) (string, error) {
 const maxPages = 1000
 
 // list gives all VMs of the project.
-func (d *Driver) list(ctx context.Context) ([]vmSummary, error) {
+func (d *Driver) list(ctx context.Context) ([]vm, error) {
 	project, err := d.projectUUID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []vmSummary
+	var all []vm
 	for page := 1; page <= maxPages; page++ {
 		var reply struct {
-			Next    *string     `json:"next"`
-			Results []vmSummary `json:"results"`
+			Next    *string `json:"next"`
+			Results []vm    `json:"results"`
 		}
 		path := fmt.Sprintf("/api/vm/project/%s/?page=%d&page_size=100", url.PathEscape(project), page)
 		if err := d.read(ctx, path, &reply); err != nil {
@@ -148,7 +137,7 @@ func (d *Driver) known(ctx context.Context) ([]vm, error) {
 		return nil, err
 	}
 	defer inv.turn.Release(1)
-	if !inv.at.IsZero() && time.Since(inv.at) < inventoryAge {
+	if time.Since(inv.at) < inventoryAge {
 		return inv.vms, nil
 	}
 	list, err := d.list(ctx)
@@ -160,8 +149,9 @@ func (d *Driver) known(ctx context.Context) ([]vm, error) {
 	reads.SetLimit(parallel)
 	for i, v := range list {
 		reads.Go(func() (err error) {
-			vms[i].vmSummary = v
-			if vms[i].detail, err = d.detail(ctx, v.UUID); rest.Code(err) == http.StatusNotFound {
+			vms[i], err = d.detail(ctx, v.UUID)
+			vms[i].UUID, vms[i].Name = v.UUID, v.Name
+			if rest.Code(err) == http.StatusNotFound {
 				err, vms[i].UUID = nil, "" // deleted since it was listed
 			}
 			return err
@@ -182,7 +172,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	}
 	all := make([]match.Candidate, len(vms))
 	for i, v := range vms {
-		all[i] = match.Candidate{ID: v.UUID, Name: v.Name, Addresses: v.detail.addresses()}
+		all[i] = match.Candidate{ID: v.UUID, Name: v.Name, Addresses: v.addresses()}
 	}
 	m, i, err := match.One(DriverName, node, hint, node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:], all)
 	if err != nil {
@@ -190,7 +180,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	}
 	level, from := d.nodes[node.Name].ServiceLevel, "config"
 	if level == "" {
-		level, from = serviceLevel(vms[i].detail.ServiceLevel)
+		level, from = serviceLevel(vms[i].ServiceLevel)
 	}
 	m.Params = map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: from}
 	return m, nil
