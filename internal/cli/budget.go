@@ -140,7 +140,10 @@ func (b *budget) wait(ctx context.Context) {
 	if answers && slow {
 		pause = max(pause, drawnWithin)
 	}
-	sleep(ctx, pause)
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
 	if answers {
 		b.answered(ctx, givenUp)
 	}
@@ -150,8 +153,7 @@ func (b *budget) wait(ctx context.Context) {
 // ends. A terminal that has not answered in that time is one that does not, until
 // it does again.
 func (b *budget) answered(ctx context.Context, most time.Duration) {
-	end := time.NewTimer(most)
-	defer end.Stop()
+	end := time.After(most)
 	for {
 		b.mu.Lock()
 		all, news := b.asked == 0, b.news
@@ -163,7 +165,7 @@ func (b *budget) answered(ctx context.Context, most time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-news:
-		case <-end.C:
+		case <-end:
 			b.mu.Lock()
 			b.answers = false
 			b.mu.Unlock()
@@ -211,13 +213,4 @@ func (b *budget) filter(msg tea.Msg, send func(tea.Msg)) tea.Msg {
 		b.takeBack()
 	}
 	return msg
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

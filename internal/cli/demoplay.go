@@ -195,8 +195,7 @@ func (p *demoPlayer) least(d time.Duration) bool {
 func (p *demoPlayer) until(is func(*view.Frame) bool) bool { return p.within(math.MaxInt64, is) }
 
 func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
-	over := time.NewTimer(d)
-	defer over.Stop()
+	over := time.After(d)
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -206,7 +205,7 @@ func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
 		select {
 		case <-p.ctx.Done():
 			return false
-		case <-over.C:
+		case <-over:
 			return true
 		case <-look.C:
 		}
