@@ -218,11 +218,12 @@ func (sm *sampler) measure() *measurement {
 	for i := range asked {
 		b := &asked[i]
 		s := sm.servers[b.key()]
-		if b.Metrics.Served != "" && b.source() == clean(b.Metrics.Name, 40) {
-			all.add(b.source(), &b.Metrics, s.word)
+		name := clean(b.Metrics.Name, 40)
+		if b.Metrics.Served != "" {
+			all.add(name, &b.Metrics, s.word)
 		}
-		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, b.source()) {
-			names = append(names, b.source())
+		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	for _, s := range sm.servers {
@@ -239,7 +240,7 @@ func (sm *sampler) measure() *measurement {
 }
 
 // room finds out how much the living backends take at once, and returns those
-// that are to be asked.
+// that are to be asked, with what for.
 func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 	m.known = len(backends) > 0
 	unlimited := false
@@ -254,7 +255,9 @@ func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 			m.room += b.Concurrency
 			m.known = m.known && b.Concurrency > 0
 		}
-		if sm.opts.Fetch != nil && b.asked() && (b.Ready || sm.servers[b.key()].last > 0) {
+		b.Metrics = b.asks()
+		tells := b.Metrics.Served != "" || b.Metrics.load != nil
+		if sm.opts.Fetch != nil && tells && (b.Ready || sm.servers[b.key()].last > 0) {
 			asked = append(asked, b)
 		}
 	}
@@ -334,28 +337,10 @@ func (sm *sampler) ask(backends []Backend, sources []Source) (loads, reports []r
 		wg.Go(func() { reports[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics) })
 	}
 	for i := range backends {
-		wg.Go(func() { loads[i] = sm.askBackend(ctx, &backends[i]) })
+		wg.Go(func() { loads[i] = sm.askMetrics(ctx, backends[i].Namespace, backends[i].Pod, &backends[i].Metrics) })
 	}
 	wg.Wait()
 	return loads, reports
-}
-
-// askBackend asks one backend for its load.
-func (sm *sampler) askBackend(ctx context.Context, b *Backend) reading {
-	port, path, decode := int32(queueProxyPort), queueProxyPath, decodeStat
-	switch {
-	case b.QueueProxy:
-	case b.SlotsPort > 0:
-		port, path, decode = b.SlotsPort, slotsPath, decodeSlots
-	default:
-		return sm.askMetrics(ctx, b.Namespace, b.Pod, &b.Metrics)
-	}
-	body, err := sm.opts.Fetch(ctx, b.Namespace, b.Pod, port, path)
-	if err != nil {
-		return reading{}
-	}
-	load, err := decode(body)
-	return reading{served: load, ok: err == nil}
 }
 
 // load is what a backend works on: what is more than its limit waits in its

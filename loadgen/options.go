@@ -122,18 +122,15 @@ type Backend struct {
 	Metrics Metrics
 }
 
-// asked reports whether the backend can be asked for its load.
-func (b *Backend) asked() bool { return b.QueueProxy || b.SlotsPort > 0 || b.Metrics.Served != "" }
-
-// source names what is asked.
-func (b *Backend) source() string {
+// asks is what the backend is asked for; the zero Metrics: nothing.
+func (b *Backend) asks() Metrics {
 	switch {
 	case b.QueueProxy:
-		return "queue-proxy"
+		return Metrics{Name: "queue-proxy", Port: queueProxyPort, load: decodeStat}
 	case b.SlotsPort > 0:
-		return "llama.cpp"
+		return Metrics{Name: "llama.cpp", Port: b.SlotsPort, Path: slotsPath, load: decodeSlots}
 	}
-	return clean(b.Metrics.Name, 40)
+	return b.Metrics
 }
 
 // Options are what a Generator is made of. Only Target is needed. All

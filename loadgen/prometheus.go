@@ -25,6 +25,10 @@ type Metrics struct {
 	// Labels must all be among a sample's labels for it to count; what counts
 	// is summed up.
 	Labels map[string]string
+
+	// load reads how many requests a server works on where it tells them in
+	// another format; nil: it does not.
+	load func(body []byte) (float64, error)
 }
 
 // LlamaMetrics are those of a llama.cpp server that is started with --metrics

@@ -104,8 +104,14 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	if err != nil {
 		return reading{}
 	}
-	served, queued, err := decodeMetrics(body, m)
-	return reading{served, queued, err == nil}
+	var r reading
+	if m.load != nil {
+		r.served, err = m.load(body)
+	} else {
+		r.served, r.queued, err = decodeMetrics(body, m)
+	}
+	r.ok = err == nil
+	return r
 }
 
 // disagreement is one sentence on where a source and the gauge differ by more

@@ -13,7 +13,6 @@ import (
 // (knative.dev/serving pkg/networking AutoscalingQueueMetricsPort).
 const (
 	queueProxyPort = 9090
-	queueProxyPath = "metrics"
 	slotsPath      = "slots"
 )
 
