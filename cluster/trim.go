@@ -8,7 +8,9 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 )
 
 // What is watched is trimmed to the value types as soon as it is decoded, so
@@ -70,14 +72,11 @@ type lease struct {
 }
 
 func trimLease(l *coordinationv1.Lease) *lease {
-	out := &lease{node: harmless(l.Name)} // not kept for long: no word
-	if l.Spec.RenewTime != nil {
-		out.renewed = l.Spec.RenewTime.Time
+	return &lease{
+		node:     harmless(l.Name), // not kept for long: no word
+		renewed:  ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time,
+		duration: time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second,
 	}
-	if l.Spec.LeaseDurationSeconds != nil {
-		out.duration = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-	}
-	return out
 }
 
 const (
@@ -137,11 +136,7 @@ func trimNode(n *corev1.Node) *Node {
 		}
 	}
 	for _, t := range n.Spec.Taints {
-		taint := Taint{Key: word(t.Key), Effect: word(string(t.Effect))}
-		if t.TimeAdded != nil {
-			taint.TimeAdded = t.TimeAdded.Time
-		}
-		out.Taints = append(out.Taints, taint)
+		out.Taints = append(out.Taints, Taint{word(t.Key), word(string(t.Effect)), ptr.Deref(t.TimeAdded, metav1.Time{}).Time})
 	}
 	return out
 }
@@ -167,10 +162,7 @@ func trimPod(p *corev1.Pod) *Pod {
 		Created: p.CreationTimestamp.Time, IP: harmless(p.Status.PodIP), Labels: labels(p.Labels),
 	}
 	if p.DeletionTimestamp != nil {
-		out.Deleting = p.DeletionTimestamp.Time
-		if grace := p.DeletionGracePeriodSeconds; grace != nil {
-			out.Deleting = out.Deleting.Add(-time.Duration(*grace) * time.Second)
-		}
+		out.Deleting = p.DeletionTimestamp.Add(-time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second)
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == corev1.PodReady {
@@ -178,10 +170,8 @@ func trimPod(p *corev1.Pod) *Pod {
 			out.ReadySince = cond.LastTransitionTime.Time
 		}
 	}
-	for _, r := range p.OwnerReferences {
-		if r.Controller != nil && *r.Controller {
-			out.OwnerKind, out.OwnerName = word(r.Kind), word(r.Name)
-		}
+	if r := metav1.GetControllerOfNoCopy(p); r != nil {
+		out.OwnerKind, out.OwnerName = word(r.Kind), word(r.Name)
 	}
 	if hash := p.Labels["pod-template-hash"]; hash != "" && out.OwnerKind == "ReplicaSet" {
 		// A deployment names its replica sets after itself and this hash; the

@@ -10,16 +10,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 func trimDeployment(d *appsv1.Deployment) *Deployment {
 	out := &Deployment{
 		Key: Key{word(d.Namespace), word(d.Name)}, UID: harmless(string(d.UID)),
-		Replicas: 1, Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
+		Replicas: int(ptr.Deref(d.Spec.Replicas, 1)), Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
 		ReadyReplicas: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas), Labels: labels(d.Labels),
-	}
-	if d.Spec.Replicas != nil {
-		out.Replicas = int(*d.Spec.Replicas)
 	}
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing {
@@ -58,25 +56,19 @@ var (
 )
 
 func knativeOf(d *appsv1.Deployment) *Knative {
-	metas := []metav1.ObjectMeta{d.ObjectMeta, d.Spec.Template.ObjectMeta}
-	k := &Knative{}
-	for _, m := range metas {
-		if k.Revision == "" {
-			k.Revision = word(m.Labels[knativeRevision])
-		}
-		if k.Service == "" {
-			k.Service = word(m.Labels[knativeService])
-		}
-		for _, key := range minScaleKeys {
-			if k.MinScale == 0 {
-				k.MinScale = natural(m.Annotations[key])
+	template := d.Spec.Template.ObjectMeta
+	label := func(key string) string { return word(cmp.Or(d.Labels[key], template.Labels[key])) }
+	scale := func(keys []string) (n int) {
+		for _, notes := range []map[string]string{d.Annotations, template.Annotations} {
+			for _, key := range keys {
+				n = cmp.Or(n, natural(notes[key]))
 			}
 		}
-		for _, key := range maxScaleKeys {
-			if k.MaxScale == 0 {
-				k.MaxScale = natural(m.Annotations[key])
-			}
-		}
+		return n
+	}
+	k := &Knative{
+		Service: label(knativeService), Revision: label(knativeRevision),
+		MinScale: scale(minScaleKeys), MaxScale: scale(maxScaleKeys),
 	}
 	if k.Revision == "" {
 		return nil
@@ -118,10 +110,8 @@ type replicaSet struct {
 
 func trimReplicaSet(rs *appsv1.ReplicaSet) *replicaSet {
 	out := &replicaSet{name: Key{word(rs.Namespace), word(rs.Name)}}
-	for _, r := range rs.OwnerReferences {
-		if r.Controller != nil && *r.Controller && r.Kind == "Deployment" {
-			out.deployment = word(r.Name)
-		}
+	if r := metav1.GetControllerOfNoCopy(rs); r != nil && r.Kind == "Deployment" {
+		out.deployment = word(r.Name)
 	}
 	if hash := rs.Labels["pod-template-hash"]; hash == "" {
 		out.usual = out.deployment == ""
@@ -156,19 +146,13 @@ func trimSlice(es *discoveryv1.EndpointSlice) *slice {
 		c := &es.Endpoints[i].Conditions
 		// A condition that is not told counts as ready, and serving as ready is
 		// (discovery/v1, EndpointConditions).
-		ready := c.Ready == nil || *c.Ready
-		if ready {
-			out.ready++
-		}
-		serving := (c.Serving == nil && ready) || (c.Serving != nil && *c.Serving)
-		if serving {
-			out.serving++
-		}
+		ready := ptr.Deref(c.Ready, true)
+		serving := ptr.Deref(c.Serving, ready)
+		out.ready += btoi(ready)
+		out.serving += btoi(serving)
+		out.terminating += btoi(ptr.Deref(c.Terminating, false))
 		if on := es.Endpoints[i].NodeName; on != nil && ready && serving {
 			out.readyOn[word(*on)]++
-		}
-		if c.Terminating != nil && *c.Terminating {
-			out.terminating++
 		}
 	}
 	return out
