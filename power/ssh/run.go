@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -154,7 +153,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 		return result{Outcome: uncertain, Why: "waiting ended before " + name + " said whether it started the command"}, nil
 	}
 	switch {
-	case err != nil && (isLost(err) || errors.Is(err, net.ErrClosed)):
+	case err != nil && isLost(err):
 		return result{Outcome: uncertain, Why: "the connection to " + name + " was lost while the command was being started"}, nil
 	case err != nil:
 		return result{}, fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))

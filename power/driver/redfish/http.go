@@ -41,16 +41,14 @@ func (d *Driver) call(ctx context.Context, method, address string, body, reply a
 	if err != nil {
 		return &power.RefusedError{Why: err.Error()}
 	}
-	if d.opt.Auth != authSession {
-		_, err := d.send(ctx, method, address, password, "", body, reply)
-		return unauthorized(err)
-	}
-	s, err := d.login(ctx, base, password, "")
-	if err != nil {
-		return err
+	var s session // without one, each request has user and password
+	if d.opt.Auth == authSession {
+		if s, err = d.login(ctx, base, password, ""); err != nil {
+			return err
+		}
 	}
 	_, err = d.send(ctx, method, address, password, s.token, body, reply)
-	if rest.Code(err) == http.StatusUnauthorized {
+	if s.token != "" && rest.Code(err) == http.StatusUnauthorized {
 		if s, err = d.login(ctx, base, password, s.token); err != nil {
 			return err
 		}
