@@ -53,7 +53,7 @@ func newDeploymentsPane() *deploymentsPane {
 			r.sparkline(s.t, s.f.History[d.Key], d.Replicas, min(w, 60))
 		},
 		columns: []column[*cluster.Deployment]{
-			{fitting{ease: 24, min: 10, middle: true}, "DEPLOYMENT", p.name, nil},
+			{fitting{ease: 24, min: 10, middle: true}, "DEPLOYMENT", func(s *scene, d *cluster.Deployment) cell { return nameCell(s, d.Key, p.many) }, nil},
 			{fitting{least: 5, right: true}, "AVAIL", deploymentCount, func(_ *scene, a, b *cluster.Deployment) int {
 				return cmp.Compare(a.Available-a.Replicas, b.Available-b.Replicas)
 			}},
@@ -101,10 +101,6 @@ func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 		return 2
 	}
 	return 0
-}
-
-func (p *deploymentsPane) name(s *scene, d *cluster.Deployment) cell {
-	return nameCell(s, d.Key, p.many)
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {

@@ -85,12 +85,9 @@ func (l *list[K, R]) take(s *scene, all []R) {
 		contains, _ := l.by.contains()
 		text = strings.ToLower(text)
 		byLabels := l.labels != nil && strings.Contains(text, "=")
-		l.rows = nil
-		for _, r := range all {
-			if (l.has(s, r, contains) || byLabels && labelled(l.labels(r), text)) != inverse {
-				l.rows = append(l.rows, r)
-			}
-		}
+		l.rows = slices.DeleteFunc(slices.Clone(all), func(r R) bool {
+			return (l.has(s, r, contains) || byLabels && labelled(l.labels(r), text)) == inverse
+		})
 	}
 	l.by.shown, l.by.all = len(l.rows), len(all)
 	l.order(s)

@@ -83,6 +83,10 @@ func (d *paletteDialog) write(text string) {
 }
 
 func (d *paletteDialog) press(p pressed) (view.Intent, bool) {
+	var c command
+	if d.chosen < len(d.found) {
+		c = d.found[d.chosen]
+	}
 	switch p.name {
 	case "esc":
 		return nil, true
@@ -91,25 +95,18 @@ func (d *paletteDialog) press(p pressed) (view.Intent, bool) {
 	case "down", "ctrl+n":
 		d.chosen = max(0, min(d.chosen+1, len(d.found)-1))
 	case "tab":
-		if d.chosen < len(d.found) {
-			c := d.found[d.chosen]
+		if c.text != "" {
 			d.write(cmp.Or(c.fill, c.text))
 		}
 	case "enter":
-		if d.chosen >= len(d.found) {
-			return nil, false
-		}
-		c := d.found[d.chosen]
-		if c.fault != "" {
-			return nil, false
-		}
-		if c.fill != "" {
+		switch {
+		case c.fill != "":
 			d.write(c.fill)
-			return nil, false
+		case c.run != nil && c.fault == "":
+			d.m.dialogs.close(d) // it may open another
+			c.run(d.m)
+			return nil, true
 		}
-		d.m.dialogs.close(d) // it may open another
-		c.run(d.m)
-		return nil, true
 	default:
 		if d.in.press(p) {
 			d.find()

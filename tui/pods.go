@@ -60,7 +60,7 @@ func newPodsPane() *podsPane {
 		leadWidth: 2, changed: func(p *cluster.Pod) time.Time { return p.Changed }, news: 3,
 		kind: cluster.KindPod, none: "no pods",
 		columns: []column[*cluster.Pod]{
-			{fitting{ease: 16, min: 10, middle: true}, "POD", p.name, nil},
+			{fitting{ease: 16, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
 			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
 				return plainCell(s, strconv.Itoa(p.ReadyContainers)+"/"+strconv.Itoa(p.Containers))
@@ -187,8 +187,6 @@ func podHas(s *scene, p *cluster.Pod, contains func(string) bool) bool {
 	return contains(p.Name) || contains(p.Node) || contains(p.Namespace) || contains(p.IP) || contains(p.Deployment) ||
 		contains(s.snap.PodWord(p, s.now))
 }
-
-func (p *podsPane) name(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }
 
 func podNode(s *scene, p *cluster.Pod) cell {
 	if p.Node == "" {
