@@ -2,10 +2,13 @@ package tui
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	regexpsyntax "regexp/syntax"
 	"slices"
 	"strings"
+
+	"lightsout/internal/view"
 )
 
 // filter chooses rows by a text that any of their columns contains, whatever
@@ -77,4 +80,33 @@ func containsFold(s, what string) bool {
 		}
 	}
 	return false
+}
+
+// openFilter asks for the filter of the focused pane; rows follow as it is typed.
+func openFilter(m *Model) {
+	f, p := m.focus.filter(), m.focus
+	if f == nil {
+		return
+	}
+	before := *f
+	var d *promptDialog
+	set := func(text string) {
+		f.text = text
+		p.settle(&m.s)
+		_, d.fault = f.contains()
+	}
+	d = &promptDialog{
+		heading: "Filter " + p.name, label: "containing:", in: newInput(false),
+		help: func() string {
+			if !f.on() {
+				return "text, pattern (^web-\\d) or labels (app=web); !: others"
+			}
+			return fmt.Sprintf("%d of %d", f.shown, f.all)
+		},
+		changed: set,
+		accept:  func(text string) (view.Intent, string) { set(text); return nil, "" },
+		cancel:  func() { set(before.text) },
+	}
+	d.in.insert(before.text)
+	m.dialogs.open(d)
 }

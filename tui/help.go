@@ -63,3 +63,7 @@ func signs(t *theme) []signList {
 		}},
 	}
 }
+
+func openHelp(m *Model) {
+	m.dialogs.open(&factsDialog{heading: "Help", facts: helpFacts(m)})
+}

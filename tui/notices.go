@@ -77,3 +77,7 @@ func (n *notices) facts(s *scene) []fact {
 	}
 	return out
 }
+
+func openNotices(m *Model) {
+	m.dialogs.open(&factsDialog{heading: "What was said", facts: m.notices.facts, copied: m.notices.newest, copies: "the newest"})
+}

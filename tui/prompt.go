@@ -53,3 +53,17 @@ func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
 	below := newRow(wide).put(st, fit(s.t.text(text), wide, s.t.ellipsis))
 	return []string{blank(wide), d.in.line(s.t, fit(d.label, wide-12, s.t.ellipsis)+" ", wide), blank(wide), below.String()}, wide
 }
+
+// openNote asks for a line of the operator's own for the timeline.
+func openNote(m *Model) {
+	m.dialogs.open(&promptDialog{
+		heading: "Mark the timeline", label: "text:", in: newInput(false),
+		help: func() string { return "goes into the record with its time" },
+		accept: func(text string) (view.Intent, string) {
+			if strings.TrimSpace(text) == "" {
+				return nil, "a few words, please"
+			}
+			return view.Mark{Text: text}, ""
+		},
+	})
+}
