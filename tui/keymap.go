@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -146,9 +147,6 @@ func barBindings(m *Model) []*binding {
 
 // firstKey is the key that the key bar names for a binding.
 func (b binding) firstKey() string {
-	if b.barKey != "" {
-		return b.barKey
-	}
 	first, _, _ := strings.Cut(b.key.Help().Key, " ")
-	return first
+	return cmp.Or(b.barKey, first)
 }

@@ -256,7 +256,8 @@ func (p *podsPane) takeAll(s *scene) {
 	for i, pods := range all {
 		piece := p.pieces[&pods[0]]
 		if piece == nil {
-			piece = newPodPiece(s, pods)
+			piece = &podPiece{ranks: ranked(s, pods, podTrouble)}
+			piece.ready, piece.total = tally(pods)
 		}
 		known[&pods[0]], pieces[i] = piece, piece
 		p.ready, p.total = p.ready+piece.ready, p.total+piece.total
@@ -270,12 +271,6 @@ func (p *podsPane) takeAll(s *scene) {
 		}
 	}
 	p.follow()
-}
-
-func newPodPiece(s *scene, pods []*cluster.Pod) *podPiece {
-	p := &podPiece{ranks: ranked(s, pods, podTrouble)}
-	p.ready, p.total = tally(pods)
-	return p
 }
 
 // tally counts the pods that are meant to run, and those of them that are ready.

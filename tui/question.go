@@ -162,8 +162,6 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	for _, l := range body {
 		wide = max(wide, width(l.s))
 	}
-	wide = min(wide, w)
-
 	buttons := d.buttons(t)
 	bw := spansWidth(buttons)
 	wide = min(max(wide, bw), w)

@@ -26,8 +26,6 @@ func signed(d time.Duration, tenths bool) string     { return text.Offset(d, ten
 // have no glyphs for; names from outside stay as they are.
 var consoleWords = strings.NewReplacer("…", "..", "–", "-", "—", "-", "×", "x")
 
-func onlyConsole(s string) string { return consoleWords.Replace(s) }
-
 // ids are the identifiers that say nothing to a reader: machines are known by
 // their nodes' names. Details have them.
 var ids = regexp.MustCompile(`(?i) ?\(?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\)?`)

@@ -175,7 +175,7 @@ func (t *theme) text(s string) string {
 	case t.ascii:
 		s = onlyASCII(s)
 	case t.console:
-		s = onlyConsole(s)
+		s = consoleWords.Replace(s)
 	}
 	return s
 }
