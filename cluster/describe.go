@@ -233,7 +233,7 @@ func ownerOf(o *described, ref Ref) Ref {
 func conditionsOf(o *described) []Condition {
 	var out []Condition
 	for _, c := range o.Status.Conditions {
-		out = append(out, Condition{harmless(c.Type), harmless(c.Status), harmless(c.Reason), harmless(c.Message), c.LastTransitionTime.Time})
+		out = append(out, Condition{harmless(c.Type), harmless(c.Status), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)})
 	}
 	return out
 }
@@ -266,12 +266,12 @@ func (v *Container) take(s *corev1.ContainerStatus) {
 	v.Ready, v.Restarts = s.Ready, int(s.RestartCount)
 	switch {
 	case s.State.Running != nil:
-		v.State, v.Since = "running", s.State.Running.StartedAt.Time
+		v.State, v.Since = "running", moment(s.State.Running.StartedAt.Time)
 	case s.State.Waiting != nil:
 		v.State, v.Reason, v.Message = "waiting", harmless(s.State.Waiting.Reason), harmless(s.State.Waiting.Message)
 	case s.State.Terminated != nil:
 		v.State, v.Reason, v.Message = "terminated", endedAs(s.State.Terminated), harmless(s.State.Terminated.Message)
-		v.Since = s.State.Terminated.FinishedAt.Time
+		v.Since = moment(s.State.Terminated.FinishedAt.Time)
 	}
 	if t := s.LastTerminationState.Terminated; t != nil {
 		v.Last = endedAs(t) + " at " + t.FinishedAt.Local().Format("2006-01-02 15:04:05")

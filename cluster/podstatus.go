@@ -134,7 +134,7 @@ func isSidecar(c *corev1.Container) bool {
 func (c *podColumns) restart(st *corev1.ContainerStatus) {
 	c.restarts += int(st.RestartCount)
 	if last := st.LastTerminationState.Terminated; last != nil && last.FinishedAt.After(c.restarted) {
-		c.restarted = last.FinishedAt.Time
+		c.restarted = moment(last.FinishedAt.Time)
 	}
 }
 

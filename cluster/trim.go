@@ -74,7 +74,7 @@ type lease struct {
 func trimLease(l *coordinationv1.Lease) *lease {
 	return &lease{
 		node:     harmless(l.Name), // not kept for long: no word
-		renewed:  ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time,
+		renewed:  moment(ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time),
 		duration: time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second,
 	}
 }
@@ -88,6 +88,15 @@ const (
 	staticPodMirror = "kubernetes.io/config.mirror"
 )
 
+// moment is a time that a source gives, or zero, which is none, for one of a year
+// that has not four digits (RFC 3339, section 5.6): it can't be written down.
+func moment(t time.Time) time.Time {
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
 func trimNode(n *corev1.Node) *Node {
 	out := &Node{
 		Name: word(n.Name), UID: harmless(string(n.UID)),
@@ -100,7 +109,7 @@ func trimNode(n *corev1.Node) *Node {
 		MemoryBytes:    n.Status.Allocatable.Memory().Value(),
 		MaxPods:        n.Status.Allocatable.Pods().Value(),
 		Labels:         labels(n.Labels),
-		Created:        n.CreationTimestamp.Time,
+		Created:        moment(n.CreationTimestamp.Time),
 	}
 	for k := range n.Labels {
 		if role, ok := strings.CutPrefix(k, rolePrefix); ok && role != "" {
@@ -119,7 +128,7 @@ func trimNode(n *corev1.Node) *Node {
 		if c.Type == corev1.NodeReady {
 			out.Ready = tri(c.Status)
 			out.Reason, out.Message = word(c.Reason), word(c.Message)
-			out.ReadySince = c.LastTransitionTime.Time
+			out.ReadySince = moment(c.LastTransitionTime.Time)
 		}
 	}
 	for _, a := range n.Status.Addresses {
@@ -136,7 +145,7 @@ func trimNode(n *corev1.Node) *Node {
 		}
 	}
 	for _, t := range n.Spec.Taints {
-		out.Taints = append(out.Taints, Taint{word(t.Key), word(string(t.Effect)), ptr.Deref(t.TimeAdded, metav1.Time{}).Time})
+		out.Taints = append(out.Taints, Taint{word(t.Key), word(string(t.Effect)), moment(ptr.Deref(t.TimeAdded, metav1.Time{}).Time)})
 	}
 	return out
 }
@@ -159,15 +168,15 @@ func trimPod(p *corev1.Pod) *Pod {
 		Node: word(p.Spec.NodeName), Phase: word(string(p.Status.Phase)), Status: word(c.status),
 		ReadyContainers: c.ready, Containers: c.containers,
 		Restarts: c.restarts, RestartedAt: c.restarted,
-		Created: p.CreationTimestamp.Time, IP: harmless(p.Status.PodIP), Labels: labels(p.Labels),
+		Created: moment(p.CreationTimestamp.Time), IP: harmless(p.Status.PodIP), Labels: labels(p.Labels),
 	}
 	if p.DeletionTimestamp != nil {
-		out.Deleting = p.DeletionTimestamp.Add(-time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second)
+		out.Deleting = moment(p.DeletionTimestamp.Add(-time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second))
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == corev1.PodReady {
 			out.Ready = cond.Status == corev1.ConditionTrue
-			out.ReadySince = cond.LastTransitionTime.Time
+			out.ReadySince = moment(cond.LastTransitionTime.Time)
 		}
 	}
 	if r := metav1.GetControllerOfNoCopy(p); r != nil {

@@ -220,7 +220,7 @@ var eventKinds = map[string]Kind{"Node": KindNode, "Pod": KindPod, "Deployment":
 func lastOf(e *corev1.Event) (at time.Time, count int) {
 	count = int(e.Count)
 	if s := e.Series; s != nil {
-		at, count = s.LastObservedTime.Time, int(s.Count)
+		at, count = moment(s.LastObservedTime.Time), int(s.Count)
 	}
-	return cmp.Or(at, e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time), count
+	return cmp.Or(at, moment(e.LastTimestamp.Time), moment(e.EventTime.Time), moment(e.FirstTimestamp.Time), moment(e.CreationTimestamp.Time)), count
 }

@@ -143,10 +143,13 @@ func (f *file) retry() {
 }
 
 // add writes v as a line of JSON, and returns how many bytes that takes: 0 when
-// it can't be written so.
+// it can't be written so, which is a line lost.
 func (f *file) add(v any) int {
 	b, err := json.Marshal(v)
 	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.lost++
 		return 0
 	}
 	f.write(append(b, '\n'))

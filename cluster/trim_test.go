@@ -1,0 +1,36 @@
+package cluster
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What a source says of times of a year that JSON can't hold is none: it would
+// keep all else from being recorded.
+func TestATimeThatCantBeWrittenIsNone(t *testing.T) {
+	far := metav1.NewTime(time.Unix(1<<42, 0))
+	grace := int64(1 << 40)
+	meta := metav1.ObjectMeta{Name: "x", CreationTimestamp: far, DeletionTimestamp: &far, DeletionGracePeriodSeconds: &grace}
+	node := trimNode(&corev1.Node{ObjectMeta: meta,
+		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: "k", Effect: "NoExecute", TimeAdded: &far}}},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, LastTransitionTime: far}}}})
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: far}}
+	pod := trimPod(&corev1.Pod{ObjectMeta: meta, Status: corev1.PodStatus{
+		Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, LastTransitionTime: far}},
+		ContainerStatuses: []corev1.ContainerStatus{{RestartCount: 1, LastTerminationState: ended}}}})
+	for _, x := range []any{node, pod} {
+		if _, err := json.Marshal(x); err != nil {
+			t.Error(err)
+		}
+	}
+	if !node.Created.IsZero() || !node.ReadySince.IsZero() || !pod.Created.IsZero() || !pod.RestartedAt.IsZero() {
+		t.Errorf("%+v %+v", node, pod)
+	}
+	if at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC); !moment(at).Equal(at) {
+		t.Error("a time of today was taken for none")
+	}
+}
