@@ -176,20 +176,14 @@ var (
 	errMute   = errors.New("connected, and no ssh server spoke")
 )
 
-// sightOf gives what was seen of a machine; d.mu is held.
-func (d *Driver) sightOf(m power.Machine) *sight {
-	s, ok := d.seen[m.ID]
-	if !ok {
-		s = &sight{}
-		d.seen[m.ID] = s
-	}
-	return s
-}
-
+// note reads and changes what was seen of a machine.
 func (d *Driver) note(m power.Machine, f func(*sight)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f(d.sightOf(m))
+	if d.seen[m.ID] == nil {
+		d.seen[m.ID] = &sight{}
+	}
+	f(d.seen[m.ID])
 }
 
 // presumedOff counts one more look without an answer.
@@ -198,14 +192,14 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 	if via != nil {
 		alive = via.lastAlive()
 	}
-	d.mu.Lock()
-	s := d.sightOf(m)
-	if s.silent == 0 {
-		s.since = began
-	}
-	s.silent++
-	off := s.silent >= silentLooks && alive.After(s.since) && (d.opt.NodeSilent != nil || s.answered)
-	d.mu.Unlock()
+	off := false
+	d.note(m, func(s *sight) {
+		if s.silent == 0 {
+			s.since = began
+		}
+		s.silent++
+		off = s.silent >= silentLooks && alive.After(s.since) && (d.opt.NodeSilent != nil || s.answered)
+	})
 	return off && (d.opt.NodeSilent == nil || d.opt.NodeSilent(m))
 }
 

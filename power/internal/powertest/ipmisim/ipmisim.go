@@ -34,13 +34,10 @@ type Sim struct {
 func Need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
-		if _, err := exec.LookPath(p); err == nil {
-			continue
+		_, here := exec.LookPath(p)
+		if _, there := os.Stat("/usr/sbin/" + p); here != nil && there != nil {
+			testenv.Skip(t, p+" is not installed")
 		}
-		if _, err := os.Stat("/usr/sbin/" + p); err == nil {
-			continue
-		}
-		testenv.Skip(t, p+" is not installed")
 	}
 }
 
@@ -145,11 +142,5 @@ func (s *Sim) await(t *testing.T, ended <-chan struct{}) {
 // State is the true state of its machine.
 func (s *Sim) State() power.State {
 	b, _ := os.ReadFile(filepath.Join(s.dir, "power"))
-	switch strings.TrimSpace(string(b)) {
-	case "1":
-		return power.On
-	case "0":
-		return power.Off
-	}
-	return power.Unknown
+	return map[string]power.State{"1": power.On, "0": power.Off}[strings.TrimSpace(string(b))]
 }
