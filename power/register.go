@@ -67,12 +67,12 @@ func (r register) Note(_ context.Context, node string, change func(had Mark) (Ma
 	if delete(marks, node); m == (Mark{}) && len(marks) == 0 {
 		err = f.Truncate(0)
 	} else {
-		var info os.FileInfo
-		if info, err = f.Stat(); err != nil {
-			return fail(err)
+		size, end := f.Seek(0, io.SeekEnd)
+		if end != nil {
+			return fail(end)
 		}
 		lines := Noted{node, m}.line()
-		if size := info.Size(); size/registerPart != (size+int64(len(lines)))/registerPart {
+		if size/registerPart != (size+int64(len(lines)))/registerPart {
 			for other, m := range marks {
 				lines = append(lines, Noted{other, m}.line()...)
 			}

@@ -51,14 +51,13 @@ func New[T any](limit time.Duration) *Looks[T] {
 // time. When ctx ends first, ask goes on, and the error is a *power.SilentError.
 func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (T, error) {
 	var zero T
+	if ctx.Err() != nil {
+		return zero, ctx.Err()
+	}
 	l.mu.Lock()
 	if l.ctx.Err() != nil {
 		l.mu.Unlock()
 		return zero, ErrClosed
-	}
-	if ctx.Err() != nil {
-		l.mu.Unlock()
-		return zero, ctx.Err()
 	}
 	f := l.flights[key]
 	if f == nil || f.stale() {
@@ -76,15 +75,11 @@ func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context)
 
 	select {
 	case <-f.done:
-	case <-ctx.Done():
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case <-f.done:
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		f.taken = true
 		return f.value, f.err
-	default:
+	case <-ctx.Done():
 		return zero, &power.SilentError{Text: fmt.Sprintf("no answer yet, asked %s ago", time.Since(f.began).Round(time.Second)), Err: ctx.Err()}
 	}
 }
