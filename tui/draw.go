@@ -13,12 +13,8 @@ import (
 
 // View gives the screen: every line is exactly as wide as the terminal.
 func (m *Model) View() tea.View {
-	if m.dirty {
-		m.clock()
-		m.content = strings.Join(m.draw(), "\n")
-		m.dirty = false
-	}
-	v := tea.NewView(m.content)
+	m.clock()
+	v := tea.NewView(strings.Join(m.draw(), "\n"))
 	v.AltScreen = true
 	v.MouseMode = m.mouseMode()
 	v.WindowTitle = "lightsout"

@@ -86,8 +86,6 @@ type Model struct {
 	shown   layout     // where the panes were drawn
 	report  *ReportMsg // the one asked for last; nil before it has come
 	cmd     tea.Cmd    // what a command has left for the program to do
-	content string
-	dirty   bool
 }
 
 // New makes the screen. It shows that it is connecting until the first frame.
@@ -99,7 +97,7 @@ func New(o Options) *Model {
 		o.Now = time.Now
 	}
 	o.ASCII = o.ASCII || ansi.StringWidthWc("─") != 1
-	m := &Model{opts: o, keys: commonKeys(), dirty: true}
+	m := &Model{opts: o, keys: commonKeys()}
 	m.panes = opened(m.keys)
 	m.dialogs = dialogs{now: o.Now, answered: map[string]bool{}}
 	m.s = scene{
@@ -165,7 +163,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	m.settle()
 	m.lookAt()
-	m.dirty = true
 	cmd := m.cmd
 	m.cmd = nil
 	return m, cmd

@@ -90,7 +90,6 @@ func TestThemesChangeColoursOnly(t *testing.T) {
 		looks[m.View().Content] = true
 		typeKeys(m, "C")
 		m.notices = notices{}
-		m.dirty = true
 		if plainView(m) != before {
 			t.Fatalf("%q changes more than looks", m.opts.Theme)
 		}
