@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 )
 
 // source is one list and watch: one kind in one namespace.
@@ -151,12 +152,10 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 func (w *Watcher) watch(ctx context.Context, src *source, version string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	seconds := int64(300 + rand.IntN(300))
-	opts := metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
+	opts := metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: ptr.To(300 + rand.Int64N(300))}
 	streamed := version == ""
 	if streamed {
-		yes := true
-		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
+		opts.SendInitialEvents, opts.ResourceVersionMatch = ptr.To(true), metav1.ResourceVersionMatchNotOlderThan
 	}
 	answered := w.expectAnswer(src)
 	stream, err := w.request(src, opts).Watch(ctx)

@@ -233,20 +233,11 @@ func streamsLists(version string) bool {
 // pauseAfter is how long is waited after the n-th failure in a row: as long as the
 // server asks for, if it does.
 func pauseAfter(err error, n int, least, most time.Duration) time.Duration {
-	pause := jitter(backoff(n, least, most))
+	pause := jitter(min(least<<min(n-1, 16), most)) // twice as long each time
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		pause = max(pause, min(time.Duration(seconds)*time.Second, deniedPause))
 	}
 	return pause
-}
-
-// backoff is the pause after the n-th failure in a row, from 1.
-func backoff(n int, least, most time.Duration) time.Duration {
-	for d := least; ; d *= 2 {
-		if n--; n <= 0 || d >= most {
-			return min(d, most)
-		}
-	}
 }
 
 // jitter shortens a pause by up to a quarter, so that many don't go together.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -234,10 +235,7 @@ func (p *Pod) deployment() Key { return Key{p.Namespace, p.Deployment} }
 
 // Compare orders keys by namespace and name, as cmp.Compare does.
 func (k Key) Compare(o Key) int {
-	if k.Namespace != o.Namespace {
-		return strings.Compare(k.Namespace, o.Namespace)
-	}
-	return strings.Compare(k.Name, o.Name)
+	return cmp.Or(strings.Compare(k.Namespace, o.Namespace), strings.Compare(k.Name, o.Name))
 }
 
 // less spares a search in 150,000 pods a fifth of its time.

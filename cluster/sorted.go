@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -111,18 +112,14 @@ func (t *table[T]) set(v *T) {
 		c.items[i] = v
 		return
 	}
-	c.items = append(c.items, nil)
-	copy(c.items[i+1:], c.items[i:])
-	c.items[i] = v
+	c.items = slices.Insert(c.items, i, v)
 	t.n++
 	if len(c.items) > chunkMax {
 		half := len(c.items) / 2
 		right := &chunk[T]{epoch: t.epoch, items: append(make([]*T, 0, chunkMax), c.items[half:]...)}
 		clear(c.items[half:])
 		c.items = c.items[:half]
-		t.chunks = append(t.chunks, nil)
-		copy(t.chunks[ci+2:], t.chunks[ci+1:])
-		t.chunks[ci+1] = right
+		t.chunks = slices.Insert(t.chunks, ci+1, right)
 	}
 }
 
@@ -133,10 +130,10 @@ func (t *table[T]) del(v *T) bool {
 		return false
 	}
 	c := t.own(ci)
-	c.items = append(c.items[:i], c.items[i+1:]...)
+	c.items = slices.Delete(c.items, i, i+1)
 	t.n--
 	if len(c.items) == 0 {
-		t.chunks = append(t.chunks[:ci], t.chunks[ci+1:]...)
+		t.chunks = slices.Delete(t.chunks, ci, ci+1)
 	}
 	return true
 }

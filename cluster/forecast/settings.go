@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,27 +70,21 @@ func leaseLine(s *cluster.Snapshot, l SettingLine) SettingLine {
 
 // tolerations gives the span of what the pods tolerate.
 func tolerations(all []*cluster.Pod, of func(*cluster.Pod) time.Duration) string {
-	least, most, forever, n := time.Duration(0), time.Duration(0), 0, 0
+	var limits []time.Duration
 	for _, p := range all {
-		d := of(p)
-		if d < 0 {
-			forever++
-			continue
+		if d := of(p); d >= 0 {
+			limits = append(limits, d)
 		}
-		if n == 0 || d < least {
-			least = d
-		}
-		most = max(most, d)
-		n++
 	}
-	text := seconds(least)
-	switch {
-	case n == 0:
+	if len(limits) == 0 {
 		return "for ever"
-	case least != most:
-		text = seconds(least) + " to " + seconds(most)
 	}
-	if forever > 0 {
+	least, most := slices.Min(limits), slices.Max(limits)
+	text := seconds(least)
+	if least != most {
+		text += " to " + seconds(most)
+	}
+	if forever := len(all) - len(limits); forever > 0 {
 		text += fmt.Sprintf(", %d of %d for ever", forever, len(all))
 	}
 	return text
