@@ -111,8 +111,8 @@ func findClouds() (string, error) {
 	if p := os.Getenv("OS_CLIENT_CONFIG_FILE"); p != "" {
 		return p, nil
 	}
-	home, _ := os.UserHomeDir()
-	own := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	home, _ := os.UserHomeDir() // none: nothing below the current folder is meant
+	own := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), home+"/.config")
 	places := []string{"clouds.yaml", filepath.Join(own, "openstack", "clouds.yaml"), "/etc/openstack/clouds.yaml"}
 	for _, p := range places {
 		if _, err := os.Stat(p); err == nil {
