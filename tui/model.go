@@ -155,6 +155,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.changes++
 		point(m, msg.(tea.MouseMsg).Mouse())
 	case tea.PasteMsg:
+		m.changes++
 		if m.dialogs.top() != nil {
 			m.pressDialog(pressed{text: msg.Content})
 		}

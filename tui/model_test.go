@@ -157,7 +157,11 @@ func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
 
 func TestFilterShowsMatchingRowsWhileTyped(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "/ n o d e 3")
+	typeKeys(m, "/ n o")
+	m.Update(tea.PasteMsg{Content: "de3"})
+	if v := plainView(m); !strings.Contains(v, "Nodes /node3") {
+		t.Errorf("what was pasted is not shown:\n%s", v)
+	}
 	if len(nodesOf(m).rows) != 1 || nodesOf(m).rows[0].Name != "kube-node3" {
 		t.Errorf("%d rows while typing", len(nodesOf(m).rows))
 	}
