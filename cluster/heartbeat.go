@@ -87,6 +87,8 @@ func (l *lease) drop(s *state, _ time.Time) { delete(s.leases, l.node) }
 func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	r := s.leases[l.node]
 	switch {
+	case l.renewed.IsZero(): // it tells of no heartbeat
+		return
 	case r == nil:
 		// Until a renewal is delivered live, the node's clock is taken to be the server's.
 		r = &heartbeat{behind: -s.w.client.traffic.ahead()}
@@ -98,8 +100,8 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	if listed || seen.Sub(s.heartbeatsFrom) < catchUp {
 		// It may have been renewed some time ago: by the node's clock, less what
 		// that is known to be off.
-		if by := l.renewed.Add(r.behind); by.Before(at) {
-			at = by
+		if ago := seen.Sub(l.renewed.Add(r.behind)); ago > 0 {
+			at = seen.Add(-ago) // on our clock, whatever it is set to later
 		}
 	} else {
 		r.behind = seen.Sub(l.renewed)

@@ -139,14 +139,12 @@ func available(d *Deployment) string { return fmt.Sprintf("%d/%d", d.Available, 
 func (rs *replicaSet) id() Key { return rs.name }
 
 // put notes which deployment is behind a replica set. Its pods have been filed
-// under the one its name tells; only where that was wrong, because a deployment
-// adopted it, are they looked for.
+// under the one its name tells; only where that was wrong, or is not what was known
+// of it, because a deployment adopted it or left it, are they looked for.
 func (rs *replicaSet) put(s *state, _ time.Time, _ bool) {
-	if old, ok := s.sets[rs.name]; ok && old == rs.deployment {
-		return
-	}
+	old, known := s.sets[rs.name]
 	s.sets[rs.name] = rs.deployment
-	if rs.usual {
+	if known && old == rs.deployment || !known && rs.usual {
 		return
 	}
 	var wrong []*Pod

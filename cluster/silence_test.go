@@ -47,6 +47,62 @@ func TestARenewalMakesNoSnapshot(t *testing.T) {
 	}
 }
 
+// TestAListedHeartbeatStandsOnOurOwnClock: that may be set at any time, which must
+// neither make a node silent nor put the look at it off.
+func TestAListedHeartbeatStandsOnOurOwnClock(t *testing.T) {
+	t.Parallel()
+	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	s := newState(w)
+	now := time.Now()
+	s.link.State, s.heartbeatsFrom, s.nextLook = LinkLive, now.Add(-time.Minute), now.Add(time.Hour)
+	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, now, true)
+	renewed := now.Add(-4 * time.Second).Round(0)
+	s.setLease(&lease{node: "a", renewed: renewed, duration: 40 * time.Second}, now, true)
+	_, seen := s.node("a").Heartbeat()
+	if off := seen.Sub(renewed); off < -time.Second || off > time.Second {
+		t.Errorf("seen %v after its renewal", off)
+	}
+	for what, at := range map[string]time.Time{"the heartbeat": seen, "the next look": s.nextLook} {
+		if at == at.Round(0) {
+			t.Errorf("%s is a time of day alone", what)
+		}
+	}
+}
+
+func TestALeaseThatWasNeverRenewedIsNoHeartbeat(t *testing.T) {
+	t.Parallel()
+	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	w.client.traffic.note(&w.client.traffic.complete, t0.Add(time.Minute))
+	ahead := time.Hour // the server's clock
+	w.client.traffic.beyond.Store(&ahead)
+	s := newState(w)
+	s.link.State, s.heartbeatsFrom = LinkLive, t0
+	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
+	s.setLease(&lease{node: "a", duration: 40 * time.Second}, t0, true)
+	s.nextLook = t0
+	s.checkHeartbeats(t0.Add(time.Minute))
+	if n := s.node("a"); n.Overdue {
+		t.Error("its node is silent")
+	}
+}
+
+func TestPodsAreFiledAgainWhenTheirReplicaSetIsAdopted(t *testing.T) {
+	t.Parallel()
+	s := newState(&Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, kubelets: newKubelets()})
+	name := Key{"d", "web-1"}
+	(&Pod{Key: Key{"d", "web-1-x"}, UID: "x", OwnerKind: "ReplicaSet", OwnerName: "web-1", Deployment: "web"}).put(s, t0, true)
+	for _, step := range []*replicaSet{
+		{name: name, deployment: "web", usual: true},
+		{name: name}, // deleted, its replica sets and pods left: kubectl delete --cascade=orphan
+		{name: name, deployment: "web", usual: true},
+	} {
+		step.put(s, t0, false)
+		if got := s.t.pod(Key{"d", "web-1-x"}).Deployment; got != step.deployment {
+			t.Errorf("a pod of deployment %q is filed under %q", step.deployment, got)
+		}
+	}
+}
+
 func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
