@@ -41,8 +41,10 @@ type sharedConn struct {
 type sharedPool struct {
 	dialing chan struct{} // holds something while a request sets up a connection
 
-	mu    sync.Mutex
-	conns []*sharedConn
+	mu     sync.Mutex
+	conns  []*sharedConn
+	failed int   // how many could not be set up
+	err    error // why the last one could not
 }
 
 // newTransport returns what turns connections into HTTP/2 connections.
@@ -92,11 +94,12 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 
 // take returns a connection with a place for the request, and whether an
 // earlier request has used it. Requests that find none wait for the one that sets
-// up a new connection. release must be called.
+// up a new connection, and fail with it. release must be called.
 func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
 	p := &e.shared
 	if cl.opts.Target.Reuse {
-		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+		c, before := p.reserve(cl.now(), cl.opts.Target.MaxAge)
+		if c != nil {
 			return c, true, nil
 		}
 		select {
@@ -105,11 +108,17 @@ func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn,
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
 		}
-		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+		switch c, failed := p.reserve(cl.now(), cl.opts.Target.MaxAge); {
+		case c != nil:
 			return c, true, nil
+		case failed != before:
+			return nil, false, p.err
 		}
 	}
 	if c, err = cl.newShared(ctx, rt, e.addr); err != nil {
+		if ctx.Err() == nil { // it is not this request alone that has ended
+			p.fail(err)
+		}
 		return nil, false, err
 	}
 	if err = p.add(c, cl.opts.Target.Reuse); err != nil {
@@ -130,12 +139,19 @@ func (p *sharedPool) add(c *sharedConn, keep bool) error {
 	return c.Reserve()
 }
 
-// reserve finds a place on a connection; nil: there is none. Connections that
-// are gone or too old are dropped.
-func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) *sharedConn {
+// fail notes that a connection could not be set up.
+func (p *sharedPool) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found *sharedConn
+	p.failed++
+	p.err = err
+}
+
+// reserve finds a place on a connection, nil: there is none, and says how many
+// could not be set up so far. Connections that are gone or too old are dropped.
+func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn, failed int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
 		if c.Err() != nil || maxAge > 0 && now.Sub(c.born) >= maxAge {
 			c.retired = true
@@ -150,7 +166,7 @@ func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) *sharedConn {
 		}
 		return false
 	})
-	return found
+	return found, p.failed
 }
 
 // release gives a place back.

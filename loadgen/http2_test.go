@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -273,6 +274,26 @@ func TestHTTP2DialFailsForAllWhoWait(t *testing.T) {
 	if tt := g2.Run().Totals; tt.Failed[ClassRefused] != 5 {
 		t.Errorf("%+v: %s", tt, g2.Run().LastError)
 	}
+}
+
+// However long it takes to fail: who waited does not try for as long again.
+func TestALateHTTP2DialFailsForAllWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		g := start(t, Options{
+			Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: 5 * time.Second},
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				dials++
+				time.Sleep(time.Second)
+				return nil, errors.New("connection refused")
+			},
+		})
+		mustStart(t, g, Spec{Shape: Burst, N: 20})
+		wait(t, g)
+		if tt := g.Run().Totals; tt.Failed[ClassRefused] != 20 || dials != 1 {
+			t.Errorf("%d dials, %+v: %s", dials, tt, g.Run().LastError)
+		}
+	})
 }
 
 // A kept connection that is too old carries no further request.
