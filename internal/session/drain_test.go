@@ -303,6 +303,45 @@ func TestTheQuestionAboutLeavingFollowsWhatIsThere(t *testing.T) {
 	}
 }
 
+// slowNotes is a power.Marker that waits for an answer before each note.
+type slowNotes struct{ noting, on chan struct{} }
+
+func (m slowNotes) Note(context.Context, string, func(power.Mark) (power.Mark, bool)) error {
+	select {
+	case m.noting <- struct{}{}:
+	default:
+	}
+	<-m.on
+	return nil
+}
+
+// Between the end of a drain and the first packet nothing is off, and what is
+// agreed to is still under way: who is asked about leaving is not taken at a word
+// that was not said.
+func TestWhatIsAgreedToKeepsTheQuestionAboutLeaving(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.cordoned["kube-node3"], d.held["kube-node3"] = true, budget // by somebody else
+	notes := slowNotes{noting: make(chan struct{}, 1), on: make(chan struct{})}
+	w := drainWorld(t, d, session.Options{Marks: notes})
+	on := sync.OnceFunc(func() { close(notes.on) })
+	t.Cleanup(on)
+	w.ask("drain", "kube-node3")
+	w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node3"].Text, "keep-all") })
+	w.x.Send(view.AskQuit{})
+	w.x.question("quit")
+	close(d.free)
+	<-notes.noting
+	w.x.frame("another question", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Title == "Leave while machines are being switched?"
+	})
+	on()
+	f := w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Question != nil })
+	if f.Question.Title != "Leave with machines off?" {
+		t.Errorf("the question is %+v", f.Question)
+	}
+}
+
 func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()

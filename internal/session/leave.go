@@ -86,8 +86,10 @@ func (v *leaving) settled() bool {
 	return len(v.machines.leftOff) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && !v.busy()
 }
 
-// busy reports whether a machine is being switched.
-func (v *leaving) busy() bool { return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 }
+// busy reports whether a machine is being switched, or will be as was agreed to.
+func (v *leaving) busy() bool {
+	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.yes })
+}
 
 // look ends the session when it is to end and the reason to stay has gone.
 func (v *leaving) look() {

@@ -47,6 +47,7 @@ type request struct {
 	// Of the loop.
 	nodes   []string
 	asked   bool // it has come to its question
+	yes     bool // the operator has agreed to it
 	drained bool // its nodes were drained
 }
 
@@ -129,7 +130,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), car
 
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
-	post(x.w.loop, true, func(asked bool) { x.asked = asked })
+	post(x.w.loop, true, func(asked bool) { x.asked, x.yes = asked, false })
 	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q))
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
@@ -139,7 +140,10 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 }
 
 // agreed shows what is done now that the operator has said yes.
-func (x *request) agreed(text string) { x.w.machines.busy(x.action, text, x.nodes...) }
+func (x *request) agreed(text string) {
+	x.yes = true
+	x.w.machines.busy(x.action, text, x.nodes...)
+}
 
 // acting: it is begun now. The zero of the clock and the guest come before the
 // first packet, so the procedure waits until both have been told.
