@@ -70,19 +70,24 @@ func (q *passwordQuestions) challenge(_, _ string, questions []string, _ []bool)
 	return answers, nil
 }
 
-// ask asks one question; the handshake's time stands still meanwhile.
+// ask asks one question, when it is its turn; the handshake's time stands still
+// meanwhile.
 func (q *passwordQuestions) ask(prompt string) (string, error) {
 	c := q.client
-	if q.refused || c.keys.turn.Acquire(q.ctx, 1) != nil {
+	if q.refused {
+		return "", errNoAnswer
+	}
+	if err := q.conn.SetDeadline(time.Time{}); err != nil {
+		return "", err
+	}
+	defer func() { _ = q.conn.SetDeadline(time.Now().Add(c.opt.ConnectTimeout)) }()
+	if c.keys.turn.Acquire(q.ctx, 1) != nil {
 		return "", errNoAnswer
 	}
 	defer c.keys.turn.Release(1)
 	if c.keys.isRefused(passwordOf(q.host)) { // while we waited for our turn
 		q.refused = true
 		return "", errNoAnswer
-	}
-	if err := q.conn.SetDeadline(time.Time{}); err != nil {
-		return "", err
 	}
 	q.tries++
 	answer, err := c.opt.AskSecret(q.ctx, SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
@@ -93,7 +98,7 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 		}
 		return "", errNoAnswer
 	}
-	return answer, q.conn.SetDeadline(time.Now().Add(c.opt.ConnectTimeout))
+	return answer, nil
 }
 
 // explain adds what became of the questions to an error.
