@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -34,12 +36,13 @@ type sharedConn struct {
 
 	// Guarded by the pool.
 	users   int // requests that use it
+	used    bool
 	retired bool
 }
 
 // sharedPool keeps the HTTP/2 connections to one entry.
 type sharedPool struct {
-	dialing chan struct{} // holds something while a request sets up a connection
+	dialing chan struct{} // holds something while a connection is set up
 
 	mu     sync.Mutex
 	conns  []*sharedConn
@@ -93,63 +96,64 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 }
 
 // take returns a connection with a place for the request, and whether an
-// earlier request has used it. Requests that find none wait for the one that sets
-// up a new connection, and fail with it. release must be called.
+// earlier request has used it. Requests that find none wait for the same new one,
+// and fail with it. release must be called.
 func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
 	p := &e.shared
-	if cl.opts.Target.Reuse {
-		c, before := p.reserve(cl.now(), cl.opts.Target.MaxAge)
-		if c != nil {
-			return c, true, nil
+	if !cl.opts.Target.Reuse {
+		if c, err = cl.newShared(ctx, rt, e.addr); err != nil {
+			return nil, false, err
 		}
+		if err = c.Reserve(); err != nil {
+			c.Close()
+			return nil, false, err
+		}
+		c.users, c.retired = 1, true
+		return c, false, nil
+	}
+	c, reused, before := p.reserve(cl.now(), cl.opts.Target.MaxAge)
+	for failed := before; c == nil; {
 		select {
 		case p.dialing <- struct{}{}:
-			defer func() { <-p.dialing }()
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
 		}
-		switch c, failed := p.reserve(cl.now(), cl.opts.Target.MaxAge); {
-		case c != nil:
-			return c, true, nil
-		case failed != before:
-			return nil, false, p.err
+		if c, reused, failed = p.reserve(cl.now(), cl.opts.Target.MaxAge); c == nil && failed == before {
+			cl.wg.Go(func() { cl.fill(p, rt, e.addr) })
+			continue
+		}
+		err = p.err
+		<-p.dialing
+		if c == nil {
+			return nil, false, err
 		}
 	}
-	if c, err = cl.newShared(ctx, rt, e.addr); err != nil {
-		if ctx.Err() == nil { // it is not this request alone that has ended
-			p.fail(err)
-		}
-		return nil, false, err
-	}
-	if err = p.add(c, cl.opts.Target.Reuse); err != nil {
-		c.Close()
-		return nil, false, err
-	}
-	return c, false, nil
+	return c, reused, nil
 }
 
-// add takes a place on a new connection, and keeps it for others if wanted.
-func (p *sharedPool) add(c *sharedConn, keep bool) error {
+// fill sets up a connection, whatever becomes of the request that wanted it first.
+func (cl *client) fill(p *sharedPool, rt *route, addr string) {
+	defer func() { <-p.dialing }()
+	ctx := cl.ctx
+	if bound := cl.opts.Timeouts.Connect; bound > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, bound, fmt.Errorf("no connection to %s within %v: %w", addr, bound, context.DeadlineExceeded))
+		defer cancel()
+	}
+	c, err := cl.newShared(ctx, rt, addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.users, c.retired = 1, !keep
-	if keep {
-		p.conns = append(p.conns, c)
+	if err != nil {
+		p.failed, p.err = p.failed+1, cmp.Or(context.Cause(ctx), err)
+		return
 	}
-	return c.Reserve()
+	p.conns = append(p.conns, c)
 }
 
-// fail notes that a connection could not be set up.
-func (p *sharedPool) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failed++
-	p.err = err
-}
-
-// reserve finds a place on a connection, nil: there is none, and says how many
-// could not be set up so far. Connections that are gone or too old are dropped.
-func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn, failed int) {
+// reserve finds a place on a connection, nil: there is none, and says whether an
+// earlier request has used it, and how many could not be set up so far.
+// Connections that are gone or too old are dropped.
+func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn, reused bool, failed int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
@@ -163,10 +167,11 @@ func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *shared
 		if found == nil && c.Reserve() == nil {
 			found = c
 			c.users++
+			reused, c.used = c.used, true
 		}
 		return false
 	})
-	return found, p.failed
+	return found, reused, p.failed
 }
 
 // release gives a place back.

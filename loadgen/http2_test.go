@@ -296,6 +296,34 @@ func TestALateHTTP2DialFailsForAllWhoWait(t *testing.T) {
 	})
 }
 
+// Where setting one up takes longer than a request may, the next ones have it.
+func TestAnHTTP2DialOutlivesItsRequest(t *testing.T) {
+	t.Parallel()
+	s := serveH2(t, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
+	slow := make(chan struct{})
+	var dials atomic.Int32
+	var d net.Dialer
+	g := start(t, Options{
+		Target: Target{URL: s.URL, Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: deadline},
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials.Add(1)
+			select {
+			case <-slow:
+			case <-ctx.Done():
+			}
+			return d.DialContext(ctx, network, addr)
+		},
+	})
+	mustStart(t, g, Spec{Shape: Burst, N: 3, Timeout: 20 * time.Millisecond})
+	wait(t, g)
+	close(slow)
+	mustStart(t, g, Spec{Shape: Burst, N: 3})
+	wait(t, g)
+	if tt := g.Run().Totals; tt.Failed[ClassTotal] != 3 || tt.OK != 3 || dials.Load() != 1 {
+		t.Errorf("%d dials, %+v: %s", dials.Load(), tt, g.Run().LastError)
+	}
+}
+
 // A kept connection that is too old carries no further request.
 func TestAgeOfConnections(t *testing.T) {
 	t.Parallel()
