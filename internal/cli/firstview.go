@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -31,6 +32,21 @@ func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluste
 		err = unseen(snapshot, wait)
 	}
 	return snapshot, err
+}
+
+// lookWait bounds how long a command waits for the first look at machines.
+const lookWait = 5 * time.Second
+
+// looked waits until the machines of nodes have been looked at once: what is on
+// already is not asked about.
+func (a *app) looked(ctx context.Context, c *console, nodes []string) error {
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	return c.show(ctx, a.session, func(f *view.Frame) bool {
+		return ctx.Err() != nil || !slices.ContainsFunc(nodes, func(n string) bool {
+			return f.Snapshot.Node(n) != nil && f.Power[n].Reading.At.IsZero()
+		})
+	})
 }
 
 // patient says that an API server is waited for, and what it waits on.

@@ -88,6 +88,9 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	c.lanes = []view.Lane{view.LanePower}
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c, wait)
+		if err == nil && action == power.ActionOn {
+			err = s.looked(ctx, c, nodes)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return errors.New("interrupted: nothing was sent to any machine")
