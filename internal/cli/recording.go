@@ -108,6 +108,7 @@ type recording struct {
 	model   *tui.Model
 	screen  *record.Screen // nil: none is under way
 	path    string
+	failing bool     // the operator knows that it can't be written
 	done    []string // of those that are over, what there is to say
 	moments record.Moments
 	size    tea.WindowSizeMsg
@@ -162,14 +163,22 @@ func (r *recording) end() {
 	r.model.Update(tui.RecordingMsg(false))
 }
 
-// frame puts markers where something happens.
+// frame puts markers where something happens, and says when the recording can't be
+// written any more.
 func (r *recording) frame(f *view.Frame) {
 	r.names.Learn(f)
-	for _, text := range r.moments.In(f) {
-		if r.screen != nil {
-			r.screen.Mark(text)
-		}
+	moments := r.moments.In(f)
+	if r.screen == nil {
+		return
 	}
+	for _, text := range moments {
+		r.screen.Mark(text)
+	}
+	err := r.screen.Err()
+	if err != nil && !r.failing {
+		r.model.Update(tui.SayMsg("the screen is not recorded: " + err.Error()))
+	}
+	r.failing = err != nil
 }
 
 // show takes the picture that is drawn.

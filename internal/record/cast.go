@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -154,6 +155,7 @@ type Screen struct {
 	next    shot // its marks wait for a picture
 	missing int  // since the last picture that had room
 	left    int  // out, in all
+	failing atomic.Pointer[error]
 }
 
 // shot is a picture, and the markers before it.
@@ -205,6 +207,14 @@ func (s *Screen) Mark(text string) { s.next.marks = append(s.next.marks, text) }
 // LeftOut is how many pictures are not in the cast.
 func (s *Screen) LeftOut() int { return s.left }
 
+// Err says why the picture taken last could not be written yet; nil when it was.
+func (s *Screen) Err() error {
+	if err := s.failing.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // Close writes what waits and closes the file. The error says what is missing.
 func (s *Screen) Close() error {
 	close(s.queue)
@@ -220,5 +230,7 @@ func (s *Screen) run() {
 			s.cast.Mark(x.at, text)
 		}
 		s.cast.Show(x.at, s.title, x.screen)
+		err := s.cast.file.Err()
+		s.failing.Store(&err)
 	}
 }

@@ -78,7 +78,7 @@ func TestACastShowsThePicturesStepByStep(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	em := vt.NewEmulator(width, height)
 	screen := picture(rnd, width, height)
-	read := 0
+	read, last := 0, 0.0
 	for i := range 60 {
 		if i%3 == 0 { // some lines change, or nothing does
 			lines := strings.Split(screen, "\n")
@@ -107,7 +107,7 @@ func TestACastShowsThePicturesStepByStep(t *testing.T) {
 			if read == 0 {
 				checkHeader(t, line, width, height)
 			} else {
-				play(t, em, line)
+				play(t, em, line, &last)
 			}
 			read += len(line)
 		}
@@ -141,18 +141,17 @@ func checkHeader(t *testing.T, line []byte, width, height int) {
 	}
 }
 
-var lastPlayed float64
-
-func play(t *testing.T, em *vt.Emulator, line []byte) {
+// play plays a line of a cast on an emulator; last is the time of the one before.
+func play(t *testing.T, em *vt.Emulator, line []byte, last *float64) {
 	t.Helper()
 	var e []any
 	if err := json.Unmarshal(line, &e); err != nil || len(e) != 3 || e[1] != "o" {
 		t.Fatalf("%q: %v", line, err)
 	}
 	at := e[0].(float64)
-	if at < lastPlayed {
-		t.Errorf("time goes back from %v to %v", lastPlayed, at)
+	if at < *last {
+		t.Errorf("time goes back from %v to %v", *last, at)
 	}
-	lastPlayed = at
+	*last = at
 	_, _ = em.WriteString(e[2].(string))
 }

@@ -2,12 +2,14 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,6 +140,33 @@ func TestPicturesWithoutRoomAreLeftOutWholeAndCounted(t *testing.T) {
 	_, marks, _ := playCast(t, em, path)
 	if want := []string{"the last", fmt.Sprintf("pictures left out here: %d", left)}; fmt.Sprint(marks) != fmt.Sprint(want) || !strings.Contains(screenText(em), "in the end") {
 		t.Errorf("%q, and the screen is %q", marks, screenText(em))
+	}
+}
+
+func TestAScreenThatCantBeWrittenSaysSo(t *testing.T) {
+	s, err := NewScreen(filepath.Join(t.TempDir(), "screen.cast"), "", CastOptions{Width: 20, Height: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cast.mu.Lock()
+	d := onFullDisk(t, s.cast.file, func() time.Time { return time.Now().Add(time.Hour) }) // it is tried again at once
+	s.cast.mu.Unlock()
+	for i := 0; s.Err() == nil; i++ {
+		s.Show(t0.Add(time.Duration(i)*time.Second), 20, 2, fmt.Sprintf("picture %d\n", i))
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.Err(); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	s.cast.mu.Lock()
+	d.room = 1 << 20
+	s.cast.mu.Unlock()
+	for i := 0; s.Err() != nil; i++ {
+		s.Show(t0.Add(time.Duration(i)*time.Minute), 20, 2, fmt.Sprintf("there is room %d\n", i))
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
