@@ -196,7 +196,9 @@ func TestDeadHost(t *testing.T) {
 						if !ok {
 							t.Errorf("%s: class %q (%s), want %q", what, r.Class, r.Error, want)
 						}
-						if took > bound+time.Second || took < least {
+						// Without these bounds TCP takes a quarter of an hour. On a busy machine it
+						// may begin to count late: when the first packet could not leave.
+						if took > 4*bound || took < least {
 							t.Errorf("%s: found after %v, the bound is %v", what, took, bound)
 						}
 					}
