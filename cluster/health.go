@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+// ZoneCount is how many nodes a zone has, as the node lifecycle controller
+// counts them: without those labelled node.kubernetes.io/exclude-disruption.
+type ZoneCount struct {
+	Zone            string // empty: the unlabelled nodes
+	Nodes, NotReady int
+}
+
 // Asked is what the pods on a node take of it: those that have not ended.
 type Asked struct {
 	Node     string
@@ -15,6 +22,7 @@ type Asked struct {
 // nodeHealth is what was found out about a piece of the nodes.
 type nodeHealth struct {
 	ready, total int
+	zones        []ZoneCount
 	// unwell are gone, not Ready or overdue, whatever the time is.
 	unwell []*Node
 	// quiet is until when none of the others turns silent.
@@ -32,12 +40,27 @@ func healthOf(nodes []*Node) *nodeHealth {
 		if n.unwell() {
 			h.unwell = append(h.unwell, n)
 		}
-		if n.Gone.IsZero() {
-			h.total++
-			h.ready += btoi(n.Ready == TriTrue)
+		if !n.Gone.IsZero() {
+			continue
+		}
+		h.total++
+		h.ready += btoi(n.Ready == TriTrue)
+		if !n.ExcludeDisruption {
+			h.zones = addZone(h.zones, ZoneCount{n.Zone, 1, btoi(n.Ready != TriTrue)})
 		}
 	}
 	return h
+}
+
+func addZone(all []ZoneCount, z ZoneCount) []ZoneCount {
+	for i := range all {
+		if all[i].Zone == z.Zone {
+			all[i].Nodes += z.Nodes
+			all[i].NotReady += z.NotReady
+			return all
+		}
+	}
+	return append(all, z)
 }
 
 func btoi(b bool) int {
@@ -58,6 +81,16 @@ func (s *Snapshot) health(f func(h *nodeHealth, nodes []*Node)) {
 func (s *Snapshot) NodeCount() (ready, total int) {
 	s.health(func(h *nodeHealth, _ []*Node) { ready, total = ready+h.ready, total+h.total })
 	return ready, total
+}
+
+// Zones counts the nodes of every zone, in no order.
+func (s *Snapshot) Zones() (out []ZoneCount) {
+	s.health(func(h *nodeHealth, _ []*Node) {
+		for _, z := range h.zones {
+			out = addZone(out, z)
+		}
+	})
+	return out
 }
 
 // Unwell gives the nodes that are gone, not Ready or silent at now, by name. Its

@@ -299,12 +299,10 @@ const (
 	zoneFull    disruption = "FullDisruption"
 )
 
-// zone is one zone as the node lifecycle controller counts it: without the nodes
-// labelled node.kubernetes.io/exclude-disruption.
+// zone is one zone as the node lifecycle controller counts it.
 type zone struct {
-	Zone            string // empty: the unlabelled nodes
-	Nodes, NotReady int
-	State           disruption
+	cluster.ZoneCount
+	State disruption
 }
 
 // slowRate is the rate of evictions in a zone that is partially disrupted.
@@ -321,17 +319,12 @@ func (z zone) slowRate(set cluster.Settings) float64 {
 // PartialDisruption.
 func zones(s *cluster.Snapshot, down map[string]bool) []zone {
 	var out []zone
-	for _, n := range s.Nodes() {
-		if !n.Gone.IsZero() || n.ExcludeDisruption {
-			continue
-		}
-		i := slices.IndexFunc(out, func(z zone) bool { return z.Zone == n.Zone })
-		if i < 0 {
-			i, out = len(out), append(out, zone{Zone: n.Zone})
-		}
-		out[i].Nodes++
-		if n.Ready != cluster.TriTrue || down[n.Name] {
-			out[i].NotReady++
+	for _, z := range s.Zones() {
+		out = append(out, zone{ZoneCount: z})
+	}
+	for name, off := range down {
+		if n := s.Node(name); off && n != nil && n.Ready == cluster.TriTrue && n.Gone.IsZero() && !n.ExcludeDisruption {
+			out[slices.IndexFunc(out, func(z zone) bool { return z.Zone == n.Zone })].NotReady++
 		}
 	}
 	for i := range out {
