@@ -111,7 +111,7 @@ func writeFile(path string, write func(*os.File) error) error {
 // openCast reads the cast at that path, or draws the record of that name.
 func openCast(name, size string) (*export.Cast, error) {
 	if strings.HasSuffix(name, ".cast") {
-		f, err := openRegular(name)
+		f, err := text.OpenFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("the recording can't be read: %w", err)
 		}
@@ -127,18 +127,6 @@ func openCast(name, size string) (*export.Cast, error) {
 		return nil, err
 	}
 	return drawRecord(r, w, h)
-}
-
-// openRegular is os.Open for what is not opened before it is known to be a file.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if what := text.NotFile(info.Mode()); what != "" {
-		return nil, fmt.Errorf("%s is %s, not a file", path, what)
-	}
-	return os.Open(path)
 }
 
 // drawRecord draws a record as the screen showed it, with the markers that a

@@ -5,11 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -264,14 +264,12 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 
 // readRegular is os.ReadFile for what is not read before it is known to end.
 func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := text.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if what := text.NotFile(info.Mode()); what != "" {
-		return nil, fmt.Errorf("%s is %s, not a file", path, what)
-	}
-	return os.ReadFile(path)
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // Addresses are what is dialed: the entries, or the URL's host, with a port.

@@ -1,6 +1,23 @@
 package text
 
-import "io/fs"
+import (
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// OpenFile is os.Open, but refuses what is no regular file before it is opened:
+// that might take for ever.
+func OpenFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if what := NotFile(info.Mode()); what != "" {
+		return nil, fmt.Errorf("%s is %s, not a file", path, what)
+	}
+	return os.Open(path)
+}
 
 // NotFile names what stands where a file is expected, like "a pipe"; it is empty for
 // a regular file. To open or read any of these may take for ever.
