@@ -9,13 +9,13 @@ import (
 	"lightsout/internal/text"
 )
 
-// unreadLimit is after how many looks in a row that failed, or got no answer, a
-// weaker source of the state is asked. An answer without an On or Off in it is
-// none of these: the machine is then in a state that the weaker source can't see.
+// unreadLimit is the number of consecutive polls, failed or unanswered, after which a
+// weaker source of the state is polled. An answer without On or Off does not count: the
+// machine is then in a state that the weaker source cannot see.
 const unreadLimit = 3
 
-// carryOut sends the request and waits for the wanted state. It returns the
-// phase in which the operation ends and a sentence.
+// carryOut sends the request and waits for the power state. It returns the operation's
+// last phase and a sentence.
 func (o *operation) carryOut(ctx context.Context) (Phase, string) {
 	o.say(PhaseAsking, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
 	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
@@ -27,7 +27,8 @@ func (o *operation) carryOut(ctx context.Context) (Phase, string) {
 	}
 }
 
-// level says what a VM is powered on as, and whether that is an assumption.
+// level returns the service level with which a VM is powered on, and whether that is an
+// assumption.
 func (o *operation) level() string {
 	level := o.machine.Params[ParamServiceLevel]
 	switch {
@@ -39,7 +40,7 @@ func (o *operation) level() string {
 	return " as " + level
 }
 
-// answered says what came of a request, unless the same came of the one before.
+// answered reports the result of a request, unless it is the same as the last one.
 func (o *operation) answered(phase Phase, answer, then string) {
 	if answer != o.answer {
 		o.answer = answer
@@ -47,8 +48,8 @@ func (o *operation) answered(phase Phase, answer, then string) {
 	}
 }
 
-// once sends the request one time, and gives the phase in which that ends and a
-// sentence; no phase where it may be sent another time.
+// once sends the request one time, and returns the resulting phase and a sentence; no
+// phase if it may be sent again.
 func (o *operation) once(ctx, deadline context.Context) (Phase, string) {
 	err := o.ask(deadline)
 	if errors.Is(err, errNotAsked) {
@@ -63,7 +64,7 @@ func (o *operation) once(ctx, deadline context.Context) (Phase, string) {
 		o.answered(PhaseAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
 	case errors.As(err, &unconfirmed):
 		o.sent = true
-		o.answered(PhaseAccepted, unconfirmed.Error(), "; looking at the machine")
+		o.answered(PhaseAccepted, unconfirmed.Error(), "; polling the machine")
 	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
 		return PhaseFailed, err.Error()
 	default:
@@ -91,7 +92,7 @@ func (o *operation) timeOver(ctx context.Context) (Phase, string) {
 	return PhaseFailed, why
 }
 
-var errNotAsked = errors.New("it ended before anything was sent")
+var errNotAsked = errors.New("it ended before lightsout sent anything")
 
 // ask sends the request, holding a slot.
 func (o *operation) ask(ctx context.Context) error {
@@ -102,12 +103,33 @@ func (o *operation) ask(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errNotAsked
 	}
+	if o.action != ActionOn {
+		ctx = context.WithValue(ctx, permissionKey{}, permission(o.permitted))
+	}
+	if err := BeforeSend(ctx); err != nil {
+		return err
+	}
+	o.sentAt = time.Now()
 	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 }
 
-// await looks until the wanted state is seen or the deadline has passed.
-// mayResend ends the wait early, without a phase, when the machine stays in its
-// old state.
+// permitted returns nil while lightsout may send the request: its judgement still
+// holds, and nobody has powered the machine on since the journal has the intent.
+func (o *operation) permitted(ctx context.Context) error {
+	if j, ok := ctx.Value(judgementKey{}).(*judgement); ok {
+		if err := j.fresh(ctx); err != nil {
+			return err
+		}
+	}
+	if j := o.fleet.journal; j != nil && !o.fleet.cfg.DryRun && !j.mayBeSent(o.id) {
+		return &RefusedError{Why: "lightsout did not send the request: " + o.machine.Title() + " was powered on again since it was agreed to"}
+	}
+	return ctx.Err()
+}
+
+// await polls until the machine reaches the power state or the deadline passes.
+// mayResend ends the wait early, without a phase, when the machine stays in its old
+// state.
 func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase, string) {
 	began := time.Now()
 	unread := 0
@@ -128,7 +150,11 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase,
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
 			o.last = r
-			if o.wanted(r) && o.mayGoOff().IsZero() {
+			until := o.mayGoOff(r)
+			if o.wanted(r) && !until.IsZero() {
+				o.waits("%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
+			}
+			if o.wanted(r) && until.IsZero() {
 				return PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 			if stays := r.State != o.action.Wanted() && (r.State == On || r.State == Off); changed && stays {
@@ -136,8 +162,8 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase,
 			} else if changed {
 				o.say(PhaseAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
 			}
-			// One that is on and may yet go off by what it was asked before is
-			// looked at until it has, and asked again then.
+			// A machine that is on, but may go off by an earlier request, is polled
+			// until it has, and then asked again.
 			mayResend = mayResend || o.wanted(r)
 			if mayResend && r.State == Off && time.Since(began) > o.fleet.retryPause {
 				return "", ""
@@ -150,8 +176,8 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase,
 	}
 }
 
-// gaveUp is the end of an operation whose wanted state was not seen; lastErr is
-// why the last look failed, if it did.
+// gaveUp ends an operation whose power state was not seen; lastErr is the error of the
+// last poll, if it failed.
 func (o *operation) gaveUp(ctx context.Context, lastErr error) (Phase, string) {
 	phase := PhaseFailed
 	if ctx.Err() != nil || o.last.Proof != Proven || o.wanted(o.last) {
@@ -161,19 +187,19 @@ func (o *operation) gaveUp(ctx context.Context, lastErr error) (Phase, string) {
 	switch {
 	case lastErr != nil:
 		seen = "its state can't be read: " + lastErr.Error()
-	case o.last.At.IsZero():
+	case o.last.Asked.IsZero():
 		seen = "its state was never seen"
 	case o.wanted(o.last):
-		return phase, fmt.Sprintf("%s is %s (%s), and may still go off by what it was asked before; the journal keeps it: look again with lightsout restore", o.machine.Title(), o.last.State, o.last.Detail)
+		return phase, fmt.Sprintf("%s is %s (%s), but an earlier request may still switch it off; the journal keeps it: check again with: %s", o.machine.Title(), o.last.State, o.last.Detail, o.fleet.cfg.WayBack)
 	}
 	if ctx.Err() != nil {
-		return phase, fmt.Sprintf("stopped looking at %s after it was asked to %s; %s", o.machine.Title(), Verb(o.action), seen)
+		return phase, fmt.Sprintf("stopped polling %s after the request to %s; %s", o.machine.Title(), Verb(o.action), seen)
 	}
 	return phase, fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
 }
 
-// look reads the state from the source that counts for this action: what it is
-// switched by, or a power API that proves Off.
+// look reads the state from the source that counts for this action: the machine's
+// driver, or a power API that proves Off.
 func (o *operation) look(ctx context.Context) (Reading, error) {
 	m := o.machine
 	if best, ok := o.fleet.stateMachine(o.binding); ok {
@@ -202,11 +228,8 @@ func (o *operation) lookAt(ctx context.Context, m Machine) (Reading, error) {
 	}
 	defer o.fleet.looks.Release(1)
 	r, err := o.fleet.look(ctx, m)
-	if err == nil {
-		o.provesOff = o.fleet.drivers[m.Driver].Abilities().ProvesOff
-		if r.State == Off && r.Proof == Proven {
-			o.wasOff = time.Now()
-		}
+	if err == nil && r.State == Off && r.Proof == Proven {
+		o.wasOff = r.CountsFrom()
 	}
 	return r, err
 }

@@ -168,7 +168,7 @@ func TestNothingIsSwitchedWithoutAJournal(t *testing.T) {
 		}
 	}
 	if c := api.callsTo("n3"); len(c) != 0 {
-		t.Errorf("the machine was asked to %v", c)
+		t.Errorf("the machine received the requests %v", c)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 		t.Errorf("went through %v, want %v", got.by["n3"], want)
 	}
 	if c := api.callsTo("n3"); len(c) != 0 {
-		t.Errorf("the machine was asked to %v", c)
+		t.Errorf("the machine received the requests %v", c)
 	}
 	if left := leftOff(t, j); len(left) != 0 {
 		t.Errorf("a machine that was off before is offered for powering on: %v", left)
@@ -351,12 +351,14 @@ func TestManyMachinesAreSwitchedSideBySideWithinTheBound(t *testing.T) {
 	}
 }
 
-func TestANodeWithAnOperationUnderWayIsRefused(t *testing.T) {
+func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3")
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	api.machines["n3"].obey = func(a Action, _ *fakeMachine) error {
-		close(asked)
-		<-goOn
+		if a != ActionOn {
+			close(asked)
+			<-goOn
+		}
 		api.set("n3", a)
 		return nil
 	}
@@ -367,12 +369,24 @@ func TestANodeWithAnOperationUnderWayIsRefused(t *testing.T) {
 	if got := f.Busy(); !reflect.DeepEqual(got, map[string]Action{"n3": ActionShutdown}) {
 		t.Errorf("busy: %v", got)
 	}
-	if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil); err == nil || !strings.Contains(err.Error(), "under way") {
-		t.Errorf("a second action on the node: %v", err)
+	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil); err == nil || !strings.Contains(err.Error(), "under way") {
+		t.Errorf("switching off a busy machine: %v", err)
 	}
-	close(goOn)
+	var deferred string
+	err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) {
+		if p.Phase == PhaseDeferred {
+			deferred = p.Text
+			close(goOn)
+		}
+	})
+	if err != nil || !strings.Contains(deferred, "waiting to power on n3") {
+		t.Errorf("powering on a busy machine: %v, deferred: %q", err, deferred)
+	}
 	if err := <-first; err != nil {
 		t.Error(err)
+	}
+	if c := api.callsTo("n3"); !reflect.DeepEqual(c, []Action{ActionShutdown, ActionOn}) {
+		t.Errorf("the machine received the requests %v", c)
 	}
 	if got := f.Busy(); len(got) != 0 {
 		t.Errorf("busy afterwards: %v", got)
@@ -397,7 +411,7 @@ func TestDryRunAndReadOnlySwitchNothing(t *testing.T) {
 	}
 }
 
-func TestWatchTellsEveryMachineAgainAndAgainUntilItsContextEnds(t *testing.T) {
+func TestWatchReportsEveryMachineUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	api := newFake("mdx", allAbilities, "n3", "n4")
 	api.machines["n4"].readErr = errors.New("the portal \x1b[31mis down")
@@ -412,7 +426,7 @@ func TestWatchTellsEveryMachineAgainAndAgainUntilItsContextEnds(t *testing.T) {
 			cancel()
 		}
 	})
-	if r := seen["n3"][1]; r.State != On || r.At.IsZero() {
+	if r := seen["n3"][1]; r.State != On || r.Asked.IsZero() {
 		t.Errorf("n3: %+v", r)
 	}
 	if r := seen["n4"][1]; r.State != Unknown || r.Detail != "the portal is down" {
@@ -492,7 +506,7 @@ func TestTheDriverThatProvesOffIsTheOneThatIsLookedAt(t *testing.T) {
 
 // A request that fails again and again is told once, with how long it will go on,
 // and at the end how often it was tried.
-func TestWhatFailsAgainAndAgainIsToldOnce(t *testing.T) {
+func TestARepeatedFailureIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	api := newFake("mdx", allAbilities, "n3")
 	api.set("n3", ActionOff)

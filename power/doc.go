@@ -1,8 +1,8 @@
-// Package power switches the machines behind Kubernetes nodes and tells their
-// state: what a driver must do (Driver), which machine stands for which node
-// and how several are switched side by side (Fleet), what must not be switched
-// (Guard), what was switched (Journal), and the one procedure by which it is
-// (Switcher, in procedure.go: begin there).
+// Package power switches the machines behind Kubernetes nodes and reports their state.
+// It has the interface of a driver (Driver), the mapping of nodes to machines and the
+// parallel operations on them (Fleet), the rules against switching (Guard), the record
+// of switched machines (Journal), and the one procedure that switches (Switcher, in
+// procedure.go: begin there).
 //
 // One mechanism is one folder. power/ssh asks the guest to shut itself down and
 // carries every connection through the bastion. Below power/driver, mdx and
@@ -15,7 +15,7 @@
 // knows the Kubernetes API (a node comes in as a NodeRef), the screen, or one
 // vendor's interface. This package imports neither cluster nor loadgen.
 //
-// Two rules stand behind all of it. An accepted call is not success: the
-// wanted state must be seen. And a request to switch off is never sent twice:
-// who does not know whether it arrived goes and looks.
+// Two rules apply everywhere. An accepted call is not success: the power state must be
+// seen. And lightsout never sends a request to switch off twice: if it cannot tell
+// whether the request arrived, it polls.
 package power

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/internal/text"
 )
@@ -19,21 +18,21 @@ func (e *AmbiguousError) Error() string {
 		len(e.Matches), e.Node, strings.Join(e.Matches, ", "))
 }
 
-// Error says why it can't be told.
+// Error returns the reason why the outcome is unknown.
 func (e *UnconfirmedError) Error() string {
-	return "it can't be told whether the request arrived: " + e.Why
+	return "cannot tell whether the request arrived: " + e.Why
 }
 
-// RefusedError says that a driver or the other side refused for a reason that
-// does not go away by asking again (a wrong token, a VM that is not there, a
-// state from which the action is not possible). Nothing was switched.
+// RefusedError reports that a driver or the other side refused for a reason that a
+// repetition does not change (a wrong token, a missing VM, a state from which the
+// action is impossible). Nothing was switched.
 type RefusedError struct{ Why string }
 
 // Error gives the reason, which is one whole sentence.
 func (e *RefusedError) Error() string { return e.Why }
 
-// SilentError says that what stands for a machine gave no answer, in words that
-// are fit to be shown.
+// SilentError reports that a machine, or the power API for it, gave no answer; its text
+// is safe to show.
 type SilentError struct {
 	Text string
 	Err  error
@@ -45,18 +44,19 @@ func (e *SilentError) Error() string { return e.Text }
 // Unwrap gives the reason.
 func (e *SilentError) Unwrap() error { return e.Err }
 
-// Unanswered makes of a *SilentError a reading that says so: the controller's
-// power supply may have been cut, or the way there. Anything else, and the error
-// of a context that was cancelled, is handed on.
+// Unanswered turns a *SilentError into a reading without an answer: the controller may
+// have lost its power, or the route may be broken. It returns other errors, and that of
+// a cancelled context, unchanged.
 func Unanswered(r Reading, err error) (Reading, error) {
 	var silent *SilentError
 	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
-		return Reading{Detail: Clean(silent.Text), At: time.Now(), NoAnswer: true}, nil
+		return Reading{Detail: Clean(silent.Text), NoAnswer: true, Asked: r.Asked}, nil
 	}
 	return r, err
 }
 
-// ActionError says which nodes an action did not succeed for. The others did.
+// ActionError lists the nodes for which an action did not succeed. It succeeded for the
+// others.
 type ActionError struct {
 	Action Action
 	// Failed holds one sentence for each node.
@@ -73,8 +73,8 @@ func (e *ActionError) Error() string {
 }
 
 var (
-	errNoJournal = errors.New("nothing is switched, because there is no journal to write it down in")
-	errReadOnly  = errors.New("nothing is switched in read-only mode")
+	errNoJournal = errors.New("lightsout switches nothing, because it has no journal to record it in")
+	errReadOnly  = errors.New("lightsout switches nothing in read-only mode")
 )
 
 // cleanLimit is the longest text, in characters, that Clean lets through.
@@ -84,7 +84,7 @@ const cleanLimit = 300
 // one-line record, and cuts it at 300 characters; see [text.Clean].
 func Clean(s string) string { return text.Clean(s, cleanLimit) }
 
-// Why says in a few harmless words why there was no reply.
+// Why is the reason for the missing reply, in a few words that are safe to show.
 func Why(err error) string {
 	var wrapped *url.Error // which repeats method and URL
 	if errors.As(err, &wrapped) {
@@ -93,7 +93,7 @@ func Why(err error) string {
 	var t interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "waiting was given up"
+		return "lightsout stopped waiting"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &t) && t.Timeout():
 		return "there was no answer in time"
 	}

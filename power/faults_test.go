@@ -308,7 +308,7 @@ func TestAFullDiskSwitchesNothing(t *testing.T) {
 }
 
 // The journal can be written at first and not any more when the machine is off.
-func TestAnOutcomeThatCannotBeWrittenIsSaid(t *testing.T) {
+func TestLightsoutReportsAnOutcomeThatItCannotWrite(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
 	j.SetCarriedOut(time.Millisecond)

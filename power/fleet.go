@@ -15,7 +15,7 @@ import (
 // AnnotationMachine is the node annotation that names a node's machine.
 const AnnotationMachine = "lightsout.dev/machine"
 
-// Ways in which a machine was found, in the order in which they are tried.
+// Ways to find a machine, in order.
 const (
 	HowConfig     = "config"
 	HowAnnotation = "annotation"
@@ -24,16 +24,18 @@ const (
 	HowName       = "name"
 )
 
-// ParamServiceLevel is the Machine.Params key for the service level that a VM
-// is powered on with, and ParamServiceLevelFrom says where it was found:
-// "config", "portal" or "assumed".
+// ParamAddress is the Machine.Params key of the address at which a machine is switched,
+// if a template of the configuration uses the node's address.
+const ParamAddress = "address"
+
+// ParamServiceLevel is the Machine.Params key of the service level with which a VM is
+// powered on, and ParamServiceLevelFrom is its source: "config", "portal" or "assumed".
 const (
 	ParamServiceLevel     = "service_level"
 	ParamServiceLevelFrom = "service_level_from"
 )
 
-// NodeConfig is what the configuration says of one node. Empty fields say
-// nothing.
+// NodeConfig is the configuration of one node. Empty fields are not configured.
 type NodeConfig struct {
 	// Machine is the driver's name or id for the node's machine.
 	Machine string `json:"machine"`
@@ -54,21 +56,25 @@ type Config struct {
 	// Parallel is how many requests of one sort (switching, looking while
 	// switching, everything else) are under way at once; 10.
 	Parallel int
-	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) end
-	// the wait for the wanted state, counted from the request.
+	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) bound the wait
+	// for the power state, counted from the request.
 	ShutdownTimeout, OffTimeout, OnTimeout time.Duration
 	// Locks keep other programs on this host from switching at the same time;
 	// nil keeps none.
 	Locks *Locks
-	// PollInterval is the pause between two looks at a machine during an
+	// PollInterval is the pause between two polls of a machine during an
 	// action; 2 s. ReadTimeout bounds each look; 5 s, and never more.
 	PollInterval, ReadTimeout time.Duration
+	// WayBack is the command in error texts that powers on the machines that lightsout
+	// switched off; empty means lightsout restore.
+	WayBack string
 	// ReadOnly refuses every action; DryRun does everything but the switching.
 	ReadOnly, DryRun bool
 }
 
 func (c *Config) setDefaults() {
 	c.Parallel = cmp.Or(c.Parallel, 10)
+	c.WayBack = cmp.Or(c.WayBack, "lightsout restore")
 	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 3*time.Minute)
 	c.OffTimeout = cmp.Or(c.OffTimeout, 2*time.Minute)
 	c.OnTimeout = cmp.Or(c.OnTimeout, 10*time.Minute)
@@ -86,9 +92,8 @@ func (c *Config) timeout(a Action) time.Duration {
 	return c.ShutdownTimeout
 }
 
-// Fleet is the machines of one cluster. It finds them, looks at them and
-// switches them side by side. It is safe for use by several goroutines, and
-// starts none that outlives the call that started it.
+// Fleet is the machines of one cluster. It finds, polls and switches them in parallel.
+// It is safe for concurrent use, and starts no goroutine that outlives the call.
 type Fleet struct {
 	cfg     Config
 	journal *Journal
@@ -96,8 +101,8 @@ type Fleet struct {
 	// Requests to switch, looks during an action and everything else are
 	// bounded apart, so that looking at dead machines holds up no action.
 	asks, looks, others *semaphore.Weighted
-	// retryPause is how long a failed or unanswered power-on is left alone
-	// before it is asked for again.
+	// retryPause is the pause after a failed or unanswered power-on before the next
+	// attempt.
 	retryPause time.Duration
 
 	mu   sync.Mutex
@@ -148,7 +153,7 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	return f, nil
 }
 
-// Busy tells which nodes have an operation of this program under way.
+// Busy returns the nodes with an operation of this program under way.
 func (f *Fleet) Busy() map[string]Action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +182,7 @@ func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error)
 	}, nil
 }
 
-// cluster is the cluster that the machines belong to, as far as it is known.
+// cluster returns the cluster of the machines, as far as it is known.
 func (f *Fleet) cluster() Cluster { return f.journal.Cluster() }
 
 // sideBySide runs do for each number below n, as many at once as there are slots,
@@ -210,9 +215,9 @@ func (f *Fleet) able(m *Machine, a Action) bool {
 	return m != nil && f.drivers[m.Driver] != nil && f.drivers[m.Driver].Abilities().Can(a)
 }
 
-// Can gives the machine that would be asked to do a, or one sentence why there
-// is none. The plug is pulled by the driver that powers on where the one for
-// off only asks the guest, as ssh does.
+// Can returns the machine that would receive the request for a, or the reason, in one
+// sentence, why there is none. The power-on driver cuts the power if the power-off
+// driver only asks the guest, as ssh does.
 func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 	m, why := b.Off, b.OffErr
 	if a == ActionOn || a == ActionOff && !f.able(b.Off, a) && f.able(b.On, a) {
@@ -220,7 +225,7 @@ func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 	}
 	switch {
 	case m == nil:
-		return Machine{}, errors.New(cmp.Or(why, "it is not known which machine it is"))
+		return Machine{}, errors.New(cmp.Or(why, "its machine is unknown"))
 	case f.drivers[m.Driver] == nil:
 		return Machine{}, fmt.Errorf("the driver %q is not configured", m.Driver)
 	case !f.able(m, a):
@@ -235,9 +240,9 @@ type Preflighter interface {
 	Preflight(ctx context.Context, a Action, m Machine) error
 }
 
-// Preflight asks the drivers that can tell whether the action would be allowed,
-// side by side, each within a minute. It returns the nodes for which it would
-// not be, or for which that can't be told.
+// Preflight asks the drivers that can check it whether they would permit the action, in
+// parallel, each within a minute. It returns the nodes for which they would not, or
+// cannot tell.
 func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map[string]error {
 	return f.each(ctx, bindings, func(ctx context.Context, b Binding) error {
 		m, err := f.Can(b, a)
@@ -299,22 +304,29 @@ func (f *Fleet) look(ctx context.Context, m Machine) (Reading, error) {
 		return Reading{}, fmt.Errorf("the driver %q is not configured", m.Driver)
 	}
 	if !d.Abilities().State {
-		return Reading{}, fmt.Errorf("the driver %s can't tell a machine's state: %w", m.Driver, ErrCannot)
+		return Reading{}, fmt.Errorf("the driver %s cannot read a machine's state: %w", m.Driver, ErrCannot)
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
 	defer cancel()
+	asked := time.Now()
 	r, err := d.State(ctx, m)
 	if err != nil {
 		return Reading{}, err
 	}
-	if r.At.IsZero() {
-		r.At = time.Now()
-	}
-	r.Detail = Clean(r.Detail)
-	return r, nil
+	return r.arrived(asked), nil
 }
 
-// key is equal for what is one machine.
+// arrived completes a reading that the Fleet requested at asked. The driver may have
+// set an earlier time: it may return the answer to another caller's request.
+func (r Reading) arrived(asked time.Time) Reading {
+	if r.Asked.IsZero() || r.Asked.After(asked) {
+		r.Asked = asked
+	}
+	r.Arrived, r.Detail = time.Now(), Clean(r.Detail)
+	return r
+}
+
+// key is equal for one and the same machine.
 func (m Machine) key() string { return m.Driver + "\x00" + m.ID }
 
 // Title names a machine for people: its name, or what else there is.

@@ -100,7 +100,7 @@ func TestThePlugIsPulledByTheDriverThatCan(t *testing.T) {
 	}
 }
 
-func TestProveTellsWhichNodesCouldNotBePoweredOn(t *testing.T) {
+func TestProveReportsNodesThatLightsoutCouldNotPowerOn(t *testing.T) {
 	api := newFake("mdx", allAbilities, "ok", "unknown", "unread")
 	api.machines["unknown"].reading = Reading{Detail: "Suspended"}
 	api.machines["unread"].readErr = errors.New("the portal refused the token")

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/text"
 )
 
-// Guard judges a plan before anything happens. It is a pure function. Findings
-// come worst first, then those of the whole plan, then by node. An empty result
-// says that nothing speaks against it. Powering on is held up only by
-// read-only mode, a missing machine and an operation already under way.
+// Guard judges a plan before anything happens. It is a pure function. It returns the
+// findings worst first, then those of the whole plan, then by node; none if all rules
+// permit the plan. Only read-only mode and a missing or shared machine prevent powering
+// on, which waits for another operation on the machine to end.
 func Guard(p Plan) []Finding {
 	g := guard{Plan: p, byName: make(map[string]Node, len(p.Nodes))}
 	for _, n := range p.Nodes {
@@ -22,12 +24,14 @@ func Guard(p Plan) []Finding {
 	g.whole()
 	for _, name := range p.Targets {
 		g.machine(name)
-		if p.Action != ActionOn {
+		if p.Action == ActionOn {
+			g.switchedByOther(name, Warn)
+		} else {
 			g.node(name)
 		}
 	}
 	for i := range g.found {
-		if f := &g.found[i]; f.Severity == Override && g.Limits.NoOverride {
+		if f := &g.found[i]; f.Severity == Override && g.Limits.NoOverride && p.Action != ActionOn {
 			f.Severity, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
 		}
 	}
@@ -64,10 +68,10 @@ func (g *guard) say(rule string, s Severity, node, format string, args ...any) {
 // whole holds the rules about the plan as a whole.
 func (g *guard) whole() {
 	if g.ReadOnly {
-		g.say(RuleReadOnly, Refuse, "", "Nothing is switched in read-only mode.")
+		g.say(RuleReadOnly, Refuse, "", "lightsout switches nothing in read-only mode.")
 	}
 	if g.DryRun {
-		g.say(RuleDryRun, Warn, "", "This is a dry run: everything is done but the switching.")
+		g.say(RuleDryRun, Warn, "", "This is a dry run: lightsout does everything except switch.")
 	}
 	if len(g.Targets) == 0 {
 		g.say(RuleNothing, Refuse, "", "No node is chosen.")
@@ -76,17 +80,20 @@ func (g *guard) whole() {
 		return
 	}
 	if g.NoJournal != "" {
-		g.say(RuleJournal, Refuse, "", "The journal can't be relied on: %s.", strings.TrimSuffix(g.NoJournal, "."))
+		g.say(RuleJournal, Refuse, "", "The journal is not reliable: %s.", strings.TrimSuffix(g.NoJournal, "."))
+	}
+	if g.NoIdentity != "" {
+		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
 	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
-		g.say(RuleStaleView, Refuse, "", "What is shown of the cluster is %s old; switching off needs a view no older than %s.",
+		g.say(RuleStaleView, Refuse, "", "The view of the cluster is %s old; to switch off, it must be at most %s old.",
 			g.Age.Round(time.Second), limit)
 	}
 	for _, why := range g.Stale {
 		g.say(RuleStaleView, Refuse, "", "%s.", strings.TrimSuffix(why, "."))
 	}
 	if g.Blind {
-		g.say(RuleHeartbeats, Warn, "", "Heartbeats (leases) can't be seen: a node that has just fallen silent still counts as Ready.")
+		g.say(RuleHeartbeats, Warn, "", "lightsout cannot see heartbeats (leases): a node that has just fallen silent still counts as Ready.")
 	}
 	for _, why := range g.Self.Unknown {
 		g.say(RuleWayUnknown, Override, "", "%s.", strings.TrimSuffix(why, "."))
@@ -95,7 +102,7 @@ func (g *guard) whole() {
 	g.lastWorker()
 }
 
-// controlPlane judges whether it can be told where the control plane runs.
+// controlPlane checks whether lightsout can tell where the control plane runs.
 func (g *guard) controlPlane() {
 	seen := ""
 	for _, n := range g.Nodes {
@@ -106,11 +113,11 @@ func (g *guard) controlPlane() {
 	elsewhere := g.Limits.ControlPlane == ControlPlaneElsewhere
 	switch {
 	case elsewhere && seen != "":
-		g.say(RuleQuorumUnknown, Override, "", "The configuration says that the control plane is elsewhere (guards.control_plane), but %s is part of it.", seen)
+		g.say(RuleQuorumUnknown, Override, "", "The configuration places the control plane elsewhere (guards.control_plane), but %s is part of it.", seen)
 	case elsewhere:
 		g.say(RuleQuorumUnknown, Warn, "", "The control plane is not among these nodes, by the configuration (guards.control_plane: elsewhere).")
 	case seen == "" && len(g.Nodes) > 0:
-		g.say(RuleQuorumUnknown, Override, "", "No node of this cluster is marked as control plane, so it can't be told where it runs; if it is not on these nodes, set guards.control_plane: elsewhere.")
+		g.say(RuleQuorumUnknown, Override, "", "No node of this cluster is marked as control plane, so lightsout cannot tell where it runs; if it is not on these nodes, set guards.control_plane: elsewhere.")
 	}
 }
 
@@ -138,33 +145,40 @@ func (g *guard) lastWorker() {
 	switch keep := g.Limits.keepReady(); {
 	case taken == 0 || left >= keep:
 	case left == 0:
-		g.say(RuleLastWorker, Refuse, "", "No Ready worker that takes pods would be left%s; leave one on.", because)
+		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; leave one on.", because)
 	default:
-		g.say(RuleLastWorker, Refuse, "", "Of the Ready workers that take pods %d would be left%s, and %d are to be kept (guards.keep_ready).", left, because, keep)
+		g.say(RuleLastWorker, Refuse, "", "This would leave %s%s; guards.keep_ready requires %d.", text.Count(left, "Ready worker that takes pods", "Ready workers that take pods"), because, keep)
 	}
 }
 
 // machine holds the rules about the machine behind a node, for every action.
 func (g *guard) machine(name string) {
-	if a, busy := g.Busy[name]; busy {
+	switch a, busy := g.Busy[name]; {
+	case busy && g.Action == ActionOn:
+		g.say(RuleBusy, Warn, name, "An operation (%s) is under way on %s; lightsout powers it on when that has ended.", a, name)
+	case busy:
 		g.say(RuleBusy, Refuse, name, "An operation (%s) is under way on %s; wait for it to end.", a, name)
 	}
 	b, ok := g.Bound[name]
 	switch {
 	case !ok:
-		g.say(RuleMachine, Refuse, name, "It is not known which machine %s is.", name)
+		g.say(RuleMachine, Refuse, name, "The machine of %s is unknown.", name)
 		return
 	case !b.Can:
-		why := cmp.Or(b.Why, "it is not known which machine it is")
-		g.say(RuleMachine, Refuse, name, "%s can't be asked to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
+		why := cmp.Or(b.Why, "its machine is unknown")
+		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
 	}
 	if b.FromJournal {
-		return // whatever else it may be: it is what was switched off
+		return // this machine was switched off, whatever else matches
 	}
 	if other := g.sharedWith(name, b.Binding); other != "" {
 		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine; name the right one for each under power.nodes.", name, other)
 	}
-	if other := g.anothers(name, b.Binding); other != "" {
+	other, calledSo := g.anothers(name, b.Binding)
+	switch {
+	case other != "" && calledSo:
+		g.say(RuleContradiction, Override, name, "The configuration gives %s a machine that calls itself %s; check that power.nodes does not swap them.", name, other)
+	case other != "":
 		g.say(RuleShared, Refuse, name, "The machine of %s has the name or an address of %s; name the right one under power.nodes.", name, other)
 	}
 	if b.Binding.Contradiction != "" {
@@ -178,7 +192,7 @@ func (g *guard) machine(name string) {
 		why := strings.TrimSuffix(": "+strings.TrimSuffix(b.Binding.OnErr, "."), ": ")
 		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here%s.", name, why)
 	case !b.OnProven:
-		g.say(RuleNoWayBack, Override, name, "Powering %s on again is not proven to work: %s has not told its state.", name, b.Binding.On.Driver)
+		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s has not reported its state.", name, b.Binding.On.Driver)
 	}
 }
 
@@ -194,9 +208,9 @@ func (g *guard) sharedWith(name string, b Binding) string {
 	return ""
 }
 
-// anothers finds another node whose name or address one of b's machines has.
-// A machine that the configuration names may be called as it likes.
-func (g *guard) anothers(name string, b Binding) string {
+// anothers returns another node that has the name or address of one of b's machines.
+// calledSo: only the name is the same, and the configuration assigns it to this node.
+func (g *guard) anothers(name string, b Binding) (other string, calledSo bool) {
 	for _, n := range g.Nodes {
 		for _, m := range b.machines() {
 			if n.Name == name {
@@ -206,12 +220,15 @@ func (g *guard) anothers(name string, b Binding) string {
 				by = strings.TrimSuffix(by, ".")
 				return strings.EqualFold(by, n.Name) || meets([]string{by}, n.Addresses)
 			}
-			if m.How != HowConfig && (called(m.Name) || called(m.ID)) || meets([]string{m.Address}, n.Addresses) {
-				return n.Name
+			switch {
+			case meets([]string{m.Address}, n.Addresses), m.How != HowConfig && (called(m.Name) || called(m.ID)):
+				return n.Name, false
+			case called(m.Name), called(m.ID):
+				other, calledSo = n.Name, true
 			}
 		}
 	}
-	return ""
+	return other, calledSo
 }
 
 func sameMachine(a, b *Machine) bool {
@@ -234,11 +251,11 @@ func (g *guard) node(name string) {
 	case n.Etcd:
 		g.say(RuleControlPlane, Refuse, name, "%s runs an etcd member; without it the control plane may lose its quorum.", name)
 	case n.Role == RoleUnknown:
-		g.say(RuleQuorumUnknown, Refuse, name, "It can't be told whether %s is part of the control plane.", name)
+		g.say(RuleQuorumUnknown, Refuse, name, "lightsout can't tell whether %s is part of the control plane.", name)
+	case n.Role == RoleOther:
+		g.say(RuleQuorumUnknown, Override, name, "%s has a role that lightsout does not know; it may be part of the control plane.", name)
 	}
-	if n.MarkedBy != "" {
-		g.say(RuleOther, Override, name, "The machine of %s was switched off by %s.", name, strings.TrimSuffix(n.MarkedBy, "."))
-	}
+	g.switchedByOther(name, Override)
 	addresses := n.Addresses
 	if b, ok := g.Bound[name]; ok {
 		for _, m := range b.Binding.machines() {
@@ -253,7 +270,14 @@ func (g *guard) node(name string) {
 	case named(g.Self.BastionNames, name) || meets(addresses, g.Self.BastionAddresses):
 		g.say(RuleBastion, Refuse, name, "%s is the bastion that every connection goes through.", name)
 	case meets(addresses, g.Self.APIAddresses):
-		g.say(RuleAPIServer, Refuse, name, "%s is where the API server is reached; without it nothing more would be seen.", name)
+		g.say(RuleAPIServer, Refuse, name, "lightsout reaches the API server at %s: without it lightsout cannot see the cluster.", name)
+	}
+}
+
+// switchedByOther finds a machine that another operator has switched off.
+func (g *guard) switchedByOther(name string, s Severity) {
+	if by := g.byName[name].MarkedBy; by != "" {
+		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, strings.TrimSuffix(by, "."))
 	}
 }
 

@@ -108,7 +108,8 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
 		{"nothing to write in", RuleJournal, Refuse, "", func(p *Plan) { p.NoJournal = "no space left on device" }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *Plan) { p.Nodes[2].MarkedBy = "anna@bastion" }, false},
-		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, true},
+		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, false},
+		{"a role that lightsout does not know", RuleQuorumUnknown, Override, "n3", func(p *Plan) { p.Nodes[2].Role = RoleOther }, false},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
 		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
 		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady = 2 }, false},
@@ -136,7 +137,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 					}
 				}
 				if a == ActionOn && !c.alsoOn {
-					if len(got) != 0 {
+					if worst(got) > Warn {
 						t.Errorf("powering on is held up by %+v", got)
 					}
 					continue
@@ -193,11 +194,54 @@ func TestLimitsOnlyTighten(t *testing.T) {
 // node's, however it is written.
 func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
-		for how, want := range map[string]string{HowName: "kube-cp1", HowConfig: ""} {
+		for how, calledSo := range map[string]bool{HowName: false, HowConfig: true} {
 			g := &guard{Plan: Plan{View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
-			if got := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); got != want {
-				t.Errorf("%s, named by %q: %q, want %q", id, how, got, want)
+			if other, so := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); other != "kube-cp1" || so != calledSo {
+				t.Errorf("%s, named by %q: %q, %v", id, how, other, so)
 			}
+		}
+	}
+}
+
+// The question warns that another operator has switched the machine off and should
+// power it on.
+func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
+	on := Machine{Driver: "portal", ID: "vm-n3"}
+	p := Plan{
+		Action: ActionOn, Targets: []string{"n3"}, View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, MarkedBy: "anna@bastion"}}},
+		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}, Can: true}},
+	}
+	found := Guard(p)
+	if len(found) != 1 || found[0].Rule != RuleOther || found[0].Severity != Warn || !strings.Contains(found[0].Text, "anna@bastion") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A command runs with the address in the question.
+func TestAChangedAddressNeedsANewAnswer(t *testing.T) {
+	asked := func(address string) Question {
+		m := Machine{Driver: "exec", ID: "n3", Params: map[string]string{ParamAddress: address}}
+		return Question{Request: Request{Action: ActionOff, Nodes: []string{"n3"}}, Bindings: []Binding{{Node: NodeRef{Name: "n3"}, Off: &m, On: &m}}}
+	}
+	if changed := worse(asked("10.0.0.3"), asked("10.0.0.3")); len(changed) > 0 {
+		t.Errorf("for the same address: %q", changed)
+	}
+	if changed := worse(asked("10.0.0.3"), asked("10.0.0.4")); len(changed) != 1 {
+		t.Errorf("for another address: %q", changed)
+	}
+}
+
+// A configuration that allows no override forbids switching off, but never keeps a
+// machine off.
+func TestNoOverrideDelaysNoPowerOn(t *testing.T) {
+	for _, a := range []Action{ActionShutdown, ActionOn} {
+		p := soundPlan()
+		p.Action, p.Limits.NoOverride = a, true
+		b := p.Bound["n3"]
+		b.Binding.Contradiction = "The annotation names vm-9"
+		p.Bound["n3"] = b
+		if got := Guard(p); Refused(got) != (a == ActionShutdown) {
+			t.Errorf("%s: %+v", a, got)
 		}
 	}
 }

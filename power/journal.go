@@ -2,20 +2,20 @@ package power
 
 import (
 	"bufio"
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// EntryKind says what a journal entry is.
+// EntryKind is the kind of a journal entry.
 type EntryKind string
 
 // Kinds of entries.
@@ -24,12 +24,14 @@ const (
 	EntryIntent EntryKind = "intent"
 	// EntryOutcome is written when an action has ended.
 	EntryOutcome EntryKind = "outcome"
-	// EntrySeen says that a machine was seen on again.
+	// EntrySeen records that a machine was seen on again.
 	EntrySeen EntryKind = "seen"
 	// EntryCordoned is written before a node is cordoned by this program,
 	// EntryUncordoned when it has been uncordoned, or was found to be.
 	EntryCordoned   EntryKind = "cordoned"
 	EntryUncordoned EntryKind = "uncordoned"
+	// EntryAnnotating comes before nodes are annotated; Op is the annotation's ID.
+	EntryAnnotating EntryKind = "annotating"
 )
 
 // Entry is one line of the journal.
@@ -37,13 +39,14 @@ type Entry struct {
 	Kind EntryKind `json:"kind"`
 	// Op is the operation's id; it joins an outcome to its intent.
 	Op string `json:"op,omitempty"`
-	// Cluster is the cluster's name for people; ClusterUID and ClusterCA tell
-	// which one it is. Entries of old journals have the name only.
-	Cluster    string    `json:"cluster,omitempty"`
-	ClusterUID string    `json:"clusterUID,omitempty"`
-	ClusterCA  string    `json:"clusterCA,omitempty"`
-	At         time.Time `json:"at"`
-	PID        int       `json:"pid"`
+	// Cluster is the cluster's name for people; ClusterUID, ClusterCA and ClusterServer
+	// identify it. Entries of old journals have fewer of them.
+	Cluster       string    `json:"cluster,omitempty"`
+	ClusterUID    string    `json:"clusterUID,omitempty"`
+	ClusterCA     string    `json:"clusterCA,omitempty"`
+	ClusterServer string    `json:"clusterServer,omitempty"`
+	At            time.Time `json:"at"`
+	PID           int       `json:"pid"`
 	// Config is the file with the drivers' settings.
 	Config string `json:"config,omitempty"`
 	Action Action `json:"action,omitempty"`
@@ -53,18 +56,28 @@ type Entry struct {
 	Binding Binding `json:"binding"`
 	// BootID is the boot that was seen (EntrySeen).
 	BootID string `json:"bootID,omitempty"`
+	// Heard is the time of the node's last heartbeat before the judgement
+	// (EntryIntent); zero if unknown.
+	Heard time.Time `json:"heard,omitzero"`
+	// Asked is the time of the request whose answer is the entry's evidence.
+	Asked time.Time `json:"asked,omitzero"`
 	// Settles are the ids of the operations that this entry closes: their
 	// machine is on, and they can't switch it off any more. It is nil in
 	// entries of old journals.
 	Settles []string `json:"settles,omitzero"`
+	// Reopens lists the IDs of operations that a boot had settled although their
+	// machine was proven off afterwards.
+	Reopens []string `json:"reopens,omitzero"`
 
-	// Phase, State, Proof and Text are the outcome's. Sent says that the
-	// request may have reached the machine, whatever became of it.
+	// Phase, State, Proof and Text describe the outcome. Sent: the request may have
+	// reached the machine, whatever the outcome.
 	Phase Phase  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
 	Proof string `json:"proof,omitempty"`
 	Sent  bool   `json:"sent,omitempty"`
-	Text  string `json:"text,omitempty"`
+	// SentAt is when lightsout sent the request; zero if it did not.
+	SentAt time.Time `json:"sentAt,omitzero"`
+	Text   string    `json:"text,omitempty"`
 	// WasOff is when the operation saw its machine proven off last, also before
 	// its intent; zero when it did not, or in entries of older programs.
 	WasOff time.Time `json:"wasOff,omitzero"`
@@ -72,7 +85,7 @@ type Entry struct {
 
 // Of is the cluster that the entry belongs to.
 func (e Entry) Of() Cluster {
-	return Cluster{Name: e.Cluster, UID: e.ClusterUID, CA: e.ClusterCA}
+	return Cluster{Name: e.Cluster, UID: e.ClusterUID, CA: e.ClusterCA, Server: e.ClusterServer}
 }
 
 // CarriedOutWithin is how long after it was asked a machine may still carry a
@@ -90,49 +103,61 @@ type Journal struct {
 	config string
 	// unwritable is why nothing can be appended.
 	unwritable error
+	// Disk writes the journal; nil is the system's. Set it before the first write.
+	Disk Disk
 
-	mu      sync.Mutex
+	mu      mutex
 	cluster Cluster
 	file    *os.File
-	closed  bool
-	// tails are what is read: the journal itself comes last, after those of the
-	// time when each context's name had one, which are never written.
+	// stuck is when locking the journal failed last.
+	stuck  time.Time
+	closed bool
+	// tails are the files to read: the journal itself comes last, after those from the
+	// time when each context had one, which are never written.
 	tails []*tail
 	left  *ledger
-	// settles decides whether an operation is over; see settledBy.
-	settles func(o *operationLeft, s Seen, carriedOut time.Duration) bool
-	// carriedOut is CarriedOutWithin, or what a test can wait for.
+	// carriedOut is CarriedOutWithin, or a shorter time in tests.
 	carriedOut time.Duration
 }
 
 // JournalName is the journal's file in the state directory.
 const JournalName = "power.jsonl"
 
-// OpenJournal opens the journal in dir, which is made (mode 0700) if it is not
-// there; the file has mode 0600. c is the cluster that entries are written for
-// and that LeftOff tells of; config is the file with the drivers' settings, for
-// a later restore. Journals in folders below dir, from the time when there was
-// one a context's name, are read as well.
+// OpenJournal opens the journal in dir, which is made (mode 0700) if it is not there;
+// the file has mode 0600. c is the cluster of new entries and of LeftOff; config is the
+// file with the drivers' settings, for a later restore. It also reads journals in
+// folders below dir, from the time when each context had one.
 //
-// A journal that can't be written can still be read: Unwritable then says why,
-// and so does every attempt to write.
+// A journal that cannot be written can still be read: Unwritable then returns the
+// reason, and so does every attempt to write.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
-	j := &Journal{path: filepath.Join(dir, JournalName), cluster: c, config: config, left: newLedger(), settles: settledBy, carriedOut: CarriedOutWithin}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		j.unwritable = fmt.Errorf("the journal's folder can't be made: %w", err)
-	} else if deadLink(j.path) { // which opening would make a new file behind
-		j.unwritable = noFile(j.path)
-	} else if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
-		j.unwritable = fmt.Errorf("the journal can't be opened for writing: %w", err)
-	} else if err := syncDir(dir); err != nil {
-		j.unwritable = fmt.Errorf("the journal's folder can't be synced: %w", err)
-	}
+	j := &Journal{path: filepath.Join(dir, JournalName), mu: newMutex(), cluster: c, config: config, left: newLedger(), carriedOut: CarriedOutWithin}
+	j.unwritable = j.open(dir)
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {
 		j.tails = append(j.tails, &tail{path: path, old: true})
 	}
 	j.tails = append(j.tails, &tail{path: j.path})
 	return j
+}
+
+// open opens the file for writing, and creates it and its folder if they are missing.
+func (j *Journal) open(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("the journal's folder can't be made: %w", err)
+	}
+	if deadLink(j.path) { // opening it would create a new file at its target
+		return noFile(j.path)
+	}
+	file, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("the journal can't be opened for writing: %w", err)
+	}
+	j.file = file
+	if err := syncDir(dir); err != nil {
+		return fmt.Errorf("the journal's folder can't be synced: %w", err)
+	}
+	return nil
 }
 
 // syncDir makes a new file's name durable.
@@ -154,15 +179,16 @@ func (j *Journal) Path() string { return j.path }
 // Config is the file with the drivers' settings that entries are written with.
 func (j *Journal) Config() string { return j.config }
 
-// Unwritable says why nothing can be written; nil when it can be tried.
+// Unwritable returns the reason why the journal cannot be written; nil if lightsout may
+// try.
 func (j *Journal) Unwritable() error { return j.unwritable }
 
-// Identify says more precisely which cluster the journal is used for, as soon
-// as that is known. Fields that are empty leave what was known.
+// Identify adds facts about the journal's cluster as soon as they are known. Empty
+// fields leave the known ones unchanged.
 func (j *Journal) Identify(c Cluster) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.cluster = Cluster{Name: cmp.Or(c.Name, j.cluster.Name), UID: cmp.Or(c.UID, j.cluster.UID), CA: cmp.Or(c.CA, j.cluster.CA)}
+	j.cluster = j.cluster.with(c)
 }
 
 // Cluster is the cluster that the journal is used for.
@@ -212,8 +238,30 @@ func (j *Journal) Begin() error {
 	return j.append(Entry{Kind: EntrySeen, Settles: []string{"begin-" + newOp()}, Text: "the journal begins"})
 }
 
-// id tells this journal from one that is put in its place after it is lost: it is
-// the first line, which no other has. It is empty while there is none.
+// annotating writes that lightsout is about to put an annotation with this ID on nodes.
+func (j *Journal) annotating(id string, nodes []string) error {
+	return j.append(Entry{Kind: EntryAnnotating, Op: id, Text: Clean("annotates " + strings.Join(nodes, ", "))})
+}
+
+// annotated reports whether the journal has the annotation with this ID, and an intent
+// for the node after it. It lacks both if somebody has put back an older copy of the
+// journal. It lacks only the intent if lightsout sent nothing, or if the copy ends
+// between the two.
+func (j *Journal) annotated(id, node string) (known, intent bool) {
+	if j == nil || id == "" {
+		return false, false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.catchUp() != nil {
+		return false, false
+	}
+	line := j.left.annotating[id]
+	return line > 0, line > 0 && j.left.intents[node] > line
+}
+
+// id distinguishes this journal from one that replaces it after a loss: it is the first
+// line, which no other journal has. It is empty while there is none.
 func (j *Journal) id() string {
 	if noFile(j.path) != nil {
 		return ""
@@ -240,7 +288,7 @@ func (j *Journal) append(e Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e.Cluster == "" {
-		e.Cluster, e.ClusterUID, e.ClusterCA = j.cluster.Name, j.cluster.UID, j.cluster.CA
+		e.Cluster, e.ClusterUID, e.ClusterCA, e.ClusterServer = j.cluster.Name, j.cluster.UID, j.cluster.CA, j.cluster.Server
 	}
 	e.At, e.PID = time.Now().UTC(), os.Getpid()
 	if e.Config == "" {
@@ -263,12 +311,20 @@ func (j *Journal) append(e Entry) error {
 	return nil
 }
 
+// journalWait bounds the wait for other programs that write to the journal: one that
+// was stopped meanwhile must not delay powering on.
+const journalWait = 10 * time.Second
+
 func (j *Journal) appendLocked(line []byte) error {
-	fd := int(j.file.Fd())
-	if err := flock(fd, unix.LOCK_EX); err != nil {
+	disk, wait := orSystem(j.Disk), journalWait
+	if time.Since(j.stuck) < journalWait { // do not wait for it again
+		wait = 0
+	}
+	if err := lockWithin(context.Background(), j.Disk, j.file, wait); err != nil {
+		j.stuck = time.Now()
 		return err
 	}
-	defer unix.Flock(fd, unix.LOCK_UN)
+	defer unix.Flock(int(j.file.Fd()), unix.LOCK_UN)
 
 	info, err := j.file.Stat()
 	if err != nil {
@@ -276,7 +332,7 @@ func (j *Journal) appendLocked(line []byte) error {
 	}
 	// What is written to a file without a name nobody finds again.
 	if there, err := os.Stat(j.path); err != nil || !os.SameFile(info, there) {
-		return errors.New("it has been removed, or another put in its place, since this program began; start it anew")
+		return errors.New("it has been removed, or another put in its place, since this program started; start it again")
 	}
 	size := info.Size()
 	if size > 0 {
@@ -288,12 +344,12 @@ func (j *Journal) appendLocked(line []byte) error {
 			line = append([]byte{'\n'}, line...)
 		}
 	}
-	if _, err := j.file.Write(line); err != nil {
+	if _, err := disk.Write(j.file, line); err != nil {
 		// Nobody else writes while we hold the lock: take our torn part back.
 		_ = j.file.Truncate(size)
 		return err
 	}
-	return j.file.Sync()
+	return disk.Sync(j.file)
 }
 
 // flock takes a lock, in spite of signals. That of a journal or a register another
@@ -306,39 +362,3 @@ func flock(fd, how int) error {
 		}
 	}
 }
-
-// Cluster says which cluster something belongs to. Name is for people: many
-// clusters share one (every kubeadm cluster is kubernetes-admin@kubernetes), so
-// it identifies nothing by itself.
-type Cluster struct {
-	// Name is the kubeconfig context's name.
-	Name string
-	// UID is the UID of the namespace kube-system; empty while it is not known.
-	UID string
-	// CA is a hash of the cluster's certificate authority; empty when the
-	// kubeconfig holds none.
-	CA string
-}
-
-// Same reports whether a and b are one cluster: by the UID where both have
-// one, else by the CA, and by the name only where neither says more.
-func (a Cluster) Same(b Cluster) bool {
-	switch {
-	case a.UID != "" && b.UID != "":
-		return a.UID == b.UID
-	case a.CA != "" && b.CA != "":
-		return a.CA == b.CA
-	}
-	return a.Name == b.Name
-}
-
-// Proves reports whether a and b are one cluster by as much as this program
-// can tell: by the name only where it knows no more of either.
-func (a Cluster) Proves(b Cluster) bool {
-	bare := a.UID+a.CA+b.UID+b.CA == ""
-	return a.Same(b) && (a.UID != "" && b.UID != "" || a.CA != "" && b.CA != "" || bare)
-}
-
-// lockName is what programs that know the cluster in different ways agree on:
-// the CA is in every kubeconfig, the UID known only to who has asked.
-func (a Cluster) lockName() string { return cmp.Or(a.CA, a.UID, a.Name) }

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// entryLimit is the longest line, in bytes, that is taken for an entry.
+// entryLimit is the length, in bytes, of the longest line that counts as an entry.
 const entryLimit = 1 << 20
 
 // readLines gives each line to one of the functions. Of a damaged line that is
@@ -29,8 +29,8 @@ func readLines(data []byte, summed bool, entry func(Entry), damaged func(line []
 	}
 }
 
-// A line ends with a checksum of what stands before it: damage that leaves it
-// readable would name another node, or another operation.
+// A line ends with a checksum of the text before it: damage that leaves it readable
+// would name another node, or another operation.
 const sumLength = len(`,"sum":"01234567"}`)
 
 // withSum puts the checksum into an entry's line, which has no newline yet.
@@ -48,11 +48,12 @@ func sumHolds(line []byte) bool {
 
 func parseEntry(line []byte, summed bool) (Entry, bool) {
 	var e Entry
-	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 || summed && !sumHolds(line) {
+	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 && e.Kind != EntryAnnotating || summed && !sumHolds(line) {
 		return Entry{}, false
 	}
 	// What is read here is shown on a terminal later.
-	if e.Text = Clean(e.Text); Clean(e.Node) != e.Node {
+	e.Text = Clean(e.Text)
+	if Clean(e.Node) != e.Node {
 		return Entry{}, false
 	}
 	switch e.Kind {
@@ -60,6 +61,8 @@ func parseEntry(line []byte, summed bool) (Entry, bool) {
 		return e, e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
 	case EntrySeen, EntryCordoned, EntryUncordoned:
 		return e, true
+	case EntryAnnotating:
+		return e, e.Op != ""
 	}
 	return Entry{}, false
 }
@@ -75,14 +78,15 @@ func torn(line []byte, summed bool) bool {
 	return !whole
 }
 
-// noFile says why what stands at a journal's path can't be one; nil when it may
-// be, or when nothing is there yet. Nothing is opened, for a pipe would block.
+// noFile returns the reason why the object at a journal's path cannot be a journal; nil
+// if it may be, or if there is nothing yet. It opens nothing, because a pipe would
+// block.
 func noFile(path string) error {
 	info, err := os.Stat(path)
 	what := ""
 	switch {
 	case deadLink(path), deadLink(filepath.Dir(path)):
-		what = "is behind a link to what is not there"
+		what = "is behind a dangling link"
 	case err == nil && info.IsDir():
 		what = "is a folder"
 	case err == nil && !info.Mode().IsRegular():
@@ -90,10 +94,10 @@ func noFile(path string) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("the journal %s %s, so it is not known what was switched off: put the journal back there, or name its folder (--state), and look at the machines (lightsout power status)", path, what)
+	return fmt.Errorf("the journal %s %s, so lightsout does not know which machines are off: put the journal back there, or name its folder (--state), and check the machines (lightsout power status)", path, what)
 }
 
-// deadLink reports whether path is a link to what is not there.
+// deadLink reports whether path is a link to a missing file.
 func deadLink(path string) bool {
 	_, there := os.Stat(path)
 	_, link := os.Lstat(path)
@@ -109,8 +113,8 @@ type tail struct {
 	old bool
 }
 
-// catchUp takes in what was appended since the last call. again says that the
-// file is shorter than it was, so that all has to be read anew.
+// catchUp reads the lines appended since the last call. again reports that the file is
+// shorter than it was, so that the caller has to read all of it again.
 func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err error) {
 	unreadable := func(err error) (bool, error) {
 		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
@@ -119,8 +123,10 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 		if err := noFile(t.path); err != nil {
 			return false, err
 		}
-		if t.file, err = os.Open(t.path); err != nil {
-			if t.file = nil; errors.Is(err, fs.ErrNotExist) {
+		t.file, err = os.Open(t.path)
+		if err != nil {
+			t.file = nil
+			if errors.Is(err, fs.ErrNotExist) {
 				return false, nil // nothing has been written yet
 			}
 			return unreadable(err)

@@ -58,7 +58,7 @@ func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
 				t.Fatalf("left off: %+v, %v; over: want %v", left, err, c.want)
 			}
 			// It stays named until the machine is proven on.
-			seen := Seen{Node: NodeRef{Name: "n3"}, Machine: left[0].Binding.On, ProvesOff: true, At: time.Now().Add(2 * time.Minute)}
+			seen := Seen{Node: NodeRef{Name: "n3"}, Machine: left[0].Binding.On, Asked: time.Now().Add(2 * time.Minute)}
 			if _, err := j.SeenOn(seen); err != nil {
 				t.Fatal(err)
 			}
@@ -70,13 +70,13 @@ func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
 }
 
 // What stands where the journal should be and is none is said.
-func TestWhatIsNoJournalIsSaid(t *testing.T) {
+func TestLightsoutReportsAFileThatIsNotAJournal(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"is a folder":         func(path string) error { return os.Mkdir(path, 0o700) },
 		"is not a plain file": func(path string) error { return syscall.Mkfifo(path, 0o400) }, // which nobody writes to
 		"not a plain file":    func(path string) error { return os.Symlink(os.DevNull, path) },
-		"link to what is not": func(path string) error { return os.Symlink(path+".gone", path) },
-		"link to what is not there": func(path string) error {
+		"dangling link":       func(path string) error { return os.Symlink(path+".gone", path) },
+		"behind a dangling link": func(path string) error {
 			dir := filepath.Dir(path)
 			return errors.Join(os.Remove(dir), os.Symlink(dir+".gone", dir))
 		},
@@ -88,7 +88,7 @@ func TestWhatIsNoJournalIsSaid(t *testing.T) {
 			}
 			j := testJournal(t, dir)
 			_, err := j.LeftOff()
-			if err == nil || !strings.Contains(err.Error(), j.Path()) || !strings.Contains(err.Error(), name) || strings.HasPrefix(name, "link") && j.Unwritable() == nil {
+			if err == nil || !strings.Contains(err.Error(), j.Path()) || !strings.Contains(err.Error(), name) || strings.Contains(name, "link") && j.Unwritable() == nil {
 				t.Errorf("read: %v; written: %v", err, j.Unwritable())
 			}
 		})

@@ -39,7 +39,7 @@ func TestAJournalThatIsRemovedIsWrittenNoMore(t *testing.T) {
 }
 
 func intent(op, node string, a Action) Entry {
-	return Entry{Kind: EntryIntent, Op: op, Node: node, Action: a, Binding: bind("ssh", "mdx", node)[0]}
+	return Entry{Kind: EntryIntent, Op: op, Node: node, Action: a, Binding: bind("ssh", "mdx", node)[0], Heard: time.Now().Add(-time.Second)}
 }
 
 func outcome(op, node string, a Action, p Phase, sent bool) Entry {
@@ -111,9 +111,9 @@ func TestLeftOffCarriesAllThatPoweringOnNeeds(t *testing.T) {
 
 func TestSeenOnSettlesOnlyWithANewBoot(t *testing.T) {
 	j := testJournal(t, t.TempDir())
-	write(t, j, intent("1", "n3", ActionShutdown), intent("2", "n4", ActionShutdown))
+	write(t, j, intent("1", "n3", ActionShutdown), intent("2", "n4", ActionShutdown), outcome("1", "n3", ActionShutdown, PhaseDone, true))
 	ready := func(node, boot string) Seen {
-		return Seen{Node: NodeRef{Name: node, BootID: boot}, At: time.Now()}
+		return Seen{Node: NodeRef{Name: node, BootID: boot}, Asked: time.Now()}
 	}
 	for _, boot := range []string{"", "boot-1", "boot-2"} {
 		if _, err := j.SeenOn(ready("n3", boot)); err != nil {
@@ -140,31 +140,50 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 	}
 	machine := bind("ssh", "mdx", "n3")[0].On
 	on := func(after time.Duration) Seen {
-		return Seen{Node: NodeRef{Name: "n3"}, Machine: machine, ProvesOff: true, At: now.Add(after)}
+		return Seen{Node: NodeRef{Name: "n3"}, Machine: machine, Asked: now.Add(after)}
 	}
 	for name, c := range map[string]struct {
 		change func(o *operationLeft, s *Seen)
 		after  time.Duration
 		want   bool
 	}{
-		"on, and it may still happen":             {nil, 3 * time.Minute, false},
-		"on for longer than it may still happen":  {nil, CarriedOutWithin + time.Second, true},
+		"on, but the request may still act":       {nil, 3 * time.Minute, false},
+		"on for longer than the request may take": {nil, CarriedOutWithin + time.Second, true},
 		"it was seen off meanwhile":               {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(time.Second) }, time.Minute, true},
-		"it was seen off before it was asked":     {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(-time.Second) }, time.Minute, false},
+		"it was seen off before the request":      {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(-time.Second) }, time.Minute, false},
 		"proven off, and on now":                  {func(o *operationLeft, _ *Seen) { o.certainty, o.proven = LeftOffSeen, true }, time.Second, true},
 		"presumed off, and on by a power API":     {func(o *operationLeft, _ *Seen) { o.certainty = LeftOffSeen }, time.Second, false},
-		"presumed off, and on by who presumed it": {func(o *operationLeft, s *Seen) { o.certainty, s.ProvesOff = LeftOffSeen, false }, time.Second, true},
-		"another machine":                         {func(_ *operationLeft, s *Seen) { s.Machine = &Machine{Driver: "mdx", ID: "vm-9"} }, time.Hour, false},
-		"evidence from before it was asked for":   {func(o *operationLeft, _ *Seen) { o.At = now.Add(time.Minute) }, time.Second, false},
-		"the boot of before":                      {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-1" }, time.Hour, false},
-		"another boot":                            {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-2" }, time.Second, true},
+		"presumed off, and on 30 minutes later":   {func(o *operationLeft, _ *Seen) { o.certainty = LeftOffSeen }, CarriedOutWithin + time.Second, true},
+		"another boot of a node that was silent at the request": {func(o *operationLeft, s *Seen) {
+			o.Heard, s.Machine, s.Node.BootID = now.Add(-20*time.Second), nil, "boot-2"
+		}, time.Second, false},
+		"another boot of a silent node, after it was presumed off": {func(o *operationLeft, s *Seen) {
+			o.Heard, o.certainty, o.off, s.Machine, s.Node.BootID = now.Add(-time.Minute), LeftOffSeen, now, nil, "boot-2"
+		}, time.Second, false},
+		"another boot of a silent node, after it was proven off": {func(o *operationLeft, s *Seen) {
+			o.proven = true
+			o.Heard, o.certainty, o.off, s.Machine, s.Node.BootID = time.Time{}, LeftOffSeen, now, nil, "boot-2"
+		}, time.Second, true},
+		"another boot, in an answer to a request from before it was seen off": {func(o *operationLeft, s *Seen) {
+			o.certainty, o.off, s.Machine, s.Node.BootID = LeftOffSeen, now.Add(time.Minute), nil, "boot-2"
+		}, time.Second, false},
+		"another machine":                  {func(_ *operationLeft, s *Seen) { s.Machine = &Machine{Driver: "mdx", ID: "vm-9"} }, time.Hour, false},
+		"evidence from before the request": {func(o *operationLeft, _ *Seen) { o.At = now.Add(time.Minute) }, time.Second, false},
+		"the same boot":                    {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-1" }, time.Hour, false},
+		"another boot": {func(o *operationLeft, s *Seen) {
+			o.certainty, o.off, s.Machine, s.Node.BootID = LeftOffSeen, now, nil, "boot-2"
+		}, time.Second, true},
+		"another boot, and its end is unknown": {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-2" }, time.Second, false},
+		"another boot, 30 minutes later": {func(_ *operationLeft, s *Seen) {
+			s.Machine, s.Node.BootID = nil, "boot-2"
+		}, CarriedOutWithin + time.Second, true},
 		"another boot of another node of that name": {func(o *operationLeft, s *Seen) {
 			o.Binding.Node.Addresses, s.Machine, s.Node = []string{"10.0.0.3"}, nil, NodeRef{Name: "n3", BootID: "boot-2", Addresses: []string{"10.9.0.3"}}
 		}, time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := base(), on(c.after)
-			o.At = now
+			o.At, o.Heard = now, now.Add(-time.Second)
 			if c.change != nil {
 				c.change(o, &s)
 			}
@@ -191,7 +210,7 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 			if err := a.Cordoned("n3", ""); err != nil {
 				t.Fatal(err)
 			}
-			n, err := b.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: bind("ssh", "mdx", "n3")[0].On, At: time.Now()})
+			n, err := b.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: bind("ssh", "mdx", "n3")[0].On, Asked: time.Now()})
 			if err != nil || n != 0 {
 				t.Errorf("%d settled, %v", n, err)
 			}
@@ -229,7 +248,7 @@ func TestAnOldJournalIsTakenOver(t *testing.T) {
 	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain", "n4 uncertain"}) {
 		t.Fatalf("left off: %v", got)
 	}
-	seen := Seen{Node: NodeRef{Name: "n3"}, Machine: bind("ssh", "mdx", "n3")[0].On, WasOff: time.Now(), At: time.Now()}
+	seen := Seen{Node: NodeRef{Name: "n3"}, Machine: bind("ssh", "mdx", "n3")[0].On, WasOff: time.Now(), Asked: time.Now()}
 	if n, err := j.SeenOn(seen); err != nil || n != 1 {
 		t.Errorf("%d settled, %v", n, err)
 	}
@@ -408,7 +427,7 @@ func dieInTheMiddle(dir string) {
 	select {}
 }
 
-func TestWhatAKilledProgramLeftOffIsKnown(t *testing.T) {
+func TestTheNextStartKnowsMachinesThatAKilledProgramLeftOff(t *testing.T) {
 	dir := t.TempDir()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), "LIGHTSOUT_TEST_DIE_IN="+dir)
@@ -446,7 +465,7 @@ func FuzzReadJournal(f *testing.F) {
 			l.fold(e)
 			out = append(out, line(e)...)
 		}
-		l.list(CarriedOutWithin)
+		leftBy(l.all(), CarriedOutWithin)
 		l.lost(labCluster)
 		// What was read and is written again is read the same.
 		again, damaged, err := ReadJournal(bytes.NewReader(append(out, "{torn"...)))
@@ -454,4 +473,29 @@ func FuzzReadJournal(f *testing.F) {
 			t.Errorf("again: %d of %d entries, %d damaged, %v", len(again), len(entries), damaged, err)
 		}
 	})
+}
+
+// A program that was stopped between its intent and its request does not send the
+// request if another program has asked to power the machine on meanwhile.
+func TestAnOvertakenIntentSendsNoRequest(t *testing.T) {
+	j := testJournal(t, t.TempDir())
+	put := func(op string, a Action, node string) {
+		t.Helper()
+		if err := j.append(Entry{Kind: EntryIntent, Op: op, Action: a, Node: node}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("one", ActionOff, "n1")
+	put("two", ActionOn, "n2")
+	if !j.mayBeSent("one") {
+		t.Error("another machine is powered on")
+	}
+	put("three", ActionOn, "n1")
+	if j.mayBeSent("one") {
+		t.Error("it is powered on")
+	}
+	put("four", ActionShutdown, "n1")
+	if !j.mayBeSent("four") || j.mayBeSent("none") {
+		t.Error("it is switched off again")
+	}
 }

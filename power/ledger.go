@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Certainty says how well it is known that a machine is off.
+// Certainty is how certain it is that a machine is off.
 type Certainty string
 
 // Certainties.
 const (
 	// LeftOffSeen: it was switched off and seen to be off.
 	LeftOffSeen Certainty = "off"
-	// LeftOffUncertain: it was asked to switch off, and what became of it
+	// LeftOffUncertain: it received a request to switch off, whose result
 	// was not seen (the program was killed, or the deadline passed).
 	LeftOffUncertain Certainty = "uncertain"
 )
@@ -38,104 +38,47 @@ type LeftOff struct {
 	Ops []string
 }
 
-// Seen is evidence that a machine is on: by the word of its driver, or by its
-// node, which is Ready with another boot.
-type Seen struct {
-	Node NodeRef
-	// Machine is the machine that its driver has just proven on; nil when no
-	// driver was asked. ProvesOff says that the same driver proves Off, too.
-	Machine   *Machine
-	ProvesOff bool
-	// WasOff is when the machine was proven off last; zero when it was not.
-	WasOff time.Time
-	At     time.Time
-	// Text is one sentence.
-	Text string
-}
-
-// operationLeft is an operation that has switched a machine off or may have,
-// and that is not settled.
-type operationLeft struct {
-	Entry
-	certainty Certainty
-	proven    bool      // it was proven off, not only presumed
-	off       time.Time // when it was seen off
-	asked     time.Time // when the request was under way last
-}
-
-// mayHappen is until when the operation may still be carried out; zero when it
-// has been.
-func (o *operationLeft) mayHappen(carriedOut time.Duration) time.Time {
-	if o.certainty == LeftOffSeen && o.proven {
-		return time.Time{}
-	}
-	return o.asked.Add(carriedOut)
-}
-
-// concerns reports whether evidence is about the operation's machine.
-func (o *operationLeft) concerns(m *Machine) bool {
-	return sameMachine(o.Binding.Off, m) || sameMachine(o.Binding.On, m)
-}
-
-// sameNode reports whether a node is the one that was switched off, and not
-// another of the same name.
-func (o *operationLeft) sameNode(n NodeRef) bool {
-	was := o.Binding.Node
-	switch {
-	case o.Node != n.Name:
-		return false
-	case was.ProviderID != "" && n.ProviderID != "":
-		return was.ProviderID == n.ProviderID
-	}
-	return len(was.Addresses) == 0 || len(n.Addresses) == 0 || meets(was.Addresses, n.Addresses)
-}
-
-// settledBy reports whether evidence closes an operation: the machine is on,
-// and the operation has been carried out or can't be any more. A machine that
-// is proven on may still be on its way down, so that alone is not enough.
-func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
-	if s.At.Before(o.At) {
-		return false // asked for later, perhaps by somebody else
-	}
-	if otherBoot(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node) {
-		return true
-	}
-	if s.Machine == nil || !o.concerns(s.Machine) {
-		return false
-	}
-	switch {
-	case s.WasOff.After(o.At):
-		return true
-	case o.certainty == LeftOffSeen && (o.proven || !s.ProvesOff):
-		return s.At.After(o.off) // what was seen before it went off says nothing
-	}
-	return s.At.After(o.mayHappen(carriedOut))
-}
-
-// ledger is what the entries so far add up to, for all clusters.
+// ledger is the sum of the entries so far, for all clusters.
 type ledger struct {
 	open    map[string]*operationLeft // by operation
-	settled map[string]bool           // operations, also such as were not read yet
+	settled map[string]settlement     // by operation, including operations not read yet
 	cordon  []Entry                   // nodes cordoned by this program
-	damaged []Entry                   // damaged lines, with what can be read of them
-	known   map[string]bool           // every operation that a whole line tells of
+	damaged []Entry                   // damaged lines, with their readable part
+	known   map[string]bool           // every operation in a whole line
+	on      []Entry                   // the newest power-on request, by node
+	// lines counts the entries. annotating has the line of each annotation by its ID,
+	// and intents the newest line of each node with an intent to switch it off.
+	lines               int
+	annotating, intents map[string]int
+}
+
+// settlement describes how an operation was settled.
+type settlement struct {
+	op    *operationLeft // nil if its intent was not read before
+	asked time.Time      // of the evidence, see Entry.Asked; or when it was written
 }
 
 func newLedger() *ledger {
-	return &ledger{open: map[string]*operationLeft{}, settled: map[string]bool{}, known: map[string]bool{}}
+	return &ledger{open: map[string]*operationLeft{}, settled: map[string]settlement{}, known: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}}
 }
 
 func (l *ledger) fold(e Entry) {
+	l.lines++
+	switch {
+	case e.Kind == EntryAnnotating:
+		l.annotating[e.Op] = l.lines
+	case e.Kind == EntryIntent && e.Action != ActionOn:
+		l.intents[e.Node] = l.lines
+	}
 	if e.Op != "" {
 		l.known[e.Op] = true
 	}
 	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
 		l.damaged[i].At = e.At // it was written before this one
 	}
-	for _, op := range e.Settles {
-		l.settled[op] = true
-		delete(l.open, op)
-	}
+	l.poweredOn(e)
+	l.settle(e)
+	l.reopen(e)
 	l.seenOff(e)
 	switch {
 	case e.Kind == EntryCordoned:
@@ -148,7 +91,7 @@ func (l *ledger) fold(e Entry) {
 		if e.Settles == nil && (e.Kind == EntrySeen || e.Kind == EntryOutcome && e.Phase == PhaseDone) {
 			l.settleOld(e)
 		}
-	case l.settled[e.Op]:
+	case l.isSettled(e.Op):
 	case e.Kind == EntryIntent:
 		if l.open[e.Op] == nil {
 			l.open[e.Op] = &operationLeft{Entry: e, certainty: LeftOffUncertain, asked: e.At}
@@ -156,6 +99,46 @@ func (l *ledger) fold(e Entry) {
 	case e.Kind == EntryOutcome:
 		l.outcome(e)
 	}
+}
+
+// poweredOn records when lightsout asked to power on a node's machine.
+func (l *ledger) poweredOn(e Entry) {
+	if e.Action != ActionOn || e.Kind != EntryIntent && !e.Sent {
+		return
+	}
+	l.on = append(slices.DeleteFunc(l.on, e.sameNodeAs), e)
+	for _, o := range l.open {
+		o.overtaken = o.overtaken || e.Kind == EntryIntent && e.sameNodeAs(o.Entry)
+	}
+}
+
+// PoweredOn returns the last power-on requests for the machines of this journal's
+// cluster, by node.
+func (j *Journal) PoweredOn() map[string]time.Time {
+	out := map[string]time.Time{}
+	if j == nil {
+		return out
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // LeftOff reports what is unreadable
+	for _, e := range j.left.on {
+		if e.Of().Same(j.cluster) {
+			out[e.Node] = e.At
+		}
+	}
+	return out
+}
+
+// notAfter limits the time of an entry to now: it was written before it was read,
+// whatever this machine's clock was then.
+func (e Entry) notAfter(now time.Time) Entry {
+	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.Asked, &e.Heard} {
+		if at.After(now) {
+			*at = now
+		}
+	}
+	return e
 }
 
 func (e Entry) sameNodeAs(o Entry) bool {
@@ -170,23 +153,29 @@ func (l *ledger) settleOld(e Entry) {
 	})
 }
 
-// seenOff takes in that an operation, of whatever sort, saw a machine proven off:
-// what the machine was asked before then can't switch it off any more. What was
-// asked later, or is presumed, is left as it is.
+// seenOff records that an operation, of any kind, proved a machine off: earlier
+// requests can no longer switch it off. It keeps later requests, and those of machines
+// presumed off. It also keeps a request to cut the power whose end is unknown if
+// another request switched the machine off: a power API may still have it queued.
 func (l *ledger) seenOff(e Entry) {
 	at := e.WasOff
 	if at.IsZero() && e.State == Off.String() && e.Proof == Proven.String() {
 		at = e.At // written by an older program
 	}
 	for _, o := range l.open {
-		if at.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.Of().Proves(e.Of()) {
-			o.certainty, o.proven, o.off = LeftOffSeen, true, at
+		if !at.After(o.asked) || !sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) || !o.Of().Proves(e.Of()) {
+			continue
+		}
+		another := e.Action != ActionOn && e.Op != o.Op
+		o.queued = o.queued || another && o.Action == ActionOff && o.certainty == LeftOffUncertain
+		if !o.queued {
+			o.certainty, o.proven, o.off = LeftOffSeen, true, e.At
 		}
 	}
 }
 
-// outcome applies the outcome of switching off to its intent. One whose intent
-// is damaged stands for both.
+// outcome applies the outcome of switching off to its intent. If the intent is damaged,
+// the outcome represents both.
 func (l *ledger) outcome(e Entry) {
 	o := l.open[e.Op]
 	if o == nil {
@@ -200,7 +189,8 @@ func (l *ledger) outcome(e Entry) {
 		delete(l.open, e.Op)
 	}
 	if e.Sent && e.At.After(o.asked) {
-		if o.asked = e.At; e.Phase != PhaseDone { // what was seen before counts no more
+		o.asked = e.At
+		if e.Phase != PhaseDone { // earlier sightings no longer count
 			o.certainty, o.proven = LeftOffUncertain, false
 		}
 	}
@@ -209,9 +199,8 @@ func (l *ledger) outcome(e Entry) {
 // Fields of a damaged line that tell whether it matters, if they can be read.
 var damagedField = regexp.MustCompile(`"(kind|op|action|node)":"([^"\\,]{1,253})"`)
 
-// damage keeps a line that is no entry, with what can be read of it as a hint:
-// damage may have changed a name into another. When it was written is known by
-// the entry that follows.
+// damage keeps a line that is not an entry, with its readable part as a hint: damage
+// may have changed a name into another. The next entry shows when it was written.
 func (l *ledger) damage(line []byte) {
 	sum := sha256.Sum256(line)
 	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
@@ -223,22 +212,35 @@ func (l *ledger) damage(line []byte) {
 		}
 	}
 	switch {
-	case e.Kind == EntrySeen, e.Kind == EntryCordoned, e.Kind == EntryUncordoned, e.Action == ActionOn:
-		return // what it said can be seen again
+	case e.Kind == EntrySeen, e.Kind == EntryCordoned, e.Kind == EntryUncordoned, e.Kind == EntryAnnotating, e.Action == ActionOn:
+		return // a later entry can repeat it
 	}
 	l.damaged = append(l.damaged, e)
 }
 
-// lookedAt is what settles a damaged line for one cluster; of which it told
-// can't be read.
-func lookedAt(op string, c Cluster) string { return op + "@" + c.lockName() }
+// lookedAt returns the operations that settle a damaged line for one cluster, because
+// nobody can read to which cluster it belonged. There is one for each key of the
+// cluster, so that the settlement holds before the UID is known, and with another
+// kubeconfig.
+func lookedAt(op string, c Cluster) []string {
+	var out []string
+	for _, known := range []string{c.CA + c.Server, c.UID} {
+		if known != "" {
+			out = append(out, op+"@"+known)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, op+"@"+c.Name)
+	}
+	return out
+}
 
-// lost are the damaged lines that may have told of a machine of cluster c that
-// is off and that nothing else tells of.
+// lost returns the damaged lines that may have contained a machine of cluster c that is
+// off and that no other entry has.
 func (l *ledger) lost(c Cluster) []Entry {
 	var out []Entry
 	for _, e := range l.damaged {
-		if !l.settled[lookedAt(e.Op, c)] && !l.known[e.Text] {
+		if !slices.ContainsFunc(lookedAt(e.Op, c), l.isSettled) && !l.known[e.Text] {
 			e.Text = ""
 			out = append(out, e)
 		}
@@ -248,21 +250,39 @@ func (l *ledger) lost(c Cluster) []Entry {
 
 // all gives every open operation, oldest first.
 func (l *ledger) all() []*operationLeft {
-	return slices.SortedFunc(maps.Values(l.open), func(a, b *operationLeft) int {
-		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Node, b.Node), strings.Compare(a.Op, b.Op))
-	})
+	return slices.SortedFunc(maps.Values(l.open), (*operationLeft).compare)
 }
 
-// list gives one LeftOff a machine: the first open intent, whose boot is the one
-// before, with the best certainty of all of them.
-func (l *ledger) list(carriedOut time.Duration) []LeftOff {
+func (o *operationLeft) compare(p *operationLeft) int {
+	return cmp.Or(o.At.Compare(p.At), strings.Compare(o.Node, p.Node), strings.Compare(o.Op, p.Op))
+}
+
+// late gives every settled operation that a power API could still carry out, oldest
+// first, unless another operation on its machine is open.
+func (l *ledger) late(carriedOut time.Duration) (out []*operationLeft) {
+	open := l.all()
+	for _, s := range l.settled {
+		if s.op == nil || time.Since(s.op.asked) > carriedOut {
+			continue
+		}
+		if !slices.ContainsFunc(open, func(o *operationLeft) bool { return o.concerns(s.op.Binding.On) || o.concerns(s.op.Binding.Off) }) {
+			out = append(out, s.op)
+		}
+	}
+	slices.SortFunc(out, (*operationLeft).compare)
+	return out
+}
+
+// leftBy gives one LeftOff a machine: the first intent of these operations, whose boot
+// is the one before, with the best certainty of all of them.
+func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 	var out []LeftOff
-	at := map[string]int{}
-	for _, o := range l.all() {
-		key := fmt.Sprint(o.Of().lockName(), "\x00", o.Node, "\x00", machineKey(o.Binding))
-		i, ok := at[key]
-		if !ok {
-			i, at[key] = len(out), len(out)
+	for _, o := range ops {
+		i := slices.IndexFunc(out, func(l LeftOff) bool {
+			return l.sameNodeAs(o.Entry) && machineKey(l.Binding) == machineKey(o.Binding)
+		})
+		if i < 0 {
+			i = len(out)
 			out = append(out, LeftOff{Entry: o.Entry, Certainty: o.certainty})
 		}
 		left := &out[i]
@@ -287,9 +307,9 @@ func machineKey(b Binding) string {
 	return ""
 }
 
-// LeftOff tells which machines of this journal's cluster were switched off and
-// have not been seen on again, oldest first. It reads only what was appended
-// since the last call, by any program.
+// LeftOff returns the machines of this journal's cluster that were switched off and
+// have not been seen on again, oldest first. It reads only the lines that any program
+// has appended since the last call.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
 	all, err := j.LeftOffAll()
 	c := j.Cluster()
@@ -301,10 +321,19 @@ func (j *Journal) LeftOffAll() ([]LeftOff, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.catchUp()
-	return j.left.list(j.carriedOut), err
+	return leftBy(j.left.all(), j.carriedOut), err
 }
 
-// LeftCordoned tells which nodes of this journal's cluster this program has
+// LateAll returns the machines of all clusters that are on again although a power API
+// could still carry out a request to switch them off: see SeenOff.
+func (j *Journal) LateAll() []LeftOff {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // LeftOff reports what is unreadable
+	return leftBy(j.left.late(j.carriedOut), j.carriedOut)
+}
+
+// LeftCordoned returns the nodes of this journal's cluster that this program has
 // cordoned and not uncordoned since, oldest first.
 func (j *Journal) LeftCordoned() ([]Entry, error) {
 	all, err := j.LeftCordonedAll()
@@ -320,11 +349,10 @@ func (j *Journal) LeftCordonedAll() ([]Entry, error) {
 	return slices.Clone(j.left.cordon), err
 }
 
-// Damaged gives the lines of the journal that can't be read and may have told
-// of a machine of this cluster that is off, until they are acknowledged. Of an
-// entry only Op, the line's id, is certain; Node is a hint. What they told may
-// be carried out until CarriedOutWithin after At, which is zero while nothing
-// was written after them.
+// Damaged returns the unreadable lines of the journal that may have contained a machine
+// of this cluster that is off, until they are acknowledged. Of an entry only Op, the
+// line's ID, is certain; Node is a hint. A power API may carry their requests out until
+// CarriedOutWithin after At, which is zero while no line follows them.
 func (j *Journal) Damaged() ([]Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -332,75 +360,29 @@ func (j *Journal) Damaged() ([]Entry, error) {
 	return j.left.lost(j.cluster), err
 }
 
-// Acknowledge settles damaged lines for this journal's cluster: the machines
-// that they may have told of were looked at.
+// Acknowledge settles damaged lines for this journal's cluster, after the machines that
+// they may have contained were polled.
 func (j *Journal) Acknowledge(damaged []Entry, text string) error {
 	if len(damaged) == 0 {
 		return nil
 	}
 	e := Entry{Kind: EntrySeen, Settles: []string{}, Text: Clean(text)}
 	for _, d := range damaged {
-		e.Settles = append(e.Settles, lookedAt(d.Op, j.Cluster()))
+		e.Settles = append(e.Settles, lookedAt(d.Op, j.Cluster())...)
 	}
 	return j.append(e)
 }
 
-// SeenOn settles the operations that the evidence closes, and writes nothing
-// when there is none. It tells how many are settled.
-func (j *Journal) SeenOn(s Seen) (int, error) {
-	ops, _ := j.closedBy(s)
-	if len(ops) == 0 {
-		return 0, nil
-	}
-	return len(ops), j.append(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, Settles: ops, Text: Clean(s.Text)})
-}
-
-// Over reports whether the evidence closes every operation that has left a
-// machine off; nothing is written.
-func (j *Journal) Over(l LeftOff, s Seen) bool {
-	over, _ := j.closedBy(s)
-	return !slices.ContainsFunc(l.Ops, func(op string) bool { return !slices.Contains(over, op) })
-}
-
-// closedBy gives the operations that the evidence closes, never nil, and until when
-// the machine that it is about may yet be switched off by another one; zero when
-// none can do so any more.
-func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
-	over = []string{}
-	if j == nil {
-		return over, until
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	_ = j.catchUp() // what can't be read is not settled
-	for _, o := range j.left.all() {
-		c := o.Of()
-		if !c.Same(j.cluster) {
-			continue
-		}
-		ev := s
-		if !c.Proves(j.cluster) { // of a cluster known by name only, a boot proves nothing
-			ev.Node.BootID = ""
-		}
-		if j.settles(o, ev, j.carriedOut) {
-			over = append(over, o.Op)
-		} else if at := o.mayHappen(j.carriedOut); o.concerns(s.Machine) && at.After(s.At) && at.After(until) {
-			until = at
-		}
-	}
-	return over, until
-}
-
-// catchUp takes in what was appended since the last call; j.mu is held. What
-// can be read is taken in also when there is an error.
+// catchUp reads the lines appended since the last call; the caller holds j.mu. It also
+// takes readable lines when there is an error.
 func (j *Journal) catchUp() error {
 	if j.closed {
 		return fmt.Errorf("the journal %s is closed", j.path)
 	}
 	var first error
 	for _, t := range j.tails {
-		again, err := t.catchUp(j.left.fold, j.left.damage)
-		if again { // one of the files is shorter than it was: begin anew
+		again, err := t.catchUp(func(e Entry) { j.left.fold(e.notAfter(time.Now())) }, j.left.damage)
+		if again { // one of the files is shorter than it was: read all again
 			j.left = newLedger()
 			for _, t := range j.tails {
 				t.read = 0

@@ -20,8 +20,8 @@ type Limits struct {
 	Protect []string
 	// NoOverride refuses what otherwise needs a typed confirmation.
 	NoOverride bool
-	// ControlPlane says where the control plane runs. It is no tightening: it
-	// states a fact that can't be seen, and is checked against what is seen.
+	// ControlPlane states where the control plane runs. It does not tighten a guard:
+	// lightsout cannot see this fact, and checks it against the nodes that it sees.
 	ControlPlane ControlPlane
 }
 
@@ -36,8 +36,8 @@ const (
 	ControlPlaneElsewhere ControlPlane = "elsewhere"
 )
 
-// Check refuses limits that would make a guard weaker. The error names the
-// field as it is written in the configuration.
+// Check refuses limits that would weaken a guard. The error names the field as the
+// configuration does.
 func (l Limits) Check() error {
 	switch {
 	case l.ViewAge < 0 || l.ViewAge > ViewLimit:
@@ -50,7 +50,7 @@ func (l Limits) Check() error {
 	switch l.ControlPlane {
 	case "", ControlPlaneNodes, ControlPlaneElsewhere:
 	default:
-		return fmt.Errorf("guards.control_plane is %q: it is %s (the control plane runs on nodes of the cluster) or %s (it runs on none)",
+		return fmt.Errorf("guards.control_plane is %q: it must be %s (the control plane runs on nodes of the cluster) or %s (it runs on none)",
 			Clean(string(l.ControlPlane)), ControlPlaneNodes, ControlPlaneElsewhere)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,21 +22,23 @@ const LockDir = "/tmp/lightsout-locks"
 // lockPause is between two tries to take a lock that somebody else holds.
 const lockPause = 100 * time.Millisecond
 
-// errLocked says that another program, or another operation, holds a lock.
+// errLocked reports that another program, or another operation, holds a lock.
 var errLocked = errors.New("another lightsout on this host is switching it")
 
-// Locks keeps several programs on one host from switching at once: one lock a
-// machine, and one a cluster for the moment of judging. A lock is a flock, so
-// it ends with the program that holds it, however that ends. It is safe for use
-// by several goroutines; a nil *Locks locks nothing.
+// Locks keeps several programs on one host from switching at once: it has a lock for
+// each machine, and one for the cluster that a program holds while it judges. A lock is
+// a flock, so it ends with its program, even after a crash. It is safe for concurrent
+// use; a nil *Locks locks nothing.
 type Locks struct {
 	dir string
 	err error // why the folder can't be used
+	// Disk writes the registers; nil is the system's. Set it before the first write.
+	Disk Disk
 }
 
-// OpenLocks uses dir, which is made for all accounts if it is not there. Where
-// it can't be used, every lock fails and says why: nothing is switched off then,
-// and powering on goes on without.
+// OpenLocks uses dir, and creates it for all accounts if it is missing. If it is
+// unusable, every lock fails with the reason: lightsout then switches nothing off, and
+// powers on without locks.
 func OpenLocks(dir string) *Locks {
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {
@@ -56,8 +60,8 @@ func (l *Locks) path(name string) string {
 	return filepath.Join(l.dir, hex.EncodeToString(sum[:12]))
 }
 
-// openShared opens a file for all accounts. It is made without O_CREAT on what
-// is there: that is forbidden for others' files in a folder that all may write to.
+// openShared opens a file for all accounts. It opens an existing file without O_CREAT,
+// which is forbidden for others' files in a folder that all may write to.
 func openShared(path string, flags int, mode uint32) (int, error) {
 	flags |= unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	for range 3 {
@@ -77,53 +81,99 @@ func openShared(path string, flags int, mode uint32) (int, error) {
 	return -1, unix.ENOENT
 }
 
-// try takes a lock that is free; the error is errLocked when it is not. free
-// gives it back and may be called once.
+// try takes one lock if it is free. Otherwise the error is errLocked and names the
+// holder. free releases the lock; call it once.
 func (l *Locks) try(name string) (free func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
 	fd, err := -1, l.err
 	if err == nil {
-		fd, err = openShared(l.path(name), unix.O_RDONLY, 0o644)
+		// The holder writes its name into the file, if it may.
+		if fd, err = openShared(l.path(name), unix.O_RDWR, 0o666); errors.Is(err, unix.EACCES) {
+			fd, err = openShared(l.path(name), unix.O_RDONLY, 0o666)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("it can't be locked against other programs: %w", err)
 	}
 	if err = flock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-		return func() { _ = unix.Close(fd) }, nil
+		_, _ = unix.Pwrite(fd, []byte(holder()), 0)
+		return func() {
+			_ = unix.Ftruncate(fd, 0)
+			_ = unix.Close(fd)
+		}, nil
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		text := make([]byte, 100)
+		n, _ := unix.Pread(fd, text, 0)
+		by, _, _ := strings.Cut(string(text[:max(n, 0)]), "\n")
+		err = fmt.Errorf("%w (%s)", errLocked, cmp.Or(Clean(by), "its name is unknown"))
 	}
 	_ = unix.Close(fd)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errLocked
-	}
 	return nil, err
 }
 
-// take waits for a lock until ctx ends; the error is errLocked then.
-func (l *Locks) take(ctx context.Context, name string) (free func(), err error) {
+// holder names this program in the lock files that it holds.
+func holder() string { return fmt.Sprintf("pid %d of %s\n", os.Getpid(), account()) }
+
+// tryAll takes several locks, or none of them.
+func (l *Locks) tryAll(names []string) (free func(), err error) {
+	var held []func()
+	free = func() {
+		for _, f := range slices.Backward(held) {
+			f()
+		}
+	}
+	for _, name := range names {
+		f, err := l.try(name)
+		if err != nil {
+			free()
+			return nil, err
+		}
+		held = append(held, f)
+	}
+	return free, nil
+}
+
+// take waits for locks until ctx ends, and then returns errLocked. It holds none of
+// them while it waits for another.
+func (l *Locks) take(ctx context.Context, names []string) (free func(), err error) {
 	for {
-		free, err = l.try(name)
+		free, err = l.tryAll(names)
 		if !errors.Is(err, errLocked) || !sleep(ctx, lockPause) {
 			return free, err
 		}
 	}
 }
 
-// held reports whether somebody holds a lock.
-func (l *Locks) held(name string) bool {
-	free, err := l.try(name)
-	if err == nil {
-		free()
+// held reports whether another program holds one of the locks. It asks for a shared
+// lock, so that two programs that check at the same moment do not see each other.
+func (l *Locks) held(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		if l.err != nil {
+			return false
+		}
+		fd, err := unix.Open(l.path(name), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		if err != nil {
+			return false
+		}
+		defer unix.Close(fd)
+		return errors.Is(flock(fd, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+	})
+}
+
+// machineLock and clusterLock return the names of the locks of a machine and of the
+// cluster: one for each way in which another program may know the cluster.
+func machineLock(c Cluster, m Machine) []string { return lockNames("machine", c, m.key()) }
+func clusterLock(c Cluster) []string            { return lockNames("cluster", c) }
+
+func lockNames(kind string, c Cluster, more ...string) (names []string) {
+	for _, key := range c.keys() {
+		names = append(names, strings.Join(append([]string{kind, key}, more...), "\x00"))
 	}
-	return errors.Is(err, errLocked)
+	return names
 }
-
-func machineLock(c Cluster, m Machine) string {
-	return "machine\x00" + c.lockName() + "\x00" + m.key()
-}
-
-func clusterLock(c Cluster) string { return "cluster\x00" + c.lockName() }
 
 // lockedElsewhere reports whether another program on this host is switching a
 // node's machine.

@@ -4,7 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Nothing is switched off without a lock, and nothing stands in the way of
@@ -27,4 +31,55 @@ func TestWithoutLocksOnlyPoweringOnGoesOn(t *testing.T) {
 			t.Errorf("not powered on: %v", err)
 		}
 	})
+}
+
+// A program that was stopped while it wrote to the journal delays only switching off.
+func TestAHeldJournalDelaysNoPowerOn(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		for _, n := range []string{"n1", "n2"} {
+			if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{n}}, &yes{p: p}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held, err := os.Open(p.journal.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if err := flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n3"}}, &yes{p: p}); err == nil || !strings.Contains(err.Error(), "is stuck") || !p.w.vms["n3"].on {
+			t.Errorf("switched off without the journal: %v", err)
+		}
+		began := time.Now()
+		err = p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2"}}, &yes{p: p})
+		if took := time.Since(began); err != nil || !p.w.vms["n1"].on || !p.w.vms["n2"].on || took > time.Minute {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
+}
+
+// Two programs that check a machine's lock at the same moment do not mistake each other
+// for a program that switches it.
+func TestCheckingALockDoesNotTakeIt(t *testing.T) {
+	locks := OpenLocks(filepath.Join(t.TempDir(), "locks"))
+	names := []string{"machine n1"}
+	free, err := locks.tryAll(names)
+	if err != nil || !locks.held(names) {
+		t.Fatalf("another Locks does not see a held lock: %v", err)
+	}
+	free()
+	var looking sync.WaitGroup
+	for range 8 {
+		looking.Go(func() {
+			for range 200 {
+				if locks.held(names) {
+					t.Error("no program holds the lock, but held reports one")
+					return
+				}
+			}
+		})
+	}
+	looking.Wait()
 }

@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// Do carries out an action on the machines of the given nodes, side by side,
-// and returns when each has ended: the wanted state was seen, it failed, or its
-// deadline passed. report is told every step as it happens; it is never called
-// by two goroutines at once and must not block for long. The error is nil when
-// all are done, else an *ActionError. It judges nothing: see Switcher.
+// Do carries out an action on the machines of the given nodes in parallel. It returns
+// when each has reached the power state, failed, or passed its deadline. It calls
+// report for every step as it happens, never from two goroutines at once; report must
+// not block for long. The error is nil if all succeeded, otherwise an *ActionError. Do
+// judges nothing: see Switcher.
 //
-// For each machine: it is locked against other programs; then a look, for what
-// is already there is done, and nothing is sent; then the intent goes to the
-// journal, and if it can't be written nothing is switched off; then the request;
-// then looks until the wanted state is seen. Where a power API stands for a
-// machine that is switched off by another driver, the API's word is what counts.
-// A failed power-on is asked for again until its deadline. A request to switch
-// off is sent once, whatever becomes of it. When ctx ends, nothing new is sent,
-// and what is under way is left and reported as uncertain.
+// For each machine, Do locks it against other programs. It polls, and sends nothing if
+// the machine is in the power state already. It writes the intent to the journal, and
+// switches nothing off if that fails. It sends the request, and polls until the machine
+// reaches the power state. If a power API represents a machine that another driver
+// switches off, the API's reading counts. Do repeats a failed power-on until its
+// deadline, and sends a request to switch off once, whatever its result. When ctx ends,
+// it sends nothing new, and reports operations under way as uncertain.
 func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress)) error {
 	return f.do(ctx, a, bindings, report, func() {})
 }
@@ -43,7 +42,7 @@ func (f *Fleet) do(ctx context.Context, a Action, bindings []Binding, report fun
 			op.tell = func(p Progress) {
 				mu.Lock()
 				defer mu.Unlock()
-				p.At = time.Now() // in the order in which it is told
+				p.At = time.Now() // in the order of the reports
 				if p.Phase == PhaseFailed || p.Phase == PhaseUncertain {
 					failed[p.Node] = p.Text
 				}
@@ -79,13 +78,13 @@ type operation struct {
 	// sent: the request may have reached the machine. asked is how often it was
 	// made, answer what came of it the last time.
 	sent   bool
+	sentAt time.Time
 	asked  int
 	answer string
 	last   Reading
-	// wasOff is when the machine was proven off last, provesOff whether the
-	// driver that told the last reading can prove that.
-	wasOff    time.Time
-	provesOff bool
+	told   time.Time // see waits
+	// wasOff is when the machine was last proven off.
+	wasOff time.Time
 }
 
 func (o *operation) say(phase Phase, format string, args ...any) {
@@ -107,11 +106,11 @@ func (o *operation) run(ctx context.Context) {
 		return
 	}
 	if o.fleet.cfg.DryRun {
-		o.say(PhaseDone, "dry run: %s would be asked to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
+		o.say(PhaseDone, "dry run: %s would receive the request to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
 		return
 	}
 	if ctx.Err() != nil {
-		o.say(PhaseFailed, "stopped before anything was sent")
+		o.say(PhaseFailed, "stopped before lightsout sent anything")
 		return
 	}
 	unwritten := o.fleet.journal.append(o.entry(EntryIntent))
@@ -123,8 +122,10 @@ func (o *operation) run(ctx context.Context) {
 	phase, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
 	out.Phase, out.State, out.Proof, out.Sent, out.Text = phase, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
+	out.SentAt = o.sentAt.UTC()
+	out.Asked = o.last.CountsFrom().UTC()
 	if phase == PhaseDone && o.action == ActionOn {
-		out.Settles, _ = o.fleet.journal.closedBy(o.seen())
+		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))
 	}
 	if err := errors.Join(unwritten, o.fleet.journal.append(out)); err != nil {
 		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
@@ -132,8 +133,8 @@ func (o *operation) run(ctx context.Context) {
 	o.say(phase, "%s", text)
 }
 
-// begin says which machine is asked, and takes it for this operation alone:
-// among this program's operations, and among the programs on this host.
+// begin returns the machine that will receive the request, and reserves it for this
+// operation: among this program's operations, and among the programs on this host.
 func (o *operation) begin(ctx context.Context) (m Machine, free func(), err error) {
 	f, name := o.fleet, o.binding.Node.Name
 	if m, err = f.Can(o.binding, o.action); err != nil {
@@ -145,70 +146,88 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 	case f.journal == nil && !f.cfg.DryRun && o.action != ActionOn:
 		return m, nil, errNoJournal
 	}
-	claim, err := f.claim(name, m, o.action)
+	o.machine = m
+	claim, err := o.claim(ctx, name, m)
 	if err != nil {
 		return m, nil, err
 	}
 	if f.cfg.DryRun {
 		return m, claim, nil
 	}
-	wait := lockWait
-	if o.action == ActionOn {
-		wait = f.cfg.OnTimeout // it may be on its way down by another program
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := f.cfg.Locks.take(ctx, machineLock(f.cluster(), m))
+	unlock, err := f.cfg.Locks.take(waiting, machineLock(f.cluster(), m))
 	switch {
-	case err != nil && (o.action != ActionOn || errors.Is(err, errLocked)):
-		claim()
-		return m, nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
-	case err != nil:
-		return m, claim, nil // powering on is not held up by what locks can't be
+	case err == nil:
+		return m, func() { unlock(); claim() }, nil
+	case o.action == ActionOn && ctx.Err() == nil: // no lock delays powering on
+		o.say(PhaseAsking, "continuing without the lock of %s: %s", m.Title(), err)
+		return m, claim, nil
 	}
-	return m, func() { unlock(); claim() }, nil
+	claim()
+	return m, nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
 }
 
-// lockWait is how long a machine's lock is waited for: longer than somebody
-// who only looks whether it is free holds it.
-const lockWait = 2 * time.Second
+// claim reserves a machine for one operation of this program. Powering on waits until
+// another operation on it has ended.
+func (o *operation) claim(ctx context.Context, node string, m Machine) (done func(), err error) {
+	told := false
+	for {
+		done, err = o.fleet.claim(node, m, o.action)
+		if err == nil || o.action != ActionOn {
+			return done, err
+		}
+		if !told {
+			o.say(PhaseDeferred, "waiting to power on %s: %s", m.Title(), err)
+		}
+		told = true
+		if !sleep(ctx, claimPause) {
+			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
+		}
+	}
+}
+
+const (
+	// lockWait is how long an operation waits for a machine's lock: longer than a
+	// program that only checks the lock holds it.
+	lockWait = 2 * time.Second
+	// claimPause is the pause between two attempts to claim a busy machine.
+	claimPause = 200 * time.Millisecond
+)
 
 func (o *operation) entry(kind EntryKind) Entry {
-	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding, WasOff: o.wasOff.UTC()}
+	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding, Heard: o.binding.Heard.UTC(), WasOff: o.wasOff.UTC()}
 }
 
-// seen is the evidence of the last reading.
-func (o *operation) seen() Seen {
+// seen returns the evidence of a reading.
+func (o *operation) seen(r Reading) Seen {
 	m := o.machine
 	if best, ok := o.fleet.stateMachine(o.binding); ok {
 		m = best
 	}
-	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, ProvesOff: o.provesOff, WasOff: o.wasOff, At: time.Now()}
+	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, WasOff: o.wasOff, Asked: r.CountsFrom()}
 }
 
-// alreadyThere looks before anything is sent. A machine that is to be powered
-// on and may yet go off by what it was asked before is waited for.
+// alreadyThere polls before anything is sent. For powering on it waits for a machine
+// that may still go off by an earlier request.
 func (o *operation) alreadyThere(ctx context.Context) bool {
 	wait, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
 	r, err := o.look(ctx)
-	for said := false; err == nil && (o.wanted(r) || r.State == Transitioning); r, err = o.look(ctx) {
-		until := o.mayGoOff()
+	for ; err == nil && (o.wanted(r) || r.State == Transitioning); r, err = o.look(ctx) {
+		until := o.mayGoOff(r)
 		if until.IsZero() {
 			break
 		}
 		o.last = r
-		if !said {
-			o.say(PhaseAsking, "%s was asked to switch off not long ago and is still %s: looking until it is off, or can't go off any more (at %s)",
-				o.machine.Title(), r.State, until.Local().Format("15:04:05"))
-		}
-		said = true
+		o.waits("%s recently received a request to switch off and is still %s: lightsout waits until it is off, or until %s, when the request has expired",
+			o.machine.Title(), r.State, until.Local().Format("15:04:05"))
 		if !sleep(wait, o.fleet.cfg.PollInterval) {
 			if ctx.Err() != nil {
 				return false
 			}
-			o.say(PhaseUncertain, "%s is %s (%s), and may still go off until %s by what it was asked before; the journal keeps it: look again then, with lightsout restore",
-				o.machine.Title(), r.State, r.Detail, until.Local().Format("15:04:05"))
+			o.say(PhaseUncertain, "%s is %s (%s), but an earlier request may still switch it off until %s; the journal keeps it: check again then with: %s",
+				o.machine.Title(), r.State, r.Detail, until.Local().Format("15:04:05"), o.fleet.cfg.WayBack)
 			return true
 		}
 	}
@@ -218,7 +237,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	o.last = r
 	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
 	if o.action == ActionOn && !o.fleet.cfg.DryRun {
-		seen := o.seen()
+		seen := o.seen(r)
 		seen.Text = text
 		if _, err := o.fleet.journal.SeenOn(seen); err != nil {
 			text += " (and that is not in the journal: " + err.Error() + ")"
@@ -228,18 +247,29 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// mayGoOff is until when a machine that is to be powered on may yet switch off
-// by what it was asked before; zero when it can't.
-func (o *operation) mayGoOff() time.Time {
+// signOfLife is the interval at which a wait is reported again.
+const signOfLife = 30 * time.Second
+
+// waits reports why the operation waits: at first, and again every signOfLife.
+func (o *operation) waits(format string, args ...any) {
+	if time.Since(o.told) >= signOfLife {
+		o.told = time.Now()
+		o.say(PhaseAsking, format, args...)
+	}
+}
+
+// mayGoOff returns until when a machine to power on may still go off by an earlier
+// request; zero if it cannot.
+func (o *operation) mayGoOff(r Reading) time.Time {
 	if o.action != ActionOn || o.fleet.cfg.DryRun {
 		return time.Time{}
 	}
-	_, until := o.fleet.journal.closedBy(o.seen())
+	_, until := o.fleet.journal.closedBy(o.seen(r))
 	return until
 }
 
-// wanted reports whether a reading is what the action is for. Off may be
-// presumed; On must be proven, and both ends know it.
+// wanted reports whether a reading is the action's power state. Off may be presumed; On
+// must be proven.
 func (o *operation) wanted(r Reading) bool {
 	if o.action == ActionOn {
 		return r.State == On && r.Proof == Proven

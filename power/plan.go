@@ -6,7 +6,7 @@ import "time"
 // switched off.
 const ViewLimit = 15 * time.Second
 
-// Role says whether a node is part of the control plane.
+// Role is a node's part in the cluster: control plane or worker.
 type Role int
 
 // Roles. RoleUnknown is treated as the control plane.
@@ -14,9 +14,12 @@ const (
 	RoleUnknown Role = iota
 	RoleWorker
 	RoleControlPlane
+	// RoleOther is a role that lightsout knows neither as the control plane's nor as a
+	// worker's. Such a node does not count as a worker that is left.
+	RoleOther
 )
 
-// Node is a node of the cluster as the guards look at it.
+// Node is a node of the cluster as the guards judge it.
 type Node struct {
 	NodeRef
 	Role Role
@@ -24,27 +27,31 @@ type Node struct {
 	Etcd bool
 	// Ready and Schedulable count the workers that are left.
 	Ready, Schedulable bool
-	// NotLeft says why the node is no worker that is left although the API
-	// server calls it Ready ("is silent", "was switched off 12 s ago"): that
-	// takes the control plane most of a minute to notice. Empty: it is left.
+	// NotLeft is the reason why the node does not count as a worker that is left
+	// although the API server calls it Ready ("is silent", "was switched off 12 s
+	// ago"): the control plane takes most of a minute to notice. Empty: it counts.
 	NotLeft string
-	// Heard is when its last heartbeat came; zero when that is not known.
+	// Heard is the time of its last heartbeat; zero if unknown.
 	Heard time.Time
-	// Marks are the notes about who has switched its machine off. MarkedBy is
-	// the first that is another's and not over, in words.
+	// Ahead is how far the API server's clock is ahead of this host's; 0 if the
+	// difference is small or unknown. Marks have the server's time, which all hosts
+	// share.
+	Ahead time.Duration
+	// Marks are the notes about who has switched its machine off. MarkedBy describes
+	// the first that belongs to another operator and is not out of date.
 	Marks    []Mark
 	MarkedBy string
 }
 
-// Bound is a node's binding with what is known of its abilities.
+// Bound is a node's binding with its known abilities.
 type Bound struct {
 	Binding Binding
-	// Can: exactly one machine can be asked to do the planned action (see
-	// Fleet.Can); Why says in one sentence why not.
+	// Can: exactly one machine can receive the request for the planned action (see
+	// Fleet.Can); Why is the reason, in one sentence, if it cannot.
 	Can bool
 	Why string
-	// OnProven: the driver that would power it on again has just told its
-	// state (see Fleet.Prove).
+	// OnProven: the driver that would power it on again has just reported its state
+	// (see Fleet.Prove).
 	OnProven bool
 	// FromJournal: it is the machine that this program switched off itself.
 	FromJournal bool
@@ -52,10 +59,10 @@ type Bound struct {
 
 // Self is where the program and its connections stand, as names and IPs.
 type Self struct {
-	// Names and Addresses are those of the machine that this program runs on,
-	// BastionNames and BastionAddresses those of the bastion and the jump hosts
-	// before it, APIAddresses those behind which the API server answers.
-	// Addresses are IPs without a port; what is no IP matches nothing.
+	// Names and Addresses belong to the machine that this program runs on, BastionNames
+	// and BastionAddresses to the bastion and the jump hosts before it, and
+	// APIAddresses to the API server. Addresses are IPs without a port; other values
+	// match nothing.
 	Names, Addresses               []string
 	BastionNames, BastionAddresses []string
 	APIAddresses                   []string
@@ -63,7 +70,7 @@ type Self struct {
 	Unknown []string
 }
 
-// Plan is what is about to be switched, with all that the guards need to know.
+// Plan holds the actions to judge, with all facts that the guards need.
 type Plan struct {
 	Action Action
 	// Targets are names of nodes.
@@ -76,13 +83,16 @@ type Plan struct {
 	// Busy are nodes with an operation under way.
 	Busy             map[string]Action
 	ReadOnly, DryRun bool
-	// NoJournal says why the journal can't be relied on; empty when it can.
+	// NoJournal is the reason why the journal is unreliable; empty if it is reliable.
 	NoJournal string
+	// NoIdentity is the reason why lightsout cannot distinguish the cluster from
+	// others; empty if it can, or if that does not matter.
+	NoIdentity string
 	// Limits tighten the rules.
 	Limits Limits
 }
 
-// Severity says what a finding does to the plan.
+// Severity is the effect of a finding on the plan.
 type Severity int
 
 // Severities, mildest first.
@@ -117,11 +127,12 @@ const (
 	RuleWayUnknown    = "way-unknown"
 	RuleContradiction = "contradiction"
 	RuleJournal       = "journal"
+	RuleIdentity      = "cluster-identity"
 	RuleOther         = "switched-by-other"
 	RulePreflight     = "preflight"
 )
 
-// Finding is what one rule has to say about a plan.
+// Finding is the result of one rule for a plan.
 type Finding struct {
 	Rule     string
 	Severity Severity

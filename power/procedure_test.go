@@ -82,7 +82,7 @@ func TestTheLastWorkerStaysOnWhoeverSwitchedTheOthersOff(t *testing.T) {
 	})
 }
 
-func TestALateYesIsJudgedByWhatIsTrueThen(t *testing.T) {
+func TestALateYesIsJudgedByTheStateAtThatTime(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		late := &yes{p: p, before: func(int) {
 			p.w.mu.Lock()
@@ -185,7 +185,7 @@ func TestAQuestionSaysEachThingOnce(t *testing.T) {
 			p.w.mu.Unlock()
 		}
 		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, meanwhile)
-		if err == nil || strings.Count(err.Error(), "would be left") != 1 {
+		if err == nil || strings.Count(err.Error(), "would leave") != 1 {
 			t.Errorf("%v", err)
 		}
 		if q := meanwhile.questions[len(meanwhile.questions)-1]; len(q.Changed) != 1 || len(q.News()) != 0 {

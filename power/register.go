@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,67 +20,66 @@ import (
 // without a right in the cluster. It is a Marker, and it outlives a program
 // that is killed, but not the host's temporary files. A nil *Locks keeps none.
 //
-// It is a file of lines, each the note of a node, of which the last counts. A
-// torn line is none: what it was to tell of had not begun.
+// All clusters share one file. Each line is the note of a node with its cluster, and
+// the last line of a node counts. A torn line is ignored: its operation had not begun.
 type register struct {
 	locks   *Locks
 	cluster Cluster
 }
 
 const (
+	// registerName is the register's file in the folder of the locks.
+	registerName = "registered.jsonl"
 	// registerLimit is how much of a register is read, in bytes: the newest.
 	registerLimit = 4 << 20
 	// registerPart is after how many bytes all notes are written once more, so
 	// that they are among the newest.
 	registerPart = 1 << 20
+	// registerWait bounds the wait for other programs that write to the register: they
+	// hold it for one line each, unless one has stopped.
+	registerWait = 2 * time.Second
 )
 
-func (r register) path() string { return r.locks.path("off\x00"+r.cluster.lockName()) + ".off" }
+// Registered is a note of this host's register.
+type Registered struct {
+	Noted
+	Cluster Cluster `json:"cluster,omitzero"`
+}
 
-// Note changes the note on a node.
-func (r register) Note(_ context.Context, node string, change func(had Mark) (Mark, bool)) error {
+func (r register) path() string { return filepath.Join(r.locks.dir, registerName) }
+
+// Note changes the note on a node. It waits a few seconds at most for other writers.
+func (r register) Note(ctx context.Context, node string, change func(had Mark) (Mark, bool)) error {
 	if r.locks == nil {
 		return nil
 	}
-	fail := func(err error) error { return fmt.Errorf("it can't be noted on this host: %w", err) }
-	if r.locks.err != nil {
-		return fail(r.locks.err)
+	fail := func(err error) error { return fmt.Errorf("lightsout cannot write the register of this host: %w", err) }
+	had, err := r.locks.Registered()
+	if err != nil {
+		return fail(err)
 	}
-	had := r.read()[node]
-	if _, ok := change(had); !ok {
+	if _, ok := change(r.of(had)[node]); !ok {
 		return nil // most often there is nothing to do, and perhaps no file
 	}
-	fd, err := openShared(r.path(), unix.O_RDWR|unix.O_APPEND, 0o666)
+	f, err := r.open(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	f := os.NewFile(uintptr(fd), r.path())
 	defer f.Close()
-	if err := flock(fd, unix.LOCK_EX); err != nil {
-		return fail(err)
-	}
-	marks, err := readRegister(f)
+	noted, err := readRegister(f)
 	if err != nil {
 		return fail(err)
 	}
-	m, ok := change(marks[node])
-	if !ok || m == marks[node] {
+	was := r.of(noted)[node]
+	m, ok := change(was)
+	if !ok || m == was {
 		return nil
 	}
-	if delete(marks, node); m == (Mark{}) && len(marks) == 0 {
+	line := Registered{Noted{Node: node, Mark: m}, r.cluster}
+	if noted = line.fold(noted); len(noted) == 0 {
 		err = f.Truncate(0)
 	} else {
-		size, end := f.Seek(0, io.SeekEnd)
-		if end != nil {
-			return fail(end)
-		}
-		lines := Noted{node, m}.line()
-		if size/registerPart != (size+int64(len(lines)))/registerPart {
-			for other, m := range marks {
-				lines = append(lines, Noted{other, m}.line()...)
-			}
-		}
-		_, err = f.Write(lines)
+		err = r.append(f, line, noted)
 	}
 	if err != nil {
 		return fail(err)
@@ -85,42 +87,102 @@ func (r register) Note(_ context.Context, node string, change func(had Mark) (Ma
 	return nil
 }
 
+// open opens the register and locks it for this program.
+func (r register) open(ctx context.Context) (*os.File, error) {
+	fd, err := openShared(r.path(), unix.O_RDWR|unix.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), r.path())
+	if err := lockWithin(ctx, r.locks.Disk, f, registerWait); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// of returns the notes of the register's cluster, by node.
+func (r register) of(noted []Registered) map[string]Mark {
+	marks := map[string]Mark{}
+	for _, n := range noted {
+		if n.Cluster.Same(r.cluster) {
+			marks[n.Node] = n.Mark
+		}
+	}
+	return marks
+}
+
+// read returns the notes of the register's cluster, by node; none if it is unreadable.
+func (r register) read() map[string]Mark {
+	noted, _ := r.locks.Registered()
+	return r.of(noted)
+}
+
+// fold replaces older notes by n.
+func (n Registered) fold(noted []Registered) []Registered {
+	noted = slices.DeleteFunc(noted, func(o Registered) bool { return o.Node == n.Node && o.Cluster.Same(n.Cluster) })
+	if n.Mark != (Mark{}) {
+		noted = append(noted, n)
+	}
+	return noted
+}
+
+// append writes one note; from time to time it rewrites the whole file.
+func (r register) append(f *os.File, line Registered, noted []Registered) error {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	lines := line.line()
+	if size/registerPart != (size+int64(len(lines)))/registerPart {
+		for _, other := range noted {
+			lines = append(lines, other.line()...)
+		}
+	}
+	_, err = orSystem(r.locks.Disk).Write(f, lines)
+	return err
+}
+
 // line is one note; it begins a new line, whatever was torn before it.
-func (n Noted) line() []byte {
+func (n Registered) line() []byte {
 	text, _ := json.Marshal(n) // plain fields
 	return append(append([]byte{'\n'}, text...), '\n')
 }
 
-// read gives the notes by node; what can't be read is none.
-func (r register) read() map[string]Mark {
-	if r.locks == nil || r.locks.err != nil {
-		return nil
+// Registered returns the notes of all clusters that this host keeps. A missing register
+// is empty; the error is the reason why one is unreadable.
+func (l *Locks) Registered() ([]Registered, error) {
+	if l == nil {
+		return nil, nil
 	}
-	fd, err := unix.Open(r.path(), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if l.err != nil {
+		return nil, l.err
+	}
+	path := register{locks: l}.path()
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("%s can't be read: %w", path, err)
 	}
-	f := os.NewFile(uintptr(fd), r.path())
+	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	marks, _ := readRegister(f)
-	return marks
+	return readRegister(f)
 }
 
-func readRegister(f *os.File) (map[string]Mark, error) {
+func readRegister(f *os.File) (noted []Registered, err error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, fmt.Errorf("%s is not a plain file", f.Name()))
 	}
 	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-registerLimit), registerLimit))
-	marks := map[string]Mark{}
 	for line := range bytes.Lines(text) {
-		var n Noted
-		if json.Unmarshal(line, &n) != nil || n.Node == "" || Clean(n.Node) != n.Node {
-			continue
-		}
-		if marks[n.Node] = n.Mark; n.Mark == (Mark{}) {
-			delete(marks, n.Node)
+		var n Registered
+		if json.Unmarshal(line, &n) == nil && n.Node != "" && Clean(n.Node) == n.Node {
+			n.Cluster.Name = Clean(n.Cluster.Name)
+			noted = n.fold(noted)
 		}
 	}
-	return marks, err
+	return noted, err
 }

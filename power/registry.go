@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Kind is a sort of driver: what the configuration may say for it, and how it
-// is built of that.
+// Kind is a kind of driver: its section in the configuration, and the function that
+// builds it.
 type Kind struct {
 	// Name is the driver's name, and that of its section below power.
 	Name string
-	// Needs says in one sentence what is missing when a driver that can't do
-	// without its section has none; empty: it can do without.
+	// Needs is the error, in one sentence, when a driver that requires its section has
+	// none; empty if the driver works without one.
 	Needs string
-	// Section makes an empty section. Nil: the driver has none and is built by
-	// whoever holds what it needs; Off and On then say which sides it serves.
+	// Section returns an empty section. If nil, the driver has no section, and another
+	// package builds it; Off and On then report which sides it serves.
 	Section func() Section
 	// Node makes a pointer to what an entry below power.nodes may say for this
 	// driver; nil: nothing. Drivers may share a field.
@@ -28,23 +28,23 @@ type Kind struct {
 // Section is a pointer to a struct with the fields that a driver's section of
 // the configuration may have, named by their json tags.
 type Section interface {
-	// Sides says whether such a driver can serve for switching off, and on.
+	// Sides reports whether such a driver can switch off, and on.
 	Sides() (off, on bool)
-	// Build makes the driver, which connects to nothing yet. Where a field is
-	// wrong, the error is a *FieldError; what is beside an error is not used. It
-	// must not change the section.
+	// Build builds the driver, which opens no connection yet. If a field is wrong, the
+	// error is a *FieldError, and the caller ignores the driver. Build must not change
+	// the section.
 	Build(Site) (Driver, error)
 }
 
 // Dial makes connections as net.Dialer.DialContext does.
 type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Site is what a driver is built with besides its section.
+// Site holds the input for building a driver besides its section.
 type Site struct {
 	// Bastion dials through the bastion.
 	Bastion Dial
-	// Secret checks where a secret is kept and gives what reads it, each time
-	// anew, so that a changed one counts at once: nil when it is kept nowhere.
+	// Secret checks where a secret is kept, and returns a function that reads it each
+	// time, so that a changed secret counts at once; nil if none is configured.
 	Secret func(Secret) (func() (string, error), error)
 	// Nodes holds what Kind.Node made, by node name, where there is anything.
 	Nodes map[string]any
@@ -73,8 +73,8 @@ func (s Site) Via(bastion bool) Dial {
 	return nil
 }
 
-// NodesOf gives what the configuration says of nodes for a driver whose
-// Kind.Node makes a *N, by node name.
+// NodesOf returns the configuration of each node, by name, for a driver whose Kind.Node
+// returns a *N.
 func NodesOf[N any](s Site) map[string]N {
 	out := make(map[string]N, len(s.Nodes))
 	for name, n := range s.Nodes {
@@ -85,7 +85,7 @@ func NodesOf[N any](s Site) map[string]N {
 	return out
 }
 
-// FieldError says what is wrong with a field of the configuration.
+// FieldError describes an error in a field of the configuration.
 type FieldError struct {
 	// Field is its path: "power.wol.broadcast".
 	Field string
@@ -96,13 +96,13 @@ type FieldError struct {
 // Error gives the sentence.
 func (e *FieldError) Error() string { return e.Text }
 
-// Wrong makes a *FieldError: the field, and what is wrong with it.
+// Wrong returns a *FieldError for a field, with the fault.
 func Wrong(field, format string, args ...any) error {
 	return &FieldError{Field: field, Text: Clean(field + fmt.Sprintf(format, args...))}
 }
 
-// kinds are all kinds of drivers, in the order in which they are told. They are
-// registered before main begins and never change after.
+// kinds are all kinds of drivers, in the order of the example config. They register
+// before main begins, and never change after that.
 var kinds []Kind
 
 // Register makes a kind of driver known. It is for init functions of drivers;

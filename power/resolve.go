@@ -13,11 +13,10 @@ import (
 // is nil, with a sentence in OffErr or OnErr. Do it while the nodes are up: a
 // machine's addresses are known then.
 //
-// The order is: the configuration's name for it; the annotation
-// lightsout.dev/machine; then what the driver finds by the providerID, by
-// exactly the address, by exactly the name. Exactly one machine must match, and
-// a machine must match one node only: of two nodes on one machine neither is
-// bound.
+// The order is: the machine's name in the configuration; the annotation
+// lightsout.dev/machine; then the driver's match by providerID, by the exact address,
+// by the exact name. Exactly one machine must match, and a machine must match only one
+// node: of two nodes on one machine neither is bound.
 func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
 	out := f.findEach(ctx, nodes)
 	refuseShared(out)
@@ -66,8 +65,9 @@ func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 	out := make([]Binding, len(nodes))
 	f.sideBySide(ctx, len(nodes), func(i int, err error) {
 		b := &out[i]
-		if b.Node = nodes[i]; err != nil {
-			b.OffErr, b.OnErr = "the search was ended", "the search was ended"
+		b.Node = nodes[i]
+		if err != nil {
+			b.OffErr, b.OnErr = "the search was cancelled", "the search was cancelled"
 			return
 		}
 		b.Off, b.OffErr = f.find(ctx, b.Node, false)
@@ -77,14 +77,14 @@ func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 	return out
 }
 
-// find looks for one side's machine; the string says why there is none.
+// find finds the machine of one side; the string is the reason if there is none.
 func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, string) {
 	name := f.driverFor(node.Name, on)
 	if name == "" {
 		if on {
-			return nil, "no driver for powering on is configured (power.on)"
+			return nil, "no driver is configured for powering on (power.on_by)"
 		}
-		return nil, "no driver for switching off is configured (power.off)"
+		return nil, "no driver is configured for switching off (power.off_by)"
 	}
 	d := f.drivers[name]
 	cfg := f.cfg.Nodes[node.Name]
@@ -113,11 +113,14 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 	return &m, ""
 }
 
-// contradiction says that a machine which the node itself names, by an
-// annotation or its providerID, is not the one that its address or its name
-// leads to. Whoever has taken a node over can write both.
+// contradiction describes a node whose address leads to another machine than its name,
+// or whose annotation or providerID names another machine than its address or name. An
+// attacker on a node can write both.
 func (f *Fleet) contradiction(ctx context.Context, b Binding) string {
 	for _, m := range b.machines() {
+		if m.Contradiction != "" {
+			return m.Contradiction
+		}
 		if m.How != HowAnnotation && m.How != HowProviderID {
 			continue
 		}
@@ -133,7 +136,7 @@ func (f *Fleet) contradiction(ctx context.Context, b Binding) string {
 func notFound(err error, node, driver, hint string) string {
 	switch {
 	case errors.Is(err, ErrNoMachine) && err != ErrNoMachine:
-		return Clean(err.Error()) // the driver says what it lacks
+		return Clean(err.Error()) // the driver describes what it lacks
 	case errors.Is(err, ErrNoMachine) && hint != "":
 		return fmt.Sprintf("%s has no machine %q for %s", driver, Clean(hint), node)
 	case errors.Is(err, ErrNoMachine):

@@ -10,11 +10,16 @@ import (
 	"time"
 )
 
-// Restore powers on what this journal's cluster has left off: what the journal
-// says, and, where lines of it are damaged, what reads off and nothing tells of.
-// Those that can't be powered on hold up no others. It needs the drivers; a view
-// of the cluster only for nodes whose machine the journal does not tell. r says
-// how it is told; its action and nodes are not looked at.
+// Restore powers on the machines that this journal lists as off for its cluster: those
+// of the nodes in r, or all if r names none. A machine that it cannot power on does not
+// delay the others. It needs the drivers, and a view of the cluster only for nodes
+// whose machine the journal does not name. It ignores r's action.
+//
+// Where lines of the journal are damaged, machines that are off may be missing from it.
+// Restore powers such a machine on only if r names it or, when r names none, if an
+// annotation or this host's register proves that this journal switched it off; see
+// Unaccounted. It settles the damage once each such machine is powered on, is in
+// r.LeaveOff, or carries another operator's annotation.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 	if s.Journal == nil {
 		return errNoJournal
@@ -22,45 +27,54 @@ func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 	left, err := s.Journal.LeftOff()
 	errs := []error{err}
 	damaged, _ := s.Journal.Damaged() // its error is the same
-	var nodes []string
+	all := r.Nodes == nil
 	for _, l := range left {
-		nodes = append(nodes, l.Node)
+		if all {
+			r.Nodes = append(r.Nodes, l.Node)
+		}
 	}
 	if len(damaged) > 0 {
-		off, err := s.unaccounted(ctx)
-		nodes = append(nodes, off...)
-		if err == nil {
-			err = s.mayBeLate(damaged)
+		off, err := s.Unaccounted(ctx)
+		for _, o := range off {
+			if all && o.Ours {
+				r.Nodes = append(r.Nodes, o.Node)
+			}
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: it can't be told from it alone which machines are off: %w", DamageText(s.Journal, damaged), err))
+		if err = s.accounted(r, damaged, off, err); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err))
 			damaged = nil
 		}
 	}
 	r.Action = ActionOn
-	view, _ := s.look(ctx) // without it the journal must do
-	r.Nodes = nodes
-	all, _ := s.bind(ctx, r, view)
-	r.Nodes = nil
-	for _, b := range all {
-		switch _, err := s.Fleet.Can(b, ActionOn); {
-		case !slices.Contains(nodes, b.Node.Name):
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s was left off and can't be powered on: %w", b.Node.Name, err))
-		default:
-			r.Nodes = append(r.Nodes, b.Node.Name)
-		}
-	}
 	if len(r.Nodes) > 0 {
 		if err := s.Switch(ctx, r, ask); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 	}
-	errs = append(errs, s.Journal.Acknowledge(damaged, "every machine was looked at"))
+	errs = append(errs, s.Journal.Acknowledge(damaged, "lightsout polled every machine"))
 	return errors.Join(errs...)
 }
 
-// noJournal says why the journal can't be relied on; empty when it can.
+// accounted returns an error unless lightsout knows a reason for each machine that is
+// off.
+func (s *Switcher) accounted(r Request, damaged []Entry, off []OffMachine, err error) error {
+	if err != nil {
+		return fmt.Errorf("lightsout can't tell which machines are off: %w", err)
+	}
+	var unnamed []string
+	for _, o := range off {
+		if (o.By == (Mark{}) || o.Ours) && !slices.Contains(r.Nodes, o.Node) && !slices.Contains(r.LeaveOff, o.Node) {
+			unnamed = append(unnamed, o.Node)
+		}
+	}
+	if len(unnamed) > 0 {
+		return fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
+			strings.Join(unnamed, ", "), cmp.Or(s.WayBack, s.Fleet.cfg.WayBack), strings.Join(unnamed, " "))
+	}
+	return s.mayBeLate(damaged)
+}
+
+// noJournal returns the reason why the journal is unreliable; empty if it is reliable.
 func (s *Switcher) noJournal() string {
 	if s.Journal == nil {
 		return "there is no journal"
@@ -72,12 +86,12 @@ func (s *Switcher) noJournal() string {
 	case err != nil:
 		return err.Error()
 	case len(damaged) > 0:
-		return DamageText(s.Journal, damaged) + ", so a machine may be off or go off that counts as left; run `" + cmp.Or(s.WayBack, "lightsout restore") + "`, which looks at every machine and settles it"
+		return DamageText(s.Journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + "`, which polls every machine and settles the journal"
 	}
 	return ""
 }
 
-// DamageText says what is the matter with a journal's damaged lines.
+// DamageText describes the damaged lines of a journal.
 func DamageText(j *Journal, damaged []Entry) string {
 	text := fmt.Sprintf("%d lines of the journal %s are damaged", len(damaged), j.Path())
 	if len(damaged) == 1 {
@@ -95,54 +109,74 @@ func DamageText(j *Journal, damaged []Entry) string {
 	return text
 }
 
-// mayBeLate says that what damaged lines told may still be carried out.
+// mayBeLate reports that a power API may still carry out the requests of damaged lines.
 func (s *Switcher) mayBeLate(damaged []Entry) error {
 	for _, d := range damaged {
 		at := d.At
 		if at.IsZero() { // nothing was written since: from now on something is
 			at = time.Now()
-			if err := s.Journal.Acknowledge([]Entry{{Op: "noticed-" + d.Op}}, "a damaged line was noticed"); err != nil {
+			if err := s.Journal.Acknowledge([]Entry{{Op: "noticed-" + d.Op}}, "a damaged line was found"); err != nil {
 				return err
 			}
 		}
 		if until := at.Add(s.Journal.carriedOut); time.Now().Before(until) {
-			return fmt.Errorf("a machine may still go off by what it told until %s; restore again then", until.Local().Format("15:04:05"))
+			return fmt.Errorf("an earlier request may still switch a machine off until %s; run restore again then", until.Local().Format("15:04:05"))
 		}
 	}
 	return nil
 }
 
-// unaccounted asks every machine of the cluster for its state, and names the
-// nodes of those that are off. An error says that not all could be asked.
-func (s *Switcher) unaccounted(ctx context.Context) (off []string, err error) {
-	view, err := s.look(ctx)
+// OffMachine is a node whose machine is off although the journal does not list it. By
+// names, according to the annotation or this host's register, who switched it off; it
+// is zero if unknown. Ours: this journal did.
+type OffMachine struct {
+	Node string
+	By   Mark
+	Ours bool
+}
+
+// Unaccounted polls every machine of the cluster, and returns those that are off but
+// not in the journal, by node. The error reports machines that it could not poll; the
+// result still has the others.
+func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error) {
+	view, err := s.look(ctx, false)
 	if err != nil {
 		return nil, err
 	}
+	left := s.leftOff()
+	marks := map[string]Mark{}
+	for _, n := range s.withRegister(view.Nodes, false) {
+		for _, m := range n.Marks {
+			if marks[n.Name] == (Mark{}) || s.Ours(m) {
+				marks[n.Name] = m
+			}
+		}
+	}
 	var unread []string
 	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, view.refs())) {
-		switch r.State {
-		case Off, Transitioning:
-			off = append(off, r.Node)
-		case Unknown:
+		switch {
+		case r.State == Unknown:
 			unread = append(unread, r.Node)
+		case r.State != On && left[r.Node] == nil:
+			by := marks[r.Node]
+			off = append(off, OffMachine{Node: r.Node, By: by, Ours: s.Ours(by)})
 		}
 	}
 	if len(unread) > 0 {
-		err = fmt.Errorf("the machines of these nodes don't tell their state: %s", strings.Join(unread, ", "))
+		err = fmt.Errorf("the machines of these nodes report no state: %s", strings.Join(unread, ", "))
 	}
 	return off, err
 }
 
-// Evidence is what a reading of a binding's machine says of the operations on
-// it; ok is false unless it proves the machine to be on.
+// Evidence returns the evidence of a reading of a binding's machine; ok is false unless
+// it proves the machine to be on.
 func (f *Fleet) Evidence(b Binding, r Reading) (seen Seen, ok bool) {
 	m, ok := f.stateMachine(b)
 	if !ok || r.State != On || r.Proof != Proven {
 		return Seen{}, false
 	}
 	return Seen{
-		Node: NodeRef{Name: b.Node.Name}, Machine: &m, ProvesOff: f.drivers[m.Driver].Abilities().ProvesOff,
-		At: r.At, Text: fmt.Sprintf("%s is on (%s)", m.Title(), r.Detail),
+		Node: NodeRef{Name: b.Node.Name}, Machine: &m,
+		Asked: r.CountsFrom(), Text: fmt.Sprintf("%s is on (%s)", m.Title(), r.Detail),
 	}, true
 }

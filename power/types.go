@@ -27,7 +27,7 @@ func (s State) String() string {
 	return cmp.Or(map[State]string{On: "on", Off: "off", Transitioning: "switching"}[s], "unknown")
 }
 
-// Proof says how well a State is known.
+// Proof is how certain a State is.
 type Proof int
 
 // Proofs, weakest first. Only a power API proves Off; silence on ssh presumes it.
@@ -42,19 +42,33 @@ func (p Proof) String() string {
 	return cmp.Or(map[Proof]string{Presumed: "presumed", Proven: "proven"}[p], "unproven")
 }
 
-// Reading is one look at a machine's state.
+// Reading is the result of one poll of a machine's state.
 type Reading struct {
-	State State
-	Proof Proof
+	State State `json:"state"`
+	Proof Proof `json:"proof"`
 	// Detail is the driver's own word for it ("PowerOFF", "ssh answers"),
 	// already harmless for a terminal.
-	Detail string
-	At     time.Time
-	// NoAnswer says of an Unknown that nobody could be asked: neither the
-	// machine nor what stands for it answered, so that nothing speaks against
-	// what another driver sees. An answer without an On or Off in it
-	// ("Suspended", no such machine) leaves it unset.
-	NoAnswer bool `json:",omitzero"`
+	Detail string `json:"detail"`
+	// Asked is when the request was sent, and Arrived when its answer arrived. Sampled
+	// is when the machine was in that state, if the driver knows; otherwise it is zero,
+	// and the state is only certain to be no older than Asked. Evidence counts from
+	// Asked: an answer may be older than it looks.
+	Asked   time.Time `json:"-"`
+	Sampled time.Time `json:"-"`
+	Arrived time.Time `json:"arrived"`
+	// NoAnswer: the state is Unknown because neither the machine nor the API for it
+	// answered, so that another driver's reading is not contradicted. An answer without
+	// On or Off ("Suspended", no such machine) leaves it unset.
+	NoAnswer bool `json:"no_answer,omitzero"`
+}
+
+// CountsFrom returns the time as of which a reading is evidence: it proves nothing
+// about later events.
+func (r Reading) CountsFrom() time.Time {
+	if !r.Sampled.IsZero() && r.Sampled.Before(r.Asked) {
+		return r.Sampled
+	}
+	return r.Asked
 }
 
 // With adds the driver's own word to a text, where there is one.
@@ -65,10 +79,10 @@ func (r Reading) With(text string) string {
 	return text + " (" + r.Detail + ")"
 }
 
-// Told is a reading of what a power API has just said, in words that may hold
-// anything. Any State but Unknown is proven by it.
+// Told returns the reading for an answer of a power API; detail may contain any text.
+// Every State but Unknown is proven. The Fleet sets the times.
 func Told(s State, detail string) Reading {
-	r := Reading{State: s, Detail: Clean(detail), At: time.Now()}
+	r := Reading{State: s, Detail: Clean(detail)}
 	if s != Unknown {
 		r.Proof = Proven
 	}
@@ -101,10 +115,10 @@ func (a Action) Wanted() State {
 	return Off
 }
 
-// Due reports whether an API that takes an action in one state only is to be
-// asked for it, by what it says of the machine now: not where that is done
-// already, and not in any other state, of which the error tells. It ends with
-// advice.
+// Due reports whether to send a request to an API that accepts an action in one state
+// only, by the machine's present state: not if the machine is in the power state
+// already, and not in any other state, which the error names. It ends with the next
+// step.
 func Due(a Action, m Machine, now Reading, advice string) (bool, error) {
 	switch {
 	case now.State == a.Wanted():
@@ -117,7 +131,7 @@ func Due(a Action, m Machine, now Reading, advice string) (bool, error) {
 	return true, nil
 }
 
-// Abilities says what a driver can do.
+// Abilities lists the actions of a driver.
 type Abilities struct {
 	// State: can tell the power state. ProvesOff: its Off is proof.
 	State, ProvesOff  bool
@@ -129,7 +143,7 @@ func (a Abilities) Can(action Action) bool {
 	return action == ActionShutdown && a.Shutdown || action == ActionOff && a.Off || action == ActionOn && a.On
 }
 
-// NodeRef is what is known of a Kubernetes node when its machine is looked for.
+// NodeRef holds the facts about a Kubernetes node that identify its machine.
 type NodeRef struct {
 	Name string `json:"name"`
 	// Addresses are the node's IPs, most preferred first.
@@ -141,10 +155,9 @@ type NodeRef struct {
 	Configured bool `json:"-"`
 }
 
-// Named gives the name or id of the node's machine: what the configuration says
-// (hint), or else the node's annotation. Whoever controls the node can write
-// the annotation, so it may choose among machines and must never choose the
-// host to which a secret is sent.
+// Named returns the name or ID of the node's machine: from the configuration (hint), or
+// else from the node's annotation. An attacker on the node can write the annotation, so
+// it may choose among machines, but never the host that receives a secret.
 func (n NodeRef) Named(hint string) string {
 	if hint != "" {
 		return hint
@@ -152,8 +165,8 @@ func (n NodeRef) Named(hint string) string {
 	return n.Annotations[AnnotationMachine]
 }
 
-// Machine is what a driver switches. It is plain data and is kept in the
-// journal, so that powering on needs neither the API server nor a look-up.
+// Machine identifies a machine for its driver. It is plain data and the journal stores
+// it, so that powering on needs neither the API server nor a look-up.
 type Machine struct {
 	// Driver is the name of the driver that this machine belongs to.
 	Driver string `json:"driver"`
@@ -165,9 +178,11 @@ type Machine struct {
 	// Params are the driver's own settings for this machine, never secrets
 	// (mdx: "service_level").
 	Params map[string]string `json:"params,omitempty"`
-	// How says how it was found: "config", "annotation", "providerID",
-	// "address", "name".
+	// How is how it was found: "config", "annotation", "providerID", "address", "name".
 	How string `json:"how,omitempty"`
+	// Contradiction describes, in one sentence, evidence among the driver's machines
+	// against this match; empty if there is none.
+	Contradiction string `json:"-"`
 }
 
 // Driver switches machines by one mechanism. Every method is safe for use by
@@ -176,7 +191,7 @@ type Machine struct {
 type Driver interface {
 	// Name is the driver's name in configuration files.
 	Name() string
-	// Abilities says what it can do.
+	// Abilities returns the actions of the driver.
 	Abilities() Abilities
 	// Find looks a node's machine up. hint is the name or id that the
 	// configuration gives for it, or empty; then NodeRef.Named gives what the
@@ -184,13 +199,14 @@ type Driver interface {
 	// *AmbiguousError when there are several. Machine.How is left empty where one
 	// of these two has led to it, or else the node's name.
 	Find(ctx context.Context, node NodeRef, hint string) (Machine, error)
-	// State looks once. A machine that can't be reached is a Reading with
-	// State Unknown (or presumed Off), not an error; an error means that the
-	// question could not be asked.
+	// State polls once. An unreachable machine is a Reading with State Unknown (or
+	// presumed Off), not an error; an error means that the driver could not send the
+	// request.
 	State(ctx context.Context, m Machine) (Reading, error)
-	// Switch asks for the action and returns when it is accepted. It returns
-	// ErrCannot when the driver has no such ability, and an *UnconfirmedError
-	// when it can't be told whether the request arrived.
+	// Switch requests the action and returns when it is accepted. It calls BeforeSend
+	// immediately before it sends the request. It returns ErrCannot if the driver lacks
+	// the ability, and an *UnconfirmedError if it cannot tell whether the request
+	// arrived.
 	Switch(ctx context.Context, a Action, m Machine) error
 }
 
@@ -200,14 +216,14 @@ var (
 	ErrCannot    = errors.New("this driver can't do that")
 )
 
-// AmbiguousError says that several machines match a node.
+// AmbiguousError reports that several machines match a node.
 type AmbiguousError struct {
 	Node    string
 	Matches []string
 }
 
-// UnconfirmedError says that a request was sent and that it can't be told
-// whether it was carried out: go and look, never send it again blindly.
+// UnconfirmedError reports that a request was sent, and that the driver cannot tell
+// whether it was carried out: poll, and never send it again without that.
 type UnconfirmedError struct{ Why string }
 
 // Binding is a node and the machines that stand for it: one is used for
@@ -220,9 +236,12 @@ type Binding struct {
 	On     *Machine `json:"on,omitempty"`
 	OffErr string   `json:"-"`
 	OnErr  string   `json:"-"`
-	// Contradiction says in one sentence that the node itself (by its
-	// annotation or providerID) names another machine than its address or name
-	// leads to; empty when it does not.
+	// Heard is the time of the node's last heartbeat at the latest judgement; zero if
+	// unknown.
+	Heard time.Time `json:"-"`
+	// Contradiction reports, in one sentence, that the node itself (by its annotation
+	// or providerID) names another machine than its address or name leads to; empty if
+	// it does not.
 	Contradiction string `json:"-"`
 }
 
@@ -236,14 +255,15 @@ type Phase string
 
 // Phases of an operation.
 const (
+	PhaseDeferred  Phase = "deferred"  // another operation on the machine must end first
 	PhaseAsking    Phase = "asking"    // the request is being sent
 	PhaseAccepted  Phase = "accepted"  // accepted, not yet seen
-	PhaseDone      Phase = "done"      // the wanted state was seen; Proof says how well
+	PhaseDone      Phase = "done"      // the power state was seen; Proof is how certain it is
 	PhaseFailed    Phase = "failed"    // refused, or the deadline passed
-	PhaseUncertain Phase = "uncertain" // can't be told; look before doing anything else
+	PhaseUncertain Phase = "uncertain" // unknown; poll before doing anything else
 )
 
-// Progress is one step of an operation on one machine, told as it happens.
+// Progress is one step of an operation on one machine, reported as it happens.
 type Progress struct {
 	Op      string // the operation's id in the journal
 	Action  Action

@@ -1,13 +1,14 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 )
 
-// NamedReading is a look at one node's machine.
+// NamedReading is a reading of one node's machine.
 type NamedReading struct {
 	Node string
 	Reading
@@ -21,7 +22,7 @@ type BulkDriver interface {
 	States(ctx context.Context, machines []Machine) ([]Reading, error)
 }
 
-// stateMachine is the machine whose driver tells a binding's state best: one
+// stateMachine returns the machine whose driver reports a binding's state best: one
 // that proves Off before one that presumes it.
 func (f *Fleet) stateMachine(b Binding) (Machine, bool) {
 	for _, proves := range []bool{true, false} {
@@ -37,7 +38,7 @@ func (f *Fleet) stateMachine(b Binding) (Machine, bool) {
 	return Machine{}, false
 }
 
-// Read looks at every machine once, side by side, each within ReadTimeout. A
+// Read polls every machine once, in parallel, each within ReadTimeout. A
 // machine whose driver gave no answer has the state Unknown, and the reason as
 // Detail. The readings come in the order of the bindings.
 func (f *Fleet) Read(ctx context.Context, bindings []Binding) []NamedReading {
@@ -48,19 +49,18 @@ func (f *Fleet) Read(ctx context.Context, bindings []Binding) []NamedReading {
 	return out
 }
 
-// read tells each binding's reading as it comes, one at a time.
+// read passes each binding's reading on as it arrives, one at a time.
 func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r Reading)) {
 	var mu sync.Mutex
+	began := time.Now()
 	told := func(i int, r Reading) {
-		r.Detail = Clean(r.Detail)
-		if r.At.IsZero() {
-			r.At = time.Now()
-		}
+		r = r.arrived(cmp.Or(r.Asked, began))
 		mu.Lock()
 		defer mu.Unlock()
 		tell(i, r)
 	}
-	// What is asked at once: a machine, or all those of a driver that can tell many.
+	// A unit of polling: one machine, or all those of a driver that reports many at
+	// once.
 	type question struct {
 		machines []Machine
 		at       []int
@@ -70,7 +70,7 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 	for i, b := range bindings {
 		m, ok := f.stateMachine(b)
 		if !ok {
-			told(i, Reading{Detail: "no driver tells its state"})
+			told(i, Reading{Detail: "no driver reports its state"})
 			continue
 		}
 		q := bulk[m.Driver]
@@ -108,17 +108,20 @@ func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
 	defer cancel()
+	asked := time.Now()
 	readings, err := d.States(ctx, machines)
 	if err == nil && len(readings) != len(machines) {
-		err = fmt.Errorf("%s told the state of %d machines where %d were asked for", d.Name(), len(readings), len(machines))
+		err = fmt.Errorf("%s reported the state of %d machines instead of %d", d.Name(), len(readings), len(machines))
+	}
+	for i := range readings {
+		readings[i] = readings[i].arrived(asked)
 	}
 	return readings, err
 }
 
-// Watch looks at all machines now and then every interval (at least a second,
-// counted from the end of one round to the start of the next) until ctx ends.
-// bindings is asked before every round. report is never called by two
-// goroutines at once.
+// Watch polls all machines now and then every interval (at least a second, counted from
+// the end of one round to the start of the next) until ctx ends. It calls bindings
+// before every round. It never calls report from two goroutines at once.
 func (f *Fleet) Watch(ctx context.Context, bindings func() []Binding, interval time.Duration, report func(node string, r Reading)) {
 	for ctx.Err() == nil {
 		round := bindings()

@@ -11,17 +11,22 @@ import (
 // World is the cluster and the way to it, as the procedure sees them. Looks are
 // taken by several goroutines at once.
 type World interface {
-	// Look tells how all of it stands now. An error says in one sentence why
-	// nothing is known; powering on does without.
+	// Look returns the present state. The error is the reason, in one sentence, why it
+	// is unknown; powering on works without it.
 	Look(ctx context.Context) (View, error)
+	// LookNow is Look, but only with data that the API server has sent since the call.
+	// The error is the reason why that is missing.
+	LookNow(ctx context.Context) (View, error)
 }
 
-// View is one look at the cluster.
+// View is the state of the cluster at one moment.
 type View struct {
+	// At is when it was taken.
+	At time.Time
 	// Nodes are all nodes of the cluster.
 	Nodes []Node
-	// Age is how old what is known of the nodes is. Stale holds one sentence for
-	// each kind that is not being watched any more.
+	// Age is the age of the data about the nodes. Stale has one sentence for each kind
+	// that is no longer watched.
 	Age   time.Duration
 	Stale []string
 	// Blind: the account may not see heartbeats, so that a silent node is
@@ -39,26 +44,28 @@ func (v View) refs() (out []NodeRef) {
 
 // Drainer evicts the pods of nodes before they are shut down.
 type Drainer interface {
-	// Drain returns the nodes that may be shut down now, which may be fewer
-	// than were asked for; the error says why the others may not.
+	// Drain returns the nodes that may be shut down now, which may be fewer than
+	// requested; the error is the reason why the others may not.
 	Drain(ctx context.Context, nodes []string) ([]string, error)
 }
 
-// Request says what is to be switched.
+// Request is a request to switch machines.
 type Request struct {
 	Action Action
 	// Nodes are names of nodes; each stands once.
 	Nodes []string
-	// While, unless it is nil, ends when this is not wanted any more: nothing
-	// is begun afterwards. What is under way goes on.
+	// LeaveOff lists nodes that the operator has decided to leave off; see Restore.
+	LeaveOff []string
+	// While, if not nil, ends when nobody needs the request any more: nothing starts
+	// after that. Actions under way continue.
 	While context.Context
-	// Acting, unless it is nil, is told that it is agreed to and begins now.
+	// Acting, if not nil, is called when the operator has agreed and the action begins.
 	Acting func(Question)
-	// Report is told every step of it, see Fleet.Do; it may be nil.
+	// Report receives every step, see Fleet.Do; it may be nil.
 	Report func(Progress)
 }
 
-// Question is what is asked before machines are switched.
+// Question is the question before machines are switched.
 type Question struct {
 	Request
 	// Bindings are those of the request's nodes. A node whose machine was
@@ -70,11 +77,18 @@ type Question struct {
 	// Left is how many workers that take pods would be left; -1 when that is
 	// not counted.
 	Left int
-	// Changed says what has become worse since the question was answered with
-	// yes; it is asked anew then.
+	// Changed lists what has become worse since the operator answered yes; the Switcher
+	// then asks again.
 	Changed []string
-	// over are the notes on nodes that tell of what is no more.
+	// ahead is how far the API server's clock is ahead of this host's.
+	ahead time.Duration
+	// over lists the notes on nodes that are out of date.
 	over []Mark
+	// bound holds the machines of all nodes that the judgement used, and lookedAt is
+	// the time of the view of the cluster.
+	bound    map[string]Bound
+	lookedAt time.Time
+	note     string // ID of the annotation for this question
 	// CanDrain: the nodes can be drained first.
 	CanDrain bool
 	// DryRun: nothing will be switched.
@@ -84,7 +98,7 @@ type Question struct {
 // Refused reports whether nothing but no can be answered.
 func (q Question) Refused() bool { return Refused(q.Findings) }
 
-// News is what has changed without being a finding, which says it already.
+// News lists the changes that no finding contains.
 func (q Question) News() []string {
 	return slices.DeleteFunc(slices.Clone(q.Changed), func(text string) bool {
 		return slices.ContainsFunc(q.Findings, func(f Finding) bool { return f.Text == text })
@@ -106,8 +120,8 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Automatic answers by itself: yes, where nothing else than Typed has to be
-// typed, and with draining first where that can be done and Drain says so.
+// Automatic answers without a person: yes, if only Typed has to be typed, and with
+// draining first if that is possible and Drain is set.
 type Automatic struct {
 	Typed string
 	Drain bool
@@ -121,20 +135,21 @@ func (a Automatic) Ask(_ context.Context, q Question) (Answer, error) {
 	return Answer{Yes: true, Typed: a.Typed, Drain: a.Drain && q.CanDrain}, nil
 }
 
-// NotDone says why nothing was switched.
+// NotDone is the reason why nothing was switched.
 type NotDone string
 
 // Reasons.
 const (
 	// NotAllowed: a guard refuses it.
 	NotAllowed NotDone = "refused"
-	// NotTyped: somebody has to type a confirmation, and nobody is there.
-	NotTyped NotDone = "needs typing"
+	// NotTyped: the question demands a typed confirmation, and there is no one to type
+	// it.
+	NotTyped NotDone = "needs a typed confirmation"
 	// NotWanted: the answer was no.
 	NotWanted NotDone = "no"
 )
 
-// NotDoneError says that nothing was switched, and by which rule.
+// NotDoneError reports that nothing was switched, and because of which rule.
 type NotDoneError struct {
 	Why      NotDone
 	Question Question
@@ -150,7 +165,7 @@ func (e *NotDoneError) Error() string {
 	}
 	because := strings.Join(rules, "; ")
 	if changed := e.Question.News(); len(changed) > 0 {
-		because = strings.TrimPrefix(because+"; since it was asked: "+strings.Join(changed, "; "), "; ")
+		because = strings.TrimPrefix(because+"; since the question: "+strings.Join(changed, "; "), "; ")
 	}
 	switch {
 	case e.Why == NotAllowed:

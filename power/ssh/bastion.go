@@ -2,27 +2,31 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
-// BastionIdentity is what tells the bastion, and the jump hosts before it, from
-// other machines.
+// BastionIdentity holds the properties that identify the bastion and the jump hosts
+// before it.
 type BastionIdentity struct {
 	// Names are their aliases, and the bastion's own word for itself.
 	Names []string
-	// Addresses are the IPs that their names resolve to here, and those that the
-	// bastion has by its own word (hostname -I), which differ where it stands in
-	// two networks: without port, and without loopback addresses.
+	// Addresses are the IPs to which their names resolve here, and those that the
+	// bastion itself reports (hostname -I), which differ if it is in two networks:
+	// without ports and loopback addresses.
 	Addresses []string
-	// Unknown names the hosts whose addresses could not be learnt.
+	// Unknown names the hosts whose addresses lightsout could not find out, including a
+	// bastion without a shell or without the commands for that.
 	Unknown []string
 }
 
-// Reach connects to the bastion, if that is not done already. The error says in
-// one sentence why it can't be. Without a bastion there is nothing to reach.
+// Reach connects to the bastion, unless that is done already. The error is the reason,
+// in one sentence, why it cannot. Without a bastion it does nothing.
 func (c *Client) Reach(ctx context.Context) error {
 	if c.bastion == nil {
 		return nil
@@ -31,8 +35,8 @@ func (c *Client) Reach(ctx context.Context) error {
 	return err
 }
 
-// BastionIdentity is what can be learnt of the bastion within a few seconds. It
-// is asked once a client, and again when there was no answer in time.
+// BastionIdentity returns the facts about the bastion that it can find out within a few
+// seconds. A client asks once, and again if there was no answer in time.
 func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 	if c.bastion == nil {
 		return BastionIdentity{}
@@ -46,6 +50,7 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 	defer cancel()
 	var id BastionIdentity
 	var addresses []string
+	told := false // the bastion has returned its addresses
 	for hop := c.bastion; hop != nil; hop = hop.via {
 		ips, err := net.DefaultResolver.LookupHost(ctx, hop.host.name)
 		addresses = append(addresses, ips...)
@@ -55,24 +60,54 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 		}
 	}
 	if _, err := c.bastion.get(ctx); err == nil {
-		r, err := c.runOnBastion(ctx, "hostname; hostname -I")
-		if err == nil && r.Outcome == succeeded {
-			lines := strings.Split(r.Stdout, "\n")
-			id.Names = append(id.Names, strings.TrimSpace(lines[0]))
-			addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
+		var r result
+		for _, command := range []string{"hostname; hostname -I", "hostname; ip -o addr"} { // the second for hosts that only have busybox
+			r, err = c.runOnBastion(ctx, command)
+			if lines := strings.Split(strings.TrimSpace(r.Stdout), "\n"); err == nil && r.Outcome == succeeded && len(lines) > 1 {
+				id.Names = append(id.Names, strings.TrimSpace(lines[0]))
+				addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
+				told = true
+				break
+			}
 		}
-		// Asked is asked, even when the bastion gives no shell; but no answer
-		// in time is asked for again.
+		// Asked: the bastion has answered, even if it gives no shell. Without an answer
+		// in time the client asks again.
 		c.identity.asked = ctx.Err() == nil && (err != nil || r.Outcome != uncertain)
 	}
-	if !c.identity.asked {
+	if !told {
 		id.Unknown = append(id.Unknown, c.bastion.host.alias)
 	}
 	for _, a := range addresses {
+		a, _, _ = strings.Cut(a, "/")
 		if ip, err := netip.ParseAddr(a); err == nil && !ip.IsLoopback() {
 			id.Addresses = append(id.Addresses, ip.String())
 		}
 	}
 	c.identity.known = id
 	return id
+}
+
+// hostName matches names that a command may contain without quotes.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// LookupHost asks the bastion's name service for the addresses of a host: behind the
+// bastion a name may have another meaning than here.
+func (c *Client) LookupHost(ctx context.Context, host string) ([]string, error) {
+	if !hostName.MatchString(host) {
+		return nil, errors.New("it is not a host name")
+	}
+	r, err := c.runOnBastion(ctx, "getent ahosts "+host)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for line := range strings.Lines(r.Stdout) {
+		if ip, err := netip.ParseAddr(strings.Split(line, " ")[0]); err == nil && !slices.Contains(out, ip.String()) {
+			out = append(out, ip.String())
+		}
+	}
+	if r.Outcome != succeeded || len(out) == 0 {
+		return nil, errors.New("the bastion does not find it")
+	}
+	return out, nil
 }

@@ -166,7 +166,7 @@ func TestCertificatesOfHostsAreVerified(t *testing.T) {
 	})
 }
 
-func TestAHostKeyAliasIsWhatIsRecordedAndLookedUp(t *testing.T) {
+func TestKnownHostsUsesTheHostKeyAlias(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	first, second := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)

@@ -23,27 +23,26 @@ type Options struct {
 	ConfigFile string
 	// User is the user on nodes for which the ssh_config names none.
 	User string
-	// IdentityFiles and KnownHosts, when given, hold for every host and stand
-	// in place of what the ssh_config says.
+	// IdentityFiles and KnownHosts, if given, apply to every host and replace those of
+	// the ssh_config.
 	IdentityFiles, KnownHosts []string
 	// AgentSocket is the ssh agent's socket; $SSH_AUTH_SOCK when empty, none
 	// when "none".
 	AgentSocket string
 
-	// AskSecret is asked for the passphrase of a key that the agent does not
-	// hold; an empty answer or an error leaves the key out. Where a host takes
-	// no key and asks for a password, or sudo wants one, that is asked for, too,
-	// and forgotten when it has been sent. AskHostKey is asked
-	// whether an unknown host's key is right; yes writes it down. One question
-	// is asked at a time, with a context that ends when the answer is of no
-	// more use (the client was closed; for a node, the action was given up).
-	// Nil means that nobody can be asked.
+	// AskSecret asks for the passphrase of a key that the agent does not hold; an empty
+	// answer or an error leaves the key out. It also asks for the password of a host
+	// that accepts no key, and of sudo; the client forgets a password once it is sent.
+	// AskHostKey asks whether an unknown host's key is right; yes stores the key. The
+	// client asks one question at a time. The context ends when the answer is no longer
+	// useful (the client was closed; for a node, the action was cancelled). Nil means
+	// that there is no one to ask.
 	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
 	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
 
-	// KeepAlive (5 s) is the pause between two signs of life that are asked of
-	// each host on the way, KeepAliveTimeout (5 s) how long the answer may take
-	// before the connection counts as lost.
+	// KeepAlive (5 s) is the pause between two keepalive requests to each host on the
+	// route, and KeepAliveTimeout (5 s) the time for the answer before the connection
+	// counts as lost.
 	KeepAlive, KeepAliveTimeout time.Duration
 	// ConnectTimeout (10 s) bounds the making of a connection to one host, and
 	// apart from that its handshake. Questions don't count.
@@ -155,8 +154,8 @@ func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Con
 // busyLimit is how long a bastion without room is waited for.
 const busyLimit = time.Minute
 
-// dialPatiently is dialVia, repeated until ctx ends for as long as the link's
-// host says that it has no room. limit bounds each try.
+// dialPatiently repeats dialVia until ctx ends, as long as the link's host reports that
+// it has no room. limit bounds each attempt.
 func (c *Client) dialPatiently(ctx context.Context, l *link, network, addr string, limit time.Duration) (net.Conn, error) {
 	const first, last = 50 * time.Millisecond, time.Second
 	for pause := first; ; pause = min(2*pause, last) {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 func TestEverythingGoesThroughTheBastionAndTheHostsBeforeIt(t *testing.T) {
@@ -153,9 +155,9 @@ func TestUnreachableHostsAreOneSentence(t *testing.T) {
 		cause   cause
 		says    string
 	}{
-		"refused":       {"u@127.0.0.1:" + freePort(t), causeRefused, "refused the connection"},
+		"refused":       {"u@" + testenv.Refusing(t), causeRefused, "refused the connection"},
 		"no such name":  {"u@no-such-host.invalid", causeOther, "can't be resolved"},
-		"mute":          {"u@" + mute, causeSilent, "said nothing"},
+		"mute":          {"u@" + mute, causeSilent, "sent nothing"},
 		"closes":        {"u@" + rude, causeLost, "closed the connection"},
 		"not ssh":       {"u@" + web, causeLost, "closed the connection"},
 		"not routed to": {"u@255.255.255.255", causeOther, "255.255.255.255"},
@@ -195,7 +197,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestWhatLiesBehindTheBastionIsToldFromTheBastion(t *testing.T) {
+func TestErrorsDistinguishTheBastionFromHostsBehindIt(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	open := startSSHD(t, key.authorized, nil)
@@ -206,7 +208,7 @@ func TestWhatLiesBehindTheBastionIsToldFromTheBastion(t *testing.T) {
 		_, err := c.DialContext(soon(t), "tcp", addr)
 		return err
 	}
-	refused := "127.0.0.1:" + freePort(t)
+	refused := testenv.Refusing(t)
 	err := dial(open, refused)
 	if causeOf(err) != causeRefused || !strings.Contains(err.Error(), refused) {
 		t.Errorf("a closed port: %v", err)
@@ -230,7 +232,7 @@ func TestWithoutABastionConnectionsAreDirect(t *testing.T) {
 	if c.Via() != "" || !c.status().Direct {
 		t.Errorf("via %q, %+v", c.Via(), c.status())
 	}
-	if _, err := c.DialContext(soon(t), "tcp", "127.0.0.1:"+freePort(t)); causeOf(err) != causeRefused {
+	if _, err := c.DialContext(soon(t), "tcp", testenv.Refusing(t)); causeOf(err) != causeRefused {
 		t.Errorf("a closed port: %v", err)
 	}
 }
@@ -277,4 +279,29 @@ func (l *link) status() status {
 		s.Err = l.err.Error()
 	}
 	return s
+}
+
+// A bastion without a shell does not reveal its inner addresses: lightsout reports
+// that, and does not conclude that it is not one of these machines.
+func TestTheAddressesOfABastionWithoutAShellAreUnknown(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "id", "")
+	for name, c := range map[string]struct {
+		config  []string
+		unknown bool
+	}{"a shell": {nil, false}, "none": {[]string{"ForceCommand /bin/false"}, true}, "a silent command": {[]string{"ForceCommand /bin/true"}, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startSSHD(t, key.authorized, nil, c.config...)
+			client := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
+			waitFor(t, "an answer", func() bool { return len(client.BastionIdentity(soon(t)).Unknown) > 0 == c.unknown })
+			ips, err := client.LookupHost(soon(t), "localhost")
+			if c.unknown != (err != nil) || !c.unknown && !slices.ContainsFunc(ips, func(a string) bool { return net.ParseIP(a).IsLoopback() }) {
+				t.Errorf("its name service: %v, %v", ips, err)
+			}
+			if _, err := client.LookupHost(soon(t), "a; reboot"); err == nil {
+				t.Error("the client took a shell command for a name")
+			}
+		})
+	}
 }

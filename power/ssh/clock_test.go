@@ -24,7 +24,7 @@ func TestClocksAreComparedWithThisMachines(t *testing.T) {
 	if ahead, within, err := client.BastionClock(soon(t)); err != nil || ahead.Abs() > within+time.Second {
 		t.Errorf("the bastion's is %s ahead, within %s, %v", ahead, within, err)
 	}
-	for said, want := range map[string]string{"soon": "did not tell the time", "\x1b[31m": "did not tell the time"} {
+	for said, want := range map[string]string{"soon": "did not report its time", "\x1b[31m": "did not report its time"} {
 		s := (&stub{exec: func(_ string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
 			_, _ = ch.Write([]byte(said))
 			exit(req, ch, 0, "")

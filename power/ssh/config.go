@@ -24,14 +24,14 @@ const maxJumps = 8
 // systemConfig is the ssh_config for the whole machine, read after the user's.
 const systemConfig = "/etc/ssh/ssh_config"
 
-// host is a host as it is dialled, after the look-up in the configuration.
+// host is a host to dial, after the look-up in the configuration.
 type host struct {
 	alias string // as it was given, without user and port
 	name  string // what is dialled
 	port  string
 	user  string
-	// identityFiles are tried in order; explicit says that they were configured
-	// and are not the usual ones that may or may not be there.
+	// identityFiles are tried in order; explicit: the configuration names them, and
+	// they are not the usual ones, which may be missing.
 	identityFiles  []string
 	explicit       bool
 	identitiesOnly bool
@@ -45,7 +45,7 @@ type host struct {
 	noPassword, noKeyboard bool
 }
 
-// addr is host:port, as it is dialled.
+// addr returns host:port for dialling.
 func (h host) addr() string { return net.JoinHostPort(h.name, h.port) }
 
 // keyAddr is host:port as known_hosts is looked up by: a HostKeyAlias stands
@@ -135,7 +135,7 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 	}
 	h := host{alias: alias, name: alias, port: cmp.Or(port, c.get(alias, "Port"), "22"), user: cmp.Or(userName, c.get(alias, "User"), defaultUser, c.local)}
 	if n, err := strconv.ParseUint(h.port, 10, 16); err != nil || n == 0 {
-		return host{}, fmt.Errorf("%q is no port for the ssh host %s", h.port, alias)
+		return host{}, fmt.Errorf("%q is not a port of the ssh host %s", h.port, alias)
 	}
 	if v := c.get(alias, "HostName"); v != "" {
 		h.name = strings.NewReplacer("%%", "%", "%h", alias).Replace(v)
@@ -147,20 +147,21 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 	h.keyAlias = c.get(alias, "HostKeyAlias")
 	if h.keyAlias != "" {
 		if _, _, _, err := splitSpec(h.keyAlias); err != nil || strings.ContainsAny(h.keyAlias, "@[]") {
-			return host{}, fmt.Errorf("%q is no HostKeyAlias for the ssh host %s", h.keyAlias, alias)
+			return host{}, fmt.Errorf("%q is not a HostKeyAlias for the ssh host %s", h.keyAlias, alias)
 		}
 	}
 	if v := c.get(alias, "IdentityAgent"); v != "" && v != "SSH_AUTH_SOCK" {
 		h.agent = c.expand(os.Expand(v, os.Getenv), h)
 	}
 	c.methods(alias, &h)
-	if h.jumps, err = c.jumps(alias); err != nil {
+	h.jumps, err = c.jumps(alias)
+	if err != nil {
 		return host{}, err
 	}
 	return h, nil
 }
 
-// methods says which ways to log in beside keys are ruled out.
+// methods returns the login methods besides keys that are ruled out.
 func (c *config) methods(alias string, h *host) {
 	no := func(key string) bool { return strings.EqualFold(c.get(alias, key), "no") }
 	batch := strings.EqualFold(c.get(alias, "BatchMode"), "yes")
@@ -173,12 +174,12 @@ func (c *config) methods(alias string, h *host) {
 	}
 }
 
-// forwarder is a ProxyCommand that says the same as a ProxyJump.
+// forwarder matches a ProxyCommand that is equivalent to a ProxyJump.
 var forwarder = regexp.MustCompile(`^(?:exec +)?(?:/usr/bin/)?ssh +(?:-q +)?(?:-W +%h:%p +(?:-q +)?(\S+)|(\S+) +-W +%h:%p)$`)
 
-// jumps lists the hosts to go through. A ProxyCommand is never run: one that
-// only asks ssh to forward is taken for the ProxyJump that it stands for, any
-// other is an error.
+// jumps lists the hosts to go through. The client never runs a ProxyCommand: it treats
+// one that only asks ssh to forward as the equivalent ProxyJump, and returns an error
+// for any other.
 func (c *config) jumps(alias string) ([]string, error) {
 	jump, command := c.get(alias, "ProxyJump"), strings.Join(strings.Fields(c.get(alias, "ProxyCommand")), " ")
 	if m := forwarder.FindStringSubmatch(command); m != nil && jump == "" {
@@ -211,8 +212,8 @@ func (c *config) identities(alias string, h host) (files []string, explicit bool
 	return files, false
 }
 
-// knownHosts lists the known_hosts files for a host: the user's and those of
-// the whole machine. What the options give stands in place of both.
+// knownHosts lists the known_hosts files for a host: the user's and those of the whole
+// machine. The option replaces both.
 func (c *config) knownHosts(alias string, h host) (users, global []string) {
 	if len(c.opt.KnownHosts) > 0 {
 		return c.paths(c.opt.KnownHosts, h), nil
@@ -283,11 +284,11 @@ func fields(s string) []string {
 	return words
 }
 
-// splitSpec takes [ssh://][user@]host[:port] apart. An IPv6 address with a port
-// stands in brackets.
+// splitSpec splits [ssh://][user@]host[:port]. An IPv6 address with a port is in
+// brackets.
 func splitSpec(spec string) (user, name, port string, err error) {
 	bad := func(why string) (string, string, string, error) {
-		return "", "", "", fmt.Errorf("%q is no ssh host (%s): give an alias or [user@]host[:port]", spec, why)
+		return "", "", "", fmt.Errorf("%q is not an ssh host (%s): give an alias or [user@]host[:port]", spec, why)
 	}
 	rest := strings.TrimSuffix(strings.TrimPrefix(spec, "ssh://"), "/")
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {

@@ -107,8 +107,8 @@ func TestBadSSHConfigsAreOneSentence(t *testing.T) {
 	config := emptyConfig(t, "Host loop1", "ProxyJump loop2", "Host loop2", "ProxyJump loop1",
 		"Host self", "ProxyJump self", "Host command", "ProxyCommand nc %h %p", "Host port", "Port 99999", "Host badjump", "ProxyJump user@", "Host badalias", "HostKeyAlias a,b")
 	for bastion, want := range map[string]string{
-		"loop1": "circle", "self": "circle", "command": "ProxyCommand", "port": "no port", "badjump": "no ssh host", "badalias": "no HostKeyAlias",
-		"": "", "-oProxyCommand=x": "no ssh host", "u@": "no ssh host", "@h": "no ssh host", "a b": "no ssh host", "[::1": "no ssh host", "h:x": "no port", "h:0": "no port",
+		"loop1": "circle", "self": "circle", "command": "ProxyCommand", "port": "not a port", "badjump": "not an ssh host", "badalias": "not a HostKeyAlias",
+		"": "", "-oProxyCommand=x": "not an ssh host", "u@": "not an ssh host", "@h": "not an ssh host", "a b": "not an ssh host", "[::1": "not an ssh host", "h:x": "not a port", "h:0": "not a port",
 	} {
 		c, err := New(Options{Bastion: bastion, ConfigFile: config})
 		if want == "" {

@@ -67,7 +67,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, c.explain(err)
 }
 
-// explain tells our own end of the connection from the other side's.
+// explain distinguishes errors of our own end of the connection from those of the other
+// side.
 func (c *conn) explain(err error) error {
 	switch {
 	case !errors.Is(err, io.ErrClosedPipe):
@@ -78,7 +79,7 @@ func (c *conn) explain(err error) error {
 	return io.EOF
 }
 
-// CloseWrite tells the far side that nothing more comes.
+// CloseWrite tells the far side that no more data comes.
 func (c *conn) CloseWrite() error { return c.out.Close() }
 
 // Close ends reads and writes at once.

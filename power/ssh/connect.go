@@ -10,9 +10,9 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 )
 
-// connect makes an authenticated connection to a host. Host keys and
-// passphrases are asked about between two attempts, never while a server
-// waits. Passwords come last, when no key was accepted.
+// connect opens an authenticated connection to a host. It asks about host keys and
+// passphrases between two attempts, never while a server waits. Passwords come last,
+// after the host has accepted no key.
 func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
 	const attempts = 5 // host key, passphrase, password, and two to spare
 	var err error

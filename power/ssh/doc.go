@@ -4,13 +4,12 @@
 // and to the nodes themselves. Driver is the power driver that asks a node to
 // shut itself down.
 //
-// Hosts are looked up in the user's ssh_config; keys and certificates come from
-// the agent and from files. Host keys and host certificates are always verified
-// against known_hosts: there is no way to switch that off. Passphrases and
-// passwords are asked for by the caller's hook; opened keys are kept for the
-// run, passwords are not kept at all. No other program is run: a ProxyCommand
-// is refused.
+// Hosts come from the user's ssh_config; keys and certificates from the agent and from
+// files. The client always verifies host keys and host certificates against
+// known_hosts: nobody can switch that off. The caller's hook asks for passphrases and
+// passwords; the client keeps opened keys for the run, and no passwords at all. It runs
+// no other program, and refuses a ProxyCommand.
 //
-// Here may live what concerns SSH. What may not: what a machine is in
-// Kubernetes, and any other way of switching machines.
+// This package only implements SSH. It does not map machines to Kubernetes nodes, and
+// has no other way of switching machines.
 package ssh

@@ -34,12 +34,12 @@ type DriverOptions struct {
 	// asked for sudo's password, which is handed over on standard input and
 	// forgotten.
 	Shutdown string
-	// NodeSilent says whether the cluster, too, says that the machine's node
+	// NodeSilent reports whether the cluster, too, shows that the machine's node
 	// (Machine.Name) is silent. A machine that does not answer on ssh is
 	// presumed off only then. When nil, it must have answered before in this
 	// run instead.
 	NodeSilent func(m power.Machine) bool
-	// Timeout (3 s) bounds one look at a machine.
+	// Timeout (3 s) bounds one poll of a machine.
 	Timeout time.Duration
 	// CommandTimeout (30 s) is how long a machine that was logged in to may take
 	// to carry the command out. After that it can't be told whether it did.
@@ -144,7 +144,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	}
 	began := time.Now()
 	err = d.probe(ctx, via, h, m)
-	r := power.Reading{At: time.Now()}
+	var r power.Reading
 	switch {
 	case err == nil:
 		r.State, r.Proof, r.Detail = power.On, power.Proven, "ssh answers"
@@ -155,13 +155,13 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 		return r, nil
 	case causeOf(err) == causeSilent, errors.Is(err, errSilent):
 	case errors.Is(err, errMute):
-		r.Detail = "the host accepts ssh connections and says nothing"
+		r.Detail = "the host accepts ssh connections and sends nothing"
 		return r, nil
 	default:
 		return r, err
 	}
 	if ctx.Err() != nil && time.Since(began) < d.opt.Timeout/2 {
-		return r, context.Cause(ctx) // given up, not waited for
+		return r, context.Cause(ctx) // cancelled, not waited for
 	}
 	r.Detail = "ssh is silent"
 	if d.presumedOff(m, via, began) {
@@ -173,7 +173,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 
 var (
 	errSilent = errors.New("no answer")
-	errMute   = errors.New("connected, and no ssh server spoke")
+	errMute   = errors.New("connected, but no ssh server answered")
 )
 
 // note reads and changes what was seen of a machine.

@@ -86,7 +86,7 @@ func TestAnUncertainShutdownIsSentOnceAndLookedAt(t *testing.T) {
 	}
 }
 
-func TestPreflightTellsWhoWouldNotObey(t *testing.T) {
+func TestPreflightReportsMachinesThatWouldNotObey(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	var asked []string

@@ -15,10 +15,10 @@ import (
 	"lightsout/power"
 )
 
-// errClosed says that the client was closed.
+// errClosed reports that the client was closed.
 var errClosed = errors.New("the ssh client is closed")
 
-// cause says why a host could not be reached.
+// cause is the reason why a host could not be reached.
 type cause int
 
 // Causes.
@@ -39,7 +39,8 @@ const (
 	causeBusy
 )
 
-// ConnectError says why a host could not be reached: nothing was sent to it.
+// ConnectError is the reason why a host could not be reached: the client sent it
+// nothing.
 type ConnectError struct {
 	// Host is user@host:port, or host:port for what lies behind the bastion.
 	Host  string
@@ -49,11 +50,23 @@ type ConnectError struct {
 	err  error
 }
 
-// Error gives one sentence that says what to do.
+// Error returns one sentence with the next step.
 func (e *ConnectError) Error() string { return e.text }
 
 // Lost reports whether the connection was lost while it was being made.
 func (e *ConnectError) Lost() bool { return e.cause == causeLost }
+
+// Todo is what to do where the host answered and the keys are at fault; empty for any
+// other cause.
+func (e *ConnectError) Todo() string {
+	switch e.cause {
+	case causeAuth:
+		return "check the user, and that the host accepts one of your keys"
+	case causeHostKey:
+		return "compare its host key with the host's own before you accept it"
+	}
+	return ""
+}
 
 // Unwrap gives the error beneath.
 func (e *ConnectError) Unwrap() error { return e.err }
@@ -63,7 +76,7 @@ func connectError(host string, c cause, err error, format string, args ...any) *
 	return &ConnectError{Host: host, cause: c, err: err, text: fmt.Sprintf(format, args...)}
 }
 
-// dialFailed makes a ConnectError of what a dialer returned for what.
+// dialFailed converts the error of a dialer for what into a ConnectError.
 func dialFailed(what string, err error) error {
 	var already *ConnectError
 	if errors.As(err, &already) {
@@ -98,15 +111,15 @@ func dialFailed(what string, err error) error {
 	return say(causeOther, "%s can't be reached: %s", what, power.Clean(err.Error()))
 }
 
-// farEnds are system errors by what an ssh server says of a connection that it
-// could not make: OpenSSH sends strerror's text, others more around it.
+// farEnds maps an ssh server's messages about a connection that it could not make to
+// system errors: OpenSSH sends strerror's text, other servers more text around it.
 var farEnds = map[string]syscall.Errno{
 	"connection refused": syscall.ECONNREFUSED, "timed out": syscall.ETIMEDOUT,
 	"no route to host": syscall.EHOSTUNREACH, "unreachable": syscall.ENETUNREACH,
 }
 
-// farEnd adds to such a word the system error that the server had. Anything else
-// stays as it is.
+// farEnd adds the server's system error to such a message. It leaves other errors
+// unchanged.
 func farEnd(err error) error {
 	var open *cryptossh.OpenChannelError
 	if !errors.As(err, &open) || open.Reason != cryptossh.ConnectionFailed {
@@ -120,8 +133,8 @@ func farEnd(err error) error {
 	return err
 }
 
-// handshakeFailed makes a ConnectError of what went wrong once there was a
-// connection. keys says what was offered.
+// handshakeFailed converts an error after the connection into a ConnectError. keys
+// describes the offered keys.
 func handshakeFailed(h host, keys string, err error) error {
 	var already *ConnectError
 	var negotiation *cryptossh.AlgorithmNegotiationError
@@ -133,19 +146,19 @@ func handshakeFailed(h host, keys string, err error) error {
 	case errors.As(err, &already): // with the library's words around it
 		return already
 	case errors.As(err, &negotiation) && strings.Contains(negotiation.What, "host key"):
-		return say(causeHostKey, "%s has no host key of the kind that is on record for it in %s; if it was installed anew, remove its lines with ssh-keygen -R '%s' and connect again",
+		return say(causeHostKey, "%s offers no host key of the kind in %s; if it was reinstalled, remove its lines with ssh-keygen -R '%s' and connect again",
 			h, strings.Join(h.knownHosts, ", "), knownhosts.Normalize(h.keyAddr()))
 	case errors.As(err, &negotiation):
 		return say(causeOther, "%s and this program have no %s algorithm in common", h, strings.TrimPrefix(negotiation.What, "client to server "))
 	case strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
 		if keys == "" {
-			return say(causeAuth, "there is no key to show to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
+			return say(causeAuth, "there is no key to offer to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
 		}
 		return say(causeAuth, "none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
 	case errors.Is(err, context.Canceled):
 		return err
 	case isTimeout(err):
-		return say(causeSilent, "%s accepted the connection and then said nothing; is it an ssh server, and is it not overloaded?", h)
+		return say(causeSilent, "%s accepted the connection and then sent nothing; it may be overloaded, or not an ssh server", h)
 	case isLost(err):
 		return say(causeLost, "%s closed the connection before it was ready; its sshd may be shutting down, overloaded or refusing this address", h)
 	}

@@ -20,7 +20,7 @@ import (
 	"lightsout/power"
 )
 
-// HostKeyQuestion is asked about a host whose key is not on record.
+// HostKeyQuestion asks about a host whose key is not on record.
 type HostKeyQuestion struct {
 	// Host is user@host:port; KeyType and Fingerprint ("SHA256:…") are those
 	// of the key that it has shown.
@@ -29,20 +29,20 @@ type HostKeyQuestion struct {
 	File string
 }
 
-// hostKeys verifies host keys. Answers are kept, so that a question is asked
-// once a run. It is safe for use by several goroutines.
+// hostKeys verifies host keys. It keeps the answers, so that it asks a question once in
+// a run. It is safe for concurrent use.
 type hostKeys struct {
 	ask  func(context.Context, HostKeyQuestion) (bool, error)
-	turn *semaphore.Weighted // held while a question is asked
+	turn *semaphore.Weighted // held during a question
 
 	answers sync.Map // true or false by address and key
 }
 
-// errUnknownHost ends a handshake so that the operator can be asked without the
-// server's patience running out; the connection is then made again.
+// errUnknownHost ends a handshake, so that the client can ask the operator without a
+// waiting server; the client then connects again.
 type errUnknownHost struct{ key cryptossh.PublicKey }
 
-func (e *errUnknownHost) Error() string { return "the host key is not on record" }
+func (e *errUnknownHost) Error() string { return "no known_hosts file has the host key" }
 
 // verifier gives the callback and the algorithms to ask for with a host. The
 // files are read each time: they change while the program runs.
@@ -60,7 +60,7 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 		return nil, nil, fmt.Errorf("the known hosts can't be read: %s; correct or remove that line", power.Clean(err.Error()))
 	}
 	check := db.HostKeyCallback()
-	// Through a jump the remote address says nothing: only the name counts.
+	// Behind a jump host the remote address means nothing: only the name counts.
 	known := func(key cryptossh.PublicKey) error {
 		return check(h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
 	}
@@ -150,7 +150,7 @@ func changed(h host, key cryptossh.PublicKey, err error) error {
 			file = k.Filename
 		}
 	}
-	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was installed anew, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
+	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
 		h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), file)
 }
 

@@ -185,3 +185,12 @@ func (l *link) mayDial() bool {
 	defer l.mu.Unlock()
 	return !time.Now().Before(l.retryAt)
 }
+
+// A host whose keys are at fault answers: nobody is sent to look for its power.
+func TestAConnectErrorAdvisesByItsCause(t *testing.T) {
+	for c, want := range map[cause]string{causeAuth: "accepts one of your keys", causeHostKey: "compare its host key", causeSilent: "", causeLost: ""} {
+		if got := connectError("a:22", c, nil, "it fails").Todo(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("cause %d: %q, want %q", c, got, want)
+		}
+	}
+}

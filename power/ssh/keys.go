@@ -16,7 +16,7 @@ import (
 type SecretQuestion struct {
 	// Prompt is the whole question, harmless for a terminal.
 	Prompt string
-	// File is the key file whose passphrase is asked for; empty for a password.
+	// File is the key file that needs the passphrase; empty for a password.
 	File string
 	// Host is user@host, for a password.
 	Host string
@@ -24,19 +24,19 @@ type SecretQuestion struct {
 	Try int
 }
 
-// passphraseTries is how often a passphrase is asked for, like ssh's
+// passphraseTries is how often the client asks for a passphrase, like ssh's
 // NumberOfPasswordPrompts.
 const passphraseTries = 3
 
-// keyring holds opened key files for the run, so that a passphrase is asked
-// for once. It is safe for use by several goroutines.
+// keyring holds opened key files for the run, so that the client asks for a passphrase
+// once. It is safe for concurrent use.
 type keyring struct {
 	ask    func(context.Context, SecretQuestion) (string, error)
 	socket string
-	turn   *semaphore.Weighted // held while a question is asked
+	turn   *semaphore.Weighted // held during a question
 
 	opened  sync.Map // a cryptossh.Signer by file
-	refused sync.Map // what was asked for and not given
+	refused sync.Map // passphrases that the operator did not give
 }
 
 func (k *keyring) isRefused(what string) bool {
@@ -47,8 +47,8 @@ func (k *keyring) isRefused(what string) bool {
 // errPublicOnly: the IdentityFile is a .pub file, whose key the agent may have.
 var errPublicOnly = errors.New("only the public half is there")
 
-// open reads a key file. A nil signer without an error means that it needs a
-// passphrase; the public half may be known all the same.
+// open reads a key file. A nil signer without an error means that the key needs a
+// passphrase; its public half may be known anyway.
 func (k *keyring) open(file string) (cryptossh.Signer, cryptossh.PublicKey, error) {
 	if opened, ok := k.opened.Load(file); ok {
 		signer := opened.(cryptossh.Signer)

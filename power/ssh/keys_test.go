@@ -93,7 +93,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 	}
 	t.Setenv("HOME", t.TempDir())
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known}))
-	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "no key to show to "+bastion) {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "no key to offer to "+bastion) {
 		t.Errorf("no key: %v", err)
 	}
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{"/none/such"}}))
@@ -110,7 +110,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 	}
 }
 
-func TestAPassphraseIsAskedForOnceAndNeverTold(t *testing.T) {
+func TestLightsoutAsksForAPassphraseOnceAndNeverShowsIt(t *testing.T) {
 	t.Parallel()
 	const secret = "planted-secret"
 	key := newKey(t, "locked", secret)

@@ -44,7 +44,7 @@ type dialing struct {
 	err  error
 }
 
-// get gives the connection, making it if need be. Whoever gives up waiting
+// get returns the connection, and opens it if necessary. A caller that gives up waiting
 // leaves the attempt to the others: it ends by itself.
 func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 	l.mu.Lock()
@@ -139,11 +139,11 @@ func (l *link) drop(client *cryptossh.Client) {
 		return
 	}
 	l.ssh, l.retryAt = nil, time.Time{}
-	l.err = connectError(l.host.String(), causeLost, nil, "the connection to %s was lost; it is made again when it is needed", l.host)
+	l.err = connectError(l.host.String(), causeLost, nil, "the connection to %s was lost; lightsout dials again when it needs it", l.host)
 }
 
-// dial opens a connection to an address as seen from the link's host. If it
-// turns out that the link itself is dead, it is made anew once.
+// dial opens a connection to an address as seen from the link's host. If the link
+// itself is dead, it opens the link again, once.
 func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	for again := true; ; again = false {
 		client, err := l.get(ctx)

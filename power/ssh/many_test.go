@@ -68,7 +68,7 @@ func (b *board) Find(_ context.Context, n power.NodeRef, _ string) (power.Machin
 }
 func (b *board) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	on, err := b.ask(ctx, http.MethodGet, m)
-	r := power.Reading{State: power.Off, Proof: power.Proven, Detail: "no power", At: time.Now()}
+	r := power.Reading{State: power.Off, Proof: power.Proven, Detail: "no power", Asked: time.Now(), Arrived: time.Now()}
 	if on {
 		r.State, r.Detail = power.On, "power"
 	}

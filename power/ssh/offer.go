@@ -14,11 +14,11 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// agentTimeout bounds all that is asked of the agent for one connection.
+// agentTimeout bounds all requests to the agent for one connection.
 const agentTimeout = 30 * time.Second
 
-// offer is what is shown to one host. The keys make up a single authentication
-// method, for of each method only the first instance is used.
+// offer is the list of keys for one host. The keys make up a single authentication
+// method, because ssh uses only the first instance of each method.
 type offer struct {
 	signers []cryptossh.Signer
 	// locked are key files that need a passphrase and are not in the agent.
@@ -54,7 +54,7 @@ func (o *offer) close() {
 	}
 }
 
-// describe says in words what was offered; never more than names of files.
+// describe describes the offered keys in words; never more than names of files.
 func (o *offer) describe() string {
 	names := o.names
 	if o.fromAgent > 0 {
@@ -115,8 +115,8 @@ func (k *keyring) socketFor(h host) string {
 	return h.agent
 }
 
-// askAgent lists what the agent holds. An agent that is gone is like none: key
-// files may do.
+// askAgent lists the keys in the agent. A missing agent counts as an empty one: key
+// files may suffice.
 func (o *offer) askAgent(socket string) {
 	if socket == "" {
 		return
@@ -146,8 +146,8 @@ func (o *offer) askAgent(socket string) {
 
 func blob(key cryptossh.PublicKey) string { return string(key.Marshal()) }
 
-// readCertificates reads what stands beside the identity files and what is
-// named by CertificateFile, which must be there.
+// readCertificates reads the certificates next to the identity files and those named by
+// CertificateFile, which must exist.
 func (o *offer) readCertificates(h host) error {
 	read := func(file string) error {
 		data, err := os.ReadFile(file)
@@ -214,7 +214,7 @@ func (o *offer) addCertificates(plain string, signer cryptossh.Signer) {
 	}
 }
 
-// add offers a signer once. An empty name says that it is the agent's.
+// add offers a signer once. An empty name means that it is the agent's.
 func (o *offer) add(s cryptossh.Signer, name string) {
 	id := blob(s.PublicKey())
 	if o.used[id] {

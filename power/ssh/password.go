@@ -18,9 +18,9 @@ const passwordTries = 3
 // errNoAnswer: nobody gave the password that a host asked for.
 var errNoAnswer = errors.New("no password was given")
 
-// passwordQuestions puts what a host asks for while it authenticates before the
-// operator. Answers are sent to the host and kept nowhere: the next connection
-// asks again. An answer that was not given is not asked for again in this run.
+// passwordQuestions shows the operator the questions of a host during authentication.
+// It sends the answers to the host and keeps none: the next connection asks again. If
+// the operator gives no answer, it does not ask again in this run.
 type passwordQuestions struct {
 	client *Client
 	ctx    context.Context
@@ -37,7 +37,7 @@ func (c *Client) mayAskPassword(h host) bool {
 	return c.opt.AskSecret != nil && !(h.noPassword && h.noKeyboard) && !c.keys.isRefused(passwordOf(h))
 }
 
-// passwordOf is the name under which it is noted that a password was refused.
+// passwordOf returns the name under which the client remembers a refused password.
 func passwordOf(h host) string { return "password of " + h.String() }
 
 // methods gives the ways to log in that ask the operator.
@@ -70,7 +70,7 @@ func (q *passwordQuestions) challenge(_, _ string, questions []string, _ []bool)
 	return answers, nil
 }
 
-// ask asks one question, when it is its turn; the handshake's time stands still
+// ask asks one question when its turn has come; the time limit of the handshake pauses
 // meanwhile.
 func (q *passwordQuestions) ask(prompt string) (string, error) {
 	c := q.client
@@ -101,7 +101,7 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 	return answer, nil
 }
 
-// explain adds what became of the questions to an error.
+// explain adds the results of the questions to an error.
 func (q *passwordQuestions) explain(err error) error {
 	switch {
 	case q.refused:

@@ -123,7 +123,7 @@ func TestSudoWithAndWithoutAPassword(t *testing.T) {
 		"only with":                   {"%u ALL=(root) {}", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
 		"not at all":                  {"", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
 		"something else":              {"%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "does not allow it", "password"},
-		"with, and something without": {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "wants a password", "password"},
+		"with, and something without": {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "asks for a password", "password"},
 		"two things without":          {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true, {}", "sudo -n ", "", "", ""},
 		"with, given":                 {"%u ALL=(root) {}", "sudo -S ", worldPassword, "", ""},
 		"with, wrong":                 {"%u ALL=(root) {}", "sudo -S ", "not it", "", "did not accept the password"},

@@ -13,8 +13,8 @@ import (
 	"lightsout/power/internal/program"
 )
 
-// outcome is what is known of a command that was started on a host. A machine
-// that goes down takes the command's status with it in several ways.
+// outcome is the known result of a command that was started on a host. A machine that
+// goes down takes the command's status with it in several ways.
 type outcome int
 
 // Outcomes.
@@ -24,13 +24,13 @@ const (
 	// vanished: it was started, and the channel or the whole connection ended
 	// without a status (ssh.ExitMissingError): usual for a shutdown.
 	vanished
-	// killed: it was started, and ended by a signal, or with a status that
-	// stands for one (128+n, or 255 without a word).
+	// killed: it started, and ended by a signal, or with the status of one (128+n, or
+	// 255 without a message).
 	killed
-	// failed: it ended with another status; Stderr says why.
+	// failed: it ended with another status; Stderr has the reason.
 	failed
-	// uncertain: the connection was lost, or waiting ended, while it was being
-	// started: it can't be told whether it ran. Look; never send it again blindly.
+	// uncertain: the connection was lost, or waiting ended, during its start: lightsout
+	// cannot tell whether it ran. Poll; never send it again without that.
 	uncertain
 )
 
@@ -61,11 +61,11 @@ type job struct {
 	limit time.Duration
 }
 
-// run runs a command on a host ("alias" or "[user@]host[:port]") over a
-// connection of its own through the bastion, waiting while too many hosts are
-// logged in to already. An error means that the command was certainly not
-// started (a *ConnectError, or the server's refusal); in every other case the
-// result says what is known. Waiting ends with ctx.
+// run runs a command on a host ("alias" or "[user@]host[:port]") over a connection of
+// its own through the bastion, waiting while too many hosts are logged in to already.
+// An error means that the command was certainly not started (a *ConnectError, or the
+// server's refusal); in every other case the result holds what is known. Waiting ends
+// with ctx.
 func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -77,7 +77,7 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 		return result{}, err
 	}
 	if c.logins.Acquire(ctx, 1) != nil {
-		return result{}, fmt.Errorf("%s was not logged in to, for %d others were being logged in to all the time: nothing was sent: %w", h, c.opt.Logins, context.Cause(ctx))
+		return result{}, fmt.Errorf("nothing was sent to %s, because %d other logins were under way all the time: %w", h, c.opt.Logins, context.Cause(ctx))
 	}
 	defer c.logins.Release(1)
 	client, err := c.connect(ctx, h, via)
@@ -119,11 +119,12 @@ func (c *Client) runOnBastion(ctx context.Context, command string) (result, erro
 	}
 }
 
-// sessionPatience is how long a session that is refused is asked for again.
+// sessionPatience is how long the client asks again for a session that the host
+// refuses.
 const sessionPatience = 2 * time.Second
 
-// errNoSession says that a host let us in and gave no session.
-var errNoSession = errors.New("accepted the login and then no session, so nothing was sent")
+// errNoSession reports that a host accepted the login and gave no session.
+var errNoSession = errors.New("accepted the login but no session, so nothing was sent")
 
 // runOn runs a command over an open connection.
 func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (result, error) {
@@ -132,6 +133,9 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 		return result{}, err
 	}
 	defer session.Close()
+	if err := power.BeforeSend(ctx); err != nil {
+		return result{}, err
+	}
 	stdout, stderr := program.Output{Limit: outputLimit}, program.Output{Limit: outputLimit}
 	session.Stdout, session.Stderr = &stdout, &stderr
 	if j.stdin != "" {
@@ -150,7 +154,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 	select {
 	case err = <-started:
 	case <-ctx.Done():
-		return result{Outcome: uncertain, Why: "waiting ended before " + name + " said whether it started the command"}, nil
+		return result{Outcome: uncertain, Why: "waiting ended before " + name + " reported whether it started the command"}, nil
 	}
 	switch {
 	case err != nil && isLost(err):
@@ -171,7 +175,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 	return r, nil
 }
 
-// openSession opens a session, or gives up when ctx ends.
+// openSession opens a session, until ctx ends.
 func openSession(ctx context.Context, client *cryptossh.Client, name string) (*cryptossh.Session, error) {
 	type opened struct {
 		session *cryptossh.Session
@@ -198,7 +202,7 @@ func openSession(ctx context.Context, client *cryptossh.Client, name string) (*c
 	}
 }
 
-// judge sets the outcome by what Session.Wait returned.
+// judge sets the outcome by the result of Session.Wait.
 func (r *result) judge(name string, err error) {
 	var exit *cryptossh.ExitError
 	switch {

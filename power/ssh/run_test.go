@@ -8,7 +8,7 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 )
 
-func TestTheOutcomesOfACommandAreToldApart(t *testing.T) {
+func TestPowerCommandsDistinguishTheirOutcomes(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	bastion, node := startSSHD(t, key.authorized, nil), startSSHD(t, key.authorized, nil)

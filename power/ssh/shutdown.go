@@ -18,7 +18,7 @@ const asksPassword = "sudo -S "
 
 // Preflight runs what shows whether the node would obey, and changes nothing:
 // it logs in, and where sudo is to be used without a password it asks sudo
-// whether that is allowed. What else the command holds is not looked at.
+// whether that is allowed. It ignores the rest of the command.
 func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
 	if a != power.ActionShutdown {
 		return power.ErrCannot
@@ -26,7 +26,7 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	check := "true"
 	rest, sudo := strings.CutPrefix(d.opt.Shutdown, "sudo -n ")
 	if sudo = sudo && !strings.ContainsAny(rest, ";&|<>`$()\n"); sudo {
-		// The first says whether it is allowed at all, the second by which rules.
+		// The first checks whether sudo allows it at all, the second by which rules.
 		check = "sudo -n -l " + rest + " && sudo -n -l"
 	}
 	r, err := d.client.run(ctx, spec(m), job{command: check, limit: d.opt.CommandTimeout})
@@ -34,13 +34,13 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	case err != nil:
 		return err
 	case r.Outcome == failed && sudo && strings.TrimSpace(r.Stderr) == "":
-		return text.Advise(fmt.Errorf("%s would not obey %q: sudo does not allow it", m.Title(), d.opt.Shutdown), allowSudo)
+		return text.Advise(fmt.Errorf("%s does not accept %q: sudo does not allow it", m.Title(), d.opt.Shutdown), allowSudo)
 	case r.Outcome == failed:
-		return fmt.Errorf("%s would not obey %q: %w", m.Title(), d.opt.Shutdown, complaint(r))
+		return fmt.Errorf("%s does not accept %q: %w", m.Title(), d.opt.Shutdown, complaint(r))
 	case r.Outcome != succeeded:
-		return fmt.Errorf("%s did not answer whether it may be shut down: %s", m.Title(), r.Why)
+		return fmt.Errorf("%s did not report whether the user may shut it down: %s", m.Title(), r.Why)
 	case sudo && !withoutPassword(r.Stdout, rest):
-		return text.Advise(fmt.Errorf("%s would not obey %q: sudo wants a password for it", m.Title(), d.opt.Shutdown), allowSudo)
+		return text.Advise(fmt.Errorf("%s does not accept %q: sudo asks for a password", m.Title(), d.opt.Shutdown), allowSudo)
 	}
 	return nil
 }
@@ -72,7 +72,8 @@ func withoutPassword(listing, command string) bool {
 // allowSudo is what to do where sudo refuses.
 const allowSudo = "allow the user this command without a password (NOPASSWD in sudoers)"
 
-// complaint is what a failed command said, and what to do where that is usual.
+// complaint returns the message of a failed command and, for a common failure, the next
+// step.
 func complaint(r result) error {
 	said := cmp.Or(power.Clean(r.Stderr), power.Clean(r.Stdout))
 	switch {
@@ -81,9 +82,9 @@ func complaint(r result) error {
 	case strings.Contains(said, "incorrect password"), strings.Contains(said, "no password was provided"):
 		return errors.New("sudo did not accept the password")
 	case r.Status == 127:
-		return text.Advise(fmt.Errorf("the command was not found (%s)", said), "set ssh.shutdown to one that is there")
+		return text.Advise(fmt.Errorf("the command was not found (%s)", said), "set ssh.shutdown to a command that exists")
 	case said == "":
-		return fmt.Errorf("it ended with status %d and said nothing", r.Status)
+		return fmt.Errorf("it ended with status %d and printed nothing", r.Status)
 	}
 	return fmt.Errorf("%s (status %d)", said, r.Status)
 }
@@ -104,7 +105,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		}
 		password, err = d.client.secret(ctx, h, fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()))
 		if err != nil {
-			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo wants a password there, and none was given", m.Title())}
+			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo asks for a password, and none was given", m.Title())}
 		}
 		// No prompt, which would be taken for a complaint; and what sudo
 		// remembers of an earlier password does not count.
@@ -119,8 +120,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		d.note(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
 	case failed:
-		return &power.RefusedError{Why: fmt.Sprintf("%s did not obey %q: %s", m.Title(), d.opt.Shutdown,
-			secret.Hide(complaint(r).Error(), password, power.Clean(password)))} // it may repeat what it was sent
+		return &power.RefusedError{Why: fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,
+			secret.Hide(complaint(r).Error(), password, power.Clean(password)))} // it may repeat its input
 	}
 	return &power.UnconfirmedError{Why: r.Why}
 }
@@ -128,9 +129,9 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 // clockCommand prints the time in seconds, to the nanosecond where date can.
 const clockCommand = "date +%s.%N"
 
-// Clock asks a machine for its time and gives by how much its clock is ahead of
-// this machine's (negative: behind), and how far off that may be: half of what
-// the answer took.
+// Clock asks a machine for its time. It returns how far its clock is ahead of this
+// machine's (negative: behind), and the error bound: half of the time that the answer
+// took.
 func (d *Driver) Clock(ctx context.Context, m power.Machine) (ahead, within time.Duration, err error) {
 	return readClock(m.Title(), func() (result, error) {
 		return d.client.run(ctx, spec(m), job{command: clockCommand, limit: d.opt.CommandTimeout})
@@ -148,11 +149,11 @@ func readClock(name string, ask func() (result, error)) (ahead, within time.Dura
 		return 0, 0, err
 	}
 	if r.Outcome != succeeded {
-		return 0, 0, fmt.Errorf("%s did not tell the time: %w", name, complaint(r))
+		return 0, 0, fmt.Errorf("%s did not report its time: %w", name, complaint(r))
 	}
 	there, ok := parseClock(r.Stdout)
 	if !ok {
-		return 0, 0, fmt.Errorf("%s did not tell the time: it said %q", name, power.Clean(r.Stdout))
+		return 0, 0, fmt.Errorf("%s did not report its time: it answered %q", name, power.Clean(r.Stdout))
 	}
 	return there.Sub(r.sent.Add(r.took / 2)), r.took / 2, nil
 }

@@ -166,8 +166,22 @@ func startSSHDIn(t *testing.T, w *world, authorized string, hostKeys []keyPair, 
 	if err := os.WriteFile(authFile, []byte(authorized), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{keys: hostKeys, port: freePort(t), log: &logBuffer{}}
+	// Another program may take the port between our choice and the start of the sshd.
+	for range 10 {
+		if s := startSSHDOn(t, w, sshd, freePort(t), authFile, hostKeys, config); s != nil {
+			return s
+		}
+	}
+	t.Fatal("no port for an sshd, 10 times in a row")
+	return nil
+}
+
+// startSSHDOn starts an sshd on a port; nil if another program has the port.
+func startSSHDOn(t *testing.T, w *world, sshd, port, authFile string, hostKeys []keyPair, config []string) *server {
+	t.Helper()
+	s := &server{keys: hostKeys, port: port, log: &logBuffer{}}
 	s.addr = "127.0.0.1:" + s.port
+	conf := filepath.Join(t.TempDir(), "sshd_config")
 	// Of most keywords the first value counts.
 	lines := append(slices.Clone(config),
 		"Port "+s.port, "ListenAddress 127.0.0.1", "AuthorizedKeysFile "+authFile, "PidFile none",
@@ -176,7 +190,6 @@ func startSSHDIn(t *testing.T, w *world, authorized string, hostKeys []keyPair, 
 	for _, k := range hostKeys {
 		lines = append(lines, "HostKey "+k.file)
 	}
-	conf := filepath.Join(dir, "sshd_config")
 	if err := os.WriteFile(conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +204,14 @@ func startSSHDIn(t *testing.T, w *world, authorized string, hostKeys []keyPair, 
 		t.Fatal(err)
 	}
 	t.Cleanup(s.stop)
+	taken := false
 	waitFor(t, "sshd to listen", func() bool {
-		conn, err := net.Dial("tcp", s.addr)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
+		taken = s.log.count("Cannot bind any address") > 0
+		return taken || s.log.count("Server listening on 127.0.0.1 port "+port) > 0
 	})
+	if taken {
+		return nil
+	}
 	return s
 }
 

@@ -1,14 +1,14 @@
 // Package exec is the power driver for machines that nothing else switches:
 // by the operator's own commands.
 //
-// A command is a list of arguments, run as it stands: no shell looks at it, and
-// what is filled in ({{.Node}}, {{.Address}}, {{.Machine}}) stays within its
-// argument. Who wants a shell writes ["sh", "-c", "…"], and best takes the node
-// from the environment there: LIGHTSOUT_NODE, LIGHTSOUT_ADDRESS and
-// LIGHTSOUT_MACHINE are set. Secrets reach a command by the environment too.
+// A command is a list of arguments, run as it is written: no shell splits it, and each
+// value ({{.Node}}, {{.Address}}, {{.Machine}}) stays within its argument. To use a
+// shell write ["sh", "-c", "…"], and take the node from the environment:
+// LIGHTSOUT_NODE, LIGHTSOUT_ADDRESS and LIGHTSOUT_MACHINE are set. Secrets reach a
+// command by the environment too.
 //
-// Here may live what holds for any command. What may not: a command that is
-// known beforehand, which deserves a driver of its own.
+// This package works with any command. A well-known command deserves a driver of its
+// own.
 package exec
 
 import (
@@ -43,11 +43,11 @@ const stateLimit = time.Minute
 type Options struct {
 	// State prints one word: on, off, transitioning or unknown. One that prints
 	// nothing, or both on and off, has said nothing: the state is unknown.
-	State []string `json:"state_command"`
+	State []string `json:"state_command" path:"program"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
-	On       []string `json:"on_command"`
-	Off      []string `json:"off_command"`
-	Shutdown []string `json:"shutdown_command"`
+	On       []string `json:"on_command" path:"program"`
+	Off      []string `json:"off_command" path:"program"`
+	Shutdown []string `json:"shutdown_command" path:"program"`
 	// ProvesOff: the state command's "off" comes from something that knows (a
 	// power API, a power meter) and not from the machine's silence. Without it,
 	// off is presumed.
@@ -91,7 +91,8 @@ func New(opt Options) (*Driver, error) {
 			continue
 		}
 		var err error
-		if d.commands[c.action], err = parse("power.exec."+c.field, c.argv); err != nil {
+		d.commands[c.action], err = parse("power.exec."+c.field, c.argv)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +100,7 @@ func New(opt Options) (*Driver, error) {
 	case !can.On && !can.Off && !can.Shutdown:
 		return nil, power.Wrong("power.exec", " has no command: give at least one of on_command, off_command and shutdown_command")
 	case opt.ProvesOff && !can.State:
-		return nil, power.Wrong("power.exec.proves_off", " is for the state command, and there is none: give power.exec.state_command")
+		return nil, power.Wrong("power.exec.proves_off", " needs a state command: give power.exec.state_command")
 	}
 	return d, nil
 }
@@ -109,7 +110,7 @@ func parse(what string, argv []string) (command, error) {
 		return nil, power.Wrong(what, " is empty: it is a program and its arguments, like [virsh, start, \"{{.Machine}}\"]")
 	}
 	if len(argv) == 1 && strings.ContainsAny(argv[0], " \t") && !strings.Contains(argv[0], "{{") {
-		return nil, power.Wrong(what, " is one text with blanks: write each argument by itself, like [virsh, start, vm1]; no shell splits it")
+		return nil, power.Wrong(what, " is one text with blanks: write each argument as its own item, like [virsh, start, vm1]; no shell splits it")
 	}
 	var out command
 	for _, arg := range argv {
@@ -118,7 +119,7 @@ func parse(what string, argv []string) (command, error) {
 			return nil, err
 		}
 		if strings.Contains(arg, "\x00") {
-			return nil, power.Wrong(what, " holds a zero byte")
+			return nil, power.Wrong(what, " contains a zero byte")
 		}
 		out = append(out, t)
 	}
@@ -156,6 +157,11 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	if _, err := environment(v); err != nil {
 		return power.Machine{}, err
 	}
+	for _, c := range d.commands {
+		if slices.ContainsFunc(c, func(t *fields.Template) bool { return t.Uses("Address") }) {
+			m.Params[power.ParamAddress] = v.Address
+		}
+	}
 	for _, a := range slices.Sorted(maps.Keys(d.commands)) {
 		if _, err := d.commands[a].render(values(m)); err != nil {
 			return power.Machine{}, err
@@ -172,7 +178,8 @@ func (c command) render(v fields.Values) ([]string, error) {
 	argv := make([]string, len(c))
 	for i, t := range c {
 		var err error
-		if argv[i], err = t.Render(v); err != nil {
+		argv[i], err = t.Render(v)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -209,13 +216,13 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 	return program.Run(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets})
 }
 
-// environment is what a command is told besides its arguments. Scripts hand it
-// on to shells, here or on other hosts, so it is checked as templates are.
+// environment returns the environment of a command. Scripts pass it to shells, here or
+// on other hosts, so environment checks it like a template.
 func environment(v fields.Values) ([]string, error) {
 	var out []string
 	for _, e := range []struct{ name, value string }{{"NODE", v.Node}, {"ADDRESS", v.Address}, {"MACHINE", v.Machine}} {
 		if e.value != "" && !fields.Plain(e.value) {
-			return nil, fmt.Errorf("%q, for LIGHTSOUT_%s of node %s, is no plain name or address", power.Clean(e.value), e.name, power.Clean(v.Node))
+			return nil, fmt.Errorf("%q, for LIGHTSOUT_%s of node %s, is not a plain name or address", power.Clean(e.value), e.name, power.Clean(v.Node))
 		}
 		out = append(out, "LIGHTSOUT_"+e.name+"="+e.value)
 	}
@@ -228,19 +235,21 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	if d.commands[""] == nil {
 		return power.Reading{}, power.ErrCannot
 	}
-	return power.Unanswered(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
+	r, asked, err := d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.commands[""], m)
 		if err != nil {
 			return power.Reading{}, err
 		}
 		return reading(r, d.opt.ProvesOff), nil
-	}))
+	})
+	r.Asked = asked
+	return power.Unanswered(r, err)
 }
 
 // reading understands what a state command said: the one word of state that it
 // prints, first. A word and a failure contradict each other; so do two words.
 func reading(r program.Result, provesOff bool) power.Reading {
-	out := power.Reading{At: time.Now(), Detail: "the state command " + r.How()}
+	out := power.Reading{Detail: "the state command " + r.How()}
 	word := ""
 	for i, w := range strings.Fields(r.Stdout) {
 		w = strings.ToLower(strings.Trim(w, ".,:;!"))
@@ -270,7 +279,7 @@ func reading(r program.Result, provesOff bool) power.Reading {
 			out.Detail = "the state command printed nothing"
 		}
 	case out.State != power.Unknown || word == "contradiction":
-		out.Detail = "the state command says: " + said
+		out.Detail = "the state command printed: " + said
 	}
 	return out
 }

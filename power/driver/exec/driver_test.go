@@ -169,7 +169,7 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 	}
 }
 
-func TestAMissingSecretIsToldBeforeAnythingRuns(t *testing.T) {
+func TestAMissingSecretIsReportedBeforeAnythingRuns(t *testing.T) {
 	w, dir := newWorld(t, nil)
 	t.Setenv(secretName, "")
 	err := w.Driver.Switch(t.Context(), power.ActionOn, power.Machine{ID: "x", Params: map[string]string{"node": "x"}})
@@ -227,4 +227,18 @@ func FuzzReading(f *testing.F) {
 			t.Errorf("%q with status %d is off", stdout, status)
 		}
 	})
+}
+
+// The question shows the address that a command gets, and the judgement uses it.
+func TestTheAddressThatACommandGetsIsAParameter(t *testing.T) {
+	for by, want := range map[string]string{"{{.Address}}": "10.0.0.3", "{{.Machine}}": ""} {
+		d, err := New(Options{State: []string{"true", by}, On: []string{"true", by}, Off: []string{"true", by}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := d.Find(t.Context(), power.NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, "")
+		if err != nil || m.Params[power.ParamAddress] != want {
+			t.Errorf("%s: %+v, %v", by, m, err)
+		}
+	}
 }

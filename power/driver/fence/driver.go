@@ -47,7 +47,7 @@ func init() {
 // statusLimit bounds one status call; some agents log in to a slow device.
 const statusLimit = 40 * time.Second
 
-// Node is what an entry below power.nodes tells of a machine.
+// Node holds the fields of an entry below power.nodes.
 type Node struct {
 	// Plug is the agent's name for it: a VM's name, an outlet's number.
 	Plug string `json:"plug"`
@@ -59,7 +59,7 @@ type Node struct {
 type Options struct {
 	// Agent is the program: a path, or a name that is looked for in PATH and in
 	// /usr/sbin, where distributions put them.
-	Agent string `json:"agent"`
+	Agent string `json:"agent" path:"program"`
 	// Params are the agent's parameters by name; their values are templates.
 	Params map[string]string `json:"params"`
 	// Kept says where the secrets are kept.
@@ -72,7 +72,7 @@ type Options struct {
 
 // place is where a secret is kept.
 type place struct {
-	File string `json:"file"`
+	File string `json:"file" path:"file"`
 	Env  string `json:"env"`
 }
 
@@ -89,7 +89,8 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 			return nil, power.Wrong(field, " needs file or env, and not both")
 		}
 		var err error
-		if opt.Secrets[name], err = site.Secret(power.Secret{Field: field, Name: field, File: kept.File, Env: kept.Env}); err != nil {
+		opt.Secrets[name], err = site.Secret(power.Secret{Field: field, Name: field, File: kept.File, Env: kept.Env})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -131,11 +132,13 @@ func New(opt Options) (*Driver, error) {
 		}
 	}
 	var err error
-	if d.params, err = d.parse("power.fence.params", opt.Params); err != nil {
+	d.params, err = d.parse("power.fence.params", opt.Params)
+	if err != nil {
 		return nil, err
 	}
 	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
-		if d.perNode[node], err = d.parse("power.nodes."+node+".params", opt.Nodes[node].Params); err != nil {
+		d.perNode[node], err = d.parse("power.nodes."+node+".params", opt.Nodes[node].Params)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +147,7 @@ func New(opt Options) (*Driver, error) {
 
 func checkName(where, name string) error {
 	if !parameter.MatchString(name) || slices.Contains(reserved, name) {
-		return power.Wrong(where, ": %q is no parameter that can be given to a fence agent", power.Clean(name))
+		return power.Wrong(where, ": %q is not a parameter of fence agents", power.Clean(name))
 	}
 	return nil
 }
@@ -184,7 +187,9 @@ func (d *Driver) Abilities() power.Abilities {
 // State asks the agent for the status. An agent that starts slowly is given
 // time beyond ctx: who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	return power.Unanswered(d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) }))
+	r, asked, err := d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) })
+	r.Asked = asked
+	return power.Unanswered(r, err)
 }
 
 func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, error) {
@@ -199,7 +204,7 @@ func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, er
 // well, shells and Python among them, so that off is proven only when the agent
 // says so in words too, as those of the fence-agents library do.
 func reading(r program.Result) power.Reading {
-	out := power.Reading{Detail: "fence agent: " + r.Said(), At: time.Now()}
+	out := power.Reading{Detail: "fence agent: " + r.Said()}
 	said := strings.ToLower(r.Stdout)
 	switch {
 	case r.OK():
@@ -227,7 +232,7 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	}
 	r, err := power.Unanswered(d.status(ctx, m))
 	if err == nil && r.State == power.Unknown {
-		err = fmt.Errorf("the fence agent does not tell the state of %s: %s", m.Title(), r.Detail)
+		err = fmt.Errorf("the fence agent does not report the state of %s: %s", m.Title(), r.Detail)
 	}
 	return err
 }

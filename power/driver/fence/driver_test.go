@@ -287,7 +287,7 @@ func TestAnAnswerFromBeforeIsNotGivenAfterASwitch(t *testing.T) {
 	}
 }
 
-func TestPreflightTellsThatTheDeviceIsNotReached(t *testing.T) {
+func TestPreflightReportsAnUnreachableDevice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Options{})
 	m, err := w.Driver.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")

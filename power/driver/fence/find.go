@@ -46,7 +46,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if own.Plug != "" {
 		values.Machine = own.Plug
 	}
-	params := map[string]string{}
+	params, address := map[string]string{}, ""
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		t := templates[name]
 		perNode = perNode || t.PerNode()
@@ -60,6 +60,9 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 			return power.Machine{}, err
 		}
 		params[name] = text
+		if t.Uses("Address") {
+			address = values.Address
+		}
 	}
 	how := "" // by the hint, or by what the template makes of the node
 	if own.Plug != "" || len(d.perNode[node.Name]) > 0 {
@@ -82,7 +85,11 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if plug != "" && params["plug"] == "" && params["port"] == "" {
 		params["plug"] = plug
 	}
-	return machine(node, params, how), nil
+	m := machine(node, params, how)
+	if address != "" {
+		m.Params[power.ParamAddress] = address
+	}
+	return m, nil
 }
 
 // machine makes the machine from its parameters. What tells it from others is

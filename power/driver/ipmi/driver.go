@@ -66,7 +66,7 @@ type Options struct {
 	// User and Password log in, with the privilege of an operator.
 	User         string        `json:"user"`
 	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file"`
+	PasswordFile string        `json:"password_file" path:"file"`
 	PasswordEnv  string        `json:"password_env"`
 }
 
@@ -78,9 +78,10 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
 	opt.Nodes = power.NodesOf[fields.Node](site)
 	var err error
-	if opt.Password, err = site.Secret(power.Secret{
+	opt.Password, err = site.Secret(power.Secret{
 		Field: "power.ipmi.password", Name: "the password of power.ipmi", File: o.PasswordFile, Env: o.PasswordEnv, Must: true,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	return New(opt)
@@ -101,14 +102,15 @@ type Driver struct {
 func New(opt Options) (*Driver, error) {
 	d := &Driver{opt: opt}
 	var err error
-	if d.address, err = fields.Parse("power.ipmi.address", cmp.Or(opt.Address, defaultAddress)); err != nil {
+	d.address, err = fields.Parse("power.ipmi.address", cmp.Or(opt.Address, defaultAddress))
+	if err != nil {
 		return nil, err
 	}
 	if opt.User == "" || opt.Password == nil {
 		return nil, power.Wrong("power.ipmi", " needs user, and password_file or password_env")
 	}
 	if len(opt.User) > 16 {
-		return nil, power.Wrong("power.ipmi.user", " is longer than the 16 bytes that IPMI has room for")
+		return nil, power.Wrong("power.ipmi.user", " is longer than the 16 bytes that IPMI allows")
 	}
 	return d, nil
 }
@@ -124,7 +126,7 @@ func (d *Driver) Abilities() power.Abilities {
 func (d *Driver) password() (string, error) {
 	p, err := d.opt.Password()
 	if err == nil && len(p) > maxPassword {
-		err = fmt.Errorf("the password of power.ipmi is longer than the %d bytes that IPMI has room for", maxPassword)
+		err = fmt.Errorf("the password of power.ipmi is longer than the %d bytes that IPMI allows", maxPassword)
 	}
 	if err != nil {
 		return "", &power.RefusedError{Why: err.Error()}
@@ -151,11 +153,11 @@ func endpoint(text string) (string, error) {
 	host, p := text, port
 	if _, err := netip.ParseAddr(text); err != nil && strings.Contains(text, ":") {
 		if host, p, err = net.SplitHostPort(text); err != nil {
-			return "", fmt.Errorf("%q is no address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
+			return "", fmt.Errorf("%q is not the address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
 		}
 	}
 	if n, err := net.LookupPort("udp", p); err != nil || n == 0 || !fields.Plain(host) || strings.ContainsAny(host, "/@") {
-		return "", fmt.Errorf("%q is no address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
+		return "", fmt.Errorf("%q is not the address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
 	}
 	return net.JoinHostPort(host, p), nil
 }
@@ -215,7 +217,10 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return &power.SilentError{Text: "nothing was switched: waiting was given up", Err: err}
+			return &power.SilentError{Text: "nothing was switched: lightsout stopped waiting", Err: err}
+		}
+		if err := power.BeforeSend(ctx); err != nil {
+			return err
 		}
 		c.WithRetry(0)
 		if _, err := c.ChassisControl(ctx, control); err != nil {

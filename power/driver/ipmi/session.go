@@ -44,19 +44,19 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	host, p, err := net.SplitHostPort(m.ID)
 	number, portErr := net.LookupPort("udp", p)
 	if err != nil || portErr != nil || host == "" {
-		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a controller", power.Clean(m.ID))}
+		return &power.RefusedError{Why: fmt.Sprintf("%q is not the address of a controller", power.Clean(m.ID))}
 	}
 	password, err := d.password()
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return &power.SilentError{Text: "the controller was not asked: waiting was given up", Err: err}
+		return &power.SilentError{Text: "lightsout sent nothing to the controller: it stopped waiting", Err: err}
 	}
 	held, _ := d.turns.LoadOrStore(m.ID, semaphore.NewWeighted(1))
 	turn := held.(*semaphore.Weighted)
 	if err := turn.Acquire(ctx, 1); err != nil {
-		return &power.SilentError{Text: "the controller was not asked: it was busy with another question", Err: err}
+		return &power.SilentError{Text: "lightsout sent nothing to the controller: it was busy with another request", Err: err}
 	}
 	defer turn.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -66,7 +66,7 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	}
 	c, err := client.NewClient(host, number, d.opt.User, password)
 	if err != nil {
-		return &power.RefusedError{Why: "IPMI can't be spoken with the user of power.ipmi"}
+		return &power.RefusedError{Why: "lightsout cannot start an IPMI session with the user of power.ipmi"}
 	}
 	c.WithTimeout(resend).WithRetry(resends).WithMaxPrivilegeLevel(types.PrivilegeLevelOperator).
 		WithCipherSuiteID(types.CipherSuiteID17, types.CipherSuiteID3)
@@ -95,6 +95,6 @@ func (d *Driver) notConnected(ctx context.Context, m power.Machine, err error) e
 	if ctx.Err() != nil || slices.ContainsFunc([]string{"timeout", "connection refused", "unreachable", "no datagram", "resolve addr failed", "dial failed"}, said) {
 		return &power.SilentError{Text: fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(err)), Err: err}
 	}
-	return &power.RefusedError{Why: fmt.Sprintf("the controller %s does not let %s in as operator (%s); look at user and password of power.ipmi",
+	return &power.RefusedError{Why: fmt.Sprintf("the controller %s rejects %s as operator (%s); check user and password under power.ipmi",
 		power.Clean(m.ID), power.Clean(d.opt.User), secret.Say(cause(err)))}
 }

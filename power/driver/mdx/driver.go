@@ -1,14 +1,13 @@
 // Package mdx is the power driver for virtual machines of the mdx platform
 // (https://mdx.jp), by the REST API of its user portal.
 //
-// The API has no public specification. What is spoken here is what the
-// operators' own client speaks (nii-gakunin-cloud/mdx-rest-client-python):
-// power requests are accepted with 202 and carried out later, their bodies say
-// nothing that can be relied on, and the VM's status is looked at to see what
-// became of them.
+// The API has no public specification. This driver follows the platform operators' own
+// client (nii-gakunin-cloud/mdx-rest-client-python): the portal accepts power requests
+// with 202 and carries them out later, their bodies are not reliable, and the driver
+// polls the VM's status for the result.
 //
-// Here may live what concerns that API. What may not: logging in to the portal
-// in a user's name (the user issues a token there), and any other platform.
+// This package only uses that API. It does not log in to the portal in a user's name:
+// the user issues a token there.
 package mdx
 
 import (
@@ -52,13 +51,13 @@ type Options struct {
 	Project string `json:"project"`
 	// Token gives the token that the user has issued in the portal.
 	Token     secret.Source `json:"-"`
-	TokenFile string        `json:"token_file"`
+	TokenFile string        `json:"token_file" path:"file"`
 	TokenEnv  string        `json:"token_env"`
 	// ViaBastion sends requests through the bastion.
 	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight, over IPv4 only.
 	Dial power.Dial `json:"-"`
-	// Nodes holds what is said of nodes, by their names.
+	// Nodes holds the settings of each node by its name.
 	Nodes map[string]Node `json:"-"`
 }
 
@@ -76,9 +75,10 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
 	opt.Dial, opt.PlainHTTP, opt.Nodes = site.Via(o.ViaBastion), o.PlainHTTP || site.Lab, power.NodesOf[Node](site)
 	var err error
-	if opt.Token, err = site.Secret(power.Secret{
+	opt.Token, err = site.Secret(power.Secret{
 		Field: "power.mdx.token", Name: "the portal's token", File: o.TokenFile, Env: o.TokenEnv, Must: true,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	return New(opt)
@@ -106,10 +106,10 @@ func New(opt Options) (*Driver, error) {
 	u, err := url.Parse(cmp.Or(opt.URL, defaultURL))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
 		// What was given may hold a password, and is not repeated.
-		return nil, power.Wrong("power.mdx.url", " is no address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
+		return nil, power.Wrong("power.mdx.url", " is not the address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
 	}
 	if u.Scheme == "http" && !opt.PlainHTTP && !rest.Loopback(u.Hostname()) {
-		return nil, power.Wrong("power.mdx.url", " is http, by which anybody on the way can read the token: use https, or allow it with plain_http: true under power.mdx")
+		return nil, power.Wrong("power.mdx.url", " is http, and anybody on the route can read the token: use https, or allow http with plain_http: true under power.mdx")
 	}
 	if opt.Token == nil {
 		return nil, power.Wrong("power.mdx", ": the token is missing; give token_file or token_env")
@@ -139,7 +139,7 @@ func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
 }
 
-// State looks at the VM's status.
+// State polls the VM's status.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	vm, err := d.detail(ctx, m.ID)
 	if rest.Code(err) == http.StatusNotFound {
@@ -151,7 +151,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	return reading(vm.Status), nil
 }
 
-// States looks at many VMs' status with one request for each hundred of the
+// States polls many VMs' status with one request for each hundred of the
 // project.
 func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
 	vms, err := d.list(ctx)
@@ -173,7 +173,7 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	return out, nil
 }
 
-// noVM is what is said of one that is not there.
+// noVM is the text for a VM that does not exist.
 const noVM = "the portal has no such VM"
 
 // Statuses of a VM (the operators' client, mdx_lib.py).
@@ -198,7 +198,7 @@ func reading(status string) power.Reading {
 	case statusSuspended:
 		detail = "Suspended, by the platform"
 	case "":
-		detail = "the portal gives no status"
+		detail = "the portal reports no status"
 	}
 	return power.Told(states[status], detail)
 }
@@ -218,7 +218,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if a == power.ActionOn {
 		level := cmp.Or(m.Params[power.ParamServiceLevel], levelSpot)
 		if level != levelSpot && level != levelGuarantee {
-			return &power.RefusedError{Why: fmt.Sprintf("%q is no service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
+			return &power.RefusedError{Why: fmt.Sprintf("%q is not a service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
 				power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
 		}
 		body = map[string]string{"service_level": level}
@@ -227,7 +227,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err != nil {
 		return err
 	}
-	if due, err := power.Due(a, m, r, "; look at it in the mdx portal"); !due {
+	if due, err := power.Due(a, m, r, "; check it in the mdx portal"); !due {
 		return err
 	}
 	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+requests[a]+"/", body, nil)
@@ -235,7 +235,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case code == 0:
 		return err
 	case code == http.StatusTooManyRequests:
-		return fmt.Errorf("nothing was switched, for the mdx portal is busy: %w", err)
+		return fmt.Errorf("nothing was switched, because the mdx portal is busy: %w", err)
 	case code == http.StatusConflict:
 		// What was asked for before, perhaps by a program that was killed, is
 		// still being done.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
 )
@@ -28,7 +29,7 @@ func TestStatusesAreStates(t *testing.T) {
 		"Detached":    {State: power.Unknown, Detail: "Detached"},
 		"NotFound":    {State: power.Unknown, Detail: "NotFound"},
 		"\x1b[31mNew": {State: power.Unknown, Detail: "New"},
-		"":            {State: power.Unknown, Detail: "the portal gives no status"},
+		"":            {State: power.Unknown, Detail: "the portal reports no status"},
 	} {
 		p := newPortal(t, &portalVM{uuid: "uuid-1", name: "n", status: status})
 		d := newDriver(t, p, "llm")
@@ -41,7 +42,7 @@ func TestStatusesAreStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, got := range []power.Reading{one, many[1]} {
-			got.At = time.Time{}
+			got.Asked, got.Arrived = time.Time{}, time.Time{}
 			if got != want {
 				t.Errorf("%q is %+v, want %+v", status, got, want)
 			}
@@ -169,7 +170,7 @@ func TestANewTokenInTheFileIsTakenBeforeRenewing(t *testing.T) {
 	})
 }
 
-func TestAWrongTokenIsOneSentenceThatSaysWhatToDo(t *testing.T) {
+func TestTheErrorOfAWrongTokenNamesTheNextStep(t *testing.T) {
 	p := newPortal(t, fourVMs()...)
 	p.valid = map[string]bool{}
 	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
@@ -275,12 +276,7 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 }
 
 func TestAnUnreachablePortalIsNotUnconfirmed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	d, err := New(Options{URL: "http://" + l.Addr().String(), Project: "llm", Token: func() (string, error) { return secretToken, nil }})
+	d, err := New(Options{URL: "http://" + testenv.Refusing(t), Project: "llm", Token: func() (string, error) { return secretToken, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,8 +429,8 @@ func TestTheTokenIsInNoError(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTokenIsNotSent(t *testing.T) {
-	for given, bad := range map[string]string{" " + secretToken + "\n": "", "": "is empty", "two " + secretToken: "no token", "a\nb": "no token"} {
+func TestTheDriverSendsNoInvalidToken(t *testing.T) {
+	for given, bad := range map[string]string{" " + secretToken + "\n": "", "": "is empty", "two " + secretToken: "does not contain a token", "a\nb": "does not contain a token"} {
 		d := newDriver(t, newPortal(t, fourVMs()...), "llm")
 		d.tokens.source = powertest.Secret(given)
 		_, err := d.projectUUID(ctx)

@@ -21,7 +21,7 @@ func checkToken(raw, where string) (string, error) {
 		return "", fmt.Errorf("%s is empty; issue a token in the mdx portal (click your name, トークン発行) and put it there", where)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%s holds something that is no token; issue one in the mdx portal (click your name, トークン発行)", where)
+		return "", fmt.Errorf("%s does not contain a token; issue one in the mdx portal (click your name, トークン発行)", where)
 	}
 	return token, nil
 }
@@ -75,7 +75,7 @@ func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 	return token, nil
 }
 
-// errToken is what is said when the portal takes no token of ours.
+// errToken reports that the portal refused the token.
 var errToken = &power.RefusedError{Why: "the mdx portal refused the token; issue a new one there (click your name, トークン発行) and put it in place of the old one"}
 
 const refreshPath = "/api/refresh/"

@@ -186,10 +186,10 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	return m, nil
 }
 
-// serviceLevel reads what the portal says of a VM's level, which it says in
-// Japanese: only the word for spot is on record ("スポット仮想マシン"), so the
-// other is told by 起動保証 (guaranteed start). What is not understood is
-// powered on as spot, like the operators' client does, and is marked so.
+// serviceLevel parses a VM's level, which the portal reports in Japanese: only the word
+// for spot is on record ("スポット仮想マシン"), so 起動保証 (guaranteed start) identifies the other.
+// A VM of an unknown level is powered on as spot, as the operators' client does, and
+// marked so.
 func serviceLevel(said string) (level, from string) {
 	lower := strings.ToLower(said)
 	switch {

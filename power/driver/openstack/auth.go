@@ -55,7 +55,8 @@ func (opt Options) read() (credentials, error) {
 func fromEnvironment() (credentials, error) {
 	c := credentials{tls: &tls.Config{}}
 	var err error
-	if c.auth, err = osclient.AuthOptionsFromEnv(); err != nil {
+	c.auth, err = osclient.AuthOptionsFromEnv()
+	if err != nil {
 		return c, fmt.Errorf("OpenStack's credentials are not in the environment (%s); set cloud under power.openstack, or OS_CLOUD or the other OS_ variables", power.Clean(err.Error()))
 	}
 	c.endpoint.Region = os.Getenv("OS_REGION_NAME")
@@ -161,14 +162,14 @@ func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error
 	d.secrets.Store(&secrets)
 	provider, err := osclient.NewClient(c.auth.IdentityEndpoint)
 	if err != nil {
-		return nil, &power.RefusedError{Why: fmt.Sprintf("auth_url is no URL: %q", power.Clean(c.auth.IdentityEndpoint))}
+		return nil, &power.RefusedError{Why: fmt.Sprintf("auth_url is not a URL: %q", power.Clean(c.auth.IdentityEndpoint))}
 	}
 	transport := rest.Transport(d.opt.Dial, "tcp")
 	transport.TLSClientConfig = c.tls
 	provider.HTTPClient = *rest.HTTP(transport)
 	if err := osclient.Authenticate(ctx, provider, c.auth); err != nil {
 		provider.HTTPClient.CloseIdleConnections()
-		return nil, d.explain("OpenStack did not let us in", err)
+		return nil, d.explain("OpenStack rejected the login", err)
 	}
 	nova, err := osclient.NewComputeV2(provider, c.endpoint)
 	if err != nil {

@@ -43,8 +43,8 @@ type Options struct {
 	// credentials of the other OS_ variables.
 	Cloud string `json:"cloud"`
 	// CloudsFile is the clouds.yaml; empty: where OpenStack's commands look.
-	CloudsFile string `json:"clouds_file"`
-	// Region replaces what is said there.
+	CloudsFile string `json:"clouds_file" path:"file"`
+	// Region replaces the region from there.
 	Region string `json:"region"`
 	// ViaBastion sends requests through the bastion.
 	ViaBastion bool `json:"via_bastion"`
@@ -77,7 +77,7 @@ type Driver struct {
 // New makes the driver. It makes no request and reads no credentials.
 func New(opt Options) (*Driver, error) {
 	if opt.CloudsFile != "" && opt.Cloud == "" {
-		return nil, power.Wrong("power.openstack.clouds_file", " is given without cloud: say which of its clouds")
+		return nil, power.Wrong("power.openstack.clouds_file", " is set without cloud: name one of its clouds")
 	}
 	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: semaphore.NewWeighted(1)}, nil
 }
@@ -103,7 +103,7 @@ func (d *Driver) Abilities() power.Abilities {
 
 // list gives all servers of the project. Who asks while one is under way is
 // given its answer.
-func (d *Driver) list(ctx context.Context) ([]servers.Server, error) {
+func (d *Driver) list(ctx context.Context) (all []servers.Server, asked time.Time, err error) {
 	return d.lists.Do(ctx, "", func(ctx context.Context) ([]servers.Server, error) {
 		nova, err := d.connect(ctx)
 		if err != nil {
@@ -115,7 +115,7 @@ func (d *Driver) list(ctx context.Context) ([]servers.Server, error) {
 		}
 		all, err := servers.ExtractServers(pages)
 		if err != nil {
-			return nil, errors.New("OpenStack's list of servers is not understood")
+			return nil, errors.New("lightsout cannot parse OpenStack's list of servers")
 		}
 		return all, nil
 	})
@@ -124,7 +124,7 @@ func (d *Driver) list(ctx context.Context) ([]servers.Server, error) {
 // Find looks a node's server up, as match.One does; a providerID is
 // openstack:///id.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	all, err := d.list(ctx)
+	all, _, err := d.list(ctx)
 	if err != nil {
 		return power.Machine{}, err
 	}
@@ -156,7 +156,7 @@ func addresses(s servers.Server) []string {
 	return out
 }
 
-// noServer is what is said of one that is not there.
+// noServer is the text for a server that does not exist.
 const noServer = "OpenStack has no such server"
 
 // State reads the server's status.
@@ -173,7 +173,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 
 func (d *Driver) get(ctx context.Context, m power.Machine) (*servers.Server, error) {
 	if strings.ContainsAny(m.ID, "/?#%") || m.ID == "" {
-		return nil, &power.RefusedError{Why: fmt.Sprintf("%q is no server's id", power.Clean(m.ID))}
+		return nil, &power.RefusedError{Why: fmt.Sprintf("%q is not a server's id", power.Clean(m.ID))}
 	}
 	nova, err := d.connect(ctx)
 	if err != nil {
@@ -186,9 +186,9 @@ func (d *Driver) get(ctx context.Context, m power.Machine) (*servers.Server, err
 	return s, nil
 }
 
-// States looks at all machines with one list.
+// States polls all machines with one list.
 func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
-	all, err := d.list(ctx)
+	all, asked, err := d.list(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -198,6 +198,7 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 		if k := slices.IndexFunc(all, func(s servers.Server) bool { return s.ID == m.ID }); k >= 0 {
 			out[i] = reading(all[k])
 		}
+		out[i].Asked = asked
 	}
 	return out, nil
 }
@@ -212,7 +213,7 @@ func reading(s servers.Server) power.Reading {
 		// Nova has seen that it stopped, and has not made it SHUTOFF yet.
 		return power.Told(power.Transitioning, "ACTIVE, and its power state is "+s.PowerState.String())
 	case s.Status == "":
-		return power.Told(power.Unknown, "OpenStack tells no status")
+		return power.Told(power.Unknown, "OpenStack reports no status")
 	}
 	return power.Told(states[s.Status], s.Status)
 }
@@ -246,6 +247,9 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	d.lists.Forget("")
 	defer d.lists.Forget("")
+	if err := power.BeforeSend(ctx); err != nil {
+		return err
+	}
 	what := "start"
 	if a == power.ActionOn {
 		err = servers.Start(ctx, nova, m.ID).ExtractErr()

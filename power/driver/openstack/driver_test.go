@@ -167,7 +167,7 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCantBeUsedAreTold(t *testing.T) {
+func TestLightsoutReportsUnusableCredentials(t *testing.T) {
 	c := newCloud(t)
 	for _, name := range []string{"OS_CLOUD", "OS_AUTH_URL", "OS_USERNAME", "OS_PASSWORD", "OS_CLIENT_CONFIG_FILE", "OS_APPLICATION_CREDENTIAL_ID"} {
 		t.Setenv(name, "")

@@ -20,7 +20,7 @@ func (d *Driver) explain(what string, err error) error {
 	var again *gophercloud.ErrUnableToReauthenticate
 	switch {
 	case errors.As(err, &again):
-		return &power.RefusedError{Why: d.say("%s: the token has run out, and no new one is to be had", what)}
+		return &power.RefusedError{Why: d.say("%s: the token has expired, and OpenStack issues no new one", what)}
 	case errors.As(err, &reply):
 		said := d.say("%s: OpenStack answered %d %s", what, reply.Actual, http.StatusText(reply.Actual))
 		if m := message(reply.Body); m != "" {

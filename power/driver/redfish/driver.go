@@ -53,7 +53,7 @@ type Options struct {
 	// User and Password log in.
 	User         string        `json:"user"`
 	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file"`
+	PasswordFile string        `json:"password_file" path:"file"`
 	PasswordEnv  string        `json:"password_env"`
 	// Auth is basic, which is the same as empty: the password goes with each
 	// request; or session: it is logged in once for each controller (DSP0266,
@@ -61,7 +61,7 @@ type Options struct {
 	Auth string `json:"auth"`
 	// CAFile holds certificates (PEM) of authorities, or of the controllers
 	// themselves, that are trusted instead of the system's.
-	CAFile string `json:"ca_file"`
+	CAFile string `json:"ca_file" path:"file"`
 	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
 	// are trusted as they are, whatever name they are for.
 	Fingerprints []string `json:"cert_sha256"`
@@ -82,9 +82,10 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 		opt.CAFile = ""
 	}
 	var err error
-	if opt.Password, err = site.Secret(power.Secret{
+	opt.Password, err = site.Secret(power.Secret{
 		Field: "power.redfish.password", Name: "the password of power.redfish", File: o.PasswordFile, Env: o.PasswordEnv, Must: true,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	return New(opt)
@@ -105,14 +106,16 @@ type Driver struct {
 func New(opt Options) (*Driver, error) {
 	d := &Driver{opt: opt}
 	var err error
-	if d.url, err = fields.Parse("power.redfish.url", cmp.Or(opt.URL, defaultURL)); err != nil {
+	d.url, err = fields.Parse("power.redfish.url", cmp.Or(opt.URL, defaultURL))
+	if err != nil {
 		return nil, err
 	}
-	if d.system, err = fields.Parse("power.redfish.system", opt.System); err != nil {
+	d.system, err = fields.Parse("power.redfish.system", opt.System)
+	if err != nil {
 		return nil, err
 	}
 	if opt.Auth != "" && opt.Auth != authBasic && opt.Auth != authSession {
-		return nil, power.Wrong("power.redfish.auth", " is basic or session, and not %q", power.Clean(opt.Auth))
+		return nil, power.Wrong("power.redfish.auth", " must be basic or session, not %q", power.Clean(opt.Auth))
 	}
 	if opt.User == "" || opt.Password == nil {
 		return nil, power.Wrong("power.redfish", " needs user, and password_file or password_env")
@@ -175,7 +178,7 @@ var powerStates = map[string]power.State{
 
 func reading(state string) power.Reading {
 	if state == "" {
-		return power.Told(power.Unknown, "the controller tells no PowerState")
+		return power.Told(power.Unknown, "the controller reports no PowerState")
 	}
 	return power.Told(powerStates[state], "PowerState "+state)
 }
@@ -229,7 +232,7 @@ func (d *Driver) resetType(ctx context.Context, m power.Machine, s system, a pow
 			return w, nil
 		}
 	}
-	return "", &power.RefusedError{Why: fmt.Sprintf("the controller of %s can't be asked to %s it: it allows %s",
+	return "", &power.RefusedError{Why: fmt.Sprintf("the controller of %s cannot %s it: it allows %s",
 		m.Title(), power.Verb(a), power.Clean(strings.Join(allowed, ", ")))}
 }
 
@@ -255,7 +258,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case code == 0:
 		return err
 	case code == http.StatusTooManyRequests:
-		return fmt.Errorf("nothing was switched, for the controller is busy: %w", err)
+		return fmt.Errorf("nothing was switched, because the controller is busy: %w", err)
 	case code >= 500 && code != http.StatusNotImplemented:
 		return &power.UnconfirmedError{Why: err.Error()}
 	}

@@ -130,7 +130,7 @@ func shutdownIt(d *Driver, m power.Machine) error {
 	return d.Switch(context.Background(), power.ActionShutdown, m)
 }
 
-func TestWhatTheControllerSaysIsHandedOnAndAskedOnce(t *testing.T) {
+func TestTheDriverPassesTheControllersErrorOnAndAsksOnce(t *testing.T) {
 	var unconfirmed *power.UnconfirmedError
 	var refused *power.RefusedError
 	for code, want := range map[int]any{400: &refused, 403: &refused, 409: &refused, 501: &refused, 500: &unconfirmed, 503: &unconfirmed, 429: nil} {

@@ -18,7 +18,7 @@ import (
 // root is where every Redfish service begins (DSP0266, 6.2).
 const root = "/redfish/v1/"
 
-// systemsLimit bounds how many systems of one controller are looked at.
+// systemsLimit bounds the number of systems that are read from one controller.
 const systemsLimit = 256
 
 // Find gives the node's system: its controller is where the URL leads, and on
@@ -69,10 +69,10 @@ func (s system) named(name, at string) bool {
 func controller(text string) (base, host string, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return "", "", fmt.Errorf("%q is no address of a controller; it looks like https://10.0.1.13 (power.redfish.url)", power.Clean(text))
+		return "", "", fmt.Errorf("%q is not the address of a controller; it looks like https://10.0.1.13 (power.redfish.url)", power.Clean(text))
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !rest.Loopback(u.Hostname())) {
-		return "", "", fmt.Errorf("a controller is spoken to by https only, and this is %q (power.redfish.url)", power.Clean(text))
+		return "", "", fmt.Errorf("power.redfish.url must be https, not %q", power.Clean(text))
 	}
 	return u.Scheme + "://" + u.Host, u.Hostname(), nil
 }

@@ -31,7 +31,7 @@ func (d *Driver) get(ctx context.Context, address string, reply any) error {
 func (d *Driver) call(ctx context.Context, method, address string, body, reply any) error {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
-		return &power.RefusedError{Why: fmt.Sprintf("%q is no address of a system", power.Clean(address))}
+		return &power.RefusedError{Why: fmt.Sprintf("%q is not the address of a system", power.Clean(address))}
 	}
 	base, _, err := controller(u.Scheme + "://" + u.Host)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Driver) call(ctx context.Context, method, address string, body, reply a
 
 func unauthorized(err error) error {
 	if code := rest.Code(err); code == http.StatusUnauthorized || code == http.StatusForbidden {
-		return &power.RefusedError{Why: err.Error() + "; look at user and password of power.redfish"}
+		return &power.RefusedError{Why: err.Error() + "; check user and password under power.redfish"}
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func newTrust(opt Options) (trust, error) {
 	for _, f := range opt.Fingerprints {
 		sum := strings.ToLower(strings.ReplaceAll(f, ":", ""))
 		if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
-			return t, power.Wrong("power.redfish.cert_sha256", ": %q is no SHA-256 sum in hex", power.Clean(f))
+			return t, power.Wrong("power.redfish.cert_sha256", ": %q is not a SHA-256 sum in hex", power.Clean(f))
 		}
 		t.pinned[sum] = true
 	}
@@ -58,7 +58,7 @@ func (t trust) verify(host string, c tls.ConnectionState) error {
 		opts.Intermediates.AddCert(cert)
 	}
 	if _, err := leaf.Verify(opts); err != nil {
-		return fmt.Errorf("its certificate is not trusted: %w; if it is the right one, give under power.redfish its authority as ca_file, or its SHA-256 sum as cert_sha256 (%s)", err, sum)
+		return fmt.Errorf("its certificate is not trusted: %w; if it is the right one, set ca_file to its authority or cert_sha256 to its SHA-256 sum under power.redfish (%s)", err, sum)
 	}
 	return nil
 }

@@ -38,11 +38,11 @@ const statusLimit = time.Minute
 
 // Options are the section power.vagrant: which machines, and how vagrant is run.
 type Options struct {
-	// Dir is the Vagrantfile's folder; empty is the one that lightsout runs in.
-	Dir string `json:"dir"`
+	// Dir is the Vagrantfile's folder; if empty, the config file's folder.
+	Dir string `json:"dir" path:"folder"`
 	// Command is the program, and arguments that come before vagrant's own;
 	// "vagrant" when empty.
-	Command []string `json:"command"`
+	Command []string `json:"command" path:"program"`
 }
 
 // Sides: both.
@@ -100,7 +100,7 @@ func (d *Driver) run(ctx context.Context, args ...string) (program.Result, error
 
 // status gives every machine's state. Who asks while one is under way is given
 // its answer.
-func (d *Driver) status(ctx context.Context) (map[string]string, error) {
+func (d *Driver) status(ctx context.Context) (states map[string]string, asked time.Time, err error) {
 	return d.looks.Do(ctx, "", func(ctx context.Context) (map[string]string, error) {
 		r, err := d.run(ctx, "status")
 		if err != nil {
@@ -108,7 +108,7 @@ func (d *Driver) status(ctx context.Context) (map[string]string, error) {
 		}
 		if !r.OK() {
 			class, why := failure(r)
-			return nil, fmt.Errorf("vagrant does not tell the machines' states: %s", said(class, why))
+			return nil, fmt.Errorf("vagrant does not report the machines' states: %s", said(class, why))
 		}
 		return machines(r.Stdout), nil
 	})
@@ -124,7 +124,7 @@ func said(class, why string) string {
 // Find gives the machine with exactly the name of the hint, or of the node when
 // there is none.
 func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
-	states, err := d.status(ctx)
+	states, _, err := d.status(ctx)
 	if err != nil {
 		return power.Machine{}, err
 	}
@@ -146,17 +146,16 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 // State gives the state that vagrant tells. A status that takes long is given
 // time beyond ctx: who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	states, err := d.status(ctx)
-	if err != nil {
-		return power.Unanswered(power.Reading{}, err)
-	}
-	return reading(states[m.ID]), nil
+	states, asked, err := d.status(ctx)
+	r := reading(states[m.ID])
+	r.Asked = asked
+	return power.Unanswered(r, err)
 }
 
-// States looks at all machines with one status.
+// States polls all machines with one status.
 func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
-	states, err := d.status(ctx)
-	pending, err := power.Unanswered(power.Reading{}, err)
+	states, asked, err := d.status(ctx)
+	pending, err := power.Unanswered(power.Reading{Asked: asked}, err)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +165,7 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 			out[i] = pending
 		} else {
 			out[i] = reading(states[m.ID])
+			out[i].Asked = asked
 		}
 	}
 	return out, nil
@@ -181,14 +181,14 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case commands[a] == nil:
 		return power.ErrCannot
 	case !plainName.MatchString(m.ID):
-		return &power.RefusedError{Why: fmt.Sprintf("%q is no name of a machine", power.Clean(m.ID))}
+		return &power.RefusedError{Why: fmt.Sprintf("%q is not the name of a machine", power.Clean(m.ID))}
 	}
 	if err := d.turn.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("nothing was done: vagrant was busy with another machine of the same Vagrantfile: %w", err)
 	}
 	defer d.turn.Release(1)
 	d.looks.Forget("")
-	states, err := d.status(ctx)
+	states, _, err := d.status(ctx)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case now.State == a.Wanted():
 		return nil
 	case states[m.ID] == "" || states[m.ID] == "not_created":
-		return &power.RefusedError{Why: fmt.Sprintf("%s is not there (%s); create it with vagrant up first", m.Title(), now.Detail)}
+		return &power.RefusedError{Why: fmt.Sprintf("%s does not exist (%s); create it with vagrant up first", m.Title(), now.Detail)}
 	}
 	defer d.looks.Forget("")
 	r, err := d.run(ctx, append(slices.Clone(commands[a]), m.ID)...)
@@ -207,7 +207,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	class, why := failure(r)
 	switch {
 	case slices.Contains(lockedClasses, class):
-		return fmt.Errorf("nothing was done, for vagrant is busy: %s", why)
+		return fmt.Errorf("nothing was done, because vagrant is busy: %s", why)
 	case slices.Contains(refusedClasses, class):
 		return &power.RefusedError{Why: "vagrant refused: " + why}
 	}

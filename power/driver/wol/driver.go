@@ -1,6 +1,6 @@
 // Package wol is the power driver for machines that wake on a magic packet
 // (AMD, Magic Packet Technology, 1995): six bytes FF, then the machine's MAC
-// address sixteen times, then a password if its network card wants one.
+// address sixteen times.
 //
 // A packet is broadcast by UDP from where lightsout runs, and reaches the
 // machines of that network segment only: on a bastion, those behind it. It
@@ -16,14 +16,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/internal/secret"
 )
 
 // DriverName is the driver's name in configuration files.
@@ -50,11 +48,6 @@ type Options struct {
 	Broadcast string `json:"broadcast"`
 	// Nodes holds the MAC addresses, by node name.
 	Nodes map[string]Node `json:"-"`
-	// Password gives the SecureOn password, written as six bytes
-	// (01:23:45:67:89:ab) or four (1.2.3.4). Nil: none.
-	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file"`
-	PasswordEnv  string        `json:"password_env"`
 }
 
 // Node is what an entry below power.nodes may say.
@@ -69,10 +62,6 @@ func (o *Options) Sides() (off, on bool) { return false, true }
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
 	opt.Nodes = power.NodesOf[Node](site)
-	var err error
-	if opt.Password, err = site.Secret(power.Secret{Field: "power.wol.password", Name: "the password of power.wol", File: o.PasswordFile, Env: o.PasswordEnv}); err != nil {
-		return nil, err
-	}
 	return New(opt)
 }
 
@@ -81,16 +70,15 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 type Driver struct {
 	broadcast netip.AddrPort
 	macs      map[string]net.HardwareAddr
-	password  secret.Source
 }
 
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
 	to, err := netip.ParseAddrPort(cmp.Or(opt.Broadcast, defaultBroadcast))
 	if err != nil || to.Port() == 0 {
-		return nil, power.Wrong("power.wol.broadcast", " is no address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
+		return nil, power.Wrong("power.wol.broadcast", " is not an address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
 	}
-	d := &Driver{broadcast: to, macs: map[string]net.HardwareAddr{}, password: opt.Password}
+	d := &Driver{broadcast: to, macs: map[string]net.HardwareAddr{}}
 	for node, n := range opt.Nodes {
 		mac, err := parseMAC(n.MAC)
 		if err != nil {
@@ -106,7 +94,7 @@ func parseMAC(text string) (net.HardwareAddr, error) {
 	mac, err := net.ParseMAC(text)
 	switch {
 	case err != nil || len(mac) != 6:
-		return nil, fmt.Errorf("%q is no MAC address; it looks like 52:54:00:12:34:56", power.Clean(text))
+		return nil, fmt.Errorf("%q is not a MAC address; it looks like 52:54:00:12:34:56", power.Clean(text))
 	case mac[0]&1 != 0 || bytes.Equal(mac, make([]byte, 6)):
 		return nil, fmt.Errorf("%s is not the address of one network card", mac)
 	}
@@ -152,22 +140,12 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err != nil {
 		return &power.RefusedError{Why: err.Error()}
 	}
-	var password []byte
-	if d.password != nil {
-		text, err := d.password()
-		if err == nil {
-			password, err = parsePassword(text)
-		}
-		if err != nil {
-			return &power.RefusedError{Why: err.Error()}
-		}
-	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", d.broadcast.String())
 	if err != nil {
 		return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
 	}
 	defer conn.Close()
-	packet := magic(mac, password)
+	packet := magic(mac)
 	for i := range packets {
 		if i > 0 {
 			select {
@@ -185,20 +163,6 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 }
 
 // magic makes the packet.
-func magic(mac net.HardwareAddr, password []byte) []byte {
-	p := bytes.Repeat([]byte{0xff}, 6)
-	p = append(p, bytes.Repeat(mac, 16)...)
-	return append(p, password...)
-}
-
-// parsePassword reads a SecureOn password. It is in no error.
-func parsePassword(text string) ([]byte, error) {
-	if mac, err := net.ParseMAC(text); err == nil && len(mac) == 6 {
-		return mac, nil
-	}
-	if ip, err := netip.ParseAddr(text); err == nil && ip.Is4() {
-		b := ip.As4()
-		return b[:], nil
-	}
-	return nil, errors.New("the SecureOn password of power.wol is neither six bytes (01:23:45:67:89:ab) nor four (1.2.3.4)")
+func magic(mac net.HardwareAddr) []byte {
+	return append(bytes.Repeat([]byte{0xff}, 6), bytes.Repeat(mac, 16)...)
 }

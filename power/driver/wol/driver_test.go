@@ -14,14 +14,12 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
-	"lightsout/power/internal/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	mac      = "52:54:00:12:34:56"
-	password = "0a:0b:0c:0d:0e:0f"
+	mac = "52:54:00:12:34:56"
 )
 
 // card is a network card that wakes its machine.
@@ -64,9 +62,9 @@ func (c *card) packets() [][]byte {
 	return c.got
 }
 
-func newDriver(t *testing.T, c *card, password secret.Source) *Driver {
+func newDriver(t *testing.T, c *card) *Driver {
 	t.Helper()
-	d, err := New(Options{Broadcast: c.LocalAddr().String(), Nodes: map[string]Node{"kube-node3": {MAC: "52-54-00-12-34-56"}}, Password: password})
+	d, err := New(Options{Broadcast: c.LocalAddr().String(), Nodes: map[string]Node{"kube-node3": {MAC: "52-54-00-12-34-56"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +75,7 @@ func TestContract(t *testing.T) {
 	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
 		c := newCard(t)
 		return &powertest.World{
-			Driver:  newDriver(t, c, powertest.Secret(password)),
+			Driver:  newDriver(t, c),
 			Can:     power.Abilities{On: true},
 			Machine: powertest.Lookup{Node: power.NodeRef{Name: "kube-node3"}},
 			None:    &powertest.Lookup{Node: power.NodeRef{Name: "kube-node4"}, Hint: "some-vm"},
@@ -94,7 +92,6 @@ func TestContract(t *testing.T) {
 				}
 				return power.Off
 			},
-			Secrets: []string{password, "0a0b0c"},
 		}
 	}})
 }
@@ -102,34 +99,25 @@ func TestContract(t *testing.T) {
 // TestThePacketIsTheOneThatIsSpecified compares it, byte by byte, to one written
 // down by hand.
 func TestThePacketIsTheOneThatIsSpecified(t *testing.T) {
-	for name, c := range map[string]struct {
-		password secret.Source
-		tail     string
-	}{
-		"plain":      {nil, ""},
-		"six bytes":  {powertest.Secret(password), "0a0b0c0d0e0f"},
-		"four bytes": {powertest.Secret("1.2.3.4"), "01020304"},
-	} {
-		card := newCard(t)
-		d := newDriver(t, card, c.password)
-		m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
-		if err != nil || m.ID != mac || m.How != power.HowConfig {
-			t.Fatalf("%+v, %v", m, err)
-		}
-		if err := d.Switch(t.Context(), power.ActionOn, m); err != nil {
-			t.Fatal(err)
-		}
-		for end := time.Now().Add(time.Minute); len(card.packets()) < packets && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		}
-		want := "ffffffffffff" + strings.Repeat("525400123456", 16) + c.tail
-		got := card.packets()
-		if len(got) != packets {
-			t.Errorf("%s: %d packets", name, len(got))
-		}
-		for _, p := range got {
-			if hex.EncodeToString(p) != want {
-				t.Errorf("%s: got %x", name, p)
-			}
+	card := newCard(t)
+	d := newDriver(t, card)
+	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
+	if err != nil || m.ID != mac || m.How != power.HowConfig {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if err := d.Switch(t.Context(), power.ActionOn, m); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); len(card.packets()) < packets && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	want := "ffffffffffff" + strings.Repeat("525400123456", 16)
+	got := card.packets()
+	if len(got) != packets {
+		t.Errorf("%d packets", len(got))
+	}
+	for _, p := range got {
+		if hex.EncodeToString(p) != want {
+			t.Errorf("got %x", p)
 		}
 	}
 }
@@ -147,7 +135,7 @@ func TestItCanBroadcast(t *testing.T) {
 }
 
 func TestTheHintCanBeAMACAddress(t *testing.T) {
-	d := newDriver(t, newCard(t), nil)
+	d := newDriver(t, newCard(t))
 	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node4"}, "52:54:00:AA:BB:CC")
 	if err != nil || m.ID != "52:54:00:aa:bb:cc" || m.How != "" {
 		t.Errorf("%+v, %v", m, err)
@@ -171,18 +159,5 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 		if _, err := New(opt); err == nil {
 			t.Errorf("%s is taken", name)
 		}
-	}
-}
-
-func TestABadPasswordIsRefusedAndNotTold(t *testing.T) {
-	c := newCard(t)
-	d := newDriver(t, c, powertest.Secret("hunter2-planted"))
-	err := d.Switch(t.Context(), power.ActionOn, power.Machine{ID: mac})
-	var refused *power.RefusedError
-	if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("got %v", err)
-	}
-	if len(c.packets()) != 0 {
-		t.Error("a packet was sent")
 	}
 }

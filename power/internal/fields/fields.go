@@ -1,5 +1,5 @@
-// Package fields fills in what a configuration leaves open for each node:
-// templates that name {{.Node}}, {{.Address}}, {{.Machine}} and {{.BMC}}.
+// Package fields fills in the part of a configuration that differs from node to node:
+// templates with {{.Node}}, {{.Address}}, {{.Machine}} and {{.BMC}}.
 package fields
 
 import (
@@ -14,10 +14,10 @@ import (
 	"lightsout/power"
 )
 
-// Names are what a template may name.
+// Names are the names that a template may contain.
 var Names = []string{"Node", "Address", "Machine", "BMC"}
 
-// Values stand for the names. An empty one is not known.
+// Values are the values for the names. An empty one is unknown.
 type Values struct {
 	Node, Address, Machine, BMC string
 	// own are names whose values the node gives of itself.
@@ -61,7 +61,7 @@ func Parse(what, text string) (*Template, error) {
 	if err != nil {
 		// "template: what:1: reason"
 		parts := strings.SplitN(err.Error(), ": ", 3)
-		return nil, power.Wrong(what, " is no template: %s", power.Clean(parts[len(parts)-1]))
+		return nil, power.Wrong(what, " is not a template: %s", power.Clean(parts[len(parts)-1]))
 	}
 	out := &Template{t: t}
 	if t.Tree == nil { // an empty text, or definitions alone
@@ -122,16 +122,16 @@ func (t *Template) PerNode() bool { return len(t.names) > 0 }
 // Uses reports whether it names name.
 func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name) }
 
-// Render fills the values in. It is an error when one is not known, or could
-// be taken for something else: nodes get names and addresses from others.
+// Render fills the values in. It fails if a value is unknown or is not a plain name or
+// address: other systems give nodes their names and addresses.
 func (t *Template) Render(v Values) (string, error) {
 	values := map[string]string{"Node": v.Node, "Address": v.Address, "Machine": v.Machine, "BMC": v.BMC}
 	for _, name := range t.names { // it can name nothing else
 		switch value := values[name]; {
 		case value == "":
-			return "", fmt.Errorf("{{.%s}} in %s is not known for node %s", name, t.t.Name(), power.Clean(v.Node))
+			return "", fmt.Errorf("{{.%s}} in %s is unknown for node %s", name, t.t.Name(), power.Clean(v.Node))
 		case !Plain(value):
-			return "", fmt.Errorf("{{.%s}} of node %s is %q, which is no plain name or address", name, power.Clean(v.Node), power.Clean(value))
+			return "", fmt.Errorf("{{.%s}} of node %s is %q, which is not a plain name or address", name, power.Clean(v.Node), power.Clean(value))
 		}
 	}
 	var b strings.Builder
@@ -141,13 +141,13 @@ func (t *Template) Render(v Values) (string, error) {
 	return b.String(), nil
 }
 
-// RenderHost is Render for a text that decides to whom a secret is sent. That is
-// for the configuration to say: it is an error when the text names what the node
-// says of itself, its annotation or its address.
+// RenderHost is Render for a text that decides who receives a secret. Only the
+// configuration may decide that: RenderHost fails if the text contains values that the
+// node sets itself, in its annotation or address.
 func (t *Template) RenderHost(v Values) (string, error) {
 	for _, name := range v.own {
 		if t.Uses(name) {
-			return "", fmt.Errorf("{{.%s}} in %s decides who gets a secret, and node %s itself says what it is; give %s under power.nodes.%s",
+			return "", fmt.Errorf("{{.%s}} in %s decides who gets a secret, and node %s itself sets it; give %s under power.nodes.%s",
 				name, t.t.Name(), power.Clean(v.Node), strings.ToLower(name), power.Clean(v.Node))
 		}
 	}

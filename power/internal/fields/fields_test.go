@@ -34,7 +34,7 @@ func TestValuesAreFilledIn(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPlainTemplateIsRefused(t *testing.T) {
+func TestFieldsRefuseATemplateThatIsNotPlain(t *testing.T) {
 	for _, text := range []string{
 		"{{.Nod}}", "{{.Node.Name}}", "{{.", "{{range 9}}x{{end}}", "{{if .Node}}a{{end}}", `{{define "a"}}{{end}}`,
 		"{{$x := .Node}}{{$x}}", "{{.}}", `{{template "a"}}`, "{{with .Node}}{{end}}", `{{define "a"}}x{{end}}{{.Node}}`,

@@ -1,5 +1,5 @@
-// Package look is for drivers whose look at a machine takes longer than whoever
-// asks can wait: a fence agent that logs in first, a command that starts slowly.
+// Package look serves drivers whose poll of a machine takes longer than the caller can
+// wait: a fence agent that logs in first, a command that starts slowly.
 package look
 
 import (
@@ -47,17 +47,18 @@ func New[T any](limit time.Duration) *Looks[T] {
 	return &Looks[T]{limit: limit, ctx: ctx, cancel: cancel, flights: map[string]*flight[T]{}}
 }
 
-// Do gives what ask finds for key. One question for a key is under way at a
-// time. When ctx ends first, ask goes on, and the error is a *power.SilentError.
-func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (T, error) {
+// Do returns the result of ask for key, and when that request was sent. It runs one
+// request for a key at a time. If ctx ends first, the request continues, and the error
+// is a *power.SilentError.
+func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (value T, asked time.Time, err error) {
 	var zero T
 	if ctx.Err() != nil {
-		return zero, ctx.Err()
+		return zero, asked, ctx.Err()
 	}
 	l.mu.Lock()
 	if l.ctx.Err() != nil {
 		l.mu.Unlock()
-		return zero, ErrClosed
+		return zero, asked, ErrClosed
 	}
 	f := l.flights[key]
 	if f == nil || f.stale() {
@@ -78,9 +79,9 @@ func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		f.taken = true
-		return f.value, f.err
+		return f.value, f.began, f.err
 	case <-ctx.Done():
-		return zero, &power.SilentError{Text: fmt.Sprintf("no answer yet, asked %s ago", time.Since(f.began).Round(time.Second)), Err: ctx.Err()}
+		return zero, f.began, &power.SilentError{Text: fmt.Sprintf("no answer yet, asked %s ago", time.Since(f.began).Round(time.Second)), Err: ctx.Err()}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -23,13 +24,13 @@ func TestASlowAnswerReachesWhoAsksAgain(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Do(ended, "m", ask); !errors.Is(err, context.Canceled) || len(asked) != 0 {
+	if _, _, err := l.Do(ended, "m", ask); !errors.Is(err, context.Canceled) || len(asked) != 0 {
 		t.Fatalf("an ended context: %v, %d questions", err, len(asked))
 	}
 	impatient, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := l.Do(impatient, "m", ask)
+		_, _, err := l.Do(impatient, "m", ask)
 		left <- err
 	}()
 	<-asked
@@ -39,11 +40,12 @@ func TestASlowAnswerReachesWhoAsksAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers <- 7
-	if got, err := l.Do(t.Context(), "m", ask); got != 7 || err != nil || len(asked) != 0 {
-		t.Errorf("who asks again gets %d, %v, after %d more questions", got, err, len(asked))
+	before := time.Now()
+	if got, at, err := l.Do(t.Context(), "m", ask); got != 7 || err != nil || len(asked) != 0 || !at.Before(before) {
+		t.Errorf("the second caller gets %d as of %v, %v, after %d more requests", got, at, err, len(asked))
 	}
 	answers <- 8 // 7 was taken: who asks now asks anew
-	if got, err := l.Do(t.Context(), "m", ask); got != 8 || err != nil {
+	if got, _, err := l.Do(t.Context(), "m", ask); got != 8 || err != nil {
 		t.Errorf("the next one gets %d, %v", got, err)
 	}
 }
@@ -60,7 +62,7 @@ func manyWhoAskAtOnceShareOneQuestion(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if got, err := l.Do(t.Context(), "m", func(context.Context) (int, error) { asked.Add(1); <-answer; return 1, nil }); got != 1 || err != nil {
+			if got, _, err := l.Do(t.Context(), "m", func(context.Context) (int, error) { asked.Add(1); <-answer; return 1, nil }); got != 1 || err != nil {
 				t.Error(got, err)
 			}
 		})
@@ -80,12 +82,12 @@ func TestAfterForgetTheAnswerIsNew(t *testing.T) {
 	began := make(chan struct{})
 	first := make(chan int)
 	go func() {
-		v, _ := l.Do(context.Background(), "m", func(context.Context) (int, error) { close(began); <-old; return 1, nil })
+		v, _, _ := l.Do(context.Background(), "m", func(context.Context) (int, error) { close(began); <-old; return 1, nil })
 		first <- v
 	}()
 	<-began
 	l.Forget("m")
-	if v, err := l.Do(t.Context(), "m", func(context.Context) (int, error) { return 2, nil }); v != 2 || err != nil {
+	if v, _, err := l.Do(t.Context(), "m", func(context.Context) (int, error) { return 2, nil }); v != 2 || err != nil {
 		t.Errorf("got %d, %v", v, err)
 	}
 	close(old)
@@ -98,7 +100,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	l := New[int](1 << 40)
 	began, result := make(chan struct{}), make(chan error)
 	go func() {
-		_, err := l.Do(context.Background(), "m", func(ctx context.Context) (int, error) { close(began); <-ctx.Done(); return 0, ctx.Err() })
+		_, _, err := l.Do(context.Background(), "m", func(ctx context.Context) (int, error) { close(began); <-ctx.Done(); return 0, ctx.Err() })
 		result <- err
 	}()
 	<-began
@@ -106,7 +108,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := l.Do(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
+	if _, _, err := l.Do(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }

@@ -3,23 +3,24 @@ package match
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"lightsout/power"
 )
 
-// Candidate is what tells a listed machine from the others.
+// Candidate holds the properties that identify a listed machine.
 type Candidate struct {
 	ID, Name  string
 	Addresses []string
 }
 
-// One finds the node's machine, and its place in the list: by what names it (an
-// id or exactly the name; see power.NodeRef.Named) if anything does, and by
-// nothing else then; otherwise by providerID (an id, or empty), by exactly one
-// of the node's addresses, by exactly its name. The first of these that matches
-// decides, and it must match one machine only.
+// One finds the node's machine and its index in the list. If the node names its machine
+// (by an ID or the exact name; see power.NodeRef.Named), only that decides. Otherwise
+// the first of these that matches decides: providerID (an ID, or empty), exactly one of
+// the node's addresses, exactly its name. It must match only one machine. If the
+// address and the name match two machines, the machine's Contradiction describes that.
 func One(driver string, node power.NodeRef, hint, providerID string, all []Candidate) (power.Machine, int, error) {
 	type way struct {
 		how   string
@@ -44,6 +45,11 @@ func One(driver string, node power.NodeRef, hint, providerID string, all []Candi
 			if m.Address == "" && len(c.Addresses) > 0 {
 				m.Address = power.Clean(c.Addresses[0])
 			}
+			byName := slices.IndexFunc(all, func(c Candidate) bool { return strings.EqualFold(c.Name, node.Name) })
+			if w.how == power.HowAddress && byName >= 0 && !strings.EqualFold(c.Name, node.Name) {
+				m.Contradiction = fmt.Sprintf("The address of %s leads to the machine %s, but the machine %s has its name; name the right one under power.nodes",
+					power.Clean(node.Name), m.Title(), power.Clean(all[byName].ID))
+			}
 			return m, i, nil
 		}
 		return power.Machine{}, 0, err
@@ -51,9 +57,9 @@ func One(driver string, node power.NodeRef, hint, providerID string, all []Candi
 	return power.Machine{}, 0, power.ErrNoMachine
 }
 
-// Only gives the place of the one among all that matches, by what each is called;
-// power.ErrNoMachine when there is none, and a *power.AmbiguousError when there are
-// several.
+// Only returns the index of the only match. It returns power.ErrNoMachine if there is
+// none, and a *power.AmbiguousError if there are several; name returns a machine's
+// name for that error.
 func Only[T any](node power.NodeRef, all []T, matches func(T) bool, name func(T) string) (int, error) {
 	found, e := -1, &power.AmbiguousError{Node: node.Name}
 	for i, c := range all {

@@ -32,3 +32,21 @@ func FuzzOne(f *testing.F) {
 		}
 	})
 }
+
+// The address of a node may belong to another VM by now, or by mistake.
+func TestAnAddressThatLeadsToAnotherVMThanTheNameIsAContradiction(t *testing.T) {
+	node := power.NodeRef{Name: "n3", Addresses: []string{"10.0.0.13"}}
+	for name, c := range map[string]struct {
+		all  []Candidate
+		says bool
+	}{
+		"another VM has the name": {[]Candidate{{"1", "jump", []string{"10.0.0.13"}}, {"2", "n3", []string{"10.0.9.9"}}}, true},
+		"nobody has the name":     {[]Candidate{{"1", "vm-77", []string{"10.0.0.13"}}, {"2", "n4", []string{"10.0.9.9"}}}, false},
+		"it has both":             {[]Candidate{{"1", "n3", []string{"10.0.0.13"}}, {"2", "N3", []string{"10.0.9.9"}}}, false},
+	} {
+		m, _, err := One("portal", node, "", "", c.all)
+		if err != nil || m.ID != "1" || (m.Contradiction != "") != c.says {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}

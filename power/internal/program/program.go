@@ -25,8 +25,8 @@ import (
 const (
 	// outputLimit is how many bytes of each output are kept.
 	outputLimit = 1 << 20
-	// grace is how long a program that was told to end (SIGTERM) may take
-	// before it is killed, and how long its output is waited for after its end.
+	// grace is how long a program may take to end after SIGTERM before lightsout kills
+	// it, and how long lightsout waits for its output after its end.
 	grace = 2 * time.Second
 )
 
@@ -58,23 +58,23 @@ type Result struct {
 	Stdout, Stderr string
 }
 
-// Said is what the program said for people, in one harmless line of at most 300
-// characters: its standard error, or its standard output when that is empty.
+// Said returns the program's message in one safe line of at most 300 characters: its
+// standard error, or its standard output if that is empty.
 func (r Result) Said() string { return cmp.Or(secret.Say(r.Stderr), secret.Say(r.Stdout)) }
 
-// How says how it ended and what it said.
+// How describes how the program ended and what it printed.
 func (r Result) How() string {
 	how := fmt.Sprintf("ended with status %d", r.Status)
 	if r.Signal != "" {
 		how = "was ended by a signal (" + r.Signal + ")"
 	}
 	if said := r.Said(); said != "" {
-		return how + " and said: " + said
+		return how + " and printed: " + said
 	}
-	return how + " and said nothing"
+	return how + " and printed nothing"
 }
 
-// notStarted says that a program could not be started: it did nothing.
+// notStarted returns the error of a program that could not start: it did nothing.
 func (p Program) notStarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s was not run: %w", secret.Say(p.Argv[0]), ctx.Err())
@@ -82,23 +82,22 @@ func (p Program) notStarted(ctx context.Context, err error) error {
 	return &power.RefusedError{Why: fmt.Sprintf("%s can't be run: %s%s", secret.Say(p.Argv[0]), secret.Say(err.Error()), p.Advice)}
 }
 
-// stopped says that a program was ended because its context had: what it has
-// done by then is not known.
+// stopped returns the error of a program that lightsout ended because its context had
+// ended: its effect is unknown.
 func (p Program) stopped(ctx context.Context, r Result) error {
-	text := secret.Say(p.Argv[0]) + " was stopped: it was given up"
+	text := secret.Say(p.Argv[0]) + " was stopped: lightsout stopped waiting"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		text = secret.Say(p.Argv[0]) + " was stopped: it did not end in time"
 	}
 	if said := secret.Say(r.Said(), p.Secrets...); said != "" {
-		text += "; it had said: " + said
+		text += "; it had printed: " + said
 	}
 	return &power.SilentError{Text: text, Err: ctx.Err()}
 }
 
-// Run runs the program to its end and says how it ended, whatever its status
-// is. The error is a *power.RefusedError when it can't be started, or a
-// *power.SilentError when ctx ended first; then all processes of its group are
-// gone when Run returns.
+// Run runs the program to its end, and returns how it ended, whatever its status. The
+// error is a *power.RefusedError if the program cannot start, or a *power.SilentError
+// if ctx ends first; all processes of its group are gone when Run returns.
 func Run(ctx context.Context, p Program) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, p.notStarted(ctx, nil)
@@ -113,6 +112,9 @@ func Run(ctx context.Context, p Program) (Result, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // and a process group of its own
 	end := func(sig syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, sig) }
 	cmd.Cancel = func() error { return end(syscall.SIGTERM) }
+	if err := power.BeforeSend(ctx); err != nil {
+		return Result{}, err
+	}
 	if err := cmd.Start(); err != nil {
 		return Result{}, p.notStarted(ctx, err)
 	}
@@ -135,9 +137,9 @@ func Run(ctx context.Context, p Program) (Result, error) {
 // OK reports whether it ended well.
 func (r Result) OK() bool { return r.Status == 0 && r.Signal == "" }
 
-// Switched makes of how a program ended that was to switch a machine what a
-// driver says of it: one that failed may have done its work all the same, or
-// half of it, and nothing but a look can tell. what is "the command to …".
+// Switched converts the end of a program that switches a machine into a driver's
+// result: a failed program may still have done its work, or half of it, and only a poll
+// can tell. what is "the command to …".
 func Switched(r Result, err error, what string) error {
 	var stopped *power.SilentError
 	switch {
@@ -149,8 +151,8 @@ func Switched(r Result, err error, what string) error {
 	return &power.UnconfirmedError{Why: what + " " + r.How()}
 }
 
-// Output keeps the first Limit bytes of what a program writes, and takes the rest
-// without a word. It is safe for use by several goroutines.
+// Output keeps the first Limit bytes of a program's output, and discards the rest. It
+// is safe for concurrent use.
 type Output struct {
 	Limit int
 

@@ -34,7 +34,7 @@ func TestAProgramGetsItsInputAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNotInWhatIsSaid(t *testing.T) {
+func TestTheOutputOfAProgramContainsNoSecrets(t *testing.T) {
 	t.Parallel()
 	p := Program{Argv: []string{"sh", "-c", "cat; cat >&2; exit 1"}, Stdin: "password=hunter2\n", Secrets: []string{"hunter2"}}
 	r, err := Run(t.Context(), p)

@@ -1,9 +1,9 @@
-// Package rest speaks to power APIs by HTTP and JSON: it bounds what is read,
-// follows no redirect, tells a request that was lost on its way back from one
-// that never arrived, and makes sentences of failures without a secret in them.
+// Package rest calls power APIs by HTTP and JSON. It bounds the answers, follows no
+// redirect, distinguishes a request whose reply was lost from one that never arrived,
+// and describes failures in sentences without secrets.
 //
-// Here may live what holds for any API. What may not: logging in, and what the
-// answers mean.
+// This package has the parts that hold for any API. It does not log in, and does not
+// interpret the answers.
 package rest
 
 import (
@@ -51,9 +51,9 @@ func Transport(dial power.Dial, network string) *http.Transport {
 	return t
 }
 
-// HTTP makes a client that follows no redirect: a redirected POST would become a
-// GET, and what is in the headers go to another host. A POST that may have
-// arrived although no reply came fails with a *LostError.
+// HTTP returns a client that follows no redirect: a redirected POST would become a GET,
+// and its headers would go to another host. A POST that may have arrived without a
+// reply fails with a *LostError.
 func HTTP(t *http.Transport) *http.Client {
 	return &http.Client{
 		Transport: careful{t}, Timeout: timeout,
@@ -63,8 +63,8 @@ func HTTP(t *http.Transport) *http.Client {
 
 type careful struct{ *http.Transport }
 
-// LostError says that a POST got no reply after it may have been sent, by the
-// transport's error.
+// LostError reports, with the transport's error, that a POST that may have been sent
+// got no reply.
 type LostError struct{ error }
 
 // Unwrap gives the transport's error.
@@ -90,7 +90,7 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Loopback reports whether a host is this machine itself, as it is written.
+// Loopback reports whether a host, as written, is this machine itself.
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
@@ -98,10 +98,10 @@ func Loopback(host string) bool {
 
 // Client speaks to one API. It is safe for use by several goroutines.
 type Client struct {
-	// Name is what the other side is called in sentences: "the mdx portal".
+	// Name is the name of the other side in sentences: "the mdx portal".
 	Name string
 	HTTP *http.Client
-	// Explain finds what an error's body says; nil when nothing is looked for.
+	// Explain finds the message in an error's body; nil if there is nothing to find.
 	Explain func(body []byte) string
 }
 
@@ -111,14 +111,14 @@ type Request struct {
 	Header      map[string]string
 	// Body is sent as JSON; nil: none.
 	Body any
-	// Secrets are hidden in what the other side says.
+	// Secrets are hidden in the other side's messages.
 	Secrets []string
 	// Harmless: a POST that changes nothing, so that it does not matter whether
 	// it arrived.
 	Harmless bool
 }
 
-// StatusError is a reply with a status that is no success.
+// StatusError is a reply with an unsuccessful status.
 type StatusError struct {
 	Code int
 	// After is how long the other side wants to be left alone, zero if it does
@@ -127,7 +127,7 @@ type StatusError struct {
 	Text  string
 }
 
-// Error is one harmless sentence, with what the other side said.
+// Error is one safe sentence with the other side's message.
 func (e *StatusError) Error() string { return e.Text }
 
 // Code gives the status of a *StatusError, and 0 of any other error.
@@ -164,6 +164,11 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
+	if r.Method == http.MethodPost && !r.Harmless {
+		if err := power.BeforeSend(ctx); err != nil {
+			return nil, err
+		}
+	}
 	resp, err := c.HTTP.Do(req)
 	var lost *LostError
 	switch {
@@ -178,14 +183,14 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, c.status(what, resp, data, r.Secrets)
 	case reply == nil:
-		return resp.Header, nil // the status is the answer; what else it says can't be relied on
+		return resp.Header, nil // the status is the answer; the rest of the reply is unreliable
 	case err != nil:
 		return nil, c.unreached(what, err)
 	case len(data) > replyLimit:
 		return nil, fmt.Errorf("the answer of %s to %s is longer than %d MiB", c.Name, what, replyLimit>>20)
 	}
 	if err := json.Unmarshal(data, reply); err != nil {
-		return nil, fmt.Errorf("the answer to %s is not understood; is that the address of %s?", what, c.Name)
+		return nil, fmt.Errorf("lightsout cannot parse the answer to %s; is that the address of %s?", what, c.Name)
 	}
 	return resp.Header, nil
 }

@@ -1,5 +1,5 @@
-// Package secret is how the drivers take passwords and tokens, and how these
-// are kept out of whatever is said.
+// Package secret reads the drivers' passwords and tokens, and keeps them out of every
+// text.
 package secret
 
 import (
@@ -15,7 +15,7 @@ import (
 // sentence and do not hold the secret.
 type Source = func() (string, error)
 
-// hidden is what stands in a secret's place.
+// hidden replaces a secret.
 const hidden = "(secret)"
 
 // Hide replaces secrets in text, also where they are written in base64, in a
@@ -41,9 +41,9 @@ func Hide(text string, secrets ...string) string {
 	return text
 }
 
-// Say makes what a program or a server said fit to be shown: harmless for a
-// terminal (power.Clean) and without the secrets. Those are looked for before
-// and after, for what is taken out may have stood in the middle of one.
+// Say makes a message of a program or a server safe to show: harmless for a terminal
+// (power.Clean) and without the secrets. It hides those before and after cleaning,
+// because removed characters may have split one.
 func Say(text string, secrets ...string) string {
 	return Hide(power.Clean(Hide(text, secrets...)), secrets...)
 }

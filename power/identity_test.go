@@ -1,0 +1,140 @@
+package power
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// elsewhere moves program 2 to host1, with a state folder of its own and an account
+// that may not annotate nodes, and sets the cluster that each program believes to be
+// on.
+func elsewhere(m *model, first, second Cluster) (p, other *program) {
+	p = m.programs[0]
+	m.programs[2].stop()
+	m.loose = true
+	other = m.start(2)
+	m.programs[2] = other
+	p.switcher.Marks, other.switcher.Marks = nil, nil
+	p.journal.cluster, other.journal.cluster = first, second
+	return p, other
+}
+
+// One kubeconfig has the certificate authority, and the other goes through a tunnel:
+// one of the last two workers stays on, whichever program comes first.
+func TestTwoKubeconfigsOfOneClusterExcludeEachOther(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, _ *program) {
+		p, other := elsewhere(m, Cluster{Name: "a", CA: "ca", Server: "https://10.0.0.1:6443", UID: "uid-1"},
+			Cluster{Name: "b", CA: "url", Server: "https://127.0.0.1:1234", UID: "uid-1"})
+		for _, n := range []string{"n1", "n2"} {
+			if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{n}}, &yes{p: p}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var done sync.WaitGroup
+		errs := make([]error, 2)
+		for i, by := range []*program{p, other} {
+			done.Go(func() {
+				errs[i] = by.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{[]string{"n3", "n4"}[i]}}, &yes{p: by})
+			})
+		}
+		done.Wait()
+		if slices.Contains(reasons(errs[0]), RuleLastWorker) == slices.Contains(reasons(errs[1]), RuleLastWorker) {
+			t.Errorf("n3: %v; n4: %v", errs[0], errs[1])
+		}
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2", "n3", "n4"}}, &yes{p: p}); err != nil {
+			t.Error(err)
+		}
+		if noted, _ := p.switcher.Fleet.cfg.Locks.Registered(); len(noted) > 0 {
+			t.Errorf("the notes stay: %+v", noted)
+		}
+	})
+}
+
+// While nobody knows the cluster's UID, and nodes carry no notes, a program with
+// another kubeconfig would see nothing.
+func TestWithoutAnIdentityOnlyNotesOnNodesAllowSwitchingOff(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, _ *program) {
+		unknown := Cluster{Name: "a", CA: "ca", Server: "https://10.0.0.1:6443"}
+		p, other := elsewhere(m, unknown, unknown)
+		off := Request{Action: ActionOff, Nodes: []string{"n1"}}
+		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); !slices.Contains(reasons(err), RuleIdentity) {
+			t.Errorf("without notes: %v", err)
+		}
+		other.switcher.Marks = other // which it may not write
+		if err := other.switcher.Switch(t.Context(), off, &yes{p: other}); err == nil || !strings.Contains(err.Error(), "UID is unknown") || !p.w.vms["n1"].on {
+			t.Errorf("without the right to write notes: %v", err)
+		}
+		p.switcher.Marks = p
+		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
+			t.Errorf("with notes on nodes: %v", err)
+		}
+		p.switcher.Marks = nil
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Errorf("powering on: %v", err)
+		}
+	})
+}
+
+// One CA, of a company or of Rancher, serves many clusters.
+func TestTwoClustersOfOneCAShareNeitherNotesNorEvidence(t *testing.T) {
+	for name, uid := range map[string][2]string{"their UIDs are known": {"a", "b"}, "they are not": {}} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			locks := OpenLocks(filepath.Join(root, "locks"))
+			var journals []*Journal
+			var switchers []*Switcher
+			for i, at := range []string{"https://site-a:6443", "https://site-b:6443"} {
+				c := Cluster{Name: "site", CA: "company", Server: at, UID: uid[i]}
+				j := OpenJournal(filepath.Join(root, "state"), c, "")
+				defer j.Close()
+				fleet, err := NewFleet(Config{Locks: locks}, j)
+				if err != nil {
+					t.Fatal(err)
+				}
+				journals, switchers = append(journals, j), append(switchers, &Switcher{Fleet: fleet, Journal: j})
+			}
+			a, b := switchers[0], switchers[1]
+			machine := Machine{Driver: "portal", ID: "vm-n3"}
+			e := Entry{Kind: EntryIntent, Op: "0123456789ab", Action: ActionOff, Node: "n3",
+				Binding: Binding{Node: NodeRef{Name: "n3", BootID: "boot-of-a"}, Off: &machine, On: &machine}}
+			if err := journals[0].append(e); err != nil {
+				t.Fatal(err)
+			}
+			mark := Mark{By: "somebody@elsewhere", Journal: "j", At: time.Now(), Boot: "boot-of-a", Back: "lightsout restore"}
+			if err := (register{locks, journals[0].Cluster()}).Note(t.Context(), "n3", func(Mark) (Mark, bool) { return mark, true }); err != nil {
+				t.Fatal(err)
+			}
+			n3 := Node{NodeRef: NodeRef{Name: "n3", BootID: "boot-of-b"}, Ready: true, Heard: time.Now()}
+			if others := b.Sweep([]Node{n3}); len(others) > 0 || len(b.Registered()) > 0 {
+				t.Errorf("B shows A's note: %+v", others)
+			}
+			if n, err := journals[1].SeenOn(Seen{Node: n3.NodeRef, Machine: &machine, Asked: time.Now().Add(time.Hour), Text: "on"}); n > 0 || err != nil {
+				t.Errorf("evidence of B's node settles A's machine: %d, %v", n, err)
+			}
+			if left, _ := journals[0].LeftOff(); len(left) != 1 || a.Registered()["n3"].By != mark.By {
+				t.Errorf("A has forgotten its machine: %+v, %+v", left, a.Registered())
+			}
+		})
+	}
+}
+
+// A stopped program that locks the register delays others only for seconds.
+func TestAHeldRegisterDelaysOthersOnlyForSeconds(t *testing.T) {
+	r := register{OpenLocks(filepath.Join(t.TempDir(), "locks")), Cluster{Name: "c"}}
+	held, err := r.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err = r.Note(ctx, "n1", func(Mark) (Mark, bool) { return Mark{By: "me"}, true })
+	if err == nil || !strings.Contains(err.Error(), "is stuck") {
+		t.Error(err)
+	}
+}

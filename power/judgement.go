@@ -1,0 +1,129 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/clock"
+)
+
+// judgedFor is how long a judgement counts. After it a machine waits for its lock, its
+// journal entry, a slot and a connection, and somebody may stop or suspend the whole
+// program.
+const judgedFor = time.Second
+
+// judgeTries is how often lightsout judges again when the judgement itself took too
+// long.
+const judgeTries = 3
+
+// judgement is the conclusion from a view of the cluster, with the time of that view.
+// All operations of one request share it. It is safe for concurrent use.
+type judgement struct {
+	again func(ctx context.Context) (at time.Time, err error)
+
+	mu mutex
+	at time.Time
+	// refused is the last refusal, and refusedAt when it came: machines that waited
+	// for it meanwhile share it.
+	refused   error
+	refusedAt time.Time
+}
+
+// fresh judges again if the judgement is older than judgedFor. The error is a
+// *RefusedError if the judgement no longer holds.
+func (j *judgement) fresh(ctx context.Context) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
+		return j.refused
+	}
+	for range judgeTries {
+		if clock.Since(j.at) <= judgedFor {
+			return ctx.Err()
+		}
+		at, err := j.again(ctx)
+		if err != nil {
+			return j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+		}
+		j.at = at
+	}
+	if clock.Since(j.at) <= judgedFor {
+		return ctx.Err()
+	}
+	return j.refuse(ctx, fmt.Sprintf("judging the cluster took longer than %s, %d times in a row", judgedFor, judgeTries))
+}
+
+// refuse refuses the request of all machines, or of one whose ctx has ended.
+func (j *judgement) refuse(ctx context.Context, why string) error {
+	err := &RefusedError{Why: "lightsout did not send the request: " + why}
+	if ctx.Err() == nil {
+		j.refused, j.refusedAt = err, time.Now()
+	}
+	return err
+}
+
+type judgementKey struct{}
+
+// permission returns nil if lightsout may send the request now.
+type permission func(context.Context) error
+
+type permissionKey struct{}
+
+// BeforeSend checks that lightsout may still switch the machine. A driver calls it
+// immediately before it sends the packet, or starts the command, that switches a
+// machine: after it has connected, logged in and found the machine. After an error the
+// driver must send nothing and return that error unchanged. For powering on BeforeSend
+// only checks ctx.
+func BeforeSend(ctx context.Context) error {
+	if permitted, ok := ctx.Value(permissionKey{}).(permission); ok {
+		return permitted(ctx)
+	}
+	return ctx.Err()
+}
+
+// judgeAgain judges an answered question once more: it reads the machines of the
+// workers that are left, which takes time, and then asks the API server how the
+// cluster is now. It returns the time of that view.
+func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, err error) {
+	view, err := s.look(ctx, false)
+	if err != nil {
+		return time.Now(), err
+	}
+	readings := map[string]Reading{}
+	s.judgeView(ctx, q, view, readings)
+	if view, err = s.look(ctx, true); err != nil {
+		return time.Now(), err
+	}
+	now := s.judgeView(ctx, q, view, readings)
+	if changed := worse(q, now); len(changed) > 0 {
+		return view.At, errors.New(strings.Join(changed, " "))
+	}
+	return view.At, ctx.Err()
+}
+
+// judgeView judges an agreed question by a view of the cluster. It polls the machines
+// that readings lacks, and adds them to readings.
+func (s *Switcher) judgeView(ctx context.Context, q Question, view View, readings map[string]Reading) Question {
+	began := time.Now()
+	plan := s.plan(q.Request, view)
+	plan.Bound = q.bound
+	for _, n := range q.Nodes {
+		delete(plan.Busy, n) // this request itself keeps it busy
+	}
+	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
+	for i, b := range now.Bindings {
+		for _, n := range view.Nodes {
+			if n.Name == b.Node.Name {
+				now.Bindings[i].Node.BootID = n.BootID
+			}
+		}
+	}
+	plan.Nodes = s.judged(ctx, view, s.leftOff(), plan, &now, readings)
+	plan.Age += clock.Since(began)
+	now.Findings = s.judgeBy()(plan)
+	return now
+}

@@ -1,0 +1,296 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/clock"
+	"lightsout/internal/text"
+)
+
+// Preview polls and judges everything, and returns the question that lightsout would
+// ask, with the actions and the findings. It switches nothing.
+func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
+	return s.preview(ctx, r, false)
+}
+
+// preview is Preview; now asks the API server first.
+func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, error) {
+	began := time.Now()
+	view, err := s.look(ctx, now)
+	if err != nil && r.Action != ActionOn {
+		view.Stale = append(view.Stale, err.Error())
+	}
+	plan := s.plan(r, view)
+	left := s.leftOff()
+	all := s.bind(ctx, r, view, left)
+	for _, b := range all {
+		plan.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: left[b.Node.Name] != nil && r.Action == ActionOn}
+		if s.lockedElsewhere(b) && plan.Busy[b.Node.Name] == "" && r.Action != ActionOn {
+			plan.Busy[b.Node.Name] = ActionOff
+		}
+	}
+	q := Question{Request: r, Left: -1, bound: plan.Bound, lookedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
+	for _, b := range all {
+		if slices.Contains(r.Nodes, b.Node.Name) {
+			b.Heard = heard(view, b.Node.Name)
+			q.Bindings = append(q.Bindings, b)
+		}
+	}
+	problems := s.tryOut(ctx, r.Action, q.Bindings, plan.Bound)
+	plan.Nodes = s.judged(ctx, view, left, plan, &q, map[string]Reading{})
+	plan.Age += clock.Since(began)
+	q.Findings = append(s.judgeBy()(plan), problems...)
+	if r.Action != ActionOn {
+		switch {
+		case s.Production != "":
+			q.Type = s.Production
+		case NeedsOverride(q.Findings):
+			q.Type = strings.Join(r.Nodes, " ")
+		}
+	}
+	return q, ctx.Err()
+}
+
+// plan returns the input of the guards, without machines and workers.
+func (s *Switcher) plan(r Request, view View) Plan {
+	return Plan{Action: r.Action, Targets: r.Nodes, View: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
+		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.noIdentity()}
+}
+
+func (s *Switcher) judgeBy() func(Plan) []Finding {
+	if s.judge != nil {
+		return s.judge
+	}
+	return Guard
+}
+
+func heard(v View, node string) time.Time {
+	for _, n := range v.Nodes {
+		if n.Name == node {
+			return n.Heard
+		}
+	}
+	return time.Time{}
+}
+
+// withoutRefused removes the nodes that a rule refuses one by one; the error has the
+// reason for each. If no node would be left, it returns the question unchanged.
+func (q Question) withoutRefused() (Question, error) {
+	failed := map[string]string{}
+	for _, f := range q.Findings {
+		if f.Severity < Refuse {
+			continue
+		}
+		if f.Node == "" {
+			return q, nil
+		}
+		failed[f.Node] = fmt.Sprintf("refused: %s (rule %s)", strings.TrimSuffix(f.Text, "."), f.Rule)
+	}
+	rest := q
+	rest.Nodes = slices.DeleteFunc(slices.Clone(q.Nodes), func(n string) bool { return failed[n] != "" })
+	rest.Bindings = slices.DeleteFunc(slices.Clone(q.Bindings), func(b Binding) bool { return failed[b.Node.Name] != "" })
+	if len(rest.Nodes) == 0 {
+		return q, nil
+	}
+	rest.Findings = slices.Clone(q.Findings)
+	for i, f := range rest.Findings {
+		if failed[f.Node] != "" {
+			rest.Findings[i].Severity, rest.Findings[i].Text = Warn, "Left out: "+f.Text
+		}
+	}
+	return rest, &ActionError{Action: q.Action, Failed: failed}
+}
+
+// look returns a view of the cluster; with now it asks the API server first.
+func (s *Switcher) look(ctx context.Context, now bool) (View, error) {
+	if s.World == nil {
+		return View{}, errors.New("lightsout knows nothing of the cluster")
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	if now {
+		return s.World.LookNow(ctx)
+	}
+	return s.World.Look(ctx)
+}
+
+// leftOff returns the machines that the journal lists as off, by node.
+func (s *Switcher) leftOff() map[string][]LeftOff {
+	left := map[string][]LeftOff{}
+	if s.Journal != nil {
+		off, _ := s.Journal.LeftOff() // the readable part
+		for _, l := range off {
+			left[l.Node] = append(left[l.Node], l)
+		}
+	}
+	return left
+}
+
+// bind finds the machines of all nodes, so that the guards notice two nodes with one
+// machine. For powering on it first takes the machines in the journal: those are the
+// ones that were switched off.
+func (s *Switcher) bind(ctx context.Context, r Request, view View, left map[string][]LeftOff) (all []Binding) {
+	if r.Action == ActionOn {
+		for _, name := range r.Nodes {
+			for _, l := range left[name] {
+				if l.Binding.On != nil {
+					all = append(all, l.Binding)
+				}
+			}
+		}
+	}
+	bound := func(name string) bool {
+		return slices.ContainsFunc(all, func(b Binding) bool { return b.Node.Name == name })
+	}
+	need := slices.DeleteFunc(slices.Clone(r.Nodes), bound)
+	if len(need) == 0 {
+		return all // the journal has all of them
+	}
+	refs := slices.DeleteFunc(view.refs(), func(n NodeRef) bool { return bound(n.Name) })
+	for _, name := range need {
+		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
+			refs = append(refs, NodeRef{Name: name})
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return append(all, s.Fleet.resolveAll(ctx, refs, need)...)
+}
+
+// tryOut asks the drivers whether they can reach the targets, and whether the machine's
+// power-on driver answers.
+func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, bound map[string]Bound) (problems []Finding) {
+	var unproven map[string]error
+	if a != ActionOn {
+		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		defer cancel()
+		unproven = s.Fleet.Prove(ctx, targets)
+		for node, err := range s.Fleet.Preflight(ctx, a, targets) {
+			problems = append(problems, Finding{Rule: RulePreflight, Severity: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))})
+		}
+		slices.SortFunc(problems, func(a, b Finding) int { return strings.Compare(a.Node, b.Node) })
+	}
+	for _, b := range targets {
+		now := bound[b.Node.Name]
+		now.OnProven = unproven[b.Node.Name] == nil && b.On != nil
+		if _, err := s.Fleet.Can(b, a); err != nil {
+			now.Why = err.Error()
+		} else {
+			now.Can = true
+		}
+		bound[b.Node.Name] = now
+	}
+	return problems
+}
+
+// judged decides for every node whether it is a worker that is left. The API server
+// calls a node Ready for most of a minute after its machine is off. So a node does not
+// count if it is being switched, if a journal or a mark lists it as off, or if its own
+// driver reports it as off. judged polls the machines that readings lacks, and adds
+// them.
+func (s *Switcher) judged(ctx context.Context, view View, left map[string][]LeftOff, p Plan, q *Question, readings map[string]Reading) []Node {
+	var out []Node
+	var candidates []int
+	on := s.Journal.PoweredOn()
+	for _, n := range s.withRegister(view.Nodes, false) {
+		c, l := n, left[n.Name]
+		q.ahead = n.Ahead
+		for _, m := range n.Marks {
+			if m.over(n) {
+				q.over = append(q.over, m)
+			} else if !s.Ours(m) && c.MarkedBy == "" {
+				c.MarkedBy = m.String()
+			}
+		}
+		switch {
+		case c.NotLeft != "":
+		case p.Busy[c.Name] == ActionOff || p.Busy[c.Name] == ActionShutdown:
+			c.NotLeft = "is being switched off"
+		case len(l) > 0:
+			c.NotLeft = "was switched off and not seen on again"
+		case c.MarkedBy != "":
+			c.NotLeft = "was switched off by " + c.MarkedBy
+		case !c.Heard.IsZero() && c.Heard.Before(on[c.Name]):
+			c.NotLeft = "was powered on and has sent no heartbeat since"
+		}
+		out = append(out, c)
+		if c.Ready && c.Schedulable && c.NotLeft == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name) {
+			candidates = append(candidates, len(out)-1)
+		}
+	}
+	if p.Action == ActionOn {
+		return out
+	}
+	// Poll only until enough machines are known to be on: polling all of a large
+	// cluster would take long and change nothing.
+	const round = 16
+	q.Left = len(candidates)
+	for enough := s.Limits.keepReady(); enough > 0 && len(candidates) > 0; {
+		now := candidates[:min(round, len(candidates))]
+		candidates = candidates[len(now):]
+		var unread []Binding
+		for _, i := range now {
+			if _, known := readings[out[i].Name]; !known {
+				unread = append(unread, p.Bound[out[i].Name].Binding)
+			}
+		}
+		for k, r := range s.Fleet.Read(ctx, unread) {
+			readings[unread[k].Node.Name] = r.Reading
+		}
+		for _, i := range now {
+			if r := readings[out[i].Name]; r.State == Off || r.State == Transitioning {
+				out[i].NotLeft = fmt.Sprintf("has a machine that is %s", r.State)
+				q.Left--
+				continue
+			}
+			enough--
+		}
+	}
+	return out
+}
+
+// worse lists what is worse in the new question than in the agreed one: a more severe
+// or longer finding, another machine, another boot, fewer workers left.
+func worse(asked, now Question) (changed []string) {
+	for _, f := range now.Findings {
+		was := slices.ContainsFunc(asked.Findings, func(o Finding) bool {
+			return o.Rule == f.Rule && o.Node == f.Node && o.Severity >= f.Severity
+		})
+		if !was && f.Severity >= Override {
+			changed = append(changed, f.Text)
+		}
+	}
+	for _, b := range now.Bindings {
+		same := slices.IndexFunc(asked.Bindings, func(o Binding) bool {
+			return o.Node.Name == b.Node.Name && sameRequest(o.Off, b.Off) && sameRequest(o.On, b.On)
+		})
+		switch {
+		case same < 0:
+			changed = append(changed, fmt.Sprintf("%s has another machine than before", b.Node.Name))
+		case now.Action != ActionOn && otherBoot(asked.Bindings[same].Node.BootID, b.Node.BootID):
+			// The annotation and the journal name the boot that the request ends: with
+			// an earlier boot, everybody who sees the node would take them for out of
+			// date.
+			changed = append(changed, fmt.Sprintf("%s has booted again", b.Node.Name))
+		}
+	}
+	if now.Left < asked.Left && !slices.ContainsFunc(now.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker }) {
+		changed = append(changed, fmt.Sprintf("it would leave %s, not %d", text.Count(now.Left, "worker that takes pods", "workers that take pods"), asked.Left))
+	}
+	if now.Type != asked.Type && now.Type != "" && len(now.Nodes) == len(asked.Nodes) && len(changed) == 0 {
+		changed = append(changed, fmt.Sprintf("you must type %q now", now.Type))
+	}
+	return changed
+}
+
+// sameRequest reports whether switching a and switching b is the same request: the same
+// machine with the same parameters, including the address if it matters.
+func sameRequest(a, b *Machine) bool {
+	return a == nil && b == nil || sameMachine(a, b) && maps.Equal(a.Params, b.Params)
+}

@@ -1,0 +1,419 @@
+package power
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// These tests are about faults that an attack on the procedure found. In their worlds
+// answers arrive late, requests wait, and nodes reboot by themselves.
+
+// lateDriver polls at once but answers late.
+type lateDriver struct {
+	Driver
+	late func() time.Duration
+}
+
+func (d lateDriver) State(ctx context.Context, m Machine) (Reading, error) {
+	r, err := d.Driver.State(ctx, m)
+	if !sleep(ctx, d.late()) {
+		return Reading{}, ctx.Err()
+	}
+	return r, err
+}
+
+// An answer "on" to a request from before the machine went off settles nothing when it
+// arrives afterwards.
+func TestAnAnswerFromBeforeItWentOffSettlesNothing(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		f := p.switcher.Fleet
+		slow, err := NewFleet(Config{Off: "portal", On: "portal"}, p.journal, lateDriver{f.drivers["portal"], func() time.Duration { return 4 * time.Second }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := f.Resolve(t.Context(), []NodeRef{{Name: "n1", Addresses: []string{p.w.address("n1")}}})
+		answers := make(chan Reading, 1)
+		go func() { answers <- slow.Read(t.Context(), b)[0].Reading }()
+		time.Sleep(time.Second) // the request is on its way
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		r := <-answers
+		seen, ok := f.Evidence(b[0], r)
+		if !ok || r.State != On || r.Arrived.Sub(r.Asked) < 4*time.Second {
+			t.Fatalf("the late answer is %+v", r)
+		}
+		if n, err := p.journal.SeenOn(seen); n != 0 || err != nil {
+			t.Errorf("it settled %d operations, %v", n, err)
+		}
+		if left := leftOff(t, p.journal); !slices.Equal(left, []string{"n1 off"}) {
+			t.Errorf("left off: %v", left)
+		}
+	})
+}
+
+// slowSwitch takes time before it sends the switching request, like a driver that has
+// to log in first, and signals when it does.
+type slowSwitch struct {
+	Driver
+	connect time.Duration
+	sent    *atomic.Int32
+}
+
+func (d slowSwitch) Switch(ctx context.Context, a Action, m Machine) error {
+	if !sleep(ctx, d.connect) {
+		return ctx.Err()
+	}
+	if err := BeforeSend(ctx); err != nil {
+		return err
+	}
+	d.sent.Add(1)
+	return d.Driver.Switch(ctx, a, m)
+}
+
+// A request that waits, here for its driver to log in, is judged again before it is
+// sent: the other workers died meanwhile.
+func TestTheSwitcherJudgesAWaitingRequestAgain(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		var sent atomic.Int32
+		f := p.switcher.Fleet
+		f.drivers["portal"] = slowSwitch{f.drivers["portal"], 25 * time.Second, &sent}
+		time.AfterFunc(5*time.Second, func() {
+			p.w.mu.Lock()
+			defer p.w.mu.Unlock()
+			for _, name := range []string{"n2", "n3", "n4"} {
+				p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
+			}
+		})
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
+		if err == nil || sent.Load() != 0 || !strings.Contains(err.Error(), "did not send") || !strings.Contains(err.Error(), "no Ready worker") {
+			t.Errorf("sent %d times: %v", sent.Load(), err)
+		}
+		if left := leftOff(t, p.journal); len(left) != 0 {
+			t.Errorf("left off: %v", left)
+		}
+	})
+}
+
+// The same holds for a request that continues after the whole machine slept: the wall
+// clock has advanced, and the monotonic clock has not.
+func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
+	asked := 0
+	j := &judgement{mu: newMutex(), at: time.Now().Round(0).Add(-time.Minute), again: func(context.Context) (time.Time, error) {
+		asked++
+		return time.Now(), nil
+	}}
+	ctx := context.WithValue(t.Context(), permissionKey{}, permission(j.fresh))
+	if err := errors.Join(BeforeSend(ctx), BeforeSend(ctx)); err != nil || asked != 1 {
+		t.Errorf("judged %d times: %v", asked, err)
+	}
+	j.at = time.Time{}
+	j.again = func(context.Context) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
+	var refused *RefusedError
+	if err := BeforeSend(ctx); !errors.As(err, &refused) {
+		t.Errorf("a judgement that is never fresh: %v", err)
+	}
+}
+
+// Several machines wait for one judgement: a refusal that took its time is not repeated
+// for each of them.
+func TestMachinesShareARefusal(t *testing.T) {
+	asked := 0
+	j := &judgement{mu: newMutex(), again: func(context.Context) (time.Time, error) {
+		asked++
+		return time.Time{}, errors.New("the API server did not answer")
+	}}
+	for range 3 {
+		var refused *RefusedError
+		if err := j.fresh(t.Context()); !errors.As(err, &refused) || asked != 1 {
+			t.Errorf("judged %d times: %v", asked, err)
+		}
+	}
+	j.refusedAt = time.Now().Add(-2 * judgedFor)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.fresh(ended); err == nil || asked != 2 {
+		t.Errorf("judged %d times: %v", asked, err)
+	}
+	j.again = func(context.Context) (time.Time, error) { return time.Now(), nil }
+	if err := j.fresh(t.Context()); err != nil {
+		t.Errorf("the end of one machine's wait refuses another: %v", err)
+	}
+}
+
+// A machine that is busy, or whose request is refused, does not delay the others.
+func TestRestoreBringsBackOthersWhileOneIsBusy(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		p.w.vms["n2"].seconds = 150
+		go func() {
+			_ = p.switcher.Switch(t.Context(), Request{Action: ActionShutdown, Nodes: []string{"n2"}}, &yes{p: p})
+		}()
+		time.Sleep(3 * time.Second)
+		began, back := time.Now(), map[string]time.Duration{}
+		var deferred []string
+		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
+			switch pr.Phase {
+			case PhaseDone:
+				back[pr.Node] = time.Since(began)
+			case PhaseDeferred:
+				deferred = append(deferred, pr.Node)
+			}
+		}}, Automatic{})
+		if err != nil || back["n1"] > 30*time.Second || back["n2"] < time.Minute || !slices.Equal(deferred, []string{"n2"}) {
+			t.Errorf("back after %v, deferred %v: %v", back, deferred, err)
+		}
+		if left := leftOff(t, p.journal); len(left) != 0 {
+			t.Errorf("left off: %v", left)
+		}
+	})
+}
+
+func TestRestoreLeavesOutRefusedMachinesAndNamesThem(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		p.w.mu.Lock()
+		p.w.notes["n2"] = "n4" // two nodes on one machine
+		p.w.mu.Unlock()
+		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}}, Automatic{})
+		if err == nil || !strings.Contains(err.Error(), "n2: refused") || !p.w.vms["n1"].on {
+			t.Errorf("n1 on: %v; %v", p.w.vms["n1"].on, err)
+		}
+	})
+}
+
+// Restore powers on the named machines, but not one that another program of the account
+// has switched off meanwhile.
+func TestRestorePowersOnOnlyNamedMachines(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		for _, by := range m.programs[:2] {
+			node := map[*program]string{m.programs[0]: "n1", m.programs[1]: "n2"}[by]
+			if err := by.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{node}}, &yes{p: by}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, Automatic{}); err != nil {
+			t.Fatal(err)
+		}
+		if !p.w.vms["n1"].on || p.w.vms["n2"].on {
+			t.Errorf("n1 on: %v, n2 on: %v", p.w.vms["n1"].on, p.w.vms["n2"].on)
+		}
+	})
+}
+
+// With a damaged line, restore powers on only named machines: a technician may have
+// switched off the others.
+func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(p.journal.Path())
+		if err := os.WriteFile(p.journal.Path(), append(text, `{"kind":"intent","op":"0123","action":"off","node":"n3","bin`+"\n"...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.w.mu.Lock()
+		p.w.vms["n2"].on, p.w.vms["n2"].since = false, time.Now() // by hand
+		p.w.mu.Unlock()
+		err := p.switcher.Restore(t.Context(), Request{}, Automatic{})
+		if err == nil || !strings.Contains(err.Error(), "neither journal nor annotation explains why: n2") || p.w.vms["n2"].on || !p.w.vms["n1"].on {
+			t.Errorf("n1 on: %v, n2 on: %v; %v", p.w.vms["n1"].on, p.w.vms["n2"].on, err)
+		}
+		time.Sleep(CarriedOutWithin) // the operation of the damaged line can no longer be carried out
+		if err := p.switcher.Restore(t.Context(), Request{LeaveOff: []string{"n2"}}, Automatic{}); err != nil || p.w.vms["n2"].on {
+			t.Errorf("n2 has to stay off, on: %v; %v", p.w.vms["n2"].on, err)
+		}
+		if damaged, _ := p.journal.Damaged(); len(damaged) > 0 {
+			t.Errorf("still damaged: %+v", damaged)
+		}
+	})
+}
+
+// When a stopped program or another account holds a lock, powering on continues and
+// names the holder.
+func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		left, _ := p.journal.LeftOff()
+		free, err := p.switcher.Fleet.cfg.Locks.take(t.Context(), machineLock(p.switcher.Fleet.cluster(), *left[0].Binding.On))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer free()
+		began := time.Now()
+		var told []string
+		err = p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
+		if err != nil || !p.w.vms["n1"].on || time.Since(began) > 30*time.Second {
+			t.Errorf("after %s, on: %v; %v", time.Since(began), p.w.vms["n1"].on, err)
+		}
+		if all := strings.Join(told, "\n"); !strings.Contains(all, "without the lock") || !strings.Contains(all, "pid ") {
+			t.Errorf("the text lacks the holder: %s", all)
+		}
+	})
+}
+
+// A machine that was presumed off, and answers again, may still be shutting down.
+func TestPresumedOffIsNotAProof(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3")
+		ssh.machines["n3"].obey = func(Action, *fakeMachine) error {
+			ssh.machines["n3"].reading = Reading{State: Off, Proof: Presumed, Detail: "ssh silent"} // a network error
+			return nil
+		}
+		f, j := testFleet(t, Config{}, ssh)
+		if err := f.Do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		ssh.set("n3", ActionOn)
+		for _, after := range []time.Duration{0, CarriedOutWithin} {
+			time.Sleep(after)
+			r := f.Read(t.Context(), bind("ssh", "", "n3"))[0].Reading
+			seen, _ := f.Evidence(bind("ssh", "", "n3")[0], r)
+			n, err := j.SeenOn(seen)
+			if err != nil || (n > 0) != (after > 0) {
+				t.Errorf("after %s: %d settled, %v", after, n, err)
+			}
+		}
+	})
+}
+
+// A boot seen before the machine went off settles the operation only until the machine
+// is seen off: by the operation's own result, or by a later poll.
+func TestAMachineSeenOffReopensWhatAnEarlierBootSettled(t *testing.T) {
+	for name, off := range map[string]func(t *testing.T, j *Journal, m Machine){
+		"by its own result": func(t *testing.T, j *Journal, _ Machine) {
+			e := outcome("1", "n3", ActionShutdown, PhaseDone, true)
+			e.Binding, e.Asked = bind("ssh", "mdx", "n3")[0], time.Now()
+			write(t, j, e)
+		},
+		"by a later poll": func(t *testing.T, j *Journal, m Machine) {
+			if n, err := j.SeenOff("n3", m, Reading{State: Off, Proof: Proven, Asked: time.Now()}); n != 1 || err != nil {
+				t.Errorf("SeenOff reopened %d operations, %v", n, err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := testJournal(t, t.TempDir())
+			presumed := outcome("1", "n3", ActionShutdown, PhaseDone, true)
+			presumed.Binding, presumed.Proof, presumed.Asked = bind("ssh", "mdx", "n3")[0], Presumed.String(), time.Now()
+			write(t, j, intent("1", "n3", ActionShutdown), presumed)
+			if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, Asked: time.Now()}); n != 1 || err != nil {
+				t.Fatalf("%d settled, %v", n, err)
+			}
+			off(t, j, *bind("ssh", "mdx", "n3")[0].On)
+			again := testJournal(t, filepath.Dir(j.Path())) // as the next start reads it
+			for _, journal := range []*Journal{j, again} {
+				if left := leftOff(t, journal); !slices.Equal(left, []string{"n3 off"}) {
+					t.Errorf("left off: %v", left)
+				}
+			}
+		})
+	}
+}
+
+// The clock was an hour ahead when a machine was switched off, and is correct now.
+func TestAClockThatWasAheadDoesNotKeepAMachineInTheJournal(t *testing.T) {
+	j := testJournal(t, t.TempDir())
+	e := intent("1", "n3", ActionOff)
+	e.At, e.Cluster, e.ClusterUID = time.Now().Add(time.Hour), labCluster.Name, labCluster.UID
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = os.WriteFile(j.Path(), append(withSum(line), '\n'), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := bind("ssh", "mdx", "n3")[0].On
+	if left := leftOff(t, j); len(left) != 1 {
+		t.Fatalf("left off: %v", left)
+	}
+	if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, WasOff: time.Now(), Asked: time.Now()}); n != 1 || err != nil {
+		t.Errorf("%d settled, %v", n, err)
+	}
+}
+
+// An answer "on" to a request from before the journal had the machine as off proves
+// nothing for a restore either: restore asks again.
+func TestRestorePollsAgainAMachineThatWentOffMeanwhile(t *testing.T) {
+	j := testJournal(t, t.TempDir())
+	write(t, j, intent("1", "n3", ActionShutdown))
+	asked := time.Now()
+	e := outcome("1", "n3", ActionShutdown, PhaseDone, true)
+	e.Binding, e.Asked = bind("ssh", "mdx", "n3")[0], time.Now()
+	write(t, j, e)
+	machine := bind("ssh", "mdx", "n3")[0].On
+	if over, until := j.closedBy(Seen{Machine: machine, Asked: asked}); len(over) > 0 || until.IsZero() {
+		t.Errorf("an earlier answer settles %v, and counts until %v", over, until)
+	}
+	if over, until := j.closedBy(Seen{Machine: machine, Asked: time.Now()}); len(over) != 1 || !until.IsZero() {
+		t.Errorf("a later answer settles %v, and does not count until %v", over, until)
+	}
+}
+
+// A machine that was powered on a moment ago does not count as a worker that is left,
+// although the API server has not noticed that it was off: it has sent no heartbeat
+// since.
+func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		on := intent("1", "n2", ActionOn)
+		on.Cluster, on.ClusterUID = p.cluster.Name, p.cluster.UID
+		write(t, p.journal, on)
+		view, err := p.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range view.Nodes {
+			view.Nodes[i].Heard = time.Now().Add(-10 * time.Second)
+		}
+		var q Question
+		for _, n := range p.switcher.judged(t.Context(), view, nil, Plan{Action: ActionOff, Targets: []string{"n1"}, View: view}, &q, map[string]Reading{}) {
+			if not := n.NotLeft != ""; not != (n.Name == "n2") {
+				t.Errorf("%s: %q", n.Name, n.NotLeft)
+			}
+		}
+	})
+}
+
+// A request to cut the power whose end is unknown may wait in the power API while a
+// second request cuts it: the second one's result does not settle the first.
+func TestAnotherRequestDoesNotSettleAQueuedOne(t *testing.T) {
+	for first, want := range map[Action][]string{ActionOff: {"n3 uncertain"}, ActionShutdown: {}} {
+		j := testJournal(t, t.TempDir())
+		unknown := outcome("1", "n3", first, PhaseUncertain, true)
+		unknown.State, unknown.Proof = On.String(), Proven.String()
+		done := outcome("2", "n3", ActionOff, PhaseDone, true)
+		for _, e := range []*Entry{&unknown, &done} {
+			e.Binding = bind("ssh", "mdx", "n3")[0]
+		}
+		write(t, j, intent("1", "n3", first), unknown, intent("2", "n3", ActionOff))
+		done.WasOff, done.Asked = time.Now(), time.Now()
+		write(t, j, done)
+		wasOff := time.Now()
+		machine := bind("ssh", "mdx", "n3")[0].On
+		if _, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, WasOff: wasOff, Asked: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if left := leftOff(t, j); !slices.Equal(left, want) {
+			t.Errorf("%s: left off: %v, want %v", first, left, want)
+		}
+		if over, _ := j.closedBy(Seen{Machine: machine, Asked: time.Now().Add(CarriedOutWithin + time.Minute)}); len(over) != len(want) {
+			t.Errorf("%s: 30 minutes later %v is over", first, over)
+		}
+	}
+}
