@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// keepHeartbeats asks on the heartbeats' line whenever somebody checks it, until it
-// answers, and tells the owner whether it does.
+// keepHeartbeats asks on the heartbeats' connection whenever somebody checks it, until
+// the server answers, and reports to the owner whether it does.
 //
-// Silence is concluded by such answers: what the server had sent before one comes
-// before it, however slow the line is. So all renewals up to when it was asked for
-// are known.
+// lightsout concludes silence from such answers: data that the server sent before an
+// answer arrives before it, however slow the connection. So every renewal up to the
+// time of the request is known.
 func (w *Watcher) keepHeartbeats(ctx context.Context) {
 	t := w.client.traffic
 	for failures := 0; ; {
@@ -28,7 +28,8 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			return
 		case err == nil:
 			failures = 0
-			// Right after a watch was taken up again what was missed is still coming.
+			// Right after a watch resumes, the events that it missed are still
+			// arriving.
 			if from != nil && from == w.leasesFrom.Load() && began.Sub(*from) > settledAfter {
 				t.note(&t.complete, began)
 			}
@@ -44,11 +45,11 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 	}
 }
 
-// failed says that a line, or what is read on it, has failed, and up to when it is
-// known what it told.
+// failed reports that a connection, or a watch on it, has failed, and up to when its
+// data is complete.
 func (w *Watcher) failed(l line, why string, err error) Access {
-	if l == heartbeatLine && standsStill(err) {
-		why = "their connection to the API server at " + hostOf(w.client.cfg.Server) + " stands still: whether nodes are silent is not known"
+	if l == heartbeatLine && timedOut(err) {
+		why = "their connection to the API server at " + hostOf(w.client.cfg.Server) + " is stuck: lightsout cannot tell whether nodes are silent"
 	}
 	return Access{Err: why, Until: w.client.traffic.knownUntil(l)}
 }
@@ -73,7 +74,8 @@ func (s *state) heartbeatsWatched(now time.Time) {
 	leases := s.access[KindLease]
 	switch {
 	case leases.Err != "" && s.heartbeatsTo.IsZero():
-		if s.heartbeatsTo = leases.Until; leases.Until.IsZero() {
+		s.heartbeatsTo = leases.Until
+		if leases.Until.IsZero() {
 			s.heartbeatsTo = now
 		}
 	case leases.Err != "":

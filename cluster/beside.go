@@ -20,8 +20,8 @@ type Service struct {
 	Ports string
 }
 
-// servicesOf reads the services that select the pods of an object; none where it
-// has no pods. why says in one sentence why they are not known.
+// servicesOf reads the services that select the pods of an object; none if it has no
+// pods. why is the reason, in one sentence, why they are unknown.
 func (c *Client) servicesOf(ctx context.Context, kind Kind, o *described) (found []Service, why string) {
 	own := o.Spec.Template.Labels
 	if kind == KindPod {
@@ -58,9 +58,9 @@ func (c *Client) servicesOf(ctx context.Context, kind Kind, o *described) (found
 	return found, ""
 }
 
-// usageOf reads what a node or a pod takes of CPU and memory, as metrics-server
-// has measured it; nothing for other kinds. why says in one sentence why it is not
-// known.
+// usageOf reads the CPU and memory that a node or a pod uses, as metrics-server
+// measured it; empty for other kinds. why is the reason, in one sentence, why it is
+// unknown.
 func (c *Client) usageOf(ctx context.Context, r resource, o *described) (usage, why string) {
 	path := "/apis/metrics.k8s.io/v1beta1"
 	switch {
@@ -76,9 +76,9 @@ func (c *Client) usageOf(ctx context.Context, r resource, o *described) (usage, 
 	}
 	switch {
 	case err != nil:
-		return "", harmless(c.why(ctx, err, "get on "+r.plural+" of metrics.k8s.io", "there is no metrics-server, or it has not measured this yet"))
+		return "", harmless(c.why(ctx, err, "get on "+r.plural+" of metrics.k8s.io", "the cluster has no metrics-server, or no measurement yet"))
 	case json.Unmarshal(body, &m) != nil:
-		return "", "the answer is not understood"
+		return "", "lightsout cannot parse the answer"
 	}
 	cpu, memory := m.Usage.Cpu().DeepCopy(), m.Usage.Memory().DeepCopy()
 	for _, k := range m.Containers {

@@ -1,8 +1,8 @@
 package cluster
 
-// Builder makes Snapshots of contents that change a little at a time, as in a
-// replay: what has not changed is shared between them. It belongs to one
-// goroutine; its Snapshots to any number.
+// Builder makes Snapshots of contents that change a little at a time, as in a replay:
+// Snapshots share unchanged parts. One goroutine may use a Builder; any number may use
+// its Snapshots.
 type Builder struct{ t *tables }
 
 // NewBuilder makes a Builder without contents.
@@ -45,12 +45,12 @@ func (b *Builder) DropPod(k Key) {
 // DropEndpoints takes the endpoints of a service out.
 func (b *Builder) DropEndpoints(service Key) { b.t.endpoints.del(&Endpoints{Service: service}) }
 
-// Snapshot gives what is in now; of c everything but its objects is used.
+// Snapshot returns the builder's current objects; all other fields come from c.
 func (b *Builder) Snapshot(c Contents) *Snapshot {
 	s := &Snapshot{
 		Version: c.Version, At: c.At,
 		Context: c.Context, Server: c.Server, ServerVersion: c.ServerVersion,
-		Link: c.Link, Access: c.Access, Settings: c.Settings,
+		Link: c.Link, Access: c.Access, Settings: c.Settings, SettingsRead: true,
 		heartbeatsSince: c.HeartbeatsSince, heartbeatsUntil: c.HeartbeatsUntil,
 	}
 	if s.Access == nil {

@@ -33,8 +33,9 @@ const (
 type Right struct {
 	// Group is the API group, empty for the core one.
 	Group, Resource, Subresource, Verb string
-	// Namespace is empty for all namespaces, and for what has none.
-	Namespace string
+	// Namespace is empty for all namespaces, and for kinds without one; Name is empty
+	// for all objects.
+	Namespace, Name string
 }
 
 // String gives the right in kubectl's words: "patch deployments.apps".
@@ -45,6 +46,9 @@ func (r Right) String() string {
 	}
 	if r.Subresource != "" {
 		s += "/" + r.Subresource
+	}
+	if r.Name != "" {
+		s += " " + r.Name
 	}
 	return s
 }
@@ -59,7 +63,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	}
 	var v version.Info
 	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
-		return "", fmt.Errorf("the API server at %s does not tell its version; is it one?", hostOf(c.cfg.Server))
+		return "", fmt.Errorf("the API server at %s does not report its version; check the server address", hostOf(c.cfg.Server))
 	}
 	return harmless(v.GitVersion), nil
 }
@@ -72,7 +76,7 @@ func (c *Client) May(ctx context.Context, r Right) (bool, error) {
 	review := authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource,
+			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name,
 		}},
 	}
 	body, err := json.Marshal(&review)
@@ -82,10 +86,10 @@ func (c *Client) May(ctx context.Context, r Right) (bool, error) {
 	body, err = c.lines[mainLine].Post().MaxRetries(0).AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").Body(body).Do(ctx).Raw()
 	if err != nil {
-		return false, sentence("it can't be told whether the user may "+r.String()+": "+c.because(ctx, err), err)
+		return false, sentence("cannot tell whether the user may "+r.String()+": "+c.because(ctx, err), err)
 	}
 	if err := json.Unmarshal(body, &review); err != nil {
-		return false, fmt.Errorf("it can't be told whether the user may %s: the answer is not understood", r)
+		return false, fmt.Errorf("cannot tell whether the user may %s: the answer is not valid JSON", r)
 	}
 	return review.Status.Allowed, nil
 }
@@ -119,6 +123,31 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 	var out []string
 	for i := range list.Items {
 		out = append(out, harmless(list.Items[i].Name))
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Deployments lists the names (namespace/name) of a namespace's deployments, or with an
+// empty one of all, sorted.
+func (c *Client) Deployments(ctx context.Context, namespace string) ([]string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	r := c.get().AbsPath("/apis/apps/v1").SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
+	if namespace != "" {
+		r = r.Namespace(namespace)
+	}
+	body, err := r.Resource("deployments").Do(ctx).Raw()
+	if err != nil {
+		return nil, sentence("the deployments can't be listed: "+c.why(ctx, err, "list on deployments", ""), err)
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, errors.New("the deployments can't be listed: the answer is not valid JSON")
+	}
+	var out []string
+	for i := range list.Items {
+		out = append(out, harmless(list.Items[i].Namespace)+"/"+harmless(list.Items[i].Name))
 	}
 	slices.Sort(out)
 	return out, nil
@@ -173,7 +202,7 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 		SetHeader("Accept", "*/*")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be asked: the query %q is not valid", what, harmless(query))
+		return nil, fmt.Errorf("lightsout cannot query %s: the query %q is not valid", what, harmless(query))
 	}
 	for name, all := range values {
 		for _, v := range all {
@@ -187,7 +216,7 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 	case err != nil:
 		return nil, sentence(what+" cannot be asked: "+c.why(ctx, err, "get on pods/proxy", "there is no such pod or path"), err)
 	case len(data) > proxyBodyMax:
-		return nil, fmt.Errorf("%s answers more than %d MiB; ask for less", what, proxyBodyMax>>20)
+		return nil, fmt.Errorf("the answer of %s is larger than %d MiB; request less", what, proxyBodyMax>>20)
 	}
 	return data, nil
 }
@@ -199,7 +228,7 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 	defer cancel()
 	what := fmt.Sprintf("deployment %s", harmless(dep.String()))
 	fail := func(err error) error {
-		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "there is none of this name"), err)
+		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "it does not exist"), err)
 	}
 	var d appsv1.Deployment
 	err := c.get().AbsPath(resources[KindDeployment].path()).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)

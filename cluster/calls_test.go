@@ -79,7 +79,7 @@ func TestWhatCannotBeLearntIsOneSentence(t *testing.T) {
 	}
 	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
 	ctx := context.Background()
-	for body, want := range map[string]string{`{}`: "does not tell its version", `{"gitVersion":"v1.36.3\u001b[31m"}`: ""} {
+	for body, want := range map[string]string{`{}`: "does not report its version", `{"gitVersion":"v1.36.3\u001b[31m"}`: ""} {
 		v, err := clientOf(t, answer(200, body)).Version(ctx)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(v, "\x1b") {
 			t.Errorf("%s: %q, %v", body, v, err)

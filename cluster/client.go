@@ -12,9 +12,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,8 +26,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The four API groups that are read. A scheme of their own keeps the other
-// fifty out of the program.
+// The API groups that lightsout reads. A scheme with only these groups keeps about
+// fifty others out of the program.
 var (
 	scheme         = runtime.NewScheme()
 	codecs         = serializer.NewCodecFactory(scheme)
@@ -33,7 +36,7 @@ var (
 
 func init() {
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme,
 	} {
 		utilruntime.Must(add(scheme))
 	}
@@ -54,8 +57,8 @@ type Client struct {
 	traffic *traffic
 }
 
-// NewClient makes a Client; nothing is sent. The error says that the credentials
-// in the kubeconfig can't be used.
+// NewClient makes a Client; it sends nothing. The error reports unusable credentials in
+// the kubeconfig.
 func NewClient(cfg *Config) (*Client, error) {
 	askIdleConnections()
 	c := &Client{cfg: cfg, traffic: newTraffic()}
@@ -68,21 +71,22 @@ func NewClient(cfg *Config) (*Client, error) {
 			return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
 		}
 		hc.Transport = endsWithContext(hc.Transport)
-		rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &corev1.SchemeGroupVersion, "/api", codecs.WithoutConversion()
-		if c.lines[l], err = rest.RESTClientForConfigAndClient(rc, hc); err != nil {
+		rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &corev1.SchemeGroupVersion, "/api", stripping{codecs.WithoutConversion()}
+		c.lines[l], err = rest.RESTClientForConfigAndClient(rc, hc)
+		if err != nil {
 			return nil, fmt.Errorf("context %q of the kubeconfig cannot be used: %s", cfg.Context, flat(err))
 		}
 	}
 	return c, nil
 }
 
-// get begins a question, which is asked once.
+// get starts a request, which is sent once.
 func (c *Client) get() *rest.Request { return c.lines[mainLine].Get().MaxRetries(0) }
 
-// askIdleConnections has a connection on which nothing comes asked for a sign of
-// life, and given up, as soon as the server is: one line may be dead while the
-// other is not. client-go takes that from the environment alone, and else needs
-// 45 s.
+// askIdleConnections makes HTTP/2 send a PING on an idle connection and close the
+// connection when no answer arrives within the time after which lightsout gives up on a
+// server: one connection may be dead while another works. client-go takes these times
+// from the environment only, and its default is 45 s.
 var askIdleConnections = sync.OnceFunc(func() {
 	for name, after := range map[string]time.Duration{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": idleMax, "HTTP2_PING_TIMEOUT_SECONDS": probeTimeout} {
 		if os.Getenv(name) == "" {
@@ -103,7 +107,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, callTimeout)
 }
 
-// because says in words why a call failed; what the context says counts too.
+// because describes why a call failed; the context's cause counts too.
 func (c *Client) because(ctx context.Context, err error) string {
 	return describe(errors.Join(err, ctx.Err()), c.cfg.Server)
 }
@@ -144,6 +148,6 @@ func endsWithContext(rt http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// sentKey finds in a request's context the *atomic.Bool that says that it has
-// its credentials.
+// sentKey is the context key of the *atomic.Bool that records that a request has its
+// credentials.
 type sentKey struct{}

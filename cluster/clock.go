@@ -7,24 +7,23 @@ import (
 )
 
 const (
-	// clocksDiffer is from when on the server's clock and this machine's are said
-	// to differ: less does not show in ages and evictions.
+	// clocksDiffer is the smallest reported difference between the server's clock and
+	// this machine's: a smaller one is invisible in ages and evictions.
 	clocksDiffer = 5 * time.Second
-	// clockNoise is what a comparison may be wrong by: an answer's Date has whole
-	// seconds.
+	// clockNoise is the error of a comparison: an answer's Date has whole seconds.
 	clockNoise = 2 * time.Second
 )
 
-// clock compares the server's clock with this machine's by the Date of its
+// serverClock compares the server's clock with this machine's by the Date of its
 // answers. Between answers it goes by the monotonic clock, so that it also finds
 // when this machine's clock is set. Safe for concurrent use.
-type clock struct {
+type serverClock struct {
 	base   time.Time
-	beyond atomic.Pointer[time.Duration] // the server's clock less base and what has passed since; nil: not known
+	beyond atomic.Pointer[time.Duration] // the server's clock less base and the time since; nil if unknown
 }
 
 // compare takes an answer to a request that was sent at began.
-func (c *clock) compare(h http.Header, began time.Time) {
+func (c *serverClock) compare(h http.Header, began time.Time) {
 	took := time.Since(began)
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil || took > clockNoise {
@@ -36,9 +35,13 @@ func (c *clock) compare(h http.Header, began time.Time) {
 	}
 }
 
-// ahead is how much the server's clock is ahead of this machine's as of this
-// moment; 0 when that is little or not known.
-func (c *clock) ahead() time.Duration {
+// Ahead is how far the server's clock is ahead of this machine's. It is 0 when the
+// difference is small or unknown, for example before the server's first answer.
+func (c *Client) Ahead() time.Duration { return c.traffic.ahead() }
+
+// ahead is how far the server's clock is ahead of this machine's now; 0 if the
+// difference is small or unknown.
+func (c *serverClock) ahead() time.Duration {
 	beyond := c.beyond.Load()
 	if beyond == nil {
 		return 0

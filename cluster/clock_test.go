@@ -28,7 +28,7 @@ func TestTheServersClockIsCompared(t *testing.T) {
 			t.Errorf("%s: %v ahead, wanted about %v", what, got, want)
 		}
 	}
-	c := clock{base: time.Now()}
+	c := serverClock{base: time.Now()}
 	near("never heard", c.ahead(), 0)
 	c.compare(at(0), time.Now())
 	if d := c.ahead(); d != 0 {
@@ -51,7 +51,7 @@ func TestTheServersClockIsCompared(t *testing.T) {
 
 // A server whose clock is minutes off: silence of nodes is told by our own clock,
 // and that its times are off is said.
-func TestAServersClockThatIsOffIsSaid(t *testing.T) {
+func TestWatcherReportsAServersWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, off := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
 		t.Run(off.String(), func(t *testing.T) {

@@ -38,7 +38,7 @@ type Options struct {
 	Dial Dialer
 }
 
-// Config says how to reach one cluster.
+// Config describes the way to one cluster.
 type Config struct {
 	// Context, Cluster and User are the kubeconfig's names; Server is the API
 	// server's URL, Namespace the context's own ("default" if it has none).
@@ -47,12 +47,12 @@ type Config struct {
 	rest *rest.Config
 }
 
-// LoadConfig reads the kubeconfig as kubectl does: files listed in KUBECONFIG
-// are merged, missing ones of them skipped; certificates, tokens and exec
-// plugins work, except that a plugin is never given the terminal's input.
-// Nothing is sent. Every error is one sentence that names the file or context
-// and says what to do. HTTP proxies from the environment are not used: they
-// would be dialled in place of the API server.
+// LoadConfig reads the kubeconfig as kubectl does: files listed in KUBECONFIG are
+// merged, missing ones of them skipped; certificates, tokens and exec plugins work,
+// except that a plugin is never given the terminal's input. LoadConfig sends nothing.
+// Every error is one sentence that names the file or context, and the next step. It
+// ignores HTTP proxies from the environment, which the client would dial instead of the
+// API server.
 func LoadConfig(o Options) (*Config, error) {
 	raw, where, err := loadKubeconfig(o.Path)
 	if err != nil {
@@ -72,8 +72,8 @@ func LoadConfig(o Options) (*Config, error) {
 	return c.prepare(o), nil
 }
 
-// loadKubeconfig gives the merged kubeconfig and the names of the files it came
-// from; nil without an error when there is none but the program runs in a pod.
+// loadKubeconfig returns the merged kubeconfig and the names of its files; nil without
+// an error if there is none but the program runs in a pod.
 func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.Warner = func(error) {}
@@ -102,7 +102,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
 			hint = "check KUBECONFIG or pass --kubeconfig"
 		}
-		return nil, "", fmt.Errorf("no kubeconfig found (looked for %s); %s", strings.Join(paths, ", "), hint)
+		return nil, "", fmt.Errorf("no kubeconfig found (looked for %s); %s (\"lightsout demo\" needs none)", strings.Join(paths, ", "), hint)
 	}
 	where := strings.Join(found, ", ")
 	raw, err := rules.Load()
@@ -115,7 +115,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 // resolve finds the context, its cluster and its user.
 func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error) {
 	name := cmp.Or(o.Context, raw.CurrentContext)
-	there := "there are none"
+	there := "the kubeconfig has no contexts"
 	if len(raw.Contexts) > 0 {
 		there = "there are: " + harmless(strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
@@ -163,7 +163,7 @@ func inCluster(o Options) (*Config, error) {
 	return c.prepare(o), nil
 }
 
-// prepare sets what is ours in the rest.Config.
+// prepare sets lightsout's own fields of the rest.Config.
 func (c *Config) prepare(o Options) *Config {
 	rc := c.rest
 	if o.Dial != nil {
@@ -195,7 +195,8 @@ func SetLog(l *slog.Logger) {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 }
 
-// parserWords is what a YAML parser said, with its line, without the wrapping.
+// parserWords returns the message of a YAML parser, with its line, without the
+// wrapping.
 func parserWords(err error) string {
 	s := flat(err)
 	for _, skip := range []string{"error converting YAML to JSON: ", "yaml: ", "couldn't get version/kind; json parse error: "} {

@@ -35,7 +35,7 @@ clusters:
 - {name: odd, cluster: {server: "10.0.0.10"}}
 `
 
-func TestEachFailureToLoadIsOneSentenceThatSaysWhatToDo(t *testing.T) {
+func TestEachErrorOfLoadingNamesTheNextStep(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", t.TempDir())
 	good := write(t, twoContexts)
@@ -54,7 +54,7 @@ func TestEachFailureToLoadIsOneSentenceThatSaysWhatToDo(t *testing.T) {
 		"missing user":        {Options{Path: good, Context: "three"}, []string{`names user "nobody"`}},
 		"cluster without URL": {Options{Path: good, Context: "four"}, []string{`cluster "nowhere"`, "no server address"}},
 		"not a URL":           {Options{Path: good, Context: "five"}, []string{`cluster "odd"`, "https://host:6443"}},
-		"none at all":         {Options{}, []string{"no kubeconfig found", ".kube/config", "KUBECONFIG"}},
+		"none at all":         {Options{}, []string{"no kubeconfig found", ".kube/config", "KUBECONFIG", "lightsout demo"}},
 	} {
 		_, err := LoadConfig(tc.o)
 		if err == nil {

@@ -32,7 +32,13 @@ type (
 		src    *source
 		access Access
 	}
-	// linked: the link has changed; version is the server's, where it told it.
+	// reading holds the number of objects of a list that have arrived.
+	reading struct {
+		src  *source
+		read int
+	}
+	// linked reports a changed link; version is the server's version, if the server
+	// reported it.
 	linked struct {
 		link    Link
 		version string
@@ -43,8 +49,8 @@ func (d changed) apply(s *state) { d.object.put(s, d.seen, false) }
 
 func (d deleted) apply(s *state) { d.object.drop(s, d.seen) }
 
-// apply takes a whole list: what is not in it any more is gone. The first list
-// of a source makes no transitions.
+// apply replaces the objects of a source by a whole list: objects that the list lacks
+// are gone. The first list of a source makes no transitions.
 func (d listed) apply(s *state) {
 	first := !s.sources[d.src].Synced
 	still := make(map[Key]bool, len(d.objects))
@@ -94,6 +100,10 @@ func (s *state) kept(src *source) (out []object) {
 		for _, c := range s.components {
 			out = append(out, c)
 		}
+	default:
+		for _, o := range s.t.objects.span(func(o *Object) bool { return o.Kind >= src.kind }, func(o *Object) bool { return o.Kind > src.kind }) {
+			add(o, time.Time{})
+		}
 	}
 	return out
 }
@@ -103,6 +113,13 @@ func (d followed) apply(s *state) {
 		d.access.Synced = true
 	}
 	s.setAccess(d.src, d.access, time.Now())
+}
+
+func (d reading) apply(s *state) {
+	if a := s.sources[d.src]; !a.Synced {
+		a.Read = d.read
+		s.setAccess(d.src, a, time.Now())
+	}
 }
 
 func (d linked) apply(s *state) {
@@ -128,7 +145,11 @@ func (s *state) setAccess(src *source, a Access, now time.Time) {
 		a.Until = time.Time{}
 	}
 	s.sources[src] = a
-	if old != a && src.kind != kindComponent {
+	switch {
+	case old == a:
+	case src.kind == kindComponent:
+		s.settingsRead, s.dirty = s.settingsRead || a.Synced || a.Forbidden || a.Err != "", true
+	default:
 		s.sumAccess(src.kind)
 	}
 	if src.kind == KindLease {
@@ -155,6 +176,7 @@ func (s *state) sumAccess(kind Kind) {
 			continue
 		}
 		a := s.sources[one]
+		sum.Read += a.Read
 		sum.Synced = sum.Synced && a.Synced
 		sum.Forbidden = sum.Forbidden && a.Forbidden
 		if sum.Err == "" {
@@ -164,6 +186,9 @@ func (s *state) sumAccess(kind Kind) {
 	}
 	if kind == KindLease && s.heartbeats.Err != "" && sum.Synced {
 		sum.Err, sum.Until = s.heartbeats.Err, earliest(sum.Until, s.heartbeats.Until)
+	}
+	if sum.Synced {
+		sum.Read = 0
 	}
 	s.access = maps.Clone(s.access)
 	s.access[kind] = sum

@@ -53,11 +53,11 @@ var resources = map[Kind]resource{
 	KindKnativeService: {"serving.knative.dev/v1", "services", "Service"},
 }
 
-// events are watched and belong to what is described.
+// events are watched, and belong to the object described.
 var events = resource{"v1", "events", "Event"}
 
-// Description is all that the API server tells of one object, as it was when it
-// was asked. Its texts are harmless for a terminal. Immutable.
+// Description is everything that the API server reports about one object at the time of
+// the request. Its texts are safe for a terminal. Immutable.
 type Description struct {
 	Ref Ref
 	// Owner is the object that controls it, where that can be described; the
@@ -66,16 +66,16 @@ type Description struct {
 	Conditions []Condition
 	// Containers are those of a pod, or of the pods that it makes.
 	Containers []Container
-	// Events are the newest of the events on it, oldest first; EventsErr says
-	// in one sentence why there are none to be had.
+	// Events are the newest of the events on it, oldest first; EventsErr is the reason,
+	// in one sentence, why they are unavailable.
 	Events    []ObjectEvent
 	EventsErr string
-	// Services are those that select the pods of it; ServicesErr says in one
-	// sentence why they are not known.
+	// Services are those that select the pods of it; ServicesErr is the reason, in one
+	// sentence, why they are unknown.
 	Services    []Service
 	ServicesErr string
-	// Usage is what a node or a pod takes of CPU and memory ("0.25 CPU, 1.50 GiB");
-	// UsageErr says in one sentence why that is not known.
+	// Usage is the CPU and memory that a node or a pod uses ("0.25 CPU, 1.50 GiB");
+	// UsageErr is the reason, in one sentence, why that is unknown.
 	Usage, UsageErr string
 	// YAML is the object, line by line, without what only the server needs.
 	YAML []string
@@ -98,7 +98,7 @@ type Container struct {
 	// state's own. Since is when the state began.
 	State, Reason, Message string
 	Since                  time.Time
-	// Last says how it ended the last time; empty if it never did.
+	// Last describes how it last ended; empty if it never did.
 	Last     string
 	Restarts int
 	// Requests and Limits are as "cpu 500m, memory 1Gi".
@@ -119,7 +119,7 @@ const (
 	describeEvent = 20
 )
 
-// described is what is read of an object of any kind.
+// described holds the fields read of an object of any kind.
 type described struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -142,7 +142,7 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	defer cancel()
 	r, ok := resources[ref.Kind]
 	if !ok {
-		return nil, fmt.Errorf("a %s can't be looked at", ref.Kind)
+		return nil, fmt.Errorf("a %s has no details", ref.Kind)
 	}
 	raw, err := c.listed(ctx, r, ref.Namespace, "metadata.name="+ref.Name)
 	switch {
@@ -154,7 +154,7 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	var o described
 	lines, err := yamlOf(raw[0], r)
 	if err = cmp.Or(json.Unmarshal(raw[0], &o), err); err != nil {
-		return nil, sentence(fmt.Sprintf("%s can't be read: the answer is not understood", ref), err)
+		return nil, sentence(fmt.Sprintf("%s can't be read: lightsout cannot parse the answer", ref), err)
 	}
 	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o), YAML: lines}
 	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
@@ -175,7 +175,7 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 	}
 	var list struct{ Items []json.RawMessage }
 	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("the answer is not understood, or is longer than %d MiB", describeMax>>20)
+		return nil, fmt.Errorf("lightsout cannot parse the answer, or it is longer than %d MiB", describeMax>>20)
 	}
 	return list.Items, nil
 }
@@ -261,7 +261,7 @@ func containersOf(o *described) []Container {
 	return out
 }
 
-// take adds what a container's status says.
+// take adds a container's status.
 func (v *Container) take(s *corev1.ContainerStatus) {
 	v.Ready, v.Restarts = s.Ready, int(s.RestartCount)
 	switch {

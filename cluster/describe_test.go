@@ -114,7 +114,7 @@ func TestALogIsOpened(t *testing.T) {
 	}
 }
 
-func TestWhatMayNotBeReadSaysWhichRight(t *testing.T) {
+func TestTheErrorOfAForbiddenReadNamesTheRight(t *testing.T) {
 	pod := Key{"shop", "web-1"}
 	if _, err := podAPI(t, "/pods").Describe(context.Background(), Ref{KindPod, pod}); err == nil || !strings.Contains(err.Error(), "needs list on pods") {
 		t.Errorf("pods: %v", err)

@@ -1,14 +1,14 @@
-// Package cluster is what the Kubernetes API server says.
+// Package cluster follows the objects of a Kubernetes API server.
 //
 //	client, err := cluster.NewClient(config)       // single calls: Version, May, Drain, ...
 //	w := cluster.NewWatcher(client, options)       // follows nodes, leases, pods, ...
 //	go w.Run(ctx)                                  // tells every Transition to options.Sink
 //	s := w.Snapshot()                              // everything there is, immutable
 //
-// A watch event takes this way: follow.go reads it, trim.go and trimwork.go keep
-// of it what is shown, delta.go hands it to the goroutine that owns the state,
-// nodes.go, pods.go, endpoints.go and heartbeat.go find what has changed, and
-// state.go publishes the next Snapshot.
+// A watch event takes this way: follow.go receives it, trim.go and trimwork.go keep the
+// fields that lightsout shows, delta.go passes it to the goroutine that owns the state,
+// nodes.go, pods.go, endpoints.go and heartbeat.go find the changes, and state.go
+// publishes the next Snapshot.
 //
 // What lives here: reading a kubeconfig, the connection to the API server and
 // its health, trimming API objects to the value types in types.go, status

@@ -25,14 +25,14 @@ const (
 	// drainPause is between two rounds of a drain, as in kubectl drain
 	// (k8s.io/kubectl/pkg/drain).
 	drainPause = 5 * time.Second
-	// drainLook is between two looks whether what was evicted is gone.
+	// drainLook is the pause between two checks whether evicted pods are gone.
 	drainLook = time.Second
 )
 
-// Cordon lets no more pods be put on a node. changed says that it did so: a
-// node that was cordoned already is left as it is, and is not to be uncordoned
-// afterwards. before is called when the change is about to be asked for, for
-// writing it down; when it returns an error nothing is changed.
+// Cordon makes a node unschedulable. changed reports whether it did: a node that was
+// cordoned before stays as it is, and must stay cordoned afterwards. It calls before
+// just before the change, so that the caller can write it down; if before returns an
+// error, Cordon changes nothing.
 func (c *Client) Cordon(ctx context.Context, node string, before func() error) (changed bool, err error) {
 	return c.setSchedulable(ctx, node, "cordoned", false, before)
 }
@@ -43,14 +43,15 @@ func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err e
 	return c.setSchedulable(ctx, node, "uncordoned", true, nil)
 }
 
-// Annotate sets an annotation of a node, or takes it off when the new value is
-// empty. change is given the old value, and says what to set and whether to; it
-// is asked again when somebody else has changed the node meanwhile. A node that
-// is gone is an error that IsGone knows, a missing right one that IsForbidden does.
+// Annotate sets an annotation of a node, or removes it if the new value is empty. It
+// passes the old value to change, which returns the new one and whether to write it; it
+// calls change again if somebody else has changed the node meanwhile. IsGone recognizes
+// the error for a deleted node, IsForbidden the one for a missing right.
 func (c *Client) Annotate(ctx context.Context, node, key string, change func(had string) (value string, set bool)) error {
 	_, err := c.changeNode(ctx, node, "annotated", func(n *corev1.Node, p *nodePatch) (bool, error) {
 		value, set := change(n.Annotations[key])
-		if p.Metadata.Annotations = map[string]*string{key: &value}; value == "" {
+		p.Metadata.Annotations = map[string]*string{key: &value}
+		if value == "" {
 			p.Metadata.Annotations[key] = nil
 		}
 		return set && value != n.Annotations[key], nil
@@ -58,12 +59,12 @@ func (c *Client) Annotate(ctx context.Context, node, key string, change func(had
 	return err
 }
 
-// IsForbidden reports whether an error of Annotate says that the account has no
-// right to.
+// IsForbidden reports whether an error of Annotate means that the account lacks the
+// right.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 
-// IsGone reports whether an error of Cordon or Uncordon says that there is no
-// such node.
+// IsGone reports whether an error of Cordon or Uncordon means that the node does not
+// exist.
 func IsGone(err error) bool { return apierrors.IsNotFound(err) }
 
 func (c *Client) setSchedulable(ctx context.Context, node, verb string, schedulable bool, before func() error) (bool, error) {
@@ -71,7 +72,8 @@ func (c *Client) setSchedulable(ctx context.Context, node, verb string, schedula
 		if n.Spec.Unschedulable == !schedulable {
 			return false, nil
 		}
-		if p.Spec = map[string]bool{"unschedulable": !schedulable}; before == nil {
+		p.Spec = map[string]bool{"unschedulable": !schedulable}
+		if before == nil {
 			return true, nil
 		}
 		once := before
@@ -90,8 +92,8 @@ type nodePatch struct {
 	Spec map[string]bool `json:"spec,omitempty"`
 }
 
-// changeNode changes a node if change says so, which is asked anew when somebody
-// else has changed the node in between.
+// changeNode changes a node if change returns true. It calls change again if somebody
+// else has changed the node meanwhile.
 func (c *Client) changeNode(ctx context.Context, node, verb string, change func(n *corev1.Node, p *nodePatch) (bool, error)) (changed bool, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -119,7 +121,7 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 			break
 		}
 	}
-	why := c.why(ctx, err, "get and patch on nodes", "there is none of this name")
+	why := c.why(ctx, err, "get and patch on nodes", "it does not exist")
 	return false, sentence(fmt.Sprintf("node %s can't be %s: %s", harmless(node), verb, why), err)
 }
 
@@ -131,8 +133,8 @@ type DrainProgress struct {
 	// names the disruption budget.
 	Evicting []Key
 	Held     map[Key]string
-	// Stay are pods that are not evicted: those of daemon sets and static ones,
-	// which come with the node, and those that nothing would make anew.
+	// Stay lists pods that are not evicted: static ones and those of daemon sets, which
+	// belong to the node, and those that nobody would recreate.
 	Stay []Key
 	// Gone counts the pods that have left.
 	Gone int
@@ -144,12 +146,12 @@ func (p DrainProgress) Done() bool { return len(p.Evicting) == 0 && len(p.Held) 
 // HeldPods are the pods in Held, in order.
 func (p DrainProgress) HeldPods() []Key { return slices.SortedFunc(maps.Keys(p.Held), Key.Compare) }
 
-// Drain evicts the pods of a node, which respects disruption budgets, and waits
-// until they are gone. It does not cordon. Refused evictions are asked for
-// again every 5 s. report, which may be nil, is told how it stands after each
-// round and must not block. It ends with ctx: the error then says in one
-// sentence what is left, and which budget holds it. What was evicted until then
-// stays evicted.
+// Drain evicts the pods of a node, which respects disruption budgets, and waits until
+// they are gone. It does not cordon. It retries refused evictions every 5 s. It ends
+// with an error when somebody uncordons the node. report, which may be nil, receives
+// the progress after each round and must not block. When ctx ends, the error names in
+// one sentence the pods that are left and the disruption budget that holds them. Pods
+// that were evicted until then stay evicted.
 func (c *Client) Drain(ctx context.Context, node string, report func(DrainProgress)) error {
 	return newDrain(c, node).run(ctx, report)
 }
@@ -160,6 +162,9 @@ func newDrain(c *Client, node string) *drain {
 
 func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 	for {
+		if d.uncordoned(ctx) {
+			return sentence(fmt.Sprintf("node %s is not drained: somebody has uncordoned it, so the scheduler places pods on it again", d.node), nil)
+		}
 		p, err := d.round(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -200,11 +205,25 @@ type drain struct {
 	// exact: the list is to be the database's and not the API server's cache's,
 	// which may be behind and costs it far less.
 	exact bool
+	// cordoned: the node was cordoned at the last check.
+	cordoned bool
 	// asked are pods whose eviction was accepted, seen all that were to go.
 	asked, seen map[types.UID]bool
 }
 
-// left says why a drain has not come to its end.
+// uncordoned reports whether somebody uncordoned the node during the drain: the
+// scheduler would put each evicted pod back on it.
+func (d *drain) uncordoned(ctx context.Context) bool {
+	var n corev1.Node
+	if d.c.get().Resource("nodes").Name(d.node).Do(ctx).Into(&n) != nil {
+		return false // the round reports the error
+	}
+	was := d.cordoned
+	d.cordoned = n.Spec.Unschedulable
+	return was && !d.cordoned
+}
+
+// left returns the reason why a drain is not complete.
 func (d *drain) left(ctx context.Context) error {
 	what := fmt.Sprintf("node %s is not drained", d.node)
 	p := d.last
@@ -218,10 +237,10 @@ func (d *drain) left(ctx context.Context) error {
 	case len(p.Evicting) > 0:
 		return sentence(fmt.Sprintf("%s: its pods are still ending (%d, %s for one)", what, len(p.Evicting), p.Evicting[0]), context.Cause(ctx))
 	}
-	return sentence(what+": waiting was given up", context.Cause(ctx))
+	return sentence(what+": lightsout stopped waiting", context.Cause(ctx))
 }
 
-// round asks for every eviction that is still to be asked for, once.
+// round requests every outstanding eviction once.
 func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	p := DrainProgress{Node: d.node, Held: map[Key]string{}}
 	var pods corev1.PodList
@@ -279,7 +298,7 @@ func stays(pod *corev1.Pod) bool {
 	return owner == nil || owner.Kind == "DaemonSet"
 }
 
-// evict asks for one eviction. held says why it is refused for now.
+// evict requests one eviction. held is the reason why the server refuses it for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
 	body, err := json.Marshal(&policyv1.Eviction{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},

@@ -66,6 +66,18 @@ func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
 	if !held {
 		t.Fatal("no pod was held")
 	}
+	// A drain stops when the scheduler keeps putting pods back on the node.
+	err = c.Drain(ctx, node, func(cluster.DrainProgress) {
+		if _, err := c.Uncordon(ctx, node); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), "somebody has uncordoned it") {
+		t.Errorf("uncordoned meanwhile: %v", err)
+	}
+	if _, err := cordon(); err != nil {
+		t.Fatal(err)
+	}
 	api.Do(http.MethodDelete, budgets+"/keep-all", nil, nil)
 	var last cluster.DrainProgress
 	if err := c.Drain(ctx, node, func(p cluster.DrainProgress) { last = p }); err != nil {

@@ -91,9 +91,9 @@ func (s *state) sumService(service Key, seen time.Time, quiet bool) {
 	}
 }
 
-// endpointsSettle is for how long the number of ready endpoints on a node must
-// not change before what it was counts as a state and not as a step of a change:
-// the control plane marks pods and slices one by one.
+// endpointsSettle is how long the number of ready endpoints on a node must stay the
+// same before it counts as a state rather than a step of a change: the control plane
+// marks pods and slices one by one.
 const endpointsSettle = 2 * time.Second
 
 // readyCount follows the ready endpoints on one node.
@@ -101,17 +101,17 @@ type readyCount struct {
 	node    string
 	n       int
 	changed time.Time
-	// steady is what n was before the last run of changes, full what it was before
-	// it last fell to 0.
+	// steady is n before the last series of changes, and full is n before it last fell
+	// to 0.
 	steady, full int
-	// risen is when n left 0 and that is still to be told.
+	// risen is when n left 0, until the rise is reported.
 	risen time.Time
 }
 
-// countReady follows how many endpoints are ready on each node, from what one
-// slice said and says; either may be nil. It costs the nodes of that slice. A
-// transition tells when none is left of those that were ready before, and how
-// many have come when all are back, or no more come for a while.
+// countReady follows how many endpoints are ready on each node, from the old and the
+// new state of one slice; either may be nil. Its cost follows the nodes of that slice.
+// A transition reports the loss of the last ready endpoint, and later the number of
+// endpoints that are back, when all are or when no more come for a while.
 func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
 	diff := map[string]int{}
 	if old != nil {
@@ -173,7 +173,7 @@ func (s *state) reportReady(c *readyCount, before int, seen time.Time) {
 	}
 }
 
-// settleEndpoints tells of the rises that have come to an end.
+// settleEndpoints reports the rises that have ended.
 func (s *state) settleEndpoints(now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(s.rising)) {
 		if c := s.rising[name]; now.Sub(c.changed) >= endpointsSettle {

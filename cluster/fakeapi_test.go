@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -23,32 +24,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// fakeAPI is an API server over TLS that lists, streams lists, watches from a
-// version, and can be made to fail in the ways that real ones do.
+// fakeAPI is an API server over TLS that lists, watches from a version, and fails on
+// request in the ways of real ones.
 type fakeAPI struct {
 	*httptest.Server
 	t *testing.T
 
-	mu         sync.Mutex
-	wake       chan struct{} // closed and renewed at every change
-	version    int
-	oldest     int // versions before this are gone from the history
-	objects    map[string]map[string]runtime.Object
-	history    []fakeEvent
-	forbidden  map[string]bool
-	noStreams  bool
-	badStreams bool // streamed lists end with an ERROR event
-	cutStreams int  // so many streamed lists of each kind end after the first object
-	paged      map[string]int
-	denyAll    bool // 401
-	unready    bool // /readyz fails
-	frozen     bool // accepts, and never answers or sends
-	drops      int  // watches of an earlier generation end
-	lists      map[string]int
-	from       map[string]string // the address that asked for a resource last
-	gitVer     string
-	clock      time.Duration // ahead of ours
-	other      http.HandlerFunc
+	mu        sync.Mutex
+	wake      chan struct{} // closed and replaced at every change
+	version   int
+	oldest    int // the history starts at this version
+	objects   map[string]map[string]runtime.Object
+	history   []fakeEvent
+	forbidden map[string]bool
+	held      map[string]string // the page of a resource, "first" or "second", that it does not answer
+	cutAt     map[string]string // the page at which it breaks the connection
+	denyAll   bool              // answers 401
+	unready   bool              // /readyz fails
+	frozen    bool              // accepts connections, but neither answers nor sends
+	drops     int               // an increase ends all running watches
+	lists     map[string]int
+	from      map[string]string // the address that last requested a resource
+	gitVer    string
+	clock     time.Duration // ahead of this machine's clock
+	other     http.HandlerFunc
 }
 
 type fakeEvent struct {
@@ -61,7 +60,7 @@ type fakeEvent struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
 		t: t, wake: make(chan struct{}), version: 100, gitVer: "v1.36.3",
-		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{}, paged: map[string]int{}, from: map[string]string{},
+		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{}, held: map[string]string{}, cutAt: map[string]string{}, from: map[string]string{},
 	}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(f.serve))
 	f.Server.EnableHTTP2 = true
@@ -212,8 +211,24 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 		f.fail(w, 404, metav1.StatusReasonNotFound, "not found")
 		return
 	}
+	page := cmp.Or(r.URL.Query().Get("continue"), "first")
+	for f.held[resource] == page {
+		wake := f.wake
+		f.mu.Unlock()
+		select {
+		case <-wake:
+		case <-r.Context().Done():
+		}
+		f.mu.Lock()
+		if r.Context().Err() != nil {
+			return
+		}
+	}
+	if f.cutAt[resource] == page {
+		f.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
 	f.lists[resource]++
-	f.paged[resource]++
 	items := []json.RawMessage{}
 	for _, key := range slices.Sorted(maps.Keys(f.objects[resource])) {
 		o := f.objects[resource][key]
@@ -225,7 +240,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 	meta := map[string]string{"resourceVersion": strconv.Itoa(f.version)}
 	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 1 && len(items) > 1 {
 		half := len(items) / 2
-		if r.URL.Query().Get("continue") == "" {
+		if page == "first" {
 			items, meta["continue"] = items[:half], "second"
 		} else {
 			items = items[half:]
@@ -244,32 +259,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 	send := func(kind string, object []byte) {
 		fmt.Fprintf(w, `{"type":%q,"object":%s}`+"\n", kind, object)
 	}
-	switch {
-	case q.Get("sendInitialEvents") == "true" && f.noStreams:
-		f.fail(w, 422, metav1.StatusReasonInvalid, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
-		f.mu.Unlock()
-		return
-	case q.Get("sendInitialEvents") == "true" && f.badStreams:
-		bad, _ := json.Marshal(status(500, metav1.StatusReasonInternalError, "etcd lacks watch progress notifications"))
-		send("ERROR", bad)
-		f.mu.Unlock()
-		return
-	case q.Get("sendInitialEvents") == "true":
-		f.lists[resource]++
-		for _, o := range f.objects[resource] {
-			if namespace == "" || o.(metav1.Object).GetNamespace() == namespace {
-				send("ADDED", encode(f.t, o))
-			}
-			if f.lists[resource] <= f.cutStreams {
-				f.mu.Unlock()
-				return
-			}
-		}
-		kind, version, _ := strings.Cut(listKinds[resource], " ")
-		send("BOOKMARK", fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}`,
-			strings.TrimSuffix(kind, "List"), version, f.version))
-		from = f.version
-	case from < f.oldest:
+	if from < f.oldest {
 		gone, _ := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
 		send("ERROR", gone)
 		f.mu.Unlock()

@@ -32,10 +32,8 @@ type source struct {
 	// later: the past is not asked for, only what happens from now on.
 	later bool
 
-	// opened is when the watch was last under way, and cut how often in a row a
-	// streamed list ended early: the follower's own.
+	// opened is when the watch last worked. Only the follower uses it.
 	opened time.Time
-	cut    int
 }
 
 // line is the one that the source is followed on.
@@ -47,29 +45,22 @@ func (s *source) line() line {
 }
 
 const (
-	pageSize    = 500
+	pageSize    = 1000
 	followMin   = 300 * time.Millisecond
 	followMax   = 30 * time.Second
 	deniedPause = 60 * time.Second
-	// settledAfter: a watch that has lasted so long is taken up again at once,
-	// however it ended.
+	// settledAfter: a watch that has lasted this long resumes at once, however it
+	// ended.
 	settledAfter = 500 * time.Millisecond
-	// A server that has been restarted knows no history: everybody lists anew.
-	// Over this time these lists are spread.
+	// A server that has restarted has no history, so every client lists again.
+	// lightsout spreads its lists over this time.
 	relistWithin = 3 * time.Second
 )
 
-// streamTries is how often a list is asked for as a stream before it is paged. A
-// server that is busy ends streams early, and pages cost it more.
-const streamTries = 3
+// errGone reports that the server no longer has the version from which to continue.
+var errGone = errors.New("the API server no longer has the watch history that lightsout needs")
 
-// errCutShort: a list that was streamed ended before it was whole.
-var errCutShort = errors.New("the list ended before it was whole")
-
-// errGone: the place to continue from is not known any more.
-var errGone = errors.New("the server's history does not reach back far enough")
-
-// follow keeps the owner told of everything in src until ctx ends.
+// follow reports everything in src to the owner until ctx ends.
 func (w *Watcher) follow(ctx context.Context, src *source) {
 	version, failures := "", 0
 	for w.gate.wait(ctx) {
@@ -90,7 +81,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		pause := pauseAfter(err, failures, followMin, followMax)
 		switch {
 		case err == nil:
-		case gone && failures == 1: // it is listed anew
+		case gone && failures == 1: // list again
 			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
@@ -121,42 +112,26 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// stream lists if it has to, then watches until the watch ends. It gives the
-// version to continue from, empty to list anew.
+// stream lists if it has to, then watches until the watch ends. It returns the version
+// from which to continue; empty to list again.
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
-	if version == "" && !src.later && w.streams.Load() {
-		next, err := w.watch(ctx, src, "")
-		if !errors.Is(err, errCutShort) {
-			src.cut = 0
-		} else if src.cut++; src.cut < streamTries {
-			return "", err
-		}
-		if next != "" || ctx.Err() != nil {
-			return next, err
-		}
-		// The server may have it switched off, or its database may not be able to
-		// do it: pages are always to be had, and if not, the better error.
-	}
 	if version == "" {
+		w.order.wait(ctx, src.kind)
 		var err error
-		if version, err = w.list(ctx, src); err != nil {
+		version, err = w.list(ctx, src)
+		w.order.tried(src)
+		if err != nil {
 			return "", err
 		}
 	}
 	return w.watch(ctx, src, version)
 }
 
-// watch watches from version on, from an empty one with everything there is as a
-// stream before. It gives the version to continue from; empty when a streamed
-// list did not come to its end.
+// watch watches from version on and returns the version from which to continue.
 func (w *Watcher) watch(ctx context.Context, src *source, version string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opts := metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: ptr.To(300 + rand.Int64N(300))}
-	streamed := version == ""
-	if streamed {
-		opts.SendInitialEvents, opts.ResourceVersionMatch = ptr.To(true), metav1.ResourceVersionMatchNotOlderThan
-	}
 	answered := w.expectAnswer(src)
 	stream, err := w.request(src, opts).Watch(ctx)
 	answered()
@@ -165,17 +140,13 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	}
 	defer stream.Stop()
 	defer w.stopped(src)
-	if !streamed {
-		w.started(src, time.Now())
-		w.send(ctx, followed{src, Access{Synced: true}})
-	}
-	return w.read(ctx, src, stream, version, streamed)
+	w.started(src, time.Now())
+	w.send(ctx, followed{src, Access{Synced: true}})
+	return w.read(ctx, src, stream, version)
 }
 
-// read hands on what a watch sends. While the initial list is being streamed
-// it is gathered, trimmed, and handed on as one.
-func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string, initial bool) (string, error) {
-	var gathered []object
+// read passes the events of a watch on to the owner.
+func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string) (string, error) {
 	for ev := range stream.ResultChan() {
 		now := time.Now()
 		if ev.Type == watch.Error {
@@ -185,39 +156,28 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 		if err != nil {
 			continue
 		}
-		var item object
 		if ev.Type != watch.Bookmark {
-			item = src.trim(ev.Object)
-		}
-		switch {
-		case initial && ev.Type == watch.Added:
-			if item != nil {
-				gathered = append(gathered, item)
-			}
-			continue // initial events come in no order: their versions say nothing
-		case initial && ev.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true":
-			initial = false
-			w.started(src, now)
-			w.send(ctx, listed{src, gathered, now})
-			gathered = nil
-		case initial:
-			continue
-		case item == nil:
-		case ev.Type == watch.Deleted:
-			w.send(ctx, deleted{item, now})
-		default:
-			w.send(ctx, changed{item, now})
+			w.handOn(ctx, src.trim(ev.Object), ev.Type, now)
 		}
 		version = m.GetResourceVersion()
-	}
-	if initial {
-		return "", errCutShort
 	}
 	return version, nil
 }
 
-// list pages through everything, trimming each page, and gives the version to
-// watch from.
+// handOn sends a change to the owner; a nil object is one that src has no use for.
+func (w *Watcher) handOn(ctx context.Context, item object, what watch.EventType, now time.Time) {
+	switch {
+	case item == nil:
+	case what == watch.Deleted:
+		w.send(ctx, deleted{item, now})
+	default:
+		w.send(ctx, changed{item, now})
+	}
+}
+
+// list pages through everything, trimming each page, and returns the version from which
+// to watch. The server compresses pages of more than 128 KB (APIResponseCompression),
+// but never a streamed list (WatchList).
 func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -251,7 +211,9 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			}
 			return nil
 		})
-		if opts.Continue = m.GetContinue(); opts.Continue == "" {
+		w.send(ctx, reading{src, len(items)})
+		opts.Continue = m.GetContinue()
+		if opts.Continue == "" {
 			w.send(ctx, listed{src, items, time.Now()})
 			return m.GetResourceVersion(), nil
 		}
@@ -265,7 +227,8 @@ func (w *Watcher) expectAnswer(src *source) (answered func() bool) {
 
 // started and stopped say from when to when the source's changes come.
 func (w *Watcher) started(src *source, now time.Time) {
-	if src.opened = now; src.kind == KindLease {
+	src.opened = now
+	if src.kind == KindLease {
 		w.leasesFrom.Store(&now)
 	}
 }
@@ -285,7 +248,7 @@ func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 	return r
 }
 
-// again says from where to go on after err.
+// again returns the version from which to continue after err.
 func again(version string, err error) (string, error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) ||
 		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {

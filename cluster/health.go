@@ -12,14 +12,14 @@ type ZoneCount struct {
 	Nodes, NotReady int
 }
 
-// Asked is what the pods on a node take of it: those that have not ended.
+// Asked is the sum of the requests of the pods on a node that have not ended.
 type Asked struct {
 	Node     string
 	CPUMilli int64
 	Pods     int64
 }
 
-// nodeHealth is what was found out about a piece of the nodes.
+// nodeHealth is the cached result for a piece of the nodes.
 type nodeHealth struct {
 	ready, total int
 	zones        []ZoneCount
@@ -70,7 +70,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// health gives what is known of every piece of the nodes.
+// health returns the cached results for every piece of the nodes.
 func (s *Snapshot) health(f func(h *nodeHealth, nodes []*Node)) {
 	for _, c := range s.nodes.chunks {
 		f(noted(c, healthOf), c.items)
@@ -94,7 +94,7 @@ func (s *Snapshot) Zones() (out []ZoneCount) {
 }
 
 // Unwell gives the nodes that are gone, not Ready or silent at now, by name. Its
-// cost follows their number; all nodes are looked at only when one of them may
+// cost follows their number; it checks all nodes only when one of them may
 // have turned silent since the last time.
 func (s *Snapshot) Unwell(now time.Time) (out []*Node) {
 	seeing := s.seeing(now)
@@ -142,8 +142,8 @@ func addAsked(all []Asked, a Asked) []Asked {
 	return append(all, a)
 }
 
-// Asked gives what the pods take of each node that has any, by the node's name.
-// Its cost follows the number of nodes.
+// Asked returns the requests on each node that has pods, by the node's name. Its cost
+// follows the number of nodes.
 func (s *Snapshot) Asked() []Asked {
 	out := make([]Asked, 0, s.nodes.n)
 	for _, c := range s.byNode.chunks {

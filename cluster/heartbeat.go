@@ -22,9 +22,9 @@ const (
 	briefBreak = 500 * time.Millisecond
 )
 
-// heartbeat is what is known of a node's Lease. It stands beside the Snapshots and
-// all Nodes of one name share it: a renewal that changes nothing else makes neither
-// a new Node nor a new Snapshot.
+// heartbeat is the state of a node's Lease. It is not part of the Snapshots, and all
+// Nodes of one name share it: a renewal that changes nothing else makes neither a new
+// Node nor a new Snapshot.
 type heartbeat struct {
 	newest atomic.Pointer[renewal] // for several goroutines
 
@@ -83,11 +83,11 @@ func (l *lease) put(s *state, seen time.Time, _ bool) { s.setLease(l, seen, fals
 
 func (l *lease) drop(s *state, _ time.Time) { delete(s.leases, l.node) }
 
-// setLease takes a renewal. One that changes no word costs a look at the node.
+// setLease takes a renewal. One that changes no word costs one check of the node.
 func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	r := s.leases[l.node]
 	switch {
-	case l.renewed.IsZero(): // it tells of no heartbeat
+	case l.renewed.IsZero(): // it contains no heartbeat
 		return
 	case r == nil:
 		// Until a renewal is delivered live, the node's clock is taken to be the server's.
@@ -125,7 +125,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	r.into(&x)
 	if back {
 		x.Overdue, x.Changed = false, seen
-		s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime,
+		s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime, Was: HealthBad, Is: HealthGood,
 			Why: "after " + Span(silence) + " of silence", SourceTime: l.renewed, Seen: seen})
 	}
 	s.t.nodes.set(&x)
@@ -133,36 +133,36 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	s.dirty = true
 }
 
-// lookBy has the heartbeats looked at by a moment.
+// lookBy schedules a check of the heartbeats for a moment.
 func (s *state) lookBy(at time.Time) {
 	if at.Before(s.nextLook) {
 		s.nextLook = at
 	}
 }
 
-// awaitHeartbeat has the heartbeats looked at when the node's is overdue.
+// awaitHeartbeat schedules a check of the heartbeats for when the node's is overdue.
 func (s *state) awaitHeartbeat(n *Node) {
 	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue {
 		s.lookBy(at)
 	}
 }
 
-// resetHeartbeatClocks starts the clocks of silence anew: a heartbeat that could
-// not have been received is not missing.
+// resetHeartbeatClocks restarts the clocks of silence: a heartbeat that lightsout could
+// not have received is not missing.
 func (s *state) resetHeartbeatClocks(now time.Time) {
 	s.heartbeatsFrom, s.nextLook, s.dirty = now, now, true
 }
 
-// checkHeartbeats finds the nodes whose heartbeat is overdue. All nodes are looked
-// at when the first one is due, which is seldom: most have been renewed since the
-// look before, and are due seconds later.
+// checkHeartbeats finds the nodes whose heartbeat is overdue. It checks all nodes when
+// the first one is due, which is seldom: most have been renewed since the last check,
+// and are due seconds later.
 func (s *state) checkHeartbeats(now time.Time) {
 	if s.nextLook.After(now) {
 		return
 	}
 	s.nextLook = now.Add(time.Hour)
 	if s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
-		return // they are looked at when heartbeats come again
+		return // the next heartbeats trigger a check
 	}
 	complete := s.w.client.traffic.noted(&s.w.client.traffic.complete)
 	var late []*Node
@@ -193,6 +193,6 @@ func (s *state) setOverdue(n *Node, now time.Time) {
 	x.Overdue, x.Changed = true, now
 	s.t.nodes.set(&x)
 	s.dirty = true
-	s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOnTime, To: HeartbeatOverdue,
+	s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOnTime, To: HeartbeatOverdue, Was: HealthGood, Is: HealthBad,
 		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, Seen: now})
 }

@@ -17,16 +17,18 @@ import (
 // goes. The names are KubeletConfiguration's.
 type Kubelet struct {
 	// StatusUpdate is nodeStatusUpdateFrequency, Lease nodeLeaseDurationSeconds.
-	StatusUpdate, Lease time.Duration `json:",omitzero"`
+	StatusUpdate time.Duration `json:"status_update,omitzero"`
+	Lease        time.Duration `json:"lease,omitzero"`
 	// ShutdownGrace is shutdownGracePeriod, ShutdownGraceCritical
-	// shutdownGracePeriodCriticalPods. With 0 a shutdown is not told to the
-	// control plane and looks like a power cut.
-	ShutdownGrace, ShutdownGraceCritical time.Duration `json:",omitzero"`
+	// shutdownGracePeriodCriticalPods. With 0 the kubelet does not report a shutdown,
+	// which then looks like a power cut.
+	ShutdownGrace         time.Duration `json:"shutdown_grace,omitzero"`
+	ShutdownGraceCritical time.Duration `json:"shutdown_grace_critical,omitzero"`
 }
 
 const (
-	// kubeletsAsked is how many kubelets are asked without being wanted: an
-	// answer has some kilobytes, and they are all alike in most clusters.
+	// kubeletsAsked is the number of kubelets that lightsout asks by itself: an answer
+	// has some kilobytes, and in most clusters all are alike.
 	kubeletsAsked = 50
 	// kubeletsAtOnce bounds the questions under way.
 	kubeletsAtOnce = 4
@@ -63,13 +65,13 @@ func parseConfigz(body []byte) (Kubelet, error) {
 		}
 		d, err := time.ParseDuration(f.text)
 		if err != nil || d < 0 || d > most*time.Second {
-			return Kubelet{}, errors.New("its configuration has a time that is none")
+			return Kubelet{}, errors.New("its configuration contains an invalid duration")
 		}
 		*f.to = d
 	}
 	switch l := answer.Config.Lease; {
 	case l < 0 || l > most:
-		return Kubelet{}, errors.New("its configuration has a lease duration that is none")
+		return Kubelet{}, errors.New("its configuration contains an invalid lease duration")
 	case l == 0:
 		k.Lease = defaultLease
 	default:
@@ -87,7 +89,7 @@ type kubeletAnswer struct {
 
 // kubelets keeps whom to ask. Safe for use by several goroutines.
 type kubelets struct {
-	queue chan string // nodes to be asked
+	queue chan string // nodes whose kubelets to ask
 	// denied: the user may not ask any.
 	denied atomic.Bool
 
@@ -101,16 +103,15 @@ type asked struct {
 	failures int
 }
 
-// kubeletTries is how often a kubelet that does not answer is asked again.
+// kubeletTries is how often lightsout asks a kubelet that does not answer.
 const kubeletTries = 3
 
 func newKubelets() *kubelets {
 	return &kubelets{queue: make(chan string, 1024), asked: map[string]*asked{}}
 }
 
-// want queues a node, once for each of its boots. wanted ones are asked in any
-// case, of the others the first few. Where very many wait, its turn is at the next
-// call.
+// want queues a node, once for each of its boots: always a wanted node, and of the
+// others the first few. If very many wait, it does so at the next call.
 func (k *kubelets) want(node, boot string, wanted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -129,7 +130,7 @@ func (k *kubelets) want(node, boot string, wanted bool) {
 	}
 }
 
-// failed lets a kubelet be asked again at its node's next change.
+// failed makes lightsout ask a kubelet again at its node's next change.
 func (k *kubelets) failed(node string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -139,9 +140,9 @@ func (k *kubelets) failed(node string) {
 	}
 }
 
-// WantKubelets asks the kubelets of these nodes for their configuration, if they
-// have not been asked since they booted. In a cluster of up to 50 nodes all
-// are asked without it. The answers come with a later Snapshot.
+// WantKubelets asks the kubelets of these nodes for their configuration, unless it has
+// asked since they booted. In a cluster of up to 50 nodes lightsout asks all of them
+// anyway. The answers come with a later Snapshot.
 func (w *Watcher) WantKubelets(nodes ...string) {
 	s := w.Snapshot()
 	for _, name := range nodes {
@@ -204,7 +205,7 @@ func (a kubeletAnswer) apply(s *state) {
 	s.renewSettings()
 }
 
-// kubeletErr tells of the first kubelet that could not be asked.
+// kubeletErr returns the error of the first kubelet that lightsout could not ask.
 func kubeletErr(all map[string]string) string {
 	if len(all) == 0 {
 		return ""
@@ -214,8 +215,7 @@ func kubeletErr(all map[string]string) string {
 
 const kubeletForbidden = "forbidden: the user needs get on nodes/proxy"
 
-// kubeletSettings sums up what the kubelets told: each value is that of most of
-// them.
+// kubeletSettings sums up the kubelets' settings: each value is the most frequent one.
 func kubeletSettings(all map[string]Kubelet) Settings {
 	var s Settings
 	for _, f := range []struct {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"net"
 	"strings"
 	"sync"
@@ -134,9 +135,9 @@ func (w *watching) beat(f *fakeAPI, nodes ...string) (stop func()) {
 	return stop
 }
 
-// TestHeartbeatsThatAreStuckAreSaidToBe: what they were is as old as it is, nobody
-// is silent for it, and the rest goes on.
-func TestHeartbeatsThatAreStuckAreSaidToBe(t *testing.T) {
+// TestWatcherReportsStuckHeartbeats: their last state keeps its age, no node becomes
+// silent because of it, and the other connection continues.
+func TestWatcherReportsStuckHeartbeats(t *testing.T) {
 	testenv.Long(t, 9)
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -148,7 +149,7 @@ func TestHeartbeatsThatAreStuckAreSaidToBe(t *testing.T) {
 	frozen := time.Now()
 	x.of(f, "leases", freeze)
 	stuck := w.until("heartbeats are stuck", func(s *Snapshot) bool { return s.Access[KindLease].Err != "" }).Access[KindLease]
-	if !strings.Contains(stuck.Err, "stands still") || stuck.Until.After(frozen.Add(time.Second)) {
+	if !strings.Contains(stuck.Err, "is stuck") || stuck.Until.After(frozen.Add(time.Second)) {
 		t.Errorf("since %v after it froze: %q", stuck.Until.Sub(frozen), stuck.Err)
 	}
 	f.put("deployments", apiDeployment(8))
@@ -167,6 +168,31 @@ func TestHeartbeatsThatAreStuckAreSaidToBe(t *testing.T) {
 	w.until("a heartbeat", func(s *Snapshot) bool { _, seen := s.Node("kube-node1").Heartbeat(); return seen.After(back) })
 	if told := strings.Join(w.told(), "\n"); strings.Contains(told, HeartbeatOverdue) {
 		t.Errorf("silence is concluded from a line that is stuck:\n%s", told)
+	}
+}
+
+// TestAskNeedsAnAnswerOnEveryConnection: recent data may still be wrong.
+func TestAskNeedsAnAnswerOnEveryConnection(t *testing.T) {
+	t.Parallel()
+	for _, resource := range []string{"pods", "leases"} {
+		f := newFakeAPI(t)
+		fill16(f)
+		x, w := watchThrough(t, f)
+		w.until("everything", synced)
+		if err := w.Ask(t.Context()); err != nil {
+			t.Errorf("an API server that answers: %v", err)
+		}
+		x.of(f, resource, freeze)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		err := w.Ask(ctx)
+		cancel()
+		if age, known := w.Snapshot().Age(KindNode, time.Now()); err == nil || !known || age > 3*time.Second {
+			t.Errorf("the connection of %s is stuck, and the data is %s old: %v", resource, age, err)
+		}
+		x.of(f, resource, (*cable).thaw)
+		if err := w.Ask(t.Context()); err != nil {
+			t.Errorf("the connection of %s works again: %v", resource, err)
+		}
 	}
 }
 

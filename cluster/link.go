@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -15,8 +17,8 @@ import (
 )
 
 const (
-	// idleMax is how long nothing may be received before the server is asked
-	// something; with probeTimeout it bounds how late a loss is known.
+	// idleMax is how long a connection may be silent before lightsout asks the server;
+	// together with probeTimeout it bounds how late lightsout notices a loss.
 	idleMax      = 5 * time.Second
 	probeTimeout = 3 * time.Second
 	// While the link is lost the pause between attempts grows between these.
@@ -58,9 +60,9 @@ func (g *gate) wait(ctx context.Context) bool {
 	}
 }
 
-// keepLink asks the server whenever nothing has been heard for a while or
-// somebody checks it, and tells the owner when the link comes and goes. The
-// heartbeats' line is keepHeartbeats' affair.
+// keepLink asks the server whenever it has been silent for a while or somebody checks
+// it, and reports to the owner when the link comes and goes. keepHeartbeats does the
+// same for the heartbeats' connection.
 func (w *Watcher) keepLink(ctx context.Context) {
 	link := Link{State: LinkConnecting}
 	for failures := 0; ctx.Err() == nil; {
@@ -79,7 +81,6 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			asking, cancel := context.WithTimeout(ctx, probeTimeout)
 			version, _ := w.client.Version(asking) // an unknown one is a new one
 			cancel()
-			w.streams.Store(streamsLists(version))
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
 		case link.State == LinkLive && w.client.traffic.heard(mainLine).After(began):
@@ -140,7 +141,7 @@ func (w *Watcher) lostPause(ctx context.Context, l line, pause time.Duration) {
 	}
 }
 
-// checkLink has a line looked at now.
+// checkLink checks a connection now.
 func (w *Watcher) checkLink(l line) {
 	select {
 	case w.checks[l] <- struct{}{}:
@@ -148,7 +149,40 @@ func (w *Watcher) checkLink(l line) {
 	}
 }
 
-// notReady is what /readyz says when the server runs but cannot serve.
+// Ask asks the API server now, on each of its connections. It returns once all have
+// answered and the Snapshot shows everything that arrived before. The error is the
+// reason why a connection gave no answer.
+func (w *Watcher) Ask(ctx context.Context) error {
+	var wg sync.WaitGroup
+	var errs [lineCount]error
+	for l := range lineCount {
+		wg.Go(func() { errs[l] = w.ask(ctx, l) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return fmt.Errorf("the API server did not answer: %s", describe(cmp.Or(errs[:]...), w.client.cfg.Server))
+	}
+	published := make(chan struct{})
+	w.send(ctx, publishing{published})
+	select {
+	case <-published:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// publishing asks the owner for a Snapshot with all news that came before it.
+type publishing struct{ done chan<- struct{} }
+
+func (d publishing) apply(s *state) {
+	if s.dirty {
+		s.publish(time.Now())
+	}
+	close(d.done)
+}
+
+// notReady is the content of /readyz while the server runs but cannot serve.
 type notReady struct{ failed []string }
 
 func (e *notReady) Error() string {
@@ -184,7 +218,7 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 }
 
 // ask asks /readyz, which covers the database behind the server too. A server that
-// forbids or lacks the path has answered all the same.
+// forbids the path, or does not have it, has answered too.
 func (w *Watcher) ask(ctx context.Context, l line) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.lines[l].Get().AbsPath("/readyz").URL().String(), nil)
 	if err != nil {
@@ -220,14 +254,6 @@ func failedChecks(body string) (failed []string) {
 		}
 	}
 	return failed
-}
-
-// streamsLists: servers from 1.32 on send a list as a stream (WatchList), and
-// say so when it is switched off. An older one would ignore the wish and never
-// send the end of the list. v0.0.0 is a build without a version: a new one.
-func streamsLists(version string) bool {
-	major, minor, ok := parseVersion(version)
-	return ok && (major != 1 || minor >= 32)
 }
 
 // pauseAfter is how long is waited after the n-th failure in a row: as long as the

@@ -27,8 +27,8 @@ func (e *reported) Unwrap() error { return e.cause }
 
 func sentence(text string, cause error) error { return &reported{harmless(text), cause} }
 
-// why says why a call failed: need is the right that it takes, absent what it
-// means that there is no such thing; empty where that is nothing special.
+// why returns the reason why a call failed. need is the right that the call requires,
+// absent the meaning of a missing object; empty if there is nothing special.
 func (c *Client) why(ctx context.Context, err error, need, absent string) string {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -39,8 +39,8 @@ func (c *Client) why(ctx context.Context, err error, need, absent string) string
 	return c.because(ctx, err)
 }
 
-// describe says in one sentence why the API server could not be asked, and
-// what to do about it.
+// describe returns, in one sentence, why lightsout could not ask the API server, and
+// the next step.
 func describe(err error, server string) string {
 	at := "the API server at " + hostOf(server)
 	var (
@@ -57,19 +57,19 @@ func describe(err error, server string) string {
 	case errors.Is(err, errCredentials):
 		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
 	case errors.As(err, &unready):
-		return fmt.Sprintf("%s answers but is not ready (%s); what is shown may be old", at, unready)
+		return fmt.Sprintf("%s answers but is not ready (%s); the data on the screen may be old", at, unready)
 	case apierrors.IsUnauthorized(err):
 		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
 	case apierrors.IsTooManyRequests(err):
 		return at + " is overloaded and asks to wait (429)"
 	case errors.Is(err, errGone):
-		return at + " does not keep its history for as long as it takes to ask for it; what is shown is from its lists"
+		return at + " drops its watch history too early; lightsout shows data from lists"
 	case apierrors.IsForbidden(err):
 		return at + " forbids it (403); the user lacks the permission"
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "too many open files: there is no descriptor left for a connection to " + at + "; raise ulimit -n"
+		return "too many open files: no descriptor is left for a connection to " + at + "; raise ulimit -n"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return at + " refuses connections; check that it runs and that the address in the kubeconfig is right"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
@@ -84,8 +84,8 @@ func describe(err error, server string) string {
 		return at + " does not speak TLS; check the scheme and port in the kubeconfig"
 	case errors.As(err, &alert):
 		return fmt.Sprintf("%s ends the TLS handshake (%s); check the client certificate in the kubeconfig", at, flat(alert))
-	case standsStill(err):
-		return at + " does not answer; check that it runs and that the way to it is open"
+	case timedOut(err):
+		return at + " does not answer; check that it runs and that the route to it is open"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
 		return at + " closed the connection; it may be restarting"
 	case strings.Contains(err.Error(), "getting credentials: exec"):
@@ -98,9 +98,10 @@ func describe(err error, server string) string {
 	return fmt.Sprintf("%s (%s cannot be reached)", flat(withoutURL(err)), at)
 }
 
-// standsStill: nothing comes any more. What net/http says of a connection that has
-// been given up for that has no name, and comes by way of a watch as a status.
-func standsStill(err error) bool {
+// timedOut reports whether err means that the server has stopped answering. net/http
+// has no error value for a connection that was closed for this reason, and a watch
+// delivers it as a status.
+func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || strings.Contains(err.Error(), "http2: client connection lost")
 }
 
@@ -135,7 +136,7 @@ func hostOf(server string) string {
 	return harmless(server)
 }
 
-// deniedSentence says that a kind may not be read.
+// deniedSentence reports that the account may not read a kind.
 func deniedSentence(kind Kind, namespace string) string {
 	where := "in all namespaces"
 	switch {

@@ -17,7 +17,7 @@ type LogOptions struct {
 	Container string
 	// Previous: of the container's instance before the one that runs.
 	Previous bool
-	// Lines is how many of the last lines are wanted.
+	// Lines is how many of the last lines to read.
 	Lines int
 }
 
@@ -25,11 +25,11 @@ type LogOptions struct {
 // not answer at all.
 const logAnswer = 15 * time.Second
 
-var errLogTimeout = errors.New("the log did not begin in time")
+var errLogTimeout = errors.New("the log did not start in time")
 
-// PodLog opens a container's log, which goes on as it grows until ctx ends; that
-// of a previous instance ends by itself. What is read is as the container wrote
-// it: it is to be cleaned before it is shown.
+// PodLog opens a container's log and follows it until ctx ends; the log of a previous
+// instance ends by itself. The text is as the container wrote it: clean it before
+// showing it.
 func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(logAnswer, func() { cancel(errLogTimeout) })

@@ -38,7 +38,17 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 	}
 	report := func(kind Change, from, to, why string, at time.Time) {
 		n.Changed = seen
-		s.transit(Transition{Subject: nodeRef(n), Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen})
+		t := Transition{Subject: nodeRef(n), Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen}
+		if kind == ChangeStatus || kind == ChangeNode {
+			t.Cause = n.cause()
+			if from != "" {
+				t.Was = old.health()
+			}
+			if to != "" {
+				t.Is = n.health()
+			}
+		}
+		s.transit(t)
 	}
 	switch {
 	case quiet:
@@ -71,7 +81,7 @@ func (n *Node) drop(s *state, seen time.Time) {
 			s.t.nodes.del(n)
 		}
 	})
-	s.transit(Transition{Subject: nodeRef(old), Kind: ChangeNode, From: nodeStatus(old), Seen: seen})
+	s.transit(Transition{Subject: nodeRef(old), Kind: ChangeNode, From: nodeStatus(old), Was: old.health(), Cause: CauseDeleted, Seen: seen})
 	s.dirty = true
 }
 
@@ -126,7 +136,7 @@ func (c *component) put(s *state, _ time.Time, _ bool) {
 	}
 }
 
-// drop leaves the node what it is until it is told of anew.
+// drop leaves the node unchanged until its next report.
 func (c *component) drop(s *state, _ time.Time) {
 	delete(s.components, c.pod)
 	s.renewSettings()

@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// readEvery is how often a paced connection is read from while much comes. What
-	// is seen so much later is no reason to conclude silence: see overdueShare.
+	// readEvery is the interval at which lightsout reads from a paced connection under
+	// much traffic. Data that arrives this much later proves no silence: see
+	// overdueShare.
 	readEvery = 250 * time.Millisecond
 	// readFreely is how long after it was opened it is not paced yet: it carries
 	// the list.
 	readFreely = 5 * time.Second
 )
 
-// paced is a connection that is read from at a pace. Each read wakes half a dozen
-// threads and goroutines, which on a machine at rest costs ten times what the
-// heartbeat does that has come. What comes meanwhile the kernel keeps; what comes
-// after a pause is read at once.
+// paced is a connection that lightsout reads at intervals. Each read wakes half a dozen
+// threads and goroutines, which on an idle machine costs ten times as much as the
+// heartbeat itself. Meanwhile the kernel keeps the data; after a pause it is read at
+// once.
 func paced(c net.Conn) net.Conn {
 	return &pacedConn{Conn: c, opened: time.Now(), closed: make(chan struct{})}
 }
@@ -31,7 +32,7 @@ type pacedConn struct {
 	once    sync.Once
 }
 
-// Read reads what is there, readEvery after everything was read last.
+// Read reads the available data, readEvery after the last complete read.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	if pause := readEvery - time.Since(c.emptied); pause > 0 && time.Since(c.opened) > readFreely {
 		timer := time.NewTimer(pause)

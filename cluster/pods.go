@@ -20,42 +20,67 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 			return
 		}
 	}
-	report := func(kind Change, from, to, why string, at time.Time) {
-		p.Changed = seen
-		s.transit(Transition{Subject: Ref{KindPod, p.Key}, Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen})
-	}
 	switch {
 	case quiet:
 	case fresh:
-		if old != nil && old.Gone.IsZero() {
-			report(ChangeStatus, old.Status, "", "replaced by another pod of this name", time.Time{})
-		}
-		why := ""
-		if p.OwnerName != "" {
-			why = "created by " + p.OwnerKind + " " + p.OwnerName
-		}
-		report(ChangeStatus, "", p.Status, why, p.Created)
-		if p.Node != "" {
-			report(ChangeNode, "", p.Node, "", time.Time{})
-		}
+		p.created(s, old, seen)
 	default:
-		if old.Node != p.Node {
-			report(ChangeNode, old.Node, p.Node, "", time.Time{})
-		}
-		if old.Status != p.Status {
-			at := time.Time{}
-			if old.Deleting.IsZero() {
-				at = p.Deleting
-			}
-			report(ChangeStatus, old.Status, p.Status, s.nodeTrouble(p), at)
-		}
-		if old.Ready != p.Ready {
-			words := map[bool]string{false: WordNotReady, true: WordReady}
-			report(ChangeReady, words[old.Ready], words[p.Ready], s.nodeTrouble(p), p.ReadySince)
-		}
+		p.changed(s, old, seen)
 	}
 	s.t.setPod(p)
 	s.dirty = true
+}
+
+// created reports that a pod is new and, if old was there, that the earlier pod of its
+// name is gone.
+func (p *Pod) created(s *state, old *Pod, seen time.Time) {
+	if old != nil && old.Gone.IsZero() {
+		p.report(s, old, Transition{Kind: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", Seen: seen})
+	}
+	why := ""
+	if p.OwnerName != "" {
+		why = "created by " + p.OwnerKind + " " + p.OwnerName
+	}
+	p.report(s, old, Transition{Kind: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, Seen: seen})
+	if p.Node != "" {
+		p.report(s, old, Transition{Kind: ChangeNode, To: p.Node, Seen: seen})
+	}
+}
+
+// changed reports the differences between old and p.
+func (p *Pod) changed(s *state, old *Pod, seen time.Time) {
+	if old.Node != p.Node {
+		p.report(s, old, Transition{Kind: ChangeNode, From: old.Node, To: p.Node, Seen: seen})
+	}
+	if old.Status != p.Status {
+		at := time.Time{}
+		if old.Deleting.IsZero() {
+			at = p.Deleting
+		}
+		p.report(s, old, Transition{Kind: ChangeStatus, From: old.Status, To: p.Status, Why: s.nodeTrouble(p), SourceTime: at, Seen: seen})
+	}
+	if old.Ready != p.Ready {
+		words := map[bool]string{false: WordNotReady, true: WordReady}
+		p.report(s, old, Transition{Kind: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: s.nodeTrouble(p), SourceTime: p.ReadySince, Seen: seen})
+	}
+}
+
+// report sends the sink a transition from old to p, with the health of both.
+func (p *Pod) report(s *state, old *Pod, t Transition) {
+	p.Changed = t.Seen
+	t.Subject = Ref{KindPod, p.Key}
+	switch t.Kind {
+	case ChangeReady:
+		t.Was, t.Is, t.Cause = conditionHealth(old.Ready), conditionHealth(p.Ready), s.causeOf(p)
+	case ChangeStatus:
+		if t.From != "" {
+			t.Was = old.health()
+		}
+		if t.To != "" {
+			t.Is, t.Cause = p.health(), s.causeOf(p)
+		}
+	}
+	s.transit(t)
 }
 
 func (p *Pod) drop(s *state, seen time.Time) {
@@ -71,12 +96,20 @@ func (p *Pod) drop(s *state, seen time.Time) {
 			s.t.delPod(p)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Kind: ChangeStatus, From: old.Status, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
+	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Kind: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
 	s.dirty = true
 }
 
-// nodeTrouble says what is wrong with the node of a pod that is not ready;
-// empty when nothing is.
+// causeOf returns why a pod changed, if its node is the cause.
+func (s *state) causeOf(p *Pod) Cause {
+	if n := s.node(p.Node); p.Ready || n == nil || n.Ready == TriTrue {
+		return ""
+	}
+	return CauseNodeNotReady
+}
+
+// nodeTrouble returns the problem of the node of a pod that is not ready; empty if
+// there is none.
 func (s *state) nodeTrouble(p *Pod) string {
 	n := s.node(p.Node)
 	if p.Ready || n == nil || n.Ready == TriTrue {
@@ -98,7 +131,8 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 	}
 	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
-		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Kind: kind, From: from, To: to, Why: why, Seen: seen})
+		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Kind: kind, From: from, To: to, Why: why,
+			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen})
 	}
 	switch {
 	case quiet:
@@ -130,7 +164,8 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 			s.t.deployments.del(d)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Kind: ChangeStatus, From: old.Word, Why: "deleted", Seen: seen})
+	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Kind: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word],
+		Cause: CauseDeleted, Why: "deleted", Seen: seen})
 	s.dirty = true
 }
 
@@ -138,9 +173,9 @@ func available(d *Deployment) string { return fmt.Sprintf("%d/%d", d.Available, 
 
 func (rs *replicaSet) id() Key { return rs.name }
 
-// put notes which deployment is behind a replica set. Its pods have been filed
-// under the one its name tells; only where that was wrong, or is not what was known
-// of it, because a deployment adopted it or left it, are they looked for.
+// put records which deployment owns a replica set. Its pods are filed under the
+// deployment in the set's name; put refiles them only if that was wrong, or differs
+// from the last state because a deployment adopted or released the set.
 func (rs *replicaSet) put(s *state, _ time.Time, _ bool) {
 	old, known := s.sets[rs.name]
 	s.sets[rs.name] = rs.deployment
@@ -173,8 +208,8 @@ func (e *clusterEvent) put(s *state, seen time.Time, _ bool) {
 	if e.count > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, e.count)
 	}
-	s.transit(Transition{Subject: e.subject, Kind: ChangeEvent, To: e.reason, Why: why, SourceTime: e.at, Seen: seen})
+	s.transit(Transition{Subject: e.subject, Kind: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, Seen: seen})
 }
 
-// drop has nothing to do: that an event was forgotten is no news.
+// drop does nothing: a forgotten event is not a change.
 func (e *clusterEvent) drop(*state, time.Time) {}

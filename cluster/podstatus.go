@@ -51,8 +51,8 @@ func columns(pod *corev1.Pod) podColumns {
 	return c
 }
 
-// initContainers counts the init containers in and says whether all are done
-// (a sidecar is done when it has started).
+// initContainers counts the init containers in and reports whether all are done (a
+// sidecar is done when it has started).
 func (c *podColumns) initContainers(pod *corev1.Pod) (done bool) {
 	sidecar := map[string]bool{}
 	for i := range pod.Spec.InitContainers {
@@ -126,7 +126,7 @@ func (c *podColumns) mainContainers(pod *corev1.Pod, ready bool) {
 	}
 }
 
-// isSidecar reports whether an init container goes on beside the others.
+// isSidecar reports whether an init container keeps running beside the others.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -11,15 +11,15 @@ import (
 const (
 	// Assumed: it could not be read, and is upstream's default.
 	Assumed = "assumed"
-	// KubeletConfigz: kubelets told it.
+	// KubeletConfigz: kubelets reported it.
 	KubeletConfigz = "kubelet configz"
 )
 
 // Setting is one value in force and where it was learnt: the name of the
 // component whose arguments say so, KubeletConfigz or Assumed.
 type Setting[T any] struct {
-	Value  T
-	Source string
+	Value  T      `json:"value"`
+	Source string `json:"source"`
 }
 
 // Settings are the control plane's timings that decide what an outage looks
@@ -27,29 +27,34 @@ type Setting[T any] struct {
 // kube-controller-manager's.
 type Settings struct {
 	// GracePeriod is --node-monitor-grace-period: silence up to NotReady.
-	GracePeriod Setting[time.Duration]
-	// MonitorPeriod is --node-monitor-period: how often heartbeats are looked at.
-	MonitorPeriod Setting[time.Duration]
+	GracePeriod Setting[time.Duration] `json:"grace_period"`
+	// MonitorPeriod is --node-monitor-period: the interval between checks of heartbeats.
+	MonitorPeriod Setting[time.Duration] `json:"monitor_period"`
 	// EvictionRate is --node-eviction-rate, in nodes a second;
 	// SecondaryEvictionRate (--secondary-node-eviction-rate) holds in a zone
 	// that is partially disrupted, and is 0 up to LargeCluster nodes.
-	EvictionRate, SecondaryEvictionRate Setting[float64]
+	EvictionRate          Setting[float64] `json:"eviction_rate"`
+	SecondaryEvictionRate Setting[float64] `json:"secondary_eviction_rate"`
 	// UnhealthyZone is --unhealthy-zone-threshold, a share from 0 to 1.
-	UnhealthyZone Setting[float64]
+	UnhealthyZone Setting[float64] `json:"unhealthy_zone"`
 	// LargeCluster is --large-cluster-size-threshold, in nodes of a zone.
-	LargeCluster Setting[int]
+	LargeCluster Setting[int] `json:"large_cluster"`
 	// NotReadyToleration and UnreachableToleration are kube-apiserver's
 	// --default-not-ready-toleration-seconds and
 	// --default-unreachable-toleration-seconds. A pod's own tolerations win.
-	NotReadyToleration, UnreachableToleration Setting[time.Duration]
+	NotReadyToleration    Setting[time.Duration] `json:"not_ready_toleration"`
+	UnreachableToleration Setting[time.Duration] `json:"unreachable_toleration"`
 	// StatusUpdate (nodeStatusUpdateFrequency), LeaseDuration
 	// (nodeLeaseDurationSeconds), ShutdownGrace (shutdownGracePeriod) and
-	// ShutdownGraceCritical (shutdownGracePeriodCriticalPods) are those of most
-	// kubelets that told them; a node's own are in Node.Kubelet.
-	StatusUpdate, LeaseDuration, ShutdownGrace, ShutdownGraceCritical Setting[time.Duration]
-	// KubeletErr says why a kubelet could not be asked for its own; empty when
-	// all that were asked have answered.
-	KubeletErr string
+	// ShutdownGraceCritical (shutdownGracePeriodCriticalPods) are the most frequent
+	// values of the kubelets that reported them; Node.Kubelet has those of one node.
+	StatusUpdate          Setting[time.Duration] `json:"status_update"`
+	LeaseDuration         Setting[time.Duration] `json:"lease_duration"`
+	ShutdownGrace         Setting[time.Duration] `json:"shutdown_grace"`
+	ShutdownGraceCritical Setting[time.Duration] `json:"shutdown_grace_critical"`
+	// KubeletErr is the reason why lightsout could not read a kubelet's settings; empty
+	// if all kubelets that it asked have answered.
+	KubeletErr string `json:"kubelet_err"`
 }
 
 // A kubelet's defaults (pkg/kubelet/apis/config/v1beta1/defaults.go).

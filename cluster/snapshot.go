@@ -2,30 +2,35 @@ package cluster
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
-// Snapshot is the cluster as it was known at one moment. It is immutable, apart
-// from Contact and the nodes' heartbeats, which are as of the moment at which
-// they are asked for: they go on while nothing changes. It is safe for use by
-// any number of goroutines; the slices and pointers that its methods give are
-// shared and must not be changed.
+// Snapshot is the cluster at one moment. It is immutable, except for Contact and the
+// nodes' heartbeats, which are those of the time of the call: they advance while
+// nothing else changes. It is safe for concurrent use; the slices and pointers that its
+// methods return are shared, and must not be changed.
 type Snapshot struct {
 	// Version grows by one with every Snapshot of a Watcher.
 	Version uint64
 	// At is when the Snapshot was made, by our clock.
 	At time.Time
 	// Context is the kubeconfig's context, Server the API server's URL and
-	// ServerVersion its gitVersion ("v1.36.3"), empty until it was told.
+	// ServerVersion its gitVersion ("v1.36.3"; empty until the server reports it).
 	Context, Server, ServerVersion string
 	// Link is the state of the connection when the Snapshot was made.
 	Link Link
-	// Access says how far each kind can be read. A kind that is not there has
+	// Access describes how far lightsout can read each kind. A kind that is missing has
 	// not been tried yet.
 	Access map[Kind]Access
 	// Settings are the control plane's timings in force.
 	Settings Settings
+	// SettingsRead: lightsout has read the control plane's own pods, whose arguments
+	// contain settings, or may not read them.
+	SettingsRead bool
 
 	heartbeatsSince, heartbeatsUntil time.Time
 	traffic                          *traffic // nil outside a Watcher
@@ -36,6 +41,7 @@ type Snapshot struct {
 	pods        view[Pod] // by namespace, name
 	byNode      view[Pod] // by node, namespace, name
 	byOwner     view[Pod] // by namespace, deployment, name
+	objects     view[Object]
 }
 
 // Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
@@ -58,6 +64,8 @@ type Contents struct {
 	Deployments []*Deployment
 	Pods        []*Pod
 	Endpoints   []*Endpoints
+	// Objects are the objects of PlaceKinds.
+	Objects []*Object `json:"-"`
 }
 
 // NewSnapshot builds a Snapshot. Of two objects with one key the last wins. A
@@ -76,6 +84,9 @@ func NewSnapshot(c Contents) *Snapshot {
 	for _, p := range c.Pods {
 		b.SetPod(p)
 	}
+	for _, o := range c.Objects {
+		b.t.objects.set(o)
+	}
 	return b.Snapshot(c)
 }
 
@@ -86,13 +97,13 @@ func (s *Snapshot) Contents() Contents {
 		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
 		Link: s.link(), Access: s.Access, Settings: s.Settings,
 		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil,
-		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(),
+		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(), Objects: s.objects.all(),
 	}
 }
 
-// Contact is when the server last sent anything, as of this moment; zero if
-// never. While the link is lost it stays what it was then: what comes by the
-// heartbeats' line, and the answers by which it comes back, make nothing newer.
+// Contact is when the server last sent anything, as of now; zero if never. While the
+// link is lost it keeps its value: data on the heartbeats' connection, and the answers
+// that restore the link, make no object newer.
 func (s *Snapshot) Contact() time.Time {
 	if s.traffic != nil && s.Link.State != LinkLost {
 		return s.traffic.contact()
@@ -108,9 +119,8 @@ func (s *Snapshot) heartbeatsComplete() time.Time {
 	return s.Link.LastContact
 }
 
-// Ahead is how much the server's clock is ahead of this machine's, as of this
-// moment; 0 when that is little or not known. Ages and times that the server
-// gives are off by that.
+// Ahead is how far the server's clock is ahead of this machine's now; 0 if the
+// difference is small or unknown. Ages and times from the server are off by that much.
 func (s *Snapshot) Ahead() time.Duration {
 	if s.traffic != nil {
 		return s.traffic.ahead()
@@ -124,18 +134,34 @@ func (s *Snapshot) link() Link {
 	return l
 }
 
-// Age is how old what is known of a kind is: since the last contact while it is
-// being watched, and since its watch broke when it is not, whatever else the
-// server answers. known is false for what was never read.
+// Age returns how old the data of a kind is: the time since the last contact while the
+// watch works, and since the watch broke otherwise, whatever else the server answers.
+// It uses the wall clock or the monotonic clock, whichever shows the longer time. known
+// is false if lightsout has never read the kind.
 func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool) {
 	a, at := s.Access[kind], s.Contact()
-	if !a.Until.IsZero() && a.Until.Before(at) {
-		at = a.Until
-	}
-	if !a.Synced || at.IsZero() {
+	broken := !a.Until.IsZero() && a.Until.Before(at)
+	switch {
+	case !a.Synced || at.IsZero():
 		return 0, false
+	case broken:
+		age = clock.Age(now, a.Until)
+	case s.traffic != nil: // the traffic's times carry no wall clock
+		age = now.Sub(at) + s.traffic.slept(now)
+	default:
+		age = clock.Age(now, at)
 	}
-	return max(0, now.Sub(at)), true
+	return max(0, age), true
+}
+
+// Unread reports whether lightsout watches and may read one of these kinds, but has not
+// read its first list to the end: their number is unknown, and an empty list proves
+// nothing.
+func (s *Snapshot) Unread(kinds ...Kind) bool {
+	return slices.ContainsFunc(kinds, func(k Kind) bool {
+		a, watched := s.Access[k]
+		return watched && !a.Synced && !a.Forbidden
+	})
 }
 
 // Nodes gives all nodes by name, those gone within the last moments included.
@@ -144,16 +170,16 @@ func (s *Snapshot) Nodes() []*Node { return s.nodes.all() }
 // SameNodes reports that no node has changed between o and s, but for heartbeats.
 func (s *Snapshot) SameNodes(o *Snapshot) bool { return s.nodes.whole == o.nodes.whole }
 
-// Node gives the node of this name, nil if there is none.
+// Node returns the node of this name, nil if there is none.
 func (s *Snapshot) Node(name string) *Node { return nodeNamed(s.nodes, name) }
 
 // Deployments gives all deployments by namespace and name.
 func (s *Snapshot) Deployments() []*Deployment { return s.deployments.all() }
 
-// Deployment gives the deployment of this key, nil if there is none.
+// Deployment returns the deployment of this key, nil if there is none.
 func (s *Snapshot) Deployment(k Key) *Deployment { return keyed(s.deployments, k) }
 
-// Pod gives the pod of this key, nil if there is none.
+// Pod returns the pod of this key, nil if there is none.
 func (s *Snapshot) Pod(k Key) *Pod { return keyed(s.pods, k) }
 
 // Pods gives all pods by namespace and name. The first call on a Snapshot
@@ -200,11 +226,11 @@ func (s *Snapshot) PodsOf(dep Key) []*Pod {
 // name of the service.
 func (s *Snapshot) Endpoints() []*Endpoints { return s.endpoints.all() }
 
-// Capacity is how many requests a deployment with a Knative container
-// concurrency can serve at once: now by its ready pods, and with all the
-// replicas it should have. Both are 0 when no limit is known, which means that
-// it has none and not that it can serve nothing.
-func (s *Snapshot) Capacity(dep Key) (now, target int) {
+// Capacity returns how many requests a deployment with a Knative container concurrency
+// can serve at once: now with its ready pods, target with all its desired replicas. If
+// limited is false, the deployment has no limit or an unknown one, and both numbers are
+// meaningless. If it is true, 0 means that no pod is ready.
+func (s *Snapshot) Capacity(dep Key) (now, target int, limited bool) {
 	limit, ready := 0, 0
 	d := s.Deployment(dep)
 	if d != nil && d.Knative != nil {
@@ -219,9 +245,9 @@ func (s *Snapshot) Capacity(dep Key) (now, target int) {
 		}
 	}
 	if limit == 0 || d == nil {
-		return 0, 0
+		return 0, 0, false
 	}
-	return ready * limit, d.Replicas * limit
+	return ready * limit, d.Replicas * limit, true
 }
 
 // Serving reports whether endpoints send requests to it.
@@ -255,6 +281,7 @@ type tables struct {
 	pods        *table[Pod]
 	byNode      *table[Pod]
 	byOwner     *table[Pod]
+	objects     *table[Object]
 }
 
 func newTables() *tables {
@@ -275,6 +302,7 @@ func newTables() *tables {
 			}
 			return a.Deployment < b.Deployment
 		}),
+		objects: newTable((*Object).less),
 	}
 }
 
@@ -320,5 +348,5 @@ func (t *tables) delPod(p *Pod) {
 
 func (t *tables) freezeInto(s *Snapshot) {
 	s.nodes, s.deployments, s.endpoints = t.nodes.freeze(), t.deployments.freeze(), t.endpoints.freeze()
-	s.pods, s.byNode, s.byOwner = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze()
+	s.pods, s.byNode, s.byOwner, s.objects = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze(), t.objects.freeze()
 }

@@ -39,7 +39,7 @@ func TestSnapshotIndexes(t *testing.T) {
 	if got := s.PodsOf(Key{"default", "llm"}); len(got) != 16 {
 		t.Errorf("PodsOf: %d", len(got))
 	}
-	if now, target := s.Capacity(Key{"default", "llm"}); now != 16 || target != 16 {
+	if now, target, limited := s.Capacity(Key{"default", "llm"}); now != 16 || target != 16 || !limited {
 		t.Errorf("capacity %d of %d", now, target)
 	}
 	if s.Node("kube-node9") != nil || s.Pod(Key{"default", "zzz"}) != nil || s.Deployment(Key{"a", "b"}) != nil {

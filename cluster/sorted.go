@@ -21,7 +21,7 @@ type chunk[T any] struct {
 }
 
 // noted gives what find says of a chunk of a frozen view. It is found out once:
-// what has not changed is not looked at again.
+// unchanged pieces are not processed again.
 func noted[T, S any](c *chunk[T], find func([]*T) *S) *S {
 	if known := c.note.Load(); known != nil {
 		return known.(*S)
@@ -123,7 +123,7 @@ func (t *table[T]) set(v *T) {
 	}
 }
 
-// del removes the item that sorts equal to v; it says whether there was one.
+// del removes the item that sorts equal to v; it reports whether there was one.
 func (t *table[T]) del(v *T) bool {
 	ci, i, found := t.find(v)
 	if !found {

@@ -30,7 +30,7 @@ type state struct {
 	rising     map[string]*readyCount // of readyOn, those whose rise from 0 is still to be told
 	components map[string]*component
 	kubelets   map[string]Kubelet
-	// kubeletErrs says why a kubelet could not be asked, by node.
+	// kubeletErrs holds the error of each kubelet that did not answer, by node.
 	kubeletErrs map[string]string
 	expiries    []expiry // in order of their end
 
@@ -40,6 +40,7 @@ type state struct {
 	heartbeats     Access // of their line alone: Err and Until
 	serverVersion  string
 	settings       Settings
+	settingsRead   bool
 	heartbeatsFrom time.Time
 	heartbeatsTo   time.Time
 
@@ -61,7 +62,7 @@ func newState(w *Watcher, sources ...*source) *state {
 		leases: map[string]*heartbeat{},
 		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
 		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
-		sources: map[*source]Access{}, access: map[Kind]Access{},
+		sources: map[*source]Access{}, access: unread(sources),
 	}
 	for _, src := range sources {
 		s.sources[src] = Access{} // a kind is not synced before all of them are
@@ -141,7 +142,7 @@ func (s *state) publish(now time.Time) {
 	snap := &Snapshot{
 		Version: s.version, At: now,
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,
-		Link: link, Access: s.access, Settings: s.settings,
+		Link: link, Access: s.access, Settings: s.settings, SettingsRead: s.settingsRead,
 		heartbeatsSince: s.heartbeatsFrom, heartbeatsUntil: s.heartbeatsTo,
 		traffic: s.w.client.traffic,
 	}

@@ -24,12 +24,15 @@ const (
 // traffic notes when anything was last received from the API server, and holds
 // the connections to it. Safe for concurrent use.
 type traffic struct {
-	clock
+	serverClock
 	// Nanoseconds after base; 0 for never. answered counts answers that are no
 	// errors, received all that comes on a connection. All heartbeats that the server
 	// had at complete have been delivered.
 	answered, received [lineCount]atomic.Int64
 	complete           atomic.Int64
+	// skew is how far the wall clock was ahead of the monotonic clock, counted from
+	// base, at the last contact.
+	skew atomic.Int64
 
 	mu     sync.Mutex
 	conns  map[*heldConn]struct{}
@@ -37,13 +40,24 @@ type traffic struct {
 }
 
 func newTraffic() *traffic {
-	t := &traffic{clock: clock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
+	t := &traffic{serverClock: serverClock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
 	t.note(&t.complete, t.base)
 	return t
 }
 
 func (t *traffic) note(moment *atomic.Int64, at time.Time) {
 	moment.Store(max(1, int64(at.Sub(t.base))))
+	t.skew.Store(int64(t.skewAt(at)))
+}
+
+func (t *traffic) skewAt(at time.Time) time.Duration {
+	return at.Round(0).Sub(t.base.Round(0)) - at.Sub(t.base)
+}
+
+// slept returns how long this machine was suspended since the last contact, or how far
+// its clock was set ahead.
+func (t *traffic) slept(now time.Time) time.Duration {
+	return max(0, t.skewAt(now)-time.Duration(t.skew.Load()))
 }
 
 // contact is when an answer that is no error, or more of one, was last received;

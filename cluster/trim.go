@@ -88,14 +88,22 @@ const (
 	staticPodMirror = "kubernetes.io/config.mirror"
 )
 
-// moment is a time that a source gives, or zero, which is none, for one of a year
-// that has not four digits (RFC 3339, section 5.6): it can't be written down.
+// moment returns the time in an object, or the zero time if its year does not have four
+// digits: RFC 3339, section 5.6, cannot represent it.
 func moment(t time.Time) time.Time {
 	if year := t.UTC().Year(); year < 1 || year > 9999 {
 		return time.Time{}
 	}
 	return t
 }
+
+// Roles that distributions give to nodes of the control plane: kubeadm and k3s
+// control-plane (and master before 1.24), RKE1 controlplane, k3s and RKE2 etcd;
+// and to workers.
+var (
+	controlPlaneRoles = map[string]bool{"control-plane": true, "master": true, "controlplane": true, "etcd": true}
+	workerRoles       = map[string]bool{"worker": true, "node": true, "agent": true}
+)
 
 func trimNode(n *corev1.Node) *Node {
 	out := &Node{
@@ -108,15 +116,15 @@ func trimNode(n *corev1.Node) *Node {
 		CPUMilli:       n.Status.Allocatable.Cpu().MilliValue(),
 		MemoryBytes:    n.Status.Allocatable.Memory().Value(),
 		MaxPods:        n.Status.Allocatable.Pods().Value(),
+		Resources:      extraResources(n.Status.Allocatable),
 		Labels:         labels(n.Labels),
 		Created:        moment(n.CreationTimestamp.Time),
 	}
 	for k := range n.Labels {
 		if role, ok := strings.CutPrefix(k, rolePrefix); ok && role != "" {
 			out.Roles = append(out.Roles, word(role))
-			if role == "control-plane" || role == "master" {
-				out.ControlPlane = true
-			}
+			out.ControlPlane = out.ControlPlane || controlPlaneRoles[role]
+			out.OtherRole = out.OtherRole || !controlPlaneRoles[role] && !workerRoles[role]
 		}
 	}
 	slices.Sort(out.Roles)
@@ -145,7 +153,7 @@ func trimNode(n *corev1.Node) *Node {
 		}
 	}
 	for _, t := range n.Spec.Taints {
-		out.Taints = append(out.Taints, Taint{word(t.Key), word(string(t.Effect)), moment(ptr.Deref(t.TimeAdded, metav1.Time{}).Time)})
+		out.Taints = append(out.Taints, Taint{word(t.Key), word(string(t.Effect)), moment(ptr.Deref(t.TimeAdded, metav1.Time{}).Time), word(t.Value)})
 	}
 	return out
 }
@@ -209,6 +217,7 @@ func trimPod(p *corev1.Pod) *Pod {
 		}
 	}
 	slices.Sort(out.Ports)
+	out.Spec = NewSpec(&p.Spec, out.OwnerKind)
 	return out
 }
 

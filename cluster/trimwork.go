@@ -18,6 +18,7 @@ func trimDeployment(d *appsv1.Deployment) *Deployment {
 		Key: Key{word(d.Namespace), word(d.Name)}, UID: harmless(string(d.UID)),
 		Replicas: int(ptr.Deref(d.Spec.Replicas, 1)), Total: int(d.Status.Replicas), Updated: int(d.Status.UpdatedReplicas),
 		ReadyReplicas: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas), Labels: labels(d.Labels),
+		Behind: d.Status.ObservedGeneration < d.Generation,
 	}
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing {
@@ -100,7 +101,7 @@ func natural(s string) int {
 	return n
 }
 
-// replicaSet says which deployment is behind a replica set; empty for none.
+// replicaSet names the deployment that owns a replica set; empty if none does.
 type replicaSet struct {
 	name       Key
 	deployment string
@@ -185,6 +186,7 @@ type clusterEvent struct {
 	uid             string
 	subject         Ref
 	reason, message string
+	health          Health
 	count           int
 	at              time.Time
 }
@@ -207,7 +209,7 @@ func trimEvent(e *corev1.Event) *clusterEvent {
 	if !notable[e.Reason] {
 		return nil
 	}
-	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message)}
+	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), health: eventHealth(e.Type)}
 	out.at, out.count = lastOf(e)
 	kind := cmp.Or(eventKinds[e.InvolvedObject.Kind], KindEvent)
 	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), harmless(e.InvolvedObject.Name)}}

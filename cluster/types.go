@@ -3,6 +3,8 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -10,8 +12,8 @@ import (
 // Key names a namespaced object. The namespace of a cluster-scoped object is
 // empty. Keys are comparable and are what rows and selections are keyed by.
 type Key struct {
-	Namespace string `json:",omitzero"`
-	Name      string `json:",omitzero"`
+	Namespace string `json:"namespace,omitzero"`
+	Name      string `json:"name,omitzero"`
 }
 
 // String gives "namespace/name", or the name alone when there is no namespace.
@@ -22,7 +24,7 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// Kind says what sort of object a Ref points at, in kubectl's singular words.
+// Kind is the kind of object of a Ref, in kubectl's singular words.
 type Kind string
 
 // The kinds that are watched.
@@ -102,6 +104,9 @@ type Transition struct {
 	// From and To are the words before and after; From is empty for a thing
 	// seen for the first time, To is empty for one that is gone.
 	From, To string
+	// Was and Is classify From and To; Cause is the reason for the change.
+	Was, Is Health
+	Cause   Cause
 	// Why is the reason and message of the source, made harmless for a terminal.
 	Why string
 	// SourceTime is when it happened, where that is known better than by Seen: the
@@ -111,7 +116,7 @@ type Transition struct {
 	SourceTime, Seen time.Time
 }
 
-// LinkState says what is known of the way to the API server.
+// LinkState is the state of the connection to the API server.
 type LinkState int
 
 // Link states.
@@ -132,32 +137,52 @@ func (s LinkState) String() string {
 
 // Link is the state of the connection to the API server.
 type Link struct {
-	State LinkState
+	State LinkState `json:"state"`
 	// LastContact is when the server last sent anything; zero if never. In a
 	// Snapshot it is as of when that was made; see Snapshot.Contact.
-	LastContact time.Time
+	LastContact time.Time `json:"last_contact"`
 	// Err is one sentence on the last failure; empty when live.
-	Err string
+	Err string `json:"err"`
 	// NextTry is when the next attempt is due; zero when live.
-	NextTry time.Time
+	NextTry time.Time `json:"next_try"`
 	// Ahead is how much the server's clock is ahead of this machine's, 0 when that
-	// is little or not known. In a Snapshot it is as of when that was made; see
+	// is small or unknown. In a Snapshot it is as of when that was made; see
 	// Snapshot.Ahead.
-	Ahead time.Duration `json:",omitzero"`
+	Ahead time.Duration `json:"ahead,omitzero"`
 }
 
 // Access is how far one kind can be read.
 type Access struct {
 	// Synced: the first full list has arrived.
-	Synced bool
+	Synced bool `json:"synced"`
+	// Read is the number of objects that have arrived of the first list; 0 once the
+	// list is complete.
+	Read int `json:"read,omitzero"`
 	// Forbidden: RBAC refuses it; what is shown of it is "forbidden", never
 	// an empty list.
-	Forbidden bool
+	Forbidden bool `json:"forbidden"`
 	// Err is one sentence on the last failure; empty when it is being watched.
-	Err string
-	// Until is up to when what is known of it holds; zero while it is being
+	Err string `json:"err"`
+	// Until is up to when its data is valid; zero while it is being
 	// watched, and when it never was.
-	Until time.Time `json:",omitzero"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Reading describes how much of a kind has arrived: "reading pods (12,400 so far)".
+func (a Access) Reading(k Kind) string {
+	if a.Read == 0 {
+		return fmt.Sprintf("reading %ss", k)
+	}
+	return fmt.Sprintf("reading %ss (%s so far)", k, thousands(a.Read))
+}
+
+// thousands writes a number with a comma every three digits.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // Tri is a condition's status.
@@ -173,148 +198,191 @@ const (
 
 // Taint is a node's taint, trimmed.
 type Taint struct {
-	Key, Effect string `json:",omitzero"`
+	Key    string `json:"key,omitzero"`
+	Effect string `json:"effect,omitzero"`
 	// TimeAdded has a resolution of one second and is set for NoExecute by
 	// the node lifecycle controller; zero otherwise.
-	TimeAdded time.Time `json:",omitzero"`
+	TimeAdded time.Time `json:"time_added,omitzero"`
+	Value     string    `json:"value,omitzero"`
+}
+
+// lifecycleTaints are the taints that the node lifecycle controller sets for a node's
+// conditions (pkg/controller/nodelifecycle) and removes by itself.
+var lifecycleTaints = []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+
+// TakesPods reports whether the scheduler may put a pod without tolerations on the node
+// once it is Ready: it is neither cordoned nor tainted against them.
+func (n *Node) TakesPods() bool {
+	return !n.Unschedulable && !slices.ContainsFunc(n.Taints, func(t Taint) bool {
+		return (t.Effect == "NoSchedule" || t.Effect == "NoExecute") && !slices.Contains(lifecycleTaints, t.Key)
+	})
 }
 
 // Node is a node as its API objects (Node and Lease) tell it. Immutable.
 type Node struct {
-	Name, UID string `json:",omitzero"`
+	Name string `json:"name,omitzero"`
+	UID  string `json:"uid,omitzero"`
 	// ControlPlane: its labels say that it belongs to the control plane, or a pod of
 	// the control plane runs on it.
-	ControlPlane bool `json:",omitzero"`
+	ControlPlane bool `json:"control_plane,omitzero"`
+	// OtherRole: a label gives the node a role that lightsout knows neither as the
+	// control plane's nor as a worker's.
+	OtherRole bool `json:"other_role,omitzero"`
 	// Roles are the names of node-role.kubernetes.io/ labels, sorted.
-	Roles         []string `json:",omitzero"`
-	Unschedulable bool     `json:",omitzero"`
+	Roles         []string `json:"roles,omitzero"`
+	Unschedulable bool     `json:"unschedulable,omitzero"`
 	// Ready is the Ready condition; Reason and Message are its own.
-	Ready           Tri    `json:",omitzero"`
-	Reason, Message string `json:",omitzero"`
+	Ready   Tri    `json:"ready,omitzero"`
+	Reason  string `json:"reason,omitzero"`
+	Message string `json:"message,omitzero"`
 	// ReadySince is the Ready condition's lastTransitionTime (1 s resolution).
-	ReadySince time.Time `json:",omitzero"`
+	ReadySince time.Time `json:"ready_since,omitzero"`
 	// Renewed and RenewSeen are what Heartbeat gave when this value was made.
-	Renewed, RenewSeen time.Time `json:",omitzero"`
-	beat               *heartbeat
+	Renewed   time.Time `json:"renewed,omitzero"`
+	RenewSeen time.Time `json:"renew_seen,omitzero"`
+	beat      *heartbeat
 	// Overdue: a Watcher has concluded that a renewal is missing; it holds until
 	// the next one is seen. See Snapshot.Silent.
-	Overdue bool `json:",omitzero"`
+	Overdue bool `json:"overdue,omitzero"`
 	// LeaseDuration is the Lease's leaseDurationSeconds; a kubelet renews
 	// every quarter of it (pkg/kubelet/kubelet.go).
-	LeaseDuration time.Duration `json:",omitzero"`
+	LeaseDuration time.Duration `json:"lease_duration,omitzero"`
 	// ReadyEndpoints counts the endpoints on it that are ready and serving, over
 	// all services that are watched.
-	ReadyEndpoints int `json:",omitzero"`
-	// Kubelet is what its kubelet told of its own configuration; nil when it
-	// has not been asked or did not answer.
-	Kubelet *Kubelet `json:",omitzero"`
-	BootID  string   `json:",omitzero"`
+	ReadyEndpoints int `json:"ready_endpoints,omitzero"`
+	// Kubelet is the configuration that the node's kubelet reports; nil if lightsout
+	// has not asked or the kubelet did not answer.
+	Kubelet *Kubelet `json:"kubelet,omitzero"`
+	BootID  string   `json:"boot_id,omitzero"`
 	// Labels are as Pod.Labels.
-	Labels string `json:",omitzero"`
+	Labels string `json:"labels,omitzero"`
 	// Created is when it was added to the cluster.
-	Created time.Time `json:",omitzero"`
+	Created time.Time `json:"created,omitzero"`
 	// Addresses are the node's InternalIPs and ExternalIPs, in its order.
-	Addresses      []string          `json:",omitzero"`
-	ProviderID     string            `json:",omitzero"`
-	Annotations    map[string]string `json:",omitzero"` // only keys below lightsout.dev/
-	Taints         []Taint           `json:",omitzero"`
-	KubeletVersion string            `json:",omitzero"`
-	OSImage        string            `json:",omitzero"`
+	Addresses      []string          `json:"addresses,omitzero"`
+	ProviderID     string            `json:"provider_id,omitzero"`
+	Annotations    map[string]string `json:"annotations,omitzero"` // only keys below lightsout.dev/
+	Taints         []Taint           `json:"taints,omitzero"`
+	KubeletVersion string            `json:"kubelet_version,omitzero"`
+	OSImage        string            `json:"os_image,omitzero"`
 	// CPUMilli and MemoryBytes are allocatable; MaxPods is allocatable pods.
-	CPUMilli, MemoryBytes, MaxPods int64 `json:",omitzero"`
+	CPUMilli    int64 `json:"cpu_milli,omitzero"`
+	MemoryBytes int64 `json:"memory_bytes,omitzero"`
+	MaxPods     int64 `json:"max_pods,omitzero"`
+	// Resources are its other allocatable resources:
+	// "ephemeral-storage=100,nvidia.com/gpu=8".
+	Resources string `json:"resources,omitzero"`
 	// Zone is region/zone from the topology labels; empty when unlabelled.
-	Zone string `json:",omitzero"`
+	Zone string `json:"zone,omitzero"`
 	// ExcludeDisruption: labelled node.kubernetes.io/exclude-disruption, so
 	// it does not count in the zone rule.
-	ExcludeDisruption bool `json:",omitzero"`
+	ExcludeDisruption bool `json:"exclude_disruption,omitzero"`
 	// Changed is when the last Transition of this node was seen.
-	Changed time.Time `json:",omitzero"`
+	Changed time.Time `json:"changed,omitzero"`
 	// Gone is when the object was deleted; ended things stay visible a while.
-	Gone time.Time `json:",omitzero"`
+	Gone time.Time `json:"gone,omitzero"`
 }
 
-// Pod is a pod, trimmed to what is shown and counted with. Immutable.
+// Pod is a pod, trimmed to the fields that lightsout uses. Immutable.
 type Pod struct {
 	Key
-	UID, Node string `json:",omitzero"`
-	Phase     string `json:",omitzero"`
+	UID   string `json:"uid,omitzero"`
+	Node  string `json:"node,omitzero"`
+	Phase string `json:"phase,omitzero"`
 	// Status is the word in kubectl's STATUS column
 	// (pkg/printers/internalversion/printers.go); see Snapshot.PodWord for
 	// the word that is shown.
-	Status string `json:",omitzero"`
+	Status string `json:"status,omitzero"`
 	// ReadyContainers of Containers is kubectl's READY column. It keeps its
 	// value when a node dies: nobody updates container statuses then.
-	ReadyContainers, Containers int `json:",omitzero"`
+	ReadyContainers int `json:"ready_containers,omitzero"`
+	Containers      int `json:"containers,omitzero"`
 	// Ready is the pod's Ready condition, which the control plane turns False
 	// when the node goes silent; endpoints follow it.
-	Ready       bool      `json:",omitzero"`
-	ReadySince  time.Time `json:",omitzero"`
-	Restarts    int       `json:",omitzero"`
-	RestartedAt time.Time `json:",omitzero"`
-	Created     time.Time `json:",omitzero"`
+	Ready       bool      `json:"ready,omitzero"`
+	ReadySince  time.Time `json:"ready_since,omitzero"`
+	Restarts    int       `json:"restarts,omitzero"`
+	RestartedAt time.Time `json:"restarted_at,omitzero"`
+	Created     time.Time `json:"created,omitzero"`
 	// Deleting is when its deletion was asked for: the deletionTimestamp less the
 	// grace period (1 s resolution); zero when the pod is not being deleted.
-	Deleting time.Time `json:",omitzero"`
-	IP       string    `json:",omitzero"`
+	Deleting time.Time `json:"deleting,omitzero"`
+	IP       string    `json:"ip,omitzero"`
 	// Owner is the controlling owner (a ReplicaSet, DaemonSet, StatefulSet, …)
 	// and Deployment the deployment behind a ReplicaSet, where known.
-	OwnerKind, OwnerName string `json:",omitzero"`
-	Deployment           string `json:",omitzero"`
+	OwnerKind  string `json:"owner_kind,omitzero"`
+	OwnerName  string `json:"owner_name,omitzero"`
+	Deployment string `json:"deployment,omitzero"`
 	// Labels are "key=value", joined by commas, in the order of the keys.
-	Labels string `json:",omitzero"`
+	Labels string `json:"labels,omitzero"`
 	// Static: a mirror of a static pod (kubernetes.io/config.mirror).
-	Static bool `json:",omitzero"`
+	Static bool `json:"static,omitzero"`
 	// UnreachableFor and NotReadyFor are the tolerationSeconds for the two
 	// NoExecute taints of a lost node; negative means tolerated for ever,
 	// zero means evicted at once.
-	UnreachableFor, NotReadyFor time.Duration `json:",omitzero"`
+	UnreachableFor time.Duration `json:"unreachable_for,omitzero"`
+	NotReadyFor    time.Duration `json:"not_ready_for,omitzero"`
 	// Concurrency is the container concurrency of a Knative revision's
 	// queue-proxy (CONTAINER_CONCURRENCY); 0 when there is none or no limit.
-	Concurrency int `json:",omitzero"`
+	Concurrency int `json:"concurrency,omitzero"`
 	// LocalData: it has an emptyDir, whose contents go with the pod.
-	LocalData bool `json:",omitzero"`
+	LocalData bool `json:"local_data,omitzero"`
 	// CPUMilli is the sum of the containers' CPU requests.
-	CPUMilli int64 `json:",omitzero"`
+	CPUMilli int64 `json:"cpu_milli,omitzero"`
 	// Ports names the container ports, e.g. 8012 "queue-port"; used to find a
 	// metrics port. Sorted by number.
-	Ports   []int32   `json:",omitzero"`
-	Changed time.Time `json:",omitzero"`
-	Gone    time.Time `json:",omitzero"`
+	Ports []int32 `json:"ports,omitzero"`
+	// Spec decides which node the pod gets. Records leave it out.
+	Spec    Spec      `json:"-"`
+	Changed time.Time `json:"changed,omitzero"`
+	Gone    time.Time `json:"gone,omitzero"`
 }
 
 // Knative is what a deployment's labels, annotations and queue-proxy say of
 // the revision behind it.
 type Knative struct {
-	Service, Revision    string `json:",omitzero"`
-	MinScale, MaxScale   int    `json:",omitzero"` // 0: not set
-	ContainerConcurrency int    `json:",omitzero"` // 0: unlimited
-	TimeoutSeconds       int    `json:",omitzero"` // 0: not told
+	Service              string `json:"service,omitzero"`
+	Revision             string `json:"revision,omitzero"`
+	MinScale             int    `json:"min_scale,omitzero"` // 0: not set
+	MaxScale             int    `json:"max_scale,omitzero"`
+	ContainerConcurrency int    `json:"container_concurrency,omitzero"` // 0: unlimited
+	TimeoutSeconds       int    `json:"timeout_seconds,omitzero"`       // 0: unknown
 }
 
 // Deployment is a deployment, trimmed. Immutable.
 type Deployment struct {
 	Key
-	UID string `json:",omitzero"`
+	UID string `json:"uid,omitzero"`
 	// Replicas is spec.replicas; the others are the status counts.
-	Replicas, Total, Updated, ReadyReplicas, Available int `json:",omitzero"`
-	// RollingOut: its Progressing condition says that a rollout, which is not its
-	// first, has not come to its end.
-	RollingOut bool `json:",omitzero"`
+	Replicas      int `json:"replicas,omitzero"`
+	Total         int `json:"total,omitzero"`
+	Updated       int `json:"updated,omitzero"`
+	ReadyReplicas int `json:"ready_replicas,omitzero"`
+	Available     int `json:"available,omitzero"`
+	// Behind: the counts belong to an earlier generation of the spec; the controller
+	// has not processed the current one yet.
+	Behind bool `json:"behind,omitzero"`
+	// RollingOut: according to its Progressing condition a rollout, which is not its
+	// first, is not complete.
+	RollingOut bool `json:"rolling_out,omitzero"`
 	// ProgressFailed: Progressing is False with ProgressDeadlineExceeded.
-	ProgressFailed bool `json:",omitzero"`
-	MaxUnavailable int  `json:",omitzero"`
+	ProgressFailed bool `json:"progress_failed,omitzero"`
+	MaxUnavailable int  `json:"max_unavailable,omitzero"`
 	// Labels are as Pod.Labels.
-	Labels string `json:",omitzero"`
+	Labels string `json:"labels,omitzero"`
 	// Word is lightsout's own: Running, Scaling, Updating, Down, Stopped, Failed.
-	Word    string    `json:",omitzero"`
-	Knative *Knative  `json:",omitzero"`
-	Changed time.Time `json:",omitzero"`
-	Gone    time.Time `json:",omitzero"`
+	Word    string    `json:"word,omitzero"`
+	Knative *Knative  `json:"knative,omitzero"`
+	Changed time.Time `json:"changed,omitzero"`
+	Gone    time.Time `json:"gone,omitzero"`
 }
 
 // Endpoints sums up a service's endpoint slices. Immutable.
 type Endpoints struct {
-	Service                            Key       `json:",omitzero"`
-	Ready, Serving, Terminating, Total int       `json:",omitzero"`
-	Changed                            time.Time `json:",omitzero"`
+	Service     Key       `json:"service,omitzero"`
+	Ready       int       `json:"ready,omitzero"`
+	Serving     int       `json:"serving,omitzero"`
+	Terminating int       `json:"terminating,omitzero"`
+	Total       int       `json:"total,omitzero"`
+	Changed     time.Time `json:"changed,omitzero"`
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// WatchOptions say what a Watcher watches and whom it tells.
+// WatchOptions choose the objects of a Watcher and its receivers.
 type WatchOptions struct {
 	// Namespaces whose pods, deployments and so on are watched; none: all.
 	Namespaces []string
-	// Sink is called for every Transition, in order, from the one goroutine
-	// that owns the state; nil: nobody is told. None is dropped, so nothing
-	// goes on while Sink runs: it must return within milliseconds, and must
-	// not call Run. It is called before the Snapshot that shows the change.
+	// Sink receives every Transition, in order, from the one goroutine that owns the
+	// state; it may be nil. The watcher drops no Transition and waits for Sink, so Sink
+	// must return within milliseconds and must not call Run. Each call comes before the
+	// Snapshot that shows the change.
 	Sink func(Transition)
 }
 
@@ -31,8 +31,8 @@ type Watcher struct {
 	gate   *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
-	// streams: lists may be asked for as a stream.
-	streams atomic.Bool
+	// order makes the watcher read the most urgent kinds first.
+	order *readingOrder
 	// leasesFrom is since when changes of Leases have been coming; nil while they
 	// don't.
 	leasesFrom atomic.Pointer[time.Time]
@@ -50,7 +50,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
 	}
-	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server}))
+	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
 	return w
 }
 
@@ -80,6 +80,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		wg.Go(func() { w.askKubelets(ctx) })
 	}
 	sources := w.sources()
+	w.order = newReadingOrder(sources)
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })
 	}
@@ -118,6 +119,7 @@ func (w *Watcher) sources() []*source {
 		all = append(all, &source{kind: KindEvent, resource: events, namespace: "default", trim: trimming(trimEvent),
 			fields: "involvedObject.kind=Node", later: true})
 	}
+	all = append(all, placeSources(namespaces)...)
 	for _, ns := range namespaces {
 		all = append(all,
 			&source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)},

@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"lightsout/internal/clock"
 	"lightsout/internal/text"
 )
 
@@ -16,8 +17,8 @@ func harmless(s string) string { return text.Clean(s, textMax) }
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.
 const shuttingDown = "node is shutting down"
 
-// Silent says whether a node's heartbeat is overdue at now, and for how long
-// nothing has been heard of it (0 when that is not known): the node's Ready
+// Silent reports whether a node's heartbeat is overdue at now, and for how long
+// there has been none (0 if that is unknown): the node's Ready
 // condition is Unknown, or the renewal of its Lease is late by our own clock.
 // What could not have been seen is not concluded: while the API server is away
 // or leases are not being watched, no further node turns silent.
@@ -30,7 +31,7 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 		heard = n.ReadySince
 	}
 	if !heard.IsZero() {
-		since = max(0, now.Sub(heard))
+		since = max(0, clock.Age(now, heard))
 	}
 	if n.Ready == TriUnknown || n.Overdue {
 		return since, true
@@ -39,7 +40,8 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 	if !ok {
 		return since, false
 	}
-	return since, s.seeing(now).After(at)
+	slept := clock.Age(now, heard) - now.Sub(heard)
+	return since, s.seeing(now).Add(slept).After(at)
 }
 
 // seeing is the latest moment up to now for which a missing heartbeat means
@@ -98,10 +100,7 @@ func (s *Snapshot) PodWord(p *Pod, now time.Time) string {
 	switch {
 	case !p.Gone.IsZero():
 		return "gone"
-	case p.Node == "" || !p.Deleting.IsZero() || p.Finished():
-		return p.Status
-	}
-	if n := s.Node(p.Node); n != nil && s.lost(n, now) {
+	case s.PodLost(p, now):
 		return "lost (was " + p.Status + ")"
 	}
 	return p.Status

@@ -33,7 +33,7 @@ func lostFor(d time.Duration) func(*Node) {
 	}
 }
 
-func TestNodeWordTellsSilenceFromShuttingDown(t *testing.T) {
+func TestTheStatusOfANodeDistinguishesSilenceFromShuttingDown(t *testing.T) {
 	tests := []struct {
 		name string
 		n    *Node
@@ -190,6 +190,15 @@ func TestADeploymentIsUpdatingUntilItsRolloutIsComplete(t *testing.T) {
 		}
 		if got := trimDeployment(d).Word; got != tc.want {
 			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}
+
+func TestTheStatusMarksCountsOfAnEarlierGeneration(t *testing.T) {
+	for _, observed := range []int64{1, 2} {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 2}, Status: appsv1.DeploymentStatus{ObservedGeneration: observed}}
+		if got := trimDeployment(d).Behind; got != (observed < 2) {
+			t.Errorf("generation 2, observed %d: %v", observed, got)
 		}
 	}
 }

@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Health classifies a status by its effect on users, whatever its text. The zero value
+// is unknown.
+type Health string
+
+// Values of Health.
+const (
+	HealthGood     Health = "good"
+	HealthBad      Health = "bad"
+	HealthChanging Health = "changing" // somebody has requested another status, and the object is on its way there
+)
+
+// Cause is the reason for a Transition, where the objects contain one. The zero value
+// is unknown.
+type Cause string
+
+// Values of Cause.
+const (
+	// CauseShutdown: the node's kubelet reports its own shutdown.
+	CauseShutdown Cause = "shutdown"
+	// CauseNodeNotReady: the pod's node is not Ready. Such a pod that is deleted counts
+	// as evicted.
+	CauseNodeNotReady Cause = "node_not_ready"
+	// CauseDeleted: the object was deleted.
+	CauseDeleted Cause = "deleted"
+)
+
+func (n *Node) health() Health {
+	if n.Ready == TriTrue {
+		return HealthGood
+	}
+	return HealthBad
+}
+
+// cause returns the reason for the node's status.
+func (n *Node) cause() Cause {
+	if n.Ready == TriFalse && n.Message == shuttingDown {
+		return CauseShutdown
+	}
+	return ""
+}
+
+// quietStatuses are kubectl's statuses of a pod that neither serves nor fails.
+var quietStatuses = map[string]bool{
+	"Pending": true, "Succeeded": true, "Completed": true, "ContainerCreating": true, "PodInitializing": true,
+	"SchedulingGated": true, "NotReady": true, "Terminated": true,
+}
+
+func (p *Pod) health() Health {
+	status := strings.TrimPrefix(p.Status, "Init:")
+	switch {
+	case !p.Deleting.IsZero():
+		return HealthChanging
+	case p.Status == WordRunning:
+		return HealthGood
+	case quietStatuses[status], status != p.Status && status != "" && status[0] >= '0' && status[0] <= '9':
+		return ""
+	}
+	return HealthBad
+}
+
+// conditionHealth returns the health of a condition.
+func conditionHealth(ok bool) Health {
+	if ok {
+		return HealthGood
+	}
+	return HealthBad
+}
+
+// deploymentHealths maps the statuses of a deployment.
+var deploymentHealths = map[string]Health{
+	"Running": HealthGood, "Down": HealthBad, "Failed": HealthBad, "Scaling": HealthChanging,
+}
+
+// eventHealth returns the health of an Event of the cluster.
+func eventHealth(kind string) Health {
+	if kind == corev1.EventTypeWarning {
+		return HealthBad
+	}
+	return ""
+}
+
+// PodLost reports whether the pod's node is lost: not Ready, and silent. Nobody can
+// tell whether such a pod still runs.
+func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
+	if !p.Gone.IsZero() || p.Node == "" || !p.Deleting.IsZero() || p.Finished() {
+		return false
+	}
+	n := s.Node(p.Node)
+	return n != nil && s.lost(n, now)
+}

@@ -1,0 +1,224 @@
+package place
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	resources "k8s.io/component-helpers/resource"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"lightsout/cluster"
+)
+
+// Indexes of resources. Further resources get the next indexes as New finds them.
+const (
+	cpu = iota // in thousandths
+	memory
+	storage // ephemeral
+)
+
+// amount is a quantity of one resource.
+type amount struct {
+	resource int
+	n        int64
+}
+
+// class is a set of equal pods: one owner, the same labels, the same specification. The
+// pods of one ReplicaSet are one class.
+type class struct {
+	id        int
+	namespace string
+	labels    string // in the format of cluster.Pod.Labels
+	kind      string // kind of the owner
+	owner     string
+	workload  cluster.Key
+	pod       *corev1.Pod // an example, without a name
+	*needs
+
+	set     labels.Set // parsed labels; nil until needed
+	pods    []*pod     // pods that have a node at first
+	waiting int        // pods without a node at first
+	rules   *rules     // nil until a pod of the class needs a node
+}
+
+// needs is the demand of a specification on a node. Classes with the same specification
+// share it.
+type needs struct {
+	spec     *corev1.PodSpec
+	requests []amount
+	cpu, mem int64 // requests; 0 without one
+	// scoreCPU and scoreMem are the amounts for the least-allocated score, which counts
+	// a container without a request as 100m and 200 Mi.
+	scoreCPU, scoreMem int64
+	priority           int32
+	affinity           *corev1.PodAffinity
+	anti               *corev1.PodAntiAffinity
+	ports              []corev1.ContainerPort
+}
+
+func (w *World) compile(spec cluster.Spec) *needs {
+	if n := w.specs[spec]; n != nil {
+		return n
+	}
+	n := &needs{spec: spec.Decode()}
+	w.specs[spec] = n
+	example := &corev1.Pod{Spec: *n.spec}
+	for name, q := range resources.PodRequests(example, resources.PodResourcesOptions{}) {
+		v := q.Value()
+		if name == corev1.ResourceCPU {
+			v = q.MilliValue()
+			n.cpu = v
+		} else if name == corev1.ResourceMemory {
+			n.mem = v
+		}
+		if v > 0 {
+			n.requests = append(n.requests, amount{w.resource(string(name)), v})
+		}
+	}
+	counted := resources.PodRequests(example, resources.PodResourcesOptions{NonMissingContainerRequests: missing})
+	n.scoreCPU, n.scoreMem = counted.Cpu().MilliValue(), counted.Memory().Value()
+	if n.spec.Priority != nil {
+		n.priority = *n.spec.Priority
+	}
+	if a := n.spec.Affinity; a != nil {
+		n.affinity, n.anti = a.PodAffinity, a.PodAntiAffinity
+	}
+	for _, list := range [][]corev1.Container{n.spec.Containers, n.spec.InitContainers} {
+		for i := range list {
+			n.ports = append(n.ports, list[i].Ports...)
+		}
+	}
+	return n
+}
+
+// resource returns the index of a resource.
+func (w *World) resource(name string) int {
+	i, ok := w.resources[name]
+	if !ok {
+		i = len(w.names)
+		w.resources[name], w.names = i, append(w.names, name)
+	}
+	return i
+}
+
+// classKey identifies a class.
+type classKey struct {
+	spec                           cluster.Spec
+	milli                          int64
+	namespace, labels, kind, owner string
+}
+
+func (w *World) classOf(p *cluster.Pod) *class {
+	k := classKey{p.Spec, p.CPUMilli, p.Namespace, p.Labels, p.OwnerKind, p.OwnerName}
+	if c := w.byKey[k]; c != nil {
+		return c
+	}
+	c := &class{id: len(w.classes), namespace: p.Namespace, labels: p.Labels, kind: p.OwnerKind, owner: p.OwnerName, needs: w.compile(p.Spec)}
+	if p.Spec == (cluster.Spec{}) && p.CPUMilli > 0 { // the format of records
+		c.needs = &needs{spec: c.spec, cpu: p.CPUMilli, scoreCPU: p.CPUMilli, requests: []amount{{cpu, p.CPUMilli}}}
+	}
+	c.workload = cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}
+	if p.Deployment != "" {
+		c.workload.Name = p.Deployment
+	} else if p.OwnerName == "" {
+		c.workload.Name = p.Name
+	}
+	c.pod = &corev1.Pod{Spec: *c.spec}
+	c.pod.Namespace = p.Namespace
+	w.byKey[k], w.classes = c, append(w.classes, c)
+	if c.anti != nil || c.affinity != nil {
+		w.guards = append(w.guards, c)
+	}
+	return c
+}
+
+func (c *class) labelSet() labels.Set {
+	if c.set == nil {
+		c.set = parseLabels(c.labels)
+		c.pod.Labels = c.set
+	}
+	return c.set
+}
+
+// parseLabels reads "a=b,c=d".
+func parseLabels(text string) labels.Set {
+	out := labels.Set{}
+	for pair := range strings.SplitSeq(text, ",") {
+		if k, v, ok := strings.Cut(pair, "="); ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// term is a term of pod affinity or anti-affinity, parsed for matching.
+type term struct {
+	key        string // topology key
+	namespaces map[string]bool
+	spaces     labels.Selector // selects namespaces by their labels; may be nil
+	selector   labels.Selector
+}
+
+func (w *World) term(c *class, t *corev1.PodAffinityTerm) term {
+	out := term{key: t.TopologyKey, namespaces: map[string]bool{}, selector: selector(t.LabelSelector)}
+	for _, ns := range t.Namespaces {
+		out.namespaces[ns] = true
+	}
+	if t.NamespaceSelector != nil {
+		out.spaces = selector(t.NamespaceSelector)
+	} else if len(t.Namespaces) == 0 {
+		out.namespaces[c.namespace] = true
+	}
+	return out
+}
+
+func (t *term) matches(w *World, c *class) bool {
+	if !t.namespaces[c.namespace] && (t.spaces == nil || !t.spaces.Matches(w.spaces[c.namespace])) {
+		return false
+	}
+	return t.selector.Matches(c.labelSet())
+}
+
+// selector parses a label selector; an invalid one selects nothing. The API server
+// merged matchLabelKeys of affinity terms into it when the pod was created.
+func selector(s *metav1.LabelSelector) labels.Selector {
+	out, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return out
+}
+
+func (w *World) terms(c *class, list []corev1.PodAffinityTerm) []term {
+	out := make([]term, 0, len(list))
+	for i := range list {
+		out = append(out, w.term(c, &list[i]))
+	}
+	return out
+}
+
+func (n *needs) antiTerms() []corev1.PodAffinityTerm {
+	if n.anti == nil {
+		return nil
+	}
+	return n.anti.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+func (n *needs) affinityTerms() []corev1.PodAffinityTerm {
+	if n.affinity == nil {
+		return nil
+	}
+	return n.affinity.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+// required returns the node selector and the required node affinity of a pod; nil when
+// it has none.
+func (n *needs) required(pod *corev1.Pod) *nodeaffinity.RequiredNodeAffinity {
+	if len(n.spec.NodeSelector) == 0 && (n.spec.Affinity == nil || n.spec.Affinity.NodeAffinity == nil) {
+		return nil
+	}
+	r := nodeaffinity.GetRequiredNodeAffinity(pod)
+	return &r
+}

@@ -1,0 +1,369 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+)
+
+// Range is a number: exact, or between two bounds.
+type Range struct{ Low, High int }
+
+// Exact reports whether the bounds are equal.
+func (r Range) Exact() bool { return r.Low == r.High }
+
+// String returns "3" or "3–4".
+func (r Range) String() string {
+	if r.Exact() {
+		return fmt.Sprint(r.Low)
+	}
+	return fmt.Sprintf("%d–%d", r.Low, r.High)
+}
+
+func (r Range) with(n int, first bool) Range {
+	if first {
+		return Range{n, n}
+	}
+	return Range{min(r.Low, n), max(r.High, n)}
+}
+
+// Outcome is the final state of the pods of lost nodes, as long as those nodes stay
+// away.
+type Outcome struct {
+	// Moving is the number of new pods that need a node because of the outage. Pending
+	// is the number of pods that get no node in the end, including those that had none
+	// before (Waiting).
+	Moving, Pending Range
+	Waiting         int
+	// Likely is the median of Pending over all runs; the range leaves out the rarest
+	// runs.
+	Likely int
+	// Missing counts pods that a quota forbids, Stuck those that their owner does not
+	// recreate while the lost pod exists, Over those of a failed Job, Victims the
+	// preempted ones, and Orphans those without an owner that recreates them.
+	Missing, Stuck, Over, Victims, Orphans Range
+	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
+	// node.
+	Workloads []Workload
+	// Moves lists the nodes that new pods get in one of the runs.
+	Moves []Move
+	// Unknown lists, one sentence each, what the forecast could not take into account.
+	Unknown []string
+	// Runs is the number of simulated runs; 1 when all of them end alike.
+	Runs int
+}
+
+// Workload is a deployment, a StatefulSet, a Job or another owner of pods.
+type Workload struct {
+	cluster.Key
+	Kind string // kind of the pods' owner
+	// Running is the number of its pods that ran before, Lost the number of those on
+	// the lost nodes.
+	Running, Lost int
+	// After is the number of pods that run in the end; Pending, Missing and Stuck are
+	// those of Outcome for this workload.
+	After, Pending, Missing, Stuck Range
+	// Reasons are the scheduler's own messages for pods that get no node, the most
+	// frequent first.
+	Reasons []string
+}
+
+// Move is the node that a new pod gets.
+type Move struct {
+	Workload cluster.Key
+	Node     string
+}
+
+// Options change how Lose simulates an outage. With the zero value Lose chooses the
+// number of runs by the size of the outage.
+type Options struct {
+	Orders int
+	Seed   uint64
+	// Stay names lost nodes whose pods are not evicted.
+	Stay []string
+}
+
+// Lose forecasts the fate of the pods on the named nodes when these nodes are lost.
+// Nodes that were lost before take no pods, and their pods are evicted only if names
+// contains them.
+func (w *World) Lose(names []string, o Options) *Outcome {
+	lost := sortedNodes(w, names)
+	w.mark(lost)
+	stay := sortedNodes(w, o.Stay)
+	evicted := slices.DeleteFunc(slices.Clone(lost), func(i int) bool { return slices.Contains(stay, i) })
+	for _, c := range w.classes {
+		if c.rules != nil && c.rules.depends {
+			c.rules = nil
+		}
+	}
+	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, pending: map[int]int{}}
+	for _, i := range lost {
+		for _, p := range w.nodes[i].pods {
+			s.lost[p.class]++
+		}
+	}
+	orders := cmp.Or(o.Orders, w.orders(evicted))
+	if w.roomy(evicted) {
+		orders = 1
+	}
+	for k := range orders {
+		r := w.newRun(o.Seed + uint64(k))
+		r.play(evicted)
+		s.take(r, k == 0)
+	}
+	return s.finish(orders)
+}
+
+// rare is the number of runs that must reach an extreme value before the range includes
+// it: about one in twenty.
+const rare = 2
+
+// orders returns the number of runs: the bigger the outage, the fewer.
+func (w *World) orders(evicted []int) int {
+	pods := 1
+	for _, i := range evicted {
+		pods += len(w.nodes[i].pods)
+	}
+	return min(31, max(3, 300_000/(pods*(len(w.nodes)+1))))
+}
+
+// unknown lists the pods and objects to which the rules cannot apply.
+func (w *World) unknown(evicted []int) (out []string) {
+	other, devices := 0, 0
+	for _, i := range evicted {
+		for _, p := range w.nodes[i].pods {
+			if p.spec.SchedulerName != "" {
+				other++
+			}
+			if len(p.spec.ResourceClaims) > 0 {
+				devices++
+			}
+		}
+	}
+	if other > 0 {
+		out = append(out, fmt.Sprintf("another scheduler places %d of the pods", other))
+	}
+	if devices > 0 {
+		out = append(out, fmt.Sprintf("%d of the pods claim devices (DRA), which this forecast does not count", devices))
+	}
+	for _, kind := range cluster.PlaceKinds {
+		if w.unread(kind) {
+			out = append(out, unreadable[kind])
+		}
+	}
+	return slices.Compact(out)
+}
+
+// unreadable holds the consequence when the account cannot read a kind.
+var unreadable = map[cluster.Kind]string{
+	cluster.KindVolume: "the account can't read volumes", cluster.KindClaim: "the account can't read volume claims",
+	cluster.KindStorageClass: "the account can't read storage classes", cluster.KindCSINode: "the account can't read limits of attached volumes",
+	cluster.KindQuota: "the account can't read quotas", cluster.KindJob: "the account can't read jobs", cluster.KindBudget: "the account can't read disruption budgets",
+	cluster.KindNamespace: "the account can't read namespaces", cluster.KindNeighbour: "the account can't read pods of other namespaces, which use room on nodes",
+}
+
+// sum collects the results of the runs of an outage.
+type sum struct {
+	w       *World
+	o       *Outcome
+	lost    map[*class]int
+	pending map[int]int // number of runs that ended with this many
+	of      map[cluster.Key]*Workload
+	reasons map[cluster.Key]map[string]int
+	runs    int
+}
+
+// tally is the result of a run for one workload, in pods.
+type tally struct {
+	kind                                          string
+	running, lost, after, pending, missing, stuck int
+}
+
+// tallies returns the result of a run by workload; all is their sum.
+func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
+	each = map[cluster.Key]*tally{}
+	of := func(c *class) *tally {
+		t := each[c.workload]
+		if t == nil {
+			t = &tally{kind: c.kind}
+			each[c.workload] = t
+		}
+		return t
+	}
+	for c, f := range r.fates {
+		t := of(c)
+		t.stuck += f.stuck
+		t.after += f.placed - f.victims - f.over
+		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
+	}
+	for _, i := range r.asleep {
+		of(i.class).pending++
+	}
+	for _, i := range r.unmade {
+		of(i.class).missing++
+	}
+	for c, n := range s.lost {
+		of(c).lost += n
+	}
+	for _, c := range s.w.classes {
+		if t := each[c.workload]; t != nil {
+			for _, p := range c.pods {
+				if !p.ending {
+					t.running++
+				}
+			}
+		}
+	}
+	return each, all
+}
+
+// take adds the result of a run.
+func (s *sum) take(r *run, first bool) {
+	each, all := s.tallies(r)
+	o := s.o
+	pending := len(r.asleep)
+	s.pending[pending]++
+	o.Pending, o.Moving = o.Pending.with(pending, first), o.Moving.with(all.made, first)
+	o.Missing, o.Stuck, o.Over = o.Missing.with(len(r.unmade), first), o.Stuck.with(all.stuck, first), o.Over.with(all.over, first)
+	o.Victims, o.Orphans = o.Victims.with(all.victims, first), o.Orphans.with(all.orphans, first)
+	if first {
+		s.of, s.reasons = map[cluster.Key]*Workload{}, map[cluster.Key]map[string]int{}
+	}
+	for k, t := range each {
+		x := s.of[k]
+		fresh := x == nil
+		if fresh {
+			x = &Workload{Key: k, Kind: t.kind, Running: t.running, Lost: t.lost}
+			x.After = Range{t.running - t.lost, t.running - t.lost}
+			s.of[k] = x
+		}
+		x.After = x.After.with(t.running-t.lost+t.after, fresh && first)
+		x.Pending, x.Missing, x.Stuck = x.Pending.with(t.pending, fresh && first), x.Missing.with(t.missing, fresh && first), x.Stuck.with(t.stuck, fresh && first)
+	}
+	for k, x := range s.of {
+		if each[k] == nil { // this run changed nothing for it
+			x.Pending, x.Missing, x.Stuck = x.Pending.with(0, false), x.Missing.with(0, false), x.Stuck.with(0, false)
+		}
+	}
+	s.explain(r)
+	if first {
+		s.moves(r)
+	}
+	s.runs++
+}
+
+// explain collects the reasons why pods got no node.
+func (s *sum) explain(r *run) {
+	said := map[*class]string{}
+	for _, i := range r.asleep {
+		if said[i.class] == "" {
+			said[i.class] = r.message(i.class)
+		}
+		if s.reasons[i.workload] == nil {
+			s.reasons[i.workload] = map[string]int{}
+		}
+		s.reasons[i.workload][said[i.class]]++
+	}
+}
+
+func (s *sum) moves(r *run) {
+	for _, node := range slices.Sorted(maps.Keys(r.more)) {
+		for _, p := range r.more[node] {
+			if !r.gone[p] {
+				s.o.Moves = append(s.o.Moves, Move{p.workload, r.nodes[node].name})
+			}
+		}
+	}
+}
+
+// message returns the reason why no node takes a pod of the class, in the format of the
+// PodScheduled condition.
+func (r *run) message(c *class) string {
+	if c.spec.SchedulerName != "" {
+		return "another scheduler places it: " + c.spec.SchedulerName
+	}
+	if len(c.spec.SchedulingGates) > 0 {
+		return "Scheduling is blocked due to non-empty scheduling gates"
+	}
+	u, n := r.rulesOf(c), len(r.nodes)
+	if u.never != "" {
+		return fmt.Sprintf("0/%d nodes are available: %s.", n, u.never)
+	}
+	counts := map[string]int{}
+	for i := range r.nodes {
+		why := r.why(c, u, i)
+		if why != insufficient {
+			counts[why]++
+			continue
+		}
+		for _, one := range r.short(c, i) {
+			counts[one]++
+		}
+	}
+	delete(counts, "")
+	if len(counts) == 0 {
+		return fmt.Sprintf("0/%d nodes are available.", n)
+	}
+	var parts []string
+	for why, k := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", k, why))
+	}
+	slices.Sort(parts)
+	return fmt.Sprintf("0/%d nodes are available: %s.", n, strings.Join(parts, ", "))
+}
+
+// short names the resources of which a node has too little.
+func (r *run) short(c *class, node int) (out []string) {
+	n := r.nodes[node]
+	if r.load[node].pods >= n.maxPods {
+		out = append(out, tooManyPods)
+	}
+	for _, a := range c.requests {
+		if a.n > n.capacity[a.resource]-r.used[node*len(r.names)+a.resource] {
+			why := insufficient + r.names[a.resource]
+			if strings.HasPrefix(r.names[a.resource], attachable) {
+				why = tooManyVolumes
+			}
+			out = append(out, why)
+		}
+	}
+	return out
+}
+
+func (s *sum) finish(orders int) *Outcome {
+	o := s.o
+	o.Likely = s.at(orders / 2)
+	if orders >= 2*rare {
+		o.Pending = Range{s.at(rare - 1), s.at(orders - rare)}
+	}
+	for _, c := range s.w.classes {
+		o.Waiting += c.waiting
+	}
+	for k, x := range s.of {
+		x.Reasons = slices.SortedFunc(maps.Keys(s.reasons[k]), func(a, b string) int {
+			return cmp.Or(cmp.Compare(s.reasons[k][b], s.reasons[k][a]), cmp.Compare(a, b))
+		})
+		o.Workloads = append(o.Workloads, *x)
+	}
+	slices.SortFunc(o.Workloads, func(a, b Workload) int { return a.Key.Compare(b.Key) })
+	o.Runs = orders
+	return o
+}
+
+// at returns the number of pending pods of the run with this rank, counted from 0 for
+// the fewest.
+func (s *sum) at(runs int) (n int) {
+	for _, n = range sortedKeys(s.pending) {
+		runs -= s.pending[n]
+		if runs < 0 {
+			break
+		}
+	}
+	return n
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,222 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lightsout/cluster"
+)
+
+var t0 = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// tiny returns a cluster of equal nodes a, b, c and so on, with 4 CPUs and 8 GiB each.
+func tiny(nodes int) *cluster.Contents {
+	c := &cluster.Contents{At: t0, ServerVersion: "v1.36.3"}
+	for i := range nodes {
+		name := string(rune('a' + i))
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 4000, MemoryBytes: 8 << 30, MaxPods: 110,
+			Labels: "kubernetes.io/hostname=" + name, RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second})
+	}
+	return c
+}
+
+func asking(pairs ...string) *corev1.PodSpec {
+	list := corev1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		list[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list}}}}
+}
+
+// put adds a pod of a ReplicaSet with this name to a node.
+func put(c *cluster.Contents, set, node string, spec *corev1.PodSpec) {
+	name := fmt.Sprintf("%s-%d", set, len(c.Pods))
+	c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "d", Name: name}, UID: name, Node: node, Phase: "Running", Ready: true,
+		OwnerKind: "ReplicaSet", OwnerName: set, Deployment: set, Labels: "app=" + set, UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(spec, "ReplicaSet")})
+}
+
+func lose(c *cluster.Contents, nodes ...string) *Outcome {
+	return New(cluster.NewSnapshot(*c)).Lose(nodes, Options{})
+}
+
+func TestMemoryAndDevicesKeepPodsOut(t *testing.T) {
+	c := tiny(3)
+	put(c, "big", "a", asking("memory", "6Gi"))
+	put(c, "old", "b", asking("memory", "6Gi"))
+	put(c, "old", "c", asking("memory", "6Gi"))
+	put(c, "gpu", "a", asking("nvidia.com/gpu", "1"))
+	o := lose(c, "a")
+	if o.Pending != (Range{2, 2}) || o.Likely != 2 {
+		t.Fatalf("%+v", o)
+	}
+	want := map[string]string{
+		"big": "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient memory.",
+		"gpu": "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient nvidia.com/gpu.",
+	}
+	for _, w := range o.Workloads {
+		if !slices.Equal(w.Reasons, []string{want[w.Name]}) {
+			t.Errorf("%s: %q", w.Name, w.Reasons)
+		}
+	}
+}
+
+func TestARandomOutcomeIsARange(t *testing.T) {
+	c := tiny(3)
+	// Two pods of 2 CPUs and one of 3: whether all of them fit on nodes with 4 and 3
+	// free CPUs depends on the node of the first pod.
+	put(c, "two", "a", asking("cpu", "2"))
+	put(c, "two", "a", asking("cpu", "2"))
+	put(c, "three", "a", asking("cpu", "3"))
+	put(c, "base", "c", asking("cpu", "1"))
+	o := lose(c, "a")
+	if o.Pending.Exact() || o.Pending.Low != 0 || o.Pending.High != 1 {
+		t.Errorf("%v", o.Pending)
+	}
+}
+
+func TestALostNodeStaysADomain(t *testing.T) {
+	c := tiny(3)
+	spec := asking("cpu", "100m")
+	spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+	for _, n := range []string{"a", "b", "c"} {
+		put(c, "web", n, spec)
+	}
+	if o := lose(c, "a"); o.Pending != (Range{1, 1}) {
+		t.Errorf("the lost node's 0 pods allow others 1: %v", o.Pending)
+	}
+	honor := corev1.NodeInclusionPolicyHonor
+	spec.TopologySpreadConstraints[0].NodeTaintsPolicy = &honor
+	for _, p := range c.Pods {
+		p.Spec = cluster.NewSpec(spec, "ReplicaSet")
+	}
+	if o := lose(c, "a"); o.Pending != (Range{0, 0}) {
+		t.Errorf("a tainted node does not count as a domain: %v", o.Pending)
+	}
+}
+
+func TestPreemptionMakesOthersHomeless(t *testing.T) {
+	c := tiny(2)
+	low, high := asking("cpu", "3"), asking("cpu", "3")
+	value := int32(100)
+	high.Priority = &value
+	put(c, "important", "a", high)
+	put(c, "spare", "b", low)
+	o := lose(c, "a")
+	if o.Pending != (Range{1, 1}) || o.Victims != (Range{1, 1}) {
+		t.Fatalf("%+v", o)
+	}
+	for _, w := range o.Workloads {
+		if want := map[string]int{"important": 0, "spare": 1}[w.Name]; w.Pending != (Range{want, want}) {
+			t.Errorf("%s: %v", w.Name, w.Pending)
+		}
+	}
+}
+
+func TestAQuotaPreventsPods(t *testing.T) {
+	c := tiny(3)
+	put(c, "web", "a", asking("cpu", "1"))
+	put(c, "web", "b", asking("cpu", "1"))
+	q := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse("2")}},
+		Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{"pods": resource.MustParse("2")}}}
+	c.Objects = []*cluster.Object{{Kind: cluster.KindQuota, Key: cluster.Key{Namespace: "d", Name: "q"}, Value: q}}
+	if o := lose(c, "a"); o.Pending.High != 0 || o.Missing != (Range{1, 1}) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// crowd returns a half-full cluster of the given size.
+func crowd(nodes, podsEach int) *cluster.Snapshot {
+	c := cluster.Contents{At: t0, ServerVersion: "v1.36.3"}
+	for i := range nodes {
+		name := fmt.Sprintf("n%04d", i)
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 32000, MemoryBytes: 128 << 30, MaxPods: 110,
+			Labels: fmt.Sprintf("kubernetes.io/hostname=%s,topology.kubernetes.io/zone=%c", name, 'a'+i%3), RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second})
+		for k := range podsEach {
+			set := (i*podsEach + k*7) % (nodes * 2)
+			spec := asking("cpu", fmt.Sprintf("%dm", 100+set%7*100), "memory", fmt.Sprintf("%dMi", 256+set%5*512))
+			if set%10 == 0 {
+				spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule,
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprintf("s%d", set)}}}}
+			}
+			put(&c, fmt.Sprintf("s%d", set), name, spec)
+		}
+	}
+	return cluster.NewSnapshot(c)
+}
+
+// BenchmarkOutageQuestion measures the forecast in a question with 1,000 nodes and
+// 30,000 pods.
+func BenchmarkOutageQuestion(b *testing.B) {
+	s := crowd(1000, 30)
+	b.Run("compile", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			New(s)
+		}
+	})
+	b.Run("two nodes", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			New(s).Lose([]string{"n0001", "n0500"}, Options{})
+		}
+	})
+}
+
+// A run ends even when preemption finds no node.
+func TestARunEndsWhenPreemptionFindsNoNode(t *testing.T) {
+	c := tiny(2)
+	high := asking("cpu", "4")
+	value := int32(100)
+	high.Priority = &value
+	put(c, "important", "a", high)
+	put(c, "spare", "b", asking("cpu", "1"))
+	c.Nodes[1].CPUMilli = 3000
+	put(c, "stuck", "a", asking("cpu", "2500m"))
+	if o := lose(c, "a"); o.Pending != (Range{2, 2}) || o.Victims.High != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// If Fits is certain, no order of pods disproves it.
+func TestFitsIsCertain(t *testing.T) {
+	w := New(crowd(30, 30))
+	sure := 0
+	for i, n := range w.nodes {
+		names := []string{n.name, w.nodes[(i*7+3)%len(w.nodes)].name}
+		if _, fits := w.Fits(names...); !fits {
+			continue
+		}
+		sure++
+		for seed := range uint64(5) {
+			r := w.newRun(seed)
+			r.play(sortedNodes(w, names))
+			if len(r.asleep) > 0 {
+				t.Fatalf("%v: %d pods found no node", names, len(r.asleep))
+			}
+		}
+	}
+	if sure == 0 {
+		t.Error("nothing is certain in a cluster that is half empty")
+	}
+	t.Logf("certain for %d of %d pairs", sure, len(w.nodes))
+}
+
+// BenchmarkFits measures Fits for one pair of 1,000 nodes.
+func BenchmarkFits(b *testing.B) {
+	w := New(crowd(1000, 30))
+	sure, k := 0, 0
+	for b.Loop() {
+		k++
+		if _, fits := w.Fits(w.nodes[k%1000].name, w.nodes[(k*37+11)%1000].name); fits {
+			sure++
+		}
+	}
+	b.ReportMetric(100*float64(sure)/float64(k), "%certain")
+}

@@ -1,0 +1,237 @@
+package place
+
+import "slices"
+
+// Fits reports whether every new pod is certain to find a node when the nodes are lost,
+// in every order and with every random choice; left is the number of their pods that
+// nobody recreates. It costs a small part of Lose. When certain is false, call Lose.
+func (w *World) Fits(nodes ...string) (left int, certain bool) {
+	lost := sortedNodes(w, nodes)
+	w.mark(lost)
+	certain = w.roomy(lost)
+	return w.scratch.left, certain
+}
+
+// mark marks the lost nodes.
+func (w *World) mark(lost []int) {
+	if len(w.dead) != len(w.nodes) {
+		w.dead = make([]bool, len(w.nodes))
+	}
+	for i, n := range w.nodes {
+		w.dead[i] = n.lost
+	}
+	for _, i := range lost {
+		w.dead[i] = true
+	}
+}
+
+// movers are the pods that need a node in an outage, by class, including those that
+// waited before.
+type movers struct {
+	of      []int // by class
+	classes []*class
+	total   []int64 // by resource
+	pods    int
+	evicted []*pod
+	left    int // pods that nobody recreates
+}
+
+func (m *movers) add(c *class, n int) {
+	if m.of[c.id] == 0 {
+		m.classes = append(m.classes, c)
+	}
+	m.of[c.id] += n
+	m.pods += n
+	for _, a := range c.requests {
+		m.total[a.resource] += a.n * int64(n)
+	}
+}
+
+// moving returns the pods that move when nodes are lost; false when that takes a
+// simulation.
+func (w *World) moving(evicted []int) (*movers, bool) {
+	m := &w.scratch
+	if len(m.of) != len(w.classes) {
+		m.of, m.total = make([]int, len(w.classes)), make([]int64, len(w.names))
+	}
+	for _, c := range m.classes {
+		m.of[c.id] = 0
+	}
+	clear(m.total)
+	m.classes, m.evicted, m.pods = m.classes[:0], m.evicted[:0], 0
+	m.left = 0
+	for _, c := range w.idle {
+		m.add(c, c.waiting)
+	}
+	for _, i := range evicted {
+		for _, p := range w.nodes[i].pods {
+			if p.ending || p.static || p.stays < 0 {
+				continue
+			}
+			m.evicted = append(m.evicted, p)
+			switch p.kind {
+			case "ReplicaSet", "ReplicationController":
+				m.add(p.class, 1)
+			case "DaemonSet":
+			case "StatefulSet", "":
+				m.left++
+			default:
+				return nil, false
+			}
+		}
+	}
+	return m, true
+}
+
+// roomy reports whether each pod of the nodes certainly fits. To keep one pod out, the
+// others would have to fill or block all nodes that could take it; roomy shows that
+// they are too few for that.
+func (w *World) roomy(evicted []int) bool {
+	m, simple := w.moving(evicted)
+	if !simple {
+		return false
+	}
+	for _, c := range m.classes {
+		if m.of[c.id] > c.waiting && !w.certain(c, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// certain reports whether a pod of the class finds a node although all others move as
+// well. The others can only raise counts that keep pods out, and cannot lower counts
+// that let pods in.
+func (w *World) certain(c *class, m *movers) bool {
+	u := w.rulesOf(c)
+	if u.never != "" || u.binds || len(u.once) > 0 || len(w.quotas[c.namespace]) > 0 || len(c.spec.SchedulingGates) > 0 || c.spec.SchedulerName != "" {
+		return false
+	}
+	blocking := 0 // nodes that the others may block by their presence
+	for _, list := range [][]blocker{u.ports, u.anti} {
+		for i := range list {
+			k := list[i].counter
+			n := matching(k, m)
+			if n > 0 && len(k.names) != len(w.nodes) {
+				return false // one pod may block many nodes
+			}
+			blocking += n
+		}
+	}
+	limits := w.limits[:0]
+	for i := range u.spreads {
+		limits = append(limits, w.bound(&u.spreads[i], m))
+	}
+	w.limits = limits
+	kinds := 1.0 // resources that the others may use up, including the number of pods
+	for _, a := range c.requests {
+		if m.total[a.resource] > a.n {
+			kinds++
+		}
+	}
+	// To fill a node, the others must put a part of all that they have of some resource
+	// on it. The parts for all nodes add up to more than they have.
+	parts, largest := 0.0, make([]float64, 0, 8)
+	for i := range w.nodes {
+		part := w.part(c, u, m, limits, i)
+		if part <= 0 {
+			continue
+		}
+		if len(largest) < blocking {
+			largest = append(largest, part)
+			slices.Sort(largest)
+		} else if blocking > 0 && part > largest[0] {
+			parts += largest[0]
+			largest[0] = part
+			slices.Sort(largest)
+		} else {
+			parts += part
+		}
+		if parts > kinds {
+			return true
+		}
+	}
+	return false
+}
+
+// part is the share of the others' total of some resource that fills a node for the
+// class; 0 when the node takes no pod of the class now.
+func (w *World) part(c *class, u *rules, m *movers, limits []int32, node int) float64 {
+	if w.dead[node] || at(u.before, node) != "" || at(u.after, node) != "" {
+		return 0
+	}
+	n := w.nodes[node]
+	part := float64(n.maxPods-w.load[node].pods) / float64(max(1, m.pods-1))
+	used := w.used[node*len(w.names):]
+	for _, a := range c.requests {
+		free := n.capacity[a.resource] - used[a.resource] - a.n
+		if free < 0 {
+			return 0
+		}
+		if rest := m.total[a.resource] - a.n; rest > 0 {
+			part = min(part, float64(free+1)/float64(rest))
+		}
+	}
+	for _, list := range [][]blocker{u.ports, u.anti} {
+		for i := range list {
+			if d := list[i].counter.of[node]; d >= 0 && list[i].counter.base[d] > 0 {
+				return 0
+			}
+		}
+	}
+	for i := range u.spreads {
+		k := u.spreads[i].counter
+		if d := k.of[node]; d < 0 || k.base[d] > limits[i] {
+			return 0
+		}
+	}
+	for _, k := range u.affinity {
+		if d := k.of[node]; d < 0 || k.base[d] <= 0 {
+			return 0
+		}
+	}
+	return part
+}
+
+// matching counts the moving pods that a counter counts.
+func matching(k *counter, m *movers) (n int) {
+	for _, c := range m.classes {
+		if k.match[c.id] {
+			n += m.of[c.id]
+		}
+	}
+	return n
+}
+
+// bound is the largest number of pods that a domain may hold at first so that a
+// constraint admits one more, whatever the others do: all pods that count may come to
+// this domain, and the minimum only grows. The domains of lost nodes have lost their
+// pods.
+func (w *World) bound(s *spread, m *movers) int32 {
+	n := int32(matching(s.counter, m))
+	if !s.self {
+		n++
+	}
+	least, domains := int32(1<<30), int32(0)
+	lost := map[int32]int32{}
+	for _, p := range m.evicted {
+		if d := s.counter.of[p.node]; d >= 0 && s.counter.match[p.class.id] {
+			lost[d]++
+		}
+	}
+	if len(w.seen) < len(s.counter.base) {
+		w.seen = make([]bool, len(s.counter.base))
+	}
+	clear(w.seen)
+	for i, d := range s.counter.of {
+		if d >= 0 && !w.seen[d] && !s.skip[i] {
+			w.seen[d] = true
+			domains++
+			least = min(least, s.counter.base[d]-lost[d])
+		}
+	}
+	if domains < s.least {
+		least = 0
+	}
+	return s.skew + max(0, least) - n
+}

@@ -1,0 +1,304 @@
+package place
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"lightsout/cluster"
+)
+
+// run is one simulated course of an outage: one order of pods, one sequence of random
+// choices.
+type run struct {
+	*World
+	dice *rand.Rand
+	used []int64
+	load []load
+	gone map[*pod]bool
+	more map[int][]*pod // by node: pods that the run has put there
+
+	log []change
+	// version increases with each change.
+	version int
+	lowest  map[int]lowest // by counter
+	placed  int
+	active  map[int][]*counter // counters in use, by the class that they count
+	counts  map[int][]int32    // by counter; nil until used
+	taken   map[*corev1.PersistentVolume]bool
+	first   int // node at which the next search begins
+
+	jobs   map[cluster.Key]*jobState
+	spent  map[*corev1.ResourceQuota]corev1.ResourceList
+	queue  []*item // pods that wait for the scheduler
+	sorted bool    // the queue is sorted
+	asleep []*item // pods that found no node
+	unmade []*item // pods that a quota forbids
+	fates  map[*class]*fate
+	fits   []int // scratch space: nodes that fit
+	scores []int64
+	parts  []int64
+}
+
+// change is a change that counters have to apply.
+type change struct {
+	class *class
+	node  int
+	n     int32
+	// living: the pod is being deleted, so only counters of living pods drop it.
+	living bool
+}
+
+func (w *World) newRun(seed uint64) *run {
+	return &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
+		gone: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
+		counts: map[int][]int32{}, active: map[int][]*counter{}, lowest: map[int]lowest{}, jobs: map[cluster.Key]*jobState{},
+		spent: map[*corev1.ResourceQuota]corev1.ResourceList{}, fates: map[*class]*fate{}}
+}
+
+// of returns the current counts of a counter.
+func (r *run) of(k *counter) []int32 {
+	now, ok := r.counts[k.id]
+	if !ok {
+		now = slices.Clone(k.base)
+		r.counts[k.id] = now
+		for _, ch := range r.log {
+			r.follow(k, ch)
+		}
+		for _, id := range k.ids {
+			r.active[id] = append(r.active[id], k)
+		}
+	}
+	return now
+}
+
+func (r *run) follow(k *counter, ch change) {
+	if k.match[ch.class.id] && (!ch.living || k.living) {
+		k.count(r.counts[k.id], ch.node, ch.n)
+	}
+}
+
+func (r *run) note(ch change) {
+	r.version++
+	r.log = append(r.log, ch)
+	for _, k := range r.active[ch.class.id] {
+		r.follow(k, ch)
+	}
+}
+
+// add puts a pod of a class on a node; sign -1 removes one.
+func (r *run) add(c *class, node int, sign int64) {
+	at := node * len(r.names)
+	for _, a := range c.requests {
+		r.used[at+a.resource] += sign * a.n
+	}
+	r.load[node].add(c, sign)
+	r.note(change{c, node, int32(sign), false})
+}
+
+// remove takes a pod from its node; restore puts it back.
+func (r *run) remove(p *pod)  { r.gone[p] = true; r.add(p.class, p.node, -1) }
+func (r *run) restore(p *pod) { delete(r.gone, p); r.add(p.class, p.node, 1) }
+
+// on returns the pods that are on a node now.
+func (r *run) on(node int) (out []*pod) {
+	for _, list := range [][]*pod{r.nodes[node].pods, r.more[node]} {
+		for _, p := range list {
+			if !r.gone[p] {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// why returns the reason why a node takes no pod of the class. Like the scheduler it
+// stops at the first rule that refuses the pod; only the rule on resources returns
+// several reasons, one for each resource.
+func (r *run) why(c *class, u *rules, node int) string {
+	if r.dead[node] && !u.tolerates {
+		return taints
+	}
+	if why := at(u.before, node); why != "" {
+		return why
+	}
+	if why := r.blocked(u.ports, node); why != "" {
+		return why
+	}
+	if !r.room(c, node) {
+		return insufficient
+	}
+	if why := r.blocked(u.once, node); why != "" {
+		return why
+	}
+	if why := at(u.after, node); why != "" {
+		return why
+	}
+	if u.binds && r.volume(u, node) == nil {
+		return noVolume
+	}
+	if why := r.uneven(u, node); why != "" {
+		return why
+	}
+	if !r.near(u, node) {
+		return affinity
+	}
+	return r.blocked(u.anti, node)
+}
+
+func (r *run) blocked(list []blocker, node int) string {
+	for i := range list {
+		if d := list[i].counter.of[node]; d >= 0 && r.of(list[i].counter)[d] > 0 {
+			return list[i].why
+		}
+	}
+	return ""
+}
+
+// room reports whether a node has the resources for one more pod of the class.
+func (r *run) room(c *class, node int) bool {
+	n := r.nodes[node]
+	if r.load[node].pods >= n.maxPods {
+		return false
+	}
+	at := node * len(r.names)
+	for _, a := range c.requests {
+		if a.n > n.capacity[a.resource]-r.used[at+a.resource] {
+			return false
+		}
+	}
+	return true
+}
+
+// volume returns a free volume that the node can use.
+func (r *run) volume(u *rules, node int) *corev1.PersistentVolume {
+	for _, v := range u.volumes {
+		if !r.taken[v] && unfit(r.nodes[node].api, v) == "" {
+			return v
+		}
+	}
+	return nil
+}
+
+// uneven returns the reason when a topology spread constraint keeps the pod off the
+// node.
+func (r *run) uneven(u *rules, node int) string {
+	for i := range u.spreads {
+		s := &u.spreads[i]
+		d := s.counter.of[node]
+		if d < 0 {
+			return noSpreadLabel
+		}
+		counts := r.of(s.counter)
+		n := counts[d]
+		if s.self {
+			n++
+		}
+		if n-r.minimum(s, counts) > s.skew {
+			return unevenSpread
+		}
+	}
+	return ""
+}
+
+// minimum returns the smallest count among the domains with an eligible node. It caches
+// the result until the next change.
+func (r *run) minimum(s *spread, counts []int32) int32 {
+	if known, ok := r.lowest[s.id]; ok && known.version == r.version {
+		return known.n
+	}
+	least, domains, seen := int32(1<<30), int32(0), make([]bool, len(counts))
+	for i, d := range s.counter.of {
+		if d >= 0 && !s.skip[i] && !seen[d] {
+			seen[d] = true
+			domains++
+			least = min(least, counts[d])
+		}
+	}
+	if domains < s.least {
+		least = 0
+	}
+	r.lowest[s.id] = lowest{r.version, least}
+	return least
+}
+
+// lowest is a cached minimum and the version of the run for which it holds.
+type lowest struct {
+	version int
+	n       int32
+}
+
+// near reports whether the domain has the pods that the class requires nearby.
+func (r *run) near(u *rules, node int) bool {
+	present, any := true, false
+	for _, k := range u.affinity {
+		d := k.of[node]
+		if d < 0 {
+			return false
+		}
+		present = present && r.of(k)[d] > 0
+	}
+	if present || !u.alone {
+		return present
+	}
+	for _, k := range u.affinity {
+		any = any || slices.ContainsFunc(r.of(k), func(n int32) bool { return n > 0 })
+	}
+	return !any
+}
+
+// find returns the node that the scheduler would choose for a pod of the class; -1 when
+// no node takes it. In a large cluster it checks a part of the nodes and continues
+// there next time, as the scheduler does.
+func (r *run) find(c *class) int {
+	u := r.rulesOf(c)
+	if u.never != "" {
+		return -1
+	}
+	enough := sampled(len(r.nodes))
+	r.fits = r.fits[:0]
+	i := r.first
+	for range r.nodes {
+		if r.why(c, u, i) == "" {
+			r.fits = append(r.fits, i)
+			if len(r.fits) == enough {
+				break
+			}
+		}
+		if i++; i == len(r.nodes) {
+			i = 0
+		}
+	}
+	r.first = i
+	switch len(r.fits) {
+	case 0:
+		return -1
+	case 1:
+		return r.fits[0]
+	}
+	return r.best(c, u)
+}
+
+// sampled is the number of fitting nodes at which the scheduler stops searching
+// (numFeasibleNodesToFind).
+func sampled(nodes int) int {
+	const least = 100
+	if nodes < least {
+		return nodes
+	}
+	return max(least, nodes*max(5, 50-nodes/125)/100)
+}
+
+// put places a pod of the class on a node.
+func (r *run) put(c *class, node int) {
+	if u := c.rules; u.binds {
+		if v := r.volume(u, node); v != nil {
+			r.taken[v] = true
+		}
+	}
+	p := &pod{class: c, node: node, created: r.s.At, serves: true}
+	r.more[node] = append(r.more[node], p)
+	r.placed++
+	r.add(c, node, 1)
+}

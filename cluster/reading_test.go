@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+)
+
+// The fake server's resource of each kind.
+var readKinds = map[string]Kind{
+	"nodes": KindNode, "pods": KindPod, "deployments": KindDeployment, "replicasets": KindReplicaSet,
+	"endpointslices": KindEndpointSlice, "leases": KindLease,
+}
+
+// A kind is unread until its whole list has arrived, whether the server answers late,
+// stops in the middle, or breaks the connection there. It never looks empty.
+func TestAKindIsUnreadUntilItsWholeListHasArrived(t *testing.T) {
+	t.Parallel()
+	for resource, kind := range readKinds {
+		for _, how := range []string{"late", "slow", "broken"} {
+			t.Run(resource+" "+how, func(t *testing.T) {
+				t.Parallel()
+				f := newFakeAPI(t)
+				fill16(f)
+				f.put("replicasets", &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default"}})
+				f.put("replicasets", &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-2", Namespace: "default"}})
+				second, more := apiDeployment(8), apiSlice(16) // a list of one object has one page
+				second.Name, more.Name = "second", "web-2"
+				f.put("deployments", second)
+				f.put("endpointslices", more)
+				switch how {
+				case "late":
+					f.held[resource] = "first"
+				case "slow":
+					f.held[resource] = "second"
+				case "broken":
+					f.cutAt[resource] = "second"
+				}
+				w := watchFake(t, f)
+				s := w.until("the list stops", func(s *Snapshot) bool {
+					a, watched := s.Access[kind]
+					switch how {
+					case "late":
+						return watched && s.Link.State == LinkLive
+					case "broken":
+						return a.Err != ""
+					}
+					return a.Read > 0
+				})
+				if a := s.Access[kind]; a.Synced || !s.Unread(kind) {
+					t.Errorf("%s: %+v", kind, a)
+				}
+				f.change(func() { clear(f.held); clear(f.cutAt) })
+				s = w.until("everything", synced)
+				if a := s.Access[kind]; a.Read != 0 || s.Unread(kind) {
+					t.Errorf("%s: %+v after the whole list", kind, a)
+				}
+			})
+		}
+	}
+}
+
+// The screen shows nodes while pods are still arriving.
+func TestTheWatcherReadsNodesBeforePods(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	fill16(f)
+	f.held["deployments"] = "first"
+	w := watchFake(t, f)
+	s := w.until("nodes", func(s *Snapshot) bool { return !s.Unread(KindNode) && !s.Unread(KindLease) })
+	if len(s.Nodes()) != 4 || !s.Unread(KindPod) || !s.Unread(KindDeployment) {
+		t.Errorf("%d nodes; access %+v", len(s.Nodes()), s.Access)
+	}
+	f.mu.Lock()
+	if n := f.lists["pods"]; n != 0 {
+		t.Errorf("the watcher requested pods %d times before it had read the deployments", n)
+	}
+	f.mu.Unlock()
+	f.change(func() { clear(f.held) })
+	w.until("everything", synced)
+}
+
+// heavyPod is a pod that mostly consists of fields that lightsout does not use.
+func heavyPod() corev1.Pod {
+	started := true
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default", UID: "u", Labels: map[string]string{"a": "b"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(strings.Repeat("x", 3000))}}},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{
+			Name: queueProxy, Image: "image", Command: []string{"run"}, Env: []corev1.EnvVar{{Name: "CONTAINER_CONCURRENCY", Value: "2"}},
+			Ports: []corev1.ContainerPort{{ContainerPort: 80}}, VolumeMounts: []corev1.VolumeMount{{Name: "v"}},
+			ReadinessProbe: &corev1.Probe{PeriodSeconds: 10}, SecurityContext: &corev1.SecurityContext{},
+		}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{
+			Name: queueProxy, Ready: true, Started: &started, RestartCount: 7, Image: "image", ImageID: "id", ContainerID: "c",
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+	}
+}
+
+func jsonOf(all ...any) string {
+	b, err := json.Marshal(all)
+	return fmt.Sprint(string(b), err)
+}
+
+// Stripping a list removes the fields that lightsout would drop anyway, and no others.
+func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
+	t.Parallel()
+	codec := protobuf.NewSerializer(scheme, scheme)
+	node := corev1.Node{ObjectMeta: heavyPod().ObjectMeta, Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"a"}}},
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}}
+	set := appsv1.ReplicaSet{ObjectMeta: heavyPod().ObjectMeta, Spec: appsv1.ReplicaSetSpec{Template: corev1.PodTemplateSpec{Spec: heavyPod().Spec}}}
+	want := heavyPod()
+	want.ManagedFields, want.Status.ContainerStatuses[0].Image, want.Status.ContainerStatuses[0].ImageID, want.Status.ContainerStatuses[0].ContainerID = nil, "", "", ""
+	c := &want.Spec.Containers[0]
+	c.VolumeMounts, c.ReadinessProbe, c.SecurityContext = nil, nil, nil
+	for _, list := range []struct {
+		full runtime.Object
+		want func(runtime.Object) (string, string)
+	}{
+		{&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "next"}, Items: []corev1.Pod{heavyPod(), heavyPod()}},
+			func(o runtime.Object) (string, string) {
+				l := o.(*corev1.PodList)
+				return jsonOf(l.ListMeta, l.Items), jsonOf(metav1.ListMeta{ResourceVersion: "7", Continue: "next"}, []corev1.Pod{want, want})
+			}},
+		{&corev1.NodeList{Items: []corev1.Node{node}}, func(o runtime.Object) (string, string) {
+			n := o.(*corev1.NodeList).Items[0]
+			return fmt.Sprint(n.Status.Images, n.ManagedFields, n.Status.Addresses, n.Name), fmt.Sprint([]corev1.ContainerImage(nil), []metav1.ManagedFieldsEntry(nil), node.Status.Addresses, "web-1")
+		}},
+		{&appsv1.ReplicaSetList{Items: []appsv1.ReplicaSet{set}}, func(o runtime.Object) (string, string) {
+			r := o.(*appsv1.ReplicaSetList).Items[0]
+			return fmt.Sprint(r.Spec.Template.Spec.Containers, r.Name), fmt.Sprint([]corev1.Container(nil), "web-1")
+		}},
+	} {
+		kinds, _, err := scheme.ObjectKinds(list.full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.full.GetObjectKind().SetGroupVersionKind(kinds[0])
+		var b bytes.Buffer
+		if err := codec.Encode(list.full, &b); err != nil {
+			t.Fatal(err)
+		}
+		short := strippedList(nil, b.Bytes())
+		if len(short) >= b.Len() {
+			t.Errorf("%s has %d bytes of %d", kinds[0].Kind, len(short), b.Len())
+		}
+		got, _, err := strippingSerializer{codec}.Decode(b.Bytes(), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := list.want(got); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", kinds[0].Kind, got, want)
+		}
+	}
+}
+
+func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
+	codec := protobuf.NewSerializer(scheme, scheme)
+	var b bytes.Buffer
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{heavyPod()}}
+	if err := codec.Encode(list, &b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before := bytes.Clone(data)
+		_, _, plain := codec.Decode(data, nil, nil)
+		_, _, err := strippingSerializer{codec}.Decode(data, nil, nil)
+		if plain == nil && err != nil {
+			t.Errorf("the list can no longer be decoded: %v", err)
+		}
+		if !bytes.Equal(before, data) {
+			t.Error("strip changed the server's bytes")
+		}
+	})
+}
+
+// The control plane's settings are assumed until lightsout has read its pods.
+func TestSettingsAreUnreadUntilTheControlPlanesPodsAre(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	fill16(f)
+	f.held["components"] = "first"
+	w := watchFake(t, f)
+	s := w.until("nodes", func(s *Snapshot) bool { return !s.Unread(KindNode) && !s.Unread(KindLease) })
+	if s.SettingsRead {
+		t.Error("the settings are known before the pods that have them are")
+	}
+	f.change(func() { clear(f.held) })
+	w.until("the settings", func(s *Snapshot) bool { return s.SettingsRead })
+}
