@@ -1,5 +1,5 @@
-// Package forecast says what the control plane will do about nodes that have
-// lost their power, and what that does to the pods on them.
+// Package forecast predicts how the control plane reacts to nodes that have lost their
+// power, and what happens to their pods.
 //
 //	f := forecast.Outage(snapshot, nodes, at) // by the rules of the controllers
 //	f.Node(name)                              // when it is detected, tainted, evicted

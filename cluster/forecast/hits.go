@@ -1,17 +1,19 @@
 package forecast
 
 import (
-	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 )
 
-// Hits is what an outage does to the pods, counted from what is watched: pods of
-// namespaces that are not watched are in none of its numbers.
+// Hits is the impact of an outage on the pods that lightsout watches; pods of other
+// namespaces do not count.
 type Hits struct {
+	// Unread states in one sentence that the impact is unknown, because lightsout is
+	// still reading pods or deployments; empty once it has read them.
+	Unread string
 	// Pods is how many pods that have not ended are on the nodes.
 	Pods int
 	// Deployments are those with such a pod, by key.
@@ -19,11 +21,8 @@ type Hits struct {
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane and not selected.
 	ReadyWorkersLeft int
-	// Replacements is how many pods the control plane will want elsewhere,
-	// WillNotFit how many of them find no room, by CPU requests and number
-	// of pods alone: an estimate that knows nothing of memory, devices,
-	// affinity or tolerations.
-	Replacements, WillNotFit int
+	// Place forecasts the nodes that the pods of the lost nodes get.
+	Place *place.Outcome
 	// LocalData are the pods with an emptyDir, whose contents go with them.
 	LocalData []cluster.Key
 
@@ -53,20 +52,22 @@ type Impact struct {
 	BelowMinimum bool
 }
 
-// Hits counts what the outage hits. Its cost follows the number of pods.
+// Hits counts the objects that the outage hits. The first call costs about 30 ms for
+// 1,000 nodes with 30,000 pods; later calls return the same value.
 func (f *Forecast) Hits() Hits {
-	var h Hits
+	f.once.Do(func() { f.hits = f.count() })
+	return f.hits
+}
+
+func (f *Forecast) count() Hits {
+	h := Hits{Unread: unread(f.s)}
 	impacts := map[cluster.Key]*Impact{}
-	var moving []*cluster.Pod
 	for _, n := range f.Nodes {
 		for _, p := range f.s.PodsOn(n.Node) {
 			if p.Finished() || !p.Gone.IsZero() {
 				continue
 			}
 			h.add(p)
-			if replaceable(p) {
-				moving = append(moving, p)
-			}
 			if p.Deployment != "" {
 				countPod(f.s, impacts, p)
 			}
@@ -79,10 +80,27 @@ func (f *Forecast) Hits() Hits {
 		h.Deployments = append(h.Deployments, *im)
 	}
 	slices.SortFunc(h.Deployments, func(a, b Impact) int { return a.Key.Compare(b.Key) })
-	left := survivors(f.s, f.down)
-	h.ReadyWorkersLeft = len(left)
-	h.Replacements, h.WillNotFit = len(moving), fit(moving, left)
+	h.ReadyWorkersLeft = survivors(f.s, f.down)
+	var names, stay []string
+	for _, n := range f.Nodes {
+		names = append(names, n.Node)
+		if x := f.s.Node(n.Node); x != nil && f.limits[x.Zone] != nil && f.limits[x.Zone].why != "" {
+			stay = append(stay, n.Node)
+		}
+	}
+	h.Place = place.New(f.s).Lose(names, place.Options{Stay: stay})
 	return h
+}
+
+// unread returns the reason why the impact of an outage is unknown; empty when it is
+// known.
+func unread(s *cluster.Snapshot) string {
+	for _, kind := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment} {
+		if s.Unread(kind) {
+			return "impact unknown: lightsout is " + s.Access[kind].Reading(kind)
+		}
+	}
+	return ""
 }
 
 // add counts a pod that has not ended.
@@ -122,7 +140,7 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 	}
 	im := impacts[k]
 	if im == nil {
-		now, _ := s.Capacity(k)
+		now, _, _ := s.Capacity(k)
 		im = &Impact{
 			Key: k, Wanted: d.Replicas,
 			AvailableBefore: d.Available, AvailableAfter: d.Available,
@@ -146,18 +164,6 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 	im.CapacityAfter -= limit
 }
 
-// replaceable: some controller will make another pod elsewhere for it once it
-// is evicted. A DaemonSet's and a static pod belong to their node, a StatefulSet
-// waits for the old one, and a bare pod has nobody. One that tolerates the
-// taints for ever is never evicted, one being deleted is replaced already.
-func replaceable(p *cluster.Pod) bool {
-	switch p.OwnerKind {
-	case "ReplicaSet", "ReplicationController", "Job":
-		return !p.Static && p.Deleting.IsZero() && p.UnreachableFor >= 0
-	}
-	return false
-}
-
 // StartTime is the longest that a pod of the deployment took from its creation
 // to being ready, of those that are ready and have never been restarted; false
 // when there is none. Both times have whole seconds.
@@ -170,81 +176,17 @@ func StartTime(s *cluster.Snapshot, dep cluster.Key) (most time.Duration, known 
 	return most, known
 }
 
-// room is what is free on one node.
-type room struct {
-	milli int64
-	pods  int64
-}
-
-// survivors gives the free room on each Ready worker outside the selection.
-func survivors(s *cluster.Snapshot, down map[string]bool) []room {
-	var out []room
-	unwell, asked := s.Unwell(s.At), s.Asked() // all three by name
-	for _, n := range s.Nodes() {
-		if len(unwell) > 0 && unwell[0] == n {
+// survivors counts the Ready workers outside the selection that take pods.
+func survivors(s *cluster.Snapshot, down map[string]bool) (n int) {
+	unwell := s.Unwell(s.At) // sorted by name, as the nodes are
+	for _, node := range s.Nodes() {
+		if len(unwell) > 0 && unwell[0] == node {
 			unwell = unwell[1:]
 			continue
 		}
-		if down[n.Name] || n.ControlPlane || n.Unschedulable {
-			continue
-		}
-		if slices.ContainsFunc(n.Taints, func(t cluster.Taint) bool { return t.Effect == "NoSchedule" || t.Effect == "NoExecute" }) {
-			continue
-		}
-		free := room{n.CPUMilli, n.MaxPods}
-		if free.pods == 0 {
-			free.pods = 110 // a kubelet's default
-		}
-		for len(asked) > 0 && asked[0].Node < n.Name {
-			asked = asked[1:]
-		}
-		if len(asked) > 0 && asked[0].Node == n.Name {
-			free.milli -= asked[0].CPUMilli
-			free.pods -= asked[0].Pods
-		}
-		out = append(out, free)
-	}
-	return out
-}
-
-// fit places the pods, the largest first, each on the node with most CPU
-// free, and gives how many find no place.
-func fit(moving []*cluster.Pod, free []room) (left int) {
-	moving = slices.Clone(moving)
-	slices.SortFunc(moving, func(a, b *cluster.Pod) int { return cmp.Compare(b.CPUMilli, a.CPUMilli) })
-	rooms := make(roomHeap, 0, len(free))
-	for _, r := range free {
-		if r.pods > 0 {
-			rooms = append(rooms, r)
+		if !down[node.Name] && !node.ControlPlane && !node.OtherRole && node.TakesPods() {
+			n++
 		}
 	}
-	heap.Init(&rooms)
-	for _, p := range moving {
-		if len(rooms) == 0 || rooms[0].milli < p.CPUMilli {
-			left++
-			continue
-		}
-		rooms[0].milli -= p.CPUMilli
-		rooms[0].pods--
-		if rooms[0].pods == 0 {
-			heap.Pop(&rooms)
-		} else {
-			heap.Fix(&rooms, 0)
-		}
-	}
-	return left
-}
-
-// roomHeap has the node with most CPU free at its root.
-type roomHeap []room
-
-func (h roomHeap) Len() int           { return len(h) }
-func (h roomHeap) Less(i, j int) bool { return h[i].milli > h[j].milli }
-func (h roomHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *roomHeap) Push(x any)        { *h = append(*h, x.(room)) }
-func (h *roomHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -18,9 +19,12 @@ type Line struct {
 // impactsShown bounds the deployments that are named.
 const impactsShown = 8
 
-// Lines says what the outage hits.
+// Lines describes the impact of the outage.
 func (h Hits) Lines() []Line {
 	left := text.Noun(h.ReadyWorkersLeft, "worker", "workers")
+	if h.Unread != "" {
+		return []Line{{Text: h.Unread, Warn: true}, {Text: fmt.Sprintf("%d Ready %s left", h.ReadyWorkersLeft, left)}}
+	}
 	out := []Line{{Text: fmt.Sprintf("%s, %d Ready %s left", text.Count(h.Pods, "pod", "pods"), h.ReadyWorkersLeft, left)}}
 	for i, d := range h.Deployments {
 		if i == impactsShown {
@@ -38,7 +42,7 @@ func (h Hits) Lines() []Line {
 	return out
 }
 
-// minimum says which minimum it is that counts.
+// minimum returns the disruption budget or minimum that applies.
 func (d Impact) minimum() string {
 	if d.MinScale {
 		return fmt.Sprintf("minScale %d (Knative)", d.Minimum)
@@ -46,21 +50,70 @@ func (d Impact) minimum() string {
 	return fmt.Sprintf("the %d that its rolling update keeps (replicas less maxUnavailable)", d.Minimum)
 }
 
-// Room says whether the replacements fit on the nodes left.
+// Room states in one sentence whether the replacement pods find nodes.
 func (h Hits) Room() Line {
+	o := h.Place
 	switch {
-	case h.Replacements == 0:
+	case o.Pending.High > 0 && o.Pending == (place.Range{Low: o.Waiting, High: o.Waiting}) && o.Missing.High == 0:
+		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left; %s for a node already", pods(o.Waiting, "waits", "wait"))}
+	case o.Pending.High > 0:
+		return Line{Text: noRoom(o), Warn: true}
+	case o.Missing.High > 0:
+		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
+	case o.Moving.High == 0:
 		return Line{Text: "nothing to replace"}
-	case h.WillNotFit > 0:
-		return Line{Text: noRoom(h.WillNotFit), Warn: true}
-	case h.Replacements == 1:
+	case o.Moving.High == 1:
 		return Line{Text: "the replacement fits on the nodes left"}
 	}
-	return Line{Text: fmt.Sprintf("all %d replacements fit on the nodes left", h.Replacements)}
+	return Line{Text: fmt.Sprintf("all %v replacements fit on the nodes left", o.Moving)}
 }
 
-// FollowLines says what the control plane will do after the nodes have fallen
-// silent, by the settings in force; h is f.Hits().
+// placesShown is the largest number of workloads that PlaceLines names.
+const placesShown = 4
+
+// PlaceLines name the pods that get no node, with the scheduler's own reasons, and list
+// the other consequences of the placement.
+func (h Hits) PlaceLines() (out []Line) {
+	o := h.Place
+	warn := func(format string, args ...any) {
+		out = append(out, Line{Text: text.Clean(fmt.Sprintf(format, args...), 400), Warn: true})
+	}
+	named := 0
+	for _, w := range o.Workloads {
+		if w.Pending.High == 0 || len(w.Reasons) == 0 {
+			continue
+		}
+		if named++; named <= placesShown {
+			warn("%s: %s Pending: %s", w.Key, ranged(w.Pending), w.Reasons[0])
+		}
+	}
+	if named > placesShown {
+		warn("and %d more workloads have Pending pods", named-placesShown)
+	}
+	if o.Missing.High > 0 && o.Pending.High > 0 {
+		warn("a quota keeps %s from being created", ranged(o.Missing))
+	}
+	if o.Victims.High > 0 {
+		warn("preemption ends %s of lower priority", ranged(o.Victims))
+	}
+	if o.Over.High > 0 {
+		warn("a Job exceeds its backoffLimit: %s end with it", ranged(o.Over))
+	}
+	for _, u := range o.Unknown {
+		warn("this forecast is incomplete: %s", u)
+	}
+	return out
+}
+
+func ranged(r place.Range) string {
+	if r == (place.Range{Low: 1, High: 1}) {
+		return "1 pod"
+	}
+	return r.String() + " pods"
+}
+
+// FollowLines forecasts the actions of the control plane after the nodes have fallen
+// silent, with the settings in force; h is f.Hits().
 func (f *Forecast) FollowLines(h Hits) []Line {
 	grace, period := f.s.Settings.GracePeriod, f.s.Settings.MonitorPeriod.Value
 	source := cluster.Assumed
@@ -76,7 +129,10 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 		}
 		out = append(out, Line{Text: "its pods are evicted " + when + " later (from each pod's own toleration)"})
 	}
-	return append(out, h.Room())
+	if h.Unread != "" {
+		return out
+	}
+	return append(append(out, h.Room()), h.PlaceLines()...)
 }
 
 // stopped: in some zone nothing is evicted.
@@ -89,11 +145,11 @@ func (f *Forecast) stopped() bool {
 	return false
 }
 
-// WontLines says, one sentence each, what will not happen although it may be
-// hoped for: pods that are not replaced, not evicted, not protected, or do not
-// move back. It is empty when nothing is to be said. h is f.Hits().
+// WontLines lists, one sentence each, events that somebody may hope for but that will
+// not happen: pods are not replaced, not evicted, not protected, or do not move back. h
+// is f.Hits().
 func (f *Forecast) WontLines(h Hits) []Line {
-	if len(f.Nodes) == 0 {
+	if len(f.Nodes) == 0 || h.Unread != "" {
 		return nil
 	}
 	var out []Line
@@ -125,13 +181,13 @@ func (f *Forecast) WontLines(h Hits) []Line {
 	if h.evicted > 0 && !stopped {
 		say("PodDisruptionBudgets do not protect here: they only apply to drains")
 	}
-	if moved := h.Replacements - h.WillNotFit; moved > 0 && !stopped {
+	if moved := len(h.Place.Moves); moved > 0 && !stopped {
 		say(pods(moved, "that moves stays where it is", "that move stay where they are") + " when the nodes return: a rollout restart spreads them again")
 	}
 	return out
 }
 
-// DrainLines says what draining the nodes first would cost.
+// DrainLines describes the effect of draining the nodes first.
 func (h Hits) DrainLines() []Line {
 	if len(h.LocalData) == 0 {
 		return nil
@@ -152,3 +208,7 @@ func some(list []cluster.Key) string {
 	}
 	return out
 }
+
+// ZoneRule describes in one sentence how the zone rule changes evictions; empty when it
+// changes nothing.
+func (f *Forecast) ZoneRule() string { return f.zoneRule }

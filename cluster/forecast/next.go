@@ -7,30 +7,32 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
-// Next tells what comes next. It keeps for a second what is costly to find out:
-// many Snapshots are made in one. The zero Next is ready for use; it belongs to
-// one goroutine.
+// Next forecasts the next actions of the control plane. It caches costly results for a
+// second, because several Snapshots arrive in one. The zero Next is ready for use. One
+// goroutine may use it.
 type Next struct {
 	known   time.Time // the At of the Snapshot that pending is of
-	pending int
+	good    time.Duration
+	pending *place.Outcome
 }
 
-// pendingFor is how old Next.pending may be.
+// pendingFor is the shortest time for which Next keeps pending.
 const pendingFor = time.Second
 
-// event is one sentence; the zero at is for what has no time.
+// event is one sentence; at is zero for an event without a time.
 type event struct {
 	at   time.Time
 	text string
 }
 
-// Lines says what the control plane is expected to do next, one sentence each,
-// the soonest first, and then what it will not do. It is empty while nothing is
-// out of the ordinary. Its cost follows the nodes that are lost and the pods on
-// them, and once a second the number of all nodes.
+// Lines describes the next actions of the control plane, one sentence each, the soonest
+// first, and then what it will not do. It is empty while everything is normal. Its cost
+// follows the number of lost nodes and of the pods on them and, once a second, the
+// number of all nodes.
 func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	var lost []string
 	for _, n := range s.Unwell(now) {
@@ -76,11 +78,11 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	if rule != "" {
 		last = append(last, event{text: rule})
 	}
-	if nowhere := unscheduled(s); nowhere > 0 {
+	if nowhere := Unscheduled(s); nowhere > 0 {
 		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
 	} else if len(evictions) > 0 || waiting && rule == "" {
-		if n := x.homeless(s); n > 0 {
-			last = append(last, event{text: noRoom(n)})
+		if o := x.homeless(s); o.Pending.High > 0 {
+			last = append(last, event{text: noRoom(o)})
 		}
 	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
@@ -91,7 +93,7 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	return out
 }
 
-// notReadyNext says when a silent node is marked NotReady.
+// notReadyNext forecasts when a silent node is marked NotReady.
 func notReadyNext(s *cluster.Snapshot, n *cluster.Node, now time.Time) (event, bool) {
 	due, ok := NotReadyAt(s, n)
 	if !ok {
@@ -106,9 +108,9 @@ func notReadyNext(s *cluster.Snapshot, n *cluster.Node, now time.Time) (event, b
 	return event{due.From, fmt.Sprintf("%s marked NotReady in %d–%d s %s", n.Name, seconds(due.From), seconds(due.To), last)}, true
 }
 
-// evictionsNext puts evictions into one sentence: the first, and how much later
-// the next ones are; follow is how long after the last one a node without a
-// taint follows, 0 when there is none.
+// evictionsNext describes evictions in one sentence: the first, and how much later the
+// next ones are. follow is how long after the last one a node without a taint follows,
+// 0 if there is none.
 func evictionsNext(all []Node, follow time.Duration, now time.Time) event {
 	slices.SortFunc(all, func(a, b Node) int {
 		return cmp.Or(a.Evicted.From.Compare(b.Evicted.From), cmp.Compare(a.Node, b.Node))
@@ -152,8 +154,8 @@ func ending(s *cluster.Snapshot, node string) (n int) {
 	return n
 }
 
-// unscheduled counts the pods that wait for a node.
-func unscheduled(s *cluster.Snapshot) (n int) {
+// Unscheduled counts the pods that wait for a node.
+func Unscheduled(s *cluster.Snapshot) (n int) {
 	for _, p := range s.PodsOn("") {
 		if p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Status != "SchedulingGated" {
 			n++
@@ -162,32 +164,26 @@ func unscheduled(s *cluster.Snapshot) (n int) {
 	return n
 }
 
-// homeless is how many pods on nodes that are not Ready will find no room
-// elsewhere once they are evicted, as of up to pendingFor ago.
-func (x *Next) homeless(s *cluster.Snapshot) int {
-	if !x.known.IsZero() && s.At.Sub(x.known).Abs() < pendingFor {
+// homeless forecasts which pods find no node after the eviction of all nodes that are
+// not Ready. It keeps the answer for a second, and longer if the answer was costly.
+func (x *Next) homeless(s *cluster.Snapshot) *place.Outcome {
+	if x.pending != nil && s.At.Sub(x.known).Abs() < x.good {
 		return x.pending
 	}
-	x.known = s.At
-	var moving []*cluster.Pod
+	var names []string
 	for _, n := range s.Unwell(s.At) {
 		if n.Ready != cluster.TriTrue && n.Ready != cluster.TriNone && n.Gone.IsZero() {
-			for _, p := range s.PodsOn(n.Name) {
-				if !p.Finished() && p.Gone.IsZero() && replaceable(p) {
-					moving = append(moving, p)
-				}
-			}
+			names = append(names, n.Name)
 		}
 	}
-	x.pending = 0
-	if len(moving) > 0 {
-		x.pending = fit(moving, survivors(s, nil))
-	}
+	begun := time.Now()
+	x.pending, x.known = place.New(s).Lose(names, place.Options{Orders: 3}), s.At
+	x.good = max(pendingFor, 50*time.Since(begun))
 	return x.pending
 }
 
-func noRoom(n int) string {
-	return fmt.Sprintf("no room for %s: Pending until the nodes return", text.Count(n, "pod", "pods"))
+func noRoom(o *place.Outcome) string {
+	return "no room for " + ranged(o.Pending) + ": Pending until the nodes return"
 }
 
 // spaced writes seconds with a space before the unit, as in a sentence.

@@ -10,7 +10,7 @@ import (
 	"lightsout/cluster"
 )
 
-func TestNextTellsTheSoonestFirst(t *testing.T) {
+func TestNextListsTheSoonestFirst(t *testing.T) {
 	s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
 		switch name {
 		case "kube-node3":
@@ -45,7 +45,7 @@ func TestNextSaysWhenTheControlPlaneIsLate(t *testing.T) {
 	}
 }
 
-func TestNextTellsOfPodsThatHangOrHaveNowhereToGo(t *testing.T) {
+func TestNextListsPodsThatHangOrFindNoNode(t *testing.T) {
 	c := mdx(func(name string, n *cluster.Node) {
 		if name == "kube-node4" {
 			lostFor(400 * time.Second)(n)
@@ -97,7 +97,7 @@ func TestEvictAtFollowsTheTaintAndThePodsOwnToleration(t *testing.T) {
 	}
 }
 
-func TestNextTellsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
+func TestNextForecastsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
 	lost := func(at map[string]time.Duration) cluster.Contents {
 		return mdx(func(name string, n *cluster.Node) {
 			if since, ok := at[name]; ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"lightsout/cluster"
@@ -11,10 +12,10 @@ import (
 )
 
 // Interval is a span of time in which something is expected to happen. The zero
-// Interval is no forecast.
+// Interval means that there is no forecast.
 type Interval struct{ From, To time.Time }
 
-// IsZero reports whether it is no forecast.
+// IsZero reports whether there is no forecast.
 func (i Interval) IsZero() bool { return i.From.IsZero() && i.To.IsZero() }
 
 // Contains reports whether t lies in it, its ends included.
@@ -22,7 +23,7 @@ func (i Interval) Contains(t time.Time) bool {
 	return !i.IsZero() && !t.Before(i.From) && !t.After(i.To)
 }
 
-// Latest is when both of what is expected in i and in o have happened.
+// Latest is when the events of both i and o have happened.
 func (i Interval) Latest(o Interval) Interval {
 	if o.From.After(i.From) {
 		i.From = o.From
@@ -40,8 +41,8 @@ func (i Interval) plus(from, to time.Duration) Interval {
 	return Interval{i.From.Add(from), i.To.Add(to)}
 }
 
-// Node is what the control plane is expected to do about one node. What it has
-// done already has no interval any more.
+// Node is the forecast for one node. Actions that the control plane has completed have
+// no interval.
 type Node struct {
 	Node string
 	// Detected is when it is marked not Ready, EndpointsOut when no endpoint
@@ -50,12 +51,15 @@ type Node struct {
 	Detected, EndpointsOut, Tainted, Evicted Interval
 	// Pods is how many of its pods are to be deleted and are not yet.
 	Pods int
-	// NoDetection and NoEviction say in one sentence why there is no forecast
-	// of the one or the other; empty where there is one.
+	// NoDetection and NoEviction are the reasons, in one sentence each, why there is no
+	// such forecast; empty if there is one.
 	NoDetection, NoEviction string
+	// NeverEvicted: the pods stay for good, so NoEviction is a fact here and not a
+	// missing value.
+	NeverEvicted bool
 }
 
-// Forecast is what is expected after nodes have lost power.
+// Forecast is the expected course of an outage after nodes have lost power.
 type Forecast struct {
 	// At is when the power goes.
 	At time.Time
@@ -65,6 +69,8 @@ type Forecast struct {
 	// could not be read.
 	Assumed bool
 
+	once sync.Once
+	hits Hits
 	s    *cluster.Snapshot
 	down map[string]bool
 	// zones is each zone's state with the selection down, zoneRule the sentence on
@@ -84,8 +90,8 @@ func (f *Forecast) Node(name string) (Node, bool) {
 }
 
 const (
-	// latency is what a write, its watch and a busy machine may add to a
-	// moment, or take from it where two watches are compared.
+	// latency is the delay that a write, its watch and a busy machine may add to a
+	// time, or subtract when two watches are compared.
 	latency = 500 * time.Millisecond
 	// podNotReady is the control plane's pace when it marks the pods of a lost
 	// node not ready one by one: kube-controller-manager's 20 requests a second
@@ -124,12 +130,12 @@ func Outage(s *cluster.Snapshot, nodes []string, at time.Time) *Forecast {
 	return f
 }
 
-// limit is what the eviction limiter of one zone will do.
+// limit simulates the eviction limiter of one zone.
 type limit struct {
 	gap     time.Duration // between two nodes
 	why     string        // no node gets a taint because of this; empty: they do
 	waiting int           // nodes of the selection without the taint
-	last    time.Time     // when the last taint was given; zero for none
+	last    time.Time     // time of the last taint; zero without one
 }
 
 func limits(set cluster.Settings, zones []zone, chosen []*cluster.Node) map[string]*limit {
@@ -184,7 +190,7 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	if n.Ready == cluster.TriTrue {
 		last, ok := lastHeartbeat(n, f.At)
 		if !ok {
-			out.NoDetection = "the heartbeats of " + n.Name + " can't be read, so it can't be told when it is found not Ready"
+			out.NoDetection = "the heartbeats of " + n.Name + " can't be read, so lightsout cannot forecast its detection"
 		} else {
 			found = detection(set, last).plus(-latency, latency)
 			out.Detected = found
@@ -222,7 +228,7 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	}
 	switch {
 	case least < 0:
-		out.NoEviction = "no pod on " + n.Name + " is to be evicted"
+		out.NoEviction, out.NeverEvicted = "no pod on "+n.Name+" will be evicted", !f.s.Unread(cluster.KindPod)
 	case tainted:
 		added := Interval{taint.TimeAdded, taint.TimeAdded.Add(time.Second)}
 		out.Evicted = added.plus(least, least+2*latency)
@@ -257,9 +263,9 @@ func detection(set cluster.Settings, last Interval) Interval {
 	return last.plus(grace, grace+2*set.MonitorPeriod.Value)
 }
 
-// NotReadyAt is the interval in which the control plane will mark a node
-// NotReady if no further heartbeat comes. False for a node that is not Ready
-// already, or whose heartbeats are not known.
+// NotReadyAt is the interval in which the control plane will mark a node NotReady if no
+// further heartbeat comes. False for a node that is not Ready already, or whose
+// heartbeats are unknown.
 func NotReadyAt(s *cluster.Snapshot, n *cluster.Node) (Interval, bool) {
 	_, last := n.Heartbeat()
 	if n.Ready != cluster.TriTrue || last.IsZero() || !n.Gone.IsZero() {
@@ -345,7 +351,7 @@ func allFull(zones []zone) bool {
 	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z zone) bool { return z.State != zoneFull })
 }
 
-// zoneSentence says what the zone rule does to evictions; empty when it does
+// zoneSentence describes how the zone rule changes evictions; empty if it changes
 // nothing.
 func zoneSentence(set cluster.Settings, zones []zone) string {
 	if allFull(zones) {

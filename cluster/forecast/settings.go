@@ -53,7 +53,7 @@ func Settings(s *cluster.Snapshot, deployment cluster.Key) []SettingLine {
 	return out
 }
 
-// leaseLine takes the leases' own word where no kubelet told its own.
+// leaseLine uses the duration in the leases if no kubelet has reported its own.
 func leaseLine(s *cluster.Snapshot, l SettingLine) SettingLine {
 	if !strings.HasPrefix(l.Source, cluster.Assumed) {
 		return l
@@ -68,7 +68,7 @@ func leaseLine(s *cluster.Snapshot, l SettingLine) SettingLine {
 	return l
 }
 
-// tolerations gives the span of what the pods tolerate.
+// tolerations returns the range of the pods' tolerations.
 func tolerations(all []*cluster.Pod, of func(*cluster.Pod) time.Duration) string {
 	var limits []time.Duration
 	for _, p := range all {

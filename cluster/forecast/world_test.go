@@ -35,7 +35,9 @@ func lostFor(d time.Duration) func(*cluster.Node) {
 // mdx is the four-worker cluster: 16 pods of a Knative revision, 4 a node.
 func mdx(change func(name string, n *cluster.Node)) cluster.Contents {
 	c := cluster.Contents{At: t0, ServerVersion: "v1.36.3", Link: cluster.Link{State: cluster.LinkLive, LastContact: t0}}
-	c.Nodes = append(c.Nodes, node("kube-cp1", func(n *cluster.Node) { n.ControlPlane = true }))
+	c.Nodes = append(c.Nodes, node("kube-cp1", func(n *cluster.Node) {
+		n.ControlPlane, n.Taints = true, []cluster.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}}
+	}))
 	for i := 1; i <= 4; i++ {
 		n := node(fmt.Sprintf("kube-node%d", i))
 		if change != nil {

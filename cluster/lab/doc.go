@@ -1,7 +1,7 @@
-// Lightsout-lab is a Kubernetes cluster for experiments with power: a real
-// control plane in child processes, with simulated machines, ssh servers, a
-// power API and a Knative-like service behind it. See package assembly for
-// what a client meets, and package scenario for what can be started.
+// Lightsout-lab is a Kubernetes cluster for experiments with power: a real control
+// plane in child processes, with simulated machines, ssh servers, a power API and a
+// Knative service behind it. Package assembly describes what a client finds; package
+// scenario lists the scenarios.
 //
 //	lightsout-lab --scenario mdx --pace fast
 //

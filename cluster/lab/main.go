@@ -1,3 +1,6 @@
+// Command lightsout-lab runs a cluster for demos and tests: a real control plane with
+// simulated machines. When it is ready it prints one line of JSON with the paths of its
+// config, kubeconfig and control socket.
 package main
 
 import (

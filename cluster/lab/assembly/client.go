@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lightsout/cluster/lab/controlplane"
-	"lightsout/cluster/lab/knative"
+	"lightsout/cluster/lab/scenario"
 )
 
 // user is the account on the bastion and on every machine.
@@ -112,11 +112,11 @@ func (l *Lab) config() map[string]any {
 	}
 }
 
-// namespaces are what a client watches: the workload's, and that of Knative's
-// activators, which tell how many requests wait.
+// namespaces are the namespaces that a client watches: the workload's, and that of
+// Knative's activators, which report the number of waiting requests.
 func (l *Lab) namespaces() []string {
-	if len(l.scenario.Routes) > 0 {
-		return []string{"default", knative.ActivatorNamespace}
+	if l.scenario.Serving {
+		return []string{"default", scenario.ServingNamespace}
 	}
 	return []string{"default"}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,12 +17,14 @@ import (
 	"golang.org/x/crypto/ssh"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/version"
 
 	"lightsout/cluster/lab/control"
 	"lightsout/cluster/lab/controlplane"
 	"lightsout/cluster/lab/machine"
 	"lightsout/cluster/lab/network"
 	"lightsout/cluster/lab/portal"
+	"lightsout/cluster/lab/process"
 	"lightsout/cluster/lab/scenario"
 	"lightsout/cluster/lab/sshd"
 )
@@ -33,7 +36,7 @@ const (
 	projectName = "lightsout-lab"
 )
 
-// settleWithin bounds the wait for the scenario's deployments.
+// settleWithin bounds the wait for the scenario's objects and deployments.
 const settleWithin = 3 * time.Minute
 
 // Config says which lab to start.
@@ -42,6 +45,9 @@ type Config struct {
 	Pace     scenario.Pace
 	Dir      string // where the lab's folder is made; default os.TempDir
 	Keep     bool   // leave the folder behind
+	// Serving is the path of the program that runs Knative's components. If empty, it
+	// is the running program's path with "-knative" added.
+	Serving string
 	// Progress gets a line for each step of the start; nil: nobody.
 	Progress io.Writer
 }
@@ -104,7 +110,8 @@ func Start(ctx context.Context, cfg Config) (*Lab, error) {
 		network: network.New(), nodeKeys: map[string]*sshd.Key{}, token: rand.Text(),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	if l.folder, err = newFolder(cfg.Dir); err != nil {
+	l.folder, err = newFolder(cfg.Dir)
+	if err != nil {
 		return nil, err
 	}
 	if err := l.start(ctx); err != nil {
@@ -121,7 +128,8 @@ func (l *Lab) start(ctx context.Context) error {
 		}
 	}
 	var err error
-	if l.logFile, err = os.OpenFile(l.folder.in("lab.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+	l.logFile, err = os.OpenFile(l.folder.in("lab.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
 		return err
 	}
 	l.log = slog.New(slog.NewTextHandler(l.logFile, nil))
@@ -149,6 +157,8 @@ func (l *Lab) start(ctx context.Context) error {
 	}
 	l.progress("control plane ready")
 
+	ctx, cancel := context.WithTimeoutCause(ctx, settleWithin, errors.New("the machine that the lab runs on is too slow"))
+	defer cancel()
 	if err := l.startCluster(ctx); err != nil {
 		return err
 	}
@@ -158,8 +168,6 @@ func (l *Lab) start(ctx context.Context) error {
 	if err := l.startControl(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, settleWithin, errors.New("the machine that the lab runs on is too slow"))
-	defer cancel()
 	if err := l.cluster.Ready(ctx); err != nil {
 		return err
 	}
@@ -207,8 +215,12 @@ func (l *Lab) startCluster(ctx context.Context) error {
 		})
 	}
 	admin := l.control.RESTConfig(controlplane.Admin)
-	var err error
+	serving, err := l.serving()
+	if err != nil {
+		return err
+	}
 	l.cluster, err = l.scenario.Start(ctx, scenario.Options{
+		Serving:      serving,
 		Network:      l.network,
 		REST:         admin,
 		Kubelets:     l.control.RESTConfig(controlplane.Machines),
@@ -232,6 +244,43 @@ func (l *Lab) startCluster(ctx context.Context) error {
 	}
 	l.progress("objects created")
 	return nil
+}
+
+// serving returns the runner of Knative Serving's components; nil when the scenario has
+// none.
+func (l *Lab) serving() (*process.Runner, error) {
+	if !l.scenario.Serving {
+		return nil, nil
+	}
+	path := l.cfg.Serving
+	if path == "" {
+		own, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		path = own + "-knative"
+	}
+	path, err := filepath.Abs(path) // its processes run in folders of their own
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("the program with Knative's components is missing (%w): run make bin/lightsout-lab-knative", err)
+	}
+	if v := version.Get(); v.Major == "" || v.Minor == "" {
+		return nil, errors.New("this program does not contain the version of its Kubernetes, which Knative requests from the API server: build it with make, and test it with make test-lab")
+	}
+	r := &process.Runner{Path: path, Logs: l.folder.in("knative"), Log: l.log, Env: map[string]string{
+		"KUBECONFIG":            l.folder.in("cp", controlplane.ControllerManager+".kubeconfig"),
+		"SYSTEM_NAMESPACE":      scenario.ServingNamespace,
+		"METRICS_DOMAIN":        "knative.dev/serving",
+		"STATEFUL_SERVICE_NAME": "autoscaler",
+		"GOMAXPROCS":            "2",
+	}}
+	if l.scenario.Pace == scenario.Fast {
+		r.Env["LAB_DRAIN"] = "1s"
+	}
+	return r, os.Mkdir(r.Logs, 0o700)
 }
 
 func (l *Lab) startPortal() error {
@@ -267,7 +316,7 @@ func (l *Lab) startControl() error {
 		Components: l.control,
 		Portal:     l.portal,
 		Sudo:       l.sudo.set,
-		Knative:    func() any { return l.cluster.Knative() },
+		Knative:    func() any { return l.cluster.Knative(l.ctx) },
 	}
 	for _, m := range l.cluster.Machines() {
 		cfg.Machines = append(cfg.Machines, m)

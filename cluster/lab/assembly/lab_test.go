@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 
 func start(t *testing.T, name, dir string) *Lab {
 	t.Helper()
-	lab, err := Start(t.Context(), Config{Scenario: name, Pace: scenario.Fast, Dir: dir})
+	lab, err := Start(t.Context(), Config{Scenario: name, Pace: scenario.Fast, Dir: dir, Serving: "../../../bin/lightsout-lab-knative"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +128,12 @@ func TestLab(t *testing.T) {
 		if !slices.Contains(c.config.Namespaces, "knative-serving") || slices.Contains(other.config.Namespaces, "knative-serving") {
 			t.Errorf("namespaces %v, without Knative %v", c.config.Namespaces, other.config.Namespaces)
 		}
-		list, err := c.kube.CoreV1().Pods("knative-serving").List(t.Context(), metav1.ListOptions{})
+		list, err := c.kube.CoreV1().Pods("knative-serving").List(t.Context(), metav1.ListOptions{LabelSelector: "app=activator"})
 		if err != nil || len(list.Items) != 1 {
 			t.Fatalf("%d activators, %v", len(list.Items), err)
 		}
 		page, err := c.kube.CoreV1().Pods("knative-serving").ProxyGet("http", list.Items[0].Name, "9090", "/metrics", nil).DoRaw(t.Context())
-		if err != nil || !strings.Contains(string(page), "kn_revision_request_queued{") {
+		if err != nil || !strings.Contains(string(page), "activator_") {
 			t.Errorf("the activator's metrics: %v: %s", err, page)
 		}
 	})

@@ -16,7 +16,10 @@ func grant(ctx context.Context, client kubernetes.Interface) error {
 	read := []string{"get", "list", "watch"}
 	name := metav1.ObjectMeta{Name: "lightsout-viewer"}
 	role := &rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"nodes", "pods", "services", "events", "namespaces"}, Verbs: read},
+		{APIGroups: []string{""}, Resources: []string{"nodes", "pods", "services", "events", "namespaces",
+			"persistentvolumes", "persistentvolumeclaims", "resourcequotas"}, Verbs: read},
+		{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses", "csinodes"}, Verbs: read},
+		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: read},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments", "replicasets", "statefulsets", "daemonsets"}, Verbs: read},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: read},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},

@@ -19,7 +19,8 @@ import (
 // startBastion makes the client's key and opens the one door to the lab.
 func (l *Lab) startBastion() error {
 	var err error
-	if l.identity, err = sshd.NewKey(user + "@lightsout-lab"); err != nil {
+	l.identity, err = sshd.NewKey(user + "@lightsout-lab")
+	if err != nil {
 		return err
 	}
 	key, err := sshd.NewKey(bastionName)
@@ -27,7 +28,8 @@ func (l *Lab) startBastion() error {
 		return err
 	}
 	l.nodeKeys[bastionName] = key
-	if l.door, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+	l.door, err = net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
 		return fmt.Errorf("listen for the bastion's ssh server: %w", err)
 	}
 	host := l.network.AddHost(bastionName, bastionIP)

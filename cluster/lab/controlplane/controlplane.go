@@ -116,7 +116,8 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		}
 	}
 	var err error
-	if c.port, err = reservePort(); err != nil {
+	c.port, err = reservePort()
+	if err != nil {
 		return err
 	}
 	_, services, err := net.ParseCIDR(c.cfg.ServiceCIDR)
@@ -132,7 +133,8 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		"127.0.0.1", "localhost", c.cfg.Address, first.String(),
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 	}, c.cfg.Names...)
-	if c.pki, err = newPKI(filepath.Join(c.cfg.Dir, "pki"), names); err != nil {
+	c.pki, err = newPKI(filepath.Join(c.cfg.Dir, "pki"), names)
+	if err != nil {
 		return err
 	}
 	for _, name := range []string{ControllerManager, Scheduler} {

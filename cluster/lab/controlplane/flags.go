@@ -42,7 +42,9 @@ var controllers = []string{
 	"daemonset-controller",
 	"deployment-controller",
 	"disruption-controller",
+	"endpoints-controller", // Knative's controller writes Endpoints, and its activator reads them
 	"endpointslice-controller",
+	"endpointslice-mirroring-controller",
 	"garbage-collector-controller",
 	"namespace-controller",
 	"node-ipam-controller",
@@ -71,6 +73,7 @@ func (c *ControlPlane) flags() map[string][]string {
 		"--bind-address=127.0.0.1",
 		"--client-ca-file=" + in("pki", "ca.crt"),
 		"--disable-admission-plugins=ServiceAccount",
+		"--enable-aggregator-routing=true", // for webhooks: the lab's network has no service addresses
 		"--egress-selector-config-file=" + in("egress.yaml"),
 		"--endpoint-reconciler-type=none",
 		"--etcd-servers=unix://" + in(etcdSocket),

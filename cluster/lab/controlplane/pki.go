@@ -140,7 +140,8 @@ func newPKI(dir string, serverNames []string) (*pki, error) {
 	}
 	p := &pki{authority: ca, users: map[string]pair{}}
 	for user, groups := range users {
-		if p.users[user], err = ca.client(user, groups...); err != nil {
+		p.users[user], err = ca.client(user, groups...)
+		if err != nil {
 			return nil, fmt.Errorf("make the certificate of user %s: %w", user, err)
 		}
 	}

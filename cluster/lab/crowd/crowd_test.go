@@ -85,3 +85,48 @@ func TestTheAPIServerGivesWhatWasFilledIn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The managedFields that the crowd invents are as large as those of the same pod in an
+// API server, after a controller created it and a kubelet reported on it.
+func TestManagedFieldsAreAsLargeAsTheAPIServers(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	infos, done := make(chan Info, 1), make(chan error, 1)
+	running, stop := context.WithCancel(ctx)
+	go func() {
+		done <- Run(running, t.TempDir(), Size{Namespaces: 1, Nodes: 1, Deployments: 1, Pods: 1}, func(i Info) error { infos <- i; return nil })
+	}()
+	defer func() { stop(); <-done }()
+	info := <-infos
+	config, err := clientcmd.BuildConfigFromFlags("", info.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("space-00")
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d pods, %v", len(list.Items), err)
+	}
+	ours := list.Items[0]
+	same := ours.DeepCopy()
+	same.Name, same.ResourceVersion, same.UID, same.ManagedFields = "same", "", "", nil
+	made, err := pods.Create(ctx, same, metav1.CreateOptions{FieldManager: controllers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Status = ours.Status
+	if made, err = pods.UpdateStatus(ctx, made, metav1.UpdateOptions{FieldManager: "kubelet"}); err != nil {
+		t.Fatal(err)
+	}
+	size := func(of []metav1.ManagedFieldsEntry) (n int) {
+		for _, e := range of {
+			n += e.Size()
+		}
+		return n
+	}
+	is, want := size(ours.ManagedFields), size(made.ManagedFields)
+	t.Logf("%d bytes of managedFields (the API server's: %d) of %d bytes in all", is, want, ours.Size())
+	if is < want*9/10 || is > want*11/10 {
+		t.Errorf("%d bytes, the API server's are %d\n%s\n%s", is, want, ours.ManagedFields, made.ManagedFields)
+	}
+}

@@ -2,6 +2,7 @@ package crowd
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,6 +30,7 @@ const (
 	leaseNamespace = "kube-node-lease"
 	leaseSeconds   = 40
 	renewEvery     = 10 * time.Second
+	controllers    = "kube-controller-manager"
 )
 
 var services = [...]string{"api", "auth", "cache", "email", "front", "geo", "images", "orders", "queue", "stock", "tax", "users"}
@@ -111,15 +113,18 @@ func (c crowd) node(i int) *corev1.Node {
 			Names:     []string{fmt.Sprintf("images.example/%s@sha256:%064x", services[k], i*13+k), fmt.Sprintf("images.example/%s:%d", services[k], k)},
 			SizeBytes: int64(50_000_000 + 1_000_003*k)})
 	}
+	n.ManagedFields = managed(n, "kubelet", "kubelet", c.made)
 	return n
 }
 
 func (c crowd) lease(i int) *coordinationv1.Lease {
 	name, seconds, now := nodeName(i), int32(leaseSeconds), metav1.NowMicro()
-	return &coordinationv1.Lease{
+	l := &coordinationv1.Lease{
 		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}, ObjectMeta: c.meta(leaseNamespace, name, nil),
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now},
 	}
+	l.ManagedFields = managed(l, "kubelet", "kubelet", c.made)[:1]
+	return l
 }
 
 func template(d int) corev1.PodTemplateSpec {
@@ -127,7 +132,7 @@ func template(d int) corev1.PodTemplateSpec {
 		return &corev1.Probe{PeriodSeconds: 10, TimeoutSeconds: 2, SuccessThreshold: 1, FailureThreshold: 3,
 			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(8080), Scheme: corev1.URISchemeHTTP}}}
 	}
-	grace, wait := int64(30), int64(300)
+	grace, wait, yes, no := int64(30), int64(300), true, false
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels(d)},
 		Spec: corev1.PodSpec{
@@ -140,22 +145,39 @@ func template(d int) corev1.PodTemplateSpec {
 				},
 				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 					corev1.ResourceCPU: resource.MustParse("250m"), corev1.ResourceMemory: resource.MustParse("512Mi")}},
-				VolumeMounts:  []corev1.VolumeMount{{Name: "settings", MountPath: "/etc/settings"}, {Name: "scratch", MountPath: "/scratch"}},
+				VolumeMounts: []corev1.VolumeMount{{Name: "settings", MountPath: "/etc/settings"}, {Name: "scratch", MountPath: "/scratch"},
+					{Name: tokenVolume, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}},
+				SecurityContext: &corev1.SecurityContext{RunAsNonRoot: &yes, ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no,
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 				LivenessProbe: probe("/alive"), ReadinessProbe: probe("/ready"),
 				TerminationMessagePath: corev1.TerminationMessagePathDefault, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 			}},
 			Volumes: []corev1.Volume{
 				{Name: "settings", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: deploymentName(d)}}}},
 				{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				token(),
 			},
 			Tolerations: []corev1.Toleration{
 				{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &wait},
 				{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &wait},
 			},
 			RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst, SchedulerName: corev1.DefaultSchedulerName,
-			TerminationGracePeriodSeconds: &grace, SecurityContext: &corev1.PodSecurityContext{},
+			TerminationGracePeriodSeconds: &grace, SecurityContext: &corev1.PodSecurityContext{}, EnableServiceLinks: &yes,
+			ServiceAccountName: "default", DeprecatedServiceAccount: "default",
 		},
 	}
+}
+
+// Admission adds this volume and its token to every pod.
+const tokenVolume = "kube-api-access-x7k2m"
+
+func token() corev1.Volume {
+	mode, seconds := int32(0o644), int64(3607)
+	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: &mode, Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &seconds, Path: "token"}},
+		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
+		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}}},
+	}}}}
 }
 
 // deployment gives a deployment and its replica set; each of its n pods is ready.
@@ -173,6 +195,8 @@ func (c crowd) deployment(d int, n int32) (*appsv1.Deployment, *appsv1.ReplicaSe
 		Status: appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: n, FullyLabeledReplicas: n, ReadyReplicas: n, AvailableReplicas: n},
 	}
 	set.OwnerReferences = owner("Deployment", dep.Name, dep.UID)
+	dep.ManagedFields = managed(dep, "helm", controllers, c.made)
+	set.ManagedFields = managed(set, controllers, controllers, c.made)
 	return dep, set
 }
 
@@ -188,11 +212,14 @@ func (c crowd) pod(i int, set *appsv1.ReplicaSet) *corev1.Pod {
 				ContainerID: fmt.Sprintf("containerd://%064x", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: c.made}}}},
 		},
 	}
+	p.GenerateName, p.Labels["pod-template-hash"] = set.Name+"-", strings.TrimPrefix(set.Name, deploymentName(i%c.Deployments)+"-")
+	p.Annotations = map[string]string{"checksum/settings": fmt.Sprintf("%064x", i%c.Deployments), "prometheus.io/scrape": "true", "prometheus.io/port": "8080"}
 	p.Spec.NodeName = nodeName(i % c.Nodes)
 	p.OwnerReferences = owner("ReplicaSet", set.Name, set.UID)
 	p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
 	for _, t := range []corev1.PodConditionType{corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue, LastTransitionTime: c.made})
 	}
+	p.ManagedFields = managed(p, controllers, "kubelet", c.made)
 	return p
 }

@@ -151,7 +151,8 @@ func (p *Proxy) open(number int32, to []string) (*nodePort, error) {
 	dial := func(ctx context.Context) (net.Conn, error) { return p.host.DialContext(ctx, "tcp", np.pick()) }
 	join := func(client, server net.Conn) { splice(p.life, client, server) }
 	var err error
-	if np.open, err = p.host.Forward(net.JoinHostPort(p.ip, strconv.Itoa(int(number))), dial, join); err != nil {
+	np.open, err = p.host.Forward(net.JoinHostPort(p.ip, strconv.Itoa(int(number))), dial, join)
+	if err != nil {
 		return nil, fmt.Errorf("node port %d can't be opened: %w", number, err)
 	}
 	return np, nil

@@ -135,7 +135,7 @@ func TestNotOneWriteWithoutPower(t *testing.T) {
 	}
 }
 
-func TestBootGivesANewBootIDAndTellsOfIt(t *testing.T) {
+func TestABootReportsANewBootID(t *testing.T) {
 	n := network.New()
 	a := newAPI(t, n)
 	m := newMachine(t, n, a, "node1", "10.0.0.11", nil)

@@ -148,7 +148,7 @@ func TestPowerCutFreezesConnections(t *testing.T) {
 	}
 }
 
-func TestBootResetsWhatIsStillUnanswered(t *testing.T) {
+func TestABootResetsUnansweredConnections(t *testing.T) {
 	_, b, near, _ := pair(t)
 	done := make(chan error, 1)
 	go func() { _, err := near.Read(make([]byte, 1)); done <- err }()

@@ -2,24 +2,31 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strconv"
 	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"lightsout/cluster/lab/knative"
+	"lightsout/cluster/lab/ingress"
 	"lightsout/cluster/lab/kubeproxy"
 	"lightsout/cluster/lab/kubeproxy/endpoints"
 	"lightsout/cluster/lab/machine"
 	"lightsout/cluster/lab/network"
+	"lightsout/cluster/lab/process"
 	"lightsout/cluster/lab/workload"
 )
 
@@ -37,6 +44,9 @@ type Options struct {
 	Direct   bool
 	// Boot runs at each boot of each machine; see machine.Config. It may be nil.
 	Boot func(ctx context.Context, m *machine.Machine) error
+	// Serving runs Knative Serving's components. A scenario that has them needs it.
+	// Create sets its View.
+	Serving *process.Runner
 	// ControlPlane are the static pods of the control plane's machine.
 	ControlPlane []machine.StaticPod
 	// Log gets what goes wrong inside; nil: nothing.
@@ -48,7 +58,8 @@ type Options struct {
 type Cluster struct {
 	scenario *Scenario
 	client   kubernetes.Interface
-	fabric   *knative.Fabric
+	custom   dynamic.Interface
+	view     *endpoints.View
 	machines []*machine.Machine
 	cancel   context.CancelFunc
 }
@@ -67,6 +78,12 @@ func (s *Scenario) Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the lab has no way to its API server: %w", err)
 	}
+	jsonly := rest.CopyConfig(cfg)
+	jsonly.ContentType, jsonly.AcceptContentTypes = "application/json", ""
+	custom, err := dynamic.NewForConfig(jsonly)
+	if err != nil {
+		return nil, fmt.Errorf("the lab has no way to its API server: %w", err)
+	}
 	run, cancel := context.WithCancel(context.Background())
 	starting := context.AfterFunc(ctx, cancel)
 	view, err := endpoints.Start(run, client)
@@ -82,14 +99,16 @@ func (s *Scenario) Start(ctx context.Context, o Options) (*Cluster, error) {
 		kubelets = o.REST
 	}
 	get := func() *endpoints.View { return view }
-	c := &Cluster{scenario: s, client: client, cancel: cancel, fabric: knative.New(s.Routes, get)}
+	c := &Cluster{scenario: s, client: client, custom: custom, cancel: cancel, view: view}
 	images := workload.Images{
-		"nginx":               workload.Nginx,
-		"llama.cpp":           workload.Llama(s.timing.llama),
-		"kube-proxy":          kubeproxy.Program(get, s.timing.proxySync),
-		"kourier-gateway":     c.fabric.Gateway(),
-		"knative/activator":   c.fabric.Activator(),
-		"knative/queue-proxy": c.fabric.QueueProxy(s.timing.drain),
+		"nginx":      workload.Nginx,
+		"llama.cpp":  workload.Llama(s.timing.llama),
+		"kube-proxy": kubeproxy.Program(get, s.timing.proxySync),
+	}
+	if s.Serving {
+		o.Serving.View = get
+		images["kourier-gateway"] = ingress.Program(custom, get, ingressDomain)
+		maps.Copy(images, servingImages(o.Serving))
 	}
 	for i, spec := range s.Machines {
 		m := machine.Config{
@@ -147,20 +166,28 @@ func (c *Cluster) Machine(name string) *machine.Machine {
 	return nil
 }
 
-// Knative returns how many requests are where.
-func (c *Cluster) Knative() knative.State { return c.fabric.State() }
+// waits reports whether an object has pods for the workers.
+func waits(o runtime.Object) bool {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return o.Spec.Template.Spec.NodeSelector == nil
+	case *unstructured.Unstructured:
+		return o.GetKind() == "Service"
+	}
+	return false
+}
 
 // Create creates the scenario's objects, those that are there already apart.
-// Deployments come last, when all nodes are Ready, so that the scheduler
+// What has pods for the workers comes last, when all nodes are Ready, so that the scheduler
 // spreads their pods evenly.
 func (c *Cluster) Create(ctx context.Context) error {
 	var last []runtime.Object
 	for _, o := range c.scenario.Objects {
-		if _, ok := o.(*appsv1.Deployment); ok {
+		if waits(o) {
 			last = append(last, o)
 			continue
 		}
-		if err := create(ctx, c.client, o); err != nil {
+		if err := create(ctx, c.client, c.custom, o); err != nil {
 			return err
 		}
 	}
@@ -168,7 +195,7 @@ func (c *Cluster) Create(ctx context.Context) error {
 		return err
 	}
 	for _, o := range last {
-		if err := create(ctx, c.client, o); err != nil {
+		if err := create(ctx, c.client, c.custom, o); err != nil {
 			return err
 		}
 	}
@@ -204,16 +231,31 @@ func (c *Cluster) Ready(ctx context.Context) error {
 // when ctx ends before.
 func (c *Cluster) Settled(ctx context.Context) error {
 	for _, o := range c.scenario.Objects {
-		d, ok := o.(*appsv1.Deployment)
-		if !ok {
+		var key types.NamespacedName
+		least := int32(0) // Knative begins with one replica, whatever the least scale is
+		switch o := o.(type) {
+		case *appsv1.Deployment:
+			key = types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
+		case *unstructured.Unstructured:
+			if o.GetKind() != "Service" {
+				continue
+			}
+			if err := c.serves(ctx, o); err != nil {
+				return err
+			}
+			scale, _, _ := unstructured.NestedString(o.Object, "spec", "template", "metadata", "annotations", "autoscaling.knative.dev/min-scale")
+			n, _ := strconv.Atoi(scale)
+			least = int32(n)
+			key = types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName() + "-00001-deployment"}
+		default:
 			continue
 		}
-		err := poll(ctx, fmt.Sprintf("deployment %s is not complete", d.Name), func() (bool, error) {
-			now, err := c.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+		err := poll(ctx, fmt.Sprintf("deployment %s is not complete", key.Name), func() (bool, error) {
+			now, err := c.client.AppsV1().Deployments(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 			if err != nil {
 				return false, err
 			}
-			return now.Status.ObservedGeneration >= now.Generation && now.Status.AvailableReplicas == *now.Spec.Replicas &&
+			return *now.Spec.Replicas >= least && now.Status.ObservedGeneration >= now.Generation && now.Status.AvailableReplicas == *now.Spec.Replicas &&
 				now.Status.Replicas == *now.Spec.Replicas, nil
 		})
 		if err != nil {
@@ -221,6 +263,31 @@ func (c *Cluster) Settled(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// serves waits until a Knative service is Ready: its route leads to its revision.
+func (c *Cluster) serves(ctx context.Context, o *unstructured.Unstructured) error {
+	path := "/apis/serving.knative.dev/v1/namespaces/" + o.GetNamespace() + "/services/" + o.GetName()
+	return poll(ctx, "service "+o.GetName()+" is not Ready", func() (bool, error) {
+		raw, err := c.client.AppsV1().RESTClient().Get().AbsPath(path).DoRaw(ctx)
+		if err != nil {
+			return false, err
+		}
+		var now struct {
+			Status struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+		if err := json.Unmarshal(raw, &now); err != nil {
+			return false, err
+		}
+		for _, condition := range now.Status.Conditions {
+			if condition.Type == "Ready" {
+				return condition.Status == "True", nil
+			}
+		}
+		return false, nil
+	})
 }
 
 // poll asks until the answer is yes; if ctx ends before, it fails with what.

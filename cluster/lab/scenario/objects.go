@@ -3,24 +3,25 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"lightsout/cluster/lab/workload"
 )
 
 func ptr[T any](v T) *T { return &v }
-
-func fieldRef(path string) *corev1.EnvVarSource {
-	return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}
-}
 
 func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -50,7 +51,7 @@ func onControlPlane(namespace, name, image string, ports ...int32) *appsv1.Deplo
 	labels := map[string]string{"app": name}
 	c := corev1.Container{
 		Name:  name,
-		Image: image + ":v1.22",
+		Image: image + ":" + servingVersion,
 		ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{
 			TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(ports[0])},
 		}},
@@ -96,9 +97,15 @@ func kubeProxy() *appsv1.DaemonSet {
 	}
 }
 
-// create creates one object; one that is there already is left as it is. A
-// namespace that is not there yet is waited for.
-func create(ctx context.Context, client kubernetes.Interface, object runtime.Object) error {
+// resourceOf returns the resource of an object whose plural ends in a plain s.
+func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
+	k := o.GroupVersionKind()
+	return k.GroupVersion().WithResource(strings.ToLower(k.Kind) + "s")
+}
+
+// create creates one object and leaves an existing one unchanged. It waits for a
+// namespace, a kind or a webhook that does not exist yet.
+func create(ctx context.Context, client kubernetes.Interface, custom dynamic.Interface, object runtime.Object) error {
 	for {
 		var err error
 		var what string
@@ -119,13 +126,25 @@ func create(ctx context.Context, client kubernetes.Interface, object runtime.Obj
 		case *appsv1.DaemonSet:
 			what = "daemon set " + o.Name
 			_, err = client.AppsV1().DaemonSets(o.Namespace).Create(ctx, o, opts)
+		case *corev1.ConfigMap:
+			what = "config map " + o.Name
+			_, err = client.CoreV1().ConfigMaps(o.Namespace).Create(ctx, o, opts)
+		case *admissionv1.MutatingWebhookConfiguration:
+			what = "webhook " + o.Name
+			_, err = client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, o, opts)
+		case *admissionv1.ValidatingWebhookConfiguration:
+			what = "webhook " + o.Name
+			_, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, o, opts)
+		case *unstructured.Unstructured:
+			what = o.GetKind() + " " + o.GetName()
+			_, err = custom.Resource(resourceOf(o)).Namespace(o.GetNamespace()).Create(ctx, o, opts)
 		default:
 			return fmt.Errorf("the scenario has an object of a type that it can't create: %T", object)
 		}
 		switch {
 		case err == nil, errors.IsAlreadyExists(err):
 			return nil
-		case errors.IsNotFound(err) && workload.Pause(ctx, 50*time.Millisecond):
+		case (errors.IsNotFound(err) || errors.IsInternalError(err)) && workload.Pause(ctx, 50*time.Millisecond):
 			continue
 		}
 		return fmt.Errorf("%s can't be created: %w", what, err)

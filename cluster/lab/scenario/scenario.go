@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"lightsout/cluster/lab/knative"
 	"lightsout/cluster/lab/machine"
 	"lightsout/cluster/lab/workload"
 )
@@ -30,7 +29,6 @@ type timing struct {
 	machine   machine.Timing
 	llama     workload.LlamaTiming
 	proxySync time.Duration // kube-proxy's minSyncPeriod
-	drain     time.Duration // of a queue-proxy that is stopped
 }
 
 var paces = map[Pace]timing{
@@ -47,7 +45,6 @@ var paces = map[Pace]timing{
 		},
 		llama:     workload.LlamaTiming{Load: 3 * time.Second, Token: 300 * time.Millisecond},
 		proxySync: time.Second,
-		drain:     30 * time.Second, // serving's pkg/queue/sharedmain
 	},
 	Fast: {
 		machine: machine.Timing{
@@ -62,7 +59,6 @@ var paces = map[Pace]timing{
 		},
 		llama:     workload.LlamaTiming{Load: 700 * time.Millisecond, Token: 150 * time.Millisecond},
 		proxySync: 100 * time.Millisecond,
-		drain:     time.Second,
 	},
 }
 
@@ -110,8 +106,8 @@ type Scenario struct {
 	// Objects are what is deployed, in the order of creation.
 	Objects []runtime.Object
 	Load    Load
-	// Routes lead from host names to Knative revisions.
-	Routes []knative.Route
+	// Serving: the scenario installs Knative Serving.
+	Serving bool
 
 	timing timing
 }

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestUnknownScenarioOrPace(t *testing.T) {
@@ -29,9 +30,10 @@ func TestEveryScenarioIsWhole(t *testing.T) {
 			}
 			found := false
 			for _, o := range s.Objects {
-				if d, ok := o.(*appsv1.Deployment); ok && d.Namespace+"/"+d.Name == s.Load.Deployment {
-					found = true
-				}
+				d, ok := o.(*appsv1.Deployment)
+				u, custom := o.(*unstructured.Unstructured) // the first revision
+				found = found || ok && d.Namespace+"/"+d.Name == s.Load.Deployment ||
+					custom && u.GetKind() == "Service" && u.GetNamespace()+"/"+u.GetName()+"-00001-deployment" == s.Load.Deployment
 			}
 			if !found {
 				t.Errorf("%s: the load's deployment %s is not created", name, s.Load.Deployment)
@@ -45,20 +47,12 @@ func TestExactlyFourModelPodsFitAWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range s.Objects {
-		d, ok := o.(*appsv1.Deployment)
-		if !ok || d.Namespace != "default" {
-			continue
-		}
-		var cpu, memory int64
-		for _, c := range d.Spec.Template.Spec.Containers {
-			cpu += c.Resources.Requests.Cpu().MilliValue()
-			memory += c.Resources.Requests.Memory().Value()
-		}
-		for _, m := range s.Machines[1:] {
-			if fit := min(int64(m.CPUs)*1000/cpu, int64(m.MemoryGiB)<<30/memory); fit != 4 {
-				t.Errorf("%d pods fit %s", fit, m.Name)
-			}
+	requests := mdxUserContainer().Resources.Requests
+	const queueProxy = 25 // milli-CPUs, Knative's default
+	cpu, memory := requests.Cpu().MilliValue()+queueProxy, requests.Memory().Value()
+	for _, m := range s.Machines[1:] {
+		if fit := min(int64(m.CPUs)*1000/cpu, int64(m.MemoryGiB)<<30/memory); fit != 4 {
+			t.Errorf("%d pods fit %s", fit, m.Name)
 		}
 	}
 }
@@ -70,7 +64,7 @@ func TestKeysDifferFromLabToLab(t *testing.T) {
 		t.Errorf("keys of %d and %d bytes, equal: %v", len(a.Load.APIKey), len(b.Load.APIKey), a.Load.APIKey == b.Load.APIKey)
 	}
 	for _, o := range a.Objects {
-		if s, ok := o.(*corev1.Secret); ok && s.StringData["api-key"] != a.Load.APIKey {
+		if s, ok := o.(*corev1.Secret); ok && s.Name == mdxSecret && s.StringData["api-key"] != a.Load.APIKey {
 			t.Error("the secret has another key than the load")
 		}
 	}
