@@ -37,7 +37,6 @@ func (r Record) AppendJSON(b []byte) []byte {
 	if r.MaxGap != 0 {
 		b = appendJSON(b, `,"max_gap_ms":`, r.MaxGap)
 	}
-	b = appendInt(b, `,"redirects":`, int64(r.Redirects))
 	if len(r.Stalls) > 0 {
 		b = appendJSON(b, `,"stalls":`, r.Stalls)
 	}
@@ -80,8 +79,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// appendJSON writes what is seldom there by encoding/json, and nothing where
-// that can't.
+// appendJSON writes rare values with encoding/json, and nothing if that fails.
 func appendJSON(b []byte, name string, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -102,8 +100,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// escaped reports a text with what may not stand in JSON as it is, or does not by
-// encoding/json.
+// escaped reports whether a text contains characters that JSON, or encoding/json,
+// escapes.
 func escaped(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -19,7 +19,7 @@ func FuzzAppendJSON(f *testing.F) {
 			Remote: remote, Errno: errno, Error: text, Bytes: n, MaxGap: gap, Status: status, Reused: set, Unframed: set,
 		}
 		if set {
-			r.Count, r.Tokens, r.Redirects, r.Entry = status, status, int(n), remote
+			r.Count, r.Tokens, r.Entry = status, status, remote
 			r.Dial, r.Connected, r.Sent, r.FirstByte = when, when.Add(1), when.Add(20), when.Add(300)
 			r.FirstToken, r.LastToken, r.LastByte = when.Add(4000), when.Add(50_000), when.In(time.FixedZone("", 3600))
 			r.Stalls = []Stall{{when, when.Add(1)}, {when.Add(5), when.Add(6)}}

@@ -46,10 +46,10 @@ type chatStream struct {
 	gaps       []time.Duration // between tokens, not yet taken
 	maxGap     time.Duration
 	events     int    // events with text in them
-	usage      int    // tokens as the server counts them; 0: not told
+	usage      int    // tokens as the server counts them; 0: unreported
 	done       bool   // the end mark has come
 	failed     string // the error inside the stream
-	stray      string // the last line that is no field of an event stream
+	stray      string // the last line that is not a field of an event stream
 }
 
 func newChatStream(now func() time.Time) *chatStream {
@@ -138,7 +138,7 @@ func errorText(raw []byte) string {
 	return string(raw)
 }
 
-// verdict says how a stream that is over has ended; nil: complete.
+// verdict returns how a complete stream has ended; nil: complete.
 func (c *chatStream) verdict() error {
 	switch {
 	case c.failed != "":

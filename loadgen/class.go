@@ -16,9 +16,10 @@ import (
 
 // Class is how a request ended. A request ends in exactly one class.
 //
-// It is told by the answer first, where that has come so far, then by our own
-// cause (a bound that has passed, a cancel), then by the phase that the request
-// was in, then by the system's error. The number is the class's Code. The bounds are those of Timeouts and KeepAlive.
+// If bytes of the answer have arrived, they decide first; then a cause of the client's
+// own (a passed bound, a cancel); then the phase of the request; then the system's
+// error. The number is the class's Code. The bounds are those of Timeouts and
+// KeepAlive.
 //
 //	class               code  phase       what has happened
 //	ok                     0  answer      complete, status below 400; a chat: with its [DONE]
@@ -26,8 +27,9 @@ import (
 //	unreachable          101  connecting  EHOSTUNREACH, ENETUNREACH, EHOSTDOWN: no way, or no answer to ARP (3 s)
 //	connect timeout      102  connecting  no connection, TLS included, within Connect (3 s)
 //	reset                200  connected   ECONNRESET, EPIPE, an HTTP/2 stream reset; or closed without an answer
-//	truncated            201  answer      cut; no [DONE]; an error or a proxy's timeout text inside a 200; a redirect to nowhere
-//	peer dead            202  connected   given up: ETIMEDOUT, EHOSTUNREACH, or no answer to an HTTP/2 PING (5 s)
+//	truncated            201  answer      cut; no [DONE]; an error or a proxy's timeout text inside a 200
+//	peer dead            202  connected   closed: ETIMEDOUT, EHOSTUNREACH, or no answer to an HTTP/2 PING (5 s)
+//	stale connection     203  connected   a kept HTTP/1.1 connection, closed before a byte of the answer came; see ClassStale
 //	first-byte timeout   300  waiting     no byte within FirstByte (none) of the request being written
 //	idle timeout         301  answer      no further byte within Idle (none)
 //	total timeout        302  any         not complete within Total (30 s; a chat 30 min)
@@ -59,23 +61,26 @@ const (
 	Class502            Class = "502"
 	Class503            Class = "503"
 	Class504            Class = "504"
-	ClassClient         Class = "client fault"
-	ClassCancelled      Class = "cancelled"
-	ClassCensored       Class = "censored"
-	ClassUnsent         Class = "unsent"
+	// ClassStale is a request on a kept connection that the other side closed or reset
+	// before the first byte of the answer. A server that closes idle connections has
+	// not seen the request, and the client cannot tell whether that was the case.
+	ClassStale     Class = "stale connection"
+	ClassClient    Class = "client fault"
+	ClassCancelled Class = "cancelled"
+	ClassCensored  Class = "censored"
+	ClassUnsent    Class = "unsent"
 )
 
 // codes are the numbers of the classes.
 var codes = map[Class]int{
 	ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102,
-	ClassReset: 200, ClassTruncated: 201, ClassPeerDead: 202,
+	ClassReset: 200, ClassTruncated: 201, ClassPeerDead: 202, ClassStale: 203,
 	ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302,
 	Class4xx: 400, Class5xx: 500, Class502: 502, Class503: 503, Class504: 504,
 	ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
 }
 
-// Code is the number of the class, which stays the same for good; -1: there is
-// no such class.
+// Code is the number of the class, which never changes; -1: there is no such class.
 func (c Class) Code() int {
 	if n, ok := codes[c]; ok {
 		return n
@@ -91,12 +96,12 @@ func (c Class) Failed() bool {
 // maxErrorText is the length of error texts, in runes.
 const maxErrorText = 240
 
-// WayError is for Options.Dial to return when what has failed is the way to the
-// target, such as a bastion, and not the target: the class is client fault,
-// whatever the text says.
+// WayError is the error for Options.Dial to return if the route to the target has
+// failed, such as a bastion, and not the target itself: the class is then client fault,
+// whatever the text.
 type WayError struct{ Err error }
 
-// Error is the text of what has failed.
+// Error returns the text of the failure.
 func (e *WayError) Error() string { return e.Err.Error() }
 
 // errnoName names the system error in err; empty if there is none.
@@ -108,9 +113,9 @@ func errnoName(err error) string {
 	return ""
 }
 
-// classify tells the class of a network error that is not of our own doing,
-// by the phase in which it came and then by its system error. connected says
-// that there was a connection, answered that a byte of the answer had come.
+// classify returns the class of a network error that the client did not cause, by the
+// phase of the request and then by the system error. connected: there was a connection.
+// answered: a byte of the answer had come.
 //
 //	no connection:  refused, unreachable, connect timeout, reset (in TLS), client fault
 //	no byte yet:    reset (also: closed without an answer), peer dead
@@ -123,8 +128,8 @@ func classify(connected, answered bool, err error) Class {
 			return ClassRefused
 		case syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN:
 			if connected {
-				// Linux tells this of a connection only when it has given up
-				// on it (tcp_write_err: the soft error, else ETIMEDOUT).
+				// Linux reports this for a connection only when it has abandoned it
+				// (tcp_write_err: the soft error, else ETIMEDOUT).
 				return ClassPeerDead
 			}
 			return ClassUnreachable

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 const stream = "text/event-stream"
@@ -196,13 +198,7 @@ func inOrder(t *testing.T, r Record) {
 
 func TestRefusedPort(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
-	rec := one(t, Options{Target: Target{URL: "http://" + addr}})
+	rec := one(t, Options{Target: Target{URL: "http://" + testenv.Refusing(t)}})
 	if rec.Class != ClassRefused || rec.Errno != "ECONNREFUSED" || rec.Dial.IsZero() || !rec.Connected.IsZero() {
 		t.Fatalf("%+v", rec)
 	}
@@ -318,7 +314,7 @@ func TestCodesOfClasses(t *testing.T) {
 	t.Parallel()
 	want := map[Class]int{
 		ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102, ClassReset: 200, ClassTruncated: 201,
-		ClassPeerDead: 202, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,
+		ClassPeerDead: 202, ClassStale: 203, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,
 		Class503: 503, Class504: 504, ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
 	}
 	if len(want) != len(codes) {

@@ -16,11 +16,10 @@ const maxHead = 1 << 20
 
 var errHeadTooLong = errors.New("the headers of the answer are too long")
 
-// conn is a connection that tells the bytes of an answer to the request which
-// uses it.
+// conn is a connection that counts the bytes of an answer for the request that uses it.
 type conn struct {
-	net.Conn          // what is read and written: TLS, if any
-	raw      net.Conn // what is closed
+	net.Conn          // to read and write: TLS, if any
+	raw      net.Conn // to close
 	br       *bufio.Reader
 	r        *request
 	head     int // bytes that may still come before the headers end; -1: no bound
@@ -56,8 +55,8 @@ func (c *conn) discard() {
 	c.br = nil
 }
 
-// dial opens a connection, with TLS if the target has it. It returns what is
-// read and written, and the connection beneath.
+// dial opens a connection, with TLS if the target has it. It returns the connection to
+// read and write, and the one beneath.
 func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.Conn, err error) {
 	raw, err = cl.opts.Dial(ctx, "tcp", addr)
 	if err != nil {

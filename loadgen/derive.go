@@ -2,8 +2,8 @@ package loadgen
 
 import "math"
 
-// derive puts what the servers said beside what the ledger knows. The parts of
-// the result always add up to what is outstanding:
+// derive combines the servers' reports with the ledger. The parts of the result always
+// add up to the outstanding requests:
 //
 //	Outstanding = Served + Queued + Stalled + OnDead
 //
@@ -16,27 +16,29 @@ import "math"
 //   - Served: what the servers told (their numbers are averages over the last
 //     second, and up to two seconds old); never less than the answers of which
 //     bytes are coming, as far as servers can work on so many at once: an
-//     answer whose last bytes are still under way has left its server. Requests too young to be in those averages fill the
-//     room that is left. Without an answer, it is the room alone.
+//     answer whose last bytes are still under way has left its server. Requests
+//     too young to be in those averages fill the room that is left; these are
+//     derived, so the whole is then no longer called measured. Without an answer,
+//     it is the room alone.
 //   - Queued: the rest.
-func derive(m *measurement, s *survey, capacity int) Gauge {
+func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	g := Gauge{Outstanding: s.outstanding}
 	left := s.outstanding
 
-	dead := boundHeld(m.dead, s)
+	dead := boundHoldings(m.dead, s)
 	g.OnDead = min(dead, left-s.slow)
 	left -= g.OnDead
 
 	// Requests that stall because their server is dead are in OnDead already,
 	// or in what silent servers held.
 	stalled := max(s.stalled-g.OnDead, 0)
-	lost := min(boundHeld(m.lost, s), left-s.slow)
+	lost := min(boundHoldings(m.lost, s), left-s.slow)
 	g.Stalled = min(s.slow+max(stalled, lost), left)
 	left -= g.Stalled
 
 	room, known := m.room, m.known
 	if !known {
-		room, known = capacity, capacity > 0
+		room, known = capacity, limited
 	}
 	served := 0
 	switch {
@@ -49,16 +51,18 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 		if known {
 			free = min(free, max(room-served, 0))
 		}
-		served += free
+		g.Heard = min(served, max(int(math.Round(max(m.served, m.whole))), atMost(s.flowing, m.most)))
 		g.Source = m.source
 		g.Basis = BasisMeasured
-		if m.answered < m.asked {
+		if free > 0 && served < left || m.answered < m.asked {
 			g.Basis = BasisPartial
 		}
+		served += free
 	case m.frontReport() != nil:
 		front := m.frontReport()
 		// A proxy before the backends counts what sits on dead ones as well.
 		served = max(*front.Served-g.OnDead-max(stalled, lost), s.flowing)
+		g.Heard = served
 		g.Basis, g.Source = BasisMeasured, front.Source
 	case known:
 		served = max(room-max(stalled-lost, 0), atMost(s.flowing, m.most))
@@ -67,16 +71,18 @@ func derive(m *measurement, s *survey, capacity int) Gauge {
 		served = left
 		g.Basis, g.Source = BasisEstimated, "in flight"
 	}
-	if g.NoAnswer = m.asked - m.answered - m.waiting; m.waiting > 0 {
+	g.NoAnswer = m.asked - m.answered - m.waiting
+	if m.waiting > 0 {
 		g.Asked, g.Servers = m.asked-m.waiting, m.asked
 	}
 	g.Served = max(min(served, left), 0)
 	g.Queued = left - g.Served
+	g.Heard = max(min(g.Heard, g.Served), 0)
 	return g
 }
 
-// told is how many requests the servers work on by their own words. Those that
-// wait for their turn are taken to have as much to do as the others.
+// told is the number of requests that the servers report. It assumes that servers that
+// wait for their poll are as busy as the others.
 func (m *measurement) told() int {
 	all := float64(m.answered+m.waiting) / float64(m.answered)
 	n := int(math.Round(max(m.served, m.whole)*all + m.carried))
@@ -86,9 +92,9 @@ func (m *measurement) told() int {
 	return n
 }
 
-// boundHeld sums up what servers held, in the order in which they fell silent,
-// as far as there are requests that have shown no life since.
-func boundHeld(list []held, s *survey) int {
+// boundHoldings adds up the requests that servers held, in the order in which the
+// servers fell silent, up to the number of requests that have shown no life since.
+func boundHoldings(list []holding, s *survey) int {
 	total := 0.0
 	for _, h := range list {
 		total = min(total+h.n, float64(s.silentSince(h.since)))
@@ -96,8 +102,8 @@ func boundHeld(list []held, s *survey) int {
 	return int(math.Round(total))
 }
 
-// frontReport is what the servers before the backends say, when all of them
-// have said how many they work on; else nil.
+// frontReport returns the reports of the servers in front of the backends, if all of
+// them have reported their requests; else nil.
 func (m *measurement) frontReport() *Report {
 	for i := range m.reported {
 		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked {
@@ -107,7 +113,7 @@ func (m *measurement) frontReport() *Report {
 	return nil
 }
 
-// atMost bounds n by what servers take at once; 0 is no bound.
+// atMost limits n to the servers' capacity; 0 is no limit.
 func atMost(n, most int) int {
 	if most > 0 {
 		return min(n, most)

@@ -1,5 +1,5 @@
-// Package loadgen sends requests to a service and accounts for every one of
-// them, so that what a client sees of an outage can be trusted.
+// Package loadgen sends requests to a service and accounts for every one of them, so
+// that its view of an outage is reliable.
 //
 // A [Generator] starts requests in one of three shapes ([Burst], [Hold],
 // [Rate]). Each request is one entry of the ledger, is in one state at any
@@ -9,19 +9,18 @@
 // ([Generator.RunTotals]). One [Record] of evidence is handed to the caller for
 // every request that ends.
 //
-// No request is sent twice, redirected or sent through a proxy without being
-// told to. HTTP/2 is spoken over single [http.ClientConn] values, which do not
-// retry; HTTP/1.1 over connections of the generator's own, since a ClientConn
-// takes about twice the CPU for each request (two goroutines a connection, and
-// the request written anew each time), and what loads the generator bends the
-// times that it measures. By default each request has a connection to itself, which is what
-// a service that balances connections (kube-proxy) needs to be seen as it is.
-// Peers that have gone silent are found by [KeepAlive].
+// The generator sends no request twice, and none through a proxy; a redirect is an answer
+// like any other. It speaks HTTP/2 over single [http.ClientConn] values, which do not
+// retry, and HTTP/1.1 over connections of its own: a ClientConn uses about twice the CPU
+// for each request (it has two goroutines per connection, and formats every request again),
+// and CPU use distorts the times that the generator measures. By default each request has a
+// connection to itself, so that a service that balances connections (kube-proxy) spreads
+// the requests. [KeepAlive] detects peers that have gone silent.
 //
-// The gauge puts the ledger beside what the servers say of themselves: backends
-// ([Backend]) and proxies before them ([Source]). What is measured, measured in
-// part, or estimated is told apart by [Basis]; a server that does not answer
-// within 1 s has given no answer, which is not 0.
+// The gauge compares the ledger with the servers' own reports: backends ([Backend]) and
+// proxies in front of them ([Source]). [Basis] distinguishes measured, partly measured
+// and estimated numbers; a server that does not answer within 1 s has given no answer,
+// which is not 0.
 //
 // Memory does not grow with the length of a run: times are kept in histograms
 // ([Quantiles]), and seconds up to a limit.

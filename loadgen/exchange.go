@@ -29,39 +29,25 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &
 // client carries requests to the target and reads its answers.
 type client struct {
 	*common
-	route *route // to the target
-
-	routesMu sync.Mutex
-	routes   map[string]*route // where redirects lead
+	route *route
 }
 
-// exchange sends the request and reads the answer, and follows redirects as
-// far as that is wanted. The error says why the class is not ok.
+// exchange sends the request and reads the answer. The error is the reason when the
+// class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
 	r.begin()
-	for rt := cl.route; ; {
-		send := cl.exchange1
-		if rt.transport != nil {
-			send = cl.exchange2
-		}
-		location, err := send(r, rt)
-		if err != nil || location == "" {
-			return r.judge(err)
-		}
-		if rt, err = cl.redirect(rt, r.Status, location); err != nil {
-			return ClassTruncated, err
-		}
-		r.again()
+	if cl.route.transport != nil {
+		return r.judge(cl.exchangeHTTP2(r, cl.route))
 	}
+	return r.judge(cl.exchangeHTTP1(r, cl.route))
 }
 
-// exchange1 sends the request on a HTTP/1.1 connection and reads the answer. The
-// location is of a redirect that is to be followed.
-func (cl *client) exchange1(r *request, rt *route) (location string, err error) {
+// exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
+func (cl *client) exchangeHTTP1(r *request, rt *route) error {
 	e := rt.enter(r)
 	c, err := cl.connect(r, rt, e)
 	if err != nil {
-		return "", err
+		return err
 	}
 	keep := false
 	defer func() {
@@ -80,7 +66,7 @@ func (cl *client) exchange1(r *request, rt *route) (location string, err error) 
 	*buf = append(*buf, m.tail...)
 	_, writeErr := c.Write(*buf)
 	if writeErr != nil && !errors.Is(writeErr, syscall.EPIPE) && !errors.Is(writeErr, syscall.ECONNRESET) {
-		return "", writeErr
+		return writeErr
 	}
 	if writeErr == nil {
 		r.wrote(r.now())
@@ -90,45 +76,32 @@ func (cl *client) exchange1(r *request, rt *route) (location string, err error) 
 		if writeErr != nil {
 			err = writeErr
 		}
-		return "", err
+		return err
 	}
 	// A server may answer and close before it has read the whole request.
 	c.head = -1
 	r.Status = resp.StatusCode
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
-	location, err = cl.readAnswer(r, rt, resp, *buf)
+	err = cl.readAnswer(r, rt, resp, *buf)
 	keep = err == nil && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
 		!resp.Close && !r.Unframed && writeErr == nil && c.br.Buffered() == 0
-	return location, err
+	return err
 }
 
 // readAnswer reads the answer after its headers.
-func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) (location string, err error) {
-	follow := resp.StatusCode >= 300 && r.Redirects < cl.opts.Target.Redirects && isRedirect(resp)
+func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
-		return "", &failure{class, r.errorText(resp, buf)}
-	case rt.wire.target.Profile == Chat && !follow:
-		return "", cl.readChat(r, resp, buf)
+		return &failure{class, r.errorText(resp, buf)}
+	case rt.wire.target.Profile == Chat:
+		return cl.readChat(r, resp, buf)
 	}
-	if err := readPage(resp.Body, buf); err != nil || !follow {
-		return "", err
-	}
-	return resp.Header.Get("Location"), nil
+	return readPage(resp.Body, buf)
 }
 
-// isRedirect reports whether an answer says where to go instead.
-func isRedirect(resp *http.Response) bool {
-	switch resp.StatusCode {
-	case 301, 302, 303, 307, 308:
-		return resp.Header.Get("Location") != ""
-	}
-	return false
-}
-
-// failure is an answer that tells its class by itself: a status, or a complete
-// answer that says it is none.
+// failure is an answer that determines its class: a status, or a complete answer that
+// reports an error.
 type failure struct {
 	class Class
 	text  string
@@ -136,8 +109,8 @@ type failure struct {
 
 func (e *failure) Error() string { return e.text }
 
-// judge tells the class of an error: by the answer, else our own cause, else the
-// phase, then the system's error.
+// judge returns the class of an error: by the answer, else the client's own cause, else
+// the phase, then the system's error.
 func (r *request) judge(err error) (Class, error) {
 	own, cause := (*failure)(nil), r.aborted()
 	switch {
@@ -150,6 +123,9 @@ func (r *request) judge(err error) (Class, error) {
 	}
 	connected, answered := !r.Connected.IsZero(), !r.FirstByte.IsZero()
 	class := classify(connected, answered, err)
+	if class == ClassReset && r.Reused && !answered && r.client.route.transport == nil {
+		return ClassStale, fmt.Errorf("the kept connection was closed before an answer came, perhaps because it was idle: %w", err)
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		switch {
 		case answered:
@@ -189,7 +165,7 @@ func (r *request) errorText(resp *http.Response, buf []byte) string {
 	return text
 }
 
-// readPage reads a body to its end and looks at its last words.
+// readPage reads a body to its end and checks its last words.
 func readPage(body io.Reader, buf []byte) error {
 	const tailLen = 64
 	tail := make([]byte, 0, 2*tailLen)

@@ -12,17 +12,17 @@ const (
 	sampleEach  = time.Second
 	sampleSoon  = 250 * time.Millisecond // while burstTime lasts after a Start
 	burstTime   = 2 * time.Second
-	sampleAfter = 3 * time.Second // how long it goes on after the last request
+	sampleAfter = 3 * time.Second // how long it continues after the last request
 	fetchBound  = time.Second
 )
 
-// measurement is what the servers have said at one time. It is immutable.
+// measurement holds the servers' reports of one time. It is immutable.
 type measurement struct {
 	at time.Time
 	// oldest is when the oldest word that counts was given.
 	oldest time.Time
-	// asked are the ready servers that can be asked, answered those whose word
-	// counts, waiting those that wait for their turn.
+	// asked counts the ready servers that can be polled, answered those with a valid
+	// answer, and waiting those that wait for their turn.
 	asked, answered, waiting int
 	// served is what those that answered work on; whole is the same with each
 	// answer rounded, which is steadier for servers that take one at a time.
@@ -30,11 +30,11 @@ type measurement struct {
 	// carried is the last word of servers that fell silent less than the stall
 	// limit ago, lost of those that are silent for longer.
 	carried float64
-	lost    []held
+	lost    []holding
 	// dead is what servers held when their node died.
-	dead []held
-	// room is what the ready servers on living nodes take at once; it is only
-	// valid when known, that is, all of them have a limit.
+	dead []holding
+	// room is the total capacity of the ready servers on living nodes; it is valid only
+	// if known is true, that is, if all of them have a limit.
 	room  int
 	known bool
 	// most is what all servers on living nodes take at once, also those that
@@ -45,34 +45,34 @@ type measurement struct {
 	reported []Report
 }
 
-// held is a number of requests that a server held when it was last heard of.
-type held struct {
+// holding is the number of requests that a server had at its last report.
+type holding struct {
 	since time.Time
 	n     float64
 }
 
-// server is what the gauge remembers of a backend.
+// server is the gauge's memory of a backend.
 type server struct {
 	since, seen time.Time // when it was first and last among the backends
 	onDead      bool      // it was on a dead node then
-	last        float64   // its last word
+	last        float64   // its last reading
 	lastAt      time.Time // zero: it has never answered
-	word        reading   // what came of the last question
+	reading     reading   // result of the last poll
 	askedAt     time.Time // when that was asked; zero: never
 	deadSince   time.Time // zero: its node lives
 	held        float64   // at deadSince
 }
 
-// sampler asks the servers what they work on while requests are outstanding.
+// sampler polls the servers for their requests while requests are outstanding.
 type sampler struct {
 	*common
-	kick chan struct{} // a sample is wanted now
-	// state tells whether a hold or rate is running, and when the last Start
-	// was; the ledger's lock is held.
+	kick chan struct{} // requests a sample now
+	// state reports whether a hold or rate is running, and the time of the last Start;
+	// the caller holds the ledger's lock.
 	state   func() (sending bool, started time.Time)
-	servers map[string]*server // of the loop
-	sources map[string]word    // of the loop
-	turns   turns              // of the loop
+	servers map[string]*server      // only the loop uses it
+	sources map[string]datedReading // only the loop uses it
+	polls   pollBudget              // only the loop uses it
 
 	// Guarded by the ledger's lock.
 	measured *measurement
@@ -82,7 +82,7 @@ type sampler struct {
 }
 
 func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
-	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, sources: map[string]word{}}
+	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, sources: map[string]datedReading{}}
 }
 
 // wake asks for a sample now.
@@ -136,14 +136,14 @@ func (sm *sampler) loop() {
 // its second.
 func (sm *sampler) sample() {
 	m := sm.measure()
-	capacity, target := sm.capacity()
+	capacity, target, limited := sm.capacity()
 	sm.ledger.mu.Lock()
 	defer sm.ledger.mu.Unlock()
 	if m != nil {
 		sm.measured = m
 	}
 	now := sm.now()
-	out := sm.gauge(now, capacity, target)
+	out := sm.gauge(now, capacity, target, limited)
 	sm.ledger.time.at(out.At).Sample(out)
 	for _, r := range sm.ledger.runs {
 		if r.rest == nil {
@@ -163,14 +163,14 @@ func (sm *sampler) sample() {
 
 // gauge puts the last measurement and the ledger together; the ledger's lock
 // is held.
-func (sm *sampler) gauge(now time.Time, capacity, target int) Gauge {
+func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gauge {
 	m := sm.measured
 	if m == nil {
 		m = &measurement{}
 	}
 	s := sm.ledger.survey(now, m.oldest, len(m.dead)+len(m.lost) > 0)
-	out := derive(m, &s, capacity)
-	out.At, out.Capacity, out.Target = now, capacity, target
+	out := derive(m, &s, capacity, limited)
+	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
 	out.Reported, out.Disagreement = m.reported, sm.differ
 	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
 		out.Basis, out.Source = BasisIdle, ""
@@ -204,7 +204,7 @@ func (sm *sampler) measure() *measurement {
 	loads, told := sm.ask(asked[:turn], heard)
 	// One after the other, so that those asked first have their next turn first.
 	for i, r := range told {
-		sm.sources[heard[i].key()] = word{r, m.at.Add(time.Duration(i))}
+		sm.sources[heard[i].key()] = datedReading{r, m.at.Add(time.Duration(i))}
 	}
 	for i, r := range loads {
 		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
@@ -214,13 +214,13 @@ func (sm *sampler) measure() *measurement {
 	for i := range sources {
 		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, sm.sources[sources[i].key()].at(now))
 	}
-	var names []string // of what has answered
+	var names []string // of the servers that answered
 	for i := range asked {
 		b := &asked[i]
 		s := sm.servers[b.key()]
 		name := clean(b.Metrics.Name, 40)
 		if b.Metrics.Served != "" {
-			all.add(name, &b.Metrics, s.word)
+			all.add(name, &b.Metrics, s.reading)
 		}
 		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -228,10 +228,10 @@ func (sm *sampler) measure() *measurement {
 	}
 	for _, s := range sm.servers {
 		if s.held > 0 {
-			m.dead = append(m.dead, held{s.deadSince, s.held})
+			m.dead = append(m.dead, holding{s.deadSince, s.held})
 		}
 	}
-	bySince := func(a, b held) int { return a.since.Compare(b.since) }
+	bySince := func(a, b holding) int { return a.since.Compare(b.since) }
 	slices.SortFunc(m.dead, bySince)
 	slices.SortFunc(m.lost, bySince)
 	m.source = strings.Join(names, ", ")
@@ -239,8 +239,8 @@ func (sm *sampler) measure() *measurement {
 	return m
 }
 
-// room finds out how much the living backends take at once, and returns those
-// that are to be asked, with what for.
+// room returns the capacity of the living backends, and the backends to poll, with the
+// metrics to read.
 func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 	m.known = len(backends) > 0
 	unlimited := false
@@ -248,7 +248,8 @@ func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 		if b.OnDead {
 			continue
 		}
-		if m.most += b.Concurrency; b.Concurrency <= 0 {
+		m.most += b.Concurrency
+		if b.Concurrency <= 0 {
 			unlimited = true
 		}
 		if b.Ready {
@@ -269,11 +270,11 @@ func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 
 func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
 
-// learn notes which servers there are and which have died. What a dead server
-// held is its last word; if it never gave one, its share of what is in flight,
-// and nothing if it was out of the endpoints when it was first seen.
-// It is remembered while a request that may be part of it has shown no life
-// since, even when the pod is deleted meanwhile.
+// learn records which servers there are and which have died. A dead server counts with
+// its last report; without one, with its share of the requests in flight, or with
+// nothing if it was not an endpoint when it was first seen. learn remembers it while
+// some request, which may be one of those, has shown no life since, even if the pod is
+// deleted meanwhile.
 func (sm *sampler) learn(backends []Backend, now time.Time) {
 	sm.ledger.mu.Lock()
 	s := sm.ledger.survey(now, now, true)
@@ -325,8 +326,8 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 	}
 }
 
-// ask fetches what each backend and each source tells, all side by side and
-// within one bound.
+// ask fetches the report of each backend and each source, in parallel and within one
+// bound.
 func (sm *sampler) ask(backends []Backend, sources []Source) (loads, reports []reading) {
 	loads, reports = make([]reading, len(backends)), make([]reading, len(sources))
 	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
@@ -343,8 +344,8 @@ func (sm *sampler) ask(backends []Backend, sources []Source) (loads, reports []r
 	return loads, reports
 }
 
-// load is what a backend works on: what is more than its limit waits in its
-// own queue.
+// load is the number of requests that a backend works on: those above its limit wait in
+// its own queue.
 func (r reading) load(b *Backend) float64 {
 	if b.Concurrency > 0 {
 		return min(r.served, float64(b.Concurrency))
@@ -353,10 +354,10 @@ func (r reading) load(b *Backend) float64 {
 }
 
 // capacity asks for the capacity of the service.
-func (sm *sampler) capacity() (now, target int) {
+func (sm *sampler) capacity() (now, target int, limited bool) {
 	if sm.opts.Capacity == nil {
-		return 0, 0
+		return 0, 0, false
 	}
-	now, target = sm.opts.Capacity()
-	return max(now, 0), max(target, 0)
+	now, target, limited = sm.opts.Capacity()
+	return max(now, 0), max(target, 0), limited
 }

@@ -125,14 +125,14 @@ func (v *revision) fetch(ctx context.Context, namespace, pod string, port int32,
 	return nil, errors.New("not found")
 }
 
-func (v *revision) capacity() (int, int) {
+func (v *revision) capacity() (int, int, bool) {
 	n := 0
 	for _, p := range v.backends() {
 		if !p.OnDead {
 			n++
 		}
 	}
-	return n, 16
+	return n, 16, true
 }
 
 func (v *revision) options() Options {
@@ -198,7 +198,7 @@ func TestGaugeShowsServedAndQueued(t *testing.T) {
 	v.lag = true
 	g := start(t, v.options())
 	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0) // no server has reported them yet
 	v.mu.Lock()
 	v.lag = false
 	v.mu.Unlock()
@@ -360,54 +360,56 @@ func TestDerive(t *testing.T) {
 		name     string
 		m        measurement
 		s        survey
-		capacity int
+		capacity int // -1: it is known, and it is 0
 		want     Gauge
 	}{
 		{"nothing", measurement{}, survey{}, 8, Gauge{Basis: BasisEstimated}},
-		{"12 at 8", pods(8, 8, 8), survey{outstanding: 12}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
-		{"16 at 16", pods(16, 16, 15.6), survey{outstanding: 16}, 16, Gauge{Served: 16, Basis: BasisMeasured}},
-		{"a hold whose requests change", pods(16, 16, 14.2), survey{outstanding: 16, young: 3}, 16, Gauge{Served: 16, Basis: BasisMeasured}},
-		{"the young don't take more than the room", pods(8, 8, 7), survey{outstanding: 12, young: 5}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
-		{"capacity not used (held by hung requests) is seen", pods(9, 9, 6), survey{outstanding: 12}, 9, Gauge{Served: 6, Queued: 6, Basis: BasisMeasured}},
-		{"servers lag behind the end", pods(16, 16, 16), survey{outstanding: 3}, 16, Gauge{Served: 3, Basis: BasisMeasured}},
-		{"ends under way", most(pods(8, 8, 8), 8), survey{outstanding: 12, flowing: 10}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisMeasured}},
-		{"bytes are coming", pods(8, 8, 2), survey{outstanding: 9, flowing: 5}, 8, Gauge{Served: 5, Queued: 4, Basis: BasisMeasured}},
-		{"no limit known", measurement{asked: 3, answered: 3, served: 2}, survey{outstanding: 5, young: 2}, 0, Gauge{Served: 4, Queued: 1, Basis: BasisMeasured}},
+		{"12 at 8", pods(8, 8, 8), survey{outstanding: 12}, 8, Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"16 at 16", pods(16, 16, 15.6), survey{outstanding: 16}, 16, Gauge{Served: 16, Heard: 16, Basis: BasisMeasured}},
+		{"a hold whose requests change", pods(16, 16, 14.2), survey{outstanding: 16, young: 3}, 16, Gauge{Served: 16, Heard: 14, Basis: BasisPartial}},
+		{"new requests take no more than the free slots", pods(8, 8, 7), survey{outstanding: 12, young: 5}, 8, Gauge{Served: 8, Heard: 7, Queued: 4, Basis: BasisPartial}},
+		{"new requests behind hung ones do not count as measured", pods(16, 16, 8), survey{outstanding: 16, young: 8}, 16, Gauge{Served: 16, Heard: 8, Basis: BasisPartial}},
+		{"no pod at all", measurement{}, survey{outstanding: 8}, -1, Gauge{Queued: 8, Basis: BasisEstimated}},
+		{"the gauge shows slots that hung requests hold", pods(9, 9, 6), survey{outstanding: 12}, 9, Gauge{Served: 6, Heard: 6, Queued: 6, Basis: BasisMeasured}},
+		{"servers lag behind the end", pods(16, 16, 16), survey{outstanding: 3}, 16, Gauge{Served: 3, Heard: 3, Basis: BasisMeasured}},
+		{"ends under way", most(pods(8, 8, 8), 8), survey{outstanding: 12, flowing: 10}, 8, Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"bytes are coming", pods(8, 8, 2), survey{outstanding: 9, flowing: 5}, 8, Gauge{Served: 5, Heard: 5, Queued: 4, Basis: BasisMeasured}},
+		{"no limit known", measurement{asked: 3, answered: 3, served: 2}, survey{outstanding: 5, young: 2}, 0, Gauge{Served: 4, Heard: 2, Queued: 1, Basis: BasisPartial}},
 		{"no answers", pods(8, 0, 0), survey{outstanding: 12}, 8, Gauge{Served: 8, Queued: 4, Basis: BasisEstimated, NoAnswer: 8}},
 		{"nothing known", measurement{}, survey{outstanding: 5}, 0, Gauge{Served: 5, Basis: BasisEstimated}},
 		{"no ready server", measurement{known: true}, survey{outstanding: 5}, 16, Gauge{Queued: 5, Basis: BasisEstimated}},
 		{"connections don't come about", measurement{}, survey{outstanding: 5, slow: 2}, 0, Gauge{Served: 3, Stalled: 2, Basis: BasisEstimated}},
-		{"streams stall on living servers", pods(8, 8, 8), survey{outstanding: 12, stalled: 2}, 8, Gauge{Served: 6, Queued: 4, Stalled: 2, Basis: BasisMeasured}},
+		{"streams stall on living servers", pods(8, 8, 8), survey{outstanding: 12, stalled: 2}, 8, Gauge{Served: 6, Heard: 6, Queued: 4, Stalled: 2, Basis: BasisMeasured}},
 		{"dead", func() measurement {
 			m := pods(8, 8, 8)
-			m.dead = []held{{t0, 4}}
+			m.dead = []holding{{t0, 4}}
 			return m
 		}(), survey{outstanding: 16, lastActive: append(times(6, before), times(10, after)...)}, 8,
-			Gauge{Served: 8, Queued: 4, OnDead: 4, Basis: BasisMeasured}},
+			Gauge{Served: 8, Heard: 8, Queued: 4, OnDead: 4, Basis: BasisMeasured}},
 		{"most requests of the dead have ended", func() measurement {
 			m := pods(8, 8, 8)
-			m.dead = []held{{t0, 4}}
+			m.dead = []holding{{t0, 4}}
 			return m
 		}(), survey{outstanding: 11, lastActive: append(times(1, before), times(10, after)...)}, 8,
-			Gauge{Served: 8, Queued: 2, OnDead: 1, Basis: BasisMeasured}},
+			Gauge{Served: 8, Heard: 8, Queued: 2, OnDead: 1, Basis: BasisMeasured}},
 		{"streams on dead nodes stall, and are told once", func() measurement {
 			m := pods(8, 8, 8)
-			m.dead = []held{{t0, 4}}
+			m.dead = []holding{{t0, 4}}
 			return m
 		}(), survey{outstanding: 12, stalled: 4, lastActive: append(times(4, before), times(8, after)...)}, 8,
-			Gauge{Served: 8, OnDead: 4, Basis: BasisMeasured}},
+			Gauge{Served: 8, Heard: 8, OnDead: 4, Basis: BasisMeasured}},
 		{"silent servers before anybody knows that they are dead", func() measurement {
 			m := pods(16, 8, 8)
-			m.lost = []held{{t0, 8}}
+			m.lost = []holding{{t0, 8}}
 			return m
 		}(), survey{outstanding: 16, stalled: 8, lastActive: append(times(8, before), times(8, after)...)}, 16,
-			Gauge{Served: 8, Stalled: 8, Basis: BasisPartial, NoAnswer: 8}},
+			Gauge{Served: 8, Heard: 8, Stalled: 8, Basis: BasisPartial, NoAnswer: 8}},
 	}
 	for _, tt := range tests {
 		if tt.s.lastActive == nil {
 			tt.s.lastActive = times(tt.s.outstanding, after)
 		}
-		got := derive(&tt.m, &tt.s, tt.capacity)
+		got := derive(&tt.m, &tt.s, max(tt.capacity, 0), tt.capacity != 0)
 		got.Source = ""
 		tt.want.Outstanding = tt.s.outstanding
 		if !reflect.DeepEqual(got, tt.want) {
@@ -436,8 +438,8 @@ func FuzzDerive(f *testing.F) {
 			s.lastActive = append(s.lastActive, t0.Add(time.Duration(i-int(young))*time.Second))
 		}
 		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), served: served, carried: carried,
-			room: int(room), known: room > 0, dead: []held{{t0, dead}}, lost: []held{{t0, lost}}}
-		g := derive(&m, &s, int(answered))
+			room: int(room), known: room > 0, dead: []holding{{t0, dead}}, lost: []holding{{t0, lost}}}
+		g := derive(&m, &s, int(answered), answered > 0)
 		if g.Served < 0 || g.Queued < 0 || g.Stalled < 0 || g.OnDead < 0 || g.Served+g.Queued+g.Stalled+g.OnDead != int(out) {
 			t.Fatalf("%+v of %+v and %+v", g, m, s)
 		}

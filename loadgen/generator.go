@@ -25,12 +25,12 @@ type Generator struct {
 	lastID  uint64
 	spec    Spec
 	current *oneRun       // the hold or rate that is running
-	held    int           // places of holds that are taken
+	working int           // workers of holds that have a request in flight
 	started time.Time     // the last Start
 	settled chan struct{} // closed when idle, for Wait; nil: nobody waits
 }
 
-// common is what the parts of a generator share.
+// common holds the data that the parts of a generator share.
 type common struct {
 	opts   Options
 	now    func() time.Time
@@ -48,8 +48,9 @@ func New(o Options) (*Generator, error) {
 	}
 	c := &common{opts: o, now: o.Now, ledger: newLedger(o.WindowLimit)}
 	g := &Generator{common: c}
-	g.client = &client{common: c, routes: map[string]*route{}}
-	if g.client.route, err = g.client.newRoute(o.Target); err != nil {
+	g.client = &client{common: c}
+	g.client.route, err = g.client.newRoute(o.Target)
+	if err != nil {
 		return nil, err
 	}
 	g.sampler = newSampler(c, func() (bool, time.Time) { return g.current != nil, g.started })
@@ -64,12 +65,11 @@ func (g *Generator) Start(s Spec) error {
 	return err
 }
 
-// Begin begins to send, and returns the number of the run, which its records
-// carry (Record.Run). A burst is added to what is running, and its requests
-// are in flight when Begin returns. A hold or rate replaces the hold or rate
-// that is running; requests of the old one go on to their end, and a new hold
-// counts those of the old hold as its own. The error says what is wrong with
-// the Spec; it is ErrClosed after Close.
+// Begin begins to send, and returns the number of the run, which its records carry
+// (Record.Run). A burst is added to the running load, and its requests are in flight
+// when Begin returns. A hold or rate replaces the running hold or rate; requests of the
+// old one continue to their end, and a new hold counts those of the old hold as its
+// own. The error describes the fault in the Spec; it is ErrClosed after Close.
 func (g *Generator) Begin(s Spec) (number int, err error) {
 	if err := s.validate(g.opts.MaxInFlight); err != nil {
 		return 0, err
@@ -126,11 +126,11 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 		c.timer = time.AfterFunc(s.For, func() { g.StopRun(c.Number) })
 	}
 	if s.Ramp == 0 {
-		g.openPlaces(c, s.N, now)
+		g.startWorkers(c, s.N, now)
 		return
 	}
 	// Places that another hold has left are there already.
-	g.openPlaces(c, max(1, min(g.held, s.N)), now)
+	g.startWorkers(c, max(1, min(g.working, s.N)), now)
 	g.wg.Go(func() { g.rise(c) })
 }
 
@@ -147,9 +147,8 @@ func (g *Generator) StopRun(run int) {
 	g.settle()
 }
 
-// RunTotals accounts for one run that Begin has returned; it is balanced at any
-// moment. It is zero for a run that there is not. Its cost is that of a look at
-// each request in flight.
+// RunTotals accounts for one run that Begin has returned; it is balanced at any moment.
+// It is zero for a run that there is not. Its cost follows the requests in flight.
 func (g *Generator) RunTotals(run int) Totals {
 	l := g.ledger
 	l.mu.Lock()
@@ -195,15 +194,15 @@ func (g *Generator) Close() {
 	g.stop(true, ClassCensored, errCensored)
 	g.cancel()
 	g.wg.Wait()
-	g.closing.Do(g.client.closeRoutes)
+	g.closing.Do(g.client.route.close)
 	g.settle()
 }
 
-// Run returns what can be shown. It is immutable and never nil. It looks at
-// each request in flight: meant for readers at 10 Hz or less.
+// Run returns the state of the load. It is immutable and never nil. Its cost follows
+// the requests in flight: it is meant for readers at 10 Hz or less.
 func (g *Generator) Run() *Run {
 	now := g.now()
-	capacity, target := g.sampler.capacity()
+	capacity, target, limited := g.sampler.capacity()
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +212,7 @@ func (g *Generator) Run() *Run {
 		Totals:    l.totals(nil),
 		Latency:   l.latency.summary(&l.all),
 		Tokens:    l.all.Tokens,
-		Gauge:     g.sampler.gauge(now, capacity, target),
+		Gauge:     g.sampler.gauge(now, capacity, target, limited),
 		Seconds:   l.time.seconds(now),
 		LastError: l.lastError,
 		URL:       g.client.route.wire.shown,
@@ -221,7 +220,7 @@ func (g *Generator) Run() *Run {
 }
 
 // Changed returns a channel that is closed at the next change. It may change
-// thousands of times a second: readers should look at Run at most 10 times.
+// thousands of times a second: readers should call Run at most 10 times.
 func (g *Generator) Changed() <-chan struct{} {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
@@ -254,7 +253,7 @@ func (g *Generator) Wait(ctx context.Context) error {
 
 // quiet reports whether nothing is going on; the ledger's lock is held.
 func (g *Generator) quiet() bool {
-	return g.current == nil && len(g.ledger.live) == 0 && g.ledger.owed == 0
+	return g.current == nil && len(g.ledger.live) == 0 && g.ledger.unsentRecords == 0
 }
 
 // settle wakes those who wait, if it is time.
@@ -317,7 +316,7 @@ func (g *Generator) unsent(run *oneRun, due time.Time, n int, text string) {
 	g.ledger.mu.Unlock()
 	g.emit(Record{ID: id, Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
 	g.ledger.mu.Lock()
-	g.ledger.owed--
+	g.ledger.unsentRecords--
 	g.ledger.mu.Unlock()
 	g.settle()
 }

@@ -18,9 +18,9 @@ import (
 // errNotHTTP2 is when the server has agreed on TLS but not on HTTP/2.
 var errNotHTTP2 = errors.New("the server does not offer HTTP/2 over TLS")
 
-// lostText is how net/http's HTTP/2 says that a PING went unanswered, and
-// streamText how it begins when the server has reset a stream. Neither error
-// is exported.
+// lostText is the text of net/http's HTTP/2 for an unanswered PING, and streamText the
+// beginning of its text for a stream that the server has reset. Neither error is
+// exported.
 const (
 	lostText   = "http2: client connection lost"
 	streamText = "stream error:"
@@ -61,7 +61,7 @@ func (cl *client) newTransport(rt *route) *http.Transport {
 			c.Close()
 			return nil, errNotHTTP2
 		}
-		// The transport does not tell what it has dialed.
+		// The transport does not return the address that it dialed.
 		if remote, ok := ctx.Value(remoteKey{}).(*string); ok && raw.RemoteAddr() != nil {
 			*remote = clean(raw.RemoteAddr().String(), 80)
 		}
@@ -131,7 +131,7 @@ func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn,
 	return c, reused, nil
 }
 
-// fill sets up a connection, whatever becomes of the request that wanted it first.
+// fill sets up a connection, whatever happens to the request that first needed it.
 func (cl *client) fill(p *sharedPool, rt *route, addr string) {
 	defer func() { <-p.dialing }()
 	ctx := cl.ctx
@@ -150,9 +150,9 @@ func (cl *client) fill(p *sharedPool, rt *route, addr string) {
 	p.conns = append(p.conns, c)
 }
 
-// reserve finds a place on a connection, nil: there is none, and says whether an
-// earlier request has used it, and how many could not be set up so far.
-// Connections that are gone or too old are dropped.
+// reserve reserves a place on a connection; nil if there is none. It returns whether an
+// earlier request has used the connection, and how many connections failed so far. It
+// drops connections that are gone or too old.
 func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn, reused bool, failed int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,24 +178,25 @@ func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *shared
 func (p *sharedPool) release(c *sharedConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.users--; c.users == 0 && c.retired {
+	c.users--
+	if c.users == 0 && c.retired {
 		c.Close()
 	}
 }
 
-// exchange2 sends the request on an HTTP/2 connection and reads the answer.
-func (cl *client) exchange2(r *request, rt *route) (location string, err error) {
+// exchangeHTTP2 sends the request on an HTTP/2 connection and reads the answer.
+func (cl *client) exchangeHTTP2(r *request, rt *route) error {
 	ctx := r.dialContext(cl.ctx)
 	e := rt.enter(r)
 	c, reused, err := cl.take(ctx, rt, e)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer e.shared.release(c)
 	r.Reused, r.Remote, r.Connected = reused, c.remote, r.now()
 	if !r.attach(nil) {
 		c.Release()
-		return "", r.aborted().err
+		return r.aborted().err
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -206,7 +207,7 @@ func (cl *client) exchange2(r *request, rt *route) (location string, err error) 
 	})
 	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, r.message))
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer resp.Body.Close()
 	r.answered()
@@ -217,7 +218,7 @@ func (cl *client) exchange2(r *request, rt *route) (location string, err error) 
 	return cl.readAnswer(r, rt, resp, (*buf)[:cap(*buf)])
 }
 
-// countedBody tells the bytes of a body to its request.
+// countedBody reports the bytes of a body to its request.
 type countedBody struct {
 	io.ReadCloser
 	r *request

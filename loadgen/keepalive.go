@@ -39,7 +39,7 @@ const (
 	DefaultPingTimeout       = 3 * time.Second
 )
 
-// withDefaults fills in the defaults; what is switched off becomes 0.
+// withDefaults fills in the defaults; a value that is switched off becomes 0.
 func (a KeepAlive) withDefaults() KeepAlive {
 	orDefault(&a.Idle, DefaultKeepAliveIdle)
 	orDefault(&a.Interval, DefaultKeepAliveInterval)
@@ -73,4 +73,22 @@ func (a KeepAlive) dialer() func(ctx context.Context, network, addr string) (net
 		}
 		return c, err
 	}
+}
+
+// FailsWithin is the longest time that a request takes to fail when the machine at the
+// other end of its connection goes silent; 0: no limit. A proxy in between that keeps
+// the connection open makes it longer.
+func (g *Generator) FailsWithin(s Spec) time.Duration {
+	o := g.opts
+	bounds := []time.Duration{max(o.Timeouts.Connect, o.KeepAlive.Unacked+o.KeepAlive.Interval), cmp.Or(s.Timeout, o.Timeouts.Total)}
+	if o.Target.Protocol == HTTP2 {
+		bounds[0] = max(o.Timeouts.Connect, o.KeepAlive.PingAfter+o.KeepAlive.PingTimeout)
+	}
+	least := time.Duration(0)
+	for _, d := range bounds {
+		if d > 0 && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	return least
 }

@@ -8,36 +8,42 @@ import (
 
 // Quantiles sums up durations. Quantiles are exact to 1 %, Max is exact.
 type Quantiles struct {
-	Count                   int           `json:",omitzero"`
-	P50, P90, P95, P99, Max time.Duration `json:",omitzero"`
+	Count int           `json:"count,omitzero"`
+	P50   time.Duration `json:"p50,omitzero"`
+	P90   time.Duration `json:"p90,omitzero"`
+	P95   time.Duration `json:"p95,omitzero"`
+	P99   time.Duration `json:"p99,omitzero"`
+	Max   time.Duration `json:"max,omitzero"`
 }
 
-// Latency sums up the requests of all runs that have ended. Failed requests
-// are in none of it: how long they took says nothing about the service.
+// Latency sums up the ok requests of all runs. It leaves out failed requests: their
+// duration describes no service.
 type Latency struct {
 	// Scheduled is from when a request was due to its end. It holds what
 	// waiting in the generator has cost, so that a service which stops is not
 	// flattered by requests that were not sent meanwhile.
-	Scheduled Quantiles `json:",omitzero"`
+	Scheduled Quantiles `json:"scheduled,omitzero"`
 	// Sent is from when the request was written to its end.
-	Sent Quantiles `json:",omitzero"`
+	Sent Quantiles `json:"sent,omitzero"`
 	// Late is from when a request was due to when its sending began, of all
 	// requests that were begun: how well the generator keeps its schedule.
-	Late Quantiles `json:",omitzero"`
+	Late Quantiles `json:"late,omitzero"`
 	// FirstToken is from when a chat was written to its first text, TokenGap
 	// between two pieces of text, and PerToken the mean time for a token after
 	// the first, of each chat.
-	FirstToken, TokenGap, PerToken Quantiles `json:",omitzero"`
+	FirstToken Quantiles `json:"first_token,omitzero"`
+	TokenGap   Quantiles `json:"token_gap,omitzero"`
+	PerToken   Quantiles `json:"per_token,omitzero"`
 }
 
-// The range of what is kept apart; what is beyond counts as the bound.
+// The range of the histogram; a value beyond it counts as the bound.
 const (
 	leastLatency = time.Microsecond
 	mostLatency  = 24 * time.Hour
 )
 
-// histogram is a histogram of durations, with what is shown of it kept until it
-// changes. Nil is an empty one. Its owner's lock guards it.
+// histogram is a histogram of durations that caches its percentiles until it changes.
+// Nil is an empty one. Its owner's lock guards it.
 type histogram struct {
 	h     *hdrhistogram.Histogram // nil: frozen
 	max   time.Duration
@@ -49,7 +55,7 @@ func newHistogram() *histogram {
 	return &histogram{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
 }
 
-// freeze keeps what is shown, in little memory: nothing is added any more.
+// freeze keeps only the percentiles, in little memory: nothing can be added any more.
 func (s *histogram) freeze() {
 	s.quantiles()
 	s.h = nil

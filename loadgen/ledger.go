@@ -14,14 +14,15 @@ import (
 type ledger struct {
 	mu        sync.Mutex
 	live      []*request // each knows its index
-	all       RunSum     // over all runs; without what is in flight
+	all       RunSum     // over all runs, without requests in flight
 	runs      []*oneRun  // by number, from 1
 	last      *Result    // of the run that came to rest last; nil: none has
 	time      timeline
 	latency   latencies
+	single    digest
 	lastError string
-	// owed counts unsent records that are still to be handed out.
-	owed int
+	// unsentRecords counts the unsent records that the ledger still has to deliver.
+	unsentRecords int
 
 	changed chan struct{} // closed at the next change, if watched
 	watched bool
@@ -31,7 +32,7 @@ func newLedger(windowLimit int) *ledger {
 	return &ledger{time: newTimeline(windowLimit), changed: make(chan struct{})}
 }
 
-// run returns a run, nil when there is none of that number; mu is held.
+// run returns a run, nil if there is none of that number; the caller holds mu.
 func (l *ledger) run(number int) *oneRun {
 	if number < 1 || number > len(l.runs) {
 		return nil
@@ -39,7 +40,7 @@ func (l *ledger) run(number int) *oneRun {
 	return l.runs[number-1]
 }
 
-// notify tells the readers that something has changed; mu is held.
+// notify tells the readers about a change; the caller holds mu.
 func (l *ledger) notify() {
 	if l.watched {
 		close(l.changed)
@@ -80,7 +81,7 @@ func (l *ledger) skip(run *oneRun, n int) {
 		t.Scheduled += n
 		t.Unsent += n
 	}
-	l.owed++
+	l.unsentRecords++
 	l.notify()
 }
 
@@ -109,6 +110,7 @@ func (l *ledger) end(r *request) {
 	r.of.end(&r.Record)
 	r.of.inFlight--
 	l.latency.take(&r.Record)
+	l.single.take(&r.Record)
 	switch {
 	case r.Class == ClassOK:
 		l.time.took(r.second, r.End.Sub(r.Scheduled))
@@ -119,8 +121,8 @@ func (l *ledger) end(r *request) {
 	l.notify()
 }
 
-// totals adds what is in flight to the totals of a run, or to those of all
-// when of is nil; mu is held.
+// totals adds the requests in flight to the totals of a run, or of all if of is nil;
+// the caller holds mu.
 func (l *ledger) totals(of *oneRun) Totals {
 	t := l.all.Totals
 	if of != nil {
@@ -149,7 +151,7 @@ func (l *ledger) totals(of *oneRun) Totals {
 	return t
 }
 
-// Bounds within which a request's own trace tells something to the gauge.
+// Bounds within which a request's own trace is evidence for the gauge.
 const (
 	// slowDial: the first packet of a connection was lost, or went to a
 	// machine that is off (Linux sends the second one after 1 s).
@@ -157,11 +159,11 @@ const (
 	// settling: a request that is younger is not yet fully in a queue-proxy's
 	// average over 1 s, which is computed once a second.
 	settling = 2 * time.Second
-	// flowing: bytes came within so long, so a server works on it.
+	// flowing: bytes came within this time, so a server works on it.
 	flowing = 2 * time.Second
 )
 
-// survey is what the entries in flight say to the gauge.
+// survey is the evidence of the requests in flight for the gauge.
 type survey struct {
 	outstanding int
 	stalled     int // silent for longer than the stall limit
@@ -173,7 +175,7 @@ type survey struct {
 	lastActive []time.Time
 }
 
-// survey looks at all entries; mu is held. young is judged at the time of the
+// survey checks all entries; the caller holds mu. young is judged at the time of the
 // last measurement.
 func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 	s := survey{outstanding: len(l.live)}

@@ -94,7 +94,7 @@ func TestKeptConnections(t *testing.T) {
 			reused++
 		}
 	}
-	if tt := g.Run().Totals; tt.OK != 9 || tt.Failed[ClassReset] != 3 || reused != 9 || len(count) != 3 {
+	if tt := g.Run().Totals; tt.OK != 9 || tt.Failed[ClassStale] != 3 || reused != 9 || len(count) != 3 {
 		t.Errorf("%+v, %d reused, %d connections", tt, reused, len(count))
 	}
 

@@ -31,12 +31,12 @@ type Protocol string
 const (
 	// HTTP1 is HTTP/1.1.
 	HTTP1 Protocol = "http/1.1"
-	// HTTP2 is HTTP/2: with https agreed on in TLS, with http by prior
-	// knowledge (RFC 9113, section 3.3). There is no falling back.
+	// HTTP2 is HTTP/2: with https agreed on in TLS, with http by prior knowledge (RFC
+	// 9113, section 3.3). There is no fallback.
 	HTTP2 Protocol = "h2"
 )
 
-// Target is where requests go and what they say.
+// Target is the destination and the content of the requests.
 type Target struct {
 	// URL is absolute, http or https. It may hold user information, which is
 	// sent as basic authentication and never shown.
@@ -69,18 +69,14 @@ type Target struct {
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
 	APIKey string
-	// Reuse keeps connections for further requests, last used first. A
-	// request on a kept connection that the server resets has failed; it is
-	// not sent again. Over HTTP/2 kept connections carry several requests at
-	// once. Without it, each request has a connection to itself.
+	// Reuse keeps connections for further requests; the one used last comes first. A request
+	// on a kept connection that the server closes fails with ClassStale, and the generator
+	// does not send it again. Over HTTP/2 a kept connection carries several requests at once.
+	// Without Reuse, each request has a connection to itself.
 	Reuse bool
 	// MaxAge bounds how old a kept connection may be when a request is sent on
 	// it; 0: no bound.
 	MaxAge time.Duration
-	// Redirects is the number of redirects that a request follows, as browsers
-	// do; beyond it, and by default, a redirect is an answer like any other.
-	// All hops carry the same ID. Another host gets neither Header nor APIKey.
-	Redirects int
 }
 
 // Timeouts bound the parts of a request. Zero means the default, a negative
@@ -108,21 +104,21 @@ type Backend struct {
 	Ready bool
 	// Concurrency is the number of requests it takes at once; 0: no limit.
 	Concurrency int
-	// OnDead says that its node is silent or its machine is off. It is then
-	// not asked, and the requests that it held are counted as on a dead node.
+	// OnDead: its node is silent or its machine is off. The gauge does not poll it, and
+	// counts the requests that it held as on a dead node.
 	OnDead bool
-	// QueueProxy says that the pod has Knative's queue-proxy, which is asked
-	// for its load at port 9090.
+	// QueueProxy: the pod has Knative's queue-proxy, which the gauge polls at port
+	// 9090.
 	QueueProxy bool
-	// SlotsPort is the port of a llama.cpp server, which is asked for its
-	// /slots if there is no queue-proxy; 0: there is none.
+	// SlotsPort is the port of a llama.cpp server, whose /slots the gauge reads if
+	// there is no queue-proxy; 0: none.
 	SlotsPort int32
-	// Metrics are asked for when there is neither; the zero value: there are
-	// none. Where it has Queued as well, that is in Gauge.Reported.
+	// Metrics are read if there is neither; the zero value: none. If they include
+	// Queued, Gauge.Reported has it.
 	Metrics Metrics
 }
 
-// asks is what the backend is asked for; the zero Metrics: nothing.
+// asks returns the metrics to read from the backend; the zero Metrics: none.
 func (b *Backend) asks() Metrics {
 	switch {
 	case b.QueueProxy:
@@ -133,15 +129,15 @@ func (b *Backend) asks() Metrics {
 	return b.Metrics
 }
 
-// Options are what a Generator is made of. Only Target is needed. All
-// functions must be safe for concurrent use, must return when their context
-// ends, and must not call the Generator's methods.
+// Options holds the parts of a Generator. Only Target is required. All functions must
+// be safe for concurrent use, must return when their context ends, and must not call
+// the Generator's methods.
 type Options struct {
 	Target   Target
 	Timeouts Timeouts
 
-	// KeepAlive says how dead peers are found. Its TCP part is for straight
-	// connections only.
+	// KeepAlive configures the detection of dead peers. Its TCP part applies only to
+	// direct connections.
 	KeepAlive KeepAlive
 	// Dial opens connections, e.g. through a bastion. Nil: straight TCP. No
 	// proxy is ever used.
@@ -149,23 +145,24 @@ type Options struct {
 	// TLS is used for https; nil: the system's roots.
 	TLS *tls.Config
 
-	// MaxInFlight bounds the requests in flight; what a burst or rate
-	// schedules beyond it is shed and counted as unsent. Default 4096.
+	// MaxInFlight bounds the requests in flight; the generator sheds the requests of a
+	// burst or rate beyond it, and counts them as unsent. Default 4096.
 	MaxInFlight int
 	// WindowLimit is the number of seconds kept. Default 180.
 	WindowLimit int
 
-	// Backends tells the servers behind the target; nil: not known. It is
-	// called for each sample and must not block.
+	// Backends returns the servers behind the target; nil: unknown. It is called for
+	// each sample and must not block.
 	Backends func() []Backend
-	// Sources tells the servers that tell of requests without being backends;
-	// nil: there are none. It is called for each sample and must not block.
+	// Sources returns servers that report requests without being backends; nil: there
+	// are none. It is called for each sample and must not block.
 	Sources func() []Source
-	// Capacity tells what the ready pods can serve at once, and what all of
-	// them should; 0: not known. It is called for each Run and must not block.
-	Capacity func() (now, target int)
-	// Fetch gets a page from a pod, e.g. through the API server's pod proxy;
-	// nil: backends can't be asked. Calls are bounded to 1 s.
+	// Capacity returns how many requests the ready pods, and all desired pods, can
+	// serve at once. If limited is false, there is no limit or an unknown one. The
+	// generator calls it for each Run; it must not block.
+	Capacity func() (now, target int, limited bool)
+	// Fetch gets a page from a pod, for example through the API server's pod proxy;
+	// nil: backends cannot be polled. Calls are bounded to 1 s.
 	Fetch func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error)
 
 	// Record gets the evidence of each request that has ended, before the
@@ -194,13 +191,13 @@ func (o Options) withDefaults() (Options, error) {
 	total, known := map[Profile]time.Duration{HTTP: DefaultTotalHTTP, Chat: DefaultTotalChat}[o.Target.Profile]
 	switch {
 	case !known:
-		return o, fmt.Errorf("load: profile %q is not known: use %q or %q", o.Target.Profile, HTTP, Chat)
+		return o, fmt.Errorf("load: unknown profile %q: use %q or %q", o.Target.Profile, HTTP, Chat)
 	case o.Target.Protocol != HTTP1 && o.Target.Protocol != HTTP2:
-		return o, fmt.Errorf("load: protocol %q is not known: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
+		return o, fmt.Errorf("load: unknown protocol %q: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
 	case o.MaxInFlight < 0 || o.WindowLimit < 0:
 		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
-	case o.Target.MaxAge < 0 || o.Target.Redirects < 0:
-		return o, fmt.Errorf("load: the age of connections and the number of redirects must not be negative")
+	case o.Target.MaxAge < 0:
+		return o, fmt.Errorf("load: the age of connections must not be negative")
 	}
 	orDefault(&o.Timeouts.Connect, DefaultConnect)
 	orDefault(&o.Timeouts.FirstByte, 0)
@@ -218,7 +215,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// validate says what is wrong with a Spec, or nil.
+// validate returns the fault in a Spec, or nil.
 func (s Spec) validate(maxInFlight int) error {
 	switch s.Shape {
 	case Burst, Hold:
@@ -233,7 +230,7 @@ func (s Spec) validate(maxInFlight int) error {
 			return fmt.Errorf("load: the rate must be more than 0 and at most %d a second, not %g", maxRate, s.PerSecond)
 		}
 	default:
-		return fmt.Errorf("load: shape %q is not known: use %q, %q or %q", s.Shape, Burst, Hold, Rate)
+		return fmt.Errorf("load: unknown shape %q: use %q, %q or %q", s.Shape, Burst, Hold, Rate)
 	}
 	if s.Requests < 0 || s.For < 0 || s.Timeout < 0 || s.Ramp < 0 {
 		return fmt.Errorf("load: the bounds of a run must not be negative")

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,9 +13,9 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Metrics are what a server tells of its requests in Prometheus's text format.
+// Metrics are the names of a server's metrics in Prometheus's text format.
 type Metrics struct {
-	// Name is what is shown as the source, e.g. "activator".
+	// Name is the displayed name of the source, for example "activator".
 	Name string
 	// Port and Path are where they are; an empty Path is "metrics".
 	Port int32
@@ -26,8 +27,10 @@ type Metrics struct {
 	// is summed up.
 	Labels map[string]string
 
-	// load reads how many requests a server works on where it tells them in
-	// another format; nil: it does not.
+	// optional: an earlier version of the server answers without these metrics; it then
+	// is not a source, rather than a silent one.
+	optional bool
+	// load reads the number of requests from another format; nil: there is none.
 	load func(body []byte) (float64, error)
 }
 
@@ -42,22 +45,28 @@ func VLLMMetrics(port int32) Metrics {
 	return Metrics{Name: "vLLM", Port: port, Served: "vllm:num_requests_running", Queued: "vllm:num_requests_waiting"}
 }
 
-// ActivatorMetrics are those of Knative's activator for one revision. There
-// are such since Knative 1.22, and only when config-observability has
-// metrics-protocol prometheus.
-func ActivatorMetrics(namespace, revision string) Metrics {
+// ActivatorMetrics are the metrics of Knative's activator for one service, or for a
+// revision without a service. Knative has them since 1.22, and only if
+// config-observability sets metrics-protocol to prometheus.
+func ActivatorMetrics(namespace, service, revision string) Metrics {
+	labels := map[string]string{"k8s_namespace_name": namespace, "kn_service_name": service}
+	if service == "" {
+		labels = map[string]string{"k8s_namespace_name": namespace, "kn_revision_name": revision}
+	}
 	return Metrics{
 		Name: "activator", Port: 9090, Served: "kn_revision_request_active", Queued: "kn_revision_request_queued",
-		Labels: map[string]string{"k8s_namespace_name": namespace, "kn_revision_name": revision},
+		Labels: labels, optional: true,
 	}
 }
 
-// mostRequests is more than any server holds; what tells more is no gauge of
+// mostRequests is more than any server holds; a larger value is not a gauge of
 // requests.
 const mostRequests = 1e6
 
-// decodeMetrics reads the two gauges of m. A gauge that is wanted and is not
-// there is an error: it is not known, and not 0.
+var errAbsent = errors.New("is not among the metrics")
+
+// decodeMetrics reads the two gauges of m. A required gauge that is missing is an
+// error: it is unknown, and not 0.
 func decodeMetrics(body []byte, m *Metrics) (served, queued float64, err error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(io.MultiReader(bytes.NewReader(body), strings.NewReader("\n")))
@@ -70,7 +79,7 @@ func decodeMetrics(body []byte, m *Metrics) (served, queued float64, err error) 
 	return served, queued, err
 }
 
-// sum adds up the samples that have the labels. No name is no samples.
+// sum adds up the samples with the labels. An empty name has no samples.
 func (m *Metrics) sum(family *dto.MetricFamily, name string) (sum float64, err error) {
 	if name == "" {
 		return 0, nil
@@ -88,12 +97,12 @@ func (m *Metrics) sum(family *dto.MetricFamily, name string) (sum float64, err e
 		}
 		v := s.GetGauge().GetValue() + s.GetUntyped().GetValue() + s.GetCounter().GetValue()
 		if math.IsNaN(v) || v < 0 || v > mostRequests {
-			return 0, fmt.Errorf("%s is %g, which is no number of requests", clean(name, 80), v)
+			return 0, fmt.Errorf("%s is %g, which is not a number of requests", clean(name, 80), v)
 		}
 		sum, seen = sum+v, true
 	}
 	if !seen {
-		return 0, fmt.Errorf("%q is not among the metrics", clean(name, 80))
+		return 0, fmt.Errorf("%q %w", clean(name, 80), errAbsent)
 	}
 	return sum, nil
 }

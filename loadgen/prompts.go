@@ -10,7 +10,7 @@ import (
 // short and long ones, in two languages, with answers of different length.
 var BuiltinPrompts = []string{
 	"Count from one to fifty in words.",
-	"What is a heartbeat between two machines, and what can be concluded when it stops?",
+	"How does a heartbeat between two machines work, and what can you conclude when it stops?",
 	"Explain to a child why the sky is dark at night.",
 	"日本で一番高い山について、三つの文で説明してください。",
 	"Write a letter of complaint about a lift that has been out of order for a month. Be polite, but leave no doubt that it has to be repaired this week.",
@@ -25,9 +25,9 @@ const (
 	maxPromptLen = 1 << 20
 )
 
-// ParsePrompts reads prompts, one a line. Empty lines and lines that begin with
-// "#" are skipped; a backslash and an n stand for a line break. The error names the line that
-// is too long or is not UTF-8, or says that there is no prompt or too many.
+// ParsePrompts reads prompts, one a line. Empty lines and lines that begin with "#" are
+// skipped; a backslash and an n stand for a line break. The error names the line that is too
+// long or is not UTF-8, or reports that there is no prompt or too many.
 func ParsePrompts(data []byte) ([]string, error) {
 	var out []string
 	n := 0
@@ -47,7 +47,7 @@ func ParsePrompts(data []byte) ([]string, error) {
 		out = append(out, strings.ReplaceAll(text, `\n`, "\n"))
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("prompts: there is none; give one a line")
+		return nil, fmt.Errorf("there are no prompts: give one a line")
 	}
 	return out, nil
 }

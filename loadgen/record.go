@@ -15,8 +15,8 @@ type Record struct {
 	Shape Shape `json:"shape"`
 	// Class is how it ended.
 	Class Class `json:"class"`
-	// Count is set when the record stands for so many requests, all unsent for
-	// the same reason.
+	// Count is the number of requests that the record represents, all unsent for the
+	// same reason; 0 for one.
 	Count int `json:"count,omitempty"`
 
 	// Scheduled is when it was due, Dial when its connection was asked for,
@@ -36,8 +36,8 @@ type Record struct {
 
 	// Entry is the address that was dialed, when the target has several.
 	Entry string `json:"entry,omitempty"`
-	// Remote is the address at the other end of the connection, Reused says
-	// that an earlier request had used it.
+	// Remote is the address at the other end of the connection, Reused reports that an
+	// earlier request had used it.
 	Remote string `json:"remote,omitempty"`
 	Reused bool   `json:"reused,omitempty"`
 	// Status is the HTTP status; 0: none came.
@@ -46,14 +46,12 @@ type Record struct {
 	// server counts them, else the number of events that held text.
 	Bytes  int64 `json:"bytes,omitempty"`
 	Tokens int   `json:"tokens,omitempty"`
-	// Unframed says that only the end of the connection marked the end of the
-	// body, so that a cut body can't be told from a whole one.
+	// Unframed: only the end of the connection marked the end of the body, so that
+	// nobody can tell a truncated body from a whole one.
 	Unframed bool `json:"unframed,omitempty"`
 	// MaxGap is the longest time between two pieces of text of a streamed
 	// chat, in milliseconds.
 	MaxGap float64 `json:"max_gap_ms,omitempty"`
-	// Redirects is the number of redirects that were followed.
-	Redirects int `json:"redirects,omitempty"`
 	// Stalls are the silences longer than the stall limit.
 	Stalls []Stall `json:"stalls,omitempty"`
 	// Errno names the operating system's error, e.g. ECONNRESET.
@@ -78,5 +76,5 @@ func (r *Record) CountedAt() time.Time {
 	return r.Sent
 }
 
-// Requests is how many requests the record stands for; at least 1.
+// Requests returns the number of requests that the record represents; at least 1.
 func (r *Record) Requests() int { return max(r.Count, 1) }

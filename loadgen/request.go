@@ -19,12 +19,11 @@ const (
 	phaseOutcome              // graceTime: the outcome is known
 )
 
-// graceTime bounds the reading of what can't change the outcome any more: an
-// error's text, or what follows the end mark of a stream.
+// graceTime bounds the reading of data that cannot change the outcome any more: an
+// error's text, or data after the end mark of a stream.
 const graceTime = 2 * time.Second
 
-// request is one entry of the ledger, and the evidence of the request it stands
-// for, in the making.
+// request is one entry of the ledger, and the record of that request so far.
 type request struct {
 	client  *client
 	of      *oneRun
@@ -42,7 +41,7 @@ type request struct {
 
 	// Guarded by the ledger's lock.
 	index  int // in the ledger's live
-	second *slot
+	second *ledgerSecond
 	phase  phase
 	since  time.Time // of the phase
 	timer  *time.Timer
@@ -72,26 +71,11 @@ func (r *request) begin() {
 	r.enter(phaseDial, r.Dial)
 }
 
-// again goes back to dialing, to follow a redirect. What the record tells of
-// the connection is of the last one.
-func (r *request) again() {
-	l := r.client.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.Connected, r.Sent, r.FirstByte = time.Time{}, time.Time{}, time.Time{}
-	r.Redirects++
-	l.place(r, r.Scheduled)
-	r.enterLocked(phaseDial, r.now())
-}
-
 // dialContext returns a context that ends when the request is aborted or over.
 func (r *request) dialContext(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
-	if r.cancel != nil {
-		r.cancel() // of an earlier place of a redirect
-	}
 	r.cancel = cancel
 	if r.cause != nil {
 		cancel()
@@ -214,8 +198,8 @@ func (r *request) answered() {
 	r.progress(0)
 }
 
-// abort ends the request from outside: what it waits for returns at once. The
-// lock is held.
+// abort ends the request from outside: its waits return at once. The caller holds the
+// lock.
 func (r *request) abort(c Class, err error) {
 	if r.over || r.cause != nil {
 		return
@@ -276,7 +260,8 @@ func (r *request) finish(c Class, err error) {
 	if r.cancel != nil {
 		r.cancel()
 	}
-	if r.Class = c; !r.FirstByte.IsZero() {
+	r.Class = c
+	if !r.FirstByte.IsZero() {
 		r.LastByte = r.lastByte()
 	}
 	if n := len(r.Stalls); n > 0 && r.Stalls[n-1].To.IsZero() {

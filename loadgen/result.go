@@ -64,8 +64,8 @@ func (r *Result) Text() string {
 	return text
 }
 
-// RunSum sums up the requests of one run as they end. It belongs to one
-// goroutine, or to who holds its lock.
+// RunSum sums up the requests of one run as they end. One goroutine may use it, or the
+// holder of its lock.
 type RunSum struct {
 	Result
 	// Untimed leaves out how long requests took, which needs 60 KB a run.
@@ -108,19 +108,19 @@ func (s *RunSum) Sum() Result {
 	return out
 }
 
-// oneRun is a run in the ledger; the ledger's lock guards it. Its totals are
-// without what is in flight; Ended is zero until it is at rest.
+// oneRun is a run in the ledger; the ledger's lock guards it. Its totals leave out
+// requests in flight; Ended is zero until all have ended.
 type oneRun struct {
 	RunSum
 	open     bool          // more requests will be started
 	timer    *time.Timer   // of a hold that ends by itself
 	stop     chan struct{} // of a hold or rate; closed when no more requests are started
-	places   int           // of a hold: how many are open
+	workers  int           // of a hold: number of started workers
 	inFlight int
 	rest     *Result // when it is at rest
 }
 
-// result is what is known of a run so far; mu is held.
+// result returns the state of a run so far; the caller holds mu.
 func (l *ledger) result(r *oneRun) Result {
 	if r.rest != nil {
 		return *r.rest

@@ -21,7 +21,7 @@ func resultOf(g *Generator, run int) Result {
 func TestEachRunHasItsResult(t *testing.T) {
 	release := make(chan struct{})
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 200, "ok") })
-	g := start(t, Options{Target: Target{URL: s.url()}, Capacity: func() (now, target int) { return 2, 2 }})
+	g := start(t, Options{Target: Target{URL: s.url()}, Capacity: func() (now, target int, limited bool) { return 2, 2, true }})
 	first, err := g.Begin(Spec{Shape: Burst, N: 4})
 	if err != nil {
 		t.Fatal(err)

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 )
 
-// route is a way to a server: what is written, and where to. The target is
-// one; each place that it redirects to is another.
+// route is the way to the target: the bytes to write, and the address to dial.
 type route struct {
 	wire      *wire
 	tls       *tls.Config
@@ -103,59 +101,5 @@ func (rt *route) close() {
 		for _, c := range e.shared.conns {
 			c.Close()
 		}
-	}
-}
-
-// maxRoutes bounds how many places redirects may lead to.
-const maxRoutes = 64
-
-// redirect returns the route to where an answer redirects to.
-func (cl *client) redirect(from *route, status int, location string) (*route, error) {
-	base, err := url.Parse(from.wire.target.URL)
-	if err != nil {
-		return nil, fmt.Errorf("load: the redirect can't be followed")
-	}
-	u, err := base.Parse(location)
-	if err != nil {
-		return nil, fmt.Errorf("the redirect to %q can't be followed", clean(location, 80))
-	}
-	t := from.wire.target
-	t.URL = u.String()
-	if u.Host != base.Host || u.Scheme != base.Scheme {
-		// Another server gets no header that was set for this one, since each
-		// may hold a secret, and has its own address.
-		t.Host, t.APIKey, t.Entries, t.Header = "", "", nil, nil
-	} else {
-		u.User = base.User
-		t.URL = u.String()
-	}
-	method := from.wire.request.Method
-	if status < 307 && method != http.MethodGet && method != http.MethodHead {
-		// RFC 9110, section 15.4: as every browser does.
-		t.Profile, t.Method, t.Body = HTTP, http.MethodGet, nil
-	}
-	// With and without the key are two ways to the same place.
-	key := fmt.Sprint(t.APIKey != "", " ", t.Method, " ", t.URL)
-	cl.routesMu.Lock()
-	defer cl.routesMu.Unlock()
-	if rt := cl.routes[key]; rt != nil {
-		return rt, nil
-	}
-	if len(cl.routes) >= maxRoutes {
-		return nil, fmt.Errorf("redirects lead to more than %d places", maxRoutes)
-	}
-	rt, err := cl.newRoute(t)
-	if err != nil {
-		return nil, fmt.Errorf("the redirect to %q can't be followed", clean(location, 80))
-	}
-	cl.routes[key] = rt
-	return rt, nil
-}
-
-// closeRoutes closes the connections of all routes, when no request is left.
-func (cl *client) closeRoutes() {
-	cl.route.close()
-	for _, rt := range cl.routes {
-		rt.close()
 	}
 }

@@ -12,19 +12,24 @@ import (
 // Unresolved is more than 0, and a request that waits for its connection moves.
 type Second struct {
 	// At is the second's start.
-	At time.Time `json:"Second,omitzero"`
+	At time.Time `json:"at,omitzero"`
 	// Sent, OK, Failed, Cancelled and Unresolved count the requests of it.
-	Sent       int           `json:",omitzero"`
-	OK         int           `json:",omitzero"`
-	Cancelled  int           `json:",omitzero"`
-	Unresolved int           `json:",omitzero"`
-	Failed     map[Class]int `json:",omitzero"`
+	Sent       int           `json:"sent,omitzero"`
+	OK         int           `json:"ok,omitzero"`
+	Cancelled  int           `json:"cancelled,omitzero"`
+	Unresolved int           `json:"unresolved,omitzero"`
+	Failed     map[Class]int `json:"failed,omitzero"`
 	// Served, Queued, Stalled and OnDead are the largest values of the gauge in
 	// it, Capacity and Target the last. Sampled is false when it was not read.
-	Served, Queued, Stalled, OnDead, Capacity, Target int  `json:",omitzero"`
-	Sampled                                           bool `json:",omitzero"`
+	Served   int  `json:"served,omitzero"`
+	Queued   int  `json:"queued,omitzero"`
+	Stalled  int  `json:"stalled,omitzero"`
+	OnDead   int  `json:"on_dead,omitzero"`
+	Capacity int  `json:"capacity,omitzero"`
+	Target   int  `json:"target,omitzero"`
+	Sampled  bool `json:"sampled,omitzero"`
 	// Latency is of the requests of it that are ok, from when they were due.
-	Latency Quantiles `json:",omitzero"`
+	Latency Quantiles `json:"latency,omitzero"`
 }
 
 // FailedSum is the number of failed requests of all classes.
@@ -64,7 +69,7 @@ func (s *Second) Sample(g Gauge) {
 	s.Capacity, s.Target = g.Capacity, g.Target
 }
 
-// Gauge is what the gauge read in the second.
+// Gauge is the gauge's last reading in the second.
 func (s Second) Gauge() Gauge {
 	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Capacity: s.Capacity, Target: s.Target}
 }
@@ -82,9 +87,9 @@ func (s *Second) Add(o Second) {
 	}
 }
 
-// slot is a second in the ledger. Requests keep a pointer to theirs, so that
-// their end changes it however late it comes.
-type slot struct {
+// ledgerSecond is a second in the ledger. A request keeps a pointer to its second, so
+// that its end changes that second however late it comes.
+type ledgerSecond struct {
 	Second
 	unix    int64
 	latency *histogram // nil: no request is ok yet; frozen when there are enough newer ones
@@ -96,17 +101,17 @@ const histogramSeconds = DefaultWindowLimit
 
 // timeline keeps the last seconds. Its owner's lock guards it.
 type timeline struct {
-	ring  []*slot
+	ring  []*ledgerSecond
 	first int64 // the first second ever; 0: none yet
 	// growing are the histograms that take more times, oldest first.
 	growing []*histogram
 }
 
-func newTimeline(limit int) timeline { return timeline{ring: make([]*slot, limit)} }
+func newTimeline(limit int) timeline { return timeline{ring: make([]*ledgerSecond, limit)} }
 
 // at returns the second that t lies in. One that is no longer kept is only
 // the caller's.
-func (l *timeline) at(t time.Time) *slot {
+func (l *timeline) at(t time.Time) *ledgerSecond {
 	unix := t.Unix()
 	if l.first == 0 || unix < l.first {
 		l.first = unix
@@ -117,7 +122,7 @@ func (l *timeline) at(t time.Time) *slot {
 	if old != nil && old.unix == unix {
 		return old
 	}
-	s := &slot{unix: unix, Second: Second{At: time.Unix(unix, 0)}}
+	s := &ledgerSecond{unix: unix, Second: Second{At: time.Unix(unix, 0)}}
 	if old == nil || old.unix < unix {
 		l.ring[i] = s
 	}
@@ -125,7 +130,7 @@ func (l *timeline) at(t time.Time) *slot {
 }
 
 // took takes the time of an ok request into its second.
-func (l *timeline) took(s *slot, d time.Duration) {
+func (l *timeline) took(s *ledgerSecond, d time.Duration) {
 	if s.latency == nil {
 		if len(l.growing) == histogramSeconds {
 			l.growing[0].freeze()

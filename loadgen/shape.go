@@ -32,21 +32,22 @@ func (g *Generator) hold(r *request) {
 		}
 		now := g.now()
 		g.ledger.mu.Lock()
-		g.held--
-		r = g.nextHeld(now)
+		g.working--
+		r = g.nextOfHold(now)
 		g.ledger.mu.Unlock()
 	}
 	g.settle()
 }
 
-// nextHeld schedules a request of the hold that is running; nil: all its places
-// are taken, or there is none. The ledger's lock is held, and there is room.
-func (g *Generator) nextHeld(now time.Time) *request {
+// nextOfHold schedules a request of the running hold; nil if all its workers are busy,
+// or if there is no hold. The caller holds the ledger's lock, and has checked that
+// there is room.
+func (g *Generator) nextOfHold(now time.Time) *request {
 	c := g.current
-	if c == nil || c.Spec.Shape != Hold || g.held >= c.places {
+	if c == nil || c.Spec.Shape != Hold || g.working >= c.workers {
 		return nil
 	}
-	g.held++
+	g.working++
 	r := g.register(c, now)
 	if c.Spec.Requests > 0 && c.Totals.Scheduled >= c.Spec.Requests {
 		g.endRun()
@@ -54,22 +55,23 @@ func (g *Generator) nextHeld(now time.Time) *request {
 	return r
 }
 
-// openPlaces opens places of a hold until it has n; the ledger's lock is held.
-func (g *Generator) openPlaces(c *oneRun, n int, now time.Time) {
-	c.places = max(c.places, n)
-	for r := g.nextHeld(now); r != nil; r = g.nextHeld(now) {
+// startWorkers starts workers of a hold until there are n; the caller holds the
+// ledger's lock.
+func (g *Generator) startWorkers(c *oneRun, n int, now time.Time) {
+	c.workers = max(c.workers, n)
+	for r := g.nextOfHold(now); r != nil; r = g.nextOfHold(now) {
 		g.wg.Go(func() { g.hold(r) })
 	}
 }
 
-// rise opens the places of a hold one after the other.
+// rise starts the workers of a hold one by one.
 func (g *Generator) rise(c *oneRun) {
 	for i := 1; i < c.Spec.N; i++ {
 		if !g.waitUntil(c.Started.Add(time.Duration(float64(i)/float64(c.Spec.N)*float64(c.Spec.Ramp))), c.stop) {
 			return
 		}
 		g.ledger.mu.Lock()
-		g.openPlaces(c, i+1, g.now())
+		g.startWorkers(c, i+1, g.now())
 		g.ledger.mu.Unlock()
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 // gate answers nothing until it is told to.
@@ -261,13 +263,8 @@ func TestBoundsEndARun(t *testing.T) {
 
 // A hold on a service that refuses goes on, but does not spin.
 func TestHoldDoesNotHammerARefusingService(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln.Close()
 	var recs records
-	g := start(t, Options{Target: Target{URL: "http://" + ln.Addr().String()}, Record: recs.add})
+	g := start(t, Options{Target: Target{URL: "http://" + testenv.Refusing(t)}, Record: recs.add})
 	mustStart(t, g, Spec{Shape: Hold, N: 1, Requests: 4})
 	wait(t, g)
 	all := recs.all()

@@ -3,29 +3,32 @@ package loadgen
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 )
 
-// Source is a server that tells of requests without being a backend, such as
-// one of Knative's activators, before them all.
+// Source is a server that reports requests without being a backend, such as one of
+// Knative's activators in front of the backends.
 type Source struct {
 	Namespace, Pod string
 	Metrics
 }
 
-// Report is what the servers of one kind say themselves, all together. It counts
-// everybody's requests, not only the generator's, and is as old as the sample.
+// Report is the sum of the reports of all servers of one kind. It counts everybody's
+// requests, not only the generator's, and is as old as the sample.
 type Report struct {
 	// Source is their name.
-	Source string `json:",omitzero"`
+	Source string `json:"source,omitzero"`
 	// Served and Queued are nil where no server has said: that is "no answer",
 	// and not 0. Where Answered is less than Asked, they are the sum of those
 	// that have said.
-	Served, Queued  *int `json:",omitzero"`
-	Asked, Answered int  `json:",omitzero"`
+	Served   *int `json:"served,omitzero"`
+	Queued   *int `json:"queued,omitzero"`
+	Asked    int  `json:"asked,omitzero"`
+	Answered int  `json:"answered,omitzero"`
 }
 
 // disagreeAfter is how long servers and ledger must differ by more than 1
@@ -38,11 +41,14 @@ type reporting struct {
 	served, queued float64
 }
 
-// reports are of all kinds, in the order in which they were first heard of.
+// reports lists all kinds, in the order of their first report.
 type reports []reporting
 
 // add takes the answer of one server, or that there was none.
 func (l *reports) add(source string, m *Metrics, r reading) {
+	if r.none {
+		return
+	}
 	i := slices.IndexFunc(*l, func(t reporting) bool { return t.Source == source })
 	if i < 0 {
 		i = len(*l)
@@ -81,17 +87,19 @@ func (l reports) results() []Report {
 type reading struct {
 	served, queued float64
 	ok             bool
+	// none: the source answered, and has no such metrics.
+	none bool
 }
 
-// word is what came of the last question to a source.
-type word struct {
+// datedReading is the result of the last poll of a source, and its time.
+type datedReading struct {
 	reading
 	askedAt time.Time
 }
 
-// at is the word as far as it counts.
-func (w word) at(now time.Time) reading {
-	if now.Sub(w.askedAt) > wordAge {
+// at returns the reading while it is valid.
+func (w datedReading) at(now time.Time) reading {
+	if now.Sub(w.askedAt) > maxReadingAge {
 		return reading{}
 	}
 	return w.reading
@@ -110,7 +118,7 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	} else {
 		r.served, r.queued, err = decodeMetrics(body, m)
 	}
-	r.ok = err == nil
+	r.ok, r.none = err == nil, m.optional && errors.Is(err, errAbsent)
 	return r
 }
 
@@ -134,7 +142,7 @@ func (g *Gauge) disagreement() string {
 			}
 			return fmt.Sprint(*n)
 		}
-		return fmt.Sprintf("%s tells %s served and %s queued, by the ledger it is %d and %d",
+		return fmt.Sprintf("%s reports %s served and %s queued, but the ledger has %d and %d",
 			clean(t.Source, 40), word(t.Served), word(t.Queued), g.Served, g.Queued)
 	}
 	return ""

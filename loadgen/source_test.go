@@ -21,7 +21,7 @@ something_else 7
 
 func TestDecodeMetrics(t *testing.T) {
 	t.Parallel()
-	activator := ActivatorMetrics("default", "llm-00001")
+	activator := ActivatorMetrics("default", "", "llm-00001")
 	llama, vllm := LlamaMetrics(8080), VLLMMetrics(8000)
 	for _, c := range []struct {
 		name           string
@@ -52,7 +52,7 @@ func TestDecodeMetrics(t *testing.T) {
 func FuzzDecodeMetrics(f *testing.F) {
 	f.Add([]byte(activatorText))
 	f.Add([]byte("kn_revision_request_active{k8s_namespace_name=\"default\",kn_revision_name=\"llm-00001\"} +Inf"))
-	m := ActivatorMetrics("default", "llm-00001")
+	m := ActivatorMetrics("default", "", "llm-00001")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		served, queued, err := decodeMetrics(body, &m)
 		if err == nil && !(served >= 0 && queued >= 0) {
@@ -61,17 +61,46 @@ func FuzzDecodeMetrics(f *testing.F) {
 	})
 }
 
+// An activator older than Knative 1.22 answers without these metrics: it does not count
+// as a source, nor as a silent one.
+func TestAnActivatorWithoutTheseMetricsIsNotASource(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 2)
+	o := v.options()
+	fetch := o.Fetch
+	asked := make(chan struct{}, 1000)
+	o.Sources = func() []Source {
+		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", "llm", "llm-00001")}}
+	}
+	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+		if pod == "activator-0" {
+			asked <- struct{}{}
+			return []byte("activator_request_concurrency{namespace_name=\"default\",revision_name=\"llm-00001\"} 2\n"), nil
+		}
+		return fetch(ctx, namespace, pod, port, path)
+	}
+	g := start(t, o)
+	mustStart(t, g, Spec{Shape: Burst, N: 2})
+	gaugeIs(t, g, BasisMeasured, 2, 0, 0, 0)
+	<-asked
+	if told := g.Run().Gauge.Reported; len(told) != 0 {
+		t.Errorf("%+v", told)
+	}
+	close(v.finish)
+	wait(t, g)
+}
+
 // The activator's own numbers stand beside the ledger's: where it does not
 // answer there is no number, and where it says something else for long, both
 // are told.
-func TestActivatorTells(t *testing.T) {
+func TestTheActivatorReportsItsRequests(t *testing.T) {
 	t.Parallel()
 	v := serveRevision(t, 8)
 	o := v.options()
 	var silent atomic.Bool
 	var extra atomic.Int64
 	o.Sources = func() []Source {
-		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", "llm-00001")}}
+		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", "", "llm-00001")}}
 	}
 	fetch := o.Fetch
 	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
@@ -107,7 +136,7 @@ func TestActivatorTells(t *testing.T) {
 	silent.Store(false)
 	extra.Store(6)
 	waitFor(t, "a word on the difference", func() bool {
-		return strings.Contains(g.Run().Gauge.Disagreement, "8 served and 10 queued, by the ledger it is 8 and 4")
+		return strings.Contains(g.Run().Gauge.Disagreement, "8 served and 10 queued, but the ledger has 8 and 4")
 	})
 	extra.Store(0)
 	waitFor(t, "agreement", func() bool { return g.Run().Gauge.Disagreement == "" })

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// maxSSELine and maxSSEEvent bound what a server can make us hold.
+// maxSSELine and maxSSEEvent bound the data that a server can make the client hold.
 const (
 	maxSSELine  = 1 << 20
 	maxSSEEvent = 4 << 20
@@ -24,8 +24,8 @@ type sseParser struct {
 	bom    bool   // the first line is over
 	wasCR  bool   // the last byte was CR: an LF now belongs to it
 	onData func(data []byte)
-	// onOther gets a line that is no known field: what proxies and some
-	// servers write into a stream when something goes wrong.
+	// onOther gets a line that is not a known field: proxies and some servers write
+	// such lines into a stream when something goes wrong.
 	onOther func(line []byte)
 }
 
@@ -61,7 +61,7 @@ func (p *sseParser) feed(b []byte) error {
 	return nil
 }
 
-// flush ends the stream: an event without its blank line is still told, since
+// flush ends the stream. It still passes an event without its blank line on, because
 // some servers close right after the end mark.
 func (p *sseParser) flush() error {
 	if len(p.line) > 0 {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Where a queue-proxy tells its load to Knative's autoscaler, always on
+// The port at which a queue-proxy reports its load to Knative's autoscaler, always on
 // (knative.dev/serving pkg/networking AutoscalingQueueMetricsPort).
 const (
 	queueProxyPort = 9090
@@ -32,8 +32,8 @@ func decodeStat(b []byte) (float64, error) {
 			bits, _ := protowire.ConsumeFixed64(b[n-8:])
 			average = math.Float64frombits(bits)
 		}
-		// Field 1 is the pod's name, which is always set: it tells a Stat from an
-		// empty body, as proto3 leaves out an average of 0.
+		// Field 1 is the pod's name, which is always set: it distinguishes a Stat from
+		// an empty body, because proto3 leaves out an average of 0.
 		named = named || num == 1 && typ == protowire.BytesType
 		b = b[n:]
 	}

@@ -3,6 +3,8 @@ package loadgen
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 )
 
 // Totals accounts for every request of a run, or of several. At any moment
@@ -12,15 +14,15 @@ import (
 // and InFlight = Dialing + Sent + Streaming. Stalled requests are counted in
 // Streaming as well.
 type Totals struct {
-	Scheduled int           `json:",omitzero"`
-	OK        int           `json:",omitzero"`
-	Failed    map[Class]int `json:",omitzero"`
-	Cancelled int           `json:",omitzero"`
-	Unsent    int           `json:",omitzero"`
-	Dialing   int           `json:",omitzero"` // no connection yet
-	Sent      int           `json:",omitzero"` // request written, no byte back
-	Streaming int           `json:",omitzero"` // bytes are coming
-	Stalled   int           `json:",omitzero"` // of Streaming: no byte for longer than the stall limit
+	Scheduled int           `json:"scheduled,omitzero"`
+	OK        int           `json:"ok,omitzero"`
+	Failed    map[Class]int `json:"failed,omitzero"`
+	Cancelled int           `json:"cancelled,omitzero"`
+	Unsent    int           `json:"unsent,omitzero"`
+	Dialing   int           `json:"dialing,omitzero"`   // no connection yet
+	Sent      int           `json:"sent,omitzero"`      // request written, no byte back
+	Streaming int           `json:"streaming,omitzero"` // bytes are coming
+	Stalled   int           `json:"stalled,omitzero"`   // of Streaming: no byte for longer than the stall limit
 }
 
 // FailedSum is the number of failed requests of all classes.
@@ -52,7 +54,7 @@ func (t *Totals) end(c Class, n int) {
 	}
 }
 
-// Counts are Totals as summaries write them: how many ended in which way.
+// Counts are Totals in the form of summaries: the number of requests by outcome.
 type Counts struct {
 	Scheduled     int           `json:"scheduled"`
 	OK            int           `json:"ok"`
@@ -81,6 +83,28 @@ func (c Counts) Adds() bool { return c.Scheduled == c.Sum() }
 func (c Counts) Equation() string {
 	return fmt.Sprintf("%d scheduled = %d ok + %d failed + %d cancelled + %d in flight + %d unsent",
 		c.Scheduled, c.OK, c.Failed, c.Cancelled, c.InFlight, c.Unsent)
+}
+
+// Ends describes how requests ended, without the counts that are 0: "8 ok, 8 failed (8
+// truncated)".
+func (c Counts) Ends() string {
+	var parts, classes []string
+	for _, class := range slices.SortedFunc(maps.Keys(c.FailedByClass), func(a, b Class) int { return a.Code() - b.Code() }) {
+		classes = append(classes, fmt.Sprintf("%d %s", c.FailedByClass[class], class))
+	}
+	failed := "failed"
+	if len(classes) > 0 {
+		failed += " (" + strings.Join(classes, ", ") + ")"
+	}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{c.OK, "ok"}, {c.Failed, failed}, {c.Cancelled, "cancelled"}, {c.InFlight, "in flight"}, {c.Unsent, "unsent"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Add adds other counts. It leaves out FailedByClass.

@@ -18,82 +18,94 @@ const (
 
 // Spec is what to send.
 type Spec struct {
-	Shape Shape `json:",omitzero"`
+	Shape Shape `json:"shape,omitzero"`
 	// N is the number at once (Burst) or outstanding (Hold); at least 1.
-	N int `json:",omitzero"`
+	N int `json:"n,omitzero"`
 	// PerSecond is the rate for Rate; more than 0.
-	PerSecond float64 `json:",omitzero"`
+	PerSecond float64 `json:"per_second,omitzero"`
 	// Requests ends the run after so many; 0: no such bound. For bounds the
 	// run ends when the last request has ended.
-	Requests int `json:",omitzero"`
+	Requests int `json:"requests,omitzero"`
 	// For ends the run after that time; 0: no such bound.
-	For time.Duration `json:",omitzero"`
+	For time.Duration `json:"for,omitzero"`
 	// Ramp is how long a Hold takes to come from 1 to N, or a Rate from nothing
 	// to PerSecond, evenly; 0: at once. A Burst has none.
-	Ramp time.Duration `json:",omitzero"`
+	Ramp time.Duration `json:"ramp,omitzero"`
 	// Timeout bounds each whole request of this run, from the start of dialing;
 	// 0: the generator's Timeouts.Total holds.
-	Timeout time.Duration `json:",omitzero"`
+	Timeout time.Duration `json:"timeout,omitzero"`
 }
 
-// Basis says where a gauge's numbers come from.
+// Basis is the source of a gauge's numbers.
 type Basis string
 
 // Bases.
 const (
 	BasisIdle      Basis = "idle"      // nothing in flight, nothing asked
-	BasisMeasured  Basis = "measured"  // every ready server answered
-	BasisPartial   Basis = "partly"    // some servers gave no answer, or were not asked
+	BasisMeasured  Basis = "measured"  // every ready server answered; nothing is derived
+	BasisPartial   Basis = "partly"    // some servers did not answer, were not polled, or do not count the newest requests yet
 	BasisEstimated Basis = "estimated" // ready pods x concurrency
 )
 
-// Gauge is the state of the service at one moment, as far as it can be told.
+// Gauge is the state of the service at one moment, as far as the generator knows it.
 type Gauge struct {
-	At time.Time `json:",omitzero"`
-	// Capacity is what the ready pods can serve at once; Target what all of
-	// them should. 0: not known (no limit is set, or no deployment is chosen).
-	Capacity, Target int `json:",omitzero"`
+	At time.Time `json:"at,omitzero"`
+	// Capacity is the number of requests that the ready pods can serve at once, and
+	// Target that of all desired pods. If Limited is false both are unknown: there is
+	// no limit, or no deployment is chosen.
+	Capacity int `json:"capacity,omitzero"`
+	Target   int `json:"target,omitzero"`
 	// Served is being worked on; Queued waits for a slot; Stalled makes no
 	// progress; OnDead sits on nodes that are silent or off.
-	Served, Queued, Stalled, OnDead int `json:",omitzero"`
+	Served  int `json:"served,omitzero"`
+	Queued  int `json:"queued,omitzero"`
+	Stalled int `json:"stalled,omitzero"`
+	OnDead  int `json:"on_dead,omitzero"`
+	// Limited: Capacity is known, even if it is 0.
+	Limited bool `json:"limited,omitzero"`
+	// Heard is the part of Served that the servers themselves report, or that is proven
+	// by arriving bytes. The rest is derived: requests too new for a server's average,
+	// free slots, and reports from before a silence.
+	Heard int `json:"heard,omitzero"`
 	// Outstanding is the ledger's own in-flight count: always exact.
-	Outstanding int   `json:",omitzero"`
-	Basis       Basis `json:",omitzero"`
+	Outstanding int   `json:"outstanding,omitzero"`
+	Basis       Basis `json:"basis,omitzero"`
 	// Source names what answered: "queue-proxy", "llama.cpp", "ready x concurrency".
-	Source string `json:",omitzero"`
+	Source string `json:"source,omitzero"`
 	// NoAnswer is the number of servers that should have answered and did not.
-	NoAnswer int `json:",omitzero"`
-	// Asked of Servers were asked lately, where there are too many to ask each
-	// often; what the others do is judged by them. Both are 0 where all were.
-	Asked, Servers int `json:",omitzero"`
+	NoAnswer int `json:"no_answer,omitzero"`
+	// Asked of Servers were polled lately, if there are too many to poll each often;
+	// the gauge assumes that the others are as busy. Both are 0 if all were polled.
+	Asked   int `json:"asked,omitzero"`
+	Servers int `json:"servers,omitzero"`
 	// Reported is what servers say in their own numbers, beside the above, which
 	// always adds up to Outstanding.
-	Reported []Report `json:"Told,omitzero"`
+	Reported []Report `json:"reported,omitzero"`
 	// Disagreement is one sentence on where Reported and the above have differed
 	// for more than 5 s; empty: nowhere.
-	Disagreement string `json:",omitzero"`
+	Disagreement string `json:"disagreement,omitzero"`
 }
 
-// Run is what is shown of a run, or of the sum of all runs so far.
+// Run is the state of a run, or of the sum of all runs so far.
 type Run struct {
 	// Spec is the running (or last) specification; Active is false when no
 	// more requests will be started.
-	Spec   Spec `json:",omitzero"`
-	Active bool `json:",omitzero"`
+	Spec   Spec `json:"spec,omitzero"`
+	Active bool `json:"active,omitzero"`
 	// Totals sums over all runs since the program started.
-	Totals Totals `json:",omitzero"`
-	Gauge  Gauge  `json:",omitzero"`
+	Totals Totals `json:"totals,omitzero"`
+	Gauge  Gauge  `json:"gauge,omitzero"`
 	// Seconds holds the last seconds, oldest first and without gaps, at most
 	// the generator's limit.
-	Seconds []Second `json:",omitzero"`
+	Seconds []Second `json:"seconds,omitzero"`
 	// Latency sums up the requests that have ended, Tokens the tokens of their
 	// answers.
-	Latency Latency `json:",omitzero"`
-	Tokens  int     `json:",omitzero"`
+	Latency Latency `json:"latency,omitzero"`
+	Tokens  int     `json:"tokens,omitzero"`
 	// LastError is one sentence on the newest failed request; empty if none.
-	LastError string `json:",omitzero"`
+	LastError string `json:"last_error,omitzero"`
 	// URL is where requests go, with no secrets in it.
-	URL string `json:",omitzero"`
+	URL string `json:"url,omitzero"`
 }
 
 // Text names the load, for people: "burst of 16".

@@ -21,16 +21,15 @@ import (
 // proxies retry nothing, unlike Idempotency-Key.
 const idHeader = "X-Request-Id"
 
-// wire is a request as it is written to a connection, made once: all requests
-// of a generator differ only in their ID.
+// wire is a request in its form on a connection, built once: all requests of a
+// generator differ only in their ID.
 type wire struct {
 	addr       string // host:port to dial
 	tls        bool
 	serverName string
-	messages   []message // what is sent, each in turn
+	messages   []message // the bodies, sent in turn
 	idPrefix   string
-	// target is what it was made of, for redirects.
-	target Target
+	target     Target // the target for which it was built
 	// request is without ID and body: for HTTP/2, and what answers are parsed for,
 	// since the method decides whether one has a body. It is only read.
 	request *http.Request
@@ -38,8 +37,7 @@ type wire struct {
 	shown string
 }
 
-// message is one request as it is written for HTTP/1.1, before and after the
-// ID, and its body.
+// message is one request in its HTTP/1.1 form, before and after the ID, and its body.
 type message struct{ head, tail, body []byte }
 
 // newRequest makes the request for an HTTP/2 connection.

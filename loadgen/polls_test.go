@@ -33,7 +33,7 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				}
 				sources := func() (out []Source) {
 					for i := range tc.sources {
-						out = append(out, Source{Namespace: "knative-serving", Pod: fmt.Sprint("activator-", i), Metrics: ActivatorMetrics("default", "llm")})
+						out = append(out, Source{Namespace: "knative-serving", Pod: fmt.Sprint("activator-", i), Metrics: ActivatorMetrics("default", "", "llm")})
 					}
 					return out
 				}
@@ -53,7 +53,7 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 						t.Fatalf("%d questions in %v", askMost+1, questions[i].Sub(questions[i-askMost]))
 					}
 				}
-				g := sm.gauge(time.Now(), tc.pods, tc.pods)
+				g := sm.gauge(time.Now(), tc.pods, tc.pods, true)
 				if tc.asked == 0 && (g.Basis != BasisMeasured || g.Servers != 0) || tc.asked > 0 && (g.Basis != BasisPartial || g.Servers != tc.pods || g.Asked != tc.asked) {
 					t.Errorf("the gauge knows %d of %d: %+v", tc.asked, tc.pods, g)
 				}
@@ -83,7 +83,7 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 // What pods do that wait for their turn is judged by those that had theirs.
 func TestPodsThatWaitForTheirTurnAreJudgedByTheOthers(t *testing.T) {
 	m := measurement{asked: 40, answered: 8, waiting: 32, served: 4, whole: 4, room: 40, known: true, most: 40, source: "queue-proxy"}
-	g := derive(&m, &survey{outstanding: 30}, 40)
+	g := derive(&m, &survey{outstanding: 30}, 40, true)
 	if g.Served != 20 || g.Queued != 10 || g.Asked != 8 || g.Servers != 40 || g.NoAnswer != 0 || g.Basis != BasisPartial {
 		t.Errorf("%+v", g)
 	}

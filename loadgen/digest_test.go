@@ -1,0 +1,77 @@
+package loadgen
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A digest has each failure in a group, the newest requests, and each duration in its
+// step. The generator renews it at most once a second, and only after a change.
+func TestADigestCountsTheOutcomesOfRequests(t *testing.T) {
+	t.Parallel()
+	l := newLedger(10)
+	take := func(r *Record) {
+		l.all.end(r)
+		l.single.take(r)
+	}
+	for i := range 300 {
+		r := ended(float64(i), ClassReset, 1)
+		r.ID, r.Remote = fmt.Sprint(i), fmt.Sprintf("10.0.0.%d:80", i%2)
+		if i%3 == 0 {
+			r.Class, r.Remote = ClassConnectTimeout, ""
+		}
+		take(r)
+	}
+	for _, took := range []float64{0.0005, 0.0015, 0.003, 0.003, 0.15, 4, 70} {
+		take(ended(400, ClassOK, took))
+	}
+	take(ended(401, ClassCancelled, 1))
+	d := l.digest(at(500))
+	sum := 0
+	for i, g := range d.Failed {
+		sum += g.N
+		if i > 0 && g.N > d.Failed[i-1].N || g.First.IsZero() || g.Last.Before(g.First) || (g.Class == ClassConnectTimeout) != (g.Endpoint == "") {
+			t.Errorf("%+v", g)
+		}
+	}
+	if len(d.Failed) != 3 || sum != 300 {
+		t.Errorf("%d failures in %d groups", sum, len(d.Failed))
+	}
+	if len(d.Failures) != mostKept || d.Failures[0].ID != "299" || d.Failures[1].ID != "298" || len(d.Answers) != 7 {
+		t.Errorf("%d failures, the newest %s, %d answers", len(d.Failures), d.Failures[0].ID, len(d.Answers))
+	}
+	want := []TookStep{{0, time.Millisecond, 1}, {time.Millisecond, 2 * time.Millisecond, 1}, {2 * time.Millisecond, 5 * time.Millisecond, 2},
+		{100 * time.Millisecond, 200 * time.Millisecond, 1}, {2 * time.Second, 5 * time.Second, 1}, {50 * time.Second, 100 * time.Second, 1}}
+	if fmt.Sprint(d.Took) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", d.Took, want)
+	}
+	if l.digest(at(600)) != d {
+		t.Error("a new digest without a change")
+	}
+	take(ended(402, ClassOK, 1))
+	if l.digest(at(500.5)) != d {
+		t.Error("a new digest within a second")
+	}
+	if now := l.digest(at(501)); now == d || len(now.Answers) != 8 || len(d.Answers) != 7 {
+		t.Error("no new digest, or the old one has changed")
+	}
+}
+
+// However many endpoints fail, there are few groups, and they contain every failure.
+func TestADigestIsBounded(t *testing.T) {
+	t.Parallel()
+	var d digest
+	for i := range 5000 {
+		r := ended(float64(i), []Class{ClassReset, ClassRefused}[i%2], 1)
+		r.Remote = fmt.Sprint(i)
+		d.take(r)
+	}
+	sum := 0
+	for _, g := range d.groups {
+		sum += g.N
+	}
+	if sum != 5000 || len(d.groups) > mostGroups+2 || len(d.failures) > 2*mostKept {
+		t.Errorf("%d in %d groups, %d kept", sum, len(d.groups), len(d.failures))
+	}
+}

@@ -1,0 +1,174 @@
+package loadgen
+
+import (
+	"slices"
+	"time"
+)
+
+// Recovered is the time without a failed request, while others succeed, that ends an
+// error window.
+const Recovered = time.Minute
+
+// okBucket is the resolution at which a Window remembers when requests succeeded. It is
+// so much smaller than Recovered that a gap of that length contains whole buckets.
+const okBucket = 10 // seconds
+
+// Outages are the power-off requests of a trial in order, with the times that error
+// windows depend on. The first one is zero.
+type Outages []Outage
+
+// Outage is one power-off request. On is the first power-on request after it, or the
+// zero time.
+type Outage struct {
+	Off time.Time `json:"off"`
+	On  time.Time `json:"on,omitzero"`
+}
+
+// SwitchedOff adds a power-off request. Several at the same moment count as one.
+func (o *Outages) SwitchedOff(at time.Time) {
+	if n := len(*o); n == 0 || at.After((*o)[n-1].Off) {
+		*o = append(*o, Outage{Off: at})
+	}
+}
+
+// SwitchedOn adds a power-on request.
+func (o Outages) SwitchedOn(at time.Time) {
+	for i := range o {
+		if o[i].On.IsZero() {
+			o[i].On = at
+		}
+	}
+}
+
+// SwitchedOnLater corrects a power-on request that was planned for one time and sent at
+// a later one, because the machine was still shutting down.
+func (o Outages) SwitchedOnLater(was, at time.Time) {
+	for i := range o {
+		if o[i].On.Equal(was) && at.After(o[i].Off) {
+			o[i].On = at
+		}
+	}
+}
+
+// Window finds the error windows of an outage in requests that end in any order. No
+// other code defines an error window.
+//
+// An error window lasts from the moment from which its first failed request counts
+// (Record.CountedAt) until its last failed request has ended. It is over when requests
+// have succeeded, and none has failed, for Recovered. The window of a power-off request
+// is the first that ends after it; failures in no such window are later failures. A
+// request in flight at zero counts from zero. The memory grows with time, not with
+// requests. One goroutine may use a Window.
+type Window struct {
+	outages *Outages
+	spans   []Failures // in order, at least Recovered apart
+	ok      map[int64]struct{}
+	atZero  Totals
+	hung    Totals
+}
+
+// NewWindow returns a Window for outages that may still grow: every call reads them.
+func NewWindow(o *Outages) *Window { return &Window{outages: o, ok: map[int64]struct{}{}} }
+
+// Note records the end of a request. Requests that ended before zero do not count.
+func (w *Window) Note(r *Record) {
+	if len(*w.outages) == 0 || r.Class == ClassUnsent || r.End.Before((*w.outages)[0].Off) {
+		return
+	}
+	zero, from := (*w.outages)[0].Off, r.CountedAt()
+	if from.Before(zero) {
+		w.atZero.Count(*r)
+		from = zero
+	}
+	if w.hangs(r, from) {
+		w.hung.Count(*r)
+	}
+	switch {
+	case r.Class == ClassOK:
+		w.ok[from.Unix()/okBucket] = struct{}{}
+	case r.Class.Failed():
+		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
+	}
+}
+
+// hangs reports whether a request that counts from that moment hung through an outage.
+func (w *Window) hangs(r *Record, from time.Time) bool {
+	if r.Class == ClassOK {
+		return false
+	}
+	return slices.ContainsFunc(*w.outages, func(o Outage) bool {
+		if !r.Class.Failed() && r.LastByte.After(o.Off) {
+			return false
+		}
+		half := o.Off.Add(o.On.Sub(o.Off) / 2)
+		return !o.On.IsZero() && !from.After(half) && r.End.After(o.On)
+	})
+}
+
+// add merges a failed request with the spans that are closer than Recovered.
+func (w *Window) add(f Failures) {
+	lo, _ := slices.BinarySearchFunc(w.spans, f.First.Add(-Recovered), func(s Failures, at time.Time) int { return s.Ended.Compare(at) })
+	hi := lo
+	for hi < len(w.spans) && w.spans[hi].First.Before(f.Ended.Add(Recovered)) {
+		f.join(w.spans[hi])
+		hi++
+	}
+	w.spans = slices.Replace(w.spans, lo, hi, f)
+}
+
+func (f *Failures) join(o Failures) {
+	f.N += o.N
+	widen(&f.First, &f.Last, o.First)
+	widen(&f.First, &f.Last, o.Last)
+	widen(&f.Seen, &f.Ended, o.Seen)
+	widen(&f.Seen, &f.Ended, o.Ended)
+}
+
+// windows returns the spans, merged unless requests succeeded between them.
+func (w *Window) windows() []Failures {
+	var out []Failures
+	for _, s := range w.spans {
+		if n := len(out); n > 0 && !w.succeeded(out[n-1].Ended, s.First) {
+			out[n-1].join(s)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// succeeded reports whether a request sent between the two times succeeded.
+func (w *Window) succeeded(from, to time.Time) bool {
+	for b := from.Unix()/okBucket + 1; b < to.Unix()/okBucket; b++ {
+		if _, ok := w.ok[b]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Errors returns the error windows of the outages in order, and all failures after
+// requests had recovered from them.
+func (w *Window) Errors() (errors []Failures, later Failures) {
+	all := w.windows()
+	own := map[int]bool{}
+	for _, o := range *w.outages {
+		own[slices.IndexFunc(all, func(f Failures) bool { return !f.Ended.Before(o.Off) })] = true
+	}
+	for i, f := range all {
+		if own[i] {
+			errors = append(errors, f)
+		} else {
+			later.join(f)
+		}
+	}
+	return errors, later
+}
+
+// AtZero counts the requests that were in flight at zero and have ended since.
+func (w *Window) AtZero() Counts { return w.atZero.Counts() }
+
+// Hung counts the requests that hung through an outage: they were in flight from its
+// first half until after the power-on request. Then they failed, or lightsout ended
+// them before they got another byte.
+func (w *Window) Hung() Counts { return w.hung.Counts() }

@@ -1,0 +1,113 @@
+package loadgen
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// outageOf returns one outage from 0 on, with a power-on unless on is 0.
+func outageOf(on float64) *Outages {
+	o := &Outages{{Off: at(0)}}
+	if on > 0 {
+		o.SwitchedOn(at(on))
+	}
+	return o
+}
+
+// One client hung through the whole outage, a hundred short requests failed for a
+// minute, and one connect timed out long after requests had succeeded again.
+func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
+	t.Parallel()
+	requests := []*Record{ended(-1, ClassTruncated, 85), ended(200, ClassConnectTimeout, 3), ended(-9, ClassReset, 1)}
+	for s := range 60 {
+		requests = append(requests, ended(float64(s), ClassConnectTimeout, 3))
+	}
+	for s := 60; s < 300; s++ {
+		requests = append(requests, ended(float64(s), ClassOK, 0.1))
+	}
+	for seed := range uint64(20) { // in any order
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
+		w := NewWindow(outageOf(70))
+		for _, r := range requests {
+			w.Note(r)
+		}
+		errors, later := w.Errors()
+		if len(errors) != 1 || errors[0].N != 61 || errors[0].First != at(0) || errors[0].Ended != at(84) {
+			t.Fatalf("the outage's windows: %+v", errors)
+		}
+		if later.N != 1 || later.First != at(200) || later.Length() != 3*time.Second {
+			t.Errorf("later: %+v", later)
+		}
+		if n := w.AtZero(); n.Scheduled != 1 || n.FailedByClass[ClassTruncated] != 1 {
+			t.Errorf("in flight at zero: %+v", n)
+		}
+		if n := w.Hung(); n.Scheduled != 1 || n.Failed != 1 {
+			t.Errorf("hung: %+v", n)
+		}
+	}
+}
+
+func TestOnlySuccessEndsAnErrorWindow(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		between []*Record
+		later   int
+	}{
+		{"no requests were sent", nil, 0},
+		{"the requests were cancelled", []*Record{ended(100, ClassCancelled, 1)}, 0},
+		{"a request succeeded", []*Record{ended(100, ClassOK, 1)}, 1},
+	} {
+		w := NewWindow(outageOf(0))
+		for _, r := range append([]*Record{ended(5, ClassReset, 1), ended(150, ClassReset, 1)}, tc.between...) {
+			w.Note(r)
+		}
+		if errors, later := w.Errors(); later.N != tc.later || len(errors) != 1 || errors[0].N != 2-tc.later {
+			t.Errorf("%s: %+v, later %+v", tc.name, errors, later)
+		}
+	}
+}
+
+// The failures of a second power-off are not later failures of the first.
+func TestEachPowerOffHasItsErrorWindow(t *testing.T) {
+	t.Parallel()
+	o := outageOf(90)
+	o.SwitchedOff(at(300))
+	o.SwitchedOff(at(300))
+	w := NewWindow(o)
+	for _, s := range []float64{10, 310, 500} {
+		w.Note(ended(s, ClassTotal, 3))
+		w.Note(ended(s+90, ClassOK, 1))
+	}
+	if errors, later := w.Errors(); len(errors) != 2 || errors[1].First != at(310) || later.N != 1 || later.First != at(500) {
+		t.Errorf("%+v, later %+v", errors, later)
+	}
+}
+
+func TestHungCountsRequestsThatHungThroughTheOutage(t *testing.T) {
+	t.Parallel()
+	cancelled := func(lastByte float64) *Record {
+		r := ended(-5, ClassCancelled, 200)
+		r.LastByte = at(lastByte)
+		return r
+	}
+	for name, tc := range map[string]struct {
+		r    *Record
+		hung int
+	}{
+		"failed after the power-on":         {ended(-5, ClassTruncated, 90), 1},
+		"sent just after zero":              {ended(2, ClassTotal, 70), 1},
+		"answered after the power-on":       {ended(-5, ClassOK, 90), 0},
+		"failed before the power-on":        {ended(-5, ClassTotal, 30), 0},
+		"sent just before the power-on":     {ended(58, ClassTotal, 3), 0},
+		"cancelled, silent since zero":      {cancelled(-2), 1},
+		"cancelled while it was answered":   {cancelled(10), 0},
+		"cancelled when the program closed": {ended(-5, ClassCensored, 200), 1},
+	} {
+		w := NewWindow(outageOf(60))
+		if w.Note(tc.r); w.Hung().Scheduled != tc.hung {
+			t.Errorf("%s: %+v", name, w.Hung())
+		}
+	}
+}
