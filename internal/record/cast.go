@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Cast writes what was on the screen as an asciicast
-// (docs.asciinema.org/manual/asciicast), which many programs play. Each
-// picture is one write, so that the file is whole up to the moment at which
-// the program ended. It belongs to one goroutine, but for Err and Lost.
+// Cast writes the screen as an asciicast (docs.asciinema.org/manual/asciicast), a
+// format that many players support. Each frame is one write, so that the file is
+// complete up to the end of the program. One goroutine may use it; Err and Lost are
+// safe for all.
 type Cast struct {
 	*file
 
@@ -27,41 +27,31 @@ type Cast struct {
 type CastOptions struct {
 	// Width and Height are the screen's size in cells.
 	Width, Height int
-	// Version is that of the format, 2 or 3; 0 is 2, which more programs play.
-	Version int
 	// Names replaces names; nil leaves them as they are.
 	Names *Names
 }
 
-// castHeader is the first line of a cast, of version 2 or 3.
+// castHeader is the first line of a cast, of version 2: more players support it than
+// version 3.
 type castHeader struct {
 	Version   int               `json:"version"`
-	Width     int               `json:"width,omitzero"`
-	Height    int               `json:"height,omitzero"`
-	Term      *castTerm         `json:"term,omitempty"`
+	Width     int               `json:"width"`
+	Height    int               `json:"height"`
 	Timestamp int64             `json:"timestamp"`
 	Title     string            `json:"title,omitempty"`
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-type castTerm struct {
-	Cols int    `json:"cols"`
-	Rows int    `json:"rows"`
-	Type string `json:"type"`
-}
-
-const castTerminal = "xterm-256color"
-
 const noScreen = "the screen can't be recorded"
 
-// NewCast makes the file at path, with mode 0600. The error says why the file
-// can't be made.
+// NewCast creates the file at path, with mode 0600. The error is the reason why it
+// cannot.
 func NewCast(path string, o CastOptions) (*Cast, error) {
 	f, err := openFile(path, noScreen)
 	return &Cast{o: o, file: f}, err
 }
 
-// Resize says that the screen has another size from now on.
+// Resize changes the size of the screen from now on.
 func (c *Cast) Resize(at time.Time, width, height int) {
 	if width == c.o.Width && height == c.o.Height {
 		return
@@ -80,17 +70,24 @@ func (c *Cast) Mark(at time.Time, text string) {
 	}
 }
 
-// Show writes what has changed on the screen since the last call. The first
-// call's title is the cast's. Lines are parted by line feeds and hold SGR
-// sequences at most, each line its own; what is more than the height is left
-// away.
+// Key writes that a key was pressed, by its name ("s", "ctrl+r"), as an event of
+// input. Players that show no input ignore it.
+func (c *Cast) Key(at time.Time, name string) {
+	if !c.begun.IsZero() {
+		c.event(at, "i", name)
+	}
+}
+
+// Show writes the changes of the screen since the last call. The first call's title is
+// the cast's. Line feeds separate the lines. Each line may contain SGR sequences, but
+// no other ones, and is complete in itself. Show drops lines beyond the height.
 func (c *Cast) Show(at time.Time, title, screen string) {
 	var out strings.Builder
 	if c.begun.IsZero() {
 		c.begin(at, title)
 		out.WriteString("\x1b[?25l\x1b[?7l") // no cursor, no line wrap
 	}
-	if lost := c.Lost(); c.lines == nil || lost != c.lost { // draw everything anew
+	if lost := c.Lost(); c.lines == nil || lost != c.lost { // draw everything again
 		c.lost, c.lines = lost, make([]string, c.o.Height)
 		out.WriteString("\x1b[0m\x1b[2J")
 	}
@@ -119,33 +116,24 @@ func (c *Cast) Close() error {
 // begin writes the header.
 func (c *Cast) begin(at time.Time, title string) {
 	c.begun = at
-	h := castHeader{Version: 2, Timestamp: at.Unix(), Title: c.o.Names.Text(title)}
-	if c.o.Version == 3 {
-		h.Version, h.Term = 3, &castTerm{Cols: c.o.Width, Rows: c.o.Height, Type: castTerminal}
-	} else {
-		h.Width, h.Height, h.Env = c.o.Width, c.o.Height, map[string]string{"TERM": castTerminal}
-	}
-	c.add(h)
+	c.add(castHeader{
+		Version: 2, Width: c.o.Width, Height: c.o.Height, Timestamp: at.Unix(), Title: c.o.Names.Text(title),
+		Env: map[string]string{"TERM": "xterm-256color"},
+	})
 }
 
-// event writes an event: in version 2 with the time since the beginning, in
-// version 3 with that since the event before.
+// event writes an event with its offset from the start.
 func (c *Cast) event(at time.Time, code, data string) {
-	last := c.last
 	c.last = max(c.last, at.Sub(c.begun).Truncate(time.Microsecond)) // the clock may be set back
-	since := c.last
-	if c.o.Version == 3 {
-		since -= last
-	}
-	c.add([]any{json.Number(fmt.Sprintf("%.6f", since.Seconds())), code, data})
+	c.add([]any{json.Number(fmt.Sprintf("%.6f", c.last.Seconds())), code, data})
 }
 
 // queued is how many pictures may wait for the disk.
 const queued = 256
 
-// Screen records a live screen as a cast, in a goroutine of its own: who draws
-// is never held up. Pictures for which there is no room are left out, and a
-// marker says how many. Its methods belong to one goroutine.
+// Screen records a live screen as a cast, in a goroutine of its own, so that it never
+// delays drawing. It drops frames for which there is no room, and a marker has their
+// number. One goroutine may call its methods.
 type Screen struct {
 	cast    *Cast
 	title   string
@@ -163,14 +151,14 @@ type shot struct {
 	at            time.Time
 	width, height int
 	screen        string
-	marks         []string
+	marks, keys   []string
 }
 
-// NewScreen makes the cast at path; no file is written over. The error says why
-// it can't be made.
+// NewScreen creates the cast at path; it overwrites no file. The error is the reason
+// why it cannot.
 func NewScreen(path, title string, o CastOptions) (*Screen, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, fmt.Errorf("the screen can't be recorded to %s: there is such a file already", path)
+		return nil, fmt.Errorf("the screen can't be recorded to %s: the file already exists", path)
 	}
 	cast, err := NewCast(path, o)
 	if err != nil {
@@ -181,20 +169,20 @@ func NewScreen(path, title string, o CastOptions) (*Screen, error) {
 	return s, nil
 }
 
-// Show takes what is on the screen now, of so many cells: see Cast.Show.
+// Show takes the present screen, with this many cells: see Cast.Show.
 func (s *Screen) Show(at time.Time, width, height int, screen string) {
 	same := screen == s.last && width == s.next.width && height == s.next.height
-	if width < 1 || height < 1 || same && len(s.next.marks) == 0 {
+	if width < 1 || height < 1 || same && len(s.next.marks)+len(s.next.keys) == 0 {
 		return
 	}
 	s.next.at, s.next.width, s.next.height, s.next.screen = at, width, height, screen
 	x := s.next
 	if s.missing > 0 {
-		x.marks = append(x.marks[:len(x.marks):len(x.marks)], fmt.Sprintf("pictures left out here: %d", s.missing))
+		x.marks = append(x.marks[:len(x.marks):len(x.marks)], fmt.Sprintf("frames left out here: %d", s.missing))
 	}
 	select {
 	case s.queue <- x:
-		s.last, s.next.marks, s.missing = screen, nil, 0
+		s.last, s.next.marks, s.next.keys, s.missing = screen, nil, nil, 0
 	default:
 		s.missing++
 		s.left++
@@ -204,10 +192,13 @@ func (s *Screen) Show(at time.Time, width, height int, screen string) {
 // Mark puts a marker before the next picture.
 func (s *Screen) Mark(text string) { s.next.marks = append(s.next.marks, text) }
 
+// Key puts a pressed key before the next picture: see Cast.Key.
+func (s *Screen) Key(name string) { s.next.keys = append(s.next.keys, name) }
+
 // LeftOut is how many pictures are not in the cast.
 func (s *Screen) LeftOut() int { return s.left }
 
-// Err says why the picture taken last could not be written yet; nil when it was.
+// Err returns the reason why the last frame could not be written yet; nil if it was.
 func (s *Screen) Err() error {
 	if err := s.failing.Load(); err != nil {
 		return *err
@@ -215,7 +206,8 @@ func (s *Screen) Err() error {
 	return nil
 }
 
-// Close writes what waits and closes the file. The error says what is missing.
+// Close writes the waiting frames and closes the file. The error contains the number of
+// missing frames.
 func (s *Screen) Close() error {
 	close(s.queue)
 	<-s.done
@@ -228,6 +220,9 @@ func (s *Screen) run() {
 		s.cast.Resize(x.at, x.width, x.height)
 		for _, text := range x.marks {
 			s.cast.Mark(x.at, text)
+		}
+		for _, name := range x.keys {
+			s.cast.Key(x.at, name)
 		}
 		s.cast.Show(x.at, s.title, x.screen)
 		err := s.cast.file.Err()

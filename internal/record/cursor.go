@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Cursor gives the State of any moment of a record. It remembers where it was,
-// so that the next moments cost only what has changed. The zero Cursor with a
-// Record stands before its first sample. It belongs to one goroutine.
+// Cursor gives the State of any moment of a record. It remembers where it was, so that
+// the next moments cost only what has changed. The zero Cursor with a Record is before
+// its first sample. One goroutine may use it.
 type Cursor struct {
 	Record *Record
 
@@ -15,7 +15,7 @@ type Cursor struct {
 	next  int // the first sample that is not in state
 }
 
-// To gives what was known at t; it is valid until the next call.
+// To returns the state at t, which is valid until the next call.
 func (c *Cursor) To(t time.Time) *State {
 	samples := c.Record.Samples
 	// The samples up to t, and all lines of the last one's moment.

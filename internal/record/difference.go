@@ -12,10 +12,9 @@ import (
 	"lightsout/loadgen"
 )
 
-// difference gives what is to be written of f when old is known already; a nil
-// old means nothing. It reports whether something is new: heartbeats, the
-// time of readings and contact, and seconds in which nothing happened are
-// written, but are no news.
+// difference returns the changes of f since old; a nil old is empty. It reports whether
+// there is something new: heartbeats, the time of readings and contact, and seconds
+// without events are written, but do not count as new.
 func difference(old, f *view.Frame) (x Sample, news bool) {
 	if old == nil {
 		old = &view.Frame{}
@@ -45,7 +44,7 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 	return x, news
 }
 
-// setIfChanged sets to to what is, if that differs from what was, and reports
+// setIfChanged sets to to the new value if that differs from the old one, and reports
 // whether it does.
 func setIfChanged[T any](to **T, was, is T, same func(a, b T) bool) bool {
 	if same(was, is) {
@@ -72,13 +71,13 @@ func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
 	x.Machines, x.Reads = map[string]*view.MachineView{}, map[string]time.Time{}
 	for name, v := range now {
 		was, known := old[name]
-		read := was.Reading.At
-		was.Reading.At = v.Reading.At
+		read := was.Reading.Arrived
+		was.Reading.Asked, was.Reading.Sampled, was.Reading.Arrived = v.Reading.Asked, v.Reading.Sampled, v.Reading.Arrived
 		switch {
 		case !known || was != v:
 			x.Machines[name] = &v
-		case !v.Reading.At.Equal(read):
-			x.Reads[name] = v.Reading.At
+		case !v.Reading.Arrived.Equal(read):
+			x.Reads[name] = v.Reading.Arrived
 		}
 	}
 	for name := range old {
@@ -131,8 +130,7 @@ func sameSecond(a, b *loadgen.Second) bool {
 	return reflect.DeepEqual(x, y) && maps.Equal(a.Failed, b.Failed)
 }
 
-// clusterInto compares objects by their pointers: snapshots share what has not
-// changed.
+// clusterInto compares objects by their pointers: snapshots share unchanged objects.
 func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 	if old == now {
 		return false
@@ -188,8 +186,8 @@ func (part *Cluster) objects(before, c *cluster.Contents) bool {
 		len(part.GoneNodes)+len(part.GoneDeployments)+len(part.GonePods)+len(part.GoneEndpoints) > 0
 }
 
-// compare walks two sorted lists: set gets what is new or has another pointer,
-// with what was in its place, gone what is no longer there.
+// compare walks two sorted lists: set receives new or changed objects with their
+// predecessor, and gone those that are missing.
 func compare[T any](old, now []*T, order func(a, b *T) int, set func(was, is *T), gone func(*T)) {
 	if len(old) == len(now) && (len(old) == 0 || &old[0] == &now[0]) {
 		return // the same list

@@ -1,9 +1,8 @@
-// Package record is the folder that keeps the proof of a trial: what is in it,
-// how it is written while the trial runs, and how it is read afterwards. The
-// writers hand each line to the operating system before they return, so that a
-// record is complete up to the moment at which the program ended, however it
-// ended; the readers take a torn last line for what it is. What can't be written,
-// because the disk is full, waits and is tried again; a gap is told.
+// Package record reads and writes the folder that keeps the evidence of a trial. The
+// writers hand each line to the operating system before they return, so that a record
+// is complete up to the end of the program, even after a crash; the readers accept a
+// torn last line. If the disk is full, lines wait and the writer retries; an event
+// reports a gap.
 //
 // Events and requests are the proof, and are read strictly. What was on the
 // screen is kept beside them as Samples: differences, with a keyframe now and

@@ -30,15 +30,14 @@ type disk interface {
 	Close() error
 }
 
-// file is a file of whole lines that grows. A failed write does not end it:
-// what could not be written waits, up to keptBytes, and is tried again; a line
-// for which there is no room is counted as lost. So a disk that is full for a
-// while costs nothing, or a gap whose length is known. Safe for use by several
-// goroutines. The zero file takes lines and keeps none,
-// as one does that is closed.
+// file is a growing file of whole lines. A failed write does not end it: unwritten
+// lines wait, up to keptBytes, and file retries; it counts lines without room as lost.
+// So a disk that is full for a while costs nothing, or a gap of known length. It is
+// safe for concurrent use. The zero file, like a closed one, accepts lines and keeps
+// none.
 type file struct {
 	now   func() time.Time
-	names *Names // replaced in what is written; nil: none
+	names *Names // names to replace; may be nil
 
 	mu      sync.Mutex
 	disk    disk  // nil: closed
@@ -53,8 +52,8 @@ type file struct {
 	syncs   sync.WaitGroup
 }
 
-// openFile makes the file at path, with mode 0600, or goes on with it. For an empty
-// path it gives the zero file. The error begins with fault.
+// openFile creates the file at path, with mode 0600, or appends to it. For an empty
+// path it returns the zero file. The error begins with fault.
 func openFile(path, fault string) (*file, error) {
 	if path == "" {
 		return &file{}, nil
@@ -75,7 +74,7 @@ func openFile(path, fault string) (*file, error) {
 // before the first line.
 func (f *file) Redact(n *Names) { f.names = n }
 
-// open reports whether the file keeps what is written.
+// open reports whether the file keeps its lines.
 func (f *file) open() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +125,8 @@ func (f *file) fail(lines []byte, err error) {
 	f.err, f.tried = causeFirst(err), f.now()
 }
 
-// causeFirst has what is wrong stand before where: a line of the screen may have
-// room for one.
+// causeFirst puts the cause before the path: a line of the screen may have room for
+// only one.
 func causeFirst(err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return fmt.Errorf("%w (%s)", p.Err, p.Path)
@@ -156,8 +155,8 @@ func (f *file) add(v any) int {
 	return len(b) + 1
 }
 
-// Err tries what waits again and says why it still can't be written; nil when
-// all is written but what Lost counts.
+// Err retries waiting lines, and returns the reason why they still cannot be written;
+// nil if all are written except those in Lost.
 func (f *file) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,12 +172,13 @@ func (f *file) Lost() int {
 	return f.lost
 }
 
-// sync has what is written brought to the disk itself, soon and without
-// waiting, so that a power loss of this machine does not take it.
+// sync brings the written lines to the disk itself, soon and without waiting, so that a
+// power loss of this machine does not lose them.
 func (f *file) sync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.again = f.syncing; f.syncing || f.disk == nil {
+	f.again = f.syncing
+	if f.syncing || f.disk == nil {
 		return
 	}
 	f.syncing = true
@@ -194,8 +194,8 @@ func (f *file) sync() {
 	})
 }
 
-// Close tries what waits once more, waits for what is being synced, and closes
-// the file. The error says what is not in it.
+// Close retries waiting lines once more, waits for a running sync, and closes the file.
+// The error reports the missing lines.
 func (f *file) Close() error {
 	f.mu.Lock()
 	if f.disk == nil {
@@ -216,26 +216,28 @@ func (f *file) Close() error {
 }
 
 // Health follows whether the files of a record can be written, and makes the
-// events that say so. It belongs to one goroutine.
+// events about that. One goroutine may use it.
 type Health struct {
 	failed bool
 	lost   int
 }
 
-// Look takes what the files' Err and Lost say now. It gives an event for the
-// timeline when that has changed: what names the record ("the record").
-func (h *Health) Look(what string, err error, lost int) (view.Event, bool) {
-	e := view.Event{Lane: view.LaneOperator, Kind: "record", Subject: "record"}
+// Observe compares the files' current Err and Lost with the last call. If they differ
+// it returns an event for the timeline; what names the record in it ("the record").
+func (h *Health) Observe(what string, err error, lost int) (view.Event, bool) {
+	var e view.Event
 	switch failed := err != nil; {
 	case failed == h.failed:
 		return e, false
 	case failed:
-		e.Text, e.Level = what+" can't be written; it is tried again: "+err.Error(), view.Bad
-	case lost == h.lost:
-		e.Text, e.Level = what+" is written again; nothing of it is missing", view.Good
+		e = view.NewEvent(view.CodeRecordFails, "record", view.Facts{Name: what, Reported: err.Error()})
 	default:
-		e.Text, e.Level = fmt.Sprintf("%s is written again; %s missing", what, text.Count(lost-h.lost, "line of it is", "lines of it are")), view.Warning
+		e = view.NewEvent(view.CodeRecordWorks, "record", view.Facts{Name: what, N: lost - h.lost})
+		if e.N > 0 {
+			e.Level = view.Warning
+		}
 	}
+	e.Kind = "record"
 	h.failed = err != nil
 	if !h.failed {
 		h.lost = lost

@@ -59,7 +59,7 @@ func TestADiskThatWasFullForAWhileCostsNothing(t *testing.T) {
 		t.Fatalf("the error is %v", err)
 	}
 	var h Health
-	if e, ok := h.Look("the record", l.Err(), l.Lost()); !ok || !strings.Contains(e.Text, "no space left on device") || e.Level != view.Bad {
+	if e, ok := h.Observe("the record", l.Err(), l.Lost()); !ok || !strings.Contains(e.Text, "no space left on device") || e.Level != view.Bad {
 		t.Errorf("%v %+v", ok, e)
 	}
 	d.room = 1 << 30
@@ -70,7 +70,7 @@ func TestADiskThatWasFullForAWhileCostsNothing(t *testing.T) {
 	if err := l.Err(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
-	if e, ok := h.Look("the record", l.Err(), l.Lost()); !ok || e.Text != "the record is written again; nothing of it is missing" {
+	if e, ok := h.Observe("the record", l.Err(), l.Lost()); !ok || e.Text != "the record can be written again; nothing is missing" {
 		t.Errorf("%v %+v", ok, e)
 	}
 	l.Add(view.Event{Lane: view.LaneLoad, Text: "after"})
@@ -83,7 +83,7 @@ func TestADiskThatWasFullForAWhileCostsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatADiskHasNoRoomForIsCountedAndTold(t *testing.T) {
+func TestTheRecordCountsAndReportsLinesThatAFullDiskLoses(t *testing.T) {
 	dir := t.TempDir()
 	now := t0
 	clock := func() time.Time { return now }
@@ -101,11 +101,11 @@ func TestWhatADiskHasNoRoomForIsCountedAndTold(t *testing.T) {
 		t.Fatalf("%d of 20 lines of 1 MB are lost", lost)
 	}
 	var h Health
-	h.Look("the record", l.Err(), l.Lost())
+	h.Observe("the record", l.Err(), l.Lost())
 	d.room = 1 << 30
 	now = now.Add(retryEach)
-	e, ok := h.Look("the record", l.Err(), l.Lost())
-	if want := fmt.Sprintf("the record is written again; %d lines of it are missing", lost); !ok || e.Text != want || e.Level != view.Warning {
+	e, ok := h.Observe("the record", l.Err(), l.Lost())
+	if want := fmt.Sprintf("the record can be written again; %d lines of it are missing", lost); !ok || e.Text != want || e.Level != view.Warning {
 		t.Errorf("%v %q, want %q", ok, e.Text, want)
 	}
 	l.Add(e)
@@ -121,7 +121,7 @@ func TestWhatADiskHasNoRoomForIsCountedAndTold(t *testing.T) {
 	}
 }
 
-func TestAFullDiskAtTheEndIsTold(t *testing.T) {
+func TestTheRecordReportsADiskThatIsFullAtTheEnd(t *testing.T) {
 	l, err := NewTimeline(filepath.Join(t.TempDir(), EventsFile), time.Now)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ const (
 type history struct {
 	begin time.Time // since when there is a cluster to be seen
 	steps map[cluster.Key][]step
-	focus []step // of whatever deployment the load went to
+	focus []step // for each deployment that received the load
 }
 
 type step struct {
@@ -50,7 +50,7 @@ func newHistory(samples []Sample) history {
 	return h
 }
 
-// take takes what a sample says of deployments; here are those that there are.
+// take adds a sample's deployments; here lists those that exist.
 func (h *history) take(x *Sample, here map[cluster.Key]bool, focus cluster.Key) {
 	if h.begin.IsZero() && !x.Cluster.None {
 		h.begin = x.At
@@ -65,7 +65,7 @@ func (h *history) take(x *Sample, here map[cluster.Key]bool, focus cluster.Key) 
 			h.steps[d.Key] = appendStep(h.steps[d.Key], x.At, d.Available)
 		}
 	}
-	if x.Key { // what a keyframe does not name is gone
+	if x.Key { // objects that a keyframe lacks are gone
 		for k, steps := range h.steps {
 			if !here[k] {
 				h.steps[k] = appendStep(steps, x.At, -1)
@@ -81,13 +81,13 @@ func appendStep(steps []step, at time.Time, available int) []step {
 	return append(steps, step{at, available})
 }
 
-// before is the index of the last step up to t; -1: there is none.
+// before returns the index of the last step up to t; -1 if there is none.
 func before(steps []step, t time.Time) int {
 	return sort.Search(len(steps), func(i int) bool { return steps[i].at.After(t) }) - 1
 }
 
-// available is the available replicas of the deployment in focus at t; -1: not
-// known.
+// available returns the available replicas of the deployment in focus at t; -1 if
+// unknown.
 func (h *history) available(t time.Time) int {
 	if i := before(h.focus, t); i >= 0 {
 		return h.focus[i].available

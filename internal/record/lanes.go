@@ -41,7 +41,7 @@ func (r *Record) fillLanes() {
 type lanes struct {
 	nodes   map[string][]view.Outage
 	outages view.Outages
-	// told: an event has said something of that kind about the node.
+	// told: an event has reported that kind for the node.
 	told map[view.Outage]bool
 }
 
@@ -59,7 +59,7 @@ func (l *lanes) lane(node string) {
 	}
 }
 
-// sight is how a node was when the samples first told of it; no kind: well.
+// sight is the state of a node in its first sample; an empty kind is healthy.
 type sight struct {
 	at   time.Time
 	node string
@@ -89,7 +89,7 @@ func firstSights(samples []Sample) (out []sight) {
 			}
 		}
 		for name, m := range x.Machines {
-			if m == nil || machines[name] || m.Reading.At.IsZero() {
+			if m == nil || machines[name] || m.Reading.Arrived.IsZero() {
 				continue
 			}
 			machines[name] = true
@@ -108,25 +108,19 @@ func (l *lanes) begin(s sight) {
 	}
 }
 
-// follow takes an event. The words are those of power.State and of
-// cluster.Transition.
+// follow takes an event.
 func (l *lanes) follow(e *view.Event) {
-	switch {
-	case e.Lane == view.LanePower && e.To == power.Off.String():
-		l.set(e.Subject, view.OutageOff, true, e.Seen)
-	case e.Lane == view.LanePower && e.To == power.On.String():
-		l.set(e.Subject, view.OutageOff, false, e.Seen)
-	case e.Lane == view.LaneHeartbeat && e.To == cluster.HeartbeatOverdue:
-		l.set(e.Subject, view.OutageSilent, true, e.Seen)
-	case e.Lane == view.LaneHeartbeat && e.To == cluster.HeartbeatOnTime:
-		l.set(e.Subject, view.OutageSilent, false, e.Seen)
-	case e.Lane != view.LaneNode || e.Kind != string(cluster.KindNode):
-	case cluster.IsNotReady(e.To), e.To == cluster.WordUnknown:
-		l.set(e.Subject, view.OutageNotReady, true, e.Seen)
-	case e.To == cluster.WordReady:
-		l.set(e.Subject, view.OutageNotReady, false, e.Seen)
-	case e.To == "": // its object is gone
-		l.set(e.Subject, view.OutageNotReady, false, e.Seen)
-		l.set(e.Subject, view.OutageSilent, false, e.Seen)
+	switch e.Code {
+	case view.CodeMachineState:
+		if e.To == power.Off.String() || e.To == power.On.String() {
+			l.set(e.Subject, view.OutageOff, e.To == power.Off.String(), e.Seen)
+		}
+	case view.CodeNodeHeartbeat:
+		l.set(e.Subject, view.OutageSilent, e.Is == cluster.HealthBad, e.Seen)
+	case view.CodeNodeStatus, view.CodeNodeNode:
+		l.set(e.Subject, view.OutageNotReady, e.Is == cluster.HealthBad, e.Seen)
+		if e.Cause == cluster.CauseDeleted {
+			l.set(e.Subject, view.OutageSilent, false, e.Seen)
+		}
 	}
 }

@@ -13,8 +13,14 @@ import (
 // timedRuns is of how many runs it is kept how long requests took.
 const timedRuns = 500
 
-// runsMost bounds the runs of a record: no one starts so many.
+// runsMost bounds the runs of a record: nobody starts that many.
 const runsMost = 100_000
+
+// EachRequestStrict is EachRequest for readers that do not trust the file: a line that
+// Strict refuses is an error.
+func EachRequestStrict(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
+	return eachRequest(fsys, Strict, each)
+}
 
 // EachRequest calls each with every request of the requests.jsonl in fsys, by
 // its line's number from 1. The request is the callee's only until it returns:
@@ -22,28 +28,30 @@ const runsMost = 100_000
 // that the last line is not whole. It ends at the first error; there may be no such file
 // (fs.ErrNotExist).
 func EachRequest(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
+	return eachRequest(fsys, json.Unmarshal, each)
+}
+
+func eachRequest(fsys fs.FS, decode func([]byte, any) error, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
 	var q loadgen.Record
 	return readLines(fsys, RequestsFile, 0, func(n int, line []byte) error {
 		q = loadgen.Record{}
-		if err := json.Unmarshal(line, &q); err != nil {
+		if err := decode(line, &q); err != nil {
 			return fmt.Errorf("line %d of %s is not a request: %w", n, RequestsFile, err)
 		}
 		return each(n, &q)
 	})
 }
 
-// requestSums is what is kept of the requests of a record: memory grows with
-// the seconds that it tells of, and not with their requests.
+// requestSums holds the sums of a record's requests: its memory grows with the seconds
+// of the record, not with the requests.
 type requestSums struct {
 	seconds map[int64]*loadgen.Second
-	// due counts them by the second in which they were due.
-	due  map[int64]int
-	runs map[int]*loadgen.RunSum
+	runs    map[int]*loadgen.RunSum
 }
 
 // readRequests sums up requests.jsonl.
 func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
-	s := &requestSums{seconds: map[int64]*loadgen.Second{}, due: map[int64]int{}, runs: map[int]*loadgen.RunSum{}}
+	s := &requestSums{seconds: map[int64]*loadgen.Second{}, runs: map[int]*loadgen.RunSum{}}
 	torn, err := EachRequest(fsys, func(n int, q *loadgen.Record) error {
 		r.span(q.Scheduled)
 		r.span(q.CountedAt())
@@ -75,7 +83,6 @@ func (s *requestSums) count(q *loadgen.Record) {
 	if q.Class == loadgen.ClassUnsent {
 		return
 	}
-	s.due[q.Scheduled.Unix()]++
 	unix := q.CountedAt().Unix()
 	if s.seconds[unix] == nil {
 		s.seconds[unix] = &loadgen.Second{}
@@ -83,12 +90,8 @@ func (s *requestSums) count(q *loadgen.Record) {
 	s.seconds[unix].Count(q.Class)
 }
 
-// ended is how many requests have a record, by the rule by which the seconds
-// of the samples count: up to the first schema, when they were due.
-func (s *requestSums) ended(unix int64, schema int) int {
-	if schema < 2 {
-		return s.due[unix]
-	}
+// ended returns how many requests of a second have a record.
+func (s *requestSums) ended(unix int64) int {
 	if x := s.seconds[unix]; x != nil {
 		return x.Sent
 	}

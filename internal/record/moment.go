@@ -7,48 +7,55 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
-// Moment says what in an event a viewer of a recording wants to find, and whom
-// it befell (empty: nobody by name); ok is false for most events. The words are
-// those of power.State and of cluster.Transition.
+// Moment describes an event that a viewer of a recording wants to find, and names its
+// object; subject is empty if there is no name. ok is false for most events.
 func Moment(e *view.Event) (what, subject string, ok bool) {
-	node := e.Lane == view.LaneNode && e.Kind == string(cluster.KindNode)
-	switch {
-	case e.Lane == view.LanePower && (e.To == "on" || e.To == "off") && e.From != e.To:
-		return "machine " + e.To, e.Subject, true
-	case node && cluster.IsNotReady(e.To) && !cluster.IsNotReady(e.From):
-		return "NotReady", e.Subject, true
-	case node && e.To == cluster.WordReady && e.From != "":
-		return "Ready", e.Subject, true
-	case e.Lane == view.LaneLink && e.Level == view.Bad:
+	switch e.Code {
+	case view.CodeMachineState:
+		if (e.To == power.On.String() || e.To == power.Off.String()) && e.From != e.To {
+			return "machine " + e.To, e.Subject, true
+		}
+	case view.CodeNodeStatus:
+		if e.Is == cluster.HealthBad && e.Was != cluster.HealthBad {
+			return cluster.WordNotReady, e.Subject, true
+		}
+		if e.Is == cluster.HealthGood && e.Was == cluster.HealthBad {
+			return cluster.WordReady, e.Subject, true
+		}
+	case view.CodeAPILost:
 		return "API server lost", "", true
-	case e.Lane == view.LanePod && e.To == cluster.WordTerminating && strings.HasPrefix(e.Why, "node "): // something is wrong with it
-		return "pods evicted", "", true
-	case e.Lane == view.LanePod && e.To == cluster.WordTerminating:
-		return "pods are deleted", "", true
-	case e.Lane == view.LaneLoad && strings.HasSuffix(e.Text, " started"):
-		return strings.TrimSuffix(e.Text, " started"), "", true
-	case e.Lane == view.LaneOperator && e.Subject == "mark":
-		return e.Text, "", true
+	case view.CodePodStatus:
+		if e.Is == cluster.HealthChanging && e.Cause == cluster.CauseNodeNotReady {
+			return "pods evicted", "", true
+		}
+		if e.Is == cluster.HealthChanging {
+			return "pods are deleted", "", true
+		}
+	case view.CodeLoadStarted:
+		return e.Name, "", true
+	case view.CodeMark:
+		return e.Reported, "", true
 	}
 	return "", "", false
 }
 
-// togetherWithin is how close moments of one sort come that are told once.
+// togetherWithin is the interval within which moments of one kind count as one.
 const togetherWithin = 3 * time.Second
 
-// Moments finds what is new in each frame and worth a marker in a cast. It
-// belongs to one goroutine.
+// Moments finds the changes in each frame that deserve a marker in a cast. One
+// goroutine may use it.
 type Moments struct {
 	begun bool
-	seq   int                  // the newest event looked at
-	told  map[string]time.Time // when each sort that names nobody was last told
-	trial []string             // what the trial has come to
+	seq   int                  // the newest event seen
+	told  map[string]time.Time // last report of each kind without a name
+	trial []string             // results of the trial so far
 }
 
-// In gives the markers for what is new in f since the frame before, in order.
-// What was there in the first frame is no news.
+// In returns the markers for the changes between the frame before and f, in order. The
+// first frame has no changes.
 func (m *Moments) In(f *view.Frame) []string {
 	var out []string
 	subjects := map[string][]string{}
@@ -86,7 +93,7 @@ func (m *Moments) In(f *view.Frame) []string {
 	return out
 }
 
-// trialMoments says whether the service has all its capacity again, and the verdict.
+// trialMoments reports that the service has its whole capacity again, and the verdict.
 func trialMoments(t *view.TrialView) (out []string) {
 	if t == nil {
 		return nil

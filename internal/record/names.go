@@ -26,17 +26,19 @@ const (
 	NameNamespace NameKind = "ns"
 )
 
-// Names replaces names of hosts, users and namespaces, and addresses, by
-// stand-ins: the same for the same name everywhere, and as long as it wherever
-// that is possible, so that what stands in columns stays there. It knows the
-// names that it was told; addresses it recognizes. Safe for use by several
-// goroutines; a nil Names replaces nothing.
+// Names replaces names of hosts, users and namespaces, and addresses, by pseudonyms:
+// the same one for the same name everywhere, and of the same length if possible, so
+// that columns stay aligned. It knows the names that were added, and recognizes
+// addresses. It is safe for concurrent use; a nil Names replaces nothing.
 type Names struct {
-	mu       sync.Mutex
-	standIn  map[string]string
-	address  map[string]string // the stand-ins of addresses
-	used     map[string]bool
-	words    int // of the name that has the most
+	mu      sync.Mutex
+	standIn map[string]string
+	address map[string]string // pseudonyms of addresses
+	used    map[string]bool
+	words   int // number of words in the longest name
+	longest int // length of the longest name
+	// odd marks the bytes that begin or end a name but do not belong to a word.
+	odd      [256]bool
 	seen     *cluster.Snapshot
 	podsSeen time.Time
 }
@@ -53,13 +55,13 @@ func NewNames() *Names {
 var plainNames = map[string]bool{"": true, "default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true,
 	"localhost": true, "root": true, "in-cluster": true}
 
-// plain reports a name that tells nothing, or that is none: numbers and single
-// letters, among them parts of addresses.
+// plain reports whether a name identifies nothing: numbers and single letters,
+// including parts of addresses.
 func plain(name string) bool {
 	return plainNames[name] || ownWords[name] || len(name) < 2 || !strings.ContainsFunc(name, unicode.IsLetter)
 }
 
-// Add tells names. Addresses need not be told.
+// Add adds names. Addresses need not be added.
 func (n *Names) Add(kind NameKind, names ...string) {
 	if n == nil {
 		return
@@ -68,9 +70,22 @@ func (n *Names) Add(kind NameKind, names ...string) {
 	defer n.mu.Unlock()
 	for _, name := range names {
 		if kind == NameHost {
-			name, _, _ = strings.Cut(name, ":") // its port, or what is an address
+			name, _, _ = strings.Cut(name, ":") // without its port, or an address
 		}
 		n.add(kind, name)
+	}
+}
+
+// AddMachine adds names of machines, whatever characters they contain.
+func (n *Names) AddMachine(names ...string) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range names {
+		n.add(NameHost, name)
+		n.add(NameHost, power.Clean(name)) // the form that people see
 	}
 }
 
@@ -80,7 +95,10 @@ func (n *Names) add(kind NameKind, name string) {
 	if plain(name) || n.standIn[name] != "" {
 		return
 	}
-	n.words = max(n.words, countWords(name))
+	n.words, n.longest = max(n.words, countWords(name)), max(n.longest, len(name))
+	if first, last := name[0], name[len(name)-1]; !wordByte(first) || !wordByte(last) {
+		n.odd[first], n.odd[last] = true, true
+	}
 	s := ""
 	if first, domain, ok := strings.Cut(name, "."); ok && kind == NameHost && !plain(first) {
 		n.add(kind, first)
@@ -94,7 +112,7 @@ func (n *Names) add(kind NameKind, name string) {
 	n.standIn[name], n.used[s] = s, true
 }
 
-// Way tells the names in a way to somewhere: "via user@host:port".
+// Way adds the names in a route: "via user@host:port".
 func (n *Names) Way(way string) {
 	user, host, ok := strings.Cut(strings.TrimPrefix(way, "via "), "@")
 	if !ok {
@@ -105,9 +123,8 @@ func (n *Names) Way(way string) {
 	n.Add(NameHost, host)
 }
 
-// Learn tells the names that a frame has: cluster, bastion, nodes, machines and
-// their ids, namespaces, who has switched machines off, and what the palette
-// offers to go to.
+// Learn adds the names in a frame: cluster, bastion, nodes, machines and their IDs,
+// namespaces, operators who switched machines off, and the places in the palette.
 func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
@@ -119,14 +136,9 @@ func (n *Names) Learn(f *view.Frame) {
 		n.Add(NameNamespace, f.Places.Namespaces...)
 	}
 	for _, m := range f.Power {
-		for part := range strings.SplitSeq(m.Machine, " · ") { // "off: ssh 10.0.0.13:22 · on: mdx its-name, service level spot"
-			words := strings.Fields(part)
-			if len(words) > 2 {
-				n.Add(NameHost, strings.Trim(words[2], ","))
-			}
-			if len(words) > 3 && strings.HasPrefix(words[3], "(") { // "on: mdx its-name (its-id), spot"
-				n.Add(NameHost, strings.Trim(words[3], "(),"))
-			}
+		for _, names := range m.Names {
+			n.AddMachine(names.Name, names.ID)
+			n.Add(NameHost, names.Address)
 		}
 	}
 	s := f.Snapshot
@@ -177,12 +189,21 @@ func (n *Names) text(text string) string {
 	var out strings.Builder
 	last := 0
 	for i := 0; i < len(text); i++ {
-		if !wordByte(text[i]) || i > 0 && wordByte(text[i-1]) {
+		if !n.begin(text, i) {
 			continue
 		}
 		end, standIn := n.at(text, i)
 		if end == i {
 			continue
+		}
+		// A name that begins within this one and ends after it is replaced with it.
+		for k := i + 1; k < end; k++ {
+			if !n.begin(text, k) {
+				continue
+			}
+			if further, also := n.at(text, k); further > end {
+				end, standIn = further, standIn+"-"+also
+			}
 		}
 		out.WriteString(text[last:i])
 		out.WriteString(standIn)
@@ -191,16 +212,30 @@ func (n *Names) text(text string) string {
 	return addresses.ReplaceAllStringFunc(out.String()+text[last:], n.ofAddress)
 }
 
+// begin reports whether a name may begin at i.
+func (n *Names) begin(text string, i int) bool {
+	if !wordByte(text[i]) {
+		return n.odd[text[i]]
+	}
+	return i == 0 || !wordByte(text[i-1])
+}
+
 // at finds the longest name that begins at i and ends where a word does. Parts
 // that are joined by hyphens and dots are words.
 func (n *Names) at(text string, i int) (end int, standIn string) {
 	end = i
-	for j, words := i, 0; j < len(text) && words < n.words; j++ {
-		if wordByte(text[j]) && (j+1 == len(text) || !wordByte(text[j+1])) {
+	for j, words := i, 0; j < len(text) && j-i < n.longest && words <= n.words; j++ {
+		word := wordByte(text[j])
+		switch ends := j+1 == len(text) || !wordByte(text[j+1]); {
+		case word && !ends:
+			continue
+		case word:
 			words++
-			if s, ok := n.standIn[text[i:j+1]]; ok {
-				end, standIn = j+1, s
-			}
+		case !n.odd[text[j]]:
+			continue
+		}
+		if s, ok := n.standIn[text[i:j+1]]; ok {
+			end, standIn = j+1, s
 		}
 	}
 	return end, standIn
@@ -215,7 +250,7 @@ func wordByte(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// ofAddress gives the stand-in of an address, and anything else as it is.
+// ofAddress returns the pseudonym of an address, and other text unchanged.
 func (n *Names) ofAddress(s string) string {
 	if known := n.address[s]; known != "" {
 		return known

@@ -96,7 +96,7 @@ func TestAFramesMachineIDsAndNotesAreLearned(t *testing.T) {
 	machine := "off: ssh 10.0.0.13:22 · on: mdx gpu-vm (956a0ca1-3198-83c2), spot: mdx may refuse"
 	n := NewNames()
 	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{node}}),
-		Power: map[string]view.MachineView{"n1": {Machine: machine}}})
+		Power: map[string]view.MachineView{"n1": {Machine: machine, Names: [2]view.MachineNames{{ID: "10.0.0.13:22"}, {Name: "gpu-vm", ID: "956a0ca1-3198-83c2"}}}}})
 	got := n.Text(machine + mark.Text())
 	for _, name := range []string{"tanaka", "jump-7", "gpu-vm", "956a0ca1", "10.0.0.13"} {
 		if strings.Contains(got, name) {
@@ -105,6 +105,41 @@ func TestAFramesMachineIDsAndNotesAreLearned(t *testing.T) {
 	}
 	if !strings.Contains(got, "spot: mdx may refuse") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Owners name their machines freely: with spaces, slashes, quotes, and with names that
+// resemble each other.
+func TestRedactionReplacesMachinesOfAnyName(t *testing.T) {
+	machines := []power.Machine{
+		{Driver: "vsphere", Name: "db server 7", ID: "/DC 1/vm/db server 7"}, {Driver: "vsphere", Name: `the "big" one`, ID: "vm-17"},
+		{Driver: "vsphere", Name: "db", ID: "db server"}, {Driver: "vsphere", Name: "server 7 copy", ID: "ディービー"},
+		{Driver: "vsphere", Name: "'quoted'", ID: `C:\vm <&>`}, {Driver: "vsphere", Name: "rack:3", ID: "0f/1"},
+	}
+	n, f := NewNames(), &view.Frame{Power: map[string]view.MachineView{}}
+	for i, m := range machines {
+		b := power.Binding{On: &m}
+		f.Power[fmt.Sprint(i)] = view.MachineView{Machine: view.MachineText(b), Names: view.NamesOf(b)}
+	}
+	n.Learn(f)
+	texts := []string{"db server 7 copy is off", `power on the "big" one: timeout`}
+	for _, m := range machines {
+		texts = append(texts, view.MachineText(power.Binding{Off: &m, On: &m}), "machine "+m.Name+" ("+m.ID+") does not answer", m.ID, "x:"+m.Name+".")
+	}
+	line, err := json.Marshal(map[string]any{"text": texts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept struct{ Text []string }
+	if err := json.Unmarshal(n.JSON(line), &kept); err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range append(kept.Text, n.Text(texts[0])) {
+		for _, part := range []string{"db", "server", " 7", "big", "one", "copy", "ディー", "quoted", "C:", "rack", "0f", "DC", "vm"} {
+			if strings.Contains(got, part) {
+				t.Errorf("%q is still in %q, which was %q", part, got, texts[min(i, len(texts)-1)])
+			}
+		}
 	}
 }
 

@@ -24,20 +24,20 @@ type Record struct {
 	Events []view.Event
 	// Runs sums up the requests that have ended, by the run's number.
 	Runs []loadgen.Result
-	// Samples are what was on the screen, in the order of time, beginning with
-	// a keyframe; empty when none were kept.
+	// Samples are the states of the screen in the order of time, starting with a
+	// keyframe; empty if the record has none.
 	Samples []Sample
 	// Seconds is the load second by second from the first sample to the last,
 	// without gaps.
 	Seconds []Second
 	// Lanes are the spans of each node, by name.
 	Lanes []Lane
-	// Start and End are the first and the last moment that the record tells of;
-	// Zero is the zero time when no power-off was asked for.
+	// Start and End are the first and the last moment in the record; Zero is the zero
+	// time without a power-off request.
 	Start, End, Zero time.Time
 	history          history
 
-	// Torn names in sentences what is cut short; empty for a whole record.
+	// Torn lists the missing parts, one sentence each; empty for a complete record.
 	Torn []string
 }
 
@@ -45,7 +45,7 @@ type Record struct {
 // requests by their records.
 type Second struct {
 	loadgen.Second
-	// Available is the deployment's available replicas at its end; -1: not known.
+	// Available is the deployment's available replicas at its end; -1 if unknown.
 	Available int
 }
 
@@ -74,7 +74,7 @@ func Open(dir string) (*Record, error) {
 	return OpenFS(os.DirFS(dir), dir)
 }
 
-// OpenFS is Open for the folder at the root of fsys; name is what it is called.
+// OpenFS is Open for the folder at the root of fsys; name is its name in errors.
 func OpenFS(fsys fs.FS, name string) (*Record, error) {
 	r := &Record{Dir: name}
 	requests, err := r.read(fsys)
@@ -125,7 +125,8 @@ func (r *Record) read(fsys fs.FS) (*requestSums, error) {
 	if err := r.tooLong(); err != nil {
 		return nil, err
 	}
-	if r.Plan, err = ReadSmall(fsys, PlanFile); err != nil {
+	r.Plan, err = ReadSmall(fsys, PlanFile)
+	if err != nil {
 		return nil, err
 	}
 	return requests, r.readSummary(fsys)
@@ -148,8 +149,8 @@ func (r *Record) readSamples(fsys fs.FS) error {
 			r.dropPart()
 			return nil
 		}
-		if s.Schema > SampleSchema {
-			return fmt.Errorf("%s was written by a later version of lightsout (schema %d, this one reads %d)", SamplesFile, s.Schema, SampleSchema)
+		if s.Schema != 0 && s.Schema != SampleSchema {
+			return fmt.Errorf("another version of lightsout wrote %s (schema %d; this version reads schema %d)", SamplesFile, s.Schema, SampleSchema)
 		}
 		if usable = usable || s.Key; !usable {
 			return nil
@@ -165,7 +166,7 @@ func (r *Record) readSamples(fsys fs.FS) error {
 	}
 	r.noteTorn(SamplesFile, torn)
 	if lost > 0 {
-		r.Torn = append(r.Torn, fmt.Sprintf("%d lines of %s can't be understood; the screen is not known for up to half a minute after each", lost, SamplesFile))
+		r.Torn = append(r.Torn, fmt.Sprintf("lightsout cannot parse %d lines of %s; the screen is unknown for up to half a minute after each", lost, SamplesFile))
 	}
 	r.dropPart()
 	return nil
@@ -178,6 +179,14 @@ func (r *Record) dropPart() {
 	}
 }
 
+// Summarized reads only the summary of the record at the root of fsys; nil if the
+// program ended before it wrote the summary.
+func Summarized(fsys fs.FS) (*Summary, error) {
+	var r Record
+	err := r.readSummary(fsys)
+	return r.Summary, err
+}
+
 func (r *Record) readSummary(fsys fs.FS) error {
 	b, err := ReadSmall(fsys, SummaryFile)
 	if err != nil || b == nil {
@@ -187,8 +196,8 @@ func (r *Record) readSummary(fsys fs.FS) error {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return fmt.Errorf("%s is not a summary: %w", SummaryFile, err)
 	}
-	if s.Version > SummaryVersion {
-		return fmt.Errorf("%s was written by a later version of lightsout (schema %d, this one reads %d)", SummaryFile, s.Version, SummaryVersion)
+	if s.Version != SummaryVersion {
+		return fmt.Errorf("another version of lightsout wrote %s (schema %d; this version reads schema %d)", SummaryFile, s.Version, SummaryVersion)
 	}
 	r.Summary = &s
 	return nil
@@ -205,7 +214,7 @@ func (r *Record) Within(t time.Time) time.Time {
 	return t
 }
 
-// span widens the time that the record tells of.
+// span extends the time of the record.
 func (r *Record) span(t time.Time) {
 	if t.IsZero() {
 		return
@@ -218,13 +227,13 @@ func (r *Record) span(t time.Time) {
 	}
 }
 
-// tooLong is an error when the record tells of more time than can be read.
+// tooLong returns an error if the record covers more time than lightsout reads.
 func (r *Record) tooLong() error {
 	d := r.End.Sub(r.Start)
 	if d <= longest {
 		return nil
 	}
-	return fmt.Errorf("it tells of %.0f days, from %s to %s; at most %.0f can be read", d.Hours()/24,
+	return fmt.Errorf("it covers %.0f days, from %s to %s; lightsout reads at most %.0f", d.Hours()/24,
 		r.Start.Format(time.DateOnly), r.End.Format(time.DateOnly), longest.Hours()/24)
 }
 
@@ -235,7 +244,7 @@ func (r *Record) fill(requests *requestSums) {
 	r.fillSeconds(requests)
 	r.fillLanes()
 	if n := len(r.Samples); n > 0 && !r.Samples[n-1].End {
-		r.Torn = append(r.Torn, "lightsout was ended from outside after "+r.End.Sub(r.Start).Round(time.Second).String()+"; what came later is not recorded")
+		r.Torn = append(r.Torn, "lightsout was killed after "+r.End.Sub(r.Start).Round(time.Second).String()+"; later events are not recorded")
 	}
 	if r.Summary == nil && len(r.Plan) > 0 {
 		r.Torn = append(r.Torn, "there is no summary: lightsout ended before the trial was judged")

@@ -44,7 +44,7 @@ func folder(files map[string]string) fstest.MapFS {
 
 func at(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
 
-func TestWhatIsNoRecordIsSaidInOneSentence(t *testing.T) {
+func TestTheErrorOfAFolderWithoutARecordIsOneSentence(t *testing.T) {
 	event := jsonl(t, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "node", Subject: "n"})
 	for _, c := range []struct {
 		name  string
@@ -55,8 +55,8 @@ func TestWhatIsNoRecordIsSaidInOneSentence(t *testing.T) {
 		{"a line in the middle", map[string]string{EventsFile: event + "{broken\n" + event}, "line 2 of events.jsonl is not an event"},
 		{"a request of another type", map[string]string{EventsFile: event, RequestsFile: "[]\n"}, "line 1 of requests.jsonl is not a request"},
 		{"a summary that is none", map[string]string{EventsFile: event, SummaryFile: "[1]"}, "summary.json is not a summary"},
-		{"a later summary", map[string]string{EventsFile: event, SummaryFile: `{"version":99}`}, "later version"},
-		{"later samples", map[string]string{EventsFile: event, SamplesFile: jsonl(t, Sample{At: t0, Key: true, Schema: 99})}, "later version"},
+		{"a later summary", map[string]string{EventsFile: event, SummaryFile: `{"version":99}`}, "another version"},
+		{"later samples", map[string]string{EventsFile: event, SamplesFile: jsonl(t, Sample{At: t0, Key: true, Schema: 99})}, "another version"},
 		{"years", map[string]string{EventsFile: event + jsonl(t, view.Event{Seq: 2, Seen: t0.AddDate(3, 0, 0)})}, "days"},
 	} {
 		_, err := OpenFS(folder(c.files), "DIR")
@@ -147,7 +147,7 @@ func TestZeroIsFoundWhereverItStands(t *testing.T) {
 	events := jsonl(t, view.Event{Seq: 1, At: at(1), Seen: at(1)}, view.Event{Seq: 2, At: at(12.5), Seen: at(13), Offset: &off})
 	for name, files := range map[string]map[string]string{
 		"events":  {EventsFile: events},
-		"summary": {EventsFile: "", SummaryFile: jsonl(t, Summary{Version: 1, Zero: at(10)})},
+		"summary": {EventsFile: "", SummaryFile: jsonl(t, Summary{Version: SummaryVersion, Zero: at(10)})},
 		"samples": {EventsFile: "", SamplesFile: jsonl(t, Sample{At: at(0), Key: true}, Sample{At: at(11), Zero: ptr(at(10))})},
 	} {
 		r, err := OpenFS(folder(files), "DIR")
@@ -163,16 +163,16 @@ func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }
 	samples := jsonl(t,
 		Sample{At: at(0), Key: true, Cluster: &Cluster{Nodes: []*cluster.Node{node("a", cluster.TriTrue), node("b", cluster.TriFalse), node("c", cluster.TriUnknown)}},
-			Machines: map[string]*view.MachineView{"b": {Reading: power.Reading{State: power.Off, At: at(0)}}}},
+			Machines: map[string]*view.MachineView{"b": {Reading: power.Reading{State: power.Off, Asked: at(0), Arrived: at(0)}}}},
 		Sample{At: at(30), End: true})
 	events := jsonl(t,
-		view.Event{Seq: 1, Seen: at(5), Lane: "node", Kind: "node", Subject: "b", From: "NotReady", To: "Ready"},
-		view.Event{Seq: 2, Seen: at(6), Lane: "power", Subject: "b", From: "off", To: "switching"},
-		view.Event{Seq: 3, Seen: at(7), Lane: "power", Subject: "b", From: "switching", To: "on"},
-		view.Event{Seq: 4, Seen: at(8), Lane: "node", Kind: "node", Subject: "a", From: "up", To: "rebooted"},
-		view.Event{Seq: 5, Seen: at(9), Lane: "pod", Kind: "pod", Subject: "a", From: "Ready", To: "NotReady"},
-		view.Event{Seq: 6, Seen: at(10), Lane: "node", Kind: "node", Subject: "a", From: "Ready", To: "NotReady"},
-		view.Event{Seq: 7, Seen: at(11), Lane: "node", Kind: "node", Subject: "a", From: "NotReady", To: "NotReady (silent)"},
+		view.Event{Seq: 1, Seen: at(5), Lane: "node", Kind: "node", Subject: "b", From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood},
+		view.Event{Seq: 2, Seen: at(6), Lane: "power", Subject: "b", From: "off", To: "switching", Code: view.CodeMachineState},
+		view.Event{Seq: 3, Seen: at(7), Lane: "power", Subject: "b", From: "switching", To: "on", Code: view.CodeMachineState},
+		view.Event{Seq: 4, Seen: at(8), Lane: "node", Kind: "node", Subject: "a", From: "up", To: "rebooted", Code: view.CodeNodeBoot, Change: cluster.ChangeBoot},
+		view.Event{Seq: 5, Seen: at(9), Lane: "pod", Kind: "pod", Subject: "a", From: "Ready", To: "NotReady", Change: cluster.ChangeReady, Is: cluster.HealthBad},
+		view.Event{Seq: 6, Seen: at(10), Lane: "node", Kind: "node", Subject: "a", From: "Ready", To: "NotReady", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad},
+		view.Event{Seq: 7, Seen: at(11), Lane: "node", Kind: "node", Subject: "a", From: "NotReady", To: "NotReady (silent)", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthBad},
 	)
 	r, err := OpenFS(folder(map[string]string{EventsFile: events, SamplesFile: samples}), "DIR")
 	if err != nil {
@@ -228,7 +228,7 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 		t.Errorf("written\n%+v\nread\n%+v", run, back.Load.Run)
 	}
 	small, _ := json.Marshal([]*cluster.Pod{{Key: cluster.Key{Namespace: "d", Name: "p"}}})
-	if string(small) != `[{"Namespace":"d","Name":"p"}]` {
+	if string(small) != `[{"namespace":"d","name":"p"}]` {
 		t.Errorf("zero fields are written: %s", small)
 	}
 }
@@ -276,11 +276,11 @@ func fillIn(v reflect.Value, n int) {
 
 func FuzzOpen(f *testing.F) {
 	off := 1.0
-	events := jsonl(f, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "power", Subject: "a", To: "off"}, view.Event{Seq: 2, At: at(9), Seen: at(9), Offset: &off})
+	events := jsonl(f, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "power", Subject: "a", To: "off"}, view.Event{Seq: 2, At: at(9), Seen: at(9), Offset: &off, Code: view.CodeMachineState})
 	requests := jsonl(f, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(1), End: at(2)}, loadgen.Record{ID: "2", Class: "odd", Sent: at(3)})
 	samples := jsonl(f, Sample{At: t0, Key: true, Cluster: &Cluster{Nodes: []*cluster.Node{{Name: "a"}}, Pods: []*cluster.Pod{{}}}, Load: &LoadSample{From: 1, To: 5, Windows: []*loadgen.Second{{At: t0, Sent: 3, Unresolved: 2}}}},
 		Sample{At: at(4), More: true, Cluster: &Cluster{GoneNodes: []string{"a"}, Beats: map[string]Beat{"b": {}}}}, Sample{At: at(5), Key: true, More: true})
-	f.Add(events, requests, samples, jsonl(f, Summary{Version: 1, Zero: t0}))
+	f.Add(events, requests, samples, jsonl(f, Summary{Version: SummaryVersion, Zero: t0}))
 	f.Add(events[:len(events)-4], "", `{"at":"2026-11-21T06:10:00Z","key":true,"cluster":{"nodes":[null],"pods":null},"load":{"from":1,"to":9223372036854775807,"windows":[null,{}]},"machines":{"a":null},"next":null}`+"\n", "{}")
 	f.Add("\n", "null\n", "null\n", "null")
 	f.Fuzz(func(t *testing.T, events, requests, samples, summary string) {

@@ -66,7 +66,7 @@ func (o *outage) begin() {
 			Name: name, UID: name, Ready: cluster.TriTrue, Renewed: t0, RenewSeen: t0, LeaseDuration: 4 * time.Second, BootID: "one",
 			Roles: []string{"worker"}, Addresses: []string{"10.0.0.1"}, Annotations: map[string]string{"lightsout.dev/machine": "x"},
 		})
-		o.f.Power[name] = view.MachineView{Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", At: t0}, Machine: "mdx " + name}
+		o.f.Power[name] = view.MachineView{Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", Asked: t0, Arrived: t0}, Machine: "mdx " + name}
 	}
 	for i := range 8 {
 		o.c.Pods = append(o.c.Pods, o.pod(fmt.Sprintf("web-%d", i), fmt.Sprintf("node%d", i%4)))
@@ -140,7 +140,7 @@ func (o *outage) second(s int) {
 	}
 	machines := map[string]view.MachineView{}
 	for name, v := range o.f.Power {
-		v.Reading.At = o.now
+		v.Reading.Arrived = o.now
 		machines[name] = v
 	}
 	machine := func(change func(*view.MachineView)) {
@@ -167,11 +167,11 @@ func (o *outage) second(s int) {
 		machine(func(v *view.MachineView) {
 			v.Reading.State, v.Busy, v.Phase, v.LeftOff = power.Off, "", power.PhaseDone, true
 		})
-		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine off", Level: view.Bad, From: "on", To: "off"})
+		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine off", Level: view.Bad, From: "on", To: "off", Code: view.CodeMachineState})
 		o.f.Outages = []view.Outage{{Node: "node3", Kind: view.OutageOff, From: o.now}}
 	case 17:
 		o.node(3, func(n *cluster.Node) { n.Overdue = true })
-		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat overdue", Level: view.Bad, From: "on time", To: "overdue"})
+		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat overdue", Level: view.Bad, From: "on time", To: "overdue", Code: view.CodeNodeHeartbeat, Change: cluster.ChangeHeartbeat, Is: cluster.HealthBad})
 	case 20:
 		o.node(3, func(n *cluster.Node) {
 			n.Ready, n.Reason = cluster.TriUnknown, "NodeStatusUnknown"
@@ -179,12 +179,12 @@ func (o *outage) second(s int) {
 		})
 		o.pods("node3", func(p *cluster.Pod) { p.Ready = false })
 		o.deployment(6, "Scaling")
-		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "Ready → NotReady (silent)", Level: view.Bad, From: "Ready", To: "NotReady (silent)"})
+		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "Ready → NotReady (silent)", Level: view.Bad, From: "Ready", To: "NotReady (silent)", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad})
 		o.f.Outages = append(o.f.Outages[:1:1], view.Outage{Node: "node3", Kind: view.OutageNotReady, From: o.now})
 	case 25:
 		o.pods("node3", func(p *cluster.Pod) { p.Deleting, p.Status = o.now, "Terminating" })
 		o.c.Pods = append(o.c.Pods, o.pod("web-8", "node0"), o.pod("web-9", "node1"))
-		o.timeline.Add(view.Event{Lane: "pod", Kind: "pod", Subject: "web-3", Text: "Running → Terminating", From: "Running", To: "Terminating", Why: "node node3 is NotReady (silent)"})
+		o.timeline.Add(view.Event{Lane: "pod", Kind: "pod", Subject: "web-3", Text: "Running → Terminating", From: "Running", To: "Terminating", Why: "node node3 is NotReady (silent)", Code: view.CodePodStatus, Change: cluster.ChangeStatus, Is: cluster.HealthChanging, Cause: cluster.CauseNodeNotReady})
 	case 28:
 		o.deployment(8, "Running")
 		o.f.Notice = view.Notice{Text: "something to know", At: o.now}
@@ -194,12 +194,12 @@ func (o *outage) second(s int) {
 		o.c.Link.State, o.c.Link.Err = cluster.LinkLive, ""
 	case 60:
 		machine(func(v *view.MachineView) { v.Reading.State, v.LeftOff = power.On, false })
-		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine on", Level: view.Good, From: "off", To: "on"})
+		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine on", Level: view.Good, From: "off", To: "on", Code: view.CodeMachineState})
 		o.view("power on node3", 2, "")
 	case 66:
 		o.node(3, func(n *cluster.Node) { n.Ready, n.BootID, n.Taints, n.Overdue = cluster.TriTrue, "two", nil, false })
-		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat on time", From: "overdue", To: "on time"})
-		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "NotReady → Ready", Level: view.Good, From: "NotReady", To: "Ready"})
+		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat on time", From: "overdue", To: "on time", Code: view.CodeNodeHeartbeat, Change: cluster.ChangeHeartbeat, Is: cluster.HealthGood})
+		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "NotReady → Ready", Level: view.Good, From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood})
 		ended := append([]view.Outage(nil), o.f.Outages...)
 		for i := range ended {
 			ended[i].To = o.now

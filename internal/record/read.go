@@ -12,16 +12,16 @@ import (
 	"lightsout/internal/text"
 )
 
-// Bounds on what is read of a file. What lies beyond them was not written by
-// this program, or is more than fits into memory. Requests are bounded by the
-// line only: they are summed up as they are read.
+// Limits of a file. This program writes nothing longer, and longer text may not fit
+// into memory. Only the limit of a line applies to requests: EachRequest adds them up
+// as it reads them.
 const (
 	lineMost = 32 << 20
 	fileMost = 512 << 20
 )
 
-// openRegular opens a file, and refuses what is none before it is opened: that might
-// take for ever. size is in bytes.
+// openRegular opens a regular file, and refuses others before it opens them, because
+// that may take for ever. size is in bytes.
 func openRegular(fsys fs.FS, name string) (f fs.File, size int64, err error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {

@@ -1,15 +1,18 @@
 package record
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
-// ownWords are the words that a record itself is written in. A name that is one
-// of them stays: it tells nothing, and the record could not be read without it.
+// ownWords are words in the format of a record. A name that is one of them stays: it
+// reveals nothing, and the record would be unreadable without it.
 var ownWords = map[string]bool{}
 
 func init() {
@@ -49,8 +52,25 @@ func fieldNames(t reflect.Type, into map[string]bool, been map[reflect.Type]bool
 	}
 }
 
-// JSON replaces the names in lines of JSON, keys and values alike. Stand-ins
-// need no escapes, so what can be read stays so.
+// inJSON replaces the names in a JSON string, given without its quotes.
+func (n *Names) inJSON(b []byte) []byte {
+	var s string
+	if bytes.IndexByte(b, '\\') < 0 || json.Unmarshal(slices.Concat([]byte(`"`), b, []byte(`"`)), &s) != nil {
+		return []byte(n.text(string(b)))
+	}
+	is := n.text(s)
+	if is == s {
+		return b
+	}
+	out, err := json.Marshal(is)
+	if err != nil {
+		return nil // impossible: it is text
+	}
+	return out[1 : len(out)-1]
+}
+
+// JSON replaces the names in lines of JSON, keys and values alike. Pseudonyms need no
+// escapes, so that readable lines stay readable.
 func (n *Names) JSON(lines []byte) []byte {
 	if n == nil {
 		return lines
@@ -68,7 +88,7 @@ func (n *Names) JSON(lines []byte) []byte {
 		}
 		end = min(end, len(lines))
 		if inside {
-			out = append(out, n.text(string(lines[:end]))...)
+			out = append(out, n.inJSON(lines[:end])...)
 		} else {
 			out = append(out, lines[:end]...)
 		}
@@ -131,8 +151,7 @@ func (n *Names) cut(text string) string {
 	return text
 }
 
-// begins finds the longest end of text that a name begins with, and what stands
-// for it.
+// begins returns the longest end of text with which a name begins, and its pseudonym.
 func (n *Names) begins(text string) (start int, standIn string) {
 	for start := max(0, len(text)-64); start <= len(text)-leastCut; start++ {
 		if start > 0 && wordByte(text[start-1]) {

@@ -10,7 +10,7 @@ import (
 
 // What is not a file is refused before it is opened: to open a pipe waits for a
 // writer, and a device may have no end.
-func TestWhatIsNoFileIsRefused(t *testing.T) {
+func TestOpenRefusesAPathThatIsNotAFile(t *testing.T) {
 	for _, name := range []string{EventsFile, RequestsFile, SamplesFile, PlanFile, SummaryFile} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, EventsFile), nil, 0o600); err != nil {

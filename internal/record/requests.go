@@ -51,8 +51,8 @@ func NewTrialDir(path string) error {
 // several goroutines.
 type Requests struct{ *file }
 
-// NewRequests appends to the file at path, which is made with mode 0600. An
-// empty path keeps no file. The error says why the file can't be made.
+// NewRequests appends to the file at path, which it creates with mode 0600. An empty
+// path keeps no file. The error is the reason why it cannot create the file.
 func NewRequests(path string) (*Requests, error) {
 	f, err := openFile(path, "the requests can't be recorded")
 	return &Requests{f}, err

@@ -8,10 +8,10 @@ import (
 	"lightsout/loadgen"
 )
 
-// SampleSchema is the version of the schema of Sample, told by every keyframe.
-// In the first one, the seconds of the load counted requests when they were due
+// SampleSchema is the version of the schema of Sample, which every keyframe has. In
+// version 1, the seconds of the load counted requests by their due time
 // (loadgen.Record.CountedAt).
-const SampleSchema = 2
+const SampleSchema = 3
 
 // Sample is one line of samples.jsonl: what was on the screen beside the
 // events, as the difference from the line before. Fields that are absent have
@@ -35,15 +35,14 @@ type Sample struct {
 	Zero    *time.Time  `json:"zero,omitempty"`
 	Cluster *Cluster    `json:"cluster,omitempty"`
 	// Machines are those that have changed, by node; null: no longer known.
-	// Reads are when machines were looked at with the same outcome.
+	// Reads are the times of polls of machines with the same result.
 	Machines  map[string]*view.MachineView `json:"machines,omitempty"`
 	Reads     map[string]time.Time         `json:"reads,omitempty"`
 	Load      *LoadSample                  `json:"load,omitempty"`
 	LoadReady *string                      `json:"load_ready,omitempty"`
 	Focus     *cluster.Key                 `json:"focus,omitempty"`
 	Next      *[]string                    `json:"next,omitempty"`
-	// Trial without a Name: there is none. Doing is its sentence on what it is
-	// doing.
+	// Trial without a Name: there is none. Doing describes its present step.
 	Trial   *view.TrialView `json:"trial,omitempty"`
 	Doing   *string         `json:"doing,omitempty"`
 	Outages *[]view.Outage  `json:"outages,omitempty"`
@@ -52,8 +51,8 @@ type Sample struct {
 	Notice   *view.Notice   `json:"notice,omitempty"`
 }
 
-// Cluster is what has changed in the cluster's snapshot. Objects are written
-// as cluster's own types.
+// Cluster holds the changes in the cluster's snapshot. Objects are written as cluster's
+// own types.
 type Cluster struct {
 	// None: there is no snapshot yet.
 	None    bool      `json:"none,omitempty"`
@@ -93,13 +92,13 @@ type Beat struct {
 	Seen    time.Time `json:"seen,omitzero"`
 }
 
-// LoadSample is what has changed of the load.
+// LoadSample is the changes of the load.
 type LoadSample struct {
 	// Run is without its Seconds.
 	Run *loadgen.Run `json:"run,omitempty"`
-	// From and To are the first and the last second of the windows, in Unix
-	// time; 0: there are none. Windows are those that have changed; a window
-	// that was never told is zero.
+	// From and To are the first and the last second of the windows, in Unix time; 0:
+	// there are none. Windows lists the changed ones; one that was never written is
+	// zero.
 	From    int64             `json:"from,omitempty"`
 	To      int64             `json:"to,omitempty"`
 	Windows []*loadgen.Second `json:"windows,omitempty"`

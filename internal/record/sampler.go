@@ -26,15 +26,14 @@ const (
 	castWidth, castHeight = 120, 36
 )
 
-// Sampler records what the operator sees: the state of the screen as samples,
-// and its picture as a cast. It works in a goroutine of its own and never holds
-// up who offers frames; of frames that come faster than they are written the newest
-// wins.
+// Sampler records the operator's view: the state of the screen as samples, and its
+// picture as a cast. It works in a goroutine of its own and never delays the caller; if
+// frames come faster than it writes, it takes the newest.
 type Sampler struct {
 	render  func(f *view.Frame, width, height int) string
 	now     func() time.Time
 	samples *file
-	cast    *Cast // nil: none is wanted
+	cast    *Cast // nil: no samples
 	files   []*file
 
 	life time.Duration // lifeSign
@@ -44,7 +43,7 @@ type Sampler struct {
 	done   chan struct{}
 
 	// Owned by the goroutine, and by close after that has ended.
-	taken    *view.Frame // the newest that was looked at; nil before the first
+	taken    *view.Frame // the newest frame taken; nil before the first
 	last     *view.Frame // the newest that was written down; nil before the first
 	wrote    time.Time
 	keyed    time.Time
@@ -57,10 +56,10 @@ type Sampler struct {
 	stirred  time.Time // when it last changed
 }
 
-// NewSampler makes samples.jsonl in dir and, when render is given, screen.cast
-// with pictures that it makes of frames. render is called from another
-// goroutine than the caller's. now is the clock; names are replaced in both.
-// The error says which file can't be made.
+// NewSampler makes samples.jsonl in dir and, when render is given, screen.cast with
+// pictures that it makes of frames. render is called from another goroutine than the
+// caller's. now is the clock; names are replaced in both. The error names the file that
+// it cannot create.
 func NewSampler(dir string, render func(f *view.Frame, width, height int) string, now func() time.Time, names *Names) (*Sampler, error) {
 	s, err := makeSampler(dir, render, now, names)
 	if err == nil {
@@ -82,7 +81,8 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
 	}
 	if render != nil {
-		if s.cast, err = NewCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names}); err != nil {
+		s.cast, err = NewCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names})
+		if err != nil {
 			return nil, errors.Join(err, samples.Close())
 		}
 		s.files = append(s.files, s.cast.file)
@@ -90,7 +90,7 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 	return s, nil
 }
 
-// Offer hands a frame over. It never blocks; it belongs to one goroutine.
+// Offer hands a frame over. It never blocks; one goroutine may call it.
 func (s *Sampler) Offer(f *view.Frame) {
 	select {
 	case <-s.frames:
@@ -99,9 +99,9 @@ func (s *Sampler) Offer(f *view.Frame) {
 	s.frames <- f
 }
 
-// Close writes last down, whatever was written before, as the end of the
-// record, and closes the files. A nil last is the newest frame offered. Offer
-// must not be called after it. The error says what could not be written.
+// Close writes last down, whatever was written before, as the end of the record, and
+// closes the files. A nil last is the newest frame offered. Offer must not be called
+// after it. The error reports the missing data.
 func (s *Sampler) Close(last *view.Frame) error {
 	close(s.stop)
 	<-s.done
@@ -120,8 +120,8 @@ func (s *Sampler) Close(last *view.Frame) error {
 	return err
 }
 
-// Err says why samples or pictures can't be written at present; they are tried
-// again. Safe for use by several goroutines.
+// Err returns the reason why it cannot write samples or pictures now; the Sampler
+// retries. It is safe for concurrent use.
 func (s *Sampler) Err() error {
 	for _, f := range s.files {
 		if err := f.Err(); err != nil {
@@ -168,7 +168,7 @@ func (s *Sampler) run() {
 	}
 }
 
-// take writes down what is new in f, if it is worth a line or time for one.
+// take writes the changes in f, if they deserve a line or a line is due.
 func (s *Sampler) take(f *view.Frame) {
 	s.taken = f
 	news := s.sample(f, false)
@@ -198,7 +198,7 @@ func (s *Sampler) picture(f *view.Frame) {
 // there was anything new.
 func (s *Sampler) sample(f *view.Frame, end bool) bool {
 	base := s.last
-	lost := s.samples.Lost() // what came after is not known without them
+	lost := s.samples.Lost() // the next changes depend on them
 	keyframe := base == nil || lost != s.lost || apart(f.Now, s.keyed) >= max(keyframeEach, time.Duration(s.keyBytes)*time.Second/keyframeRate)
 	x, news := difference(base, f)
 	if !news && !end && base != nil && apart(f.Now, s.wrote) < lifeSign {
@@ -212,7 +212,7 @@ func (s *Sampler) sample(f *view.Frame, end bool) bool {
 	x.End = end
 	bytes := 0
 	for _, line := range split(x) {
-		bytes += s.samples.add(line) // 0 for a number that is none: the next keyframe has the rest
+		bytes += s.samples.add(line) // 0 for text that is not a number: the next keyframe has the rest
 	}
 	s.last, s.wrote = f, f.Now
 	if keyframe {

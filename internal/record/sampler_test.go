@@ -52,7 +52,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 	// Those that are not compared above, and why.
 	left := map[string]string{
 		"History": "worked out anew", "Recording": "of the session, not of the record", "RecordErr": "can't be recorded",
-		"Replay": "not of a session", "Places": "of the session, not of the record", "Looked": "what the operator looks at beside the panes", "Switching": "for who waits for the end, not for the eye",
+		"Replay": "not of a session", "Places": "of the session, not of the record", "Inspection": "the object that the operator inspects", "Requests": "in requests.jsonl", "Switching": "for programs that wait for the end",
 	}
 	o := newOutage(t)
 	shown := map[string]bool{}
@@ -192,7 +192,7 @@ func TestARecordTellsSecondsAndLanes(t *testing.T) {
 	}
 }
 
-func TestAKilledRecordCountsWhatNeverEnded(t *testing.T) {
+func TestAKilledRecordCountsRequestsThatNeverEnded(t *testing.T) {
 	o := newOutage(t)
 	// Killed at 18.5 s: the requests of 15 to 17 have not ended, nor that of 18.
 	var frames []*view.Frame
@@ -327,7 +327,7 @@ func TestThereAreSignsOfLifeWhenNothingIsShown(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsToldAndStopsNothing(t *testing.T) {
+func TestAFullDiskIsReportedAndStopsNothing(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		testenv.Skip(t, "no /dev/full here")
 	}

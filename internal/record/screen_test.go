@@ -19,8 +19,7 @@ import (
 	"lightsout/internal/view"
 )
 
-// playCast plays a cast of either version on an emulator and gives its codes in
-// order and its markers.
+// playCast plays a cast on an emulator, and returns its codes in order and its markers.
 func playCast(t *testing.T, em *vt.Emulator, path string) (codes string, marks []string, length float64) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -28,20 +27,12 @@ func playCast(t *testing.T, em *vt.Emulator, path string) (codes string, marks [
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	var head struct{ Version int }
-	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil {
-		t.Fatal(err)
-	}
 	for _, line := range lines[1:] {
 		var e []any
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		if at := e[0].(float64); head.Version == 3 {
-			length += at
-		} else {
-			length = at
-		}
+		length = e[0].(float64)
 		codes += e[1].(string)
 		switch data := e[2].(string); e[1] {
 		case "o":
@@ -59,39 +50,35 @@ func playCast(t *testing.T, em *vt.Emulator, path string) (codes string, marks [
 
 func TestALiveScreenIsRecordedWithItsSizesAndMarkers(t *testing.T) {
 	t.Parallel()
-	for _, version := range []int{2, 3} {
-		path := filepath.Join(t.TempDir(), "screen.cast")
-		s, err := NewScreen(path, "lightsout", CastOptions{Width: 40, Height: 10, Version: version})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rnd := rand.New(rand.NewPCG(1, 2))
-		last := picture(rnd, 40, 10)
-		s.Show(t0, 40, 10, last)
-		s.Show(t0.Add(time.Second), 40, 10, last) // nothing new
-		s.Mark("kube-node3 NotReady")
-		last = picture(rnd, 60, 12)
-		s.Show(t0.Add(2*time.Second), 60, 12, last)
-		last = picture(rnd, 60, 12)
-		s.Show(t0.Add(3500*time.Millisecond), 60, 12, last)
-		if err := s.Close(); err != nil || s.LeftOut() != 0 {
-			t.Fatal(err, s.LeftOut())
-		}
-		em := vt.NewEmulator(40, 10)
-		codes, marks, length := playCast(t, em, path)
-		if got, want := screenText(em), shown(last, 60, 12); got != want {
-			t.Errorf("version %d shows\n%s\nand not\n%s", version, got, want)
-		}
-		if codes != "ormooo" || len(marks) != 1 || marks[0] != "kube-node3 NotReady" || length != 3.5 {
-			t.Errorf("version %d: %s, %v, %v s", version, codes, marks, length)
-		}
-		if _, err := NewScreen(path, "", CastOptions{}); err == nil {
-			t.Error("a recording was written over")
-		}
-		if version == 2 {
-			checkPlays(t, path)
-		}
+	path := filepath.Join(t.TempDir(), "screen.cast")
+	s, err := NewScreen(path, "lightsout", CastOptions{Width: 40, Height: 10})
+	if err != nil {
+		t.Fatal(err)
 	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	last := picture(rnd, 40, 10)
+	s.Show(t0, 40, 10, last)
+	s.Show(t0.Add(time.Second), 40, 10, last) // no change
+	s.Mark("kube-node3 NotReady")
+	last = picture(rnd, 60, 12)
+	s.Show(t0.Add(2*time.Second), 60, 12, last)
+	last = picture(rnd, 60, 12)
+	s.Show(t0.Add(3500*time.Millisecond), 60, 12, last)
+	if err := s.Close(); err != nil || s.LeftOut() != 0 {
+		t.Fatal(err, s.LeftOut())
+	}
+	em := vt.NewEmulator(40, 10)
+	codes, marks, length := playCast(t, em, path)
+	if got, want := screenText(em), shown(last, 60, 12); got != want {
+		t.Errorf("the screen shows\n%s\nwant\n%s", got, want)
+	}
+	if codes != "ormooo" || len(marks) != 1 || marks[0] != "kube-node3 NotReady" || length != 3.5 {
+		t.Errorf("%s, %v, %v s", codes, marks, length)
+	}
+	if _, err := NewScreen(path, "", CastOptions{}); err == nil {
+		t.Error("the cast overwrote a recording")
+	}
+	checkPlays(t, path)
 }
 
 // checkPlays has asciinema play a cast.
@@ -138,12 +125,12 @@ func TestPicturesWithoutRoomAreLeftOutWholeAndCounted(t *testing.T) {
 	}
 	em := vt.NewEmulator(20, 2)
 	_, marks, _ := playCast(t, em, path)
-	if want := []string{"the last", fmt.Sprintf("pictures left out here: %d", left)}; fmt.Sprint(marks) != fmt.Sprint(want) || !strings.Contains(screenText(em), "in the end") {
+	if want := []string{"the last", fmt.Sprintf("frames left out here: %d", left)}; fmt.Sprint(marks) != fmt.Sprint(want) || !strings.Contains(screenText(em), "in the end") {
 		t.Errorf("%q, and the screen is %q", marks, screenText(em))
 	}
 }
 
-func TestAScreenThatCantBeWrittenSaysSo(t *testing.T) {
+func TestSavingAScreenReportsAWriteError(t *testing.T) {
 	s, err := NewScreen(filepath.Join(t.TempDir(), "screen.cast"), "", CastOptions{Width: 20, Height: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -170,10 +157,10 @@ func TestAScreenThatCantBeWrittenSaysSo(t *testing.T) {
 	}
 }
 
-func TestMomentsAreToldOnce(t *testing.T) {
+func TestEachMomentIsReportedOnce(t *testing.T) {
 	var m Moments
 	off := func(seq int, node string) view.Event {
-		return view.Event{Seq: seq, Seen: t0, Lane: view.LanePower, Subject: node, From: "on", To: "off"}
+		return view.Event{Seq: seq, Seen: t0, Lane: view.LanePower, Subject: node, From: "on", To: "off", Code: view.CodeMachineState}
 	}
 	old, one, two := off(1, "n1"), off(2, "n2"), off(3, "n3")
 	if got := m.In(&view.Frame{Events: []view.Event{old}}); len(got) > 0 {

@@ -34,22 +34,17 @@ func (r *Record) fillSeconds(requests *requestSums) {
 			s.Add(*x)
 		}
 	}
-	schema := SampleSchema
-	if len(r.Samples) > 0 {
-		schema = r.Samples[0].Schema
-	}
 	// Of the windows only what never ended is taken: it has no record.
 	for unix, w := range windows {
 		s := at(time.Unix(unix, 0))
-		if n := min(w.Unresolved, w.Sent-requests.ended(unix, schema)); s != nil && n > 0 {
+		if n := min(w.Unresolved, w.Sent-requests.ended(unix)); s != nil && n > 0 {
 			s.Unresolved += n
 			s.Sent += n
 		}
 	}
 }
 
-// gauge fills what the samples say and gives all windows of the load as they
-// were told last.
+// gauge fills in the samples' gauge, and returns the last known windows of the load.
 func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
 	windows := map[int64]loadgen.Second{}
 	for i := range r.Samples {

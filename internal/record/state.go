@@ -9,9 +9,8 @@ import (
 	"lightsout/loadgen"
 )
 
-// State is what the samples up to one moment say. The zero State knows
-// nothing. It belongs to one goroutine; the objects that it gives out do not
-// change.
+// State is the sum of the samples up to one moment. The zero State is empty. One
+// goroutine may use it; the objects that it returns do not change.
 type State struct {
 	// Seq is the newest event's number.
 	Seq int
@@ -28,8 +27,8 @@ type State struct {
 	windows  map[int64]loadgen.Second
 }
 
-// Frame is what was shown, as it stood at now; without History and Events, which
-// samples do not say.
+// Frame returns the screen as of now; without History and Events, which samples do not
+// have.
 func (s *State) Frame(now time.Time) *view.Frame {
 	f := s.shown
 	f.Now, f.Snapshot, f.Power = now, s.Snapshot(), maps.Clone(f.Power)
@@ -97,7 +96,7 @@ func (s *State) applyMachines(x *Sample) {
 	}
 	for name, at := range x.Reads {
 		if m, ok := s.shown.Power[name]; ok {
-			m.Reading.At = at
+			m.Reading.Arrived = at
 			s.shown.Power[name] = m
 		}
 	}

@@ -24,8 +24,7 @@ const (
 	HTMLFile     = "report.html"
 )
 
-// ReportPath is where the report of the record in dir is, whatever folder one
-// stands in.
+// ReportPath returns the absolute path of the report of the record in dir.
 func ReportPath(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -35,17 +34,17 @@ func ReportPath(dir string) string {
 
 // SummaryVersion is the version of the schema of Summary. It changes when a
 // field's meaning does; fields may be added under the same version.
-const SummaryVersion = 1
+const SummaryVersion = 2
 
-// Summary is summary.json: what was wanted, what was forecast, what was seen.
-// All offsets are seconds from Zero, the moment at which the first power-off
-// was asked for; a null offset has not been observed.
+// Summary is summary.json: expectations, forecasts and observations. All offsets are
+// seconds from Zero, the time of the first power-off request; a null offset was not
+// observed.
 type Summary struct {
 	Version int          `json:"version"`
 	Name    string       `json:"name"`
 	About   string       `json:"about,omitempty"`
 	Verdict view.Verdict `json:"verdict"`
-	// Why says in sentences what decided the verdict, the weightiest first.
+	// Why lists the reasons for the verdict, the most important first.
 	Why []string `json:"why,omitempty"`
 	// Pace is "real", or "fast" when a lab shortens Kubernetes' timings.
 	Pace string `json:"pace"`
@@ -61,21 +60,37 @@ type Summary struct {
 
 	Settings     []Setting          `json:"settings"`
 	Expectations []view.Expectation `json:"expectations"`
-	Steps        []Step             `json:"steps"`
-	Phases       []view.Phase       `json:"phases"`
-	Load         []Load             `json:"load"`
-	Ledger       Ledger             `json:"ledger"`
-	Nodes        []Node             `json:"nodes"`
-	Blind        []Blind            `json:"blind"`
+	// Outages lists the power-off requests, each with the power-on request that
+	// followed.
+	Outages loadgen.Outages `json:"outages,omitempty"`
+	Steps   []Step          `json:"steps"`
+	Phases  []view.Phase    `json:"phases"`
+	Load    []Load          `json:"load"`
+	Ledger  Ledger          `json:"ledger"`
+	Nodes   []Node          `json:"nodes"`
+	Blind   []Blind         `json:"blind"`
 	// Skew is how the pods of Deployment lay over the nodes at the end, Start
 	// how they lay when the trial began; by node, with zeros.
 	Skew      map[string]int `json:"skew,omitempty"`
 	SkewStart map[string]int `json:"skew_start,omitempty"`
-	// Forecast are the sentences on what would happen, as told when the
-	// first power-off was asked for, with what would not happen.
+	// LowestAvailable is the least number of available pods of Deployment from
+	// zero on; null: not observed. SkewBeforeRollout is the largest minus the
+	// smallest number of its pods on a worker when the first rollout began.
+	LowestAvailable   *int `json:"lowest_available,omitempty"`
+	SkewBeforeRollout *int `json:"skew_before_rollout,omitempty"`
+	// Pending is the number of pods without a node at the first power-on request, or at
+	// the end; PendingForecast is the range that lightsout forecast at the last
+	// power-off request.
+	Pending         *int    `json:"pending,omitempty"`
+	PendingForecast *[2]int `json:"pending_forecast,omitempty"`
+	// Forecast lists the forecast at the first power-off request: the effects, and what
+	// will not happen.
 	Forecast []string `json:"forecast,omitempty"`
-	// LeftOff names the nodes whose machines were still off at the end.
+	// LeftOff names the nodes whose machines were still off at the end. Restore is the
+	// command that powers them on, on the host where the trial ran; a redacted record
+	// has none.
 	LeftOff []string `json:"left_off,omitempty"`
+	Restore string   `json:"restore,omitempty"`
 }
 
 // Setting is one timing in force.
@@ -83,7 +98,7 @@ type Setting struct {
 	// Name is the flag's or field's own name, e.g. "node-monitor-grace-period".
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Source is the component that says so ("kube-controller-manager",
+	// Source is the component that reports the value ("kube-controller-manager",
 	// "kubelet configz", "pod"), or "assumed".
 	Source string `json:"source"`
 }
@@ -102,20 +117,18 @@ type Step struct {
 // Load is one load step.
 type Load struct {
 	Step string `json:"step"`
+	// Run is the number of its run in requests.jsonl.
+	Run int `json:"run"`
 	// Sent is how many requests were sent; Sent = OK + Failed + Cancelled + InFlight.
 	Sent int `json:"sent"`
 	// Counts account for them; records of early versions lack Scheduled.
 	loadgen.Counts
-	// PeakServed and PeakQueued are the gauge's largest values while the step
-	// ran; Basis says how they were learnt ("measured", "partly", "estimated").
+	// PeakServed and PeakQueued are the gauge's largest values during the step; Basis
+	// is their source ("measured", "partly", "estimated").
 	PeakServed int    `json:"peak_served"`
 	PeakQueued int    `json:"peak_queued"`
 	Basis      string `json:"basis,omitempty"`
-	// FirstFailure and LastFailure are when the first and the last request
-	// that failed were sent; LastFailureEnd is when the last one failed.
-	FirstFailure   *float64 `json:"first_failure"`
-	LastFailure    *float64 `json:"last_failure"`
-	LastFailureEnd *float64 `json:"last_failure_end,omitempty"`
+	Failures
 	// FailedAfterDetection counts the failed requests that were sent after the
 	// last node had been detected; null when nothing was detected.
 	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
@@ -127,7 +140,7 @@ type Load struct {
 // Ledger accounts for every request of the session.
 type Ledger struct {
 	loadgen.Counts
-	// Balanced is what the generator's own ledger said of the equation.
+	// Balanced reports whether the generator's own ledger balanced.
 	Balanced bool `json:"balanced"`
 }
 
@@ -142,9 +155,9 @@ type Node struct {
 	OnProof  string `json:"on_proof"`
 }
 
-// Blind is a span in which the API server was not heard.
+// Blind is a span without an answer from the API server.
 type Blind struct {
-	// From and To are seconds from zero, or from the start when there is no zero.
+	// From and To are seconds from zero, or from the start if there is no zero.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	Why  string  `json:"why"`
@@ -164,8 +177,8 @@ func (s *Summary) Write(dir string, names *Names) error {
 	return WriteSummary(dir, c, names)
 }
 
-// WriteSummary writes a summary of any kind as summary.json into dir: whole or
-// not at all. Names are replaced. The error says what failed.
+// WriteSummary writes a summary of any kind as summary.json into dir, complete or not
+// at all. It replaces names. The error describes the failure.
 func WriteSummary(dir string, summary any, names *Names) error {
 	b, err := json.MarshalIndent(summary, "", "  ")
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 // TestTheSchemaIsDocumented looks for every field of events and summaries in
 // the document that users read.
 func TestTheSchemaIsDocumented(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "record.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "record.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +36,12 @@ func TestTheSchemaIsDocumented(t *testing.T) {
 	all := append(fields(reflect.TypeFor[Summary]()), fields(reflect.TypeFor[view.Event]())...)
 	for _, name := range append(all, fields(reflect.TypeFor[Ledger]())...) {
 		if !strings.Contains(string(b), "`"+name+"`") {
-			t.Errorf("docs/record.md says nothing of %q", name)
+			t.Errorf("docs/reference/record.md does not describe %q", name)
 		}
 	}
 	for _, name := range view.PhaseNames {
 		if !strings.Contains(string(b), name) {
-			t.Errorf("docs/record.md says nothing of the phase %q", name)
+			t.Errorf("docs/reference/record.md does not describe the phase %q", name)
 		}
 	}
 }

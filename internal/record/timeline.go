@@ -10,9 +10,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// Timeline is the one list of everything that happened, in the order in which
-// it was seen. Each event is written to its file before Add returns. Safe for
-// use by several goroutines.
+// Timeline is the list of all events, in the order of observation. Add writes each
+// event to its file before it returns. It is safe for concurrent use.
 type Timeline struct {
 	now func() time.Time
 
@@ -31,9 +30,9 @@ const timelineKept = 20_000
 
 const noTimeline = "the timeline can't be kept"
 
-// NewTimeline keeps events in memory and appends each, as a line of JSON, to
-// the file at path, which is made with mode 0600. An empty path keeps no file.
-// The error says why the file can't be made.
+// NewTimeline keeps events in memory and appends each, as a line of JSON, to the file
+// at path, which it creates with mode 0600. An empty path keeps no file. The error is
+// the reason why it cannot create the file.
 func NewTimeline(path string, now func() time.Time) (*Timeline, error) {
 	f, err := openFile(path, noTimeline)
 	return &Timeline{now: now, first: 1, notify: make(chan struct{}, 1), file: f, tee: &file{}}, err
@@ -77,7 +76,7 @@ func (t *Timeline) Add(e view.Event) view.Event {
 	if e.At.IsZero() {
 		e.At = e.Seen
 	}
-	e.Seq = t.first + len(t.events)
+	e.Seq, e.Text = t.first+len(t.events), e.Sentence()
 	if !t.zero.IsZero() {
 		d := e.At.Sub(t.zero).Seconds()
 		e.Offset = &d
@@ -111,10 +110,9 @@ func (t *Timeline) write(e view.Event) {
 	}
 }
 
-// Tee begins a trial: events are written to a second file at path as well,
-// beginning with those of this moment, and the clock gets a new zero with the
-// next Start. The events keep their numbers. The error says why the file can't
-// be made.
+// Tee begins a trial: events are written to a second file at path as well, beginning
+// with those of this moment, and the clock gets a new zero with the next Start. The
+// events keep their numbers. The error is the reason why it cannot create the file.
 func (t *Timeline) Tee(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,8 +137,8 @@ func (t *Timeline) Untee() error {
 	return f.Close()
 }
 
-// Err says why events can't be written at present; they are tried again. Nil
-// when all is written but what Lost counts.
+// Err returns the reason why it cannot write events now; the Timeline retries. Nil if
+// all events are written except those in Lost.
 func (t *Timeline) Err() error {
 	t.mu.Lock()
 	file, tee := t.file, t.tee

@@ -113,7 +113,7 @@ func TestNoEventIsLostAmongManyWriters(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsSaidNotHidden(t *testing.T) {
+func TestTheScreenReportsAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		testenv.Skip(t, "no /dev/full here")
 	}

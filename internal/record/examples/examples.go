@@ -1,7 +1,6 @@
-// Package examples holds small real records of the built-in plans, so that a
-// newcomer can look at a replay before there is a cluster or a lab. Each is a
-// folder here, named after its plan. What may live here: records made on the
-// lab, with nothing of anybody's own machines in them.
+// Package examples holds small real records of the built-in plans, so that a newcomer
+// can watch a replay without a cluster or a lab. Each is a folder here, named after its
+// plan. The records come from the lab, and contain nothing about real machines.
 package examples
 
 import (

@@ -2,7 +2,7 @@
 // Frames that the session handed out then, with their clock, and carries out the
 // intents that move about in time. It needs no cluster and switches nothing.
 //
-// What a record holds is known by package record; this package only turns what
-// its State says into a Frame, keeps the replay's clock, and finds the moments
-// worth jumping to. It draws nothing and does no I/O.
+// Package record reads records; this package converts its State into a Frame, keeps the
+// replay's clock, and finds the moments worth jumping to. It draws nothing and does no
+// I/O.
 package replay

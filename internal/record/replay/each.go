@@ -8,8 +8,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// Each shows, in order, what was on the screen when the record began, after
-// each step, and when it ended. It fails when the record is empty or show does.
+// Each shows, in order, the screen at the beginning of the record, after each step, and
+// at its end. It fails if the record is empty or show fails.
 func Each(r *record.Record, step time.Duration, show func(*view.Frame) error) error {
 	if r.Start.IsZero() {
 		return errors.New("there is nothing to show: the record is empty")

@@ -13,14 +13,14 @@ import (
 // eventsShown bounds the events handed out with a frame, as a session does.
 const eventsShown = 500
 
-// frames gives the frame of any moment of a record. It remembers where it was,
-// so that the next moments cost only what has changed. It belongs to one
-// goroutine; the frames it gives are immutable.
+// frames returns the frame of any moment of a record. It remembers its position, so
+// that the next moments only cost their changes. One goroutine may use it; its frames
+// are immutable.
 type frames struct {
 	rec   *record.Record
 	marks []view.ReplayMark
-	// seen is, for each event, the newest time at which it or one before it
-	// was seen: events are numbered by the order in which they came.
+	// seen is, for each event, the latest time at which it or an earlier one was seen:
+	// events are numbered in the order of their arrival.
 	seen []time.Time
 	// report is the path of the report, if there is one.
 	report string
@@ -43,7 +43,7 @@ func newFrames(r *record.Record) *frames {
 	return f
 }
 
-// frame gives what was on the screen at t, without Replay.
+// frame returns the screen at t, without Replay.
 func (f *frames) frame(t time.Time) *view.Frame {
 	s := f.cursor.To(t)
 	out := s.Frame(t)
@@ -60,7 +60,7 @@ func (f *frames) frame(t time.Time) *view.Frame {
 	return out
 }
 
-// fromEvents fills in what is known without samples.
+// fromEvents fills in the facts that need no samples.
 func (f *frames) fromEvents(out *view.Frame) {
 	if s := f.rec.Summary; s != nil {
 		out.Cluster, out.Pace = s.Cluster, s.Pace

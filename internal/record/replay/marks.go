@@ -106,8 +106,8 @@ func (m *marker) event(e *view.Event) {
 	m.add(k)
 }
 
-// verdict marks when a verdict was on the screen first, else when the summary
-// says that the trial ended.
+// verdict marks the first appearance of a verdict on the screen, else the end of the
+// trial in the summary.
 func (m *marker) verdict(r *record.Record) {
 	said := view.Verdict("")
 	for i := range r.Samples {

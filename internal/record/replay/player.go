@@ -195,7 +195,7 @@ func (p *Player) carryOut(i view.Intent) {
 	case view.ReplaySeek:
 		p.again = 0
 		p.seek(i)
-	case view.Answer, view.SetFocus: // a question looked at and put away; a look at another deployment
+	case view.Answer, view.SetFocus: // the operator closes a question, or selects another deployment
 	default:
 		p.notice, p.noticeAt = cannot, p.now()
 	}

@@ -281,18 +281,18 @@ func TestMarksAreTheMomentsWorthSeeing(t *testing.T) {
 		events = append(events, e)
 	}
 	add(0, view.Event{Lane: "operator", Subject: "lightsout", Text: "session started"})
-	add(5, view.Event{Lane: "load", Subject: "load", Text: "hold at 12 started"})
+	add(5, view.Event{Lane: "load", Subject: "load", Facts: view.Facts{Name: "hold at 12"}, Code: view.CodeLoadStarted})
 	add(10, view.Event{Lane: "operator", Subject: "trial", Text: "zero", Offset: &off})
-	add(12, view.Event{Lane: "power", Subject: "n3", From: "on", To: "off"})
-	add(12.5, view.Event{Lane: "power", Subject: "n4", From: "on", To: "off"})
-	add(20, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "Ready", To: "NotReady (silent)"})
-	add(21, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "NotReady (silent)", To: "NotReady"})
+	add(12, view.Event{Lane: "power", Subject: "n3", From: "on", To: "off", Code: view.CodeMachineState})
+	add(12.5, view.Event{Lane: "power", Subject: "n4", From: "on", To: "off", Code: view.CodeMachineState})
+	add(20, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "Ready", To: "NotReady (silent)", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad})
+	add(21, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "NotReady (silent)", To: "NotReady", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthBad})
 	for i := range 16 {
-		add(30+float64(i), view.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("p", i), From: "Running", To: "Terminating", Why: "node n3 is NotReady (silent)"})
+		add(30+float64(i), view.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("p", i), From: "Running", To: "Terminating", Why: "node n3 is NotReady (silent)", Code: view.CodePodStatus, Change: cluster.ChangeStatus, Is: cluster.HealthChanging, Cause: cluster.CauseNodeNotReady})
 	}
-	add(50, view.Event{Lane: "operator", Subject: "mark", Text: "here"})
-	add(55, view.Event{Lane: "power", Subject: "n3", From: "off", To: "on"})
-	add(59, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "NotReady", To: "Ready"})
+	add(50, view.Event{Lane: "operator", Subject: "mark", Facts: view.Facts{Reported: "here"}, Code: view.CodeMark})
+	add(55, view.Event{Lane: "power", Subject: "n3", From: "off", To: "on", Code: view.CodeMachineState})
+	add(59, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood})
 	requests := jsonl(t, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(6), End: at(7)},
 		loadgen.Record{ID: "2", Class: loadgen.ClassPeerDead, Scheduled: at(13), End: at(25)}, loadgen.Record{ID: "3", Class: loadgen.ClassPeerDead, Scheduled: at(14), End: at(24)})
 	samples := jsonl(t, record.Sample{At: at(0), Key: true}, record.Sample{At: at(60), Trial: &view.TrialView{Name: "t", Verdict: view.Pass}},
@@ -308,7 +308,7 @@ func TestMarksAreTheMomentsWorthSeeing(t *testing.T) {
 	}
 
 	for i := range 500 {
-		add(100+10*float64(i), view.Event{Lane: "load", Text: fmt.Sprint("burst of ", i, " started")})
+		add(100+10*float64(i), view.Event{Lane: "load", Facts: view.Facts{Name: fmt.Sprint("burst of ", i)}, Code: view.CodeLoadStarted})
 	}
 	marks = marksOf(open(t, map[string]string{record.EventsFile: jsonl(t, events...)}))
 	if len(marks) != marksMost || marks[len(marks)-1].At.Before(marks[0].At) || !strings.Contains(fmt.Sprint(marks), "n3 NotReady") {

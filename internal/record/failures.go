@@ -1,0 +1,54 @@
+package record
+
+import (
+	"time"
+
+	"lightsout/loadgen"
+)
+
+// Failures holds the findings of a loadgen.Window about the requests of a load step.
+type Failures struct {
+	// ErrorWindows lists the error windows of the outage: one for each power-off with
+	// failures of its own.
+	ErrorWindows []Span `json:"error_windows,omitempty"`
+	// LaterFailures spans all failures after the requests had recovered; null if there
+	// are none.
+	LaterFailures *Span `json:"later_failures,omitempty"`
+	// AtZero counts how the requests in flight at zero ended; null if there were none.
+	AtZero *loadgen.Counts `json:"at_zero,omitempty"`
+	// Hung counts the requests that hung through the outage; null if none did.
+	Hung *loadgen.Counts `json:"hung,omitempty"`
+}
+
+// Span is a period with failed requests, in seconds from zero.
+type Span struct {
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
+	Failed int     `json:"failed"`
+}
+
+// Length returns the length in seconds.
+func (s Span) Length() float64 { return s.To - s.From }
+
+// FailuresOf converts the findings of a window.
+func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
+	span := func(f loadgen.Failures) Span {
+		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
+	}
+	errors, later := w.Errors()
+	for _, f := range errors {
+		out.ErrorWindows = append(out.ErrorWindows, span(f))
+	}
+	if later.N > 0 {
+		s := span(later)
+		out.LaterFailures = &s
+	}
+	some := func(n loadgen.Counts) *loadgen.Counts {
+		if n.Scheduled == 0 {
+			return nil
+		}
+		return &n
+	}
+	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
+	return out
+}
