@@ -15,8 +15,8 @@ import (
 // forecast was missed.
 const near = 3.0
 
-// agreementRow says how well the forecasts of one phase agree with what was
-// observed, over all runs and subjects.
+// agreementRow compares the forecasts of one phase with the observations, over all runs
+// and subjects.
 type agreementRow struct {
 	Phase string
 	// Pairs counts those that were forecast and observed. Inside of them were
@@ -35,10 +35,9 @@ type agreementRow struct {
 	Unobserved, Unforecast int
 }
 
-// agreement tells how well forecasts and observations agree, a row for each
-// phase that any of the records tells of, in the order of view.PhaseNames.
-// It looks at the times alone, not at what a record says of them. Records without
-// a summary count for nothing.
+// agreement compares forecasts with observations, a row for each phase that any of the
+// records tells of, in the order of view.PhaseNames. It compares only the times, not
+// the record's own verdict on them. Records without a summary count for nothing.
 func agreement(rs []*record.Record) []agreementRow {
 	byName := map[string]*agreementRow{}
 	names := runNames(rs)

@@ -8,9 +8,9 @@ import (
 	"lightsout/loadgen"
 )
 
-// answersOf tells how fast the answers came, for each start of the generator.
+// answersOf lists the latency of the answers, for each run of the generator.
 func answersOf(r *record.Record) section {
-	t := section{ID: "answers", Title: "How fast it answered"}
+	t := section{ID: "answers", Title: "Latency"}
 	t.columns("load")
 	t.figures("ok", "ok a second", "p50", "p95", "p99", "slowest", "first token p50", "first token p95", "first token p99", "tokens a second")
 	for i := range r.Runs {
@@ -28,7 +28,7 @@ func answersOf(r *record.Record) section {
 	if len(t.Rows) == 0 {
 		return section{}
 	}
-	t.say(plain, "Of the requests that are ok, from the moment at which they were due: waiting in a queue counts. First tokens are counted from the sending.")
+	t.say(plain, "Successful requests, measured from when each was due: the time in a queue counts. Times to the first token start when a request was sent.")
 	t.trim("first token p50", "first token p95", "first token p99", "tokens a second")
 	return t
 }

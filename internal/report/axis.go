@@ -18,7 +18,7 @@ const (
 // axis is the picture's common time axis, in seconds from base.
 type axis struct{ from, to float64 }
 
-// axisOf spans all that the record tells of, at least ten seconds.
+// axisOf spans the whole record, at least ten seconds.
 func axisOf(r *record.Record) axis {
 	a := axis{r.Start.Sub(base(r)).Seconds(), r.End.Sub(base(r)).Seconds()}
 	if n := len(r.Seconds); n > 0 {
@@ -31,7 +31,8 @@ func axisOf(r *record.Record) axis {
 	return a
 }
 
-// x is where a moment lies in the picture; what is off the axis lies at its end.
+// x returns the position of a moment in the picture; a moment off the axis is at its
+// end.
 func (a axis) x(s float64) float64 {
 	f := (s - a.from) / (a.to - a.from)
 	return plotLeft + min(max(f, 0), 1)*(plotRight-plotLeft)
@@ -73,7 +74,7 @@ func (a axis) tick(t float64) string {
 	return fmt.Sprintf("%s%d:%02d", sign, n/60, n%60)
 }
 
-// unit says how tick writes.
+// unit is the unit of a tick's label.
 func (a axis) unit() string {
 	if a.hours() {
 		return "h:mm:ss"

@@ -13,7 +13,7 @@ const columnsMost = 480
 type bin struct {
 	loadgen.Second
 	from, to  float64 // seconds from base
-	available int     // the lowest; -1: not known
+	available int     // the lowest number; -1 if unknown
 }
 
 // binsOf gathers the record's seconds into at most columnsMost bins of size

@@ -10,8 +10,8 @@ import (
 
 const phaseRow = 17.0
 
-// phases draws each phase's forecast as a bracket, and what was observed as a
-// sign whose shape tells whether it lies inside.
+// phases draws each phase's forecast as a bracket, and its observation as a sign whose
+// shape shows whether it is inside.
 func (d *drawing) phases(all []view.Phase) {
 	if len(all) == 0 {
 		return

@@ -20,8 +20,7 @@ import (
 // that do not fit go into further tables.
 const compareWidth = 120
 
-// matrix is a table whose columns are runs, after as many that tell what a row is
-// about.
+// matrix is a table with a column for each run, after columns that describe the row.
 type matrix struct {
 	section
 	keys int
@@ -52,11 +51,10 @@ func (m *matrix) row(keys ...string) []cell {
 var errNothing = errors.New("there is nothing to compare: name at least one record")
 
 // Compare lines runs up, phase by phase, as plain text for a terminal: what was
-// observed in seconds from zero, how far that is from the first run, and the
-// forecast with "in" or "OUT"; then loads, ledgers, the settings that differ,
-// and how well the forecasts held over all runs. Records
-// without a summary have empty columns. The error is the writer's, or says that
-// there are no records.
+// observed in seconds from zero, how far that is from the first run, and the forecast
+// with "in" or "OUT"; then loads, ledgers, the settings that differ, and how well the
+// forecasts held over all runs. Records without a summary have empty columns. The error
+// is the writer's, or reports that there are no records.
 func Compare(w io.Writer, rs []*record.Record) error {
 	if len(rs) == 0 {
 		return errNothing
@@ -127,7 +125,7 @@ func runNames(rs []*record.Record) []string {
 }
 
 func matrices(rs []*record.Record) []*matrix {
-	all := []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
+	all := []*matrix{runsMatrix(rs), planMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
 	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.Rows) == 0 })
 }
 
@@ -177,7 +175,7 @@ func skewWord(skew map[string]int) string {
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {
-	m := newMatrix("phases, in seconds from zero: observed, distance from the first run, forecast", rs, "phase", "subject")
+	m := newMatrix("phases, in seconds from zero: observed, difference to the first run, forecast", rs, "phase", "subject")
 	var reference map[string]*float64
 	for i, r := range rs {
 		observed := map[string]*float64{}
@@ -248,13 +246,14 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("sent", itoa(l.Sent))
 			set("ok", itoa(l.OK))
 			set("failed", failedWord(l.Failed, l.FailedByClass))
-			set("failed ones sent", window(l.FirstFailure, l.LastFailure))
+			set("error window", windows(l.ErrorWindows))
+			set("failed later", later(l.LaterFailures))
 			set("peak served", itoa(l.PeakServed))
 			set("peak queued", itoa(l.PeakQueued))
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
-		return r[1].Text == "failed ones sent" && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
+		return (r[1].Text == "error window" || r[1].Text == "failed later") && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
 	})
 	// Steps that only later runs have come after those of the first.
 	order := map[string]int{}

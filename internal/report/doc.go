@@ -2,10 +2,10 @@
 // Markdown, one self-contained HTML page with a picture, JUnit XML, plain lines
 // for a terminal, and tables that set several records side by side.
 //
-// Everything here is a pure function of a record.Record or record.Summary: the
-// same record gives the same bytes, no clock, network or file is touched, and
-// nothing is judged or forecast anew. The one thing worked out is how far an
-// observation lies from its forecast.
+// Everything here is a pure function of a record.Record or record.Summary: the same
+// record gives the same bytes, it uses no clock, network or file, and judges and
+// forecasts nothing again. It only computes how far an observation is from its
+// forecast.
 //
 // A record may hold anything: it comes from a cluster, from servers and
 // machines, or from a folder that somebody sent. So every string passes through

@@ -94,7 +94,7 @@ func (s section) within(columns int) []string {
 	return out
 }
 
-// listed sets each row as its first cell, and below it what the others are.
+// listed formats each row as its first cell, with the other cells below it.
 func (s section) listed(columns int) []string {
 	var out []string
 	for _, row := range s.grid()[1:] {

@@ -32,11 +32,11 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"classOf": classOf, "racksKey": func() template.HTML { return template.HTML(racksKey()) },
 }).Parse(pageText))
 
-// HTML writes report.html: one file that needs no network and no script, with
-// the record drawn on one time axis and, below, the tables of Markdown. Records
-// that are long are drawn in columns of several seconds, so that the file stays
-// below a megabyte. A record without a summary gives a page that says that it was
-// never judged. The error is the writer's.
+// HTML writes report.html: one file that needs no network and no script, with the
+// record drawn on one time axis and, below, the tables of Markdown. Records that are
+// long are drawn in columns of several seconds, so that the file stays below a
+// megabyte. Without a summary the page reports that there is no verdict. The error is
+// the writer's.
 func HTML(w io.Writer, r *record.Record) error {
 	return writeTemplate(w, pageTemplate.ExecuteTemplate, "page", struct {
 		*page
@@ -46,7 +46,7 @@ func HTML(w io.Writer, r *record.Record) error {
 	}{pageOf(r), template.CSS(styleText), template.HTML(picture(r)), caption(r)})
 }
 
-// caption says how the picture is to be read.
+// caption explains the picture.
 func caption(r *record.Record) string {
 	bins, size := binsOf(r)
 	if len(bins) == 0 {
@@ -56,14 +56,14 @@ func caption(r *record.Record) string {
 	if size > 1 {
 		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
 	}
-	text := what + ". Answered and failed requests stand where they were sent, not where they ended. Where zero is dotted, the gauge was not read."
+	text := what + ". Each answered or failed request is drawn at the time it was sent, not when it ended. A dotted zero line means that the gauge was not read."
 	if basis := bases(summaryOf(r)); basis != "" {
 		text += " Served and queued: " + basis + "."
 	}
 	return text
 }
 
-// bases says how served and queued were learnt.
+// bases names the sources of served and queued.
 func bases(s *record.Summary) string {
 	var words []string
 	for _, l := range s.Load {

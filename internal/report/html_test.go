@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"lightsout/cluster"
 	"math"
 	"regexp"
 	"strconv"
@@ -297,7 +298,7 @@ func hours(n int) *record.Record {
 		r.Seconds = append(r.Seconds, s)
 		if i%3 == 0 {
 			at := s.At
-			r.Events = append(r.Events, view.Event{Seq: i + 1, At: at, Seen: at, Lane: "node", Subject: "node-" + strconv.Itoa(i%50), Text: "Ready → NotReady", From: "Ready", To: "NotReady"})
+			r.Events = append(r.Events, view.Event{Seq: i + 1, At: at, Seen: at, Lane: "node", Subject: "node-" + strconv.Itoa(i%50), Text: "Ready → NotReady", From: "Ready", To: "NotReady", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad})
 		}
 	}
 	return r

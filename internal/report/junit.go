@@ -63,7 +63,8 @@ func JUnit(w io.Writer, s *record.Summary) error {
 		suite.Timestamp = s.Started.UTC().Format(time.RFC3339)
 	}
 	for _, p := range []junitProperty{{"pace", s.Pace}, {"cluster", s.Cluster}, {"server", s.Server}, {"deployment", s.Deployment}} {
-		if p.Value = clean(p.Value); p.Value != "" {
+		p.Value = clean(p.Value)
+		if p.Value != "" {
 			suite.Properties = append(suite.Properties, p)
 		}
 	}

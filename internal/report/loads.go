@@ -19,8 +19,9 @@ func loadOf(s *record.Summary) section {
 	t.figures("from", "to", "sent", "ok", "failed")
 	t.columns("of these", "else")
 	t.figures("peak served", "peak queued")
-	t.columns("known by")
-	t.figures("failed ones sent", "last failed at", "failed, sent after detection")
+	t.columns("basis")
+	t.figures("error window", "failed later", "failed, sent after detection")
+	t.columns("in flight at zero", "hung")
 	for _, l := range s.Load {
 		after := none
 		if l.FailedAfterDetection != nil {
@@ -32,13 +33,38 @@ func loadOf(s *record.Summary) section {
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
 			otherwise(l.Cancelled, l.InFlight, l.Unsent), l.PeakServed, l.PeakQueued, orNone(l.Basis),
-			window(l.FirstFailure, l.LastFailure), offsetOrNone(l.LastFailureEnd), after)
+			windows(l.ErrorWindows), later(l.LaterFailures), after, ends(l.AtZero), ends(l.Hung))
 	}
-	t.trim("of these", "else", "known by", "failed ones sent", "last failed at", "failed, sent after detection")
+	t.trim("of these", "else", "basis", "error window", "failed later", "failed, sent after detection", "in flight at zero", "hung")
 	return t
 }
 
-// trim takes out those of the named columns in which nothing is told.
+// windows formats error windows, separated by commas.
+func windows(all []record.Span) string {
+	var parts []string
+	for _, w := range all {
+		parts = append(parts, window(&w.From, &w.To))
+	}
+	return orNone(strings.Join(parts, ", "))
+}
+
+// later formats the number of later failures and their period.
+func later(s *record.Span) string {
+	if s == nil {
+		return none
+	}
+	return fmt.Sprintf("%d in %s", s.Failed, window(&s.From, &s.To))
+}
+
+// ends formats the number of requests and their outcomes.
+func ends(n *loadgen.Counts) string {
+	if n == nil {
+		return none
+	}
+	return fmt.Sprintf("%d: %s", n.Scheduled, n.Ends())
+}
+
+// trim removes the named columns that are empty.
 func (s *section) trim(names ...string) {
 	for i := len(s.Head) - 1; i >= 0; i-- {
 		if !slices.Contains(names, s.Head[i].Name) {
@@ -112,7 +138,7 @@ func equation(l record.Ledger) cell {
 	case !l.Adds():
 		return cell{fmt.Sprintf("%s: does NOT balance, the right side is %d", text, l.Sum()), bad}
 	case !l.Balanced:
-		return cell{text + ": does NOT balance, says the ledger", bad}
+		return cell{text + ": does NOT balance, by the ledger", bad}
 	default:
 		return cell{text + ": balanced", good}
 	}

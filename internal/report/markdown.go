@@ -27,9 +27,9 @@ func writeTemplate(w io.Writer, execute func(io.Writer, string, any) error, name
 	return err
 }
 
-// Markdown writes report.md: the verdict and its reasons, then every table, as
-// GitHub's Markdown. A record without a summary gives a report that says that it
-// was never judged. The error is the writer's.
+// Markdown writes report.md: the verdict and its reasons, then every table, as GitHub's
+// Markdown. Without a summary the report states that there is no verdict. The error is
+// the writer's.
 func Markdown(w io.Writer, r *record.Record) error {
 	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "page", pageOf(r))
 }

@@ -41,8 +41,8 @@ type entry struct {
 // whoMost is the most subjects that are named.
 const whoMost = 8
 
-// who names the subjects, or counts them when there are many. What the names
-// begin with is told once: web-{a, b, c}.
+// who names the subjects, or counts them if there are many. It writes a common
+// beginning once: web-{a, b, c}.
 func (e entry) who() string {
 	names := slices.Sorted(slices.Values(e.Subjects))
 	if len(names) == 1 {
@@ -77,14 +77,14 @@ var weights = map[view.Lane]int{
 	view.LaneHeartbeat: 7, view.LaneEndpoints: 7, view.LaneTaint: 3, view.LaneEvent: 2,
 }
 
-// weight says how much an event tells.
+// weight is the importance of an event.
 func weight(e view.Event) int {
 	switch {
 	case e.Lane == view.LanePower && (e.From != "" || e.To != "" || e.Level >= view.Warning):
 		return 9
 	case e.Lane == view.LaneDeployment && e.Level != view.Info:
 		return 8
-	case e.Lane == view.LanePod && (e.To == cluster.WordTerminating || e.From == "" && e.To == cluster.WordPending || e.Level == view.Bad),
+	case e.Code == view.CodePodStatus && (e.Is == cluster.HealthChanging || e.From == "") || e.Lane == view.LanePod && e.Level == view.Bad,
 		e.Lane == view.LaneTaint && strings.HasSuffix(e.From+e.To, ":NoExecute"):
 		return 6
 	}
@@ -151,15 +151,15 @@ func happened(e view.Event) time.Time {
 func (m *mark) add(e view.Event, at float64) {
 	subject, text := clean(e.Subject), clean(e.Text)
 	from, to := clean(e.From), clean(e.To)
-	arrow := from + " → " + to
-	chained := (e.Lane == view.LaneEndpoints || e.Lane == view.LaneDeployment) && from != "" && to != "" && strings.Contains(text, arrow)
+	chained := (e.Change == cluster.ChangeEndpoints || e.Change == cluster.ChangeReplicas) && from != "" && to != ""
 	for i := range m.Entries {
 		o := &m.Entries[i]
 		if o.Lane != e.Lane {
 			continue
 		}
 		if chained && len(o.Subjects) == 1 && o.Subjects[0] == subject && o.to == from && o.from != "" {
-			o.Text = strings.Replace(text, arrow, o.from+" → "+to, 1)
+			e.From = o.from
+			o.Text = clean(e.Sentence())
 			o.to, o.Level = to, max(o.Level, e.Level)
 			return
 		}

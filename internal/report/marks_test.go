@@ -23,7 +23,7 @@ func told(r *record.Record) []string {
 	return out
 }
 
-func TestTheTimelineTellsOnceWhatHappensToMany(t *testing.T) {
+func TestTheTimelineReportsAChangeOfManyObjectsOnce(t *testing.T) {
 	lines := told(mdxRecord())
 	for _, want := range []string{
 		"kube-node3, kube-node4: Ready → NotReady (silent)",

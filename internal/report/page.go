@@ -21,11 +21,12 @@ type page struct {
 	// Verdict is the word, with its tone; Why are its reasons.
 	Verdict cell
 	Why     []string
+	// Opening are the sentences that the report begins with.
+	Opening []string
 	// Loud is what must be read first.
-	Loud []cell
-	// Facts are names and values: the cluster, the times.
-	Facts    section
+	Loud     []cell
 	Sections []section
+	facts    section // names and values: the cluster, the times
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -43,12 +44,13 @@ func verdictOf(v view.Verdict) cell {
 	return cell{text.Clean(string(v), 40), warning}
 }
 
-// noJudgement says what the verdict view.NotObserved means.
-const noJudgement = "no judgement of the service: the outage, or the return from it, was not seen for certain"
+// noJudgement explains the verdict view.NotObserved.
+const noJudgement = "no verdict on the service: lightsout did not observe the outage or the return for certain"
 
 func pageOf(r *record.Record) *page {
-	p := &page{}
-	p.Facts.columns("about this trial", "")
+	p := &page{Opening: opening(r)}
+	p.facts.ID, p.facts.Title = "about", "About this record"
+	p.facts.columns("fact", "value")
 	if s := r.Summary; s != nil {
 		p.fromSummary(r)
 	} else {
@@ -61,7 +63,7 @@ func pageOf(r *record.Record) *page {
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
-	p.Sections = append(p.Sections, timelineOf(r))
+	p.Sections = append([]section{momentsSection(r), kubernetesOf(r), p.facts}, append(p.Sections, timelineOf(r))...)
 	for i, s := range p.Sections {
 		p.Sections[i] = s.settled()
 	}
@@ -91,21 +93,20 @@ func (p *page) fromSummary(r *record.Record) {
 	if d := s.Ended.Sub(s.Started).Seconds(); !s.Started.IsZero() && d >= 0 {
 		p.fact("took", seconds(d))
 	}
-	p.Sections = append(p.Sections, momentsSection(r),
-		expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
 
 // loud is what must be read before anything else in a summary.
 func loud(s *record.Summary) []cell {
 	var out []cell
 	if len(s.LeftOff) > 0 {
-		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: lightsout restore"), bad})
+		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: " + cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")), bad})
 	}
 	if !s.Ledger.Balanced || !s.Ledger.Adds() {
 		out = append(out, cell{"The ledger does not balance: not every request is accounted for.", bad})
 	}
 	if s.Pace == "fast" {
-		out = append(out, cell{"Fast pace: the lab shortens Kubernetes' timings. These times are not those of a real cluster.", warning})
+		out = append(out, cell{"Fast pace: the lab shortens Kubernetes' timings. A real cluster takes longer.", warning})
 	}
 	if s.Version > record.SummaryVersion {
 		out = append(out, cell{fmt.Sprintf("The summary has version %d of its schema; this program knows version %d and may read it wrongly.", s.Version, record.SummaryVersion), warning})
@@ -121,24 +122,24 @@ func (p *page) fromTorn(r *record.Record) {
 	}
 	p.Verdict = verdictOf("")
 	if off := offAtEnd(r); len(off) > 0 {
-		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". What is still off now is told, and powered on, by: lightsout restore"), bad})
+		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". On the host where it ran, with the same --config and --state, lightsout restore lists the machines that are still off, and powers them on."), bad})
 	}
 	if len(r.Torn) == 0 {
 		p.Why = append(p.Why, "The program ended before the trial was judged: there is no "+record.SummaryFile+".")
 	}
-	p.Why = append(p.Why, "What follows is what the events and the requests on disk tell, up to the last of them.")
+	p.Why = append(p.Why, "This report shows the events and requests on disk, up to the last one.")
 	p.fact("record begins", utc(r.Start))
 	p.zero(r.Zero)
 	p.fact("record ends", utc(r.End))
 	p.Sections = append(p.Sections, spansOf(r), runsOf(r), answersOf(r), endedOf(r))
 }
 
-func (p *page) fact(name, value string) { p.Facts.row(name, value) }
+func (p *page) fact(name, value string) { p.facts.row(name, value) }
 
 func (p *page) zero(at time.Time) {
 	if at.IsZero() {
-		p.fact("zero", "none: no power-off was asked for, so T counts from the beginning")
+		p.fact("zero", "none: there was no power-off request, so T counts from the start")
 		return
 	}
-	p.fact("zero (T), the first power-off asked for", utc(at))
+	p.fact("zero (T), the first power-off request", utc(at))
 }

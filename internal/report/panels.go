@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"lightsout/loadgen"
@@ -49,7 +50,7 @@ func (d *drawing) scale(top int, zero, unit float64) {
 	}
 }
 
-// per says what one column stands for.
+// per describes the time of one column.
 func per(size int) string {
 	if size == 1 {
 		return "in each second"
@@ -79,11 +80,23 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 			}
 		}
 		d.bars(layer.attrs+` data-layer="`+layer.text+`"`, boxes)
-		if len(boxes) > 0 {
-			d.sign(layer.text, swatch(layer.attrs))
+		if text := layer.text; len(boxes) > 0 {
+			if text == "served" && !limited(bins) {
+				text = inFlight
+			}
+			d.sign(text, swatch(layer.attrs))
 		}
 	}
 	d.printf(`</g>`)
+}
+
+// inFlight labels requests when no known capacity separates served requests from
+// waiting ones.
+const inFlight = "in flight: served or waiting"
+
+// limited reports whether any bin has a known capacity.
+func limited(bins []bin) bool {
+	return slices.ContainsFunc(bins, func(b bin) bool { return b.Capacity > 0 || b.Target > 0 })
 }
 
 // service draws what is in the service, with failures below zero.
@@ -261,11 +274,17 @@ func say(text *string, n int, format string, args ...any) {
 
 // hover gives each column its figures in words.
 func (d *drawing) hover(bins []bin, top float64) {
+	known := limited(bins)
 	d.printf(`<g class="hover">`)
 	for _, b := range bins {
 		text := offset(b.from) + ": "
 		if b.Sampled {
-			text += fmt.Sprintf("served %d, queued %d", b.Served, b.Queued)
+			if known {
+				text += fmt.Sprintf("served %d, queued %d", b.Served, b.Queued)
+			} else {
+				text += fmt.Sprintf("in flight %d", b.Served)
+				say(&text, b.Queued, ", queued %d", b.Queued)
+			}
 			say(&text, b.Stalled, ", stalled %d", b.Stalled)
 			say(&text, b.OnDead, ", on dead nodes %d", b.OnDead)
 			say(&text, b.Target, ", capacity %d of %d", b.Capacity, b.Target)

@@ -7,9 +7,9 @@ import (
 	"lightsout/loadgen"
 )
 
-// A failure class is told by texture, colour, legend and label. Colours stand
-// for what went wrong: red no connection, plum time, rust a cut answer, crimson
-// an answer of 5xx, ochre one of 4xx, grey our own doing.
+// Texture, colour, legend and label identify a failure class. Each colour is a kind of
+// failure: red no connection, plum a timeout, rust a truncated answer, crimson a 5xx
+// answer, ochre a 4xx answer, grey a fault of the client.
 var classLook = map[loadgen.Class]struct{ colour, texture string }{
 	loadgen.ClassRefused:        {"red", "solid"},
 	loadgen.ClassUnreachable:    {"red", "vertical"},
@@ -26,6 +26,7 @@ var classLook = map[loadgen.Class]struct{ colour, texture string }{
 	loadgen.Class503:            {"crimson", "dots"},
 	loadgen.Class504:            {"crimson", "rising"},
 	loadgen.ClassClient:         {"grey", "cross"},
+	loadgen.ClassStale:          {"grey", "level"},
 }
 
 // classPattern is the id of the pattern of a class.

@@ -79,7 +79,7 @@ func (c *canvas) rack(k rack, b box) {
 	c.printf(`</g>`)
 }
 
-// tile draws a pod: its state is told by shape as well as by colour.
+// tile draws a pod: shape and colour show its state.
 func (c *canvas) tile(x tile, b box) {
 	c.rect(map[tile]string{tileReady: "pod-ready", tileWaiting: "pod-waiting", tileEnding: "pod-ending", tileLost: "pod-lost"}[x], b)
 	if x == tileEnding || x == tileLost {

@@ -80,8 +80,8 @@ func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
 
 func TestTheVerdictComesFirstAndMachinesLeftOffBeforeItsReasons(t *testing.T) {
 	lines := strings.Split(string(write(t, Markdown, abortedRecord())), "\n")
-	if lines[0] != "# mdx: ABORTED" || !strings.Contains(lines[2], "STILL OFF: kube-node3 and kube-node4") {
-		t.Errorf("it begins with %q", lines[:3])
+	if lines[0] != "# mdx: ABORTED" || !strings.Contains(lines[2], "were still off when the record ended") || !strings.Contains(lines[4], "STILL OFF: kube-node3 and kube-node4") {
+		t.Errorf("the report begins with %q", lines[:5])
 	}
 	if plain := Lines(abortedRecord().Summary, ""); !strings.HasPrefix(plain[0], "! STILL OFF: kube-node3 and kube-node4") {
 		t.Errorf("the lines begin with %q", plain[0])
@@ -116,7 +116,7 @@ func TestARecordWithoutSummaryWasNeverJudged(t *testing.T) {
 // compareTwice compares a record with itself.
 func compareTwice(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) }
 
-func TestWhatIsAssumedIsMarked(t *testing.T) {
+func TestTheReportMarksAssumedSettings(t *testing.T) {
 	text := string(write(t, Markdown, vagrantRecord()))
 	if !strings.Contains(text, "| node-monitor-grace-period | 50s | **ASSUMED** |") || !strings.Contains(text, "2 of 3 are assumed") {
 		t.Error("assumed settings are not marked")
@@ -165,7 +165,7 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	}
 }
 
-func TestJUnitCountsWhatItHolds(t *testing.T) {
+func TestJUnitCountsItsCases(t *testing.T) {
 	for name, want := range map[string][3]int{ // cases, failures, errors
 		"mdx": {10, 0, 0}, "vagrant": {6, 2, 1}, "aborted": {10, 0, 9}, "hostile": {2, 1, 1},
 	} {

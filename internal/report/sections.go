@@ -13,7 +13,7 @@ import (
 )
 
 func expectationsOf(s *record.Summary) section {
-	t := section{ID: "expectations", Title: "Expectations", Nothing: cell{Text: "The plan had none."}}
+	t := section{ID: "expectations", Title: "Expectations", Nothing: cell{Text: "The plan had no expectations."}}
 	t.columns("expectation", "wanted", "got", "met")
 	met := 0
 	for _, e := range s.Expectations {
@@ -30,7 +30,7 @@ func expectationsOf(s *record.Summary) section {
 
 func phasesOf(s *record.Summary) section {
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
-	t.say(plain, "From zero, the moment at which the first power-off was asked for. The forecast is the newest one before it happened.")
+	t.say(plain, "From zero, the first power-off request. The forecast is the last one before the event.")
 	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
 		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
 	})
@@ -59,13 +59,13 @@ func phasesOf(s *record.Summary) section {
 	return t
 }
 
-// inOrder puts phases in the order in which they are told; those of one name,
-// and names that are not known, stay as they were.
+// inOrder sorts phases as the report lists them. The sort is stable, and phases with
+// unknown names keep their place.
 func inOrder(phases []view.Phase) []view.Phase {
 	return slices.SortedStableFunc(slices.Values(phases), func(a, b view.Phase) int { return phaseRank(a.Name) - phaseRank(b.Name) })
 }
 
-// phaseRank is the place of a phase among all; those that are not known are last.
+// phaseRank is the index of a phase among all; unknown ones are last.
 func phaseRank(name string) int {
 	if i := slices.Index(view.PhaseNames, name); i >= 0 {
 		return i
@@ -76,7 +76,7 @@ func phaseRank(name string) int {
 func skewOf(s *record.Summary) section {
 	t := section{ID: "skew", Title: "Pods over the nodes"}
 	if len(s.Skew) == 0 && len(s.SkewStart) == 0 {
-		t.say(plain, "Not known.")
+		t.say(plain, "Unknown.")
 		return t
 	}
 	t.columns("node")
@@ -117,7 +117,7 @@ func machinesOf(s *record.Summary) section {
 		case slices.Contains(s.LeftOff, n.Name):
 			end = cell{"STILL OFF", bad}
 		case n.OnProof == "" || n.OnProof == "none":
-			end = cell{"not known", warning}
+			end = cell{"unknown", warning}
 		}
 		t.row(n.Name, n.Machine, proof(n.OffProof), proof(n.OnProof), end)
 	}
@@ -125,23 +125,23 @@ func machinesOf(s *record.Summary) section {
 }
 
 func blindOf(s *record.Summary) section {
-	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: the API server was heard all the time."}}
+	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: the API server answered all the time."}}
 	total := 0.0
 	for _, b := range s.Blind {
 		d := max(b.To-b.From, 0)
 		total += d
-		text := fmt.Sprintf("For %s (%s – %s) nothing was heard from the API server", seconds(d), offset(b.From), offset(b.To))
+		text := fmt.Sprintf("For %s (%s – %s) the API server did not answer", seconds(d), offset(b.From), offset(b.To))
 		if b.Why != "" {
 			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})
 	}
-	t.say(warning, fmt.Sprintf("%s in all, %s. What happened then is known only by the sources' own times.", seconds(total), text.Count(len(s.Blind), "span", "spans")))
+	t.say(warning, fmt.Sprintf("%s in all, %s. The times of events in them come only from their sources.", seconds(total), text.Count(len(s.Blind), "span", "spans")))
 	return t
 }
 
 func forecastOf(s *record.Summary) section {
-	t := section{ID: "forecast", Title: "Told beforehand: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
+	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
 	for _, f := range s.Forecast {
 		t.Items = append(t.Items, cell{Text: clean(f)})
 	}
@@ -181,7 +181,7 @@ func settingsOf(s *record.Summary) section {
 	t := section{ID: "settings", Title: "Settings in force", Nothing: cell{"None are known.", warning}}
 	t.columns("setting")
 	t.figures("value")
-	t.columns("told by")
+	t.columns("source")
 	assumed := 0
 	for _, x := range s.Settings {
 		source := cell{Text: x.Source}
@@ -192,7 +192,7 @@ func settingsOf(s *record.Summary) section {
 		t.row(x.Name, x.Value, source)
 	}
 	if assumed > 0 {
-		t.say(warning, fmt.Sprintf("%d of %d are assumed: the cluster did not tell them, so the forecasts that rest on them may be wrong.", assumed, len(s.Settings)))
+		t.say(warning, fmt.Sprintf("%d of %d are assumed: the cluster did not report them, so forecasts that depend on them may be wrong.", assumed, len(s.Settings)))
 	}
 	return t
 }

@@ -2,8 +2,8 @@ package report
 
 import "html/template"
 
-// tone says how a cell or a sentence is set off. It only repeats what the words
-// say: no tone tells anything that the text does not.
+// tone is the emphasis of a cell or a sentence. It only repeats the text: no tone has a
+// meaning that the text lacks.
 type tone string
 
 const (

@@ -113,7 +113,7 @@ func observed(p view.Phase) string {
 	case p.Observed == nil && p.Name == view.PhaseErrors:
 		return "none"
 	case p.Observed == nil && p.Predicted == nil && p.Note != "":
-		return "not expected" // the note says why
+		return "not expected" // the note has the reason
 	case p.Observed == nil:
 		return "not observed"
 	case p.From != nil:

@@ -25,7 +25,7 @@ func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &rec
 
 // spansOf lists what happened to the nodes, for a record without a summary.
 func spansOf(r *record.Record) section {
-	t := section{ID: "nodes", Title: "Nodes", Nothing: cell{Text: "None was off, silent or not ready."}}
+	t := section{ID: "nodes", Title: "Nodes", Nothing: cell{Text: "No node was off, silent or not Ready."}}
 	t.columns("node", "was")
 	t.figures("from", "to", "for")
 	for _, l := range r.Lanes {
@@ -59,7 +59,7 @@ func runsOf(r *record.Record) section {
 	t.columns("load")
 	t.figures("ended", "ok", "failed")
 	t.columns("of these", "else")
-	t.figures("failed ones sent")
+	t.figures("failed from – to")
 	at := func(t time.Time) *float64 {
 		if t.IsZero() {
 			return nil
@@ -70,9 +70,9 @@ func runsOf(r *record.Record) section {
 	for _, x := range r.Runs {
 		n := x.Totals.Counts()
 		t.row(fmt.Sprintf("%d (%s)", x.Number, x.Spec.Shape), n.Scheduled, n.OK, n.Failed, classes(n.FailedByClass),
-			otherwise(n.Cancelled, 0, n.Unsent), window(at(x.Failures.First), at(x.Failures.Last)))
+			otherwise(n.Cancelled, 0, n.Unsent), window(at(x.Failures.First), at(x.Failures.Ended)))
 	}
-	t.trim("of these", "else", "failed ones sent")
+	t.trim("of these", "else", "failed from – to")
 	return t
 }
 

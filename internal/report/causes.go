@@ -1,0 +1,138 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// causes are the facts of a record that say why Kubernetes did something then.
+type causes struct {
+	r        *record.Record
+	settings []record.Setting
+	phases   []view.Phase
+	fallen   []fallen
+	// taints is the first taint of each node by which its pods go; shutdowns are
+	// the nodes whose kubelets reported their own shutdown.
+	taints    map[string]string
+	shutdowns map[string]bool
+}
+
+func causesOf(r *record.Record) *causes {
+	c := &causes{r: r, settings: summaryOf(r).Settings, phases: phasesIn(r), fallen: fallenOf(r), taints: map[string]string{}, shutdowns: map[string]bool{}}
+	if r.Summary == nil {
+		c.settings = settingsSeen(r)
+	}
+	for i := range r.Events {
+		switch e := &r.Events[i]; {
+		case e.Change == cluster.ChangeTaint && evicts(e.To) && c.taints[e.Subject] == "": // a node that boots has another
+			c.taints[e.Subject] = strings.TrimSuffix(e.To, ":NoExecute")
+		case e.Code == view.CodeNodeStatus && e.Cause == cluster.CauseShutdown:
+			c.shutdowns[e.Subject] = true
+		}
+	}
+	return c
+}
+
+// The names of settings that make Kubernetes wait.
+const (
+	gracePeriod   = "node-monitor-grace-period"
+	monitorPeriod = "node-monitor-period"
+	evictionRate  = "node-eviction-rate"
+	statusUpdate  = "nodeStatusUpdateFrequency"
+	shutdownGrace = "shutdownGracePeriod"
+	tolerationOf  = "tolerationSeconds of "
+)
+
+// settingsSeen are the settings that samples show, for a record without a summary.
+func settingsSeen(r *record.Record) []record.Setting {
+	for _, x := range slices.Backward(r.Samples) {
+		if x.Cluster == nil || x.Cluster.Settings == nil {
+			continue
+		}
+		s := x.Cluster.Settings
+		out := []record.Setting{{Name: evictionRate, Value: fmt.Sprint(s.EvictionRate.Value), Source: s.EvictionRate.Source}}
+		for name, d := range map[string]cluster.Setting[time.Duration]{
+			gracePeriod: s.GracePeriod, monitorPeriod: s.MonitorPeriod, statusUpdate: s.StatusUpdate, shutdownGrace: s.ShutdownGrace,
+			tolerationOf + unreachable: s.UnreachableToleration, tolerationOf + notReady: s.NotReadyToleration,
+		} {
+			out = append(out, record.Setting{Name: name, Value: d.Value.String(), Source: d.Source})
+		}
+		return out
+	}
+	return nil
+}
+
+// setting is a setting with its value and whether that is assumed.
+func (c *causes) setting(name string) string {
+	i := slices.IndexFunc(c.settings, func(s record.Setting) bool { return s.Name == name })
+	if i < 0 {
+		return name + " (unknown)"
+	}
+	s := name + " " + c.settings[i].Value
+	if strings.HasPrefix(c.settings[i].Source, cluster.Assumed) {
+		s += " (assumed)"
+	}
+	return s
+}
+
+func (c *causes) detected(node string) string {
+	if c.shutdowns[node] {
+		return "its kubelet reported that it shuts down: " + c.setting(shutdownGrace)
+	}
+	return "no heartbeat for " + c.setting(gracePeriod) + ", checked every " + c.setting(monitorPeriod)
+}
+
+func (c *causes) endpoints(string) string {
+	return "readiness: the pods of a NotReady node are not ready, and Services send requests only to ready pods"
+}
+
+func (c *causes) tainted(string) string {
+	return "one node after the other, by " + c.setting(evictionRate) + " a second"
+}
+
+func (c *causes) evicted(node string) string {
+	return c.setting(tolerationOf + cmp.Or(c.taints[node], unreachable))
+}
+
+func (c *causes) replaced(string) string {
+	return "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)"
+}
+
+func (c *causes) ready(string) string {
+	return "its kubelet reports a new state at once, else every " + c.setting(statusUpdate)
+}
+
+func (c *causes) restored(string) string {
+	return "readiness: a pod counts once it is ready (readinessProbe, minReadySeconds)"
+}
+
+// askedFor are the words for the moment from which a node's detection counts.
+var askedFor = map[fall]string{fallShutdown: "the request to shut down", fallOff: "the power cut", fallWentOff: "it was found off", fallSilent: "its heartbeat was overdue"}
+
+// waited is how long something came after the phase that it follows.
+func (c *causes) waited(a act, after, since string) string {
+	var from *float64
+	if after == "" {
+		for _, f := range c.fallen {
+			if s := f.from.Sub(base(c.r)).Seconds(); slices.Contains(a.subjects, f.node) && s <= a.at && askedFor[f.how] != "" {
+				from, since = &s, askedFor[f.how]
+			}
+		}
+	}
+	for _, p := range c.phases {
+		if p.Name == after && p.Observed != nil && *p.Observed <= a.at && (from == nil || *p.Observed > *from) {
+			from = p.Observed
+		}
+	}
+	if from == nil {
+		return none
+	}
+	return seconds(a.at-*from) + " after " + since
+}

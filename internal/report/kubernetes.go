@@ -1,0 +1,135 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// act is something that Kubernetes did, to subjects that it did it to together.
+type act struct {
+	phase    string
+	at       float64 // seconds from base
+	subjects []string
+	pods     bool // they are pods, of nodes that are not told
+}
+
+// actsOf lists what Kubernetes did: by the phases of a trial, else by its events.
+func actsOf(r *record.Record) []act {
+	var out []act
+	for _, p := range phasesIn(r) {
+		_, mine := does[p.Name]
+		if !mine || p.Observed == nil {
+			continue
+		}
+		i := slices.IndexFunc(out, func(a act) bool { return a.phase == p.Name && *p.Observed-a.at < 1 && a.at-*p.Observed < 1 })
+		if i < 0 {
+			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, pods: r.Summary == nil})
+			continue
+		}
+		out[i].at = min(out[i].at, *p.Observed)
+		out[i].subjects = append(out[i].subjects, p.Subject)
+	}
+	slices.SortStableFunc(out, func(a, b act) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), phaseRank(a.phase)-phaseRank(b.phase))
+	})
+	return out
+}
+
+// phasesIn are the phases of a trial, else those that its events show.
+func phasesIn(r *record.Record) []view.Phase {
+	if s := r.Summary; s != nil && len(s.Phases) > 0 {
+		return s.Phases
+	}
+	return phasesSeen(r)
+}
+
+// phasesSeen are the phases that events show, each time that they were seen.
+func phasesSeen(r *record.Record) (out []view.Phase) {
+	add := func(e *view.Event, phase, subject string) {
+		s := e.Seen.Sub(base(r)).Seconds()
+		out = append(out, view.Phase{Name: phase, Subject: subject, Observed: &s})
+	}
+	for i := range r.Events {
+		switch e := &r.Events[i]; {
+		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthBad && e.Was != cluster.HealthBad:
+			add(e, view.PhaseDetected, e.Subject)
+		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthGood && e.Was == cluster.HealthBad:
+			add(e, view.PhaseReady, e.Subject)
+		case e.Change == cluster.ChangeTaint && evicts(e.To):
+			add(e, view.PhaseTainted, e.Subject)
+		case e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause == cluster.CauseNodeNotReady:
+			add(e, view.PhaseEvicted, e.Subject)
+		}
+	}
+	return out
+}
+
+// evicts reports whether a taint is one by which the pods of a lost node go.
+func evicts(taint string) bool {
+	return taint == unreachable+":NoExecute" || taint == notReady+":NoExecute"
+}
+
+// The keys of those taints.
+const (
+	unreachable = "node.kubernetes.io/unreachable"
+	notReady    = "node.kubernetes.io/not-ready"
+)
+
+// does says of each phase that is Kubernetes' own what Kubernetes did, why it did so
+// then, and which phase the wait counts from; "" is the request to go down.
+var does = map[string]struct {
+	what  string
+	why   func(c *causes, subject string) string
+	after string
+	since string
+}{
+	view.PhaseDetected:     {"marks %s NotReady", (*causes).detected, "", ""},
+	view.PhaseEndpointsOut: {"takes the pods on %s out of their Services", (*causes).endpoints, view.PhaseDetected, "NotReady"},
+	view.PhaseTainted:      {"taints %s with NoExecute", (*causes).tainted, view.PhaseDetected, "NotReady"},
+	view.PhaseEvicted:      {"begins to delete the pods on %s", (*causes).evicted, view.PhaseTainted, "the taint"},
+	view.PhaseReplaced:     {"has all pods of %s available on other nodes", (*causes).replaced, view.PhaseEvicted, "the deletion"},
+	view.PhaseReady:        {"marks %s Ready", (*causes).ready, view.PhaseBooted, "the boot"},
+	view.PhaseRestored:     {"has all pods of %s available", (*causes).restored, view.PhaseReady, "Ready"},
+}
+
+// actsMost is the largest number of actions of Kubernetes in the table.
+const actsMost = 40
+
+// kubernetesOf is what Kubernetes did, when, and which setting made it wait.
+func kubernetesOf(r *record.Record) section {
+	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}
+	acts := actsOf(r)
+	if len(acts) == 0 {
+		return t
+	}
+	t.figures("time")
+	t.columns("Kubernetes", "waited", "why then")
+	c := causesOf(r)
+	for i, a := range acts {
+		if i == actsMost {
+			t.Items = append(t.Items, cell{Text: fmt.Sprintf("%d more followed: see the timeline.", len(acts)-i)})
+			break
+		}
+		d := does[a.phase]
+		what := fmt.Sprintf(d.what, entry{Subjects: a.subjects}.who())
+		if a.phase == view.PhaseEvicted && a.pods {
+			what = "begins to delete " + entry{Subjects: a.subjects}.who()
+		}
+		t.row(offset(a.at), what, c.waited(a, d.after, d.since), d.why(c, a.subjects[0]))
+	}
+	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
+		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
+	}
+	for _, p := range summaryOf(r).Phases {
+		if p.Observed == nil && p.Predicted == nil && p.Note != "" && (p.Name == view.PhaseReplaced || p.Name == view.PhaseEvicted) {
+			t.Items = append(t.Items, cell{Text: clean(fmt.Sprintf("The pods of %s were not %s: %s.", p.Subject, p.Name, strings.TrimSuffix(p.Note, ".")))})
+		}
+	}
+	return t
+}

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/text"
+)
+
+// outagesMost is the largest number of outages in the opening.
+const outagesMost = 3
+
+// Opening is what a person would say of a record, as plain lines for a terminal,
+// at most 100 columns wide.
+func Opening(r *record.Record) (lines []string) {
+	for _, s := range opening(r) {
+		lines = append(lines, wrap(s, "")...)
+	}
+	return lines
+}
+
+// opening has a sentence for each outage of a record: which nodes went down and when,
+// the clients' errors, and the lost and returned pods. It uses only the record's facts.
+// If a record breaks off, a last sentence names what is unknown.
+func opening(r *record.Record) []string {
+	if r.Start.IsZero() {
+		return []string{"The record is empty: what happened is unknown."}
+	}
+	all := outagesOf(r)
+	var out []string
+	for i := range all[:min(len(all), outagesMost)] {
+		out = append(out, tell(r, all, i))
+	}
+	if n := len(all) - outagesMost; n > 0 {
+		out = append(out, fmt.Sprintf("%s followed: see the timeline.", text.Count(n, "more outage", "more outages")))
+	}
+	if len(all) == 0 {
+		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
+	}
+	if broken(r) {
+		out = append(out, "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended.")
+	}
+	for i := range out {
+		out[i] = text.Clean(out[i], 2*textMost)
+	}
+	return out
+}
+
+// broken reports whether the program ended before its record did.
+func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 }
+
+// tell is the sentence of one outage.
+func tell(r *record.Record, all []outage, i int) string {
+	o := &all[i]
+	return sentence(who(o), clientsOf(r, all, i), podsOf(r, o), still(o))
+}
+
+// sentence joins the parts that there are.
+func sentence(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ") + "."
+}
+
+// clock is a time of the day, in UTC.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+// saidOf says of one or of several nodes how they went down.
+var saidOf = map[fall][2]string{
+	fallShutdown: {"was shut down", "were shut down"}, fallOff: {"lost power", "lost power"}, fallWentOff: {"was found off", "were found off"},
+	fallSilent: {"fell silent", "fell silent"}, fallNotReady: {"became NotReady", "became NotReady"},
+	fallAsked: {"was asked to go off", "were asked to go off"},
+}
+
+// namesMost is how many nodes of a sentence are named.
+const namesMost = 4
+
+// who names the nodes, how they went down and when.
+func who(o *outage) string {
+	var parts []string
+	for i := 0; i < len(o.nodes); {
+		j := i + 1
+		for j < len(o.nodes) && o.nodes[j].how == o.nodes[i].how && o.nodes[j].from.Sub(o.nodes[i].from) < 2*time.Second {
+			j++
+		}
+		f := o.nodes[i]
+		parts = append(parts, named(o.nodes[i:j])+" "+saidOf[f.how][min(j-i, 2)-1]+" at "+clock(f.from))
+		if i == 0 {
+			parts[0] += " UTC"
+		}
+		if f.how == fallAsked {
+			parts[len(parts)-1] += ", and lightsout did not see " + text.Noun(j-i, "it", "them") + " go"
+		}
+		i = j
+	}
+	return text.List(parts)
+}
+
+// named names nodes, or counts them where there are many.
+func named(nodes []fallen) string {
+	var names []string
+	for _, f := range nodes {
+		names = append(names, clean(f.node))
+	}
+	slices.Sort(names)
+	if n := len(names) - namesMost; n > 1 {
+		names = append(names[:namesMost], fmt.Sprintf("%d more nodes", n))
+	}
+	return text.List(names)
+}
+
+// still names the nodes that were down when the record ended.
+func still(o *outage) string {
+	down := slices.DeleteFunc(slices.Clone(o.nodes), func(f fallen) bool { return !f.to.IsZero() })
+	if len(down) == 0 {
+		return ""
+	}
+	word := "down"
+	if !slices.ContainsFunc(down, func(f fallen) bool { return !f.off }) {
+		word = "off"
+	}
+	return fmt.Sprintf("%s %s still %s when the record ended", named(down), text.Noun(len(down), "was", "were"), word)
+}
+
+// clientsOf describes the clients' errors in outage number i; in the whole record for -1.
+func clientsOf(r *record.Record, all []outage, i int) string {
+	total, meanwhile := sentIn(r, all, i)
+	windows, others := failuresIn(r, all, i)
+	switch {
+	case total == 0:
+		return "no requests were sent"
+	case len(windows) > 0:
+		said := "clients saw errors for " + errorTime(r, windows)
+		if n := failedIn(others); n > 0 {
+			said += fmt.Sprintf(", and %s failed later", text.Count(n, "more request", "more requests"))
+		}
+		return said
+	case len(others) > 0:
+		from, to := others[0].from, others[0].to
+		for _, f := range others {
+			from, to = earliest(from, f.from), latest(to, f.to)
+		}
+		return fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to))
+	case meanwhile == 0:
+		return "no requests were sent meanwhile"
+	case broken(r):
+		return "no request is known to have failed"
+	}
+	return "no request failed"
+}
+
+// errorTime is how long error windows are, without what they have in common.
+func errorTime(r *record.Record, windows []failed) string {
+	slices.SortFunc(windows, func(a, b failed) int { return a.from.Compare(b.from) })
+	var sum time.Duration
+	end, parts := time.Time{}, 0
+	for _, w := range windows {
+		if w.from.After(end) {
+			end, parts = w.from, parts+1
+		}
+		sum += max(w.to.Sub(end), 0)
+		end = latest(end, w.to)
+	}
+	said := lasted(sum)
+	if parts > 1 {
+		said = fmt.Sprintf("%s in all, %d times", said, parts)
+	}
+	if !slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.OK > 0 && x.At.Add(time.Second).After(end) }) {
+		return "at least " + said
+	}
+	return said
+}
+
+// lasted is a length of time as one says it.
+func lasted(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return text.Span(d)
+}
+
+// failed is a time in which n requests failed.
+type failed struct {
+	from, to time.Time
+	n        int
+}
+
+func failedIn(all []failed) (n int) {
+	for _, f := range all {
+		n += f.n
+	}
+	return n
+}
+
+// failuresIn finds the error windows of outage number i, and the other failures
+// that belong to it: each to the last outage that had begun. Only a judged trial
+// has error windows.
+func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed) {
+	add := func(to *[]failed, f failed) {
+		if f.n > 0 && outageAt(all, f.from) == i {
+			*to = append(*to, f)
+		}
+	}
+	if s := r.Summary; s != nil && !s.Zero.IsZero() {
+		of := func(x record.Span) failed { return failed{secondsAfter(r, x.From), secondsAfter(r, x.To), x.Failed} }
+		for _, l := range s.Load {
+			for _, w := range l.ErrorWindows {
+				add(&windows, of(w))
+			}
+			if l.LaterFailures != nil {
+				add(&others, of(*l.LaterFailures))
+			}
+		}
+		return windows, others
+	}
+	for i := range r.Runs {
+		f := r.Runs[i].Failures
+		add(&others, failed{f.First, f.Ended, f.N})
+	}
+	return nil, others
+}
+
+// secondsAfter is so many seconds after the record's base.
+func secondsAfter(r *record.Record, s float64) time.Time {
+	return base(r).Add(time.Duration(s * float64(time.Second)))
+}
+
+// outageAt is the last outage that had begun at t, else the first; -1 for none.
+func outageAt(all []outage, t time.Time) int {
+	at := min(len(all), 1) - 1
+	for i := range all {
+		if !all[i].from.After(t.Add(gap)) {
+			at = i
+		}
+	}
+	return at
+}
+
+// sentIn counts the requests that were sent, and those during outage number i.
+func sentIn(r *record.Record, all []outage, i int) (total, meanwhile int) {
+	for j := range r.Seconds {
+		x := &r.Seconds[j]
+		total += x.Sent
+		if i >= 0 && x.At.Add(time.Second).After(all[i].from) && x.At.Before(all[i].end(r)) {
+			meanwhile += x.Sent
+		}
+	}
+	for _, l := range summaryOf(r).Load {
+		if l.AtZero != nil && i == 0 {
+			meanwhile += l.AtZero.Scheduled
+		}
+	}
+	if i < 0 {
+		meanwhile = total
+	}
+	return total, meanwhile
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,267 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// bare is a record of ten minutes with a request a second and six pods, in which
+// nothing happened.
+func bare() *record.Record {
+	r := &record.Record{Start: at(0), Zero: zero, End: at(600), Summary: &record.Summary{Zero: zero}}
+	for s := range 600 {
+		r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s)).Truncate(time.Second), Sent: 1, OK: 1}, Available: 6})
+	}
+	return r
+}
+
+// down adds a span of a node, to the end for to 0.
+func down(r *record.Record, node string, kind view.OutageKind, from, to float64) {
+	o := view.Outage{Node: node, Kind: kind, From: at(from), To: at(to)}
+	if to == 0 {
+		o.To = r.End
+	}
+	for i := range r.Lanes {
+		if r.Lanes[i].Node == node {
+			r.Lanes[i].Spans = append(r.Lanes[i].Spans, o)
+			return
+		}
+	}
+	r.Lanes = append(r.Lanes, record.Lane{Node: node, Spans: []view.Outage{o}})
+}
+
+// asks adds the request to take a machine down.
+func asks(r *record.Record, node string, s float64, action power.Action, phase power.Phase) {
+	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Phase: phase})
+	e.At, e.Seen = at(s), at(s)
+	r.Events = append(r.Events, e)
+}
+
+// lose sets how many pods are available for a while.
+func lose(r *record.Record, available, from, to int) {
+	for i := from; i < to; i++ {
+		r.Seconds[i].Available = available
+	}
+}
+
+// fail has every request fail for a while, as an error window.
+func fail(r *record.Record, from, to int) {
+	for i := from; i < to; i++ {
+		r.Seconds[i].OK, r.Seconds[i].Failed = 0, map[loadgen.Class]int{loadgen.ClassReset: 1}
+	}
+	r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{
+		ErrorWindows: []record.Span{{From: float64(from), To: float64(to), Failed: to - from}}}})
+}
+
+func silence(r *record.Record) {
+	for i := range r.Seconds {
+		r.Seconds[i].Sent, r.Seconds[i].OK = 0, 0
+	}
+}
+
+func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(r *record.Record)
+		want    string
+	}{
+		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed."},
+		"nothing, and no load": {silence, "No node went down between 08:00:00 and 08:10:00 UTC; no requests were sent."},
+		"no outage, but failures": {func(r *record.Record) {
+			r.Summary = nil
+			r.Runs = []loadgen.Result{{Failures: loadgen.Failures{N: 4, First: at(10), Ended: at(12)}}}
+		}, "No node went down between 08:00:00 and 08:10:00 UTC; 4 requests failed between 08:00:10 and 08:00:12."},
+		"two nodes fall silent": {func(r *record.Record) {
+			for _, n := range []string{"kube-node4", "kube-node3"} {
+				down(r, n, view.OutageSilent, 20, 300)
+				down(r, n, view.OutageNotReady, 60, 300)
+			}
+			fail(r, 21, 68)
+			lose(r, 3, 62, 320)
+		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s; 3 of 6 pods were not available until 08:05:20."},
+		"shut down": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			down(r, "k8s2", view.OutageNotReady, 22, 300)
+			down(r, "k8s2", view.OutageOff, 25, 290)
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
+		"the plug is pulled, without load": {func(r *record.Record) {
+			silence(r)
+			asks(r, "k8s2", 20, power.ActionOff, power.PhaseAsking)
+			down(r, "k8s2", view.OutageOff, 21, 290)
+			lose(r, 5, 60, 61)
+		}, "k8s2 lost power at 08:00:20 UTC; no requests were sent; 1 of 6 pods were not available until 08:01:01."},
+		"nothing was sent meanwhile": {func(r *record.Record) {
+			down(r, "k8s2", view.OutageOff, 21, 50)
+			for i := 15; i < 60; i++ {
+				r.Seconds[i] = record.Second{Second: loadgen.Second{At: r.Seconds[i].At}, Available: -1}
+			}
+		}, "k8s2 was found off at 08:00:21 UTC; no requests were sent meanwhile."},
+		"two outages": {func(r *record.Record) {
+			for i, n := range []string{"k8s2", "k8s3"} {
+				from := float64(20 + 200*i)
+				asks(r, n, from, power.ActionShutdown, power.PhaseAsking)
+				down(r, n, view.OutageOff, from+2, from+90)
+				lose(r, 4-i, 30+200*i, 100+200*i)
+			}
+			fail(r, 225, 230)
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
+			" k8s3 was shut down at 08:03:40 UTC; clients saw errors for 5.0 s; 3 of 6 pods were not available until 08:05:00."},
+		"one outage of two kinds": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			down(r, "k8s2", view.OutageOff, 22, 90)
+			down(r, "k8s3", view.OutageSilent, 60, 120)
+			down(r, "k8s3", view.OutageNotReady, 80, 130)
+		}, "k8s2 was shut down at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; all 6 pods stayed available."},
+		"an outage that has not ended": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			down(r, "k8s2", view.OutageOff, 22, 0)
+			fail(r, 30, 600)
+			lose(r, 3, 30, 600)
+		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; 3 of 6 pods were still not available when the record ended; k8s2 was still off when the record ended."},
+		"a machine that did not go": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			asks(r, "k8s2", 140, power.ActionShutdown, power.PhaseFailed)
+		}, "k8s2 was asked to go off at 08:00:20 UTC, and lightsout did not see it go; no request failed; all 6 pods stayed available."},
+		"a machine that goes long after a request that failed": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			asks(r, "k8s2", 140, power.ActionShutdown, power.PhaseFailed)
+			down(r, "k8s2", view.OutageSilent, 400, 500)
+		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; all 6 pods stayed available."},
+		"many nodes": {func(r *record.Record) {
+			for _, n := range strings.Fields("a b c d e f") {
+				down(r, n, view.OutageSilent, 20, 100)
+			}
+		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
+		"many outages": {func(r *record.Record) {
+			for i := range 5 {
+				down(r, "a", view.OutageOff, float64(20+50*i), float64(40+50*i))
+			}
+			silence(r)
+		}, "a was found off at 08:00:20 UTC; no requests were sent; all 6 pods stayed available." +
+			" a was found off at 08:01:10 UTC; no requests were sent; all 6 pods stayed available." +
+			" a was found off at 08:02:00 UTC; no requests were sent; all 6 pods stayed available. 2 more outages followed: see the timeline."},
+		"broken off": {func(r *record.Record) {
+			r.Summary, r.Torn = nil, []string{"there is no summary"}
+			down(r, "a", view.OutageSilent, 20, 0)
+		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; all 6 pods stayed available; a was still down when the record ended." +
+			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
+		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare()
+			c.happens(r)
+			if got := strings.Join(opening(r), " "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheExamplesBeginAsAPersonWouldSayIt(t *testing.T) {
+	for name, want := range map[string]string{
+		"mdx":     "kube-node3 and kube-node4 were shut down at 22:46:24 UTC; no request failed; 8 of 16 pods had no place until 22:47:02.",
+		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods were not available until 22:51:27.",
+	} {
+		if got := strings.Join(opening(example(t, name)), " "); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
+		}
+	}
+}
+
+// A record that breaks off says what it knows at every moment, and no more.
+func TestARecordThatBreaksOffAnywhere(t *testing.T) {
+	whole := example(t, "mdx")
+	for s := 1; s < 75; s += 7 {
+		r := *whole
+		r.Summary, r.Torn, r.End = nil, []string{"there is no summary"}, whole.Start.Add(time.Duration(s)*time.Second)
+		var x []record.Sample
+		for _, sample := range whole.Samples {
+			if !sample.At.After(r.End) {
+				x = append(x, sample)
+			}
+		}
+		r.Samples = x
+		var lanes []record.Lane
+		for _, l := range whole.Lanes {
+			cut := record.Lane{Node: l.Node}
+			for _, o := range l.Spans {
+				if o.From.Before(r.End) {
+					o.To = earliest(o.To, r.End)
+					cut.Spans = append(cut.Spans, o)
+				}
+			}
+			lanes = append(lanes, cut)
+		}
+		r.Lanes = lanes
+		got := strings.Join(opening(&r), " ")
+		if !strings.HasSuffix(got, "and so is how the requests in flight ended.") {
+			t.Errorf("after %d s: %s", s, got)
+		}
+		if s > 30 && s < 45 && !strings.Contains(got, "kube-node3 and kube-node4 were still off when the record ended") {
+			t.Errorf("after %d s: %s", s, got)
+		}
+	}
+}
+
+func TestKubernetesActsForReasonsThatTheRecordHas(t *testing.T) {
+	for name, c := range map[string]struct {
+		r    *record.Record
+		want []string
+	}{
+		"example vagrant": {example(t, "vagrant"), []string{
+			"T+00:04.8|marks k8s2 NotReady|4.8 s after the request to shut down|no heartbeat for node-monitor-grace-period 5s, checked every node-monitor-period 500ms",
+			"T+00:05.6|taints k8s2 with NoExecute|0.8 s after NotReady|one node after the other, by node-eviction-rate 2 a second",
+			"T+00:26.0|begins to delete the pods on k8s2|20.4 s after the taint|tolerationSeconds of node.kubernetes.io/unreachable 20s",
+			"T+00:30.8|marks k8s2 Ready|0.5 s after the boot|its kubelet reports a new state at once, else every nodeStatusUpdateFrequency 2s",
+		}},
+		"example mdx": {example(t, "mdx"), []string{
+			"T+00:04.6|marks kube-node3, kube-node4 NotReady|4.6 s after the request to shut down|no heartbeat",
+			"T+00:39.8|has all pods of default/llm-jp-31-13b-00001-deployment available|1.4 s after Ready|readiness: a pod",
+		}},
+		"assumed settings":  {vagrantRecord(), []string{"T+00:53.1|marks k8s2 NotReady|53.1 s after the power cut|no heartbeat for node-monitor-grace-period 50s (assumed)"}},
+		"without a summary": {tornRecord(), []string{"T+00:53.1|marks k8s2 NotReady|53.1 s after the power cut|no heartbeat for node-monitor-grace-period (unknown)"}},
+	} {
+		var rows []string
+		for _, row := range kubernetesOf(c.r).Rows {
+			var cells []string
+			for _, x := range row {
+				cells = append(cells, x.Text)
+			}
+			rows = append(rows, strings.Join(cells, "|"))
+		}
+		all := strings.Join(rows, "\n")
+		for _, w := range c.want {
+			if !strings.Contains("\n"+all, "\n"+w) {
+				t.Errorf("%s: no %q in\n%s", name, w, all)
+			}
+		}
+	}
+	r := vagrantRecord()
+	for i := range r.Events {
+		if r.Events[i].Code == view.CodeNodeStatus {
+			r.Events[i].Cause = cluster.CauseShutdown
+		}
+	}
+	r.Summary.Settings = append(r.Summary.Settings, record.Setting{Name: "shutdownGracePeriod", Value: "30s", Source: "kubelet configz"})
+	if got := kubernetesOf(r).Rows[0][3].Text; got != "its kubelet reported that it shuts down: shutdownGracePeriod 30s" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheReportTellsTheStoryBeforeTheFigures(t *testing.T) {
+	page := string(write(t, HTML, example(t, "mdx")))
+	at := -1
+	for _, mark := range []string{`class="opening"`, `<figure class="chart">`, `id="moments"`, `id="kubernetes"`, `id="about"`, `id="expectations"`, `id="timeline"`} {
+		i := strings.Index(page, mark)
+		if i <= at {
+			t.Errorf("%s stands at %d, after %d", mark, i, at)
+		}
+		at = i
+	}
+}

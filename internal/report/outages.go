@@ -1,0 +1,196 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// outage is the time from the first node that went down until the last of those
+// that were down with it was back.
+type outage struct {
+	nodes []fallen
+	// from is when the first one went down, or was asked to. to is when the last
+	// one was back; zero: it was not when the record ended.
+	from, to time.Time
+}
+
+// fallen is a node that went down: how, and when.
+type fallen struct {
+	node string
+	how  fall
+	// from is when lightsout asked for it, else when it went down.
+	from, went time.Time
+	// to is when it was back; zero: it was not when the record ended.
+	to time.Time
+	// early: it was down when the record began.
+	early bool
+	// silent: it was nothing worse.
+	silent bool
+	// off: its machine is off at the end, and not only silent.
+	off bool
+}
+
+// fall is how a node went down.
+type fall string
+
+const (
+	fallShutdown fall = "shutdown"  // lightsout asked the machine to shut down
+	fallOff      fall = "off"       // lightsout had its power cut
+	fallSilent   fall = "silent"    // nobody asked; its heartbeats stopped
+	fallNotReady fall = "not ready" // nobody asked; it was not Ready
+	fallWentOff  fall = "went off"  // nobody asked; its machine was seen off
+	fallAsked    fall = "asked"     // lightsout asked, and it did not go down
+)
+
+// outagesOf finds the outages in a record, in the order of time.
+func outagesOf(r *record.Record) []outage {
+	var out []outage
+	for _, f := range fallenOf(r) {
+		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !f.from.After(out[n-1].to)) {
+			out[n-1].add(f)
+			continue
+		}
+		out = append(out, outage{nodes: []fallen{f}, from: f.from, to: f.to})
+	}
+	return out
+}
+
+func (o *outage) add(f fallen) {
+	o.nodes = append(o.nodes, f)
+	if f.to.IsZero() || o.to.IsZero() {
+		o.to = time.Time{}
+	} else if f.to.After(o.to) {
+		o.to = f.to
+	}
+}
+
+// end is when it was over, or the record.
+func (o *outage) end(r *record.Record) time.Time {
+	if o.to.IsZero() {
+		return r.End
+	}
+	return o.to
+}
+
+// fallenOf lists the nodes that went down during the record, once for each outage, in
+// the order of time. A node that was only silent counts only if nothing worse happened
+// to it.
+func fallenOf(r *record.Record) []fallen {
+	asked := askedOf(r.Events)
+	spans := map[string][]view.Outage{}
+	for node := range asked {
+		spans[node] = nil
+	}
+	for _, l := range r.Lanes {
+		spans[l.Node] = l.Spans
+	}
+	var worse, silent []fallen
+	for node := range spans {
+		for _, f := range answer(downs(r, node, spans[node]), node, asked[node]) {
+			if f.silent {
+				silent = append(silent, f)
+			} else if !f.early {
+				worse = append(worse, f)
+			}
+		}
+	}
+	if len(worse) == 0 {
+		worse = silent
+	}
+	slices.SortFunc(worse, func(a, b fallen) int { return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.node, b.node)) })
+	return worse
+}
+
+// request is a request of lightsout to take a machine down.
+type request struct {
+	at  time.Time
+	how fall
+	// failed is when lightsout gave it up; zero: it did not.
+	failed time.Time
+}
+
+// askedOf lists the requests to take each node's machine down.
+func askedOf(events []view.Event) map[string][]request {
+	hows := map[power.Action]fall{power.ActionShutdown: fallShutdown, power.ActionOff: fallOff}
+	out := map[string][]request{}
+	for i := range events {
+		e := &events[i]
+		if e.Code != view.CodePowerOperation || hows[e.Action] == "" {
+			continue
+		}
+		switch n := len(out[e.Subject]); {
+		case e.Phase == power.PhaseAsking:
+			out[e.Subject] = append(out[e.Subject], request{at: e.At, how: hows[e.Action]})
+		case e.Phase == power.PhaseFailed && n > 0:
+			out[e.Subject][n-1].failed = e.At
+		}
+	}
+	return out
+}
+
+// gap is the longest time between two spans of one node that count as one: it
+// boots before it is heard.
+const gap = 5 * time.Second
+
+// hows are the ways to go down that spans show.
+var hows = map[view.OutageKind]fall{view.OutageOff: fallWentOff, view.OutageSilent: fallSilent, view.OutageNotReady: fallNotReady}
+
+// downs joins a node's spans into the times that it was down.
+func downs(r *record.Record, node string, spans []view.Outage) []fallen {
+	began := firstSight(r)
+	var out []fallen
+	for _, s := range slices.SortedFunc(slices.Values(spans), func(a, b view.Outage) int { return a.From.Compare(b.From) }) {
+		f := fallen{node: node, how: hows[s.Kind], from: s.From, went: s.From, to: s.To, silent: s.Kind == view.OutageSilent, early: !s.From.After(began)}
+		if !s.To.Before(r.End) {
+			f.to, f.off = time.Time{}, s.Kind == view.OutageOff
+		}
+		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !s.From.After(out[n-1].to.Add(gap))) {
+			out[n-1].join(f)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// answer finds the last request before each time that a node went down. Of a node
+// that never did, it tells the last request.
+func answer(all []fallen, node string, asked []request) []fallen {
+	for _, q := range asked {
+		next := slices.IndexFunc(all, func(f fallen) bool { return f.to.IsZero() || q.at.Before(f.to) })
+		if next < 0 || q.at.After(all[next].went) || !q.failed.IsZero() && q.failed.Before(all[next].went) {
+			continue
+		}
+		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
+	}
+	if n := len(asked); n > 0 && len(all) == 0 {
+		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at}}
+	}
+	return all
+}
+
+// join adds a span that begins before the last one is over.
+func (f *fallen) join(g fallen) {
+	if g.how == fallWentOff || f.how == fallNotReady {
+		f.how = g.how
+	}
+	f.off, f.silent = f.off || g.off, f.silent && g.silent
+	if g.to.IsZero() || !f.to.IsZero() && g.to.After(f.to) {
+		f.to = g.to
+	}
+}
+
+// firstSight is when the record first shows the cluster; zero when it does not.
+func firstSight(r *record.Record) time.Time {
+	for i := range r.Samples {
+		if c := r.Samples[i].Cluster; c != nil && len(c.Nodes) > 0 {
+			return r.Samples[i].At
+		}
+	}
+	return time.Time{}
+}

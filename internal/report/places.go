@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/text"
+)
+
+// unplacedLeast is how long pods must lack a node to be told: the scheduler takes
+// a moment for any pod.
+const unplacedLeast = 5 * time.Second
+
+// podsOf describes the pods of the deployment that receives the load: how many had no
+// node, or were not available, and until when.
+func podsOf(r *record.Record, o *outage) string {
+	want := wanted(r, o.from)
+	if want == 0 {
+		return ""
+	}
+	if lack := unplaced(r, o); lack.most > 0 && latest(lack.to, o.from).Sub(lack.from) >= unplacedLeast {
+		if lack.lasts {
+			return fmt.Sprintf("%d of %s still had no place when the record ended", lack.most, text.Count(want, "pod", "pods"))
+		}
+		return fmt.Sprintf("%d of %s had no place until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
+	}
+	switch lack := unavailable(r, o, want); {
+	case lack.unknown:
+		return ""
+	case lack.most == 0:
+		return fmt.Sprintf("all %s stayed available", text.Count(want, "pod", "pods"))
+	case lack.lasts:
+		return fmt.Sprintf("%d of %s were still not available when the record ended", lack.most, text.Count(want, "pod", "pods"))
+	default:
+		return fmt.Sprintf("%d of %s were not available until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
+	}
+}
+
+// lack is a time in which pods lacked something: most is how many at once.
+type lack struct {
+	most     int
+	from, to time.Time
+	lasts    bool // when the record ended
+	unknown  bool // nothing is known of it
+}
+
+// note takes how many lack it at a time, in order; until is when the outage ends,
+// from which on no more are added. It reports whether there is nothing more to see.
+func (l *lack) note(n int, at, until time.Time) bool {
+	over := at.After(until)
+	switch {
+	case n == 0 && l.lasts:
+		l.to, l.lasts = at, false
+	case n > 0 && (l.lasts || !over):
+		if l.from.IsZero() {
+			l.from = at
+		}
+		l.lasts = true
+		if !over {
+			l.most = max(l.most, n)
+		}
+	}
+	return over && !l.lasts
+}
+
+// unavailable finds by the seconds of the load how many pods were not available.
+func unavailable(r *record.Record, o *outage, want int) lack {
+	l := lack{unknown: true}
+	for i := range r.Seconds {
+		x := &r.Seconds[i]
+		if x.Available < 0 || x.At.Before(o.from) {
+			continue
+		}
+		l.unknown = false
+		if l.note(max(want-x.Available, 0), x.At, o.end(r)) {
+			break
+		}
+	}
+	return l
+}
+
+// unplaced finds by the samples how many pods of the deployment had no node.
+func unplaced(r *record.Record, o *outage) lack {
+	var l lack
+	var focus cluster.Key
+	waiting := map[cluster.Key]struct{}{}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Key {
+			clear(waiting)
+			focus = cluster.Key{}
+		}
+		if x.Focus != nil {
+			focus = *x.Focus
+		}
+		if x.Cluster != nil {
+			wait(waiting, x.Cluster, focus)
+		}
+		if !x.More && !x.At.Before(o.from) && l.note(len(waiting), x.At, o.end(r)) {
+			break
+		}
+	}
+	return l
+}
+
+// wait keeps the pods of a deployment that have no node.
+func wait(waiting map[cluster.Key]struct{}, c *record.Cluster, deployment cluster.Key) {
+	for _, k := range c.GonePods {
+		delete(waiting, k)
+	}
+	for _, p := range c.Pods {
+		if p == nil {
+			continue
+		}
+		delete(waiting, p.Key)
+		if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Namespace == deployment.Namespace && p.Deployment == deployment.Name {
+			waiting[p.Key] = struct{}{}
+		}
+	}
+}
+
+// wanted is how many pods the deployment should have at a time, by the samples, or
+// how many it had; 0: unknown.
+func wanted(r *record.Record, at time.Time) int {
+	cursor := record.Cursor{Record: r}
+	if len(r.Samples) > 0 && !r.Samples[0].At.After(at) {
+		f := cursor.To(at).Frame(at)
+		if f.Snapshot != nil {
+			if d := f.Snapshot.Deployment(f.Focus); d != nil {
+				return d.Replicas
+			}
+		}
+	}
+	most := 0
+	for i := range r.Seconds {
+		if x := &r.Seconds[i]; !x.At.After(at) {
+			most = max(x.Available, 0)
+		}
+	}
+	return most
+}
