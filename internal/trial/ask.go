@@ -29,7 +29,7 @@ func (t *Runner) ask() {
 		return
 	}
 	q := view.Question{Kind: view.QuestionTrial, Title: "Start a trial?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: choiceFree, Label: "By keyboard"}}}
-	q.Lines = append(q.Lines, view.Line{Text: "By keyboard: what you switch and send from now on is the trial, until you end it."})
+	q.Lines = append(q.Lines, view.Line{Text: "By keyboard: everything you switch and send from now on belongs to the trial, until you end it."})
 	s := t.s.Snapshot()
 	for _, p := range t.opt.Plans {
 		if s == nil || CheckPlan(p, s, t.s.Focus()) != nil {
@@ -68,7 +68,7 @@ func (t *Runner) askEnd() {
 		q.Lines = append(q.Lines, view.Line{Text: "It is ending: " + r.doing})
 	case len(off) > 0:
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Still off: " + strings.Join(off, ", ")})
-		q.Choices = append(q.Choices, view.Choice{ID: choiceEndOn, Label: "Power on, then judge"}, view.Choice{ID: choiceEnd, Label: "Judge, leave them off"})
+		q.Choices = append(q.Choices, view.Choice{ID: choiceEndOn, Label: "Power on, then give the verdict"}, view.Choice{ID: choiceEnd, Label: "Give the verdict, leave them off"})
 	default:
 		q.Choices = append(q.Choices, view.Choice{ID: choiceEnd, Label: "End now and give the verdict"})
 	}
@@ -77,6 +77,13 @@ func (t *Runner) askEnd() {
 	}
 	q.Choices = append(q.Choices, view.Choice{ID: choiceAbort, Label: "Abort"})
 	t.s.Ask(q, func(a view.Answer) {
+		switch {
+		case a.Choice == view.ChoiceNo:
+			return
+		case r.stage == stageOver:
+			t.s.Warn(view.LaneOperator, "trial", fmt.Sprintf("the trial %s is over (%s): nothing is left to end", r.name, r.summary.Verdict))
+			return
+		}
 		switch a.Choice {
 		case choiceEndOn:
 			r.end(true)

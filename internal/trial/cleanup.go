@@ -18,8 +18,8 @@ const (
 	restWithin = time.Minute
 )
 
-// cleanUp ends loads, powers on what the trial has left off and uncordons what it
-// has cordoned.
+// cleanUp ends loads, powers on the machines that the trial has left off, and uncordons
+// the nodes that it cordoned.
 func cleanUp(r *run) poll {
 	stopped := r.now()
 	if len(r.loads) > 0 {
@@ -61,8 +61,8 @@ func cleanUp(r *run) poll {
 	}
 }
 
-// powerOnAgain powers on what the trial has switched off and, unless it was
-// aborted, waits until the nodes are Ready.
+// powerOnAgain powers on the machines that the trial has switched off and, unless the
+// trial was aborted, waits until the nodes are Ready.
 func powerOnAgain(r *run) poll {
 	var off []string
 	for _, n := range r.nodes {
@@ -73,27 +73,20 @@ func powerOnAgain(r *run) poll {
 	if r.opt.KeepOff || r.s.Switchable() != nil || len(off) == 0 {
 		return func(time.Time) (bool, string, error) { return true, "", nil }
 	}
-	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "powering on what the trial switched off: " + strings.Join(off, ", ")})
-	var asked, over bool
-	deadline := r.now().Add(returnWithin)
+	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))
+	// A machine that is still being switched is powered on later; the others are
+	// powered on now. Each has its own deadline, so cleaning up ends by itself.
+	var over time.Time
+	// The code above has checked Switchable.
+	_ = r.s.Switch(view.AskPower{Action: power.ActionOn, Nodes: off}, true, func(error) { over = r.now() })
 	return func(now time.Time) (bool, string, error) {
-		if !asked {
-			// What is being switched off just now is waited for first.
-			for _, n := range off {
-				if r.s.BeingSwitched(n) {
-					return now.After(deadline), "waiting until " + n + " has been switched", nil
-				}
-			}
-			asked = true
-			// That it can be begun was looked at above.
-			_ = r.s.Switch(view.AskPower{Action: power.ActionOn, Nodes: off}, true, func(error) { over = true })
-		}
-		if !over {
-			return now.After(deadline), "powering on: " + strings.Join(off, ", "), nil
+		if over.IsZero() {
+			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
 		if r.aborted {
 			return true, "", nil
 		}
+		deadline := over.Add(returnWithin)
 		for _, n := range off {
 			if !isBack(r, n) {
 				return now.After(deadline), "waiting until " + n + " is Ready", nil

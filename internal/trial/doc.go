@@ -1,12 +1,12 @@
-// Package trial carries plans out, judges what was seen, and keeps the record.
+// Package trial runs plans, judges the observations, and writes the record.
 //
-// A Runner is the guest of a session (the two know each other by interfaces
-// alone; internal/cli brings them together). It runs trials one after the other:
-// a plan, step by step, or what the operator does by keyboard. run.go has a
-// trial's course, step.go what each step does, cleanup.go how it is ended,
-// verdict.go how it is judged, keep.go what is written. Beside it stand the plan
-// file (plan) and the phases that are forecast and observed (phase).
+// A Runner is the guest of a session (they only share interfaces; internal/cli connects
+// them). It runs trials one after the other: a plan, step by step, or the operator's
+// actions by keyboard. run.go has a trial's course, step.go what each step does,
+// cleanup.go how it is ended, verdict.go how it is judged, keep.go what is written.
+// Beside it stand the plan file (plan) and the phases that are forecast and observed
+// (phase).
 //
-// What lives here decides what is to be done when, and what it proves. How it is
-// done, and all goroutines that act on the cluster, are the session's.
+// This package decides the order of the steps and judges their results. The session
+// carries the steps out, and has all goroutines that act on the cluster.
 package trial

@@ -2,10 +2,12 @@ package trial
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -13,22 +15,28 @@ import (
 
 const notObserved = "not observed"
 
-// meet compares an expectation with what was seen.
-func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
+// Judge compares an expectation with the observations in a summary. It uses nothing
+// else, so every reader of the summary can repeat it.
+func Judge(x plan.Expectation, sum *record.Summary) view.Expectation {
 	out := view.Expectation{Name: x.Name(), Want: x.Want(), Got: notObserved}
-	number := func(v float64) {
-		out.Got, out.OK = x.Got(v), x.Holds(v)
+	number := func(v *int) {
+		if v != nil {
+			out.Got, out.OK = x.Got(float64(*v)), x.Holds(float64(*v))
+		}
 	}
 	switch x.Kind() {
 	case plan.OfLoad:
-		for i, l := range sum.Load {
+		for _, l := range sum.Load {
 			if l.Step != x.Step {
 				continue
 			}
 			if x.Phase() == view.PhaseErrors {
-				out.Got, out.OK = meetWindow(x, r, r.tracker.Window(r.loads[i].number))
-			} else if n := loadMeasure(x.Measure, l); n != nil {
-				number(float64(*n))
+				out.Got, out.OK = judgeWindows(x, sum, l)
+			} else {
+				number(loadMeasure(x.Measure, l))
+				if strings.HasPrefix(x.Measure, "peak_") && l.Basis == string(loadgen.BasisEstimated) {
+					out.Got, out.OK = out.Got+", estimated: no server reported", false
+				}
 			}
 		}
 	case plan.OfPhase:
@@ -42,51 +50,82 @@ func meet(x plan.Expectation, sum *record.Summary, r *run) view.Expectation {
 		out.OK = x.Holds(v)
 	case plan.OfTrial:
 		switch {
-		case x.Measure == "lowest_available" && r.lowest != nil:
-			number(float64(*r.lowest))
+		case x.Measure == "lowest_available":
+			number(sum.LowestAvailable)
+		case x.Measure == "pending" && x.Predicted && sum.Pending != nil && sum.PendingForecast != nil:
+			f := sum.PendingForecast
+			out.Got, out.OK = fmt.Sprintf("%d (forecast %s)", *sum.Pending, spread(*f)), *sum.Pending >= f[0] && *sum.Pending <= f[1]
+		case x.Measure == "pending" && !x.Predicted:
+			number(sum.Pending)
 		case x.Measure == "skew" && len(sum.Skew) > 0:
-			number(float64(skew(sum.Skew)))
-		case x.Measure == "skew_before_rollout" && r.skewRollout != nil:
-			number(float64(*r.skewRollout))
+			n := skew(sum.Skew)
+			number(&n)
+		case x.Measure == "skew_before_rollout":
+			number(sum.SkewBeforeRollout)
 		}
 	}
 	return out
 }
 
-// loadMeasure is a count of a load; nil when it is not known.
+// spread formats a forecast of a number: "3" or "3–4".
+func spread(f [2]int) string {
+	if f[0] == f[1] {
+		return strconv.Itoa(f[0])
+	}
+	return fmt.Sprintf("%d–%d", f[0], f[1])
+}
+
+// loadMeasure returns a count of a load; nil if it is unknown.
 func loadMeasure(name string, l record.Load) *int {
+	var later, hung int
+	if l.LaterFailures != nil {
+		later = l.LaterFailures.Failed
+	}
+	if l.Hung != nil {
+		hung = l.Hung.Scheduled
+	}
 	return map[string]*int{
 		"sent": &l.Sent, "ok": &l.OK, "failed": &l.Failed, "peak_served": &l.PeakServed, "peak_queued": &l.PeakQueued,
-		"failed_after_detection": l.FailedAfterDetection,
+		"failed_after_detection": l.FailedAfterDetection, "later_failures": &later, "hung": &hung,
 	}[name]
 }
 
-// meetWindow wants the error window of a load in bounds, or its end inside the
-// forecast of the phase. What fails after the power-on, as in a rollout, is not
-// of it.
-func meetWindow(x plan.Expectation, r *run, w loadgen.Failures) (got string, ok bool) {
-	if r.zero.IsZero() {
+// judgeWindows checks that each error window of a load is within bounds, or ends inside
+// the phase's forecast. The text also lists the failures outside all windows.
+func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got string, ok bool) {
+	if sum.Zero.IsZero() {
 		return notObserved, false
 	}
-	length := w.Last.Sub(w.First).Seconds()
-	if got = fmt.Sprintf("%s, %s", x.Got(length), text.Count(w.N, "request", "requests")); w.N == 0 {
-		got = "0 s, none failed"
+	windows := l.ErrorWindows
+	var parts []string
+	if ok = true; len(windows) == 0 {
+		windows, parts = []record.Span{{}}, []string{"0 s, none failed"}
 	}
-	if !x.Predicted {
-		return got, x.Holds(length)
+	forecast := predicted(sum.Phases, view.PhaseErrors)
+	for _, w := range windows {
+		if w.Failed > 0 {
+			parts = append(parts, fmt.Sprintf("%s, %s", x.Got(w.Length()), text.Count(w.Failed, "request", "requests")))
+		}
+		switch n := len(parts) - 1; {
+		case !x.Predicted:
+			ok = ok && x.Holds(w.Length())
+		case forecast == nil:
+			parts[n], ok = parts[n]+", with no forecast", false
+		case w.Failed > 0:
+			parts[n] += fmt.Sprintf(", the last ended at %.1f s (forecast %.1f–%.1f s)", w.To, forecast[0], forecast[1])
+			ok = ok && w.To >= forecast[0] && w.To <= forecast[1]
+		}
 	}
-	forecast := predicted(r.tracker.Table(), view.PhaseErrors)
-	switch {
-	case forecast == nil:
-		return got + ", with no forecast", false
-	case w.N == 0:
-		return got, true
+	if l.AtZero != nil && l.AtZero.Failed+l.AtZero.Cancelled > 0 {
+		parts = append(parts, phase.AtZeroText(*l.AtZero))
 	}
-	end := r.offset(w.Last)
-	return fmt.Sprintf("%s, the last at %.1f s (forecast %.1f–%.1f s)", got, end, forecast[0], forecast[1]), end >= forecast[0] && end <= forecast[1]
+	if s := l.LaterFailures; s != nil {
+		parts = append(parts, fmt.Sprintf("%d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To))
+	}
+	return strings.Join(parts, "; "), ok
 }
 
-// predicted is the forecast of the only row of a phase; nil when there is none.
+// predicted returns the forecast of the only row of a phase; nil if there is none.
 func predicted(phases []view.Phase, name string) *[2]float64 {
 	for _, p := range phases {
 		if p.Name == name {

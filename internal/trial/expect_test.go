@@ -5,52 +5,115 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
+	"lightsout/internal/record"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
-
-	"lightsout/cluster"
 )
 
-// The expectation means what the phase means: what fails in a rollout, after the
-// power-on, is another thing.
-func TestTheErrorWindowOfALoadEndsWithThePowerOn(t *testing.T) {
-	zero := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	at := func(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
-	r := &run{zero: zero, started: at(-60), tracker: phase.NewTracker(cluster.Key{})}
-	r.tracker.Zero(zero, nil)
-	r.tracker.Switched("k8s2", power.ActionOff, zero)
-	fail := func(run int, sent float64) {
-		r.tracker.Request(loadgen.Record{Run: run, Class: loadgen.ClassTotal, Scheduled: at(sent), Sent: at(sent), End: at(sent + 3)})
+// outage is a trial in which only the requests matter: off at zero, on at 100.
+func outage(t *testing.T, requests ...loadgen.Record) *record.Summary {
+	t.Helper()
+	tr := phase.NewTracker(cluster.Key{})
+	tr.Zero(zero, nil)
+	tr.Switched("k8s2", power.ActionOff, zero)
+	tr.Switched("k8s2", power.ActionOn, at(100))
+	sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a"}}}
+	for _, r := range requests {
+		tr.Request(r)
 	}
-	for _, sent := range []float64{-30, 2, 12, 32} {
-		fail(1, sent)
+	sum.Phases, sum.Load[0].Failures = tr.Table(), record.FailuresOf(tr.Window(1), zero)
+	return sum
+}
+
+var zero = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+
+func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+
+func request(class loadgen.Class, sent, took float64) loadgen.Record {
+	return loadgen.Record{Run: 1, Class: class, Scheduled: at(sent), Sent: at(sent), End: at(sent + took)}
+}
+
+// When clients hang through the outage, the error window lasts as long as they hang,
+// and the trial fails even if the plan sets no bound.
+func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
+	t.Parallel()
+	sum := outage(t, request(loadgen.ClassTruncated, -1, 85), request(loadgen.ClassTruncated, -2, 106), request(loadgen.ClassOK, 110, 1))
+	five := 5.0
+	got := Judge(plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, sum)
+	if got.OK || got.Got != "104 s, 2 requests; 2 in flight at zero: 2 failed (2 truncated)" {
+		t.Errorf("error window: %+v", got)
 	}
-	fail(2, 90)
-	r.tracker.Switched("k8s2", power.ActionOn, at(100))
-	fail(1, 450) // the rollout
-	sixty := 60.0
+	p := &plan.Plan{}
+	if why := Shortcomings(p, sum); len(why) != 1 || !strings.Contains(why[0], "a: 1 hung through the outage (1 failed (1 truncated))") {
+		t.Errorf("why: %q", why)
+	}
+	p.Expect = []plan.Expectation{{Measure: "hung", Step: "a", Max: new(float64)}}
+	if why := Shortcomings(p, sum); why != nil {
+		t.Errorf("although the plan bounds them: %q", why)
+	}
+	if got := Judge(p.Expect[0], sum); got.OK || got.Got != "1" {
+		t.Errorf("hung: %+v", got)
+	}
+}
+
+// A connect timeout long after requests have succeeded again does not extend an error
+// window, and has a bound of its own.
+func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
+	t.Parallel()
+	requests := []loadgen.Record{request(loadgen.ClassTotal, 2, 3), request(loadgen.ClassTotal, 50, 3), request(loadgen.ClassConnectTimeout, 137, 3)}
+	for s := 53.0; s < 137; s++ {
+		requests = append(requests, request(loadgen.ClassOK, s, 0.1))
+	}
+	sum := outage(t, requests...)
+	sixty, one := 60.0, 1.0
 	for _, tc := range []struct {
-		run       int
-		max       *float64
-		predicted bool
-		got       string
-		ok        bool
+		x   plan.Expectation
+		got string
+		ok  bool
 	}{
-		{1, &sixty, false, "30 s, 3 requests", true},
-		{2, &sixty, false, "0 s, 1 request", true},
-		{3, &sixty, false, "0 s, none failed", true},
-		{1, nil, true, "with no forecast", false},
+		{plan.Expectation{Measure: "error_window", Max: &sixty}, "51 s, 2 requests; 1 failed later, from 137.0 s to 140.0 s", true},
+		{plan.Expectation{Measure: "later_failures", Max: &one}, "1", true},
+		{plan.Expectation{Measure: "later_failures", Max: new(float64)}, "1", false},
+		{plan.Expectation{Measure: "error_window", Predicted: true}, "51 s, 2 requests, with no forecast; 1 failed later, from 137.0 s to 140.0 s", false},
 	} {
-		x := plan.Expectation{Measure: "error_window", Step: "a", Max: tc.max, Predicted: tc.predicted}
-		if x.Phase() != view.PhaseErrors {
-			t.Fatalf("it is about %q", x.Phase())
+		tc.x.Step = "a"
+		if got := Judge(tc.x, sum); got.Got != tc.got || got.OK != tc.ok {
+			t.Errorf("%s: %+v, want %q %v", tc.x.Want(), got, tc.got, tc.ok)
 		}
-		got, ok := meetWindow(x, r, r.tracker.Window(tc.run))
-		if !strings.Contains(got, tc.got) || ok != tc.ok {
-			t.Errorf("run %d: %q %v, want %q %v", tc.run, got, ok, tc.got, tc.ok)
+	}
+	for _, p := range sum.Phases {
+		if p.Name == view.PhaseErrors && (*p.From != 2 || *p.Observed != 53 || p.Note != "2 failed; 1 failed later, from 137.0 s to 140.0 s") {
+			t.Errorf("the phase: %v to %v, %s", *p.From, *p.Observed, p.Note)
 		}
+	}
+}
+
+// A plan may expect that as many pods find no node as forecast, or a number.
+func TestAPlanMayExpectAForecastNumberOfPendingPods(t *testing.T) {
+	t.Parallel()
+	three := 3
+	sum := &record.Summary{Pending: &three, PendingForecast: &[2]int{3, 4}}
+	for _, tc := range []struct {
+		x    plan.Expectation
+		got  string
+		want bool
+	}{
+		{plan.Expectation{Measure: "pending", Predicted: true}, "3 (forecast 3–4)", true},
+		{plan.Expectation{Measure: "pending", Max: new(float64)}, "3", false},
+	} {
+		if got := Judge(tc.x, sum); got.Got != tc.got || got.OK != tc.want {
+			t.Errorf("%+v", got)
+		}
+	}
+	sum.PendingForecast = &[2]int{0, 0}
+	if got := Judge(plan.Expectation{Measure: "pending", Predicted: true}, sum); got.OK || got.Got != "3 (forecast 0)" {
+		t.Errorf("%+v", got)
+	}
+	if got := Judge(plan.Expectation{Measure: "pending", Predicted: true}, &record.Summary{}); got.OK {
+		t.Errorf("%+v", got)
 	}
 }

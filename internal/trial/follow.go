@@ -3,8 +3,11 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -23,7 +26,7 @@ func (r *run) show(f *view.Frame) {
 	}
 	r.sampler.Offer(f)
 	err := errors.Join(r.requests.Err(), r.sampler.Err())
-	if e, changed := r.health.Look("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
+	if e, changed := r.health.Observe("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
 		r.t.opt.Timeline.Add(e)
 	}
 	if err != nil {
@@ -31,7 +34,7 @@ func (r *run) show(f *view.Frame) {
 	}
 }
 
-// look keeps what the trial wants to know of a new look at the cluster.
+// look stores the parts of a snapshot that the trial needs.
 func (r *run) look(s *cluster.Snapshot) {
 	r.tracker.Look(s, r.now())
 	r.server = s.ServerVersion
@@ -39,6 +42,10 @@ func (r *run) look(s *cluster.Snapshot) {
 		if d := s.Deployment(r.deployment); d != nil && (r.lowest == nil || d.Available < *r.lowest) {
 			n := d.Available
 			r.lowest = &n
+		}
+		if !slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.wantedOn }) {
+			n := forecast.Unscheduled(s)
+			r.pending = &n
 		}
 	}
 	for _, n := range r.nodes {
@@ -59,7 +66,7 @@ func (r *run) request(rec loadgen.Record) {
 	}
 }
 
-// addStep keeps what the operator did as a step of a trial by keyboard.
+// addStep adds an action of the operator as a step of a trial by keyboard.
 func (r *run) addStep(a plan.Action) {
 	st := plan.Step{Action: a, Name: plan.Unique(a.Text(), r.hasStep)}
 	now := r.now()
@@ -102,9 +109,32 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		}
 		r.tracker.Switched(b.Node.Name, a, now)
 	}
+	if !on {
+		r.foretell(now)
+	}
 }
 
-// reading keeps what was seen of a machine.
+// foretell stores the forecast of how many pods get no node when the nodes are switched
+// off, if lightsout has read the pods.
+func (r *run) foretell(now time.Time) {
+	s := r.s.Snapshot()
+	if s == nil {
+		return
+	}
+	var off []string
+	for _, n := range r.nodes {
+		if n.wantedOff && !n.wantedOn {
+			off = append(off, n.name)
+		}
+	}
+	h := forecast.Outage(s, off, now).Hits()
+	if h.Unread != "" {
+		return
+	}
+	r.pendingForecast = &[2]int{h.Place.Pending.Low, h.Place.Pending.High}
+}
+
+// reading stores a reading of a machine.
 func (r *run) reading(node string, rd power.Reading) {
 	r.tracker.Power(node, rd)
 	for _, n := range r.nodes {

@@ -20,8 +20,10 @@ import (
 // openRecord makes the trial's folder and begins to write into it.
 func (r *run) openRecord() error {
 	var err error
-	if r.dir = r.opt.Dir; r.dir == "" {
-		if r.dir, err = record.NewSessionDir(r.t.opt.Dir, r.started); err != nil {
+	r.dir = r.opt.Dir
+	if r.dir == "" {
+		r.dir, err = record.NewSessionDir(r.t.opt.Dir, r.started)
+		if err != nil {
 			return err
 		}
 	} else if err := record.NewTrialDir(r.dir); err != nil {
@@ -32,7 +34,8 @@ func (r *run) openRecord() error {
 			return fmt.Errorf("the record can't be kept: %w", err)
 		}
 	}
-	if r.requests, err = record.NewRequests(filepath.Join(r.dir, record.RequestsFile)); err != nil {
+	r.requests, err = record.NewRequests(filepath.Join(r.dir, record.RequestsFile))
+	if err != nil {
 		return err
 	}
 	r.requests.Redact(r.t.opt.Names)
@@ -57,8 +60,8 @@ func settingsOf(s *cluster.Snapshot, deployment cluster.Key) []record.Setting {
 	return out
 }
 
-// closeRecord writes what a trial's folder ends with. A failure is told and
-// kept in the frame; what was written before stays.
+// closeRecord writes the last files of a trial's folder. The frame shows and keeps a
+// failure; files written before it stay.
 func (r *run) closeRecord() {
 	var errs []error
 	if r.plan == nil {
@@ -79,7 +82,7 @@ func (r *run) closeRecord() {
 			r.s.Warn(view.LaneOperator, "trial", "the reports can't be written: "+err.Error())
 			return
 		}
-		r.s.Notify(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "the report is " + filepath.Join(r.dir, record.HTMLFile)})
+		r.s.Notify(view.NewEvent(view.CodeReportWritten, "trial", view.Facts{Reported: filepath.Join(r.dir, record.HTMLFile)}))
 	})
 }
 

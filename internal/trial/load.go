@@ -14,12 +14,12 @@ type loadRun struct {
 	number int // as the generator counts its runs
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
-	// Peaks of the gauge while it ran, and how they were learnt.
+	// Peaks of the gauge during the load, and their basis: a peak that servers reported
+	// counts as measured; a derived one counts only without it.
 	served, queued int
 	basis          loadgen.Basis
-	// Those that failed, and when each of them was sent.
-	failed loadgen.Failures
-	sent   []time.Time
+	// failed lists when each failed request was sent.
+	failed []time.Time
 }
 
 // atRest reports whether a load starts no more requests and has none in flight.
@@ -30,10 +30,10 @@ func (r *run) atRest(l *loadRun) bool {
 	return !l.ended.IsZero()
 }
 
-// note keeps what a failed request tells.
+// note stores the facts of a failed request.
 func (l *loadRun) note(r loadgen.Record) {
-	if l.failed.Note(&r) {
-		l.sent = append(l.sent, r.CountedAt())
+	if r.Class.Failed() {
+		l.failed = append(l.failed, r.CountedAt())
 	}
 }
 
@@ -46,14 +46,24 @@ func (r *run) gauge(g loadgen.Gauge) {
 		if !l.ended.IsZero() || g.At.Before(l.started) {
 			continue
 		}
-		switch {
-		case g.Served > l.served, g.Queued > l.queued, l.basis == "":
-			l.basis = g.Basis
-		case g.Served == l.served && g.Queued == l.queued && g.Basis == loadgen.BasisMeasured:
-			l.basis = g.Basis // the servers say the same as the estimate before
+		l.queued = max(l.queued, g.Queued)
+		switch heard := g.Heard > 0; {
+		case heard && !l.measured():
+			l.served, l.basis = g.Heard, g.Basis // a measured peak replaces any estimate
+		case heard && g.Heard >= l.served:
+			if g.Heard > l.served || g.Basis == loadgen.BasisMeasured {
+				l.basis = g.Basis
+			}
+			l.served = g.Heard
+		case !l.measured():
+			l.served, l.basis = max(l.served, g.Served), loadgen.BasisEstimated
 		}
-		l.served, l.queued = max(l.served, g.Served), max(l.queued, g.Queued)
 	}
+}
+
+// measured reports whether servers reported the peak.
+func (l *loadRun) measured() bool {
+	return l.basis == loadgen.BasisMeasured || l.basis == loadgen.BasisPartial
 }
 
 // loadName names a load that was started by keyboard.

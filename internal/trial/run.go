@@ -23,7 +23,7 @@ type run struct {
 	opt  RunOptions
 	name string
 	dir  string
-	// deployment is what the trial is about.
+	// deployment is the trial's deployment.
 	deployment cluster.Key
 	tracker    *phase.Tracker
 	sampler    *record.Sampler
@@ -35,7 +35,7 @@ type run struct {
 	next                 int
 	// waiting: a driven trial waits for the operator.
 	waiting bool
-	// poll says how far the step under way is, or the end; nil between steps.
+	// poll returns the progress of the present step, or its end; nil between steps.
 	poll  poll
 	doing string
 	// stage is where the trial stands; failed and aborted say why it is ending
@@ -43,7 +43,7 @@ type run struct {
 	stage   stage
 	failed  bool
 	aborted bool
-	// unsteady says of nodes that they were down before they were switched off.
+	// unsteady reports nodes that were down before they were switched off.
 	unsteady []string
 
 	loads []*loadRun
@@ -52,10 +52,14 @@ type run struct {
 	before, after map[string]int
 	skewRollout   *int
 	lowest        *int
-	settings      []record.Setting
-	server        string
-	forecast      []string
-	summary       *record.Summary // nil before it is judged
+	// pending is the number of pods without a node, up to the first power-on request,
+	// and pendingForecast is the forecast of that number.
+	pending         *int
+	pendingForecast *[2]int
+	settings        []record.Setting
+	server          string
+	forecast        []string
+	summary         *record.Summary // nil until the verdict
 }
 
 // stage is where a trial stands.
@@ -94,6 +98,9 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 		if err := CheckPlan(p, s, r.deployment); err != nil {
 			return nil, err
 		}
+		if err := checkMachines(p, t.s); err != nil {
+			return nil, err
+		}
 		for _, st := range p.Steps {
 			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
 		}
@@ -105,7 +112,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 	return r, nil
 }
 
-// deploymentOf reads the name of a deployment; instead is taken for none.
+// deploymentOf parses the name of a deployment; an empty name means instead.
 func deploymentOf(name string, instead cluster.Key) cluster.Key {
 	if ns, name, ok := strings.Cut(name, "/"); ok {
 		return cluster.Key{Namespace: ns, Name: name}
@@ -120,12 +127,12 @@ func (r *run) begin(s *cluster.Snapshot) {
 	}
 	r.before = podsByNode(s, r.deployment)
 	r.settings = settingsOf(s, r.deployment)
-	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "trial " + r.name + " started"})
+	r.s.Say(view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name}))
 	r.tracker.Look(s, r.now())
 	if r.plan != nil {
 		r.s.WantKubelets(r.plan.Nodes()...)
 		if err := r.steady(r.plan.Nodes()); err != nil {
-			r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "not begun: " + err.Error(), Level: view.Bad})
+			r.s.Say(view.NewEvent(view.CodeTrialNotBegun, "trial", view.Facts{Reported: err.Error()}))
 			r.failed = true
 			r.finish()
 			return
@@ -181,7 +188,7 @@ func (r *run) takeStep() {
 	st := r.steps[r.next]
 	r.waiting = false
 	st.state, st.started = view.StepUnderWay, r.now()
-	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: fmt.Sprintf("step %d of %d: %s", r.next+1, len(r.steps), st.Text())})
+	r.s.Say(view.NewEvent(view.CodeTrialStep, "trial", view.Facts{N: r.next + 1, Of: len(r.steps), Name: st.Text()}))
 	r.poll = st.Action.Begin(steps{r}, st.Name)
 }
 
@@ -219,19 +226,23 @@ func (r *run) endStep(text string, err error) {
 		return
 	}
 	st.state, st.text = view.StepFailed, err.Error()
-	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "step failed: " + st.Text() + ": " + err.Error(), Level: view.Bad})
+	r.s.Say(view.NewEvent(view.CodeTrialStepFailed, "trial", view.Facts{Name: st.Text(), Reported: err.Error()}))
 	r.failed = true
 	r.finish()
 }
 
-// abort ends the trial at once: loads are stopped and what it switched off
-// is powered on.
+// abort ends the trial at once: it stops loads and powers on the machines that the
+// trial switched off.
 func (r *run) abort(why string) {
+	if r.stage == stageOver {
+		return
+	}
 	if r.aborted {
+		r.s.Warn(view.LaneOperator, "trial", fmt.Sprintf("lightsout is aborting the trial %s already: %s", r.name, r.doing))
 		return
 	}
 	r.aborted = true
-	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: "aborted: " + why, Level: view.Warning})
+	r.s.Say(view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{Reported: why}))
 	r.finish()
 }
 
@@ -241,8 +252,8 @@ func (r *run) end(powerOn bool) {
 	r.finish()
 }
 
-// finish begins the end of the trial: what is still to come is skipped, what runs
-// is stopped.
+// finish starts the end of the trial: it skips the steps left and stops the running
+// ones.
 func (r *run) finish() {
 	if r.stage != stageSteps && !r.aborted {
 		return

@@ -15,10 +15,13 @@ import (
 	"lightsout/power"
 )
 
-// Options is what a Runner is made of.
+// Options holds the parts of a Runner.
 type Options struct {
 	// Cluster and Pace stand in the summary; an empty Pace is real.
 	Cluster, Pace string
+	// Restore is the command that powers on the machines that a trial leaves off, for
+	// its summary; empty: none.
+	Restore string
 	// DryRun and Production are the session's.
 	DryRun, Production bool
 	// Dir is where the folders of trials are made; Plans are offered to the
@@ -40,15 +43,15 @@ type Options struct {
 	Now func() time.Time
 }
 
-// RunOptions says how a trial is carried out.
+// RunOptions controls how a trial runs.
 type RunOptions struct {
 	// Dir is the folder of the record, which must not hold one yet; empty: a
 	// new one below Options.Dir.
 	Dir string
-	// Driven: each step is taken when the operator says so (NextStep).
+	// Driven: the trial takes each step at the operator's request (NextStep).
 	Driven bool
-	// Auto answers the question before each power-off with yes where that can
-	// be answered without typing; it still refuses what the guards refuse.
+	// Auto answers the question before each power-off with yes, if that takes no
+	// typing; a refusal of the guards stays a refusal.
 	Auto bool
 	// KeepOff leaves machines off that the trial leaves off.
 	KeepOff bool
@@ -84,9 +87,8 @@ func NewRunner(s Session, opt Options) *Runner {
 	return &Runner{opt: opt, s: s}
 }
 
-// Start starts a trial; a nil plan is one by keyboard. Why it can't be started
-// is told by Outcome, or shown. It never blocks, and is safe for use by several
-// goroutines.
+// Start starts a trial; a nil plan is a trial by keyboard. If it cannot start, Outcome
+// or the screen reports the reason. Start never blocks, and is safe for concurrent use.
 func (t *Runner) Start(p *plan.Plan, opt RunOptions) {
 	t.mu.Lock()
 	t.pending = &start{p, opt}
@@ -106,7 +108,7 @@ func (t *Runner) startPending() {
 	err := t.start(p.plan, p.opt)
 	switch {
 	case err == nil:
-	case p.opt.End: // who started it tells
+	case p.opt.End: // the caller of Start reports it
 		t.mu.Lock()
 		t.refused = err
 		t.mu.Unlock()
@@ -116,7 +118,7 @@ func (t *Runner) startPending() {
 	}
 }
 
-// Outcome is what became of the newest trial: its summary once it has been judged and
+// Outcome is the result of the newest trial: its summary once it has been judged and
 // the folder of its record, or why it was not started. It must not be called
 // before the session has ended.
 func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
@@ -129,7 +131,7 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 // Running reports whether a trial is under way.
 func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
 
-// Course is the trial whose steps are being taken; nil when there is none.
+// Course is the running trial; nil if there is none.
 func (t *Runner) Course() any {
 	if t.Running() && t.run.stage == stageSteps {
 		return t.run
@@ -137,8 +139,8 @@ func (t *Runner) Course() any {
 	return nil
 }
 
-// Tracks reports whether a trial wants to be told of transitions and requests.
-// Safe for use by several goroutines.
+// Tracks reports whether a trial wants transitions and requests. It is safe for
+// concurrent use.
 func (t *Runner) Tracks() bool { return t.tracked.Load() != nil }
 
 // Record keeps a request in the trial's own record. Safe for use by several
@@ -167,10 +169,10 @@ func (t *Runner) Transition(tr cluster.Transition) {
 // Request follows the end of a request.
 func (t *Runner) Request(q loadgen.Record) { t.underWay(func(r *run) { r.request(q) }) }
 
-// Look follows a new look at the cluster.
+// Look handles a new snapshot of the cluster.
 func (t *Runner) Look(s *cluster.Snapshot) { t.underWay(func(r *run) { r.look(s) }) }
 
-// Reading follows a look at a machine.
+// Reading handles a reading of a machine.
 func (t *Runner) Reading(node string, rd power.Reading) {
 	t.underWay(func(r *run) { r.reading(node, rd) })
 }
@@ -194,12 +196,13 @@ func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
 	}
 	r := t.run
 	r.loads = append(r.loads, &loadRun{step: r.loadName(spec), number: number, started: at})
+	r.tracker.FailsWithin(t.opt.Load.FailsWithin(spec))
 	if r.plan == nil {
 		r.addStep(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst})
 	}
 }
 
-// Did makes what the operator has done by keyboard a step.
+// Did turns an action of the operator by keyboard into a step.
 func (t *Runner) Did(i view.Intent) {
 	if !t.Running() || t.run.plan != nil {
 		return
@@ -212,7 +215,7 @@ func (t *Runner) Did(i view.Intent) {
 	}
 }
 
-// Intent carries out what the operator wants of trials.
+// Intent carries out the operator's intents about trials.
 func (t *Runner) Intent(i view.Intent) {
 	switch i := i.(type) {
 	case view.AskTrial:
@@ -264,7 +267,12 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	}
 	s := t.s.Snapshot() // from now on there always is one
 	if s == nil || !s.Access[cluster.KindNode].Synced {
-		return fmt.Errorf("no trial can be started: the nodes have not been seen yet")
+		return fmt.Errorf("no trial can be started: lightsout has not seen the nodes yet")
+	}
+	for _, kind := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindEndpointSlice} {
+		if s.Unread(kind) {
+			return fmt.Errorf("no trial can be started yet: lightsout is %s; try again when it has them all", s.Access[kind].Reading(kind))
+		}
 	}
 	r, err := newRun(t, p, opt, s)
 	if err != nil {
@@ -273,39 +281,5 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	t.run = r
 	t.tracked.Store(r)
 	r.begin(s)
-	return nil
-}
-
-// CheckPlan finds what the plan names in the cluster; focus is the deployment
-// that it is about where it names none. The error is one sentence, with the line
-// of the plan where it has one.
-func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
-	if s == nil {
-		return fmt.Errorf("the nodes have not been seen yet")
-	}
-	var names []string
-	for _, n := range s.Nodes() {
-		if n.Gone.IsZero() {
-			names = append(names, n.Name)
-		}
-	}
-	if err := p.CheckNodes(names); err != nil {
-		return err
-	}
-	if !s.Access[cluster.KindDeployment].Synced {
-		return nil
-	}
-	names = nil
-	for _, d := range s.Deployments() {
-		if d.Gone.IsZero() {
-			names = append(names, d.Key.String())
-		}
-	}
-	if err := p.CheckDeployments(names); err != nil {
-		return err
-	}
-	if deploymentOf(p.Deployment, focus) == (cluster.Key{}) {
-		return fmt.Errorf("the plan is about no deployment: set deployment in it, or load.deployment in lightsout.yaml")
-	}
 	return nil
 }

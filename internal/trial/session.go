@@ -8,9 +8,10 @@ import (
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
-// poll looks at something that takes time.
+// poll checks something that takes time.
 type poll = plan.Poll
 
 // failNow is something that fails at once.
@@ -18,9 +19,8 @@ func failNow(err error) poll {
 	return func(time.Time) (bool, string, error) { return true, "", err }
 }
 
-// Session is what a trial needs of the session that it runs in: see
-// session.Controls. But for Wake, its methods are called in the session's loop
-// only, and so are the functions that are handed to it.
+// Session is the part of the session that a trial needs: see session.Controls. Only the
+// session's loop calls its methods, except Wake, and the functions passed to it.
 type Session interface {
 	Wake()
 	Async(within time.Duration, work func(context.Context) error, then func(error))
@@ -38,7 +38,6 @@ type Session interface {
 	SetFocus(cluster.Key)
 	Machine(node string) view.MachineView
 	LeftOff(node string) bool
-	BeingSwitched(node string) bool
 	Draining(node string) bool
 	// WantKubelets has the kubelets of these nodes asked for their settings.
 	WantKubelets(nodes ...string)
@@ -47,6 +46,9 @@ type Session interface {
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
 	AtRest(number int) bool
 	Switchable() error
+	// CanSwitch returns the reason why the session cannot carry out the action on a
+	// node's machine; nil if it can, and while it is still finding the machines.
+	CanSwitch(a power.Action, node string) error
 	Switch(a view.AskPower, unasked bool, end func(error)) error
 	NoDrain() error
 	Cordon(nodes []string) poll

@@ -9,7 +9,7 @@ import (
 	"lightsout/internal/view"
 )
 
-// view is what is shown of the trial.
+// view returns the trial as the screen shows it.
 func (r *run) view() *view.TrialView {
 	v := &view.TrialView{
 		Name: r.name, Dir: r.dir, Free: r.plan == nil, Driven: r.opt.Driven, Waiting: r.waiting,
@@ -25,7 +25,7 @@ func (r *run) view() *view.TrialView {
 	return v
 }
 
-// node returns what the trial keeps of a node, made when missing.
+// node returns the trial's state of a node, and creates it if missing.
 func (r *run) node(name string) *nodeRun {
 	for _, n := range r.nodes {
 		if n.name == name {

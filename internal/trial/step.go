@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,6 +38,7 @@ func (r steps) Load(name string, load *plan.Load) plan.Poll {
 	}
 	l := &loadRun{step: name, number: number, started: started}
 	r.loads = append(r.loads, l)
+	r.tracker.FailsWithin(r.t.opt.Load.FailsWithin(spec))
 	if load.Background {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
@@ -83,31 +83,15 @@ func (r steps) Stop(name string) plan.Poll {
 
 // Wait waits until something is observed.
 func (r steps) Wait(w *plan.Wait) plan.Poll {
-	nodes := w.Nodes
-	if len(nodes) == 0 {
-		for _, n := range r.nodes {
-			nodes = append(nodes, n.name)
-		}
+	var off []string
+	for _, n := range r.nodes {
+		off = append(off, n.name)
 	}
-	var subjects [][2]string // phase, subject
-	add := func(phase string, all ...string) {
-		for _, s := range all {
-			subjects = append(subjects, [2]string{phase, s})
-		}
-	}
-	dep := cmp.Or(w.Deployment, r.deployment.String())
-	switch w.For {
-	case view.PhaseReplaced:
-		add(view.PhaseReplaced, dep)
-	case plan.WaitRestored:
-		add(view.PhaseReady, nodes...)
-		add(view.PhaseRestored, dep)
-	default:
-		add(w.For, nodes...)
-	}
+	subjects := waited(w, off, r.deployment)
+	var hopeless time.Time // since when the condition is impossible
 	deadline := r.now().Add(w.Within)
 	return func(now time.Time) (bool, string, error) {
-		var missing []string
+		var missing, never []string
 		for _, s := range subjects {
 			_, ok := r.tracker.Observed(s[0], s[1])
 			if s[0] == view.PhaseEvicted {
@@ -121,16 +105,31 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 				text += " (" + why + ")"
 			}
 			missing = append(missing, text)
+			if why := r.tracker.Never(s[0], s[1]); why != "" {
+				never = append(never, why)
+			}
+		}
+		switch {
+		case len(never) == 0:
+			hopeless = time.Time{}
+		case hopeless.IsZero():
+			hopeless = now
 		}
 		switch {
 		case len(missing) == 0:
 			return true, w.For, nil
+		case len(never) > 0 && now.Sub(hopeless) >= hopelessFor:
+			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
 			return true, "", fmt.Errorf("not seen within %s: %s", text.Span(w.Within), strings.Join(missing, ", "))
 		}
 		return false, fmt.Sprintf("waiting until %s: %s", w.For, strings.Join(missing, ", ")), nil
 	}
 }
+
+// hopelessFor is how long a condition must stay impossible before the step stops
+// waiting for it: a snapshot and the transitions may differ for a moment.
+const hopelessFor = 2 * time.Second
 
 // Rollout restarts a rollout and waits until every pod is a new one.
 func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {

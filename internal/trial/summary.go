@@ -14,7 +14,8 @@ func summarize(r *run) *record.Summary {
 	sum := &record.Summary{
 		Version: record.SummaryVersion, Name: r.name, Pace: r.t.opt.Pace, Cluster: r.t.opt.Cluster, Server: r.server,
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
-		Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
+		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
+		LowestAvailable: r.lowest, Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	if sum.Pace == "" {
 		sum.Pace = "real"
@@ -42,6 +43,9 @@ func summarize(r *run) *record.Summary {
 			sum.LeftOff = append(sum.LeftOff, n.name)
 		}
 	}
+	if len(sum.LeftOff) > 0 && r.t.opt.Names == nil { // otherwise it would contain names
+		sum.Restore = r.t.opt.Restore
+	}
 	for _, b := range r.tracker.Blind() {
 		if b.To.IsZero() {
 			b.To = r.ended
@@ -53,7 +57,7 @@ func summarize(r *run) *record.Summary {
 	}
 	if r.plan != nil {
 		for _, x := range r.plan.Expect {
-			sum.Expectations = append(sum.Expectations, meet(x, sum, r))
+			sum.Expectations = append(sum.Expectations, Judge(x, sum))
 		}
 	}
 	sum.Verdict, sum.Why = verdict(r, sum)
@@ -100,14 +104,14 @@ func lastDetection(r *run) time.Time {
 func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	t := r.t.opt.Load.RunTotals(l.number)
 	out := record.Load{
-		Step: l.step, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
+		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.served, PeakQueued: l.queued, Basis: string(l.basis),
-		FirstFailure: r.offsetOrNil(l.failed.First), LastFailure: r.offsetOrNil(l.failed.Last), LastFailureEnd: r.offsetOrNil(l.failed.Ended),
-		Started: r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
+		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
 	}
 	if !detected.IsZero() {
 		n := 0
-		for _, at := range l.sent {
+		for _, at := range l.failed {
 			if at.After(detected) {
 				n++
 			}
@@ -117,8 +121,8 @@ func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	return out
 }
 
-// balanced reports whether every load's own count adds up to what the
-// generator has scheduled for it.
+// balanced reports whether the counts of every load add up to the number of requests
+// that the generator has scheduled for it.
 func balanced(r *run, ledger *record.Ledger) bool {
 	for _, l := range r.loads {
 		if !r.t.opt.Load.RunTotals(l.number).Balanced() {

@@ -13,8 +13,7 @@ import (
 	"lightsout/power"
 )
 
-// Switch switches machines after the guards, and the operator where that is
-// asked for, have agreed.
+// Switch switches machines once the guards, and the operator if required, have agreed.
 func (r steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
 	a := view.AskPower{Action: action, Nodes: nodes}
 	if action != power.ActionOn {
@@ -48,7 +47,7 @@ func (r steps) Switch(action power.Action, nodes []string, within time.Duration)
 	}
 }
 
-var errNo = errors.New("the operator said no")
+var errNo = errors.New("the operator answered no")
 
 // agree has something done after the operator has agreed to it, or after the
 // trial's options have.
@@ -87,7 +86,7 @@ func (r steps) refusedBy(end func(error)) {
 	}
 }
 
-// switchingText says how far each machine is.
+// switchingText describes the progress of each machine.
 func (r steps) switchingText(a view.AskPower) string {
 	var parts []string
 	for _, n := range a.Nodes {
@@ -99,7 +98,7 @@ func (r steps) switchingText(a view.AskPower) string {
 	return r.waitingText(parts, view.SwitchVerb(a.Action)+" "+strings.Join(a.Nodes, ", "))
 }
 
-// waitingText is what is known of the parts of a step, or else what it is.
+// waitingText describes the progress of the parts of a step, or else the step.
 func (r steps) waitingText(parts []string, what string) string {
 	if r.s.Asking() {
 		what = "waiting for the answer"
@@ -107,14 +106,14 @@ func (r steps) waitingText(parts []string, what string) string {
 	return cmp.Or(strings.Join(parts, " · "), what)
 }
 
-// Drain drains nodes after the operator has agreed where that is asked for.
+// Drain drains nodes, after the operator's agreement if required.
 func (r steps) Drain(nodes []string, within time.Duration) plan.Poll {
 	if err := r.s.NoDrain(); err != nil {
 		return failNow(err)
 	}
 	if r.t.opt.DryRun {
 		for _, n := range nodes {
-			r.s.Say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: not cordoned, not drained"})
+			r.s.Say(view.NewEvent(view.CodeDryRun, n, view.Facts{Reported: "not cordoned, not drained"}))
 		}
 		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 	}
@@ -147,7 +146,7 @@ func (r steps) drainQuestion(nodes []string) view.Question {
 	return q
 }
 
-// drainingText says how far each node is.
+// drainingText describes the progress of each node.
 func (r steps) drainingText(nodes []string) string {
 	var parts []string
 	for _, n := range nodes {

@@ -10,47 +10,37 @@ import (
 	"lightsout/power"
 )
 
-// judge ends the trial: it sums up what was seen, gives the verdict and writes
-// the record's last files.
+// judge ends the trial: it sums up the observations, gives the verdict and writes the
+// record's last files.
 func (r *run) judge() {
 	r.stage, r.ended, r.doing = stageOver, r.now(), ""
 	r.t.tracked.Store(nil)
 	r.after = podsByNode(r.s.Snapshot(), r.deployment)
 	sum := summarize(r)
 	r.summary = sum
-	level := view.Bad
-	if sum.Verdict == view.Pass {
-		level = view.Good
-	}
-	text := "verdict: " + string(sum.Verdict)
+	f := view.Facts{Verdict: sum.Verdict}
 	if len(sum.Why) > 0 {
-		text += ": " + sum.Why[0]
+		f.Reported = sum.Why[0]
 	}
-	r.s.Say(view.Event{Lane: view.LaneOperator, Subject: "trial", Text: text, Level: level})
+	e := view.NewEvent(view.CodeTrialVerdict, "trial", f)
+	if sum.Verdict == view.Pass {
+		e.Level = view.Good
+	}
+	r.s.Say(e)
 	r.closeRecord()
 	if r.opt.End {
 		r.s.End()
 	}
 }
 
-// verdict judges a trial. It passes only what was seen: the outage and the
-// return of every node that was switched off.
+// verdict judges a trial. To pass, the outage and the return of every node that was
+// switched off must have been observed.
 func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
-	var failed []string
-	for _, st := range sum.Steps {
-		if st.State == view.StepFailed {
-			failed = append(failed, fmt.Sprintf("step %q: %s", st.Name, st.Text))
-		}
-	}
-	for _, x := range sum.Expectations {
-		if !x.OK {
-			failed = append(failed, fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got))
-		}
-	}
+	failed := Shortcomings(r.plan, sum)
 	unseen := unobserved(r)
 	switch {
 	case r.aborted:
-		return view.Aborted, append([]string{"the trial was ended before its end"}, failed...)
+		return view.Aborted, append([]string{"the trial ended early"}, failed...)
 	case len(r.unsteady) > 0:
 		return view.NotObserved, append(slices.Clone(r.unsteady), failed...)
 	case len(unseen) > 0:
@@ -61,7 +51,33 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	return view.Pass, nil
 }
 
-// unobserved says what of the outage and the return was not proven.
+// Shortcomings lists the reasons why a trial fails, according to its summary: steps,
+// expectations, and requests that hung through the outage. p is nil for a trial by
+// keyboard.
+func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
+	for _, st := range sum.Steps {
+		if st.State == view.StepFailed {
+			out = append(out, fmt.Sprintf("step %q: %s", st.Name, st.Text))
+		}
+	}
+	for _, x := range sum.Expectations {
+		if !x.OK {
+			out = append(out, fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got))
+		}
+	}
+	for _, l := range sum.Load {
+		bounded := p != nil && slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool {
+			return x.Measure == "hung" && x.Step == l.Step
+		})
+		if l.Hung != nil && !bounded {
+			out = append(out, fmt.Sprintf("%s: %d hung through the outage (%s); to accept that, expect hung: {max: %d} of this step",
+				l.Step, l.Hung.Scheduled, l.Hung.Ends(), l.Hung.Scheduled))
+		}
+	}
+	return out
+}
+
+// unobserved describes the part of the outage and the return that was not proven.
 func unobserved(r *run) []string {
 	var out []string
 	off := 0
@@ -78,7 +94,7 @@ func unobserved(r *run) []string {
 		case n.off.State != power.Off:
 			out = append(out, n.name+" was not Ready, but its machine was not seen off")
 		case !detected:
-			out = append(out, n.name+" was off, but the control plane was not seen to notice")
+			out = append(out, n.name+" was off, but lightsout did not see the control plane notice it")
 		}
 		if !n.wantedOn || r.opt.KeepOff && !ready {
 			if planned(r, n.name) {

@@ -7,8 +7,7 @@ import (
 	"lightsout/cluster"
 )
 
-// Blind is a span in which the API server was not heard; To is zero while it
-// lasts.
+// Blind is a span without an answer from the API server; To is zero while it lasts.
 type Blind struct {
 	From, To time.Time
 	Why      string
@@ -17,7 +16,7 @@ type Blind struct {
 // blindness keeps the blind spans.
 type blindness struct{ spans []Blind }
 
-// open is the span that lasts; nil when there is none.
+// open is the present span; nil if there is none.
 func (b *blindness) open() *Blind {
 	if n := len(b.spans); n > 0 && b.spans[n-1].To.IsZero() {
 		return &b.spans[n-1]
@@ -25,8 +24,8 @@ func (b *blindness) open() *Blind {
 	return nil
 }
 
-// afterwards is for how long after a blind span what is seen may be news of
-// what happened in it.
+// afterwards is how long after a blind span an observation may concern an event within
+// the span.
 const afterwards = 5 * time.Second
 
 func (b *blindness) look(l cluster.Link, now time.Time) {

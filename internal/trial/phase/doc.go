@@ -1,11 +1,10 @@
-// Package phase keeps, for one trial, what was forecast and what was seen of
-// each phase of an outage and of the return, on the trial's clock: the rows of
-// [view.Phase].
+// Package phase keeps the forecasts and observations of each phase of an outage and of
+// the return, for one trial and on the trial's clock: the rows of [view.Phase].
 //
 //	t := phase.NewTracker(deployment)       // namespace/name; zero: no rows of a deployment
 //	t.Zero(at, snapshot)                    // the first power-off is asked for
 //	t.Switched(node, power.ActionOff, at)   // each machine that is switched, off and on
-//	t.Power(node, reading)                  // each look at a machine
+//	t.Power(node, reading)                  // each reading of a machine
 //	t.Transition(tr)                        // every transition of the cluster, in order
 //	t.Look(snapshot, now)                   // every new snapshot, and once a second
 //	t.Request(r)                            // each request that has ended

@@ -2,6 +2,7 @@ package phase
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/cluster/forecast"
@@ -9,56 +10,41 @@ import (
 	"lightsout/loadgen"
 )
 
-// failures sums up the failed requests of the outage.
+// failures collects the failed requests of the outage.
 type failures struct {
-	window loadgen.Failures // those of the error window
-	// windows are the same of each of the generator's runs.
-	windows map[int]*loadgen.Failures
-	on      time.Time // the first power-on asked for
-	after   int       // how many were sent after it
+	outages loadgen.Outages
+	all     *loadgen.Window
+	// runs holds the window of each of the generator's runs.
+	runs map[int]*loadgen.Window
+	// within is the longest time that a request takes to fail.
+	within time.Duration
 }
 
-func (f *failures) returned(at time.Time) {
-	if f.on.IsZero() || at.Before(f.on) {
-		f.on = at
+func (f *failures) run(number int) *loadgen.Window {
+	if f.runs[number] == nil {
+		f.runs[number] = loadgen.NewWindow(&f.outages)
 	}
+	return f.runs[number]
 }
 
-// Request notes a request that has ended. Failed ones make the error window: it
-// goes from the sending of the first to that of the last, up to the first
-// power-on. One that was in flight at zero counts as sent at zero.
+// Request records a request that has ended.
 func (t *Tracker) Request(r loadgen.Record) {
-	if !r.Class.Failed() || t.zero.IsZero() || r.End.Before(t.zero) {
-		return
-	}
-	if r.CountedAt().Before(t.zero) {
-		r.Sent = t.zero
-	}
-	f := &t.failures
-	if !f.on.IsZero() && r.CountedAt().After(f.on) {
-		f.after += r.Requests()
-		return
-	}
-	f.window.Note(&r)
-	if f.windows == nil {
-		f.windows = map[int]*loadgen.Failures{}
-	}
-	if f.windows[r.Run] == nil {
-		f.windows[r.Run] = &loadgen.Failures{}
-	}
-	f.windows[r.Run].Note(&r)
+	t.failures.all.Note(&r)
+	t.failures.run(r.Run).Note(&r)
 }
 
-// Window is what of the error window one run of the generator has.
-func (t *Tracker) Window(run int) loadgen.Failures {
-	if w := t.failures.windows[run]; w != nil {
-		return *w
-	}
-	return loadgen.Failures{}
-}
+// FailsWithin sets the longest time that a request takes to fail when its machine goes
+// silent. The largest value counts.
+func (t *Tracker) FailsWithin(d time.Duration) { t.failures.within = max(t.failures.within, d) }
 
-// forecastErrors forecasts the end of the error window: when no endpoint on the
-// nodes is ready, and kube-proxy has heard of it.
+// Window returns the window of one run of the generator.
+func (t *Tracker) Window(run int) *loadgen.Window { return t.failures.run(run) }
+
+// Outages returns the power-off requests so far.
+func (t *Tracker) Outages() loadgen.Outages { return slices.Clone(t.failures.outages) }
+
+// forecastErrors forecasts the end of the error window: no endpoint on the nodes is
+// ready, kube-proxy has learned of it, and the last request has failed.
 func (t *Tracker) forecastErrors() {
 	r := t.row(view.PhaseErrors, Load)
 	var predicted, first forecast.Interval
@@ -67,23 +53,34 @@ func (t *Tracker) forecastErrors() {
 			predicted, first = predicted.Latest(x.predicted), first.Latest(x.first)
 		}
 	}
+	after := proxySync + t.failures.within
 	if !predicted.To.IsZero() {
-		r.predicted = forecast.Interval{From: t.zero, To: predicted.To.Add(proxySync)}
+		r.predicted = forecast.Interval{From: t.zero, To: predicted.To.Add(after)}
 	}
 	if !first.To.IsZero() {
-		r.first = forecast.Interval{From: t.zero, To: first.To.Add(proxySync)}
+		r.first = forecast.Interval{From: t.zero, To: first.To.Add(after)}
 	}
-	r.from, r.observed = t.failures.window.First, t.failures.window.Last
+	errors, later := t.failures.all.Errors()
 	r.notes = nil
-	switch f := t.failures; {
-	case f.window.N == 0 && f.after == 0:
-	case f.window.N == 0:
-		r.note(fmt.Sprintf("%d failed after the power-on", f.after))
-	case f.after > 0:
-		r.note(fmt.Sprintf("%d failed, %d more after the power-on", f.window.N, f.after))
-	default:
-		r.note(fmt.Sprintf("%d failed", f.window.N))
+	for i, w := range errors {
+		text := fmt.Sprintf("%d failed", w.N)
+		if i < len(errors)-1 {
+			text += fmt.Sprintf(" in an earlier window from %.1f s to %.1f s", w.First.Sub(t.zero).Seconds(), w.Ended.Sub(t.zero).Seconds())
+		}
+		r.from, r.observed = w.First, w.Ended
+		r.note(text)
 	}
+	if n := t.failures.all.AtZero(); n.Scheduled > 0 {
+		r.note(AtZeroText(n))
+	}
+	if later.N > 0 {
+		r.note(fmt.Sprintf("%d failed later, from %.1f s to %.1f s", later.N, later.First.Sub(t.zero).Seconds(), later.Ended.Sub(t.zero).Seconds()))
+	}
+}
+
+// AtZeroText describes how the requests in flight at zero ended.
+func AtZeroText(n loadgen.Counts) string {
+	return fmt.Sprintf("%d in flight at zero: %s", n.Scheduled, n.Ends())
 }
 
 // proxySync is kube-proxy's own delay (minSyncPeriod, 1 s by default,

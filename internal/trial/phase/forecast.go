@@ -66,6 +66,7 @@ func (t *Tracker) forecastFirst() {
 				r.first = gracefully(t.nodes[name], o.name, i)
 			}
 			r.predicted, r.why = r.first, why
+			r.never = o.name == view.PhaseEvicted && a.NeverEvicted
 			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
 				r.note("assumed timings")
 			}
@@ -78,8 +79,8 @@ func (t *Tracker) forecastFirst() {
 	t.forecast = time.Time{}
 }
 
-// gracefully widens a forecast for a node whose kubelet tells the control plane
-// that it shuts down: then it may come at any time from the asking on.
+// gracefully widens a forecast for a node whose kubelet reports its own shutdown: the
+// event may then come at any time after the request.
 func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
 	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off) {
 		i.From = n.off
@@ -87,7 +88,7 @@ func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
 	return i
 }
 
-// renewForecasts renews the forecasts of what has not been observed yet.
+// renewForecasts renews the forecasts of events that have not been observed yet.
 func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 	down := slices.DeleteFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
 	o := forecast.Outage(s, down, t.zero)
@@ -138,14 +139,15 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 			}
 		}
 		r.why = why
+		r.never = o.name == view.PhaseEvicted && no.NeverEvicted
 	}
 	if n.graceful > 0 {
-		t.row(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet tells of its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
+		t.row(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
 
-// delayed widens the forecast of what was due while the API server could not be
-// heard: perhaps the control plane could not either, and counts anew.
+// delayed widens the forecast of events that were due while the API server did not
+// answer: perhaps the control plane did not reach it either, and restarts its timers.
 func delayed(t *Tracker, n *node, i forecast.Interval) forecast.Interval {
 	if n.last == nil {
 		return i
@@ -190,7 +192,7 @@ func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	ready := t.row(view.PhaseReady, n.name)
 	booted := t.row(view.PhaseBooted, n.name)
 	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
-		return // where both are seen at once the forecast is what it would have been
+		return // with both seen at once the forecast stays the same
 	}
 	update := s.Settings.StatusUpdate.Value
 	if n.last != nil && n.last.Kubelet != nil {

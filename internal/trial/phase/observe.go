@@ -2,7 +2,6 @@ package phase
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -10,8 +9,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// Transition notes what has changed in the cluster; it must be told every
-// transition, in order.
+// Transition records a change of the cluster; it must receive every transition, in
+// order.
 func (t *Tracker) Transition(tr cluster.Transition) {
 	if t.zero.IsZero() {
 		return
@@ -39,11 +38,11 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 		switch {
 		case cluster.IsNotReady(tr.To):
 			if n.wasDown || t.seen(view.PhaseBooted, n.name) {
-				return // a kubelet that has just started says so itself
+				return // a kubelet that has just started reports it itself
 			}
 			t.observe(view.PhaseDetected, n.name, tr.Seen, tr.SourceTime, true)
-			if strings.Contains(tr.To, "shutting down") {
-				t.row(view.PhaseDetected, n.name).note("the kubelet told of its own shutdown")
+			if tr.Cause == cluster.CauseShutdown {
+				t.row(view.PhaseDetected, n.name).note("the kubelet reported its own shutdown")
 			}
 		case tr.To == cluster.WordReady && returning(t, n):
 			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
@@ -112,7 +111,8 @@ func (t *Tracker) Look(s *cluster.Snapshot, now time.Time) {
 	if t.zero.IsZero() {
 		return
 	}
-	// Many nodes are looked at once a second; transitions tell what is exact.
+	// With many nodes this check runs once a second; the transitions have the exact
+	// times.
 	if due := now.Sub(t.forecast) >= time.Second; due || t.changed(s) && len(t.names) <= 64 {
 		for _, name := range t.names {
 			t.lookAt(t.nodes[name], s)
@@ -128,7 +128,7 @@ func (t *Tracker) changed(s *cluster.Snapshot) bool {
 	return slices.ContainsFunc(t.names, func(name string) bool { return s.Node(name) != t.nodes[name].last })
 }
 
-// lookAt recognises by a Snapshot what the transitions may not have told yet.
+// lookAt finds events in a Snapshot that the transitions may not have reported yet.
 func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
 	x := s.Node(n.name)
 	n.last = x

@@ -15,8 +15,8 @@ import (
 func TestAWholeOutageWithRoomElsewhere(t *testing.T) {
 	w := newWorld(t, 20000) // four leave room for two more
 	w.off(power.ActionOff, n4)
-	w.Power(n4, power.Reading{State: power.On, At: at(0.5)})
-	w.Power(n4, power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", At: at(2)})
+	w.Power(n4, power.Reading{State: power.On, Asked: at(0.5), Arrived: at(0.5)})
+	w.Power(n4, power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", Asked: at(2), Arrived: at(2)})
 	w.look(10)
 	w.lose(n4, 50.3)
 	w.taint(n4, 50.5)
@@ -124,7 +124,7 @@ func TestTheTransitionsTimeReplacesThatOfALook(t *testing.T) {
 	w.want(view.PhaseDetected, n4, "47.5..58.5 | 50.7 | assumed timings")
 }
 
-func TestAShutdownThatTheKubeletTellsOf(t *testing.T) {
+func TestAShutdownThatTheKubeletReports(t *testing.T) {
 	w := newWorld(t, 32000)
 	w.node(n4, func(n *cluster.Node) {
 		n.Kubelet = &cluster.Kubelet{StatusUpdate: 10 * time.Second, ShutdownGrace: time.Minute}
@@ -138,7 +138,7 @@ func TestAShutdownThatTheKubeletTellsOf(t *testing.T) {
 	})
 	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (shutting down)", 1.2, at(1))
 	w.look(1.3)
-	w.want(view.PhaseDetected, n4, "0..58.5 | 1.2 | assumed timings; the kubelet tells of its own shutdown (shutdownGracePeriod 1m00s); the kubelet told of its own shutdown")
+	w.want(view.PhaseDetected, n4, "0..58.5 | 1.2 | assumed timings; the kubelet reports its own shutdown (shutdownGracePeriod 1m00s); the kubelet reported its own shutdown")
 }
 
 func TestPodsThatEndWithAGracefulShutdownAreReplacedAtOnce(t *testing.T) {
@@ -163,7 +163,7 @@ func TestPodsThatEndWithAGracefulShutdownAreReplacedAtOnce(t *testing.T) {
 }
 
 func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
-	w := newWorld(t, 32000) // four fill a node
+	w := newWorld(t, 32000) // four pods fill a node
 	w.off(power.ActionOff, n3, n4)
 	w.look(1)
 	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 8 pods: Pending until the nodes return")
@@ -201,7 +201,7 @@ func TestTheZoneRuleTakesTheEvictionsAway(t *testing.T) {
 	const rule = "zone rule: 3 of 4 nodes not ready, so nothing is evicted, except perhaps from the first node found"
 	w.want(view.PhaseTainted, n4, "– | – | "+rule)
 	w.want(view.PhaseEvicted, n4, "– | – | "+rule)
-	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 10 pods: Pending until the nodes return")
+	w.want(view.PhaseReplaced, llm.String(), "– | – | "+rule)
 	w.want(view.PhaseDetected, n4, "47.5..58.5 | – | assumed timings")
 	// The first one found has its taint before the rule holds.
 	w.lose(n3, 48)
@@ -223,7 +223,7 @@ func TestEvictionIsReckonedInOurClock(t *testing.T) {
 	w.want(view.PhaseEvicted, n4, "350..352 | – | ")
 }
 
-func TestWhatABlindSpanHidHasItsSourcesTime(t *testing.T) {
+func TestAnEventInABlindSpanHasItsSourcesTime(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.off(power.ActionOff, n4)
 	w.look(30)
@@ -245,11 +245,12 @@ func TestWhatABlindSpanHidHasItsSourcesTime(t *testing.T) {
 	}
 }
 
-func TestTheErrorWindowEndsWithTheReturn(t *testing.T) {
+func TestTheErrorWindowEndsWithItsLastFailure(t *testing.T) {
 	w := newWorld(t, 20000)
 	request := func(class loadgen.Class, sent, end float64) {
 		w.Request(loadgen.Record{Class: class, Scheduled: at(sent), Sent: at(sent), End: at(end)})
 	}
+	w.FailsWithin(5 * time.Second)
 	request(loadgen.ClassReset, -20, -10) // before
 	w.off(power.ActionOff, n4)
 	request(loadgen.ClassReset, -5, 1) // in flight at zero
@@ -260,7 +261,7 @@ func TestTheErrorWindowEndsWithTheReturn(t *testing.T) {
 	w.look(60)
 	w.Switched(n4, power.ActionOn, at(100))
 	request(loadgen.ClassReset, 120, 121)
-	w.want(view.PhaseErrors, Load, "0..62.2 | 49 | 3 failed, 1 more after the power-on")
+	w.want(view.PhaseErrors, Load, "0..67.2 | 52 | 3 failed; 1 in flight at zero: 1 failed (1 reset); 1 failed later, from 120.0 s to 121.0 s")
 	for _, p := range w.Table() {
 		if p.Name == view.PhaseErrors && (p.From == nil || *p.From != 0) {
 			t.Errorf("from %v", p.From)
@@ -342,7 +343,7 @@ func TestWithoutACluster(t *testing.T) {
 	tr.Zero(zero, nil)
 	tr.Switched(n4, power.ActionOff, zero)
 	tr.Switched(n3, power.ActionOn, zero)
-	tr.Power(n4, power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh silent", At: at(3)})
+	tr.Power(n4, power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh silent", Asked: at(3), Arrived: at(3)})
 	if rows := tr.Table(); len(rows) != 8 || *rows[0].Observed != 3 || rows[0].Note != "presumed (ssh silent)" {
 		t.Errorf("%+v", rows)
 	}
@@ -367,4 +368,55 @@ func TestNoPhaseLosesItsForecastByBeingQuick(t *testing.T) {
 	w.want(view.PhaseReady, n4, "72..102 | 72 | ")
 	w.look(73)
 	w.want(view.PhaseRestored, llm.String(), "72..103 | 72 | ")
+}
+
+// A phase that cannot come differs from one of unknown time.
+func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
+	w := newWorld(t, 32000) // four pods fill a node
+	w.off(power.ActionOff, n3, n4)
+	w.look(1)
+	if why := w.Never(view.PhaseReplaced, llm.String()); !strings.Contains(why, "no room for 8 pods") {
+		t.Errorf("replaced: %q", why)
+	}
+	if why := w.Never(view.PhaseEvicted, n4) + w.Never(view.PhaseDetected, n4) + w.Never(view.PhaseReady, n4); why != "" {
+		t.Errorf("for a phase that can come: %q", why)
+	}
+
+	w = newWorld(t, 20000)
+	w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.NotReadyFor = -1, -1 })
+	w.look(0)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	if why := w.Never(view.PhaseEvicted, n4); why != "no pod on kube-node4 will be evicted" {
+		t.Errorf("evicted: %q", why)
+	}
+	if why := w.Never(view.PhaseReplaced, llm.String()); why == "" {
+		t.Error("the forecast replaces pods that stay")
+	}
+
+	w = newWorld(t, 20000)
+	w.node(n4, func(n *cluster.Node) { n.Renewed, n.RenewSeen = time.Time{}, time.Time{} }) // at an unknown time
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	if why := w.Never(view.PhaseEvicted, n4) + w.Never(view.PhaseReplaced, llm.String()); why != "" {
+		t.Errorf("for a phase of unknown time: %q", why)
+	}
+}
+
+// A trial is aborted while a machine is still shutting down: the machine goes off, and
+// only then is powered on.
+func TestAMachineThatGoesOffAfterItsPowerOnWasAgreed(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.off(power.ActionOff, n4)
+	w.Switched(n4, power.ActionOn, at(0.6))
+	off := power.Told(power.Off, "PowerOFF")
+	off.Arrived = at(3.3)
+	w.Power(n4, off)
+	w.want(view.PhaseOff, n4, "– | 3.3 | proven (PowerOFF)")
+	if o := w.Outages(); len(o) != 1 || !o[0].On.Equal(at(3.3)) {
+		t.Errorf("%+v", o)
+	}
+	off.Arrived = at(9) // it is booting
+	w.Power(n4, off)
+	w.want(view.PhaseOff, n4, "– | 3.3 | proven (PowerOFF)")
 }

@@ -17,8 +17,10 @@ type service struct {
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
-	// room says why the replacements don't fit; empty when they do.
+	// room is the reason why the replacements do not fit; empty if they do.
 	room string
+	// full: the replacements certainly do not fit.
+	full bool
 }
 
 func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
@@ -39,9 +41,11 @@ func (v *service) forecastFirst(t *Tracker) {
 	if !v.known {
 		return
 	}
-	v.room = ""
-	if h := forecast.Outage(t.snapshot, t.down(), t.zero).Hits(); h.WillNotFit > 0 {
-		v.room = h.Room().Text
+	v.room, v.full = "", false
+	if h := forecast.Outage(t.snapshot, t.down(), t.zero).Hits(); h.Unread != "" {
+		v.room = h.Unread
+	} else if h.Place.Pending.High > h.Place.Waiting {
+		v.room, v.full = h.Room().Text, h.Place.Pending.Low > h.Place.Waiting
 	}
 	r := t.row(view.PhaseReplaced, t.deployment.String())
 	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && t.isDown(p.Node) }) {
@@ -51,17 +55,25 @@ func (v *service) forecastFirst(t *Tracker) {
 	}
 	r.observed, r.notes = time.Time{}, nil
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
-	r.predicted = r.first
+	r.predicted, r.never = r.first, v.never(t)
 }
 
-// replaced is when the pods on the nodes are available elsewhere: the last
-// node's eviction, and what a pod takes to start.
+// never reports whether the pods are certain not to be replaced: no node has room, or
+// one of the lost nodes keeps its pods.
+func (v *service) never(t *Tracker) bool {
+	return v.full || slices.ContainsFunc(t.down(), func(name string) bool {
+		return v.has(t, name) && t.nodes[name].graceful == 0 && t.Never(view.PhaseEvicted, name) != ""
+	})
+}
+
+// replaced forecasts when the pods on the nodes are available elsewhere: after the last
+// node's eviction and the start time of a pod.
 func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forecast.Interval, why string) {
 	if v.room != "" {
 		return i, v.room
 	}
 	if !v.learnt {
-		return i, "how long its pods take to start is not known"
+		return i, "the start time of its pods is unknown"
 	}
 	for _, name := range t.down() {
 		if !v.has(t, name) {
@@ -113,7 +125,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	returned := func(name string) bool { return t.returned(t.nodes[name]) }
 	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), returned) {
 		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
-			r.predicted, r.why = i, why
+			r.predicted, r.why, r.never = i, why, v.never(t)
 		}
 	}
 	r = t.row(view.PhaseRestored, subject)

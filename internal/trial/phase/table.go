@@ -67,8 +67,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	return p
 }
 
-// overtaken says why a phase of the outage did not come: the node was back
-// before.
+// overtaken explains why a phase of the outage did not come: the node returned before.
 func (t *Tracker) overtaken(name, subject string) string {
 	n := t.nodes[subject]
 	if n == nil || !t.returned(n) {

@@ -7,6 +7,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -61,6 +62,7 @@ type row struct {
 	// why it is not expected; empty when it is.
 	why   string
 	notes []string
+	never bool // the phase cannot come, and why is the reason
 }
 
 // seenOr is when it was observed, or the forecast if it was not.
@@ -80,16 +82,19 @@ func (r *row) note(text string) {
 // NewTracker makes a Tracker. deployment may be the zero Key: then there are no
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
-	return &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: map[rowKey]*row{}}
+	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: map[rowKey]*row{}}
+	t.failures.runs, t.failures.all = map[int]*loadgen.Window{}, loadgen.NewWindow(&t.failures.outages)
+	return t
 }
 
-// Zero starts the clock: the first power-off is asked for. s is the newest
-// Snapshot, or nil. Only the first call counts.
+// Zero starts the clock at the first power-off request. s is the newest Snapshot, or
+// nil. Only the first call counts.
 func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 	if !t.zero.IsZero() {
 		return
 	}
 	t.zero = at
+	t.failures.outages.SwitchedOff(at)
 	if s != nil {
 		t.snapshot = s
 	}
@@ -98,20 +103,23 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 	}
 }
 
-// Switched notes that a node's machine is asked to switch. A power-off before
-// Zero is the zero.
+// Switched records the request to switch a node's machine. A power-off before Zero
+// counts as zero.
 func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
 		if n != nil && n.on.IsZero() {
 			n.on = at
-			t.failures.returned(at)
+			t.failures.outages.SwitchedOn(at)
 		}
 		return
 	}
 	t.Zero(at, nil)
 	if n != nil && n.on.IsZero() {
 		return // asked for again
+	}
+	if len(t.nodes) > 0 {
+		t.failures.outages.SwitchedOff(at)
 	}
 	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on.IsZero() }) {
 		t.again()
@@ -155,7 +163,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	}
 }
 
-// found takes what the cluster said of the node when it was switched.
+// found records the state of the node in the cluster when it was switched.
 func (n *node) found(s *cluster.Snapshot) {
 	n.last = s.Node(n.name)
 	if n.last == nil {
@@ -173,7 +181,6 @@ func (n *node) found(s *cluster.Snapshot) {
 // again begins another outage after all nodes were asked to return.
 func (t *Tracker) again() {
 	t.wave++
-	t.failures.on = time.Time{}
 	if t.service.known {
 		delete(t.rows, rowKey{view.PhaseReplaced, t.deployment.String()})
 		delete(t.rows, rowKey{view.PhaseRestored, t.deployment.String()})
@@ -208,15 +215,24 @@ func (t *Tracker) row(name, subject string) *row {
 	return r
 }
 
-// Power notes a look at a machine.
+// Power records a reading of a machine.
 func (t *Tracker) Power(name string, r power.Reading) {
 	n := t.nodes[name]
-	if n == nil || r.State != power.Off || r.At.Before(n.off) || !n.on.IsZero() && r.At.After(n.on) {
+	if n == nil || r.State != power.Off || r.Arrived.Before(n.off) {
 		return
 	}
 	off := t.row(view.PhaseOff, name)
+	if !n.on.IsZero() && r.Arrived.After(n.on) {
+		if !off.observed.IsZero() || r.Proof != power.Proven {
+			return
+		}
+		// The operator agreed to power the machine on while it was still shutting down:
+		// lightsout sends the power-on request once the machine is off.
+		t.failures.outages.SwitchedOnLater(n.on, r.Arrived)
+		n.on = r.Arrived
+	}
 	if off.observed.IsZero() {
-		off.observed = r.At
+		off.observed = r.Arrived
 	}
 	if r.Proof == power.Proven || len(off.notes) == 0 {
 		off.notes = []string{r.With(r.Proof.String())}
@@ -233,8 +249,8 @@ func (t *Tracker) AllEvicted(name string) bool {
 	return ok && o.Pods == 0
 }
 
-// Why says in one sentence why a phase is not expected to come; empty when it
-// is, or when nothing is known about it.
+// Why is the reason, in one sentence, why a phase is not expected to come; empty if it
+// is expected, or if nothing is known about it.
 func (t *Tracker) Why(name, subject string) string {
 	t.forecastFirst()
 	if r := t.rows[rowKey{name, subject}]; r != nil && r.observed.IsZero() {
@@ -243,5 +259,15 @@ func (t *Tracker) Why(name, subject string) string {
 	return ""
 }
 
-// Blind lists the spans in which the API server was not heard, oldest first.
+// Never returns the reason, as in Why, if the phase cannot come at all; empty if only
+// its time is unknown.
+func (t *Tracker) Never(name, subject string) string {
+	why := t.Why(name, subject)
+	if r := t.rows[rowKey{name, subject}]; why == "" || !r.never {
+		return ""
+	}
+	return why
+}
+
+// Blind lists the spans without an answer from the API server, oldest first.
 func (t *Tracker) Blind() []Blind { return slices.Clone(t.blind.spans) }

@@ -110,10 +110,14 @@ func (w *world) told(kind cluster.Kind, name string, what cluster.Change, from, 
 	if kind != cluster.KindNode {
 		ns = "default"
 	}
-	w.Transition(cluster.Transition{
+	tr := cluster.Transition{
 		Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: ns, Name: name}},
 		Kind:    what, From: from, To: to, Seen: at(seen), SourceTime: source,
-	})
+	}
+	if to == "NotReady (shutting down)" {
+		tr.Cause = cluster.CauseShutdown
+	}
+	w.Transition(tr)
 }
 
 // off switches nodes off at zero.

@@ -10,6 +10,15 @@ import (
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
+//go:embed example.yaml
+var example string
+
+// Example returns a plan to start from, with comments.
+func Example() string { return example }
+
+// Text returns the text of a plan: a built-in one's by its name, or that of a file.
+func Text(name string) ([]byte, error) { return readFile(name) }
+
 // Builtin are the names of the plans that are built in, sorted.
 func Builtin() []string {
 	files, _ := builtin.ReadDir("builtin") // it is part of the program

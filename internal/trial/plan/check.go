@@ -8,9 +8,9 @@ import (
 	"lightsout/internal/config/yamlfile"
 )
 
-// check finds what the grammar allows and what can't be carried out or can never
-// be met, each an *Error. It gives steps without a name theirs. What depends on a
-// step that could not be read is not told.
+// check finds faults that the grammar permits: steps that cannot be carried out, and
+// expectations that can never be met. Each is an *Error. It names unnamed steps, and
+// omits faults that follow from an unreadable step.
 func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()
@@ -31,7 +31,7 @@ func (p *Plan) check() []error {
 	return c.faults
 }
 
-// Warnings tells what a plan may be meant to do, but is seldom.
+// Warnings lists properties that a plan seldom has on purpose.
 func (p *Plan) Warnings() []string {
 	var out []string
 	for _, n := range p.Nodes() {
@@ -49,11 +49,11 @@ func (p *Plan) Warnings() []string {
 			}
 		}
 		if line > 0 {
-			out = append(out, fmt.Sprintf("line %d: no step powers %s on again: that is done when the trial has ended, and no return is observed", line, n))
+			out = append(out, fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", line, n))
 		}
 	}
 	if len(p.Expect) == 0 {
-		out = append(out, "it expects nothing: a verdict will only say whether the outage and the return were observed")
+		out = append(out, "it has no expectations: the verdict will only show whether the outage and the return were observed")
 	}
 	return out
 }
@@ -112,7 +112,7 @@ func (c *checker) note(err error) {
 	}
 }
 
-// wrong keeps what is wrong on a line.
+// wrong adds a fault with its line.
 func (c *checker) wrong(line int, format string, args ...any) {
 	c.note(errorAt(line, format, args...))
 }
@@ -168,7 +168,7 @@ func (c *checker) expectation(i int) error {
 		}
 	case OfLedger:
 		if len(c.loads) == 0 {
-			return errorAt(e.Line, "the plan has no load, so there is nothing that could be %s", e.Measure)
+			return errorAt(e.Line, "the plan has no load, so nothing can be %s", e.Measure)
 		}
 	case OfTrial:
 		if e.Measure == "skew_before_rollout" && !c.rollout {
@@ -185,9 +185,9 @@ func (p *Plan) ofThis(line int, deployment string) error {
 		return nil
 	}
 	if p.Deployment == "" {
-		return errorAt(line, "a trial is about one deployment: say so by deployment: %s at the top of the plan", deployment)
+		return errorAt(line, "a trial has one deployment: add deployment: %s at the top of the plan", deployment)
 	}
-	return errorAt(line, "the plan is about %s, and of %s nothing is observed", p.Deployment, deployment)
+	return errorAt(line, "the plan's deployment is %s; lightsout does not observe %s", p.Deployment, deployment)
 }
 
 // contradicts compares an expectation with those before it that are about the
@@ -201,10 +201,10 @@ func (p *Plan) contradicts(i int) error {
 		below := e.Max != nil && f.Min != nil && *e.Max < *f.Min
 		above := e.Min != nil && f.Max != nil && *e.Min > *f.Max
 		if below || above {
-			return errorAt(e.Line, "%s can't be %s and, as line %d wants, %s", quote(e.Name()), e.Want(), f.Line, f.Want())
+			return errorAt(e.Line, "%s can't be %s and, as line %d requires, %s", quote(e.Name()), e.Want(), f.Line, f.Want())
 		}
 		if f.Subject == e.Subject && f.Want() == e.Want() {
-			return errorAt(e.Line, "this says the same as line %d: leave one of them out", f.Line)
+			return errorAt(e.Line, "this repeats line %d: remove one of them", f.Line)
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ type Cordon struct{ Nodes []string }
 
 var cordonKind = kind{
 	name: "cordon", meant: "unschedulable", fields: "nodes",
-	help:   "  cordon   [node, …]: no more pods are put on them\n",
+	help:   "  cordon   [node, …]: the scheduler places no more pods on them\n",
 	decode: onNodes("this cordon step", 0, func(nodes []string, _ time.Duration) Action { return &Cordon{nodes} }),
 }
 
@@ -20,7 +20,7 @@ func (co *Cordon) Subjects() ([]string, string) { return co.Nodes, "" }
 
 func (co *Cordon) title() string { return "cordon " + some(co.Nodes) }
 
-// Text says which nodes are cordoned.
+// Text names the nodes to cordon.
 func (co *Cordon) Text() string { return "cordon " + list(co.Nodes) }
 
 func (co *Cordon) value() any { return co.Nodes }
@@ -37,7 +37,8 @@ func (co *Cordon) check(c *checker, s *Step) {
 // Begin cordons the nodes.
 func (co *Cordon) Begin(r Runner, _ string) Poll { return r.Cordon(co.Nodes) }
 
-// Uncordon takes back a Cordon, or a Drain's, for what the trial has cordoned.
+// Uncordon undoes a Cordon, or the cordon of a Drain, on nodes that the trial has
+// cordoned.
 type Uncordon struct{ Nodes []string }
 
 var uncordonKind = kind{
@@ -56,7 +57,7 @@ func (u *Uncordon) Subjects() ([]string, string) { return u.Nodes, "" }
 
 func (u *Uncordon) title() string { return "uncordon " + some(u.Nodes) }
 
-// Text says which nodes are uncordoned.
+// Text names the nodes to uncordon.
 func (u *Uncordon) Text() string { return "uncordon " + list(u.Nodes) }
 
 func (u *Uncordon) value() any { return u.Nodes }

@@ -16,7 +16,7 @@ const (
 	maxStepName = 160
 )
 
-// planName is what is safe as the name of a folder everywhere.
+// planName matches names that are safe as the name of a folder on every system.
 var planName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // decode reads the fields, and returns all that is wrong with them.
@@ -29,7 +29,7 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 			faults = append(faults, err)
 		}
 	}
-	g, faults := yamlfile.AllFields(root, "a plan", "name", "about", "deployment", "steps", "expect")
+	g, faults := yamlfile.Open(root, "a plan", "name", "about", "deployment", "steps", "expect")
 	note(p.decodeName(root, g))
 	if f, ok := g["about"]; ok {
 		folded := *f.Value // may be written on several lines
@@ -68,14 +68,15 @@ func (p *Plan) decodeName(root *yaml.Node, g yamlfile.Group) (err error) {
 	if !ok {
 		return errorAt(root.Line, `the plan has no name: begin it with one like "name: two-of-four"`)
 	}
-	if p.Name, err = readText(f.Value, "name", 253); err == nil && !planName.MatchString(p.Name) {
+	p.Name, err = readText(f.Value, "name", 253)
+	if err == nil && !planName.MatchString(p.Name) {
 		err = errorAt(f.Value.Line, "%s can't be a plan's name, which is one word of at most 63 letters, digits, dots, dashes and underscores", quote(p.Name))
 	}
 	return err
 }
 
-// decodeList reads a list of at most so many items; like is one as it is written.
-// It returns what is wrong with them as well.
+// decodeList reads a list of at most this many items; like is an example of an item. It
+// returns their errors too.
 func decodeList[T any](f yamlfile.Field, item string, most int, like string, decode func(*yaml.Node) (T, error)) (out []T, faults []error) {
 	if f.Value.Kind != yaml.SequenceNode {
 		return nil, []error{errorAt(f.Value.Line, `%s must be a list like "%s", %s`, f.Key.Value, like, isNot(f.Value))}

@@ -37,7 +37,7 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 		case known:
 			e.Measure, value = k.Value, n.Content[i+1]
 		case k.Value == "min" || k.Value == "max":
-			return e, errorAt(k.Line, "%s must stand in { } behind the measure, like {%s: 4}", k.Value, k.Value)
+			return e, errorAt(k.Line, "%s must be in { } behind the measure, like {%s: 4}", k.Value, k.Value)
 		case !slices.Contains(expectFields, k.Value):
 			return e, noMeasure(k.Line, k.Value)
 		}
@@ -71,7 +71,7 @@ func noMeasure(line int, word string) error {
 	return errorAt(line, "there is no measure %s; there are %s", quote(word), and(measureWords))
 }
 
-// decodeOf reads what the measure is of: a load step, a node, a deployment.
+// decodeOf reads the object of the measure: a load step, a node, a deployment.
 func (e *Expectation) decodeOf(g yamlfile.Group) error {
 	kind := e.Kind()
 	if f, ok := g["step"]; ok {
@@ -79,7 +79,8 @@ func (e *Expectation) decodeOf(g yamlfile.Group) error {
 			return errorAt(f.Key.Line, "%s is not about one load: leave step out", e.Measure)
 		}
 		var err error
-		if e.Step, err = readText(f.Value, "step", maxStepName); err != nil {
+		e.Step, err = readText(f.Value, "step", maxStepName)
+		if err != nil {
 			return err
 		}
 	} else if kind == OfLoad {
@@ -96,7 +97,7 @@ func (e *Expectation) decodeOf(g yamlfile.Group) error {
 		}
 		switch {
 		case kind != OfPhase:
-			return errorAt(f.Key.Line, "%s is not told for one %s: leave %s out", e.Measure, subject, subject)
+			return errorAt(f.Key.Line, "%s is not available for one %s: leave %s out", e.Measure, subject, subject)
 		case subject != wanted:
 			return errorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, wanted, subject)
 		}
@@ -119,13 +120,13 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 		return err
 	}
 	m := measures[e.Measure]
-	predictable := m.phase != "" && !m.ofMachine
+	predictable := m.phase != "" && !m.ofMachine || m.foretold
 	wanted, like := "a whole number or bounds like {min: 4, max: 6}", "{max: 4}"
 	if m.seconds {
 		wanted, like = "bounds like {min: 30s, max: 90s}", "{max: 90s}"
-		if predictable {
-			wanted = "predicted or " + wanted
-		}
+	}
+	if predictable {
+		wanted = "predicted or " + wanted
 	}
 	scalar := n.Kind == yaml.ScalarNode
 	switch {

@@ -1,9 +1,9 @@
-// Package plan is the file that describes a trial: steps that are taken one
-// after the other, and what must be seen. It reads such files strictly, says
-// with line numbers what is wrong with them, and carries the plans that are
-// built in. Help is the file's grammar. It carries nothing out.
+// Package plan defines the file that describes a trial: steps that run one after the
+// other, and expectations. It reads such files strictly, reports errors with line
+// numbers, and contains the built-in plans. Help describes the file's grammar.
 //
-// What may live here: the types of a plan, reading and writing them, their
-// words for people, and every check that needs the file alone or a list of
-// names. What may not: anything that knows a cluster, a machine or a record.
+// This package has the types of a plan, their reading, writing and texts, every check
+// that needs only the file or a list of names, and the start of an action on a
+// [Runner], which carries the action out. It does not read a cluster, switch a machine
+// or write a record.
 package plan

@@ -5,9 +5,9 @@ import "time"
 // DrainWithin is how long a drain may take when the plan does not say.
 const DrainWithin = 10 * time.Minute
 
-// Drain cordons nodes and evicts their pods, which respects disruption budgets.
-// The step ends when the pods are gone, or fails when Within has passed; it
-// then says which budget held them.
+// Drain cordons nodes and evicts their pods, which respects disruption budgets. The
+// step ends when the pods are gone, or fails after Within; the error then names the
+// disruption budget that holds them.
 type Drain struct {
 	Nodes  []string
 	Within time.Duration
@@ -29,7 +29,7 @@ func (d *Drain) Subjects() ([]string, string) { return d.Nodes, "" }
 
 func (d *Drain) title() string { return "drain " + some(d.Nodes) }
 
-// Text says which nodes are drained.
+// Text names the nodes to drain.
 func (d *Drain) Text() string { return "drain " + list(d.Nodes) + inTime(d.Within) }
 
 func (d *Drain) value() any { return aboutNodes(d.Nodes, "within", within(d.Within, DrainWithin)) }

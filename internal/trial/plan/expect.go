@@ -24,7 +24,7 @@ type Expectation struct {
 	Predicted bool
 }
 
-// MeasureKind says what a measure is of.
+// MeasureKind is the kind of object that a measure belongs to.
 type MeasureKind int
 
 // Kinds of measures.
@@ -45,17 +45,18 @@ type measure struct {
 	// seconds: it is a time, not a count. sum: it can't be more than a load's
 	// requests in all.
 	seconds, sum bool
-	// afterOn: only a node that is switched on again comes to it. ofMachine:
-	// nothing but the machine decides when, so there is no forecast.
-	// ofDeployment: it is of a deployment, not of a node.
-	afterOn, ofMachine, ofDeployment bool
+	// afterOn: only a node that is switched on again reaches the phase. ofMachine: only
+	// the machine decides when, so there is no forecast. ofDeployment: the phase
+	// belongs to a deployment, not to a node. foretold: the measure is a count with a
+	// forecast.
+	afterOn, ofMachine, ofDeployment, foretold bool
 }
 
-// measureWords are the measures in the order in which they are told.
+// measureWords are the measures in the order of the help.
 var measureWords = []string{
-	"sent", "ok", "failed", "failed_after_detection", "error_window", "peak_served", "peak_queued",
+	"sent", "ok", "failed", "failed_after_detection", "error_window", "later_failures", "hung", "peak_served", "peak_queued",
 	"off", "detected", "endpoints_out", "tainted", "evicted", "replaced", "booted", "ready", "restored",
-	"lowest_available", "skew", "skew_before_rollout", "balanced",
+	"lowest_available", "pending", "skew", "skew_before_rollout", "balanced",
 }
 
 var measures = map[string]measure{
@@ -65,9 +66,10 @@ var measures = map[string]measure{
 	"failed_after_detection": {sum: true},
 	"peak_served":            {meant: "served"},
 	"peak_queued":            {meant: "queued"},
-	// From the first to the last failed request's sending, from zero to the
-	// power-on, as the phase; predicted is of its end.
-	"error_window": {seconds: true, phase: view.PhaseErrors},
+	// As loadgen.Window finds them; "predicted" refers to the end of the error window.
+	"error_window":   {seconds: true, phase: view.PhaseErrors},
+	"later_failures": {sum: true, meant: "stray strays"},
+	"hung":           {sum: true, meant: "hanging"},
 
 	"off":           {kind: OfPhase, phase: view.PhaseOff, seconds: true, ofMachine: true},
 	"detected":      {kind: OfPhase, phase: view.PhaseDetected, seconds: true, meant: "not_ready notready"},
@@ -83,21 +85,22 @@ var measures = map[string]measure{
 
 	// The least number of available pods of the deployment.
 	"lowest_available": {kind: OfTrial},
+	// The pods without a node at the first power-on request, or at the end.
+	"pending": {kind: OfTrial, foretold: true, meant: "homeless unschedulable"},
 	// The largest minus the smallest number of the deployment's pods on a Ready,
 	// schedulable worker: at the end, and when the first rollout step began.
 	"skew":                {kind: OfTrial},
 	"skew_before_rollout": {kind: OfTrial},
 }
 
-// Kind says what the measure is of.
+// Kind is the kind of object that the measure belongs to.
 func (e Expectation) Kind() MeasureKind { return measures[e.Measure].kind }
 
 // Phase is the phase that the expectation is about, or "" when it is not about one.
 func (e Expectation) Phase() string { return measures[e.Measure].phase }
 
-// Name says what is measured: "peak served, all nodes on", "detected,
-// kube-node3". Two expectations have the same name only when they bound the
-// same thing.
+// Name describes the measure: "peak served, all nodes on", "detected, kube-node3". Two
+// expectations have the same name only if they bound the same measure.
 func (e Expectation) Name() string {
 	name := strings.ReplaceAll(e.Measure, "_", " ")
 	switch {
@@ -109,7 +112,7 @@ func (e Expectation) Name() string {
 	return name
 }
 
-// Want says what is wanted: "16", "at least 4", "at most 60 s", "from 30 s to
+// Want describes the expected value: "16", "at least 4", "at most 60 s", "from 30 s to
 // 90 s", "inside the forecast", "true".
 func (e Expectation) Want() string {
 	show := func(v *float64) string { return strconv.FormatFloat(*v, 'f', -1, 64) + e.unit() }
@@ -130,8 +133,7 @@ func (e Expectation) Want() string {
 	return "from " + show(e.Min) + " to " + show(e.Max)
 }
 
-// Got writes a value that was seen as Want writes those that are wanted, to a
-// tenth.
+// Got formats an observed value like the expected one, to a tenth.
 func (e Expectation) Got(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + e.unit()
 }

@@ -21,8 +21,8 @@ type kind struct {
 	decode func(k kind, n *yaml.Node) (Action, error)
 }
 
-// kinds are the steps that there are, in the order in which they are told. Set
-// in init because an action's kind is looked up by its own methods.
+// kinds are the kinds of steps, in the order of the help. init sets it, because an
+// action's own methods look its kind up.
 var kinds []kind
 
 func init() {
@@ -45,7 +45,7 @@ func kindOf(name string) (kind, bool) {
 	return kinds[i], true
 }
 
-// noStep is the error that there is no such step.
+// noStep returns the error that there is no such step.
 func noStep(line int, word string) error {
 	guess := yamlfile.Suggest(word, kindNames())
 	if guess == "" {
@@ -95,7 +95,7 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		case found.name == "":
 			return s, noStep(k.Line, k.Value)
 		case isField(k.Value):
-			return s, errorAt(k.Line, "%s must stand in { } behind %s:, or be indented below it", k.Value, found.name)
+			return s, errorAt(k.Line, "%s must be in { } behind %s:, or be indented below it", k.Value, found.name)
 		}
 	}
 	g, err := fields(n, "a step", append([]string{"name"}, kindNames()...)...)
@@ -103,11 +103,12 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		return s, err
 	}
 	if f, ok := g["name"]; ok {
-		if s.Name, err = readText(f.Value, "the name of a step", maxStepName); err != nil {
+		s.Name, err = readText(f.Value, "the name of a step", maxStepName)
+		if err != nil {
 			return s, err
 		}
 		if s.Name == AllLoads {
-			return s, errorAt(f.Value.Line, `a step can't be named "all": that is what "stop: all" stands for`)
+			return s, errorAt(f.Value.Line, `a step can't be named "all", because "stop: all" stops every load`)
 		}
 	}
 	if found.name == "" {

@@ -25,7 +25,7 @@ type Load struct {
 
 var loadKind = kind{
 	name: "load", meant: "burst hold rate requests", fields: "for background timeout requests", decode: decodeLoad,
-	help: `  load     one of burst: 16 (at once), hold: 16 (outstanding all the time), rate: 2/s; and
+	help: `  load     one of burst: 16 (at once), hold: 16 (in flight all the time), rate: 2/s; and
            requests: 100, for: 30s   end a hold or a rate, which else needs background: true
            background: true          goes on to the next step; lasts until a stop or the end
            timeout: 3s               gives up each request after that time
@@ -90,7 +90,7 @@ func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group) (err error) {
 		}
 	}
 	if l.Spec.Shape == "" {
-		return errorAt(n.Line, "this load does not say how many requests: give it burst: 16, hold: 16 or rate: 2/s")
+		return errorAt(n.Line, "this load has no number of requests: give it burst: 16, hold: 16 or rate: 2/s")
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func decodeRate(n *yaml.Node) (float64, error) {
 	return v, nil
 }
 
-// endless reports that l goes on until it is stopped.
+// endless reports whether l continues until a step stops it.
 func (l *Load) endless() bool {
 	return l.Spec.Shape != loadgen.Burst && l.Spec.Requests == 0 && l.Spec.For == 0
 }
@@ -132,7 +132,7 @@ func (l *Load) Subjects() ([]string, string) { return nil, "" }
 
 func (l *Load) title() string { return l.Spec.Text() }
 
-// Text says how many requests are sent and until when.
+// Text describes the number of requests and the end of the load.
 func (l *Load) Text() string {
 	s := l.title()
 	if l.Spec.Requests > 0 {
@@ -145,7 +145,7 @@ func (l *Load) Text() string {
 		s += ", in the background"
 	}
 	if l.Timeout > 0 {
-		s += ", each given up after " + short(l.Timeout)
+		s += ", each with a timeout of " + short(l.Timeout)
 	}
 	return s
 }
@@ -164,7 +164,7 @@ func (l *Load) check(c *checker, s *Step) {
 		c.wrong(s.Line, "this load goes on until it is stopped, so no later step would begin: add background: true, requests: or for:")
 	}
 	if l.Spec.Shape != loadgen.Burst {
-		// The generator goes on with one hold or rate at a time.
+		// The generator runs one hold or rate at a time.
 		if c.steady != "" && c.loads[c.steady].stopped == 0 {
 			c.wrong(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", quote(c.steady), c.loads[c.steady].line)
 		}

@@ -75,7 +75,7 @@ func aboutNodes(nodes []string, fields ...any) any {
 	return flow(append([]any{"nodes", nodes}, fields...)...)
 }
 
-// within is a time as it is written; empty if it is what it is by default.
+// within formats a time; empty for the default.
 func within(d, unless time.Duration) string {
 	if d <= 0 || d == unless {
 		return ""

@@ -58,7 +58,7 @@ func (o *Off) verb() string {
 
 func (o *Off) title() string { return o.verb() + some(o.Nodes) }
 
-// Text says which nodes are switched off and how.
+// Text names the nodes to switch off, and how.
 func (o *Off) Text() string { return o.verb() + list(o.Nodes) + inTime(o.Within) }
 
 func (o *Off) value() any {

@@ -28,7 +28,7 @@ func (o *On) Subjects() ([]string, string) { return o.Nodes, "" }
 
 func (o *On) title() string { return "power on " + some(o.Nodes) }
 
-// Text says which nodes are powered on.
+// Text names the nodes to power on.
 func (o *On) Text() string { return "power on " + list(o.Nodes) + inTime(o.Within) }
 
 func (o *On) value() any { return aboutNodes(o.Nodes, "within", within(o.Within, 0)) }

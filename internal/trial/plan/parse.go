@@ -19,11 +19,11 @@ const (
 	MaxExpect = 200
 )
 
-// file is what a plan's file may be.
+// file holds the limits of a plan's file.
 var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at least a name and steps", MaxSize: MaxSize}
 
-// Open reads the built-in plan of that name, or else the file at that path.
-// Errors name the file; what is wrong in it is an *Error.
+// Open reads the built-in plan of that name, or else the file at that path. Errors name
+// the file; a fault in the plan is an *Error.
 func Open(name string) (*Plan, error) {
 	text, err := readFile(name)
 	if err != nil {
@@ -36,7 +36,7 @@ func Open(name string) (*Plan, error) {
 	return p, nil
 }
 
-// Read is Open with all faults, as Faults tells them.
+// Read is Open with all faults, as Faults returns them.
 func Read(name string) (*Plan, []error) {
 	text, err := readFile(name)
 	if err != nil {
@@ -72,9 +72,9 @@ func readFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse reads a plan strictly: what it does not know, what can never happen
-// and what contradicts itself is an error, always an *Error with its line. The
-// first one found is returned. Text is kept and not changed afterwards.
+// Parse reads a plan strictly: unknown fields, impossible steps and contradictions are
+// errors, each an *Error with its line. It returns the first one. It keeps Text, which
+// the caller must not change afterwards.
 func Parse(text []byte) (*Plan, error) {
 	p, faults := parse(text)
 	if len(faults) > 0 {
@@ -99,7 +99,7 @@ func lineOf(err error) int {
 	return 0
 }
 
-// parse gives the faults in the order in which they are found.
+// parse returns the faults in order.
 func parse(text []byte) (*Plan, []error) {
 	p, faults := &Plan{}, []error(nil)
 	if root, err := file.Read(text); err != nil {

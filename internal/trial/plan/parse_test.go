@@ -89,11 +89,11 @@ func TestHostileFilesAreRefusedWithTheirLine(t *testing.T) {
 		{"another line break", "name: x\u2028steps: []\n", "line 1: there is an invisible character here (U+2028): take it out"},
 		{"not UTF-8", head + "  - pause: \xff\n", "line 4: there is a byte here that is not UTF-8 text (0xff): save the file as UTF-8"},
 		{"UTF-16", "\xff\xfen\x00", "line 1: there is a byte here that is not UTF-8 text (0xff): save the file as UTF-8"},
-		{"too large", head + strings.Repeat("# padding\n", MaxSize/10), "line 26215: the plan goes on beyond 256 KiB here, which is the most that a plan may have"},
-		{"one line too large", strings.Repeat("x", 10*MaxSize), "line 1: the plan goes on beyond 256 KiB here, which is the most that a plan may have"},
+		{"too large", head + strings.Repeat("# padding\n", MaxSize/10), "line 26215: the plan exceeds its limit of 256 KiB here"},
+		{"one line too large", strings.Repeat("x", 10*MaxSize), "line 1: the plan exceeds its limit of 256 KiB here"},
 		{"too many steps", head + strings.Repeat("  - pause: 1s\n", 200), "line 203: this is step 201, and a plan has at most 200"},
 		{"too many expectations", head + "expect:\n" + strings.Repeat("  - balanced: true\n", 201), "line 205: this is expectation 201, and a plan has at most 200"},
-		{"too deep", head + "  - off: " + strings.Repeat("[", 20000), "line 4: this is nested far too deeply for a plan"},
+		{"too deep", head + "  - off: " + strings.Repeat("[", 20000), "line 4: not valid YAML: exceeded max depth of 10000"},
 		{"deep", head + "  - off: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "line 4: the name of a node must be text, not a list"},
 		{"a long word", head + "  - " + strings.Repeat("x", 1000) + ": 1\n", `line 4: there is no step "` + strings.Repeat("x", 59) + `…"; there are load, off, on, wait, cordon, drain, uncordon, rollout, pause and stop`},
 	} {
@@ -260,7 +260,7 @@ func TestOpenSaysWhichFileIsWrong(t *testing.T) {
 	}
 	for _, c := range []struct{ name, want string }{
 		{file, file + `: line 3: there is no step "of"; did you mean "off"?`},
-		{large, large + ": line 1: the plan goes on beyond 256 KiB here, which is the most that a plan may have"},
+		{large, large + ": line 1: the plan exceeds its limit of 256 KiB here"},
 		{"vagrnat", `there is no plan "vagrnat", neither built in nor as a file; did you mean "vagrant", which is built in?`},
 		{"outage", `there is no plan "outage", neither built in nor as a file; built in are mdx and vagrant`},
 		{filepath.Join(dir, "none.yaml"), "the plan can't be read: open " + filepath.Join(dir, "none.yaml") + ": no such file or directory"},

@@ -30,7 +30,7 @@ func (p *Pause) Subjects() ([]string, string) { return nil, "" }
 
 func (p *Pause) title() string { return "pause of " + short(p.For) }
 
-// Text says how long the pause is.
+// Text describes the length of the pause.
 func (p *Pause) Text() string { return "pause for " + short(p.For) }
 
 func (p *Pause) value() any { return short(p.For) }

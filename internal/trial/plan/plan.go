@@ -11,12 +11,12 @@ import (
 	"lightsout/power"
 )
 
-// Plan is a trial as it is wanted. It is immutable once parsed.
+// Plan is the steps and expectations of a trial. It is immutable once parsed.
 type Plan struct {
 	// Name is one word for files and titles; About one or two sentences.
 	Name, About string
-	// Deployment, namespace/name, is what the trial is about; empty: the one
-	// that the load of the configuration goes to.
+	// Deployment is the trial's deployment as namespace/name; empty: the deployment of
+	// the configured load.
 	Deployment string
 	Steps      []Step
 	Expect     []Expectation
@@ -27,7 +27,7 @@ type Plan struct {
 	deploymentLine, stepsLine int
 }
 
-// Asks is the first step that the operator has to agree to before it is begun; nil:
+// Asks is the first step that the operator has to agree to before it starts; nil if
 // there is none.
 func (p *Plan) Asks() *Step {
 	for i := range p.Steps {
@@ -43,20 +43,20 @@ func (p *Plan) Asks() *Step {
 type Step struct {
 	// Line is where it begins in the file, from 1; 0 for one made by keyboard.
 	Line int
-	// Name is unique in the plan; a step that is not named has one made from
-	// what it does ("burst of 16", "shut down kube-node3", "wait: detected").
+	// Name is unique in the plan; an unnamed step gets a name from its action ("burst
+	// of 16", "shut down kube-node3", "wait: detected").
 	Name string
-	// Action is what it does; nil only of a step that could not be read.
+	// Action is the step's action; nil only for an unreadable step.
 	Action Action
 }
 
-// Action is what a step does. Each is a type in a file of its own (load.go,
-// off.go, …) and a line of [kinds].
+// Action is the action of a step. Each type has a file of its own (load.go, off.go, …)
+// and a line in [kinds].
 type Action interface {
 	// Kind is the step's word in a file: "load", "off", …
 	Kind() string
-	// Text says in one line for people what is done: "shut down kube-node3,
-	// kube-node4", "wait until kube-node3 is detected as not Ready".
+	// Text describes the step in one line: "shut down kube-node3, kube-node4", "wait
+	// until kube-node3 is detected as not Ready".
 	Text() string
 	// Subjects are the nodes and the deployment (namespace/name) that it names.
 	Subjects() (nodes []string, deployment string)
@@ -67,12 +67,12 @@ type Action interface {
 	title() string
 	// value is what stands behind the kind in a file.
 	value() any
-	// check finds what can't be carried out where the step stands, and notes
-	// what the steps after it must know.
+	// check finds an action that is impossible at this place, and records the state for
+	// the next steps.
 	check(c *checker, s *Step)
 }
 
-// Poll looks at something that takes time. It returns done with an error when
+// Poll checks something that takes time. It returns done with an error when
 // that has failed; doing is one sentence for the operator.
 type Poll = func(now time.Time) (done bool, doing string, err error)
 
@@ -84,8 +84,8 @@ type Runner interface {
 	// the step of that name, or all.
 	Load(step string, l *Load) Poll
 	Stop(step string) Poll
-	// Switch switches machines after the guards, and the operator where that
-	// is asked for, have agreed. A within of 0 leaves it to the drivers.
+	// Switch switches machines once the guards, and the operator if required, have
+	// agreed. With a within of 0 the drivers' time limits apply.
 	Switch(a power.Action, nodes []string, within time.Duration) Poll
 	Cordon(nodes []string) Poll
 	Uncordon(nodes []string) Poll
@@ -104,7 +104,7 @@ func Waits(a Action) bool {
 	return false
 }
 
-// Text says in one line for people what the step does.
+// Text describes the step in one line.
 func (s Step) Text() string { return s.Action.Text() }
 
 // defaultName is the name of a step that has none, before it is made unique.
@@ -138,14 +138,7 @@ func (p *Plan) missing(kind string, there []string) error {
 			if name == "" || slices.Contains(there, name) {
 				continue
 			}
-			const most = 6
-			switch near := yamlfile.Suggest(name, there); {
-			case near != "":
-				return errorAt(line, "the cluster has no %s %s; did you mean %s?", kind, quote(name), quote(near))
-			case len(there) > 0 && len(there) <= most:
-				return errorAt(line, "the cluster has no %s %s; it has %s", kind, quote(name), and(quoteAll(there)))
-			}
-			return errorAt(line, "the cluster has no %s %s", kind, quote(name))
+			return errorAt(line, "%s", Missing(kind, name, there))
 		}
 		return nil
 	}
@@ -166,6 +159,20 @@ func (p *Plan) missing(kind string, there []string) error {
 		}
 	}
 	return err
+}
+
+// Missing returns a sentence: the cluster has no object of that kind ("node") and name.
+// It lists the existing names, namespace/name for namespaced kinds.
+func Missing(kind, name string, there []string) string {
+	const most = 6
+	text := fmt.Sprintf("the cluster has no %s %s", kind, quote(name))
+	switch near := yamlfile.Suggest(name, there); {
+	case near != "":
+		text += "; did you mean " + quote(near) + "?"
+	case len(there) > 0 && len(there) <= most:
+		text += "; it has " + and(quoteAll(there))
+	}
+	return text
 }
 
 // sorted sorts words in place and returns them.

@@ -127,10 +127,10 @@ func TestStepsInWords(t *testing.T) {
 	}
 	want := []string{
 		"burst of 16",
-		"burst of 16, each given up after 30m",
+		"burst of 16, each with a timeout of 30m",
 		"hold at 4, 100 requests in all for 30s",
 		"rate of 3 a second, 9 requests in all",
-		"rate of 0.5 a second, in the background, each given up after 1.5s",
+		"rate of 0.5 a second, in the background, each with a timeout of 1.5s",
 		"pause for 1h30m",
 		"cordon a, b",
 		"drain a, c, within 5m",
@@ -282,9 +282,9 @@ func builtinPlan(name string) (*Plan, bool) {
 	return p, err == nil
 }
 
-// TestAllFaultsAreToldAtOnce: each with its line, and none that only follows from
+// TestAllFaultsAreReportedTogether: each with its line, and none that only follows from
 // another one.
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedTogether(t *testing.T) {
 	const head = "nam: x\nname: two\ndeployment: shop\n"
 	for text, want := range map[string]string{
 		head + "steps:\n  - of: [n1]\n  - wait: detected\n  - pause: soon\n  - on: [n1]\nexpect:\n  - detected: maybe\n  - sent: 3\n    step: clients\n":                                                              "1 3 5 7 10",
@@ -306,7 +306,7 @@ func TestAPlanThatLeavesAMachineOffIsWarnedOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := p.Warnings(); len(w) != 2 || !strings.HasPrefix(w[0], "line 3: no step powers n2 on again") || !strings.HasPrefix(w[1], "it expects nothing") {
+	if w := p.Warnings(); len(w) != 2 || !strings.HasPrefix(w[0], "line 3: no step powers n2 on again") || !strings.HasPrefix(w[1], "it has no expectations") {
 		t.Errorf("warned of %q", w)
 	}
 	for _, name := range Builtin() {

@@ -48,7 +48,7 @@ func (r *Rollout) Subjects() ([]string, string) { return nil, r.Deployment }
 
 func (r *Rollout) title() string { return strings.TrimSuffix("rollout of "+r.Deployment, " of ") }
 
-// Text says what is restarted.
+// Text names the deployment to restart.
 func (r *Rollout) Text() string {
 	return "restart the rollout of " + theDeployment(r.Deployment) + inTime(r.Within)
 }

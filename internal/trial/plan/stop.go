@@ -6,7 +6,7 @@ import (
 	"lightsout/internal/config/yamlfile"
 )
 
-// AllLoads stands for every load in a stop step.
+// AllLoads means every load in a stop step.
 const AllLoads = "all"
 
 // Stop ends the load step of that name, or all loads when it is "all": no more
@@ -62,7 +62,7 @@ func (st *Stop) check(c *checker, s *Step) {
 	l, ok := c.loads[st.Step]
 	switch {
 	case ok && !l.load.Background:
-		c.wrong(s.Line, "%s has come to its end before this step: only a load with background: true can be stopped", quote(st.Step))
+		c.wrong(s.Line, "%s has ended before this step: only a load with background: true can be stopped", quote(st.Step))
 	case ok && l.stopped > 0:
 		c.wrong(s.Line, "%s is stopped already on line %d", quote(st.Step), l.stopped)
 	case ok:
@@ -79,7 +79,7 @@ func (p *Plan) noLoad(line int, name, use string) error {
 		_, isLoad := s.Action.(*Load)
 		switch {
 		case s.Name == name && !isLoad:
-			return errorAt(line, "the step %s is no load, so it can't be used for %s", quote(name), use)
+			return errorAt(line, "the step %s is not a load, so it can't be used for %s", quote(name), use)
 		case s.Name == name:
 			return errorAt(line, "the load %s begins only on line %d, so it can't be stopped here", quote(name), s.Line)
 		case isLoad:

@@ -11,7 +11,7 @@ import (
 	"lightsout/internal/text"
 )
 
-// Error is what is wrong with a plan, with its line.
+// Error is an error in a plan, with its line.
 type Error = yamlfile.Error
 
 // The words of the reader below, as the files of this package use them.
@@ -26,7 +26,7 @@ var (
 	and      = text.List
 )
 
-// field reads the field of that name into v, and leaves v when there is none.
+// field reads the field of that name into v, and leaves v unchanged if there is none.
 func field[T any](g yamlfile.Group, name string, v *T, read func(n *yaml.Node, name string) (T, error)) (err error) {
 	if f, ok := g[name]; ok {
 		*v, err = read(f.Value, name)

@@ -22,11 +22,11 @@ type Wait struct {
 	Nodes []string
 	// Deployment, for deployments; empty: the plan's.
 	Deployment string
-	// Within is how long to wait, from the start of the step; when it passes
-	// the step has failed and so has the trial, which goes on with powering on.
+	// Within is how long to wait, from the start of the step; after it the step and the
+	// trial have failed, and the trial continues with powering on.
 	Within time.Duration
 
-	// switched are the nodes that an empty Nodes stands for; Check finds them.
+	// switched are the nodes for an empty Nodes; Check finds them.
 	switched []string
 }
 
@@ -39,11 +39,11 @@ type waiting struct {
 	within time.Duration // how long, when the plan does not say
 	// on: only a node that is switched on again comes to it.
 	on, ofDeployment bool
-	// text says it of the nodes (who, are, have) and of the deployment.
+	// text describes the condition for nodes and for the deployment.
 	text string
 }
 
-// waits are the things that can be waited for, in the order in which they come.
+// waits are the conditions for which a step can wait, in the order in which they come.
 var waits = []waiting{
 	{name: view.PhaseDetected, within: 5 * time.Minute, text: "{who} {are} detected as not Ready"},
 	{name: view.PhaseEndpointsOut, within: 5 * time.Minute, text: "{who} {have} no ready endpoint"},
@@ -53,7 +53,7 @@ var waits = []waiting{
 	{name: WaitRestored, within: 20 * time.Minute, text: "{who} {are} Ready and {deployment} has all its pods", on: true, ofDeployment: true},
 }
 
-// WaitFor lists what can be waited for.
+// WaitFor lists the conditions for which a step can wait.
 func WaitFor() []string {
 	var names []string
 	for _, w := range waits {
@@ -89,7 +89,7 @@ func decodeWait(k kind, n *yaml.Node) (Action, error) {
 	}
 	f, ok := g["for"]
 	if !ok {
-		return nil, errorAt(n.Line, "this wait does not say for what: add for: with one of %s", and(WaitFor()))
+		return nil, errorAt(n.Line, "this wait has no condition: add for: with one of %s", and(WaitFor()))
 	}
 	what, err := decodeFor(f.Value, "for")
 	if err != nil {
@@ -107,7 +107,7 @@ func decodeWait(k kind, n *yaml.Node) (Action, error) {
 		field(g, "within", &w.Within, decodeTime))
 }
 
-// decodeFor reads what is waited for; endpoints_out is taken as well.
+// decodeFor reads the condition of a wait step; it also accepts endpoints_out.
 func decodeFor(n *yaml.Node, name string) (waiting, error) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 		return waiting{}, yamlfile.Unwanted(n, name, "one of "+and(WaitFor()))
@@ -117,12 +117,12 @@ func decodeFor(n *yaml.Node, name string) (waiting, error) {
 		return waitingFor(word), nil
 	}
 	if _, err := time.ParseDuration(n.Value); err == nil {
-		return waiting{}, errorAt(n.Line, "wait waits for something to be seen; to wait for a time write pause: %s", shorten(n.Value, 40))
+		return waiting{}, errorAt(n.Line, "wait waits for a condition; to wait for a time write pause: %s", shorten(n.Value, 40))
 	}
 	if near := yamlfile.Suggest(word, WaitFor()); near != "" {
-		return waiting{}, errorAt(n.Line, "%s can't be waited for; did you mean %q?", quote(n.Value), near)
+		return waiting{}, errorAt(n.Line, "wait has no condition %s; did you mean %q?", quote(n.Value), near)
 	}
-	return waiting{}, errorAt(n.Line, "%s can't be waited for; it can be waited for %s", quote(n.Value), and(WaitFor()))
+	return waiting{}, errorAt(n.Line, "wait has no condition %s; it waits for %s", quote(n.Value), and(WaitFor()))
 }
 
 // Kind is "wait".
@@ -133,7 +133,7 @@ func (w *Wait) Subjects() ([]string, string) { return w.Nodes, w.Deployment }
 
 func (w *Wait) title() string { return "wait: " + w.For }
 
-// Text says what is waited for.
+// Text names the condition.
 func (w *Wait) Text() string {
 	nodes := w.Nodes
 	if len(nodes) == 0 {
@@ -166,7 +166,7 @@ func (w *Wait) check(c *checker, s *Step) {
 		w.switched = c.switched()
 		nodes = w.switched
 	}
-	var wanted []string // the nodes for which the wait can come to its end
+	var wanted []string // the nodes for which the condition can come true
 	for _, n := range c.switched() {
 		if _, ok := c.on[n]; ok == on {
 			wanted = append(wanted, n)

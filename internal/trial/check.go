@@ -1,0 +1,137 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/trial/phase"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// CheckPlan checks that the cluster has the objects that the plan names. focus is the
+// deployment of a plan that names none. The error is one sentence, with the plan's line
+// if it has one.
+func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
+	if s == nil {
+		return fmt.Errorf("lightsout has not seen the nodes yet")
+	}
+	var names []string
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() {
+			names = append(names, n.Name)
+		}
+	}
+	if err := p.CheckNodes(names); err != nil {
+		return err
+	}
+	if !s.Access[cluster.KindDeployment].Synced {
+		return nil
+	}
+	names = nil
+	for _, d := range s.Deployments() {
+		if d.Gone.IsZero() {
+			names = append(names, d.Key.String())
+		}
+	}
+	if err := p.CheckDeployments(names); err != nil {
+		return err
+	}
+	about := deploymentOf(p.Deployment, focus)
+	switch {
+	case about == (cluster.Key{}):
+		return fmt.Errorf("the plan has no deployment: set deployment in it, or load.deployment in lightsout.yaml")
+	case !slices.Contains(names, about.String()):
+		return fmt.Errorf("load.deployment in lightsout.yaml: %s", plan.Missing("deployment", about.String(), names))
+	}
+	return nil
+}
+
+// checkMachines refuses a plan that switches a node without a machine, as far as
+// lightsout has found the machines.
+func checkMachines(p *plan.Plan, s Session) error {
+	check := func(st plan.Step, a power.Action, nodes []string) error {
+		for _, n := range nodes {
+			if err := s.CanSwitch(a, n); err != nil {
+				return fmt.Errorf("line %d: %s can't be switched: %w", st.Line, n, err)
+			}
+		}
+		return nil
+	}
+	for _, st := range p.Steps {
+		var err error
+		switch a := st.Action.(type) {
+		case *plan.Off:
+			err = check(st, a.How, a.Nodes)
+		case *plan.On:
+			err = check(st, power.ActionOn, a.Nodes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waited returns the phase and subject that a wait step waits for. If the step names no
+// node, the subjects are the nodes in off.
+func waited(w *plan.Wait, off []string, about cluster.Key) (subjects [][2]string) {
+	nodes := w.Nodes
+	if len(nodes) == 0 {
+		nodes = off
+	}
+	add := func(phase string, all ...string) {
+		for _, s := range all {
+			subjects = append(subjects, [2]string{phase, s})
+		}
+	}
+	dep := cmp.Or(w.Deployment, about.String())
+	switch w.For {
+	case view.PhaseReplaced:
+		add(view.PhaseReplaced, dep)
+	case plan.WaitRestored:
+		add(view.PhaseReady, nodes...)
+		add(view.PhaseRestored, dep)
+	default:
+		add(w.For, nodes...)
+	}
+	return subjects
+}
+
+// Hopeless finds the steps that wait for an impossible condition, by their index, each
+// with the reason. It judges by the present cluster, and ignores the steps after a
+// drain.
+func Hopeless(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key, now time.Time) map[int]string {
+	about := deploymentOf(p.Deployment, focus)
+	t := phase.NewTracker(about)
+	t.Look(s, now)
+	out := map[int]string{}
+	var off []string
+	for i, st := range p.Steps {
+		switch a := st.Action.(type) {
+		case *plan.Drain:
+			return out
+		case *plan.Off:
+			t.Zero(now, s)
+			for _, n := range a.Nodes {
+				t.Switched(n, a.How, now)
+				off = append(off, n)
+			}
+		case *plan.On:
+			for _, n := range a.Nodes {
+				t.Switched(n, power.ActionOn, now)
+			}
+		case *plan.Wait:
+			for _, x := range waited(a, off, about) {
+				if why := t.Never(x[0], x[1]); why != "" && out[i] == "" {
+					out[i] = why
+				}
+			}
+		}
+	}
+	return out
+}
