@@ -42,7 +42,7 @@ func (c Controls) Async(within time.Duration, work func(context.Context) error, 
 	async(c.s.loop, within, work, then)
 }
 
-// Snapshot is the newest look at the cluster; nil before the first.
+// Snapshot returns the newest snapshot of the cluster; nil before the first.
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 
 // Focus is the deployment that the load goes to.
@@ -76,8 +76,7 @@ func (c Controls) StartLoad(spec loadgen.Spec) (number int, started time.Time, e
 // none in flight.
 func (c Controls) AtRest(number int) bool { return c.s.loads.atRest(number) }
 
-// Rollout restarts a rollout; the Progress says when all of its pods are new
-// ones.
+// Rollout restarts a rollout; the Progress reports when all of its pods are new ones.
 func (c Controls) Rollout(k cluster.Key) Progress { return c.s.rollouts.restart(k) }
 
 // Switch has machines switched after the operator has agreed, or without asking
@@ -106,7 +105,7 @@ func (c Controls) Uncordon(nodes []string) Progress { return c.s.cordons.uncordo
 // are left off.
 func (c Controls) UncordonOwn() Progress { return c.s.cordons.uncordonOwn() }
 
-// NoDrain says why nodes can't be cordoned here; nil when they can.
+// NoDrain returns the reason why nodes cannot be cordoned here; nil if they can.
 func (c Controls) NoDrain() error { return c.s.cordons.missing() }
 
 // Drain cordons and drains nodes, within that time unless it is 0. end is called
@@ -131,7 +130,7 @@ func (c Controls) WantKubelets(nodes ...string) {
 	}
 }
 
-// Outlook is what is said of the future when nodes are switched off now.
+// Outlook forecasts the effect of switching the nodes off now.
 func (c Controls) Outlook(nodes []string) []string {
 	if c.s.snapshot == nil {
 		return nil
@@ -139,7 +138,7 @@ func (c Controls) Outlook(nodes []string) []string {
 	return outlook(forecast.Outage(c.s.snapshot, nodes, c.s.now()))
 }
 
-// Machine is what is known of a node's machine.
+// Machine returns the last known state of a node's machine.
 func (c Controls) Machine(node string) view.MachineView { return c.s.machines.views[node] }
 
 // LeftOff reports whether lightsout has switched a node off and not seen it on
@@ -149,14 +148,16 @@ func (c Controls) LeftOff(node string) bool {
 	return off
 }
 
-// Switchable says why machines can't be switched; nil when they can.
-func (c Controls) Switchable() error { return c.s.switching.missing() }
-
-// BeingSwitched reports whether a machine is being switched now.
-func (c Controls) BeingSwitched(node string) bool {
-	if c.s.opt.Fleet == nil {
-		return false
+// CanSwitch returns the reason why lightsout cannot carry out the action on a node's
+// machine; nil if it can, and while it is still finding the machines.
+func (c Controls) CanSwitch(a power.Action, node string) error {
+	b, found := c.s.machines.bindings[node]
+	if !found || c.s.opt.Fleet == nil {
+		return nil
 	}
-	_, busy := c.s.opt.Fleet.Busy()[node]
-	return busy
+	_, err := c.s.opt.Fleet.Can(b, a)
+	return err
 }
+
+// Switchable returns the reason why lightsout cannot switch machines; nil if it can.
+func (c Controls) Switchable() error { return c.s.switching.missing() }

@@ -15,8 +15,7 @@ import (
 	"lightsout/power"
 )
 
-// Drainer cordons, drains and uncordons nodes. See the methods of
-// cluster.Watcher of the same names, which is one.
+// Drainer cordons, drains and uncordons nodes. cluster.Client implements it.
 type Drainer interface {
 	Cordon(ctx context.Context, node string, before func() error) (changed bool, err error)
 	Uncordon(ctx context.Context, node string) (changed bool, err error)
@@ -26,7 +25,7 @@ type Drainer interface {
 // uncordonPause is between two tries to uncordon a node.
 const uncordonPause = 10 * time.Second
 
-// cordons is what is kept of the nodes that lightsout has cordoned.
+// cordons is the state of the nodes that lightsout has cordoned.
 type cordons struct {
 	*loop
 	machines *machines
@@ -50,7 +49,7 @@ type ourCordon struct {
 	failed    string
 }
 
-// read learns from the journal what is cordoned because of us.
+// read reads from the journal which nodes lightsout has left cordoned.
 func (c *cordons) read() {
 	left, err := c.opt.Journal.LeftCordoned()
 	if err != nil {
@@ -71,8 +70,8 @@ func (c *cordons) read() {
 	}
 }
 
-// cordoning is what has become of a cordon: noted says that the journal holds a
-// cordon of ours, whatever became of it.
+// cordoning is the result of a cordon; noted: the journal has a cordon of ours,
+// whatever its result.
 type cordoning struct {
 	noted bool
 	err   error
@@ -87,14 +86,15 @@ func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
 		r.noted = true
 		return nil
 	})
-	if r.err = err; r.noted && !changed && err == nil {
+	r.err = err
+	if r.noted && !changed && err == nil {
 		// Somebody else was quicker, so it is theirs.
 		return cordoning{err: c.opt.Journal.Uncordoned(node, "cordoned by somebody else meanwhile")}
 	}
 	return r
 }
 
-// cordoned takes in what has become of a cordon.
+// cordoned handles the result of a cordon.
 func (c *cordons) cordoned(node string, r cordoning) {
 	c.read()
 	o := c.ours[node]
@@ -107,13 +107,13 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	switch {
 	case r.err != nil:
 		c.warn(view.LanePower, node, r.err.Error())
-		if r.noted && o != nil { // it may have been done all the same
+		if r.noted && o != nil { // the cordon may exist anyway
 			o.due = true
 		}
 	case r.noted:
-		c.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned: no more pods are put on it"})
+		c.say(view.NewEvent(view.CodeCordoned, node, view.Facts{}))
 	case o == nil:
-		c.say(view.Event{Lane: view.LanePower, Subject: node, Text: "cordoned already by somebody else, and stays so afterwards"})
+		c.say(view.NewEvent(view.CodeCordonedBefore, node, view.Facts{}))
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *cordons) release(nodes ...string) {
 	c.uncordonDue()
 }
 
-// uncordonDue uncordons what is due.
+// uncordonDue uncordons the nodes that are due.
 func (c *cordons) uncordonDue() {
 	now := c.now()
 	for _, node := range c.names() {
@@ -156,7 +156,7 @@ func (c *cordons) uncordonDue() {
 	}
 }
 
-// uncordoning is what has become of an uncordon.
+// uncordoning is the result of an uncordon.
 type uncordoning struct {
 	node, text string
 	err        error
@@ -170,14 +170,14 @@ func (c *cordons) uncordoned(u uncordoning) {
 		o.busy, o.failed = false, ""
 		if u.err != nil {
 			if o.next.IsZero() { // said once
-				c.warn(view.LanePower, u.node, u.err.Error()+"; it is tried again; by hand: kubectl uncordon "+u.node)
+				c.warn(view.LanePower, u.node, u.err.Error()+"; retrying; by hand: kubectl uncordon "+u.node)
 			}
 			o.next, o.failed = c.now().Add(uncordonPause), u.err.Error()
 			c.leaveWhenOn = false
 			return
 		}
 	}
-	c.say(view.Event{Lane: view.LanePower, Subject: u.node, Text: u.text, Level: view.Good})
+	c.say(view.NewEvent(view.CodeUncordoned, u.node, view.Facts{Reported: u.text}))
 	c.read()
 	c.undone = true
 }
@@ -215,13 +215,13 @@ func (c *cordons) poweredOn(node string) {
 // names lists the nodes that are cordoned because of us.
 func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
-// lines lists them below a title; nil when there are none.
+// lines lists the cordoned nodes below a title; nil if there are none.
 func (c *cordons) lines(title string) []view.Line {
 	return listed(title, c.names(), func(string) string { return " (cordoned)" })
 }
 
-// Uncordon uncordons a node that the journal says lightsout has cordoned, and
-// settles that there. text says what was done or found.
+// Uncordon uncordons a node that lightsout has cordoned according to the journal, and
+// settles the entry. text describes the result.
 func Uncordon(ctx context.Context, d Drainer, j *power.Journal, node string) (text string, err error) {
 	changed, err := d.Uncordon(ctx, node)
 	text = "uncordoned"
@@ -236,7 +236,7 @@ func Uncordon(ctx context.Context, d Drainer, j *power.Journal, node string) (te
 	return text, j.Uncordoned(node, text)
 }
 
-// missing says why nodes can't be cordoned here; nil when they can.
+// missing returns the reason why nodes cannot be cordoned here; nil if they can.
 func (c *cordons) missing() error {
 	switch {
 	case c.opt.ReadOnly:
@@ -247,8 +247,8 @@ func (c *cordons) missing() error {
 	return nil
 }
 
-// notDone says why a step is not carried out, or, in a dry run, what it does not
-// do; nil when it is carried out.
+// notDone returns the reason why a step does nothing or, in a dry run, describes what
+// it would do; nil if the step acts.
 func (c *cordons) notDone(nodes []string, what string) Progress {
 	if err := c.missing(); err != nil {
 		return failNow(err)
@@ -257,7 +257,7 @@ func (c *cordons) notDone(nodes []string, what string) Progress {
 		return nil
 	}
 	for _, n := range nodes {
-		c.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + what})
+		c.say(view.NewEvent(view.CodeDryRun, n, view.Facts{Reported: what}))
 	}
 	return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 }
@@ -291,7 +291,7 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 	for _, n := range nodes {
 		if c.ours[n] == nil {
-			c.say(view.Event{Lane: view.LanePower, Subject: n, Text: "not uncordoned: it is not lightsout that has cordoned it"})
+			c.say(view.NewEvent(view.CodeNotUncordoned, n, view.Facts{}))
 		}
 	}
 	c.release(nodes...)
@@ -317,7 +317,7 @@ func (c *cordons) uncordonOwn() Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
-		if nodes == nil { // it may be looked at for the first time long after
+		if nodes == nil { // the first check may come long after
 			nodes, deadline = []string{}, now.Add(2*planTimeout)
 			for _, n := range c.names() {
 				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session {

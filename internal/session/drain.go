@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// heldLimit is how long a drain is held up before the operator is asked,
-	// and heldAgain how long it is waited on before they are asked again.
+	// heldLimit is how long a blocked drain waits before it asks the operator, and
+	// heldAgain how long before it asks again.
 	heldLimit = 15 * time.Second
 	heldAgain = time.Minute
 )
@@ -24,7 +24,7 @@ const (
 // IDs of choices about a drain that is held up.
 const (
 	drainWait = "wait"
-	drainOn   = "cut" // shut down all the same
+	drainOn   = "cut" // shut down in spite of that
 )
 
 // drainState is where the drain of one node stands.
@@ -33,16 +33,16 @@ type drainState int
 const (
 	draining   drainState = iota
 	drained               // nothing is left to go
-	drainCut              // the operator goes on without its end
-	drainLeft             // given up: the node stays on
+	drainCut              // the operator continues before it has ended
+	drainLeft             // cancelled: the node stays on
 	drainWrong            // it can't be done
 )
 
 // drain is the drain of some nodes, side by side.
 type drain struct {
 	nodes []*nodeDrain
-	// before is what the nodes are drained for, and shown to be under, and the
-	// operator is asked when one is held up; empty: for nothing else.
+	// before is the action that follows the drain. The screen shows it, and the
+	// operator is asked if a drain is blocked; empty: none follows.
 	before power.Action
 	// cordoning is how many are not cordoned yet: none is drained before.
 	cordoning int
@@ -57,8 +57,10 @@ type nodeDrain struct {
 	cancel   context.CancelFunc
 	state    drainState
 	err      error
+	late     bool // err is due to the deadline
 	progress cluster.DrainProgress
-	// held is what was said last of what holds it; askAt is when to ask.
+	// held is the last text about the pods that block the drain; askAt is when to ask
+	// the operator.
 	held  string
 	askAt time.Time
 	asked *asked
@@ -90,22 +92,24 @@ func (r *drains) start(d *drain, nodes []string, within time.Duration) {
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, planTimeout)
 			defer stop()
-			post(r.loop, r.cordons.cordon(ctx, name, "before a drain"), func(c cordoning) { r.cordoned(d, n, c) })
+			c := r.cordons.cordon(ctx, name, "before a drain")
+			r.post(func() { r.cordoned(d, n, c) })
 		})
 	}
 }
 
-// cordoned takes in what has become of a node's cordon, and drains once all have
-// been cordoned, so that none takes another's pods.
+// cordoned handles the result of a node's cordon, and starts the drain once all nodes
+// are cordoned, so that no pod moves from one to another.
 func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 	r.cordons.cordoned(n.node, c)
 	if c.err != nil {
 		r.drained(d, n, c.err)
 	}
 	if n.state == drainLeft || n.state == drainWrong {
-		r.cordons.release(n.node) // given up while it was being cordoned
+		r.cordons.release(n.node) // cancelled during the cordon
 	}
-	if d.cordoning--; d.cordoning > 0 || r.ctx.Err() != nil {
+	d.cordoning--
+	if d.cordoning > 0 || r.ctx.Err() != nil {
 		return
 	}
 	for _, n := range d.nodes {
@@ -114,34 +118,33 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		}
 		r.spawn(func() {
 			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
-				post(r.loop, p, func(p cluster.DrainProgress) { r.progress(d, n, p) })
+				r.post(func() { r.progress(d, n, p) })
 			})
-			post(r.loop, err, func(err error) { r.drained(d, n, err) })
+			r.post(func() { r.drained(d, n, err) })
 		})
 	}
 }
 
-// drain is a drain that nobody is asked about; end is called with what came of it.
+// drain drains without questions; it calls end with the result.
 func (r *drains) drain(nodes []string, within time.Duration, end func(error)) {
 	d := &drain{}
 	d.over = func() {
 		var errs []error
 		for _, n := range d.nodes {
-			if n.err != nil {
+			switch {
+			case n.err != nil && n.late:
+				errs = append(errs, fmt.Errorf("not complete within %s: %w", text.Span(within), n.err))
+			case n.err != nil:
 				errs = append(errs, n.err)
 			}
 		}
-		err := errors.Join(errs...)
-		if err != nil {
-			err = fmt.Errorf("not over within %s: %w", text.Span(within), err)
-		}
-		end(err)
+		end(errors.Join(errs...))
 	}
 	r.start(d, nodes, within)
 }
 
-// drainResult are the nodes that are drained, or that the operator would not
-// wait for; the error says what of the others.
+// drainResult lists the nodes that are drained, or for which the operator does not
+// wait; the error describes the others.
 type drainResult struct {
 	nodes []string
 	err   error
@@ -150,7 +153,7 @@ type drainResult struct {
 // Drain is power.Drainer's.
 func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error) {
 	got := make(chan drainResult, 1)
-	post(w.loop, nodes, func(nodes []string) { w.drain(nodes, got) })
+	w.post(func() { w.drain(nodes, got) })
 	select {
 	case r := <-got:
 		return r.nodes, r.err
@@ -178,7 +181,7 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 			errs = append(errs, cmp.Or(n.err, fmt.Errorf("%s was left on", n.node)))
 		}
 		r.err = errors.Join(errs...)
-		w.machines.busy(power.ActionShutdown, "drained; looking at the machine", r.nodes...)
+		w.machines.busy(power.ActionShutdown, "drained; polling the machine", r.nodes...)
 		got <- r
 	}
 	w.drains.start(d, nodes, 0)

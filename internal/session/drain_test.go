@@ -22,6 +22,8 @@ import (
 	"lightsout/power"
 )
 
+var _ session.Drainer = (*cluster.Client)(nil)
+
 // drainer is a Drainer that keeps in which order things were asked for.
 type drainer struct {
 	mu       sync.Mutex
@@ -30,6 +32,8 @@ type drainer struct {
 	// held is what holds the pods of a node; free lets them go.
 	held map[string]string
 	free chan struct{}
+	// refused, if not nil, is the result of a drain.
+	refused error
 	// deaf: no uncordon gets through. slow, unless nil, is what each waits for.
 	deaf bool
 	slow chan struct{}
@@ -83,6 +87,9 @@ func (d *drainer) Uncordon(ctx context.Context, node string) (bool, error) {
 
 func (d *drainer) Drain(ctx context.Context, node string, report func(cluster.DrainProgress)) error {
 	d.note("drain %s", node)
+	if d.refused != nil {
+		return d.refused
+	}
 	p := cluster.DrainProgress{Node: node, Held: map[cluster.Key]string{}}
 	if why := d.held[node]; why != "" {
 		p.Held[cluster.Key{Namespace: "default", Name: "web"}] = why
@@ -239,7 +246,7 @@ func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
 	}
 	ahead.Store(int64(session.HeldLimit))
 	q := w.x.question("drain")
-	if q.Title != "The drain of kube-node3 is held up" || !strings.Contains(questionText(q), budget) || q.Choices[0].ID != "wait" {
+	if q.Title != "The drain of kube-node3 is blocked" || !strings.Contains(questionText(q), budget) || q.Choices[0].ID != "wait" {
 		t.Errorf("the question is %+v", q)
 	}
 	return w, d, q
@@ -435,7 +442,7 @@ func TestADrainStepThatIsNotOverFailsAndNamesTheBudget(t *testing.T) {
 	w := drainWorld(t, d, session.Options{})
 	w.x.Start(parse(t, strings.Replace(drainPlan, "WITHIN", "300ms", 1)), trial.RunOptions{Auto: true, End: true})
 	sum, dir := w.outcome(t)
-	if st := sum.Steps[1]; st.State != view.StepFailed || !strings.Contains(st.Text, "keep-all") {
+	if st := sum.Steps[1]; st.State != view.StepFailed || !strings.Contains(st.Text, "keep-all") || !strings.Contains(st.Text, "not complete within") {
 		t.Errorf("the step: %+v", st)
 	}
 	if len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {
@@ -480,5 +487,18 @@ func TestTheEndOfATrialWaitsForUncordonsAfterALongPowerOn(t *testing.T) {
 	close(d.slow)
 	if sum, _ := w.outcome(t); sum.Verdict != view.Aborted || len(d.now()) > 0 || len(w.x.leftCordoned()) > 0 {
 		t.Errorf("%s; cordoned %v, left %v", sum.Verdict, d.now(), w.x.leftCordoned())
+	}
+}
+
+// Only a drain that ran out of time is reported as one.
+func TestAForbiddenDrainStepReportsTheReason(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.refused = errors.New("the account may not evict pods (403)")
+	w := drainWorld(t, d, session.Options{})
+	w.x.Start(parse(t, strings.Replace(drainPlan, "WITHIN", "20s", 1)), trial.RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if st := sum.Steps[1]; st.State != view.StepFailed || !strings.Contains(st.Text, "(403)") || strings.Contains(st.Text, "not complete within") {
+		t.Errorf("the step: %+v", st)
 	}
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,7 +24,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		doing += fmt.Sprintf(", %d gone", p.Gone)
 	}
 	if first && !p.Done() {
-		r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: doing})
+		r.say(view.NewEvent(view.CodeDrainBegun, n.node, view.Facts{N: len(p.Evicting) + len(p.Held), Gone: p.Gone}))
 	}
 	held := heldText(p)
 	switch {
@@ -36,7 +38,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		doing += "; held: " + held
 	}
 	if held != n.held && held != "" {
-		r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: "the drain is held: " + held, Level: view.Warning})
+		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Reported: held}))
 	}
 	n.held = held
 	r.machines.busy(d.before, doing, n.node)
@@ -60,15 +62,11 @@ func (r *drains) drained(d *drain, n *nodeDrain, err error) {
 		return // decided already, or the session ends
 	}
 	if err != nil {
-		n.err = err
+		n.err, n.late = err, errors.Is(n.ctx.Err(), context.DeadlineExceeded)
 		r.decide(d, n, drainWrong)
 		return
 	}
-	done := "drained: " + text.Count(n.progress.Gone, "pod has gone", "pods have gone")
-	if stay := len(n.progress.Stay); stay > 0 {
-		done += fmt.Sprintf(", %d stay with the node", stay)
-	}
-	r.say(view.Event{Lane: view.LanePower, Subject: n.node, Text: done, Level: view.Good})
+	r.say(view.NewEvent(view.CodeDrained, n.node, view.Facts{Gone: n.progress.Gone, N: len(n.progress.Stay)}))
 	r.decide(d, n, drained)
 }
 
@@ -82,9 +80,9 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	r.withdraw(n)
 	switch s {
 	case drainCut:
-		r.warn(view.LanePower, n.node, "not drained to the end: what is left on it is shut down with it")
+		r.warn(view.LanePower, n.node, "the drain is not complete: the pods that are left are shut down with the node")
 	case drainLeft:
-		r.warn(view.LanePower, n.node, "the drain is given up: nothing more is evicted, it stays on")
+		r.warn(view.LanePower, n.node, "the drain is cancelled: lightsout evicts no more pods, and the node stays on")
 	case drainWrong:
 		r.warn(view.LanePower, n.node, n.err.Error())
 	}
@@ -133,11 +131,11 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 	if n.asked != nil {
 		return
 	}
-	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Wait on"}, {ID: drainOn, Label: "Shut down all the same"}, {ID: leaveNow, Label: "Leave it on"}}}
+	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}}
 	p := n.progress
 	if len(p.Held) > 0 {
-		q.Title = "The drain of " + n.node + " is held up"
-		q.Lines = append(q.Lines, view.Line{Text: "What holds it:"})
+		q.Title = "The drain of " + n.node + " is blocked"
+		q.Lines = append(q.Lines, view.Line{Text: "These pods block it:"})
 	}
 	const most = 6
 	for i, k := range p.HeldPods() {
@@ -148,8 +146,8 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Held[k]})
 	}
 	q.Lines = append(q.Lines,
-		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d held.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
-		view.Line{Text: "Leave it on: nothing more is evicted, and it is uncordoned again if lightsout cordoned it."})
+		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d blocked.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
+		view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
 	n.asked = r.opt.Questions.ask(q, func(a view.Answer) {
 		n.asked = nil
 		switch a.Choice {

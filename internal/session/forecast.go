@@ -5,10 +5,12 @@ import (
 	"lightsout/internal/view"
 )
 
-// forecastLines is what a question says of the future: what stops when the nodes
-// are switched off, what follows, and what is not to be counted on.
-func forecastLines(f *forecast.Forecast) (out []view.Line) {
+// forecastLines is the forecast in a question: what stops when the nodes are switched
+// off, what follows, and what is uncertain. left is the number of workers left by the
+// guard's count: the guard learns of machines that are off before the API server does.
+func forecastLines(f *forecast.Forecast, left int) (out []view.Line) {
 	h := f.Hits()
+	h.ReadyWorkersLeft = left
 	for _, part := range []struct {
 		title string
 		lines []forecast.Line
@@ -31,14 +33,14 @@ func viewLines(lines []forecast.Line) (out []view.Line) {
 	return out
 }
 
-// outlook is what is said of the future when nodes are switched off.
+// outlook is the forecast for switching off the nodes.
 func outlook(f *forecast.Forecast) (out []string) {
 	h := f.Hits()
 	for _, l := range append(h.Lines(), f.FollowLines(h)...) {
 		out = append(out, l.Text)
 	}
 	for _, l := range f.WontLines(h) {
-		out = append(out, "not to be expected: "+l.Text)
+		out = append(out, "not expected: "+l.Text)
 	}
 	return out
 }

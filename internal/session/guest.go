@@ -9,13 +9,13 @@ import (
 	"lightsout/power"
 )
 
-// Guest takes part in a session, as a trial does: it is told what happens, acts
-// by the session's Controls, and adds to what is shown. Its methods are called
-// in the session's loop, except for Record and Tracks.
+// Guest takes part in a session, as a trial does: it receives the events, acts through
+// the session's Controls, and adds its own view to the frames. The session's loop calls
+// its methods, except Record and Tracks.
 type Guest interface {
-	// Tracks reports whether the guest wants to be told of transitions and
-	// requests now. Record keeps a request that has ended, before it is shown
-	// anywhere, and reports the same. Both are safe for several goroutines.
+	// Tracks reports whether the guest wants transitions and requests now. Record keeps
+	// a request that has ended, before any screen shows it, and returns the same as
+	// Tracks. Both are safe for concurrent use.
 	Tracks() bool
 	Record(loadgen.Record) bool
 	Transition(cluster.Transition)
@@ -23,7 +23,7 @@ type Guest interface {
 
 	// Look is called for each new Snapshot and once a second.
 	Look(*cluster.Snapshot)
-	// Reading is a look at the machine of a node.
+	// Reading reports a poll of the machine of a node.
 	Reading(node string, r power.Reading)
 	// Switching: machines are switched now.
 	Switching(a power.Action, bindings []power.Binding)
@@ -31,16 +31,16 @@ type Guest interface {
 	Draining(nodes []string)
 	// LoadStarted: the operator has started a load, of that number.
 	LoadStarted(number int, spec loadgen.Spec, at time.Time)
-	// Did: the operator has done what i says.
+	// Did reports that the operator has carried out i.
 	Did(i view.Intent)
-	// Intent is what the operator wants of the guest itself.
+	// Intent is a request of the operator to the guest itself.
 	Intent(i view.Intent)
 
 	// Turn follows every turn of the loop.
 	Turn()
 	// Show adds to a frame before it is handed out.
 	Show(f *view.Frame)
-	// Course identifies what the guest is carrying out; nil when it is not.
+	// Course identifies the trial that the guest carries out; nil if there is none.
 	Course() any
 	// Running reports that the session must not just be left.
 	Running() bool

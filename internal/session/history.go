@@ -17,7 +17,7 @@ const historyMost = 200
 // changed any more: frames that were handed out hold it.
 type history map[cluster.Key][]int
 
-// with is the history with what a snapshot adds.
+// with returns the history extended by a snapshot.
 func (h history) with(s *cluster.Snapshot) history {
 	next := make(history, len(h))
 	for i, d := range s.Deployments() {

@@ -9,7 +9,7 @@ import (
 // IDs of choices when leaving.
 const (
 	leaveOn  = "on"    // power on first
-	leaveNow = "leave" // leave as it is
+	leaveNow = "leave" // leave everything as it is
 )
 
 // leaving ends the session in order.
@@ -22,14 +22,15 @@ type leaving struct {
 
 // end ends the session without asking, after its guest.
 func (v *leaving) end(i view.End) {
-	if v.whenOver = true; v.guest.Running() {
+	v.whenOver = true
+	if v.guest.Running() {
 		v.guest.Intent(view.AbortTrial(i))
 	}
 }
 
 // ask ends the session, or first asks what to do with machines that are off.
 func (v *leaving) ask() {
-	v.readJournal() // also what is being switched off just now
+	v.readJournal() // including machines that are being switched off now
 	switch {
 	case v.settled():
 		v.ending = true
@@ -38,7 +39,7 @@ func (v *leaving) ask() {
 	}
 }
 
-// question asks about what would be left as it is.
+// question asks about the machines and nodes that would stay off or cordoned.
 func (v *leaving) question() (view.Question, bool) {
 	question := func(title, on, now string, lines ...view.Line) (view.Question, bool) {
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
@@ -52,7 +53,7 @@ func (v *leaving) question() (view.Question, bool) {
 	case off != nil:
 		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, cordoned, []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
-		return question("Leave while nodes are being drained?", "Give it up, then leave", "Leave them cordoned")
+		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned")
 	case v.busy():
 		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
 	}
@@ -67,17 +68,17 @@ func (v *leaving) answered(a view.Answer) {
 	case leaveOn:
 		v.leaveWhenOn = true
 		v.drains.leave()
-		v.restore()
+		v.restore(v.machines.off())
 		v.undone = true
 	}
 }
 
-// later says how what is left so can be undone another time.
+// later describes how to undo that another time.
 func (v *leaving) later() view.Line {
 	if command := v.opt.Restore; command != "" {
 		return view.Line{Text: "Later: `" + command + "`. The next start asks, too."}
 	}
-	return view.Line{Text: "The cluster and its machines are gone when the screen is."}
+	return view.Line{Text: "The cluster and its machines end with the screen."}
 }
 
 // settled reports whether no machine is off or being switched, and no node

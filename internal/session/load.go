@@ -12,14 +12,16 @@ import (
 	"lightsout/loadgen"
 )
 
-// loads starts and stops requests, and says on the timeline what becomes of them.
+// loads starts and stops requests, and reports their results on the timeline.
 type loads struct {
 	*loop
 	// steady is the run of the hold or rate that was started last.
 	steady int
+	// agreed: the operator has agreed to send requests.
+	agreed bool
 
 	telling sync.Mutex
-	told    *loadgen.Result // the last result that is on the timeline
+	told    *loadgen.Result // the last result on the timeline
 }
 
 func (l *loads) begin() {
@@ -43,7 +45,7 @@ func (l *loads) busy() bool {
 	return run.Active || run.Totals.InFlight() > 0
 }
 
-// changed is closed when the load is another; nil when there is none.
+// changed is closed when another load replaces this one; nil if there is none.
 func (l *loads) changed() <-chan struct{} {
 	if l.opt.Load == nil {
 		return nil
@@ -61,20 +63,69 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 	if number, err = l.opt.Load.Begin(spec); err != nil {
 		return 0, started, err
 	}
-	text := spec.Text() + " started"
+	e := view.NewEvent(view.CodeLoadStarted, "load", view.Facts{Name: spec.Text()})
 	if before.Active && before.Spec.Shape == spec.Shape && spec.Shape != loadgen.Burst {
 		size := func(s loadgen.Spec) string { return strings.TrimPrefix(s.Short(), string(s.Shape)+" ") }
-		text = string(spec.Shape) + " changed: " + size(before.Spec) + " → " + size(spec)
+		e = view.Event{Code: view.CodeLoadChanged, Lane: view.LaneLoad, Subject: "load", From: size(before.Spec), To: size(spec), Facts: view.Facts{Name: string(spec.Shape)}}
 	}
 	if spec.Shape != loadgen.Burst {
 		l.steady = number
 	}
-	l.say(view.Event{At: started, Lane: view.LaneLoad, Subject: "load", Text: text})
+	e.At = started
+	l.say(e)
 	return number, started, nil
 }
 
-// ask starts what the operator wants.
-func (l *loads) ask(spec loadgen.Spec) {
+// ask starts the load, after a question if one is due.
+func (l *loads) ask(i view.StartLoad) {
+	if !l.asksFirst(i) {
+		l.begun(i.Spec)
+		return
+	}
+	if l.opt.Questions.first() != nil {
+		return
+	}
+	l.opt.Questions.ask(l.question(i.Spec), func(a view.Answer) {
+		if a.Choice == view.ChoiceYes {
+			l.agreed = true
+			l.begun(i.Spec)
+		}
+	})
+}
+
+// asksFirst reports whether the session asks before it sends requests. It does not if
+// there is no one to ask, or if the load becomes smaller.
+func (l *loads) asksFirst(i view.StartLoad) bool {
+	if l.opt.Questions == nil || l.opt.Load == nil {
+		return false
+	}
+	run, spec := l.opt.Load.Run(), i.Spec
+	if run.Active && run.Spec.Shape == spec.Shape && spec.Shape != loadgen.Burst && spec.N <= run.Spec.N && spec.PerSecond <= run.Spec.PerSecond {
+		return false
+	}
+	return l.opt.Production || i.Ask && !l.agreed
+}
+
+// question asks for permission to send requests.
+func (l *loads) question(spec loadgen.Spec) view.Question {
+	to := l.opt.Load.Run().URL
+	q := view.Question{Kind: view.QuestionLoad, Title: "Send requests to " + cmp.Or(to, l.opt.Cluster) + "?",
+		Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Send nothing"}, {ID: view.ChoiceYes, Label: "Send"}}}
+	what := "lightsout sends a " + spec.Text() + "."
+	if spec.Shape != loadgen.Burst {
+		what = "lightsout sends a " + spec.Text() + " until you stop it."
+	}
+	q.Lines = append(q.Lines, view.Line{Text: what}, view.Line{Text: "Press c to stop sending, and c again to cancel the requests in flight."})
+	if l.opt.Production {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: l.opt.Cluster + " is a production cluster: lightsout asks before each load."})
+	} else {
+		q.Lines = append(q.Lines, view.Line{Text: "lightsout asks this once in a session."})
+	}
+	return q
+}
+
+// begun starts a load of the operator.
+func (l *loads) begun(spec loadgen.Spec) {
 	number, started, err := l.start(spec)
 	if err != nil {
 		l.warn(view.LaneLoad, "load", err.Error())
@@ -93,11 +144,11 @@ func (l *loads) stop(i view.StopLoad) {
 	if l.guest != nil {
 		l.guest.Did(i)
 	}
-	text := "no more requests are started"
+	code := view.CodeLoadStopping
 	if i.Cancel {
-		text = "stopped, requests in flight are cancelled"
+		code = view.CodeLoadCancelled
 	}
-	l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: text})
+	l.say(view.NewEvent(code, "load", view.Facts{}))
 }
 
 // atRest reports whether the load of that number starts no more requests and has
@@ -109,7 +160,7 @@ func (l *loads) atRest(number int) bool {
 	return l.opt.Load.RunTotals(number).InFlight() == 0
 }
 
-// follow says on the timeline what came of each run when it is at rest.
+// follow reports the result of each run on the timeline once it has ended.
 func (l *loads) follow(ctx context.Context) {
 	pause := time.NewTicker(followEach)
 	defer pause.Stop()
@@ -129,7 +180,7 @@ func (l *loads) follow(ctx context.Context) {
 	}
 }
 
-// sayResult says what came of the last run, once.
+// sayResult reports the result of the last run, once.
 func (l *loads) sayResult() {
 	if l.opt.Load == nil {
 		return
@@ -141,12 +192,14 @@ func (l *loads) sayResult() {
 		return
 	}
 	l.told = last
-	level := view.Good
-	if last.Totals.FailedSum() > 0 {
-		level = view.Bad
+	n := last.Totals.Counts()
+	e := view.NewEvent(view.CodeLoadEnded, "load", view.Facts{Name: last.Spec.Text(), Counts: &n, Reported: last.Text()})
+	e.At = last.Ended
+	if n.Failed > 0 {
+		e.Level = view.Bad
 	}
-	l.say(view.Event{At: last.Ended, Lane: view.LaneLoad, Subject: "load", Text: last.Spec.Text() + " ended: " + last.Text(), Level: level})
+	l.say(e)
 }
 
-// followEach is the least time between two looks at the load for its results.
+// followEach is the shortest time between two checks of the load for its results.
 const followEach = 20 * time.Millisecond

@@ -8,9 +8,9 @@ import (
 	"lightsout/loadgen"
 )
 
-// LoadOnly shows the requests of a generator where there is no cluster: frames
-// out, intents in, as a Session does, of which it makes none. Nothing is recorded.
-// Send and Frames are safe for use by several goroutines.
+// LoadOnly shows the requests of a generator without a cluster. Like a Session it sends
+// frames and receives intents. It records nothing. Send and Frames are safe for
+// concurrent use.
 type LoadOnly struct {
 	*loop
 	loads *loads
@@ -25,10 +25,10 @@ func NewLoadOnly(g *loadgen.Generator) (*LoadOnly, error) {
 }
 
 // Send asks for i to be carried out. It never blocks.
-func (l *LoadOnly) Send(i view.Intent) { post(l.loop, i, l.carryOut) }
+func (l *LoadOnly) Send(i view.Intent) { l.post(func() { l.carryOut(i) }) }
 
-// Run goes on until ctx ends or the operator leaves. What is in flight then is
-// given up.
+// Run returns when ctx ends or the operator leaves. It then cancels the requests in
+// flight.
 func (l *LoadOnly) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	l.ctx = ctx
@@ -36,14 +36,14 @@ func (l *LoadOnly) Run(ctx context.Context) {
 	defer l.work.Wait()
 	defer l.loads.close()
 	defer cancel()
-	l.say(view.Event{Lane: view.LaneLoad, Subject: "load", Text: l.opt.Load.Run().Spec.Text() + " started"})
+	l.say(view.NewEvent(view.CodeLoadStarted, "load", view.Facts{Name: l.opt.Load.Run().Spec.Text()}))
 	l.loads.begin()
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	p := newPace()
 	defer p.stop()
 	for !l.ending {
-		var load <-chan struct{} // looked at when a frame is due: it changes thousands of times a second
+		var load <-chan struct{} // read when a frame is due: it changes thousands of times a second
 		if !p.armed {
 			load = l.loads.changed()
 		}
@@ -59,7 +59,7 @@ func (l *LoadOnly) Run(ctx context.Context) {
 			p.shown(time.Now())
 			l.show(&view.Frame{
 				Title: view.Title{Cluster: "no cluster"}, Now: l.now(),
-				Load: *l.opt.Load.Run(), Events: l.rec.timeline.Last(eventsShown), Notice: l.notice,
+				Load: *l.opt.Load.Run(), Requests: l.opt.Load.Digest(), Events: l.rec.timeline.Last(eventsShown), Notice: l.notice,
 			})
 			continue
 		}
@@ -70,7 +70,7 @@ func (l *LoadOnly) Run(ctx context.Context) {
 func (l *LoadOnly) carryOut(i view.Intent) {
 	switch i := i.(type) {
 	case view.StartLoad:
-		l.loads.ask(i.Spec)
+		l.loads.ask(i)
 	case view.StopLoad:
 		l.loads.stop(i)
 	case view.AskQuit:

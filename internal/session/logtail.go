@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// logLines and logBytes bound what is kept of a log, logLine a line of it.
+	// logLines and logBytes bound the stored part of a log, and logLine one line.
 	logLines = 1000
 	logBytes = 256 << 10
 	logLine  = 4 << 10
@@ -47,7 +47,7 @@ func (t *logTail) read(r io.Reader) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		default:
-			return errors.New("the log has broken off: the connection was lost")
+			return errors.New("the log ended early: the connection was lost")
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (t *logTail) add(line string) {
 	t.changed()
 }
 
-// end says that no more comes, and why.
+// end marks the end of the log, with the reason.
 func (t *logTail) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,8 +73,8 @@ func (t *logTail) end(err error) {
 	t.changed()
 }
 
-// take puts the newest lines into what is shown, and reports whether there is news.
-func (t *logTail) take(shown *view.Looked) bool {
+// take adds the newest lines, and reports whether there are any.
+func (t *logTail) take(shown *view.Inspection) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.fresh {

@@ -10,9 +10,9 @@ import (
 	"lightsout/internal/view"
 )
 
-// loop is what all parts of a session stand on: what it is made of, its clock and
-// its record, the newest look at the cluster, and the way back from a goroutine.
-// All but the inbox and the frames belongs to the goroutine of Session.Run.
+// loop is the base of all parts of a session: its options, clock and record, the newest
+// snapshot, and the inbox for results of goroutines. Only the goroutine of Session.Run
+// may use it, except for the inbox and the frames.
 type loop struct {
 	opt    Options
 	ctx    context.Context
@@ -49,32 +49,35 @@ func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
 func (l *loop) notify(ev view.Event) {
 	l.notice = view.Notice{Text: ev.Text, At: l.now(), Level: ev.Level}
 	if ev.Kind != "" && !strings.Contains(ev.Text, ev.Subject) {
-		l.notice.Text = ev.Subject + ": " + ev.Text // else it is not known what of
+		l.notice.Text = ev.Subject + ": " + ev.Text // otherwise the subject is unknown
 	}
 	l.say(ev)
 }
 
 // warn is notify for what went wrong.
 func (l *loop) warn(lane view.Lane, subject, text string) {
-	l.notify(view.Event{Lane: lane, Subject: subject, Text: text, Level: view.Warning})
+	e := view.NewEvent(view.CodeWarning, subject, view.Facts{Reported: text})
+	e.Lane = lane
+	l.notify(e)
 }
 
 // spawn runs f in a goroutine that Run waits for.
 func (l *loop) spawn(f func()) { l.work.Go(f) }
 
-// async runs work in a goroutine, for at most that long, and hands what it
-// gives to then, in a turn of the loop.
+// async runs work in a goroutine, at most for the given time, and passes its result to
+// then in a turn of the loop.
 func async[T any](l *loop, within time.Duration, work func(context.Context) T, then func(T)) {
 	l.spawn(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, within)
 		defer cancel()
-		post(l, work(ctx), then)
+		got := work(ctx)
+		l.post(func() { then(got) })
 	})
 }
 
-// post has a turn of the loop hand value to a function. It never blocks, and is
-// safe for use by several goroutines.
-func post[T any](l *loop, value T, to func(T)) { l.inbox.put(func() { to(value) }) }
+// post makes the loop call f in one of its turns. It never blocks, and is safe for
+// concurrent use.
+func (l *loop) post(f func()) { l.inbox.put(f) }
 
 // inbox hands messages to a loop without ever blocking the sender.
 type inbox struct {
@@ -99,7 +102,7 @@ func (b *inbox) wake() {
 	}
 }
 
-// deliver hands over what has come in, in its order.
+// deliver passes on the received items in order.
 func (b *inbox) deliver() {
 	b.mu.Lock()
 	messages := b.messages
@@ -110,7 +113,7 @@ func (b *inbox) deliver() {
 	}
 }
 
-// show hands a frame out in place of one that nobody has taken.
+// show sends a frame; it replaces one that nobody has received.
 func (l *loop) show(f *view.Frame) {
 	select {
 	case <-l.frames:

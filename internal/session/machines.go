@@ -18,8 +18,8 @@ import (
 // switched.
 const readEvery = 5 * time.Second
 
-// machines is what is known of the nodes' machines: which they are, how they
-// stand, and which of them lightsout has left off.
+// machines is the state of the nodes' machines: their identity, their power state, and
+// which of them lightsout has left off.
 type machines struct {
 	*loop
 
@@ -45,12 +45,12 @@ func newMachines(l *loop) *machines {
 func (m *machines) watch() {
 	m.spawn(func() {
 		m.opt.Fleet.Watch(m.ctx, func() []power.Binding { return *m.bound.Load() }, readEvery, func(node string, r power.Reading) {
-			post(m.loop, power.NamedReading{Node: node, Reading: r}, m.watched)
+			m.post(func() { m.watched(power.NamedReading{Node: node, Reading: r}) })
 		})
 	})
 }
 
-// watched takes in a look at a machine.
+// watched handles a reading of a machine.
 func (m *machines) watched(r power.NamedReading) {
 	m.read(r.Node, r.Reading)
 	m.settleReading(r.Node, r.Reading)
@@ -106,34 +106,43 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 	return refs, b.String()
 }
 
-// read keeps a look at a machine's state and says when it has changed.
+// read stores a reading of a machine's state and reports a change.
 func (m *machines) read(node string, r power.Reading) {
 	v := m.views[node]
 	old := v.Reading
+	if r.Asked.Before(old.Asked) {
+		return // a late answer describes an earlier state
+	}
 	v.Reading = r
 	m.outages.power(node, r)
 	m.guest.Reading(node, r)
 	m.views[node] = v
-	if (old.State == r.State && old.Proof == r.Proof) || (old.At.IsZero() && r.State == power.On) {
+	if (old.State == r.State && old.Proof == r.Proof) || (old.Asked.IsZero() && r.State == power.On) {
 		return
 	}
 	levels := map[power.State]view.Severity{power.On: view.Good, power.Off: view.Bad} // else Info
-	m.say(view.Event{At: r.At, Lane: view.LanePower, Subject: node, Text: "machine " + stateText(r), Level: levels[r.State], From: old.State.String(), To: r.State.String()})
+	m.say(view.Event{
+		At: r.Arrived, Code: view.CodeMachineState, Lane: view.LanePower, Subject: node, Level: levels[r.State],
+		From: old.State.String(), To: r.State.String(), Facts: view.Facts{Proof: r.Proof, Reported: r.Detail},
+	})
 }
 
-func stateText(r power.Reading) string {
-	text := r.State.String()
-	if r.State == power.Off && r.Proof == power.Presumed {
-		text = "presumed off"
+// provenOff returns the nodes whose machines are proven off.
+func (m *machines) provenOff() map[string]bool {
+	out := map[string]bool{}
+	for node, v := range m.views {
+		if v.Reading.State == power.Off && v.Reading.Proof == power.Proven {
+			out[node] = true
+		}
 	}
-	return r.With(text)
+	return out
 }
 
 func (m *machines) shown() map[string]view.MachineView {
 	out := maps.Clone(m.views)
 	for node, b := range m.bindings {
 		v := out[node]
-		v.Machine = view.MachineText(b)
+		v.Machine, v.Names = view.MachineText(b), view.NamesOf(b)
 		out[node] = v
 	}
 	for node := range m.leftOff {
@@ -144,8 +153,8 @@ func (m *machines) shown() map[string]view.MachineView {
 	return out
 }
 
-// mayBeOff reports whether there is a doubt that a machine is on: its state, its
-// node or the journal tells otherwise, or they tell nothing.
+// mayBeOff reports whether a machine may be off: its state, its node or the journal
+// contradicts "on", or all of them are unknown.
 func (m *machines) mayBeOff(node string) bool {
 	r := m.views[node].Reading
 	_, left := m.leftOff[node]
@@ -156,7 +165,7 @@ func (m *machines) mayBeOff(node string) bool {
 	return n == nil || n.Ready != cluster.TriTrue || silent(m.snapshot, node, m.now())
 }
 
-// update changes what is shown of the machine of a node.
+// update changes the view of a node's machine.
 func (m *machines) update(node string, change func(v *view.MachineView)) {
 	v := m.views[node]
 	change(&v)
@@ -170,7 +179,7 @@ func (m *machines) busy(a power.Action, text string, nodes ...string) {
 	}
 }
 
-// readLeftOff learns from the journal what is still off because of us.
+// readLeftOff reads from the journal which machines lightsout has left off.
 func (m *machines) readLeftOff() bool {
 	left, err := m.opt.Journal.LeftOff()
 	if err != nil {
@@ -187,11 +196,11 @@ func (m *machines) readLeftOff() bool {
 // off names the nodes whose machines are off because of us.
 func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 
-// lines lists them below a title; nil when there are none.
+// lines lists these machines below a title; nil if there are none.
 func (m *machines) lines(title string) []view.Line {
 	return listed(title, m.off(), func(node string) string {
 		if m.leftOff[node].Certainty == power.LeftOffUncertain {
-			return " (asked for, outcome not known)"
+			return " (requested, outcome unknown)"
 		}
 		return ""
 	})
@@ -212,6 +221,7 @@ func listed(title string, nodes []string, note func(node string) string) (lines 
 // switched it off can't do so any more.
 func (m *machines) settleReading(node string, r power.Reading) {
 	if _, left := m.leftOff[node]; !left {
+		m.reopen(node, r)
 		return
 	}
 	seen, ok := m.opt.Fleet.Evidence(m.bindings[node], r)
@@ -223,6 +233,26 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	} else if n > 0 {
 		m.readLeftOff()
 		m.undone = true
+	}
+}
+
+// reopen handles a machine that is off although it had been on again since lightsout
+// switched it off, unless an annotation names who has switched it off.
+func (m *machines) reopen(node string, r power.Reading) {
+	machine := m.bindings[node].On
+	if machine == nil || m.opt.Journal == nil {
+		return
+	}
+	if m.snapshot != nil {
+		if n := m.snapshot.Node(node); n != nil && len(power.MarksOn(n.Annotations)) > 0 {
+			return
+		}
+	}
+	n, err := m.opt.Journal.SeenOff(node, *machine, r)
+	if err != nil {
+		m.warn(view.LanePower, node, err.Error())
+	} else if n > 0 {
+		m.readLeftOff()
 	}
 }
 
@@ -238,10 +268,11 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || n.BootID == l.Binding.Node.BootID || l.Binding.Node.BootID == "" {
 			continue
 		}
-		if _, err := m.opt.Journal.SeenOn(power.Seen{Node: NodeRef(n), At: m.now(), Text: "Ready with a new boot id"}); err != nil {
+		over, err := m.opt.Journal.SeenOn(BootSeen(n))
+		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
 		}
-		settled = true
+		settled = settled || over > 0
 	}
 	if settled {
 		m.readLeftOff()
@@ -249,19 +280,19 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 	}
 }
 
-// outages keeps the spans in which nodes were off or not Ready.
+// outages stores the spans in which nodes were off or not Ready.
 type outages struct {
 	view.Outages
-	seen *cluster.Snapshot // whose nodes were looked at last
+	seen *cluster.Snapshot // whose nodes were checked last
 }
 
-// power follows a look at a node's machine. Unknown tells nothing.
+// power follows a reading of a node's machine. An unknown state changes nothing.
 func (o *outages) power(node string, r power.Reading) {
 	switch r.State {
 	case power.Off:
-		o.Set(node, view.OutageOff, true, r.At)
+		o.Set(node, view.OutageOff, true, r.Arrived)
 	case power.On:
-		o.Set(node, view.OutageOff, false, r.At)
+		o.Set(node, view.OutageOff, false, r.Arrived)
 	}
 }
 

@@ -1,22 +1,24 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
-// Surroundings tells what else could be shown. Safe for use by several
-// goroutines.
+// Surroundings returns the other places that the screen could show. It is safe for
+// concurrent use.
 type Surroundings interface {
 	// Places gives the names that are known.
 	Places(ctx context.Context) view.Places
-	// Check says why a place can't be shown; nil if it can, as far as can be told
-	// without asking it.
+	// Check returns the reason why the screen cannot show a place; nil if it can, as
+	// far as lightsout can tell without asking the cluster.
 	Check(p view.Place) error
 }
 
@@ -33,8 +35,7 @@ type moving struct {
 	next  *view.Place  // where the operator goes when this session has ended
 }
 
-// begin finds out what places there are, and says which of the namespaces that are
-// watched are not there.
+// begin finds the available places, and reports watched namespaces that do not exist.
 func (m *moving) begin() {
 	if m.opt.Around == nil {
 		return
@@ -43,15 +44,20 @@ func (m *moving) begin() {
 		m.known = &p
 		for ns := range strings.SplitSeq(m.opt.Namespaces, ",") {
 			if ns != "" && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, ns) {
-				m.warn(view.LaneOperator, "lightsout", "There is no namespace "+ns+": nothing of it is shown before there is one (:ns watches others)")
+				m.warn(view.LaneOperator, "lightsout", "The namespace "+ns+" does not exist yet, so it shows nothing (:ns watches others)")
 			}
 		}
 	})
 }
 
-// ask ends the session for another place, or says why not now.
+// ask asks the operator whether to end the session and show another place, or reports
+// why that is impossible now.
 func (m *moving) ask(i view.SwitchPlace) {
-	refuse := func(why string) { m.warn(view.LaneOperator, "lightsout", "Not switched: "+why) }
+	what := "Namespaces unchanged: "
+	if i.Context != "" {
+		what = "Context unchanged: "
+	}
+	refuse := func(why string) { m.warn(view.LaneOperator, "lightsout", what+why) }
 	if m.opt.Around == nil {
 		refuse("there is no other cluster here")
 		return
@@ -62,7 +68,7 @@ func (m *moving) ask(i view.SwitchPlace) {
 	}
 	check := func(context.Context) error { return m.opt.Around.Check(i.Place) }
 	async(m.loop, placesWithin, check, func(err error) {
-		why := m.held() // also what has begun meanwhile
+		why := m.held() // including work that has begun meanwhile
 		if err != nil {
 			why = err.Error()
 		}
@@ -70,11 +76,39 @@ func (m *moving) ask(i view.SwitchPlace) {
 			refuse(why)
 			return
 		}
-		m.next, m.ending = &i.Place, true
+		m.opt.Questions.ask(m.question(i.Place), func(a view.Answer) {
+			if a.Choice != view.ChoiceYes {
+				return
+			}
+			if why := m.held(); why != "" {
+				refuse(why)
+				return
+			}
+			m.next, m.ending = &i.Place, true
+		})
 	})
 }
 
-// held says what of ours would be left behind; empty when nothing would.
+// question asks whether to show another place, and lists what ends.
+func (m *moving) question(to view.Place) view.Question {
+	title, yes := "Go to context "+to.Context+"?", "Go there"
+	if to.Context == "" {
+		title, yes = "Watch "+cmp.Or(text.List(to.Namespaces), "all namespaces")+" from now on?", "Watch"
+	}
+	q := view.Question{Kind: view.QuestionMove, Title: title, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay here"}, {ID: view.ChoiceYes, Label: yes}}}
+	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
+	if m.rec.kept {
+		q.Lines = append(q.Lines, view.Line{Text: "Its record stays, and can be replayed."})
+	}
+	if m.loads.busy() {
+		run := m.opt.Load.Run()
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("Sending stops, and %s in flight are cancelled.", text.Count(run.Totals.InFlight(), "request", "requests"))})
+	}
+	return q
+}
+
+// held returns the unfinished work that the session would leave behind; empty if there
+// is none.
 func (m *moving) held() string {
 	m.leaving.readJournal()
 	off := m.leaving.machines.off()
@@ -85,8 +119,6 @@ func (m *moving) held() string {
 		return fmt.Sprintf("%s: switched off from here; o powers on", strings.Join(off, ", "))
 	case !m.leaving.settled():
 		return "machines are being switched, or nodes are cordoned or drained from here"
-	case m.loads.busy():
-		return "requests are under way: c stops them"
 	case m.opt.Questions.first() != nil:
 		return "a question is open"
 	}

@@ -10,6 +10,7 @@ import (
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -34,7 +35,7 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	refused := func(why string) {
 		t.Helper()
 		x.frame(why, func(f *view.Frame) bool {
-			return strings.HasPrefix(f.Notice.Text, "Not switched: ") && strings.Contains(f.Notice.Text, why)
+			return strings.HasPrefix(f.Notice.Text, "Context unchanged: ") && strings.Contains(f.Notice.Text, why)
 		})
 	}
 	to := func(context string) { x.Send(view.SwitchPlace{Place: view.Place{Context: context}}) }
@@ -57,16 +58,39 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	refused("a question is open")
 	x.Send(view.Answer{Question: x.question(view.QuestionTrial).ID, Choice: view.ChoiceNo})
 	to("other")
+	q = x.question(view.QuestionMove)
+	if text := questionText(q); !strings.Contains(text, "Go to context other?") || !strings.Contains(text, "timeline, chart and marks") {
+		t.Errorf("the question does not list what ends:\n%s", text)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
+	to("other")
+	x.Send(view.Answer{Question: x.question(view.QuestionMove).ID, Choice: view.ChoiceYes})
 	x.waitEnd()
 	if next := x.Next(); next == nil || next.Context != "other" {
 		t.Errorf("the next place is %v", next)
 	}
 }
 
-func TestANamespaceThatDoesNotExistIsSaid(t *testing.T) {
+func TestAnotherContextEndsTheLoadAndSaysSo(t *testing.T) {
+	t.Parallel()
+	x := loadSession(t, session.Options{Around: atlas{}})
+	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 5}})
+	x.frame("the rate", func(f *view.Frame) bool { return f.Load.Active && f.Snapshot != nil })
+	x.Send(view.SwitchPlace{Place: view.Place{Context: "other"}})
+	q := x.question(view.QuestionMove)
+	if text := questionText(q); !strings.Contains(text, "Sending stops") {
+		t.Errorf("the question does not state that sending stops:\n%s", text)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	x.waitEnd()
+}
+
+func TestTheScreenReportsANamespaceThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}, Namespaces: "default,nope"})
-	x.frame("the notice", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "There is no namespace nope") })
+	x.frame("the notice", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "The namespace nope does not exist yet")
+	})
 }
 
 // looking is a guest that looks at each frame before anybody else does.

@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// framesASecond is how many frames a stream of changes makes: what a person
-	// can follow. After a rest framesAtOnce come without waiting.
+	// framesASecond is the frame rate of a stream of changes: as much as a person can
+	// follow. After a pause framesAtOnce frames come without waiting.
 	framesASecond = 8
 	framesAtOnce  = 4
 	// leastGap is between any two frames: what belongs together comes within it.
 	leastGap = 15 * time.Millisecond
 )
 
-// pace says when a frame is due. A lone change is shown at once, a stream of them
-// at a pace that a person can follow.
+// pace decides when a frame is due: at once for a single change, and at a readable rate
+// for a stream of them.
 type pace struct {
 	timer *time.Timer
 	limit *rate.Limiter
-	armed bool // a frame is due when the timer says so
+	armed bool // the timer decides when a frame is due
 	last  time.Time
 }
 

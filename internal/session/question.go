@@ -9,8 +9,8 @@ import (
 	"lightsout/power"
 )
 
-// question says what will be switched, how it will be undone, what it
-// hits and what the guards say. Safe for use by several goroutines.
+// question describes what lightsout will switch, how to undo it, what it hits and what
+// the guards found. It is safe for concurrent use.
 func (w *switching) question(p power.Question) view.Question {
 	a := view.AskPower{Action: p.Action, Nodes: p.Nodes}
 	q := view.Question{Kind: view.QuestionSwitch, Title: switchTitle(a), Refused: p.Refused(), Type: p.Type}
@@ -28,7 +28,7 @@ func (w *switching) question(p power.Question) view.Question {
 	}
 	if s := w.world.snapshot(); p.Action != power.ActionOn && s != nil {
 		f := forecast.Outage(s, p.Nodes, w.now())
-		q.Lines = append(q.Lines, forecastLines(f)...)
+		q.Lines = append(q.Lines, forecastLines(f, p.Left)...)
 		if p.CanDrain {
 			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)
 		}
@@ -54,7 +54,7 @@ func (w *switching) question(p power.Question) view.Question {
 		return q
 	}
 	if p.DryRun {
-		q.Lines = append(q.Lines, view.Line{Text: "Dry run: nothing will be switched."})
+		q.Lines = append(q.Lines, view.Line{Text: "Dry run: lightsout will switch nothing."})
 	}
 	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: noLabel(a)}, {ID: view.ChoiceYes, Label: yesLabel(a)}}
 	if p.CanDrain {
@@ -94,7 +94,8 @@ func (w *switching) foldedLines(p power.Question) []view.Line {
 				route += " · on: " + b.On.Driver
 			}
 		}
-		if counts[route]++; counts[route] == 1 {
+		counts[route]++
+		if counts[route] == 1 {
 			routes = append(routes, route)
 		}
 	}
@@ -106,7 +107,7 @@ func (w *switching) foldedLines(p power.Question) []view.Line {
 
 func switchTitle(a view.AskPower) string { return view.SwitchVerb(a.Action) + " " + who(a.Nodes) + "?" }
 
-// refusedTitle says what is refused.
+// refusedTitle is the title of a refused question.
 func refusedTitle(a view.AskPower) string {
 	done := map[power.Action]string{power.ActionShutdown: "shut down", power.ActionOff: "switched off", power.ActionOn: "powered on"}
 	return who(a.Nodes) + " can't be " + done[a.Action]
@@ -131,11 +132,11 @@ func noLabel(a view.AskPower) string {
 	return "Leave " + text.Noun(len(a.Nodes), "it", "them") + " on"
 }
 
-// routeText says by which machine an action is done and how it is undone.
+// routeText names the machine for an action, and the one that undoes it.
 func (w *switching) routeText(a power.Action, b power.Binding) string {
 	m, err := w.opt.Fleet.Can(b, a)
 	if err != nil {
-		return "no way: " + err.Error()
+		return "no power-on: " + err.Error()
 	}
 	if a == power.ActionOn {
 		return "on: " + view.MachineRoute(&m)

@@ -10,9 +10,9 @@ import (
 	"lightsout/internal/view"
 )
 
-// Questions are what the operator is asked, one after the other. It is made
-// before the session, so that what connects can ask. Ask is safe for use by
-// several goroutines; the rest belongs to the session's loop.
+// Questions asks the operator, one question after the other. It exists before the
+// session, so that connections can ask. Ask is safe for concurrent use; only the
+// session's loop may call the other methods.
 type Questions struct {
 	changed chan struct{} // signalled when Ask has added or withdrawn one
 
@@ -25,8 +25,8 @@ type Questions struct {
 type asked struct {
 	question *view.Question
 	answer   func(view.Answer)
-	// now is the question as it would be asked now, and whether it still would be;
-	// nil for one that stays as it is.
+	// now returns the present version of the question, and whether it still applies;
+	// nil for a question that never changes.
 	now func() (view.Question, bool)
 }
 
@@ -87,7 +87,8 @@ func (l *Questions) look() {
 			return false
 		}
 		q, still := a.now()
-		if q.ID = a.question.ID; still && !reflect.DeepEqual(q, *a.question) {
+		q.ID = a.question.ID
+		if still && !reflect.DeepEqual(q, *a.question) {
 			a.question = l.numbered(q)
 		}
 		return !still
@@ -100,7 +101,7 @@ func (l *Questions) withdraw(a *asked) {
 	l.open = slices.DeleteFunc(l.open, func(x *asked) bool { return x == a })
 }
 
-// first is the question that is shown; nil when there is none.
+// first returns the question on the screen; nil if there is none.
 func (l *Questions) first() *view.Question {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,24 +8,25 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
-// Recorder keeps a session's record. It is made first, so that everything else
-// can be told where to put what it sees: each event and each request is on disk
-// before anybody is shown it. Safe for use by several goroutines.
+// Recorder keeps a session's record. Create it first, so that all other parts can write
+// to it: each event and each request is on disk before a screen shows it. It is safe
+// for concurrent use.
 type Recorder struct {
 	timeline *record.Timeline
 	requests *record.Requests
 	failing  loadgen.Spells
 	names    *record.Names
 	kept     bool
-	// follower is a running session with a guest, which is told the same.
+	// follower is a running session with a guest; the guest receives the same events.
 	follower atomic.Pointer[Session]
 }
 
-// NewRecorder makes events.jsonl and requests.jsonl in dir; an empty dir keeps
-// the events in memory only. The error says why the record can't be kept.
+// NewRecorder makes events.jsonl and requests.jsonl in dir; an empty dir keeps the
+// events in memory only. The error is the reason why it cannot keep the record.
 func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
 	var events, requests string
 	if dir != "" {
@@ -36,14 +37,15 @@ func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{timeline: timeline, kept: dir != ""}
-	if r.requests, err = record.NewRequests(requests); err != nil {
+	r.requests, err = record.NewRequests(requests)
+	if err != nil {
 		return nil, errors.Join(err, timeline.Close())
 	}
 	return r, nil
 }
 
-// Redact has names replaced in what is kept, from now on; it learns those that
-// the cluster shows. It is called before anything is recorded.
+// Redact replaces names in the record from now on; it learns the names in the cluster.
+// Call it before recording anything.
 func (r *Recorder) Redact(n *record.Names) {
 	r.names = n
 	r.timeline.Redact(n)
@@ -53,7 +55,7 @@ func (r *Recorder) Redact(n *record.Names) {
 // Timeline is the list of events.
 func (r *Recorder) Timeline() *record.Timeline { return r.timeline }
 
-// Transition puts what the cluster shows on the timeline. It is the watcher's sink.
+// Transition adds a change of the cluster to the timeline. It is the watcher's sink.
 func (r *Recorder) Transition(t cluster.Transition) {
 	if r.names != nil {
 		r.names.Add(record.NameNamespace, t.Subject.Namespace)
@@ -61,9 +63,9 @@ func (r *Recorder) Transition(t cluster.Transition) {
 			r.names.Add(record.NameHost, t.Subject.Name)
 		}
 	}
-	r.timeline.Add(eventOf(t))
+	r.timeline.Add(view.Transition(t))
 	if s := r.follower.Load(); s != nil && s.guest.Tracks() {
-		post(s.loop, t, s.guest.Transition)
+		s.post(func() { s.guest.Transition(t) })
 	}
 }
 
@@ -71,21 +73,24 @@ func (r *Recorder) Transition(t cluster.Transition) {
 func (r *Recorder) Request(q loadgen.Record) {
 	r.requests.Add(q)
 	if c, ok := r.failing.Note(&q); ok {
+		if zero := r.timeline.Zero(); c.At.Before(zero) && !q.End.Before(zero) {
+			c.At = zero // as in an error window, which counts a request in flight at zero from there
+		}
 		r.timeline.Add(spellEvent(c, &q))
 	}
 	if s := r.follower.Load(); s != nil && s.guest.Record(q) {
-		post(s.loop, q, s.guest.Request)
+		s.post(func() { s.guest.Request(q) })
 	}
 }
 
-// Err says why the record can't be written at present; it is tried again.
+// Err returns the reason why lightsout cannot write the record now; the writer retries.
 func (r *Recorder) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
 
-// look says on the timeline when the record can't be written, and when it can
-// again.
+// look reports on the timeline that the record cannot be written, and that it can be
+// written again.
 func (r *Recorder) look(h *record.Health) error {
 	err := r.Err()
-	if e, changed := h.Look("the session's record", err, r.timeline.Lost()+r.requests.Lost()); changed {
+	if e, changed := h.Observe("the session's record", err, r.timeline.Lost()+r.requests.Lost()); changed {
 		r.timeline.Add(e)
 	}
 	return err

@@ -7,17 +7,21 @@ import (
 	"lightsout/power"
 )
 
-// readJournal learns what is still off or cordoned because of us. The first time
-// it asks about what an earlier run has left so.
+// readJournal reads which machines and nodes lightsout has left off or cordoned. The
+// first time it asks about those of earlier runs.
 func (w *switching) readJournal() {
 	if w.opt.Journal == nil || !w.machines.readLeftOff() {
 		return
 	}
 	w.cordons.read()
 	if !w.greeted && len(w.machines.leftOff)+len(w.cordons.ours) > 0 {
-		w.opt.Questions.follow(w.restoreQuestion, func(a view.Answer) {
+		var named []string // as in the question on the screen
+		w.opt.Questions.follow(func() (view.Question, bool) {
+			named = w.machines.off()
+			return w.restoreQuestion()
+		}, func(a view.Answer) {
 			if a.Choice == view.ChoiceYes {
-				w.restore()
+				w.restore(named)
 			}
 		})
 	}
@@ -29,7 +33,8 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
 	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
-	if q.Lines = slices.Concat(off, cordoned); cordoned != nil {
+	q.Lines = slices.Concat(off, cordoned)
+	if cordoned != nil {
 		q.Choices[1].Label = "Power on and uncordon"
 		if off == nil {
 			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
@@ -38,21 +43,21 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	return q, len(q.Lines) > 0
 }
 
-// restore powers on everything that was left off, and uncordons what was left
-// cordoned: at once where the machine is on, else when the node has returned.
-func (w *switching) restore() {
+// restore powers these nodes on. It uncordons the nodes that lightsout left cordoned:
+// at once if the machine is on, otherwise when the node has returned.
+func (w *switching) restore(nodes []string) {
 	for _, n := range w.cordons.names() {
 		if _, off := w.machines.leftOff[n]; !off {
 			w.cordons.release(n)
 		}
 	}
-	if len(w.machines.leftOff) == 0 {
+	if len(nodes) == 0 {
 		return
 	}
 	if w.switcher == nil {
 		w.warn(view.LanePower, "power", w.noPower())
 		return
 	}
-	a := view.AskPower{Action: power.ActionOn, Nodes: w.machines.off()}
+	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}
 	w.run(a, power.Automatic{}, func(error) {}, w.switcher.Restore)
 }

@@ -11,9 +11,9 @@ import (
 	"lightsout/internal/view"
 )
 
-// returns follows what was powered on until its nodes are Ready and the
-// deployment in focus has all its pods again, and says how long that took. A
-// trial has its own words for it. It belongs to the session's loop.
+// returns follows machines after power-on until their nodes are Ready and the
+// deployment in focus has all its pods again, and reports how long that took. A trial
+// reports that in its own way. Only the session's loop may use it.
 type returns struct {
 	*loop
 
@@ -28,7 +28,7 @@ type returns struct {
 // of before is taken for one that had never been off.
 const stayedOnAfter = 5 * time.Minute
 
-// poweredOn: machines are asked to power on now.
+// poweredOn records that machines receive power-on requests now.
 func (r *returns) poweredOn(nodes []string) {
 	if !r.restore {
 		r.since = r.now()
@@ -45,8 +45,8 @@ func (r *returns) poweredOn(nodes []string) {
 	}
 }
 
-// switchedOff: machines are asked to switch off now, so their return is not
-// waited for.
+// switchedOff records that machines receive power-off requests now; their return no
+// longer matters.
 func (r *returns) switchedOff(nodes []string) {
 	for _, n := range nodes {
 		delete(r.waiting, n)
@@ -65,7 +65,7 @@ func (r *returns) look(s *cluster.Snapshot) {
 		case n == nil || n.Ready != cluster.TriTrue || silent(s, name, r.now()):
 		case n.BootID != r.waiting[name] || n.BootID == "":
 			delete(r.waiting, name)
-			r.tell(view.Event{Lane: view.LaneNode, Kind: string(cluster.KindNode), Subject: name, Text: "Ready, " + r.ago() + " after the power-on"})
+			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, view.Facts{Seconds: r.now().Sub(r.since).Seconds()}))
 		case r.now().Sub(r.since) > stayedOnAfter:
 			delete(r.waiting, name)
 		}
@@ -79,21 +79,22 @@ func (r *returns) look(s *cluster.Snapshot) {
 		r.restore = false
 	case d.Available >= d.Replicas && d.Replicas > 0:
 		r.restore = false
-		r.tell(view.Event{Lane: view.LaneDeployment, Kind: string(cluster.KindDeployment), Subject: d.Key.String(),
-			Text: fmt.Sprintf("restored %s after the power-on: %d of %d pods available", r.ago(), d.Available, d.Replicas)})
+		r.tell(cluster.KindDeployment, view.NewEvent(view.CodeCapacityRestored, d.Key.String(),
+			view.Facts{Seconds: r.now().Sub(r.since).Seconds(), N: d.Available, Of: d.Replicas}))
 	}
 }
 
-// tell says what was done, unless a trial does.
-func (r *returns) tell(ev view.Event) {
-	if ev.Level = view.Good; r.guest.Course() == nil {
+// tell adds an event, unless a trial reports it.
+func (r *returns) tell(kind cluster.Kind, ev view.Event) {
+	ev.Kind = string(kind)
+	if r.guest.Course() == nil {
 		r.notify(ev)
 	}
 }
 
 func (r *returns) ago() string { return text.Span(r.now().Sub(r.since)) }
 
-// next says what is waited for.
+// next describes the event to wait for.
 func (r *returns) next() []string {
 	if len(r.waiting) == 0 {
 		return nil

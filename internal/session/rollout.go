@@ -32,13 +32,13 @@ func (r *rollouts) ask(i view.AskRollout) {
 	}
 	q := view.Question{Kind: view.QuestionRollout, Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave it"}, {ID: view.ChoiceYes, Label: "Restart"}}}
 	q.Lines = append(q.Lines,
-		view.Line{Text: fmt.Sprintf("Every one of its %s is replaced by a new one, as by kubectl rollout restart.", text.Count(d.Replicas, "pod", "pods"))},
-		view.Line{Text: "The scheduler places the new ones: this is what moves pods back to a node that has returned."})
+		view.Line{Text: fmt.Sprintf("This replaces each of its %s, as kubectl rollout restart does.", text.Count(d.Replicas, "pod", "pods"))},
+		view.Line{Text: "The scheduler places the new pods: only this moves pods back to a node that has returned."})
 	if d.MaxUnavailable == 0 {
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Its maxUnavailable is 0: without room for one more pod the rollout will not move."})
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Its maxUnavailable is 0: without room for one more pod the rollout will not progress."})
 	}
 	if r.opt.DryRun {
-		q.Lines = append(q.Lines, view.Line{Text: "Dry run: nothing will be restarted."})
+		q.Lines = append(q.Lines, view.Line{Text: "Dry run: lightsout will restart nothing."})
 	}
 	r.opt.Questions.ask(q, func(a view.Answer) {
 		if a.Choice == view.ChoiceYes {
@@ -48,12 +48,13 @@ func (r *rollouts) ask(i view.AskRollout) {
 	})
 }
 
-// restart restarts a rollout; the Progress says when all of its pods are new
-// ones.
+// restart restarts a rollout; the Progress reports when all of its pods are new ones.
 func (r *rollouts) restart(k cluster.Key) Progress {
 	switch {
 	case r.opt.DryRun:
-		r.say(view.Event{Lane: view.LaneOperator, Subject: k.String(), Text: "dry run: no rollout restarted"})
+		e := view.NewEvent(view.CodeDryRun, k.String(), view.Facts{Reported: "no rollout restarted"})
+		e.Lane = view.LaneOperator
+		r.say(e)
 		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 	case r.opt.Rollout == nil:
 		return failNow(fmt.Errorf("the rollout of %s can't be restarted here", k))
@@ -71,7 +72,9 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 			r.warn(view.LaneOperator, k.String(), err.Error())
 			return
 		}
-		r.say(view.Event{Lane: view.LaneOperator, Kind: string(cluster.KindDeployment), Subject: k.String(), Text: "rollout restarted"})
+		e := view.NewEvent(view.CodeRolloutRestarted, k.String(), view.Facts{})
+		e.Kind = string(cluster.KindDeployment)
+		r.say(e)
 	})
 	return func(time.Time) (bool, string, error) {
 		if !asked || failure != nil {
@@ -81,19 +84,27 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 	}
 }
 
-// complete reports whether none of the old pods is left and all new ones are
-// available.
+// complete reports whether no old pod is left and all new pods are available. A pod is
+// new if it is not one of the old ones; the deployment's own counts may date from
+// before the restart.
 func (r *rollouts) complete(k cluster.Key, old map[string]bool) (bool, string, error) {
 	d := r.snapshot.Deployment(k)
 	if d == nil {
-		return false, "the deployment is not to be seen", nil
+		return false, "lightsout cannot see the deployment", nil
 	}
-	remain := 0
+	remain, fresh := 0, 0
 	for _, p := range r.snapshot.PodsOf(k) {
-		if p.Gone.IsZero() && old[p.UID] {
+		switch {
+		case !p.Gone.IsZero():
+		case old[p.UID]:
 			remain++
+		default:
+			fresh++
 		}
 	}
-	done := remain == 0 && d.Updated == d.Replicas && d.Total == d.Replicas && d.Available == d.Replicas
-	return done, fmt.Sprintf("%d of %d pods are new and available, %d old ones are left", min(d.Updated, d.Available), d.Replicas, remain), nil
+	if d.Behind {
+		fresh = 0
+	}
+	done := !d.Behind && remain == 0 && d.Updated == d.Replicas && d.Total == d.Replicas && d.Available == d.Replicas
+	return done, fmt.Sprintf("%d of %d pods are new and available, %d old ones are left", min(d.Updated, d.Available, fresh), d.Replicas, remain), nil
 }

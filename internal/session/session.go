@@ -18,13 +18,16 @@ import (
 type Watcher interface {
 	Snapshot() *cluster.Snapshot
 	Changed() <-chan struct{}
+	// Ask returns once the API server has answered a request made now and Snapshot
+	// shows everything that it sent before.
+	Ask(ctx context.Context) error
 	// WantKubelets has these nodes' kubelets asked for their settings, which the
 	// forecast of an outage stands on. It does not wait for them.
 	WantKubelets(nodes ...string)
 }
 
-// Options is what a Session is made of. Recorder and Questions are needed; what
-// depends on another part that is nil says that it is missing.
+// Options holds the parts of a Session. Recorder and Questions are required; a function
+// that needs a missing part reports that.
 type Options struct {
 	// Cluster, Via, Pace and Namespaces are shown in the title.
 	Cluster, Via, Pace, Namespaces string
@@ -35,63 +38,63 @@ type Options struct {
 	Recorder  *Recorder
 	Questions *Questions
 	Watcher   Watcher
-	// Target is what the load goes to; nil is none.
+	// Target is the target of the load; nil is none.
 	Target *Target
 
 	Fleet   *power.Fleet
 	Journal *power.Journal
-	// NoPower says in one sentence why machines can't be switched; empty when
-	// they can.
+	// NoPower is the reason, in one sentence, why lightsout cannot switch machines;
+	// empty if it can.
 	NoPower string
-	// Restore is the command that powers on later what is left off; empty where
-	// the cluster ends with the session.
+	// Restore is the command that later powers on the machines left off; empty if the
+	// cluster ends with the session.
 	Restore string
 	// Self names this program's own machine and the way to the cluster, for
 	// the guards; it may look names up.
 	Self func(ctx context.Context) power.Self
-	// Marks notes on nodes who has switched them off; nil notes nothing.
+	// Marks annotates nodes with the name of who switched them off; nil annotates
+	// nothing.
 	Marks power.Marker
-	// Guards tightens what is refused when something is to be switched off.
+	// Guards restricts switching off.
 	Guards power.Limits
 
 	Load *loadgen.Generator
-	// NoLoad says in one sentence why no load can be sent.
+	// NoLoad is the reason, in one sentence, why lightsout cannot send load.
 	NoLoad string
 
 	// Rollout restarts a deployment's rollout.
 	Rollout func(ctx context.Context, deployment cluster.Key) error
 	// Drain cordons and drains nodes.
 	Drain Drainer
-	// Inspect reads single objects and logs; nil where there is no cluster.
+	// Inspect reads single objects and logs; nil without a cluster.
 	Inspect Inspector
-	// Around tells what else could be shown; nil is nothing.
+	// Around returns other places to show; nil for none.
 	Around Surroundings
 
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Session gathers what the packages below see, carries intents out and hands
-// frames to whoever shows them. Send and Frames are safe for use by several
-// goroutines.
+// Session combines the data of the packages below, carries intents out and sends frames
+// to the screen. Send and Frames are safe for concurrent use.
 type Session struct {
 	*loop
 
 	// The parts, which belong to the goroutine of Run. Each knows those above it.
-	loads     *loads
-	machines  *machines
-	cordons   *cordons
-	drains    *drains
-	switching *switching
-	leaving   *leaving
-	rollouts  *rollouts
-	returns   *returns
-	looks     *looks
-	moving    *moving
-	history   history
-	next      forecast.Next
-	link      cluster.LinkState
-	health    record.Health
+	loads       *loads
+	machines    *machines
+	cordons     *cordons
+	drains      *drains
+	switching   *switching
+	leaving     *leaving
+	rollouts    *rollouts
+	returns     *returns
+	inspections *inspections
+	moving      *moving
+	history     history
+	next        forecast.Next
+	link        cluster.LinkState
+	health      record.Health
 }
 
 // New makes a session; nothing happens before Run.
@@ -103,7 +106,7 @@ func New(opt Options) *Session {
 		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
 	}
 	l := newLoop(opt)
-	s := &Session{loop: l, loads: &loads{loop: l}, returns: &returns{loop: l}, rollouts: &rollouts{loop: l}, looks: &looks{loop: l}}
+	s := &Session{loop: l, loads: &loads{loop: l}, returns: &returns{loop: l}, rollouts: &rollouts{loop: l}, inspections: &inspections{loop: l}}
 	s.machines = newMachines(l)
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
@@ -120,14 +123,14 @@ func (s *Session) Controls() Controls { return Controls{s} }
 func (s *Session) Timeline() *record.Timeline { return s.rec.timeline }
 
 // Send asks for i to be carried out. It never blocks.
-func (s *Session) Send(i view.Intent) { post(s.loop, i, s.carryOut) }
+func (s *Session) Send(i view.Intent) { s.post(func() { s.carryOut(i) }) }
 
 // Next is where the operator wants to go after this session; nil is nowhere. It
 // is for after Run.
 func (s *Session) Next() *view.Place { return s.moving.next }
 
 const (
-	// beat is how often things that change with time alone are looked at.
+	// beat is the interval at which the loop checks things that change with time alone.
 	beat = time.Second
 	// eventsShown bounds the events handed out with a frame.
 	eventsShown = 500
@@ -167,7 +170,7 @@ func (s *Session) turns() {
 	p := newPace()
 	defer p.stop()
 	for !s.ending {
-		// What may change thousands of times a second is looked at when a frame is
+		// Data that may change thousands of times a second is read when a frame is
 		// due.
 		var snapshots, load <-chan struct{}
 		if !p.armed || s.guest.Running() {
@@ -208,7 +211,7 @@ func (s *Session) turns() {
 }
 
 func (s *Session) start() {
-	s.say(view.Event{Lane: view.LaneOperator, Subject: "lightsout", Text: "session started"})
+	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
 	s.switching.readJournal()
 	s.loads.begin()
 	s.moving.begin()
@@ -217,13 +220,13 @@ func (s *Session) start() {
 func (s *Session) tick() {
 	s.look()
 	s.drains.askAboutHeld()
-	s.looks.refresh()
+	s.inspections.refresh()
 	if s.snapshot != nil {
 		s.history = s.history.with(s.snapshot)
 	}
 }
 
-// look takes the newest snapshot and follows up on what is new in it.
+// look takes the newest snapshot and handles the changes in it.
 func (s *Session) look() {
 	if s.opt.Watcher == nil {
 		return
@@ -238,6 +241,7 @@ func (s *Session) look() {
 		s.link = snap.Link.State
 	}
 	s.opt.Target.findFocus(snap)
+	s.opt.Target.setOff(s.machines.provenOff())
 	if snap.Link.State == cluster.LinkLive {
 		s.machines.outages.look(snap, s.now())
 	}
@@ -252,9 +256,9 @@ func (s *Session) look() {
 func (s *Session) sayLink(l cluster.Link) {
 	switch l.State {
 	case cluster.LinkLive:
-		s.say(view.Event{Lane: view.LaneLink, Subject: "API server", Text: "answers", Level: view.Good})
+		s.say(view.NewEvent(view.CodeAPIAnswers, "API server", view.Facts{}))
 	case cluster.LinkLost:
-		s.say(view.Event{Lane: view.LaneLink, Subject: "API server", Text: "does not answer: " + l.Err, Level: view.Bad})
+		s.say(view.NewEvent(view.CodeAPILost, "API server", view.Facts{Reported: l.Err}))
 	}
 }
 
@@ -265,19 +269,19 @@ func (s *Session) carryOut(i view.Intent) {
 	case view.Answer:
 		s.opt.Questions.answered(i)
 	case view.StartLoad:
-		s.loads.ask(i.Spec)
+		s.loads.ask(i)
 	case view.StopLoad:
 		s.loads.stop(i)
 	case view.SetFocus:
 		s.opt.Target.SetFocus(i.Deployment)
 	case view.SwitchPlace:
 		s.moving.ask(i)
-	case view.Look:
-		s.looks.ask(i)
+	case view.Inspect:
+		s.inspections.ask(i)
 	case view.AskRollout:
 		s.rollouts.ask(i)
 	case view.Mark:
-		s.say(view.Event{Lane: view.LaneOperator, Subject: "mark", Text: i.Text})
+		s.say(view.NewEvent(view.CodeMark, "mark", view.Facts{Reported: i.Text}))
 	case view.AskQuit:
 		if s.guest.Running() {
 			s.guest.Intent(view.AskTrial{})
@@ -301,25 +305,25 @@ func (s *Session) publish() *view.Frame {
 			ReadOnly: s.opt.ReadOnly, DryRun: s.opt.DryRun, Production: s.opt.Production,
 		},
 		Now: now, Zero: s.rec.timeline.Zero(),
-		Snapshot:  s.snapshot,
-		Power:     s.machines.shown(),
-		Outages:   s.machines.outages.Spans(),
-		History:   s.history,
-		Events:    s.rec.timeline.Last(eventsShown),
-		Notice:    s.notice,
-		Recording: s.rec.kept,
-		LoadReady: s.opt.NoLoad,
-		Focus:     s.opt.Target.Focus(),
-		Question:  s.opt.Questions.first(),
-		Switching: s.switching.nodes(),
-		Looked:    s.looks.newest(),
-		Places:    s.moving.known,
+		Snapshot:   s.snapshot,
+		Power:      s.machines.shown(),
+		Outages:    s.machines.outages.Spans(),
+		History:    s.history,
+		Events:     s.rec.timeline.Last(eventsShown),
+		Notice:     s.notice,
+		Recording:  s.rec.kept,
+		LoadReady:  s.opt.NoLoad,
+		Focus:      s.opt.Target.Focus(),
+		Question:   s.opt.Questions.first(),
+		Switching:  s.switching.nodes(),
+		Inspection: s.inspections.newest(),
+		Places:     s.moving.known,
 	}
 	if f.Snapshot != nil {
 		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)
 	}
 	if s.opt.Load != nil {
-		f.Load = *s.opt.Load.Run()
+		f.Load, f.Requests = *s.opt.Load.Run(), s.opt.Load.Digest()
 	}
 	if unwritten != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", unwritten)
@@ -330,8 +334,8 @@ func (s *Session) publish() *view.Frame {
 	return f
 }
 
-// Preview is the question that would be asked before the machines are switched.
-// Safe for use by several goroutines.
+// Preview returns the question before switching the machines. It is safe for concurrent
+// use.
 func (s *Session) Preview(ctx context.Context, a view.AskPower) (view.Question, error) {
 	if s.switching.switcher == nil {
 		return view.Question{}, errors.New(s.switching.noPower())

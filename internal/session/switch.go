@@ -16,9 +16,9 @@ import (
 // planTimeout bounds a request to the API server about a node.
 const planTimeout = 15 * time.Second
 
-// switching has machines switched by the one procedure (power.Switcher), for the
-// operator, for the guest, and when leaving. Each request runs in a goroutine of
-// its own and tells the loop how it goes.
+// switching switches machines through power.Switcher, for the operator, for the guest,
+// and at the end. Each request runs in a goroutine of its own and reports its progress
+// to the loop.
 type switching struct {
 	*loop
 	machines *machines
@@ -38,8 +38,11 @@ type switching struct {
 type request struct {
 	w      *switching
 	action power.Action
-	// course is what the guest was carrying out when it was made: the request
-	// ends with that, unless it is under way.
+	// unasked: a program answers the questions, so the operator has not seen a refusal
+	// yet.
+	unasked bool
+	// course identifies the guest's trial at the time of the request, which ends with
+	// that trial unless it is under way.
 	course any
 	ended  context.CancelFunc
 	end    func(error)
@@ -103,7 +106,7 @@ func (w *switching) ask(a view.AskPower) {
 
 // asking reports whether something is being asked, or soon will be.
 func (w *switching) asking() bool {
-	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, func(x *request) bool { return !x.asked })
+	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, func(x *request) bool { return !x.asked && !x.unasked })
 }
 
 // run has machines switched by one of the switcher's methods, after the answer of
@@ -113,43 +116,46 @@ func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), car
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	x := &request{w: w, action: a.Action, nodes: slices.Sorted(slices.Values(a.Nodes)), course: w.guest.Course(), end: end}
+	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), course: w.guest.Course(), end: end}
 	while, ended := context.WithCancel(w.ctx)
 	x.ended = ended
 	w.requests = append(w.requests, x)
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
 		Acting: x.acting,
-		Report: func(p power.Progress) { post(w.loop, p, w.progress) },
+		Report: func(p power.Progress) { w.post(func() { w.progress(p) }) },
 	}
 	if asker == nil {
 		asker = x
 	}
-	w.spawn(func() { post(w.loop, carryOut(w.ctx, r, asker), x.over) })
+	w.spawn(func() {
+		result := carryOut(w.ctx, r, asker)
+		w.post(func() { x.over(result) })
+	})
 }
 
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
-	post(x.w.loop, true, func(asked bool) { x.asked, x.yes = asked, false })
+	x.w.post(func() { x.asked, x.yes = true, false })
 	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q))
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
-		post(x.w.loop, "looking at the machine once more", x.agreed)
+		x.w.post(func() { x.agreed("polling the machine once more") })
 	}
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
 }
 
-// agreed shows what is done now that the operator has said yes.
+// agreed shows the actions after the operator's yes.
 func (x *request) agreed(text string) {
 	x.yes = true
 	x.w.machines.busy(x.action, text, x.nodes...)
 }
 
-// acting: it is begun now. The zero of the clock and the guest come before the
-// first packet, so the procedure waits until both have been told.
+// acting marks the start of the action. The clock's zero and the guest come before the
+// first packet, so the procedure waits for both.
 func (x *request) acting(q power.Question) {
 	at, told := x.w.now(), make(chan struct{})
-	post(x.w.loop, q, func(q power.Question) {
+	x.w.post(func() {
 		defer close(told)
 		x.begun(q, at)
 	})
@@ -159,17 +165,20 @@ func (x *request) acting(q power.Question) {
 	}
 }
 
-// begun takes in, on the loop, that what q says is begun at that time.
+// begun records, in the loop, that the actions of q started at that time.
 func (x *request) begun(q power.Question, at time.Time) {
 	w := x.w
-	if x.nodes = slices.Clone(q.Nodes); q.DryRun {
+	x.nodes = slices.Clone(q.Nodes)
+	if q.DryRun {
 		for _, n := range q.Nodes {
-			w.say(view.Event{Lane: view.LanePower, Subject: n, Text: "dry run: " + string(q.Action) + " not asked for"})
+			w.say(view.NewEvent(view.CodeDryRun, n, view.Facts{Action: q.Action, Reported: string(q.Action) + " not requested"}))
 		}
 		return
 	}
 	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {
-		w.say(view.Event{At: at, Lane: view.LaneOperator, Subject: "trial", Text: "zero of the clock: the first power-off is asked for"})
+		e := view.NewEvent(view.CodeZero, "trial", view.Facts{})
+		e.At = at
+		w.say(e)
 	}
 	if q.Action == power.ActionOn {
 		w.returns.poweredOn(q.Nodes)
@@ -177,11 +186,15 @@ func (x *request) begun(q power.Question, at time.Time) {
 		w.returns.switchedOff(q.Nodes)
 	}
 	w.guest.Switching(q.Action, q.Bindings)
-	w.machines.busy(q.Action, "", q.Nodes...)
+	under := w.under()
+	for _, n := range q.Nodes {
+		if under[n] == "" { // otherwise the screen keeps the action under way until it ends
+			w.machines.busy(q.Action, "", n)
+		}
+	}
 }
 
-// look ends requests that were made for what the guest is not carrying out any
-// more, unless they are under way.
+// look ends requests of a trial that has ended, unless they are under way.
 func (w *switching) look() {
 	for _, x := range w.requests {
 		if x.course != nil && w.guest.Course() != x.course {
@@ -214,7 +227,15 @@ func (w *switching) unmark(s *cluster.Snapshot) {
 	})
 }
 
-// missing says why machines can't be switched here; nil when they can.
+// under returns the action under way on each machine.
+func (w *switching) under() map[string]power.Action {
+	if w.opt.Fleet == nil {
+		return nil
+	}
+	return w.opt.Fleet.Busy()
+}
+
+// missing returns the reason why machines cannot be switched here; nil if they can.
 func (w *switching) missing() error {
 	switch {
 	case w.opt.ReadOnly:
@@ -231,11 +252,18 @@ func (w *switching) noPower() string {
 
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
-	w.machines.update(pr.Node, func(v *view.MachineView) { v.Phase, v.Text = pr.Phase, pr.Text })
-	if !pr.Reading.At.IsZero() {
-		w.machines.read(pr.Node, pr.Reading) // it came before what is said of it
+	w.machines.update(pr.Node, func(v *view.MachineView) {
+		v.Text = pr.Text
+		if pr.Phase != power.PhaseDeferred {
+			v.Busy, v.Phase = pr.Action, pr.Phase
+		}
+	})
+	if !pr.Reading.Asked.IsZero() {
+		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
-	w.say(view.Event{At: pr.At, Lane: view.LanePower, Subject: pr.Node, Text: pr.Text, Level: phaseLevel(pr.Phase)})
+	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Phase: pr.Phase, Reported: pr.Text})
+	e.At, e.Level = pr.At, phaseLevel(pr.Phase)
+	w.say(e)
 	if pr.Phase == power.PhaseDone || pr.Phase == power.PhaseUncertain {
 		w.readJournal()
 	}
@@ -258,8 +286,16 @@ func (x *request) over(err error) {
 	w := x.w
 	x.ended()
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
+	under := w.under()
+	for _, o := range w.requests {
+		if o.yes { // it starts in a moment
+			for _, n := range o.nodes {
+				under[n] = cmp.Or(under[n], o.action)
+			}
+		}
+	}
 	for _, n := range x.nodes {
-		w.machines.update(n, func(v *view.MachineView) { v.Busy = "" })
+		w.machines.update(n, func(v *view.MachineView) { v.Busy = under[n] })
 	}
 	var failed *power.ActionError
 	var notDone *power.NotDoneError
@@ -267,7 +303,7 @@ func (x *request) over(err error) {
 	case err == nil, errors.Is(err, context.Canceled):
 	case errors.As(err, &failed):
 		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
-	case errors.As(err, &notDone) && !x.drained && notDone.Why != power.NotTyped: // the operator has seen why
+	case errors.As(err, &notDone) && !x.unasked && !x.drained && notDone.Why != power.NotTyped: // the operator has seen the reason
 	default:
 		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
 		for _, n := range x.nodes {
@@ -282,7 +318,7 @@ func (x *request) over(err error) {
 			}
 		}
 	}
-	if w.leaveWhenOn && (err != nil || len(w.machines.leftOff) > 0) {
+	if w.leaveWhenOn && x.action == power.ActionOn && (err != nil || len(w.machines.leftOff) > 0) {
 		w.leaveWhenOn = false
 	}
 	w.undone = true

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,12 +14,17 @@ import (
 // config/core/deployments/activator.yaml).
 var activators = cluster.Key{Namespace: "knative-serving", Name: "activator"}
 
-// Target tells the generator about the deployment that the load goes to: the one
-// in focus. Safe for use by several goroutines.
+// Target gives the generator the deployment that receives the load: the one in focus.
+// If it is a revision of a Knative service, all revisions of the service count: clients
+// send requests to the service, which may shift them to another revision at any time.
+// Safe for concurrent use.
 type Target struct {
 	watcher Watcher
 	now     func() time.Time
 	focus   atomic.Pointer[cluster.Key]
+	// service is the Knative service to which focus belonged when last seen.
+	service atomic.Pointer[cluster.Key]
+	off     atomic.Pointer[map[string]bool] // nodes whose machines are proven off
 }
 
 // NewTarget makes a Target. A zero focus is found in the cluster. watcher may be
@@ -31,7 +37,7 @@ func NewTarget(watcher Watcher, focus cluster.Key, now func() time.Time) *Target
 	return t
 }
 
-// Focus is the deployment; the zero Key while it is not known.
+// Focus is the deployment; the zero Key while it is unknown.
 func (t *Target) Focus() cluster.Key {
 	if k := t.focus.Load(); k != nil {
 		return *k
@@ -40,7 +46,13 @@ func (t *Target) Focus() cluster.Key {
 }
 
 // SetFocus chooses the deployment.
-func (t *Target) SetFocus(k cluster.Key) { t.focus.Store(&k) }
+func (t *Target) SetFocus(k cluster.Key) {
+	t.focus.Store(&k)
+	t.service.Store(nil)
+}
+
+// setOff sets the nodes whose machines are proven off.
+func (t *Target) setOff(nodes map[string]bool) { t.off.Store(&nodes) }
 
 // findFocus chooses the first of Knative's deployments while none is chosen.
 func (t *Target) findFocus(s *cluster.Snapshot) {
@@ -55,60 +67,91 @@ func (t *Target) findFocus(s *cluster.Snapshot) {
 	}
 }
 
-// deployment is the one in focus as it is now; d is nil when it can't be seen.
-func (t *Target) deployment() (s *cluster.Snapshot, d *cluster.Deployment) {
+// deployments returns those that serve the requests: the one in focus, or all of its
+// Knative service. It returns none if lightsout cannot see them.
+func (t *Target) deployments() (s *cluster.Snapshot, all []*cluster.Deployment) {
 	if t.watcher == nil || t.focus.Load() == nil {
 		return nil, nil
 	}
 	if s = t.watcher.Snapshot(); s == nil {
 		return nil, nil
 	}
-	return s, s.Deployment(t.Focus())
-}
-
-// Capacity is what it can serve now, and what it should.
-func (t *Target) Capacity() (now, target int) {
-	s, _ := t.deployment()
-	if s == nil {
-		return 0, 0
+	d := s.Deployment(t.Focus())
+	if d != nil && d.Knative != nil && d.Knative.Service != "" {
+		t.service.Store(&cluster.Key{Namespace: d.Namespace, Name: d.Knative.Service})
 	}
-	return s.Capacity(t.Focus())
+	service := t.service.Load()
+	if service == nil {
+		if d != nil {
+			all = append(all, d)
+		}
+		return s, all
+	}
+	for _, d := range s.Deployments() {
+		if d.Namespace == service.Namespace && d.Knative != nil && d.Knative.Service == service.Name && d.Gone.IsZero() {
+			all = append(all, d)
+		}
+	}
+	return s, all
 }
 
-// Backends are its pods. A pod is on a dead node when that node is silent.
+// Capacity returns the number of requests that they can serve at once: now, and with
+// all desired pods. limited is false if one of them has no limit, or if nothing is
+// known.
+func (t *Target) Capacity() (now, target int, limited bool) {
+	s, all := t.deployments()
+	for _, d := range all {
+		n, wanted, bounded := s.Capacity(d.Key)
+		if !bounded {
+			return 0, 0, false
+		}
+		now, target = now+n, target+wanted
+	}
+	return now, target, len(all) > 0
+}
+
+// Backends returns the pods of these deployments. A pod is on a dead node if the node
+// is silent or its machine is proven off.
 func (t *Target) Backends() []loadgen.Backend {
-	s, d := t.deployment()
-	if d == nil {
-		return nil
-	}
+	s, all := t.deployments()
 	now := t.now()
 	var out []loadgen.Backend
-	for _, p := range s.PodsOf(d.Key) {
-		if !p.Gone.IsZero() || p.Node == "" {
-			continue
+	for _, d := range all {
+		for _, p := range s.PodsOf(d.Key) {
+			if !p.Gone.IsZero() || p.Node == "" {
+				continue
+			}
+			out = append(out, loadgen.Backend{
+				Namespace: p.Namespace, Pod: p.Name, Node: p.Node, Ready: p.Ready && p.Deleting.IsZero(),
+				Concurrency: p.Concurrency, OnDead: t.dead(s, p.Node, now), QueueProxy: d.Knative != nil,
+			})
 		}
-		out = append(out, loadgen.Backend{
-			Namespace: p.Namespace, Pod: p.Name, Node: p.Node, Ready: p.Ready && p.Deleting.IsZero(),
-			Concurrency: p.Concurrency, OnDead: silent(s, p.Node, now), QueueProxy: d.Knative != nil,
-		})
 	}
 	return out
 }
 
-// Sources are the activators before it, as far as they are among what is
-// watched.
+// dead reports whether a node is silent or proven off.
+func (t *Target) dead(s *cluster.Snapshot, node string, now time.Time) bool {
+	off := t.off.Load()
+	return off != nil && (*off)[node] || silent(s, node, now)
+}
+
+// Sources returns the activators in front of the pods, as far as lightsout watches
+// them.
 func (t *Target) Sources() []loadgen.Source {
-	s, d := t.deployment()
-	if d == nil || d.Knative == nil {
+	s, all := t.deployments()
+	i := slices.IndexFunc(all, func(d *cluster.Deployment) bool { return d.Knative != nil })
+	if i < 0 {
 		return nil
 	}
-	now := t.now()
+	now, d := t.now(), all[i]
 	var out []loadgen.Source
 	for _, p := range s.PodsOf(activators) {
-		if !p.Ready || !p.Gone.IsZero() || !p.Deleting.IsZero() || silent(s, p.Node, now) {
+		if !p.Ready || !p.Gone.IsZero() || !p.Deleting.IsZero() || t.dead(s, p.Node, now) {
 			continue
 		}
-		out = append(out, loadgen.Source{Namespace: p.Namespace, Pod: p.Name, Metrics: loadgen.ActivatorMetrics(d.Key.Namespace, d.Knative.Revision)})
+		out = append(out, loadgen.Source{Namespace: p.Namespace, Pod: p.Name,
+			Metrics: loadgen.ActivatorMetrics(d.Namespace, d.Knative.Service, d.Knative.Revision)})
 	}
 	return out
 }
@@ -122,8 +165,8 @@ func silent(s *cluster.Snapshot, node string, now time.Time) bool {
 	return silent
 }
 
-// NodeSilent reports whether the cluster says that the machine's node is silent;
-// the ssh driver presumes a machine off only then. s may be nil.
+// NodeSilent reports whether the machine's node is silent in the cluster: only then
+// does the ssh driver presume a machine off. s may be nil.
 func NodeSilent(s *cluster.Snapshot, m power.Machine, now time.Time) bool {
 	return s != nil && s.Link.State == cluster.LinkLive && silent(s, m.Name, now)
 }

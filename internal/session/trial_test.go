@@ -53,8 +53,9 @@ func (w *world) Snapshot() *cluster.Snapshot {
 	return w.s
 }
 
-func (w *world) WantKubelets(n ...string) { w.wanted.Store(&n) }
-func (w *world) Changed() <-chan struct{} { return w.changed }
+func (w *world) WantKubelets(n ...string)  { w.wanted.Store(&n) }
+func (w *world) Ask(context.Context) error { return nil }
+func (w *world) Changed() <-chan struct{}  { return w.changed }
 
 func (w *world) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	w.mu.Lock()
@@ -198,7 +199,7 @@ func (w *world) outcome(t *testing.T) (*record.Summary, string) {
 	return sum, dir
 }
 
-func TestATrialPassesWhatWasSeen(t *testing.T) {
+func TestATrialPassesByItsObservations(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
@@ -341,7 +342,7 @@ func TestAMachineThatStaysOffFails(t *testing.T) {
 	}
 }
 
-func TestADrivenTrialTakesEachStepWhenToldTo(t *testing.T) {
+func TestADrivenTrialTakesEachStepOnRequest(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Driven: true})
@@ -419,7 +420,7 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	}
 }
 
-func TestAReturnIsToldWithoutATrial(t *testing.T) {
+func TestTheTimelineReportsAReturnWithoutATrial(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
@@ -475,5 +476,68 @@ func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
 	}
 	if calls := w.calls(); len(calls) != 0 {
 		t.Errorf("switched: %v", calls)
+	}
+}
+
+const hopelessPlan = `
+name: hopeless
+deployment: default/llm
+steps:
+  - off: [kube-node3, kube-node4]
+  - wait: {for: replaced, within: 20m}
+  - on: [kube-node3, kube-node4]
+`
+
+// Some pods of the nodes find no room elsewhere, so the trial does not wait 20 minutes for
+// them with machines off.
+func TestAWaitForAnImpossibleConditionEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	p := parse(t, hopelessPlan)
+	if why := trial.Hopeless(p, w.Snapshot(), cluster.Key{}, time.Now()); len(why) != 1 || !strings.Contains(why[1], "no room for 4 pods") {
+		t.Errorf("a dry run reports %v", why)
+	}
+	if why := trial.Hopeless(parse(t, shortPlan), w.Snapshot(), cluster.Key{}, time.Now()); len(why) > 0 {
+		t.Errorf("a dry run of a possible condition reports %v", why)
+	}
+	w.x.Start(p, trial.RunOptions{Auto: true, End: true})
+	sum, _ := w.outcome(t)
+	if text := fmt.Sprint(sum.Why, sum.Steps); sum.Verdict == view.Pass || !strings.Contains(text, "the condition cannot come true: no room for 4 pods") {
+		t.Errorf("%s: %s", sum.Verdict, text)
+	}
+	if left := w.x.left(); len(left) > 0 {
+		t.Errorf("left off: %v", left)
+	}
+}
+
+// partBoard cannot switch kube-node4.
+type partBoard struct{ *board }
+
+func (b partBoard) Find(ctx context.Context, n power.NodeRef, hint string) (power.Machine, error) {
+	if n.Name == "kube-node4" {
+		return power.Machine{}, errors.New("the board cannot switch kube-node4")
+	}
+	return b.board.Find(ctx, n, hint)
+}
+
+func TestATrialNeedsADeploymentAndMachines(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	p := parse(t, strings.Replace(shortPlan, "deployment: default/llm\n", "", 1))
+	if err := trial.CheckPlan(p, w.Snapshot(), cluster.Key{Namespace: "default", Name: "lln"}); err == nil || !strings.Contains(err.Error(), `did you mean "default/llm"?`) {
+		t.Errorf("a deployment of the config that does not exist: %v", err)
+	}
+	if err := trial.CheckPlan(p, w.Snapshot(), cluster.Key{Namespace: "default", Name: "llm"}); err != nil {
+		t.Error(err)
+	}
+
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, partBoard{b}, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("the machines", func(f *view.Frame) bool { return !f.Power["kube-node3"].Reading.Arrived.IsZero() })
+	x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
+	x.waitEnd()
+	sum, _, refused := x.Outcome()
+	if sum != nil || refused == nil || !strings.Contains(refused.Error(), "line 7: kube-node4 can't be switched") {
+		t.Errorf("summary %v, refused: %v", sum, refused)
 	}
 }

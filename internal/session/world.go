@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/clock"
 	"lightsout/power"
 )
 
@@ -26,16 +27,17 @@ func NewWorld(w Watcher, self func(ctx context.Context) power.Self, now func() t
 	return world{w, self, now}
 }
 
-// Look tells how the cluster stands by the newest snapshot, and how old that is.
+// Look returns the state of the cluster in the newest snapshot, and its age.
 func (w world) Look(ctx context.Context) (power.View, error) {
 	s := w.snapshot()
 	if s == nil {
-		return power.View{}, errors.New("the cluster has not been seen yet")
+		return power.View{}, errors.New("lightsout has not seen the cluster yet")
 	}
-	var v power.View
 	now := w.now()
+	v := power.View{At: now}
 	age, known := s.Age(cluster.KindNode, now)
-	if v.Age = age; !known {
+	v.Age = age
+	if !known {
 		v.Stale = append(v.Stale, notSeen("nodes", s.Access[cluster.KindNode]))
 	}
 	switch leases, tried := s.Access[cluster.KindLease]; {
@@ -45,6 +47,9 @@ func (w world) Look(ctx context.Context) (power.View, error) {
 		if age, known := s.Age(cluster.KindLease, now); !known || age > power.ViewLimit {
 			v.Stale = append(v.Stale, notSeen("heartbeats (leases)", leases))
 		}
+	}
+	if s.Unread(cluster.KindPod) {
+		v.Stale = append(v.Stale, "Which nodes run etcd is unknown: lightsout is "+s.Access[cluster.KindPod].Reading(cluster.KindPod))
 	}
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() {
@@ -57,6 +62,57 @@ func (w world) Look(ctx context.Context) (power.View, error) {
 	return v, nil
 }
 
+// confirmedWithin is how old the news of the API server may be that a machine is
+// switched off by.
+const confirmedWithin = 2 * time.Second
+
+// LookNow is Look after the API server has answered a request made now. It fails
+// when that takes too long, or when nodes or heartbeats are not being watched: after
+// SIGSTOP or suspend a Snapshot looks new that is not.
+func (w world) LookNow(ctx context.Context) (power.View, error) {
+	if w.watcher == nil {
+		return w.Look(ctx)
+	}
+	var err error
+	for range 3 {
+		var at time.Time
+		if at, err = w.ask(ctx); err == nil {
+			return w.current(ctx, at)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return power.View{}, fmt.Errorf("lightsout could not get the state of the nodes from the API server: %w", err)
+}
+
+// ask returns when the API server's answer came, unless that took too long.
+func (w world) ask(ctx context.Context) (at time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, confirmedWithin)
+	defer cancel()
+	asked := time.Now()
+	err = w.watcher.Ask(ctx)
+	at = time.Now()
+	if took := clock.Age(at, asked); err == nil && took > confirmedWithin {
+		err = fmt.Errorf("its answer took %s", took.Round(time.Second))
+	}
+	return at, err
+}
+
+// current is Look as of at, and fails where a watch that switching off depends on is
+// broken.
+func (w world) current(ctx context.Context, at time.Time) (power.View, error) {
+	s := w.snapshot()
+	for kind, what := range map[cluster.Kind]string{cluster.KindNode: "nodes", cluster.KindLease: "heartbeats (leases)"} {
+		if age, known := s.Age(kind, w.now()); known && age > confirmedWithin {
+			return power.View{}, errors.New(notSeen(what, s.Access[kind]))
+		}
+	}
+	v, err := w.Look(ctx)
+	v.At = at
+	return v, err
+}
+
 func (w world) snapshot() *cluster.Snapshot {
 	if w.watcher == nil {
 		return nil
@@ -65,27 +121,45 @@ func (w world) snapshot() *cluster.Snapshot {
 }
 
 func notSeen(what string, a cluster.Access) string {
-	text := fmt.Sprintf("It can't be told how the %s stand now", what)
+	text := fmt.Sprintf("The state of the %s is unknown now", what)
 	if a.Err != "" {
 		text += ": " + a.Err
 	}
 	return text
 }
 
+// heard returns the time of a node's last heartbeat, by whichever clock shows the
+// earlier time: a node just listed may be old.
+func heard(n *cluster.Node) time.Time {
+	renewed, seen := n.Heartbeat()
+	if renewed.Before(seen) {
+		return renewed
+	}
+	return seen
+}
+
+// BootSeen returns the evidence in the boot of a Ready node: the node was running at
+// its last heartbeat or, if lightsout cannot see heartbeats, when it became Ready.
+func BootSeen(n *cluster.Node) power.Seen {
+	asked := heard(n)
+	if asked.IsZero() {
+		asked = n.ReadySince
+	}
+	return power.Seen{Node: NodeRef(n), Asked: asked, Text: "Ready with a new boot id"}
+}
+
 func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	out := power.Node{
 		NodeRef: NodeRef(n), Role: power.RoleWorker, Etcd: runsEtcd(s, n.Name),
-		Ready: n.Ready == cluster.TriTrue, Schedulable: !n.Unschedulable,
-		Marks: power.MarksOn(n.Annotations),
+		Ready: n.Ready == cluster.TriTrue, Schedulable: n.TakesPods(),
+		Marks: power.MarksOn(n.Annotations), Ahead: s.Ahead(),
 	}
-	// By the earlier of both clocks: one that was just listed may be old.
-	if renewed, seen := n.Heartbeat(); renewed.Before(seen) {
-		out.Heard = renewed
-	} else {
-		out.Heard = seen
-	}
-	if n.ControlPlane {
+	out.Heard = heard(n)
+	switch {
+	case n.ControlPlane:
 		out.Role = power.RoleControlPlane
+	case n.OtherRole:
+		out.Role = power.RoleOther
 	}
 	if _, silent := s.Silent(n, now); silent {
 		out.NotLeft = "is silent"

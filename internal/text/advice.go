@@ -1,6 +1,6 @@
 package text
 
-// Advised is an error that says what to do about it. Its text is the error's and
+// Advised is an error with its next step. Its text is the error's and
 // the advice, with a semicolon between.
 type Advised struct {
 	Err  error
@@ -15,8 +15,8 @@ func Advise(err error, todo string) error {
 	return &Advised{err, todo}
 }
 
-// Error is what is wrong and what to do.
+// Error returns the cause and the next step.
 func (a *Advised) Error() string { return a.Err.Error() + "; " + a.Todo }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (a *Advised) Unwrap() error { return a.Err }

@@ -107,7 +107,7 @@ func Cells(s string) string {
 	}, out)
 }
 
-// kind is what becomes of a character.
+// kind is the treatment of a character.
 type kind int
 
 const (

@@ -1,13 +1,15 @@
 package text
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
-// OpenFile is os.Open, but refuses what is no regular file before it is opened:
-// that might take for ever.
+// OpenFile is os.Open, but refuses a file that is not regular before it opens it:
+// opening a pipe may block for ever.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -35,4 +37,20 @@ func NotFile(mode fs.FileMode) string {
 		return "a device"
 	}
 	return "something else"
+}
+
+// WriteFile creates a file with mode 0600, complete or not at all.
+func WriteFile(path string, write func(*os.File) error) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".lightsout-*")
+	if err == nil {
+		defer os.Remove(tmp.Name())
+		err = errors.Join(write(tmp), tmp.Close())
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s can't be written: %w", path, err)
+	}
+	return nil
 }

@@ -1,11 +1,12 @@
 package view
 
 import (
-	"strings"
 	"time"
+
+	"lightsout/cluster"
 )
 
-// Severity says how an event is drawn.
+// Severity decides how an event is drawn.
 type Severity int
 
 // Severities, mildest first.
@@ -16,7 +17,7 @@ const (
 	Bad
 )
 
-// Lane says where an event comes from.
+// Lane is the source of an event.
 type Lane string
 
 // The lanes of the timeline.
@@ -42,30 +43,29 @@ type Event struct {
 	// else when it was seen; Seen is when it was seen.
 	At   time.Time `json:"at"`
 	Seen time.Time `json:"seen"`
-	// Offset is At relative to the trial's zero, in seconds; negative before
-	// it. Nil when there is no zero yet.
+	// Offset is At relative to the trial's zero, in seconds; negative before it. Nil
+	// before there is a zero.
 	Offset *float64 `json:"offset,omitempty"`
-	Lane   Lane     `json:"lane"`
-	// Kind is the sort of object that Subject names, where it is one.
-	Kind    string   `json:"kind,omitempty"`
-	Subject string   `json:"subject"`
-	Text    string   `json:"text"`
-	Level   Severity `json:"level"`
-	// From, To and Why are a transition's own.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
-	Why  string `json:"why,omitempty"`
-}
-
-// Sentence is the event's text, or its transition where it has none. It may
-// come from outside: it is to be cleaned before it is shown.
-func (e Event) Sentence() string {
-	if e.Text != "" || e.From == "" && e.To == "" {
-		return e.Text
-	}
-	text := strings.TrimPrefix(e.From+" → "+e.To, " → ")
-	if e.Why != "" {
-		text += ": " + e.Why
-	}
-	return text
+	// Code identifies the kind of the event.
+	Code Code `json:"code"`
+	Lane Lane `json:"lane"`
+	// Kind and Namespace belong to the object that Subject names; empty if it is not an
+	// object.
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Subject   string `json:"subject"`
+	// Level decides the colour of the event.
+	Level Severity `json:"level"`
+	// Change, From, To, Was, Is, Cause and Why belong to a transition. From and To also
+	// describe a machine's state.
+	Change cluster.Change `json:"change,omitempty"`
+	From   string         `json:"from,omitempty"`
+	To     string         `json:"to,omitempty"`
+	Was    cluster.Health `json:"was,omitempty"`
+	Is     cluster.Health `json:"is,omitempty"`
+	Cause  cluster.Cause  `json:"cause,omitempty"`
+	Why    string         `json:"why,omitempty"`
+	Facts
+	// Text is Sentence, for people. No program parses it.
+	Text string `json:"text"`
 }

@@ -23,21 +23,25 @@ type Frame struct {
 	Zero time.Time
 
 	Snapshot *cluster.Snapshot
-	// Power is what is known of each node's machine, by node name.
+	// Power is the state of each node's machine, by node name.
 	Power map[string]MachineView
 	// History holds, by deployment, the available replicas once a second,
 	// newest last, at most two minutes.
 	History map[cluster.Key][]int
 
 	Load loadgen.Run
+	// Requests sums up single requests; nil if unknown. Records leave it out: they
+	// contain each request.
+	Requests *loadgen.Digest
 	// LoadReady is empty when load can be sent, else one sentence why not.
 	LoadReady string
-	// Focus is the deployment that the load goes to; zero when not known.
+	// Focus is the deployment that receives the load; zero if unknown.
 	Focus cluster.Key
 
 	// Events is the newest part of the timeline, oldest first.
 	Events []Event
-	// Next are sentences on what the control plane will do next, soonest first.
+	// Next describes the next actions of the control plane, one sentence each, soonest
+	// first.
 	Next []string
 
 	// Trial is the trial under way, or the last one that has ended; nil when
@@ -49,25 +53,25 @@ type Frame struct {
 	// Replay is set when the frame comes from a record and not from a cluster.
 	Replay *ReplayView
 
-	// Question is what the operator is being asked; nil when nothing.
+	// Question is the open question to the operator; nil if there is none.
 	Question *Question
-	// Switching are the nodes of requests to switch that have not ended: being
-	// looked at, asked about, or carried out. It is not recorded.
+	// Switching lists the nodes of requests to switch that have not ended: being
+	// polled, asked about, or carried out. Records leave it out.
 	Switching []string
-	// Looked is what is known of the operator's Look; nil while nothing has been
-	// told. It is not recorded.
-	Looked *Looked
-	// Places are what else could be shown; nil while they are not known. They are
-	// not recorded.
+	// Inspection has the answers about the object that the operator inspects; nil until
+	// the first one. Records leave it out.
+	Inspection *Inspection
+	// Places are the other places that the screen could show; nil while they are
+	// unknown. Records leave them out.
 	Places *Places
-	// Recording is true while the record can be written; RecordErr says in
-	// one sentence why it can't.
+	// Recording is true while the record can be written; RecordErr is the reason, in
+	// one sentence, why it cannot.
 	Recording bool
 	RecordErr string
 	Notice    Notice
 }
 
-// Title is what the title line says of the session.
+// Title is the session's part of the title line.
 type Title struct {
 	// Cluster is the cluster's name, Via the way to it ("via mdxuser@bastion"),
 	// Pace is empty when it is real.
@@ -82,41 +86,44 @@ type Title struct {
 	Production bool `json:"production,omitzero"`
 }
 
-// Notice is the newest thing that the operator must know and did not ask for:
-// one sentence, and when it came up. Its Text is empty when there is none.
+// Notice is the newest message that the operator must see without having asked: one
+// sentence, and its time. Its Text is empty if there is none.
 type Notice struct {
 	Text string    `json:"text"`
 	At   time.Time `json:"at,omitzero"`
-	// Level is Good for what was hoped for, Warning for what went wrong.
+	// Level is Good for a success, Warning for a problem.
 	Level Severity `json:"level,omitzero"`
 }
 
-// MachineView is what is known of a node's machine.
+// MachineView is the last known state of a node's machine.
 type MachineView struct {
 	Reading power.Reading `json:"reading,omitzero"`
-	// Busy is the action under way, with its phase and sentence; empty when
-	// none. A drain before a shutdown is part of that; Text tells how it stands.
+	// Busy is the action under way, with its phase and sentence; empty if there is
+	// none. It includes a drain before a shutdown; Text describes its progress.
 	Busy  power.Action `json:"busy,omitzero"`
 	Phase power.Phase  `json:"phase,omitzero"`
 	Text  string       `json:"text,omitzero"`
-	// Machine says which machine stands for the node, for details.
+	// Machine names the machine of the node, for details.
 	Machine string `json:"machine,omitzero"`
-	// LeftOff: the journal says that this program switched it off and has not
-	// seen it on again.
+	// Names are the names in Machine, for a reader that replaces them. Records leave
+	// them out.
+	Names [2]MachineNames `json:"-"`
+	// LeftOff: according to the journal, this program switched it off and has not seen
+	// it on again.
 	LeftOff bool `json:"left_off,omitzero"`
 }
 
-// TrialView is what is shown of a trial. It is immutable.
+// TrialView is the part of a Frame about a trial. It is immutable.
 type TrialView struct {
 	Name string `json:"name,omitzero"`
-	// Dir is the folder of its record, Report the path of its report, which is
-	// there soon after the verdict; empty before that and where there is none.
+	// Dir is the folder of its record, and Report the path of its report, which exists
+	// soon after the verdict; empty before that and if there is none.
 	Dir    string `json:"-"`
 	Report string `json:"-"`
-	// Free: there is no plan; the operator's own doings are the trial.
+	// Free: there is no plan; the operator's own actions are the trial.
 	Free bool `json:"free,omitzero"`
-	// Driven: the plan's steps are taken one by one, each when the operator
-	// says so. Waiting: the step at Next is waiting for that.
+	// Driven: the trial takes each step of the plan at the operator's request. Waiting:
+	// the step at Next waits for that.
 	Driven  bool       `json:"driven,omitzero"`
 	Waiting bool       `json:"waiting,omitzero"`
 	Steps   []StepView `json:"steps,omitempty"`
@@ -130,8 +137,8 @@ type TrialView struct {
 	Started time.Time `json:"started,omitzero"`
 	// Phases is the table of predicted against observed so far.
 	Phases []Phase `json:"phases,omitempty"`
-	// Verdict is empty until the trial has been judged; Why has its reasons
-	// and Expectations what was wanted and seen.
+	// Verdict is empty until the trial has been judged; Why lists the reasons, and
+	// Expectations the expected and observed values.
 	Verdict      Verdict       `json:"verdict,omitzero"`
 	Why          []string      `json:"why,omitempty"`
 	Expectations []Expectation `json:"expectations,omitempty"`
@@ -139,7 +146,7 @@ type TrialView struct {
 
 // StepView is one step of a trial's plan.
 type StepView struct {
-	// Name is unique in the plan, Text says what it does.
+	// Name is unique in the plan; Text describes the step.
 	Name  string    `json:"name"`
 	Text  string    `json:"text,omitzero"`
 	State StepState `json:"state"`
@@ -168,7 +175,7 @@ type ReplayView struct {
 	// Paused, and how many times faster than it happened it is played.
 	Paused bool
 	Speed  float64
-	// Torn says in one sentence that the record was cut short; empty if not.
+	// Torn reports, in one sentence, that the record was cut short; empty otherwise.
 	Torn string
 	// Marks are moments worth jumping to, in order.
 	Marks []ReplayMark

@@ -8,8 +8,8 @@ import (
 	"lightsout/power"
 )
 
-// Intent is what the operator wants. The screen returns intents, the session
-// carries them out; none is carried out in the screen.
+// Intent is a request of the operator. The screen returns intents, and the session
+// carries them out.
 type Intent interface{ intent() }
 
 // Intents.
@@ -19,11 +19,15 @@ type (
 		Action power.Action
 		Nodes  []string
 	}
-	// Answer answers a question. Typed is what was typed, if asked for.
+	// Answer answers a question. Typed is the typed text, if the question asks for one.
 	Answer struct{ Question, Choice, Typed string }
-	// StartLoad starts sending; it replaces a hold or rate that is running
-	// and adds a burst to it.
-	StartLoad struct{ Spec loadgen.Spec }
+	// StartLoad starts sending; it replaces a hold or rate that is running and adds a
+	// burst to it. With Ask the session asks first, until the operator has agreed once.
+	// The session always asks before it sends more to a production cluster.
+	StartLoad struct {
+		Spec loadgen.Spec
+		Ask  bool
+	}
 	// StopLoad stops starting requests; Cancel also ends those in flight.
 	StopLoad struct{ Cancel bool }
 	// SetFocus chooses the deployment that the gauge is about.
@@ -41,8 +45,8 @@ type (
 	NextStep struct{ Step int }
 	// AskRollout asks for a question about restarting a deployment's rollout.
 	AskRollout struct{ Deployment cluster.Key }
-	// End ends the session in order, without asking: a trial under way is
-	// aborted first, which powers on what it switched off. Why is one sentence.
+	// End ends the session in order, without a question. It first aborts a running
+	// trial, which powers on the machines that it switched off. Why is one sentence.
 	End struct{ Why string }
 	// AskQuit asks to leave; the session either ends or asks a question first.
 	AskQuit struct{}
@@ -50,14 +54,14 @@ type (
 	// RecordScreen begins to record the screen to a file, or ends that. It is
 	// carried out by who shows the screen.
 	RecordScreen struct{}
-	// SaveScreen keeps a picture of the screen as it is, SaveTimeline the
-	// timeline as text. ShowReport asks for the report of the trial, in lines of
-	// Width cells. They, too, are carried out by who shows the screen.
+	// SaveScreen keeps a picture of the screen as it is, SaveTimeline the timeline as
+	// text. ShowReport asks for the report of the trial, in lines of Width cells. The
+	// program that shows the screen carries them out too.
 	SaveScreen   struct{}
 	SaveTimeline struct{}
 	ShowReport   struct{ Width int }
 
-	// ReplayPause pauses a replay or goes on with it.
+	// ReplayPause pauses or continues a replay.
 	ReplayPause struct{}
 	// ReplaySpeed plays Factor times as fast as now.
 	ReplaySpeed struct{ Factor float64 }

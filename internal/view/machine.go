@@ -7,6 +7,20 @@ import (
 	"lightsout/power"
 )
 
+// MachineNames are the names of one machine.
+type MachineNames struct{ Name, ID, Address string }
+
+// NamesOf returns the names of a node's two machines: first the one to power off, then
+// the one to power on.
+func NamesOf(b power.Binding) (out [2]MachineNames) {
+	for i, m := range []*power.Machine{b.Off, b.On} {
+		if m != nil {
+			out[i] = MachineNames{m.Name, m.ID, m.Address}
+		}
+	}
+	return out
+}
+
 // MachineText names the machines that stand for a node, for people.
 func MachineText(b power.Binding) string {
 	var parts []string
@@ -26,8 +40,8 @@ func MachineText(b power.Binding) string {
 // MachineName names one machine, for people, with its identifier.
 func MachineName(m *power.Machine) string { return named(m, m.Title()) }
 
-// MachineRoute names one machine, for people, without an identifier that says
-// nothing to them.
+// MachineRoute names one machine for people, without an identifier that means nothing
+// to them.
 func MachineRoute(m *power.Machine) string { return named(m, cmp.Or(power.Clean(m.Name), m.Title())) }
 
 func named(m *power.Machine, name string) string {
@@ -35,6 +49,9 @@ func named(m *power.Machine, name string) string {
 		name = m.ID
 	}
 	text := m.Driver + " " + name
+	if address := m.Params[power.ParamAddress]; address != "" {
+		text += " at " + power.Clean(address)
+	}
 	level := m.Params[power.ParamServiceLevel]
 	switch {
 	case level == "" || m.Driver == "ssh":

@@ -12,11 +12,11 @@ type OutageKind string
 const (
 	OutageOff      OutageKind = "off"       // the machine is off, or presumed so
 	OutageSilent   OutageKind = "silent"    // heartbeats are missing; in records alone
-	OutageNotReady OutageKind = "not ready" // the control plane says so
+	OutageNotReady OutageKind = "not ready" // according to the control plane
 )
 
-// Outage is a span in which a node was off, silent or not Ready, by the time
-// seen; To is zero while it lasts.
+// Outage is a span in which a node was off, silent or not Ready, by the time of
+// observation; To is zero while it lasts.
 type Outage struct {
 	Node string     `json:"node"`
 	Kind OutageKind `json:"kind"`
@@ -24,8 +24,8 @@ type Outage struct {
 	To   time.Time  `json:"to,omitzero"`
 }
 
-// Outages follows the outages of nodes. The zero value has none. It belongs to
-// one goroutine; the slices that it hands out are never changed.
+// Outages follows the outages of nodes. The zero value has none. One goroutine may use
+// it; the slices that it returns never change.
 type Outages struct {
 	spans  []Outage
 	last   map[outageKey]int // of each kind of a node
@@ -37,7 +37,7 @@ type outageKey struct {
 	kind OutageKind
 }
 
-// Set says whether a node is down, and since when if that has changed.
+// Set records whether a node is down, and since when if that has changed.
 func (o *Outages) Set(node string, kind OutageKind, down bool, at time.Time) {
 	key := outageKey{node, kind}
 	i, known := o.last[key]
@@ -48,7 +48,8 @@ func (o *Outages) Set(node string, kind OutageKind, down bool, at time.Time) {
 		o.spans, o.handed = slices.Clone(o.spans), false
 	}
 	if !down {
-		if o.spans[i].To = at; at.Before(o.spans[i].From) {
+		o.spans[i].To = at
+		if at.Before(o.spans[i].From) {
 			o.spans[i].To = o.spans[i].From
 		}
 		return

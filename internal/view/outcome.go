@@ -10,14 +10,14 @@ const (
 	Pass Verdict = "pass"
 	// Fail: an expectation was not met, or a step did not come to its end.
 	Fail Verdict = "fail"
-	// NotObserved: the outage or the return was not proven, so nothing is
-	// said about the service.
+	// NotObserved: the outage or the return was not proven, so there is no verdict on
+	// the service.
 	NotObserved Verdict = "not observed"
 	// Aborted: the operator, or a signal, ended the trial before its end.
 	Aborted Verdict = "aborted"
 )
 
-// Expectation is one thing that the plan wanted to see.
+// Expectation is one expected observation of the plan.
 type Expectation struct {
 	Name string `json:"name"`
 	// Want and Got are for people: "16", "at most 60 s", "not observed".
@@ -33,8 +33,8 @@ type Phase struct {
 	// Subject is the node, the deployment (namespace/name) or the load that
 	// it is about.
 	Subject string `json:"subject"`
-	// Predicted is the interval in which it was forecast, by the newest
-	// information before it happened; null when it can't be forecast.
+	// Predicted is the interval of its forecast, by the newest information before it
+	// happened; null if there is no forecast.
 	Predicted *[2]float64 `json:"predicted"`
 	// First is the forecast as it stood at zero; null when there was none.
 	First *[2]float64 `json:"first,omitempty"`
@@ -46,12 +46,12 @@ type Phase struct {
 	From *float64 `json:"from,omitempty"`
 	// Inside reports that Observed lies in Predicted; null unless both are there.
 	Inside *bool `json:"inside,omitempty"`
-	// Note is one sentence where something must be known: "assumed timings",
-	// "will not fit: 8 Pending", "seen after a blind span".
+	// Note is a one-sentence remark: "assumed timings", "will not fit: 8 Pending",
+	// "seen after a blind span".
 	Note string `json:"note,omitempty"`
 }
 
-// The names of phases, in the order in which they are told.
+// The names of phases, in the order of the report.
 const (
 	PhaseOff          = "off"               // a node's machine is off
 	PhaseDetected     = "detected"          // the node is marked not Ready
@@ -65,5 +65,5 @@ const (
 	PhaseRestored     = "capacity restored" // the deployment has all that it should have
 )
 
-// PhaseNames lists the phases in the order in which they are told.
+// PhaseNames lists the phases in the order of the report.
 var PhaseNames = []string{PhaseOff, PhaseDetected, PhaseEndpointsOut, PhaseErrors, PhaseTainted, PhaseEvicted, PhaseReplaced, PhaseBooted, PhaseReady, PhaseRestored}

@@ -2,17 +2,17 @@ package view
 
 import "strings"
 
-// Place is what can be shown: a cluster, by its context in the kubeconfig, and
-// the namespaces of it that are watched; none is all, or with another context
-// those of the config file.
+// Place is a place that the screen can show: a cluster, by its context in the
+// kubeconfig, and the watched namespaces; no namespace means all or, with another
+// context, those of the config file.
 type Place struct {
 	Context    string
 	Namespaces []string
 }
 
-// SwitchPlace asks to show another place. The session refuses, saying why, while
-// something of its own would be left behind; else it ends in order and another
-// begins. An empty Context is the one that is shown.
+// SwitchPlace shows another place. The session refuses, with a reason, while it would
+// leave work of its own behind. Otherwise it asks, and lists what ends; then it ends,
+// and another session begins. An empty Context is the present one.
 type SwitchPlace struct{ Place }
 
 func (SwitchPlace) intent() {}

@@ -1,7 +1,7 @@
 package view
 
-// Question is asked of the operator. It is answered by an Answer with its ID.
-// Answers are not recorded: what was done is on the timeline.
+// Question is a question to the operator. An Answer with its ID answers it. Records
+// leave answers out: the timeline has the actions.
 type Question struct {
 	ID    string       `json:"id,omitzero"`
 	Kind  QuestionKind `json:"kind,omitzero"`
@@ -12,14 +12,14 @@ type Question struct {
 	Lines []Line `json:"lines,omitempty"`
 	// Type, if set, must be typed out in full before Yes can be chosen.
 	Type string `json:"-"`
-	// Secret: what is typed must not be shown.
+	// Secret: the screen must not show the typed text.
 	Secret bool `json:"-"`
 	// Choices are offered in order; the first is the safe one.
 	Choices []Choice `json:"choices,omitempty"`
 }
 
-// Gravest is the line that says why a question is refused: the last bad one, or
-// the title.
+// Gravest returns the line with the reason for a refusal: the last bad one, or the
+// title.
 func (q Question) Gravest() string {
 	for i := len(q.Lines) - 1; i >= 0; i-- {
 		if q.Lines[i].Level == Bad {
@@ -29,7 +29,7 @@ func (q Question) Gravest() string {
 	return q.Title
 }
 
-// QuestionKind is what a question is about.
+// QuestionKind is the subject of a question.
 type QuestionKind string
 
 // Kinds of questions.
@@ -40,8 +40,10 @@ const (
 	QuestionQuit    QuestionKind = "quit"    // machines are off
 	QuestionTrial   QuestionKind = "trial"
 	QuestionRollout QuestionKind = "rollout"
+	QuestionLoad    QuestionKind = "load" // about sending requests
+	QuestionMove    QuestionKind = "move" // about showing another context or other namespaces
 	QuestionHostKey QuestionKind = "hostkey"
-	QuestionSecret  QuestionKind = "secret" // a passphrase or password is wanted
+	QuestionSecret  QuestionKind = "secret" // asks for a passphrase or password
 )
 
 // IDs of choices that more than one question has.
@@ -59,7 +61,8 @@ type Line struct {
 
 // Choice is one way to answer.
 type Choice struct {
-	ID, Label string
+	ID    string `json:"id"`
+	Label string `json:"label"`
 }
 
 // MarshalText writes a choice as a record has it: its label.

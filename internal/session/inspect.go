@@ -24,36 +24,36 @@ const (
 	describeAgain  = 2 * time.Second
 )
 
-// looks reads what the operator looks at, one thing at a time.
-type looks struct {
+// inspections reads the object that the operator inspects, one at a time.
+type inspections struct {
 	*loop
 
-	look   view.Look
-	shown  *view.Looked // nil while nothing has been told
-	ctx    context.Context
-	cancel context.CancelFunc // ends the reading of look
-	asking bool
-	asked  time.Time
-	seen   any // the object in the snapshot when it was asked for
-	log    *logTail
+	wanted  view.Inspect
+	shown   *view.Inspection   // nil until the first answer
+	reading context.Context    // for wanted
+	cancel  context.CancelFunc // cancels reading
+	asking  bool
+	asked   time.Time
+	seen    any // the object in the snapshot at the last request
+	log     *logTail
 }
 
-// ask begins to look at something else.
-func (l *looks) ask(look view.Look) {
+// ask switches to another object.
+func (l *inspections) ask(wanted view.Inspect) {
 	l.close()
-	l.look, l.shown, l.log, l.asking = look, nil, nil, false
+	l.wanted, l.shown, l.log, l.asking = wanted, nil, nil, false
 	switch {
-	case look == view.Look{}:
+	case wanted == view.Inspect{}:
 	case l.opt.Inspect == nil:
-		l.shown = &view.Looked{Look: look, Err: "there is no cluster to be asked"}
+		l.shown = &view.Inspection{Inspect: wanted, Err: "there is no cluster to query"}
 	default:
-		l.ctx, l.cancel = context.WithCancel(l.loop.ctx)
+		l.reading, l.cancel = context.WithCancel(l.loop.ctx)
 		l.describe()
 	}
 }
 
 // close ends what is being read.
-func (l *looks) close() {
+func (l *inspections) close() {
 	if l.cancel != nil {
 		l.cancel()
 		l.cancel = nil
@@ -61,18 +61,19 @@ func (l *looks) close() {
 }
 
 // refresh reads an object again that has changed since.
-func (l *looks) refresh() {
+func (l *inspections) refresh() {
 	if l.cancel != nil && !l.asking && l.now().Sub(l.asked) >= describeAgain && l.object() != l.seen {
 		l.describe()
 	}
 }
 
-// object is what is looked at as the snapshot has it; nil for what is not watched.
-func (l *looks) object() any {
+// object returns the inspected object from the snapshot; nil if lightsout does not
+// watch its kind.
+func (l *inspections) object() any {
 	if l.snapshot == nil {
 		return nil
 	}
-	switch of := l.look.Of; of.Kind {
+	switch of := l.wanted.Of; of.Kind {
 	case cluster.KindNode:
 		return l.snapshot.Node(of.Name)
 	case cluster.KindPod:
@@ -83,16 +84,16 @@ func (l *looks) object() any {
 	return nil
 }
 
-// describe asks for the object, and then for its log where that is wanted.
-func (l *looks) describe() {
+// describe requests the object, and then its log if the screen shows it.
+func (l *inspections) describe() {
 	l.asking, l.asked, l.seen = true, l.now(), l.object()
-	ctx, of := l.ctx, l.look.Of
+	ctx, of := l.reading, l.wanted.Of
 	l.spawn(func() {
 		within, cancel := context.WithTimeout(ctx, describeWithin)
 		defer cancel()
 		object, err := l.opt.Inspect.Describe(within, of)
-		post(l.loop, err, func(err error) {
-			if ctx.Err() == nil { // else something else is looked at
+		l.post(func() {
+			if ctx.Err() == nil { // otherwise the operator inspects another object
 				l.asking = false
 				l.told(object, err)
 			}
@@ -100,9 +101,9 @@ func (l *looks) describe() {
 	})
 }
 
-// told takes in what is known of the object.
-func (l *looks) told(object *cluster.Description, err error) {
-	next := view.Looked{Look: l.look, At: l.now(), Object: object}
+// told stores an answer about the object.
+func (l *inspections) told(object *cluster.Description, err error) {
+	next := view.Inspection{Inspect: l.wanted, At: l.now(), Object: object}
 	if l.shown != nil {
 		next.Lines, next.Cut, next.Ended = l.shown.Lines, l.shown.Cut, l.shown.Ended
 		if err != nil {
@@ -113,19 +114,19 @@ func (l *looks) told(object *cluster.Description, err error) {
 		next.Err = err.Error()
 	}
 	l.shown = &next
-	if l.look.Log && l.log == nil && object != nil {
+	if l.wanted.Log && l.log == nil && object != nil {
 		l.readLog(object)
 	}
 }
 
-// readLog follows the log of the container that is wanted, or else of the first
-// that is not over before the others begin.
-func (l *looks) readLog(object *cluster.Description) {
-	o := cluster.LogOptions{Pod: l.look.Of.Key, Container: l.look.Container, Previous: l.look.Previous, Lines: logLines}
+// readLog follows the log of the requested container; otherwise of the first container
+// that does not end before the others start.
+func (l *inspections) readLog(object *cluster.Description) {
+	o := cluster.LogOptions{Pod: l.wanted.Of.Key, Container: l.wanted.Container, Previous: l.wanted.Previous, Lines: logLines}
 	if i := slices.IndexFunc(object.Containers, func(c cluster.Container) bool { return !c.Init }); o.Container == "" && i >= 0 {
 		o.Container = object.Containers[i].Name
 	}
-	ctx, log := l.ctx, &logTail{changed: l.inbox.wake}
+	ctx, log := l.reading, &logTail{changed: l.inbox.wake}
 	l.log = log
 	l.spawn(func() {
 		body, err := l.opt.Inspect.PodLog(ctx, o)
@@ -139,11 +140,12 @@ func (l *looks) readLog(object *cluster.Description) {
 	})
 }
 
-// newest is what is shown now, with the log's newest lines.
-func (l *looks) newest() *view.Looked {
+// newest returns the present inspection, with the log's newest lines.
+func (l *inspections) newest() *view.Inspection {
 	if l.log != nil {
 		next := *l.shown
-		if next.At = l.now(); l.log.take(&next) {
+		next.At = l.now()
+		if l.log.take(&next) {
 			l.shown = &next
 		}
 	}

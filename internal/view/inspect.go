@@ -6,10 +6,9 @@ import (
 	"lightsout/cluster"
 )
 
-// Look is what the operator looks at beside the panes: an object, or the log of
-// a pod. The zero Look is nothing. As an intent it takes the place of the Look
-// before it.
-type Look struct {
+// Inspect names the object, or the pod's log, that the operator inspects. The zero
+// Inspect is none. As an intent it replaces the Inspect before it.
+type Inspect struct {
 	Of cluster.Ref
 	// Log: the last lines of the pod's log, as it grows. Container is empty for
 	// the pod's first; Previous is the container's instance before this one.
@@ -18,16 +17,15 @@ type Look struct {
 	Previous  bool
 }
 
-func (Look) intent() {}
+func (Inspect) intent() {}
 
-// Looked is what the API server has told of a Look so far. It is immutable, and
-// is not recorded.
-type Looked struct {
-	Look
-	// At is when it was told.
+// Inspection holds the API server's answers to an Inspect so far. It is immutable.
+// Records leave it out.
+type Inspection struct {
+	Inspect
+	// At is the time of its arrival.
 	At time.Time
-	// Object is nil until it was told. Err says in one sentence what could not
-	// be read.
+	// Object is nil until it arrives. Err is the read error in one sentence.
 	Object *cluster.Description
 	Err    string
 	// Lines are the newest of the log, oldest first; Cut: there were more.

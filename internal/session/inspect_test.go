@@ -49,23 +49,23 @@ func endless(text string) func(context.Context) io.Reader {
 	}
 }
 
-func TestWhatIsLookedAtIsTold(t *testing.T) {
+func TestTheSessionReportsTheInspectedObject(t *testing.T) {
 	t.Parallel()
 	s := &shelf{log: endless("one\n\x1b[31mtwo\x1b[0m\n")}
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: s})
-	looked := func(what string, ok func(*view.Looked) bool) *view.Looked {
-		return x.frame(what, func(f *view.Frame) bool { return f.Looked != nil && ok(f.Looked) }).Looked
+	looked := func(what string, ok func(*view.Inspection) bool) *view.Inspection {
+		return x.frame(what, func(f *view.Frame) bool { return f.Inspection != nil && ok(f.Inspection) }).Inspection
 	}
-	x.Send(view.Look{Of: shelved})
-	looked("the pod", func(l *view.Looked) bool { return l.Object != nil && len(l.Object.Containers) == 3 })
-	x.Send(view.Look{Of: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "elsewhere"}}})
-	looked("why it can't be read", func(l *view.Looked) bool { return strings.Contains(l.Err, "not on the shelf") })
-	x.Send(view.Look{Of: shelved, Log: true})
-	looked("the log of the first container", func(l *view.Looked) bool { return strings.Join(l.Lines, "|") == "one|two" && !l.Ended })
-	x.Send(view.Look{Of: shelved, Log: true, Container: "queue-proxy", Previous: true})
-	looked("why there is no log", func(l *view.Looked) bool { return strings.Contains(l.Err, "none before it") && l.Ended })
-	x.Send(view.Look{})
-	x.frame("nothing", func(f *view.Frame) bool { return f.Looked == nil })
+	x.Send(view.Inspect{Of: shelved})
+	looked("the pod", func(l *view.Inspection) bool { return l.Object != nil && len(l.Object.Containers) == 3 })
+	x.Send(view.Inspect{Of: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "elsewhere"}}})
+	looked("the reason why it cannot be read", func(l *view.Inspection) bool { return strings.Contains(l.Err, "not on the shelf") })
+	x.Send(view.Inspect{Of: shelved, Log: true})
+	looked("the log of the first container", func(l *view.Inspection) bool { return strings.Join(l.Lines, "|") == "one|two" && !l.Ended })
+	x.Send(view.Inspect{Of: shelved, Log: true, Container: "queue-proxy", Previous: true})
+	looked("the reason why there is no log", func(l *view.Inspection) bool { return strings.Contains(l.Err, "none before it") && l.Ended })
+	x.Send(view.Inspect{})
+	x.frame("nothing", func(f *view.Frame) bool { return f.Inspection == nil })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.asked) != 2 || s.asked[0].Container != "llama" || s.asked[1].Container != "queue-proxy" || !s.asked[1].Previous {
@@ -80,13 +80,13 @@ func TestALongLogIsBounded(t *testing.T) {
 	}
 	b.WriteString(strings.Repeat("x", 1<<20) + "\nlast")
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: &shelf{log: func(context.Context) io.Reader { return strings.NewReader(b.String()) }}})
-	x.Send(view.Look{Of: shelved, Log: true})
-	f := x.frame("the end of the log", func(f *view.Frame) bool { return f.Looked != nil && f.Looked.Ended })
-	lines, size := f.Looked.Lines, 0
+	x.Send(view.Inspect{Of: shelved, Log: true})
+	f := x.frame("the end of the log", func(f *view.Frame) bool { return f.Inspection != nil && f.Inspection.Ended })
+	lines, size := f.Inspection.Lines, 0
 	for _, l := range lines {
 		size += len(l)
 	}
-	if len(lines) != 1000 || size > 256<<10 || !f.Looked.Cut || lines[999] != "last" || lines[997] != "line 4999" {
-		t.Errorf("%d lines, %d bytes, cut %v, ending in %.20q", len(lines), size, f.Looked.Cut, lines[len(lines)-1])
+	if len(lines) != 1000 || size > 256<<10 || !f.Inspection.Cut || lines[999] != "last" || lines[997] != "line 4999" {
+		t.Errorf("%d lines, %d bytes, cut %v, ending in %.20q", len(lines), size, f.Inspection.Cut, lines[len(lines)-1])
 	}
 }

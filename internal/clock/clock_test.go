@@ -1,0 +1,27 @@
+package clock
+
+import (
+	"lightsout/internal/testenv"
+	"testing"
+	"time"
+)
+
+// at returns a time whose wall clock is ahead of its monotonic clock.
+func at(now time.Time, mono, wall time.Duration) time.Time {
+	return testenv.Shifted(now.Add(mono), wall)
+}
+
+func TestAgeIsTheLargerOfBothClocks(t *testing.T) {
+	then := time.Now()
+	for name, c := range map[string]struct {
+		mono, wall, want time.Duration
+	}{
+		"awake":               {3 * time.Second, 0, 3 * time.Second},
+		"suspended meanwhile": {3 * time.Second, time.Hour, time.Hour + 3*time.Second},
+		"clock set back":      {3 * time.Second, -time.Hour, 3 * time.Second},
+	} {
+		if got := Age(at(then, c.mono, c.wall), then); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package session_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/session"
+	"lightsout/internal/trial"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// hang makes the shutdown of a node block until the test calls the returned function.
+func (b *board) hang(node string) (obey func()) {
+	release := make(chan struct{})
+	b.mu.Lock()
+	b.hanging = map[string]chan struct{}{node: release}
+	b.mu.Unlock()
+	return func() { close(release) }
+}
+
+// While one machine is shutting down, leaving powers on the others at once, and that
+// one when its shutdown has ended; meanwhile the screen never shows it as on.
+func TestPowerOnThenLeaveWhileAnotherIsGoingDown(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the machine is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	obey := x.board.hang("kube-node4")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == power.ActionShutdown })
+	x.Send(view.AskQuit{})
+	q := x.frame("a question that names both", func(f *view.Frame) bool { // the journal may not have the intent yet
+		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3") && strings.Contains(questionText(f.Question), "kube-node4")
+	}).Question
+	x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	x.frame("kube-node3 is on, and lightsout waits for kube-node4", func(f *view.Frame) bool {
+		if f.Power["kube-node4"].Busy == power.ActionOn {
+			t.Error("the screen shows kube-node4 as being powered on while it shuts down")
+		}
+		return x.board.is("kube-node3", power.On) && strings.Contains(f.Power["kube-node4"].Text, "waiting to power on")
+	})
+	obey()
+	x.waitEnd()
+	if !x.board.is("kube-node4", power.On) || len(x.left()) != 0 {
+		t.Errorf("left off: %v, requested: %v", x.left(), x.board.calls())
+	}
+}
+
+// A refusal that the operator has not seen, as of an automatic power-on, is shown.
+func TestTheScreenShowsARefusedAutomaticPowerOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := startSession(t, dir, newBoard(workers...), session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the machine is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	x.board.forget("kube-node3")
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
+	x.frame("the reason why it stays off", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "kube-node3") && f.Notice.Level >= view.Warning
+	})
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "leave"})
+	x.waitEnd()
+}
+
+// An aborted trial powers on the machines that it switched off, even while another of
+// its machines is busy.
+func TestAnAbortedTrialPowersOnTheOthers(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	obey := w.board.hang("kube-node4")
+	w.x.Start(parse(t, `name: hang
+deployment: default/llm
+steps:
+  - load: {burst: 1}
+  - off: {nodes: [kube-node3], how: plug}
+  - off: [kube-node4]
+  - on: [kube-node3, kube-node4]
+expect:
+  - balanced: true
+`), trial.RunOptions{Auto: true, End: true})
+	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool {
+		return f.Power["kube-node4"].Phase == power.PhaseAsking && w.is("kube-node3", power.Off)
+	})
+	w.x.Send(view.AbortTrial{Why: "by a signal"})
+	w.x.frame("kube-node3 is on", func(*view.Frame) bool { return w.is("kube-node3", power.On) })
+	obey()
+	if sum, _ := w.outcome(t); sum.Verdict != view.Aborted || len(sum.LeftOff) != 0 || !w.is("kube-node4", power.On) {
+		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
+	}
+}
+
+// The screen ignores a reading that is older than the one it shows.
+func TestTheScreenIgnoresALateReading(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	x := startSession(t, t.TempDir(), b, session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the machine is off", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == power.Off })
+	b.mu.Lock()
+	b.asOf = time.Now().Add(-time.Minute)
+	b.state["kube-node3"] = power.On // as it was a minute ago
+	b.mu.Unlock()
+	x.frame("another poll of the other machines", func(f *view.Frame) bool {
+		if f.Power["kube-node3"].Reading.State == power.On {
+			t.Error("the screen shows the power state of a minute ago")
+		}
+		return b.looks() > 12
+	})
+}
+
+// The question and the guard count the same workers as left: neither counts machines
+// that are off, although the API server still calls their nodes Ready.
+func TestTheQuestionCountsTheWorkersThatTheGuardCounts(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	for i, want := range []string{"3 Ready workers left", "2 Ready workers left", "1 Ready worker left", "0 Ready workers left"} {
+		node := workers[1+i]
+		x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{node}})
+		q := x.question("switch")
+		if text := questionText(q); !strings.Contains(text, want) {
+			t.Errorf("the question about %s lacks %q:\n%s", node, want, text)
+		}
+		if q.Refused {
+			x.Send(view.Answer{Question: q.ID, Choice: "no"})
+			break
+		}
+		x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+		x.frame("the machine is off", func(f *view.Frame) bool {
+			return f.Power[node].LeftOff && f.Power[node].Busy == "" && f.Question == nil
+		})
+	}
+}
+
+// gate is a marker that annotates nothing and, once armed, blocks the next annotation
+// of a node.
+type gate struct{ armed, entered, open chan struct{} }
+
+func (g gate) Note(ctx context.Context, node string, _ func(power.Mark) (power.Mark, bool)) error {
+	if node != "kube-node3" {
+		return nil
+	}
+	select {
+	case <-g.armed:
+		close(g.entered)
+	default:
+		return nil
+	}
+	select {
+	case <-g.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A machine that the operator has just agreed to switch again stays busy when an
+// earlier request for it ends.
+func TestTheEndOfAnEarlierRequestLeavesTheMachineBusy(t *testing.T) {
+	t.Parallel()
+	g := gate{armed: make(chan struct{}, 1), entered: make(chan struct{}), open: make(chan struct{})}
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Marks: g})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	obey := x.board.hang("kube-node4")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("kube-node3 is off, kube-node4 goes down", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].Phase == power.PhaseDone && f.Power["kube-node4"].Busy == power.ActionShutdown
+	})
+	g.armed <- struct{}{}
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	<-g.entered
+	obey()
+	x.frame("the first request has ended", func(f *view.Frame) bool {
+		if f.Power["kube-node4"].Busy != "" {
+			return false
+		}
+		if busy := f.Power["kube-node3"].Busy; busy != power.ActionShutdown {
+			t.Errorf("the screen shows kube-node3 as busy with %q", busy)
+		}
+		return true
+	})
+	close(g.open)
+	x.frame("the second request has ended too", func(f *view.Frame) bool { return f.Power["kube-node3"].Busy == "" })
+}
+
+// An answer about ending a trial that arrives after the trial ends nothing.
+func TestALateAnswerDoesNotEndATrialAgain(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, func(w *world) { w.blindly = true })
+	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true})
+	w.x.frame("the wait", func(f *view.Frame) bool {
+		return f.Trial != nil && strings.Contains(f.Trial.Doing, "waiting until detected")
+	})
+	w.x.Send(view.AskTrial{})
+	q := w.x.question("trial")
+	w.mu.Lock()
+	w.blindly = false
+	w.mu.Unlock()
+	w.turn("kube-node3", true)
+	w.turn("kube-node4", true)
+	w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial.Verdict == view.Pass })
+	w.x.Send(view.Answer{Question: q.ID, Choice: "abort"})
+	w.x.frame("a notice that the trial is over", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "is over") })
+	})
+	w.x.Send(view.AskQuit{})
+	if sum, _ := w.outcome(t); sum.Verdict != view.Pass {
+		t.Errorf("%s: %v", sum.Verdict, sum.Why)
+	}
+}
+
+// switchingTrial starts a trial whose first machine does not go off before aborted is
+// called, which checks the verdict.
+func switchingTrial(t *testing.T) (w *world, aborted func()) {
+	t.Helper()
+	w = startWorld(t, session.Options{}, nil)
+	obey := w.board.hang("kube-node4")
+	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
+	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Phase == power.PhaseAsking })
+	return w, func() {
+		t.Helper()
+		obey()
+		if sum, _ := w.outcome(t); sum.Verdict != view.Aborted {
+			t.Errorf("%s: %v", sum.Verdict, sum.Why)
+		}
+	}
+}
+
+// An operator who aborts a trial again, because it takes its time, gets an answer.
+func TestASecondAbortIsAnswered(t *testing.T) {
+	t.Parallel()
+	w, aborted := switchingTrial(t)
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "abort"})
+	w.x.frame("the trial ends", func(f *view.Frame) bool { return f.Question == nil })
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "abort"})
+	w.x.frame("a notice that lightsout aborts it already", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool {
+			return strings.Contains(e.Text, "is aborting the trial") && strings.Contains(e.Text, "already")
+		})
+	})
+	aborted()
+}
+
+// A key that the operator presses while machines are switched without a question is not
+// lost.
+func TestTheSessionKeepsAKeyPressedWhileATrialSwitches(t *testing.T) {
+	t.Parallel()
+	w, aborted := switchingTrial(t)
+	w.x.Send(view.AskQuit{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "abort"})
+	aborted()
+}

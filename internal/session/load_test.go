@@ -1,0 +1,72 @@
+package session_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// loadSession returns a session that can send requests.
+func loadSession(t *testing.T, opt session.Options) *bench {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	b := newBoard(workers...)
+	return run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, func(*session.Target, *session.Recorder) *loadgen.Generator {
+		g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: srv.URL}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	})
+}
+
+func burst(n int) loadgen.Spec { return loadgen.Spec{Shape: loadgen.Burst, N: n} }
+
+func (x *bench) allEnded(n int) {
+	x.t.Helper()
+	x.frame("all requests ended", func(f *view.Frame) bool { return f.Load.Totals.Scheduled == n && f.Load.Totals.InFlight() == 0 })
+}
+
+func TestTheSessionAsksOnceBeforeItSendsRequests(t *testing.T) {
+	t.Parallel()
+	x := loadSession(t, session.Options{})
+	x.Send(view.StartLoad{Spec: burst(2), Ask: true})
+	q := x.question(view.QuestionLoad)
+	if text := questionText(q); !strings.Contains(text, "burst of 2") || !strings.Contains(text, "http://127.0.0.1") || q.Choices[0].ID != view.ChoiceNo {
+		t.Errorf("got the question\n%s\n%v", text, q.Choices)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
+	x.Send(view.StartLoad{Spec: burst(3), Ask: true})
+	q = x.question(view.QuestionLoad)
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	x.allEnded(3)
+	x.Send(view.StartLoad{Spec: burst(4), Ask: true}) // agreed
+	x.allEnded(7)
+}
+
+func TestTheSessionAsksBeforeEachLoadOnProduction(t *testing.T) {
+	t.Parallel()
+	x := loadSession(t, session.Options{Production: true})
+	for i := range 2 {
+		x.Send(view.StartLoad{Spec: burst(2)})
+		q := x.question(view.QuestionLoad)
+		if !strings.Contains(questionText(q), "mdx is a production cluster") {
+			t.Errorf("the question lacks the production cluster:\n%s", questionText(q))
+		}
+		x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+		x.allEnded(2 * (i + 1))
+	}
+	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 20}})
+	x.Send(view.Answer{Question: x.question(view.QuestionLoad).ID, Choice: view.ChoiceYes})
+	x.frame("the rate", func(f *view.Frame) bool { return f.Load.Active })
+	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 5}}) // a smaller load needs no question
+	x.frame("the smaller rate", func(f *view.Frame) bool { return f.Load.Spec.PerSecond == 5 && f.Question == nil })
+	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 40}})
+	x.question(view.QuestionLoad)
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+)
+
+// cast is a watcher with one snapshot.
+type cast struct {
+	Watcher
+	s *cluster.Snapshot
+}
+
+func (c *cast) Snapshot() *cluster.Snapshot { return c.s }
+
+var targetTime = time.Unix(1_700_000_000, 0)
+
+// revisions returns a cluster with revisions of the Knative service "llm", each with
+// this many ready pods, on n1 and n2 in turn.
+func revisions(pods ...int) *cluster.Snapshot {
+	var c cluster.Contents
+	for _, name := range []string{"n1", "n2"} {
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, RenewSeen: targetTime, LeaseDuration: 40 * time.Second})
+	}
+	for i, n := range pods {
+		revision := fmt.Sprintf("llm-%05d", i+1)
+		key := cluster.Key{Namespace: "default", Name: revision + "-deployment"}
+		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key, Replicas: n,
+			Knative: &cluster.Knative{Service: "llm", Revision: revision, ContainerConcurrency: 2}})
+		for j := range n {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("%s-%d", revision, j)},
+				Node: c.Nodes[j%2].Name, Phase: "Running", Ready: true, Deployment: key.Name, Concurrency: 2})
+		}
+	}
+	return cluster.NewSnapshot(c)
+}
+
+func newRevisionTarget(w *cast) *Target {
+	return NewTarget(w, cluster.Key{Namespace: "default", Name: "llm-00001-deployment"}, func() time.Time { return targetTime })
+}
+
+func TestTheLoadFollowsTheServiceToItsNextRevision(t *testing.T) {
+	w := &cast{s: revisions(4)}
+	target := newRevisionTarget(w)
+	for _, step := range []struct {
+		what          string
+		pods          []int
+		backends, now int
+	}{
+		{"one revision", []int{4}, 4, 8},
+		{"the next revision starts", []int{4, 2}, 6, 12},
+		{"the first revision has scaled to zero", []int{0, 4}, 4, 8},
+	} {
+		w.s = revisions(step.pods...)
+		now, wanted, limited := target.Capacity()
+		if got := target.Backends(); len(got) != step.backends || now != step.now || wanted != step.now || !limited {
+			t.Errorf("%s: %d backends, capacity %d of %d (%v)", step.what, len(got), now, wanted, limited)
+		}
+	}
+	// Knative deletes revisions that no longer get requests.
+	left := w.s.Contents()
+	left.Deployments = left.Deployments[1:]
+	w.s = cluster.NewSnapshot(left)
+	if got := target.Backends(); len(got) != 4 {
+		t.Errorf("after the first revision was deleted: %d backends", len(got))
+	}
+}
+
+func TestZeroPodsServeNothing(t *testing.T) {
+	if now, wanted, limited := newRevisionTarget(&cast{s: revisions(0)}).Capacity(); now != 0 || wanted != 0 || !limited {
+		t.Errorf("capacity %d of %d (limited %v)", now, wanted, limited)
+	}
+}
+
+func TestAMachineThatIsProvenOffServesNothing(t *testing.T) {
+	target := newRevisionTarget(&cast{s: revisions(4)})
+	target.setOff(map[string]bool{"n2": true})
+	dead := 0
+	for _, b := range target.Backends() {
+		if b.OnDead {
+			dead++
+		}
+		if b.OnDead != (b.Node == "n2") {
+			t.Errorf("%+v", b)
+		}
+	}
+	if dead != 2 {
+		t.Errorf("%d pods on a dead node", dead)
+	}
+}

@@ -1,0 +1,98 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/power"
+)
+
+// A worker whose taints keep pods off does not count as left: the guard and the
+// question agree.
+func TestATaintedWorkerDoesNotCountAsLeft(t *testing.T) {
+	s := mdxSnapshot()
+	c := s.Contents()
+	for i, n := range c.Nodes {
+		if m := *n; n.Name != "kube-node1" && !n.ControlPlane {
+			m.Taints = []cluster.Taint{{Key: "gpu", Effect: "NoSchedule"}}
+			c.Nodes[i] = &m
+		}
+	}
+	tainted := cluster.NewSnapshot(c)
+	view, err := session.NewWorld(&still{s: tainted}, nil, time.Now).Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range view.Nodes {
+		if n.Role == power.RoleWorker && n.Schedulable != (n.Name == "kube-node1") {
+			t.Errorf("%s takes pods: %v", n.Name, n.Schedulable)
+		}
+	}
+}
+
+// asked is a watcher whose API server answers as answer does.
+type asked struct {
+	*still
+	answer func(ctx context.Context) error
+}
+
+func (a asked) Ask(ctx context.Context) error { return a.answer(ctx) }
+
+// A Snapshot looks new after SIGSTOP, when what had arrived before is read. The
+// judgement that counts needs an answer to a question asked now.
+func TestLookNowNeedsAnAnswerFromTheAPIServer(t *testing.T) {
+	s := mdxSnapshot()
+	asks := 0
+	for name, c := range map[string]struct {
+		snapshot *cluster.Snapshot
+		answer   func(context.Context) error
+		asks     int
+		want     string // of the error; empty: it works
+	}{
+		"answers":         {s, func(context.Context) error { return nil }, 1, ""},
+		"does not answer": {s, func(context.Context) error { return errors.New("the API server did not answer") }, 3, "did not answer"},
+		"answers late once": {s, func(ctx context.Context) error {
+			if asks == 1 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}, 2, ""},
+		"nodes are not watched": {notWatched(s, cluster.KindNode), func(context.Context) error { return nil }, 1, "The state of the nodes is unknown now"},
+		"heartbeats are not":    {notWatched(s, cluster.KindLease), func(context.Context) error { return nil }, 1, "The state of the heartbeats"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asks = 0
+			before := time.Now()
+			w := asked{&still{s: c.snapshot}, func(ctx context.Context) error { asks++; return c.answer(ctx) }}
+			view, err := session.NewWorld(w, nil, time.Now).LookNow(t.Context())
+			if asks != c.asks {
+				t.Errorf("asked %d times, want %d", asks, c.asks)
+			}
+			switch {
+			case c.want == "" && (err != nil || view.At.Before(before)):
+				t.Errorf("the view dates from %v after the start: %v", view.At.Sub(before), err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// notWatched is s when one of its kinds has not been watched for 10 s.
+func notWatched(s *cluster.Snapshot, k cluster.Kind) *cluster.Snapshot {
+	c := *s
+	c.Access = map[cluster.Kind]cluster.Access{}
+	for kind, a := range s.Access {
+		c.Access[kind] = a
+	}
+	a := c.Access[k]
+	a.Synced, a.Until = true, time.Now().Add(-10*time.Second)
+	c.Access[k] = a
+	return &c
+}

@@ -1,0 +1,262 @@
+package survey
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"lightsout/cluster"
+)
+
+// version of the file's format. Load refuses every other one.
+const version = 1
+
+// file is the format: a Snapshot with everything that decides where pods go.
+type file struct {
+	Lightsout int // version
+	cluster.Contents
+	// Templates are the specifications of the pods; PodTemplates holds each pod's
+	// index, -1 if its specification is unknown.
+	Templates    []*corev1.PodSpec
+	PodTemplates []int
+	PlaceObjects []placeObject
+}
+
+// placeObject is a cluster.Object. A neighbour has a template as well.
+type placeObject struct {
+	Kind     cluster.Kind
+	Key      cluster.Key
+	Value    json.RawMessage
+	Template int
+}
+
+// Save writes a Snapshot for Load. With redact it writes pseudonyms, which are
+// consistent within one file but match no other file.
+func Save(w io.Writer, s *cluster.Snapshot, redact bool) error {
+	f := file{Lightsout: version, Contents: s.Contents()}
+	index := map[cluster.Spec]int{}
+	template := func(spec cluster.Spec) int {
+		if spec == (cluster.Spec{}) {
+			return -1
+		}
+		i, ok := index[spec]
+		if !ok {
+			i = len(f.Templates)
+			index[spec], f.Templates = i, append(f.Templates, spec.Decode())
+		}
+		return i
+	}
+	for _, p := range f.Pods {
+		f.PodTemplates = append(f.PodTemplates, template(p.Spec))
+	}
+	for _, o := range f.Objects {
+		b, err := json.Marshal(o.Value)
+		if err != nil {
+			return fmt.Errorf("write the %s %s: %w", o.Kind, o.Key, err)
+		}
+		x := placeObject{Kind: o.Kind, Key: o.Key, Value: b, Template: -1}
+		if p, ok := o.Value.(*cluster.Pod); ok {
+			x.Template = template(p.Spec)
+		}
+		f.PlaceObjects = append(f.PlaceObjects, x)
+	}
+	if !redact {
+		return json.NewEncoder(w).Encode(f)
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return newRedactor(s).write(w, b)
+}
+
+// Load reads a file of Save.
+func Load(r io.Reader) (*cluster.Snapshot, error) {
+	var f file
+	if err := json.NewDecoder(r).Decode(&f); err != nil {
+		return nil, fmt.Errorf("this is not a file of lightsout snapshot: %w", err)
+	}
+	if f.Lightsout != version || len(f.PodTemplates) != len(f.Pods) {
+		return nil, errors.New("another version of lightsout snapshot, or another program, wrote this file; create a new one")
+	}
+	specs := make([]cluster.Spec, len(f.Templates))
+	for i, t := range f.Templates {
+		if t == nil {
+			return nil, errors.New("the file has an empty template; create a new one")
+		}
+		specs[i] = cluster.NewSpec(t, "")
+	}
+	spec := func(i int) cluster.Spec {
+		if i < 0 || i >= len(specs) {
+			return cluster.Spec{}
+		}
+		return specs[i]
+	}
+	for i, p := range f.Pods {
+		if p == nil {
+			return nil, errors.New("the file has an empty pod; create a new one")
+		}
+		p.Spec = spec(f.PodTemplates[i])
+	}
+	for _, x := range f.PlaceObjects {
+		o := &cluster.Object{Kind: x.Kind, Key: x.Key, Value: newObject(x.Kind)}
+		if o.Value == nil {
+			continue // from a newer program
+		}
+		if err := json.Unmarshal(x.Value, o.Value); err != nil {
+			return nil, fmt.Errorf("read the %s %s: %w", x.Kind, x.Key, err)
+		}
+		if p, ok := o.Value.(*cluster.Pod); ok {
+			p.Spec = spec(x.Template)
+		}
+		f.Objects = append(f.Objects, o)
+	}
+	return cluster.NewSnapshot(f.Contents), nil
+}
+
+func newObject(kind cluster.Kind) any {
+	switch kind {
+	case cluster.KindVolume:
+		return &corev1.PersistentVolume{}
+	case cluster.KindClaim:
+		return &corev1.PersistentVolumeClaim{}
+	case cluster.KindStorageClass:
+		return &storagev1.StorageClass{}
+	case cluster.KindCSINode:
+		return &storagev1.CSINode{}
+	case cluster.KindQuota:
+		return &corev1.ResourceQuota{}
+	case cluster.KindJob:
+		return &batchv1.Job{}
+	case cluster.KindBudget:
+		return &policyv1.PodDisruptionBudget{}
+	case cluster.KindNamespace:
+		return &corev1.Namespace{}
+	case cluster.KindNeighbour:
+		return &cluster.Pod{}
+	}
+	return nil
+}
+
+// redactor replaces names and the values of labels by pseudonyms.
+type redactor struct {
+	salt  []byte
+	names map[string]bool
+}
+
+func newRedactor(s *cluster.Snapshot) *redactor {
+	r := &redactor{salt: make([]byte, 16), names: map[string]bool{}}
+	_, _ = rand.Read(r.salt) // it never fails
+	for _, n := range s.Nodes() {
+		r.names[n.Name] = true
+	}
+	for _, p := range s.Pods() {
+		r.addPod(p)
+	}
+	for _, d := range s.Deployments() {
+		r.names[d.Name], r.names[d.Namespace] = true, true
+		if d.Knative != nil {
+			r.names[d.Knative.Service], r.names[d.Knative.Revision] = true, true
+		}
+	}
+	for _, e := range s.Endpoints() {
+		r.names[e.Service.Name], r.names[e.Service.Namespace] = true, true
+	}
+	for _, kind := range cluster.PlaceKinds {
+		for _, o := range s.Objects(kind) {
+			r.names[o.Name], r.names[o.Namespace] = true, true
+			if p, ok := o.Value.(*cluster.Pod); ok {
+				r.addPod(p)
+			}
+		}
+	}
+	return r
+}
+
+func (r *redactor) addPod(p *cluster.Pod) {
+	for _, name := range []string{p.Name, p.Namespace, p.OwnerName, p.Deployment} {
+		r.names[name] = true
+	}
+}
+
+// hidden lists fields that decide nothing and may contain secrets.
+var hidden = map[string]bool{"uid": true, "ip": true, "addresses": true, "provider_id": true, "annotations": true, "message": true, "boot_id": true,
+	"Context": true, "Server": true, "context": true, "server": true, "os_image": true, "err": true, "Err": true, "volumeHandle": true, "nodeID": true, "roles": true, "kubelet": true}
+
+func (r *redactor) pseudonym(s string) string {
+	if s == "" {
+		return ""
+	}
+	sum := hmac.New(sha256.New, r.salt)
+	sum.Write([]byte(s))
+	return "x" + hex.EncodeToString(sum.Sum(nil))[:10]
+}
+
+func (r *redactor) write(w io.Writer, text []byte) error {
+	var all any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(r.walk("", all))
+}
+
+// walk returns a field's value without hidden data.
+func (r *redactor) walk(field string, v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for k, one := range x {
+			switch {
+			case hidden[k]:
+				delete(x, k)
+			case field == "matchLabels" || field == "labels" || field == "nodeSelector":
+				x[k] = r.pseudonym(fmt.Sprint(one))
+			default:
+				x[k] = r.walk(k, one)
+			}
+		}
+	case []any:
+		for i, one := range x {
+			x[i] = r.walk(field, one)
+		}
+	case string:
+		return r.word(field, x)
+	}
+	return v
+}
+
+func (r *redactor) word(field, s string) string {
+	switch {
+	case field == "labels":
+		pairs := strings.Split(s, ",")
+		for i, pair := range pairs {
+			if k, v, ok := strings.Cut(pair, "="); ok {
+				pairs[i] = k + "=" + r.pseudonym(v)
+			}
+		}
+		return strings.Join(pairs, ",")
+	case field == "values":
+		return r.pseudonym(s)
+	case field == "zone":
+		region, zone, _ := strings.Cut(s, "/")
+		return r.pseudonym(region) + "/" + r.pseudonym(zone)
+	case strings.Contains(strings.ToLower(field), "name") || field == "node" || field == "deployment" || field == "namespaces" || field == "service" || field == "revision":
+		if r.names[s] {
+			return r.pseudonym(s)
+		}
+	}
+	return s
+}

@@ -1,0 +1,284 @@
+// Package survey finds the nodes that a cluster cannot spare. In a cluster.Snapshot it
+// loses every node, every zone, every group of nodes and, on request, every pair of
+// nodes, one after the other. It switches nothing.
+//
+//	r, err := survey.Make(ctx, snapshot, survey.Question{Pairs: true}, progress)
+//	r.Headline()            // "survives any single node; 7 of 45 pairs are too many"
+//	r.Write(w, survey.HTML) // or Table, Markdown, JSON
+//
+// This package chooses the losses, judges each one, and writes the pages. Package
+// cluster/place forecasts where pods go.
+package survey
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/cluster/place"
+	"lightsout/internal/text"
+)
+
+// Question is the input of a survey.
+type Question struct {
+	// Pairs adds the loss of every pair of nodes.
+	Pairs bool
+	// By lists label keys whose values are failure domains, besides zones.
+	By []string
+	// Min is the smallest number of pods that each workload must keep, by its key.
+	Min map[cluster.Key]int
+}
+
+// Kinds of losses.
+const (
+	Node = "node"
+	Pair = "pair"
+	Zone = "zone"
+)
+
+// Loss is the forecast for the cluster when some nodes are lost.
+type Loss struct {
+	// Sort is Node, Pair, Zone or a label key; Name is the lost object.
+	Sort, Name string
+	Nodes      []string
+	// Homeless counts the additional pods that get no node, Missing the pods that a
+	// quota forbids, Stuck the pods that nobody recreates while the nodes are away, and
+	// Preempted the pods that others displace.
+	Homeless, Missing, Stuck, Preempted place.Range
+	// Workloads lists those that do not recover fully.
+	Workloads []place.Workload `json:",omitempty"`
+	// Broken lists the violated minimums and disruption budgets, a sentence each.
+	Broken []string `json:",omitempty"`
+	// Rule describes the zone rule if it delays evictions.
+	Rule string `json:",omitempty"`
+}
+
+// TooMuch reports whether the cluster cannot spare these nodes: some pods get no node,
+// or a minimum is violated.
+func (l *Loss) TooMuch() bool { return l.Homeless.High > 0 || l.Missing.High > 0 || len(l.Broken) > 0 }
+
+// Report is the result of a survey.
+type Report struct {
+	Context string    `json:",omitempty"`
+	At      time.Time // time of the Snapshot
+	// Nodes is the number of nodes in the cluster; Waiting is the number of pods that
+	// wait for a node already.
+	Nodes, Waiting int
+	// Losses lists all losses of nodes, zones and groups, and the pairs that are too
+	// much; Pairs is the number of pairs that the survey tried.
+	Losses []Loss
+	Pairs  int
+	// Unknown lists what the survey could not take into account.
+	Unknown []string `json:",omitempty"`
+	// Names are the names of the nodes, for the heat map.
+	Names []string
+}
+
+// Make runs a survey. progress, which may be nil, receives the finished part; several
+// goroutines call it. The error reports that ctx ended.
+func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(done, all int)) (*Report, error) {
+	r := &Report{Context: s.Context, At: s.At}
+	jobs := r.losses(s, q)
+	lone := len(jobs)
+	pairs := r.candidates(s)
+	n := len(pairs)
+	if q.Pairs {
+		r.Pairs = n * (n - 1) / 2
+	}
+	var next, done atomic.Int64
+	workers := min(runtime.GOMAXPROCS(0), 8)
+	found := make([][]Loss, workers)
+	var wg sync.WaitGroup
+	for k := range workers {
+		wg.Go(func() {
+			a := &asker{w: place.New(s), s: s, q: q}
+			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if i < lone {
+					a.ask(&jobs[i], 0)
+				} else if q.Pairs {
+					found[k] = append(found[k], a.row(pairs, i-lone)...)
+				}
+				if d := done.Add(1); progress != nil {
+					progress(int(d), lone+n)
+				}
+			}
+			if k == 0 {
+				o := a.w.Lose(nil, place.Options{Orders: 1})
+				r.Unknown, r.Waiting = o.Unknown, o.Waiting
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, errors.New("the survey was interrupted")
+	}
+	r.Losses = jobs
+	more := slices.Concat(found...)
+	slices.SortFunc(more, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
+	r.Losses = append(r.Losses, more...)
+	return r, nil
+}
+
+// candidates returns the nodes that the survey loses.
+func (r *Report) candidates(s *cluster.Snapshot) (out []string) {
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() && !n.ControlPlane {
+			out = append(out, n.Name)
+		}
+	}
+	r.Names = out
+	return out
+}
+
+// losses lists the losses of nodes, zones and groups.
+func (r *Report) losses(s *cluster.Snapshot, q Question) (out []Loss) {
+	groups := map[[2]string][]string{}
+	for _, n := range s.Nodes() {
+		if !n.Gone.IsZero() {
+			continue
+		}
+		r.Nodes++
+		if n.ControlPlane {
+			continue
+		}
+		out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
+		if n.Zone != "" {
+			k := [2]string{Zone, strings.TrimPrefix(n.Zone, "/")}
+			groups[k] = append(groups[k], n.Name)
+		}
+		for _, key := range q.By {
+			for pair := range strings.SplitSeq(n.Labels, ",") {
+				if label, v, _ := strings.Cut(pair, "="); label == key {
+					groups[[2]string{key, v}] = append(groups[[2]string{key, v}], n.Name)
+				}
+			}
+		}
+	}
+	var more []Loss
+	for k, nodes := range groups {
+		more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
+	}
+	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Name, b.Name)) })
+	return append(out, more...)
+}
+
+// asker forecasts losses in one World. One goroutine may use it.
+type asker struct {
+	w *place.World
+	s *cluster.Snapshot
+	q Question
+}
+
+// row forecasts the loss of one node together with each node after it, and returns the
+// pairs that are too much.
+func (a *asker) row(names []string, i int) (out []Loss) {
+	for _, other := range names[i+1:] {
+		if left, fits := a.w.Fits(names[i], other); fits && (left == 0 || len(a.q.Min) == 0) {
+			continue
+		}
+		l := Loss{Sort: Pair, Name: names[i] + " + " + other, Nodes: []string{names[i], other}}
+		if a.ask(&l, 3); l.TooMuch() {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// ask forecasts one loss in this many runs; 0: the size of the loss decides.
+func (a *asker) ask(l *Loss, orders int) {
+	if l.Sort != Pair {
+		l.Rule = forecast.Outage(a.s, l.Nodes, a.s.At).ZoneRule()
+		if left, fits := a.w.Fits(l.Nodes...); fits && left == 0 {
+			return
+		}
+	}
+	o := a.w.Lose(l.Nodes, place.Options{Orders: orders})
+	l.Homeless = place.Range{Low: max(0, o.Pending.Low-o.Waiting), High: max(0, o.Pending.High-o.Waiting)}
+	l.Missing, l.Stuck, l.Preempted = o.Missing, o.Stuck, o.Victims
+	for i := range o.Workloads {
+		w := &o.Workloads[i]
+		if least, ok := a.q.Min[w.Key]; ok && w.After.Low < least {
+			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, least))
+		}
+		if w.After.Low < w.Running && (w.Pending.High > 0 || w.Missing.High > 0 || w.Stuck.High > 0) {
+			for k, why := range w.Reasons {
+				w.Reasons[k] = text.Clean(why, 400)
+			}
+			l.Workloads = append(l.Workloads, *w)
+		}
+	}
+}
+
+// Of returns the losses of one sort.
+func (r *Report) Of(sort string) (out []*Loss) {
+	for i := range r.Losses {
+		if r.Losses[i].Sort == sort {
+			out = append(out, &r.Losses[i])
+		}
+	}
+	return out
+}
+
+// sorts returns the sorts of the losses, in order.
+func (r *Report) sorts() (out []string) {
+	for i := range r.Losses {
+		if s := r.Losses[i].Sort; !slices.Contains(out, s) && s != Pair {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Headline is the result in one sentence.
+func (r *Report) Headline() string {
+	var parts []string
+	for _, sort := range r.sorts() {
+		all := r.Of(sort)
+		var bad []string
+		for _, l := range all {
+			if l.TooMuch() {
+				bad = append(bad, l.Name)
+			}
+		}
+		switch {
+		case len(bad) == 0 && sort == Node:
+			parts = append(parts, "survives any single node")
+		case len(bad) == 0:
+			parts = append(parts, "survives any "+sort)
+		case len(bad) <= 3:
+			parts = append(parts, fmt.Sprintf("can't spare %s %s", sort, text.List(bad)))
+		default:
+			parts = append(parts, fmt.Sprintf("can't spare %d of %d %ss", len(bad), len(all), sort))
+		}
+		if sort == Node && r.Pairs > 0 {
+			if n := len(r.Of(Pair)); n == 0 {
+				parts = append(parts, "survives any pair")
+			} else {
+				parts = append(parts, fmt.Sprintf("can't spare %d of %d pairs", n, r.Pairs))
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return "there are no nodes to lose"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Requirements are the arguments that Meets accepts.
+var Requirements = []string{"n-1", "n-2", "zone"}
+
+// Meets reports whether the cluster survives the loss of any node (n-1), any pair (n-2)
+// or any zone, including the requested minimums.
+func (r *Report) Meets(requirement string) bool {
+	sorts := map[string][]string{"n-1": {Node}, "n-2": {Node, Pair}, "zone": {Zone}}[requirement]
+	return !slices.ContainsFunc(r.Losses, func(l Loss) bool { return slices.Contains(sorts, l.Sort) && l.TooMuch() })
+}

@@ -1,0 +1,170 @@
+package survey
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lightsout/cluster"
+)
+
+var t0 = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// small has six nodes in two zones. Two of them have GPUs, three of which are in use. A
+// web server must not have two pods on one node.
+func small() *cluster.Snapshot {
+	c := cluster.Contents{At: t0, Context: "secret-context", ServerVersion: "v1.36.3"}
+	for i := range 6 {
+		name := fmt.Sprintf("secret-node-%d", i)
+		n := &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 4000, MemoryBytes: 8 << 30, MaxPods: 110, Zone: fmt.Sprintf("/%c", 'a'+i%2),
+			Labels:    fmt.Sprintf("kubernetes.io/hostname=%s,rack=secret-%d,topology.kubernetes.io/zone=%c", name, i/3, 'a'+i%2),
+			RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second}
+		if i < 2 {
+			n.Resources = "nvidia.com/gpu=2"
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	add := func(set string, node int, spec *corev1.PodSpec) {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "secret-space", Name: fmt.Sprintf("%s-%d", set, len(c.Pods))}, Node: fmt.Sprintf("secret-node-%d", node),
+			Phase: "Running", Ready: true, OwnerKind: "ReplicaSet", OwnerName: set + "-abc", Deployment: set, Labels: "app=" + set,
+			UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(spec, "ReplicaSet")})
+	}
+	asks := func(name, amount string) *corev1.PodSpec {
+		return &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(amount)}}}}}
+	}
+	for i := range 3 {
+		add("secret-model", i%2, asks("nvidia.com/gpu", "1"))
+	}
+	web := asks("cpu", "500m")
+	web.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}}}}}
+	for i := range 4 {
+		add("secret-web", 2+i, web)
+	}
+	return cluster.NewSnapshot(c)
+}
+
+func make_(t *testing.T, s *cluster.Snapshot, q Question) *Report {
+	t.Helper()
+	r, err := Make(t.Context(), s, q, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The GPUs of one node cannot take the pods of the other; the web server survives the
+// loss of any two nodes.
+func TestTheSurveyOfASmallCluster(t *testing.T) {
+	r := make_(t, small(), Question{Pairs: true, By: []string{"rack"}})
+	const want = "can't spare node secret-node-0 and secret-node-1; can't spare 9 of 15 pairs; can't spare rack secret-0 and secret-1; can't spare zone a and b"
+	if got := r.Headline(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if r.Meets("n-1") || r.Meets("n-2") || r.Meets("zone") {
+		t.Error("a cluster that can't spare a node meets a requirement")
+	}
+	l := r.Of(Node)[0]
+	if l.Homeless.Low != 1 || !strings.Contains(l.Why(), "Insufficient nvidia.com/gpu") {
+		t.Errorf("%+v", l)
+	}
+	if m := r.Map(); len(m) != 6 || m[0][0].Heat != 2 || m[2][2].Heat != 0 || m[0][3].Heat == 0 || m[3][0] != m[0][3] {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestAMinimumIsARequirement(t *testing.T) {
+	key := cluster.Key{Namespace: "secret-space", Name: "secret-model"}
+	r := make_(t, small(), Question{Min: map[cluster.Key]int{key: 3}})
+	if l := r.Of(Node)[0]; len(l.Broken) != 1 || !strings.Contains(l.Broken[0], "2 left, fewer than 3") {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A file gives the same answer as the cluster; a redacted one contains no name.
+func TestASurveyOfAFile(t *testing.T) {
+	s := small()
+	q := Question{Pairs: true}
+	want := make_(t, s, q)
+	for _, redact := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := Save(&b, s, redact); err != nil {
+			t.Fatal(err)
+		}
+		if redact && strings.Contains(b.String(), "secret") {
+			t.Errorf("a redacted file contains a name: %.200s", b.String()[strings.Index(b.String(), "secret"):])
+		}
+		loaded, err := Load(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make_(t, loaded, q)
+		if len(got.Of(Pair)) != len(want.Of(Pair)) || got.Meets("n-1") != want.Meets("n-1") || (!redact && got.Headline() != want.Headline()) {
+			t.Errorf("redact %t: %s\nwant %s", redact, got.Headline(), want.Headline())
+		}
+	}
+	if _, err := Load(strings.NewReader(`{"Lightsout":1,"Pods":[null],"PodTemplates":[0]}`)); err == nil {
+		t.Error("Load accepted a broken file")
+	}
+}
+
+func TestWriteSupportsEveryFormat(t *testing.T) {
+	r := make_(t, small(), Question{Pairs: true})
+	for _, format := range Formats {
+		var b bytes.Buffer
+		if err := r.Write(&b, format); err != nil || !strings.Contains(b.String(), "secret-node-0") {
+			t.Errorf("%s: %v\n%s", format, err, b.String())
+		}
+	}
+}
+
+// crowd has 1,000 nodes with 30,000 pods of 2,000 owners; one owner in ten spreads its
+// pods over zones.
+func crowd() *cluster.Snapshot {
+	c := cluster.Contents{At: t0, ServerVersion: "v1.36.3"}
+	var specs []cluster.Spec
+	for set := range 2000 {
+		spec := &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			"cpu": resource.MustParse(fmt.Sprintf("%dm", 100+set%7*100)), "memory": resource.MustParse(fmt.Sprintf("%dMi", 256+set%5*512))}}}}}
+		if set%10 == 0 {
+			spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprintf("s%d", set)}}}}
+		}
+		specs = append(specs, cluster.NewSpec(spec, "ReplicaSet"))
+	}
+	for i := range 1000 {
+		name := fmt.Sprintf("n%04d", i)
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 32000, MemoryBytes: 128 << 30, MaxPods: 110, Zone: fmt.Sprintf("/%c", 'a'+i%3),
+			Labels: fmt.Sprintf("kubernetes.io/hostname=%s,topology.kubernetes.io/zone=%c", name, 'a'+i%3), RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second})
+		for k := range 30 {
+			set := (i*30 + k*7) % 2000
+			owner := fmt.Sprintf("s%d", set)
+			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "d", Name: fmt.Sprintf("%s-%d", owner, len(c.Pods))}, Node: name, Phase: "Running", Ready: true,
+				OwnerKind: "ReplicaSet", OwnerName: owner, Deployment: owner, Labels: "app=" + owner, UnreachableFor: 300 * time.Second, Spec: specs[set]})
+		}
+	}
+	return cluster.NewSnapshot(c)
+}
+
+// BenchmarkSurvey surveys 1,000 nodes: each node and zone, and all 499,500 pairs.
+func BenchmarkSurvey(b *testing.B) {
+	s := crowd()
+	for _, pairs := range []bool{false, true} {
+		b.Run(fmt.Sprintf("pairs=%t", pairs), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := Make(b.Context(), s, Question{Pairs: pairs}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(len(r.Of(Pair))), "pairs-too-many")
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package survey
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"lightsout/internal/text"
+)
+
+// Formats that Write accepts.
+const (
+	Table    = "table"
+	JSON     = "json"
+	Markdown = "markdown"
+	HTML     = "html"
+)
+
+// Formats lists them.
+var Formats = []string{Table, JSON, Markdown, HTML}
+
+// Write writes the report in a format.
+func (r *Report) Write(w io.Writer, format string) error {
+	switch format {
+	case JSON:
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Headline string
+			*Report
+		}{r.Headline(), r})
+	case HTML:
+		return page.Execute(w, r)
+	case Markdown:
+		_, err := io.WriteString(w, r.markdown())
+		return err
+	}
+	return r.table(w)
+}
+
+// columns are the headers of the printed table.
+var columns = []string{"LOST", "NO NODE", "NOT CREATED", "STUCK", "PREEMPTED", "WHY"}
+
+func (l *Loss) cells() []string {
+	name := l.Name
+	if l.Sort != Node && l.Sort != Pair {
+		name = fmt.Sprintf("%s %s (%s)", l.Sort, l.Name, text.Count(len(l.Nodes), "node", "nodes"))
+	}
+	dash := func(s string) string {
+		if s == "0" {
+			return "-"
+		}
+		return s
+	}
+	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.Preempted.String()), l.Why()}
+}
+
+// Why is the problem with the loss in one line; empty without one.
+func (l *Loss) Why() string {
+	why := l.Broken
+	for _, w := range l.Workloads {
+		switch {
+		case w.Pending.High > 0 && len(w.Reasons) > 0:
+			why = append(why, fmt.Sprintf("%s: %v Pending: %s", w.Key, w.Pending, strings.TrimSuffix(w.Reasons[0], ".")))
+		case w.Missing.High > 0:
+			why = append(why, fmt.Sprintf("%s: a quota keeps %v from being created", w.Key, w.Missing))
+		case w.Stuck.High > 0:
+			why = append(why, fmt.Sprintf("%s: %v wait for the lost node", w.Key, w.Stuck))
+		}
+	}
+	if l.Rule != "" {
+		why = append(why, l.Rule)
+	}
+	const shown = 2
+	if n := len(why) - shown; n > 0 {
+		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
+	}
+	return text.Clean(strings.Join(why, "; "), 600)
+}
+
+func (r *Report) table(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "%s\n\n%s\n", r.Headline(), strings.Join(columns, "\t"))
+	for i := range r.Losses {
+		fmt.Fprintln(w, strings.Join(r.Losses[i].cells(), "\t"))
+	}
+	for _, note := range r.notes() {
+		fmt.Fprintf(w, "\n%s\n", note)
+	}
+	return w.Flush()
+}
+
+func (r *Report) notes() (out []string) {
+	if r.Waiting > 0 {
+		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
+	}
+	for _, u := range r.Unknown {
+		out = append(out, "This survey is incomplete: "+u+".")
+	}
+	return out
+}
+
+func (r *Report) markdown() string {
+	var b strings.Builder
+	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "&", "&amp;").Replace
+	fmt.Fprintf(&b, "# Survey\n\n**%s**\n\n| %s |\n|%s\n", cell(r.Headline()), strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	for i := range r.Losses {
+		cells := r.Losses[i].cells()
+		for k := range cells {
+			cells[k] = cell(cells[k])
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	for _, note := range r.notes() {
+		fmt.Fprintf(&b, "\n%s\n", cell(note))
+	}
+	return b.String()
+}
+
+// Cell is one cell of the heat map: the effect of losing one node or two.
+type Cell struct {
+	Name  string
+	Heat  int // 0: no effect; 1: some pods wait for the node; 2 to 4: pods get no node, more of them with each step
+	Count string
+}
+
+// mapMost is the largest number of nodes for which there is a heat map.
+const mapMost = 120
+
+// Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
+// one node. It is nil if the survey did not try pairs, or if there are too many nodes.
+func (r *Report) Map() [][]Cell {
+	if r.Pairs == 0 || len(r.Names) > mapMost {
+		return nil
+	}
+	known := map[string]*Loss{}
+	for i := range r.Losses {
+		if l := &r.Losses[i]; l.Sort == Node || l.Sort == Pair {
+			known[strings.Join(l.Nodes, " + ")] = l
+		}
+	}
+	var out [][]Cell
+	for i, a := range r.Names {
+		var row []Cell
+		for k, b := range r.Names {
+			name := a + " + " + b
+			if k < i {
+				name = b + " + " + a
+			} else if k == i {
+				name = a
+			}
+			c := Cell{Name: name}
+			if l := known[name]; l != nil {
+				c.Heat, c.Count = l.heat(), l.Homeless.String()
+			}
+			row = append(row, c)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+func (l *Loss) heat() int {
+	n := l.Homeless.High + l.Missing.High
+	switch {
+	case n == 0 && len(l.Broken) > 0:
+		return 2
+	case n == 0 && l.Stuck.High > 0:
+		return 1
+	case n == 0:
+		return 0
+	case n < 3:
+		return 2
+	case n < 10:
+		return 3
+	}
+	return 4
+}
+
+// Cells returns the cells of a loss for the HTML page.
+func (l *Loss) Cells() []string { return l.cells() }
+
+// Columns returns the headers for the HTML page.
+func (r *Report) Columns() []string { return columns }
+
+// Notes returns the lines below the table.
+func (r *Report) Notes() []string { return r.notes() }
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("survey").Parse(pageText))

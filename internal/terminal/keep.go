@@ -1,0 +1,129 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/export"
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// keepsake is what is to be kept of a screen, as it was when that was asked for.
+type keepsake struct {
+	frame  *view.Frame
+	screen string // as it is drawn
+	size   tea.WindowSizeMsg
+	theme  string
+	dir    string
+	names  *record.Names // to be replaced
+}
+
+// folder is where it goes: the trial's record, else beside the records of the
+// cluster, else the folder that one stands in, as in a replay of a record that is
+// in the program.
+func (k keepsake) folder() string {
+	if k.frame != nil && k.frame.Trial != nil {
+		if info, err := os.Stat(k.frame.Trial.Dir); err == nil && info.IsDir() {
+			return k.frame.Trial.Dir
+		}
+	}
+	if k.dir != "" && os.MkdirAll(k.dir, 0o700) == nil {
+		return k.dir
+	}
+	return "."
+}
+
+// file names a new file, without its ending.
+func (k keepsake) file(kind string) string {
+	path := filepath.Join(k.folder(), kind+"-"+time.Now().UTC().Format("20060102T150405Z"))
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// picture keeps the screen as SVG, whose text can be selected, and as PNG.
+func (k keepsake) picture() (said string, err error) {
+	var b strings.Builder
+	for i, line := range strings.Split(k.screen, "\n") {
+		fmt.Fprintf(&b, "\x1b[%d;1H\x1b[0m%s", i+1, k.names.Line(line))
+	}
+	cast := &export.Cast{Width: k.size.Width, Height: k.size.Height, Events: []export.Event{{Code: "o", Data: "\x1b[?25l\x1b[?7l" + b.String()}}}
+	o := export.Options{Theme: k.theme}
+	frames, err := export.Film(context.Background(), cast, o)
+	if err != nil {
+		return "", err
+	}
+	path := k.file("screen")
+	err = errors.Join(
+		text.WriteFile(path+".svg", func(w *os.File) error { return export.SVG(w, frames, o) }),
+		text.WriteFile(path+".png", func(w *os.File) error { return export.PNG(w, frames, 0, o) }))
+	return "saved `" + path + ".svg`, and .png", err
+}
+
+// timeline keeps the timeline as text, in the order of the events' own times.
+func (k keepsake) timeline() (said string, err error) {
+	if k.frame == nil || len(k.frame.Events) == 0 {
+		return "", errors.New("there is nothing on the timeline yet")
+	}
+	events := slices.Clone(k.frame.Events)
+	slices.SortStableFunc(events, func(a, b view.Event) int { return a.At.Compare(b.At) })
+	var b bytes.Buffer
+	for _, e := range events {
+		b.WriteString(k.names.Text(EventLine(e)) + "\n")
+	}
+	path := k.file("timeline") + ".txt"
+	err = text.WriteFile(path, func(w *os.File) error { _, err := w.Write(b.Bytes()); return err })
+	return fmt.Sprintf("saved `%s`, %d lines", path, len(events)), err
+}
+
+// say keeps something beside the screen, and then says where it is.
+func say(keep func() (string, error)) tea.Cmd {
+	return func() tea.Msg {
+		said, err := keep()
+		if err != nil {
+			return tui.SayMsg("not saved: " + err.Error())
+		}
+		return tui.SayMsg(said)
+	}
+}
+
+// reportEach is how often it is looked whether the report has been written.
+const reportEach = 100 * time.Millisecond
+
+// readReport reads the report of the trial that is shown, from its record.
+func (k keepsake) readReport(open func(dir string) (*record.Record, error), columns int) tea.Cmd {
+	return func() tea.Msg {
+		if k.frame == nil || k.frame.Trial == nil {
+			return tui.ReportMsg{Err: "there is no trial"}
+		}
+		for range 50 { // it is written after the verdict
+			if _, err := os.Stat(k.frame.Trial.Report); err == nil || k.frame.Replay != nil {
+				break
+			}
+			time.Sleep(reportEach)
+		}
+		var b bytes.Buffer
+		r, err := open(k.frame.Trial.Dir)
+		if err == nil {
+			err = report.Text(&b, r, columns)
+		}
+		if err != nil {
+			return tui.ReportMsg{Err: "the report can't be read: " + err.Error()}
+		}
+		return tui.ReportMsg{Lines: strings.Split(strings.TrimRight(b.String(), "\n"), "\n")}
+	}
+}

@@ -1,0 +1,156 @@
+package terminal
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/record"
+	"lightsout/internal/record/examples"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// kept sends a message and carries out what the stage wants done after it.
+func kept(t *testing.T, s *stage, key string) tea.Msg {
+	t.Helper()
+	_, cmd := s.Update(tea.KeyPressMsg{Code: []rune(key)[0], Text: key})
+	if cmd == nil {
+		t.Fatalf("%s does nothing", key)
+	}
+	msg := cmd()
+	if all, ok := msg.(tea.BatchMsg); ok {
+		for _, cmd := range all {
+			if cmd != nil {
+				msg = cmd()
+			}
+		}
+	}
+	s.Update(msg)
+	return msg
+}
+
+func TestWhatTheScreenShowsIsKept(t *testing.T) {
+	dir, trial := t.TempDir(), t.TempDir()
+	names := record.NewNames()
+	names.Add(record.NameHost, "bastion.example.org")
+	s := newStage(tui.Options{Theme: "light"}, names)
+	s.dir = dir
+	s.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	at := time.Date(2026, 3, 4, 10, 20, 30, 0, time.UTC)
+	f := &view.Frame{Title: view.Title{Cluster: "mdx"}, Now: at, Events: []view.Event{
+		{Seq: 1, At: at.Add(time.Second), Subject: "load", Text: "second, by \x1b[31mbastion.example.org"},
+		{Seq: 2, At: at, Subject: "load", Text: "first"},
+	}}
+	s.Update(tui.FrameMsg{Frame: f})
+
+	if said, ok := kept(t, s, "P").(tui.SayMsg); !ok || !strings.HasPrefix(string(said), "saved `"+dir) {
+		t.Fatalf("it is said: %v", said)
+	}
+	svg := one(t, dir, "screen-*.svg")
+	if !strings.Contains(svg, "Timeline") || !strings.Contains(svg, "mdx") || strings.Contains(svg, "bastion.example.org") || strings.Contains(svg, "kept:") {
+		t.Errorf("the picture is\n%.2000s", svg)
+	}
+	if png := one(t, dir, "screen-*.png"); !strings.HasPrefix(png, "\x89PNG") || len(png) < 2000 {
+		t.Errorf("the PNG has %d bytes", len(png))
+	}
+
+	s.Update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	if path := s.rec.path; filepath.Dir(path) != dir || filepath.Ext(path) != ".cast" || !strings.Contains(s.rec.where(), "`"+path+"`") {
+		t.Errorf("the screen is recorded to %q: %s", path, s.rec.where())
+	}
+	s.Update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+
+	g := *f
+	g.Trial = &view.TrialView{Name: "mdx", Dir: trial}
+	s.Update(tui.FrameMsg{Frame: &g})
+	kept(t, s, "E")
+	text := one(t, trial, "timeline-*.txt")
+	if lines := strings.Split(text, "\n"); len(lines) != 3 || !strings.Contains(lines[0], "first") || !strings.Contains(lines[1], "second") ||
+		strings.ContainsAny(text, "\x1b") || strings.Contains(text, "bastion.example.org") {
+		t.Errorf("the timeline is\n%q", text)
+	}
+
+	s.Update(tui.FrameMsg{Frame: &view.Frame{Now: at}})
+	if said, _ := kept(t, s, "E").(tui.SayMsg); !strings.Contains(string(said), "not saved: there is nothing") {
+		t.Errorf("of an empty timeline it is said: %s", said)
+	}
+}
+
+// one reads the one file of that name.
+func one(t *testing.T, dir, name string) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, name))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s: %v, %v", name, all, err)
+	}
+	if info, err := os.Stat(all[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v, %v", all[0], info.Mode(), err)
+	}
+	b, err := os.ReadFile(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestTheReportOfARecordIsRead(t *testing.T) {
+	f := &view.Frame{Trial: &view.TrialView{Dir: "mdx"}, Replay: &view.ReplayView{}}
+	example := func(name string) (*record.Record, error) {
+		there, _ := examples.Open(name)
+		return record.OpenFS(there, name)
+	}
+	told, _ := keepsake{frame: f}.readReport(example, 74)().(tui.ReportMsg)
+	if told.Err != "" || len(told.Lines) < 100 || told.Lines[0] != "mdx: PASS" {
+		t.Errorf("%s: %.300q", told.Err, told.Lines)
+	}
+	f.Trial.Dir = filepath.Join(t.TempDir(), "none")
+	if told, _ := (keepsake{frame: f}).readReport(record.Open, 74)().(tui.ReportMsg); !strings.Contains(told.Err, "can't be read") {
+		t.Errorf("of a record that is not there: %v", told)
+	}
+}
+
+// Keys that are commands are recorded on request; what is typed into a dialog never is.
+func TestTypedTextIsNeverRecorded(t *testing.T) {
+	for keys, want := range map[bool]string{true: "1 : enter m enter z", false: ""} {
+		s := newStage(tui.Options{Send: func(view.Intent) {}}, nil)
+		s.rec.keys = keys
+		s.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+		s.Update(tui.FrameMsg{Frame: &view.Frame{Now: time.Date(2026, 3, 4, 10, 20, 30, 0, time.UTC)}})
+		path := filepath.Join(t.TempDir(), "a.cast")
+		if err := s.record(path, false); err != nil {
+			t.Fatal(err)
+		}
+		s.Update(tui.FrameMsg{Frame: &view.Frame{Now: time.Date(2026, 3, 4, 10, 20, 31, 0, time.UTC)}})
+		press := func(names ...string) {
+			for _, name := range names {
+				key := tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+				if name == "enter" {
+					key = tea.KeyPressMsg{Code: tea.KeyEnter}
+				}
+				s.Update(key)
+			}
+		}
+		press("1", ":", "p", "o", "d", "s", "enter", "m", "h", "u", "n", "t", "e", "r", "2", "enter", "z")
+		s.Update(tui.FrameMsg{Frame: &view.Frame{Now: time.Date(2026, 3, 4, 10, 20, 32, 0, time.UTC), Question: &view.Question{
+			ID: "1", Kind: view.QuestionSecret, Title: "password", Secret: true, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "no"}, {ID: view.ChoiceYes, Label: "Send"}}}}})
+		press("h", "u", "n", "t", "e", "r", "2")
+		s.rec.end()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range regexp.MustCompile(`(?m)^\[[\d.]+,"i","([^"]*)"\]$`).FindAllStringSubmatch(string(b), -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("keys %v: %q are recorded, want %q", keys, got, want)
+		}
+	}
+}

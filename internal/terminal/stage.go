@@ -1,0 +1,133 @@
+package terminal
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/tui"
+)
+
+// stage combines the screen's model with its recording, and with a program that presses
+// keys or shows captions for the operator.
+type stage struct {
+	*tui.Model
+	rec recording
+	// dir is the folder for saved screens when there is no trial; empty: the current
+	// folder.
+	dir   string
+	open  func(dir string) (*record.Record, error)
+	frame *view.Frame // the newest frame
+	// asked holds the model's intents about the screen itself that the stage has not
+	// carried out yet.
+	asked []view.Intent
+	// stop ends the code beside the screen when the operator presses a key; nil if no
+	// key ends it.
+	stop context.CancelFunc
+	// refresh triggers the drawing.
+	refresh *refresh
+}
+
+// BesideOver reports that the code beside the screen has ended.
+type BesideOver struct{}
+
+// PlayedKey is a key that a program pressed, not the operator.
+type PlayedKey tea.KeyPressMsg
+
+// newStage returns a stage that sends the intents to o.Send, except those about the
+// screen itself.
+func newStage(o tui.Options, names *record.Names) *stage {
+	s := &stage{rec: recording{names: names}}
+	send := o.Send
+	o.Send = func(i view.Intent) {
+		switch i.(type) {
+		case view.RecordScreen, view.SaveScreen, view.SaveTimeline, view.ShowReport:
+			s.asked = append(s.asked, i)
+		default:
+			send(i)
+		}
+	}
+	s.Model = tui.New(o)
+	return s
+}
+
+// Update handles a message and records the resulting screen; see tui.Model.
+func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch m := msg.(type) {
+	case tui.CaptionMsg:
+		if m != "" && s.rec.screen != nil {
+			s.rec.screen.Mark(string(m))
+		}
+	case BesideOver:
+		s.stop = nil
+		return s, nil
+	case PlayedKey:
+		msg = tea.KeyPressMsg(m)
+	case tea.KeyPressMsg:
+		if s.stop != nil {
+			s.stop()
+			s.stop = nil
+			cmd = s.pass(tui.CaptionMsg(""))
+			msg = tui.SayMsg("you have control now; that key was ignored")
+		}
+	case tea.WindowSizeMsg:
+		s.rec.size = m
+	case tui.FrameMsg:
+		if m.Frame != nil {
+			s.frame = m.Frame
+			if failure := s.rec.frame(m.Frame); failure != "" {
+				cmd = s.pass(tui.SayMsg(failure))
+			}
+		}
+	}
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		s.rec.key(s.Model, key)
+	}
+	cmd = tea.Batch(cmd, s.pass(msg))
+	s.rec.show(s.View().Content)
+	s.refresh.due()
+	return s, cmd
+}
+
+// pass sends a message to the model, and carries out the intents that result.
+func (s *stage) pass(msg tea.Msg) tea.Cmd {
+	_, cmd := s.Model.Update(msg)
+	asked := s.asked
+	s.asked = nil
+	for _, i := range asked {
+		cmd = tea.Batch(cmd, s.carryOut(i))
+	}
+	return cmd
+}
+
+// carryOut carries out an intent about the screen.
+func (s *stage) carryOut(i view.Intent) tea.Cmd {
+	k := keepsake{s.frame, s.View().Content, s.rec.size, tui.ThemeOf(s.Model), s.dir, s.rec.names}
+	switch i := i.(type) {
+	case view.RecordScreen:
+		said := s.rec.toggle(k.file("screen"))
+		return tea.Batch(s.pass(tui.RecordingMsg(s.rec.screen != nil)), s.pass(tui.SayMsg(said)))
+	case view.SaveScreen:
+		return say(k.picture)
+	case view.SaveTimeline:
+		return say(k.timeline)
+	case view.ShowReport:
+		return k.readReport(s.open, i.Width)
+	}
+	return nil
+}
+
+// record starts a recording of the screen; announced: with a notice.
+func (s *stage) record(path string, announced bool) error {
+	if err := s.rec.begin(path); err != nil {
+		return err
+	}
+	s.pass(tui.RecordingMsg(true))
+	if announced {
+		s.pass(tui.SayMsg(s.rec.where()))
+	}
+	return nil
+}

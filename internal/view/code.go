@@ -1,0 +1,122 @@
+package view
+
+import (
+	"lightsout/cluster"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// Code identifies the kind of an event, for programs. The code of a transition consists
+// of the kind of object and the aspect that changed; see TransitionCode.
+type Code string
+
+// Codes of transitions that other packages read.
+const (
+	CodeNodeStatus    Code = "node_status"
+	CodeNodeHeartbeat Code = "node_heartbeat"
+	CodeNodeBoot      Code = "node_boot"
+	CodeNodeNode      Code = "node_node" // the node was created or deleted
+	CodePodStatus     Code = "pod_status"
+)
+
+// All other codes, each with the Facts that it uses.
+const (
+	CodeMachineState     Code = "machine_state"      // Reading; From and To are power.States
+	CodePowerOperation   Code = "power_operation"    // Action, Phase, Reported
+	CodeDrainBegun       Code = "drain_begun"        // N pods to go, Gone
+	CodeDrainHeld        Code = "drain_held"         // Reported
+	CodeDrained          Code = "drained"            // Gone, N stay
+	CodeCordoned         Code = "cordoned"           //
+	CodeCordonedBefore   Code = "cordoned_before"    //
+	CodeUncordoned       Code = "uncordoned"         // Reported
+	CodeNotUncordoned    Code = "not_uncordoned"     //
+	CodeDryRun           Code = "dry_run"            // Reported: the action that lightsout did not carry out
+	CodeZero             Code = "zero"               //
+	CodeSessionStarted   Code = "session_started"    //
+	CodeMark             Code = "mark"               // Reported: the operator's text
+	CodeAPIAnswers       Code = "api_answers"        //
+	CodeAPILost          Code = "api_lost"           // Reported
+	CodeLoadStarted      Code = "load_started"       // Name
+	CodeLoadChanged      Code = "load_changed"       // Name; From and To are sizes
+	CodeLoadStopping     Code = "load_stopping"      //
+	CodeLoadCancelled    Code = "load_cancelled"     //
+	CodeLoadEnded        Code = "load_ended"         // Name, Counts, Reported
+	CodeRequestsFail     Code = "requests_fail"      // Class, Reported
+	CodeRequestsPartFail Code = "requests_part_fail" // N of Of failed
+	CodeRequestsRecover  Code = "requests_recover"   // N of Of failed, within Seconds
+	CodeRolloutRestarted Code = "rollout_restarted"  //
+	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on
+	CodeCapacityRestored Code = "capacity_restored"  // Seconds after the power-on; N of Of pods
+	CodeTrialStarted     Code = "trial_started"      // Name
+	CodeTrialNotBegun    Code = "trial_not_begun"    // Reported
+	CodeTrialStep        Code = "trial_step"         // N of Of, Name
+	CodeTrialStepFailed  Code = "trial_step_failed"  // Name, Reported
+	CodeTrialAborted     Code = "trial_aborted"      // Reported
+	CodeTrialPoweringOn  Code = "trial_powering_on"  // Nodes
+	CodeTrialVerdict     Code = "trial_verdict"      // Verdict; Reported is the reason
+	CodeReportWritten    Code = "report_written"     // Reported is the path
+	CodeRecordFails      Code = "record_fails"       // Name, Reported
+	CodeRecordWorks      Code = "record_works"       // Name, N lines missing
+	CodeWarning          Code = "warning"            // Reported
+)
+
+// Facts are the facts of an Event besides its subject. The Code determines which fields
+// are set. Names have fields of their own; only Reported is free text, for people, from
+// another component or system.
+type Facts struct {
+	Name     string          `json:"name,omitempty"`
+	Nodes    []string        `json:"nodes,omitempty"`
+	N        int             `json:"n,omitempty"`
+	Of       int             `json:"of,omitempty"`
+	Gone     int             `json:"gone,omitempty"`
+	Seconds  float64         `json:"seconds,omitempty"`
+	Action   power.Action    `json:"action,omitempty"`
+	Phase    power.Phase     `json:"phase,omitempty"`
+	Proof    power.Proof     `json:"proof,omitempty"`
+	Class    loadgen.Class   `json:"class,omitempty"`
+	Counts   *loadgen.Counts `json:"counts,omitempty"`
+	Verdict  Verdict         `json:"verdict,omitempty"`
+	Reported string          `json:"reported,omitempty"`
+}
+
+// TransitionCode returns the code of a change in the cluster: "pod_status".
+func TransitionCode(t cluster.Transition) Code {
+	return Code(t.Subject.Kind) + "_" + Code(t.Kind)
+}
+
+// lanes lists the changes that have a lane of their own; every other change is in its
+// subject's lane.
+var lanes = map[cluster.Change]Lane{
+	cluster.ChangeHeartbeat: LaneHeartbeat, cluster.ChangeTaint: LaneTaint,
+	cluster.ChangeEndpoints: LaneEndpoints, cluster.ChangeEvent: LaneEvent,
+}
+
+// Transition returns the event of a change in the cluster.
+func Transition(t cluster.Transition) Event {
+	lane := lanes[t.Kind]
+	if lane == "" {
+		lane = Lane(t.Subject.Kind)
+	}
+	e := Event{
+		At: t.SourceTime, Seen: t.Seen, Code: TransitionCode(t), Lane: lane, Kind: string(t.Subject.Kind), Change: t.Kind,
+		Namespace: t.Subject.Namespace, Subject: t.Subject.Name, From: t.From, To: t.To, Was: t.Was, Is: t.Is, Cause: t.Cause, Why: t.Why,
+	}
+	switch {
+	case t.Is == cluster.HealthBad:
+		e.Level = Bad
+	case t.Was == cluster.HealthBad, t.Is == cluster.HealthGood && t.Kind == cluster.ChangeStatus, t.Kind == cluster.ChangeBoot:
+		e.Level = Good
+	case t.Kind == cluster.ChangeTaint && t.From == "", t.Is == cluster.HealthChanging:
+		e.Level = Warning
+	}
+	e.Text = e.Sentence()
+	return e
+}
+
+// NewEvent returns any other event. The code determines its Lane and Level.
+func NewEvent(code Code, subject string, f Facts) Event {
+	k := kinds[code]
+	e := Event{Code: code, Lane: k.lane, Subject: subject, Level: k.level, Facts: f}
+	e.Text = e.Sentence()
+	return e
+}

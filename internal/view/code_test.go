@@ -1,0 +1,120 @@
+package view
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+)
+
+// codes returns the constants of type Code, by value.
+func codes(t *testing.T) map[Code]bool {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[Code]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(v.Names[0].Name, "Code") {
+			s, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil || out[Code(s)] {
+				t.Errorf("%s: %v, or two constants have this value", s, err)
+			}
+			out[Code(s)] = true
+		}
+		return true
+	})
+	return out
+}
+
+// Each code has its sentence, its lane and its level in one place.
+func TestEachCodeHasItsSentence(t *testing.T) {
+	t.Parallel()
+	all := codes(t)
+	for code := range kinds {
+		if !all[code] {
+			t.Errorf("%s is not a constant", code)
+		}
+	}
+	for code := range all {
+		if subject, change, ok := strings.Cut(string(code), "_"); ok && kinds[code].sentence == nil {
+			e := Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.Kind(subject)}, Kind: cluster.Change(change), To: "x"})
+			if e.Code == code && e.Text != "" {
+				continue
+			}
+		}
+		if k := kinds[code]; k.sentence == nil || k.lane == "" {
+			t.Errorf("%s has no sentence or no lane", code)
+		}
+	}
+}
+
+// Only this package gives an event its text.
+func TestOnlyThisPackageWritesTheTextsOfEvents(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || filepath.Base(path) == "bin"):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			lit, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if sel, ok := lit.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "Event" {
+				for _, el := range lit.Elts {
+					if kv, ok := el.(*ast.KeyValueExpr); ok {
+						if key, ok := kv.Key.(*ast.Ident); ok && key.Name == "Text" {
+							t.Errorf("%s writes the text of an event: use a Code", path)
+						}
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The level of an event does not depend on its wording.
+func TestTheLevelOfAnEventIgnoresItsWording(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		t    cluster.Transition
+		want Severity
+	}{
+		{cluster.Transition{Kind: cluster.ChangeStatus, From: "lost and NotReady", To: "BackOff", Was: cluster.HealthGood, Is: cluster.HealthGood}, Good},
+		{cluster.Transition{Kind: cluster.ChangeStatus, From: "Ready", To: "fine", Was: cluster.HealthGood, Is: cluster.HealthBad}, Bad},
+		{cluster.Transition{Kind: cluster.ChangeStatus, To: "Unknown"}, Info},
+		{cluster.Transition{Kind: cluster.ChangeReady, Was: cluster.HealthBad, Is: cluster.HealthGood}, Good},
+		{cluster.Transition{Kind: cluster.ChangeTaint, To: "key:NoExecute"}, Warning},
+	} {
+		if e := Transition(tc.t); e.Level != tc.want {
+			t.Errorf("%+v has level %d, not %d", tc.t, e.Level, tc.want)
+		}
+	}
+}

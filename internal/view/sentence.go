@@ -1,0 +1,181 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+	"lightsout/power"
+)
+
+// kind has the properties that all events of a code share.
+type kind struct {
+	lane     Lane
+	level    Severity
+	sentence func(e *Event) string
+}
+
+// always is a sentence without facts.
+func always(s string) func(*Event) string { return func(*Event) string { return s } }
+
+// after is a sentence that ends with Reported.
+func after(s string) func(*Event) string { return func(e *Event) string { return s + e.Reported } }
+
+// kinds is the only source of the events' sentences.
+var kinds = map[Code]kind{
+	CodeMachineState:   {LanePower, Info, machineSentence},
+	CodePowerOperation: {LanePower, Info, after("")},
+	CodeDrainBegun: {LanePower, Info, func(e *Event) string {
+		s := fmt.Sprintf("draining: %s to go", text.Count(e.N, "pod", "pods"))
+		if e.Gone > 0 {
+			s += fmt.Sprintf(", %d gone", e.Gone)
+		}
+		return s
+	}},
+	CodeDrainHeld: {LanePower, Warning, after("the drain is blocked: ")},
+	CodeDrained: {LanePower, Good, func(e *Event) string {
+		s := "drained: " + text.Count(e.Gone, "pod has gone", "pods have gone")
+		if e.N > 0 {
+			s += fmt.Sprintf(", %d stay with the node", e.N)
+		}
+		return s
+	}},
+	CodeCordoned:       {LanePower, Info, always("cordoned: the scheduler places no more pods on it")},
+	CodeCordonedBefore: {LanePower, Info, always("somebody else cordoned it before; it stays cordoned")},
+	CodeUncordoned:     {LanePower, Good, after("")},
+	CodeNotUncordoned:  {LanePower, Info, always("not uncordoned: lightsout did not cordon it")},
+	CodeDryRun:         {LanePower, Info, after("dry run: ")},
+
+	CodeZero:           {LaneOperator, Info, always("zero of the clock: first power-off request")},
+	CodeSessionStarted: {LaneOperator, Info, always("session started")},
+	CodeMark:           {LaneOperator, Info, after("")},
+	CodeAPIAnswers:     {LaneLink, Good, always("answers")},
+	CodeAPILost:        {LaneLink, Bad, after("does not answer: ")},
+
+	CodeLoadStarted:   {LaneLoad, Info, func(e *Event) string { return e.Name + " started" }},
+	CodeLoadChanged:   {LaneLoad, Info, func(e *Event) string { return e.Name + " changed: " + e.From + " → " + e.To }},
+	CodeLoadStopping:  {LaneLoad, Info, always("no more requests are started")},
+	CodeLoadCancelled: {LaneLoad, Info, always("stopped, requests in flight are cancelled")},
+	CodeLoadEnded:     {LaneLoad, Good, func(e *Event) string { return e.Name + " ended: " + e.Reported }},
+	CodeRequestsFail: {LaneLoad, Bad, func(e *Event) string {
+		s := "requests begin to fail: " + string(e.Class)
+		if e.Reported != "" {
+			s += " (" + e.Reported + ")"
+		}
+		return s
+	}},
+	CodeRequestsPartFail: {LaneLoad, Bad, func(e *Event) string {
+		return fmt.Sprintf("some of the requests fail: %s (%d of %d failed)", percent(e.N, e.Of), e.N, e.Of)
+	}},
+	CodeRequestsRecover: {LaneLoad, Good, func(e *Event) string {
+		return fmt.Sprintf("requests succeed again: %d of %d failed within %.1f s", e.N, e.Of, e.Seconds)
+	}},
+
+	CodeRolloutRestarted: {LaneOperator, Info, always("rollout restarted")},
+	CodeNodeReturned:     {LaneNode, Good, func(e *Event) string { return "Ready, " + e.ago() + " after the power-on" }},
+	CodeCapacityRestored: {LaneDeployment, Good, func(e *Event) string {
+		return fmt.Sprintf("restored %s after the power-on: %d of %d pods available", e.ago(), e.N, e.Of)
+	}},
+
+	CodeTrialStarted:    {LaneOperator, Info, func(e *Event) string { return "trial " + e.Name + " started" }},
+	CodeTrialNotBegun:   {LaneOperator, Bad, after("not begun: ")},
+	CodeTrialStep:       {LaneOperator, Info, func(e *Event) string { return fmt.Sprintf("step %d of %d: %s", e.N, e.Of, e.Name) }},
+	CodeTrialStepFailed: {LaneOperator, Bad, func(e *Event) string { return "step failed: " + e.Name + ": " + e.Reported }},
+	CodeTrialAborted:    {LaneOperator, Warning, after("aborted: ")},
+	CodeTrialPoweringOn: {LaneOperator, Info, func(e *Event) string {
+		return "powering on the machines that the trial switched off: " + strings.Join(e.Nodes, ", ")
+	}},
+	CodeTrialVerdict: {LaneOperator, Bad, func(e *Event) string {
+		s := "verdict: " + string(e.Verdict)
+		if e.Reported != "" {
+			s += ": " + e.Reported
+		}
+		return s
+	}},
+	CodeReportWritten: {LaneOperator, Info, after("the report is ")},
+
+	CodeRecordFails: {LaneOperator, Bad, func(e *Event) string { return e.Name + " cannot be written (retrying): " + e.Reported }},
+	CodeRecordWorks: {LaneOperator, Good, func(e *Event) string {
+		if e.N == 0 {
+			return e.Name + " can be written again; nothing is missing"
+		}
+		return fmt.Sprintf("%s can be written again; %s missing", e.Name, text.Count(e.N, "line of it is", "lines of it are"))
+	}},
+	CodeWarning: {LaneOperator, Warning, after("")},
+}
+
+// Sentence describes the event in words, without its subject. It may contain text from
+// outside: clean it before showing it.
+func (e Event) Sentence() string {
+	if k, ok := kinds[e.Code]; ok {
+		return k.sentence(&e)
+	}
+	if e.Change == "" && e.Text != "" {
+		return e.Text
+	}
+	return transitionSentence(&e)
+}
+
+func (e *Event) ago() string { return text.Span(time.Duration(e.Seconds * float64(time.Second))) }
+
+// percent formats n as a percentage of all. It returns 0 % only for none, and 100 %
+// only for all.
+func percent(n, all int) string {
+	p := 100 * float64(n) / float64(max(all, 1))
+	switch {
+	case n > 0 && p < 1:
+		return "less than 1 %"
+	case n < all && p > 99:
+		return "more than 99 %"
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}
+
+func machineSentence(e *Event) string {
+	s := e.To
+	if e.To == power.Off.String() && e.Proof == power.Presumed {
+		s = "presumed off"
+	}
+	if e.Reported != "" {
+		s += " (" + e.Reported + ")"
+	}
+	return "machine " + s
+}
+
+// transitionSentence describes a change in the cluster.
+func transitionSentence(e *Event) string {
+	var s string
+	switch {
+	case e.From == "" && e.To == "":
+		s = string(e.Change)
+	case e.From == "":
+		s = e.To
+	case e.To == "":
+		s = "deleted (was " + e.From + ")"
+	default:
+		s = e.From + " → " + e.To
+	}
+	switch e.Change {
+	case cluster.ChangeHeartbeat:
+		return "heartbeat " + e.To
+	case cluster.ChangeEndpoints, cluster.ChangeReplicas:
+		return s + " " + e.Why
+	case cluster.ChangeBoot:
+		return "rebooted (new boot ID)"
+	case cluster.ChangeTaint:
+		if e.To == "" {
+			return "taint " + e.From + " gone"
+		}
+		return "taint " + e.To
+	case cluster.ChangeEvent:
+		if e.Why != "" {
+			s += ": " + e.Why
+		}
+		return s
+	case "", cluster.ChangeStatus, cluster.ChangeNode, cluster.ChangeReady:
+		return s
+	}
+	return string(e.Change) + " " + s
+}
