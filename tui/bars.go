@@ -6,54 +6,34 @@ import (
 	"lightsout/loadgen"
 )
 
-// eighths is the height of n requests in eighths of a row.
-func (c *chart) eighths(n int) int { return max(n, 0) * c.rows * 8 / c.scale.top }
-
 func (c *chart) set(y, x int, glyph string, st style) {
 	if y >= 0 && y*c.w+x < len(c.grid) {
 		c.grid[y*c.w+x] = span{st, glyph}
 	}
 }
 
-// glyph is what a cell has; empty while it has nothing.
+// glyph returns the sign of a cell; empty if the cell is empty.
 func (c *chart) glyph(y, x int) string { return c.grid[y*c.w+x].s }
 
-// bar draws what was outstanding: served in eighths of a row, the rest on top
-// of it in whole ones.
+// bar draws the requests outstanding at a time, or the requests answered and still
+// waiting.
 func (c *chart) bar(x int, b *bin) {
-	t := c.t
-	served := c.eighths(b.Served)
-	y := 0 // counted from the axis
-	for ; y < served/8; y++ {
-		c.set(c.up-1-y, x, t.full, t.good)
+	all, seconds := [...]part{{b.Served, layerServed}, {b.Stalled, layerStalled}, {b.OnDead, layerOnDead}, {b.Queued, layerQueued}}, 1
+	if c.scale.perSecond {
+		all, seconds = [...]part{{b.OK, layerServed}, {b.Unresolved, layerWaiting}, {}, {}}, b.seconds
 	}
-	switch part := served % 8; {
-	case t.ascii && (part >= 4 || served > 0 && y == 0):
-		c.set(c.up-1-y, x, t.full, t.good)
-		y++
-	case part > 0 && !t.ascii:
-		look := t.good
-		if b.Queued > 0 && b.Stalled+b.OnDead == 0 {
-			look = t.bars.mixed
-		}
-		c.set(c.up-1-y, x, t.eighths[part], look)
-		y++
+	parts := slices.DeleteFunc(all[:], func(p part) bool { return p.n <= 0 })
+	c.stack(x, parts, seconds)
+}
+
+// has reports which layers occur in the seconds that the chart may show.
+func (c *chart) has() (out [layers]bool) {
+	for i := range c.all {
+		b := &c.all[i]
+		out[layerStalled] = out[layerStalled] || b.Stalled > 0
+		out[layerOnDead] = out[layerOnDead] || b.OnDead > 0
 	}
-	sum := b.Served
-	for _, part := range []struct {
-		n     int
-		glyph string
-		look  style
-	}{{b.Stalled, t.stalled, t.bars.stalled}, {b.OnDead, t.onDead, t.bad}, {b.Queued, t.light, t.warn}} {
-		if part.n <= 0 {
-			continue
-		}
-		sum += part.n
-		top := max((c.eighths(sum)+4)/8, y+1) // one is seen, too
-		for ; y < top; y++ {
-			c.set(c.up-1-y, x, part.glyph, part.look)
-		}
-	}
+	return out
 }
 
 // gapMost is how many columns without a reading are still a gap in the bars.
@@ -68,7 +48,7 @@ func (c *chart) gaps() {
 		}
 		if n := x - last - 1; last >= 0 && n > 0 && n <= gapMost {
 			least := min(outstanding(c.bins[last].Second), outstanding(c.bins[x].Second))
-			for y := 0; least > 0 && y < max(1, c.eighths(least)/8); y++ {
+			for y := 0; least > 0 && y < max(1, c.eighths(least, 1)/8); y++ {
 				for gap := last + 1; gap < x; gap++ {
 					c.set(c.up-1-y, gap, c.t.unread, c.t.dim)
 				}
@@ -78,70 +58,93 @@ func (c *chart) gaps() {
 	}
 }
 
-// level is the row of the line for a value; -1 when there is none.
+// level returns the row of the line for a value; -1 if there is none.
 func (c *chart) level(n int) int {
 	if n <= 0 {
 		return -1
 	}
-	return max(0, c.up-1-c.eighths(n)/8)
+	return c.up - 1 - (c.lineAt(n)-1)/8
 }
 
-// steps draws a step line into empty cells. Where solid, its turns are drawn,
-// and it goes over what is queued or begins in the middle of a cell: how much
-// can be served is always in sight. Where it is what lies on the bars of served
-// it leaves every other cell, so that both are seen.
-func (c *chart) steps(value func(*bin) int, glyph string, look style, solid bool) {
-	t := c.t
-	before := -1
+// lineAt returns the upper edge of a value's line, in eighths of a row: the height at
+// which a bar of that value ends.
+func (c *chart) lineAt(n int) int { return max(1, min(c.eighths(n, 1), c.up*8)) }
+
+// rule draws one cell of a line: in an empty cell, or over a cell of one colour. The
+// top of a bar covers it.
+func (c *chart) rule(x, n int, look style, over bool) {
+	y := c.level(n)
+	if y < 0 {
+		return
+	}
+	glyph := c.t.rules[(c.lineAt(n)-1)%8]
+	switch of := c.solid[y*c.w+x]; {
+	case c.glyph(y, x) == "":
+		c.set(y, x, glyph, look)
+	case over && of != layerNone && c.t.over[of] != "":
+		c.set(y, x, glyph, c.t.over[of])
+	}
+}
+
+// steps draws the capacity as a line with its steps. The bars do not hide it: the
+// operator always sees how much the pods can serve.
+func (c *chart) steps(value func(*bin) int) {
+	before := 0
 	for x := range c.bins {
-		y := c.level(value(&c.bins[x]))
-		if solid && before >= 0 && y >= 0 && before != y {
-			c.turn(x, before, y)
-			before = y
-			continue
-		}
-		before = y
+		n := value(&c.bins[x])
+		c.rule(x, n, c.t.bars.capacity, true)
 		switch {
-		case y < 0:
-		case c.glyph(y, x) == "":
-			c.set(y, x, glyph, look)
-		case !solid || c.glyph(y, x) == t.full:
-		case y+1 < c.up && c.glyph(y+1, x) != t.full || x%2 == 0:
-			c.set(y, x, glyph, t.bars.capacityOnQueue)
+		case before > n && n > 0:
+			c.turn(x, c.t.turnLeft, n, before)
+		case before < n && before > 0 && x > 0:
+			c.turn(x-1, c.t.turnRight, before, n)
+		}
+		before = n
+	}
+}
+
+// turn draws the vertical edge of a step in a column, from one value up to another.
+func (c *chart) turn(x int, glyph string, low, high int) {
+	from, to := (c.lineAt(low)+7)/8, c.lineAt(high)/8
+	for y := from; y < to; y++ {
+		if row := c.up - 1 - y; c.glyph(row, x) == "" {
+			c.set(row, x, glyph, c.t.bars.capacity)
 		}
 	}
 }
 
-// turn draws the step from row a to row b in one column.
-func (c *chart) turn(x, a, b int) {
-	t, st := c.t, c.t.bars.capacity
-	put := func(y int, g string) {
-		if c.glyph(y, x) == "" {
-			c.set(y, x, g, st)
+// targets draws the target capacity where it differs from the capacity.
+func (c *chart) targets() {
+	for x := range c.bins {
+		if b := &c.bins[x]; b.Target != b.Capacity && x%2 == 0 {
+			c.rule(x, b.Target, c.t.dim, false)
 		}
-	}
-	if a < b { // down
-		put(a, t.capDown)
-		put(b, t.capBot)
-	} else {
-		put(a, t.capTop)
-		put(b, t.capUp)
-	}
-	for y := min(a, b) + 1; y < max(a, b); y++ {
-		put(y, t.capTurn)
 	}
 }
 
-// gaugeTop is how much of the scale a gauge takes: what is being worked on or
-// held, and free capacity, and after it what waits.
+// due draws the scheduled requests per second.
+func (c *chart) due(run *loadgen.Run) {
+	n := int(run.Spec.PerSecond)
+	if run.Spec.Shape != loadgen.Rate || float64(n) != run.Spec.PerSecond {
+		return
+	}
+	for x := range c.bins {
+		if c.bins[x].Sent > 0 && x%2 == 0 {
+			c.rule(x, n, c.t.dim, false)
+		}
+	}
+}
+
+// gaugeTop returns how much of the scale a gauge takes: requests in work or held, free
+// capacity, and waiting requests.
 func gaugeTop(g loadgen.Gauge) int {
 	return max(g.Target, max(g.Capacity, g.Served+g.Stalled+g.OnDead)+g.Queued, 1)
 }
 
-// gaugeBar draws what is outstanding on one scale, in at most w cells: served,
-// stalled, on dead nodes, free capacity, queued; with a tick each where the
-// capacity is now and where it should be. It always takes w cells, so that what
-// stands beside it stays where it is.
+// gaugeBar draws the outstanding requests on one scale, in at most w cells: served,
+// stalled, on dead nodes, free capacity, queued; with one tick at the capacity and one
+// at the target capacity. It always takes w cells, so that the text next to it does not
+// move.
 func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	for _, n := range []*int{&g.Served, &g.Queued, &g.Stalled, &g.OnDead, &g.Capacity, &g.Target} {
 		*n = max(*n, 0)
@@ -161,8 +164,8 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	for _, part := range []struct {
 		n  int
 		as span
-	}{{g.Served, span{t.good, t.full}}, {g.Stalled, span{t.bars.stalled, t.stalled}}, {g.OnDead, span{t.bad, t.onDead}},
-		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.good, t.free}}, {g.Queued, span{t.warn, t.light}}} {
+	}{{g.Served, t.swatch(layerServed)}, {g.Stalled, t.swatch(layerStalled)}, {g.OnDead, t.swatch(layerOnDead)},
+		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.good, t.free}}, {g.Queued, t.swatch(layerQueued)}} {
 		if part.n > 0 {
 			sum += part.n
 			put(part.as, max(at(sum), len(cells)+1))

@@ -6,6 +6,7 @@ import "strings"
 type section struct {
 	drawing
 	number string // the key that focuses it
+	filter string // the active filter and the number of rows; empty without one
 	focus  bool
 	others []string // what else can be shown here, with the keys for it
 	joined bool     // there is a box above, whose bottom this is
@@ -57,21 +58,28 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 	if s.focus {
 		look = t.focus
 	}
-	title := " " + s.title + " "
+	number, filter, title := " ", "", s.title+" "
 	if s.number != "" && w >= 30 {
-		title = " " + s.number + " " + s.title + " "
+		number = " " + s.number + " "
+	}
+	least := 22 // so that the title fits
+	if s.filter != "" {
+		filter, least = fit(s.filter, w-9, t.ellipsis)+" "+t.bullet+" ", 12
 	}
 	facts := s.facts
-	for facts != "" && width(facts)+22 > w {
+	for facts != "" && width(facts)+width(filter)+least > w {
 		_, facts, _ = strings.Cut(facts, " "+t.bullet+" ") // the last is what counts
 	}
 	if facts != "" {
 		facts = " " + facts + " "
 	}
-	if room := w - 5 - width(facts); width(title) > room {
-		title = fit(strings.TrimRight(title, " "), room-1, t.ellipsis) + " "
+	if room := w - 5 - width(facts) - width(number+filter); width(title) > room {
+		title = fit(strings.TrimRight(title, " "), max(0, room-1), t.ellipsis) + " "
 	}
-	r.put(edge, t.box.h).put(look, title)
+	if filter == "" {
+		number, title = "", number+title
+	}
+	r.put(edge, t.box.h).put(look, number).put(t.warn, filter).put(look, title)
 	for _, other := range s.others {
 		if r.left < width(other)+width(facts)+6 {
 			break

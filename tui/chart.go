@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,39 +13,40 @@ import (
 // chartSpans are how many seconds of wall-clock time a column may stand for.
 var chartSpans = [...]int64{1, 5, 10}
 
-// scale is what the chart's rows and the gauge's cells stand for. While
-// anything is to be seen on it, it only grows, so that nothing jumps.
-type scale struct{ top, fail int }
-
-// chart is the grid of the load over time, newest at the right: served with
-// stalled, what is on dead nodes and queued on top, the capacity as a step line,
-// failures by class below the axis, and the nodes' outages below those. It keeps
-// its scale, and its memory, from one drawing to the next.
+// chart is the grid of the load over time, newest at the right. Above the axis it shows
+// the requests in the service (served, stalled, on dead nodes and queued, with the
+// capacity as a step line) or, for a rate or an unknown capacity, the requests answered
+// per second and those waiting. Below the axis it shows failures by class, and below
+// those the outages of nodes. It keeps its scale, and its memory, from one drawing to
+// the next.
 type chart struct {
 	t        *theme
 	w        int // columns
 	label    int // cells at the left of them
 	up, down int // rows above and below the axis
-	rows     int // of those above, the height of scale.top
+	rows     int // rows above the axis for the value top
+	top      int // the value at that height, at least scale.top
 	scale    scale
-	grid     []span // row by row from the top, one cell each
-	all      []bin  // of the seconds that the pane has cells for
-	bins     []bin  // of those one a column
-	first    int    // the first column with a window; -1: no load was sent
+	grid     []span  // row by row from the top, one span per cell
+	solid    []layer // the layer that fills the cell
+	all      []bin   // one per second, as many as the pane has cells for
+	bins     []bin   // one per column
+	first    int     // first column with a window; -1: no requests were sent
 	lanes    []lane
 }
 
 // bin is the load of one column's seconds: the gauge when most was
-// outstanding, the last capacity, and what became of the requests sent in them.
+// outstanding, the last capacity, and the outcomes of the requests sent in them.
 type bin struct {
 	loadgen.Second
 	failed [failGroups]int
 	fails  int
-	some   bool // there is a window for it
+	// seconds is the number of windows.
+	seconds int
 }
 
 func (b *bin) add(win loadgen.Second) {
-	b.some = true
+	b.seconds++
 	if win.Sampled {
 		if !b.Sampled || outstanding(win) > outstanding(b.Second) {
 			b.Served, b.Queued, b.Stalled, b.OnDead = max(win.Served, 0), max(win.Queued, 0), max(win.Stalled, 0), max(win.OnDead, 0)
@@ -92,39 +94,57 @@ func cleared[T any](s []T, n int) []T {
 // floor is the largest multiple of step that is not above x.
 func floor(x, step int64) int64 { return x - (x%step+step)%step }
 
-// measure grows the scale to what the columns hold, or sets it anew when there is
-// nothing of a load among them.
-func (c *chart) measure(run loadgen.Run) {
-	var now scale
+// perSecond reports whether the chart shows answered requests per second: for a rate,
+// and for a service of unknown capacity, requests in flight mean nothing.
+func perSecond(run *loadgen.Run) bool {
+	if run.Spec.Shape == loadgen.Rate {
+		return true
+	}
+	known := limited(&run.Gauge)
+	for i := range run.Seconds {
+		known = known || run.Seconds[i].Capacity > 0 || run.Seconds[i].Target > 0
+	}
+	return !known && run.Totals.Scheduled > 0
+}
+
+// measure grows the scale to fit the columns. It starts a new scale if the columns show
+// no load, or if they count something else.
+func (c *chart) measure(run *loadgen.Run, span int) {
+	now := scale{perSecond: perSecond(run), span: span}
 	some := run.Active || run.Totals.InFlight() > 0
+	if now.perSecond && run.Spec.Shape == loadgen.Rate {
+		now.top = int(math.Ceil(run.Spec.PerSecond))
+	}
 	for i := range c.all {
 		b := &c.all[i]
-		now.top = max(now.top, outstanding(b.Second), b.Capacity, b.Target)
-		now.fail = max(now.fail, b.fails)
 		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Second) > 0
+		if now.perSecond {
+			each := max(b.seconds, 1)
+			now.top = max(now.top, (b.OK+b.Unresolved+each-1)/each)
+			now.fail = max(now.fail, (b.fails+each-1)/each)
+			continue
+		}
+		now.fail = max(now.fail, b.fails)
+		now.top = max(now.top, outstanding(b.Second), b.Capacity, b.Target)
+		now.level(b.Target)
+		now.level(b.Capacity)
 	}
-	now.top = max(now.top, gaugeTop(run.Gauge))
-	if some {
-		now.top, now.fail = max(now.top, c.scale.top), max(now.fail, c.scale.fail)
+	if !now.perSecond {
+		now.top = max(now.top, gaugeTop(run.Gauge))
+		now.level(run.Gauge.Target)
+		now.level(run.Gauge.Capacity)
+	}
+	if some && now.perSecond == c.scale.perSecond && now.span == c.scale.span {
+		now = now.grown(c.scale)
 	}
 	now.top = roundTop(now.top)
 	c.scale = now
 }
 
-// roundTop is the next of few steps, so that a scale seldom changes.
-func roundTop(n int) int {
-	for step := 1; ; step *= 2 {
-		for _, m := range []int{4, 5, 6, 7} {
-			if n <= m*step {
-				return max(n, 1, m*step)
-			}
-		}
-	}
-}
-
 // draw gives h lines of w cells, with the newest of w columns.
 func (c *chart) draw(s *scene, w, h int) []string {
-	if c.t, c.label = s.t, 6; w < c.label+11 {
+	c.t, c.label = s.t, 6
+	if w < c.label+11 {
 		return fill(nil, w, h)
 	}
 	for range 2 { // their names take columns, and with them perhaps a lane
@@ -135,28 +155,38 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	}
 	c.w = w - c.label - 1
 	c.bins = c.all[w-c.w:]
-	c.first = slices.IndexFunc(c.bins, func(b bin) bool { return b.some })
+	c.first = slices.IndexFunc(c.bins, func(b bin) bool { return b.seconds > 0 })
 	labels := btoi(h >= 7)
 	c.down = btoi(h >= 5) + btoi(h >= 10) + btoi(h >= 18)
 	c.up = h - c.down - 1 - labels - len(c.lanes)
-	if c.scale.fail == 0 && h < 9 || c.up < 3 {
-		c.up, c.down = c.up+c.down, 0 // the axis itself tells of failures
+	switch all := c.up + c.down; {
+	case c.scale.perSecond && c.scale.fail > 0 && all >= 3:
+		// Use the same scale above and below the axis, as far as possible.
+		c.down = min(max(all*c.scale.fail/(c.scale.fail+c.scale.top), 1), all/2)
+		c.up = all - c.down
+	case c.scale.fail == 0 && h < 9 || c.up < 3:
+		c.up, c.down = all, 0 // the axis itself shows the failures
 	}
 	if c.up < 1 {
 		return fill(nil, w, h)
 	}
-	c.rows = evenRows(c.up-1, c.scale.top)
+	c.rows, c.top = c.scale.rows(c.up, c.t.grid())
 	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
+	c.solid = cleared(c.solid, len(c.grid))
 	for x := range c.bins {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
 	}
-	c.gaps()
-	c.carry(s)
-	c.steps(func(b *bin) int { return b.Capacity }, c.t.line, c.t.bars.capacity, true)
-	c.steps(func(b *bin) int { return b.Target }, c.t.target, c.t.dim, false)
+	if c.scale.perSecond {
+		c.due(&s.f.Load)
+	} else {
+		c.gaps()
+		c.carry(s)
+		c.steps(func(b *bin) int { return b.Capacity })
+		c.targets()
+	}
 	c.axis()
-	out := c.lines(w, s.f.Load.Gauge)
+	out := c.lines(w, &s.f.Load)
 	for _, l := range c.lanes {
 		out = append(out, c.lane(l, w))
 	}
@@ -189,7 +219,7 @@ func (c *chart) carry(s *scene) {
 	}
 }
 
-// axis draws one sign a column: what became of the requests sent in it.
+// axis draws one sign a column: the outcome of the requests sent in it.
 func (c *chart) axis() {
 	t := c.t
 	for x := range c.bins {
@@ -214,20 +244,35 @@ func (c *chart) axis() {
 }
 
 // lines writes the grid with the numbers at its left.
-func (c *chart) lines(w int, g loadgen.Gauge) []string {
-	label := map[int]string{c.up: "0"}
-	if y := c.level(g.Capacity); y >= 0 {
-		label[y] = fmt.Sprint(g.Capacity)
+func (c *chart) lines(w int, run *loadgen.Run) []string {
+	type label struct {
+		text string
+		look style
 	}
-	if y := c.level(c.scale.top); y >= 0 && (c.first >= 0 || g.Target > 0) {
-		label[y] = fmt.Sprint(c.scale.top)
+	labels := map[int]label{c.up: {"0", c.t.dim}}
+	unit := ""
+	put := func(n int, look style) {
+		if y := c.level(n); y >= 0 && labels[y].text == "" {
+			labels[y] = label{fmt.Sprint(n) + unit, look}
+		}
+	}
+	g := run.Gauge
+	if c.scale.perSecond {
+		unit = "/s"
+		put(c.top, c.t.dim)
+	} else {
+		put(g.Capacity, c.t.bars.capacity)
+		put(g.Target, c.t.dim)
+		if c.first >= 0 || g.Target > 0 {
+			put(c.top, c.t.dim)
+		}
 	}
 	if c.scale.fail > 0 && c.down > 0 {
-		label[c.up+c.down] = fmt.Sprintf("-%d", c.scale.fail)
+		labels[c.up+c.down] = label{fmt.Sprintf("-%d%s", c.scale.fail, unit), c.t.dim}
 	}
 	var out []string
 	for y := range c.up + 1 + c.down {
-		out = append(out, newRow(w).right(c.t, c.t.dim, label[y], c.label-1).space(1).runs(c.grid[y*c.w:(y+1)*c.w]).String())
+		out = append(out, newRow(w).right(c.t, labels[y].look, labels[y].text, c.label-1).space(1).runs(c.grid[y*c.w:(y+1)*c.w]).String())
 	}
 	return out
 }
@@ -265,7 +310,7 @@ func (c *chart) times(s *scene, w int) string {
 		zero = c.bins[len(c.bins)-1].At
 	}
 	for x := from; x < len(c.bins); x++ {
-		// The column in which a round time lies.
+		// The column of a round time.
 		off := int64(c.bins[x].At.Sub(zero).Round(time.Second) / time.Second)
 		round := floor(off+step-1, step)
 		if round >= off+span {
@@ -284,21 +329,6 @@ func (c *chart) times(s *scene, w int) string {
 		}
 	}
 	return newRow(w).space(c.label).put(c.t.dim, string(line)).String()
-}
-
-// evenRows chooses how many of at most most rows the value top takes: the topmost
-// row is left for the line of a full capacity, and heights that come out even
-// are worth a row or two.
-func evenRows(most, top int) int {
-	most = max(1, most)
-	for _, parts := range []int{1, 8} {
-		for rows := most; rows >= max(3, most-2); rows-- {
-			if parts*rows%top == 0 || parts == 1 && top%rows == 0 {
-				return rows
-			}
-		}
-	}
-	return most
 }
 
 // largest is the index of the largest number.

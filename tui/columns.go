@@ -6,7 +6,7 @@ import (
 	"lightsout/cluster"
 )
 
-// fitting says how a column of a table takes part when there is little room.
+// fitting is how a column of a table behaves when there is little room.
 type fitting struct {
 	// least is the width that is kept free even if no cell needs it now, so
 	// that the table does not jump; leastShort the same for the short form.
@@ -16,10 +16,10 @@ type fitting struct {
 	ease, min int
 	// short orders the columns that have short forms: the lowest turns first.
 	short int
-	// brief is the title where there is no room for the whole of it.
+	// brief is the title for little room.
 	brief string
-	// drop, if set, lets the column be left away when there is no room, the
-	// highest first.
+	// drop, if set, lets the table leave the column out when there is no room, the
+	// highest value first.
 	drop int
 	// extra columns are there only where all others are in full, and go before
 	// anything else does; those that come first stay longest.
@@ -59,7 +59,7 @@ func nameCell(s *scene, k cluster.Key, many bool) cell {
 // dimCell is a text from outside, or of less weight.
 func dimCell(s *scene, text string) cell { return textCell(s.t.dim, s.t.text(text)) }
 
-// ageCell is how long ago something was; empty where that is not known.
+// ageCell formats how long ago something was; empty if that is unknown.
 func ageCell(s *scene, since time.Time) cell {
 	if since.IsZero() {
 		return cell{}
@@ -154,7 +154,7 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 	}
 	little, much := func(c fitting) int { return c.ease }, func(c fitting) int { return c.min }
 	if fits(little) {
-		for i, c := range cols { // what is left, which is nothing where one was shortened, goes to the extra ones
+		for i, c := range cols { // the remaining cells, of which there are none if a column was shortened, go to the extra ones
 			if n := max(need.full[i], c.least); c.extra && n > 0 && p.used()+p.gap+n <= w {
 				p.widths[i] = n
 			}
@@ -168,7 +168,8 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 		if fits(little) {
 			return p
 		}
-		if p.gap = 1; fits(little) {
+		p.gap = 1
+		if fits(little) {
 			return p
 		}
 	}

@@ -43,7 +43,7 @@ func focusOn(name string) func(*Model) {
 	}
 }
 
-// canShow reports whether there is anything for a pane to show, and says why not.
+// canShow reports whether a pane has anything to show, and otherwise the reason.
 func canShow(m *Model, p *slot) bool {
 	if !p.isThere(m.s.f) {
 		m.say(p.missing(m.s.f))
@@ -91,8 +91,8 @@ func undoMarks(m *Model) {
 	s.look(scopeAuto)
 }
 
-// clearOne takes away, one a press: the filter of the pane, the zoom, the marks,
-// and what the list below shows.
+// clearOne removes one thing with each press: the filter of the pane, the zoom, the
+// marks, and the choice of the list below.
 func clearOne(m *Model) {
 	s := &m.s
 	f := m.focus.filter()
@@ -114,8 +114,8 @@ func clearOne(m *Model) {
 	}
 }
 
-// sortBy changes what the rows of the pane in focus are sorted by: the column,
-// or its direction.
+// sortBy changes the order of the rows of the pane in focus: the column, or its
+// direction.
 func sortBy(reverse bool) func(*Model) {
 	return func(m *Model) {
 		if p, ok := m.focus.pane.(interface{ sortBy(reverse bool) string }); ok {
@@ -131,8 +131,8 @@ func aim(m *Model) {
 	}
 }
 
-// selectedDeployment is the one under the cursor, or that of the pod under it.
-// It says so where there is none.
+// selectedDeployment returns the deployment under the cursor, or that of the pod under
+// it. If there is none, it shows that.
 func selectedDeployment(m *Model) (cluster.Key, bool) {
 	pods, ok := m.focus.pane.(*podsPane)
 	if !ok {
@@ -161,8 +161,8 @@ func askPower(a power.Action) func(*Model) {
 	}
 }
 
-// nodeUnderCursor is that of the pane in focus, if it is one of nodes; nil when
-// there is none.
+// nodeUnderCursor returns the node under the cursor of the pane in focus; nil if there
+// is none.
 func nodeUnderCursor(m *Model) (n *cluster.Node) {
 	if p, ok := m.focus.pane.(interface{ selected() (*cluster.Node, bool) }); ok {
 		n, _ = p.selected()
@@ -170,8 +170,7 @@ func nodeUnderCursor(m *Model) (n *cluster.Node) {
 	return n
 }
 
-// markNode marks the node under the cursor, or takes its mark away, and goes on
-// to the next.
+// markNode marks or unmarks the node under the cursor, and moves to the next one.
 func markNode(m *Model) {
 	switch n := nodeUnderCursor(m); {
 	case n == nil:
@@ -199,7 +198,7 @@ func askRollout(m *Model) {
 func copyName(m *Model) {
 	o, ok := m.focus.row(&m.s)
 	if !ok {
-		m.say("nothing is chosen here to be copied")
+		m.say("there is nothing to copy here")
 		return
 	}
 	copyText(m, o.name)
@@ -208,16 +207,24 @@ func copyName(m *Model) {
 // copyText hands a text to the terminal's clipboard.
 func copyText(m *Model, text string) {
 	m.cmd = tea.SetClipboard(clean(text))
-	m.say("copied, if the terminal allows it: " + text)
+	m.say("copied: " + text + " (if the terminal supports OSC 52)")
 }
 
 // ThemeOf gives the name of a screen's colours as they are now, as in Options.
 func ThemeOf(m *Model) string { return m.opts.Theme }
 
+// KeyCommands reports whether the next key is a command of the screen, and no part of
+// a text that the operator types into a dialog.
+func KeyCommands(m *Model, key tea.KeyPressMsg) bool {
+	top := m.dialogs.top()
+	d, ok := top.(readable)
+	return top == nil || ok && d.reading() || slices.Contains([]string{"enter", "esc", "tab", "up", "down", "left", "right"}, key.String())
+}
+
 // nextTheme goes to the next colours.
 func nextTheme(m *Model) {
 	if m.opts.NoColor {
-		m.say("there are no colours on this screen")
+		m.say("this screen has no colours")
 		return
 	}
 	i := slices.Index(Themes, m.opts.Theme)

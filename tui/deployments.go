@@ -13,6 +13,7 @@ var deploymentsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(aim, "send load here", "f", "send the load to the deployment", "f").needs(needLive),
 	}, rowKeys...),
+	bar:  []string{"details", "log", "YAML", "filter", "restart", "send load here", "sort"},
 	open: func() pane { return newDeploymentsPane() },
 }
 
@@ -34,8 +35,9 @@ func newDeploymentsPane() *deploymentsPane {
 	p := &deploymentsPane{}
 	p.list = list[cluster.Key, *cluster.Deployment]{
 		id: func(d *cluster.Deployment) cluster.Key { return d.Key }, trouble: p.rank,
-		object: func(_ *scene, d *cluster.Deployment) object { return deploymentObject(d.Key) },
-		labels: func(d *cluster.Deployment) string { return d.Labels },
+		object:    func(_ *scene, d *cluster.Deployment) object { return deploymentObject(d.Key) },
+		namespace: func(d *cluster.Deployment) string { return d.Namespace },
+		labels:    func(d *cluster.Deployment) string { return d.Labels },
 		has: func(_ *scene, d *cluster.Deployment, contains func(string) bool) bool {
 			return contains(d.Name) || contains(d.Namespace) || contains(d.Word) || d.Knative != nil && contains(d.Knative.Service)
 		},
@@ -70,7 +72,7 @@ func newDeploymentsPane() *deploymentsPane {
 }
 
 func (p *deploymentsPane) settle(s *scene) {
-	if p.stale(s.snap, s.f.Focus) {
+	if p.stale(s.snap, s.f.Focus, s.only.text) {
 		all := s.snap.Deployments()
 		p.many = len(all) > 0 && all[0].Namespace != all[len(all)-1].Namespace
 		p.take(s, all)
@@ -86,13 +88,13 @@ func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p
 func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)
 	facts := p.position(s)
-	if n := len(p.rows); facts == "" && n > 1 {
+	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
 		facts = fmt.Sprint(n)
 	}
-	return drawing{"Deployments" + p.by.title(s), facts, lines}
+	return drawing{"Deployments", facts, lines}
 }
 
-// rank puts what is in trouble first.
+// rank sorts objects in trouble first.
 func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 	switch d.Word {
 	case wordRunning:
@@ -104,14 +106,14 @@ func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {
-	return textCell(deploymentLook(s.t, d), fmt.Sprintf("%d/%d", d.Available, d.Replicas))
+	return textCell(deploymentStyle(s.t, d), fmt.Sprintf("%d/%d", d.Available, d.Replicas))
 }
 
 func deploymentStatus(s *scene, d *cluster.Deployment) cell {
-	return textCell(s.just(deploymentLook(s.t, d), d.Changed), s.t.text(d.Word))
+	return textCell(s.just(deploymentStyle(s.t, d), d.Changed), s.t.text(d.Word))
 }
 
-func deploymentLook(t *theme, d *cluster.Deployment) style {
+func deploymentStyle(t *theme, d *cluster.Deployment) style {
 	switch d.Word {
 	case wordRunning:
 		return t.good

@@ -8,8 +8,8 @@ import (
 	"lightsout/cluster"
 )
 
-// described adds what the API server tells of an object when it is looked at:
-// conditions, containers, events. A record has none of it.
+// described adds the API server's description of an object during an inspection:
+// conditions, containers, events. Records leave it out.
 func (d *details) described(ref cluster.Ref) {
 	if d.s.f.Replay != nil {
 		return
@@ -20,7 +20,7 @@ func (d *details) described(ref cluster.Ref) {
 		d.put(waiting(d.s, ref))
 		return
 	}
-	if l := d.s.f.Looked; l.Err != "" && !l.Log {
+	if l := d.s.f.Inspection; l.Err != "" && !l.Log {
 		d.look(d.s.t.warn, "not read again", l.Err)
 	}
 	d.head("Conditions")
@@ -34,7 +34,7 @@ func (d *details) described(ref cluster.Ref) {
 	d.services(ref.Kind, o)
 	d.head("In use, by metrics-server")
 	d.add("now", o.Usage)
-	d.look(d.s.t.dim, "not known", o.UsageErr)
+	d.look(d.s.t.dim, "unknown", o.UsageErr)
 	d.head("Events of the cluster")
 	if o.EventsErr != "" {
 		d.look(d.s.t.warn, "can't be read", o.EventsErr)
@@ -110,7 +110,7 @@ func (d *details) state(word string, since time.Time, reason, message string) st
 	return word
 }
 
-// container adds a container: its state, how it ended before, what it asks for.
+// container adds a container: its state, its last end, its requests.
 func (d *details) container(c cluster.Container) {
 	t := d.s.t
 	name, state, st := c.Name, c.State, t.good

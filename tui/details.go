@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,12 +11,11 @@ import (
 	"lightsout/cluster/forecast"
 )
 
-// details collects facts; those that are not known are left away, and so are
-// headings of none.
+// details collects facts; it leaves out unknown ones, and headings without facts.
 type details struct {
 	s       *scene
 	facts   []fact
-	heading string // of what comes next
+	heading string // heading of the next facts
 }
 
 func (d *details) head(text string) { d.heading = text }
@@ -50,7 +50,7 @@ func (d *details) number(label string, n int) { d.add(label, fmt.Sprint(n)) }
 // mostEvents is how many of an object's events its details list.
 const mostEvents = 12
 
-// events lists what the timeline has of an object, the newest first.
+// events lists the timeline's events of an object, the newest first.
 func (d *details) events(names ...string) {
 	d.head("Timeline")
 	n := 0
@@ -58,7 +58,7 @@ func (d *details) events(names ...string) {
 		if !slices.Contains(names, e.Subject) {
 			continue
 		}
-		_, st := levelLook(d.s.t, e.Level)
+		_, st := levelStyle(d.s.t, e.Level)
 		d.look(st, d.s.offset(e.At), brief(e.Subject, e.Sentence()))
 		if n++; n == mostEvents {
 			return
@@ -110,6 +110,11 @@ func (d *details) node(ref cluster.Ref) {
 		d.add("requested", cores(askedCPU(s, n))+" CPU by its pods")
 	}
 	d.events(ref.Name)
+	if s.snap.Unread(cluster.KindPod) {
+		d.head("Pods")
+		d.look(s.t.dim, s.missing(cluster.KindPod), "")
+		return
+	}
 	pods := s.snap.PodsOn(ref.Name)
 	d.head(fmt.Sprintf("Pods (%d)", len(pods)))
 	for _, p := range pods[:min(len(pods), 250)] {
@@ -118,18 +123,18 @@ func (d *details) node(ref cluster.Ref) {
 	}
 }
 
-// machine adds what is known of a node's machine.
+// machine adds the facts about a node's machine.
 func (d *details) machine(name string) {
 	d.head("Machine")
 	m, known := d.s.f.Power[name]
 	if !known {
-		d.add("power", "no machine is known for this node")
+		d.add("power", "lightsout knows no machine for this node")
 		return
 	}
 	_, st := powerWord(d.s.t, m, true)
 	d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
 	d.add("says", m.Reading.Detail)
-	d.time("read", m.Reading.At)
+	d.time("read", cmp.Or(m.Reading.Asked, m.Reading.Arrived))
 	d.add("machine", m.Machine)
 	if m.Busy != "" {
 		d.look(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
@@ -193,7 +198,7 @@ func labelList(labels string) string { return strings.ReplaceAll(labels, ",", ",
 func tolerates(t time.Duration) string {
 	switch {
 	case t < 0:
-		return "stays for ever"
+		return "stays forever"
 	case t == 0:
 		return "is evicted at once"
 	}
@@ -207,7 +212,7 @@ func (d *details) deployment(ref cluster.Ref) {
 		d.add("deployment", "is no longer there")
 		return
 	}
-	d.look(deploymentLook(s.t, dep), "status", dep.Word)
+	d.look(deploymentStyle(s.t, dep), "status", dep.Word)
 	d.number("replicas", dep.Replicas)
 	d.number("available", dep.Available)
 	d.number("ready", dep.ReadyReplicas)
@@ -216,7 +221,7 @@ func (d *details) deployment(ref cluster.Ref) {
 	if dep.ProgressFailed {
 		d.look(s.t.bad, "progress", "deadline exceeded")
 	}
-	if now, target := s.snap.Capacity(k); target > 0 {
+	if now, target, limited := s.snap.Capacity(k); limited {
 		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
 	}
 	if k == s.f.Focus {
@@ -227,7 +232,7 @@ func (d *details) deployment(ref cluster.Ref) {
 		d.head("Knative")
 		d.add("service", kn.Service)
 		d.add("revision", kn.Revision)
-		d.add("scale", fmt.Sprintf("%s to %s", bound(kn.MinScale), bound(kn.MaxScale)))
+		d.add("scale", fmt.Sprintf("%d to %s", kn.MinScale, bound(kn.MaxScale)))
 		d.add("concurrency", bound(kn.ContainerConcurrency))
 		if kn.TimeoutSeconds > 0 {
 			d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
@@ -241,7 +246,7 @@ func (d *details) deployment(ref cluster.Ref) {
 	d.events(k.Name, k.String())
 }
 
-// bound writes a limit of which 0 means that there is none.
+// bound formats a limit; 0 means that there is none.
 func bound(n int) string {
 	if n == 0 {
 		return "no limit"

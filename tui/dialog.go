@@ -15,11 +15,11 @@ type dialog interface {
 	// draw gives the lines inside the frame, at most w cells wide and h high,
 	// each exactly as wide as the value it gives.
 	draw(s *scene, w, h int) (lines []string, wide int)
-	// press takes a key or what was pasted. done closes the dialog.
+	// press handles a key or pasted text. done closes the dialog.
 	press(p pressed) (intent view.Intent, done bool)
 }
 
-// dialogs is the stack of what lies over the panes; the topmost takes the keys.
+// dialogs is the stack of dialogs over the panes; the topmost receives the keys.
 type dialogs struct {
 	stack    []dialog
 	answered map[string]bool // questions, by their ids
@@ -29,7 +29,7 @@ type dialogs struct {
 // open puts a dialog on top.
 func (s *dialogs) open(d dialog) { s.stack = append(s.stack, d) }
 
-// top is the dialog that takes the keys; nil when there is none.
+// top returns the dialog that receives the keys; nil if there is none.
 func (s *dialogs) top() dialog {
 	if len(s.stack) == 0 {
 		return nil
@@ -55,14 +55,14 @@ func (s *dialogs) close(d dialog) {
 	s.stack = slices.DeleteFunc(s.stack, func(o dialog) bool { return o == d })
 }
 
-// look is what the session is asked for the topmost dialog that shows an object.
-func (s *dialogs) look() view.Look {
+// inspect returns the object that the session has to read for the topmost dialog.
+func (s *dialogs) inspect() view.Inspect {
 	for _, d := range slices.Backward(s.stack) {
 		if o, ok := d.(*objectDialog); ok {
-			return o.look()
+			return o.inspect()
 		}
 	}
-	return view.Look{}
+	return view.Inspect{}
 }
 
 // question opens, renews or closes the dialog of the frame's question.
@@ -76,6 +76,16 @@ func (s *dialogs) question(q *view.Question) {
 	s.stack = slices.DeleteFunc(s.stack, func(d dialog) bool { _, is := d.(*questionDialog); return is })
 	if q != nil && !s.answered[q.ID] {
 		s.open(&questionDialog{q: q, in: newInput(q.Secret), now: s.now})
+	}
+}
+
+// hidden notes that the screen shows no dialog: a question takes no answer until it
+// has been seen again.
+func (s *dialogs) hidden() {
+	for _, d := range s.stack {
+		if q, ok := d.(*questionDialog); ok {
+			q.grace = grace{}
+		}
 	}
 }
 

@@ -1,20 +1,19 @@
 // Package tui is the screen: it draws a view.Frame and turns keys into
 // view.Intents.
 //
-// There is exactly one tea.Model, Model. It holds the newest frame, the panes and
-// a stack of dialogs. A pane stands behind one small interface (pane): it finds
-// its rows, draws itself in given cells, takes movement keys and clicks, and says
-// what lies under its cursor and what it is filtered by. paneSpecs names all panes: one is
-// added by a file with its spec, and a line there. Lists share their columns,
-// headers, order, filter and cursor (list). Drawn panes are kept until what they
-// show changes, or a second is over. Rows, selections and marks are keyed by
-// identity (a node's name, an object's key), never by index.
+// There is exactly one tea.Model, Model. It holds the newest frame, the panes and a stack
+// of dialogs. A pane implements one small interface (pane): it finds its rows, draws
+// itself in given cells, handles movement keys and clicks, and returns the object under
+// its cursor and its filter. paneSpecs lists all panes: a new one needs a file with its
+// spec, and a line there. Lists share their columns, headers, order, filter and cursor
+// (list). A drawn pane stays until its data changes, or a second has passed. Rows,
+// selections and marks are keyed by identity (a node's name, an object's key), never by
+// index.
 //
-// A Painter draws the same screen as text, for recordings and pictures.
-// A frame that comes from a record has a scrubber. There is one list of keys
-// (commonKeys) beside each pane's own; each says what it needs (need), so that
-// what would switch, send or mark is refused in a record, and what needs a
-// cluster where there is none.
+// A Painter draws the same screen as text, for recordings and pictures. A frame of a
+// record has a scrubber. There is one list of common keys (commonKeys) besides each
+// pane's own; each key declares its needs (need), so that a replay refuses keys that
+// switch, send or mark, and a screen without a cluster refuses keys that need one.
 //
 // What may live here: layout, drawing, keys, words for what other packages
 // know. What may not: I/O of any kind, goroutines, decisions about machines,
@@ -22,7 +21,6 @@
 // which must not block. Everything that came from outside the program passes
 // through clean before it is drawn.
 //
-// State is never told by colour alone: a symbol or a word says it too, so that
-// the screen can be read without colours (NO_COLOR) and, in ASCII mode, with a
-// terminal that knows nothing else.
+// Colour alone never shows a state: a symbol or a word does too, so that the screen is
+// readable without colours (NO_COLOR) and, in ASCII mode, on the simplest terminal.
 package tui

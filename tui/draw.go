@@ -11,8 +11,13 @@ import (
 	"lightsout/internal/view"
 )
 
-// View gives the screen: every line is exactly as wide as the terminal.
-func (m *Model) View() tea.View {
+// View returns the screen as of the last message: every line is exactly as wide as the
+// terminal. It changes nothing.
+func (m *Model) View() tea.View { return m.drawn }
+
+// screen draws the screen. It stores the positions of the panes, and when a question
+// was first drawn.
+func (m *Model) screen() tea.View {
 	m.clock()
 	v := tea.NewView(strings.Join(m.draw(), "\n"))
 	v.AltScreen = true
@@ -32,6 +37,8 @@ func (m *Model) draw() []string {
 	t := m.s.t
 	m.s.h = h
 	if w < minWidth || h < minHeight {
+		m.dialogs.hidden()
+		m.step.uncovered()
 		text := fmt.Sprintf("%dx%d is too small for the screen: please make it %dx%d or larger", w, h, minWidth, minHeight)
 		return m.s.message(t.strong, text, w, h)
 	}
@@ -94,21 +101,25 @@ func (m *Model) others(l layout) []string {
 func (m *Model) sections(panes []placed) []section {
 	out := make([]section, 0, len(panes))
 	for _, p := range panes {
-		out = append(out, section{drawing: m.pane(p), number: fmt.Sprint(p.number), focus: p.slot == m.focus})
+		filter := ""
+		if f := p.filter(); f != nil {
+			filter = f.title(&m.s)
+		}
+		out = append(out, section{drawing: m.pane(p), number: fmt.Sprint(p.number), filter: filter, focus: p.slot == m.focus})
 	}
 	return out
 }
 
-// drawnFor is what a drawn pane depends on: while it is the same, the pane is not
-// drawn again.
+// drawnFor holds everything that a drawn pane depends on: while it is equal, the pane
+// is not drawn again.
 type drawnFor struct {
 	size
 	focus   bool
 	second  int64
-	changes int // of the frame, and of what the operator has chosen
+	changes int // of the frame, and of the operator's choices
 }
 
-// pane draws a pane; what the API server tells is faint while it can't be heard.
+// pane draws a pane; the API server's data is faint while the server does not answer.
 func (m *Model) pane(p placed) drawing {
 	now := drawnFor{p.size, p.slot == m.focus, m.s.now.Unix(), m.changes}
 	if p.drawnFor == now {
@@ -121,14 +132,15 @@ func (m *Model) pane(p placed) drawing {
 	return p.drawn
 }
 
-// foot is what must be said, at the bottom of the frame, in at most w cells.
+// foot returns the most urgent message, for the bottom of the frame, in at most w
+// cells.
 func (m *Model) foot(w int) span {
 	t, f, st, text := m.s.t, m.s.f, style(""), ""
 	switch n, ok := m.notices.answer(m.opts.Now()); {
 	case ok && !(n.long && f.Notice.At.After(n.at)):
 		st, text = t.strong, t.text(n.text)
 	case f.Notice.Text != "" && m.s.now.Sub(f.Notice.At) < noticeFor:
-		sign, look := levelLook(t, f.Notice.Level)
+		sign, look := levelStyle(t, f.Notice.Level)
 		if st = t.fresh; f.Notice.Level == view.Good {
 			st = look
 		}

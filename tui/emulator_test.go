@@ -143,7 +143,7 @@ func (tm *terminal) settled(step string) {
 	tm.t.FailNow()
 }
 
-func TestTheTerminalShowsWhatTheModelSays(t *testing.T) {
+func TestTheTerminalShowsTheModelsScreen(t *testing.T) {
 	t.Parallel()
 	for _, ascii := range []bool{false, true} {
 		for _, sc := range scenes {

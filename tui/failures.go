@@ -10,11 +10,11 @@ import (
 	"lightsout/loadgen"
 )
 
-// failGroups is the number of kinds of failures that the chart tells apart.
+// failGroups is the number of kinds of failures that the chart distinguishes.
 const failGroups = 8
 
-// failSigns are their letters, names and classes, in the order in which they are
-// stacked: what a dead node does to its clients first. The last is any other.
+// failSigns are their letters, names and classes, in the order of the stack: the usual
+// effects of a dead node first. The last one is any other failure.
 var failSigns = [failGroups]struct {
 	letter, name string
 	classes      []loadgen.Class
@@ -25,7 +25,7 @@ var failSigns = [failGroups]struct {
 	{"t", "timeout", []loadgen.Class{loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal}},
 	{"5", "5xx", []loadgen.Class{loadgen.Class5xx, loadgen.Class502, loadgen.Class503, loadgen.Class504}},
 	{"4", "4xx", []loadgen.Class{loadgen.Class4xx}},
-	{"L", "client fault", []loadgen.Class{loadgen.ClassClient}},
+	{"L", "client fault, stale connection", []loadgen.Class{loadgen.ClassClient, loadgen.ClassStale}},
 	{letter: "?", name: "other"},
 }
 
@@ -48,13 +48,17 @@ func failLegend() [2]string {
 	return [2]string{strings.Join(letters, " "), "failed: " + strings.Join(names, "; ")}
 }
 
-// failures draws what failed below the axis: so many cells as the number
-// takes on the scale, each with the letter of a class, in a fixed order.
+// failures draws the failures below the axis: as many cells as their number takes on
+// the scale, each with the letter of a class, in a fixed order.
 func (c *chart) failures(x int, b *bin) {
 	if b.fails <= 0 || c.down == 0 {
 		return
 	}
-	cells := max(1, (b.fails*c.down+c.scale.fail-1)/max(c.scale.fail, 1))
+	most := max(c.scale.fail, 1)
+	if c.scale.perSecond {
+		most *= max(b.seconds, 1)
+	}
+	cells := max(1, (b.fails*c.down+most-1)/most)
 	y := c.up + 1
 	for group, n := range share(b.failed, b.fails, min(cells, c.down)) {
 		for range n {

@@ -16,10 +16,11 @@ import (
 // ("app=web,tier=db"); with "!" before it, those that it does not fit.
 type filter struct {
 	text       string
-	shown, all int // rows that it has left, of how many
+	only       string // the namespaces to show, separated by commas; empty: all
+	shown, all int    // rows shown, and rows in total
 }
 
-// what is what rows are looked through for, and whether it must be absent.
+// what is the text to search for, and whether rows must lack it.
 func (f filter) what() (text string, inverse bool) { return strings.CutPrefix(f.text, "!") }
 
 // on reports whether there is anything to filter by.
@@ -28,12 +29,11 @@ func (f filter) on() bool {
 	return text != ""
 }
 
-// patternSigns make a pattern of a text. A dot alone does not: it stands in
-// addresses.
+// patternSigns turn a text into a pattern. A dot alone does not: addresses contain it.
 const patternSigns = `\^$*+?()[]{}|`
 
-// contains gives the test for one text. fault says in a sentence why what was
-// typed is no pattern; it is then looked for as it is.
+// contains returns the test for one text. fault is the reason, in a sentence, why the
+// typed text is not a pattern; the filter then searches for the text itself.
 func (f filter) contains() (fits func(string) bool, fault string) {
 	what, _ := f.what()
 	if strings.ContainsAny(what, patternSigns) {
@@ -43,24 +43,36 @@ func (f filter) contains() (fits func(string) bool, fault string) {
 		}
 		var syntax *regexpsyntax.Error
 		if errors.As(err, &syntax) {
-			fault = "no pattern (" + syntax.Code.String() + "): taken as plain text"
+			fault = "not a pattern (" + syntax.Code.String() + "): searching for plain text"
 		}
 	}
 	what = strings.ToLower(what)
 	return func(s string) bool { return containsFold(s, what) }, fault
 }
 
-// title is what a pane's title says of it.
+// mostFilter is the number of cells that a title gives to a filter; the number of rows
+// is more important.
+const mostFilter = 20
+
+// title is the first part of a pane's title: the filter, and the number of rows that it
+// leaves; empty without a filter.
 func (f filter) title(s *scene) string {
-	if f.text == "" {
+	var by []string
+	if f.only != "" {
+		by = append(by, "in "+s.t.text(f.only))
+	}
+	if f.text != "" {
+		by = append(by, "/"+s.t.text(f.text))
+	}
+	if by == nil {
 		return ""
 	}
-	return " /" + s.t.text(f.text)
+	return fmt.Sprintf("%s: %d of %d shown", fit(strings.Join(by, " "), mostFilter, s.t.ellipsis), f.shown, f.all)
 }
 
-// labelled reports whether labels, as a Pod has them, fit a selector: each of its
-// parts is a key and what the value begins with. The key's prefix, up to its
-// slash, may be left away.
+// labelled reports whether labels, in the format of a Pod, match a selector: each of
+// its parts is a key and the beginning of the value. The operator may leave out the
+// key's prefix, up to its slash.
 func labelled(labels, selector string) bool {
 	all := strings.Split(strings.ToLower(labels), ",")
 	return !slices.ContainsFunc(strings.Split(selector, ","), func(part string) bool {
@@ -72,7 +84,7 @@ func labelled(labels, selector string) bool {
 	})
 }
 
-// containsFold: what is looked for is in lower case already.
+// containsFold expects the searched text in lower case.
 func containsFold(s, what string) bool {
 	for i := 0; i+len(what) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(what)], what) {
@@ -82,7 +94,7 @@ func containsFold(s, what string) bool {
 	return false
 }
 
-// openFilter asks for the filter of the focused pane; rows follow as it is typed.
+// openFilter asks for the filter of the focused pane; the rows follow each keystroke.
 func openFilter(m *Model) {
 	f, p := m.focus.filter(), m.focus
 	if f == nil {
@@ -99,7 +111,7 @@ func openFilter(m *Model) {
 		heading: "Filter " + p.name, label: "containing:", in: newInput(false),
 		help: func() string {
 			if !f.on() {
-				return "text, pattern (^web-\\d) or labels (app=web); !: others"
+				return "text, pattern (^web-\\d) or labels (app=web); ! inverts"
 			}
 			return fmt.Sprintf("%d of %d", f.shown, f.all)
 		},

@@ -51,11 +51,29 @@ func TestPatternsAreFilteredBy(t *testing.T) {
 			t.Errorf("%q leaves %d nodes, not %d", c.filter, len(p.rows), c.rows)
 		}
 		v := plainView(m)
-		if c.fault != "" && !strings.Contains(v, "no pattern ("+c.fault) || c.fault == "" && strings.Contains(v, "no pattern") {
+		if c.fault != "" && !strings.Contains(v, "not a pattern ("+c.fault) || c.fault == "" && strings.Contains(v, "no pattern") {
 			t.Errorf("%q: the fault %q is not beside the input:\n%s", c.filter, c.fault, v)
 		}
 		if typeKeys(m, "enter"); m.dialogs.top() != nil {
 			t.Errorf("%q is not accepted", c.filter)
+		}
+	}
+}
+
+// A filter is visible wherever a title fits, together with the number of rows that it
+// leaves.
+func TestTheTitleShowsTheFilterFirst(t *testing.T) {
+	for _, at := range []size{{80, 24}, {120, 36}, {200, 50}, {60, 15}, {40, 10}} {
+		m, _, _ := testModel(outage(), at.w, at.h, Options{})
+		typeKeys(m, "3 / ! n o d e 3 enter")
+		m.notices = notices{}
+		m.Update(FrameMsg{m.s.f})
+		v := plainView(m)
+		if !strings.Contains(v, " /!node3: 12 of 16 shown · ") {
+			t.Errorf("%v: the screen does not show the filter:\n%s", at, v)
+		}
+		if strings.Contains(v, "12/12 ready") {
+			t.Errorf("%v: the title does not count the hidden rows:\n%s", at, v)
 		}
 	}
 }

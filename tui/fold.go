@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
@@ -49,14 +50,15 @@ func fold(events []view.Event) []view.Event {
 		case g == nil, g.n < manyAlike && g.noun != "" && g.noun != "pods":
 			out = append(out, e)
 		case g.row < 0:
-			if g.row = len(out); g.noun != "" && g.n > 1 {
+			g.row = len(out)
+			if g.noun != "" && g.n > 1 {
 				e.Subject = fmt.Sprintf("%d %s", g.n, g.noun)
 			}
 			out = append(out, e)
 		case g.noun == "":
 			row := &out[g.row]
 			row.To, row.Level = e.To, max(row.Level, e.Level)
-			row.Text = strings.TrimSpace(row.From + " → " + row.To + " " + row.Why)
+			row.Text = row.Sentence()
 		}
 	}
 	return out
@@ -92,7 +94,5 @@ func letters(r rune) rune {
 
 // isCount reports whether an event is a step of a number.
 func isCount(e view.Event) bool {
-	return (e.Lane == view.LaneEndpoints || e.Lane == view.LaneDeployment) && startsWithDigit(e.From) && startsWithDigit(e.To)
+	return (e.Change == cluster.ChangeEndpoints || e.Change == cluster.ChangeReplicas) && e.From != "" && e.To != ""
 }
-
-func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"lightsout/cluster"
 	"testing"
 	"time"
 
@@ -18,9 +19,9 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 	add(0, view.Event{Lane: "node", Subject: "kube-node3", Text: "Ready → NotReady (silent)"})
 	for i := range 8 {
 		after := time.Duration(10*i) * time.Millisecond
-		add(after, view.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "ready Ready → NotReady", From: "Ready", To: "NotReady"})
+		add(after, view.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "ready Ready → NotReady", From: "Ready", To: "NotReady", Change: cluster.ChangeReady, Is: cluster.HealthBad})
 		add(after, view.Event{Lane: "event", Kind: "pod", Subject: fmt.Sprint("llm-", i), Text: "NodeNotReady: Node is not ready"})
-		add(after, view.Event{Lane: "endpoints", Kind: "endpointslice", Subject: "llm", From: fmt.Sprint(16 - i), To: fmt.Sprint(15 - i), Why: "ready", Text: "x"})
+		add(after, view.Event{Lane: "endpoints", Kind: "endpointslice", Subject: "llm", From: fmt.Sprint(16 - i), To: fmt.Sprint(15 - i), Why: "ready", Change: cluster.ChangeEndpoints})
 	}
 	add(0, view.Event{Lane: "event", Kind: "node", Subject: "kube-node3", Text: "NodeNotReady"})
 	add(5*time.Second, view.Event{Lane: "pod", Kind: "pod", Subject: "llm-0", Text: "ready Ready → NotReady"})

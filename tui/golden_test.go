@@ -35,13 +35,14 @@ var scenes = []struct {
 	{"connecting", func() *view.Frame { return nil }, "", false},
 	{"help", calm, "?", false},
 	{"details", outage, "down down down enter", false},
-	{"details-pod", looked(view.Look{Of: lostPod}), "3 d", false},
-	{"yaml", looked(view.Look{Of: lostPod}), "3 Y", true},
-	{"log", looked(view.Look{Of: lostPod, Log: true}), "3 L", false},
-	{"log-search", looked(view.Look{Of: lostPod, Log: true}), "3 L g / 5 1 enter", true},
+	{"details-pod", looked(view.Inspect{Of: lostPod}), "3 d", false},
+	{"yaml", looked(view.Inspect{Of: lostPod}), "3 y", true},
+	{"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l", false},
+	{"log-search", looked(view.Inspect{Of: lostPod, Log: true}), "3 l g / 5 1 enter", true},
 	{"marked", calm, "down down space space", false},
 	{"driven", driven, "", true},
 	{"silent", silent, "", true},
+	{"requests", lookedInto, "4 enter", true},
 	{"failing", failing, "", true},
 	{"failing-5s", failing, "w", true},
 	{"told", told, "", true},
@@ -90,7 +91,7 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 		name  string
 		frame func() *view.Frame
 		keys  string
-	}{{"outage", outage, ""}, {"question", asked, ""}, {"picture", outage, "p"}, {"log", looked(view.Look{Of: lostPod, Log: true}), "3 L"}} {
+	}{{"outage", outage, ""}, {"question", asked, ""}, {"picture", outage, "p"}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
 		for _, look := range []struct {
 			name string
 			o    Options
@@ -166,8 +167,11 @@ func TestASignHasOneMeaning(t *testing.T) {
 	for name, th := range map[string]*theme{"unicode": unicodeTheme(), "console": consoleTheme(), "ascii": asciiTheme()} {
 		rows := map[string]string{"pod ready": th.up, "pod not ready": th.down, "being deleted": th.leaving, "marked": th.mark, "the load goes here": th.aim,
 			"good": th.okSign, "mind this": th.warnSign, "bad": th.badSign, "changed": th.changed, "under way": th.underWay, "to come": th.toCome, "gone": th.dash}
-		chart := map[string]string{"served": th.full, "queued": th.light, "stalled": th.stalled, "on dead nodes": th.onDead, "capacity": th.line,
-			"target": th.target, "ended": th.sent, "not ended": th.open, "axis": th.axis, "off": th.offOnly, "off, NotReady": th.offNotReady, "NotReady": th.notReady}
+		chart := map[string]string{"capacity": th.rules[4], "ended": th.sent, "not ended": th.open, "axis": th.axis,
+			"off": th.offOnly, "off, NotReady": th.offNotReady, "NotReady": th.notReady}
+		for l, meaning := range map[layer]string{layerServed: "served", layerQueued: "queued", layerStalled: "stalled", layerOnDead: "on dead nodes", layerWaiting: "waiting"} {
+			chart[meaning] = th.fills[l].full
+		}
 		if name == "unicode" { // there are enough signs for all to differ
 			maps.Copy(chart, rows)
 		}

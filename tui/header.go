@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ func header(m *Model, w int) string {
 	}
 	r := newRow(w).space(1).put(t.strong, "lightsout").space(2)
 	name, via := t.text(f.Cluster), t.text(f.Via)
-	if f.Namespaces != "" {
-		name += " /" + t.text(f.Namespaces)
+	if shown := cmp.Or(m.s.only.text, f.Namespaces); shown != "" {
+		name += " /" + t.text(shown)
 	}
 	room := r.left - rightWidth - width(state.s) - 3
 	if via != "" {
@@ -54,6 +55,8 @@ func linkState(m *Model) (state span) {
 		return span{t.fresh, t.playing + " replay"}
 	case snap.Link.State == cluster.LinkLive && missing > 0:
 		return span{t.warn, t.warnSign + " in part"}
+	case snap.Link.State == cluster.LinkLive && snap.Unread(cluster.KindNode, cluster.KindDeployment, cluster.KindPod):
+		return span{t.warn, t.connecting + " reading"}
 	case snap.Link.State == cluster.LinkLive:
 		state = span{t.good, t.live + " live"}
 		if old := m.s.now.Sub(snap.Contact()); !snap.Contact().IsZero() && old >= 10*time.Second {
@@ -68,8 +71,8 @@ func linkState(m *Model) (state span) {
 	return span{t.warn, t.connecting + " connecting"}
 }
 
-// badges are what stands at the right of the header: the trial's clock and name,
-// how the session runs, whether it is recorded.
+// badges are the texts at the right of the header: the trial's clock and name, the mode
+// of the session, whether it is recorded.
 func badges(m *Model, w int) (right []span) {
 	t, f := m.s.t, m.s.f
 	add := func(st style, s string) { right = append(right, span{st, s}) }
@@ -104,7 +107,7 @@ func badges(m *Model, w int) (right []span) {
 	return right
 }
 
-// unwatchedFor is how long a watch that broke is not told: most are back at once.
+// unwatchedFor is how long the screen ignores a broken watch: most resume at once.
 const unwatchedFor = 2 * time.Second
 
 // unwatched counts the kinds of which nothing new is heard though the server
@@ -173,11 +176,11 @@ func clocksDiffer(ahead time.Duration) string {
 	if ahead < 0 {
 		ahead, than = -ahead, "behind"
 	}
-	return fmt.Sprintf("the API server's is %s %s this machine's: ages and evictions are off by that", age(ahead), than)
+	return fmt.Sprintf("the API server's is %s %s this machine's: ages and evictions are wrong by that much", age(ahead), than)
 }
 
-// strip is the line below the header: what was being asked at this moment of a
-// record, or the trial in one line where it has no pane; empty when neither.
+// strip is the line below the header: the question at this moment of a record, or the
+// trial in one line if it has no pane; empty otherwise.
 func strip(m *Model, w int, pane bool) string {
 	s := &m.s
 	t, f := s.t, s.f

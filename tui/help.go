@@ -1,5 +1,11 @@
 package tui
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // helpFacts is the help, from the keys themselves: the pane in focus first.
 func helpFacts(m *Model) func(*scene) []fact {
 	focus := m.focus.paneSpec
@@ -26,6 +32,35 @@ func helpFacts(m *Model) func(*scene) []fact {
 	}
 }
 
+// Keys lists every key of the screen as text, in the groups of the help: keys of all
+// panes, of each pane, and of a replay.
+func Keys() string {
+	var b strings.Builder
+	for _, g := range keyGroups() {
+		b.WriteString(g.title + "\n")
+		for _, k := range g.bindings {
+			h := k.key.Help()
+			fmt.Fprintf(&b, "  %-14s %s\n", h.Key, h.Desc)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// keyGroups returns the keys that every screen has.
+func keyGroups() []group {
+	all := []group{{"Objects", rowKeys}}
+	for _, spec := range paneSpecs {
+		own := slices.DeleteFunc(slices.Clone(spec.keys), func(b binding) bool {
+			return slices.ContainsFunc(rowKeys, func(r binding) bool { return r.key.Help() == b.key.Help() })
+		})
+		if len(own) > 0 {
+			all = append(all, group{"Pane " + spec.name, own})
+		}
+	}
+	return append(all, commonKeys()...)
+}
+
 // signList explains the signs of one part of the screen.
 type signList struct {
 	title string
@@ -36,32 +71,53 @@ type signList struct {
 // signs explains every sign on the screen.
 func signs(t *theme) []signList {
 	return []signList{
-		{"Signs of nodes and pods", needCluster, [][2]string{
+		{"Symbols of nodes and pods", needCluster, [][2]string{
 			{t.badSign + " " + t.warnSign, "node not Ready; silent: no heartbeat when one was due"},
 			{t.mark, "marked"},
 			{t.up + " " + t.down + " " + t.leaving + " " + t.dash, "pod ready, not ready, being deleted, gone; 34" + t.up + " is 34 of them"},
 			{t.changed, "has just changed"},
 			{"on off off?", "the machine's power: proven by a power API; off? is presumed: nothing answers"},
 			{"on" + t.ellipsis + " off" + t.ellipsis + " busy", "being switched on, off; on its way"},
-			{"?", "of a machine's power: it can't be told (asking" + t.ellipsis + ": not looked at yet)"},
+			{"?", "a machine's power: unknown (asking" + t.ellipsis + ": not polled yet)"},
 			{t.aim, "the load goes to this deployment; its bars are the last minute's available pods"},
 		}},
-		{"Signs of requests", 0, [][2]string{
-			{t.full + " " + t.light, "served; queued"},
-			{t.stalled + " " + t.onDead, "stalled: nothing comes back; sent to dead nodes"},
+		{"Symbols of requests", 0, [][2]string{
+			{t.layerSigns(layerServed, layerQueued), "served, or answered; queued" + t.byColour()},
+			{t.layerSigns(layerStalled, layerOnDead), "stalled: no answer arrives; sent to dead nodes" + t.byColour()},
+			{t.layerSigns(layerWaiting), "waiting: sent and not answered" + t.byColour()},
 			{t.free, "capacity that is free"},
-			{t.line + " " + t.target, "capacity; target, what it should be; " + t.tickNow + " " + t.tickTarget + " in the gauge's bar"},
+			{t.rules[4], "the capacity; with gaps: the target capacity; " + t.tickNow + " " + t.tickTarget + " in the gauge's bar"},
 			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},
 			failLegend(),
 			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
 			{t.unread, "in the chart: a second in which served and queued were not read"},
-			{"2", "among those: so many nodes at once"},
+			{"2", "this many nodes at once"},
 		}},
-		{"Signs of timeline and trial", needCluster, [][2]string{
+		{"Symbols of timeline and trial", needCluster, [][2]string{
 			{t.okSign + " " + t.warnSign + " " + t.badSign, "good or done; mind this; bad or failed"},
 			{t.toCome + " " + t.underWay, "step to come; under way, or waiting for its key"},
 		}},
 	}
+}
+
+// layerSigns returns the signs of layers; it is only one sign if colours distinguish
+// the layers.
+func (t *theme) layerSigns(all ...layer) string {
+	var signs []string
+	for _, l := range all {
+		if sign := t.fills[l].full; !slices.Contains(signs, sign) {
+			signs = append(signs, sign)
+		}
+	}
+	return strings.Join(signs, " ")
+}
+
+// byColour returns a remark for the help if layers share one sign.
+func (t *theme) byColour() string {
+	if t.textured {
+		return ""
+	}
+	return ", in the colour of its label"
 }
 
 func openHelp(m *Model) {

@@ -9,18 +9,18 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// need is what a key needs to be of any use, as bits.
+// need lists, as bits, the conditions under which a key works.
 type need int
 
 const (
 	needCluster need = 1 << iota // there is one: not where only load is sent
 	needChange                   // it may be changed: not where the screen is read-only
-	needLive                     // what is shown happens now: not in a replay
+	needLive                     // the screen shows the present: not in a replay
 	needReplay
 )
 
-// binding ties keys to what they do. Short is what the key bar calls it,
-// barKey the key that it names, if that is not the first one.
+// binding connects keys with an action. Short is its name in the key bar, and barKey
+// the key shown there, if that is not the first one.
 type binding struct {
 	run    func(*Model)
 	key    key.Binding
@@ -47,7 +47,7 @@ func (b binding) needs(n need) binding {
 	return b
 }
 
-// allNeed adds to what the keys of a group need.
+// allNeed adds a need to the keys of a group.
 func (g group) allNeed(n need) group {
 	for i := range g.bindings {
 		g.bindings[i].need |= n
@@ -97,9 +97,9 @@ func usableGroups(m *Model, p *paneSpec) []group {
 	return out
 }
 
-// findKey gives what a key does in the pane in focus: what the pane's own keys say
-// comes before the common ones. refusal says why it does nothing here although
-// it does elsewhere.
+// findKey returns the action of a key in the pane in focus: the pane's own keys take
+// precedence over the common ones. refusal is the reason why a key does nothing here
+// although it works elsewhere.
 func findKey(m *Model, msg tea.KeyPressMsg) (found *binding, refusal string) {
 	for _, b := range m.focus.all {
 		if !key.Matches(msg, b.key) {
@@ -118,29 +118,38 @@ func findKey(m *Model, msg tea.KeyPressMsg) (found *binding, refusal string) {
 
 // barBindings gives the bindings that the key bar names, most useful first.
 func barBindings(m *Model) []*binding {
-	order := liveBar
-	if m.s.f.Replay != nil {
-		order = replayBar
+	order := replayBar
+	if m.s.f.Replay == nil {
+		order = slices.Concat(firstInBar, m.focus.inBar(), lastInBar)
 	}
 	var out []*binding
 	for _, short := range order {
 		i := slices.IndexFunc(m.focus.all, func(b *binding) bool {
-			if short != "" && b.short != short {
-				return false
-			}
 			ok, _ := b.usable(m)
-			return ok
+			return ok && b.short == short
 		})
 		if i < 0 {
 			continue
 		}
 		b := m.focus.all[i]
-		own := i < len(m.focus.keys)
-		if b.short == "" || short == "" && !own || b.when != nil && !b.when(m) ||
-			slices.ContainsFunc(out, func(o *binding) bool { return o.short == b.short }) {
-			continue
+		if b.when == nil || b.when(m) {
+			out = append(out, b)
 		}
-		out = append(out, b)
+	}
+	return out
+}
+
+// inBar returns the short names that the key bar shows for a pane; by default the
+// pane's own keys.
+func (p *paneSpec) inBar() []string {
+	if p.bar != nil {
+		return p.bar
+	}
+	var out []string
+	for _, b := range p.keys {
+		if b.short != "" && !slices.Contains(firstInBar, b.short) {
+			out = append(out, b.short)
+		}
 	}
 	return out
 }

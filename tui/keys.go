@@ -11,19 +11,21 @@ import (
 
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
-	bind(openObject(aspectYAML), "", "Y", "its YAML, as the API server has it", "Y").needs(needLive),
-	bind(openObject(aspectDetails), "details", "enter d", "all that is known of it (enter: while no step waits for it)", "enter", "d"),
-	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text: the others`, "/"),
-	bind(sortBy(false), "sort", "i", "sort by the next column; at first what is in trouble stands first", "i"),
-	bind(sortBy(true), "", "I", "sort the other way round", "I"),
+	bind(openObject(aspectDetails), "details", "enter d", "describe it (enter: unless a trial step is waiting)", "enter", "d"),
+	bind(openObject(aspectLog), "log", "l L", "the last lines of the log of a pod, or of a deployment's first ready one", "l", "L").needs(needLive).onlyWhen(hasLog),
+	bind(openObject(aspectYAML), "YAML", "y", "its YAML, as the API server has it", "y").needs(needLive),
+	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
+	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),
+	bind(sortBy(true), "", "I", "reverse the sort", "I"),
 }
 
-// The order in which the key bar names keys, by their short names; "" is the
-// pane's first. Nothing in a record can be switched, sent or marked.
+// The key bar lists first the keys that a trial offers, then those of the pane in
+// focus, then those of every pane, by their short names. In a replay no key switches,
+// sends or marks anything.
 var (
-	liveBar = []string{"next step", "report", "", "shut down", "power on", "trial", "whole trial", "burst", "picture", "pull the plug", "keep in flight", "stop sending",
-		"how many", "rate", "restart", "filter", "details", "zoom", "span"}
-	replayBar = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"}
+	firstInBar = []string{"next step", "report"}
+	lastInBar  = []string{"commands", "trial", "whole trial", "picture", "zoom", "span"}
+	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"}
 )
 
 // commonKeys are the keys that hold in every pane. Of those that share a letter
@@ -31,7 +33,7 @@ var (
 func commonKeys() []group {
 	return []group{
 		group{"Replay", []binding{
-			bind(replayPause, "pause", "space", "pause, or go on; at the end: from the start again", "space"),
+			bind(replayPause, "pause", "space", "pause or continue; at the end: start again", "space"),
 			bind(seek(-seekNear), "5 s", "←", "5 s back", "left").named("←→"),
 			bind(seek(seekNear), "", "→", "5 s on", "right"),
 			bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),
@@ -50,19 +52,19 @@ func commonKeys() []group {
 			bind(askRollout, "restart", "r", "restart the deployment's rollout (asks first)", "r"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
-			bind(startLoad(loadgen.Burst), "burst", "b", "send so many at once", "b"),
-			bind(startLoad(loadgen.Hold), "keep in flight", "l", "keep so many in flight, or stop that", "l"),
-			bind(startLoad(loadgen.Rate), "rate", "R", "send so many a second, or stop that", "R"),
+			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once (asks once, outside the Requests pane)", "b"),
+			bind(startLoad(loadgen.Hold), "keep in flight", "h", "hold this many in flight, or stop (asks too)", "h"),
+			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second, or stop (asks too)", "R"),
 			bind(changeLoad(1), "", "+", "one more", "+", "="),
 			bind(changeLoad(-1), "", "-", "one less", "-"),
 			bind(openNumber, "how many", "n", "set how many", "n"),
-			bind(stopLoad, "stop sending", "c", "stop sending; again: cancel what is in flight", "c"),
+			bind(stopLoad, "stop sending", "c", "stop sending; again: cancel the requests in flight", "c"),
 		}}.allNeed(needLive),
 		{"Trial", []binding{
 			bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needLive | needCluster),
-			// The key itself is looked at before all others: it is enter's other
+			// The key itself is matched before all others: it is enter's other
 			// meaning while a step waits.
-			bind(nil, "next step", "enter", "take the next step, while one waits for it").onlyWhen((*Model).stepWaits).needs(needLive | needCluster),
+			bind(nil, "next step", "enter", "take the next step, if one is waiting").onlyWhen((*Model).stepWaits).needs(needLive | needCluster),
 			bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
 				onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster),
 			bind(openNote, "", "m", "put a line of your own on the timeline", "m").needs(needLive),
@@ -82,9 +84,9 @@ func movingKeys() group {
 		bind(move(moveTop), "", "g", "to the first", "g", "home"),
 		bind(move(moveBottom), "", "G", "to the last", "G", "end"),
 		bind(focusNext(1), "", "tab →", "next pane", "tab", "right").needs(needLive),
-		bind(focusNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left", "h").needs(needLive),
+		bind(focusNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left").needs(needLive),
 		bind(focusNext(1), "", "tab", "next pane", "tab").needs(needReplay),
-		bind(focusNext(-1), "", "shift+tab", "previous pane", "shift+tab", "h").needs(needReplay),
+		bind(focusNext(-1), "", "shift+tab", "previous pane", "shift+tab").needs(needReplay),
 	}}
 	for i, spec := range paneSpecs {
 		keys := []string{fmt.Sprint(i + 1)}
@@ -103,17 +105,18 @@ func screenKeys() group {
 	return group{"Screen", []binding{
 		bind(func(m *Model) { m.zoom = !m.zoom }, "zoom", "z", "give the pane the whole screen, or back", "z"),
 		bind(func(m *Model) { m.s.span = (m.s.span + 1) % len(chartSpans) }, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
+		bind(showNamespaces(nil), "", "0", "all namespaces, after :ns NAME", "0").needs(needCluster),
 		bind(clearOne, "", "esc", "clear filter, zoom and marks, one a press", "esc"),
-		bind(openPalette, "", ":", "find a command by its words", ":"),
-		bind(copyName, "", "y", "copy the name or line under the cursor, or a question's command (OSC 52)", "y"),
+		bind(openPalette, "commands", ":", "find a command by its name, or a pane by kubectl's (:po, :deploy, :ns NAME, :q)", ":"),
+		bind(copyName, "", "Y", "copy the name or line under the cursor, or a question's command (OSC 52)", "Y"),
 		bind(nextTheme, "", "C", "other colours: the terminal's own, dark, light, high contrast", "C"),
-		bind(toggleMouse, "", "O", "mouse on or off; off, the terminal selects and copies", "O"),
-		bind(openNotices, "", "M", "what the program has said", "M"),
-		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file in this folder (asciicast), or end that", "ctrl+r"),
-		bind(send(view.SaveScreen{}), "", "P", "shot: keep what the screen shows, as SVG and PNG", "P"),
-		bind(send(view.SaveTimeline{}), "", "E", "timeline: keep it as a text file", "E"),
+		bind(toggleMouse, "", "O", "mouse on or off; when off, the terminal selects and copies", "O"),
+		bind(openNotices, "", "M", "messages of the program", "M"),
+		bind(send(view.RecordScreen{}), "", "ctrl+r", "start or stop recording the screen to a file beside the records (asciicast)", "ctrl+r"),
+		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P"),
+		bind(send(view.SaveTimeline{}), "", "E", "timeline: save it as a text file", "E"),
 		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
-		bind(suspend, "", "ctrl+z", "suspend, while nothing runs that would stop with it", "ctrl+z"),
+		bind(suspend, "", "ctrl+z", "suspend, unless something runs that would stop too", "ctrl+z"),
 		bind(openHelp, "", "?", "help", "?"),
 		bind(send(view.AskQuit{}), "", "q ctrl+c", "quit; ctrl+c twice quits at once", "q", "ctrl+c"),
 	}}

@@ -11,7 +11,7 @@ import (
 // What a node is at one moment, as bits.
 const (
 	laneOff      = 1 << iota // its machine is off
-	laneNotReady             // the control plane says so
+	laneNotReady             // according to the control plane
 )
 
 // lane is one row below the chart: a node's outages, or those of several.
@@ -24,8 +24,8 @@ type lane struct {
 // laneRoom is how many lanes a chart of h lines has room for.
 func laneRoom(h int) int { return btoi(h >= 5) + btoi(h >= 8) + 2*btoi(h >= 14) }
 
-// gatherLanes gives a lane for each node with an outage that a chart of w
-// columns shows, in the order in which they began.
+// gatherLanes returns a lane for each node with an outage in a chart of w columns, in
+// the order in which the outages began.
 func gatherLanes(s *scene, w int) []lane {
 	from := s.now.Add(-time.Duration(w) * time.Duration(chartSpans[s.span]) * time.Second)
 	var out []lane
@@ -60,8 +60,8 @@ func foldLanes(all []lane, room int) []lane {
 	return append(slices.Clone(all[:room-1]), rest)
 }
 
-// state gives what the lane's nodes are in a column, as bits, and how many of
-// them are out.
+// state returns the states of the lane's nodes in a column, as bits, and the number of
+// nodes that are out.
 func (l *lane) state(from, to time.Time) (bits, out int) {
 	last := ""
 	for _, o := range l.spans {

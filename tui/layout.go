@@ -21,8 +21,8 @@ type placed struct {
 	x, y int
 }
 
-// layout says which panes are shown and how large they are: two columns above,
-// and below them panes over the whole width. Small screens have only those.
+// layout holds the visible panes and their sizes: two columns above, and below them
+// panes over the whole width. Small screens have only those.
 type layout struct {
 	left, right, lower []placed
 }
@@ -54,7 +54,7 @@ func (m *Model) arrange(y, w, h int) layout {
 	}
 	left, right := m.placed(placeLeft), m.placed(placeRight)
 	lw, rw := half-2, w-half-2
-	// The lists get what they need in steps of four, within a share.
+	// The lists grow in steps of four, within a share.
 	share := 38
 	for _, p := range lower {
 		switch n := p.want(s, w-2); {

@@ -35,8 +35,11 @@ type list[K comparable, R any] struct {
 	// trouble orders rows before anything else does, 0 first; nil: it does not.
 	// It must be less than troubles.
 	trouble func(*scene, R) int
-	// has reports whether a text of the row contains what is looked for.
+	// has reports whether a text of the row contains the searched text.
 	has func(s *scene, r R, contains func(string) bool) bool
+	// namespace returns a row's namespace. If nil, rows have none, and the pane shows
+	// all of them for every choice of namespaces.
+	namespace func(R) string
 	// labels gives a row's labels; nil: rows have none.
 	labels func(R) string
 	// lead draws the signs before the columns, leadWidth wide.
@@ -46,13 +49,13 @@ type list[K comparable, R any] struct {
 	// column news.
 	changed func(R) time.Time
 	news    int
-	// tail draws into what is left of a row; tailTitle is its header, tailLeast
-	// what is kept free for it where names need not be shortened for that.
+	// tail draws into the rest of a row; tailTitle is its header, and tailLeast the
+	// width kept for it unless names would be shortened.
 	tail      func(s *scene, r *row, item R, w int)
 	tailTitle string
 	tailLeast int
 	kind      cluster.Kind
-	none      string               // what an empty list says
+	none      string               // text of an empty list
 	chosen    func(s *scene, id K) // after a key has moved the cursor; nil: nothing
 	follows   bool                 // without a cursor of the operator's, the last row is in sight
 
@@ -69,7 +72,7 @@ type list[K comparable, R any] struct {
 
 	headers int // lines above the rows at the last drawing
 
-	seen inputs // what the rows were found for
+	seen inputs // the input of the present rows
 
 	need  widths
 	needW int // the width that need was found for
@@ -81,11 +84,16 @@ const troubles = 4
 // take takes the newest rows. They are not changed.
 func (l *list[K, R]) take(s *scene, all []R) {
 	l.rows = all
+	l.by.only = ""
+	if l.namespace != nil && s.only.on() {
+		l.by.only = s.only.text
+		l.rows = slices.DeleteFunc(slices.Clone(all), func(r R) bool { return !s.only.has(l.namespace(r)) })
+	}
 	if text, inverse := l.by.what(); text != "" {
 		contains, _ := l.by.contains()
 		text = strings.ToLower(text)
 		byLabels := l.labels != nil && strings.Contains(text, "=")
-		l.rows = slices.DeleteFunc(slices.Clone(all), func(r R) bool {
+		l.rows = slices.DeleteFunc(slices.Clone(l.rows), func(r R) bool {
 			return (l.has(s, r, contains) || byLabels && labelled(l.labels(r), text)) == inverse
 		})
 	}
@@ -169,10 +177,10 @@ func (l *list[K, R]) begin(fits func(R) bool) {
 }
 
 // inputs is what rows are found from, compared by value.
-type inputs [8]any
+type inputs [9]any
 
-// stale reports whether its rows are to be found anew: what they are found from,
-// or what the operator has chosen of it, has changed since it was last asked.
+// stale reports whether to find the rows again: their input, or the operator's choice
+// of it, has changed since the last call.
 func (l *list[K, R]) stale(from ...any) bool {
 	now := inputs{l.by.text, l.sort, l.reversed}
 	copy(now[3:], from)
@@ -223,7 +231,8 @@ func (l *list[K, R]) click(_ *scene, y int) {
 
 func (l *list[K, R]) filter() *filter { return &l.by }
 
-// sortBy sorts by the next column, or the other way round, and says by which.
+// sortBy sorts by the next column, or in the other direction, and returns the order as
+// text.
 func (l *list[K, R]) sortBy(reverse bool) string {
 	if reverse {
 		l.reversed = l.sort > 0 && !l.reversed
@@ -232,11 +241,11 @@ func (l *list[K, R]) sortBy(reverse bool) string {
 	}
 	switch {
 	case l.sort == 0:
-		return "sorted: what is in trouble first"
+		return "sorted: problems first"
 	case len(l.rows) > mostSorted:
-		return fmt.Sprintf("more than %d rows are not sorted: filter them first", mostSorted)
+		return fmt.Sprintf("lightsout does not sort more than %d rows: filter them first", mostSorted)
 	case l.reversed:
-		return "sorted by " + l.columns[l.sort-1].title + ", the other way round"
+		return "sorted by " + l.columns[l.sort-1].title + ", reversed"
 	}
 	return "sorted by " + l.columns[l.sort-1].title
 }

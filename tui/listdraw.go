@@ -22,7 +22,7 @@ func (l *list[K, R]) window(h int) (from, to int) {
 	return l.top, min(l.top+h, len(l.rows))
 }
 
-// position says which rows are in sight of how many; empty when all are.
+// position describes which rows are visible, and of how many; empty if all are.
 func (l *list[K, R]) position(s *scene) string {
 	if l.page == 0 {
 		return ""
@@ -30,8 +30,8 @@ func (l *list[K, R]) position(s *scene) string {
 	return inSight(s.t, l.top, l.page, len(l.rows))
 }
 
-// inSight says which of all lines are in sight where there is room for so many from
-// the one at top; empty when all are.
+// inSight describes which of all lines are visible, with room for this many from the
+// one at top; empty if all are.
 func inSight(t *theme, top, room, all int) string {
 	if room >= all {
 		return ""
@@ -143,7 +143,7 @@ func (l *list[K, R]) header(s *scene, w int, p plan) string {
 	return r.String()
 }
 
-// empty is what a list without rows says.
+// empty is the text of a list without rows.
 func (l *list[K, R]) empty(s *scene) string {
 	if l.kind != "" {
 		if missing := s.missing(l.kind); missing != "" {

@@ -10,7 +10,7 @@ import (
 	"lightsout/loadgen"
 )
 
-// cancelTwice is how long a second "stop" cancels what is in flight.
+// cancelTwice is the time within which a second "stop" cancels the requests in flight.
 const cancelTwice = 5 * time.Second
 
 // startLoad starts a shape of load; a hold or rate that runs is stopped.
@@ -20,10 +20,10 @@ func startLoad(shape loadgen.Shape) func(*Model) {
 		z.last = shape
 		if runs(m) {
 			m.opts.Send(view.StopLoad{})
-			m.say("sending stopped; what is in flight goes on")
+			m.say("sending stopped; the requests in flight continue")
 			return
 		}
-		if sendLoad(m) && shape == loadgen.Burst {
+		if sendLoad(m) && shape == loadgen.Burst && !wantsLoad(m).Ask && !m.s.f.Production { // otherwise a question opens
 			m.say("sending " + z.number(shape))
 		}
 	}
@@ -49,17 +49,23 @@ func runs(m *Model) bool {
 	return run.Active && run.Spec.Shape == last && last != loadgen.Burst
 }
 
-// sendLoad asks for the load chosen last, and says why where there can be none.
+// sendLoad requests the load chosen last, or shows the reason why it cannot.
 func sendLoad(m *Model) bool {
 	if why := m.s.f.LoadReady; why != "" {
 		m.say(why)
 		return false
 	}
-	m.opts.Send(view.StartLoad{Spec: m.s.sizes.spec()})
+	m.opts.Send(wantsLoad(m))
 	return true
 }
 
-// stopLoad stops sending, and at the second press cancels what is in flight.
+// wantsLoad returns the intent for the load chosen last. Outside the requests pane the
+// operator may have meant another key: then the session asks.
+func wantsLoad(m *Model) view.StartLoad {
+	return view.StartLoad{Spec: m.s.sizes.spec(), Ask: m.focus.paneSpec != requestsSpec}
+}
+
+// stopLoad stops sending, and at the second press cancels the requests in flight.
 func stopLoad(m *Model) {
 	now := m.opts.Now()
 	inFlight := m.s.f.Load.Totals.InFlight()
@@ -67,9 +73,9 @@ func stopLoad(m *Model) {
 	case now.Before(m.cancelAt):
 		m.cancelAt = time.Time{}
 		m.opts.Send(view.StopLoad{Cancel: true})
-		m.say("cancelling what is in flight")
+		m.say("cancelling the requests in flight")
 	case !m.s.f.Load.Active && inFlight == 0:
-		m.say("nothing is being sent")
+		m.say("no load is running (Y copies the name under the cursor)")
 	default:
 		m.cancelAt = now.Add(cancelTwice)
 		m.opts.Send(view.StopLoad{})
@@ -77,19 +83,20 @@ func stopLoad(m *Model) {
 	}
 }
 
-// sizes are what the load keys send: the operator changes them with +, - and n.
+// sizes are the sizes that the load keys use: the operator changes them with +, - and
+// n.
 type sizes struct {
 	of   map[loadgen.Shape]float64
 	last loadgen.Shape // used last
 }
 
-// maxSize is the largest load that can be asked for by keyboard.
+// maxSize is the largest load that the operator can request by keyboard.
 const maxSize = 100000
 
 // loadWords are what shapes of load are called.
 var loadWords = map[loadgen.Shape]struct{ title, label, size, keys string }{
 	loadgen.Burst: {"Burst", "requests at once:", "burst of %s", "now %s; b sends them"},
-	loadgen.Hold:  {"Keep in flight", "requests in flight:", "%s in flight", "now %s; l starts and stops it"},
+	loadgen.Hold:  {"Keep in flight", "requests in flight:", "%s in flight", "now %s; h starts and stops it"},
 	loadgen.Rate:  {"Rate", "requests a second:", "%s a second", "now %s; R starts and stops it"},
 }
 
@@ -111,14 +118,15 @@ func (z *sizes) step(by int) {
 	}
 }
 
-// set reads the size used last, and says in a sentence why it can't be that.
+// set parses the size used last; the result is the reason, in a sentence, why it is
+// invalid.
 func (z *sizes) set(text string) string {
 	n, err := strconv.ParseFloat(text, 64)
 	switch ok := err == nil && n > 0 && n <= maxSize; {
 	case z.last == loadgen.Rate && !ok:
-		return fmt.Sprintf("a number above 0, at most %d, please", maxSize)
+		return fmt.Sprintf("type a number above 0, at most %d", maxSize)
 	case z.last != loadgen.Rate && (!ok || n != math.Trunc(n)):
-		return fmt.Sprintf("a whole number from 1 to %d, please", maxSize)
+		return fmt.Sprintf("type a whole number from 1 to %d", maxSize)
 	}
 	z.of[z.last] = n
 	return ""
@@ -137,7 +145,7 @@ func openNumber(m *Model) {
 			}
 			m.say(z.text())
 			if runs(m) && m.s.f.LoadReady == "" {
-				return view.StartLoad{Spec: z.spec()}, ""
+				return wantsLoad(m), ""
 			}
 			return nil, ""
 		},

@@ -14,14 +14,13 @@ import (
 	"lightsout/loadgen"
 )
 
-// Options is what a Model is made of.
+// Options holds the options of a Model.
 type Options struct {
-	// Send takes what the operator wants. It is called from Update and must
-	// not block. Nil leaves intents away.
+	// Send receives the operator's intents. Update calls it; it must not block. Nil
+	// drops intents.
 	Send func(view.Intent)
-	// ASCII draws with ASCII characters only. It is chosen by itself where
-	// the environment says that box drawing is two cells wide
-	// (RUNEWIDTH_EASTASIAN).
+	// ASCII draws with ASCII characters only. It is the default if the environment
+	// declares box drawing to be two cells wide (RUNEWIDTH_EASTASIAN).
 	ASCII bool
 	// Console draws with the characters that the fonts of text consoles have
 	// (TERM=linux). ASCII goes before it.
@@ -33,10 +32,9 @@ type Options struct {
 	Theme string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Burst and Hold are what the load keys send at first; 0 means 16.
+	// Burst and Hold are the initial sizes of the load keys; 0 means 16.
 	Burst, Hold int
-	// LoadOnly begins with the requests on the whole screen: there is no
-	// cluster.
+	// LoadOnly shows the requests on the whole screen: there is no cluster.
 	LoadOnly bool
 }
 
@@ -45,12 +43,12 @@ type FrameMsg struct{ *view.Frame }
 
 // Messages from who shows the Model.
 type (
-	// RecordingMsg says whether the screen is being recorded.
+	// RecordingMsg reports whether the screen is being recorded.
 	RecordingMsg bool
 	// CaptionMsg shows a caption below the panes, for who looks on; an empty one
 	// takes it away.
 	CaptionMsg string
-	// SayMsg tells the operator something for a few seconds.
+	// SayMsg shows the operator a message for a few seconds.
 	SayMsg string
 )
 
@@ -78,14 +76,15 @@ type Model struct {
 	quitAt   time.Time // of the last ctrl+c
 	cancelAt time.Time // until when a second stop cancels
 
-	changes int        // of what the panes show
-	mouse   bool       // the program has it
-	looking view.Look  // what the session has been asked for
-	rec     bool       // the screen is being recorded
-	caption string     // for who looks on; empty: none
-	shown   layout     // where the panes were drawn
-	report  *ReportMsg // the one asked for last; nil before it has come
-	cmd     tea.Cmd    // what a command has left for the program to do
+	changes    int          // changes of the data in the panes
+	mouse      bool         // the program reads the mouse
+	inspecting view.Inspect // the last request to the session
+	rec        bool         // the screen is being recorded
+	caption    string       // for spectators; may be empty
+	shown      layout       // the positions of the panes
+	drawn      tea.View     // the screen after the last message
+	report     *ReportMsg   // the last requested report; nil until it arrives
+	cmd        tea.Cmd      // a command's result for the program
 }
 
 // New makes the screen. It shows that it is connecting until the first frame.
@@ -110,6 +109,7 @@ func New(o Options) *Model {
 	if o.LoadOnly {
 		m.focus, m.zoom = m.find("Requests"), true
 	}
+	m.drawn = m.screen()
 	return m
 }
 
@@ -125,13 +125,27 @@ func tick() tea.Cmd {
 	return tea.Every(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-// Update takes a frame, a key, a size or the clock's tick. It never waits.
+// Update handles a frame, a key, a size or the clock's tick, and draws the screen for
+// View. It never waits.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if !m.take(msg) {
+		return m, nil
+	}
+	m.settle()
+	m.inspect()
+	m.drawn = m.screen()
+	cmd := m.cmd
+	m.cmd = nil
+	return m, cmd
+}
+
+// take handles a message, and reports whether it may change the screen.
+func (m *Model) take(msg tea.Msg) bool {
 	m.clock()
 	switch msg := msg.(type) {
 	case FrameMsg:
 		if msg.Frame == nil {
-			return m, nil
+			return false
 		}
 		m.adopt(msg.Frame)
 	case RecordingMsg:
@@ -160,26 +174,21 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.pressDialog(pressed{text: msg.Content})
 		}
 	default:
-		return m, nil
+		return false
 	}
-	m.settle()
-	m.lookAt()
-	cmd := m.cmd
-	m.cmd = nil
-	return m, cmd
+	return true
 }
 
-// lookAt asks the session for what the open dialog shows.
-func (m *Model) lookAt() {
-	if look := m.dialogs.look(); look != m.looking && m.s.f.Replay == nil {
-		m.looking = look
-		m.opts.Send(look)
+// inspect asks the session for the object in the open dialog.
+func (m *Model) inspect() {
+	if wanted := m.dialogs.inspect(); wanted != m.inspecting && m.s.f.Replay == nil {
+		m.inspecting = wanted
+		m.opts.Send(wanted)
 	}
 }
 
-// clock sets the scene's time: the frame's own, moved on by what has passed
-// since it came. A replay's time is the frame's alone: it may stand still, or
-// run faster than ours.
+// clock sets the scene's time: the frame's own time plus the time since its arrival. In
+// a replay it is the frame's time alone: it may be paused, or run faster.
 func (m *Model) clock() {
 	switch now := m.opts.Now(); {
 	case m.s.f.Replay != nil:
@@ -221,7 +230,7 @@ func (m *Model) adopt(f *view.Frame) {
 	}
 	question := f.Question
 	if f.Replay != nil {
-		question = nil // what was asked then can't be answered now
+		question = nil // an earlier question no longer accepts an answer
 	}
 	m.dialogs.question(question)
 }
@@ -245,7 +254,7 @@ func (m *Model) settle() {
 	}
 }
 
-// say tells the operator something for a few seconds.
+// say shows the operator a message for a few seconds.
 func (m *Model) say(text string) {
 	m.notices.add(notice{text: text, at: m.opts.Now(), asked: true})
 }

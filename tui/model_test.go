@@ -105,7 +105,7 @@ func TestMarksOfNodesThatAreGoneAreDropped(t *testing.T) {
 
 func TestLoadKeys(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{Burst: 16, Hold: 8})
-	typeKeys(m, "b")
+	typeKeys(m, "4 b")
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
 	typeKeys(m, "- - b")
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 14}})
@@ -115,7 +115,7 @@ func TestLoadKeys(t *testing.T) {
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 12}})
 	typeKeys(m, "R")
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}})
-	typeKeys(m, "l")
+	typeKeys(m, "h")
 	hold := loadgen.Spec{Shape: loadgen.Hold, N: 8}
 	wantIntent(t, sent, view.StartLoad{Spec: hold})
 
@@ -124,7 +124,7 @@ func TestLoadKeys(t *testing.T) {
 	m.Update(FrameMsg{f})
 	typeKeys(m, "+") // a hold that runs follows
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 9}})
-	typeKeys(m, "l")
+	typeKeys(m, "h")
 	wantIntent(t, sent, view.StopLoad{})
 }
 
@@ -146,7 +146,7 @@ func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
 	f := calm()
 	f.LoadReady = "no URL is set: give load.url in lightsout.yaml"
 	m, sent, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "b l R")
+	typeKeys(m, "b h R")
 	if len(*sent) > 0 {
 		t.Errorf("sent %#v", (*sent)[0])
 	}
@@ -159,14 +159,14 @@ func TestFilterShowsMatchingRowsWhileTyped(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "/ n o")
 	m.Update(tea.PasteMsg{Content: "de3"})
-	if v := plainView(m); !strings.Contains(v, "Nodes /node3") {
+	if v := plainView(m); !strings.Contains(v, "1 /node3: 1 of 5 shown · Nodes") {
 		t.Errorf("what was pasted is not shown:\n%s", v)
 	}
 	if len(nodesOf(m).rows) != 1 || nodesOf(m).rows[0].Name != "kube-node3" {
 		t.Errorf("%d rows while typing", len(nodesOf(m).rows))
 	}
 	typeKeys(m, "enter")
-	if v := plainView(m); !strings.Contains(v, "Nodes /node3") {
+	if v := plainView(m); !strings.Contains(v, "1 /node3: 1 of 5 shown · Nodes") {
 		t.Errorf("the filter is not shown:\n%s", v)
 	}
 	typeKeys(m, "esc")
@@ -232,7 +232,7 @@ func TestWhatWasThereAtTheStartIsNoNews(t *testing.T) {
 	}
 }
 
-func TestStaleScreenKeepsItsContentAndSaysSo(t *testing.T) {
+func TestAStaleScreenKeepsItsContentAndItsAge(t *testing.T) {
 	m, _, _ := testModel(stale(), 120, 36, Options{})
 	v := plainView(m)
 	for _, want := range []string{"STALE 12s", "connection timed out", "next try in 4 s", "kube-node3", "Scaling", "served 8 of 8"} {
@@ -248,11 +248,11 @@ func TestABannerSaysFirstWhatIsNeededMost(t *testing.T) {
 	f := stale()
 	c := f.Snapshot.Contents()
 	c.Server = "https://the-api-server-of-a-cluster.with-a-long-name.in-a-region.example.com:6443"
-	c.Link.Err = "the API server at " + strings.TrimPrefix(c.Server, "https://") + " does not answer; check that it runs and that the way to it is open"
+	c.Link.Err = "the API server at " + strings.TrimPrefix(c.Server, "https://") + " does not answer; check that it runs and that the route to it is open"
 	f.Snapshot = cluster.NewSnapshot(c)
 	for w, want := range map[int]string{
 		200: "STALE 12s, next try in 4 s – the API server at the-api-server-of-a-cluster.with-a-long-name.in-a-region.example.com:6443 does not answer; check",
-		120: "STALE 12s, next try in 4 s – the API server does not answer; check that it runs and that the way to it is open",
+		120: "STALE 12s, next try in 4 s – the API server does not answer; check that it runs and that the route to it is open",
 		80:  "STALE 12s, next try in 4 s – the API server does not answer; check",
 	} {
 		m, _, _ := testModel(f, w, 30, Options{})
@@ -273,7 +273,7 @@ func TestForbiddenKindsSayForbidden(t *testing.T) {
 	}
 }
 
-func TestUnbalancedLedgerIsToldInWords(t *testing.T) {
+func TestAnUnbalancedLedgerIsReportedInWords(t *testing.T) {
 	f := outage()
 	f.Load.Totals.OK--
 	m, _, _ := testModel(f, 120, 36, Options{})
@@ -291,7 +291,7 @@ func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
 		{power.Reading{State: power.Off, Proof: power.Proven}, "off"},
 		{power.Reading{State: power.Off, Proof: power.Presumed}, "off?"},
 		{power.Reading{State: power.On, Proof: power.Proven}, "on"},
-		{power.Reading{At: t0}, "?"},
+		{power.Reading{Asked: t0, Arrived: t0}, "?"},
 		{power.Reading{}, "asking…"},
 	} {
 		if got, _ := powerWord(th, view.MachineView{Reading: c.r}, true); got != c.want {
@@ -317,7 +317,7 @@ func TestIdleScreenIsNotDrawnAnew(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotWatchedOrTimedRightIsSaid(t *testing.T) {
+func TestTheScreenReportsUnwatchedKindsAndWrongClocks(t *testing.T) {
 	look := func(change func(c *cluster.Contents, now time.Time)) string {
 		f := calm()
 		c := f.Snapshot.Contents()
@@ -336,11 +336,11 @@ func TestWhatIsNotWatchedOrTimedRightIsSaid(t *testing.T) {
 	for name, tc := range map[string]struct{ screen, want, not string }{
 		"a watch that broke": {look(broken(12 * time.Second)), "STALE pods and 1 more 12s – it is overloaded", "live"},
 		"heartbeats that are stuck": {look(func(c *cluster.Contents, now time.Time) {
-			c.Access[cluster.KindLease] = cluster.Access{Synced: true, Err: "their connection stands still", Until: now.Add(-5 * time.Second)}
-		}), "STALE heartbeats 5s – their connection stands still", "live"},
+			c.Access[cluster.KindLease] = cluster.Access{Synced: true, Err: "their connection is stuck", Until: now.Add(-5 * time.Second)}
+		}), "STALE heartbeats 5s – their connection is stuck", "live"},
 		"a watch that broke a moment ago": {look(broken(time.Second)), "live", "STALE"},
 		"a clock that is behind": {look(func(c *cluster.Contents, _ time.Time) { c.Link.Ahead = -5 * time.Minute }),
-			"CLOCKS – the API server's is 5m00s behind this machine's: ages and evictions are off by that", "STALE"},
+			"CLOCKS – the API server's is 5m00s behind this machine's: ages and evictions are wrong by that much", "STALE"},
 	} {
 		if !strings.Contains(tc.screen, tc.want) || strings.Contains(tc.screen, tc.not) {
 			t.Errorf("%s: wanted %q and not %q:\n%s", name, tc.want, tc.not, tc.screen)

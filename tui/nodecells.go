@@ -34,7 +34,7 @@ func nodePower(s *scene, n *cluster.Node) cell {
 	return textCell(st, word)
 }
 
-// asking is what is said of a machine's power until it was read for the first time.
+// asking is the power state of a machine before the first poll has ended.
 func asking(t *theme) string { return "asking" + t.ellipsis }
 
 func nodeRole(s *scene, n *cluster.Node) cell {
@@ -46,9 +46,9 @@ func nodeRole(s *scene, n *cluster.Node) cell {
 func nodeFor(s *scene, n *cluster.Node) cell { return ageCell(s, n.ReadySince) }
 func nodeAge(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }
 
-// nodeCPU is what its pods ask for, of what it has.
+// nodeCPU compares the requests of its pods with its capacity.
 func nodeCPU(s *scene, n *cluster.Node) cell {
-	if n.CPUMilli <= 0 {
+	if n.CPUMilli <= 0 || s.snap.Unread(cluster.KindPod) {
 		return cell{}
 	}
 	return dimCell(s, cores(askedCPU(s, n))+"/"+cores(n.CPUMilli))
@@ -57,7 +57,7 @@ func nodeCPU(s *scene, n *cluster.Node) cell {
 // cores writes thousandths of a CPU.
 func cores(milli int64) string { return number(float64(milli) / 1000) }
 
-// askedCPU sums up what the pods on a node ask for, in thousandths.
+// askedCPU adds up the CPU requests of the pods on a node, in thousandths.
 func askedCPU(s *scene, n *cluster.Node) int64 {
 	var sum int64
 	for _, p := range s.snap.PodsOn(n.Name) {
@@ -134,8 +134,8 @@ func shortNodeWord(word string) string {
 	return word
 }
 
-// powerWord says in one word what is known of a machine. Only a proven "off"
-// stands without a question mark.
+// powerWord returns the state of a machine in one word. Only a proven "off" has no
+// question mark.
 func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	switch {
 	case !known:
@@ -147,7 +147,7 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 		return "fail", t.bad
 	case m.Busy != "" && m.Phase == power.PhaseUncertain:
 		return "unsure", t.bad
-	case m.Reading.State == power.Unknown && m.Reading.At.IsZero():
+	case m.Reading.State == power.Unknown && m.Reading.Arrived.IsZero():
 		return asking(t), t.dim
 	}
 	switch r := m.Reading; r.State {
@@ -166,6 +166,9 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 
 // podDots shows a node's pods: ready, not ready, leaving.
 func podDots(s *scene, n *cluster.Node) cell {
+	if s.snap.Unread(cluster.KindPod) {
+		return dimCell(s, s.t.ellipsis)
+	}
 	const most = 12
 	var up, down, leaving int
 	for _, p := range s.snap.PodsOn(n.Name) {

@@ -10,10 +10,11 @@ import (
 var nodesSpec = &paneSpec{
 	name: "Nodes", place: placeLeft, need: needCluster,
 	keys: append([]binding{
-		bind(markNode, "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
-		bind(markAll, "mark all", "*", "mark all workers, or none", "*").needs(needLive),
-		bind(undoMarks, "undo marks", "u", "marks as they were before", "u").needs(needLive),
+		bind(markNode, "mark", "space", "mark or unmark the node", "space").needs(needLive),
+		bind(markAll, "mark all", "*", "mark or unmark all workers", "*").needs(needLive),
+		bind(undoMarks, "undo marks", "u", "restore the marks before", "u").needs(needLive),
 	}, rowKeys...),
+	bar:  []string{"mark", "shut down", "power on", "details", "filter", "pull the plug", "YAML", "sort"},
 	open: func() pane { return newNodesPane() },
 }
 
@@ -89,7 +90,7 @@ func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines
 
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)
-	return drawing{"Nodes" + p.by.title(s), s.facts(p.position(s), some(len(s.marks), "marked"), readyOf(p.ready, p.total)), lines}
+	return drawing{"Nodes", s.facts(p.position(s), some(len(s.marks), "marked"), readyOf(p.ready, p.total)), lines}
 }
 
 // markAll marks all workers in the list, or takes all marks away.

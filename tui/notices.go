@@ -45,8 +45,8 @@ func (n *notices) answer(now time.Time) (notice, bool) {
 	return notice{}, false
 }
 
-// newest is the sentence said last, or the path or command that it names; empty
-// when there is none.
+// newest returns the last message, or the path or command in it; empty if there is
+// none.
 func (n *notices) newest() string {
 	if len(n.all) == 0 {
 		return ""
@@ -73,11 +73,11 @@ func (n *notices) facts(s *scene) []fact {
 		out = append(out, fact{label: x.at.Local().Format("15:04:05"), value: s.t.text(x.text), st: st})
 	}
 	if len(out) == 0 {
-		return []fact{{label: "nothing has been said yet"}}
+		return []fact{{label: "no messages yet"}}
 	}
 	return out
 }
 
 func openNotices(m *Model) {
-	m.dialogs.open(&factsDialog{heading: "What was said", facts: m.notices.facts, copied: m.notices.newest, copies: "the newest"})
+	m.dialogs.open(&factsDialog{heading: "Messages", facts: m.notices.facts, copied: m.notices.newest, copies: "the newest"})
 }

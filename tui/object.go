@@ -10,8 +10,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// object is what a row stands for: its name, what its details are called and
-// say, and where the API server has it, if it does.
+// object is the object of a row: its name, the title and facts of its details, and its
+// reference at the API server, if it has one.
 type object struct {
 	name  string
 	title string
@@ -47,7 +47,7 @@ func deploymentObject(k cluster.Key) object {
 	return objectAt(cluster.Ref{Kind: cluster.KindDeployment, Key: k})
 }
 
-// aspect is what is shown of an object.
+// aspect is the view of an object: details, YAML or log.
 type aspect int
 
 const (
@@ -66,23 +66,59 @@ type objectDialog struct {
 	previous       bool
 }
 
-// openObject shows an aspect of what is under the cursor.
+// openObject shows an aspect of the object under the cursor.
 func openObject(a aspect) func(*Model) {
 	return func(m *Model) {
 		o, ok := m.focus.row(&m.s)
 		switch {
 		case !ok:
 			return
-		case a == aspectLog && o.ref.Kind != cluster.KindPod:
-			m.say("only pods have logs: 3 goes to them")
+		case a == aspectLog && logOf(&m.s, o.ref) == (cluster.Ref{}):
+			m.say(noLog(o.ref))
 		case a != aspectDetails && o.ref == cluster.Ref{}:
-			m.say("this line is about no object that is still there")
+			m.say("the object of this line no longer exists")
 		case a != aspectDetails && m.s.f.Replay != nil:
 			m.say("this is a replay: YAML and logs are not in a record")
+		case a == aspectLog:
+			m.dialogs.open(newObjectDialog(m, objectAt(logOf(&m.s, o.ref)), a))
 		default:
 			m.dialogs.open(newObjectDialog(m, o, a))
 		}
 	}
+}
+
+// hasLog reports whether the object under the cursor has a log.
+func hasLog(m *Model) bool {
+	o, ok := m.focus.row(&m.s)
+	return ok && logOf(&m.s, o.ref) != (cluster.Ref{})
+}
+
+// logOf returns the pod whose log stands for an object's: the pod itself, or a
+// deployment's first ready pod; zero if there is none.
+func logOf(s *scene, ref cluster.Ref) cluster.Ref {
+	switch ref.Kind {
+	case cluster.KindPod:
+		return ref
+	case cluster.KindDeployment:
+		var found *cluster.Pod
+		for _, p := range s.snap.PodsOf(ref.Key) {
+			if p.Gone.IsZero() && (found == nil || p.Ready && !found.Ready) {
+				found = p
+			}
+		}
+		if found != nil {
+			return podObject(found.Key).ref
+		}
+	}
+	return cluster.Ref{}
+}
+
+// noLog returns a sentence on why an object has no log.
+func noLog(ref cluster.Ref) string {
+	if ref.Kind == cluster.KindDeployment {
+		return "this deployment has no pod whose log could be read"
+	}
+	return "pods and deployments have logs: 3 goes to the pods (in the pane of requests, h keeps requests in flight)"
 }
 
 func newObjectDialog(m *Model, o object, a aspect) *objectDialog {
@@ -104,18 +140,18 @@ func (d *objectDialog) show(a aspect) {
 	}
 }
 
-// named is what the API server has, which of an event is what that is about.
+// named returns the reference at the API server; for an event, that of its object.
 func (d *objectDialog) named() string {
 	title := objectAt(d.ref).title
 	return strings.ToLower(title[:1]) + title[1:]
 }
 
-// look is what the session is asked for it.
-func (d *objectDialog) look() view.Look {
+// inspect returns the request to the session for this object.
+func (d *objectDialog) inspect() view.Inspect {
 	if d.aspect == aspectLog {
-		return view.Look{Of: d.ref, Log: true, Container: d.container, Previous: d.previous}
+		return view.Inspect{Of: d.ref, Log: true, Container: d.container, Previous: d.previous}
 	}
-	return view.Look{Of: d.ref}
+	return view.Inspect{Of: d.ref}
 }
 
 func (d *objectDialog) title() string {
@@ -129,7 +165,7 @@ func (d *objectDialog) title() string {
 	return title + ", " + d.named()
 }
 
-// offer is what a key does in the dialog now.
+// offer returns the action of a key in the dialog.
 type offer struct {
 	keys string // one letter each, the first is named
 	what string
@@ -137,8 +173,8 @@ type offer struct {
 	do   func()
 }
 
-// offers are the keys beside those of the pager; none in a replay, and for what
-// is no object that is still there.
+// offers are the dialog's keys besides those of the pager; none in a replay, and for an
+// object that no longer exists.
 func (d *objectDialog) offers() []offer {
 	if d.m.s.f.Replay != nil || d.ref == (cluster.Ref{}) {
 		return nil
@@ -146,10 +182,10 @@ func (d *objectDialog) offers() []offer {
 	log, owner := d.aspect == aspectLog, d.owner()
 	turn := func(a aspect) func() { return func() { d.show(a) } }
 	return slices.DeleteFunc([]offer{
-		{"yY", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
+		{"y", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
 		{"c", "container", log && len(d.told().Containers) > 1, d.nextContainer},
 		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
-		{"lL", "log", !log && d.ref.Kind == cluster.KindPod, turn(aspectLog)},
+		{"lL", "log", !log && logOf(&d.m.s, d.ref) != (cluster.Ref{}), d.openLog},
 		{"d", "details", d.aspect != aspectDetails, turn(aspectDetails)},
 		{"u", "its " + string(owner.Kind), owner.Name != "", func() { d.m.dialogs.open(newObjectDialog(d.m, objectAt(owner), aspectDetails)) }},
 	}, func(o offer) bool { return !o.can })
@@ -185,6 +221,15 @@ func (d *objectDialog) press(p pressed) (view.Intent, bool) {
 	return nil, false
 }
 
+// openLog shows the pod's log, or opens the log of another object's pod.
+func (d *objectDialog) openLog() {
+	if d.ref.Kind == cluster.KindPod {
+		d.show(aspectLog)
+		return
+	}
+	d.m.dialogs.open(newObjectDialog(d.m, objectAt(logOf(&d.m.s, d.ref)), aspectLog))
+}
+
 // nextContainer turns to the log of the pod's next container.
 func (d *objectDialog) nextContainer() {
 	all, shown := d.told().Containers, d.shownContainer()
@@ -193,14 +238,14 @@ func (d *objectDialog) nextContainer() {
 	d.show(aspectLog)
 }
 
-// told is what the API server has told of the object; empty before it has.
+// told returns the API server's answer about the object; empty before it arrives.
 func (d *objectDialog) told() *cluster.Description {
 	return cmp.Or(described(&d.m.s, d.ref), &cluster.Description{})
 }
 
-// described is what the API server has told of an object; nil before it has.
+// described returns the API server's description of an object; nil before it arrives.
 func described(s *scene, ref cluster.Ref) *cluster.Description {
-	if l := s.f.Looked; l != nil && l.Of == ref {
+	if l := s.f.Inspection; l != nil && l.Of == ref {
 		return l.Object
 	}
 	return nil
@@ -215,8 +260,8 @@ func (d *objectDialog) shownContainer() string {
 	return d.container
 }
 
-// owner is what the object belongs to: a pod to its deployment, not to the
-// replica set between them.
+// owner returns the object's owner: for a pod its deployment, not the replica set
+// between them.
 func (d *objectDialog) owner() cluster.Ref {
 	if p := d.m.s.snap.Pod(d.ref.Key); d.ref.Kind == cluster.KindPod && p != nil && p.Deployment != "" {
 		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: p.Namespace, Name: p.Deployment}}
@@ -232,7 +277,7 @@ func (d *objectDialog) widest() int {
 	return 1 << 10
 }
 
-// details are all that is known of the object.
+// details returns all facts about the object.
 func (d *objectDialog) details(s *scene) []fact {
 	known := &details{s: s}
 	d.object.facts(known)
@@ -249,8 +294,8 @@ func (d *objectDialog) yaml(s *scene) []fact {
 
 // log is the last lines of the pod's log.
 func (d *objectDialog) log(s *scene) []fact {
-	l := s.f.Looked
-	if l == nil || l.Look != d.look() {
+	l := s.f.Inspection
+	if l == nil || l.Inspect != d.inspect() {
 		return []fact{waiting(s, d.ref)}
 	}
 	out := plainFacts(s, l.Lines)
@@ -263,14 +308,15 @@ func (d *objectDialog) log(s *scene) []fact {
 	case l.Ended:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
 	case len(l.Lines) == 0:
-		out = append(out, plainFact(s, s.t.dim, "nothing has been written yet"))
+		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}
 	return out
 }
 
-// waiting says that the answer about an object has not come, or why there is none.
+// waiting reports that the answer about an object has not arrived, or why there is
+// none.
 func waiting(s *scene, of cluster.Ref) fact {
-	if l := s.f.Looked; l != nil && l.Of == of && l.Err != "" {
+	if l := s.f.Inspection; l != nil && l.Of == of && l.Err != "" {
 		return plainFact(s, s.t.warn, l.Err)
 	}
 	return plainFact(s, s.t.dim, "asking the API server "+s.t.ellipsis)

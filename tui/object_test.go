@@ -14,7 +14,7 @@ import (
 var lostPod = cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: llm.Namespace, Name: llm.Name + "-7c9b7f6c9-5wd9c"}}
 
 // looked is outage with what the API server tells of a pod and its log.
-func looked(look view.Look) func() *view.Frame {
+func looked(look view.Inspect) func() *view.Frame {
 	return func() *view.Frame {
 		f := outage()
 		o := &cluster.Description{Ref: look.Of,
@@ -28,27 +28,27 @@ func looked(look view.Look) func() *view.Frame {
 				{Name: "queue-proxy", Image: "gcr.io/knative/queue:1", State: "waiting", Reason: "CrashLoopBackOff", Message: "back-off 40s restarting failed container"},
 			},
 			Services: []cluster.Service{{Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001-private"}, Type: "ClusterIP", Ports: "http 80/TCP"}},
-			UsageErr: "there is no metrics-server, or it has not measured this yet",
+			UsageErr: "the cluster has no metrics-server, or no measurement yet",
 			Events:   []cluster.ObjectEvent{{At: t0.Add(82 * time.Second), Warning: true, Reason: "NodeNotReady", Message: "Node is not ready", Count: 2}},
 			YAML:     strings.Split("apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: llm\nspec:\n  nodeName: kube-node3\n  containers:\n  - name: llama\n    args: "+strings.Repeat("--long-argument ", 30), "\n"),
 		}
-		f.Looked = &view.Looked{Look: look, At: f.Now, Object: o}
+		f.Inspection = &view.Inspection{Inspect: look, At: f.Now, Object: o}
 		for i := 1; look.Log && i <= 60; i++ {
-			f.Looked.Lines = append(f.Looked.Lines, fmt.Sprintf("srv  update_slots: request %d done, %d tokens", i, i*7))
+			f.Inspection.Lines = append(f.Inspection.Lines, fmt.Sprintf("srv  update_slots: request %d done, %d tokens", i, i*7))
 		}
 		return f
 	}
 }
 
-func TestDetailsSayWhatTheAPIServerTells(t *testing.T) {
+func TestDetailsShowTheAPIServersAnswer(t *testing.T) {
 	m, sent, _ := testModel(outage(), 120, 36, Options{})
 	typeKeys(m, "3 d")
-	wantIntent(t, sent, view.Look{Of: lostPod})
+	wantIntent(t, sent, view.Inspect{Of: lostPod})
 	if v := plainView(m); !strings.Contains(v, "asking the API server") {
 		t.Errorf("it is not said that the server is being asked:\n%s", v)
 	}
-	m.Update(FrameMsg{looked(view.Look{Of: lostPod})()})
-	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)", "ClusterIP · http 80/TCP", "there is no metrics-server"} {
+	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod})()})
+	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)", "ClusterIP · http 80/TCP", "the cluster has no metrics-server"} {
 		if v := plainView(m); !strings.Contains(v, want) {
 			t.Errorf("%q is not said:\n%s", want, v)
 		}
@@ -58,9 +58,9 @@ func TestDetailsSayWhatTheAPIServerTells(t *testing.T) {
 		t.Errorf("there is no YAML:\n%s", v)
 	}
 	typeKeys(m, "esc u")
-	wantIntent(t, sent, view.Look{Of: deploymentObject(llm).ref})
+	wantIntent(t, sent, view.Inspect{Of: deploymentObject(llm).ref})
 	typeKeys(m, "esc esc")
-	wantIntent(t, sent, view.Look{})
+	wantIntent(t, sent, view.Inspect{})
 }
 
 func TestTheChainLeadsToTheKnativeService(t *testing.T) {
@@ -70,11 +70,11 @@ func TestTheChainLeadsToTheKnativeService(t *testing.T) {
 		{Kind: cluster.KindRevision, Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001"}},
 		{Kind: cluster.KindKnativeService, Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b"}}}
 	for i, ref := range chain {
-		wantIntent(t, sent, view.Look{Of: ref})
+		wantIntent(t, sent, view.Inspect{Of: ref})
 		f := calm()
-		f.Looked = &view.Looked{Look: view.Look{Of: ref}, Object: &cluster.Description{Ref: ref}}
+		f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: &cluster.Description{Ref: ref}}
 		if i+1 < len(chain) {
-			f.Looked.Object.Owner = chain[i+1]
+			f.Inspection.Object.Owner = chain[i+1]
 		}
 		m.Update(FrameMsg{f})
 		typeKeys(m, "u")
@@ -85,9 +85,9 @@ func TestTheChainLeadsToTheKnativeService(t *testing.T) {
 }
 
 func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
-	look := view.Look{Of: lostPod, Log: true}
+	look := view.Inspect{Of: lostPod, Log: true}
 	m, sent, _ := testModel(outage(), 80, 24, Options{})
-	typeKeys(m, "3 L")
+	typeKeys(m, "3 l")
 	wantIntent(t, sent, look)
 	f := looked(look)()
 	m.Update(FrameMsg{f})
@@ -96,7 +96,7 @@ func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
 	}
 	typeKeys(m, "g")
 	f = looked(look)()
-	f.Looked.Lines = append(f.Looked.Lines, "newer")
+	f.Inspection.Lines = append(f.Inspection.Lines, "newer")
 	m.Update(FrameMsg{f})
 	if v := plainView(m); !strings.Contains(v, "request 1 done") || strings.Contains(v, "newer") {
 		t.Errorf("a new line moves what is being read:\n%s", v)
@@ -106,11 +106,11 @@ func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
 		t.Errorf("the end is not shown:\n%s", v)
 	}
 	typeKeys(m, "c")
-	wantIntent(t, sent, view.Look{Of: lostPod, Log: true, Container: "queue-proxy"})
+	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true, Container: "queue-proxy"})
 	typeKeys(m, "p")
-	wantIntent(t, sent, view.Look{Of: lostPod, Log: true, Container: "queue-proxy", Previous: true})
-	f = looked(m.looking)()
-	f.Looked.Lines, f.Looked.Err = nil, "the log can't be read: forbidden; the user needs get on pods/log"
+	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true, Container: "queue-proxy", Previous: true})
+	f = looked(m.inspecting)()
+	f.Inspection.Lines, f.Inspection.Err = nil, "the log can't be read: forbidden; the user needs get on pods/log"
 	m.Update(FrameMsg{f})
 	if v := plainView(m); !strings.Contains(v, "the user needs get on pods/log") {
 		t.Errorf("the missing right is not named:\n%s", v)
@@ -119,8 +119,8 @@ func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
 
 func TestDetailsAreSearched(t *testing.T) {
 	m, _, _ := testModel(outage(), 80, 24, Options{})
-	typeKeys(m, "3 L")
-	m.Update(FrameMsg{looked(view.Look{Of: lostPod, Log: true})()})
+	typeKeys(m, "3 l")
+	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod, Log: true})()})
 	typeKeys(m, "g / r e q u e s t space 5 enter n n")
 	v := plainView(m)
 	if !strings.Contains(v, "request 51 done") || !strings.Contains(v, "/request 5: in 11 lines") {
@@ -155,7 +155,7 @@ func TestDetailsTellTheServicesOfADeployment(t *testing.T) {
 	f.Snapshot = cluster.NewSnapshot(c)
 	ref := deploymentObject(llm).ref
 	o := &cluster.Description{Ref: ref, Services: []cluster.Service{{Key: web, Type: "NodePort", Ports: "http 80/TCP on node port 31514"}}}
-	f.Looked = &view.Looked{Look: view.Look{Of: ref}, Object: o}
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: o}
 	m, _, _ := testModel(f, 120, 60, Options{})
 	typeKeys(m, "2 d")
 	if v := plainView(m); !strings.Contains(v, "NodePort · http 80/TCP on node port 31514 · 3 ready endpoints") {
@@ -171,8 +171,8 @@ func TestDetailsTellTheServicesOfADeployment(t *testing.T) {
 // What is found in a log that is followed comes into sight, wherever it stands.
 func TestALogThatIsFollowedIsSearched(t *testing.T) {
 	m, _, _ := testModel(outage(), 80, 24, Options{})
-	typeKeys(m, "3 L")
-	m.Update(FrameMsg{looked(view.Look{Of: lostPod, Log: true})()})
+	typeKeys(m, "3 l")
+	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod, Log: true})()})
 	typeKeys(m, "/ r e q u e s t space 7 space enter")
 	if v := plainView(m); !strings.Contains(v, "request 7 done") {
 		t.Errorf("what is looked for is not in sight:\n%s", v)
@@ -182,9 +182,9 @@ func TestALogThatIsFollowedIsSearched(t *testing.T) {
 // An event's YAML is that of what it is about.
 func TestTheObjectOfAnEventIsNamed(t *testing.T) {
 	m, sent, _ := testModel(outage(), 120, 36, Options{})
-	typeKeys(m, "5 Y")
+	typeKeys(m, "5 y")
 	ref := m.dialogs.top().(*objectDialog).ref
-	wantIntent(t, sent, view.Look{Of: ref})
+	wantIntent(t, sent, view.Inspect{Of: ref})
 	if v, want := plainView(m), "YAML of "+string(ref.Kind)+" "+ref.Key.String(); !strings.Contains(v, want) {
 		t.Errorf("it is not called %q:\n%s", want, v)
 	}
@@ -194,7 +194,7 @@ func TestTheObjectOfAnEventIsNamed(t *testing.T) {
 func TestAnErrorIsOfItsObject(t *testing.T) {
 	m, _, _ := testModel(outage(), 120, 36, Options{})
 	f := outage()
-	f.Looked = &view.Looked{Look: view.Look{Of: nodeObject("kube-node1").ref}, Err: "node kube-node1 can't be read"}
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: nodeObject("kube-node1").ref}, Err: "node kube-node1 can't be read"}
 	m.Update(FrameMsg{f})
 	typeKeys(m, "3 d")
 	if v := plainView(m); strings.Contains(v, "kube-node1 can't be read") || !strings.Contains(v, "asking the API server") {

@@ -7,9 +7,9 @@ import (
 	"lightsout/internal/view"
 )
 
-// Painter draws frames as text, for recordings and pictures. It keeps what it
-// has drawn, so that the next frame costs only what has changed, and so that a
-// change stands out as it does on the screen. It is not for concurrent use.
+// Painter draws frames as text, for recordings and pictures. It keeps the drawn panes,
+// so that the next frame only costs its changes, and so that a change is highlighted as
+// on the screen. It is not safe for concurrent use.
 type Painter struct {
 	m   *Model
 	now time.Time

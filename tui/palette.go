@@ -2,19 +2,17 @@ package tui
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
-	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
 // paletteRows is how many commands are in sight.
 const paletteRows = 10
 
-// paletteDialog finds a command by words and carries it out: all that has a key
-// in the pane in focus, and what has none.
+// paletteDialog finds a command by words and carries it out: every action with a key in
+// the pane in focus, and those without a key.
 type paletteDialog struct {
 	m      *Model
 	in     input
@@ -23,12 +21,15 @@ type paletteDialog struct {
 	chosen int
 }
 
-// command is one entry of the palette. One that needs a name puts fill into the
-// input instead of being carried out. One with a fault is not: that is said instead.
+// command is one entry of the palette. If the command needs a name, selecting it puts
+// fill into the input. If it has a fault, selecting it shows the fault.
 type command struct {
 	text, keys string
 	binding
 	fill, fault string
+	// names are its names in kubectl, k9s or vi: the palette lists it first when one is
+	// typed in full.
+	names []string
 }
 
 // openPalette opens the palette.
@@ -38,18 +39,25 @@ func openPalette(m *Model) {
 		for _, b := range g.bindings {
 			if b.run != nil && g.title != "Moving" {
 				h := b.key.Help()
-				d.all = append(d.all, command{strings.ToLower(g.title) + ": " + h.Desc, h.Key, b, "", ""})
+				d.all = append(d.all, command{text: strings.ToLower(g.title) + ": " + h.Desc, keys: h.Key, binding: b, names: commandNames[h.Key]})
 			}
 		}
 	}
 	for _, p := range m.panes {
 		if p.isThere(m.s.f) {
-			d.all = append(d.all, command{"go to: " + strings.ToLower(p.name), "", bind(focusOn(p.name), "", "", ""), "", ""})
+			d.all = append(d.all, command{text: "go to: " + strings.ToLower(p.name), binding: bind(focusOn(p.name), "", "", ""), names: paneNames[p.name]})
 		}
 	}
+	if !m.opts.LoadOnly {
+		for _, k := range otherKinds {
+			d.all = append(d.all, command{text: k.text, names: k.names, binding: bind(k.show, "", "", "")})
+		}
+	}
+	if !m.opts.LoadOnly {
+		d.all = append(d.all, command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ", names: []string{"ns", "namespace", "namespaces"}})
+	}
 	if d.elsewhere() {
-		d.all = append(d.all, command{text: "ns NAME: watch one namespace, some (a,b) or all", fill: "ns "},
-			command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx "})
+		d.all = append(d.all, command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ", names: []string{"ctx", "context", "contexts"}})
 	}
 	d.found = d.all
 	m.dialogs.open(d)
@@ -60,21 +68,59 @@ func (d *paletteDialog) foot() string {
 	return "tab complete · ↑/↓ choose · enter do it · esc close"
 }
 
+// elsewhere reports whether the screen can show another cluster: not in a replay, and
+// not with load alone.
+func (d *paletteDialog) elsewhere() bool { return d.m.s.f.Replay == nil && !d.m.opts.LoadOnly }
+
 // find keeps the commands that have all words typed.
 func (d *paletteDialog) find() {
 	d.chosen = 0
-	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && (kind == "ns" || kind == "ctx") && d.elsewhere() {
-		d.found = d.places(kind, strings.TrimSpace(name))
+	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && (kind == "ns" && !d.m.opts.LoadOnly || kind == "ctx" && d.elsewhere()) {
+		d.found = d.m.places(kind, strings.TrimSpace(name))
 		return
 	}
 	words := strings.Fields(strings.ToLower(d.in.String()))
 	d.found = slices.DeleteFunc(slices.Clone(d.all), func(c command) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return !containsFold(c.text, word) })
 	})
-	name := ": " + strings.Join(words, " ") + ":" // as ":shot"
-	slices.SortStableFunc(d.found, func(a, b command) int {
-		return btoi(strings.Contains(b.text, name)) - btoi(strings.Contains(a.text, name))
-	})
+	typed := strings.Join(words, " ")
+	if called := slices.DeleteFunc(slices.Clone(d.all), func(c command) bool { return !slices.Contains(c.names, typed) }); len(called) > 0 {
+		d.found = append(called, slices.DeleteFunc(d.found, func(c command) bool { return slices.Contains(c.names, typed) })...)
+		return
+	}
+	rank := func(c command) int {
+		switch {
+		case strings.Contains(c.text, ": "+typed+":"): // an example is ":shot"
+			return 2
+		case strings.HasPrefix(c.text, "go to: "+typed):
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(d.found, func(a, b command) int { return rank(b) - rank(a) })
+}
+
+// paneNames are the names in kubectl and k9s for a pane's objects.
+var paneNames = map[string][]string{
+	"Nodes":       {"no", "node", "nodes"},
+	"Deployments": {"deploy", "dp", "deployment", "deployments", "deploys"},
+	"Pods":        {"po", "pod", "pods"},
+	"Requests":    {"load", "req", "request", "requests"},
+	"Timeline":    {"ev", "event", "events"},
+	"Trial":       {"trial", "trials"},
+	"Picture":     {"picture", "pulse", "pulses"},
+}
+
+// commandNames are the names in k9s and vi for a command, by its keys.
+var commandNames = map[string][]string{
+	"q ctrl+c": {"q", "q!", "qa", "quit", "exit"},
+	"?":        {"h", "help"},
+	"l L":      {"log", "logs"},
+	"enter d":  {"describe", "desc"},
+	"y":        {"yaml"},
+	"P":        {"shot", "screenshot"},
+	"ctrl+r":   {"record", "cast", "gif"},
+	"r":        {"rollout", "restart"},
 }
 
 // write puts a text into the input.
@@ -136,66 +182,9 @@ func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
 			keys := t.text(c.keys)
 			r.put(st, fit(t.text(c.text), wide-width(keys)-2, t.ellipsis)).space(r.left-width(keys)).put(t.dim, keys)
 		} else if i == 0 {
-			r.put(t.dim, "nothing of this name")
+			r.put(t.dim, "no command or object has this name")
 		}
 		out = append(out, r.String())
 	}
 	return out, wide
-}
-
-// allNamespaces is what they are called together.
-const allNamespaces = "all"
-
-// elsewhere reports whether there is anything else to be shown: not in a replay,
-// and not where only load is sent.
-func (d *paletteDialog) elsewhere() bool { return d.m.s.f.Replay == nil && !d.m.opts.LoadOnly }
-
-// places gives the namespaces ("ns") or contexts ("ctx") whose names fit what is
-// typed, the best first. Of a namespace more may be meant than is known of.
-func (d *paletteDialog) places(kind, typed string) []command {
-	var names []string
-	if kind == "ctx" {
-		if p := d.m.s.f.Places; p != nil {
-			names = p.Contexts
-		}
-	} else {
-		names = append([]string{allNamespaces}, d.m.s.namespaces()...)
-	}
-	low := strings.ToLower(typed)
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !containsFold(name, low) })
-	rank := func(name string) int { // the name itself, what begins with it, others
-		return btoi(name != typed) + btoi(!strings.HasPrefix(strings.ToLower(name), low))
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	if kind == "ns" && typed != "" && !slices.Contains(names, typed) {
-		names = append(names, typed) // it may be there all the same
-	}
-	var out []command
-	for _, name := range names {
-		to, fault := view.Place{}, ""
-		switch {
-		case kind == "ctx":
-			to.Context = name
-		case name != allNamespaces:
-			to.Namespaces = strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == ' ' })
-			if i := slices.IndexFunc(to.Namespaces, func(ns string) bool { return !cluster.CanBeNamespace(ns) }); i >= 0 {
-				fault = to.Namespaces[i] + " can't be a namespace: only a-z, 0-9, and - between them; 63 at most"
-			}
-		}
-		out = append(out, command{text: kind + " " + name, fault: fault, binding: bind(send(view.SwitchPlace{Place: to}), "", "", "")})
-	}
-	return out
-}
-
-// namespaces are those that are known, sorted: where they can't be listed, those
-// of what is watched.
-func (s *scene) namespaces() []string {
-	if p := s.f.Places; p != nil && len(p.Namespaces) > 0 {
-		return p.Namespaces
-	}
-	seen := map[string]bool{}
-	for _, d := range s.snap.Deployments() {
-		seen[d.Namespace] = true
-	}
-	return slices.Sorted(maps.Keys(seen))
 }

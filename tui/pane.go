@@ -2,30 +2,29 @@ package tui
 
 import "lightsout/internal/view"
 
-// pane is one part of the screen. It keeps what the operator does in it
-// (cursor, filter, scroll position) and draws from the scene. It is used by
-// the goroutine that owns the Model.
+// pane is one part of the screen. It holds the operator's choices in it (cursor,
+// filter, scroll position) and draws from the scene. Only the goroutine that owns the
+// Model may use it.
 type pane interface {
-	// settle takes what the scene shows now. It is called after every frame
-	// and key, and costs next to nothing while nothing that it shows has
-	// changed.
+	// settle takes the present scene. It is called after every frame and key, and costs
+	// next to nothing while its data is unchanged.
 	settle(s *scene)
-	// want says how many lines it can use.
+	// want returns how many lines it can use.
 	want(s *scene, w int) want
-	// draw gives exactly h lines of w cells, and what stands above them.
+	// draw returns exactly h lines of w cells, and the texts above them.
 	draw(s *scene, w, h int, focus bool) drawing
 	// key takes a movement key.
 	key(s *scene, m motion)
 	// click puts the cursor on the row at line y, as it was drawn last.
 	click(s *scene, y int)
-	// row is the object under the cursor; ok is false where there is none.
+	// row returns the object under the cursor; ok is false if there is none.
 	row(s *scene) (o object, ok bool)
 	// filter is what its rows are filtered by; nil where it has none.
 	filter() *filter
 }
 
-// want is how many lines a pane needs at the very least, how many it can use,
-// and its share of what is left when all have their least.
+// want holds the least number of lines of a pane, the number that it can use, and its
+// share of the lines left when all have their least.
 type want struct{ least, most, share int }
 
 // drawing is a drawn pane: its title and the facts at the right of it, which stand
@@ -45,8 +44,8 @@ const (
 	placeWhole              // on the whole screen only
 )
 
-// paneSpec is what is known of a pane before there is one. To add a pane is to
-// write a file with its spec and to name that in paneSpecs.
+// paneSpec describes a pane before it exists. To add a pane, write a file with its spec
+// and name it in paneSpecs.
 type paneSpec struct {
 	name string
 	// letter is a key that gives it the focus, beside its digit; "" if none.
@@ -58,10 +57,13 @@ type paneSpec struct {
 	least int
 	// keys are its own, which come before the common ones.
 	keys []binding
-	// need is what the key that gives it the focus needs.
+	// bar lists the short names that the key bar shows for the pane, in order; nil: its
+	// own keys.
+	bar []string
+	// need is the need of the key that focuses it.
 	need need
-	// missing says in a sentence why there is nothing for it to show; empty when
-	// there is, nil: there always is.
+	// missing returns the reason, in a sentence, why it has nothing to show; empty if
+	// it has. Nil: it always has.
 	missing func(*view.Frame) string
 	// open makes it.
 	open func() pane
@@ -88,7 +90,7 @@ type slot struct {
 	drawnFor
 }
 
-// opened makes all panes, in which common keys hold.
+// opened creates all panes, in which common keys work.
 func opened(common []group) []*slot {
 	out := make([]*slot, len(paneSpecs))
 	for i, spec := range paneSpecs {
@@ -145,11 +147,10 @@ func (m motion) moved(at, n, page int) int {
 	return max(0, min(at, n-1))
 }
 
-// unmoving is a pane without rows, cursor and filter.
+// unmoving is embedded by panes without a cursor and a filter.
 type unmoving struct{}
 
-func (unmoving) settle(*scene)             {}
-func (unmoving) key(*scene, motion)        {}
-func (unmoving) click(*scene, int)         {}
-func (unmoving) row(*scene) (object, bool) { return object{}, false }
-func (unmoving) filter() *filter           { return nil }
+func (unmoving) settle(*scene)      {}
+func (unmoving) key(*scene, motion) {}
+func (unmoving) click(*scene, int)  {}
+func (unmoving) filter() *filter    { return nil }

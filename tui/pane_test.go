@@ -16,8 +16,9 @@ import (
 // paneSpecs are all that it takes.
 type notePane struct{ unmoving }
 
-func (p *notePane) settle(*scene)         {}
-func (p *notePane) want(*scene, int) want { return want{least: 2, most: 2} }
+func (p *notePane) settle(*scene)             {}
+func (p *notePane) row(*scene) (object, bool) { return object{}, false }
+func (p *notePane) want(*scene, int) want     { return want{least: 2, most: 2} }
 func (p *notePane) draw(s *scene, w, h int, _ bool) drawing {
 	return drawing{"Notes", "", s.message(s.t.dim, "nothing noted", w, h)}
 }
@@ -186,16 +187,16 @@ func TestRefusalsSayWhyFirst(t *testing.T) {
 func TestKeysAreAlwaysOnTheScreen(t *testing.T) {
 	for _, s := range []size{{40, 10}, {60, 15}, {80, 24}, {120, 36}} {
 		m, _, _ := testModel(calm(), s.w, s.h, Options{})
-		m.say("something that was to be said")
+		m.Update(SayMsg("a notice"))
 		v := strings.Split(plainView(m), "\n")
 		if last := v[s.h-1]; !strings.Contains(last, "? help") || !strings.Contains(last, "q quit") {
 			t.Errorf("%v: how to get help and how to leave is not on the last line: %q", s, last)
 		}
-		if !strings.Contains(v[s.h-2], "something that was") {
+		if !strings.Contains(v[s.h-2], "a notice") {
 			t.Errorf("%v: the notice is not above it: %q", s, v[s.h-2])
 		}
 		typeKeys(m, "M")
-		if v := plainView(m); !strings.Contains(v, "something that was") || !strings.Contains(v, "esc close") {
+		if v := plainView(m); !strings.Contains(v, "a notice") || !strings.Contains(v, "esc close") {
 			t.Errorf("%v: the notice is not in the history, or the keys are not the dialog's:\n%s", s, v)
 		}
 	}

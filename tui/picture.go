@@ -10,9 +10,11 @@ import (
 var pictureSpec = &paneSpec{
 	name: "Picture", letter: "p", place: placeWhole, need: needCluster,
 	keys: []binding{
-		bind(openObject(aspectDetails), "details", "enter d", "all that is known of the node (enter: while no step waits for it)", "enter", "d"),
-		bind(markNode, "mark", "space", "mark the node, or take the mark away", "space").needs(needLive),
+		bind(openObject(aspectDetails), "details", "enter d", "describe the node (enter: unless a trial step is waiting)", "enter", "d"),
+		bind(openObject(aspectYAML), "", "y", "the node's YAML, as the API server has it", "y").needs(needLive),
+		bind(markNode, "mark", "space", "mark or unmark the node", "space").needs(needLive),
 	},
+	bar:  []string{"mark", "shut down", "power on", "details", "pull the plug"},
 	open: func() pane { return newPicturePane() },
 }
 
@@ -78,7 +80,7 @@ func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 	}
 	d.lines = fill(d.lines, w, room)
 	if room < h {
-		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge))), p.legend(s, w))
+		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge)), "", [layers]bool{}), p.legend(s, w))
 	}
 	return d
 }
@@ -215,8 +217,8 @@ func shownPods(s *scene, n *cluster.Node) []*cluster.Pod {
 	})
 }
 
-// tileSize is the largest in which n tiles have room in w x h cells; zero when
-// not even single cells have.
+// tileSize returns the largest size at which n tiles fit in w x h cells; zero if not
+// even single cells fit.
 func tileSize(n, w, h int) size {
 	for _, sz := range []size{{11, 5}, {9, 3}, {7, 3}, {7, 2}, {5, 2}, {5, 1}, {3, 1}, {1, 1}} {
 		if side, below := sz.fits(w, h); side*below >= n {

@@ -59,7 +59,7 @@ func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
 func (p *picturePane) tiles(s *scene, w, h int, focus bool) []string {
 	t := s.t
 	label := 14 * btoi(w >= 60)
-	h-- // the last line says what a tile is
+	h-- // the last line explains the tiles
 	room := w - label - 2
 	cell, each := 2, 1
 	if room/2*h < len(p.rows) {

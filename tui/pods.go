@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -15,14 +14,14 @@ import (
 var podsSpec = &paneSpec{
 	name: "Pods", place: placeRight, need: needCluster,
 	keys: append([]binding{
-		bind(allPods, "all pods", "a", "show all pods, or those of the selection", "a"),
-		bind(openObject(aspectLog), "log", "L", "the last lines of the pod's log, as it grows", "L").needs(needLive),
+		bind(allPods, "all pods", "a", "show all pods, or only those of the selection", "a"),
 		bind(aim, "", "f", "send the load to the pod's deployment", "f").needs(needLive),
 	}, rowKeys...),
+	bar:  []string{"details", "log", "YAML", "filter", "all pods", "sort"},
 	open: func() pane { return newPodsPane() },
 }
 
-// scope is what the Pods pane shows.
+// scope is the choice of the Pods pane.
 type scope int
 
 const (
@@ -40,7 +39,7 @@ const manyNodes = 100
 // all. Those in trouble come first.
 type podsPane struct {
 	list[cluster.Key, *cluster.Pod]
-	of           string                      // what they are the pods of
+	of           string                      // the object that the pods belong to
 	many         bool                        // they are in more than one namespace
 	ready, total int                         // of those that are meant to run
 	homeless     int                         // on no node, beside those of marked nodes
@@ -52,7 +51,8 @@ func newPodsPane() *podsPane {
 	p.list = list[cluster.Key, *cluster.Pod]{
 		id: func(p *cluster.Pod) cluster.Key { return p.Key }, object: func(_ *scene, p *cluster.Pod) object { return podObject(p.Key) },
 		trouble: podTrouble, has: podHas,
-		labels: func(p *cluster.Pod) string { return p.Labels },
+		namespace: func(p *cluster.Pod) string { return p.Namespace },
+		labels:    func(p *cluster.Pod) string { return p.Labels },
 		lead: func(s *scene, r *row, p *cluster.Pod) {
 			sign, st := podSign(s, p)
 			r.put(st, sign).space(1)
@@ -83,11 +83,12 @@ func newPodsPane() *podsPane {
 }
 
 func (p *podsPane) settle(s *scene) {
-	if !p.stale(s.snap, s.scope, s.node, s.deployment, s.marked) {
+	if !p.stale(s.snap, s.scope, s.node, s.deployment, s.marked, s.only.text) {
 		return
 	}
 	pods, all := p.inScope(s)
-	if all && !p.by.on() && p.sort == 0 {
+	if all && !p.by.on() && !s.only.on() && p.sort == 0 {
+		p.by.only = ""
 		p.takeAll(s)
 		return
 	}
@@ -95,11 +96,11 @@ func (p *podsPane) settle(s *scene) {
 		pods = s.snap.Pods()
 	}
 	p.take(s, pods)
-	p.ready, p.total = tally(p.rows)
+	p.ready, p.total = tally(pods) // including the pods that a filter hides
 	p.many = slices.ContainsFunc(p.rows, func(pod *cluster.Pod) bool { return pod.Namespace != p.rows[0].Namespace })
 }
 
-// inScope gives the pods to show, or says that it is all of them.
+// inScope returns the pods to show, or reports that it is all of them.
 func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	sc, dep := s.scope, s.deployment
 	p.homeless = 0
@@ -108,6 +109,7 @@ func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	}
 	if sc == scopeAuto {
 		switch {
+		case !s.only.has(s.f.Focus.Namespace):
 		case s.snap.Deployment(s.f.Focus) != nil || len(s.snap.PodsOf(s.f.Focus)) > 0:
 			sc, dep = scopeDeployment, s.f.Focus
 		case len(s.snap.Nodes()) > manyNodes:
@@ -126,8 +128,8 @@ func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	return nil, true
 }
 
-// ofMarks are the pods of the marked nodes, and those of no node: what can't be
-// placed is what the outage of these nodes leads to.
+// ofMarks returns the pods of the marked nodes, and those without a node: the outage of
+// these nodes leads to pods that cannot be placed.
 func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for _, n := range s.snap.Nodes() {
@@ -166,11 +168,11 @@ func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {
 	if p.of != "" {
 		title += " of " + p.of
 	}
-	return drawing{title + p.by.title(s), s.facts(p.position(s), some(p.homeless, "on no node"), readyOf(p.ready, p.total)), lines}
+	return drawing{title, s.facts(p.position(s), some(p.homeless, "on no node"), readyOf(p.ready, p.total)), lines}
 }
 
-// podTrouble orders pods: what has no node first, then what else fails; what
-// has ended last.
+// podTrouble orders pods: those without a node first, then failing ones; ended ones
+// last.
 func podTrouble(_ *scene, p *cluster.Pod) int {
 	switch {
 	case !p.Gone.IsZero(), p.Phase == "Succeeded":
@@ -199,7 +201,7 @@ func podStatus(s *scene, p *cluster.Pod) cell {
 	_, st := podSign(s, p)
 	st = s.just(st, p.Changed)
 	word := s.t.text(s.snap.PodWord(p, s.now))
-	if strings.HasPrefix(word, "lost ") {
+	if s.snap.PodLost(p, s.now) {
 		return shortCell(st, word, "lost")
 	}
 	return textCell(st, word)
@@ -239,15 +241,15 @@ func podSign(s *scene, p *cluster.Pod) (string, style) {
 	return t.down, t.bad
 }
 
-// podPiece is what is known of a piece of all pods.
+// podPiece is the cached result for a piece of all pods.
 type podPiece struct {
 	ranks        [troubles][]*cluster.Pod // by podTrouble
 	ready, total int
 }
 
-// takeAll takes all pods, those in trouble first, and counts those that are meant
-// to run. It keeps what it finds out of their pieces, so that a change costs what
-// its piece costs and not what a cluster's pods do.
+// takeAll takes all pods, those in trouble first, and counts those that should run. It
+// caches the results of their pieces, so that a change costs its piece, not all pods of
+// the cluster.
 func (p *podsPane) takeAll(s *scene) {
 	all := s.snap.PodPieces()
 	known := make(map[**cluster.Pod]*podPiece, len(all))

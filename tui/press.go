@@ -19,7 +19,7 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	switch {
 	case key == "ctrl+c":
 		m.leave()
-	case key == "ctrl+z": // also with a dialog open: what is typed then is for the shell
+	case key == "ctrl+z": // also with a dialog open: the operator types for the shell
 		suspend(m)
 	case m.dialogs.top() != nil:
 		m.pressDialog(keyPressed(msg))
@@ -38,12 +38,12 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	}
 }
 
-// pressDialog hands a key, or what was pasted, to the topmost dialog, but for the
-// keys that hold in all that have a use for them: redraw, copy, and keep a picture.
+// pressDialog passes a key, or pasted text, to the topmost dialog, except for the keys
+// that work in every dialog: redraw, copy, and save a picture.
 func (m *Model) pressDialog(p pressed) {
 	if d, ok := m.dialogs.top().(readable); ok && d.reading() {
 		switch text := d.toCopy(); {
-		case p.name == "y" && text != "":
+		case (p.name == "y" || p.name == "Y") && text != "":
 			copyText(m, text)
 			return
 		case p.name == "P":
@@ -64,8 +64,8 @@ func (m *Model) pressDialog(p pressed) {
 	}
 }
 
-// readable is a dialog that is read: reading reports that no text is being typed
-// in it, toCopy gives what y copies, if anything.
+// readable is a dialog with text to read. reading reports that the operator is not
+// typing in it; toCopy returns the text that Y (or y) copies, if any.
 type readable interface {
 	reading() bool
 	toCopy() string
@@ -94,7 +94,7 @@ const stepAgain = 2 * time.Second
 // were meant for something else, and a second press while the first is on its
 // way was meant for the same step.
 type stepGuard struct {
-	step  [3]any // tells one waiting step from another
+	step  [3]any // distinguishes one waiting step from another
 	waits bool
 	grace grace
 	taken time.Time // when it was asked for
@@ -113,7 +113,8 @@ func (g *stepGuard) follow(t *view.TrialView) {
 	}
 }
 
-// uncovered notes that a dialog has closed over it.
+// uncovered notes that a dialog has closed over it, or that the screen is too small
+// to show it.
 func (g *stepGuard) uncovered() { g.grace, g.taken = grace{}, time.Time{} }
 
 // take reports whether a press of enter now takes the step.
@@ -136,13 +137,13 @@ func (g *stepGuard) echo(now time.Time) bool {
 func toggleMouse(m *Model) {
 	m.mouse = !m.mouse
 	if m.mouse {
-		m.say("the mouse chooses panes and rows; O leaves it to the terminal again")
+		m.say("mouse on: it selects panes and rows (O turns it off)")
 	} else {
-		m.say("the mouse is the terminal's")
+		m.say("mouse off: the terminal selects and copies")
 	}
 }
 
-// mouseMode is what the terminal is asked for.
+// mouseMode is the mouse mode that the screen requests from the terminal.
 func (m *Model) mouseMode() tea.MouseMode {
 	if m.mouse {
 		return tea.MouseModeCellMotion
@@ -158,8 +159,8 @@ func (m *Model) retaken() {
 	}
 }
 
-// point takes what the mouse does to a pane: a click gives it the focus and chooses
-// the row, the wheel moves its cursor. A dialog lies over all of them.
+// point handles the mouse in a pane: a click focuses it and selects the row, the wheel
+// moves its cursor. A dialog covers all of them.
 func point(m *Model, at tea.Mouse) {
 	panes := m.shown.all()
 	i := slices.IndexFunc(panes, func(p placed) bool {

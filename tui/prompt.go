@@ -10,8 +10,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// promptDialog asks for one line. changed, if set, is told of every edit;
-// accept gets the line on enter and may refuse it with a sentence.
+// promptDialog asks for one line. It passes every edit to changed, if set, and the line
+// to accept on enter; accept may refuse it with a sentence.
 type promptDialog struct {
 	heading, label string
 	help           func() string
@@ -65,7 +65,7 @@ func openNote(m *Model) {
 		help: func() string { return "goes into the record with its time" },
 		accept: func(text string) (view.Intent, string) {
 			if strings.TrimSpace(text) == "" {
-				return nil, "a few words, please"
+				return nil, "type a few words"
 			}
 			return view.Mark{Text: text}, ""
 		},
@@ -75,9 +75,9 @@ func openNote(m *Model) {
 // maxInput is how many characters an input takes.
 const maxInput = 1024
 
-// pressed is a key, or what was pasted: that has no name.
+// pressed is a key, or pasted text, which has no name.
 type pressed struct {
-	name, text string // text is what it types
+	name, text string // the text that it types
 	key        tea.KeyPressMsg
 }
 
@@ -100,9 +100,9 @@ func newInput(secret bool) input {
 
 func (in *input) String() string { return in.m.Value() }
 
-// press edits the text and reports whether that has changed it. What can't be
-// shown in one line is left away, except in a secret, which is taken as it is up
-// to its first line break.
+// press edits the text and reports whether it changed. It drops characters that one
+// line cannot show, except in a secret, of which it takes everything up to the first
+// line break.
 func (in *input) press(p pressed) bool {
 	text := clean(p.text)
 	if in.secret {
@@ -140,8 +140,8 @@ func (in *input) line(t *theme, prompt string, w int) string {
 		}
 	}
 	r := newRow(w).put(t.strong, prompt)
-	return r.put("", cutRight(t.text(string(shown[:at])), r.left-1)).put(cursorLook, here).put("", after).String()
+	return r.put("", cutRight(t.text(string(shown[:at])), r.left-1)).put(cursorStyle, here).put("", after).String()
 }
 
-// cursorLook shows a text cursor.
-const cursorLook style = "\x1b[7m"
+// cursorStyle shows a text cursor.
+const cursorStyle style = "\x1b[7m"

@@ -57,7 +57,7 @@ func (d *questionDialog) foot() string {
 		keys += " · ↑/↓ more"
 	}
 	if d.toCopy() != "" {
-		keys += " · y copy the command"
+		keys += " · Y copy the command"
 	}
 	return keys
 }
@@ -98,8 +98,8 @@ func (d *questionDialog) open() bool {
 	return !d.q.Secret || d.in.String() != ""
 }
 
-// typed moves the choice along with what was typed: a text typed out in full
-// is the wish to go on.
+// typed moves the choice when the operator types: with the complete text the choice is
+// to continue.
 func (d *questionDialog) typed() {
 	d.chosen = 0
 	if d.open() && len(d.choices()) > 1 {
@@ -200,7 +200,7 @@ func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []span {
 		}
 	}
 	for _, l := range d.lines() {
-		sign, st := levelLook(t, l.Level)
+		sign, st := levelStyle(t, l.Level)
 		text := t.text(l.Text)
 		switch {
 		case strings.TrimSpace(text) == "":

@@ -44,6 +44,24 @@ func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
 }
 
+// A terminal that is too small for the screen hides the question.
+func TestAQuestionThatIsNotOnTheScreenTakesNoAnswer(t *testing.T) {
+	m, sent, now := testModel(asked(), 80, 24, Options{})
+	settleKeys(m, now)
+	m.Update(tea.WindowSizeMsg{Width: 20, Height: 5})
+	for range 5 {
+		*now = now.Add(graceMost)
+		typeKeys(m, "right enter")
+	}
+	if len(*sent) > 0 {
+		t.Fatalf("the screen answers an invisible question: %#v", (*sent)[0])
+	}
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	settleKeys(m, now)
+	typeKeys(m, "right enter")
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
+}
+
 func TestTheSafeChoiceIsTheDefaultAndEscTakesIt(t *testing.T) {
 	for _, keys := range []string{"enter", "esc", "right esc", "right left enter", "l s enter"} {
 		m, sent, now := testModel(asked(), 80, 24, Options{})

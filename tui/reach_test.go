@@ -13,8 +13,8 @@ import (
 
 func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, ": s e n d space s o space m a n y space a t")
-	if v := plainView(m); !strings.Contains(v, "load: send so many at once") {
+	typeKeys(m, "4 : s e n d space t h i s space m a n y space a t")
+	if v := plainView(m); !strings.Contains(v, "load: send this many at once") {
 		t.Fatalf("the command is not found:\n%s", v)
 	}
 	typeKeys(m, "enter")
@@ -26,7 +26,7 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	if m.focus.name != "Picture" {
 		t.Errorf("the focus is on %s", m.focus.name)
 	}
-	typeKeys(m, "esc : f i l t e r enter")
+	typeKeys(m, "esc 1 : f i l t e r enter")
 	if d, ok := m.dialogs.top().(*promptDialog); !ok {
 		t.Errorf("the filter is not asked for but %T", d)
 	}
@@ -41,11 +41,11 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 
 func TestANameIsCopied(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	_, cmd := m.Update(keyMsg("y"))
+	_, cmd := m.Update(keyMsg("Y"))
 	if cmd == nil || fmt.Sprint(cmd()) != "kube-node1" {
 		t.Error("the name under the cursor is not handed to the terminal")
 	}
-	if v := plainView(m); !strings.Contains(v, "copied, if the terminal allows it: kube-node1") {
+	if v := plainView(m); !strings.Contains(v, "copied: kube-node1") {
 		t.Errorf("the screen does not say so:\n%s", v)
 	}
 }
@@ -90,6 +90,7 @@ func TestThemesChangeColoursOnly(t *testing.T) {
 		looks[m.View().Content] = true
 		typeKeys(m, "C")
 		m.notices = notices{}
+		m.Update(FrameMsg{m.s.f})
 		if plainView(m) != before {
 			t.Fatalf("%q changes more than looks", m.opts.Theme)
 		}
@@ -145,7 +146,7 @@ func TestAClickInThePictureChoosesNoOtherNode(t *testing.T) {
 
 func TestLinesAndCommandsAreCopied(t *testing.T) {
 	copied := func(m *Model) string {
-		if _, cmd := m.Update(keyMsg("y")); cmd != nil {
+		if _, cmd := m.Update(keyMsg("Y")); cmd != nil {
 			return fmt.Sprint(cmd())
 		}
 		return ""
@@ -156,7 +157,7 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 		t.Errorf("of the timeline %q is copied", got)
 	}
 	typeKeys(m, "M")
-	if got := copied(m); !strings.HasPrefix(got, "copied, if the terminal allows it: T-01:20.0") {
+	if got := copied(m); !strings.HasPrefix(got, "copied: T-01:20.0") {
 		t.Errorf("of what was said %q is copied", got)
 	}
 	f := calm()

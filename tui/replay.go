@@ -21,7 +21,7 @@ func seek(by time.Duration) func(*Model) { return send(view.ReplaySeek{By: by}) 
 func seekStart(m *Model) { m.opts.Send(view.ReplaySeek{At: m.s.f.Replay.Start}) }
 func seekEnd(m *Model)   { m.opts.Send(view.ReplaySeek{At: m.s.f.Replay.End}) }
 
-// replayPause pauses, or goes on; at the end it begins again.
+// replayPause pauses or continues; at the end it starts again.
 func replayPause(m *Model) {
 	r := m.s.f.Replay
 	if r.Paused && !m.s.now.Before(r.End) && r.End.After(r.Start) {
@@ -41,9 +41,9 @@ func seekMark(after bool) func(*Model) {
 			m.say(markText(&m.s, mark))
 			m.opts.Send(view.ReplaySeek{At: mark.At})
 		case after:
-			m.say("nothing is marked after this")
+			m.say("the record has no later marker")
 		default:
-			m.say("nothing is marked before this")
+			m.say("the record has no earlier marker")
 		}
 	}
 }
@@ -73,7 +73,7 @@ func markText(s *scene, mark view.ReplayMark) string {
 	return strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 }
 
-// scrubber is the line that says where in the record the screen is.
+// scrubber is the line that shows the screen's position in the record.
 func scrubber(s *scene, w int) string {
 	t, rp := s.t, s.f.Replay
 	state, word, st := t.playing, "playing", t.good

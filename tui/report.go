@@ -2,8 +2,8 @@ package tui
 
 import "lightsout/internal/view"
 
-// ReportMsg is the text of the trial's report, which view.ShowReport has asked
-// for; Err says in one sentence why there is none.
+// ReportMsg is the text of the trial's report, after view.ShowReport; Err is the
+// reason, in one sentence, why there is none.
 type ReportMsg struct {
 	Lines []string
 	Err   string

@@ -15,8 +15,8 @@ func TestTheVerdictLeadsToTheReport(t *testing.T) {
 	if v := plainView(m); !strings.Contains(v, "enter reads it here") || !strings.Contains(v, path) || !strings.Contains(v, "enter report") {
 		t.Errorf("the verdict does not tell of its report:\n%s", v)
 	}
-	if _, cmd := m.Update(keyMsg("y")); cmd == nil || fmt.Sprint(cmd()) != path {
-		t.Error("y does not copy the path")
+	if _, cmd := m.Update(keyMsg("Y")); cmd == nil || fmt.Sprint(cmd()) != path {
+		t.Error("Y does not copy the path")
 	}
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.ShowReport{Width: 100})
@@ -34,8 +34,8 @@ func TestTheVerdictLeadsToTheReport(t *testing.T) {
 	if typeKeys(m, "/ 5 9 enter"); !strings.Contains(plainView(m), "row 59") {
 		t.Errorf("the report can't be searched:\n%s", plainView(m))
 	}
-	if _, cmd := m.Update(keyMsg("y")); cmd == nil || fmt.Sprint(cmd()) != path {
-		t.Error("y does not copy the path in the report")
+	if _, cmd := m.Update(keyMsg("Y")); cmd == nil || fmt.Sprint(cmd()) != path {
+		t.Error("Y does not copy the path in the report")
 	}
 	m.Update(ReportMsg{Err: "the report can't be read: no such folder"})
 	if v := plainView(m); !strings.Contains(v, "no such folder") {

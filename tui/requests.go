@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -10,8 +11,15 @@ import (
 
 var requestsSpec = &paneSpec{
 	name: "Requests", place: placeLower,
+	keys: []binding{
+		bind(openObject(aspectDetails), "details", "enter d", "failures by class, endpoint and time, a histogram of latency, single requests (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
+	},
+	bar:  []string{"details", "burst", "keep in flight", "rate", "stop sending", "how many", "span"},
 	open: func() pane { return &requestsPane{} },
 }
+
+// sentAny reports whether there are requests to inspect.
+func sentAny(m *Model) bool { return m.s.f.Load.Totals.Scheduled > 0 }
 
 // requestsPane shows the gauge, a minute or more of it, and the ledger.
 type requestsPane struct {
@@ -41,7 +49,7 @@ func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
 
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
 
-// basisText says where served and queued come from.
+// basisText names the source of served and queued.
 func basisText(t *theme, g loadgen.Gauge) string {
 	src := t.text(g.Source)
 	switch g.Basis {
@@ -55,6 +63,9 @@ func basisText(t *theme, g loadgen.Gauge) string {
 		if g.NoAnswer > 0 {
 			what = append(what, fmt.Sprintf("%d without answer", g.NoAnswer))
 		}
+		if n := g.Served - g.Heard; n > 0 && len(what) == 0 {
+			what = append(what, fmt.Sprintf("%d too new", n))
+		}
 		return fmt.Sprintf("partly measured: %s (%s)", src, strings.Join(what, ", "))
 	case loadgen.BasisEstimated:
 		if src == "in flight" {
@@ -67,8 +78,8 @@ func basisText(t *theme, g loadgen.Gauge) string {
 
 func (p *requestsPane) lines(s *scene, w, h int) []string {
 	p.chart.gather(s, w)
-	p.chart.measure(s.f.Load)
-	out := []string{numbers(s, w, p.chart.scale.top)}
+	p.chart.measure(&s.f.Load, s.span)
+	out := []string{numbers(s, w, p.chart.scale.top, p.answerRate(), p.chart.has())}
 	// Where the servers and the ledger have differed for long.
 	if text := s.t.text(s.f.Load.Gauge.Disagreement); text != "" && h >= 7 {
 		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+text))
@@ -86,67 +97,124 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	return fill(append(fill(out, w, h-1), ledger(s, w)), w, h)
 }
 
-// numbers is the line with the gauge as a bar, of which top fills it. Its labels have
-// the fills of the bar and the chart, which explains both.
-func numbers(s *scene, w, top int) string {
-	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
-	est := ""
-	if g.Basis == loadgen.BasisEstimated {
-		est = "~"
+// labels are the numbers above the chart, with their separators.
+type labels struct {
+	t     *theme
+	parts [][]span
+	width int // has room for two digits each, so that nothing moves as numbers grow
+	gap   int
+}
+
+// add adds a number. Its swatch has the colour of its layer in the chart.
+func (l *labels) add(of layer, st style, label, est string, n int) {
+	if n == 0 {
+		st = l.t.dim
 	}
-	served := fmt.Sprintf("%s served %s%d", t.full, est, g.Served)
-	if g.Capacity > 0 || g.Target > 0 {
+	parts := []span{{st, fmt.Sprintf("%s %s%d", label, est, n)}}
+	if of != layerNone {
+		parts = []span{l.t.swatch(of), {st, " " + parts[0].s}}
+	}
+	l.parts = append(l.parts, parts)
+	room := 0
+	for _, p := range parts {
+		room += width(p.s)
+	}
+	l.width += l.gap + room + max(2-len(fmt.Sprint(n)), 0)
+}
+
+// write appends the labels to a line: only complete ones.
+func (l *labels) write(r *row) {
+	for _, parts := range l.parts {
+		need := l.gap
+		for _, p := range parts {
+			need += width(p.s)
+		}
+		if r.left < need {
+			return
+		}
+		r.space(l.gap)
+		for _, p := range parts {
+			r.put(p.st, p.s)
+		}
+	}
+}
+
+// numbers draws the line with the gauge as a bar, of which top is the full length. The
+// colours of its labels explain the bar and the chart. If the chart shows answered
+// requests, so does the line; rate is their number per second. A layer in the chart has
+// its label even while its number is 0.
+func numbers(s *scene, w, top int, rate string, drawn [layers]bool) string {
+	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
+	l := labels{t: t, gap: 2}
+	dead := "dead"
+	if w >= 104 {
+		l.gap, dead = 3, "sent to dead nodes"
+	}
+	est := estimated(&g)
+	if perSecond(&s.f.Load) {
+		return answered(s, l, w, rate, dead)
+	}
+	served := fmt.Sprintf(" served %s%d", est, g.Served)
+	if limited(&g) {
 		served += fmt.Sprintf(" of %d", g.Capacity)
 	}
-	// There is room for two digits each, so that nothing moves while numbers
-	// grow.
-	gap, dead := 2, "dead"
-	if w >= 104 {
-		gap, dead = 3, "sent to dead nodes"
+	before := max(width(served), width(" served 00 of 00"))
+	l.add(layerQueued, t.warn, "queued", est, g.Queued)
+	if w >= 70 || g.Stalled > 0 || drawn[layerStalled] {
+		l.add(layerStalled, t.fresh, "stalled", "", g.Stalled)
 	}
-	before := max(width(served), width("  served 00 of 00"))
-	var parts []span
-	after := 0
-	add := func(st style, label, est string, n int) {
-		if n == 0 {
-			st = t.dim
-		}
-		text := fmt.Sprintf("%s %s%d", label, est, n)
-		parts = append(parts, span{st, text})
-		after += gap + max(width(label)+3, width(text))
+	if w >= 96 || g.OnDead > 0 || drawn[layerOnDead] {
+		l.add(layerOnDead, t.bad, dead, "", g.OnDead)
 	}
-	add(t.warn, t.light+" queued", est, g.Queued)
-	if w >= 70 || g.Stalled > 0 {
-		add(t.fresh, t.stalled+" stalled", "", g.Stalled)
-	}
-	if w >= 96 || g.OnDead > 0 {
-		add(t.bad, t.onDead+" "+dead, "", g.OnDead)
-	}
-	add(t.bad, "failed", "", tot.FailedSum())
+	l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
 	if g.Target > 0 && w >= 130 {
-		add(t.dim, t.tickTarget+" target", "", g.Target)
+		l.add(layerNone, t.dim, t.tickTarget+" target", "", g.Target)
 	}
-	r := newRow(w).space(1).cell(t, t.strong, served, before)
-	if room := w - 1 - before - 2 - after - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
+	r := newRow(w).space(1).put(t.fills[layerServed].look, t.fills[layerServed].full).cell(t, t.strong, served, before)
+	if room := w - 2 - before - 2 - l.width - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
 		r.space(2)
 		gaugeBar(t, r, g, top, min(room, 66))
 	}
-	for _, p := range parts {
-		if r.left < width(p.s)+gap {
-			break // whole numbers or none
-		}
-		r.space(gap).put(p.st, p.s)
-	}
+	l.write(r)
 	return r.String()
 }
 
-// cause is the line on what failed, or on what stands in the way; on its right
-// is what servers tell themselves, if there is room.
+// answered draws the line of numbers for a chart of answered requests.
+func answered(s *scene, l labels, w int, rate, dead string) string {
+	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
+	rate = cmp.Or(rate, fmt.Sprint(tot.OK))
+	r := newRow(w).space(1).put(t.fills[layerServed].look, t.fills[layerServed].full).cell(t, t.strong, " answered "+rate, width(" answered 000.0/s"))
+	l.add(layerWaiting, "", "waiting", "", tot.InFlight())
+	l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
+	if limited(&g) {
+		l.add(layerNone, "", fmt.Sprintf("capacity %d: served", g.Capacity), estimated(&g), g.Served)
+		l.add(layerNone, t.warn, "queued", estimated(&g), g.Queued)
+	}
+	if g.OnDead > 0 {
+		l.add(layerNone, t.bad, dead, "", g.OnDead)
+	}
+	l.write(r)
+	return r.String()
+}
+
+// limited reports whether the capacity is known.
+func limited(g *loadgen.Gauge) bool { return g.Limited || g.Capacity > 0 || g.Target > 0 }
+
+// estimated returns the sign in front of an estimated number.
+func estimated(g *loadgen.Gauge) string {
+	if g.Basis == loadgen.BasisEstimated {
+		return "~"
+	}
+	return ""
+}
+
+// cause is the line about failures or obstacles, with the servers' own reports at its
+// right if there is room.
 func cause(s *scene, w int) string {
 	t, run := s.t, s.f.Load
 	told := toldText(t, run.Gauge)
 	if run.Gauge.Disagreement != "" {
-		told = "" // it is in a line of its own
+		told = "" // it has a line of its own
 	}
 	const gap, leastError = 3, 24
 	failed, text, st, least := "", "", t.dim, leastError
@@ -161,7 +229,10 @@ func cause(s *scene, w int) string {
 	case s.f.LoadReady != "":
 		text, st = t.warnSign+" "+t.text(s.f.LoadReady), t.warn
 	case run.Gauge.OnDead > 0 && run.Gauge.Queued > 0 && run.Gauge.Served < run.Gauge.Capacity:
-		text, st = fmt.Sprintf("capacity not used: %d requests are held by dead nodes", run.Gauge.OnDead), t.warn
+		text, st = fmt.Sprintf("unused capacity: dead nodes hold %d requests", run.Gauge.OnDead), t.warn
+		least = width(text)
+	case freeBesideQueue(&run.Gauge) > 0:
+		text, st = fmt.Sprintf("%d wait beside %d free slots: perhaps sent to pods that are gone", run.Gauge.Queued, freeBesideQueue(&run.Gauge)), t.warn
 		least = width(text)
 	case run.URL != "":
 		text = "to " + t.text(run.URL)
@@ -180,8 +251,17 @@ func cause(s *scene, w int) string {
 	return r.String()
 }
 
-// answers says how many requests end well a second, and how long they take;
-// empty before any has.
+// freeBesideQueue returns the number of slots that servers report as free while
+// requests wait: Knative's activator may hold those for pods that no longer answer.
+func freeBesideQueue(g *loadgen.Gauge) int {
+	if g.Basis != loadgen.BasisMeasured || g.Queued == 0 {
+		return 0
+	}
+	return max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0)
+}
+
+// answers returns how many requests succeed per second, and how long they take; empty
+// before the first.
 func (p *requestsPane) answers(s *scene) string {
 	run := s.f.Load
 	sent, first := run.Latency.Sent, run.Latency.FirstToken
@@ -205,6 +285,14 @@ const rateSpan = 10 * time.Second
 type ended struct {
 	at time.Time
 	n  int
+}
+
+// answerRate is okRate as text; empty while it is unknown.
+func (p *requestsPane) answerRate() string {
+	if len(p.ended) < 2 {
+		return ""
+	}
+	return number(p.okRate()) + "/s"
 }
 
 // okRate is how many requests end well a second, over the last rateSpan.
@@ -274,14 +362,18 @@ func ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
 		z := &s.sizes
-		hint := fmt.Sprintf("nothing sent yet: b sends %s at once, l keeps %s in flight, R sends %s a second",
+		hint := fmt.Sprintf("nothing sent yet: b sends %s at once, h keeps %s in flight, R sends %s a second",
 			z.number(loadgen.Burst), z.number(loadgen.Hold), z.number(loadgen.Rate))
 		if s.f.Replay != nil {
 			hint = "nothing had been sent yet"
 		}
 		return textLine(t, w, 1, t.dim, hint)
 	}
-	r := newRow(w).space(1).put(t.strong, fmt.Sprintf("%d scheduled", tot.Scheduled))
+	scheduled := fmt.Sprintf("%d scheduled", tot.Scheduled)
+	if l := &s.f.Load; l.Spec.Shape == loadgen.Burst && tot.Scheduled > l.Spec.N {
+		scheduled += " in all" // and not by the burst that is shown above
+	}
+	r := newRow(w).space(1).put(t.strong, scheduled)
 	sign := " = "
 	for _, p := range []struct {
 		n    int
@@ -308,17 +400,31 @@ func ledger(s *scene, w int) string {
 	if !tot.Balanced() {
 		return newRow(w).space(1).put(t.bad, t.badSign+" does not balance: "+strings.TrimSpace(stripped(r.String()))).String()
 	}
-	legend := t.legend(chartSpans[s.span])
-	text := strings.Join(legend, "  ")
-	for len(legend) > 0 && width(text)+4 >= r.left {
-		legend = legend[:len(legend)-1]
-		text = strings.Join(legend, "  ")
+	var legend []span
+	room := 1
+	for i, l := range s.chartLegend() {
+		entry := []span{{"", blank(2 * min(i, 1))}, l[0], {t.dim, " " + l[1].s}}
+		wide := width(entry[0].s) + width(entry[1].s) + width(entry[2].s)
+		if room+wide+2 > r.left {
+			break
+		}
+		legend, room = append(legend, entry...), room+wide
 	}
-	return r.space(r.left-width(text)-1).put(t.dim, text).String()
+	r.space(r.left - room)
+	for _, l := range legend {
+		r.put(l.st, l.s)
+	}
+	return r.String()
 }
 
-// legend explains what the labels of the gauge do not: what is needed most
-// comes first, and stays where there is little room.
-func (t *theme) legend(span int64) []string {
-	return []string{t.line + " capacity", t.open + " not ended yet", t.target + " target", fmt.Sprintf("%d s a column", span)}
+// chartLegend explains, with their signs, the parts of the chart that have no label
+// above it. The most important ones come first, and stay when there is little room.
+func (s *scene) chartLegend() [][2]span {
+	t := s.t
+	column := [2]span{{t.dim, ""}, {t.dim, fmt.Sprintf("%d s a column", chartSpans[s.span])}}
+	if perSecond(&s.f.Load) {
+		return [][2]span{{{t.dim, "by"}, {t.dim, "the time sent"}}, column}
+	}
+	return [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
+		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}
 }

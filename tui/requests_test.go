@@ -8,9 +8,9 @@ import (
 	"lightsout/loadgen"
 )
 
-// TestWhatServersTellIsShown in their own numbers: no answer is not 0, and
+// TestTheScreenShowsTheServersReports: in their own numbers. No answer is not 0, and
 // what they call themselves does the terminal no harm.
-func TestWhatServersTellIsShown(t *testing.T) {
+func TestTheScreenShowsTheServersReports(t *testing.T) {
 	n := func(n int) *int { return &n }
 	for _, tc := range []struct {
 		told []loadgen.Report
@@ -56,5 +56,23 @@ func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
 	}
 	if got := m.find("Requests").pane.(*requestsPane).okRate(); got < 2.9 || got > 3.1 {
 		t.Errorf("%.2f a second, want 3", got)
+	}
+}
+
+// Behind Knative's activator a request may wait up to 20 s for a pod that is gone while
+// slots are free: the screen explains that.
+func TestTheScreenExplainsARequestThatWaitsBesideFreeSlots(t *testing.T) {
+	f := outage()
+	for _, tt := range []struct {
+		queued int
+		basis  loadgen.Basis
+		said   bool
+	}{{2, loadgen.BasisMeasured, true}, {0, loadgen.BasisMeasured, false}, {2, loadgen.BasisPartial, false}} {
+		f.Load.Gauge = loadgen.Gauge{Capacity: 8, Target: 16, Limited: true, Served: 1, Heard: 1, Queued: tt.queued, Outstanding: 1 + tt.queued, Basis: tt.basis, Source: "queue-proxy"}
+		f.Load.Totals.Failed, f.Load.LastError = nil, ""
+		m, _, _ := testModel(f, 120, 36, Options{})
+		if said := strings.Contains(plainView(m), "2 wait beside 7 free slots"); said != tt.said {
+			t.Errorf("%d queued, %s: said %v\n%s", tt.queued, tt.basis, said, plainView(m))
+		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// row builds one line of exactly w cells. What does not fit is left away;
-// what is missing is filled with spaces.
+// row builds one line of exactly w cells. It drops text that does not fit, and fills
+// the rest with spaces.
 type row struct {
 	b    strings.Builder
 	left int
@@ -49,8 +49,8 @@ func textLine(t *theme, w, indent int, st style, text string) string {
 	return newRow(w).space(indent).rest(t, st, text).String()
 }
 
-// rest writes a text into what is left of the line but its last cell, shortened
-// at its end.
+// rest writes a text into the rest of the line except its last cell, and shortens its
+// end.
 func (r *row) rest(t *theme, st style, text string) *row {
 	return r.put(st, fit(text, r.left-1, t.ellipsis))
 }

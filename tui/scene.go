@@ -15,8 +15,8 @@ import (
 // freshFor is how long a change stands out.
 const freshFor = 4 * time.Second
 
-// scene is what the panes draw from: the newest frame, the time it is at, and
-// what the operator has chosen. Frame and Snapshot are never nil.
+// scene holds everything that the panes draw: the newest frame, its time, and the
+// operator's choices. Frame and Snapshot are never nil.
 type scene struct {
 	t    *theme
 	f    *view.Frame
@@ -24,16 +24,17 @@ type scene struct {
 	now  time.Time
 	// start is when the first frame came: what changed before it is not news.
 	start time.Time
-	// marks are the marked nodes; marked counts their changes, and undo has
-	// what they were before, newest last.
+	// marks are the marked nodes; marked counts their changes, and undo has the earlier
+	// marks, newest last.
 	marks  map[string]bool
 	marked int
 	undo   []map[string]bool
-	// scope is what the Pods pane shows; node and deployment are what lies
-	// under the cursors of those lists.
+	// scope is the choice of the Pods pane; node and deployment are under the cursors
+	// of those lists.
 	scope      scope
 	node       string
 	deployment cluster.Key
+	only       namespaces // filter for deployments and pods
 	sizes      sizes
 	span       int // index of chartSpans
 	h          int // of the screen
@@ -41,7 +42,7 @@ type scene struct {
 	say func(string)
 }
 
-// look chooses what the Pods pane shows, after the marks or a cursor changed.
+// look chooses the pods to show after the marks or a cursor changed.
 func (s *scene) look(sc scope) {
 	s.scope = sc
 	s.marked++
@@ -79,13 +80,13 @@ func (s *scene) dropMarks() {
 	}
 }
 
-// facts joins what stands at the right of a title, without what is empty.
+// facts joins the texts at the right of a title, without empty ones.
 func (s *scene) facts(all ...string) string {
 	all = slices.DeleteFunc(all, func(fact string) bool { return fact == "" })
 	return strings.Join(all, " "+s.t.bullet+" ")
 }
 
-// some says how many of something there are; empty when none.
+// some formats a number of things; empty for none.
 func some(n int, what string) string {
 	if n == 0 {
 		return ""
@@ -93,7 +94,7 @@ func some(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// readyOf says how many of all are ready; empty when there are none.
+// readyOf formats how many of all are ready; empty if there are none.
 func readyOf(ready, all int) string {
 	if all == 0 {
 		return ""
@@ -119,7 +120,8 @@ func (s *scene) just(st style, changed time.Time) style {
 	return st
 }
 
-// missing says in a few words why a kind can't be shown; empty when it can.
+// missing returns the reason, in a few words, why the screen cannot show a kind; empty
+// if it can.
 func (s *scene) missing(k cluster.Kind) string {
 	a, tried := s.snap.Access[k]
 	switch {
@@ -130,11 +132,11 @@ func (s *scene) missing(k cluster.Kind) string {
 	case s.snap.Link.State == cluster.LinkConnecting:
 		return "connecting to " + s.t.text(cmp.Or(s.snap.Server, s.f.Cluster, "the cluster")) + " " + s.t.ellipsis
 	case s.snap.Link.State == cluster.LinkLost:
-		return fmt.Sprintf("the %ss have not been seen yet", k)
+		return fmt.Sprintf("lightsout has not seen the %ss yet", k)
 	case a.Err != "":
 		return fmt.Sprintf("%ss: %s", k, s.t.text(a.Err))
 	case tried:
-		return fmt.Sprintf("loading %ss %s", k, s.t.ellipsis)
+		return a.Reading(k) + " " + s.t.ellipsis
 	}
 	return ""
 }

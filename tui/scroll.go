@@ -8,8 +8,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// fact is one line of a details or help dialog: a heading when value is empty,
-// a line as it is, over the whole width, when it is plain.
+// fact is one line of a details or help dialog: a heading if value is empty, or an
+// unformatted line over the whole width if it is plain.
 type fact struct {
 	label, value string
 	st           style
@@ -29,12 +29,12 @@ func plainFacts(s *scene, lines []string) []fact {
 	return out
 }
 
-// factsDialog shows labelled facts, scrolled and searched. The facts are asked
-// for at every drawing, so that they stay true while it is open.
+// factsDialog shows labelled facts, with scrolling and search. It requests the facts
+// for every drawing, so that they stay current while it is open.
 type factsDialog struct {
 	heading string
 	facts   func(s *scene) []fact
-	// copied is what y copies, called copies in the keys; nil: nothing.
+	// copied returns the text that Y copies, which the keys call copies; nil: nothing.
 	copied func() string
 	copies string
 	pager
@@ -46,7 +46,7 @@ func (d *factsDialog) foot() string {
 	if d.copied == nil {
 		return d.keys("esc close")
 	}
-	return d.keys("esc close · y copy " + d.copies)
+	return d.keys("esc close · Y copy " + d.copies)
 }
 
 func (d *factsDialog) reading() bool { return !d.typing }
@@ -112,7 +112,7 @@ type pager struct {
 	lines     []string // as drawn last
 	typing    bool     // what to look for
 	in        input
-	what      string // what is looked for
+	what      string // the text to search for
 	at        int    // the line where it was found; -1: nowhere
 	note      string
 }
@@ -143,7 +143,7 @@ func (p *pager) press(key pressed) bool {
 	return true
 }
 
-// write takes a key of what to look for.
+// write adds a key to the search text.
 func (p *pager) write(key pressed) {
 	switch key.name {
 	case "esc":
@@ -179,9 +179,10 @@ func (p *pager) move(key string) bool {
 	return true
 }
 
-// search goes to the next line, or the one before, that has what is looked for.
+// search goes to the next or previous line that contains the search text.
 func (p *pager) search(by int) {
-	if p.note = ""; p.what == "" {
+	p.note = ""
+	if p.what == "" {
 		return
 	}
 	n, hits, next := len(p.lines), 0, -1
@@ -203,7 +204,7 @@ func (p *pager) search(by int) {
 	}
 }
 
-// draw gives what is in sight of lines that are w wide, in at most h.
+// draw returns the visible lines, w wide, at most h.
 func (p *pager) draw(s *scene, lines []string, w, h int) []string {
 	below := ""
 	switch {
@@ -217,7 +218,8 @@ func (p *pager) draw(s *scene, lines []string, w, h int) []string {
 	}
 	p.lines, p.room = lines, max(1, h)
 	most := max(0, len(lines)-p.room)
-	if p.top = max(0, min(p.top, most)); p.follows && !p.left {
+	p.top = max(0, min(p.top, most))
+	if p.follows && !p.left {
 		p.top = most
 	}
 	out := append([]string(nil), lines[p.top:min(len(lines), p.top+p.room)]...)

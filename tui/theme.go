@@ -16,43 +16,46 @@ type style string
 
 // theme is every look and every symbol of the screen. It is built once.
 type theme struct {
-	ascii   bool // only ASCII characters may be drawn
-	console bool // only those of a text console
+	ascii    bool // draw only ASCII characters
+	console  bool // draw only characters of a text console
+	textured bool // symbols, not colours, distinguish the layers
 
 	dim, strong, accent, head style
 	good, warn, bad           style
 	fresh, focus, banner      style
-	bars                      barLooks
-	news                      map[style]style // of what has just changed, by its look
+	bars                      barStyles
+	news                      map[style]style // style of a recent change, by the usual style
 	blocks                    map[style]style // of tiles, by the look of their sign
+	fills                     [layers]cover
+	pairs                     [layers][layers]style // a cell with one layer below another, or below nothing
+	over                      [layers]style         // the capacity line over a layer; empty if it would be invisible
 
 	// Symbols.
-	ellipsis, bullet, dash, arrow           string
-	sortedUp, sortedDown                    string
-	cursor, cursorOff, mark, changed, aim   string
-	up, down, leaving                       string // pods as dots
-	okSign, warnSign, badSign               string
-	underWay, toCome                        string // of a trial's steps
-	live, connecting, rec                   string
-	full, light, free, none, line, target   string
-	stalled, onDead, tickNow, tickTarget    string
-	sent, open, axis, noData, unread        string
-	offOnly, offNotReady, notReady          string // a node's lane
-	playing, paused                         string
-	past, ahead, markPast, markAhead        string // a replay's track
-	capDown, capUp, capTurn, capTop, capBot string
-	eighths                                 []string // from empty to full
-	lowest                                  string   // of a graph: a zero that can be seen
-	box                                     boxGlyphs
+	ellipsis, bullet, dash, arrow         string
+	sortedUp, sortedDown                  string
+	cursor, cursorOff, mark, changed, aim string
+	up, down, leaving                     string // pods, drawn as dots
+	okSign, warnSign, badSign             string
+	underWay, toCome                      string // a trial's steps
+	live, connecting, rec                 string
+	full, free, none, tickNow, tickTarget string
+	sent, open, axis, noData, unread      string
+	offOnly, offNotReady, notReady        string // a node's lane
+	playing, paused                       string
+	past, ahead, markPast, markAhead      string    // a replay's track
+	turnLeft, turnRight                   string    // edges of a step, at the left or right of a cell
+	rules                                 [8]string // a line at each eighth of a cell
+	grain                                 int       // a layer's height is a multiple of this many eighths
+	eighths                               []string  // from empty to full
+	lowest                                string    // the sign for 0 in a graph
+	box                                   boxGlyphs
 }
 
-// barLooks are the looks of a chart's cells, beside those of what is good (served),
-// to be minded (queued, not Ready) or bad (sent to dead nodes).
-type barLooks struct {
-	stalled, failed           style
-	mixed                     style // served below, queued above
-	capacity, capacityOnQueue style
-	off                       style // of a node's lane
+// barStyles are the styles of a chart's cells other than the theme's good (served),
+// warning (queued, not Ready) and bad (on dead nodes).
+type barStyles struct {
+	failed, capacity style
+	off              style // a node's lane
 }
 
 type boxGlyphs struct {
@@ -87,15 +90,46 @@ func newTheme(o Options) *theme {
 	}
 	t.focus = newStyle(reverse.Foreground(c.accent))
 	t.banner = newStyle(reverse.Foreground(c.bad))
-	t.bars = barLooks{
-		mixed:           newStyle(base.Foreground(c.good).Background(c.warn)),
-		capacity:        newStyle(bold.Foreground(c.accent)),
-		capacityOnQueue: newStyle(base.Foreground(c.onWarn).Background(c.warn)),
-		failed:          newStyle(reverse.Foreground(c.bad)),
-		stalled:         newStyle(base.Foreground(c.fresh)),
-		off:             newStyle(base.Foreground(c.bad)),
+	t.bars = barStyles{
+		capacity: newStyle(base.Foreground(c.accent)),
+		failed:   newStyle(reverse.Foreground(c.bad)),
+		off:      newStyle(base.Foreground(c.bad)),
 	}
+	t.paint(c, o.NoColor || t.ascii)
 	return t
+}
+
+// paint sets the styles of the layers.
+func (t *theme) paint(c colours, textured bool) {
+	base := lipgloss.NewStyle()
+	of := [layers]color.Color{layerServed: c.good, layerStalled: c.fresh, layerOnDead: c.bad, layerQueued: c.warn, layerWaiting: c.wait}
+	for l := layerServed; l < layers; l++ {
+		t.fills[l].look = newStyle(base.Foreground(of[l]))
+		if textured {
+			continue
+		}
+		t.fills[l].full = t.full
+		t.over[l] = newStyle(base.Foreground(c.accent).Background(of[l]))
+		for above := layerNone; above < layers; above++ {
+			t.pairs[l][above] = newStyle(base.Foreground(of[l]).Background(of[above]))
+		}
+		t.pairs[l][layerNone] = t.fills[l].look
+	}
+	t.textured = textured
+	if textured {
+		t.grain = 4
+	}
+}
+
+// swatch is a full cell of a layer.
+func (t *theme) swatch(l layer) span { return span{t.fills[l].look, t.fills[l].full} }
+
+// grid returns the multiple of eighths of a row at which lines and bars meet best.
+func (t *theme) grid() int {
+	if t.grain > 1 {
+		return 8
+	}
+	return 4
 }
 
 func newStyle(s lipgloss.Style) style {
@@ -114,12 +148,13 @@ func unicodeTheme() *theme {
 		okSign: "✓", warnSign: "!", badSign: "✕",
 		underWay: "►", toCome: "□",
 		live: "●", connecting: "◌", rec: "●",
-		full: "█", light: "▒", free: "░", none: "·", line: "━", target: "┄",
-		stalled: "▓", onDead: "▚", tickNow: "┃", tickTarget: "┊",
+		full: "█", free: "░", none: "·", tickNow: "┃", tickTarget: "┊",
+		fills: [layers]cover{layerServed: {full: "█", half: "▄"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚", half: "▗"},
+			layerQueued: {full: "▒", half: "▖"}, layerWaiting: {full: "░", half: "▖"}},
 		sent: "•", open: "◦", axis: "─", noData: "┈", unread: "?",
 		offOnly: "╌", offNotReady: "═", notReady: "┅",
 		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
-		capDown: "┓", capUp: "┏", capTurn: "┃", capTop: "┛", capBot: "┗",
+		turnLeft: "▏", turnRight: "▕", rules: [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"}, grain: 1,
 		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, lowest: "▁",
 		box: boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
 	}
@@ -136,12 +171,16 @@ func consoleTheme() *theme {
 	t.okSign, t.badSign = "√", "X"
 	t.underWay, t.toCome = "»", "."
 	t.live, t.connecting, t.rec = "•", "○", "•"
-	t.line, t.target, t.tickNow, t.tickTarget = "═", "-", "║", ":"
-	t.onDead, t.open, t.noData = "▐", "°", "·"
+	t.tickNow, t.tickTarget = "║", ":"
+	t.open, t.noData = "°", "·"
+	t.fills[layerServed].half, t.fills[layerOnDead], t.fills[layerQueued].half, t.fills[layerWaiting].half = "▄", cover{full: "▐"}, "", ""
 	t.offOnly, t.offNotReady, t.notReady = "-", "≡", "~"
 	t.playing, t.paused = "»", "║"
 	t.past, t.markPast = "═", "╪"
-	t.capDown, t.capUp, t.capTurn, t.capTop, t.capBot = "╗", "╔", "║", "╝", "╚"
+	t.turnLeft, t.turnRight, t.grain = "│", "│", 4
+	for i := range t.rules {
+		t.rules[i] = "═"
+	}
 	t.eighths = []string{" ", "▄", "▄", "▄", "▄", "▄", "█", "█", "█"}
 	t.lowest = "_"
 	t.box = boxGlyphs{"─", "│", "┌", "┐", "└", "┘", "├", "┤"}
@@ -157,12 +196,13 @@ func asciiTheme() *theme {
 		okSign: "+", warnSign: "!", badSign: "X",
 		underWay: "/", toCome: "_",
 		live: "*", connecting: "~", rec: "*",
-		full: "#", light: "q", free: ".", none: " ", line: "=", target: ".",
-		stalled: "%", onDead: "&", tickNow: "|", tickTarget: ":",
+		full: "#", free: ".", none: " ", tickNow: "|", tickTarget: ":",
+		fills: [layers]cover{layerServed: {full: "#", half: "o"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
+			layerQueued: {full: "Q", half: "q"}, layerWaiting: {full: "W", half: "w"}},
 		sent: ",", open: "u", axis: "-", noData: ".", unread: "?",
 		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
-		capDown: "+", capUp: "+", capTurn: "|", capTop: "+", capBot: "+",
+		turnLeft: "|", turnRight: "|", rules: [8]string{"=", "=", "=", "=", "=", "=", "=", "="}, grain: 4,
 		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"}, lowest: "_",
 		box: boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
 	}
@@ -180,10 +220,10 @@ func (t *theme) text(s string) string {
 	return s
 }
 
-// colours are what the looks are made of; nil is the terminal's own foreground.
+// colours are the colours of the styles; nil is the terminal's own foreground.
 type colours struct {
 	good, warn, bad, accent, fresh color.Color
-	onWarn                         color.Color // drawn on warn
+	wait                           color.Color // requests without an answer
 	dim                            color.Color // nil: faint
 }
 
@@ -198,14 +238,14 @@ func coloursOf(o Options) colours {
 	case o.NoColor:
 		return colours{}
 	case o.Theme == "dark":
-		return colours{good: c("#7fc97f"), warn: c("#e6c15c"), bad: c("#ff6b6b"), accent: c("#6cc7e6"), fresh: c("#d99bff"), onWarn: c("#202020"), dim: c("#8a8f98")}
+		return colours{good: c("#7fc97f"), warn: c("#e6c15c"), bad: c("#ff6b6b"), accent: c("#6cc7e6"), fresh: c("#d99bff"), wait: c("#7484ab"), dim: c("#8a8f98")}
 	case o.Theme == "light":
-		return colours{good: c("#1a7f37"), warn: c("#9a6700"), bad: c("#b3261e"), accent: c("#0b5cad"), fresh: c("#7b2d9e"), onWarn: c("#ffffff"), dim: c("#5c6470")}
+		return colours{good: c("#1a7f37"), warn: c("#9a6700"), bad: c("#b3261e"), accent: c("#0b5cad"), fresh: c("#7b2d9e"), wait: c("#8fa0c4"), dim: c("#5c6470")}
 	case o.Theme == "contrast":
 		return colours{good: ansi.BrightGreen, warn: ansi.BrightYellow, bad: ansi.BrightRed, accent: ansi.BrightCyan, fresh: ansi.BrightMagenta,
-			onWarn: ansi.Black, dim: ansi.BrightWhite}
+			wait: ansi.BrightBlue, dim: ansi.BrightWhite}
 	}
 	// The sixteen follow the terminal's palette, on light and on dark
 	// backgrounds.
-	return colours{good: ansi.Green, warn: ansi.Yellow, bad: ansi.Red, accent: ansi.Cyan, fresh: ansi.Magenta, onWarn: ansi.Black}
+	return colours{good: ansi.Green, warn: ansi.Yellow, bad: ansi.Red, accent: ansi.Cyan, fresh: ansi.Magenta, wait: ansi.Blue}
 }

@@ -12,12 +12,12 @@ import (
 
 var timelineSpec = &paneSpec{
 	name: "Timeline", place: placeLower, keys: rowKeys,
+	bar:  []string{"details", "filter", "YAML", "log"},
 	open: func() pane { return newTimelinePane() },
 }
 
-// timelinePane lists what happened, in the order of the events' own times, and
-// what the control plane will do next. The newest is in sight until the
-// operator moves.
+// timelinePane lists events, in the order of their own times, and the next actions of
+// the control plane. The newest event is visible until the operator scrolls.
 type timelinePane struct{ list[int, view.Event] }
 
 func newTimelinePane() *timelinePane {
@@ -41,7 +41,7 @@ func (p *timelinePane) settle(s *scene) {
 		events = fold(events)
 	}
 	slices.SortStableFunc(events, func(a, b view.Event) int { return a.At.Compare(b.At) })
-	p.none = "what happens will be told here"
+	p.none = "events appear here"
 	if len(events) > 0 {
 		p.none = "no events"
 	}
@@ -60,20 +60,26 @@ func eventObject(s *scene, e view.Event) object {
 	return object{line, "Event " + fmt.Sprint(e.Seq), func(d *details) { d.event(e) }, objectOf(s, e).ref}
 }
 
-// sideBySide is the width from which what comes next stands beside the timeline.
-const sideBySide = 116
+// sideBySide is the width from which the next actions are beside the timeline. In a
+// pane of at least tall lines they are below it if nextBelow lines suffice: the events
+// then have the whole width.
+const (
+	sideBySide = 116
+	tall       = 12
+	nextBelow  = 2
+)
 
 func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
-	out := drawing{title: "Timeline" + p.by.title(s)}
+	out := drawing{title: "Timeline"}
 	next := s.f.Next
 	switch {
 	case len(next) == 0:
 		out.lines = p.events(s, w, h, focus)
-	case w >= sideBySide:
+	case w >= sideBySide && (len(next) > nextBelow || h < tall):
 		side := min(w/3, 60)
 		out.lines = beside(p.events(s, w-side, h, focus), p.next(s, side, h))
 	default:
-		n := min(1+btoi(h >= 6), len(next), h-1)
+		n := min(1+btoi(h >= 6)*(nextBelow-1), len(next), h-1)
 		out.lines = p.events(s, w, h-n, focus)
 		lead := "next: "
 		for _, sentence := range next[:n] {
@@ -85,7 +91,7 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 	return out
 }
 
-// next is the column of what the control plane will do.
+// next is the column of the control plane's next actions.
 func (p *timelinePane) next(s *scene, w, h int) []string {
 	t := s.t
 	var out []string
@@ -103,8 +109,7 @@ func (p *timelinePane) next(s *scene, w, h int) []string {
 	return fill(out, w, h)
 }
 
-// events draws the rows in sight, oldest first: what happened, to what it did, what
-// for.
+// events draws the visible rows, oldest first: time, object, text.
 func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 	t := s.t
 	if len(p.rows) == 0 {
@@ -119,7 +124,7 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 	from, to := p.window(h)
 	var out []string
 	for i, e := range p.rows[from:to] {
-		sign, st := levelLook(t, e.Level)
+		sign, st := levelStyle(t, e.Level)
 		fresh, body := s.fresh(e.Seen), st
 		if fresh {
 			body = t.strong + st
@@ -131,16 +136,19 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 		if lane > 0 {
 			r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
 			text = strings.TrimPrefix(text, string(e.Lane)+" ") // it stands beside it
+			if e.Subject == string(e.Lane) {
+				name = ""
+			}
 		}
 		out = append(out, r.put(t.strong, name).space(subject-width(name)+2).rest(t, body, text).String())
 	}
 	return fill(out, w, h)
 }
 
-// event is all of an event, and what is known of its object now.
+// event shows all fields of an event, and the present facts about its object.
 func (d *details) event(e view.Event) {
 	s := d.s
-	_, st := levelLook(s.t, e.Level)
+	_, st := levelStyle(s.t, e.Level)
 	d.look(st, "what", eventText(s.t, e))
 	d.add("of", strings.TrimSpace(e.Kind+" "+e.Subject))
 	d.add("kind", string(e.Lane))
@@ -183,7 +191,7 @@ func objectOf(s *scene, e view.Event) object {
 // eventText is an event's sentence in the theme's characters.
 func eventText(t *theme, e view.Event) string { return t.text(e.Sentence()) }
 
-func levelLook(t *theme, l view.Severity) (string, style) {
+func levelStyle(t *theme, l view.Severity) (string, style) {
 	switch l {
 	case view.Good:
 		return t.okSign, t.good

@@ -231,14 +231,14 @@ func TestALoadAloneOffersNoTrial(t *testing.T) {
 		t.Errorf("a load's screen offers what it has not (%v sent):\n%s", *sent, v)
 	}
 	typeKeys(m, "?")
-	if v := plainView(m); !strings.Contains(v, "send so many at once") || strings.Contains(v, "Machines") || strings.Contains(v, "shut down") {
+	if v := plainView(m); !strings.Contains(v, "send this many at once") || strings.Contains(v, "Machines") || strings.Contains(v, "shut down") {
 		t.Errorf("its help is\n%s", v)
 	}
 	var all strings.Builder
 	for _, x := range helpFacts(m)(&m.s) {
 		all.WriteString(x.label + " " + x.value + "\n")
 	}
-	for _, not := range []string{"1 nodes", "2 deployments", "3 pods", "6 trial", "picture", "Signs of nodes", "Signs of timeline"} {
+	for _, not := range []string{"1 nodes", "2 deployments", "3 pods", "6 trial", "picture", "Symbols of nodes", "Symbols of timeline"} {
 		if strings.Contains(all.String(), not) {
 			t.Errorf("its help names %s:\n%s", not, all.String())
 		}

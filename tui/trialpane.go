@@ -7,8 +7,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// Heights from which the trial has a pane of its own, and from which that pane
-// shows more than what is under way.
+// Heights from which the trial has a pane of its own, and from which that pane shows
+// more than the present step.
 const (
 	trialHeight     = 29
 	trialMoreHeight = 44
@@ -17,7 +17,7 @@ const (
 var trialSpec = &paneSpec{
 	name: "Trial", place: placeLower, least: trialHeight, need: needCluster,
 	keys: []binding{
-		bind(readReport, "report", "enter", "read the report, once there is a verdict; before: the whole trial, or back", "enter").onlyWhen(judgedTrial),
+		bind(readReport, "report", "enter", "after the verdict: read the report; before: show the whole trial, or go back", "enter").onlyWhen(judgedTrial),
 		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
 	},
 	missing: func(f *view.Frame) string {
@@ -32,8 +32,8 @@ var trialSpec = &paneSpec{
 	open: func() pane { return &trialPane{} },
 }
 
-// trialPane shows the trial: with little room what is under way and the steps
-// in one line, else all of it.
+// trialPane shows the trial: with little room the present step and the steps in one
+// line, otherwise all of it.
 type trialPane struct {
 	unmoving
 	top, rows, room int
@@ -73,8 +73,8 @@ func currentStep(v *view.TrialView) *view.StepView {
 	return &v.Steps[v.Next]
 }
 
-// trialWord names the trial and how far it is, for the header; empty when
-// there is none.
+// trialWord returns the trial's name and progress, for the header; empty if there is
+// none.
 func trialWord(t *theme, v *view.TrialView) string {
 	if v == nil {
 		return ""
@@ -123,12 +123,12 @@ func (p *trialPane) lines(s *scene, w, h int) []string {
 	return fill(lines[p.top:], w, h)
 }
 
-// doing says what is under way, what waits, or how it ended, and keeps keep
+// doing describes the running or waiting step, or the end of the trial, and leaves keep
 // cells free.
 func doing(r *row, s *scene, keep int) *row {
 	t, v := s.t, s.f.Trial
 	if v.Verdict != "" {
-		sign, st := verdictLook(t, v.Verdict)
+		sign, st := verdictStyle(t, v.Verdict)
 		r.put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict))))
 		if len(v.Why) > 0 {
 			r.put("", fit(": "+t.text(v.Why[0]), r.left-keep-1, t.ellipsis))
@@ -142,9 +142,9 @@ func doing(r *row, s *scene, keep int) *row {
 	switch {
 	case text != "":
 	case v.Free:
-		text = "what you do is the trial: t ends it"
+		text = "the trial records what you do: t ends it"
 	default:
-		text = "all steps are over"
+		text = "all steps have ended"
 	}
 	if !v.Driven || !v.Waiting {
 		if step != nil && !strings.Contains(text, t.text(step.Name)) {
@@ -201,7 +201,7 @@ func flow(s *scene, w int) string {
 		r.put(t.dim, t.ellipsis+" ")
 	}
 	for i := from; i < to; i++ {
-		sign, st := stepLook(t, v.Steps[i].State)
+		sign, st := stepStyle(t, v.Steps[i].State)
 		body := style("")
 		switch {
 		case i == v.Next && v.Waiting:
@@ -233,7 +233,7 @@ func phaseFlow(s *scene, w int) string {
 	}
 	r := newRow(w).space(1)
 	for _, p := range append(seen[max(0, len(seen)-2):], ahead...) {
-		sign, st := okLook(t, p.Inside == nil || *p.Inside)
+		sign, st := okStyle(t, p.Inside == nil || *p.Inside)
 		if p.Observed == nil {
 			sign, st = t.toCome, t.dim
 		}
@@ -257,8 +257,7 @@ func stepName(t *theme, step view.StepView) string {
 	return name
 }
 
-// outcome counts what was wanted and what was forecast, and names what was
-// not met.
+// outcome counts the met expectations and forecasts, and lists those that were not met.
 func outcome(s *scene, w int) string {
 	t, v := s.t, s.f.Trial
 	met, inside, judged := 0, 0, 0
@@ -280,7 +279,7 @@ func outcome(s *scene, w int) string {
 	}
 	r := newRow(w).space(1)
 	if n := len(v.Expectations); n > 0 {
-		sign, st := okLook(t, met == n)
+		sign, st := okStyle(t, met == n)
 		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", met, n)).space(3)
 	}
 	if judged > 0 {
@@ -292,24 +291,24 @@ func outcome(s *scene, w int) string {
 	return r.String()
 }
 
-// okLook is the sign and look of what is as it should be, or is not.
-func okLook(t *theme, ok bool) (string, style) {
+// okStyle returns the sign and style for a met or missed expectation.
+func okStyle(t *theme, ok bool) (string, style) {
 	if ok {
-		return levelLook(t, view.Good)
+		return levelStyle(t, view.Good)
 	}
-	return levelLook(t, view.Bad)
+	return levelStyle(t, view.Bad)
 }
 
-// verdictLook is the sign and look of a verdict.
-func verdictLook(t *theme, v view.Verdict) (string, style) {
+// verdictStyle returns the sign and style of a verdict.
+func verdictStyle(t *theme, v view.Verdict) (string, style) {
 	if v == view.Pass || v == view.Fail {
-		return okLook(t, v == view.Pass)
+		return okStyle(t, v == view.Pass)
 	}
-	return levelLook(t, view.Warning)
+	return levelStyle(t, view.Warning)
 }
 
-// stepLook is the sign and look of a step's state.
-func stepLook(t *theme, state view.StepState) (string, style) {
+// stepStyle returns the sign and style of a step's state.
+func stepStyle(t *theme, state view.StepState) (string, style) {
 	switch state {
 	case view.StepUnderWay:
 		return t.underWay, t.fresh

@@ -11,15 +11,15 @@ import (
 // besideSteps is the width from which the tables stand beside the steps.
 const besideSteps = 150
 
-// whole is all of the trial: how it stands, its steps, what was wanted and
-// seen, and the times forecast and observed.
+// whole shows the whole trial: its progress, its steps, the expected and observed
+// values, and the forecast and observed times.
 func (p *trialPane) whole(s *scene, w int) []string {
 	t, v := s.t, s.f.Trial
 	var out []string
 	if v.Verdict == "" {
 		out = append(out, doing(newRow(w).space(1), s, 0).String())
 	} else {
-		sign, st := verdictLook(t, v.Verdict)
+		sign, st := verdictStyle(t, v.Verdict)
 		out = append(out, newRow(w).space(1).put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict)))).String())
 	}
 	for _, why := range v.Why {
@@ -28,11 +28,11 @@ func (p *trialPane) whole(s *scene, w int) []string {
 		}
 	}
 	if v.Report != "" {
-		out = append(out, textLine(t, w, 3, t.dim, "The report (enter reads it here, y copies its path):"),
+		out = append(out, textLine(t, w, 3, t.dim, "The report (enter reads it here, Y copies its path):"),
 			newRow(w).space(3).put("", middle(t.text(v.Report), w-4, t.ellipsis)).String())
 	}
 	if v.Verdict == view.NotObserved {
-		out = append(out, textLine(t, w, 3, t.dim, "no judgement of the service: the outage or the return was not seen"))
+		out = append(out, textLine(t, w, 3, t.dim, "no verdict on the service: the outage or the return was not observed"))
 	}
 	if w < besideSteps {
 		return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
@@ -47,7 +47,7 @@ func (p *trialPane) whole(s *scene, w int) []string {
 func steps(s *scene, w int) []string {
 	t, v := s.t, s.f.Trial
 	if len(v.Steps) == 0 {
-		return []string{textLine(t, w, 1, t.dim, "no plan: what the operator does is the trial")}
+		return []string{textLine(t, w, 1, t.dim, "no plan: the trial records what the operator does")}
 	}
 	out := []string{textLine(t, w, 1, t.strong, "Steps")}
 	return append(out, stepLines(s, w, 0, len(v.Steps))...)
@@ -59,7 +59,7 @@ func stepLines(s *scene, w, from, to int) []string {
 	var out []string
 	for i := from; i < to; i++ {
 		step := v.Steps[i]
-		sign, st := stepLook(t, step.State)
+		sign, st := stepStyle(t, step.State)
 		name, text, state := t.text(step.Name), t.text(step.Text), t.text(string(step.State))
 		if i == v.Next && v.Driven && v.Waiting && v.Verdict == "" {
 			sign, st, state = t.underWay, t.fresh, "waits"
@@ -78,7 +78,7 @@ func stepLines(s *scene, w, from, to int) []string {
 	return out
 }
 
-// expectations lists what was wanted and what was seen.
+// expectations lists the expected and the observed values.
 func expectations(s *scene, w int) []string {
 	t := s.t
 	all := s.f.Trial.Expectations
@@ -95,11 +95,11 @@ func expectations(s *scene, w int) []string {
 	}
 	out := []string{newRow(w).space(3).cell(t, t.strong, "Expected", name).space(2).cell(t, t.dim, "want", want).space(2).put(t.dim, "got").String()}
 	for _, e := range all {
-		sign, st := okLook(t, e.OK)
+		sign, st := okStyle(t, e.OK)
 		what, wanted := t.text(e.Name), t.text(e.Want)
 		for _, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
 			out = append(out, line(st, sign, what, wanted, st, got))
-			sign, what, wanted = "", "", "" // on the first line alone
+			sign, what, wanted = "", "", "" // only on the first line
 		}
 	}
 	return out
@@ -127,7 +127,7 @@ func phases(s *scene, w int) []string {
 		observed, look := observedText(s, p)
 		inside := cell{}
 		if p.Inside != nil {
-			sign, st := okLook(t, *p.Inside)
+			sign, st := okStyle(t, *p.Inside)
 			inside = shortCell(st, sign+map[bool]string{true: " inside", false: " outside"}[*p.Inside], sign)
 		}
 		rows = append(rows, []cell{

@@ -1,0 +1,173 @@
+package tui
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// In a list, a key of k9s or kubectl sends nothing without a question, and switches
+// nothing.
+func TestNoKeyOfAListActsWithoutAQuestion(t *testing.T) {
+	keys := "space * u a A b B c C d D e f F g G h H i I j J k K l L m esc M esc n esc N o O p p P r R s S t T T u U v V w W x X y esc Y z z Z + - = 0 9 enter esc ctrl+d ctrl+k ctrl+e"
+	for _, pane := range []string{"1", "2", "3"} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, pane)
+		for _, key := range strings.Fields(keys) {
+			typeKeys(m, key)
+			if key != "esc" {
+				typeKeys(m, "esc esc esc "+pane) // close the dialogs that it opened
+			}
+		}
+		for _, i := range *sent {
+			switch i := i.(type) {
+			case view.StartLoad:
+				if !i.Ask {
+					t.Errorf("pane %s sends %+v without a question", pane, i.Spec)
+				}
+			case view.Answer, view.NextStep:
+				t.Errorf("pane %s: %#v", pane, i)
+			}
+		}
+	}
+}
+
+func TestLoadKeysAskOutsideTheirPane(t *testing.T) {
+	spec := loadgen.Spec{Shape: loadgen.Hold, N: 16}
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "3 h")
+	wantIntent(t, sent, view.StartLoad{Spec: spec, Ask: true})
+	typeKeys(m, "4 h")
+	wantIntent(t, sent, view.StartLoad{Spec: spec})
+}
+
+func TestTheKeyLShowsALog(t *testing.T) {
+	m, sent, _ := testModel(outage(), 120, 36, Options{})
+	typeKeys(m, "3 l")
+	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
+	typeKeys(m, "esc d l")
+	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
+	logged := func(keys string) *cluster.Pod {
+		t.Helper()
+		m, sent, _ := testModel(outage(), 120, 36, Options{})
+		typeKeys(m, keys)
+		asked, _ := (*sent)[len(*sent)-1].(view.Inspect)
+		if !asked.Log || asked.Of.Kind != cluster.KindPod {
+			t.Fatalf("%s leads to %#v", keys, (*sent)[len(*sent)-1])
+		}
+		return m.s.snap.Pod(asked.Of.Key)
+	}
+	for _, keys := range []string{"2 l", "2 d l"} {
+		if p := logged(keys); p.Deployment != llm.Name || !p.Ready {
+			t.Errorf("%s shows the log of %+v", keys, p)
+		}
+	}
+	m, sent, _ = testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "1 l")
+	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods and deployments have logs") {
+		t.Errorf("the key sends %v, and the screen does not name the panes with logs:\n%s", *sent, v)
+	}
+}
+
+func TestAliasesLeadToPanes(t *testing.T) {
+	for typed, want := range map[string]string{
+		"po": "Pods", "pod": "Pods", "pods": "Pods", "no": "Nodes", "nodes": "Nodes", "nod": "Nodes", "deploy": "Deployments", "dp": "Deployments",
+		"svc": "Deployments", "events": "Timeline", "ev": "Timeline", "requests": "Requests",
+	} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, "4 : "+strings.Join(strings.Split(typed, ""), " ")+" enter")
+		if m.focus.name != want || m.dialogs.top() != nil || len(*sent) > 0 || len(m.s.marks) > 0 {
+			t.Errorf(":%s leads to %s, with %v sent, %v marked", typed, m.focus.name, *sent, m.s.marks)
+		}
+	}
+	for typed, want := range map[string]view.Intent{"q": view.AskQuit{}, "quit": view.AskQuit{}, "screenshot": view.SaveScreen{}, "gif": view.RecordScreen{}} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, ": "+strings.Join(strings.Split(typed, ""), " ")+" enter")
+		wantIntent(t, sent, want)
+	}
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if typeKeys(m, ": n s enter"); !strings.Contains(plainView(m), "ns all") {
+		t.Errorf(":ns does not list the namespaces:\n%s", plainView(m))
+	}
+}
+
+// Kinds without a pane lead to where they can be seen, and the screen says so.
+func TestKindsWithoutAPaneSayWhereTheyAre(t *testing.T) {
+	for typed, want := range map[string][2]string{
+		"svc": {"Deployments", "Services have no pane of their own"}, "endpoints": {"Deployments", "Services have no pane of their own"},
+		"sts": {"Pods", "StatefulSets have no pane of their own"}, "statefulsets": {"Pods", "StatefulSets have no pane of their own"},
+		"ds": {"Pods", "DaemonSets have no pane of their own"}, "jobs": {"Pods", "Jobs have no pane of their own"}, "cj": {"Pods", "Jobs have no pane of their own"},
+		"rs": {"Pods", "ReplicaSets have no pane of their own"},
+	} {
+		m, sent, _ := testModel(calm(), 160, 40, Options{})
+		typeKeys(m, "4 : "+strings.Join(strings.Split(typed, ""), " ")+" enter")
+		if v := plainView(m); m.focus.name != want[0] || m.dialogs.top() != nil || len(*sent) > 0 || !strings.Contains(v, want[1]) {
+			t.Errorf(":%s leads to %s without %q, with %v sent:\n%s", typed, m.focus.name, want[1], *sent, v)
+		}
+		if want[0] == "Pods" && m.s.scope != scopeAll {
+			t.Errorf(":%s shows the pods of %v", typed, m.s.scope)
+		}
+	}
+	m, _, _ := testModel(calm(), 120, 36, Options{LoadOnly: true})
+	if typeKeys(m, ": s t s"); strings.Contains(plainView(m), "StatefulSets") {
+		t.Error("a load without a cluster has StatefulSets")
+	}
+}
+
+// The last line lists the keys of the pane in focus.
+func TestTheKeyBarListsTheKeysOfThePane(t *testing.T) {
+	for keys, want := range map[string]string{
+		"1": " space mark · s shut down · o power on · enter details · / filter · S pull the plug",
+		"2": " enter details · l log · y YAML · / filter · r restart",
+		"3": " enter details · l log · y YAML · / filter · a all pods",
+		"4": " b burst · h keep in flight · R rate · c stop sending · n how many",
+		"5": " enter details · / filter · y YAML",
+	} {
+		m, _, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, keys)
+		lines := strings.Split(plainView(m), "\n")
+		bar := lines[len(lines)-1]
+		if !strings.HasPrefix(bar, want) || !strings.HasSuffix(strings.TrimSpace(bar), "? help · q quit") {
+			t.Errorf("pane %s: the key bar is\n%s", keys, bar)
+		}
+	}
+}
+
+// In a zoomed timeline what comes next takes no third of the width for two lines.
+func TestAZoomedTimelineHasTheWholeWidth(t *testing.T) {
+	f := outage()
+	f.Next = f.Next[:1]
+	f.Events = append(f.Events, view.Event{Seq: 99, At: f.Now, Seen: f.Now, Lane: view.LaneLoad, Subject: "load", Text: "requests succeed again: 37 of 60 failed within 5.5 s"})
+	m, _, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "5 z")
+	if v := plainView(m); !strings.Contains(v, "next: ") || !strings.Contains(v, "37 of 60 failed within 5.5 s") {
+		t.Errorf("the line of an event is cut:\n%s", v)
+	}
+}
+
+// The account is that of the session: beside a burst it names itself as such.
+func TestTheAccountOfSeveralBurstsIsInAll(t *testing.T) {
+	f := outage()
+	f.Load.Spec = loadgen.Spec{Shape: loadgen.Burst, N: 12}
+	for scheduled, want := range map[int]string{12: " 12 scheduled = ", 28: " 28 scheduled in all = "} {
+		f.Load.Totals = loadgen.Totals{Scheduled: scheduled, OK: scheduled}
+		m, _, _ := testModel(f, 120, 36, Options{})
+		if v := plainView(m); !strings.Contains(v, want) {
+			t.Errorf("%d requests: no %q in\n%s", scheduled, want, v)
+		}
+	}
+}
+
+// The subject of an event that is its lane's is not repeated.
+func TestATimelineNamesTheLoadOnce(t *testing.T) {
+	f := outage()
+	f.Events = []view.Event{{Seq: 1, At: f.Now, Seen: f.Now, Lane: view.LaneLoad, Subject: "load", Text: "burst of 12 started"}}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !regexp.MustCompile(` load +burst of 12 started`).MatchString(v) || regexp.MustCompile(`load +load`).MatchString(v) {
+		t.Errorf("the load is named twice:\n%s", v)
+	}
+}

@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// namespaces are the namespaces whose deployments and pods the screen shows; the zero
+// value is all. They are only a filter: lightsout watches the same objects, and the
+// rest of the screen stays.
+type namespaces struct {
+	text string // separated by commas
+	all  map[string]bool
+}
+
+func newNamespaces(names []string) namespaces {
+	n := namespaces{text: strings.Join(names, ","), all: map[string]bool{}}
+	for _, name := range names {
+		n.all[name] = true
+	}
+	return n
+}
+
+func (n namespaces) on() bool { return n.text != "" }
+
+func (n namespaces) has(name string) bool { return n.text == "" || n.all[name] }
+
+// allNamespaces is the name for all of them.
+const allNamespaces = "all"
+
+// showNamespaces shows the deployments and pods of some namespaces, or of all. If
+// lightsout watches only some namespaces, and others are chosen, it asks the session to
+// watch those.
+func showNamespaces(names []string) func(*Model) {
+	return func(m *Model) {
+		s := &m.s
+		watched := strings.FieldsFunc(s.f.Namespaces, func(r rune) bool { return r == ',' })
+		outside := len(names) == 0 && !s.only.on() || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(watched, name) })
+		if len(watched) > 0 && outside && s.f.Replay == nil {
+			m.opts.Send(view.SwitchPlace{Place: view.Place{Namespaces: names}})
+			return
+		}
+		s.only = newNamespaces(names)
+		switch {
+		case len(names) > 0:
+			m.say("shown: deployments and pods of " + s.only.text + "; 0 shows all again")
+		case len(watched) > 0:
+			m.say(fmt.Sprintf("shown: all watched namespaces (%s)", s.f.Namespaces))
+		default:
+			m.say("shown: all namespaces")
+		}
+	}
+}
+
+// places returns the namespaces ("ns") or contexts ("ctx") whose names match the typed
+// text, the best match first. The operator may also type a namespace that lightsout
+// does not know.
+func (m *Model) places(kind, typed string) []command {
+	var names []string
+	if kind == "ctx" {
+		if p := m.s.f.Places; p != nil {
+			names = p.Contexts
+		}
+	} else {
+		names = append([]string{allNamespaces}, m.s.namespaces()...)
+	}
+	low := strings.ToLower(typed)
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !containsFold(name, low) })
+	rank := func(name string) int { // the same name, a common beginning, others
+		return btoi(name != typed) + btoi(!strings.HasPrefix(strings.ToLower(name), low))
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	if kind == "ns" && typed != "" && !slices.Contains(names, typed) {
+		names = append(names, typed) // it may exist nevertheless
+	}
+	var out []command
+	for _, name := range names {
+		run, fault := send(view.SwitchPlace{Place: view.Place{Context: name}}), ""
+		if kind == "ns" {
+			run, fault = chooseNamespaces(name)
+		}
+		out = append(out, command{text: kind + " " + name, fault: fault, binding: bind(run, "", "", "")})
+	}
+	return out
+}
+
+// chooseNamespaces shows the named namespaces, separated by commas; fault is the reason
+// why it cannot.
+func chooseNamespaces(name string) (run func(*Model), fault string) {
+	if name == allNamespaces {
+		return showNamespaces(nil), ""
+	}
+	names := strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == ' ' })
+	if i := slices.IndexFunc(names, func(ns string) bool { return !cluster.CanBeNamespace(ns) }); i >= 0 {
+		fault = names[i] + " can't be a namespace: only a-z, 0-9, and - between them; 63 at most"
+	}
+	return showNamespaces(names), fault
+}
+
+// namespaces returns the known namespaces, sorted; if the account may not list them,
+// those of the watched objects.
+func (s *scene) namespaces() []string {
+	if p := s.f.Places; p != nil && len(p.Namespaces) > 0 {
+		return p.Namespaces
+	}
+	seen := map[string]bool{}
+	for _, d := range s.snap.Deployments() {
+		seen[d.Namespace] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
