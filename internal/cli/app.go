@@ -40,6 +40,9 @@ type app struct {
 	load     *loadgen.Generator
 	names    *record.Names // replaced in all that is kept; nil: none
 	target   *session.Target
+	// asked is closed once lightsout has asked the API server for the cluster's
+	// identity.
+	asked chan struct{}
 	// dir is the session's record.
 	dir string
 	// kept is where pictures and timelines go that belong to no trial.
@@ -48,8 +51,8 @@ type app struct {
 	// of the screen's recording that was under way at the end.
 	drawn    bool
 	recorded string
-	// left names what was still off when the session ended, cordoned what was
-	// still cordoned by lightsout.
+	// left names the nodes that were still off when the session ended, cordoned those
+	// that lightsout had left cordoned.
 	left, cordoned []string
 }
 
@@ -60,14 +63,15 @@ func newApp(o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &app{opt: o, config: cfg}
+	a := &app{opt: o, config: cfg, asked: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			a.close()
 		}
 	}()
 	questions := session.NewQuestions()
-	if a.ssh, err = newSSH(cfg, sshAsker{askSecret(questions), askHostKey(questions)}); err != nil {
+	a.ssh, err = newSSH(cfg, sshAsker{askSecret(questions), askHostKey(questions)})
+	if err != nil {
 		return nil, err
 	}
 	dial := bastionDialer(a.ssh)
@@ -82,7 +86,8 @@ func newApp(o options) (_ *app, err error) {
 	if err = a.record(access); err != nil {
 		return nil, err
 	}
-	if a.api, err = cluster.NewClient(access); err != nil {
+	a.api, err = cluster.NewClient(access)
+	if err != nil {
 		return nil, err
 	}
 	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.recorder.Transition})
@@ -105,10 +110,12 @@ func (a *app) record(access *cluster.Config) error {
 	if err != nil {
 		return err
 	}
-	if a.dir, err = record.NewSessionDir(filepath.Join(dir, "sessions"), time.Now()); err != nil {
+	a.dir, err = record.NewSessionDir(filepath.Join(dir, "sessions"), time.Now())
+	if err != nil {
 		return err
 	}
-	if a.recorder, err = session.NewRecorder(a.dir, time.Now); err != nil {
+	a.recorder, err = session.NewRecorder(a.dir, time.Now)
+	if err != nil {
 		return err
 	}
 	a.recorder.Redact(a.names)
@@ -128,7 +135,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.restore(), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
+		Restore: a.opt.restore(cfg), Marks: noteOn(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(),
 	}
 	if cfg.Pace != "real" {
@@ -139,13 +146,15 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	}
 	trials := trial.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, DryRun: opt.DryRun, Production: opt.Production,
-		Timeline: a.recorder.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint, Names: a.names,
+		Restore: opt.Restore, Timeline: a.recorder.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint, Names: a.names,
 	}
-	if trials.Dir, err = trialsDir(a.opt, cfg, access.Context); err != nil {
+	trials.Dir, err = trialsDir(a.opt, cfg, access.Context)
+	if err != nil {
 		return err
 	}
 	a.kept = filepath.Dir(trials.Dir)
-	if trials.Plans, err = knownPlans(a.opt.plans); err != nil {
+	trials.Plans, err = knownPlans(a.opt.plans)
+	if err != nil {
 		return err
 	}
 	a.session = session.New(opt)
@@ -153,7 +162,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	return nil
 }
 
-// focus is the deployment that the configuration says the load goes to.
+// focus returns the deployment that receives the configured load.
 func focus(cfg *config.Config) cluster.Key {
 	ns, name, ok := strings.Cut(cfg.Load.Deployment, "/")
 	if !ok {
@@ -177,7 +186,7 @@ func fileName(name string) string {
 // seconds a column fill a wide terminal.
 const windowsKept = 1200
 
-// newLoad makes the generator; there is none without a URL.
+// newLoad creates the generator; nil without a URL.
 func (a *app) newLoad(dial dialer) error {
 	l := a.config.Load
 	if l.URL == "" || a.opt.noLoad {
@@ -200,7 +209,7 @@ func (a *app) newLoad(dial dialer) error {
 	return err
 }
 
-// backends are the target's, which are asked for what the config says that they tell.
+// backends returns the target's backends, with the metrics that the config names.
 func backends(target *session.Target, m *config.Metrics) func() []loadgen.Backend {
 	if m == nil {
 		return target.Backends
@@ -222,7 +231,7 @@ func askHostKey(questions *session.Questions) func(context.Context, ssh.HostKeyQ
 			Kind: view.QuestionHostKey, Title: "Trust the host key of " + q.Host + "?",
 			Lines: []view.Line{
 				{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
-				{Text: "It is not in any known_hosts file. If yes, it is added to " + q.File + "."},
+				{Text: "No known_hosts file contains this key. Trusting it adds it to " + q.File + "."},
 			},
 			Choices: []view.Choice{{ID: view.ChoiceNo, Label: "No"}, {ID: view.ChoiceYes, Label: "Trust and remember"}},
 		})
@@ -234,23 +243,23 @@ func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQue
 	return func(ctx context.Context, q ssh.SecretQuestion) (string, error) {
 		choices := []view.Choice{{ID: view.ChoiceNo, Label: "Skip this key"}, {ID: view.ChoiceYes, Label: "Unlock"}}
 		if q.File == "" { // a password, which is sent and not kept
-			choices = []view.Choice{{ID: view.ChoiceNo, Label: "Give none"}, {ID: view.ChoiceYes, Label: "Send"}}
+			choices = []view.Choice{{ID: view.ChoiceNo, Label: "Give no password"}, {ID: view.ChoiceYes, Label: "Send"}}
 		}
 		a, err := questions.Ask(ctx, view.Question{Kind: view.QuestionSecret, Title: q.Prompt, Secret: true, Choices: choices})
 		if err != nil {
 			return "", err
 		}
 		if a.Choice != view.ChoiceYes {
-			return "", errors.New("no answer was given")
+			return "", errors.New("the question was not answered")
 		}
 		return a.Typed, nil
 	}
 }
 
-// run runs all parts while show does. When show returns or ctx ends, so does the
-// session, in order: a trial under way is aborted, which powers on what it
-// switched off, and its record is written. A second signal ends it at once. The
-// error is context.Canceled when it ended before show was done.
+// run runs all parts while show runs. When show returns or ctx ends, the session ends
+// in order: it aborts a running trial, which powers on its machines, and writes its
+// record. A second signal ends it at once. The error is context.Canceled when it ended
+// before show was done.
 func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	defer a.close()
 	signals.inOrder.Store(true)
@@ -259,10 +268,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	var wg sync.WaitGroup
 	var watched, ended error
 	wg.Go(func() { watched = a.watcher.Run(inner) })
-	wg.Go(func() { // what is switched meanwhile is kept by what the kubeconfig tells
-		id := a.api.Identity(inner)
-		a.journal.Identify(power.Cluster{UID: id.UID, CA: id.CA})
-	})
+	wg.Go(func() { a.identify(inner) })
 	wg.Go(func() {
 		defer cancel()
 		ended = a.session.Run(inner, a.trials)
@@ -291,15 +297,42 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		a.tellEnd(int(seen.Load()))
 	}
 	wg.Wait()
-	a.left, a.cordoned, _ = leftBehind(a.journal) // what is wrong with it has been said
+	a.left, a.cordoned, _ = leftBehind(a.journal) // an earlier line reported its error
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, watched, ended)
 	}
 	return err
 }
 
-// tellEnd tells, as lines, what was done since the event of that number, until the
-// session has ended.
+// identifyEvery is the longest pause between two requests for the cluster's identity.
+const identifyEvery = 30 * time.Second
+
+// identify asks for the cluster's UID until it gets it: a credential or a permission
+// may arrive late. Until then lightsout identifies the cluster by its kubeconfig.
+func (a *app) identify(ctx context.Context) {
+	for pause := time.Second; ; pause = min(2*pause, identifyEvery) {
+		id, err := a.api.Identity(ctx)
+		if err == nil {
+			a.journal.Identify(identified("", id))
+		}
+		select {
+		case <-a.asked:
+		default:
+			close(a.asked)
+		}
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// tellEnd prints, as lines, the events from that number on, until the session has
+// ended.
 func (a *app) tellEnd(since int) {
 	c := &console{out: os.Stderr, lanes: []view.Lane{view.LaneOperator, view.LanePower}, printed: since}
 	for range a.session.Frames() {

@@ -8,8 +8,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// around is what else could be shown than what is: the kubeconfig's contexts and
-// the cluster's namespaces.
+// around lists the other places: the kubeconfig's contexts and the cluster's
+// namespaces.
 type around struct {
 	opt    options
 	config *config.Config
@@ -25,7 +25,7 @@ func (a around) Places(ctx context.Context) view.Places {
 	return p
 }
 
-// Check says why a place can't be shown.
+// Check returns the reason why the screen cannot show a place.
 func (a around) Check(p view.Place) error {
 	cfg, err := a.opt.at(p).Read()
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/internal/terminal"
 	"lightsout/internal/view"
 )
 
@@ -17,7 +18,7 @@ func TestAnotherPlaceIsMadeOfTheSameFlags(t *testing.T) {
 	if err := os.WriteFile(o.File, []byte("context: here\nnamespaces: [shop, db]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.beside = func(context.Context, besides) {}
+	o.beside = func(context.Context, terminal.Beside) {}
 	if o.at(view.Place{}).beside != nil {
 		t.Error("the demo that runs by itself begins anew in another place")
 	}

@@ -19,12 +19,15 @@ import (
 	"lightsout/power/ssh"
 )
 
-// checkup looks at what lightsout stands on. It changes nothing.
+// checkup checks everything that lightsout depends on. It changes nothing.
 type checkup struct {
 	config *config.Config
-	wanted []string // nodes; empty is all
-	// readOnly: what is needed for acting is not looked at.
+	wanted []string // nodes to check; empty is all
+	// readOnly skips the checks that only acting needs.
 	readOnly bool
+	// restore is the command that powers on and uncordons what the check leaves off or
+	// cordoned.
+	restore string
 
 	access    *cluster.Config
 	accessErr error
@@ -41,22 +44,25 @@ type checkup struct {
 // connectWait bounds each connection that is made to see whether it can be.
 const connectWait = 20 * time.Second
 
-// newCheckup reads the configuration. What is wrong with more than the
-// configuration itself becomes a row.
-func newCheckup(o options, wanted []string) (*checkup, error) {
+// newCheckup reads the configuration. An error outside the configuration itself becomes
+// a row. secret prompts for passphrases; with nil there are no prompts.
+func newCheckup(o options, wanted []string, secret func(context.Context, ssh.SecretQuestion) (string, error)) (*checkup, error) {
 	cfg, err := o.Read()
 	if err != nil {
 		return nil, err
 	}
-	c := &checkup{config: cfg, wanted: wanted, readOnly: o.readOnly, show: func([]checkRow) {}}
-	if c.client, err = newSSH(cfg, sshAsker{secret: askOnTerminal()}); err != nil {
+	c := &checkup{config: cfg, wanted: wanted, readOnly: o.readOnly, restore: o.restore(cfg), show: func([]checkRow) {}}
+	c.client, err = newSSH(cfg, sshAsker{secret: secret})
+	if err != nil {
 		return nil, err
 	}
 	bastion := bastionDialer(c.client)
-	if c.dial = bastion; bastion == nil {
+	c.dial = bastion
+	if bastion == nil {
 		c.dial = (&net.Dialer{Timeout: connectWait}).DialContext
 	}
-	if c.access, c.accessErr = apiAccess(cfg, bastion); c.accessErr == nil {
+	c.access, c.accessErr = apiAccess(cfg, bastion)
+	if c.accessErr == nil {
 		c.api, c.accessErr = cluster.NewClient(c.access)
 	}
 	o.readOnly = true // for the machines
@@ -81,7 +87,7 @@ func (c *checkup) add(area string, rows ...checkRow) {
 	c.show(rows)
 }
 
-// run goes from what the rest needs to what needs the rest.
+// run runs the checks, those that others depend on first.
 func (c *checkup) run(ctx context.Context) {
 	reached := c.bastion(ctx)
 	nodes := c.cluster(ctx, reached)
@@ -97,7 +103,7 @@ func (c *checkup) run(ctx context.Context) {
 func (c *checkup) bastion(ctx context.Context) bool {
 	via := c.client.Via()
 	if via == "" {
-		c.add("bastion", skipped("bastion", "none is configured: connections are made directly"))
+		c.add("bastion", skipped("bastion", "no bastion is configured; lightsout connects directly"))
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*connectWait)
@@ -106,14 +112,14 @@ func (c *checkup) bastion(ctx context.Context) bool {
 		c.add("bastion", missing(via, err, "check its address, and that its ssh server runs and can be reached from here"))
 		return false
 	}
-	rows := []checkRow{works(via, "logged in; its host key is on record")}
+	rows := []checkRow{works(via, "logged in; known_hosts contains its host key")}
 	ahead, within, err := c.client.BastionClock(ctx)
 	c.add("bastion", append(rows, clockRow("clock of "+via, ahead, within, err))...)
 	return true
 }
 
-// clockLimit is how much clocks may differ: heartbeats and the times of what
-// the cluster and the machines say are compared with this machine's.
+// clockLimit is the largest permitted difference of clocks: lightsout compares
+// heartbeats, and the times of cluster and machines, with this machine's clock.
 const clockLimit = time.Second
 
 func clockRow(what string, ahead, within time.Duration, err error) checkRow {
@@ -131,7 +137,7 @@ func clockRow(what string, ahead, within time.Duration, err error) checkRow {
 	return works(what, "it agrees with this machine's within %s", max(ahead.Abs(), within, time.Millisecond).Round(time.Millisecond))
 }
 
-// cluster looks at the API server and the account's rights, and gives the nodes.
+// cluster checks the API server and the account's rights, and returns the nodes.
 func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 	if c.accessErr != nil {
 		c.add("cluster", missing("kubeconfig", c.accessErr, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
@@ -139,7 +145,7 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 	}
 	rows := []checkRow{works("kubeconfig", "context %s, user %s, API server %s", c.access.Context, c.access.User, c.access.Server)}
 	if !reached {
-		c.add("cluster", append(rows, skipped("API server", "the bastion is missing"))...)
+		c.add("cluster", append(rows, skipped("API server", "not tested: the bastion failed"))...)
 		return nil
 	}
 	version, err := c.api.Version(ctx)
@@ -158,15 +164,20 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 
 // load connects to the load's target and sends nothing.
 func (c *checkup) load(ctx context.Context, reached bool) {
+	var rows []checkRow
+	if reached {
+		if row, none := c.deploymentName(ctx); !none {
+			rows = append(rows, row)
+		}
+	}
 	l := c.config.Load
 	if l.URL == "" {
-		c.add("load", skipped("target", "no load.url is configured"))
+		c.add("load", append(rows, skipped("target", "no load.url is configured"))...)
 		return
 	}
-	var rows []checkRow
 	addrs, err := l.Addresses()
 	if err != nil {
-		c.add("load", missing("target", err, "correct it in lightsout.yaml"))
+		c.add("load", append(rows, missing("target", err, "correct it in lightsout.yaml"))...)
 		return
 	}
 	dial, how := c.dial, ""
@@ -179,7 +190,7 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 	}
 	for _, addr := range addrs {
 		if how != "" && !reached {
-			rows = append(rows, skipped("target", "the bastion is missing"))
+			rows = append(rows, skipped("target", "not tested: the bastion failed"))
 			break
 		}
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
@@ -199,14 +210,14 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 	case err != nil:
 		rows = append(rows, missing("API key", err, "correct load.api_key_file or load.api_key_env"))
 	case key == "":
-		rows = append(rows, skipped("API key", "none is configured"))
+		rows = append(rows, skipped("API key", "no API key is configured"))
 	default:
-		rows = append(rows, works("API key", "there is one"))
+		rows = append(rows, works("API key", "an API key is configured"))
 	}
 	c.add("load", rows...)
 }
 
-// state looks whether the journal can be written, and what it says is off.
+// state checks that the journal is writable, and lists the machines that it has as off.
 func (c *checkup) state() {
 	state, err := c.config.StateDir()
 	if err != nil {
@@ -218,10 +229,10 @@ func (c *checkup) state() {
 		records, _ := clusterDir(c.config, c.access.Context) // its error is the same
 		dirs = append(dirs, records)
 	}
-	rows := []checkRow{works("folder", "%s can be written", dirs[len(dirs)-1])}
+	rows := []checkRow{works("folder", "%s is writable", dirs[len(dirs)-1])}
 	for _, dir := range dirs {
 		if err := writable(dir); err != nil {
-			rows[0] = missing("folder", fmt.Errorf("%s can't be written (%w)", dir, err), "give it to this user, or set state in lightsout.yaml; without a journal nothing is switched")
+			rows[0] = missing("folder", fmt.Errorf("%s is not writable (%w)", dir, err), "make it writable for this user, or set state in lightsout.yaml; without a journal lightsout switches nothing")
 			break
 		}
 	}
@@ -241,25 +252,25 @@ func writable(dir string) error {
 	}
 }
 
-// leftOff tells what lightsout has left off; it makes no journal.
+// leftOff lists the machines that lightsout has left off; it creates no journal.
 func (c *checkup) leftOff(state string) []checkRow {
 	if c.access == nil {
 		return nil
 	}
 	old, _ := filepath.Glob(filepath.Join(state, "*", power.JournalName))
 	if _, err := os.Stat(filepath.Join(state, power.JournalName)); err != nil && len(old) == 0 {
-		return []checkRow{works("left off", "nothing was ever switched off from here")}
+		return []checkRow{works("left off", "lightsout has never switched anything off from here")}
 	}
 	j := power.OpenJournal(state, clusterOf(c.access), "")
 	defer j.Close()
 	off, cordoned, err := leftBehind(j)
 	switch {
 	case err != nil:
-		return []checkRow{missing("left off", err, "look at the journal, and mend or move it")}
+		return []checkRow{missing("left off", err, "inspect the journal, and repair it or move it away")}
 	case len(off) > 0:
-		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: lightsout restore")}
+		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: "+c.restore)}
 	case len(cordoned) > 0:
-		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: lightsout restore")}
+		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: "+c.restore)}
 	}
-	return []checkRow{works("left off", "nothing is off that lightsout switched off")}
+	return []checkRow{works("left off", "lightsout left no machine off")}
 }

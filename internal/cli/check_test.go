@@ -25,6 +25,7 @@ type shippedRole struct {
 		APIGroups []string `json:"apiGroups"`
 		Resources []string `json:"resources"`
 		Verbs     []string `json:"verbs"`
+		Names     []string `json:"resourceNames"`
 	} `json:"rules"`
 }
 
@@ -58,7 +59,7 @@ func TestTheShippedRolesGiveWhatIsNeededAndNoMore(t *testing.T) {
 			}
 		}
 	}
-	needed["lightsout-nodes"] = []string{"list nodes", "watch nodes"}
+	needed["lightsout-nodes"] = []string{"list nodes", "watch nodes", "get namespaces kube-system"}
 	given := map[string][]string{}
 	for _, role := range shippedRoles(t) {
 		name := role.Metadata["name"].(string)
@@ -67,7 +68,9 @@ func TestTheShippedRolesGiveWhatIsNeededAndNoMore(t *testing.T) {
 				for _, resource := range rule.Resources {
 					for _, verb := range rule.Verbs {
 						resource, sub, _ := strings.Cut(resource, "/")
-						given[name] = append(given[name], cluster.Right{Group: group, Resource: resource, Subresource: sub, Verb: verb}.String())
+						for _, object := range append(rule.Names, "")[:max(1, len(rule.Names))] {
+							given[name] = append(given[name], cluster.Right{Group: group, Resource: resource, Subresource: sub, Verb: verb, Name: object}.String())
+						}
 					}
 				}
 			}
@@ -85,7 +88,7 @@ func TestTheShippedRolesGiveWhatIsNeededAndNoMore(t *testing.T) {
 
 // Many clusters have one context's name: what is off in another is not said of
 // this one.
-func TestCheckTellsWhatIsOffInThisCluster(t *testing.T) {
+func TestCheckListsMachinesThatAreOffInThisCluster(t *testing.T) {
 	state := t.TempDir()
 	there, err := apiAccess(&config.Config{Kubeconfig: oneCluster(t)}, nil)
 	if err != nil {

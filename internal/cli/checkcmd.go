@@ -17,21 +17,21 @@ import (
 	"lightsout/power/ssh"
 )
 
-// checkResult says how one thing stands.
+// checkResult is the result of one check.
 type checkResult string
 
 // Results of a check.
 const (
 	checkWorks   checkResult = "works"
 	checkMissing checkResult = "missing"
-	// checkSkipped: it is not configured, not wanted, or can't be told because
-	// something that it needs is missing.
+	// checkSkipped: unconfigured, not requested, or impossible because another check
+	// failed.
 	checkSkipped checkResult = "skipped"
 	// checkNote: lightsout does without it, and the operator should know.
 	checkNote checkResult = "note"
 )
 
-// checkRow is one thing that was looked at.
+// checkRow is one check with its result.
 type checkRow struct {
 	// Area is the part that it belongs to, What names the thing.
 	Area string `json:"area"`
@@ -39,7 +39,7 @@ type checkRow struct {
 	Node   string      `json:"node,omitempty"`
 	What   string      `json:"what"`
 	Result checkResult `json:"result"`
-	// Detail says what was found, Todo what to do about it.
+	// Detail is the finding, and Todo is the next step.
 	Detail string `json:"detail"`
 	Todo   string `json:"todo,omitempty"`
 }
@@ -55,7 +55,7 @@ func newCheckCommand(o *options) *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:               "check [NODE...]",
-		Short:             "Say what works and what is missing: rights, bastion, machines, load",
+		Short:             "Test rights, bastion, machines and load; switch nothing",
 		ValidArgsFunction: o.nodes,
 		RunE: func(cmd *cobra.Command, nodes []string) error {
 			if output != "" && output != "json" {
@@ -64,17 +64,17 @@ func newCheckCommand(o *options) *cobra.Command {
 			return runCheck(cmd.Context(), *o, nodes, output == "json", os.Stdout)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json, or a table when empty")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json (default a table)")
 	completeFlag(cmd, "output", words("json"))
 	o.clusterFlags(cmd)
 	o.Bound(cmd.Flags())
-	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "leave out what is needed only for acting")
+	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "skip the checks that only switching needs")
 	return cmd
 }
 
-// runCheck looks at everything and prints it, a table area by area as it comes.
+// runCheck runs all checks and prints them, a table area by area as they end.
 func runCheck(ctx context.Context, o options, nodes []string, asJSON bool, out io.Writer) error {
-	c, err := newCheckup(o, nodes)
+	c, err := newCheckup(o, nodes, askOnTerminal())
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func printRows(out io.Writer, rows []checkRow) {
 // be read.
 func joinWorking(rows []checkRow) []checkRow {
 	var out []checkRow
-	at := map[string]int{} // of the row of what works, by node
+	at := map[string]int{} // index of the row of a successful check, by node
 	for _, r := range rows {
 		i, there := at[r.Node]
 		switch {
@@ -174,19 +174,23 @@ func skipped(what, format string, args ...any) checkRow {
 
 func note(what, detail, todo string) checkRow { return row(what, checkNote, detail, todo) }
 
-// missing says what is wrong; todo is what helps in general, for errors that
-// give no advice of their own.
+// missing returns a row with the problem; todo is the general next step, for errors
+// without one of their own.
 func missing(what string, err error, todo string) checkRow {
 	detail := err.Error()
 	var own *text.Advised
-	if errors.As(err, &own) {
+	var way *ssh.ConnectError
+	switch {
+	case errors.As(err, &own):
 		detail, todo = strings.TrimSuffix(detail, "; "+own.Todo), own.Todo
+	case errors.As(err, &way) && way.Todo() != "": // the host is there
+		todo = way.Todo()
 	}
 	return row(what, checkMissing, detail, todo)
 }
 
-// askOnTerminal asks for a passphrase or password on the terminal; nil when
-// there is none. Unknown host keys are not asked about: saying yes would write.
+// askOnTerminal asks for a passphrase or password on the terminal; nil if there is
+// none. It does not ask about unknown host keys: a yes would write to known_hosts.
 func askOnTerminal() func(context.Context, ssh.SecretQuestion) (string, error) {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return nil

@@ -15,20 +15,23 @@ import (
 	"lightsout/power/ssh"
 )
 
-// checksAtOnce bounds how many nodes are looked at side by side.
+// checksAtOnce bounds the number of nodes that are checked in parallel.
 const checksAtOnce = 8
 
-// machines looks at each worker's machine, and at the kubelet on it.
+// machines checks each worker's machine, and the kubelet on it.
 func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.Node) {
 	var rows []checkRow
 	for _, name := range c.wanted {
 		if !slices.ContainsFunc(nodes, func(n *cluster.Node) bool { return n.Name == name }) {
-			rows = append(rows, missing(name, fmt.Errorf("there is no node of that name, or it can't be seen"), "check its spelling: lightsout power status"))
+			rows = append(rows, missing(name, fmt.Errorf("the cluster has no such node, or the account may not see it"), "check its spelling: lightsout power status"))
 		}
+	}
+	if nodes != nil {
+		rows = append(rows, c.nodeNames(nodes)...)
 	}
 	switch {
 	case c.readOnly:
-		rows = append(rows, skipped("machines", "--read-only: they are not switched"))
+		rows = append(rows, skipped("machines", "--read-only: lightsout switches no machines"))
 	case c.powerErr != nil:
 		rows = append(rows, missing("drivers", c.powerErr, "correct power in lightsout.yaml"))
 	case c.power.missing != "":
@@ -38,7 +41,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		return n.ControlPlane || len(c.wanted) > 0 && !slices.Contains(c.wanted, n.Name)
 	})
 	if len(nodes) == 0 {
-		c.add("machines", append(rows, skipped("machines", "no worker node can be seen"))...)
+		c.add("machines", append(rows, skipped("machines", "lightsout sees no worker node"))...)
 		return
 	}
 	var bindings []power.Binding
@@ -52,7 +55,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		cancel()
 	}
 	found := make([][]checkRow, len(nodes))
-	var looks errgroup.Group // which have no error: what is wrong is a row
+	var looks errgroup.Group // without errors: a problem is a row
 	looks.SetLimit(checksAtOnce)
 	for i, n := range nodes {
 		looks.Go(func() error {
@@ -70,7 +73,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 	c.add("machines", append(rows, slices.Concat(found...)...)...)
 }
 
-// machine looks at the two ways of one machine.
+// machine checks the power-off and power-on drivers of one machine.
 func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []checkRow {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -94,22 +97,22 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), "set power.on_by, and name its machine under power.nodes"))
 	}
 	if err := c.power.fleet.Prove(ctx, []power.Binding{b})[node]; err != nil {
-		return append(rows, missing("on", fmt.Errorf("that it can be powered on is not proven: %w", err), "check the power API, its token, and that the machine is there"))
+		return append(rows, missing("on", fmt.Errorf("cannot prove that it can be powered on: %w", err), "check the power API, its token, and that the machine is there"))
 	}
-	return append(rows, works("on", "%s tells the state of %s", m.Driver, m.Title()))
+	return append(rows, works("on", "%s reports the state of %s", m.Driver, m.Title()))
 }
 
-// overSSH looks at a node's ssh, clock and sudo.
+// overSSH checks a node's ssh, clock and sudo.
 func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m power.Machine) []checkRow {
 	ahead, within, err := c.power.ssh.Clock(ctx, m)
 	var connect *ssh.ConnectError
 	if errors.As(err, &connect) {
-		return []checkRow{missing("ssh", err, "power it on, or check the way to it"), skipped("sudo", "there is no ssh"), skipped("clock", "there is no ssh")}
+		return []checkRow{missing("ssh", err, "power it on, or check the route to it"), skipped("sudo", "there is no ssh"), skipped("clock", "there is no ssh")}
 	}
 	user := m.Params["user"]
 	return []checkRow{
 		works("ssh", "logged in to %s as %s", m.ID, user),
-		c.obeys(ctx, "sudo", b, fmt.Sprintf("it would obey %q", c.power.ssh.Command())),
+		c.obeys(ctx, "sudo", b, fmt.Sprintf("it accepts %q", c.power.ssh.Command())),
 		clockRow("clock", ahead, within, err),
 	}
 }
@@ -130,8 +133,8 @@ func (c *checkup) graceful(ctx context.Context, n *cluster.Node) checkRow {
 	case err != nil:
 		return skipped(what, "%s", err)
 	case k.ShutdownGrace == 0:
-		return note(what, "the kubelet takes no notice of a shutdown: its pods are killed, and the node just falls silent",
-			"set shutdownGracePeriod in the kubelet's configuration, unless that is what is to be tried")
+		return note(what, "the kubelet ignores a shutdown: its pods are killed, and the node falls silent",
+			"set shutdownGracePeriod in the kubelet's configuration, unless you want to test exactly this")
 	}
 	return works(what, "%s, of them %s for critical pods", k.ShutdownGrace, k.ShutdownGraceCritical)
 }

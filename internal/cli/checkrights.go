@@ -12,54 +12,60 @@ import (
 // need is something that lightsout does with rights in the cluster.
 type need struct {
 	what string
-	// words are the rights as kubectl names them, joined by semicolons, with their
-	// verbs before them: in the namespaces that are chosen, or after an @ in the
-	// one that is named there, where * are all.
+	// words lists the rights in kubectl's notation, separated by semicolons: verbs,
+	// then resources. They apply in the chosen namespaces, or in the namespace after an
+	// @, where * is all. The name after a = limits them to one object.
 	words string
-	// without says what is lost.
+	// without describes the loss without the rights.
 	without string
 	// role is the ClusterRole of docs/clusterrole.yaml that gives it.
 	role   string
 	rights []cluster.Right // what words say
 }
 
-// Names of the ClusterRoles in docs/clusterrole.yaml. What roleLogs gives is a
-// convenience, which is not missed.
+// Names of the ClusterRoles in docs/clusterrole.yaml. Check does not fail without
+// rolePlace or roleLogs: they only add convenience.
 const (
 	roleView    = "lightsout-view"
+	rolePlace   = "lightsout-place"
 	roleMeasure = "lightsout-measure"
 	roleAct     = "lightsout-act"
 	roleLogs    = "lightsout-logs"
 )
 
-// allNeeds is what is asked of the API server: what is watched, and what is changed
-// when the operator says so.
+// allNeeds lists the rights that lightsout uses: for watching, and for changes at the
+// operator's request.
 var allNeeds = []need{
-	{"see nodes", "list,watch nodes", "nothing can be shown or switched off", roleView, nil},
-	{"see heartbeats", "list,watch leases.coordination.k8s.io@kube-node-lease", "a silent node is noticed only with NotReady", roleView, nil},
+	{"see nodes", "list,watch nodes", "lightsout can neither show nor switch off anything", roleView, nil},
+	{"identify the cluster", "get namespaces=kube-system@kube-system", "lightsout cannot tell it from another cluster, and switches nothing off unless it can annotate nodes", roleView, nil},
+	{"see heartbeats", "list,watch leases.coordination.k8s.io@kube-node-lease", "lightsout detects a silent node only when it is NotReady", roleView, nil},
 	{"see pods", "list,watch pods", "no pods are shown", roleView, nil},
 	{"see deployments", "list,watch deployments.apps", "no deployments are shown", roleView, nil},
-	{"see replica sets", "list,watch replicasets.apps", "pods are not told by deployment", roleView, nil},
-	{"see endpoints", "list,watch endpointslices.discovery.k8s.io", "it can't be told who serves", roleView, nil},
+	{"see replica sets", "list,watch replicasets.apps", "lightsout cannot tell which deployment a pod belongs to", roleView, nil},
+	{"see endpoints", "list,watch endpointslices.discovery.k8s.io", "lightsout cannot tell who serves", roleView, nil},
 	{"see events", "list,watch events", "reasons are not shown", roleView, nil},
-	{"see the control plane's settings", "list,watch pods@kube-system", "its timings are assumed", roleView, nil},
-	{"ask pods", "get pods/proxy", "served and queued are estimated, not measured", roleMeasure, nil},
-	{"ask kubelets", "get nodes/proxy", "the kubelets' settings are assumed", roleMeasure, nil},
+	{"forecast where pods go", "list,watch persistentvolumeclaims; list,watch resourcequotas; list,watch jobs.batch; list,watch poddisruptionbudgets.policy",
+		"forecasts ignore them", rolePlace, nil},
+	{"forecast which pods volumes hold", "list,watch persistentvolumes; list,watch storageclasses.storage.k8s.io; list,watch csinodes.storage.k8s.io; list,watch namespaces",
+		"forecasts ignore them", rolePlace, nil},
+	{"see the control plane's settings", "list,watch pods@kube-system", "lightsout assumes its timings", roleView, nil},
+	{"query pods", "get pods/proxy", "served and queued are estimated, not measured", roleMeasure, nil},
+	{"query kubelets", "get nodes/proxy", "lightsout assumes the kubelets' settings", roleMeasure, nil},
 	{"read pods' logs", "get pods/log", "the screen shows no logs", roleLogs, nil},
-	{"see services and usage", "list services; get pods.metrics.k8s.io; get nodes.metrics.k8s.io", "details do not tell them", roleLogs, nil},
+	{"see services and usage", "list services; get pods.metrics.k8s.io; get nodes.metrics.k8s.io", "details do not show them", roleLogs, nil},
 	{"see owners", "list statefulsets.apps; list daemonsets.apps; list jobs.batch; list revisions.serving.knative.dev; list services.serving.knative.dev",
-		"stateful and daemon sets, jobs and what is Knative's are not told in details", roleLogs, nil},
-	{"name namespaces", "list namespaces", "their names are not completed on the screen", roleLogs, nil},
+		"details do not show StatefulSets, DaemonSets, Jobs and Knative resources", roleLogs, nil},
+	{"list namespaces", "list namespaces", "the screen does not complete their names", roleLogs, nil},
 	{"restart a rollout", "get,patch deployments.apps", "pods can't be spread again after the nodes are back", roleAct, nil},
 	{"cordon a node", "get,patch nodes", "nodes can't be cordoned before a shutdown", roleAct, nil},
 	// Those of other namespaces, too, are on a node that is drained.
 	{"drain a node", "list pods@*; create pods/eviction@*", "nodes can't be drained before a shutdown", roleAct, nil},
 }
 
-// needs is what is asked for with these namespaces chosen, where none are all.
+// needs returns the rights for the chosen namespaces, where none means all.
 func needs(namespaces []string, readOnly bool) (out []need) {
 	for _, n := range allNeeds {
-		seen := strings.HasSuffix(n.words, "@kube-system") && (len(namespaces) == 0 || slices.Contains(namespaces, "kube-system"))
+		seen := n.words == "list,watch pods@kube-system" && (len(namespaces) == 0 || slices.Contains(namespaces, "kube-system"))
 		if seen || readOnly && n.role == roleAct {
 			continue
 		}
@@ -71,23 +77,26 @@ func needs(namespaces []string, readOnly bool) (out []need) {
 	return out
 }
 
+var clusterScoped = map[string]bool{"nodes": true, "namespaces": true, "persistentvolumes": true, "storageclasses": true, "csinodes": true}
+
 // rightsOf are the rights that words name.
 func rightsOf(words string, namespaces []string) (out []cluster.Right) {
 	verbs, what, _ := strings.Cut(words, " ")
 	what, in, named := strings.Cut(what, "@")
+	what, name, _ := strings.Cut(what, "=")
 	what, sub, _ := strings.Cut(what, "/")
 	resource, group, _ := strings.Cut(what, ".")
 	switch {
 	case named:
 		namespaces = []string{strings.TrimSuffix(in, "*")}
-	case len(namespaces) == 0, resource == "nodes", resource == "namespaces":
+	case len(namespaces) == 0, clusterScoped[resource]:
 		namespaces = []string{""}
 	case resource == "events" && !slices.Contains(namespaces, "default"): // the nodes' are there
 		namespaces = append(slices.Clone(namespaces), "default")
 	}
 	for _, ns := range namespaces {
 		for verb := range strings.SplitSeq(verbs, ",") {
-			out = append(out, cluster.Right{Group: group, Resource: resource, Subresource: sub, Verb: verb, Namespace: ns})
+			out = append(out, cluster.Right{Group: group, Resource: resource, Subresource: sub, Verb: verb, Namespace: ns, Name: name})
 		}
 	}
 	return out
@@ -117,7 +126,7 @@ func (c *checkup) right(ctx context.Context, n need) checkRow {
 			lacks = append(lacks, r)
 		}
 	}
-	if len(lacks) > 0 && n.role == roleLogs {
+	if len(lacks) > 0 && (n.role == roleLogs || n.role == rolePlace) {
 		return skipped(n.what, "the account may not %s: %s; the ClusterRole %s gives it", inWords(lacks), n.without, n.role)
 	}
 	if len(lacks) > 0 {
@@ -140,14 +149,16 @@ func inWords(rights []cluster.Right) string {
 		}
 	}
 	for _, r := range rights {
-		what := strings.TrimPrefix(cluster.Right{Group: r.Group, Resource: r.Resource, Subresource: r.Subresource}.String(), " ")
+		what := strings.TrimPrefix(cluster.Right{Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name}.String(), " ")
 		i := slices.IndexFunc(groups, func(g *group) bool { return g.what == what })
 		if i < 0 {
 			i = len(groups)
 			groups = append(groups, &group{what: what})
 		}
 		add(&groups[i].verbs, r.Verb)
-		add(&groups[i].namespaces, r.Namespace)
+		if r.Name == "" {
+			add(&groups[i].namespaces, r.Namespace)
+		}
 	}
 	var out []string
 	for _, g := range groups {

@@ -3,17 +3,16 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"lightsout/internal/config"
 	"lightsout/internal/record"
-	"lightsout/internal/text"
 	"lightsout/power"
 )
 
-// sayEnd ends, on the main screen, with what is still off or cordoned, and where
-// the records are.
+// sayEnd prints, on the main screen, the machines and nodes that are still off or
+// cordoned, and the paths of the records.
 func (a *app) sayEnd() {
 	if _, dir, _ := a.trials.Outcome(); dir != "" {
 		fmt.Fprintf(os.Stderr, "the trial's record is in %s, its report in %s\n", dir, record.HTMLFile)
@@ -25,12 +24,12 @@ func (a *app) sayEnd() {
 	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
 }
 
-// leftBehind names the nodes that are still off, and those that are still
-// cordoned, by what can be read of the journal.
+// leftBehind returns the nodes that are still off, and those that are still cordoned,
+// according to the readable part of the journal.
 func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
 	left, err := j.LeftOff()
 	for _, l := range left {
-		off = append(off, l.Node)
+		off = append(off, leftName(l))
 	}
 	entries, _ := j.LeftCordoned() // its error is the same
 	for _, e := range entries {
@@ -41,40 +40,29 @@ func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
 	return off, cordoned, err
 }
 
-// sayLeftOff says what is still off or cordoned.
+// leftName names a machine in the journal, and adds a remark if it may be on.
+func leftName(l power.LeftOff) string {
+	if l.Certainty == power.LeftOffUncertain {
+		return fmt.Sprintf("%s (not seen off; it may still go off until %s)", l.Node, l.Until.Local().Format("15:04:05"))
+	}
+	return l.Node
+}
+
+// sayLeftOff prints the machines and nodes that are still off or cordoned.
 func (a *app) sayLeftOff() {
 	if len(a.left) > 0 {
-		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.command("restore"))
+		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.restore(a.config))
 	}
 	if len(a.cordoned) > 0 {
-		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: %s\n", strings.Join(a.cordoned, ", "), a.opt.command("restore"))
+		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: %s\n", strings.Join(a.cordoned, ", "), a.opt.restore(a.config))
 	}
 }
 
-// restore is the command that undoes later what is left off or cordoned; empty
-// for a lab, which leaves nothing.
-func (o options) restore() string {
+// restore returns the command that later powers on and uncordons the nodes left off or
+// cordoned. It is empty for a lab, which keeps nothing.
+func (o options) restore(cfg *config.Config) string {
 	if o.lab {
 		return ""
 	}
-	for _, path := range []*string{&o.File, &o.Kubeconfig, &o.State} { // it may be given elsewhere
-		if whole, err := filepath.Abs(*path); err == nil && *path != "" {
-			*path = whole
-		}
-	}
-	return o.command("restore")
-}
-
-// command is a command line with the flags that lead to the same cluster, the
-// same machines and the same journal.
-func (o options) command(name string) string {
-	words := []string{"lightsout", name}
-	for _, f := range []struct{ flag, value string }{
-		{"--config", o.File}, {"--kubeconfig", o.Kubeconfig}, {"--context", o.Context}, {"--bastion", o.Bastion}, {"--state", o.State},
-	} {
-		if f.value != "" {
-			words = append(words, f.flag, text.ShellWord(f.value))
-		}
-	}
-	return strings.Join(words, " ")
+	return o.RestoreCommand(cfg)
 }

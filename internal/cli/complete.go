@@ -14,7 +14,7 @@ import (
 	"lightsout/internal/trial/plan"
 )
 
-// completer says what may stand where the cursor is, for the shell.
+// completer returns the words that may follow at the cursor, for the shell.
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // completeWait bounds how long the shell waits for the cluster.
@@ -32,8 +32,16 @@ func completeFlag(cmd *cobra.Command, flag string, c completer) {
 	}
 }
 
-// nodes completes the nodes of the cluster that are not named yet. Nobody is
-// asked anything: where that would be needed there are none.
+// named returns the options without ./lightsout.yaml, which may run programs: an
+// operator who presses a key in somebody's folder has not agreed to that.
+func (o *options) named() options {
+	named := *o
+	named.Elsewhere = true
+	return named
+}
+
+// nodes completes the nodes of the cluster that the line does not have yet. It never
+// prompts: if a prompt would be necessary it returns none.
 func (o *options) nodes(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeWait)
 	defer cancel()
@@ -49,7 +57,7 @@ func (o *options) nodes(cmd *cobra.Command, args []string, _ string) ([]cobra.Co
 }
 
 func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
-	cfg, err := o.Read()
+	cfg, err := o.named().Read()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +72,7 @@ func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
 // contexts completes the contexts of the kubeconfig.
 func (o *options) contexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	path := o.Kubeconfig
-	if cfg, err := o.Read(); err == nil {
+	if cfg, err := o.named().Read(); err == nil {
 		path = cfg.Kubeconfig
 	}
 	return cluster.Contexts(path), cobra.ShellCompDirectiveNoFileComp
@@ -84,7 +92,7 @@ func plans(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobr
 // newest first, and other folders.
 func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	all := examples.Names()
-	if cfg, err := o.Read(); err == nil {
+	if cfg, err := o.named().Read(); err == nil {
 		if state, err := cfg.StateDir(); err == nil {
 			kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
 			slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
@@ -97,7 +105,7 @@ func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.C
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// casts completes what can be drawn: a file or a record.
+// casts completes files and records that export can draw.
 func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
 		return files, cobra.ShellCompDirectiveNoFileComp

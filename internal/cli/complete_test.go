@@ -80,6 +80,7 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 		"po":                                     "power",
 		"load http://10.0.0.1/ --burst 2 --col":  "--color",
 		"power shutdown --kubeconfig K --dra":    "--drain",
+		"load http://10.0.0.1/ --connections ":   "fresh kept 30s",
 		"restore --kubeconfig K --context t":     "one two", // the shell chooses
 		"power off --kubeconfig K --namespace a": "",
 	} {
@@ -102,29 +103,31 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestAWrongCommandLineIsToldWhatWasMeant(t *testing.T) {
+func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 	for line, want := range map[string]string{
-		"trail run mdx --lab":          `there is no command "lightsout trail"; did you mean "trial"?`,
-		"power of kube-node1":          `there is no command "lightsout power of"; did you mean "off"?`,
-		"power nonsense":               `there is no command "lightsout power nonsense"; there are off, on, shutdown, status`,
-		"power off":                    "which node? lightsout power off NODE...",
-		"power off n1 --drian":         "lightsout power off takes no --drian; see: lightsout power off --help",
-		"power shutdown n1 --drian":    "lightsout power shutdown takes no --drian; did you mean --drain?",
-		"trial run":                    "which plan (mdx, vagrant or a file)? lightsout trial run PLAN",
-		"trial run a b":                `"b" is one too many: lightsout trial run PLAN`,
-		"trial check mdx --context x":  "lightsout trial check takes no --context; see: lightsout trial check --help",
-		"config init --theme dark":     "lightsout config init takes no --theme; see: lightsout config init --help",
-		"replay mdx -n x":              "lightsout replay takes no -n; see: lightsout replay --help",
-		"replay mdx --speed x":         `--speed is a number, not "x"`,
-		"load http://x/ --burst many":  `--burst is a whole number, not "many"`,
-		"load http://x/ --for soon":    `--for is a time like 90s or 30m, not "soon"`,
-		"demo foo":                     `there is no demo "foo"; there are mdx, vagrant`,
-		"demo vagrnat":                 `there is no demo "vagrnat"; did you mean "vagrant"?`,
-		"demo --pace fst":              `there is no pace "fst"; did you mean "fast"?`,
-		"--theme drak":                 `--theme: there is no theme "drak"; did you mean "dark"?`,
-		"export":                       "which recording (a .cast file, a record, mdx or vagrant)? lightsout export FILE.cast|RECORD",
-		"power status --context":       "--context needs a value: name of the kubeconfig context (default the current one)",
-		"trial run mdx --lab --pace x": `there is no pace "x"; there are fast, real`,
+		"trail run mdx --lab":           `there is no command "lightsout trail"; did you mean "trial"?`,
+		"power of kube-node1":           `there is no command "lightsout power of"; did you mean "off"?`,
+		"power nonsense":                `there is no command "lightsout power nonsense"; there are off, on, shutdown, status`,
+		"power off":                     "which node? lightsout power off NODE...",
+		"power off n1 --drian":          "lightsout power off takes no --drian; see: lightsout power off --help",
+		"power shutdown n1 --drian":     "lightsout power shutdown takes no --drian; did you mean --drain?",
+		"trial run":                     "which plan (mdx, vagrant or a file)? lightsout trial run PLAN",
+		"trial run a b":                 `unexpected argument "b": lightsout trial run PLAN`,
+		"trial check mdx --context x":   "lightsout trial check takes no --context; see: lightsout trial check --help",
+		"config init --theme dark":      "lightsout config init takes no --theme; see: lightsout config init --help",
+		"replay mdx -n x":               "lightsout replay takes no -n; see: lightsout replay --help",
+		"replay mdx --speed x":          `--speed is a number, not "x"`,
+		"load http://x/ --burst many":   `--burst is a whole number, not "many"`,
+		"load http://x/ --for soon":     `--for is a time like 90s or 30m, not "soon"`,
+		"demo foo":                      `there is no demo "foo"; there are mdx, vagrant`,
+		"demo vagrnat":                  `there is no demo "vagrnat"; did you mean "vagrant"?`,
+		"demo --pace fst":               `there is no pace "fst"; did you mean "fast"?`,
+		"--theme drak":                  `--theme: there is no theme "drak"; did you mean "dark"?`,
+		"version":                       `there is no command "lightsout version"; did you mean "--version"?`,
+		"export mdx -o a.gif --theme x": `there is no theme "x"; there are dark, light, contrast`,
+		"export":                        "which recording (a .cast file, a record, mdx or vagrant)? lightsout export FILE.cast|RECORD",
+		"power status --context":        "--context needs a value: name of the kubeconfig context (default the current one)",
+		"trial run mdx --lab --pace x":  `there is no pace "x"; there are fast, real`,
 	} {
 		_, err := say(t, strings.Fields(line)...)
 		if err == nil || err.Error() != want {
@@ -144,7 +147,9 @@ func isUsage(err error) bool {
 func TestEveryCommandHasAnExample(t *testing.T) {
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {
-		below := slices.DeleteFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == "completion" || c.Name() == "help" })
+		below := slices.DeleteFunc(cmd.Commands(), func(c *cobra.Command) bool {
+			return c.Name() == "completion" || c.Name() == "help" || c.IsAdditionalHelpTopicCommand()
+		})
 		if cmd.Short == "" || cmd.Example == "" && len(below) == 0 {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
@@ -153,4 +158,42 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		}
 	}
 	look(Command("test"))
+}
+
+// TAB in another person's folder runs none of the programs in the lightsout.yaml there.
+func TestCompletionRunsNothingOfTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	kubeconfig := `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}], contexts: [{name: c, context: {cluster: c, user: u}}],
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: touch, args: [ran]}}}]}`
+	for name, text := range map[string]string{"lightsout.yaml": "kubeconfig: theirs\n", "theirs": kubeconfig} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := say(t, "__complete", "power", "off", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("ran"); err == nil {
+		t.Error("completion ran the folder's credential plugin")
+	}
+}
+
+// Completion shows a flag's help without the signs that mark its value.
+func TestCompletionShowsNoBackticks(t *testing.T) {
+	was := os.Args
+	defer func() { os.Args = was }()
+	os.Args = []string{"lightsout", cobra.ShellCompRequestCmd, "trial", "run", "--"}
+	root := Command("1")
+	var out strings.Builder
+	root.SetOut(&out)
+	root.SetArgs(os.Args[1:])
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := out.String(); strings.Contains(s, "`") || !strings.Contains(s, "--config\tconfig file") {
+		t.Errorf("completion shows %s", s)
+	}
 }

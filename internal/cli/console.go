@@ -15,24 +15,28 @@ import (
 	"golang.org/x/term"
 
 	"lightsout/internal/session"
+	"lightsout/internal/terminal"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 	"lightsout/power/ssh"
 )
 
-// console shows a session as plain lines and answers its questions on the
-// terminal, or by flags where there is none.
+// console shows a session as plain lines, and answers its questions on the terminal, or
+// from flags without one.
 type console struct {
 	out io.Writer
-	in  *bufio.Reader // nil: nobody can be asked
-	// yes answers questions that may be answered without typing; confirm is
-	// what is typed where something must be.
+	in  *bufio.Reader // nil: there is no one to ask
+	// yes answers questions that need no typing; confirm is the text of a typed
+	// confirmation.
 	yes     bool
 	confirm string
+	// dryRun answers every question with yes: lightsout switches nothing.
+	dryRun bool
 	// prefer is the choice that is taken where it is offered, instead of the
 	// first that is not the safe one.
 	prefer string
-	// lanes bounds what is printed of the timeline; nil is all of it.
+	// lanes limits the printed timeline; nil is all of it.
 	lanes []view.Lane
 
 	printed int    // the last event that was printed
@@ -50,8 +54,8 @@ func newConsole(yes bool, confirm string) *console {
 	return c
 }
 
-// show prints events and answers questions until the session ends or done says
-// so for a frame.
+// show prints events and answers questions until the session ends or done returns true
+// for a frame.
 func (c *console) show(ctx context.Context, e *session.Session, done func(*view.Frame) bool) error {
 	for f := range e.Frames() {
 		c.events(e)
@@ -80,12 +84,12 @@ func (c *console) events(e *session.Session) {
 		if c.lanes != nil && !slices.Contains(c.lanes, ev.Lane) {
 			continue
 		}
-		fmt.Fprintln(c.out, eventLine(ev))
+		fmt.Fprintln(c.out, terminal.EventLine(ev))
 	}
 }
 
-// answer asks the question, or takes the answer from the flags. It returns an
-// error when nothing is done because of the answer, or nobody can be asked.
+// answer asks the question, or takes the answer from the flags. It returns an error if
+// the answer is no, or if there is no one to ask.
 func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -101,22 +105,24 @@ func (c *console) answer(ctx context.Context, e *session.Session, q view.Questio
 	if yes {
 		a.Choice, a.Typed = choice.ID, typed
 	}
-	if yes && q.Kind == view.QuestionSwitch {
-		fmt.Fprintln(c.out, "agreed; looking at all of it once more")
+	if yes && q.Kind == view.QuestionSwitch && !c.dryRun {
+		fmt.Fprintln(c.out, "confirmed; polling everything once more")
 	}
 	e.Send(a)
 	return err
 }
 
-// decide reports whether to do what label says, and what was typed for it.
+// decide returns whether to carry out the choice, and the typed text.
 func (c *console) decide(ctx context.Context, q view.Question, label string) (typed string, yes bool, err error) {
 	switching := q.Kind == view.QuestionSwitch
 	switch {
 	case q.Refused:
 		return "", false, errors.New("refused: see above")
 	case q.Kind == view.QuestionRestore:
-		// The command line says what is wanted; this is not it.
+		// The command line has chosen another answer.
 		return "", false, nil
+	case switching && c.dryRun:
+		return q.Type, true, nil
 	case switching && c.yes && (q.Type == "" || q.Type == c.confirm):
 		return c.confirm, true, nil
 	case c.in == nil:
@@ -127,7 +133,7 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		if !switching {
 			hint = "start it once on a terminal to answer"
 		}
-		return "", false, fmt.Errorf("%s: nobody can be asked here; %s", strings.TrimSuffix(q.Title, "?"), hint)
+		return "", false, fmt.Errorf("%s: lightsout switched nothing, because there is no terminal to confirm on; %s", strings.TrimSuffix(q.Title, "?"), hint)
 	case q.Secret:
 		typed, err := askHidden(c.out, "> ")
 		return typed, err == nil, nil
@@ -168,22 +174,22 @@ func (c *console) line(ctx context.Context) (string, error) {
 	}
 }
 
-// hostKeys asks on the terminal whether to trust a host that is not known; nil
-// where nobody can be asked.
+// hostKeys asks on the terminal whether to trust an unknown host; nil without a
+// terminal.
 func (c *console) hostKeys() func(context.Context, ssh.HostKeyQuestion) (bool, error) {
 	if c.in == nil {
 		return nil
 	}
 	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-		fmt.Fprintf(os.Stderr, "The host key of %s is in no known_hosts file: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
+		fmt.Fprintf(os.Stderr, "No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
 			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File))
 		text, err := c.line(ctx)
 		return text == "y" || text == "yes", err
 	}
 }
 
-// settled reports whether nothing is being done to the nodes, and the names of
-// those for which it failed or can't be told.
+// settled reports whether no action on the nodes is under way, and the nodes for which
+// one failed or is uncertain.
 func settled(f *view.Frame, nodes []string) (done bool, failed []string) {
 	for _, n := range nodes {
 		v := f.Power[n]
@@ -195,4 +201,33 @@ func settled(f *view.Frame, nodes []string) (done bool, failed []string) {
 		}
 	}
 	return true, failed
+}
+
+// plainMarks are the prefixes of a question's lines, by level.
+var plainMarks = map[view.Severity]string{view.Info: "  ", view.Good: "+ ", view.Warning: "! ", view.Bad: "x "}
+
+// questionLines formats a question as plain lines that are safe for a terminal.
+func questionLines(q view.Question) []string {
+	out := []string{text.Cells(q.Title)}
+	for _, l := range q.Lines {
+		out = append(out, plainMarks[l.Level]+text.Cells(l.Text))
+	}
+	return out
+}
+
+// askHidden shows a prompt and reads a line without echoing it. It hides even the keys
+// that the operator types at the moment the prompt appears.
+func askHidden(out io.Writer, prompt string) (string, error) {
+	fd := int(os.Stdin.Fd())
+	state, err := term.MakeRaw(fd) // ReadPassword alone would echo earlier input
+	if err != nil {
+		return "", err
+	}
+	signals.hidden.Store(state)
+	defer signals.hidden.Store(nil)
+	fmt.Fprint(out, prompt)
+	b, err := term.ReadPassword(fd)
+	_ = term.Restore(fd, state)
+	fmt.Fprintln(out)
+	return string(b), err
 }

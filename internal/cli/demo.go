@@ -26,7 +26,7 @@ func newDemoCommand(o *options) *cobra.Command {
 	var itself bool
 	cmd := &cobra.Command{
 		Use:       "demo [mdx|vagrant]",
-		Short:     "Open the screen on the lab: a real control plane with simulated machines",
+		Short:     "Open the screen on the lab, a cluster of simulated machines",
 		ValidArgs: scenarios,
 		Args:      takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +37,8 @@ func newDemoCommand(o *options) *cobra.Command {
 			if err := oneOf("demo", scenario, scenarios...); err != nil {
 				return err
 			}
-			switch play.scenario = scenario; {
+			play.scenario = scenario
+			switch {
 			case !itself && (play.loop || play.quit || cmd.Flags().Changed("speed")):
 				return usageError{errors.New("--loop, --quit and --speed are for --play")}
 			case play.loop && play.quit:
@@ -58,11 +59,11 @@ func newDemoCommand(o *options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
-	cmd.Flags().BoolVar(&itself, "play", false, "do the whole experiment by itself, with captions; any key takes over")
-	cmd.Flags().BoolVar(&play.loop, "loop", false, "with --play: begin again at the end")
+	cmd.Flags().BoolVar(&itself, "play", false, "run the whole experiment with captions; any key takes over")
+	cmd.Flags().BoolVar(&play.loop, "loop", false, "with --play: start again at the end")
 	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
-	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: be so many `times` as fast, where it is waited for somebody to read")
-	cmd.Flags().StringVar(&build, "build", "", "build the lab first by this `command`, and play a record meanwhile")
+	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: shorten the pauses for reading by this `factor`")
+	cmd.Flags().StringVar(&build, "build", "", "first build the lab with this `command`, and play a record meanwhile")
 	_ = cmd.Flags().MarkHidden("build") // make demo's
 	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
@@ -97,8 +98,7 @@ func (o options) inLab(ctx context.Context, scenario, pace string) (there option
 	return o, lab.stop, nil
 }
 
-// lab is a running lightsout-lab, and what is used of the line that it prints
-// when it is ready.
+// lab is a running lightsout-lab, with the used fields of its ready line.
 type lab struct {
 	cmd        *exec.Cmd
 	leash      io.Closer
@@ -148,7 +148,7 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	}
 	if err := json.Unmarshal(line, l); err != nil {
 		l.stop()
-		return nil, fmt.Errorf("the lab said something else than that it is ready: %w", err)
+		return nil, fmt.Errorf("the lab did not report that it is ready: %w", err)
 	}
 	return l, nil
 }
@@ -173,10 +173,10 @@ func findLab() (string, error) {
 	if p, err := exec.LookPath(name); err == nil {
 		return p, nil
 	}
-	return "", fmt.Errorf("%s is neither beside this program nor on the PATH; `make build` makes both", name)
+	return "", fmt.Errorf("%s is neither beside this program nor on the PATH; `make build` builds both", name)
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text written to it.
 type tail struct{ b []byte }
 
 // Write keeps p's end; it never fails.
@@ -194,5 +194,5 @@ func (t *tail) last() string {
 	if s := lines[len(lines)-1]; s != "" {
 		return s
 	}
-	return "it said nothing"
+	return "it printed nothing"
 }

@@ -14,12 +14,13 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/terminal"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
 
-// demoScript is what the demo that runs by itself says: at its beginning, and
-// before each step of the plan of its scenario.
+// demoScript holds the captions of the demo that runs by itself: at its beginning, and
+// before each step of its scenario's plan.
 type demoScript struct {
 	begin string
 	steps []string
@@ -38,8 +39,8 @@ var demoScripts = func() map[string]demoScript {
 	return scripts
 }()
 
-// How long the demo stays, at its usual speed: before a key, for a caption to be
-// read, on a question, and at the end when it goes on from the start.
+// Pauses of the demo at its usual speed: before a key, for reading a caption, at a
+// question, and at the end before it starts again.
 const (
 	demoKey     = time.Second
 	demoCaption = 4 * time.Second
@@ -53,7 +54,7 @@ const (
 // demoPlayer does an experiment by the keys that an operator would press. Each
 // of its methods reports false when it is to end.
 type demoPlayer struct {
-	besides
+	terminal.Beside
 	scenario string
 	speed    float64
 	loop     bool
@@ -62,15 +63,15 @@ type demoPlayer struct {
 }
 
 // play runs beside the screen.
-func (p demoPlayer) play(ctx context.Context, b besides) {
-	p.ctx, p.besides = ctx, b
+func (p demoPlayer) play(ctx context.Context, b terminal.Beside) {
+	p.ctx, p.Beside = ctx, b
 	for p.experiment() && p.loop && p.rest(demoEnd) && p.key("T") && p.rest(demoKey) {
 	}
 	if p.quit && p.rest(demoEnd) {
 		p.key("q")
 	}
 	if ctx.Err() == nil {
-		b.send(besideOver{})
+		b.Send(terminal.BesideOver{})
 	}
 }
 
@@ -79,20 +80,20 @@ func (p *demoPlayer) experiment() bool {
 	script := demoScripts[p.scenario]
 	const keys = " (any key: you take over)"
 	return p.until(demoSettled) && p.say(script.begin+keys) && p.rest(demoCaption) &&
-		p.say("A trial is a plan that is carried out, judged and kept. Its steps are taken one by one, by enter.") && p.rest(demoCaption) &&
+		p.say("A trial runs a plan, judges it and keeps a record. Enter takes each step.") && p.rest(demoCaption) &&
 		p.key("t") && p.until(asked) && p.answer(p.scenario) &&
 		p.until(func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict == "" }) &&
 		p.steps(script.steps) && p.verdict()
 }
 
-// steps takes the steps of the trial, and answers what they ask, until there is
-// a verdict.
+// steps takes the steps of the trial, and answers their questions, until there is a
+// verdict.
 func (p *demoPlayer) steps(captions []string) bool {
 	said := -1
 	for p.until(func(f *view.Frame) bool {
 		return f.Trial.Verdict != "" || f.Trial.Waiting || f.Trial.Next != said || asked(f)
 	}) {
-		f := p.frame()
+		f := p.Frame()
 		switch t := f.Trial; {
 		case t.Verdict != "":
 			if last := len(captions) - 1; t.Verdict == view.Pass && said == last-1 { // it was done while the one before was read
@@ -100,7 +101,7 @@ func (p *demoPlayer) steps(captions []string) bool {
 			}
 			return true
 		case f.Question != nil && f.Question.Refused:
-			p.say("That is refused, and so the demo ends here: the reason stands above.")
+			p.say("lightsout refuses that, for the reason above. The demo ends here.")
 			return false
 		case f.Question != nil:
 			if !p.rest(demoAsk) || !p.answer(f.Question.Choices[min(1, len(f.Question.Choices)-1)].Label) {
@@ -125,18 +126,18 @@ func (p *demoPlayer) verdict() bool {
 	if !p.rest(demoKey) || !p.key("T") {
 		return false
 	}
-	t := p.frame().Trial
-	then := "Wanted and got stand above; q leaves"
+	t := p.Frame().Trial
+	then := "The table above compares expected and observed; q leaves"
 	if p.loop {
 		then = "It begins again; any key: you take over"
 	}
-	// The path comes last: a narrow screen cuts what is too long.
+	// The path comes last: a narrow screen cuts long text off.
 	return p.say(fmt.Sprintf("Verdict: %s. %s. The report: %s", t.Verdict, then, filepath.Join(t.Dir, record.HTMLFile)))
 }
 
 // answer takes the choice with that label of the question that is being asked.
 func (p *demoPlayer) answer(label string) bool {
-	q := p.frame().Question
+	q := p.Frame().Question
 	if q == nil {
 		return true // answered already
 	}
@@ -164,7 +165,7 @@ func demoSettled(f *view.Frame) bool {
 
 // say shows a caption.
 func (p *demoPlayer) say(text string) bool {
-	p.send(tui.CaptionMsg(text))
+	p.Send(tui.CaptionMsg(text))
 	return p.ctx.Err() == nil
 }
 
@@ -177,7 +178,7 @@ func (p *demoPlayer) key(name string) bool {
 	case "right":
 		k = tea.Key{Code: tea.KeyRight}
 	}
-	p.send(playedMsg(k))
+	p.Send(terminal.PlayedKey(k))
 	return p.ctx.Err() == nil
 }
 
@@ -199,7 +200,7 @@ func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
-		if f := p.frame(); f != nil && is(f) {
+		if f := p.Frame(); f != nil && is(f) {
 			return p.ctx.Err() == nil
 		}
 		select {

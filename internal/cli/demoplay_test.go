@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lightsout/internal/terminal"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -26,7 +27,7 @@ func TestTheDemoWaitsForAsLongAsItTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 		defer cancel()
-		p := demoPlayer{besides: besides{frame: func() *view.Frame { return &view.Frame{} }}, ctx: ctx}
+		p := demoPlayer{Beside: terminal.Beside{Frame: func() *view.Frame { return &view.Frame{} }}, ctx: ctx}
 		began := time.Now()
 		if p.until(asked) || time.Since(began) < 3*time.Hour {
 			t.Errorf("it goes on after %s", time.Since(began))

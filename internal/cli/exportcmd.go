@@ -20,10 +20,10 @@ import (
 	"lightsout/tui"
 )
 
-// exportFlags are what the export command is told.
+// exportFlags are the flags of the export command.
 type exportFlags struct {
 	out, size string
-	at        time.Duration
+	at, fit   time.Duration
 	film      export.Options
 }
 
@@ -35,8 +35,18 @@ func newExportCommand(o *options) *cobra.Command {
 		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
 		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("at") {
+			given := cmd.Flags().Changed
+			if !given("at") {
 				f.at = -1
+			}
+			if f.fit > 0 && !given("speed") {
+				f.film.Speed = 0 // chosen
+			}
+			if f.fit > 0 && !given("idle") {
+				f.film.Idle = 0
+			}
+			if given("size") && strings.HasSuffix(args[0], ".cast") {
+				return usageError{errors.New("--size is for records: a .cast has the size at which it was recorded")}
 			}
 			return runExport(cmd.Context(), args[0], f)
 		},
@@ -44,68 +54,86 @@ func newExportCommand(o *options) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "the `file` to make: .gif, .svg, .png or .mp4")
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
-	fl.DurationVar(&f.at, "at", 0, "the moment of a .png, in the `time` of a .gif (default its end)")
-	fl.Float64Var(&f.film.Speed, "speed", 1, "show it so many `times` as fast as it happened")
-	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut the time in which nothing changes to this; 0 keeps it")
-	fl.DurationVar(&f.film.Least, "least", 0, "show each picture at least so long: fewer pictures, a smaller file")
-	fl.DurationVar(&f.film.From, "from", 0, "begin at this `time` of the recording")
+	fl.DurationVar(&f.at, "at", 0, "show this `time` in a .png, as in a .gif (default the end)")
+	fl.Float64Var(&f.film.Speed, "speed", 1, "play this many `times` as fast")
+	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut idle time to this; 0 keeps it")
+	fl.DurationVar(&f.fit, "fit", 0, "last at most this long: choose --speed and --idle as needed")
+	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
+	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
 	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", "))
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
+	fl.BoolVar(&f.film.Keys, "keys", false, "show the pressed keys of a recording made with --cast-keys below the screen")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif, .png or .mp4, in `pixels`")
 	completeFlag(cmd, "theme", words(export.Themes()...))
 	return cmd
 }
 
 func runExport(ctx context.Context, name string, f exportFlags) error {
+	kind := strings.ToLower(filepath.Ext(f.out))
 	write, ok := map[string]func(*os.File, []export.Frame) error{
 		".gif": func(w *os.File, frames []export.Frame) error { return export.GIF(w, frames, f.film) },
 		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
-		".png": func(w *os.File, frames []export.Frame) error {
-			at := f.at
-			if at < 0 {
-				at = frames[len(frames)-1].At
-			}
-			return export.PNG(w, frames, at, f.film)
-		},
+		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
 		".mp4": func(w *os.File, frames []export.Frame) error { return export.Video(ctx, w.Name(), frames, f.film) },
-	}[strings.ToLower(filepath.Ext(f.out))]
-	if !ok {
-		return usageError{errors.New("which file is to be made? give -o with a name that ends in .gif, .svg, .png or .mp4")}
+	}[kind]
+	switch {
+	case !ok:
+		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png, .mp4)")}
+	case f.fit != 0 && kind == ".png":
+		return usageError{errors.New("--fit is for a .gif, .svg or .mp4: a .png shows one moment")}
+	case f.fit != 0 && f.fit < export.ShortestFit:
+		return usageError{fmt.Errorf("--fit is %s or more, like 30s, not %s", export.ShortestFit, f.fit)}
+	}
+	if f.film.Theme != "" {
+		if err := oneOf("theme", f.film.Theme, export.Themes()...); err != nil {
+			return err
+		}
 	}
 	cast, err := openCast(name, f.size)
 	if err != nil {
 		return err
 	}
 	f.film.Captions = f.film.Captions && cast.HasMarkers()
-	frames, err := export.Film(ctx, cast, f.film)
+	if f.film.Keys && !cast.HasKeys() {
+		return usageError{errors.New("this recording has no keys: --cast-keys records them")}
+	}
+	frames, chosen, err := f.frames(ctx, cast)
 	if err != nil {
 		return err
 	}
-	if err := writeFile(f.out, func(w *os.File) error { return write(w, frames) }); err != nil {
+	length := frames[len(frames)-1].Until
+	if f.at < 0 {
+		f.at = frames[len(frames)-1].At
+	}
+	if kind == ".png" && f.at > length {
+		return usageError{fmt.Errorf("--at %s is after the end: the film lasts %.1f s", f.at, length.Seconds())}
+	}
+	if err := text.WriteFile(f.out, func(w *os.File) error { return write(w, frames) }); err != nil {
 		return err
 	}
 	info, err := os.Stat(f.out)
 	if err != nil {
 		return err
 	}
-	last := frames[len(frames)-1]
-	fmt.Printf("%s: %d pictures of %dx%d cells, %.0f s, %d KB\n", f.out, len(frames), last.Screen.Width, last.Screen.Height, last.Until.Seconds(), (info.Size()+999)/1000)
+	screen, kb := frames[0].Screen, (info.Size()+999)/1000
+	if kind == ".png" {
+		fmt.Printf("%s: the frame at %.1f s of %.1f s, %dx%d cells, %d KB\n", f.out, f.at.Seconds(), length.Seconds(), screen.Width, screen.Height, kb)
+		return nil
+	}
+	fmt.Printf("%s: %d frames of %dx%d cells, %.1f s, %d KB%s\n", f.out, len(frames), screen.Width, screen.Height, length.Seconds(), kb, chosen)
 	return nil
 }
 
-// writeFile makes a file, whole or not at all.
-func writeFile(path string, write func(*os.File) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".lightsout-*")
-	if err == nil {
-		defer os.Remove(tmp.Name())
-		err = errors.Join(write(tmp), tmp.Close())
+// frames makes the film; chosen describes the choice of --fit.
+func (f *exportFlags) frames(ctx context.Context, cast *export.Cast) (frames []export.Frame, chosen string, err error) {
+	if f.fit == 0 {
+		frames, err = export.Film(ctx, cast, f.film)
+		return frames, "", err
 	}
-	if err != nil {
-		return fmt.Errorf("the picture can't be written: %w", err)
-	}
-	return os.Rename(tmp.Name(), path)
+	frames, f.film, err = export.Fit(ctx, cast, f.film, f.fit)
+	return frames, fmt.Sprintf("; to fit %s: --speed %g --idle %s", f.fit, f.film.Speed, f.film.Idle), err
 }
 
 // openCast reads the cast at that path, or draws the record of that name.

@@ -41,3 +41,35 @@ func TestAVideoIsWrittenWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("there are %v", left)
 	}
 }
+
+func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
+	dir := t.TempDir()
+	cast := filepath.Join(dir, "a.cast")
+	if err := os.WriteFile(cast, []byte(`{"version":2,"width":20,"height":5}`+"\n"+`[0,"o","x"]`+"\n"+`[100,"o","y"]`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"mdx -o a.png --at 99m", "--at 1h39m0s is after the end"},
+		{"mdx -o a.png --fit 30s", "a .png shows one moment"},
+		{"mdx -o a.gif --fit 10ms", "--fit is 1s or more"},
+		{"mdx -o a.gif --fit 2s --speed 1", "leave out one of them"},
+		{cast + " -o a.gif --size 80x24", "a .cast has the size"},
+		{"mdx -o a.txt", "there is no output file"},
+	} {
+		cmd := newExportCommand(&options{})
+		cmd.SetArgs(strings.Fields(strings.ReplaceAll(c.args, "-o ", "-o "+dir+"/")))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("export %s: %v, want %q", c.args, err, c.want)
+		}
+	}
+	svg := filepath.Join(dir, "a.svg")
+	cmd := newExportCommand(&options{})
+	cmd.SetArgs([]string{cast, "-o", svg, "--fit", "3s"})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(svg); err != nil || !strings.Contains(string(b), "animation:2.75s") {
+		t.Errorf("%v: %.300s", err, b)
+	}
+}

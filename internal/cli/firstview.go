@@ -24,41 +24,47 @@ func (a *app) view(ctx context.Context, c *console, wait time.Duration) (*cluste
 		if f.Snapshot == nil {
 			return ctx.Err() != nil
 		}
-		said.look(f.Snapshot)
+		said.report(f.Snapshot)
 		return synced(f.Snapshot) && hitsKnown(f.Snapshot) || ctx.Err() != nil || f.Snapshot.Access[cluster.KindNode].Forbidden
 	})
 	snapshot := a.watcher.Snapshot()
 	if err == nil && !synced(snapshot) {
 		err = unseen(snapshot, wait)
 	}
+	if err == nil { // the guards may depend on the cluster's identity
+		select {
+		case <-a.asked:
+		case <-ctx.Done():
+		}
+	}
 	return snapshot, err
 }
 
-// lookWait bounds how long a command waits for the first look at machines.
-const lookWait = 5 * time.Second
+// pollWait bounds how long a command waits for the first poll of machines.
+const pollWait = 5 * time.Second
 
-// looked waits until the machines of nodes have been looked at once: what is on
-// already is not asked about.
-func (a *app) looked(ctx context.Context, c *console, nodes []string) error {
-	ctx, cancel := context.WithTimeout(ctx, lookWait)
+// polled waits until lightsout has polled the machines of the nodes once: it need not
+// ask about machines that are on already.
+func (a *app) polled(ctx context.Context, c *console, nodes []string) error {
+	ctx, cancel := context.WithTimeout(ctx, pollWait)
 	defer cancel()
 	return c.show(ctx, a.session, func(f *view.Frame) bool {
 		return ctx.Err() != nil || !slices.ContainsFunc(nodes, func(n string) bool {
-			return f.Snapshot.Node(n) != nil && f.Power[n].Reading.At.IsZero()
+			return f.Snapshot.Node(n) != nil && f.Power[n].Reading.Arrived.IsZero()
 		})
 	})
 }
 
-// patient says that an API server is waited for, and what it waits on.
+// patient prints that it waits for an API server, and the reason.
 type patient struct {
 	wait time.Duration
 	said string
 }
 
-func (p *patient) look(s *cluster.Snapshot) {
+func (p *patient) report(s *cluster.Snapshot) {
 	if s != nil && s.Link.State == cluster.LinkLost && s.Link.Err != p.said {
 		p.said = s.Link.Err
-		fmt.Fprintf(os.Stderr, "the API server does not answer (%s); it is waited for, %s at most\n", p.said, p.wait)
+		fmt.Fprintf(os.Stderr, "the API server does not answer (%s); waiting for it, %s at most\n", p.said, p.wait)
 	}
 }
 
@@ -72,7 +78,7 @@ func unseen(s *cluster.Snapshot, within time.Duration) error {
 	case s.Link.State == cluster.LinkLost:
 		why = s.Link.Err
 	}
-	return fmt.Errorf("the cluster can't be seen: %s", why)
+	return fmt.Errorf("lightsout cannot see the cluster: %s", why)
 }
 
 // synced reports whether the nodes have been seen.
@@ -80,13 +86,14 @@ func synced(s *cluster.Snapshot) bool {
 	return s != nil && s.Access[cluster.KindNode].Synced
 }
 
-// hitsKnown reports whether all has been seen, as far as it can be, that says
-// what switching a node off hits.
+// hitsKnown reports whether the snapshot has everything, as far as the account can read
+// it, that decides which pods an outage hits and when, including heartbeats and the
+// control plane's settings.
 func hitsKnown(s *cluster.Snapshot) bool {
-	for _, k := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment} {
+	for _, k := range []cluster.Kind{cluster.KindLease, cluster.KindPod, cluster.KindDeployment} {
 		if a := s.Access[k]; !a.Synced && !a.Forbidden && a.Err == "" {
 			return false
 		}
 	}
-	return true
+	return s.SettingsRead
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"lightsout/internal/terminal"
 )
 
 // A program that is built with the tag soak writes each second how many
@@ -14,7 +16,7 @@ import (
 // environment names.
 func init() {
 	path := os.Getenv("LIGHTSOUT_GOROUTINES")
-	if path == "" || len(os.Args) > 1 && os.Args[1] == terminalKeeperArg {
+	if path == "" || len(os.Args) > 1 && os.Args[1] == terminal.KeeperArg {
 		return
 	}
 	go func() {

@@ -7,13 +7,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/internal/record/examples"
+	"lightsout/tui"
 )
 
 //go:embed help.txt
 var helpText string
 
-// part is the part of a text that begins with "== " and its name; empty where there
-// is none.
+//go:embed topics.txt
+var topicText string
+
+// topics are help texts that belong to no command: "lightsout help files" prints one,
+// and the manual page of lightsout contains all of them.
+func topics() []*cobra.Command {
+	topic := func(name, short, text string) *cobra.Command {
+		return &cobra.Command{Use: name, Short: short, Long: strings.TrimRight(text, "\n")}
+	}
+	return []*cobra.Command{
+		topic("keys", "Keys of the screen", tui.Keys()),
+		topic("files", "Files that lightsout reads and writes", part(topicText, "files")),
+		topic("environment", "Environment variables", part(topicText, "environment")),
+		topic("exit-status", "Exit status of all commands", part(topicText, "exit-status")),
+	}
+}
+
+// part returns the part of a text under "== " and its name; empty if there is none.
 func part(text, name string) string {
 	_, part, _ := strings.Cut("\n"+text, "\n== "+name+"\n")
 	part, _, _ = strings.Cut(part, "\n== ")

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"lightsout/internal/record/replay"
+	"lightsout/internal/terminal"
 	"lightsout/tui"
 )
 
-// labBuild is the lab being built by a command that says "packages: N" and then
+// labBuild follows the build of the lab by a command that prints "packages: N" and then
 // names each package, as `go build -v` does.
 type labBuild struct {
 	cmd  *exec.Cmd
@@ -55,7 +56,7 @@ func startLabBuild(command string) (*labBuild, error) {
 	return b, nil
 }
 
-// line takes a line of what the command says; what is no progress is kept.
+// line handles one line of the command; it keeps lines that are not progress.
 func (b *labBuild) line(text string, said *tail) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,17 +71,17 @@ func (b *labBuild) line(text string, said *tail) {
 	}
 }
 
-// progress says in a sentence how far it is.
+// progress describes the progress in a sentence.
 func (b *labBuild) progress() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.of == 0:
-		return "the lab is being built: finding out what of it is needed"
+		return "building the lab: listing its packages"
 	case b.built >= b.of:
-		return fmt.Sprintf("the lab is being built: all %d packages, being linked", b.of)
+		return fmt.Sprintf("building the lab: linking %d packages", b.of)
 	}
-	return fmt.Sprintf("the lab is being built: %d of %d packages", b.built, b.of)
+	return fmt.Sprintf("building the lab: %d of %d packages", b.built, b.of)
 }
 
 // stop ends the build, if it has not ended.
@@ -92,7 +93,7 @@ func (b *labBuild) stop() {
 }
 
 // errLeft: the operator left before there was a lab.
-var errLeft = errors.New("the lab has not been built to its end; the next build goes on from there")
+var errLeft = errors.New("the build of the lab was interrupted; the next build continues it")
 
 // replayRest is how long the record's end stays before it begins again.
 const replayRest = 8 * time.Second
@@ -131,12 +132,12 @@ func buildLab(ctx context.Context, o options, command, scenario string) error {
 	}
 }
 
-// tell says how far the build is.
-func (b *labBuild) tell(ctx context.Context, s besides) {
+// tell prints the progress of the build.
+func (b *labBuild) tell(ctx context.Context, s terminal.Beside) {
 	for said := ""; ctx.Err() == nil; {
 		if text := "This is the record of such an experiment; " + b.progress() + " (q leaves)"; text != said {
 			said = text
-			s.send(tui.CaptionMsg(text))
+			s.Send(tui.CaptionMsg(text))
 		}
 		select {
 		case <-ctx.Done():

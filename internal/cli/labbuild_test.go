@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestALabsBuildIsCountedAndItsErrorTold(t *testing.T) {
+func TestTheBuildOfALabReportsProgressAndErrors(t *testing.T) {
 	b, err := startLabBuild(`echo "go: downloading x v1"; echo "packages: 3"; echo k8s.io/a; echo "# k8s.io/b"; echo "b.go:3:1: broken"; echo k8s.io/c >&2; exit 3`)
 	if err != nil {
 		t.Fatal(err)

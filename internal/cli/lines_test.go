@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/terminal"
 	"lightsout/internal/view"
 )
 
@@ -14,7 +15,7 @@ func TestPlainLinesAreHarmless(t *testing.T) {
 	q := view.Question{Title: "Shut down \x1b]0;n\x07?", Lines: []view.Line{{Level: view.Bad, Text: "no\nway"}}}
 	offset := 0.1
 	power := view.Event{Seq: 21, At: now, Offset: &offset, Lane: "power", Subject: "kube-node3", Text: "shutdown asked for (ssh)"}
-	lines := append(questionLines(q), eventLine(e), eventLine(power))
+	lines := append(questionLines(q), terminal.EventLine(e), terminal.EventLine(power))
 	for _, l := range lines {
 		if strings.ContainsAny(l, "\x1b\r\n\x07\u202e") {
 			t.Errorf("control characters in %q", l)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -45,7 +46,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&l.burst, "burst", 0, "send this `number` at once")
 	f.IntVar(&l.hold, "hold", 0, "keep this `number` in flight")
-	f.StringVar(&l.rate, "rate", "", "send so many a second, like 50/s or 30/m")
+	f.StringVar(&l.rate, "rate", "", "send at this `rate` of requests a second, like 50/s or 30/m")
 	f.IntVar(&l.spec.Requests, "requests", 0, "end after this `number` of requests")
 	f.DurationVar(&l.spec.For, "for", 0, "end after this `time`")
 	f.DurationVar(&l.spec.Ramp, "ramp", 0, "let --hold or --rate rise evenly for this `time`")
@@ -59,11 +60,10 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringArrayVar(&l.send.Entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2 (with http://: by prior knowledge)")
 	f.StringVar(&l.send.CAFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
-	f.IntVar(&l.send.Redirects, "redirects", 0, "follow this `number` of redirects")
 	f.StringVar(&l.send.Host, "host", "", "send this `name` as the Host")
 	f.StringVar(&l.send.Method, "method", "", "HTTP `method` (default GET, POST with --body)")
 	f.StringArrayVarP(&l.headers, "header", "H", nil, "send this `header`, like \"Name: value\"")
-	f.StringVar(&l.send.BodyFile, "body", "", "send what this `file` holds")
+	f.StringVar(&l.send.BodyFile, "body", "", "send the contents of this `file`")
 	l.chatFlags(f)
 	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
 	f.BoolVar(&common.plain, "plain", false, "print a line a second, also on a terminal")
@@ -71,6 +71,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
 	common.drawFlags(cmd)
 	completeFlag(cmd, "output", words("text", "json"))
+	completeFlag(cmd, "connections", words("fresh", "kept", "30s"))
 	cmd.AddCommand(newLoadVerifyCommand())
 	return cmd
 }
@@ -79,9 +80,9 @@ func newLoadCommand(common *options) *cobra.Command {
 func (l *loadOptions) chatFlags(f *pflag.FlagSet) {
 	f.BoolVar(&l.chat, "chat", false, "stream an OpenAI-compatible chat completion")
 	f.StringVar(&l.send.Model, "model", "", "model's `name` for --chat")
-	f.StringVar(&l.send.Prompt, "prompt", "", "prompt for --chat (default a small built-in set)")
+	f.StringVar(&l.send.Prompt, "prompt", "", "`text` of the prompt for --chat (default a small built-in set)")
 	f.StringVar(&l.send.PromptFile, "prompts", "", "`file` with prompts for --chat, one a line, sent in turn")
-	f.IntVar(&l.send.MaxTokens, "max-tokens", 0, "most tokens of an answer for --chat (default the server's)")
+	f.IntVar(&l.send.MaxTokens, "max-tokens", 0, "at most this `number` of tokens in an answer for --chat (default the server's)")
 	f.StringVar(&l.send.APIKeyEnv, "api-key-env", "", "environment `variable` with the API key")
 	f.StringVar(&l.send.APIKeyFile, "api-key-file", "", "`file` with the API key, mode 0600")
 }
@@ -103,7 +104,8 @@ func (l *loadOptions) shape() (loadgen.Spec, error) {
 		shapes++
 		s.Shape = loadgen.Rate
 		var err error
-		if s.PerSecond, err = parseRate(l.rate); err != nil {
+		s.PerSecond, err = parseRate(l.rate)
+		if err != nil {
 			return s, err
 		}
 	}
@@ -127,7 +129,7 @@ func parseRate(text string) (float64, error) {
 	return v / per, nil
 }
 
-// generatorOptions makes what the flags say about requests and connections.
+// generatorOptions converts the flags about requests and connections.
 func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err error) {
 	c := l.send
 	c.URL = target
@@ -163,7 +165,8 @@ func secondsKept(run time.Duration) int {
 	return min(max(int(run/time.Second)+600, least), most)
 }
 
-// runLoad sends what the flags ask for, tells how it goes, and sums up.
+// runLoad sends the requests that the flags describe, reports the progress, and sums
+// up.
 func runLoad(ctx context.Context, common *options, l loadOptions, target string, out, progress io.Writer) error {
 	spec, err := l.shape()
 	if err != nil {
@@ -172,7 +175,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if l.output != "text" && l.output != "json" {
 		return usageError{fmt.Errorf("there is no format %q; there are text and json", l.output)}
 	}
-	color, err := colorProfile(common.color)
+	color, err := common.colorProfile()
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		return usageError{err}
 	}
 	if common.Bastion != "" {
-		// Nobody is asked: keys come from the agent or from files without a
+		// There are no prompts: keys come from the agent or from files without a
 		// passphrase, and the bastion must be a known host.
 		client, err := newSSH(&config.Config{Bastion: common.Bastion}, sshAsker{})
 		if err != nil {
@@ -207,19 +210,37 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	}
 	defer g.Close()
 	signals.inOrder.Store(true)
-	began, over := time.Now(), time.Time{}
+	began := time.Now()
 	if err := g.Start(spec); err != nil {
 		return usageError{err}
 	}
-	if l.output == "text" && out == io.Writer(os.Stdout) && common.drawn() {
-		if over, err = drawLoad(ctx, g, common, color); err != nil {
-			return err
-		}
-	} else {
-		watchLoad(ctx, g, progress)
-		over = time.Now()
+	if endless(spec) {
+		fmt.Fprintln(progress, "sending until Ctrl-C; --for 30s or --requests 100 sets an end")
+	}
+	draw := l.output == "text" && out == io.Writer(os.Stdout) && common.drawn()
+	over, err := followLoad(ctx, g, common, color, draw, progress)
+	if err != nil {
+		return err
 	}
 	return l.sumUp(summarizeLoad(g.Run(), began, over), requests, out)
+}
+
+// followLoad shows a run until it is over, on the screen or line by line, and returns
+// the time of its end.
+func followLoad(ctx context.Context, g *loadgen.Generator, common *options, color *colorprofile.Profile, draw bool, progress io.Writer) (over time.Time, err error) {
+	stopped := ""
+	if draw {
+		if over, stopped, err = drawLoad(ctx, g, common, color); err != nil {
+			return over, err
+		}
+	} else {
+		stopped = watchLoad(ctx, g, progress)
+		over = time.Now()
+	}
+	if stopped != "" {
+		fmt.Fprintln(progress, stopped)
+	}
+	return over, nil
 }
 
 // newRequests makes the record of the requests in dir; an empty dir keeps none.
@@ -228,17 +249,17 @@ func newRequests(dir string) (*record.Requests, error) {
 		return record.NewRequests("")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the record can't be kept: %w", err)
+		return nil, fmt.Errorf("the record can't be written: %w", err)
 	}
 	path := filepath.Join(dir, record.RequestsFile)
 	if _, err := os.Stat(path); err == nil {
-		return nil, fmt.Errorf("there is a record in %s already: name another folder", dir)
+		return nil, fmt.Errorf("%s already contains a record: name another folder", dir)
 	}
 	return record.NewRequests(path)
 }
 
-// sumUp writes the summary. The error says what of the record is missing, or
-// that not every request was ok.
+// sumUp writes the summary. The error reports a missing part of the record, or requests
+// that were not ok.
 func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Writer) error {
 	if l.dir != "" {
 		if err := requests.Err(); err != nil {
@@ -261,9 +282,31 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 	return s.verdict()
 }
 
-// watchLoad tells of a run, a line a second, until it has ended. When ctx ends
-// it starts no more requests, waits a moment, and cancels the rest.
-func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) {
+// endless reports whether a run continues until somebody stops it.
+func endless(s loadgen.Spec) bool {
+	return s.Shape != loadgen.Burst && s.Requests == 0 && s.For == 0
+}
+
+// ownFaults is the number of requests after which lightsout stops an endless run if all
+// of them failed by a client fault: it could otherwise run for ever without sending a
+// packet to its target.
+const ownFaults = 10
+
+// ownFault explains in one sentence that a fault of this client keeps every request of
+// an endless run from its target; otherwise it is empty.
+func ownFault(r *loadgen.Run) string {
+	t := r.Totals
+	own := t.Failed[loadgen.ClassClient]
+	if !endless(r.Spec) || own < ownFaults || own != t.FailedSum() || t.OK > 0 {
+		return ""
+	}
+	return fmt.Sprintf("stopped: all %d requests that have ended failed by a client fault, and none reached the target", own)
+}
+
+// watchLoad prints a line a second about a run until the run has ended. When ctx ends
+// it starts no more requests, waits a moment, and cancels the others. stopped is the
+// reason why watchLoad itself stopped an endless run; otherwise it is empty.
+func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (stopped string) {
 	over, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -279,9 +322,14 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) {
 	for {
 		select {
 		case <-over.Done():
-			return
+			return stopped
 		case <-tick.C:
-			fmt.Fprintln(progress, progressLine(g.Run(), time.Since(began)))
+			run := g.Run()
+			fmt.Fprintln(progress, progressLine(run, time.Since(began)))
+			if why := ownFault(run); why != "" && stopped == "" {
+				stopped = why
+				g.Stop(true)
+			}
 		case <-interrupted:
 			interrupted = nil
 			g.Stop(false)

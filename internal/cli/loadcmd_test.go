@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"lightsout/internal/record"
+	"lightsout/loadgen"
 )
 
 func FuzzParseRate(f *testing.F) {
@@ -22,9 +23,12 @@ func FuzzParseRate(f *testing.F) {
 func FuzzRecountRequests(f *testing.F) {
 	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}})
+		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}}, &loadgen.Outages{})
 		if err == nil && !c.all.Balanced() {
 			t.Errorf("%+v does not balance", c.all)
+		}
+		if err == nil {
+			c.seen.missing(1)
 		}
 	})
 }
@@ -37,10 +41,13 @@ func TestIDsAreKnownAgain(t *testing.T) {
 	}
 	for _, first := range []bool{true, false} {
 		for _, id := range ids {
-			if s.add(id) != first {
+			if _, isNew := s.add(id); isNew != first {
 				t.Errorf("%q is new: %v", id, !first)
 			}
 		}
+	}
+	if n, gap := s.missing(9000); n != 99980001-9000+1-9905 || gap != "0b-9000" {
+		t.Errorf("%d numbers are missing; the first is %q", n, gap)
 	}
 	if len(s.others) > 10 {
 		t.Errorf("%d IDs are kept whole", len(s.others))

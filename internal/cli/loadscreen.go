@@ -9,42 +9,44 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"lightsout/internal/session"
+	"lightsout/internal/terminal"
 	"lightsout/loadgen"
 	"lightsout/tui"
 )
 
-// lastLook is how long the screen of a run that has ended stays.
-const lastLook = time.Second
+// lastView is how long the screen stays after a run has ended.
+const lastView = time.Second
 
-// drawLoad shows a run on the screen until it has ended, and returns when that
-// was. When ctx ends it starts no more requests, waits a moment, and cancels the
-// rest; when the operator leaves, what is in flight is given up.
-func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colorprofile.Profile) (over time.Time, err error) {
+// drawLoad shows a run on the screen until it has ended. It returns the time of the end
+// and, like watchLoad, the reason why it stopped the run. When ctx ends it starts no
+// more requests, waits a moment, and cancels the others. When the operator leaves, it
+// cancels the requests in flight.
+func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colorprofile.Profile) (over time.Time, stopped string, err error) {
 	live, err := session.NewLoadOnly(g)
 	if err != nil {
-		return time.Now(), err
+		return time.Now(), "", err
 	}
-	shown, hide := context.WithCancel(context.Background())
+	visible, hide := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer hide()
-		watchLoad(ctx, g, io.Discard)
+		stopped = watchLoad(ctx, g, io.Discard)
 		over = time.Now()
 		select { // long enough for the last frame to be seen drawn
-		case <-time.After(lastLook):
+		case <-time.After(lastView):
 		case <-ctx.Done():
-		case <-shown.Done():
+		case <-visible.Done():
 		}
 	})
 	wg.Go(func() {
 		defer hide()
-		live.Run(shown)
+		live.Run(visible)
 	})
-	err = show{
-		frames: live.Frames(), color: color,
-		tui: tui.Options{Send: live.Send, ASCII: o.ascii, Theme: o.theme, LoadOnly: true},
-	}.run(shown)
+	err = shown(visible, terminal.Show{
+		Frames: live.Frames(), Color: color,
+		Screen: tui.Options{Send: live.Send, ASCII: o.ascii, Theme: o.theme, LoadOnly: true},
+	})
 	hide()
 	wg.Wait()
-	return over, err
+	return over, stopped, err
 }

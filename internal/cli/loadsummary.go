@@ -14,10 +14,10 @@ import (
 	"lightsout/power"
 )
 
-// loadSummary is what `lightsout load` says of its run: summary.json, and what
-// -o json prints.
+// loadSummary is the result of `lightsout load`: summary.json, and the output of -o
+// json.
 type loadSummary struct {
-	// Kind tells it from the summary of a session.
+	// Kind distinguishes it from the summary of a session.
 	Kind    string    `json:"kind"`
 	URL     string    `json:"url"`
 	Shape   string    `json:"shape"`
@@ -67,7 +67,7 @@ func inMillis(q loadgen.Quantiles) quantiles {
 	return quantiles{Count: q.Count, P50: ms(q.P50), P90: ms(q.P90), P95: ms(q.P95), P99: ms(q.P99), Max: ms(q.Max)}
 }
 
-// summarizeLoad puts together what is known at the end of a run.
+// summarizeLoad collects the results at the end of a run.
 func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 	t := r.Totals
 	took := ended.Sub(began).Seconds()

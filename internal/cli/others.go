@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lightsout/cluster"
@@ -14,21 +15,89 @@ import (
 	"lightsout/power"
 )
 
-// nodesWait bounds how long the nodes of a cluster are waited for.
-const nodesWait = 5 * time.Second
+// nodesWait bounds the wait for a cluster's nodes: a credential plugin may be slow.
+const nodesWait = 10 * time.Second
 
-// sayOthers names the machines that others have switched off, by their notes on
-// the nodes and on this host, and takes off the notes that are over, unless
-// nothing is to be done. seen says that all notes were seen. The error says that
-// there are such, or that those of a cluster could not be seen although there is
-// a way to it.
-func sayOthers(ctx context.Context, all []*restoration, nothing bool) (seen bool, err error) {
-	var names []string
+// noticeAfter is how long lightsout waits for a cluster's nodes without a word.
+const noticeAfter = 2 * time.Second
+
+// findForeign searches all clusters, in parallel, for machines that are off and that
+// this journal did not switch off, and prints each with the name of who did.
+func findForeign(ctx context.Context, all []*restoration) (found int) {
+	var wg sync.WaitGroup
+	for _, r := range all {
+		wg.Go(func() { r.findForeign(ctx) })
+	}
+	wg.Wait()
+	for _, r := range all {
+		for _, f := range r.foreign {
+			fmt.Printf("not in this journal: %s\n", f)
+		}
+		found += len(r.foreign)
+	}
+	return found
+}
+
+// takenOverWait bounds the wait for the annotations before lightsout powers on machines
+// of this journal; it reads this host's register at once.
+const takenOverWait = 3 * time.Second
+
+// takenOver finds machines of this journal that another journal has switched off since:
+// they were on in between. This journal must not power them on.
+func (r *restoration) takenOver(ctx context.Context) {
+	if len(r.left) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, takenOverWait)
+	defer cancel()
+	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
+	for _, o := range noted {
+		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Mark.At.After(l.Asked) }
+		if !slices.ContainsFunc(r.left, since) || r.foreignOn(o.Node) != nil {
+			continue
+		}
+		r.left = slices.DeleteFunc(r.left, since)
+		r.on = slices.DeleteFunc(r.on, func(n string) bool { return n == o.Node })
+		r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Mark})
+		fmt.Printf("another journal has switched off %s since: %s\n", o.Node, o.Mark)
+	}
+}
+
+func (r *restoration) findForeign(ctx context.Context) {
+	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
+	for _, o := range noted {
+		if r.foreignOn(o.Node) == nil && !slices.Contains(r.ownNames(nil), o.Node) {
+			r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Mark})
+		}
+	}
+	if len(r.damaged) == 0 {
+		return
+	}
+	s, err := r.switcher(ctx)
+	if err != nil {
+		return // Restore reports the error
+	}
+	off, _ := s.Unaccounted(ctx) // Restore returns the same error
+	for _, o := range off {
+		if r.foreignOn(o.Node) == nil {
+			r.foreign = append(r.foreign, foreign{node: o.Node, by: o.By, off: true})
+		}
+	}
+}
+
+// sayOthers prints the machines that others have switched off, according to their
+// annotations on the nodes and this host's register. It removes annotations that are
+// out of date, unless dryRun is true. seen reports whether lightsout read the
+// annotations. The error reports such machines, or a cluster that has an API server but
+// whose annotations lightsout could not read.
+func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []string, seen bool, err error) {
 	seen = true
 	for _, r := range all {
-		noted, unseen := r.others(ctx, nothing)
+		noted, unseen := r.others(ctx, dryRun)
 		for _, o := range noted {
-			fmt.Printf("not this journal's: %s was switched off by %s\n", o.Node, o.Mark)
+			if r.foreignOn(o.Node) == nil { // otherwise an earlier line named it
+				fmt.Printf("not in this journal: %s was switched off by %s%s\n", o.Node, o.Mark, olderCopy(o))
+			}
 			if !slices.Contains(names, o.Node) {
 				names = append(names, o.Node)
 			}
@@ -37,7 +106,7 @@ func sayOthers(ctx context.Context, all []*restoration, nothing bool) (seen bool
 			continue
 		}
 		seen = false
-		unseen = fmt.Errorf("the notes on the nodes of cluster %s can't be seen: %w", power.Clean(cmp.Or(r.of.Name, "not named")), unseen)
+		unseen = fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(cmp.Or(r.of.Name, "(unnamed)")), unseen)
 		if errors.As(unseen, &noWayError{}) {
 			fmt.Println(unseen)
 		} else {
@@ -45,18 +114,42 @@ func sayOthers(ctx context.Context, all []*restoration, nothing bool) (seen bool
 		}
 	}
 	if len(names) == 0 {
-		return seen, err
+		return nil, seen, err
 	}
-	return seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back as they say, or where that journal is lost with lightsout power on; where a note is wrong: kubectl annotate node %s %s-",
-		strings.Join(names, ", "), strings.Join(names, " "), power.AnnotationSwitchedOff))
+	return names, seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is lost, with lightsout restore %s; remove a wrong annotation with: kubectl annotate node %s %s-",
+		strings.Join(names, ", "), strings.Join(names, " "), strings.Join(names, " "), power.AnnotationSwitchedOff))
+}
+
+// heardAgo is longer than the time for which the control plane still calls a node Ready
+// after its last heartbeat: kube-controller-manager's --node-monitor-grace-period, 50 s
+// by default.
+const heardAgo = 2 * time.Minute
+
+// markedNode returns the facts of a node just listed that decide whether an annotation
+// on it is out of date.
+func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node {
+	out := power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Marks: power.MarksOn(n.Annotations), Ahead: ahead}
+	if out.Ready {
+		out.Heard = now.Add(-heardAgo)
+	}
+	return out
+}
+
+// olderCopy explains why the journal lacks an entry for its own annotation; empty if
+// the annotation belongs to another journal.
+func olderCopy(o power.Noted) string {
+	if !o.Older {
+		return ""
+	}
+	return "; this journal is an older copy, without an entry for it"
 }
 
 // others gives the notes of others on nodes of the cluster; without the API
 // server those on this host, and an error.
-func (r *restoration) others(ctx context.Context, nothing bool) ([]power.Noted, error) {
-	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: nothing}
-	if s.Fleet == nil { // no machine can be switched, which is no matter here
-		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(power.LockDir)}, r.journal)
+func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.Noted, error) {
+	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: dryRun}
+	if s.Fleet == nil { // no driver can switch a machine, which does not matter here
+		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(r.config))}, r.journal)
 	}
 	seen, err := r.nodes(ctx)
 	if err == nil {
@@ -64,7 +157,7 @@ func (r *restoration) others(ctx context.Context, nothing bool) ([]power.Noted, 
 	}
 	var nodes []power.Node
 	for _, n := range seen {
-		nodes = append(nodes, power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Marks: power.MarksOn(n.Annotations)})
+		nodes = append(nodes, markedNode(n, r.server.Ahead(), time.Now()))
 	}
 	return s.Sweep(nodes), err
 }

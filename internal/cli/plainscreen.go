@@ -15,8 +15,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// plainScreen is the screen as lines, for pipes and screen readers: the state at
-// the start and when it is asked for, the timeline, the questions.
+// plainScreen is the screen as lines, for pipes and screen readers: the state at the
+// start and on request, the timeline, the questions.
 type plainScreen struct {
 	*console
 	told bool                       // the state, at the start
@@ -24,7 +24,7 @@ type plainScreen struct {
 }
 
 // plainHelp is what can be typed.
-const plainHelp = "type state, or enter alone, for how things stand; quit to leave"
+const plainHelp = "type state or press enter to print the state; type quit to leave"
 
 func newPlainScreen() *plainScreen { return &plainScreen{console: newConsole(false, "")} }
 
@@ -55,7 +55,7 @@ func (p *plainScreen) typed(line string, s *session.Session) {
 	case "", "state":
 		last := p.last.Load()
 		if last == nil || last.Snapshot == nil {
-			p.print("nothing has been seen of the cluster yet")
+			p.print("lightsout has not seen the cluster yet")
 			return
 		}
 		p.print(stateLines(last)...)
@@ -68,12 +68,12 @@ func (p *plainScreen) typed(line string, s *session.Session) {
 
 func (p *plainScreen) print(lines ...string) { fmt.Fprintln(p.out, strings.Join(lines, "\n")) }
 
-// lookForLines is how long, in milliseconds, it takes at most to see that reading
-// is to end.
-const lookForLines = 200
+// inputPoll bounds, in milliseconds, the time until the reader notices that it must
+// stop.
+const inputPoll = 200
 
-// read carries out what is typed, line by line, until ctx or the input ends. It
-// waits for input without reading, so that an answer is left to who has asked.
+// read carries out typed commands, line by line, until ctx or the input ends. It waits
+// for input without reading, so that a question gets its answer.
 func (p *plainScreen) read(ctx context.Context, s *session.Session) {
 	in := p.in
 	if in == nil {
@@ -81,8 +81,8 @@ func (p *plainScreen) read(ctx context.Context, s *session.Session) {
 	}
 	for ctx.Err() == nil {
 		ready := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
-		if n, _ := unix.Poll(ready, lookForLines); n == 0 && in.Buffered() == 0 || !p.asking.TryLock() {
-			time.Sleep(lookForLines * time.Millisecond / 10)
+		if n, _ := unix.Poll(ready, inputPoll); n == 0 && in.Buffered() == 0 || !p.asking.TryLock() {
+			time.Sleep(inputPoll * time.Millisecond / 10)
 			continue
 		}
 		line, err := in.ReadString('\n')

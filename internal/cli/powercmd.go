@@ -32,9 +32,9 @@ func newPowerCommand(o *options) *cobra.Command {
 		short  string
 		wait   time.Duration
 	}{
-		{power.ActionShutdown, "Ask the machines of nodes to shut down, side by side, and wait until they are off", viewWait},
-		{power.ActionOff, "Pull the plug on the machines of nodes, side by side", viewWait},
-		{power.ActionOn, "Power on the machines of nodes, side by side, and wait until they are on", shortWait},
+		{power.ActionShutdown, "Shut down machines, and wait until they are off", viewWait},
+		{power.ActionOff, "Pull the plug on machines, and wait until they are off", viewWait},
+		{power.ActionOn, "Power on machines, and wait until they are on", shortWait},
 	} {
 		var yes, drain bool
 		var confirm string
@@ -46,6 +46,7 @@ func newPowerCommand(o *options) *cobra.Command {
 			ValidArgsFunction: o.nodes,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				c := newConsole(yes, confirm)
+				c.dryRun = o.dryRun
 				if drain {
 					c.prefer = view.ChoiceDrain
 				}
@@ -56,8 +57,8 @@ func newPowerCommand(o *options) *cobra.Command {
 		o.Bound(c.Flags())
 		o.dryRunFlag(c)
 		waitFlag(c, &wait, a.wait)
-		c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
-		c.Flags().StringVar(&confirm, "confirm", "", "the `text` to type where one is asked for")
+		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+		c.Flags().StringVar(&confirm, "confirm", "", "the `text` of a typed confirmation")
 		if a.action == power.ActionShutdown {
 			c.Flags().BoolVar(&drain, "drain", false, "cordon the nodes and drain them first")
 		}
@@ -71,7 +72,7 @@ const shortWait = 5 * time.Second
 
 // waitFlag adds the flag that bounds the wait for the API server.
 func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) {
-	cmd.Flags().DurationVar(wait, "wait-for-api", otherwise, "how long the API server may take to answer, as after a start of the cluster")
+	cmd.Flags().DurationVar(wait, "wait-for-api", otherwise, "wait this `long` for the API server, as after a start of the cluster")
 }
 
 // powerSwitch does one action by the same session, guards and questions as the
@@ -86,10 +87,11 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		return errors.New(s.machines.missing)
 	}
 	c.lanes = []view.Lane{view.LanePower}
+	endInOrder()
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c, wait)
 		if err == nil && action == power.ActionOn {
-			err = s.looked(ctx, c, nodes)
+			err = s.polled(ctx, c, nodes)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -98,11 +100,11 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 			return err
 		}
 		if synced(snapshot) {
-			if err := known(snapshot, nodes); err != nil {
+			if err := known(snapshot, s.strangers(action, nodes)); err != nil {
 				return err
 			}
 		}
-		fmt.Printf("looking at the cluster and at %s: half a minute at most where something does not answer\n", text.List(nodes))
+		fmt.Printf("polling the cluster and %s: up to 30 s if something does not answer\n", text.List(nodes))
 		s.session.Send(view.AskPower{Action: action, Nodes: nodes})
 		before := c.asked
 		var failed []string
@@ -120,9 +122,21 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		case errors.Is(err, context.Canceled) && c.asked == before:
 			err = errors.New("interrupted: nothing was sent to any machine")
 		case errors.Is(err, context.Canceled):
-			err = fmt.Errorf("interrupted before it was seen that it is done; look with lightsout power status %s", strings.Join(nodes, " "))
+			err = fmt.Errorf("interrupted before the result was seen; check with: lightsout power status %s", strings.Join(nodes, " "))
 		}
 		return err
+	})
+}
+
+// strangers returns the nodes that only the cluster can identify. The journal names the
+// machine of a node to power on, even if the cluster has removed the node.
+func (s *app) strangers(action power.Action, nodes []string) []string {
+	if action != power.ActionOn {
+		return nodes
+	}
+	left, _ := s.journal.LeftOff() // the session reports its error
+	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool {
+		return slices.ContainsFunc(left, func(l power.LeftOff) bool { return l.Node == n })
 	})
 }
 

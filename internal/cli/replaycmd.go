@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,8 @@ import (
 	"lightsout/internal/record/examples"
 	"lightsout/internal/record/replay"
 	"lightsout/internal/report"
+	"lightsout/internal/terminal"
+	"lightsout/internal/view"
 	"lightsout/tui"
 )
 
@@ -42,14 +45,14 @@ func newReplayCommand(o *options) *cobra.Command {
 		},
 	}
 	o.cast.add(cmd.Flags())
-	cmd.Flags().Float64Var(&speed, "speed", 1, "play so many `times` as fast as it happened")
+	cmd.Flags().Float64Var(&speed, "speed", 1, "play this many `times` as fast")
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
 	return cmd
 }
 
-// openRecord reads the record in the folder dir; where there is no such folder,
-// the example of that name.
+// openRecord reads the record in the folder dir; if there is no such folder, the
+// example of that name.
 func openRecord(dir string) (*record.Record, error) {
 	return whileReading(func() (*record.Record, error) {
 		_, err := os.Stat(dir)
@@ -62,8 +65,8 @@ func openRecord(dir string) (*record.Record, error) {
 
 // playRecord shows a record on the screen until the operator leaves. beside
 // runs beside it; nil: nothing does.
-func playRecord(ctx context.Context, o options, r *record.Record, how replay.Options, beside func(context.Context, besides)) error {
-	color, err := colorProfile(o.color)
+func playRecord(ctx context.Context, o options, r *record.Record, how replay.Options, beside func(context.Context, terminal.Beside)) error {
+	color, err := o.colorProfile()
 	if err != nil {
 		return err
 	}
@@ -74,29 +77,36 @@ func playRecord(ctx context.Context, o options, r *record.Record, how replay.Opt
 	ctx, cancel := context.WithCancel(ctx)
 	played := make(chan error, 1)
 	go func() { played <- player.Run(ctx) }()
-	x := show{
-		frames: player.Frames(), color: color, cast: o.cast, names: o.cast.names(),
-		tui: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme}, beside: beside,
-	}
-	err = x.run(ctx)
+	signals.inOrder.Store(true)
+	err = shown(ctx, terminal.Show{
+		Frames: player.Frames(), Color: color, Cast: o.cast.file, CastKeys: o.cast.keys, Names: o.cast.names(),
+		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme}, Beside: beside,
+	})
 	cancel()
 	return errors.Join(err, <-played)
 }
 
-// printRecord prints the timeline, what is missing of it, and the verdict.
+// printRecord prints the timeline in the order of its times, the missing parts, and the
+// verdict.
 func printRecord(w io.Writer, r *record.Record) error {
 	var b strings.Builder
-	for _, e := range r.Events {
-		b.WriteString(eventLine(e) + "\n")
+	for _, e := range slices.SortedStableFunc(slices.Values(r.Events), func(a, b view.Event) int { return a.At.Compare(b.At) }) {
+		b.WriteString(terminal.EventLine(e) + "\n")
 	}
 	for _, t := range r.Torn {
 		fmt.Fprintf(&b, "torn: %s\n", t)
 	}
+	printLines(&b, report.Opening(r))
 	if r.Summary != nil {
-		for _, line := range report.Lines(r.Summary, "") {
-			b.WriteString(line + "\n")
-		}
+		printLines(&b, report.Lines(r.Summary, ""))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printLines writes lines; what w makes of them is its own matter.
+func printLines(w io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/record/replay"
 	"lightsout/internal/view"
@@ -47,5 +48,34 @@ func TestAFolderIsMeantBeforeAnExample(t *testing.T) {
 	}
 	if _, err := openRecord(name); err == nil || !strings.Contains(err.Error(), "not a record") {
 		t.Errorf("an empty folder of that name: %v", err)
+	}
+}
+
+func TestARecordIsPrintedInTheOrderOfItsTimes(t *testing.T) {
+	files, _ := examples.Open("vagrant")
+	r, err := record.OpenFS(files, "vagrant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := printRecord(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	last, lines := "", 0
+	for line := range strings.Lines(out.String()) {
+		at, _, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(at, "22:") {
+			break
+		}
+		if at < last {
+			t.Errorf("%s comes after %s", at, last)
+		}
+		last, lines = at, lines+1
+	}
+	if strings.Contains(out.String(), " load load ") {
+		t.Error("the load is named twice")
+	}
+	if lines != len(r.Events) || !strings.Contains(out.String(), "\nk8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s;") {
+		t.Errorf("%d lines of %d events:\n%s", lines, len(r.Events), out.String())
 	}
 }

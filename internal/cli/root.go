@@ -15,16 +15,20 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/terminal"
 	"lightsout/tui"
 )
 
-// version is what Command was told.
+// version is the version of the program, from Command.
 var version string
 
 // options are the flags that several commands share.
@@ -38,9 +42,9 @@ type options struct {
 	plain bool
 	color string
 	theme string // empty: the terminal's own
-	// cast says how the screen is recorded, beside what runs beside it.
+	// cast holds the flags for recording the screen.
 	cast   castFlags
-	beside func(ctx context.Context, s besides)
+	beside func(ctx context.Context, b terminal.Beside)
 	// noLoad: no requests are sent, so nothing of the load is needed.
 	noLoad bool
 	// lab: the cluster is a lab that ends with this program; trials is the state
@@ -55,19 +59,28 @@ const (
 	exitUsage  = 2
 )
 
-// Read reads the config file and puts the flags over it.
-func (o options) Read() (*config.Config, error) { return whileReading(o.Flags.Read) }
+// Read reads the config file and overrides it with the flags. It prints the file's path
+// if the operator did not name the file.
+func (o options) Read() (*config.Config, error) {
+	cfg, err := whileReading(o.Flags.Read)
+	if err == nil && o.Found() {
+		sayFound.Do(func() { fmt.Fprintf(os.Stderr, "lightsout reads %s\n", o.AbsPath()) })
+	}
+	return cfg, err
+}
+
+var sayFound sync.Once
 
 // Main runs the command line and returns the program's exit status.
 func Main(v string) int {
-	if len(os.Args) > 1 && os.Args[1] == terminalKeeperArg {
-		return keepTerminal(os.Args[2:])
+	if len(os.Args) > 1 && os.Args[1] == terminal.KeeperArg {
+		return terminal.Keep(os.Args[2:])
 	}
 	// Standard error is a file while the screen is shown: divertStderr.
 	cluster.SetLog(slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	// A closed standard output (`… | head`) ends no program that has machines off:
-	// the write fails, and the work goes on. Programs that are run get the usual
-	// SIGPIPE, which they would not if it was ignored.
+	// A closed standard output (`… | head`) does not end a program that has machines
+	// off: the write fails, and the work continues. Child processes get the usual
+	// SIGPIPE, which they would not if it were ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx := untilSignal()
@@ -114,9 +127,22 @@ func Command(v string) *cobra.Command {
 	o.sessionFlags(root)
 	o.drawFlags(root)
 	o.cast.add(root.Flags())
-	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o))
+	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o), newSurveyCommand(&o), newSnapshotCommand(&o))
 	addHelp(root, "lightsout")
+	root.AddCommand(topics()...)
+	group(root)
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
+		plainUsage(root)
+	}
 	return root
+}
+
+// plainUsage removes the signs around a flag's value from the text for completion.
+func plainUsage(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+	for _, c := range cmd.Commands() {
+		plainUsage(c)
+	}
 }
 
 // clusterFlags adds the flags that lead to a cluster and its machines.
@@ -127,14 +153,14 @@ func (o *options) clusterFlags(cmd *cobra.Command) {
 
 // dryRunFlag adds that of a command that switches.
 func (o *options) dryRunFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "do everything but the switching")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "do everything except switch")
 }
 
 // sessionFlags adds the flags of a session on the screen.
 func (o *options) sessionFlags(cmd *cobra.Command) {
 	o.dryRunFlag(cmd)
-	cmd.Flags().BoolVar(&o.plain, "plain", false, "lines instead of a drawn screen: the state, then what happens; for pipes and screen readers")
-	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "switch nothing; load can still be sent")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "print lines instead of drawing a screen: the state, then each event; for pipes and screen readers")
+	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "switch nothing; lightsout can still send load")
 	cmd.Flags().StringArrayVar(&o.plans, "plan", nil, "offer the plan in this `file` on the screen, beside mdx and vagrant")
 	completeFlag(cmd, "plan", plans)
 }
@@ -143,8 +169,9 @@ func (o *options) sessionFlags(cmd *cobra.Command) {
 func (o *options) drawFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
-	f.Func("theme", "`name` of the colours: dark, light or contrast; else the terminal's own", func(name string) error {
-		if o.theme = name; name == "" {
+	f.Func("theme", "`name` of the colours: dark, light or contrast (default the terminal's own)", func(name string) error {
+		o.theme = name
+		if name == "" {
 			return nil
 		}
 		return oneOf("theme", name, tui.Themes[1:]...)

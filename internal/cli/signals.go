@@ -19,15 +19,15 @@ var signals struct {
 	// reading counts the reads of files under way: a pipe that nobody writes to or
 	// a server that is away may keep one for ever, whatever becomes of the context.
 	reading atomic.Int32
-	// inOrder: what is being done has to be ended in order, and by itself.
+	// inOrder: actions under way must end in order, by themselves.
 	inOrder atomic.Bool
 	// hidden is how the terminal was before it was asked for a secret; nil: it is not.
 	hidden atomic.Pointer[term.State]
 }
 
-// untilSignal makes the context of a command: the first end signal ends it. The
-// program is ended at once by the first one while a file is read, and by a second
-// one, but for what has to be ended in order.
+// untilSignal makes the context of a command: the first end signal ends it. While a
+// file is being read, the first signal ends the program at once; otherwise a second one
+// does, except for actions that must end in order.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	got := make(chan os.Signal, 2)
@@ -44,6 +44,15 @@ func untilSignal() context.Context {
 		}
 	}()
 	return ctx
+}
+
+// endInOrder makes programs react to end signals themselves, and ignore Ctrl-Z and
+// SIGTSTP: a stopped program would hold its locks in the middle of switching, and later
+// continue with an outdated judgement. The screen does not use it: there Ctrl-Z asks
+// first.
+func endInOrder() {
+	signals.inOrder.Store(true)
+	signal.Ignore(syscall.SIGTSTP)
 }
 
 // whileReading reads a file by that function.

@@ -16,8 +16,8 @@ import (
 // podsListed bounds the pods that are named one by one.
 const podsListed = 30
 
-// stateLines tells how things stand, as lines that are harmless for a terminal:
-// nodes, deployments, pods in trouble, requests, the trial, what comes next.
+// stateLines describes the state in lines that are safe for a terminal: nodes,
+// deployments, pods in trouble, requests, the trial, the forecast.
 func stateLines(f *view.Frame) []string {
 	out := []string{stateTitle(f)}
 	out = append(out, stateNodes(f)...)
@@ -72,13 +72,17 @@ func stateNodes(f *view.Frame) []string {
 				}
 			}
 		}
-		rows = append(rows, []string{n.Name, f.Snapshot.NodeWord(n, f.Now), statePower(f.Power, n.Name), fmt.Sprintf("%d of %d", up, all)})
+		ready := fmt.Sprintf("%d of %d", up, all)
+		if f.Snapshot.Unread(cluster.KindPod) {
+			ready = "unknown"
+		}
+		rows = append(rows, []string{n.Name, f.Snapshot.NodeWord(n, f.Now), statePower(f.Power, n.Name), ready})
 	}
 	ready, total := f.Snapshot.NodeCount()
 	return table(fmt.Sprintf("Nodes: %d of %d Ready", ready, total), rows)
 }
 
-// statePower says what is known of a node's machine, in a few words.
+// statePower describes the state of a node's machine in a few words.
 func statePower(all map[string]view.MachineView, node string) string {
 	m, known := all[node]
 	switch {
@@ -86,17 +90,20 @@ func statePower(all map[string]view.MachineView, node string) string {
 		return "no machine"
 	case m.Busy != "":
 		return fmt.Sprintf("%s: %s", m.Busy, m.Phase)
-	case m.Reading.State == power.Unknown && m.Reading.At.IsZero():
+	case m.Reading.State == power.Unknown && m.Reading.Arrived.IsZero():
 		return "asking"
 	case m.Reading.State == power.Unknown:
-		return "not known"
+		return "unknown"
 	}
 	return fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof)
 }
 
 func stateDeployments(s *cluster.Snapshot) []string {
-	if s.Access[cluster.KindDeployment].Forbidden {
+	switch a := s.Access[cluster.KindDeployment]; {
+	case a.Forbidden:
 		return []string{"Deployments: forbidden"}
+	case s.Unread(cluster.KindDeployment):
+		return []string{"Deployments: unknown, " + a.Reading(cluster.KindDeployment)}
 	}
 	rows := [][]string{{"DEPLOYMENT", "AVAILABLE", "STATUS"}}
 	for _, d := range s.Deployments() {
@@ -109,8 +116,11 @@ func stateDeployments(s *cluster.Snapshot) []string {
 
 // statePods counts the pods and names those that are meant to run and do not.
 func statePods(s *cluster.Snapshot, now time.Time) []string {
-	if s.Access[cluster.KindPod].Forbidden {
+	switch a := s.Access[cluster.KindPod]; {
+	case a.Forbidden:
 		return []string{"Pods: forbidden"}
+	case s.Unread(cluster.KindPod):
+		return []string{"Pods: unknown, " + a.Reading(cluster.KindPod)}
 	}
 	rows, ready, all := [][]string{{"POD", "NODE", "STATUS"}}, 0, 0
 	for _, p := range s.Pods() {

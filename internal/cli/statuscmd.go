@@ -75,8 +75,8 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	return columns(out, "", rows)
 }
 
-// watch has the cluster watched until stop is called, and returns when its nodes
-// have been seen. It says on standard error when it has to wait.
+// watch watches the cluster until the caller calls stop, and returns when it has seen
+// the nodes. It prints on standard error that it waits.
 func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var failed error
@@ -94,7 +94,7 @@ func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (s
 		if synced(s) {
 			return stop, nil
 		}
-		if said.look(s); s != nil && s.Access[cluster.KindNode].Forbidden {
+		if said.report(s); s != nil && s.Access[cluster.KindNode].Forbidden {
 			break
 		}
 		select {

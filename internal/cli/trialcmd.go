@@ -19,6 +19,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -58,35 +59,36 @@ func newTrialCommand(o *options) *cobra.Command {
 	var f trialFlags
 	run := &cobra.Command{
 		Use:               "run PLAN",
-		Short:             "Carry a plan out, judge it and keep the record",
+		Short:             "Run a plan, judge it and keep the record",
 		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+" or a file)"),
 		ValidArgsFunction: plans,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
 	}
 	run.Flags().StringVarP(&f.out, "output", "o", "", "`folder` of the record (default a new one below the state folder)")
-	run.Flags().BoolVar(&f.lab, "lab", false, "on a lab of its own instead of a cluster")
+	run.Flags().BoolVar(&f.lab, "lab", false, "use a new lab instead of a cluster")
 	run.Flags().StringVar(&f.scenario, "scenario", "", "`name` of the lab's scenario, mdx or vagrant (default that of the plan's name)")
 	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
-	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave off what is off at the end")
-	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask before machines are switched off")
+	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave the machines off at the end")
+	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
 	addRedact(run.Flags(), &o.cast.redact)
-	run.Flags().IntVar(&f.times, "times", 1, "how many times to run it, one after the other")
+	run.Flags().IntVar(&f.times, "times", 1, "run it this many times, one after the other")
 	o.clusterFlags(run)
 	o.Bound(run.Flags())
 	o.dryRunFlag(run)
 	completeFlag(run, "pace", words(paces...))
 	completeFlag(run, "scenario", words(scenarios...))
-	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialCheckCommand(), newTrialCompareCommand(o))
-	cmd.Long = "A trial is a plan that is carried out and judged by what was observed.\n\n" + plan.Help()
+	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(o), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
+	cmd.Long = "A trial runs a plan and judges it by the observations of lightsout.\n\n" + plan.Help()
+	cmd.Example = "  lightsout trial check outage.yaml\n  lightsout trial run outage.yaml\n  lightsout trial run mdx --lab"
 	return cmd
 }
 
 func newTrialCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "check PLAN...",
-		Short:             "Read plans and say all that is wrong with them; switch nothing, ask nobody",
+		Short:             "Report every error in plans; switch nothing",
 		Args:              takes(1, -1, "plan"),
 		ValidArgsFunction: plans,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -103,12 +105,12 @@ func newTrialCheckCommand() *cobra.Command {
 			for _, err := range all {
 				cmd.PrintErrln(err)
 			}
-			return usageError{fmt.Errorf("%d faults, see above", len(all))}
+			return usageError{fmt.Errorf("%d errors, see above", len(all))}
 		},
 	}
 }
 
-// checkPlan prints a plan and warns of what is seldom meant, or returns its faults.
+// checkPlan prints a plan and its warnings, or returns its faults.
 func checkPlan(cmd *cobra.Command, name string) []error {
 	signals.reading.Add(1)
 	defer signals.reading.Add(-1)
@@ -134,7 +136,7 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
 		Use:               "compare DIR...",
-		Short:             "Line the records of trials up, phase by phase, and say how well forecasts held",
+		Short:             "Compare records of trials phase by phase, with forecast accuracy",
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -148,7 +150,7 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// compare writes what a function of the report makes of records.
+// compare prints the result of a report function for records.
 func compare(dirs []string, write func(io.Writer, []*record.Record) error) error {
 	var records []*record.Record
 	for _, dir := range dirs {
@@ -161,8 +163,8 @@ func compare(dirs []string, write func(io.Writer, []*record.Record) error) error
 	return write(os.Stdout, records)
 }
 
-// runTrial runs a plan as often as is wanted. The error of the last run that
-// did not pass decides.
+// runTrial runs a plan --times times. It returns the error of the last run that did not
+// pass.
 func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	p, err := openPlan(name)
 	if err != nil {
@@ -220,10 +222,10 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	case f.times < 1:
 		return errors.New("--times must be at least 1")
 	case f.times > 1 && dryRun:
-		return errors.New("--times is for trials that are carried out; a dry run is the same each time")
+		return errors.New("--times is for real runs; a dry run is the same each time")
 	}
 	if st := p.Asks(); st != nil && !f.lab && !f.yes && !dryRun && !term.IsTerminal(int(os.Stdin.Fd())) {
-		return fmt.Errorf("nobody can be asked here whether to %s; repeat with --yes", st.Text())
+		return fmt.Errorf("there is no terminal to confirm on (%s); repeat with --yes", st.Text())
 	}
 	return nil
 }
@@ -257,6 +259,9 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		if _, err := s.view(ctx, c, f.wait); err != nil {
 			return err
 		}
+		if err := s.polled(ctx, c, p.Nodes()); err != nil {
+			return err
+		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
 		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
@@ -268,7 +273,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 	return s.trialOver(err, f)
 }
 
-// trialOver says how the trial ended and what its exit code is.
+// trialOver prints how the trial ended, and returns its exit code.
 func (s *app) trialOver(err error, f trialFlags) (string, error) {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
@@ -281,18 +286,42 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		return "", err
 	}
 	fmt.Println()
-	for _, line := range report.Lines(sum, dir) {
-		fmt.Println(line)
+	kept, proven := provenBy(dir)
+	if kept != nil {
+		printLines(os.Stdout, report.Opening(kept))
 	}
+	printLines(os.Stdout, report.Lines(sum, dir))
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, sum, s.names); err != nil {
 			return dir, err
 		}
 	}
+	if proven != nil {
+		return dir, proven
+	}
 	if sum.Verdict != view.Pass {
 		return dir, verdictError{sum.Verdict}
 	}
 	return dir, nil
+}
+
+// provenBy reads the readable part of the record in a trial's folder. The error reports
+// missing parts of the record and its reports.
+func provenBy(dir string) (*record.Record, error) {
+	r, err := record.Open(dir)
+	for _, name := range []string{record.SummaryFile, record.ReportFile, record.HTMLFile} {
+		info, missing := os.Stat(filepath.Join(dir, name))
+		switch {
+		case missing != nil:
+			err = errors.Join(err, missing)
+		case info.Size() == 0:
+			err = errors.Join(err, fmt.Errorf("%s is empty", info.Name()))
+		}
+	}
+	if err != nil {
+		return r, fmt.Errorf("the record of the trial is not complete, so nothing proves its verdict; free space on the disk and run it again: %w", err)
+	}
+	return r, nil
 }
 
 // writeJUnit writes the expectations of a trial; names are replaced.
@@ -312,7 +341,7 @@ func writeJUnit(path string, sum *record.Summary, names *record.Names) error {
 	return errors.Join(report.JUnit(file, &kept), file.Close())
 }
 
-// doingEvery is how often a step that takes long says how far it is.
+// doingEvery is the interval at which a long step reports its progress.
 const doingEvery = 10 * time.Second
 
 // follow shows a trial as plain lines until the session ends.
@@ -341,8 +370,12 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		return usageError{err}
 	}
 	refused := 0
+	hopeless := trial.Hopeless(p, s.watcher.Snapshot(), s.target.Focus(), time.Now())
 	for i, st := range p.Steps {
 		fmt.Printf("step %d: %s\n", i+1, st.Text())
+		if why := hopeless[i]; why != "" {
+			fmt.Printf("  ! the condition cannot come true: %s\n", why)
+		}
 		off, ok := st.Action.(*plan.Off)
 		if !ok {
 			continue
@@ -359,8 +392,11 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		}
 	}
 	fmt.Println("dry run: nothing was switched, nothing was sent")
-	if refused > 0 {
+	switch {
+	case refused > 0:
 		return fmt.Errorf("%d of the steps would be refused", refused)
+	case len(hopeless) > 0:
+		return fmt.Errorf("%s for something that cannot happen", text.Count(len(hopeless), "step waits", "steps wait"))
 	}
 	return nil
 }

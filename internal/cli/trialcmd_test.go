@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lightsout/internal/record"
+	"lightsout/internal/record/examples"
 	"lightsout/internal/view"
 )
 
@@ -38,7 +39,7 @@ func TestNamesAreReplacedInJUnit(t *testing.T) {
 func TestAPlanThatAsksNeedsSomebodyToAsk(t *testing.T) {
 	out, err := program(t, "trial", "run", "mdx", "--state", t.TempDir(), "--kubeconfig", "/none").CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), "nobody can be asked here whether to shut down") {
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), "no terminal to confirm on (shut down") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -47,5 +48,34 @@ func TestADryRunIsDoneOnce(t *testing.T) {
 	_, err := say(t, "trial", "run", "mdx", "--dry-run", "--times", "2")
 	if err == nil || !isUsage(err) || !strings.Contains(err.Error(), "--times") {
 		t.Error(err)
+	}
+}
+
+// A trial whose record is gone, or was not written, proves nothing.
+func TestATrialWithoutItsRecordFails(t *testing.T) {
+	example, ok := examples.Open("mdx")
+	if !ok {
+		t.Fatal("no example")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, example); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{record.ReportFile, record.HTMLFile} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("a report"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := provenBy(dir); err != nil {
+		t.Errorf("a whole record: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, record.HTMLFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provenBy(dir); err == nil || !strings.Contains(err.Error(), record.HTMLFile+" is empty") {
+		t.Errorf("an empty report: %v", err)
+	}
+	if _, err := provenBy(filepath.Join(dir, "none")); err == nil {
+		t.Error("no folder")
 	}
 }

@@ -15,8 +15,8 @@ import (
 // usageError is a wrong command line.
 type usageError struct{ error }
 
-// takes bounds the number of arguments; most below 0 is no bound. what is asked
-// for when one is missing.
+// takes bounds the number of arguments; a negative most is no bound. what describes a
+// missing argument.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		usage := strings.TrimSuffix(cmd.UseLine(), " [flags]")
@@ -26,7 +26,7 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usageError{fmt.Errorf("which %s? %s", what, usage)}
 		case most >= 0 && len(args) > most:
-			return usageError{fmt.Errorf("%q is one too many: %s", args[most], usage)}
+			return usageError{fmt.Errorf("unexpected argument %q: %s", args[most], usage)}
 		}
 		return nil
 	}
@@ -48,13 +48,16 @@ func noCommand(cmd *cobra.Command, name string) error {
 		}
 	}
 	text := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+name)
+	if name == "version" && !cmd.HasParent() {
+		return fmt.Errorf("%s; did you mean %q?", text, "--version")
+	}
 	if near := yamlfile.Suggest(name, there); near != "" {
 		return fmt.Errorf("%s; did you mean %q?", text, near)
 	}
 	return fmt.Errorf("%s; there are %s", text, strings.Join(there, ", "))
 }
 
-// oneOf says that a value is none of those that there are.
+// oneOf returns the error that a value is not among the valid ones.
 func oneOf(what, value string, all ...string) error {
 	if slices.Contains(all, value) {
 		return nil
@@ -65,10 +68,10 @@ func oneOf(what, value string, all ...string) error {
 	return usageError{fmt.Errorf("there is no %s %q; there are %s", what, value, strings.Join(all, ", "))}
 }
 
-// values says what a flag's value is, by its type.
+// values returns the kind of a flag's value, by its type.
 var values = map[string]string{"float64": "a number", "int": "a whole number", "duration": "a time like 90s or 30m", "bool": "true or false"}
 
-// flagError says what is wrong with a flag, and what may have been meant.
+// flagError describes the error in a flag, with a suggestion.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var empty *pflag.ValueRequiredError

@@ -19,9 +19,9 @@ import (
 	"lightsout/power/ssh"
 )
 
-// The functions of this file make one part each, from the configuration. A
-// command makes those that it needs, in the order in which they stand here;
-// none of them connects to anything.
+// The functions of this file make one part each, from the configuration. A command
+// calls those that it needs, in the order of this file; none of them opens a
+// connection.
 
 // dialer connects to an address, directly or through the bastion.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -41,10 +41,10 @@ func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
 	})
 }
 
-// bastionDialer connects through the client's bastion; nil when it has none. A
-// failure of the bastion is told in its own words: the cause beneath would be
-// taken for the far end's. What the bastion says of the far end is the far
-// end's: it refuses, or there is no route to it.
+// bastionDialer connects through the client's bastion; nil when it has none. An error
+// of the bastion keeps its text and hides its cause, which would look like an error of
+// the far end. A refusal or a missing route that the bastion reports is an error of the
+// far end.
 func bastionDialer(client *ssh.Client) dialer {
 	if client.Via() == "" {
 		return nil
@@ -98,27 +98,17 @@ func openJournal(cfg *config.Config, o options, of power.Cluster) (*power.Journa
 	if err != nil {
 		return nil, err
 	}
-	return power.OpenJournal(state, of, configPath(o)), nil
+	return power.OpenJournal(state, of, o.AbsPath()), nil
 }
 
-// clusterOf says which cluster a kubeconfig leads to, without asking it.
+// identified returns the cluster with that identity.
+func identified(name string, id cluster.Identity) power.Cluster {
+	return power.Cluster{Name: name, UID: id.UID, CA: id.CA, Server: id.Server}
+}
+
+// clusterOf identifies the cluster of a kubeconfig without a request.
 func clusterOf(access *cluster.Config) power.Cluster {
-	id := access.Identity()
-	return power.Cluster{Name: access.Context, UID: id.UID, CA: id.CA}
-}
-
-// configPath is the whole path of the config file, for a restore from elsewhere;
-// empty where there is none that is still there then.
-func configPath(o options) string {
-	info, err := os.Stat(o.Path())
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	path, err := filepath.Abs(o.Path())
-	if err != nil {
-		return ""
-	}
-	return path
+	return identified(access.Context, access.Identity())
 }
 
 // machines is what switches: the drivers, and the fleet above them.
@@ -143,16 +133,43 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 		return m, nil
 	}
 	var err error
-	if m.drivers, err = p.Drivers(client.DialContext); err != nil {
+	m.drivers, err = p.Drivers(client.DialContext)
+	if err != nil {
 		return m, err
 	}
 	// Without locks nothing is switched off, but powering on goes its way.
-	locks := power.OpenLocks(power.LockDir)
+	locks := power.OpenLocks(lockDir(cfg))
 	m.fleet, err = power.NewFleet(power.Config{
-		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks,
+		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks, WayBack: o.restore(cfg),
 	}, journal, append(m.drivers, m.ssh)...)
 	return m, err
 }
+
+// lockDir is the folder where the programs of this host keep their locks and the
+// register. Labs have a folder of their own, because their machines vanish with them.
+func lockDir(cfg *config.Config) string {
+	if isLab(cfg) {
+		return hostDir + "-lab"
+	}
+	return hostDir
+}
+
+// labAuthority is the common name of the certificate authority of every lab
+// (cluster/lab/controlplane).
+const labAuthority = "lightsout-lab"
+
+// isLab reports whether a configuration is a lab's. A lab's configuration that was
+// changed to lead to another cluster, which has an authority of its own, is not.
+func isLab(cfg *config.Config) bool {
+	if cfg == nil || cfg.Pace == "" {
+		return false
+	}
+	access, err := apiAccess(cfg, nil)
+	return err == nil && (access.Authority() == labAuthority || access.Authority() == "")
+}
+
+// hostDir is power.LockDir; a test may replace it.
+var hostDir = power.LockDir
 
 // close ends the drivers' connections; m may be nil.
 func (m *machines) close() {
@@ -185,16 +202,19 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 			}
 		}
 	}
-	if node := os.Getenv("NODE_NAME"); node != "" && access.Context == "in-cluster" {
+	// A pod may also have a kubeconfig: of its own cluster, or of another one.
+	node, inPod := os.Getenv("NODE_NAME"), access.Context == "in-cluster" || os.Getenv("KUBERNETES_SERVICE_HOST") != "" && cfg.Pace == ""
+	switch {
+	case inPod && node != "":
 		info.Names = append(info.Names, node)
-	} else if access.Context == "in-cluster" {
-		info.Unknown = append(info.Unknown, "lightsout runs inside the cluster, and on which node is not known (set NODE_NAME from spec.nodeName)")
+	case inPod:
+		info.Unknown = append(info.Unknown, "lightsout runs in a pod, and its node is unknown (set NODE_NAME from spec.nodeName)")
 	}
 	if cfg.Bastion != "" {
 		bastion := client.BastionIdentity(ctx)
 		info.BastionNames, info.BastionAddresses = bastion.Names, bastion.Addresses
 		for _, hop := range bastion.Unknown {
-			info.Unknown = append(info.Unknown, "The addresses of "+hop+", on the way to the cluster, are not known: it can't be told whether it is one of these machines")
+			info.Unknown = append(info.Unknown, "The addresses of "+hop+", on the way to the cluster, are unknown: lightsout cannot tell whether it is one of these machines")
 		}
 	}
 	u, err := url.Parse(access.Server)
@@ -203,11 +223,16 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 	case net.ParseIP(u.Hostname()) != nil:
 		info.APIAddresses = []string{u.Hostname()}
 	default:
-		// Behind a bastion its name may mean something there only.
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
-		if info.APIAddresses, err = net.DefaultResolver.LookupHost(ctx, u.Hostname()); err != nil && cfg.Bastion == "" {
-			info.Unknown = append(info.Unknown, "The addresses of the API server "+u.Hostname()+" are not known, so it can't be told whether it is one of these machines")
+		info.APIAddresses, err = net.DefaultResolver.LookupHost(ctx, u.Hostname())
+		if cfg.Bastion != "" { // the bastion makes the connection, so its name service decides
+			var there []string
+			there, err = client.LookupHost(ctx, u.Hostname())
+			info.APIAddresses = append(info.APIAddresses, there...)
+		}
+		if err != nil {
+			info.Unknown = append(info.Unknown, "The addresses of the API server "+u.Hostname()+" are unknown, so lightsout cannot tell whether it is one of these machines")
 		}
 	}
 	return info
@@ -222,8 +247,8 @@ type marks struct {
 	watcher *cluster.Watcher
 }
 
-// noteOn is what notes on nodes who has switched them off; nil where the
-// configuration wants none (guards.annotate: false).
+// noteOn returns the Marker that annotates nodes; nil if the configuration switches
+// that off (guards.annotate: false).
 func noteOn(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) power.Marker {
 	if a := cfg.Guards.Annotate; a != nil && !*a {
 		return nil
@@ -260,5 +285,5 @@ func (m marks) Note(ctx context.Context, node string, change func(had power.Mark
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("the note on %s is not seen: what is shown of the cluster is behind", node)
+	return fmt.Errorf("lightsout does not see the annotation on %s yet: its view of the cluster lags", node)
 }

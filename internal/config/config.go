@@ -14,41 +14,41 @@ import (
 type Config struct {
 	// Context and Kubeconfig choose the cluster, as kubectl's flags do.
 	Context    string `json:"context"`
-	Kubeconfig string `json:"kubeconfig"`
-	// Namespaces bounds what is watched; empty is all.
+	Kubeconfig string `json:"kubeconfig" path:"file"`
+	// Namespaces are the namespaces to watch; empty is all.
 	Namespaces []string `json:"namespaces"`
 	// Bastion is user@host:port or an alias of the ssh configuration; all
 	// connections go through it. Empty: straight.
 	Bastion string `json:"bastion"`
 	// Production asks for the cluster's name before anything is switched off.
 	Production bool `json:"production"`
-	// Pace is written by the lab: "fast" says that its timings are shortened.
+	// Pace comes from the lab: "fast" means that its timings are shortened.
 	Pace  string `json:"pace"`
 	SSH   SSH    `json:"ssh"`
 	Power Power  `json:"power"`
 	Load  Load   `json:"load"`
-	// Guards tightens what is refused when something is to be switched off.
+	// Guards restricts switching off.
 	Guards Guards `json:"guards"`
 	// State is the folder of journals and records.
-	State string `json:"state"`
+	State string `json:"state" path:"file"`
 }
 
-// SSH says how the bastion and the machines are logged in to by ssh.
+// SSH configures the ssh logins to the bastion and the machines.
 type SSH struct {
-	Config        string   `json:"config"`
+	Config        string   `json:"config" path:"file"`
 	User          string   `json:"user"`
-	IdentityFiles []string `json:"identity_files"`
-	KnownHosts    []string `json:"known_hosts"`
+	IdentityFiles []string `json:"identity_files" path:"file"`
+	KnownHosts    []string `json:"known_hosts" path:"file"`
 	Shutdown      string   `json:"shutdown"`
 }
 
-// Guards is the part of lightsout.yaml that tightens what is refused.
+// Guards is the section of lightsout.yaml that restricts switching off.
 type Guards struct {
 	ViewAge    *time.Duration `json:"view_age"`
 	KeepReady  *int           `json:"keep_ready"`
 	Protect    []string       `json:"protect"`
 	NoOverride bool           `json:"no_override"`
-	// Annotate says whether nodes are noted on who has switched them off; nil
+	// Annotate reports whether lightsout annotates nodes that it switches off; nil
 	// is yes.
 	Annotate *bool `json:"annotate,omitempty"`
 	// ControlPlane is nodes (the default) or elsewhere.
@@ -59,19 +59,21 @@ type Guards struct {
 func (g Guards) Limits() (power.Limits, error) {
 	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
 	if g.ViewAge != nil {
-		if l.ViewAge = *g.ViewAge; l.ViewAge == 0 {
+		l.ViewAge = *g.ViewAge
+		if l.ViewAge == 0 {
 			return l, errors.New("guards.view_age is 0: nothing could be switched off")
 		}
 	}
 	if g.KeepReady != nil {
-		if l.KeepReady = *g.KeepReady; l.KeepReady == 0 {
+		l.KeepReady = *g.KeepReady
+		if l.KeepReady == 0 {
 			return l, errors.New("guards.keep_ready is 0: at least 1 Ready worker is kept")
 		}
 	}
 	return l, l.Check()
 }
 
-// defaultPath is looked at when --config is not given.
+// defaultPath is the path to try without --config.
 func defaultPath() string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -80,7 +82,7 @@ func defaultPath() string {
 	return filepath.Join(dir, "lightsout", "lightsout.yaml")
 }
 
-// fault tells what is wrong with a field.
+// fault describes the error in a field.
 type fault func(field, format string, args ...any)
 
 // check finds contradictions that the types allow. It reads no file.

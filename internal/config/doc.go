@@ -1,5 +1,4 @@
-// Package config makes values of the file lightsout.yaml and of the flags that
-// stand for its fields. It reads strictly: whatever is wrong is told with its
-// line and field. It connects to nothing, and secrets are read only when they
-// are needed.
+// Package config reads lightsout.yaml and the flags that override its fields. It reads
+// strictly: each error names its line and field. It reads secrets only when a program
+// needs them.
 package config

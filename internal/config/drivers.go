@@ -1,7 +1,12 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
+	"strings"
 
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -52,10 +57,11 @@ func (p *Power) build(k power.Kind, site power.Site) (power.Driver, error) {
 	return d, nil
 }
 
-// FileFaults tells what is wrong with the files and secrets that a config names,
-// as they now are. It connects to nothing.
-func (c *Config) FileFaults() []error {
-	var faults []error
+// FileFaults returns the errors in the files and secrets to which a config refers, as
+// they are now. path is the config's own file. It opens no connection.
+func (c *Config) FileFaults(path string) []error {
+	c.place(path)
+	faults := c.ways()
 	tell := func(err error) {
 		if err != nil {
 			faults = append(faults, err)
@@ -80,7 +86,22 @@ func (c *Config) FileFaults() []error {
 	return faults
 }
 
-// FleetNodes is what the fleet is told of nodes; the rest is the drivers'.
+// ways returns the errors in the files and addresses that lead to the cluster and its
+// hosts. It leaves out known_hosts, which lightsout makes.
+func (c *Config) ways() (faults []error) {
+	if strings.ContainsAny(c.Bastion, " \t") {
+		faults = append(faults, fmt.Errorf("bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion))
+	}
+	for _, file := range append([]string{c.Kubeconfig}, c.SSH.IdentityFiles...) {
+		if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, fmt.Errorf("%s does not exist; correct its path", file))
+		}
+	}
+	return faults
+}
+
+// FleetNodes returns the settings of the nodes for the fleet; the drivers use the other
+// ones.
 func (p *Power) FleetNodes() map[string]power.NodeConfig {
 	out := make(map[string]power.NodeConfig, len(p.Nodes))
 	for name, n := range p.Nodes {

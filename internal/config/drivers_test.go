@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
 	"lightsout/power/driver/fence"
 )
@@ -30,7 +32,7 @@ power:
     off_command: [virsh, destroy, "{{.Machine}}"]
     shutdown_command: [virsh, shutdown, "{{.Machine}}"]
     proves_off: true
-  wol: {broadcast: "10.0.0.255:9", password_env: P}
+  wol: {broadcast: "10.0.0.255:9"}
   vagrant: {dir: /vagrant, command: [vagrant]}
   redfish: {url: "https://{{.BMC}}", user: admin, password_file: /secret, auth: session, via_bastion: true}
   ipmi: {user: ADMIN, password_env: P}
@@ -246,6 +248,40 @@ func TestAPortalInTheOpenNeedsAWord(t *testing.T) {
 	} {
 		if _, err := Parse([]byte(yaml)); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "plain_http: true") {
 			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+// An error that names the field to set names one that exists.
+func TestTheErrorOfANodeWithoutADriverNamesTheFieldToSet(t *testing.T) {
+	b, _ := bind(t, "power: {}", "", "10.0.0.13")
+	for side, text := range map[string]string{"off": b.OffErr, "on": b.OnErr} {
+		_, field, _ := strings.Cut(text, "power.")
+		field, _, _ = strings.Cut(field, ")")
+		if !slices.Contains(yamlfile.Names(Power{}), field) {
+			t.Errorf("%s: there is no field power.%s: %s", side, field, text)
+		}
+	}
+}
+
+// TestConfigCheckFindsMissingFilesAndBadBastions checks the way to the cluster.
+func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"bastion: \"x foo\"":                       `bastion: "x foo" has a space`,
+		"kubeconfig: /nonexistent/kubeconfig":      "/nonexistent/kubeconfig does not exist",
+		"ssh: {identity_files: [/nonexistent/id]}": "/nonexistent/id does not exist",
+		"bastion: ssh://ops@b:22":                  "", "kubeconfig: " + there: "", "ssh: {identity_files: [" + there + "], known_hosts: [/nonexistent/known]}": "",
+	} {
+		c, faults := Faults([]byte(text + "\n"))
+		if len(faults) == 0 {
+			faults = c.FileFaults(filepath.Join(t.TempDir(), "lightsout.yaml"))
+		}
+		if got := errors.Join(faults...); want == "" && got != nil || want != "" && (got == nil || !strings.Contains(got.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, got, want)
 		}
 	}
 }

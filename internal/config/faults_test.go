@@ -10,7 +10,7 @@ import (
 	"lightsout/power"
 )
 
-func TestAllFaultsAreTold(t *testing.T) {
+func TestEveryFaultIsReported(t *testing.T) {
 	_, faults := Faults([]byte(`contxt: a
 namespaces: default
 power:
@@ -34,11 +34,11 @@ load: {url: ftp://x/, burst: -1, timeout: soon, connections: some, api_key_env: 
 		told = append(told, f.Error())
 	}
 	for _, want := range []string{
-		`line 1: there is no field "contxt"; did you mean "context"?`, "line 2: namespaces can't be a text; a list is wanted",
-		`line 4: power.off_by: there is no power driver "magic"`, "line 5: ssh can't power on", `line 6: there is no field "projct"; did you mean "project"?`,
-		"line 6: power.mdx.url is http", "line 8: user can't be a list", "line 10: power.redfish.auth", "line 11: power.fence.secrets.key needs file or env",
+		`line 1: there is no field "contxt" in the config; did you mean "context"?`, "line 2: namespaces must be a list, not text",
+		`line 4: power.off_by: there is no power driver "magic"`, "line 5: ssh can't power on", `line 6: there is no field "projct" in mdx; did you mean "project"?`,
+		"line 6: power.mdx.url is http", "line 8: user must be text, not a list", "line 10: power.redfish.auth", "line 11: power.fence.secrets.key needs file or env",
 		`line 13: there is no field "vmid"`, "line 13: power.nodes.n1.mac", "line 14: wol can't switch off", "line 16: guards.keep_ready",
-		"line 17: load.url is no URL", "line 17: burst, hold", "line 17: timeout: ", "line 17: load.connections", "line 17: give the API key",
+		"line 17: load.url is not a URL", "line 17: burst, hold", "line 17: timeout must be a time", "line 17: load.connections", "line 17: give the API key",
 	} {
 		n := 0
 		for _, line := range told {

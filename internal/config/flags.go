@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/spf13/pflag"
 )
@@ -14,8 +15,10 @@ const Name = "lightsout.yaml"
 
 // Flags are the flags that choose the file and stand for fields of it.
 type Flags struct {
-	// File is the file's path; empty looks in the usual places.
-	File string
+	// File is the file's path. If it is empty, Path searches the usual places; with
+	// Elsewhere it skips the current folder, whose file nobody has named.
+	File      string
+	Elsewhere bool
 	// The others replace the field of their name where they are given.
 	Kubeconfig, Context, Bastion, State string
 	Namespaces                          []string
@@ -32,24 +35,50 @@ func (f *Flags) Add(s *pflag.FlagSet) {
 	s.StringVar(&f.State, "state", "", "`folder` for journals and records (default ~/.local/state/lightsout)")
 }
 
-// Bound defines the flags that bound what is watched.
+// Bound defines the flags that select the watched namespaces.
 func (f *Flags) Bound(s *pflag.FlagSet) {
 	s.StringSliceVarP(&f.Namespaces, "namespace", "n", nil, "watch only these `namespaces` (default all)")
-	s.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "watch all namespaces, whatever the config file says")
+	s.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "watch all namespaces, even if the config file names some")
 }
 
-// Path is where the file is: File, or without it ./lightsout.yaml, else the one in
-// the user's configuration folder. It is empty where there is none.
+// Path returns the path of the file: File, or without it ./lightsout.yaml, else the one
+// in the user's configuration folder. It is empty if there is none.
 func (f Flags) Path() string {
 	if f.File != "" {
 		return f.File
 	}
 	for _, p := range []string{Name, defaultPath()} {
+		if p == Name && f.Elsewhere {
+			continue
+		}
 		if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
 			return p
 		}
 	}
 	return ""
+}
+
+// Found reports whether Path is ./lightsout.yaml, which nobody has named.
+func (f Flags) Found() bool { return f.File == "" && f.Path() == Name }
+
+// trust refuses a config file that another account may have written: lightsout runs
+// programs that the file names.
+func trust(path string) error {
+	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := stat(path)
+		if err != nil {
+			return nil // reading it returns the error
+		}
+		s, ok := info.Sys().(*syscall.Stat_t)
+		link, shared := info.Mode()&os.ModeSymlink != 0, info.Mode().Perm()&0o002 != 0
+		switch {
+		case ok && s.Uid != 0 && int(s.Uid) != os.Getuid():
+			return fmt.Errorf("./%s belongs to another account (uid %d), and it may name programs to run: check it, then name it with --config ./%s", path, s.Uid, path)
+		case shared && !link, !link && info.Mode().Perm()&0o020 != 0 && ok && int(s.Gid) != os.Getgid():
+			return fmt.Errorf("other accounts may write to ./%s, and it may name programs to run: check it, then run chmod go-w on it, or name it with --config ./%s", path, path)
+		}
+	}
+	return nil
 }
 
 // ReadFile reads a config file, which may be a pipe. Of one that is too large it
@@ -77,6 +106,11 @@ func readUpTo(path string, most int64) ([]byte, error) {
 func (f Flags) Read() (*Config, error) {
 	c := &Config{}
 	if path := f.Path(); path != "" {
+		if f.Found() {
+			if err := trust(path); err != nil {
+				return nil, err
+			}
+		}
 		data, err := ReadFile(path)
 		if err != nil {
 			return nil, err
@@ -84,6 +118,7 @@ func (f Flags) Read() (*Config, error) {
 		if c, err = Parse(data); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		c.place(path)
 	}
 	override(&c.Kubeconfig, f.Kubeconfig)
 	override(&c.Context, f.Context)

@@ -94,7 +94,7 @@ func TestAnAnnotationIsNoProgram(t *testing.T) {
 	} {
 		_, fleet := bind(t, yaml, "", "")
 		b := fleet.Resolve(t.Context(), []power.NodeRef{hostile})[0]
-		if b.On != nil || !strings.Contains(b.OnErr, "no plain name") {
+		if b.On != nil || !strings.Contains(b.OnErr, "not a plain name") {
 			t.Errorf("bound to %+v (%s)", b.On, b.OnErr)
 		}
 		// The same from a journal that somebody has edited.

@@ -19,24 +19,23 @@ import (
 	"lightsout/power"
 )
 
-// Load is the part of lightsout.yaml that says what the load keys and the
-// load steps of a plan send, and where. docs/load.md tells of each field.
+// Load is the section of lightsout.yaml for the requests that the load keys and the
+// load steps of a plan send. docs/reference/load.md lists each field.
 type Load struct {
 	URL        string            `json:"url"`
 	Host       string            `json:"host"`
 	Entries    []string          `json:"entries"`
 	Protocol   string            `json:"protocol"`
-	CAFile     string            `json:"ca_file"`
-	Redirects  int               `json:"redirects"`
+	CAFile     string            `json:"ca_file" path:"file"`
 	Profile    string            `json:"profile"`
 	Method     string            `json:"method"`
 	Headers    map[string]string `json:"headers"`
-	BodyFile   string            `json:"body_file"`
+	BodyFile   string            `json:"body_file" path:"file"`
 	Model      string            `json:"model"`
 	Prompt     string            `json:"prompt"`
-	PromptFile string            `json:"prompts_file"`
+	PromptFile string            `json:"prompts_file" path:"file"`
 	MaxTokens  int               `json:"max_tokens"`
-	APIKeyFile string            `json:"api_key_file"`
+	APIKeyFile string            `json:"api_key_file" path:"file"`
 	APIKeyEnv  string            `json:"api_key_env"`
 	// Connections is fresh, kept, or the age up to which they are kept.
 	Connections      string        `json:"connections"`
@@ -66,18 +65,18 @@ type Metrics struct {
 	Server string `json:"server"`
 	Port   int32  `json:"port"`
 	Path   string `json:"path"`
-	// Served and Queued are names of Prometheus gauges, Labels what a sample
-	// must have.
+	// Served and Queued are names of Prometheus gauges; Labels are the labels that a
+	// sample must have.
 	Served string            `json:"served"`
 	Queued string            `json:"queued"`
 	Labels map[string]string `json:"labels"`
 }
 
-// LlamaSlots is the Server whose /slots are asked for instead of its metrics,
-// which it has only when started with --metrics.
+// LlamaSlots is the Server whose /slots lightsout reads instead of its metrics, which
+// it has only if started with --metrics.
 const LlamaSlots = "llama.cpp slots"
 
-// Ask makes a backend say what the config says that it can tell.
+// Ask sets the metrics of a backend from the config.
 func (m *Metrics) Ask(b *loadgen.Backend) {
 	switch m.Server {
 	case LlamaSlots:
@@ -124,7 +123,7 @@ func (l Load) check(wrong fault) {
 		var err error
 		// It may hold a password, so it is not quoted.
 		if u, err = url.Parse(l.URL); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-			wrong("load.url", "load.url is no URL; give one like http://10.0.0.11:31080/path")
+			wrong("load.url", "load.url is not a URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
 	l.checkProfileFields(chat, wrong)
@@ -156,8 +155,8 @@ func (l Load) check(wrong fault) {
 	if l.Metrics != nil {
 		l.Metrics.check(wrong)
 	}
-	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 || l.Redirects < 0 || l.MaxInFlight < 0 || l.KeepAlive.Count < 0 {
-		wrong("load", "burst, hold, max_tokens, redirects, max_in_flight and count can't be negative")
+	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 || l.MaxInFlight < 0 || l.KeepAlive.Count < 0 {
+		wrong("load", "burst, hold, max_tokens, max_in_flight and count can't be negative")
 	}
 }
 
@@ -192,12 +191,12 @@ func ParseConnections(text string) (reuse bool, maxAge time.Duration, err error)
 	return true, maxAge, nil
 }
 
-// Options makes what the config says about requests and connections; files and
-// secrets are read. Errors name the file, and hold no secret.
+// Options converts the config about requests and connections; it reads files and
+// secrets. Errors name the file, and contain no secret.
 func (l Load) Options() (loadgen.Options, error) {
 	o := loadgen.Options{
 		Target: loadgen.Target{
-			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol), Redirects: l.Redirects,
+			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol),
 			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
 			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens,
 		},
@@ -210,10 +209,12 @@ func (l Load) Options() (loadgen.Options, error) {
 		t.Header.Add(name, l.Headers[name])
 	}
 	var err error
-	if t.Reuse, t.MaxAge, err = ParseConnections(l.Connections); err != nil {
+	t.Reuse, t.MaxAge, err = ParseConnections(l.Connections)
+	if err != nil {
 		return o, fmt.Errorf("load.connections %w", err)
 	}
-	if t.APIKey, err = l.APIKey(); err != nil {
+	t.APIKey, err = l.APIKey()
+	if err != nil {
 		return o, err
 	}
 	return o, l.ReadFiles(&o)
@@ -223,7 +224,7 @@ func (l Load) apiKey() power.Secret {
 	return power.Secret{Field: "load.api_key", Name: "the API key", File: l.APIKeyFile, Env: l.APIKeyEnv}
 }
 
-// APIKey reads the API key from where it is kept; empty when there is none.
+// APIKey reads the API key from its source; empty if there is none.
 func (l Load) APIKey() (string, error) {
 	read, err := secretSource(l.apiKey())
 	if read == nil {
@@ -235,7 +236,8 @@ func (l Load) APIKey() (string, error) {
 // ReadFiles reads the body, the prompts and the certificate authorities.
 func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 	if l.BodyFile != "" {
-		if o.Target.Body, err = readRegular(l.BodyFile); err != nil {
+		o.Target.Body, err = readRegular(l.BodyFile)
+		if err != nil {
 			return fmt.Errorf("the body can't be read: %w", err)
 		}
 	}
@@ -244,7 +246,8 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		if err != nil {
 			return fmt.Errorf("the prompts can't be read: %w", err)
 		}
-		if o.Target.Prompts, err = loadgen.ParsePrompts(data); err != nil {
+		o.Target.Prompts, err = loadgen.ParsePrompts(data)
+		if err != nil {
 			return fmt.Errorf("%s: %w", l.PromptFile, err)
 		}
 	}
@@ -255,14 +258,14 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("there is no certificate in %s; a PEM file is wanted", l.CAFile)
+			return fmt.Errorf("%s contains no certificate; give a PEM file", l.CAFile)
 		}
 		o.TLS = &tls.Config{RootCAs: pool}
 	}
 	return nil
 }
 
-// readRegular is os.ReadFile for what is not read before it is known to end.
+// readRegular is os.ReadFile for regular files only, because others may have no end.
 func readRegular(path string) ([]byte, error) {
 	f, err := text.OpenFile(path)
 	if err != nil {
@@ -272,11 +275,12 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Addresses are what is dialed: the entries, or the URL's host, with a port.
+// Addresses returns the addresses to dial with their ports: the entries, or the URL's
+// host.
 func (l Load) Addresses() ([]string, error) {
 	u, err := url.Parse(l.URL)
 	if err != nil || u.Hostname() == "" {
-		return nil, errors.New("load.url is no URL")
+		return nil, errors.New("load.url is not a URL")
 	}
 	port := u.Port()
 	if port == "" {

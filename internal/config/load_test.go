@@ -51,9 +51,9 @@ func newSeenServer(t *testing.T) *seenServer {
 	return s
 }
 
-// TestTheLoadsConfigIsWhatIsSent sends what a config says to two entries of a
+// TestTheLoadSendsItsConfig sends what a config says to two entries of a
 // service that has a private CA.
-func TestTheLoadsConfigIsWhatIsSent(t *testing.T) {
+func TestTheLoadSendsItsConfig(t *testing.T) {
 	one, other := newSeenServer(t), newSeenServer(t)
 	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate().Raw})))
 	// The servers' certificate is for example.com, which nobody looks up.
@@ -73,7 +73,6 @@ load:
   keep_alive: {idle: 3s, count: 2, ping_after: -1s}
   max_in_flight: 7
   first_byte_timeout: 20s
-  redirects: 2
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +82,7 @@ load:
 		t.Fatal(err)
 	}
 	if o.KeepAlive.Idle != 3*time.Second || o.KeepAlive.Count != 2 || o.KeepAlive.PingAfter != -time.Second || o.KeepAlive.Interval != 0 ||
-		o.MaxInFlight != 7 || o.Timeouts.FirstByte != 20*time.Second || o.Target.Redirects != 2 {
+		o.MaxInFlight != 7 || o.Timeouts.FirstByte != 20*time.Second {
 		t.Errorf("options %+v", o)
 	}
 	g, err := loadgen.New(o)
@@ -183,7 +182,7 @@ func TestFilesOfTheLoadThatAreNotThere(t *testing.T) {
 
 // TestTheDocumentsClassesAreTheCodes compares the table that users are shown.
 func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("docs", "load.md"))
+	b, err := os.ReadFile(filepath.Join("docs", "reference", "load.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,13 @@ import (
 	"lightsout/power"
 )
 
-// Power says how machines are switched. Not "on" and "off": YAML 1.1 reads
-// those keys as booleans.
+// Power configures the switching of machines. The keys are not "on" and "off", because
+// YAML 1.1 reads those as booleans.
 type Power struct {
 	// Off and On name the driver for all nodes.
 	Off string `json:"off_by"`
 	On  string `json:"on_by"`
-	// Sections are what is said for drivers, by their names.
+	// Sections holds the drivers' sections by name.
 	Sections map[string]power.Section `json:"-"`
 	// Nodes holds what differs, by node name.
 	Nodes map[string]Node `json:"-"`
@@ -105,7 +105,7 @@ func (p *Power) checkNamed(n naming) error {
 	return &power.FieldError{Field: n.field, Text: k.Name + " can't " + verb + "; set " + n.field + " to another driver"}
 }
 
-// section is what is said for a driver, or an empty section.
+// section returns the section of a driver, or an empty one.
 func (p *Power) section(k power.Kind) power.Section {
 	if s := p.Sections[k.Name]; s != nil {
 		return s

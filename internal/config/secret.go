@@ -9,8 +9,8 @@ import (
 	"lightsout/power"
 )
 
-// secretSource checks where a secret is kept and gives what reads it, each time
-// anew; nil when it is kept nowhere. Its value is in no error.
+// secretSource checks where a secret is kept, and returns a function that reads it each
+// time; nil if none is configured. No error contains its value.
 func secretSource(s power.Secret) (func() (string, error), error) {
 	field := s.Field[strings.LastIndexByte(s.Field, '.')+1:]
 	switch {

@@ -73,7 +73,7 @@ func hide(n *yaml.Node) {
 	}
 }
 
-// EncodeYAML gives the section power as it stands in a file.
+// EncodeYAML returns the section power as in a file.
 func (p Power) EncodeYAML() *yaml.Node {
 	type plain Power
 	out := yamlfile.Encode(plain(p))
@@ -86,7 +86,7 @@ func (p Power) EncodeYAML() *yaml.Node {
 	return out
 }
 
-// EncodeYAML gives an entry of power.nodes as it stands in a file.
+// EncodeYAML returns an entry of power.nodes as in a file.
 func (n Node) EncodeYAML() *yaml.Node {
 	out := yamlfile.Encode(n.NodeConfig)
 	written := map[string]bool{}

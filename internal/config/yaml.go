@@ -27,12 +27,12 @@ func Parse(data []byte) (*Config, error) {
 	return c, nil
 }
 
-// maxFaults bounds how many faults are told.
+// maxFaults bounds the number of reported errors.
 const maxFaults = 100
 
-// Faults reads a config strictly and tells all that is wrong with it. Errors
-// start with "line N: " where the line is known. What is wrong is left out of
-// the config.
+// Faults reads a config strictly and returns all its errors. Each starts with "line N:
+// " if the line is known. The config leaves the faulty fields out. It keeps file names
+// as they are written.
 func Faults(data []byte) (*Config, []error) {
 	if len(data) > maxSize {
 		return nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}
@@ -43,7 +43,7 @@ func Faults(data []byte) (*Config, []error) {
 	}
 	var faults []error
 	c := &Config{}
-	for err := yamlfile.Decode(root, c); err != nil; err = yamlfile.Decode(root, c) {
+	for err := yamlfile.Decode(root, "the config", c); err != nil; err = yamlfile.Decode(root, "the config", c) {
 		faults = append(faults, err)
 		// What else is wrong shows when this field is not there.
 		var at *yamlfile.Error
@@ -71,7 +71,7 @@ func Faults(data []byte) (*Config, []error) {
 // DecodeYAML reads the section power: the fields of its own, and those of the
 // drivers into what their kinds make.
 func (p *Power) DecodeYAML(n *yaml.Node) error {
-	g, err := yamlfile.Open(n, "power")
+	g, err := yamlfile.Fields(n, "power")
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (p *Power) DecodeYAML(n *yaml.Node) error {
 			continue
 		}
 		s := k.Section()
-		if err := yamlfile.Decode(f.Value, s); err != nil {
+		if err := yamlfile.Decode(f.Value, k.Name, s); err != nil {
 			return err
 		}
 		if p.Sections == nil {
@@ -104,18 +104,18 @@ func (p *Power) DecodeYAML(n *yaml.Node) error {
 			return err
 		}
 	}
-	return g.End(known)
+	return g.End("power", known)
 }
 
 // decodeNodes reads power.nodes: the fleet's fields, and those of any driver.
 func (p *Power) decodeNodes(list *yaml.Node) error {
-	all, err := yamlfile.Open(list, "nodes")
+	all, err := yamlfile.Fields(list, "nodes")
 	if err != nil {
 		return err
 	}
 	p.Nodes = make(map[string]Node, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		g, err := yamlfile.Open(all[name].Value, name)
+		g, err := yamlfile.Fields(all[name].Value, name)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (p *Power) decodeNodes(list *yaml.Node) error {
 		if err := rest.Take(&n.NodeConfig); err != nil {
 			return err
 		}
-		if err := rest.End(known); err != nil {
+		if err := rest.End(name, known); err != nil {
 			return err
 		}
 		p.Nodes[name] = n

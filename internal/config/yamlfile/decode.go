@@ -2,65 +2,98 @@ package yamlfile
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/text"
 )
 
-// Decode reads n strictly into what into points to: structs by the names of
-// their json tags, maps, slices, text, numbers, true and false, times, and types
-// that read themselves. A null leaves a value as it is. Errors are an
-// *Error with the line of the field.
-func Decode(n *yaml.Node, into any) error {
-	return decode(n, "", reflect.ValueOf(into).Elem())
+// Group is a mapping whose fields are given once, by name.
+type Group map[string]Field
+
+// Field is one field of a Group.
+type Field struct{ Key, Value *yaml.Node }
+
+// Decode reads n strictly into the value that into points to: structs by their json
+// tags, maps, slices, text, numbers, booleans, times, and types with a decoder of their
+// own. A null leaves a value unchanged. Errors call the node name; each is an *Error
+// with the line of the field.
+func Decode(n *yaml.Node, name string, into any) error {
+	return decode(n, name, reflect.ValueOf(into).Elem())
 }
 
-// Open reads n as a group of fields whose names are not known yet; at is its
-// own name, for errors. It is empty for null.
-func Open(n *yaml.Node, at string) (Group, error) {
+// Open reads n as a group of fields. Errors call the node name ("a plan", "power"). A
+// null is a group without fields. With an empty known it does not check the names; see
+// End. It returns all faults, and leaves the faulty fields out of the group.
+func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) {
+	g = Group{}
 	if isNull(n) {
-		return Group{}, nil
+		return g, nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return nil, wrongType(n, at, "group of fields")
+		return g, []error{mustBe(n, name, "a group of fields")}
 	}
-	g, merged := Group{}, Group{}
+	merged := Group{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
-		if k.ShortTag() == "!!merge" {
-			sources := []*yaml.Node{v}
-			if v.Kind == yaml.SequenceNode {
-				sources = v.Content
-			}
-			for _, from := range sources {
-				more, err := Open(from, at)
-				if err != nil {
-					return nil, err
-				}
-				for name, f := range more {
-					if _, first := merged[name]; !first {
-						merged[name] = f
-					}
-				}
-			}
-			continue
+		first, twice := g[k.Value]
+		switch {
+		case k.ShortTag() == "!!merge":
+			faults = append(faults, merged.merge(v, name)...)
+		case k.Kind != yaml.ScalarNode:
+			faults = append(faults, errorOf(k, "the name of a field in %s can't be %s", name, Is(k)))
+		case twice:
+			faults = append(faults, errorOf(k, "%s is given twice in %s; the first is on line %d", Quote(k.Value), name, first.Key.Line))
+		case len(known) > 0 && !slices.Contains(known, k.Value):
+			faults = append(faults, noField(k, name, known))
+		default:
+			g[k.Value] = Field{k, v}
 		}
-		if k.Kind != yaml.ScalarNode {
-			return nil, errorOf(k, "the name of a field can't be %s", Is(k))
-		}
-		if first, twice := g[k.Value]; twice {
-			return nil, errorOf(k, "%s is given twice; the first is on line %d", Quote(k.Value), first.Key.Line)
-		}
-		g[k.Value] = Field{k, v}
 	}
-	maps.Copy(merged, g) // what is written out counts more
-	return merged, nil
+	maps.Copy(merged, g) // the mapping's own fields take precedence
+	return merged, faults
+}
+
+// merge adds the fields of a merge key's value; a field that the group already has
+// stays.
+func (g Group) merge(v *yaml.Node, name string) (faults []error) {
+	sources := []*yaml.Node{v}
+	if v.Kind == yaml.SequenceNode {
+		sources = v.Content
+	}
+	for _, from := range sources {
+		more, wrong := Open(from, name)
+		faults = append(faults, wrong...)
+		for field, f := range more {
+			if _, first := g[field]; !first {
+				g[field] = f
+			}
+		}
+	}
+	return faults
+}
+
+// Fields is Open, but returns only the first fault.
+func Fields(n *yaml.Node, name string, known ...string) (Group, error) {
+	g, faults := Open(n, name, known...)
+	if len(faults) > 0 {
+		return g, faults[0]
+	}
+	return g, nil
+}
+
+// noField returns the error that name has no field k.
+func noField(k *yaml.Node, name string, known []string) error {
+	if near := Suggest(k.Value, known); near != "" {
+		return errorOf(k, "there is no field %s in %s; did you mean %q?", Quote(k.Value), name, near)
+	}
+	return errorOf(k, "there is no field %s in %s; it may have %s", Quote(k.Value), name, text.List(known))
 }
 
 // Take reads the fields that the struct into has, and takes them out of g.
@@ -80,18 +113,13 @@ func (g Group) Take(into any) error {
 	return nil
 }
 
-// End is the error that there is a field left that nobody has taken; known are
-// the names that there are, as far as they are told.
-func (g Group) End(known []string) error {
-	left := slices.SortedFunc(maps.Values(g), func(a, b Field) int { return cmp.Or(a.Key.Line-b.Key.Line, a.Key.Column-b.Key.Column) })
-	if len(left) == 0 {
-		return nil
+// End returns an error if nobody has taken one of the fields of g, called name; known
+// are the valid names.
+func (g Group) End(name string, known []string) error {
+	for _, f := range slices.SortedFunc(maps.Values(g), func(a, b Field) int { return cmp.Or(a.Key.Line-b.Key.Line, a.Key.Column-b.Key.Column) }) {
+		return noField(f.Key, name, known)
 	}
-	k := left[0].Key
-	if near := Suggest(k.Value, known); near != "" {
-		return errorOf(k, "there is no field %s; did you mean %q?", Quote(k.Value), near)
-	}
-	return errorOf(k, "there is no field %s; see the README for the fields there are", Quote(k.Value))
+	return nil
 }
 
 // Names are the fields that structs have in a file.
@@ -178,31 +206,28 @@ func decode(n *yaml.Node, at string, v reflect.Value) error {
 	case decoder:
 		return d.DecodeYAML(n)
 	case *time.Duration:
-		if n.Kind != yaml.ScalarNode {
-			return wrongType(n, at, "time")
-		}
-		t, err := time.ParseDuration(n.Value)
+		t, err := time.ParseDuration(n.Value) // a group or a list has no text
 		if err != nil {
-			return errorOf(n, "%s: %s; write it like 90s or 30m", at, strings.TrimPrefix(err.Error(), "time: "))
+			return Unwanted(n, at, likeTime)
 		}
 		*d = t
 		return nil
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		g, err := Open(n, at)
+		g, err := Fields(n, at)
 		if err == nil {
 			err = g.Take(v.Addr().Interface())
 		}
 		if err == nil {
-			err = g.End(Names(v.Interface()))
+			err = g.End(at, Names(v.Interface()))
 		}
 		return err
 	case reflect.Map:
 		return decodeMap(n, at, v)
 	case reflect.Slice:
 		if n.Kind != yaml.SequenceNode {
-			return wrongType(n, at, "list")
+			return mustBe(n, at, "a list")
 		}
 		list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 		for i, c := range n.Content {
@@ -217,7 +242,7 @@ func decode(n *yaml.Node, at string, v reflect.Value) error {
 }
 
 func decodeMap(n *yaml.Node, at string, v reflect.Value) error {
-	g, err := Open(n, at)
+	g, err := Fields(n, at)
 	if err != nil {
 		return err
 	}
@@ -232,59 +257,30 @@ func decodeMap(n *yaml.Node, at string, v reflect.Value) error {
 	return nil
 }
 
-// decodeScalar reads text, a number, or true or false. Numbers and the like
-// are taken for text where that is wanted.
+// decodeScalar reads text, a number or a boolean. It accepts numbers and booleans as
+// text in a text field.
 func decodeScalar(n *yaml.Node, at string, v reflect.Value) error {
-	wanted := map[reflect.Kind]string{reflect.String: "text", reflect.Bool: "true or false"}[v.Kind()]
-	if wanted == "" {
-		wanted = "number"
-		if v.CanInt() && n.ShortTag() == "!!float" {
-			wanted = "whole number"
-		}
-	}
-	if n.Kind != yaml.ScalarNode {
-		return wrongType(n, at, wanted)
+	wanted, fits := "a number", n.ShortTag() == "!!float" || n.ShortTag() == "!!int"
+	switch {
+	case v.Kind() == reflect.String:
+		wanted, fits = "text", true
+	case v.Kind() == reflect.Bool:
+		wanted, fits = "true or false", true // YAML 1.1 also has yes and no
+	case v.CanInt():
+		wanted, fits = fmt.Sprintf("a whole number (%d bits)", v.Type().Bits()), n.ShortTag() == "!!int"
 	}
 	switch {
+	case n.Kind != yaml.ScalarNode || !fits:
 	case v.Kind() == reflect.String:
 		v.SetString(n.Value)
 		return nil
-	case v.Kind() == reflect.Bool:
-		if n.Decode(v.Addr().Interface()) == nil { // also yes and no, as YAML 1.1 has them
-			return nil
-		}
-	case n.ShortTag() == "!!int" && v.CanInt():
-		i, err := strconv.ParseInt(n.Value, 0, v.Type().Bits())
-		if err == nil {
-			v.SetInt(i)
-			return nil
-		}
-		if errors.Is(err, strconv.ErrRange) {
-			return errorOf(n, "%s is too large: %s", at, Shorten(n.Value, 40))
-		}
-	case v.CanFloat() && (n.ShortTag() == "!!float" || n.ShortTag() == "!!int"):
-		if n.Decode(v.Addr().Interface()) == nil {
-			return nil
-		}
+	case n.Decode(v.Addr().Interface()) == nil:
+		return nil
 	}
-	return wrongType(n, at, wanted)
+	return mustBe(n, at, wanted)
 }
 
-// wrongType is the error that a field is of another type than is wanted.
-func wrongType(n *yaml.Node, at, wanted string) error {
-	is := "text"
-	switch {
-	case n.Kind == yaml.SequenceNode:
-		is = "list"
-	case n.Kind == yaml.MappingNode:
-		is = "group of fields"
-	case n.ShortTag() == "!!int", n.ShortTag() == "!!float":
-		is = "number"
-	case n.ShortTag() == "!!bool":
-		is = "bool"
-	}
-	if at == "" {
-		at = "the file"
-	}
-	return errorOf(n, "%s can't be a %s; a %s is wanted", at, is, wanted)
+// mustBe is Unwanted without the value, which may be a secret.
+func mustBe(n *yaml.Node, at, wanted string) error {
+	return errorOf(n, "%s must be %s, not %s", at, wanted, typeOf(n))
 }

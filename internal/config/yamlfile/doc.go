@@ -1,5 +1,5 @@
-// Package yamlfile reads YAML files strictly and says with the line what is
-// wrong with them: the plans of trials, value by value, and lightsout.yaml.
+// Package yamlfile reads YAML files strictly, and reports errors with their lines: the
+// plans of trials, value by value, and lightsout.yaml.
 //
 // What may live here: reading a document, the values that files are made of,
 // and the words of errors about them. What may not: what any file means.
@@ -11,19 +11,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Error is what is wrong with a file: one sentence, and the line it is about.
+// Error is an error in a file: one sentence, and its line.
 type Error struct {
-	// Line counts from 1; 0 where there is none.
+	// Line counts from 1; 0 if unknown.
 	Line int
 	Text string
-	// node is what is wrong, where it is a part of a document.
+	// node is the faulty part of a document, if it is one.
 	node *yaml.Node
 }
 
-// Node is the part of the document that is wrong, nil where that is not known.
+// Node returns the faulty part of the document, nil if unknown.
 func (e *Error) Node() *yaml.Node { return e.node }
 
-// Error gives "line 12: …", without the line when there is none.
+// Error returns "line 12: …", without the line if it is unknown.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Text

@@ -12,8 +12,8 @@ import (
 // encoder is a type that writes itself.
 type encoder interface{ EncodeYAML() *yaml.Node }
 
-// Encode makes of what Decode reads a document that it reads as the same.
-// Fields that have their zero value are left out.
+// Encode writes a document that Decode reads as the same value. It leaves out fields
+// with their zero value.
 func Encode(v any) *yaml.Node { return encode(reflect.ValueOf(v)) }
 
 // Write writes a document, nothing of it in one line.

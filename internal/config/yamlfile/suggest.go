@@ -22,7 +22,7 @@ func Suggest(name string, known []string) string {
 	return best
 }
 
-// Plain is s as it is compared: small letters, and one way to join words.
+// Plain returns s for comparison: in lower case, with one way to join words.
 func Plain(s string) string {
 	return strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(s))
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"sort"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,10 +14,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Kind is a kind of file: what errors call it, and what it may hold.
+// Kind is a kind of file: its name in errors, and its limits.
 type Kind struct {
-	// Noun is what errors call such a file ("plan"), Empty what is said of one
-	// with nothing in it; without, that is a group without fields.
+	// Noun is the name of such a file in errors ("plan"). Empty is the error for an
+	// empty file; without it, an empty file is a group without fields.
 	Noun, Empty string
 	// MaxSize bounds it, in bytes.
 	MaxSize int
@@ -26,12 +26,12 @@ type Kind struct {
 	Sharing bool
 }
 
-// Read reads text as one YAML document and returns what is at its top. All
-// errors are an *Error, with the line.
+// Read parses text as one YAML document and returns its root node. Every error is an
+// *Error; syntax errors come from the YAML library.
 func (k Kind) Read(text []byte) (*yaml.Node, error) {
 	if len(text) > k.MaxSize {
 		return nil, ErrorAt(1+bytes.Count(text[:k.MaxSize], []byte("\n")),
-			"the %s goes on beyond %d KiB here, which is the most that a %[1]s may have", k.Noun, k.MaxSize>>10)
+			"the %s exceeds its limit of %d KiB here", k.Noun, k.MaxSize>>10)
 	}
 	root, err := k.read(text)
 	if e := (*Error)(nil); errors.As(err, &e) {
@@ -40,7 +40,7 @@ func (k Kind) Read(text []byte) (*yaml.Node, error) {
 	return root, err
 }
 
-// LastLine is the line on which what is missing at the end of a file is told.
+// LastLine is the line of errors about text missing at the end of a file.
 func LastLine(text []byte) int {
 	return 1 + bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 }
@@ -61,7 +61,7 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 		return empty(1)
 	}
 	if err != nil {
-		return nil, k.explain(text, err)
+		return nil, syntaxError(text, err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
 		return empty(1)
@@ -81,14 +81,14 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	switch second, err := nextDocument(dec); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		return nil, k.explain(text, err)
+		return nil, syntaxError(text, err)
 	default:
 		return nil, ErrorAt(second.Line, "a second document begins here: a file holds one %s, so keep it in a file of its own", k.Noun)
 	}
 	return root, nil
 }
 
-// nextDocument never panics: what the library can't bear is an error of it.
+// nextDocument never panics: input that makes the library panic is an error.
 func nextDocument(dec *yaml.Decoder) (doc *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -119,21 +119,22 @@ func checkText(text []byte) error {
 	return nil
 }
 
-// maxNodes bounds what a file says when each alias is written out.
+// maxNodes bounds the size of a file with every alias written out.
 const maxNodes = 200_000
 
-// writeOut puts what an alias stands for in its place. It refuses what stands for
-// itself, and what becomes too much.
+// writeOut replaces each alias by its value. It refuses an alias that refers to itself,
+// and a document that becomes too large.
 func writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
-	if *left--; *left < 0 {
-		return ErrorAt(n.Line, "this file says too much when its aliases are written out")
+	*left--
+	if *left < 0 {
+		return ErrorAt(n.Line, "this file is too large when its aliases are expanded")
 	}
 	around[n] = true
 	defer delete(around, n)
 	for i, c := range n.Content {
 		if c.Kind == yaml.AliasNode && (n.Kind == yaml.SequenceNode || i%2 == 1) { // else a name, which it can't be
 			if around[c.Alias] {
-				return ErrorAt(c.Line, "%s stands for something that it is part of", Quote("*"+c.Value))
+				return ErrorAt(c.Line, "%s refers to itself", Quote("*"+c.Value))
 			}
 			c, n.Content[i] = c.Alias, c.Alias
 		}
@@ -148,7 +149,7 @@ func writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
 func (k Kind) refuseSharing(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode:
-		return ErrorAt(n.Line, "%s can't be used in a %s: write out what it stands for", Quote("*"+n.Value), k.Noun)
+		return ErrorAt(n.Line, "%s can't be used in a %s: write out its value", Quote("*"+n.Value), k.Noun)
 	case n.Anchor != "":
 		return ErrorAt(n.Line, "%s can't be used in a %s: write things out where they are needed", Quote("&"+n.Anchor), k.Noun)
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge":
@@ -164,86 +165,23 @@ func (k Kind) refuseSharing(n *yaml.Node) error {
 	return nil
 }
 
-var libraryLine = regexp.MustCompile(`^line \d+: `)
+// libraryLine is how the library begins an error whose line it knows.
+var libraryLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
 
-// problems are what the library says is wrong, and the sentence about it; {file}
-// stands for what errors call the file. The first that fits counts.
-var problems = []struct{ says, sentence string }{
-	{"unknown anchor", `"*" can't begin a value in a {file}: write out what it stands for, or put text in quotes`},
-	{"found a tab", "there is a tab here: indent with spaces"},
-	{"found character that cannot start", "text that begins with a character such as @, ` or % must be in quotes"},
-	{"mapping values are not allowed", `a ":" is not expected here: check the indentation, and put text that has ": " in it in quotes`},
-	{"block sequence entries are not allowed", `a list can't begin here: put its first "- " on a line of its own`},
-	{"expected ',' or ']'", "a list in [ ] is not closed here, or a comma is missing in it"},
-	{"expected ',' or '}'", "a group of fields in { } is not closed here, or a comma is missing in it"},
-	{"expected '-' indicator", misfit},
-	{"did not find expected key", misfit},
-	{"could not find expected ':'", `a ":" is missing here or on the line before`},
-	{"found unexpected end of stream", "a quote that is opened here is never closed"},
-	{"unknown escape", escape},
-	{"did not find expected hexdecimal", escape},
-	{"invalid Unicode character escape", escape},
-	{"exceeded max depth", "this is nested far too deeply for a {file}"},
-	{"node content", leftOver},
-	{"did not find expected", leftOver},
-}
-
-const (
-	misfit   = `this line does not fit the lines above it: check its indentation and its "- "`
-	escape   = `"\" stands for itself only in single quotes: use those`
-	leftOver = "something is missing or left over here: check brackets, quotes and commas"
-)
-
-// explain turns an error of the YAML library into one sentence with the line
-// that is to be looked at.
-func (k Kind) explain(text []byte, err error) error {
-	line := lineOf(text, err)
-	problem := libraryLine.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
-	at, cannotStart := lineText(text, line), strings.Contains(problem, "found character that cannot start")
-	if strings.HasPrefix(strings.TrimLeft(at, " "), "\t") || cannotStart && strings.Contains(at, "\t") {
-		problem = "found a tab; " + problem
-	}
-	for _, p := range problems {
-		if strings.Contains(problem, p.says) {
-			return ErrorAt(line, "%s", strings.ReplaceAll(p.sentence, "{file}", k.Noun))
+// syntaxError converts an error of the YAML library, which counts a parser error's line
+// from 0 and leaves it out for the first line and for an alias.
+func syntaxError(text []byte, err error) error {
+	problem, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
+	if m := libraryLine.FindStringSubmatch(problem); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		problem = problem[len(m[0]):]
+		if strings.HasPrefix(problem, "did not find expected") {
+			line++
 		}
+	} else if _, alias, ok := strings.Cut(problem, "unknown anchor '"); ok {
+		alias, _, _ = strings.Cut(alias, "'")
+		before, _, _ := bytes.Cut(text, []byte("*"+alias))
+		line += bytes.Count(before, []byte("\n"))
 	}
-	return ErrorAt(line, "this is not YAML that can be read (%s)", strings.ReplaceAll(Shorten(problem, 80), "\n", " "))
-}
-
-// lineOf finds the line of a syntax error: the last of the fewest lines that
-// give this very error. The library tells where the enclosing block begins, and
-// that off by one, or nothing at all.
-func lineOf(text []byte, err error) int {
-	var ends []int // where each line ends, its newline included
-	for i, b := range text {
-		if b == '\n' {
-			ends = append(ends, i+1)
-		}
-	}
-	if len(ends) == 0 || ends[len(ends)-1] != len(text) {
-		ends = append(ends, len(text))
-	}
-	want := err.Error()
-	n := sort.Search(len(ends)-1, func(i int) bool {
-		dec := yaml.NewDecoder(bytes.NewReader(text[:ends[i]]))
-		_, err := nextDocument(dec)
-		if err == nil {
-			_, err = nextDocument(dec) // the error may lie in a second one
-		}
-		return err != nil && err.Error() == want
-	})
-	return n + 1
-}
-
-func lineText(text []byte, line int) string {
-	for range line - 1 {
-		i := bytes.IndexByte(text, '\n')
-		if i < 0 {
-			return ""
-		}
-		text = text[i+1:]
-	}
-	at, _, _ := bytes.Cut(text, []byte("\n"))
-	return string(at)
+	return ErrorAt(line, "not valid YAML: %s", strings.ReplaceAll(Shorten(problem, 80), "\n", " "))
 }

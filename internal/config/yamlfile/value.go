@@ -3,7 +3,6 @@ package yamlfile
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"lightsout/internal/text"
 )
 
 // MaxNumber and MaxTime are more than any plan has a use for.
@@ -21,47 +18,24 @@ const (
 	MaxTime   = 24 * time.Hour
 )
 
-// Group is a mapping whose fields are all known and given once, by name.
-type Group map[string]Field
-
-// Field is one field of a Group.
-type Field struct{ Key, Value *yaml.Node }
-
-// Fields reads n as a group of fields. what says what it is ("a plan", "a
-// load"), known are the names it may have.
-func Fields(n *yaml.Node, what string, known ...string) (Group, error) {
-	g, faults := AllFields(n, what, known...)
-	if len(faults) > 0 {
-		return g, faults[0]
-	}
-	return g, nil
-}
-
-// AllFields is Fields with all faults; those fields are left out of the group.
-func AllFields(n *yaml.Node, what string, known ...string) (g Group, faults []error) {
-	g = Group{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
-		first, twice := g[k.Value]
-		near := Suggest(k.Value, known)
-		switch {
-		case k.Kind != yaml.ScalarNode:
-			faults = append(faults, ErrorAt(k.Line, "the name of a field in %s can't be %s", what, Is(k)))
-		case twice:
-			faults = append(faults, ErrorAt(k.Line, "%s is given twice in %s; the first is on line %d", Quote(k.Value), what, first.Key.Line))
-		case slices.Contains(known, k.Value):
-			g[k.Value] = Field{k, v}
-		case near != "":
-			faults = append(faults, ErrorAt(k.Line, "there is no field %s in %s; did you mean %q?", Quote(k.Value), what, near))
-		default:
-			faults = append(faults, ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), what, text.List(known)))
-		}
-	}
-	return g, faults
-}
-
-// Is says in words what n is, for errors.
+// Is describes n in words, for errors.
 func Is(n *yaml.Node) string {
+	switch what := typeOf(n); what {
+	case "a number":
+		return "the number " + Shorten(n.Value, 40)
+	case "true or false":
+		return n.Value
+	case "a date":
+		return "the date " + n.Value
+	case "text":
+		return "the text " + Quote(n.Value)
+	default:
+		return what
+	}
+}
+
+// typeOf is Is without the value.
+func typeOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		return "a list"
@@ -72,16 +46,16 @@ func Is(n *yaml.Node) string {
 	case "!!null":
 		return "empty"
 	case "!!int", "!!float":
-		return "the number " + Shorten(n.Value, 40)
+		return "a number"
 	case "!!bool":
-		return n.Value
+		return "true or false"
 	case "!!timestamp":
-		return "the date " + n.Value
+		return "a date"
 	}
-	return "the text " + Quote(n.Value)
+	return "text"
 }
 
-// IsNot says what n is after "must be …, ".
+// IsNot describes what n is, after "must be …, ".
 func IsNot(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return "and it is empty"
@@ -89,15 +63,15 @@ func IsNot(n *yaml.Node) string {
 	return "not " + Is(n)
 }
 
-// Unwanted is the error that n is not what is wanted: "peak_served must be a
-// whole number, not the text "many"".
+// Unwanted returns the error that n does not have the required kind: "peak_served must
+// be a whole number, not the text "many"".
 func Unwanted(n *yaml.Node, name, wanted string) error {
 	hint := ""
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 &&
 		(decimal.MatchString(n.Value) || n.Value == "true" || n.Value == "false") {
 		hint = "; leave the quotes out"
 	}
-	return ErrorAt(n.Line, "%s must be %s, %s%s", name, wanted, IsNot(n), hint)
+	return errorOf(n, "%s must be %s, %s%s", name, wanted, IsNot(n), hint)
 }
 
 // Text reads words for people: printable, at most limit characters.
@@ -178,21 +152,21 @@ func Number(n *yaml.Node, name string) (float64, error) {
 	return v, nil
 }
 
-// Duration reads a time like 90s or 30m, from 1ms (or 0 where zero says so) to
-// 24h.
+const likeTime = "a time written like 90s or 30m"
+
+// Duration reads a time like 90s or 30m, from 1ms (or 0 if zero is set) to 24h.
 func Duration(n *yaml.Node, name string, zero bool) (time.Duration, error) {
-	const like = "a time written like 90s or 30m"
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 		hint := ""
 		if n.Kind == yaml.ScalarNode && decimal.MatchString(n.Value) {
 			hint = ", which has no unit"
 		}
-		return 0, ErrorAt(n.Line, "%s must be %s, %s%s", name, like, IsNot(n), hint)
+		return 0, ErrorAt(n.Line, "%s must be %s, %s%s", name, likeTime, IsNot(n), hint)
 	}
 	d, err := time.ParseDuration(n.Value)
 	switch {
 	case err != nil:
-		return 0, Unwanted(n, name, like)
+		return 0, Unwanted(n, name, likeTime)
 	case d < 0:
 		return 0, ErrorAt(n.Line, "%s can't be negative, as %s is", name, Shorten(n.Value, 40))
 	case d > MaxTime:

@@ -26,12 +26,12 @@ func read(text string) (sample, error) {
 	var s sample
 	n, err := anyFile.Read([]byte(text))
 	if err == nil {
-		err = Decode(n, &s)
+		err = Decode(n, "the file", &s)
 	}
 	return s, err
 }
 
-func TestAFileIsReadAsItIsMeant(t *testing.T) {
+func TestAFileMeansWhatItsAuthorIntended(t *testing.T) {
 	s, err := read(`
 name: 17            # text is wanted, so it is text
 count: 0x10
@@ -57,21 +57,21 @@ part: {port: 80}
 	}
 }
 
-func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
+func TestErrorsNameTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"name: a\nnmae: b\n":           `line 2: there is no field "nmae"; did you mean "name"?`,
-		"name: a\nzzz: b\n":            `line 2: there is no field "zzz"; see the README for the fields there are`,
-		"name: a\n\nname: b\n":         `line 3: "name" is given twice; the first is on line 1`,
-		"part:\n  port: http\n":        `line 2: port can't be a text; a number is wanted`,
-		"part:\n  port: 99999999999\n": `line 2: port is too large: 99999999999`,
-		"list: a\n":                    `line 1: list can't be a text; a list is wanted`,
-		"map: [a]\n":                   `line 1: map can't be a list; a group of fields is wanted`,
-		"map: {a: [b]}\n":              `line 1: map.a can't be a list; a text is wanted`,
-		"yes: maybe\n":                 `line 1: yes can't be a text; a true or false is wanted`,
-		"for: soon\n":                  `line 1: for: invalid duration "soon"; write it like 90s or 30m`,
-		"name:\n\t- a\n":               `line 2: there is a tab here: indent with spaces`,
-		"map: &m {<<: *m}\n":           `line 1: "*m" stands for something that it is part of`,
-		"list: &l\n- *l\n":             `line 2: "*l" stands for something that it is part of`,
+		"name: a\nnmae: b\n":           `line 2: there is no field "nmae" in the file; did you mean "name"?`,
+		"name: a\nzzz: b\n":            `line 2: there is no field "zzz" in the file; it may have name, count, share, yes, for, list, map and part`,
+		"name: a\n\nname: b\n":         `line 3: "name" is given twice in the file; the first is on line 1`,
+		"part:\n  port: http\n":        `line 2: port must be a whole number (32 bits), not text`,
+		"part:\n  port: 99999999999\n": `line 2: port must be a whole number (32 bits), not a number`,
+		"list: a\n":                    `line 1: list must be a list, not text`,
+		"map: [a]\n":                   `line 1: map must be a group of fields, not a list`,
+		"map: {a: [b]}\n":              `line 1: map.a must be text, not a list`,
+		"yes: maybe\n":                 `line 1: yes must be true or false, not text`,
+		"for: soon\n":                  `line 1: for must be a time written like 90s or 30m, not the text "soon"`,
+		"name:\n\t- a\n":               `line 2: not valid YAML: found character that cannot start any token`,
+		"map: &m {<<: *m}\n":           `line 1: "*m" refers to itself`,
+		"list: &l\n- *l\n":             `line 2: "*l" refers to itself`,
 		"name: a\n---\nname: b\n":      `line 2: a second document begins here: a file holds one file, so keep it in a file of its own`,
 	} {
 		if _, err := read(text); err == nil || err.Error() != want {

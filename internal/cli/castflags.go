@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/user"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lightsout/cluster"
+	"lightsout/internal/config"
+	"lightsout/internal/record"
+)
+
+// castFlags are the flags for recording the screen.
+type castFlags struct {
+	// file is the recording to write from the start; empty: the operator starts it.
+	// again: the recording began in another place and continues here.
+	file   string
+	again  bool
+	keys   bool
+	redact bool
+}
+
+func (f *castFlags) add(s *pflag.FlagSet) {
+	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
+	s.BoolVar(&f.keys, "cast-keys", false, "record the keys you press, too, but no text that you type into a dialog")
+	addRedact(s, &f.redact)
+}
+
+func addRedact(s *pflag.FlagSet, redact *bool) {
+	s.BoolVar(redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings and records")
+}
+
+// check returns the error in the flags. shown: there is a screen.
+func (f *castFlags) check(shown bool) error {
+	if f.file != "" && !shown {
+		return usageError{errors.New("--cast records the drawn screen, and this command does not draw one")}
+	}
+	return nil
+}
+
+// names are the names to replace; nil without --redact.
+func (f *castFlags) names() *record.Names {
+	if !f.redact {
+		return nil
+	}
+	n := record.NewNames()
+	if host, err := os.Hostname(); err == nil {
+		n.Add(record.NameHost, host)
+	}
+	if u, err := user.Current(); err == nil {
+		n.Add(record.NameUser, u.Username)
+	}
+	return n
+}
+
+// urlHost finds the host in a URL.
+var urlHost = regexp.MustCompile(`://(?:[^/@\s]*@)?([^/:\s"']+)`)
+
+// learnConfig adds the names in the configuration.
+func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, via string) error {
+	if n == nil {
+		return nil
+	}
+	n.Add(record.NameHost, access.Context)
+	n.Add(record.NameUser, cfg.SSH.User)
+	n.Way(cfg.Bastion)
+	n.Way(via)
+	for _, ns := range cfg.Namespaces {
+		n.Add(record.NameNamespace, ns)
+	}
+	ns, _, ok := strings.Cut(cfg.Load.Deployment, "/")
+	if ok {
+		n.Add(record.NameNamespace, ns)
+	}
+	n.Add(record.NameHost, cfg.Load.Host)
+	all, err := cfg.Show()
+	if err != nil {
+		return err
+	}
+	for _, m := range urlHost.FindAllStringSubmatch(all+" "+access.Server, -1) {
+		n.Add(record.NameHost, m[1])
+	}
+	for node, own := range cfg.Power.FleetNodes() {
+		n.Add(record.NameHost, node)
+		n.AddMachine(own.Machine)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+func TestTheFirstViewWaitsForHeartbeatsAndSettings(t *testing.T) {
+	seen := func(but ...cluster.Kind) *cluster.Snapshot {
+		s := cluster.NewSnapshot(cluster.Contents{})
+		for _, k := range cluster.Kinds {
+			s.Access[k] = cluster.Access{Synced: true}
+		}
+		for _, k := range but {
+			s.Access[k] = cluster.Access{}
+		}
+		return s
+	}
+	if !hitsKnown(seen()) {
+		t.Error("hitsKnown waits although everything has arrived")
+	}
+	for _, k := range []cluster.Kind{cluster.KindLease, cluster.KindPod, cluster.KindDeployment} {
+		s := seen(k)
+		if hitsKnown(s) {
+			t.Errorf("hitsKnown does not wait for %ss", k)
+		}
+		s.Access[k] = cluster.Access{Forbidden: true}
+		if !hitsKnown(s) {
+			t.Errorf("hitsKnown waits for %ss, which the account cannot read", k)
+		}
+	}
+	s := seen()
+	s.SettingsRead = false
+	if hitsKnown(s) {
+		t.Error("hitsKnown does not wait for the settings")
+	}
+}
+
+func TestADryRunAsksNobody(t *testing.T) {
+	c := &console{out: &bytes.Buffer{}, dryRun: true}
+	q := view.Question{Kind: view.QuestionSwitch, Title: "Shut down k8s2?", Type: "mdx"}
+	if typed, yes, err := c.decide(t.Context(), q, "Shut down"); typed != "mdx" || !yes || err != nil {
+		t.Errorf("answered %q, %v, %v", typed, yes, err)
+	}
+	q.Refused = true
+	if _, yes, err := c.decide(t.Context(), q, "Shut down"); yes || err == nil {
+		t.Error("a dry run answers a refused question with yes")
+	}
+}
+
+func TestLightsoutStopsALoadThatReachesNothing(t *testing.T) {
+	refuse := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "nowhere", IsNotFound: true}
+	}
+	g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: "http://nowhere.invalid"}, Dial: refuse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: 50}
+	if err := g.Start(spec); err != nil {
+		t.Fatal(err)
+	}
+	why := watchLoad(t.Context(), g, &bytes.Buffer{}) // for ever, before it had this check
+	if !strings.Contains(why, "client fault") {
+		t.Errorf("the reason is %q", why)
+	}
+	r := g.Run()
+	r.Totals.OK = 1
+	if ownFault(r) != "" {
+		t.Error("lightsout stopped a run that got an answer")
+	}
+}

@@ -1,0 +1,396 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/config"
+	"lightsout/internal/session"
+	"lightsout/power"
+	"lightsout/power/ssh"
+)
+
+// restoration is the work to undo in one cluster, with one configuration.
+type restoration struct {
+	of       power.Cluster
+	config   *config.Config
+	journal  *power.Journal
+	client   *ssh.Client     // nil if the settings are unusable
+	server   *cluster.Client // nil before api
+	certain  bool            // the API server has proven that it belongs to this cluster
+	machines *machines       // has no fleet if the settings are unusable
+	left     []power.LeftOff
+	late     []power.LeftOff // on again, but a request may still switch them off
+	cordoned []power.Entry
+	damaged  []power.Entry
+	// back are nodes that the journal lists as off and that are on already; foreign are
+	// nodes that are off but that this journal did not switch off.
+	back    []string
+	foreign []foreign
+	// chosen: the operator has decided which machines to power on, which to leave off,
+	// and which nodes to uncordon.
+	chosen                   bool
+	on, leaveOff, uncordoned []string
+	// world is the view of the cluster, if the restoration needs one; stop ends it.
+	world power.World
+	stop  func()
+}
+
+// foreign is a node whose machine is off but which this journal did not switch off. By
+// is zero if lightsout cannot tell who did.
+type foreign struct {
+	node string
+	by   power.Mark
+	off  bool // its driver reports it as off; otherwise lightsout has not asked
+}
+
+// String describes the machine, its power state, and who switched it off.
+func (f foreign) String() string {
+	if f.off {
+		return f.node + " is off, and " + f.why()
+	}
+	return f.node + ": " + f.why() + "; lightsout has not asked whether it is off"
+}
+
+// why describes who switched the machine off.
+func (f foreign) why() string {
+	if f.by == (power.Mark{}) {
+		return "neither the journal nor an annotation nor this host's register names who switched it off"
+	}
+	return "it was switched off by " + f.by.String()
+}
+
+// restorations reads the journal of all clusters, and prepares to power their machines
+// on with the configuration that switched them off.
+func restorations(o options) ([]*restoration, error) {
+	cfg, err := o.Read()
+	if err != nil {
+		return nil, err
+	}
+	state, err := cfg.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	here, noWay := clusterHere(cfg)
+	f := restorationFinder{options: o, state: state, here: here}
+	f.journal()
+	f.damaged()
+	// Machines that others switched off are reported too; that needs no driver.
+	registered, unread := power.OpenLocks(lockDir(cfg)).Registered()
+	if unread != nil {
+		f.errs = append(f.errs, fmt.Errorf("this host's register can't be read: %w", unread))
+	}
+	if noWay == nil {
+		f.look(here, f.AbsPath())
+		return f.all, errors.Join(f.errs...)
+	}
+	for _, n := range registered { // the operator may mean any of these clusters
+		f.look(n.Cluster, f.AbsPath())
+	}
+	if len(f.all) == 0 {
+		f.look(here, f.AbsPath())
+	}
+	return f.all, errors.Join(f.errs...)
+}
+
+// restorationFinder finds the clusters that have something to be restored.
+type restorationFinder struct {
+	options
+	state string        // the folder of the journal
+	here  power.Cluster // that the configuration leads to
+	all   []*restoration
+	errs  []error
+}
+
+// journal reads which machines and nodes lightsout has left off or cordoned.
+func (f *restorationFinder) journal() {
+	j := power.OpenJournal(f.state, power.Cluster{}, "")
+	defer j.Close()
+	left, err := j.LeftOffAll()
+	if err != nil {
+		f.errs = append(f.errs, err)
+	}
+	for _, l := range left {
+		r := f.find(l.Of(), f.configFor(l.Of(), f.here, l.Config))
+		r.left = append(r.left, l)
+	}
+	for _, l := range j.LateAll() {
+		config := f.configFor(l.Of(), f.here, l.Config)
+		f.look(l.Of(), config)
+		for _, r := range f.all {
+			if r.of.Same(l.Of()) && r.journal.Config() == config {
+				r.late = append(r.late, l)
+			}
+		}
+	}
+	cordoned, _ := j.LeftCordonedAll() // the same error as above
+	for _, e := range cordoned {
+		r := f.find(e.Of(), f.configFor(e.Of(), f.here, e.Config))
+		r.cordoned = append(r.cordoned, e)
+	}
+}
+
+// damaged finds the damaged lines of the journal. Their cluster is unknown: lightsout
+// checks the cluster of the configuration.
+func (f *restorationFinder) damaged() {
+	named := f.here
+	named.Name = cmp.Or(f.here.Name, "default")
+	j := power.OpenJournal(f.state, named, "")
+	defer j.Close()
+	if damaged, _ := j.Damaged(); len(damaged) > 0 {
+		f.find(named, f.AbsPath()).damaged = damaged
+	}
+}
+
+// find returns the restoration of a cluster by a config file, which it makes if need be.
+func (f *restorationFinder) find(of power.Cluster, config string) *restoration {
+	for _, r := range f.all {
+		if r.of.Same(of) && r.journal.Config() == config {
+			return r
+		}
+	}
+	r, err := newRestoration(f.options, f.state, of, config)
+	if err != nil {
+		f.errs = append(f.errs, err)
+	}
+	f.all = append(f.all, r)
+	return r
+}
+
+// look adds a cluster that the journal has nothing of.
+func (f *restorationFinder) look(of power.Cluster, config string) {
+	if slices.ContainsFunc(f.all, func(r *restoration) bool { return r.of.Same(of) }) {
+		return
+	}
+	r, _ := newRestoration(f.options, f.state, of, config)
+	f.all = append(f.all, r)
+}
+
+// configFor returns the config file for a cluster: the file that the operator named, if
+// it leads to that cluster, otherwise the file that was used for switching off.
+func (o options) configFor(of, here power.Cluster, used string) string {
+	if used == "" || o.File != "" && (here.CA == "" || here.Same(of)) {
+		return o.AbsPath()
+	}
+	return used
+}
+
+// clusterHere returns the cluster of the configuration, as far as lightsout can
+// identify it without asking; this command does not depend on it.
+func clusterHere(cfg *config.Config) (power.Cluster, error) {
+	access, err := apiAccess(cfg, nil)
+	if err != nil {
+		return power.Cluster{}, err
+	}
+	return clusterOf(access), nil
+}
+
+// newRestoration prepares to power on the machines of a cluster. If it cannot, it
+// returns a restoration without a fleet, and an error with the reason.
+func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
+	r := &restoration{of: of, journal: power.OpenJournal(state, of, path), machines: &machines{}}
+	if path != "" {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			o.File = path
+		}
+	}
+	var err error
+	r.config, err = o.Read()
+	if err != nil {
+		return r, err
+	}
+	ask := newConsole(false, "")
+	r.client, err = newSSH(r.config, sshAsker{askOnTerminal(), ask.hostKeys()})
+	if err != nil {
+		return r, err
+	}
+	r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
+	return r, err
+}
+
+func (r *restoration) close() {
+	if r.stop != nil {
+		r.stop()
+	}
+	r.machines.close()
+	if r.server != nil {
+		r.server.Close()
+	}
+	if r.client != nil {
+		_ = r.client.Close()
+	}
+	_ = r.journal.Close()
+}
+
+// undo powers the machines on, and then uncordons the nodes.
+func (r *restoration) undo(ctx context.Context) error {
+	var failed error
+	if len(r.on)+len(r.damaged) > 0 {
+		if failed = r.powerOn(ctx); failed != nil && ctx.Err() != nil {
+			return failed
+		}
+	}
+	return errors.Join(failed, r.uncordon(ctx, failed))
+}
+
+func (r *restoration) powerOn(ctx context.Context) error {
+	s, err := r.switcher(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Restore(ctx, power.Request{
+		Nodes: append([]string{}, r.on...), LeaveOff: r.leaveOff,
+		Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
+	}, power.Automatic{})
+}
+
+// switcher returns the Switcher that powers machines on. The Switcher has a view of the
+// cluster if the journal lacks something and the cluster can be reached.
+func (r *restoration) switcher(ctx context.Context) (*power.Switcher, error) {
+	if r.machines.fleet == nil {
+		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.of.Name), cmp.Or(r.machines.missing, errNoSettings.Error()))
+	}
+	if r.world == nil && len(r.damaged)+len(r.foreign) > 0 {
+		if err := r.watch(ctx); err != nil {
+			fmt.Println(err)
+		}
+	}
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, World: r.world, Marks: lateMarks{r}}, nil
+}
+
+// watch starts the view of the cluster.
+func (r *restoration) watch(ctx context.Context) error {
+	api, err := r.proven(ctx)
+	if err != nil {
+		return err
+	}
+	watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
+	stop, err := watch(ctx, watcher, viewWait)
+	if err == nil {
+		r.world, r.stop = session.NewWorld(watcher, nil, time.Now), stop
+	}
+	return err
+}
+
+// lateMarks are the annotations in a cluster whose API server lightsout contacts only
+// when it has to write one: powering on does not wait for it. Annotations that it
+// cannot change stay until the next start.
+type lateMarks struct{ r *restoration }
+
+// Note changes the annotation on a node.
+func (l lateMarks) Note(ctx context.Context, node string, change func(had power.Mark) (power.Mark, bool)) error {
+	api, err := l.r.proven(ctx)
+	if err != nil {
+		return err
+	}
+	if m := noteOn(l.r.config, api, nil); m != nil {
+		return m.Note(ctx, node, change)
+	}
+	return nil
+}
+
+// errNoSettings accompanies the error that has the reason.
+var errNoSettings = errors.New("its settings can't be used")
+
+// api connects to the cluster of the entries: it takes the context of that name if the
+// kubeconfig describes the same cluster.
+func (r *restoration) api() (*cluster.Client, error) {
+	if r.client == nil {
+		return nil, errNoSettings
+	}
+	if r.server != nil {
+		return r.server, nil
+	}
+	cfg := *r.config
+	cfg.Context = r.of.Name
+	access, err := apiAccess(&cfg, bastionDialer(r.client))
+	if err != nil {
+		return nil, noWayError{err}
+	}
+	if r.of.UID == "" && !clusterOf(access).Same(r.of) { // otherwise proven compares the UID
+		return nil, r.elsewhere()
+	}
+	r.server, err = cluster.NewClient(access)
+	return r.server, err
+}
+
+// proven is api with a check: the API server must confirm that it belongs to the same
+// cluster.
+func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
+	api, err := r.api()
+	if err != nil {
+		return nil, err
+	}
+	if r.certain {
+		return api, nil
+	}
+	id, err := api.Identity(ctx)
+	is := identified(r.of.Name, id)
+	if !r.of.Same(is) {
+		return nil, cmp.Or[error](err, r.elsewhere())
+	}
+	r.certain = r.of.UID+r.of.CA != "" && r.of.Proves(is)
+	r.journal.Identify(is)
+	return api, nil
+}
+
+// nodes lists the nodes of the cluster from its API server.
+func (r *restoration) nodes(ctx context.Context) ([]*cluster.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, nodesWait)
+	defer cancel()
+	notice := time.AfterFunc(noticeAfter, func() {
+		fmt.Fprintf(os.Stderr, "waiting for the API server of cluster %s, %s at most\n", power.Clean(cmp.Or(r.of.Name, "(unnamed)")), nodesWait)
+	})
+	defer notice.Stop()
+	api, err := r.proven(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.Nodes(ctx)
+}
+
+// noWayError reports that the configuration has no API server for a cluster.
+type noWayError struct{ error }
+
+func (r *restoration) elsewhere() error {
+	return noWayError{fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))}
+}
+
+// uncordon uncordons the chosen nodes, except those that lightsout could not power on.
+func (r *restoration) uncordon(ctx context.Context, failed error) error {
+	if len(r.uncordoned) == 0 {
+		return nil
+	}
+	api, err := r.proven(ctx)
+	var action *power.ActionError
+	errors.As(failed, &action)
+	var left []string
+	for _, node := range r.uncordoned {
+		if action != nil && action.Failed[node] != "" {
+			left = append(left, node)
+			continue
+		}
+		text, why := "", err
+		if why == nil {
+			text, why = session.Uncordon(ctx, api, r.journal, node)
+		}
+		if why != nil {
+			fmt.Printf("%s  %v; by hand: kubectl uncordon %s\n", node, why, node)
+			left = append(left, node)
+			continue
+		}
+		fmt.Printf("%s  %s\n", node, text)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	slices.Sort(left)
+	return fmt.Errorf("still cordoned: %s; repeat this command, or: kubectl uncordon %s", strings.Join(left, ", "), strings.Join(left, " "))
+}

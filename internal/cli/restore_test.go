@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/power"
+)
+
+// switchedOffByAnother sets up a machine that another operator of this host has
+// switched off: its note is in the host's register, and no kubeconfig leads to its
+// cluster. machine reads its power state.
+func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	host := hostDir
+	hostDir = filepath.Join(dir, "locks")
+	t.Cleanup(func() { hostDir = host })
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	note, err := json.Marshal(power.Registered{
+		Noted:   power.Noted{Node: "n3", Mark: power.Mark{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}},
+		Cluster: power.Cluster{Name: "site", UID: "1-2-3", CA: "ca", Server: "server"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "machine")
+	for path, text := range map[string]string{
+		filepath.Join(hostDir, "registered.jsonl"): string(note) + "\n",
+		file:                                 "off\n",
+		filepath.Join(dir, "lightsout.yaml"): "state: st\npower: {off_by: exec, on_by: exec, exec: {state_command: [cat, " + file + "], proves_off: true, off_command: [sh, -c, 'echo off > " + file + "'], on_command: [sh, -c, 'echo on > " + file + "']}}\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.File = filepath.Join(dir, "lightsout.yaml")
+	return o, func() string {
+		text, _ := os.ReadFile(file)
+		return strings.TrimSpace(string(text))
+	}
+}
+
+// Without a kubeconfig restore reads the host's register for the machines that are off
+// in all clusters.
+func TestRestoreWithoutAKubeconfigReadsTheRegisterOfEveryCluster(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	err := restore(t.Context(), o, nil, true)
+	if err == nil || !strings.Contains(err.Error(), "others have switched off n3") || machine() != "off" {
+		t.Errorf("the machine is %s: %v", machine(), err)
+	}
+}
+
+// restore powers on a machine that another operator has switched off only by its name.
+func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	if err := restore(t.Context(), o, []string{"n4"}, true); err == nil || !strings.Contains(err.Error(), "lightsout power on n4") {
+		t.Errorf("for a node that is on: %v", err)
+	}
+	if err := restore(t.Context(), o, []string{"n3"}, false); err == nil || !strings.Contains(err.Error(), "no terminal to confirm on") || machine() != "off" {
+		t.Errorf("the operator did not answer, and the machine is %s: %v", machine(), err)
+	}
+	if err := restore(t.Context(), o, []string{"n3"}, true); err != nil || machine() != "on" {
+		t.Errorf("the operator named the machine, and it is %s: %v", machine(), err)
+	}
+	if err := restore(t.Context(), o, nil, true); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// If this journal switches a machine off, and another journal does after it was on
+// again, the machine belongs to the other operator: neither --yes nor a question that
+// names other machines powers it on.
+func TestRestoreLeavesMachinesThatAnotherJournalHasSwitchedOffSince(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	all, err := restorations(o)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d clusters: %v", len(all), err)
+	}
+	r := all[0]
+	defer r.close()
+	before, after := time.Now().Add(-2*time.Hour), time.Now()
+	for at, taken := range map[time.Time]bool{before: true, after: false} {
+		r.left, r.on, r.foreign = []power.LeftOff{{Entry: power.Entry{Node: "n3", At: at}, Asked: at}, {Entry: power.Entry{Node: "n4", At: at}, Asked: at}}, []string{"n3", "n4"}, nil
+		r.takenOver(t.Context())
+		if (r.foreignOn("n3") != nil) != taken || slices.Contains(r.on, "n3") == taken || !slices.Contains(r.on, "n4") {
+			t.Errorf("switched off by this journal at %s: powers on %v, of others %+v", at, r.on, r.foreign)
+		}
+	}
+	if machine() != "off" {
+		t.Error("restore powered the machine on")
+	}
+}
+
+// An annotation that another operator has left on a node ends when the node has been
+// Ready for longer than the request could take.
+func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
+	o, _ := switchedOffByAnother(t)
+	all, err := restorations(o)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d clusters: %v", len(all), err)
+	}
+	defer all[0].close()
+	s := &power.Switcher{Fleet: all[0].machines.fleet, Journal: all[0].journal}
+	for ago, stays := range map[time.Duration]bool{power.CarriedOutWithin - time.Minute: true, power.CarriedOutWithin + heardAgo + time.Minute: false} {
+		mark := power.Mark{By: "anna", Journal: "hers", At: time.Now().Add(-ago)}
+		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
+		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
+		if slices.ContainsFunc(others, func(n power.Noted) bool { return n.Node == "n1" }) != stays {
+			t.Errorf("%s after it was written: %+v", ago, others)
+		}
+	}
+}
+
+// A power API carries out a request late, after the machine was on again: restore finds
+// the machine, although its operation was settled.
+func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRestoration(o, filepath.Join(filepath.Dir(o.File), "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(state string) {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(o.File), "machine"), []byte(state+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("on")
+	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
+	bindings := []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}
+	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
+		if err := r.machines.fleet.Do(t.Context(), a, bindings, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.close()
+	if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
+		t.Fatalf("the machine is %s: %v", machine(), err)
+	}
+	set("off")
+	dry := o
+	dry.dryRun = true
+	if err := restore(t.Context(), dry, nil, true); err == nil || machine() != "off" {
+		t.Errorf("a dry run reports nothing off, or powers on (the machine is %s): %v", machine(), err)
+	}
+	if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
+		t.Errorf("the machine is %s: %v", machine(), err)
+	}
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// show polls the machines and prints the state of each. It settles those that are on,
+// unless dryRun is true, and returns how many there are to undo.
+func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
+	if named && len(r.damaged)+len(r.left)+len(r.cordoned) > 0 {
+		fmt.Printf("cluster %s:\n", power.Clean(cmp.Or(r.of.Name, "(unnamed)")))
+	}
+	if len(r.damaged) > 0 {
+		fmt.Println(power.DamageText(r.journal, r.damaged) + ": lightsout polls every machine")
+		todo++
+	}
+	var bindings []power.Binding
+	for _, l := range r.left {
+		bindings = append(bindings, l.Binding)
+	}
+	readings := make([]power.NamedReading, len(bindings))
+	fleet := r.machines.fleet
+	if fleet != nil {
+		readings = fleet.Read(ctx, bindings)
+	}
+	boots := sync.OnceValue(func() map[string]power.Seen { return r.boots(ctx) })
+	var still []power.LeftOff
+	for i, l := range r.left {
+		var seen power.Seen
+		var on bool
+		reading := readings[i].Reading
+		if fleet != nil {
+			seen, on = fleet.Evidence(l.Binding, reading)
+		}
+		if on && !r.journal.Over(l, seen) { // the machine has not booted since
+			seen = boots()[l.Node]
+		}
+		if on && r.journal.Over(l, seen) {
+			fmt.Printf("%s is on already (%s)\n", l.Node, reading.Detail)
+			r.back = append(r.back, l.Node)
+			if dryRun {
+				continue
+			}
+			if _, err := r.journal.SeenOn(seen); err != nil {
+				fmt.Printf("%s  that is not in the journal: %v\n", l.Node, err)
+			}
+			continue
+		}
+		if len(still) == 0 {
+			fmt.Println("switched off by lightsout (in this journal) and not seen on again:")
+		}
+		still = append(still, l)
+		word := offWord(reading)
+		if on || reading.State == power.Transitioning {
+			word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
+				power.Verb(l.Action), int(time.Since(l.Asked).Seconds()), reading.State, reading.Detail, int(time.Until(l.Until).Seconds())+1)
+		}
+		fmt.Printf("  %s  %s  %s  since %s\n", l.Node, word, view.MachineText(l.Binding), l.At.Local().Format(time.DateTime))
+	}
+	r.left = still
+	for _, e := range r.cordoned {
+		fmt.Println("cordoned by lightsout: " + e.Node)
+	}
+	return todo + len(r.left) + len(r.cordoned)
+}
+
+// findLate finds machines that were on again and are off now: the power API may have
+// carried out a request of this journal late. It reopens their operations, unless dryRun
+// is true.
+func (r *restoration) findLate(ctx context.Context, dryRun bool) {
+	fleet := r.machines.fleet
+	if fleet == nil || len(r.late) == 0 {
+		return
+	}
+	bindings := make([]power.Binding, len(r.late))
+	for i, l := range r.late {
+		bindings[i] = l.Binding
+	}
+	for i, reading := range fleet.Read(ctx, bindings) {
+		l := r.late[i]
+		if reading.State != power.Off || reading.Proof != power.Proven || l.Binding.On == nil {
+			continue
+		}
+		if !dryRun {
+			n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading.Reading)
+			if err != nil {
+				fmt.Printf("%s  that is not in the journal: %v\n", l.Node, err)
+			}
+			if n == 0 {
+				continue
+			}
+		}
+		fmt.Printf("%s was on again and is off (%s): the power API may have carried out the request of %s late\n", l.Node, reading.Detail, l.Asked.Local().Format(time.TimeOnly))
+		r.left = append(r.left, l)
+	}
+}
+
+// boots returns the boots of the cluster's Ready nodes, if its API server answers and
+// proves that it belongs to this cluster. No caller depends on the result.
+func (r *restoration) boots(ctx context.Context) map[string]power.Seen {
+	nodes, err := r.nodes(ctx)
+	if err != nil || !r.certain {
+		return nil
+	}
+	out := map[string]power.Seen{}
+	for _, n := range nodes {
+		if n.Ready == cluster.TriTrue {
+			out[n.Name] = session.BootSeen(n)
+		}
+	}
+	return out
+}
+
+// offWord describes how certain it is that a machine is off.
+func offWord(r power.Reading) string {
+	text := r.State.String()
+	switch {
+	case r.State == power.Off && r.Proof != power.Proven:
+		text = "presumed off"
+	case r.State == power.Unknown:
+		text = "state unknown"
+	}
+	return r.With(text)
+}
+
+// ownNames returns the nodes of this journal that are off; if named is not empty, only
+// those.
+func (r *restoration) ownNames(named []string) (names []string) {
+	for _, l := range r.left {
+		names = append(names, l.Node)
+	}
+	return among(names, named)
+}
+
+// cordonedNames returns the nodes that lightsout cordoned; if named is not empty, only
+// those.
+func (r *restoration) cordonedNames(named []string) (names []string) {
+	for _, e := range r.cordoned {
+		names = append(names, e.Node)
+	}
+	return among(names, named)
+}
+
+func among(names, named []string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return len(named) > 0 && !slices.Contains(named, n) })
+}
+
+// foreignOn returns the foreign machine of the node; nil if there is none.
+func (r *restoration) foreignOn(node string) *foreign {
+	for i := range r.foreign {
+		if r.foreign[i].node == node {
+			return &r.foreign[i]
+		}
+	}
+	return nil
+}
+
+// stillOff returns the nodes that the journal lists as off now, including those that
+// another program has switched off meanwhile. It omits machines that a dry run found
+// on, which stay in the journal.
+func (r *restoration) stillOff(dryRun bool) (names []string) {
+	left, _ := r.journal.LeftOff() // an earlier line reported its error
+	for _, l := range left {
+		if name := leftName(l); r.foreignOn(l.Node) == nil && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

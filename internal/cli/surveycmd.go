@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"lightsout/cluster"
+	"lightsout/internal/survey"
+)
+
+// surveying holds the flags of `lightsout survey`.
+type surveying struct {
+	survey.Question
+	format, require, from string
+	min                   []string
+	wait                  time.Duration
+}
+
+func newSurveyCommand(o *options) *cobra.Command {
+	var q surveying
+	cmd := &cobra.Command{
+		Use:   "survey",
+		Short: "Forecast which nodes and zones the cluster can't spare",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runSurvey(cmd.Context(), *o, q) },
+	}
+	o.clusterFlags(cmd)
+	waitFlag(cmd, &q.wait, viewWait)
+	f := cmd.Flags()
+	f.BoolVar(&q.Pairs, "pairs", false, "also lose every pair of nodes")
+	f.StringArrayVar(&q.By, "by", nil, "nodes with one value of this `label` are a failure domain (may be repeated)")
+	f.StringArrayVar(&q.min, "min", nil, "the smallest number of pods that a workload must keep, as `NAMESPACE/NAME=N` (may be repeated)")
+	f.StringVar(&q.require, "require", "", "exit with 1 unless the cluster survives any node (n-1), any pair (n-2) or any zone (zone)")
+	f.StringVarP(&q.format, "output", "o", survey.Table, "the `format`: "+strings.Join(survey.Formats, ", "))
+	f.StringVar(&q.from, "from", "", "survey this `file` of lightsout snapshot, without a cluster")
+	return cmd
+}
+
+func newSnapshotCommand(o *options) *cobra.Command {
+	redact, wait := false, viewWait
+	cmd := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Print the objects that decide where pods go, for survey",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := placed(cmd.Context(), *o, wait)
+			if err != nil {
+				return err
+			}
+			return survey.Save(os.Stdout, s, redact)
+		},
+	}
+	o.clusterFlags(cmd)
+	waitFlag(cmd, &wait, viewWait)
+	cmd.Flags().BoolVar(&redact, "redact", false, "replace the names of nodes, namespaces, pods and workloads, and the values of labels")
+	return cmd
+}
+
+// check parses the flags.
+func (q *surveying) check() error {
+	if !slices.Contains(survey.Formats, q.format) {
+		return usageError{fmt.Errorf("there is no format %q: --output takes %s", q.format, strings.Join(survey.Formats, ", "))}
+	}
+	if q.require != "" && !slices.Contains(survey.Requirements, q.require) {
+		return usageError{fmt.Errorf("there is no requirement %q: --require takes %s", q.require, strings.Join(survey.Requirements, ", "))}
+	}
+	q.Pairs = q.Pairs || q.require == "n-2"
+	q.Min = map[cluster.Key]int{}
+	for _, text := range q.min {
+		key, count, _ := strings.Cut(text, "=")
+		ns, name, ok := strings.Cut(key, "/")
+		n, err := strconv.Atoi(count)
+		if !ok || err != nil || n < 0 {
+			return usageError{fmt.Errorf("--min %q is not NAMESPACE/NAME=N", text)}
+		}
+		q.Min[cluster.Key{Namespace: ns, Name: name}] = n
+	}
+	return nil
+}
+
+func runSurvey(ctx context.Context, o options, q surveying) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	s, err := q.snapshot(ctx, o)
+	if err != nil {
+		return err
+	}
+	bar := &progressBar{begun: time.Now()}
+	r, err := survey.Make(ctx, s, q.Question, bar.show)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	if err := r.Write(os.Stdout, q.format); err != nil {
+		return err
+	}
+	for _, l := range r.Losses {
+		if len(l.Broken) > 0 {
+			return fmt.Errorf("the loss of %s leaves too little: %s", l.Name, l.Broken[0])
+		}
+	}
+	if q.require != "" && !r.Meets(q.require) {
+		return fmt.Errorf("the cluster does not meet %s: %s", q.require, r.Headline())
+	}
+	return nil
+}
+
+func (q *surveying) snapshot(ctx context.Context, o options) (*cluster.Snapshot, error) {
+	if q.from == "" {
+		return placed(ctx, o, q.wait)
+	}
+	f, err := os.Open(q.from)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := survey.Load(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q.from, err)
+	}
+	return s, nil
+}
+
+// placed returns a Snapshot with every object that decides where pods go.
+func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapshot, error) {
+	o.readOnly = true
+	cfg, err := o.Read()
+	if err != nil {
+		return nil, err
+	}
+	api, _, done, err := newClient(cfg, sshAsker{askOnTerminal(), newConsole(false, "").hostKeys()})
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
+	stop, err := watch(ctx, watcher, wait)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	waiting, enough := context.WithTimeout(ctx, wait)
+	defer enough()
+	for {
+		s := watcher.Snapshot()
+		late := slices.IndexFunc(cluster.PlaceKinds, func(k cluster.Kind) bool {
+			a, followed := s.Access[k]
+			return !a.Synced && !a.Forbidden && (followed || k != cluster.KindNeighbour)
+		})
+		if late < 0 {
+			return s, nil
+		}
+		select {
+		case <-watcher.Changed():
+		case <-waiting.Done():
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait", cluster.PlaceKinds[late], wait))
+		}
+	}
+}
+
+// progressBar shows the progress on standard error, if that is a terminal, after the
+// first second.
+type progressBar struct {
+	mu    sync.Mutex
+	begun time.Time
+	last  time.Time
+}
+
+func (b *progressBar) show(done, all int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if now.Sub(b.begun) < time.Second || now.Sub(b.last) < 200*time.Millisecond || !term.IsTerminal(int(os.Stderr.Fd())) {
+		return
+	}
+	b.last = now
+	const width = 40
+	n := width * done / max(1, all)
+	fmt.Fprintf(os.Stderr, "\r[%s%s] %d %%", strings.Repeat("#", n), strings.Repeat(".", width-n), 100*done/max(1, all))
+}
+
+func (b *progressBar) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.last.IsZero() {
+		fmt.Fprint(os.Stderr, "\r\033[K")
+	}
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/internal/record"
+	"lightsout/internal/record/examples"
+	"lightsout/internal/text"
+	"lightsout/internal/trial/plan"
+)
+
+func newTrialListCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List plans and records of trials",
+		Args:  takes(0, 0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listTrials(*o, cmd.OutOrStdout()) },
+	}
+	o.clusterFlags(cmd)
+	return cmd
+}
+
+func newTrialShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show PLAN",
+		Short:             "Print a plan as YAML",
+		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+", a file or a record)"),
+		ValidArgsFunction: plans,
+		RunE:              func(cmd *cobra.Command, args []string) error { return showPlan(args[0], cmd.OutOrStdout()) },
+	}
+}
+
+func newTrialInitCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write an example plan",
+		Args:  takes(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := append(args, "plan.yaml")[0]
+			return writeNew(path, plan.Example(), "edit it, then run: lightsout trial check "+path, cmd.OutOrStdout())
+		},
+	}
+}
+
+// listTrials prints the built-in plans, then the records in the state folder, the newest first, and the shipped ones.
+func listTrials(o options, out io.Writer) error {
+	cfg, err := whileReading(o.Read)
+	if err != nil {
+		return err
+	}
+	state, err := cfg.StateDir()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("PLANS\n")
+	for _, name := range plan.Builtin() {
+		p, err := plan.Open(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "  %-30s  %s\n", name, text.Clean(firstSentence(p.About), 90))
+	}
+	b.WriteString("\nRECORDS\n")
+	kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
+	slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
+	for _, dir := range kept {
+		fmt.Fprintf(&b, "  %s  %s\n", dir, recordLine(os.DirFS(dir)))
+	}
+	for _, name := range examples.Names() {
+		if files, ok := examples.Open(name); ok {
+			fmt.Fprintf(&b, "  %s  %s\n", name, recordLine(files))
+		}
+	}
+	_, err = io.WriteString(out, b.String())
+	return err
+}
+
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if i := strings.Index(s, ". "); i >= 0 {
+		return s[:i+1]
+	}
+	return s
+}
+
+// recordLine summarizes a record: the trial's name, its verdict and its start.
+func recordLine(files fs.FS) string {
+	s, err := record.Summarized(files)
+	switch {
+	case err != nil:
+		return text.Clean(err.Error(), 120)
+	case s == nil:
+		return "no summary: the program ended before it was written"
+	}
+	return fmt.Sprintf("%s  %s  %s", text.Clean(s.Name, 40), s.Verdict, s.Started.Local().Format(time.DateTime))
+}
+
+// showPlan prints a plan: a built-in one, a file's or a record's.
+func showPlan(name string, out io.Writer) error {
+	body, err := whileReading(func() ([]byte, error) { return plan.Text(name) })
+	if err != nil {
+		r, recorded := openRecord(name)
+		if recorded != nil {
+			return usageError{err}
+		}
+		if body = r.Plan; len(body) == 0 {
+			return fmt.Errorf("the record %s has no plan", name)
+		}
+	}
+	_, err = out.Write(body)
+	return err
+}
+
+// writeNew creates the file at path, or prints the text if path is "-"; then it prints
+// the next step.
+func writeNew(path, body, next string, out io.Writer) error {
+	if path == "-" {
+		_, err := io.WriteString(out, body)
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s already exists and was not changed; name another file, or - to print the example", path)
+	}
+	if err == nil {
+		_, err = f.WriteString(body)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("lightsout cannot write the example: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "wrote %s; %s\n", path, next)
+	return err
+}

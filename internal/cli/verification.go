@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/trial"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// verification compares the claims of a summary with the sum of its requests.
+type verification struct {
+	*recount
+	claims
+	folder      fs.FS
+	differences []string
+	unchecked   []string
+}
+
+// outages are those that the error windows depend on; a load alone has none.
+func (c claims) outages() *loadgen.Outages {
+	if c.trial == nil {
+		return &loadgen.Outages{}
+	}
+	return &c.trial.Outages
+}
+
+func (v *verification) differ(format string, args ...any) {
+	v.differences = append(v.differences, fmt.Sprintf(format, args...))
+}
+
+// counts compares a claim with records. byClass: the claim has FailedByClass.
+func (v *verification) counts(what string, c loadgen.Counts, t *loadgen.Totals, byClass bool) {
+	for _, x := range []struct {
+		name       string
+		claim, got int
+	}{
+		{"scheduled", c.Scheduled, t.Scheduled + c.InFlight}, {"ok", c.OK, t.OK}, {"failed", c.Failed, t.FailedSum()},
+		{"cancelled", c.Cancelled, t.Cancelled}, {"unsent", c.Unsent, t.Unsent},
+	} {
+		if x.claim != x.got {
+			v.differ("%s: %s is %d, but the requests give %d", what, x.name, x.claim, x.got)
+			return
+		}
+	}
+	if byClass && !sameCounts(c.FailedByClass, t.Failed) {
+		v.differ("%s: failed_by_class is %v, but the requests give %v", what, c.FailedByClass, t.Failed)
+	}
+}
+
+func sameCounts(a, b map[loadgen.Class]int) bool {
+	return len(a)+len(b) == 0 || maps.Equal(a, b)
+}
+
+// gaps checks that every number from the first one has a line, except for requests in
+// flight.
+func (v *verification) gaps(from uint64, inFlight int) {
+	if n, first := v.seen.missing(from); n > uint64(inFlight) {
+		v.differ("%d requests have no line, the first of them is %q", n, first)
+	}
+}
+
+// load checks the summary of `lightsout load`, which ends when no request is in
+// flight.
+func (v *verification) load() {
+	s := v.claims.load
+	v.counts("the summary", s.Counts, &v.all, true)
+	if s.InFlight > 0 {
+		v.differ("the summary: the load has ended, and yet %d requests are in flight: they have no evidence", s.InFlight)
+	}
+	if s.Balanced != s.Adds() {
+		v.differ("the summary: balanced is %v, and %s", s.Balanced, s.Equation())
+	}
+	v.gaps(1, 0)
+	v.unchecked = append(v.unchecked, "requests after the last line, latency, tokens, the seconds")
+}
+
+// trial checks the summary of a trial.
+func (v *verification) trial() {
+	s := v.claims.trial
+	var sum loadgen.Totals
+	var counts loadgen.Counts
+	first, known := uint64(math.MaxUint64), map[int]bool{}
+	for _, l := range s.Load {
+		known[l.Run] = true
+		run := v.runs[l.Run]
+		if run == nil {
+			run = &recountedRun{window: loadgen.NewWindow(&s.Outages), first: math.MaxUint64}
+		}
+		first = min(first, run.first)
+		counts.Add(l.Counts)
+		addTotals(&sum, run.Totals)
+		v.step(s, l, run)
+	}
+	v.counts("the ledger", s.Ledger.Counts, &sum, false)
+	if s.Ledger.InFlight != counts.InFlight {
+		v.differ("the ledger: in_flight is %d, but the load steps give %d", s.Ledger.InFlight, counts.InFlight)
+	}
+	for _, run := range slices.Sorted(maps.Keys(v.runs)) {
+		if !known[run] {
+			v.unchecked = append(v.unchecked, fmt.Sprintf("%d requests of run %d, which the trial did not start", v.runs[run].Scheduled, run))
+		}
+	}
+	v.gaps(first, counts.InFlight)
+	v.judgement(s)
+	v.unchecked = append(v.unchecked,
+		"requests after the last line; zero, outages, phases and nodes (see events.jsonl); the peaks of the gauge (see samples.jsonl)",
+		"whether the outage and the return were observed")
+}
+
+func addTotals(sum *loadgen.Totals, t loadgen.Totals) {
+	sum.Scheduled += t.Scheduled
+	sum.OK += t.OK
+	sum.Cancelled += t.Cancelled
+	sum.Unsent += t.Unsent
+	for c, n := range t.Failed {
+		if sum.Failed == nil {
+			sum.Failed = map[loadgen.Class]int{}
+		}
+		sum.Failed[c] += n
+	}
+}
+
+// step checks one load step.
+func (v *verification) step(s *record.Summary, l record.Load, run *recountedRun) {
+	what := fmt.Sprintf("load step %q", l.Step)
+	v.counts(what, l.Counts, &run.Totals, true)
+	if l.Sent != l.Scheduled-l.Unsent {
+		v.differ("%s: sent is %d, but scheduled less unsent is %d", what, l.Sent, l.Scheduled-l.Unsent)
+	}
+	if l.InFlight > 0 && (l.Ended != nil || s.Verdict != view.Aborted) {
+		v.differ("%s: it has ended, and yet %d requests are in flight: they have no evidence", what, l.InFlight)
+	}
+	if got := record.FailuresOf(run.window, s.Zero); !sameFailures(got, l.Failures) {
+		v.differ("%s: the error windows, later failures, at_zero or hung do not match the requests", what)
+	}
+	if l.FailedAfterDetection != nil {
+		v.afterDetection(what, s, *l.FailedAfterDetection, run.failed)
+	}
+}
+
+// rounding is the largest permitted difference between an offset in a summary and the
+// real time.
+const rounding = 2 * time.Millisecond
+
+// afterDetection checks the number of failed requests that were sent after the last
+// detection.
+func (v *verification) afterDetection(what string, s *record.Summary, claim int, failed []time.Time) {
+	last := math.Inf(-1)
+	for _, p := range s.Phases {
+		if p.Name == view.PhaseDetected && p.Observed != nil {
+			last = max(last, *p.Observed)
+		}
+	}
+	if math.IsInf(last, -1) {
+		v.differ("%s: failed_after_detection is %d, but no detection was observed", what, claim)
+		return
+	}
+	at := s.Zero.Add(time.Duration(last * float64(time.Second)))
+	least, most := 0, 0
+	for _, f := range failed {
+		if f.After(at.Add(rounding)) {
+			least++
+		}
+		if f.After(at.Add(-rounding)) {
+			most++
+		}
+	}
+	if claim < least || claim > most {
+		v.differ("%s: failed_after_detection is %d, but the requests give %d", what, claim, most)
+	}
+}
+
+// sameFailures compares two Failures up to rounding.
+func sameFailures(a, b record.Failures) bool {
+	same := func(a, b record.Span) bool {
+		return a.Failed == b.Failed && math.Abs(a.From-b.From) < rounding.Seconds() && math.Abs(a.To-b.To) < rounding.Seconds()
+	}
+	later := a.LaterFailures == nil && b.LaterFailures == nil ||
+		a.LaterFailures != nil && b.LaterFailures != nil && same(*a.LaterFailures, *b.LaterFailures)
+	return later && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, same) &&
+		reflect.DeepEqual(a.AtZero, b.AtZero) && reflect.DeepEqual(a.Hung, b.Hung)
+}
+
+// judgement recomputes the expectations and the verdict from the summary's own figures.
+func (v *verification) judgement(s *record.Summary) {
+	text, err := record.ReadSmall(v.folder, record.PlanFile)
+	var p *plan.Plan
+	if err == nil && text != nil {
+		p, err = plan.Parse(text)
+	}
+	switch {
+	case err != nil:
+		v.differ("the plan can't be read, so the expectations can't be repeated: %v", err)
+		return
+	case p == nil:
+		v.unchecked = append(v.unchecked, "the expectations: there is no "+record.PlanFile)
+	case len(p.Expect) != len(s.Expectations):
+		v.differ("the plan has %d expectations, and the summary %d", len(p.Expect), len(s.Expectations))
+		return
+	default:
+		for i, x := range p.Expect {
+			if got := trial.Judge(x, s); got != s.Expectations[i] {
+				v.differ("expectation %q: %+v, but the figures of the summary give %+v", got.Name, s.Expectations[i], got)
+			}
+		}
+	}
+	if p != nil {
+		v.loadSteps(p, s)
+	}
+	short := trial.Shortcomings(p, s)
+	if s.Verdict == view.Pass && len(short) > 0 || s.Verdict == view.Fail && len(short) == 0 {
+		v.differ("the verdict is %q, but steps, expectations and requests give %q", s.Verdict, short)
+	}
+}
+
+// loadSteps checks that the summary counts the requests of every load step that began.
+func (v *verification) loadSteps(p *plan.Plan, s *record.Summary) {
+	for _, planned := range p.Steps {
+		if _, load := planned.Action.(*plan.Load); !load {
+			continue
+		}
+		began := slices.ContainsFunc(s.Steps, func(st record.Step) bool {
+			return st.Name == planned.Name && !st.Started.IsZero() && st.State != view.StepFailed
+		})
+		counted := slices.ContainsFunc(s.Load, func(l record.Load) bool { return l.Step == planned.Name })
+		if began && !counted {
+			v.differ("load step %q began, and the summary does not count its requests", planned.Name)
+		}
+	}
+}
