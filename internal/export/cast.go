@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Bounds on what is read.
+// Limits of a recording.
 const (
 	maxLine  = 4 << 20
 	maxCells = 500 * 200
@@ -47,7 +47,7 @@ func Read(r io.Reader) (*Cast, error) {
 		Term          struct{ Cols, Rows int }
 	}
 	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version < 2 || head.Version > 3 {
-		return nil, errors.New("this is not a recorded screen: its first line is not the head of an asciicast of version 2 or 3")
+		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2 or 3")
 	}
 	c := &Cast{Width: head.Width, Height: head.Height}
 	if head.Version == 3 {
@@ -93,4 +93,9 @@ func drawable(width, height int) bool {
 // HasMarkers reports whether there is a caption to show.
 func (c *Cast) HasMarkers() bool {
 	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Code == "m" })
+}
+
+// HasKeys reports whether pressed keys were recorded.
+func (c *Cast) HasKeys() bool {
+	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Code == "i" })
 }

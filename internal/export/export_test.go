@@ -256,7 +256,7 @@ func TestAnSVGShowsAtEachMomentWhatTheTerminalShowed(t *testing.T) {
 	}
 }
 
-func TestWhatCanNotBeDrawnIsSaid(t *testing.T) {
+func TestExportReportsAFileThatItCannotDraw(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":      {"", "empty"},
 		"no cast":    {"hello\n", "asciicast"},
@@ -306,7 +306,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, fr := range frames {
-			if len(fr.Screen.Cells) > 4000 {
+			if fr.Screen.Width*fr.Screen.Height > 4000 {
 				return
 			}
 		}
@@ -321,6 +321,37 @@ func errorsOf(frames []Frame) error {
 		return err
 	}
 	return SVG(io.Discard, frames, Options{Captions: true})
+}
+
+// bomb returns a recording of this many pictures in which every cell changes, or one
+// row.
+func bomb(pictures int, all bool) *Cast {
+	c := &Cast{Width: 500, Height: 200}
+	for i := range pictures {
+		data := "\x1b[H"
+		for range 200 {
+			if data += strings.Repeat(string(rune('a'+i%26)), 500); !all {
+				break
+			}
+		}
+		c.Events = append(c.Events, Event{At: time.Duration(i) * time.Second, Code: "o", Data: data})
+	}
+	return c
+}
+
+// Film refuses a recording whose pictures do not fit into memory; pictures share
+// unchanged rows.
+func TestFilmRefusesARecordingThatNeedsTooMuchMemory(t *testing.T) {
+	if _, err := Film(t.Context(), bomb(200, true), Options{}); err == nil || !strings.Contains(err.Error(), "--least") {
+		t.Errorf("all cells change: %v", err)
+	}
+	frames, err := Film(t.Context(), bomb(3, false), Options{})
+	if err != nil || len(frames) != 3 {
+		t.Fatalf("a row changes: %d pictures, %v", len(frames), err)
+	}
+	if a, b := frames[1].Screen.row(5), frames[2].Screen.row(5); &a[0] != &b[0] {
+		t.Error("the film keeps an unchanged row twice")
+	}
 }
 
 // The product of two sizes may be more than a number holds.
@@ -357,5 +388,34 @@ func TestAFilmEndsWhenItIsNotWantedAnyMore(t *testing.T) {
 	cancel()
 	if _, err := Film(ctx, scene(t), Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// Keys stand in front of the caption for a while, and only on request.
+func TestPressedKeysAreShownOnRequest(t *testing.T) {
+	c := &Cast{Width: 20, Height: 3, Events: []Event{
+		{0, "o", "a"}, {time.Second, "i", "s"}, {time.Second, "i", "enter"}, {time.Second, "m", "off"}, {time.Second, "o", "b"},
+		{4 * time.Second, "o", "c"}, {5 * time.Second, "i", "q\x1b[2J"}, {5 * time.Second, "o", "d"},
+	}}
+	for keys, want := range map[bool]string{true: "|[s enter]  off|off|[q]  off", false: "|off|off|off"} {
+		frames, err := Film(t.Context(), c, Options{Captions: true, Keys: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range frames {
+			got = append(got, f.Caption)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("keys %v: the captions are %q, want %q", keys, got, want)
+		}
+	}
+	if !c.HasKeys() || scene(t).HasKeys() {
+		t.Error("HasKeys is wrong")
+	}
+	var svg bytes.Buffer
+	frames := film(t, Options{})
+	if err := SVG(&svg, frames, Options{Keys: true}); err != nil || !strings.Contains(svg.String(), `viewBox="0 0 256 144"`) {
+		t.Errorf("no line below the screen: %v, %.300s", err, svg.String())
 	}
 }

@@ -17,7 +17,7 @@ import (
 // captionMost bounds a caption, in characters: it stands below the screen.
 const captionMost = 200
 
-// Options say what becomes of a cast.
+// Options choose the part and the speed of a film.
 type Options struct {
 	// Speed is how many times faster than it happened it is shown; 0 is 1.
 	Speed float64
@@ -36,6 +36,8 @@ type Options struct {
 	Title string
 	// Captions shows the cast's markers below the screen.
 	Captions bool
+	// Keys shows the keys that were pressed last below the screen, beside the caption.
+	Keys bool
 	// Size is the font's height in pixels, for pictures made of pixels; 0 is 15.
 	Size int
 }
@@ -48,10 +50,11 @@ type Frame struct {
 	Caption   string
 }
 
-// Screen is a grid of cells, row by row. It is immutable.
+// Screen is a grid of cells. It is immutable, and shares unchanged rows with the screen
+// before it.
 type Screen struct {
 	Width, Height int
-	Cells         []Cell
+	rows          [][]Cell
 }
 
 // Cell is one cell. The second half of a wide character is a Cell without Text.
@@ -62,18 +65,45 @@ type Cell struct {
 }
 
 // row gives the cells of one row.
-func (s *Screen) row(y int) []Cell { return s.Cells[y*s.Width : (y+1)*s.Width] }
+func (s *Screen) row(y int) []Cell { return s.rows[y] }
+
+// Limits of a film's memory: changed cells, of 32 bytes each, and, for a GIF, pixels,
+// of one byte each.
+const (
+	cellsMost  = 16 << 20
+	pixelsMost = 512 << 20
+)
+
+var errTooLong = errors.New("this film needs more memory than lightsout takes: show less of it (--from, --to), fewer frames (--least 1s), or a smaller screen or font")
 
 // shortest is how long a picture is shown at least: players treat less as slow.
 const shortest = 40 * time.Millisecond
 
-// Film plays the cast and gives its pictures in order, without those that show
-// nothing new. It fails when the part is empty, and when ctx ends.
+// Film plays the cast and returns its frames in order, without frames that change
+// nothing. It fails if the part is empty, if the film takes too much memory, or if ctx
+// ends.
 func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 	th, err := themeOf(o.Theme)
 	if err != nil {
 		return nil, err
 	}
+	all, err := play(ctx, c, th, &o)
+	if err != nil {
+		return nil, err
+	}
+	return fitted(cut(all, o), th)
+}
+
+// moment is the screen at a time of the cast.
+type moment struct {
+	at      time.Duration
+	screen  *Screen
+	caption string
+}
+
+// play gives the moments of the part of the cast that o chooses, without those that
+// show nothing new. It fills in what o leaves open.
+func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, err error) {
 	if o.Speed <= 0 {
 		o.Speed = 1
 	}
@@ -85,8 +115,14 @@ func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 	}
 	p := newPlayer(c, th)
 	defer p.close()
-	var r reel
 	caption := ""
+	var keys pressed
+	add := func(at time.Duration) {
+		s, caption := p.screen(), keys.beside(caption, at)
+		if n := len(all); n == 0 || all[n-1].caption != caption || !equal(all[n-1].screen, s) {
+			all = append(all, moment{at, s, caption})
+		}
+	}
 	started := false
 	for i, e := range c.Events {
 		if err := ctx.Err(); err != nil {
@@ -98,75 +134,87 @@ func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 		if e.At >= o.From && !started {
 			started = true
 			if i > 0 && e.At > o.From {
-				r.add(p.screen(), caption, o.From, o)
+				add(o.From)
 			}
 		}
-		if e.Code == "m" && o.Captions {
+		switch {
+		case e.Code == "m" && o.Captions:
 			caption = text.Clean(e.Data, captionMost)
+		case e.Code == "i" && o.Keys:
+			keys.add(e)
 		}
 		p.take(e)
+		if p.kept > cellsMost {
+			return nil, errTooLong
+		}
 		// What is written in one moment is one picture.
 		if started && (i+1 == len(c.Events) || c.Events[i+1].At-e.At > time.Millisecond) {
-			r.add(p.screen(), caption, e.At, o)
+			add(e.At)
 		}
 	}
-	if len(r.frames) == 0 {
+	if len(all) == 0 {
 		return nil, errors.New("there is nothing to show in this part of the recording")
 	}
-	r.frames[len(r.frames)-1].Until = r.at + o.Hold
-	return fitted(r.frames, th), nil
+	return all, nil
 }
 
-// reel is a film under way.
-type reel struct {
-	frames []Frame
-	at     time.Duration // when the last picture begins in the film
-	last   time.Duration // and in the cast
-}
-
-// add appends the picture of a moment of the cast, if it shows anything new.
-func (r *reel) add(s *Screen, caption string, castTime time.Duration, o Options) {
-	if n := len(r.frames); n > 0 {
-		f := &r.frames[n-1]
-		if f.Caption == caption && equal(f.Screen, s) {
-			return
+// cut makes the film of moments: it plays them faster, and shortens where nothing
+// changes.
+func cut(all []moment, o Options) []Frame {
+	frames := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}
+	at, last := time.Duration(0), all[0].at // of the newest picture, in the film and in the cast
+	for _, m := range all[1:] {
+		f := &frames[len(frames)-1]
+		if f.Caption == m.caption && equal(f.Screen, m.screen) {
+			continue
 		}
-		gap := time.Duration(float64(castTime-r.last) / o.Speed)
+		gap := time.Duration(float64(m.at-last) / o.Speed)
 		if o.Idle > 0 {
 			gap = min(gap, o.Idle)
 		}
 		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
-			f.Screen, f.Caption = s, caption
-			return
+			f.Screen, f.Caption = m.screen, m.caption
+			continue
 		}
-		r.at += max(gap, shortest)
-		f.Until = r.at
+		at += max(gap, shortest)
+		f.Until, last = at, m.at
+		frames = append(frames, Frame{At: at, Screen: m.screen, Caption: m.caption})
 	}
-	r.last = castTime
-	r.frames = append(r.frames, Frame{At: r.at, Screen: s, Caption: caption})
+	frames[len(frames)-1].Until = at + o.Hold
+	return frames
 }
 
 // fitted gives all screens the size of the largest.
-func fitted(frames []Frame, th *theme) []Frame {
-	w, h := 0, 0
+func fitted(frames []Frame, th *theme) ([]Frame, error) {
+	w, h, cells := 0, 0, 0
 	for _, f := range frames {
 		w, h = max(w, f.Screen.Width), max(h, f.Screen.Height)
 	}
+	empty := slices.Repeat([]Cell{{Text: " ", Fg: th.fg, Bg: th.bg}}, w)
 	for i, f := range frames {
 		if f.Screen.Width == w && f.Screen.Height == h {
 			continue
 		}
-		s := &Screen{Width: w, Height: h, Cells: slices.Repeat([]Cell{{Text: " ", Fg: th.fg, Bg: th.bg}}, w*h)}
-		for y := range f.Screen.Height {
-			copy(s.Cells[y*w:], f.Screen.row(y))
+		if cells += w * f.Screen.Height; cells > cellsMost {
+			return nil, errTooLong
+		}
+		s := &Screen{Width: w, Height: h}
+		for y := range h {
+			row := empty
+			if y < f.Screen.Height {
+				row = slices.Concat(f.Screen.row(y), empty[f.Screen.Width:])
+			}
+			s.rows = append(s.rows, row)
 		}
 		frames[i].Screen = s
 	}
-	return frames
+	return frames, nil
 }
 
 func equal(a, b *Screen) bool {
-	return a.Width == b.Width && a.Height == b.Height && slices.Equal(a.Cells, b.Cells)
+	return a.Width == b.Width && a.Height == b.Height && slices.EqualFunc(a.rows, b.rows, func(a, b []Cell) bool {
+		return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+	})
 }
 
 // player is an emulated terminal.
@@ -174,12 +222,15 @@ type player struct {
 	em      *vt.Emulator
 	theme   *theme
 	drained chan struct{}
+	last    *Screen // the screen before
+	scratch []Cell
+	kept    int // number of cells in the rows that the film keeps
 }
 
 func newPlayer(c *Cast, th *theme) *player {
 	p := &player{em: vt.NewEmulator(c.Width, c.Height), theme: th, drained: make(chan struct{})}
-	// It repeats as often as it is told to, a milliard times: what is more than fits
-	// into a line (REP, CHT, ECH and CBT of ECMA-48) is left out.
+	// The emulator repeats as often as a sequence demands, up to a milliard times: drop
+	// repetitions beyond the length of a line (REP, CHT, ECH and CBT of ECMA-48).
 	for _, final := range "bIXZ" {
 		p.em.RegisterCsiHandler(int(final), func(params ansi.Params) bool {
 			n, _, _ := params.Param(0, 1)
@@ -210,27 +261,44 @@ func (p *player) take(e Event) {
 	}
 }
 
+// screen returns the current screen.
 func (p *player) screen() *Screen {
 	s := &Screen{Width: p.em.Width(), Height: p.em.Height()}
-	s.Cells = make([]Cell, 0, s.Width*s.Height)
 	for y := range s.Height {
-		for x := 0; x < s.Width; {
-			c := p.em.CellAt(x, y)
-			cell, width := Cell{Text: " ", Fg: p.theme.fg, Bg: p.theme.bg}, 1
-			if c != nil && c.Width > 0 && c.Content != "" {
-				cell, width = p.theme.cell(c), min(c.Width, s.Width-x)
-			} else if c != nil {
-				cell = p.theme.cell(c)
-				cell.Text = " "
-			}
-			s.Cells = append(s.Cells, cell)
-			for i := 1; i < width; i++ {
-				half := cell
-				half.Text = ""
-				s.Cells = append(s.Cells, half)
-			}
-			x += width
+		row := p.row(y, s.Width)
+		if p.last != nil && y < p.last.Height && slices.Equal(p.last.row(y), row) {
+			row = p.last.row(y)
+		} else {
+			row = slices.Clone(row)
+			p.kept += len(row)
 		}
+		s.rows = append(s.rows, row)
 	}
+	p.kept += s.Height // a row that is shared takes about as much as a cell
+	p.last = s
 	return s
+}
+
+// row returns the cells of a row; they are valid until the next call.
+func (p *player) row(y, width int) []Cell {
+	out := p.scratch[:0]
+	for x := 0; x < width; {
+		c := p.em.CellAt(x, y)
+		cell, w := Cell{Text: " ", Fg: p.theme.fg, Bg: p.theme.bg}, 1
+		if c != nil && c.Width > 0 && c.Content != "" {
+			cell, w = p.theme.cell(c), min(c.Width, width-x)
+		} else if c != nil {
+			cell = p.theme.cell(c)
+			cell.Text = " "
+		}
+		out = append(out, cell)
+		for i := 1; i < w; i++ {
+			half := cell
+			half.Text = ""
+			out = append(out, half)
+		}
+		x += w
+	}
+	p.scratch = out
+	return out
 }

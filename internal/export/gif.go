@@ -38,13 +38,13 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 		return nil, err
 	}
 	s := frames[0].Screen
-	c := &canvas{r: r, th: th, cols: s.Width, rows: s.Height, title: o.Title, captions: o.Captions}
+	c := &canvas{r: r, th: th, cols: s.Width, rows: s.Height, title: o.Title, captions: o.lineBelow()}
 	h := s.Height + 1
 	if o.Title != "" {
 		c.top = 1
 		h++
 	}
-	if o.Captions {
+	if o.lineBelow() {
 		h += 2
 	}
 	c.img = image.NewPaletted(image.Rect(0, 0, (s.Width+2)*r.w, h*r.h), r.palette)
@@ -101,11 +101,15 @@ func GIF(w io.Writer, frames []Frame, o Options) error {
 	out := &gif.GIF{Config: image.Config{ColorModel: c.r.palette, Width: c.img.Rect.Dx(), Height: c.img.Rect.Dy()}}
 	const tick = 10 * time.Millisecond
 	written := time.Duration(0) // what the delays so far sum up to
+	pixels := 0
 	before := make([]uint8, len(c.img.Pix))
 	for i, f := range frames {
 		dirty := c.show(f)
 		if dirty.Empty() {
 			dirty = image.Rect(0, 0, 1, 1)
+		}
+		if pixels += dirty.Dx() * dirty.Dy(); pixels > pixelsMost {
+			return errTooLong
 		}
 		part := image.NewPaletted(dirty, c.r.palette)
 		for y := dirty.Min.Y; y < dirty.Max.Y; y++ {

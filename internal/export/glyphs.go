@@ -2,7 +2,7 @@ package export
 
 import "math"
 
-// mask says how much of a cell is covered: a value from 0 to 1 for the point
+// mask returns how much of a cell is covered: a value from 0 to 1 for the point
 // x, y, both from 0 to 1 in a cell of w by h pixels.
 type mask func(x, y, w, h float64) float64
 
@@ -41,6 +41,8 @@ type rect struct{ x0, y0, x1, y1 float64 }
 var (
 	fills = map[rune][]rect{
 		'▀': {{0, 0, 1, 0.5}}, '▐': {{0.5, 0, 1, 1}}, '▚': {{0, 0, 0.5, 0.5}, {0.5, 0.5, 1, 1}},
+		'▔': {{0, 0, 1, 0.125}}, '▕': {{0.875, 0, 1, 1}}, '▖': {{0, 0.5, 0.5, 1}}, '▗': {{0.5, 0.5, 1, 1}},
+		'⎻': {{0, 0.25, 1, 0.375}}, '⎼': {{0, 0.625, 1, 0.75}},
 	}
 	shades = map[rune]float64{'░': 0.25, '▒': 0.5, '▓': 0.75}
 )

@@ -19,7 +19,7 @@ import (
 type pair struct{ fg, bg Colour }
 
 // raster draws cells as pixels of a palette: for each pair of colours the
-// shades between them. It belongs to one goroutine.
+// shades between them. One goroutine may use it.
 type raster struct {
 	w, h    int // of a cell, in pixels
 	ascent  int
@@ -47,7 +47,8 @@ func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.faces[i], err = opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingFull}); err != nil {
+		r.faces[i], err = opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingFull})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -65,8 +66,10 @@ func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
 		add(p)
 	}
 	for _, f := range frames {
-		for _, c := range f.Screen.Cells {
-			add(pair{c.Fg, c.Bg})
+		for _, row := range f.Screen.rows {
+			for _, c := range row {
+				add(pair{c.Fg, c.Bg})
+			}
 		}
 	}
 	r.shades = max(2, min(8, 255/max(1, len(order))))

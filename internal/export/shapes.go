@@ -21,10 +21,15 @@ const (
 	shaded // the first of three
 )
 
-// pathLooks are how they are drawn: what has the colour, and other attributes.
-var pathLooks = [...]struct{ property, attrs string }{
-	{"stroke", ` fill="none"`}, {"stroke", ` fill="none" stroke-width="2"`}, {"fill", ""},
-	{"fill", ` fill-opacity=".25"`}, {"fill", ` fill-opacity=".5"`}, {"fill", ` fill-opacity=".75"`},
+// pathRules styles the paths in every picture. Areas meet at pixels, so that a browser
+// that scales the picture shows no gap between them, and lines keep their width.
+const pathRules = "path{shape-rendering:crispEdges}.l{fill:none;vector-effect:non-scaling-stroke}.h{stroke-width:2}" +
+	".q{fill-opacity:.25}.m{fill-opacity:.5}.t{fill-opacity:.75}\n"
+
+// pathLooks are the styles of paths: the property that takes the colour, and further
+// classes.
+var pathLooks = [...]struct{ property, classes string }{
+	{"stroke", " l"}, {"stroke", " l h"}, {"fill", ""}, {"fill", " q"}, {"fill", " m"}, {"fill", " t"},
 }
 
 // paths are the data of each path.
@@ -49,7 +54,7 @@ func (d *svg) shapes(x, top int, cells []Cell) string {
 		at, b := (x+i+1)*svgW, boxes[r]
 		switch {
 		case b.sides == left|right && b.dashes == 0: // cells that are alike are drawn as one
-			p.add(b.stroke(right), "M%d %sh%d", at, half(top), n*svgW)
+			p.add(b.stroke(right), "M%d %sh%d", at, middle(top+svgH/2, b.stroke(right)), n*svgW)
 		case shades[r] != 0:
 			p.add(shaded+int(shades[r]*4)-1, "M%d %dh%dv%dh-%[3]dz", at, top, n*svgW, svgH)
 		case r == '█':
@@ -64,36 +69,49 @@ func (d *svg) shapes(x, top int, cells []Cell) string {
 	var out strings.Builder
 	for i, look := range pathLooks {
 		if p[i].Len() > 0 {
-			fmt.Fprintf(&out, `<path class="%s"%s d="%s"/>`, d.class(look.property, cells[0].Fg), look.attrs, p[i].String())
+			fmt.Fprintf(&out, `<path class="%s%s" d="%s"/>`, d.class(look.property, cells[0].Fg), look.classes, p[i].String())
 		}
 	}
 	return out.String()
 }
 
-// half is the middle of a row.
-func half(top int) string { return fmt.Sprintf("%d.5", top+svgH/2) }
+// middle returns the coordinate for a line through a point at which the line is as
+// sharp as the pixels.
+func middle(at, path int) string {
+	if path == light {
+		return fmt.Sprintf("%d.5", at)
+	}
+	return fmt.Sprint(at)
+}
 
 // draw draws one cell.
 func (p *paths) draw(r rune, x, top int) {
-	mid, b := x+svgW/2, boxes[r]
+	b := boxes[r]
 	switch to := corners[r]; {
 	case b.dashes > 0 && b.sides&left != 0:
-		p.add(b.stroke(right), "M%d.5 %sh2m2 0h2", x, half(top))
+		p.add(b.stroke(right), "M%d.5 %sh2m2 0h2", x, middle(top+svgH/2, b.stroke(right)))
 	case b.dashes > 0:
-		p.add(b.stroke(up), "M%d %dv2m0 2v2m0 2v2m0 2v2", mid, top+1)
+		p.add(b.stroke(up), "M%s %dv1m0 3v1m0 3v1m0 3v1", middle(x+svgW/2, b.stroke(up)), top+1)
 	case to != [2]int{}:
-		p.add(light, "M%d %dv%dQ%[1]d %[4]s %[5]d %[4]s", mid, top+svgH*(1+to[1])/2, -4*to[1], half(top), x+svgW*(1+to[0])/2)
+		p.add(light, "M%s %dV%sQ%[1]s %[4]s %[5]s %[4]sH%[6]d", middle(x+svgW/2, light), top+svgH*(1+to[1])/2, middle(top+svgH/2+4*to[1], light),
+			middle(top+svgH/2, light), middle(x+svgW/2+3*to[0], light), x+svgW*(1+to[0])/2)
 	case r >= brailleFirst && r <= brailleLast:
 		for bit, at := range brailleDots {
 			if int(r)>>bit&1 == 1 {
 				p.add(solid, "M%d %dh2v2h-2z", x+1+4*at[0], top+1+4*at[1])
 			}
 		}
+	case b.sides&(up|down) == up|down && b.heavy&up == b.heavy&down:
+		p.add(b.stroke(up), "M%s %dv%d", middle(x+svgW/2, b.stroke(up)), top, svgH)
+		b.sides &^= up | down
 	}
-	for i, end := range []string{fmt.Sprintf("V%d", top), fmt.Sprintf("H%d", x+svgW), fmt.Sprintf("V%d", top+svgH), fmt.Sprintf("H%d", x)} {
-		if side := 1 << i; b.dashes == 0 && b.sides&side != 0 {
-			p.add(b.stroke(side), "M%d %s%s", mid, half(top), end)
+	for i, end := range []int{top, x + svgW, top + svgH, x} {
+		side := 1 << i
+		if b.dashes != 0 || b.sides&side == 0 {
+			continue
 		}
+		path := b.stroke(side)
+		p.add(path, "M%s %s%s%d", middle(x+svgW/2, path), middle(top+svgH/2, path), map[bool]string{true: "V", false: "H"}[side&(up|down) != 0], end)
 	}
 	for _, f := range fills[r] {
 		y0, y1 := int(math.Round(f.y0*svgH)), int(math.Round(f.y1*svgH))

@@ -14,7 +14,7 @@ import (
 // The size of a cell in an SVG, in its units.
 const (
 	svgW = 8
-	svgH = 17
+	svgH = 16 // so that an eighth is a whole number
 )
 
 // SVG writes the frames as an SVG: text that can be selected, and, where there
@@ -33,7 +33,7 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 		top += svgH
 		height += svgH
 	}
-	if o.Captions {
+	if o.lineBelow() {
 		height += 2 * svgH
 	}
 	var body strings.Builder
@@ -43,13 +43,14 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 	for y := range s.Height {
 		d.row(y, top+y*svgH)
 	}
-	if o.Captions {
+	if o.lineBelow() {
 		d.captions(top + s.Height*svgH + svgH)
 	}
 	d.groups(&body)
 	fmt.Fprintf(d.w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="13.3">`+"\n",
 		(s.Width+2)*svgW, height)
 	fmt.Fprintf(d.w, "<style>text{white-space:pre;fill:%s}.b{font-weight:700}.u{text-decoration:underline}.k{animation:%.2fs step-end infinite;visibility:hidden}\n", th.fg.hex(), d.total.Seconds())
+	d.w.WriteString(pathRules)
 	for _, rule := range d.rules {
 		d.w.WriteString(rule)
 	}
@@ -116,7 +117,7 @@ func (s span) with(o span) span {
 	return span{s.from, o.to, slices.Compact(all), s.weight + o.weight}
 }
 
-// spans cuts a row so that it is told in few bytes.
+// spans splits a row so that it takes few bytes.
 func (d *svg) spans(y int) (out []span) {
 	for x := range d.frames[0].Screen.Width {
 		out = append(out, d.columnOf(y, x))
@@ -298,7 +299,7 @@ func (d *svg) line(col, base int, s string, fg Colour, style string) string {
 	return fmt.Sprintf(`<text%s x="%d" y="%d"%s>%s</text>`, class, col*svgW, base, length, escape.Replace(s))
 }
 
-// captions writes what is said below the screen.
+// captions writes the captions below the screen.
 func (d *svg) captions(base int) {
 	for i := 0; i < len(d.frames); {
 		n := run(d.frames[i:], func(a, b Frame) bool { return a.Caption == b.Caption })

@@ -20,7 +20,7 @@ const framesPerSecond = 10
 func Video(ctx context.Context, path string, frames []Frame, o Options) error {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
-		return errors.New("a video needs ffmpeg, which is not installed; a .gif or a .svg needs nothing")
+		return errors.New("a video needs ffmpeg, which is not installed; .gif and .svg need no other program")
 	}
 	c, err := newCanvas(frames, o)
 	if err != nil {

@@ -1,0 +1,58 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// paces are tried in order until the film is short enough: first idle time is cut,
+// then the film is played faster, at most so many times.
+var paces = []struct {
+	idle    time.Duration
+	fastest float64
+}{{2 * time.Second, 1}, {time.Second, 1.5}, {500 * time.Millisecond, 3}, {250 * time.Millisecond, math.MaxFloat64}}
+
+// ShortestFit is the shortest that a film can be asked to be.
+const ShortestFit = time.Second
+
+// Fit is Film for a film that lasts at most so long, whatever is in the cast. It
+// chooses Speed and Idle, and returns the options that it chose. Those that o has
+// already it keeps, as far as the film fits with them.
+func Fit(ctx context.Context, c *Cast, o Options, most time.Duration) ([]Frame, Options, error) {
+	if most < ShortestFit {
+		return nil, o, fmt.Errorf("a film can't be made to fit %s: the shortest is %s", most, ShortestFit)
+	}
+	th, err := themeOf(o.Theme)
+	if err != nil {
+		return nil, o, err
+	}
+	o.Hold = min(3*time.Second, most/4)
+	speed, idle := o.Speed, o.Idle
+	all, err := play(ctx, c, th, &o)
+	if err != nil {
+		return nil, o, err
+	}
+	wanted := most
+	most -= time.Second / framesPerSecond // what a video's last picture may add
+	for _, p := range paces {
+		o.Idle = idle
+		if idle <= 0 {
+			o.Idle = p.idle
+		}
+		if speed > 0 {
+			p.fastest = 1
+		}
+		for o.Speed = max(speed, 1); o.Speed <= p.fastest*max(speed, 1); o.Speed = faster(o.Speed) {
+			if frames := cut(all, o); frames[len(frames)-1].Until <= most {
+				frames, err = fitted(frames, th)
+				return frames, o, err
+			}
+		}
+	}
+	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", wanted, speed, o.Idle)
+}
+
+// faster is the next speed to be tried, in tenths.
+func faster(speed float64) float64 { return math.Ceil(speed*1.08*10) / 10 }
