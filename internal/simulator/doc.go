@@ -1,0 +1,16 @@
+// Package simulator runs lightsout's switching in virtual time against a hostile world,
+// and checks that it forgets no machine and switches none by an outdated judgement.
+//
+// A seed determines a sequence. In it operators at screens, people at shells, and
+// trials with and without clients switch machines through the program's own packages
+// session, trial, power, record, loadgen and config. The API server, the machines,
+// their drivers, the disks and the other accounts are simulated. invariants_test.go has
+// the invariants.
+//
+//	LIGHTSOUT_SEQUENCES   how many sequences are tried (500)
+//	LIGHTSOUT_SEED        the first one's seed (1)
+//	LIGHTSOUT_FAILURES    how many may fail before the search ends (1)
+//	LIGHTSOUT_INVARIANTS  checks only these, by their names
+//	LIGHTSOUT_STORY       1 shows the whole story of a sequence that fails
+//	LIGHTSOUT_FAULTS      1 puts each fault of testdata/faults back and finds it
+package simulator
