@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // TestBadPlansSwitchNothing runs some of the bad plans of trial/plan's tests, a
@@ -33,7 +34,7 @@ func TestBadPlansSwitchNothing(t *testing.T) {
 		t.Fatalf("only %d bad plans", len(plans))
 	}
 	state := t.TempDir()
-	cluster := kubeconfig(t, "https://"+refusing(t))
+	cluster := kubeconfig(t, "https://"+testenv.Refusing(t))
 	for _, plan := range plans {
 		out, errs, code := run(t, nil, "--state", state, "--kubeconfig", cluster, "trial", "run", write(t, "plan.yaml", plan), "--yes")
 		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "line ") {

@@ -66,7 +66,7 @@ func expect(t *testing.T, rows map[string]checkRow, want string, keys ...string)
 var (
 	rightsToSee = []string{"see nodes", "see heartbeats", "see pods", "see deployments", "see replica sets", "see endpoints", "see events",
 		"see the control plane's settings"}
-	rightsToAsk = []string{"ask pods", "ask kubelets"}
+	rightsToAsk = []string{"query pods", "query kubelets"}
 	rightsToAct = []string{"restart a rollout", "cordon a node", "drain a node"}
 )
 
@@ -81,7 +81,7 @@ func forEach(what ...string) []string {
 	return out
 }
 
-func TestCheckTellsTheTruth(t *testing.T) {
+func TestCheckReportsTheTruth(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
 	l := labtest.Start(t, "mdx")
@@ -165,7 +165,7 @@ func TestCheckTellsTheTruth(t *testing.T) {
 		expect(t, checked(t, 1, args(l, config)...), missing, "target")
 	})
 	t.Run("no bastion", func(t *testing.T) {
-		config := l.ConfigWith(func(c map[string]any) { c["bastion"] = "mdxuser@" + refusing(t) })
+		config := l.ConfigWith(func(c map[string]any) { c["bastion"] = "mdxuser@" + testenv.Refusing(t) })
 		rows := checked(t, 1, args(l, config)...)
 		expect(t, rows, skipped, "API server", "machines", "target")
 	})

@@ -15,10 +15,10 @@ func TestAConfigIsMadeShownAndChecked(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if _, errs, code := run(t, nil, "config", "init", path); code != 1 || !strings.Contains(errs, "is there already") {
+	if _, errs, code := run(t, nil, "config", "init", path); code != 1 || !strings.Contains(errs, "already exists") {
 		t.Errorf("config init, again: %d, %s", code, errs)
 	}
-	if out, errs, code := run(t, nil, "config", "check", path); code != 0 || !strings.Contains(out, "nothing is wrong") {
+	if out, errs, code := run(t, nil, "config", "check", path); code != 0 || !strings.Contains(out, ": OK") {
 		t.Errorf("config check: %d, %s%s", code, out, errs)
 	}
 	if err := os.WriteFile(path, []byte("contxt: a\npower: {off_by: ssg}\nload: {url: \"https://me:planted@x/\", api_key_file: /nowhere}\n"), 0o600); err != nil {

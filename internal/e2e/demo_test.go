@@ -31,7 +31,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 
 	x.keys("t")
 	x.answer("Start a trial?", "By keyboard")
-	x.keys("b")
+	x.keys("4", "b")
 	x.waitFor("16 sent, 16 served", long, `served 16 of 16`, `queued 0`)
 	x.waitFor("all 16 ended ok", long, `16 scheduled = 16 ok`)
 
@@ -47,9 +47,9 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("n")
 	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "2", "Enter")
-	x.keys("b")
+	x.keys("4", "b")
 	x.waitFor("12 sent: 8 served and 4 queued at once", long, `served 8 of 8`, `queued 4`)
-	x.waitFor("all 12 ended ok", long, `28 scheduled = 28 ok`)
+	x.waitFor("all 12 ended ok", long, `28 scheduled in all = 28 ok`)
 
 	x.keys("o")
 	x.answer("Power on kube-node3 and kube-node4?", "Power on 2 nodes")
@@ -58,9 +58,9 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("n")
 	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "6", "Enter")
-	x.keys("b")
+	x.keys("4", "b")
 	x.waitFor("16 sent, 16 served again", long, `served 16 of 16`, `queued 0`)
-	x.waitFor("all 44 ended ok", long, `44 scheduled = 44 ok`)
+	x.waitFor("all 44 ended ok", long, `44 scheduled in all = 44 ok`)
 
 	x.keys("t")
 	x.answer("End the trial by-keyboard?", "End now and give the verdict")
@@ -96,7 +96,7 @@ func checkTrial(t *testing.T, state string) {
 		}
 	}
 	// The plan can be repeated: it is read, and then there is no cluster.
-	_, errs, code := run(t, nil, "--kubeconfig", kubeconfig(t, "https://"+refusing(t)), "trial", "run", write(t, "again.yaml", string(r.Plan)), "--dry-run")
+	_, errs, code := run(t, nil, "--kubeconfig", kubeconfig(t, "https://"+testenv.Refusing(t)), "trial", "run", write(t, "again.yaml", string(r.Plan)), "--dry-run")
 	if code != exitFailed || strings.Contains(errs, "line ") || strings.Count(string(r.Plan), "\n  - ") != 5 {
 		t.Errorf("the plan can't be repeated: exit %d, %s\n%s", code, errs, r.Plan)
 	}

@@ -210,7 +210,7 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 	}
 	machine := map[string]any{"driver": "exec", "id": "vm-7", "name": "vm-7"}
 	config, err := json.Marshal(map[string]any{
-		"state": filepath.Join(dir, "state"), "kubeconfig": kubeconfig(t, "https://"+refusing(t)),
+		"state": filepath.Join(dir, "state"), "kubeconfig": kubeconfig(t, "https://"+testenv.Refusing(t)),
 		"power": map[string]any{"off_by": "exec", "on_by": "exec", "exec": map[string]any{
 			"state_command": []string{"sh", "-c", "cat " + dir + "/$LIGHTSOUT_MACHINE"}, "proves_off": true,
 			"on_command": []string{"sh", "-c", "echo on > " + dir + "/$LIGHTSOUT_MACHINE"}, "off_command": []string{"false"},

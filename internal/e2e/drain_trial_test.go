@@ -71,7 +71,7 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	if s := readSummary(t, dir); code != 0 || s.Verdict != view.Pass {
 		t.Errorf("exit %d, %s: %v\n%s%s", code, s.Verdict, s.Why, out, errs)
 	}
-	for _, want := range []string{"cordoned: no more pods", "drained: ", "uncordoned"} {
+	for _, want := range []string{"cordoned: the scheduler places no more pods", "drained: ", "uncordoned"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nothing is said of %q:\n%s", want, out)
 		}

@@ -63,8 +63,8 @@ func diskFull(s *scene) {
 	if err := f.Close(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.sees("that it is recorded again", `record is written again`)
-	s.recordHas("nothing of it is missing")
+	s.sees("that it is recorded again", `record can be written`)
+	s.recordHas("nothing is missing")
 }
 
 // onDiskThatFails has the state on a disk of its own.

@@ -35,7 +35,7 @@ func hostileNode(t *testing.T, l *labtest.Lab) {
 	said := status("exec", map[string]any{
 		"state_command": []string{"sh", "-c", `sh -c "echo on $LIGHTSOUT_MACHINE"`}, "on_command": []string{"true"}, "off_command": []string{"true"},
 	})
-	if _, err := os.Stat(mark); err == nil || !strings.Contains(said, "no plain name") {
+	if _, err := os.Stat(mark); err == nil || !strings.Contains(said, "not a plain name") {
 		t.Errorf("the annotation was run as a program, or nothing was said:\n%s", said)
 	}
 

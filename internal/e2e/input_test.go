@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 func TestBadInputGetsOneClearSentence(t *testing.T) {
 	t.Parallel()
-	good := kubeconfig(t, "https://"+refusing(t))
+	good := kubeconfig(t, "https://"+testenv.Refusing(t))
 	for name, tc := range map[string]struct {
 		args []string
 		code int
@@ -21,8 +22,8 @@ func TestBadInputGetsOneClearSentence(t *testing.T) {
 		"missing kubeconfig":  {[]string{"--kubeconfig", "/nonexistent/config"}, 1, []string{"/nonexistent/config"}},
 		"broken kubeconfig":   {[]string{"--kubeconfig", write(t, "kc", "clusters: [\n")}, 1, []string{"line"}},
 		"unknown context":     {[]string{"--kubeconfig", good, "--context", "nope"}, 1, []string{"nope", "test"}},
-		"API refused":         {[]string{"--kubeconfig", good, "power", "status", "--wait-for-api", "1s"}, 1, []string{"refuses", "it is waited for, 1s at most"}},
-		"unreachable bastion": {[]string{"--kubeconfig", good, "--bastion", "me@" + refusing(t), "power", "status", "--wait-for-api", "1s"}, 1, []string{"bastion", "refuse"}},
+		"API refused":         {[]string{"--kubeconfig", good, "power", "status", "--wait-for-api", "1s"}, 1, []string{"refuses", "waiting for it, 1s at most"}},
+		"unreachable bastion": {[]string{"--kubeconfig", good, "--bastion", "me@" + testenv.Refusing(t), "power", "status", "--wait-for-api", "1s"}, 1, []string{"bastion", "refuse"}},
 		"unknown field":       {[]string{"--config", write(t, "c.yaml", "context: a\nbastoin: b\n")}, 1, []string{"line 2", "bastoin"}},
 		"missing config":      {[]string{"--config", "/nonexistent.yaml"}, 1, []string{"/nonexistent.yaml"}},
 		"unknown flag":        {[]string{"--nope"}, 2, []string{"--nope"}},
@@ -78,7 +79,7 @@ func TestVersionAndCompletion(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsADrawnScreenSaysSo(t *testing.T) {
+func TestAFlagForTheDrawnScreenIsRefusedWithoutOne(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"demo mdx --play --plain": `--play needs the drawn screen`, "--plain --cast x.cast": `--cast records the drawn screen`,

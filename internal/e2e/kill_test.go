@@ -11,20 +11,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
 	"lightsout/internal/testenv"
 )
 
-// TestKilledAtAnyMoment kills trials, power commands and restores at random
-// moments, every other time with a second operator at work, who has a state
-// folder of their own. Whatever is off then is named by the restore of one of
-// them, a worker is left, the record of a trial holds all that was shown, and
-// both restores bring everything back. It is done LIGHTSOUT_KILLS times, or 3;
-// LIGHTSOUT_SEED repeats the choices.
+// TestKilledAtAnyMoment kills trials, power commands and restores at random moments, or
+// stops them (SIGSTOP) for 1 to 60 s. Every other time a second operator is at work,
+// with a state folder of their own and another kubeconfig of the same cluster, without
+// its authority. The restore of one of them names every machine that is off, a worker
+// is left, the record of a trial has everything that the screen showed, and both
+// restores power everything on. It runs LIGHTSOUT_KILLS times, or 3; LIGHTSOUT_SEED
+// repeats the choices.
 func TestKilledAtAnyMoment(t *testing.T) {
 	testenv.Long(t, 100)
 	t.Parallel()
@@ -32,7 +37,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	seed := envNumber(t, "LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("%d kills, LIGHTSOUT_SEED=%d", kills, seed)
 	l := labtest.Start(t, "mdx")
-	k := &killing{T: t, lab: l, api: l.API(), rnd: rand.New(rand.NewPCG(seed, 1)), plan: write(t, "one.yaml", onePlan), count: map[string]int{}}
+	k := &killing{T: t, lab: l, api: l.API(), rnd: rand.New(rand.NewPCG(seed, 1)), plan: write(t, "one.yaml", strings.ReplaceAll(onePlan, "burst: 4}", "burst: 4, timeout: 30s}")), count: map[string]int{}}
+	k.kubeconfigs = []string{l.Kubeconfig(), k.withoutAuthority()}
 	began := time.Now()
 	for i := range kills {
 		if k.round(i); t.Failed() {
@@ -65,23 +71,45 @@ type killing struct {
 	rnd   *rand.Rand
 	plan  string
 	count map[string]int // of what there was, for the end
+	// kubeconfigs of the first operator and of the second.
+	kubeconfigs []string
 }
 
-// operator is somebody with a state folder of their own.
-type operator struct{ config string }
+// withoutAuthority returns the lab's kubeconfig in the form for a tunnel: with another
+// server name, and without the cluster's authority.
+func (k *killing) withoutAuthority() string {
+	cfg, err := clientcmd.LoadFromFile(k.lab.Kubeconfig())
+	if err != nil {
+		k.Fatal(err)
+	}
+	for _, c := range cfg.Clusters {
+		c.CertificateAuthority, c.CertificateAuthorityData, c.InsecureSkipTLSVerify = "", nil, true
+		c.Server = strings.Replace(c.Server, "127.0.0.1", "localhost", 1)
+	}
+	path := filepath.Join(k.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+		k.Fatal(err)
+	}
+	return path
+}
 
-func (k *killing) operator() operator {
-	return operator{k.lab.ConfigWith(func(c map[string]any) { c["state"] = k.TempDir() })}
+// operator is a person with a state folder and a kubeconfig of their own.
+type operator struct{ config, kubeconfig string }
+
+func (k *killing) operator(i int) operator {
+	return operator{k.lab.ConfigWith(func(c map[string]any) { c["state"] = k.TempDir() }), k.kubeconfigs[i]}
 }
 
 func (k *killing) command(o operator, words ...string) *exec.Cmd {
-	return program(context.Background(), k.T, nil, args(k.lab, o.config, words...)...)
+	return program(context.Background(), k.T, nil, append([]string{"--config", o.config, "--kubeconfig", o.kubeconfig}, words...)...)
 }
 
-// killed is a program that is killed at its moment, if it has not ended before.
+// killed is a program that the test kills at a random moment, unless it has ended, or
+// stops for a while.
 type killed struct {
 	words []string
 	at    time.Duration
+	stop  time.Duration // zero: kill it
 	died  bool
 	dir   string // the trial's record
 	lines []string
@@ -89,7 +117,10 @@ type killed struct {
 
 func (x *killed) String() string {
 	what := strings.Join(x.words[:2], " ")
-	if !x.died {
+	switch {
+	case x.stop > 0:
+		return fmt.Sprintf("%s: stopped at %s for %s", what, x.at.Round(time.Millisecond), x.stop.Round(time.Second))
+	case !x.died:
 		return what + ", which had ended"
 	}
 	return fmt.Sprintf("%s, killed at %s", what, x.at.Round(time.Millisecond))
@@ -100,8 +131,22 @@ func (k *killing) within(d time.Duration) time.Duration { return time.Duration(k
 
 func (k *killing) node() string { return workerNames[k.rnd.IntN(len(workerNames))] }
 
-// choose draws what is killed.
+// pause draws the length of a stop: 1 to 60 s, mostly short.
+func (k *killing) pause() time.Duration {
+	u := k.rnd.Float64()
+	return time.Second + time.Duration(59*u*u*u*float64(time.Second))
+}
+
+// choose draws the program to kill or stop.
 func (k *killing) choose(kind string) *killed {
+	x := k.chooseWords(kind)
+	if k.rnd.IntN(2) == 0 {
+		x.stop = k.pause()
+	}
+	return x
+}
+
+func (k *killing) chooseWords(kind string) *killed {
 	switch kind {
 	case "trial":
 		dir := filepath.Join(k.TempDir(), "record")
@@ -124,19 +169,38 @@ func (k *killing) run(o operator, x *killed) {
 		k.Error(err)
 		return
 	}
-	timer := time.AfterFunc(x.at, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
+	ended := make(chan struct{})
+	var struck sync.WaitGroup
+	struck.Go(func() { x.strike(cmd.Process, ended) })
 	for sc := bufio.NewScanner(out); sc.Scan(); {
 		x.lines = append(x.lines, sc.Text())
 	}
+	close(ended)
+	struck.Wait()
 	_ = cmd.Wait()
 	x.died = cmd.ProcessState.ExitCode() == -1
+}
+
+// strike kills the program at its moment, or stops it and continues it.
+func (x *killed) strike(p *os.Process, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-time.After(x.at):
+	}
+	if x.stop == 0 {
+		_ = p.Kill()
+		return
+	}
+	_ = p.Signal(syscall.SIGSTOP)
+	time.Sleep(x.stop)
+	_ = p.Signal(syscall.SIGCONT)
 }
 
 // round kills once, and looks at what is left.
 func (k *killing) round(i int) {
 	kind := []string{"trial", "power", "restore"}[i%3]
-	first, second := k.operator(), k.operator()
+	first, second := k.operator(0), k.operator(1)
 	if kind == "restore" { // there must be something to restore
 		// It is refused while a node's heartbeats come late, on a busy machine.
 		k.wait("machines are switched off", func() bool {
@@ -196,8 +260,12 @@ func (k *killing) round(i int) {
 		text += "; second operator: " + other.String()
 		k.count["with a second operator"]++
 	}
-	if k.count[kind]++; x.died {
+	k.count[kind]++
+	switch {
+	case x.died:
 		k.count["killed while at work"]++
+	case x.stop > 0:
+		k.count["stopped and continued"]++
 	}
 	k.count["machines off"] += len(off)
 	k.Logf("%s; off: %v", text, off)
@@ -213,6 +281,9 @@ func (k *killing) settle() {
 func (k *killing) restore(operators []operator) {
 	for i, o := range operators {
 		out, errs, code := finish(k.T, k.command(o, "restore", "--yes"))
+		for tries := 0; tries < 5 && strings.Contains(errs, "the nodes can't be listed"); tries++ { // the machine is busy
+			out, errs, code = finish(k.T, k.command(o, "restore", "--yes"))
+		}
 		// While the other's machines are off, that is said.
 		if last := i == len(operators)-1; code != 0 && last {
 			k.Errorf("restore: exit %d\n%s%s", code, out, errs)
@@ -280,8 +351,8 @@ func checkKilled(t *testing.T, dir string, shown []string) {
 	started := false
 	for _, s := range shown {
 		started = started || strings.Contains(s, "trial one started")
-		if strings.Contains(s, " the report is ") {
-			break // the record ends before its report is made
+		if strings.Contains(s, " verdict: ") {
+			break // the record ends with the verdict
 		}
 		if started && strings.Count(s, ":") >= 2 && !strings.Contains(s, "…") && !held[s] && !strings.HasPrefix(s, " ") && s[0] >= '0' && s[0] <= '2' {
 			t.Errorf("shown and not in the record: %q", s)

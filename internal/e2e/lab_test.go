@@ -113,8 +113,8 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 // anything is sent.
 func interrupted(t *testing.T, l *labtest.Lab, config string) {
 	for _, at := range []struct{ line, says string }{
-		{"looking at the cluster", "interrupted"},
-		{"still on, waiting", "interrupted before it was seen that it is done"},
+		{"polling the cluster", "interrupted"},
+		{"still on, waiting", "interrupted before the result was seen"},
 	} {
 		cmd := program(context.Background(), t, nil, args(l, config, "power", "shutdown", "kube-node3", "--yes")...)
 		out, err := cmd.StdoutPipe()

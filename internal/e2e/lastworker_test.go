@@ -14,7 +14,7 @@ func lastWorker(t *testing.T, l *labtest.Lab) {
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	for _, node := range []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"} {
 		out, errs, code := run(t, nil, args(l, config, "power", "off", node, "--yes")...)
-		if last := node == "kube-node4"; last != (code != 0) || last && !strings.Contains(out, "No Ready worker that takes pods would be left") {
+		if last := node == "kube-node4"; last != (code != 0) || last && !strings.Contains(out, "This would leave no Ready worker that takes pods") {
 			t.Errorf("%s: exit %d\n%s%s", node, code, out, errs)
 		}
 	}

@@ -73,7 +73,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	if err := process(t, state+"/pid").Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	end := x.waitFor("the end in order", long, `aborted: by a signal`, `powering on what the trial switched off: kube-node4`, `trial's record is in`)
+	end := x.waitFor("the end in order", long, `aborted: by a signal`, `powering on the machines that the trial switched off: kube-node4`, `trial's record is in`)
 	if strings.Contains(end, "still off: kube-node4") {
 		t.Errorf("the trial's machine is left off:\n%s", end)
 	}
@@ -84,7 +84,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 func TestACrashLeavesTheTerminalRight(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	command := labtest.Program(t, "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+refusing(t))
+	command := labtest.Program(t, "lightsout") + " --state " + dir + " --kubeconfig " + kubeconfig(t, "https://"+testenv.Refusing(t))
 	x := openTerminal(t, 80, 24, nil, "sh -c 'echo $$ >"+dir+"/pid; exec "+command+"'; echo exit $?; exec sleep 600")
 	x.waitFor("the screen", time.Minute, "STALE")
 	process(t, dir+"/pid").Signal(syscall.SIGQUIT)

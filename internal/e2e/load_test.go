@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 // testKey is in the environment of load as TEST_LLM_KEY.
@@ -206,7 +208,7 @@ func TestLoadWithPrivateCA(t *testing.T) {
 func TestLoadThroughBrokenBastion(t *testing.T) {
 	t.Parallel()
 	url, seen := mixedServer(t)
-	out, err := load(t.Context(), t, url, "--burst", "2", "--bastion", "me@"+refusing(t))
+	out, err := load(t.Context(), t, url, "--burst", "2", "--bastion", "me@"+testenv.Refusing(t))
 	if err == nil || !strings.Contains(out, "failed client fault") || !strings.Contains(out, "through the bastion") || seen.Load() != 0 {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -261,18 +263,42 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(requests, []byte("\n"))
 	trial := func(ledgerOK, stepOK int) string {
-		return fmt.Sprintf(`{"version":1,"ledger":{"scheduled":10,"ok":%d,"failed":3,"balanced":true},
-			"load":[{"step":"burst","sent":10,"ok":%d,"failed":3,"failed_by_class":{"503":2,"truncated":1}},{"step":"not begun"}]}`, ledgerOK, stepOK)
+		return fmt.Sprintf(`{"version":2,"verdict":"aborted","ledger":{"scheduled":10,"ok":%d,"failed":3,"balanced":true},
+			"load":[{"step":"burst","run":1,"scheduled":10,"sent":10,"ok":%d,"failed":3,"failed_by_class":{"503":2,"truncated":1}},
+			{"step":"not begun","run":2}]}`, ledgerOK, stepOK)
+	}
+	var noFailure []byte // without the lines of failed requests
+	for _, l := range lines {
+		if !bytes.Contains(l, []byte(`"class":"503"`)) && !bytes.Contains(l, []byte(`"class":"truncated"`)) {
+			noFailure = append(noFailure, l...)
+		}
+	}
+	inFlight := strings.NewReplacer(`"failed": 3`, `"failed": 0`, `"in_flight": 0`, `"in_flight": 3`, "\"503\": 2,\n", "", "\"truncated\": 1\n", "").
+		Replace(string(summary))
+	again := func(key string) string {
+		return strings.Replace(string(summary), `"failed": 3`, `"failed": 3, "`+key+`": 3`, 1)
 	}
 	for _, c := range []struct {
 		name, requests, summary, want string
 	}{
 		{"as it was", string(requests), string(summary), ""},
-		{"a request is missing", string(bytes.Join(lines[1:], nil)), string(summary), "by the requests it is 9"},
+		{"a request is missing", string(bytes.Join(lines[1:], nil)), string(summary), "the requests give 9"},
 		{"a request is there twice", string(requests) + string(lines[0]), string(summary), "has ended before"},
 		{"a class is not one", strings.Replace(string(requests), `"class":"503"`, `"class":"fine"`, 1), string(summary), `no class "fine"`},
-		{"a failure is called ok", strings.Replace(string(requests), `"class":"503"`, `"class":"ok"`, 1), string(summary), "ok is 7, by the requests it is 8"},
+		{"a failure is called ok", strings.Replace(string(requests), `"class":"503"`, `"class":"ok"`, 1), string(summary), "ok is 7, but the requests give 8"},
 		{"the summary was changed", string(requests), strings.Replace(string(summary), `"ok": 7`, `"ok": 8`, 1), "ok is 8"},
+		{"the failures count as in flight", string(noFailure), inFlight, "3 requests are in flight: they have no evidence"},
+		{"a key appears twice", string(requests), again("failed"), `the keys "failed" and "failed"`},
+		{"a key appears twice, in different case", string(requests), again("Failed"), `the keys "failed" and "Failed"`},
+		{"a key has another case", string(requests), strings.Replace(string(summary), `"ok": 7`, `"OK": 7`, 1), `the key "OK" must be "ok"`},
+		{"a key is unknown", string(requests), again("fine"), `unknown field "fine"`},
+		{"a key of a request appears twice", strings.Replace(string(requests), `"class":`, `"Class":"ok","class":`, 1), string(summary), `the key "Class" must be "class"`},
+		{"a step's failures count as in flight", string(noFailure),
+			strings.NewReplacer(`"failed":3`, `"failed":0,"in_flight":3`, `{"503":2,"truncated":1}`, "{}").Replace(strings.Replace(trial(7, 7), "aborted", "pass", 1)),
+			"3 requests are in flight: they have no evidence"},
+		{"the verdict was changed", string(requests), strings.Replace(trial(7, 7), `"aborted"`, `"fail"`, 1), `the verdict is "fail"`},
+		{"error windows were made up", string(requests), strings.Replace(trial(7, 7), `"run":1`, `"run":1,"error_windows":[{"from":1,"to":2,"failed":3}]`, 1),
+			"the error windows"},
 		{"not a record", "{}\nnonsense\n", string(summary), "line 2"},
 		{"a trial's", string(requests), trial(7, 7), ""},
 		{"a trial's ledger was changed", string(requests), trial(8, 7), "the ledger: ok is 8"},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,39 +19,30 @@ import (
 	"lightsout/loadgen"
 )
 
-// truth is how many requests the lab's own activator and queue-proxies hold,
-// looked at from one moment to another.
+// truth is the number of requests that Knative's own activator and queue-proxies report
+// between two moments: only the activator holds waiting requests.
 type truth struct {
-	from, to                         time.Time
-	active, queued, running, waiting int
+	from, to        time.Time
+	queued, running int
 }
 
-func (a truth) same(b truth) bool {
-	return a.active == b.active && a.queued == b.queued && a.running == b.running && a.waiting == b.waiting
-}
+func (a truth) same(b truth) bool { return a.queued == b.queued && a.running == b.running }
 
 // askKnative asks the lab for it by its control socket.
 func askKnative(lab *http.Client) (truth, error) {
 	t := truth{from: time.Now()}
-	var state struct {
-		Activators   []struct{ Active, Queued int }
-		QueueProxies []struct{ Running, Waiting int }
-	}
+	var told struct{ Activators, QueueProxies float64 }
 	resp, err := lab.Get("http://lab/knative")
 	if err != nil {
 		return t, err
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&told); err != nil {
 		return t, err
 	}
 	t.to = time.Now()
-	for _, a := range state.Activators {
-		t.active, t.queued = t.active+a.Active, t.queued+a.Queued
-	}
-	for _, q := range state.QueueProxies {
-		t.running, t.waiting = t.running+q.Running, t.waiting+q.Waiting
-	}
+	t.running = int(math.Round(told.QueueProxies))
+	t.queued = int(math.Round(told.Activators)) - t.running
 	return t, nil
 }
 
@@ -82,10 +75,10 @@ func restingAt(all []truth, at time.Time) (truth, bool) {
 	return truth{}, false
 }
 
-// TestTheGaugeTellsWhatTheServersCount runs the built-in mdx plan and holds
+// TestTheGaugeShowsTheServersCounts runs the built-in mdx plan and holds
 // each sample of the gauge that was taken at rest against what the lab's
 // activator and queue-proxies count themselves.
-func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
+func TestTheGaugeShowsTheServersCounts(t *testing.T) {
 	testenv.Long(t, 70)
 	t.Parallel()
 	l := labtest.Start(t, "mdx")
@@ -109,9 +102,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 	out, errs, code := run(t, nil, args(l, config, "trial", "run", "mdx", "--yes", "-o", dir)...)
 	stop()
 	wg.Wait()
-	if code != 0 {
-		t.Fatalf("exit %d\n%s%s", code, out, errs)
-	}
+	passed(t, readSummary(t, dir), code, out+errs)
 	r, err := record.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +111,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 	// The loads, by the number of their run.
 	type span struct{ from, to time.Time }
 	spans := map[int]span{}
+	var ends []time.Time
 	if _, err := record.EachRequest(os.DirFS(dir), func(_ int, q *loadgen.Record) error {
 		s, known := spans[q.Run]
 		if !known || q.Scheduled.Before(s.from) {
@@ -129,6 +121,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 			s.to = q.End
 		}
 		spans[q.Run] = s
+		ends = append(ends, q.End)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -140,15 +133,17 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 		}
 		g := x.Load.Run.Gauge
 		want, resting := restingAt(looks, g.At)
+		// A server still counts a request that has just ended, and its worker may not
+		// have sent the next one yet.
+		resting = resting && !slices.ContainsFunc(ends, func(end time.Time) bool {
+			return end.After(g.At.Add(-atRest)) && !end.After(g.At)
+		})
 		// A request that has just been sent may not have reached a server yet.
 		for _, s := range spans {
 			resting = resting && !(s.from.After(g.At.Add(-atRest)) && s.from.Before(g.At))
 		}
 		if !resting {
 			continue
-		}
-		if want.active != want.running || want.waiting != 0 {
-			t.Fatalf("the lab does not agree with itself: %+v", want)
 		}
 		for run, s := range spans {
 			if !g.At.Before(s.from) && !g.At.After(s.to) {
@@ -159,9 +154,8 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 			t.Errorf("%s: served %d, queued %d, stalled %d, on dead nodes %d, %s, %d without answer; the servers held %d and %d",
 				g.At.Format(time.StampMilli), g.Served, g.Queued, g.Stalled, g.OnDead, g.Basis, g.NoAnswer, want.running, want.queued)
 		}
-		if len(g.Reported) != 1 || g.Reported[0].Source != "activator" || g.Reported[0].Answered != 1 || g.Reported[0].Served == nil || g.Reported[0].Queued == nil ||
-			*g.Reported[0].Served != want.active || *g.Reported[0].Queued != want.queued {
-			t.Errorf("%s: told %+v; the activator held %d and %d", g.At.Format(time.StampMilli), g.Reported, want.active, want.queued)
+		if len(g.Reported) != 0 { // the activator of 1.15 has no such metrics
+			t.Errorf("%s: told %+v", g.At.Format(time.StampMilli), g.Reported)
 		}
 		if g.Disagreement != "" {
 			t.Errorf("%s: %s", g.At.Format(time.StampMilli), g.Disagreement)
@@ -169,7 +163,7 @@ func TestTheGaugeTellsWhatTheServersCount(t *testing.T) {
 	}
 	t.Logf("samples at rest: %v", compared)
 	for _, phase := range []string{"load 1: 16 served, 0 queued", "load 2: 8 served, 4 queued", "load 2: 4 served, 0 queued", "load 3: 16 served, 0 queued"} {
-		if compared[phase] < 5 {
+		if compared[phase] < 3 {
 			t.Errorf("only %d samples at rest of %s", compared[phase], phase)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,17 +149,6 @@ clusters: [{name: test, cluster: {server: "`+server+`", insecure-skip-tls-verify
 users: [{name: test, user: {token: s3cret-token}}]
 contexts: [{name: test, context: {cluster: test, user: test}}]
 `)
-}
-
-// refusing returns an address on which nothing listens.
-func refusing(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // readSummary reads the summary in the folder of a trial's record.

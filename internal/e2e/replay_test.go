@@ -35,7 +35,7 @@ func TestExamplesAreComparedByTheirNames(t *testing.T) {
 	}
 }
 
-func TestWhatCantBeReplayedIsSaid(t *testing.T) {
+func TestReplayReportsARecordThatItCannotPlay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, errs, code := run(t, nil, "replay", dir)

@@ -141,7 +141,7 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 			c["power"].(map[string]any)["mdx"].(map[string]any)["url"] = "http://10.0.0.2/elsewhere"
 			c["state"] = filepath.Join(written, "state")
 		}), "power", "off", "kube-node4", "--yes", "--confirm", "lab-mdx"),
-		{"load", "http://" + refusing(t) + "/v1/chat/completions", "--chat", "--model", "m", "--burst", "4", "--api-key-file", keyFile, "--record", filepath.Join(written, "load")},
+		{"load", "http://" + testenv.Refusing(t) + "/v1/chat/completions", "--chat", "--model", "m", "--burst", "4", "--api-key-file", keyFile, "--record", filepath.Join(written, "load")},
 	} {
 		out, errs, code := run(t, nil, args...)
 		if code == exitUsage {

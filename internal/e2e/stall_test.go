@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lightsout/internal/record"
+
+	"lightsout/internal/testenv"
 )
 
 // stallEnv is how long the terminal is not read, e.g. 30s.
@@ -302,9 +304,9 @@ func TestAStalledScreenHoldsNothingUpInASession(t *testing.T) {
 	server, stall := newCountingServer(t), stallTime(t)
 	state := t.TempDir()
 	config := write(t, "lightsout.yaml", "load: {url: \""+server.URL+"\", hold: 4}\n")
-	cmd, x := startSlowly(t, "--config", config, "--state", state, "--kubeconfig", kubeconfig(t, "https://"+refusing(t)))
+	cmd, x := startSlowly(t, "--config", config, "--state", state, "--kubeconfig", kubeconfig(t, "https://"+testenv.Refusing(t)))
 	x.waitFor(`nothing sent yet`)
-	x.keys.WriteString("l")
+	x.keys.WriteString("4h")
 	x.waitFor(`scheduled`)
 	files := func(name string) string {
 		all, err := filepath.Glob(filepath.Join(state, "*", "sessions", "*", name))

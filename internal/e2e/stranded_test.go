@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"lightsout/internal/labtest"
 )
 
 // stranded is a machine that was switched off by a program that is gone: all
@@ -122,12 +125,36 @@ func TestRestoreNeedsTheJournalAndTheDriversOnly(t *testing.T) {
 	}
 }
 
+// A machine that another program of the account switches off between the question and
+// its answer was not in the question, and stays off.
+func TestRestorePowersOnOnlyMachinesInItsQuestion(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	x := openTerminal(t, 160, 50, []string{"HOME=" + t.TempDir()}, fmt.Sprintf("%s restore --config %s; echo ended with $?; sleep 1000", labtest.Program(t, "lightsout"), s.settings))
+	x.waitFor("the question", time.Minute, `power on n3\? `)
+	machine := map[string]any{"driver": "exec", "id": s.id + "-2", "name": "n2"}
+	line, err := json.Marshal(map[string]any{
+		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": "kubernetes-admin@kubernetes", "at": time.Now().UTC(),
+		"pid": 2, "node": "n2", "binding": map[string]any{"node": map[string]any{"name": "n2"}, "off": machine, "on": machine},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.journal(string(line) + "\n")
+	x.tmux("send-keys", "-l", "y")
+	x.keys("Enter")
+	screen := x.waitFor("the end", time.Minute, `the journal still lists as off: n2`, `ended with 1`)
+	if !s.isOn() || strings.Contains(screen, "n2  ") {
+		t.Errorf("on: %v\n%s", s.isOn(), screen)
+	}
+}
+
 // With --dry-run as without, the exit status is 0 only when nothing is off.
 func TestADryRestoreFailsWhileSomethingIsOff(t *testing.T) {
 	t.Parallel()
 	s := newStranded(t)
 	out, errs, code := s.restore("--dry-run")
-	if code != 1 || s.isOn() || !strings.Contains(out, "  n3  off") || !strings.Contains(errs, "nothing is done: --dry-run is given") {
+	if code != 1 || s.isOn() || !strings.Contains(out, "  n3  off") || !strings.Contains(errs, "dry run: nothing was changed") {
 		t.Errorf("exit %d, on: %v\n%s%s", code, s.isOn(), out, errs)
 	}
 	s.write(s.machine, "on\n")
@@ -227,7 +254,7 @@ func TestNotesThatCanNotBeSeenAreNotNone(t *testing.T) {
 				words[5] = write(t, "kubeconfig", c.kubeconfig)
 			}
 			out, errs, code := run(t, nil, words...)
-			if code != c.code || !strings.Contains(out, "nothing is off by the journal") || !strings.Contains(out+errs, "the notes on the nodes of cluster") {
+			if code != c.code || !strings.Contains(out, "nothing is off in the journal") || !strings.Contains(out+errs, "cannot read the annotations on the nodes of cluster") {
 				t.Errorf("exit %d\n%s%s", code, out, errs)
 			}
 		})
@@ -254,7 +281,7 @@ func TestAClosedOutputEndsNothing(t *testing.T) {
 }
 
 // A damaged line may tell of a machine that is off: that is said, and fails.
-func TestADamagedJournalIsSaid(t *testing.T) {
+func TestLightsoutReportsADamagedJournal(t *testing.T) {
 	t.Parallel()
 	s := newStranded(t)
 	s.journal(`{"kind":"intent","op":"ba9876543210","action":"off","node":"n4","bin` + "\n")
@@ -287,7 +314,36 @@ func TestRestoreGoesOnWhereSettingsCantBeRead(t *testing.T) {
 	cmd := program(context.Background(), t, nil, "restore", "--yes")
 	s.write(filepath.Join(cmd.Dir, "lightsout.yaml"), string(settings))
 	out, errs, code := finish(t, cmd)
-	if code != 1 || !s.isOn() || !strings.Contains(errs, "broken.yaml: ") || !strings.Contains(errs, "nothing of cluster another can be powered on") {
+	if code != 1 || !s.isOn() || !strings.Contains(errs, "broken.yaml: ") || !strings.Contains(errs, "lightsout can power on no machine of cluster another") {
 		t.Errorf("exit %d, on: %v\n%s%s", code, s.isOn(), out, errs)
+	}
+}
+
+// Ctrl-Z does not stop a program that is switching a machine: it would hold the
+// machine's lock, and continue with an outdated judgement.
+func TestCtrlZDoesNotStopARestore(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	begun, goOn := filepath.Join(s.dir, "begun"), filepath.Join(s.dir, "go-on")
+	text, err := os.ReadFile(s.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := fmt.Sprintf("touch %s; until [ -e %s ]; do sleep 0.1; done; echo on", begun, goOn)
+	s.write(s.settings, strings.Replace(string(text), "echo on", slow, 1))
+	x := openTerminal(t, 160, 50, []string{"HOME=" + t.TempDir()}, fmt.Sprintf("bash -i -c '%s restore --yes --config %s; echo ended with $?'; sleep 1000", labtest.Program(t, "lightsout"), s.settings))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the machine never received a power-on request")
+		}
+	}
+	x.keys("C-z")
+	s.write(goOn, "")
+	x.waitFor("the end", time.Minute, `ended with \d+`)
+	if !s.isOn() {
+		t.Error("the machine is not on")
 	}
 }

@@ -58,8 +58,8 @@ func Start(t testing.TB, scenario string) *Lab {
 	return l
 }
 
-// Launch starts the lab's program, and reads its ready line. It ends with the
-// test, or when it is told to.
+// Launch starts the lab's program and reads its ready line. It ends the program with
+// the test, or when end is called.
 func Launch(t testing.TB, ready any, args ...string) (end func()) {
 	t.Helper()
 	cmd := exec.Command(Program(t, "lightsout-lab"), append(args, "--stdin-leash", "--quiet")...)
@@ -212,8 +212,8 @@ func (l *Lab) control(method, path, body string) {
 	}
 }
 
-// Asker gives what asks the lab's control socket for something, from any
-// goroutine, and says what came of it.
+// Asker returns a function that sends requests to the lab's control socket, from any
+// goroutine, and returns their errors.
 func (l *Lab) Asker() func(method, path, body string) error {
 	c := l.Control()
 	return func(method, path, body string) error {

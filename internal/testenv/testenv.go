@@ -1,4 +1,4 @@
-// Package testenv says what a test may count on. It is for tests alone, of every
+// Package testenv checks the conditions that a test needs. It is for tests alone, of every
 // package.
 package testenv
 
