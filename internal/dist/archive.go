@@ -40,7 +40,8 @@ func (r *release) archive(name string) (err error) {
 		}
 		if d.Type() == fs.ModeSymlink {
 			h.Typeflag = tar.TypeSymlink
-			if h.Linkname, err = os.Readlink(file); err != nil {
+			h.Linkname, err = os.Readlink(file)
+			if err != nil {
 				return err
 			}
 			return w.WriteHeader(h)

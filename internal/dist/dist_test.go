@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/cli"
 )
 
 // TestWhatIsMadeIsWholeAndTheSameTwice makes everything around a program, with
@@ -40,8 +42,9 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{
-			"man/lightsout.1": "lightsout restore", "man/lightsout-trial.1": "how: shutdown asks the guest", "completions/_lightsout": "#compdef lightsout",
-			"lightsout.cdx.json": "pkg:golang/github.com/spf13/cobra@v1", "lightsout.yaml.example": "off_by",
+			"man/lightsout.1": "lightsout restore", "man/lightsout-trial.1": "how: shutdown asks the guest", "man/lightsout.yaml.5": "off_by: ssh",
+			"completions/_lightsout": "#compdef lightsout",
+			"lightsout.cdx.json":     "pkg:golang/github.com/spf13/cobra@v1", "lightsout.yaml.example": "off_by",
 		} {
 			if b, err := os.ReadFile(r.staged(name)); err != nil || !strings.Contains(string(b), want) {
 				t.Errorf("%s has no %q: %v", name, want, err)
@@ -60,6 +63,39 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 				t.Errorf("%s is another one the second time", filepath.Base(f))
 			}
 			made[filepath.Base(f)] = b
+		}
+	}
+}
+
+// Every page has its sections in order. The program's page has its keys, files and
+// variables, and the config's page has every field.
+func TestThePagesHaveTheirSections(t *testing.T) {
+	r := &release{version: "1.2.3", stage: t.TempDir(), when: time.Unix(1_700_000_000, 0).UTC()}
+	if err := os.Mkdir(r.staged("man"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.manual(cli.Command(r.version)); err != nil {
+		t.Fatal(err)
+	}
+	for page, wants := range map[string][]string{
+		"lightsout.1": {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "KEYS", "shut the marked nodes down", "EXIT STATUS", "not observed",
+			"ENVIRONMENT", "KUBECONFIG", "FILES", "lightsout-locks", "EXAMPLE", "SEE ALSO"},
+		"lightsout-power-off.1": {"DESCRIPTION", "cuts the power", "OPTIONS", "EXIT STATUS", "EXAMPLE", "SEE ALSO"},
+		"lightsout-trial.1":     {"DESCRIPTION", "how: shutdown asks the guest", "SEE ALSO"},
+		"lightsout.yaml.5":      {"LIGHTSOUT.YAML", "NAME", "DESCRIPTION", "EXAMPLE", "keep_ready", "service_level", "SEE ALSO"},
+	} {
+		b, err := os.ReadFile(r.staged("man/" + page))
+		if err != nil {
+			t.Error(err)
+		}
+		text, at := strings.ReplaceAll(string(b), `\\-`, "-"), 0
+		for _, want := range wants {
+			i := strings.Index(text[at:], want)
+			if i < 0 {
+				t.Errorf("%s: the page lacks %q, or has it too early:\n%s", page, want, text)
+				break
+			}
+			at += i
 		}
 	}
 }

@@ -53,7 +53,8 @@ func (r *release) make(platforms []string) error {
 		return fmt.Errorf("SOURCE_DATE_EPOCH is not seconds since 1970: %w", err)
 	}
 	r.when = time.Unix(seconds, 0).UTC()
-	if r.stage, err = os.MkdirTemp("", "lightsout-dist-"); err != nil {
+	r.stage, err = os.MkdirTemp("", "lightsout-dist-")
+	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(r.stage)

@@ -1,25 +1,96 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"lightsout/internal/config"
 )
 
-// manual writes a page for each command.
+// sections is the order of the sections of a manual page (man-pages(7)).
+var sections = []string{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "KEYS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLE", "SEE ALSO"}
+
+// manual writes a page for each command, and lightsout.yaml(5), from the help texts and
+// the example config.
 func (r *release) manual(cmd *cobra.Command) error {
 	cmd.DisableAutoGenTag = true
 	asWritten(cmd)
-	return doc.GenManTree(cmd, &doc.GenManHeader{Section: "1", Source: "lightsout " + r.version, Manual: "lightsout", Date: &r.when}, r.staged("man"))
+	if err := doc.GenManTree(cmd, r.header("1"), r.staged("man")); err != nil {
+		return err
+	}
+	if err := r.configPage(cmd); err != nil {
+		return err
+	}
+	pages, err := os.ReadDir(r.staged("man"))
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		if err := r.inOrder("man/" + page.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// asWritten keeps the lines of commands' texts that are set in: tables and
-// examples, which would be filled like the text around them.
+func (r *release) header(section string) *doc.GenManHeader {
+	return &doc.GenManHeader{Section: section, Source: "lightsout " + r.version, Manual: "lightsout", Date: &r.when}
+}
+
+// configPage writes lightsout.yaml(5): the help of "lightsout config", and the example
+// with every field.
+func (r *release) configPage(root *cobra.Command) error {
+	help, _, err := root.Find([]string{"config"})
+	if err != nil {
+		return err
+	}
+	text := help.Long + "\nThe example below has every field as a comment, with its default or an example.\n" +
+		"\n# SEE ALSO\n**lightsout(1)**, **lightsout-config(1)**, **lightsout-check(1)**\n"
+	page := &cobra.Command{Use: "lightsout.yaml", Short: "config file of lightsout", Long: text, Example: config.Example(), DisableAutoGenTag: true, Run: func(*cobra.Command, []string) {}}
+	page.Flags().Bool("help", false, "")
+	if err := page.Flags().MarkHidden("help"); err != nil {
+		return err
+	}
+	header := r.header("5")
+	header.Title = "LIGHTSOUT.YAML"
+	var out bytes.Buffer
+	if err := doc.GenMan(page, header, &out); err != nil {
+		return err
+	}
+	return os.WriteFile(r.staged("man/lightsout.yaml.5"), out.Bytes(), 0o644)
+}
+
+// inOrder sorts the sections of a page.
+func (r *release) inOrder(name string) error {
+	b, err := os.ReadFile(r.staged(name))
+	if err != nil {
+		return err
+	}
+	parts := strings.Split(string(b), "\n.SH ")
+	rank := func(part string) int {
+		title, _, _ := strings.Cut(part, "\n")
+		return slices.Index(sections, title)
+	}
+	slices.SortStableFunc(parts[1:], func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	for i, part := range parts {
+		parts[i] = strings.TrimRight(part, "\n")
+	}
+	return os.WriteFile(r.staged(name), []byte(strings.Join(parts, "\n.SH ")+"\n"), 0o644)
+}
+
+// asWritten prepares the texts of a command and its subcommands for a page. It keeps
+// indented lines unchanged, because man would fill tables and examples like other text.
+// It makes the exit status a section and, for the program itself, each help topic.
 func asWritten(cmd *cobra.Command) {
 	var b strings.Builder
 	set := false
-	for line := range strings.Lines(cmd.Long) {
+	for line := range strings.Lines(cmd.Long + "\n") {
 		in := strings.HasPrefix(line, "  ")
 		if in != set && strings.TrimSpace(line) != "" {
 			b.WriteString("\n")
@@ -30,8 +101,11 @@ func asWritten(cmd *cobra.Command) {
 		}
 		b.WriteString(line)
 	}
-	cmd.Long = b.String()
+	cmd.Long = strings.Replace(b.String(), "\nExit status: ", "\n# EXIT STATUS\n", 1)
 	for _, c := range cmd.Commands() {
 		asWritten(c)
+		if c.IsAdditionalHelpTopicCommand() {
+			cmd.Long += "\n# " + strings.ToUpper(strings.ReplaceAll(c.Name(), "-", " ")) + "\n" + c.Long
+		}
 	}
 }

@@ -53,9 +53,10 @@ func (r *release) contents(format string) files.Contents {
 	} {
 		all = append(all, r.content(from, to))
 	}
-	pages, _ := filepath.Glob(r.staged("man/*.1")) // its only error is a wrong pattern
+	pages, _ := filepath.Glob(r.staged("man/*")) // it fails only for a malformed pattern
 	for _, page := range pages {
-		all = append(all, r.content(filepath.Join("man", filepath.Base(page)), "/usr/share/man/man1/"+filepath.Base(page)))
+		section := strings.TrimPrefix(filepath.Ext(page), ".")
+		all = append(all, r.content(filepath.Join("man", filepath.Base(page)), "/usr/share/man/man"+section+"/"+filepath.Base(page)))
 	}
 	return all
 }

@@ -49,6 +49,7 @@ func measure(b *testing.B, size string, t *table) {
 	r := &trial{server: server, screen: openScreen(b, server.info.Kubeconfig), b: b, t: t}
 	defer r.close()
 	r.appear(bare)
+	r.throughLink()
 	r.atRest(without)
 	r.typed()
 	r.changes()
@@ -59,11 +60,17 @@ func measure(b *testing.B, size string, t *table) {
 // appear waits for the first frame and for all pods on the whole screen.
 func (r *trial) appear(bare time.Duration) {
 	r.t.set("first frame", "%s", seconds(r.waitText("lightsout", time.Minute).Sub(r.started)))
+	r.t.set("all nodes on the screen", "%s", seconds(r.waitText(r.allNodes(), 5*time.Minute).Sub(r.started)))
 	r.keys("3az")
-	took := r.waitText(fmt.Sprintf("%d/%d ready", r.info.Pods, r.info.Pods), 5*time.Minute).Sub(r.started)
+	took := r.waitText(r.allPods(), 5*time.Minute).Sub(r.started)
 	r.t.set("complete table (of a bare list)", "%s (%.1f×)", seconds(took), took.Seconds()/bare.Seconds())
-	r.t.set("read from the API server until then", "%.1f MB", float64(r.vitals().read)/1e6)
+	r.t.set("read from the API server by then", "%.1f MB", float64(r.vitals().read)/1e6)
+	r.t.set("CPU time until then", "%s", seconds(r.vitals().cpu))
 }
+
+// allNodes and allPods are the texts on the screen once it has all of them.
+func (r *trial) allNodes() string { return fmt.Sprintf("%d/%d ready", r.info.Nodes, r.info.Nodes) }
+func (r *trial) allPods() string  { return fmt.Sprintf("%d/%d ready", r.info.Pods, r.info.Pods) }
 
 // atRest watches it while nothing but heartbeats comes. without is how many
 // requests the server gets in that time when it does not run.
@@ -77,11 +84,12 @@ func (r *trial) atRest(without float64) {
 	with := r.requests(r.b) - requests
 	after, peerAfter := r.vitals(), beside.vitals()
 	minutes := restFor.Minutes()
-	r.t.set("resident (most until then)", "%d MB (%d MB)", after.resident>>20, after.peak>>20)
+	r.t.set("resident memory (peak by then)", "%d MB (%d MB)", after.resident>>20, after.peak>>20)
+	r.t.set("resident: the processes that it started", "%d MB", startedBy(r.cmd.Process.Pid)>>20)
 	r.t.set("at rest with heartbeats: CPU of one core", "%.1f %%", 100*(after.cpu-before.cpu).Seconds()/restFor.Seconds())
-	r.t.set("at rest: CPU of a client-go program that only watches the same", "%.1f %%", 100*(peerAfter.cpu-peerBefore.cpu).Seconds()/restFor.Seconds())
+	r.t.set("at rest: CPU of a client-go program that watches the same objects", "%.1f %%", 100*(peerAfter.cpu-peerBefore.cpu).Seconds()/restFor.Seconds())
 	r.t.set("at rest: requests a minute", "%.0f", max(0, with-without)/minutes)
-	r.t.set("at rest: read a minute, all heartbeats in it", "%.0f KB", float64(after.read-before.read)/1e3/minutes)
+	r.t.set("at rest: read a minute, including all heartbeats", "%.0f KB", float64(after.read-before.read)/1e3/minutes)
 	r.t.set("at rest: to the terminal", "%.2f KB/s", float64(r.sent()-sent)/1e3/restFor.Seconds())
 }
 
@@ -180,8 +188,8 @@ func (r *trial) probe() (shown, watched []time.Duration) {
 
 func (r *trial) changes() {
 	shown, watched := r.probe()
-	r.t.set("a pod's change on screen after the API's answer, at rest (least / median / most of 5)", "%s", spread(shown))
-	r.t.set("a bare watch has it", "%s", spread(watched))
+	r.t.set("a pod's change on screen after the API's answer, at rest (minimum / median / maximum of 5)", "%s", spread(shown))
+	r.t.set("the same by a bare watch", "%s", spread(watched))
 }
 
 // churn updates pods at churnRate a second until ctx ends, and says how many.
@@ -231,10 +239,10 @@ func (r *trial) churned() {
 	r.t.set("under churn: key p50 / p99", "%s / %s", ms(percentile(took, 50)), ms(percentile(took, 99)))
 	shown, watched := r.probe()
 	r.t.set("under churn: a pod's change", "%s", spread(shown))
-	r.t.set("under churn: a bare watch has it", "%s", spread(watched))
+	r.t.set("under churn: the same by a bare watch", "%s", spread(watched))
 	stop()
 	n := <-updates
-	r.t.set("under churn: updates a second that came about", "%.0f", float64(n)/time.Since(begun).Seconds())
+	r.t.set("under churn: updates a second", "%.0f", float64(n)/time.Since(begun).Seconds())
 }
 
 // outage marks nodes as dead, all at once.

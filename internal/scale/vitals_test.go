@@ -3,6 +3,7 @@ package scale
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,6 +42,19 @@ func vitalsOf(b *testing.B, pid int) (v vitals) {
 	v.resident, v.peak = 1024*named(status, "VmRSS:"), 1024*named(status, "VmHWM:")
 	v.read = named(read("io"), "rchar:")
 	return v
+}
+
+// startedBy returns the resident memory of a process's children.
+func startedBy(pid int) (resident int64) {
+	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, name := range names {
+		text, _ := os.ReadFile(name) // it may have ended
+		for child := range strings.FieldsSeq(string(text)) {
+			status, _ := os.ReadFile("/proc/" + child + "/status")
+			resident += 1024 * named(string(status), "VmRSS:")
+		}
+	}
+	return resident
 }
 
 // named gives the number after a name at the beginning of a line.
