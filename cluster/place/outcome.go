@@ -151,7 +151,7 @@ func (w *World) unknown(evicted []int) (out []string) {
 		out = append(out, fmt.Sprintf("%d of the pods claim devices (DRA), which this forecast does not count", devices))
 	}
 	for _, kind := range cluster.PlaceKinds {
-		if w.unread(kind) {
+		if w.s.Access[kind].Forbidden {
 			out = append(out, unreadable[kind])
 		}
 	}

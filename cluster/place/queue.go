@@ -3,8 +3,6 @@ package place
 import (
 	"cmp"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // play simulates the loss of the dead nodes: evictions, new pods and scheduling until
@@ -71,19 +69,19 @@ func (r *run) schedule() {
 		}
 		i := ready[next]
 		ready = slices.Delete(ready, next, next+1)
-		if r.job0(i) {
+		if r.jobFailed(i) {
 			continue
 		}
 		r.try(i)
 	}
 }
 
-// job0 reports whether the Job of a waiting pod has failed meanwhile.
-func (r *run) job0(i *item) bool {
-	if i.kind != "Job" || !r.job(i.class).over {
+// jobFailed reports whether the Job of a waiting pod has failed meanwhile.
+func (r *run) jobFailed(i *item) bool {
+	if i.kind != "Job" || !r.jobs.owner(i.class).over {
 		return false
 	}
-	r.fate(i.class).over++
+	r.fates.of(i.class).over++
 	return true
 }
 
@@ -95,14 +93,14 @@ func (r *run) try(i *item) {
 	}
 	node := r.find(i.class)
 	if node < 0 {
-		node = r.preempt(i)
+		node = (&preemption{r, i, i.rules}).do()
 	}
 	if node < 0 {
 		r.asleep = append(r.asleep, i)
 		return
 	}
 	r.put(i.class, node)
-	r.fate(i.class).placed++
+	r.fates.of(i.class).placed++
 }
 
 // retryUnmade creates the pods for which the quota has room now.
@@ -112,136 +110,4 @@ func (r *run) retryUnmade() {
 	for _, i := range list {
 		r.create(i)
 	}
-}
-
-// preempt ends pods of lower priority on a node to make room for a pod, and returns the
-// node; -1 when no node helps (framework/preemption, defaultpreemption).
-func (r *run) preempt(i *item) int {
-	u := i.rules
-	if u.never != "" || i.spec.PreemptionPolicy != nil && *i.spec.PreemptionPolicy == corev1.PreemptNever || !r.below(i.priority) {
-		return -1
-	}
-	var best *plan
-	offset := r.dice.IntN(len(r.nodes))
-	for k := range r.nodes {
-		node := (k + offset) % len(r.nodes)
-		if r.hopeless(i.class, u, node) {
-			continue
-		}
-		if p := r.victims(i, u, node); p != nil && (best == nil || p.compare(best) < 0) {
-			best = p
-		}
-	}
-	if best == nil {
-		return -1
-	}
-	for _, p := range best.pods {
-		r.remove(p)
-		r.release(p.class)
-		f := r.fate(p.class)
-		f.victims++
-		r.replace(p.class, i.ready)
-	}
-	return best.node
-}
-
-// below reports whether there is a pod with a lower priority.
-func (r *run) below(priority int32) bool {
-	return slices.ContainsFunc(r.classes, func(c *class) bool { return c.priority < priority && (len(c.pods) > 0 || r.fates[c] != nil) })
-}
-
-// hopeless reports whether ending pods on the node would not help.
-func (r *run) hopeless(c *class, u *rules, node int) bool {
-	if r.dead[node] && !u.tolerates || at(u.before, node) != "" || at(u.after, node) != "" || u.binds && r.volume(u, node) == nil || !r.near(u, node) {
-		return true
-	}
-	for _, a := range c.requests {
-		if a.n > r.nodes[node].capacity[a.resource] {
-			return true
-		}
-	}
-	return false
-}
-
-// plan is a node with the pods that preemption would end on it.
-type plan struct {
-	node       int
-	pods       []*pod // in order of importance
-	violations int    // violated disruption budgets
-}
-
-// compare orders plans as the scheduler does (pickOneNodeForPreemption).
-func (a *plan) compare(b *plan) int {
-	sum := func(p *plan) (n int64) {
-		for _, v := range p.pods {
-			n += int64(v.priority) + 1<<31
-		}
-		return n
-	}
-	return cmp.Or(cmp.Compare(a.violations, b.violations), cmp.Compare(a.pods[0].priority, b.pods[0].priority),
-		cmp.Compare(sum(a), sum(b)), cmp.Compare(len(a.pods), len(b.pods)), b.pods[0].created.Compare(a.pods[0].created))
-}
-
-// victims returns the smallest set of pods on a node that has to end for a pod; nil
-// when no set helps.
-func (r *run) victims(i *item, u *rules, node int) *plan {
-	var lower []*pod
-	for _, p := range r.on(node) {
-		if p.priority < i.priority && !p.ending {
-			lower = append(lower, p)
-		}
-	}
-	if len(lower) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(lower, importance)
-	for _, p := range lower {
-		r.remove(p)
-	}
-	out := &plan{node: node}
-	if r.why(i.class, u, node) == "" {
-		guarded := r.guarded(lower)
-		for _, first := range []bool{true, false} {
-			for _, p := range lower {
-				if guarded[p] != first {
-					continue
-				}
-				if r.restore(p); r.why(i.class, u, node) != "" {
-					r.remove(p)
-					out.pods = append(out.pods, p)
-					if first {
-						out.violations++
-					}
-				}
-			}
-		}
-		slices.SortStableFunc(out.pods, importance)
-	}
-	for _, p := range lower {
-		if r.gone[p] {
-			r.restore(p)
-		}
-	}
-	if len(out.pods) == 0 {
-		return nil
-	}
-	return out
-}
-
-// guarded returns the pods whose end would violate a disruption budget.
-func (r *run) guarded(list []*pod) map[*pod]bool {
-	out := map[*pod]bool{}
-	left := make([]int32, len(r.budgets))
-	for k := range r.budgets {
-		left[k] = r.budgets[k].Status.DisruptionsAllowed
-	}
-	for _, p := range list {
-		for k := range r.budgets {
-			if b := &r.budgets[k]; b.Namespace == p.namespace && !b.selector.Empty() && len(p.labels) > 0 && b.selector.Matches(p.labelSet()) {
-				left[k]--
-				out[p] = out[p] || left[k] < 0
-			}
-		}
-	}
-	return out
 }

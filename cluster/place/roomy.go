@@ -28,12 +28,16 @@ func (w *World) mark(lost []int) {
 // movers are the pods that need a node in an outage, by class, including those that
 // waited before.
 type movers struct {
+	w       *World
 	of      []int // by class
 	classes []*class
 	total   []int64 // by resource
 	pods    int
 	evicted []*pod
 	left    int // pods that nobody recreates
+	// Scratch space.
+	limits []int32
+	seen   []bool
 }
 
 func (m *movers) add(c *class, n int) {
@@ -47,10 +51,10 @@ func (m *movers) add(c *class, n int) {
 	}
 }
 
-// moving returns the pods that move when nodes are lost; false when that takes a
+// collect collects the pods that move when nodes are lost; false when that takes a
 // simulation.
-func (w *World) moving(evicted []int) (*movers, bool) {
-	m := &w.scratch
+func (m *movers) collect(w *World, evicted []int) bool {
+	m.w = w
 	if len(m.of) != len(w.classes) {
 		m.of, m.total = make([]int, len(w.classes)), make([]int64, len(w.names))
 	}
@@ -76,23 +80,23 @@ func (w *World) moving(evicted []int) (*movers, bool) {
 			case "StatefulSet", "":
 				m.left++
 			default:
-				return nil, false
+				return false
 			}
 		}
 	}
-	return m, true
+	return true
 }
 
 // roomy reports whether each pod of the nodes certainly fits. To keep one pod out, the
 // others would have to fill or block all nodes that could take it; roomy shows that
 // they are too few for that.
 func (w *World) roomy(evicted []int) bool {
-	m, simple := w.moving(evicted)
-	if !simple {
+	m := &w.scratch
+	if !m.collect(w, evicted) {
 		return false
 	}
 	for _, c := range m.classes {
-		if m.of[c.id] > c.waiting && !w.certain(c, m) {
+		if m.of[c.id] > c.waiting && !m.certain(c) {
 			return false
 		}
 	}
@@ -102,7 +106,8 @@ func (w *World) roomy(evicted []int) bool {
 // certain reports whether a pod of the class finds a node although all others move as
 // well. The others can only raise counts that keep pods out, and cannot lower counts
 // that let pods in.
-func (w *World) certain(c *class, m *movers) bool {
+func (m *movers) certain(c *class) bool {
+	w := m.w
 	u := w.rulesOf(c)
 	if u.never != "" || u.binds || len(u.once) > 0 || len(w.quotas[c.namespace]) > 0 || len(c.spec.SchedulingGates) > 0 || c.spec.SchedulerName != "" {
 		return false
@@ -111,18 +116,18 @@ func (w *World) certain(c *class, m *movers) bool {
 	for _, list := range [][]blocker{u.ports, u.anti} {
 		for i := range list {
 			k := list[i].counter
-			n := matching(k, m)
+			n := m.matching(k)
 			if n > 0 && len(k.names) != len(w.nodes) {
 				return false // one pod may block many nodes
 			}
 			blocking += n
 		}
 	}
-	limits := w.limits[:0]
+	limits := m.limits[:0]
 	for i := range u.spreads {
-		limits = append(limits, w.bound(&u.spreads[i], m))
+		limits = append(limits, m.bound(&u.spreads[i]))
 	}
-	w.limits = limits
+	m.limits = limits
 	kinds := 1.0 // resources that the others may use up, including the number of pods
 	for _, a := range c.requests {
 		if m.total[a.resource] > a.n {
@@ -133,7 +138,7 @@ func (w *World) certain(c *class, m *movers) bool {
 	// on it. The parts for all nodes add up to more than they have.
 	parts, largest := 0.0, make([]float64, 0, 8)
 	for i := range w.nodes {
-		part := w.part(c, u, m, limits, i)
+		part := m.part(c, u, i)
 		if part <= 0 {
 			continue
 		}
@@ -156,7 +161,8 @@ func (w *World) certain(c *class, m *movers) bool {
 
 // part is the share of the others' total of some resource that fills a node for the
 // class; 0 when the node takes no pod of the class now.
-func (w *World) part(c *class, u *rules, m *movers, limits []int32, node int) float64 {
+func (m *movers) part(c *class, u *rules, node int) float64 {
+	w := m.w
 	if w.dead[node] || at(u.before, node) != "" || at(u.after, node) != "" {
 		return 0
 	}
@@ -181,7 +187,7 @@ func (w *World) part(c *class, u *rules, m *movers, limits []int32, node int) fl
 	}
 	for i := range u.spreads {
 		k := u.spreads[i].counter
-		if d := k.of[node]; d < 0 || k.base[d] > limits[i] {
+		if d := k.of[node]; d < 0 || k.base[d] > m.limits[i] {
 			return 0
 		}
 	}
@@ -194,7 +200,7 @@ func (w *World) part(c *class, u *rules, m *movers, limits []int32, node int) fl
 }
 
 // matching counts the moving pods that a counter counts.
-func matching(k *counter, m *movers) (n int) {
+func (m *movers) matching(k *counter) (n int) {
 	for _, c := range m.classes {
 		if k.match[c.id] {
 			n += m.of[c.id]
@@ -207,8 +213,8 @@ func matching(k *counter, m *movers) (n int) {
 // constraint admits one more, whatever the others do: all pods that count may come to
 // this domain, and the minimum only grows. The domains of lost nodes have lost their
 // pods.
-func (w *World) bound(s *spread, m *movers) int32 {
-	n := int32(matching(s.counter, m))
+func (m *movers) bound(s *spread) int32 {
+	n := int32(m.matching(s.counter))
 	if !s.self {
 		n++
 	}
@@ -219,13 +225,13 @@ func (w *World) bound(s *spread, m *movers) int32 {
 			lost[d]++
 		}
 	}
-	if len(w.seen) < len(s.counter.base) {
-		w.seen = make([]bool, len(s.counter.base))
+	if len(m.seen) < len(s.counter.base) {
+		m.seen = make([]bool, len(s.counter.base))
 	}
-	clear(w.seen)
+	clear(m.seen)
 	for i, d := range s.counter.of {
-		if d >= 0 && !w.seen[d] && !s.skip[i] {
-			w.seen[d] = true
+		if d >= 0 && !m.seen[d] && !s.skip[i] {
+			m.seen[d] = true
 			domains++
 			least = min(least, s.counter.base[d]-lost[d])
 		}

@@ -2,10 +2,8 @@ package place
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
@@ -97,7 +95,7 @@ func (w *World) rulesOf(c *class) *rules {
 	}
 	r.ports, r.anti, r.spreads = w.portBlocker(c), w.antiBlockers(c), w.spreads(c, false)
 	r.affinity, r.alone = w.affinityCounters(c)
-	w.bindVolumes(c, r)
+	(&volumeRules{w, c, r}).add()
 	w.score(c, r)
 	for _, t := range c.spec.TopologySpreadConstraints {
 		r.depends = r.depends || t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
@@ -155,149 +153,3 @@ func (w *World) untolerated(c *class, i int) bool {
 	r := c.rules
 	return w.dead[i] && (r == nil || !r.tolerates) || untoleratedTaint(w.nodes[i].api, c.spec)
 }
-
-// claimsOf returns the names of a class's claims, and the specifications of its
-// ephemeral volumes.
-func (w *World) claimsOf(c *class) (names []string, ephemeral []*corev1.PersistentVolumeClaimSpec) {
-	for _, v := range c.spec.Volumes {
-		if v.PersistentVolumeClaim != nil {
-			names = append(names, v.PersistentVolumeClaim.ClaimName)
-		} else if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-			ephemeral = append(ephemeral, &v.Ephemeral.VolumeClaimTemplate.Spec)
-		}
-	}
-	return names, ephemeral
-}
-
-// bindVolumes adds the conditions of the class's volumes.
-func (w *World) bindVolumes(c *class, r *rules) {
-	names, ephemeral := w.claimsOf(c)
-	if len(names)+len(ephemeral) == 0 {
-		return
-	}
-	r.after = make([]string, len(w.nodes))
-	if w.unread(cluster.KindClaim) || w.unread(cluster.KindVolume) {
-		return
-	}
-	for _, name := range names {
-		claim := w.claims[cluster.Key{Namespace: c.namespace, Name: name}]
-		switch {
-		case claim == nil:
-			r.never = `persistentvolumeclaim "` + name + `" not found`
-		case claim.DeletionTimestamp != nil:
-			r.never = `persistentvolumeclaim "` + name + `" is being deleted`
-		case claim.Spec.VolumeName == "":
-			ephemeral = append(ephemeral, &claim.Spec)
-		default:
-			w.pinned(r, w.volumes[claim.Spec.VolumeName])
-			if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
-				r.once = append(r.once, blocker{w.newCounter(w.everywhere(), false, nil, func(x *class) bool {
-					others, _ := w.claimsOf(x)
-					return x.namespace == c.namespace && slices.Contains(others, name)
-				}), onceOnly})
-			}
-		}
-	}
-	for _, spec := range ephemeral {
-		w.unbound(r, spec)
-	}
-}
-
-// pinned limits the class to the nodes that can use a volume.
-func (w *World) pinned(r *rules, v *corev1.PersistentVolume) {
-	for i, n := range w.nodes {
-		if r.after[i] == "" {
-			r.after[i] = unfit(n.api, v)
-		}
-	}
-}
-
-// unfit returns the reason why a node cannot use a volume; empty when it can.
-func unfit(n *corev1.Node, v *corev1.PersistentVolume) string {
-	if v == nil {
-		return volumeGone
-	}
-	if a := v.Spec.NodeAffinity; a != nil && a.Required != nil {
-		if fits, err := schedule.MatchNodeSelectorTerms(n, a.Required); err != nil || !fits {
-			return volumeElsewhere
-		}
-	}
-	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
-		zone, ok := v.Labels[key]
-		at, labelled := n.Labels[key]
-		if ok && (labelled || n.Labels[corev1.LabelTopologyRegion] != "" || n.Labels[corev1.LabelTopologyZone] != "") &&
-			!slices.Contains(strings.Split(zone, "__"), at) {
-			return volumeZone
-		}
-	}
-	return ""
-}
-
-// unbound limits the class to the nodes where a volume exists or can be provisioned.
-func (w *World) unbound(r *rules, claim *corev1.PersistentVolumeClaimSpec) {
-	name := ""
-	if claim.StorageClassName != nil {
-		name = *claim.StorageClassName
-	}
-	sc := w.storages[name]
-	if sc == nil || sc.VolumeBindingMode == nil || *sc.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
-		r.never = "pod has unbound immediate PersistentVolumeClaims"
-		return
-	}
-	if sc.Provisioner == "kubernetes.io/no-provisioner" {
-		r.binds = true
-		want := claim.Resources.Requests[corev1.ResourceStorage]
-		for _, v := range sortedKeys(w.volumes) {
-			pv := w.volumes[v]
-			size := pv.Spec.Capacity[corev1.ResourceStorage]
-			if pv.Spec.StorageClassName == name && pv.Spec.ClaimRef == nil && size.Cmp(want) >= 0 &&
-				!slices.ContainsFunc(claim.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return !slices.Contains(pv.Spec.AccessModes, m) }) {
-				r.volumes = append(r.volumes, pv)
-			}
-		}
-		return
-	}
-	for i, n := range w.nodes {
-		if r.after[i] == "" && len(sc.AllowedTopologies) > 0 && !slices.ContainsFunc(sc.AllowedTopologies, func(t corev1.TopologySelectorTerm) bool {
-			return !slices.ContainsFunc(t.MatchLabelExpressions, func(e corev1.TopologySelectorLabelRequirement) bool {
-				return !slices.Contains(e.Values, n.api.Labels[e.Key])
-			})
-		}) {
-			r.after[i] = noVolume
-		}
-	}
-}
-
-// attach counts the class's volumes as a resource where their driver limits the number
-// of volumes per node.
-func (w *World) attach(c *class) {
-	if len(c.spec.Volumes) == 0 {
-		return
-	}
-	drivers := map[string]int64{}
-	names, ephemeral := w.claimsOf(c)
-	for _, name := range names {
-		claim := w.claims[cluster.Key{Namespace: c.namespace, Name: name}]
-		if claim == nil || slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteMany) {
-			continue // many pods share one volume: it is attached once
-		}
-		if v := w.volumes[claim.Spec.VolumeName]; v != nil && v.Spec.CSI != nil {
-			drivers[v.Spec.CSI.Driver]++
-		}
-	}
-	for _, spec := range ephemeral {
-		if spec.StorageClassName != nil && w.storages[*spec.StorageClassName] != nil {
-			drivers[w.storages[*spec.StorageClassName].Provisioner]++
-		}
-	}
-	for _, d := range sortedKeys(drivers) {
-		if i, limited := w.resources[attachable+d]; limited {
-			own := *c.needs
-			own.requests = append(slices.Clone(own.requests), amount{i, drivers[d]})
-			c.needs = &own
-		}
-	}
-}
-
-// unread reports whether the account cannot read a kind.
-func (w *World) unread(kind cluster.Kind) bool { return w.s.Access[kind].Forbidden }

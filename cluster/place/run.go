@@ -29,16 +29,14 @@ type run struct {
 	taken   map[*corev1.PersistentVolume]bool
 	first   int // node at which the next search begins
 
-	jobs   map[cluster.Key]*jobState
-	spent  map[*corev1.ResourceQuota]corev1.ResourceList
+	jobs   jobStates
+	quotas quotas
 	queue  []*item // pods that wait for the scheduler
 	sorted bool    // the queue is sorted
 	asleep []*item // pods that found no node
 	unmade []*item // pods that a quota forbids
-	fates  map[*class]*fate
-	fits   []int // scratch space: nodes that fit
-	scores []int64
-	parts  []int64
+	fates  fates
+	scoring scoring
 }
 
 // change is a change that counters have to apply.
@@ -51,10 +49,12 @@ type change struct {
 }
 
 func (w *World) newRun(seed uint64) *run {
-	return &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
+	r := &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
 		gone: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
-		counts: map[int][]int32{}, active: map[int][]*counter{}, lowest: map[int]lowest{}, jobs: map[cluster.Key]*jobState{},
-		spent: map[*corev1.ResourceQuota]corev1.ResourceList{}, fates: map[*class]*fate{}}
+		counts: map[int][]int32{}, active: map[int][]*counter{}, lowest: map[int]lowest{}, jobs: jobStates{of: w.jobs, now: map[cluster.Key]*jobState{}},
+		quotas: quotas{of: w.quotas, spent: map[*corev1.ResourceQuota]corev1.ResourceList{}}, fates: fates{}}
+	r.scoring.run = r
+	return r
 }
 
 // of returns the current counts of a counter.
@@ -257,12 +257,12 @@ func (r *run) find(c *class) int {
 		return -1
 	}
 	enough := sampled(len(r.nodes))
-	r.fits = r.fits[:0]
+	fits := r.scoring.fits[:0]
 	i := r.first
 	for range r.nodes {
 		if r.why(c, u, i) == "" {
-			r.fits = append(r.fits, i)
-			if len(r.fits) == enough {
+			fits = append(fits, i)
+			if len(fits) == enough {
 				break
 			}
 		}
@@ -270,14 +270,14 @@ func (r *run) find(c *class) int {
 			i = 0
 		}
 	}
-	r.first = i
-	switch len(r.fits) {
+	r.first, r.scoring.fits = i, fits
+	switch len(fits) {
 	case 0:
 		return -1
 	case 1:
-		return r.fits[0]
+		return fits[0]
 	}
-	return r.best(c, u)
+	return r.scoring.best(c, u)
 }
 
 // sampled is the number of fitting nodes at which the scheduler stops searching

@@ -50,10 +50,7 @@ type World struct {
 	counters int      // number of counters
 	dead     []bool   // by node: lost in the current forecast
 	idle     []*class // classes with pods that wait for a node
-	// Scratch space of Fits.
-	scratch movers
-	limits  []int32
-	seen    []bool
+	scratch movers   // of Fits
 }
 
 // load is the use of a node apart from the resources.

@@ -1,0 +1,147 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// preemption makes room for a pod as the scheduler does (framework/preemption,
+// defaultpreemption).
+type preemption struct {
+	*run
+	item *item
+	u    *rules
+}
+
+// do ends pods of lower priority on a node, and returns the node; -1 when no node helps.
+func (r *preemption) do() int {
+	i, u := r.item, r.u
+	if u.never != "" || i.spec.PreemptionPolicy != nil && *i.spec.PreemptionPolicy == corev1.PreemptNever || !r.below() {
+		return -1
+	}
+	var best *plan
+	offset := r.dice.IntN(len(r.nodes))
+	for k := range r.nodes {
+		node := (k + offset) % len(r.nodes)
+		if r.hopeless(node) {
+			continue
+		}
+		if p := r.victims(node); p != nil && (best == nil || p.compare(best) < 0) {
+			best = p
+		}
+	}
+	if best == nil {
+		return -1
+	}
+	for _, p := range best.pods {
+		r.remove(p)
+		r.quotas.spend(p.class, -1)
+		r.fates.of(p.class).victims++
+		r.replace(p.class, i.ready)
+	}
+	return best.node
+}
+
+// below reports whether there is a pod with a lower priority.
+func (r *preemption) below() bool {
+	return slices.ContainsFunc(r.classes, func(c *class) bool { return c.priority < r.item.priority && (len(c.pods) > 0 || r.fates[c] != nil) })
+}
+
+// hopeless reports whether ending pods on the node would not help.
+func (r *preemption) hopeless(node int) bool {
+	c, u := r.item.class, r.u
+	if r.dead[node] && !u.tolerates || at(u.before, node) != "" || at(u.after, node) != "" || u.binds && r.volume(u, node) == nil || !r.near(u, node) {
+		return true
+	}
+	for _, a := range c.requests {
+		if a.n > r.nodes[node].capacity[a.resource] {
+			return true
+		}
+	}
+	return false
+}
+
+// plan is a node with the pods that preemption would end on it.
+type plan struct {
+	node       int
+	pods       []*pod // in order of importance
+	violations int    // violated disruption budgets
+}
+
+// compare orders plans as the scheduler does (pickOneNodeForPreemption).
+func (a *plan) compare(b *plan) int {
+	sum := func(p *plan) (n int64) {
+		for _, v := range p.pods {
+			n += int64(v.priority) + 1<<31
+		}
+		return n
+	}
+	return cmp.Or(cmp.Compare(a.violations, b.violations), cmp.Compare(a.pods[0].priority, b.pods[0].priority),
+		cmp.Compare(sum(a), sum(b)), cmp.Compare(len(a.pods), len(b.pods)), b.pods[0].created.Compare(a.pods[0].created))
+}
+
+// victims returns the smallest set of pods on a node that has to end for the pod; nil
+// when no set helps.
+func (r *preemption) victims(node int) *plan {
+	var lower []*pod
+	for _, p := range r.on(node) {
+		if p.priority < r.item.priority && !p.ending {
+			lower = append(lower, p)
+		}
+	}
+	if len(lower) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(lower, importance)
+	for _, p := range lower {
+		r.remove(p)
+	}
+	out := &plan{node: node}
+	if r.why(r.item.class, r.u, node) == "" {
+		guarded := r.guarded(lower)
+		for _, first := range []bool{true, false} {
+			for _, p := range lower {
+				if guarded[p] != first {
+					continue
+				}
+				if r.restore(p); r.why(r.item.class, r.u, node) != "" {
+					r.remove(p)
+					out.pods = append(out.pods, p)
+					if first {
+						out.violations++
+					}
+				}
+			}
+		}
+		slices.SortStableFunc(out.pods, importance)
+	}
+	for _, p := range lower {
+		if r.gone[p] {
+			r.restore(p)
+		}
+	}
+	if len(out.pods) == 0 {
+		return nil
+	}
+	return out
+}
+
+// guarded returns the pods whose end would violate a disruption budget.
+func (r *preemption) guarded(list []*pod) map[*pod]bool {
+	out := map[*pod]bool{}
+	left := make([]int32, len(r.budgets))
+	for k := range r.budgets {
+		left[k] = r.budgets[k].Status.DisruptionsAllowed
+	}
+	for _, p := range list {
+		for k := range r.budgets {
+			if b := &r.budgets[k]; b.Namespace == p.namespace && !b.selector.Empty() && len(p.labels) > 0 && b.selector.Matches(p.labelSet()) {
+				left[k]--
+				out[p] = out[p] || left[k] < 0
+			}
+		}
+	}
+	return out
+}
