@@ -125,7 +125,7 @@ func (p *plane) build(ctx context.Context, w *world, _ map[string]string) {
 		p.create(ctx, n)
 	}
 	// The controller taints new nodes as not ready until it has seen them.
-	p.until("the nodes take pods", 20*time.Second, func() bool {
+	p.until("the nodes take pods", time.Minute, func() bool {
 		list, err := p.api.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		ready := 0
 		for i := range list.Items {
@@ -162,7 +162,7 @@ func (p *plane) snapshot(t testing.TB, w *world) *cluster.Snapshot {
 		watcher = p.watch(t, w.space(0))
 	}
 	var s *cluster.Snapshot
-	p.until("lightsout knows the world", 20*time.Second, func() bool {
+	p.until("lightsout knows the world", time.Minute, func() bool {
 		s = watcher.Snapshot()
 		bound, known := 0, 0
 		for _, pod := range p.mine(w.prefix) {
@@ -309,7 +309,10 @@ func judge(t *testing.T, results []*result) {
 	}
 	line("all", &all)
 	fmt.Fprint(os.Stderr, out)
-	if all.exact*100 < all.worlds*85 || all.inside*100 < all.worlds*90 {
+	// Of 40 worlds, some 36 are exact and 39 or 40 in the range; the scheduler's dice move
+	// the exact ones by 1.5 worlds a run (standard deviation). These bounds lie four of
+	// them below. An estimate by CPU and pod counts alone is right in half of the worlds.
+	if all.exact*100 < all.worlds*75 || all.inside*100 < all.worlds*90 {
 		t.Errorf("of %d worlds (seeds from %d) %d exact, %d in the range", all.worlds, *seed, all.exact, all.inside)
 	}
 }
