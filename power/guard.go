@@ -276,7 +276,7 @@ func (g *guard) node(name string) {
 
 // switchedByOther finds a machine that another operator has switched off.
 func (g *guard) switchedByOther(name string, s Severity) {
-	if by := g.byName[name].MarkedBy; by != "" {
+	if by := g.byName[name].NotedBy; by != "" {
 		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, strings.TrimSuffix(by, "."))
 	}
 }

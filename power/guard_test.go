@@ -107,7 +107,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *Plan) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
 		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
 		{"nothing to write in", RuleJournal, Refuse, "", func(p *Plan) { p.NoJournal = "no space left on device" }, false},
-		{"switched off by somebody else", RuleOther, Override, "n3", func(p *Plan) { p.Nodes[2].MarkedBy = "anna@bastion" }, false},
+		{"switched off by somebody else", RuleOther, Override, "n3", func(p *Plan) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, false},
 		{"a role that lightsout does not know", RuleQuorumUnknown, Override, "n3", func(p *Plan) { p.Nodes[2].Role = RoleOther }, false},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
@@ -208,7 +208,7 @@ func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n3"}
 	p := Plan{
-		Action: ActionOn, Targets: []string{"n3"}, View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, MarkedBy: "anna@bastion"}}},
+		Action: ActionOn, Targets: []string{"n3"}, View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, NotedBy: "anna@bastion"}}},
 		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}, Can: true}},
 	}
 	found := Guard(p)

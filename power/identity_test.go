@@ -19,7 +19,7 @@ func elsewhere(m *model, first, second Cluster) (p, other *program) {
 	m.loose = true
 	other = m.start(2)
 	m.programs[2] = other
-	p.switcher.Marks, other.switcher.Marks = nil, nil
+	p.switcher.Annotations, other.switcher.Annotations = nil, nil
 	p.journal.cluster, other.journal.cluster = first, second
 	return p, other
 }
@@ -65,15 +65,15 @@ func TestWithoutAnIdentityOnlyNotesOnNodesAllowSwitchingOff(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); !slices.Contains(reasons(err), RuleIdentity) {
 			t.Errorf("without notes: %v", err)
 		}
-		other.switcher.Marks = other // which it may not write
+		other.switcher.Annotations = other // which it may not write
 		if err := other.switcher.Switch(t.Context(), off, &yes{p: other}); err == nil || !strings.Contains(err.Error(), "UID is unknown") || !p.w.vms["n1"].on {
 			t.Errorf("without the right to write notes: %v", err)
 		}
-		p.switcher.Marks = p
+		p.switcher.Annotations = p
 		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
 			t.Errorf("with notes on nodes: %v", err)
 		}
-		p.switcher.Marks = nil
+		p.switcher.Annotations = nil
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Errorf("powering on: %v", err)
 		}
@@ -105,8 +105,8 @@ func TestTwoClustersOfOneCAShareNeitherNotesNorEvidence(t *testing.T) {
 			if err := journals[0].append(e); err != nil {
 				t.Fatal(err)
 			}
-			mark := Mark{By: "somebody@elsewhere", Journal: "j", At: time.Now(), Boot: "boot-of-a", Back: "lightsout restore"}
-			if err := (register{locks, journals[0].Cluster()}).Note(t.Context(), "n3", func(Mark) (Mark, bool) { return mark, true }); err != nil {
+			mark := Note{By: "somebody@elsewhere", Journal: "j", At: time.Now(), Boot: "boot-of-a", Back: "lightsout restore"}
+			if err := (register{locks, journals[0].Cluster()}).Change(t.Context(), "n3", func(Note) (Note, bool) { return mark, true }); err != nil {
 				t.Fatal(err)
 			}
 			n3 := Node{NodeRef: NodeRef{Name: "n3", BootID: "boot-of-b"}, Ready: true, Heard: time.Now()}
@@ -133,7 +133,7 @@ func TestAHeldRegisterDelaysOthersOnlyForSeconds(t *testing.T) {
 	defer held.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	err = r.Note(ctx, "n1", func(Mark) (Mark, bool) { return Mark{By: "me"}, true })
+	err = r.Change(ctx, "n1", func(Note) (Note, bool) { return Note{By: "me"}, true })
 	if err == nil || !strings.Contains(err.Error(), "is stuck") {
 		t.Error(err)
 	}

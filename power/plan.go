@@ -34,13 +34,13 @@ type Node struct {
 	// Heard is the time of its last heartbeat; zero if unknown.
 	Heard time.Time
 	// Ahead is how far the API server's clock is ahead of this host's; 0 if the
-	// difference is small or unknown. Marks have the server's time, which all hosts
+	// difference is small or unknown. Notes have the server's time, which all hosts
 	// share.
 	Ahead time.Duration
-	// Marks are the notes about who has switched its machine off. MarkedBy describes
+	// Notes are the notes about who has switched its machine off. NotedBy describes
 	// the first that belongs to another operator and is not out of date.
-	Marks    []Mark
-	MarkedBy string
+	Notes   []Note
+	NotedBy string
 }
 
 // Bound is a node's binding with its known abilities.

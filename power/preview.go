@@ -60,7 +60,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 // plan returns the input of the guards, without machines and workers.
 func (s *Switcher) plan(r Request, view View) Plan {
 	return Plan{Action: r.Action, Targets: r.Nodes, View: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.noIdentity()}
+		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity()}
 }
 
 func (s *Switcher) judgeBy() func(Plan) []Finding {
@@ -191,21 +191,21 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 
 // judged decides for every node whether it is a worker that is left. The API server
 // calls a node Ready for most of a minute after its machine is off. So a node does not
-// count if it is being switched, if a journal or a mark lists it as off, or if its own
+// count if it is being switched, if a journal or a note lists it as off, or if its own
 // driver reports it as off. judged polls the machines that readings lacks, and adds
 // them.
 func (s *Switcher) judged(ctx context.Context, view View, left map[string][]LeftOff, p Plan, q *Question, readings map[string]Reading) []Node {
 	var out []Node
 	var candidates []int
 	on := s.Journal.PoweredOn()
-	for _, n := range s.withRegister(view.Nodes, false) {
+	for _, n := range s.notes().withRegister(view.Nodes, false) {
 		c, l := n, left[n.Name]
 		q.ahead = n.Ahead
-		for _, m := range n.Marks {
+		for _, m := range n.Notes {
 			if m.over(n) {
 				q.over = append(q.over, m)
-			} else if !s.Ours(m) && c.MarkedBy == "" {
-				c.MarkedBy = m.String()
+			} else if !s.notes().ours(m) && c.NotedBy == "" {
+				c.NotedBy = m.String()
 			}
 		}
 		switch {
@@ -214,8 +214,8 @@ func (s *Switcher) judged(ctx context.Context, view View, left map[string][]Left
 			c.NotLeft = "is being switched off"
 		case len(l) > 0:
 			c.NotLeft = "was switched off and not seen on again"
-		case c.MarkedBy != "":
-			c.NotLeft = "was switched off by " + c.MarkedBy
+		case c.NotedBy != "":
+			c.NotLeft = "was switched off by " + c.NotedBy
 		case !c.Heard.IsZero() && c.Heard.Before(on[c.Name]):
 			c.NotLeft = "was powered on and has sent no heartbeat since"
 		}

@@ -22,7 +22,7 @@ import (
 // The second look counts: between question and answer an hour may have passed. It
 // begins with a question to the API server, so that no old view passes for a new one.
 // It happens under the cluster's lock, so that no other program on this host
-// judges by the same workers, and after the mark, so that of two operators on
+// judges by the same workers, and after the note, so that of two operators on
 // two hosts at least one sees the other. The third is for what happens while a
 // machine waits for its turn: see BeforeSend. Powering on takes the same way, but
 // each machine by itself: one that is busy is waited for and one that is refused
@@ -36,9 +36,9 @@ type Switcher struct {
 	// Journal is the Fleet's journal. Without one the Switcher switches nothing off.
 	Journal *Journal
 	World   World
-	// Marks and Drain may be nil: then nothing is marked, and nothing drained.
-	Marks Marker
-	Drain Drainer
+	// Annotations and Drain may be nil: then nodes are not annotated, and not drained.
+	Annotations NoteStore
+	Drain       Drainer
 	// Limits tighten the guards. Production is the text that the operator has to type
 	// before switching something off in a production cluster; empty for other clusters.
 	Limits           Limits
@@ -51,6 +51,19 @@ type Switcher struct {
 	// judge is Guard; tests replace it to inject a fault.
 	judge func(Plan) []Finding
 }
+
+// notes returns the notes of the Switcher's cluster.
+func (s *Switcher) notes() notes {
+	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly}
+}
+
+// Sweep removes the notes that are out of date, and those of this journal on nodes that
+// it lists as on. nodes are all nodes of the view; none if the cluster is not visible.
+// It returns the notes of other journals that stay.
+func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) { return s.notes().sweep(nodes) }
+
+// Registered returns the notes in the register of this host, by node.
+func (s *Switcher) Registered() map[string]Note { return s.notes().registered() }
 
 const (
 	// lookTimeout bounds each thing that is looked up before a question.
@@ -94,10 +107,10 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(notDrained, err)
 		}
-		note, err := s.mark(ctx, r.Nodes, q)
+		note, err := s.notes().add(ctx, r.Nodes, q)
 		if err != nil {
 			unlock()
-			s.returned(r.Nodes, nil, note)
+			s.notes().remove(r.Nodes, nil, note)
 			return errors.Join(notDrained, err)
 		}
 		var now Question
@@ -109,7 +122,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			}
 		}
 		unlock()
-		s.returned(r.Nodes, nil, note)
+		s.notes().remove(r.Nodes, nil, note)
 		q = now
 	}
 	return cmp.Or(err, fmt.Errorf("nothing was switched: the situation got worse after each of %d answers", mostQuestions))
@@ -172,6 +185,6 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 			q.Report(p)
 		}
 	}, unlock)
-	s.returned(q.Nodes, wasOff, q.note) // including machines that others switched off before
+	s.notes().remove(q.Nodes, wasOff, q.note) // including machines that others switched off before
 	return err
 }

@@ -17,7 +17,7 @@ import (
 
 // register keeps, beside the locks, the notes about machines of a cluster that
 // were switched off from this host: for all accounts and state folders, and
-// without a right in the cluster. It is a Marker, and it outlives a program
+// without a right in the cluster. It is a NoteStore, and it outlives a program
 // that is killed, but not the host's temporary files. A nil *Locks keeps none.
 //
 // All clusters share one file. Each line is the note of a node with its cluster, and
@@ -42,14 +42,14 @@ const (
 
 // Registered is a note of this host's register.
 type Registered struct {
-	Noted
+	NodeNote
 	Cluster Cluster `json:"cluster,omitzero"`
 }
 
 func (r register) path() string { return filepath.Join(r.locks.dir, registerName) }
 
-// Note changes the note on a node. It waits a few seconds at most for other writers.
-func (r register) Note(ctx context.Context, node string, change func(had Mark) (Mark, bool)) error {
+// Change changes the note on a node. It waits a few seconds at most for other writers.
+func (r register) Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error {
 	if r.locks == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r register) Note(ctx context.Context, node string, change func(had Mark) (
 	if !ok || m == was {
 		return nil
 	}
-	line := Registered{Noted{Node: node, Mark: m}, r.cluster}
+	line := Registered{NodeNote{Node: node, Note: m}, r.cluster}
 	if noted = line.fold(noted); len(noted) == 0 {
 		err = f.Truncate(0)
 	} else {
@@ -102,18 +102,18 @@ func (r register) open(ctx context.Context) (*os.File, error) {
 }
 
 // of returns the notes of the register's cluster, by node.
-func (r register) of(noted []Registered) map[string]Mark {
-	marks := map[string]Mark{}
+func (r register) of(noted []Registered) map[string]Note {
+	notes := map[string]Note{}
 	for _, n := range noted {
 		if n.Cluster.Same(r.cluster) {
-			marks[n.Node] = n.Mark
+			notes[n.Node] = n.Note
 		}
 	}
-	return marks
+	return notes
 }
 
 // read returns the notes of the register's cluster, by node; none if it is unreadable.
-func (r register) read() map[string]Mark {
+func (r register) read() map[string]Note {
 	noted, _ := r.locks.Registered()
 	return r.of(noted)
 }
@@ -121,7 +121,7 @@ func (r register) read() map[string]Mark {
 // fold replaces older notes by n.
 func (n Registered) fold(noted []Registered) []Registered {
 	noted = slices.DeleteFunc(noted, func(o Registered) bool { return o.Node == n.Node && o.Cluster.Same(n.Cluster) })
-	if n.Mark != (Mark{}) {
+	if n.Note != (Note{}) {
 		noted = append(noted, n)
 	}
 	return noted

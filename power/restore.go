@@ -63,7 +63,7 @@ func (s *Switcher) accounted(r Request, damaged []Entry, off []OffMachine, err e
 	}
 	var unnamed []string
 	for _, o := range off {
-		if (o.By == (Mark{}) || o.Ours) && !slices.Contains(r.Nodes, o.Node) && !slices.Contains(r.LeaveOff, o.Node) {
+		if (o.By == (Note{}) || o.Ours) && !slices.Contains(r.Nodes, o.Node) && !slices.Contains(r.LeaveOff, o.Node) {
 			unnamed = append(unnamed, o.Node)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Switcher) mayBeLate(damaged []Entry) error {
 // is zero if unknown. Ours: this journal did.
 type OffMachine struct {
 	Node string
-	By   Mark
+	By   Note
 	Ours bool
 }
 
@@ -144,11 +144,11 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 		return nil, err
 	}
 	left := s.leftOff()
-	marks := map[string]Mark{}
-	for _, n := range s.withRegister(view.Nodes, false) {
-		for _, m := range n.Marks {
-			if marks[n.Name] == (Mark{}) || s.Ours(m) {
-				marks[n.Name] = m
+	notes := map[string]Note{}
+	for _, n := range s.notes().withRegister(view.Nodes, false) {
+		for _, m := range n.Notes {
+			if notes[n.Name] == (Note{}) || s.notes().ours(m) {
+				notes[n.Name] = m
 			}
 		}
 	}
@@ -158,8 +158,8 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 		case r.State == Unknown:
 			unread = append(unread, r.Node)
 		case r.State != On && left[r.Node] == nil:
-			by := marks[r.Node]
-			off = append(off, OffMachine{Node: r.Node, By: by, Ours: s.Ours(by)})
+			by := notes[r.Node]
+			off = append(off, OffMachine{Node: r.Node, By: by, Ours: s.notes().ours(by)})
 		}
 	}
 	if len(unread) > 0 {

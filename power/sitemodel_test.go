@@ -40,18 +40,18 @@ type vm struct {
 
 // modelWorld is a cluster and its portal.
 type modelWorld struct {
-	mu         sync.Mutex
-	name       string
-	vms        map[string]*vm
-	marks      map[string]Mark
-	notes      map[string]string // node → machine, by annotation
-	apiLost    time.Time         // zero while the API server answers
-	portalDown bool
-	wrong      []string // switched machines that had to stay on
+	mu          sync.Mutex
+	name        string
+	vms         map[string]*vm
+	annotations map[string]Note
+	notes       map[string]string // node → machine, by annotation
+	apiLost     time.Time         // zero while the API server answers
+	portalDown  bool
+	wrong       []string // switched machines that had to stay on
 }
 
 func newModelWorld(name string) *modelWorld {
-	w := &modelWorld{name: name, vms: map[string]*vm{}, marks: map[string]Mark{}, notes: map[string]string{}}
+	w := &modelWorld{name: name, vms: map[string]*vm{}, annotations: map[string]Note{}, notes: map[string]string{}}
 	for _, n := range w.names() {
 		w.vms[n] = &vm{node: n, on: true, since: time.Now().Add(-time.Hour), boot: 1, seconds: 5}
 	}
@@ -175,8 +175,8 @@ func (p *program) Look(context.Context) (View, error) {
 	for _, name := range w.names() {
 		m := w.vms[name]
 		n := Node{NodeRef: NodeRef{Name: name, Addresses: []string{w.address(name)}, BootID: w.boot(name)}, Role: RoleWorker, Schedulable: true}
-		if mark := w.marks[name]; mark != (Mark{}) {
-			n.Marks = []Mark{mark}
+		if mark := w.annotations[name]; mark != (Note{}) {
+			n.Notes = []Note{mark}
 		}
 		if name == modelCP {
 			n.Role = RoleControlPlane
@@ -216,8 +216,8 @@ func (w *modelWorld) boot(node string) string {
 	return fmt.Sprintf("%s-%s-boot-%d", w.name, node, w.vms[node].boot)
 }
 
-// Note patches a node.
-func (p *program) Note(_ context.Context, node string, change func(Mark) (Mark, bool)) error {
+// Change patches a node.
+func (p *program) Change(_ context.Context, node string, change func(Note) (Note, bool)) error {
 	if p.isDead() {
 		return errKilled
 	}
@@ -229,9 +229,9 @@ func (p *program) Note(_ context.Context, node string, change func(Mark) (Mark, 
 	case p.loose:
 		return ErrMayNot
 	}
-	if m, ok := change(p.w.marks[node]); ok {
-		if p.w.marks[node] = m; m == (Mark{}) {
-			delete(p.w.marks, node)
+	if m, ok := change(p.w.annotations[node]); ok {
+		if p.w.annotations[node] = m; m == (Note{}) {
+			delete(p.w.annotations, node)
 		}
 	}
 	return nil
@@ -392,7 +392,7 @@ func (m *model) startIn(i int, dir string) *program {
 	if err != nil {
 		panic(err)
 	}
-	p.switcher = &Switcher{Fleet: fleet, Journal: p.journal, World: p, Marks: p, Drain: p}
+	p.switcher = &Switcher{Fleet: fleet, Journal: p.journal, World: p, Annotations: p, Drain: p}
 	return p
 }
 

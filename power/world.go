@@ -83,7 +83,7 @@ type Question struct {
 	// ahead is how far the API server's clock is ahead of this host's.
 	ahead time.Duration
 	// over lists the notes on nodes that are out of date.
-	over []Mark
+	over []Note
 	// bound holds the machines of all nodes that the judgement used, and lookedAt is
 	// the time of the view of the cluster.
 	bound    map[string]Bound

@@ -52,14 +52,14 @@ func (r *restoration) takenOver(ctx context.Context) {
 	defer cancel()
 	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
 	for _, o := range noted {
-		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Mark.At.After(l.Asked) }
+		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Note.At.After(l.Asked) }
 		if !slices.ContainsFunc(r.left, since) || r.foreignOn(o.Node) != nil {
 			continue
 		}
 		r.left = slices.DeleteFunc(r.left, since)
 		r.on = slices.DeleteFunc(r.on, func(n string) bool { return n == o.Node })
-		r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Mark})
-		fmt.Printf("another journal has switched off %s since: %s\n", o.Node, o.Mark)
+		r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Note})
+		fmt.Printf("another journal has switched off %s since: %s\n", o.Node, o.Note)
 	}
 }
 
@@ -67,7 +67,7 @@ func (r *restoration) findForeign(ctx context.Context) {
 	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
 	for _, o := range noted {
 		if r.foreignOn(o.Node) == nil && !slices.Contains(r.ownNames(nil), o.Node) {
-			r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Mark})
+			r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Note})
 		}
 	}
 	if len(r.damaged) == 0 {
@@ -96,7 +96,7 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 		noted, unseen := r.others(ctx, dryRun)
 		for _, o := range noted {
 			if r.foreignOn(o.Node) == nil { // otherwise an earlier line named it
-				fmt.Printf("not in this journal: %s was switched off by %s%s\n", o.Node, o.Mark, olderCopy(o))
+				fmt.Printf("not in this journal: %s was switched off by %s%s\n", o.Node, o.Note, olderCopy(o))
 			}
 			if !slices.Contains(names, o.Node) {
 				names = append(names, o.Node)
@@ -128,7 +128,7 @@ const heardAgo = 2 * time.Minute
 // markedNode returns the facts of a node just listed that decide whether an annotation
 // on it is out of date.
 func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node {
-	out := power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Marks: power.MarksOn(n.Annotations), Ahead: ahead}
+	out := power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: ahead}
 	if out.Ready {
 		out.Heard = now.Add(-heardAgo)
 	}
@@ -137,7 +137,7 @@ func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node 
 
 // olderCopy explains why the journal lacks an entry for its own annotation; empty if
 // the annotation belongs to another journal.
-func olderCopy(o power.Noted) string {
+func olderCopy(o power.NodeNote) string {
 	if !o.Older {
 		return ""
 	}
@@ -146,14 +146,14 @@ func olderCopy(o power.Noted) string {
 
 // others gives the notes of others on nodes of the cluster; without the API
 // server those on this host, and an error.
-func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.Noted, error) {
+func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.NodeNote, error) {
 	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: dryRun}
 	if s.Fleet == nil { // no driver can switch a machine, which does not matter here
 		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(r.config))}, r.journal)
 	}
 	seen, err := r.nodes(ctx)
 	if err == nil {
-		s.Marks = noteOn(r.config, r.server, nil)
+		s.Annotations = annotationsOf(r.config, r.server, nil)
 	}
 	var nodes []power.Node
 	for _, n := range seen {

@@ -47,7 +47,7 @@ type restoration struct {
 // is zero if lightsout cannot tell who did.
 type foreign struct {
 	node string
-	by   power.Mark
+	by   power.Note
 	off  bool // its driver reports it as off; otherwise lightsout has not asked
 }
 
@@ -61,7 +61,7 @@ func (f foreign) String() string {
 
 // why describes who switched the machine off.
 func (f foreign) why() string {
-	if f.by == (power.Mark{}) {
+	if f.by == (power.Note{}) {
 		return "neither the journal nor an annotation nor this host's register names who switched it off"
 	}
 	return "it was switched off by " + f.by.String()
@@ -262,7 +262,7 @@ func (r *restoration) switcher(ctx context.Context) (*power.Switcher, error) {
 			fmt.Println(err)
 		}
 	}
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, World: r.world, Marks: lateMarks{r}}, nil
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, World: r.world, Annotations: lateAnnotations{r}}, nil
 }
 
 // watch starts the view of the cluster.
@@ -279,19 +279,19 @@ func (r *restoration) watch(ctx context.Context) error {
 	return err
 }
 
-// lateMarks are the annotations in a cluster whose API server lightsout contacts only
+// lateAnnotations are the annotations in a cluster whose API server lightsout contacts only
 // when it has to write one: powering on does not wait for it. Annotations that it
 // cannot change stay until the next start.
-type lateMarks struct{ r *restoration }
+type lateAnnotations struct{ r *restoration }
 
-// Note changes the annotation on a node.
-func (l lateMarks) Note(ctx context.Context, node string, change func(had power.Mark) (power.Mark, bool)) error {
+// Change changes the annotation on a node.
+func (l lateAnnotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
 	api, err := l.r.proven(ctx)
 	if err != nil {
 		return err
 	}
-	if m := noteOn(l.r.config, api, nil); m != nil {
-		return m.Note(ctx, node, change)
+	if m := annotationsOf(l.r.config, api, nil); m != nil {
+		return m.Change(ctx, node, change)
 	}
 	return nil
 }

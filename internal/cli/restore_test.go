@@ -24,8 +24,8 @@ func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
 	t.Cleanup(func() { hostDir = host })
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	note, err := json.Marshal(power.Registered{
-		Noted:   power.Noted{Node: "n3", Mark: power.Mark{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}},
-		Cluster: power.Cluster{Name: "site", UID: "1-2-3", CA: "ca", Server: "server"},
+		NodeNote: power.NodeNote{Node: "n3", Note: power.Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}},
+		Cluster:  power.Cluster{Name: "site", UID: "1-2-3", CA: "ca", Server: "server"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +112,10 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	defer all[0].close()
 	s := &power.Switcher{Fleet: all[0].machines.fleet, Journal: all[0].journal}
 	for ago, stays := range map[time.Duration]bool{power.CarriedOutWithin - time.Minute: true, power.CarriedOutWithin + heardAgo + time.Minute: false} {
-		mark := power.Mark{By: "anna", Journal: "hers", At: time.Now().Add(-ago)}
+		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-ago)}
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
-		if slices.ContainsFunc(others, func(n power.Noted) bool { return n.Node == "n1" }) != stays {
+		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != stays {
 			t.Errorf("%s after it was written: %+v", ago, others)
 		}
 	}

@@ -241,28 +241,28 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 // lookupTimeout bounds the question to a name service.
 const lookupTimeout = 5 * time.Second
 
-// marks puts notes on nodes by the API server.
-type marks struct {
+// annotations puts notes on nodes by the API server.
+type annotations struct {
 	api     *cluster.Client
 	watcher *cluster.Watcher
 }
 
-// noteOn returns the Marker that annotates nodes; nil if the configuration switches
+// annotationsOf returns the NoteStore that annotates nodes; nil if the configuration switches
 // that off (guards.annotate: false).
-func noteOn(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) power.Marker {
+func annotationsOf(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) power.NoteStore {
 	if a := cfg.Guards.Annotate; a != nil && !*a {
 		return nil
 	}
-	return marks{api, watcher}
+	return annotations{api, watcher}
 }
 
-// Note changes the note on a node.
-func (m marks) Note(ctx context.Context, node string, change func(had power.Mark) (power.Mark, bool)) error {
+// Change changes the note on a node.
+func (m annotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
 	put := false
 	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
-		mark, ok := change(power.ReadMark(had))
-		if put = ok && mark != (power.Mark{}); put {
-			return mark.Text(), true
+		note, ok := change(power.ParseNote(had))
+		if put = ok && note != (power.Note{}); put {
+			return note.Text(), true
 		}
 		return "", ok
 	})

@@ -91,7 +91,7 @@ func TestALineOfTheScreenKeepsItsLooksAndItsWidth(t *testing.T) {
 }
 
 func TestAFramesMachineIDsAndNotesAreLearned(t *testing.T) {
-	mark := power.Mark{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /home/tanaka/state, by tanaka@jump-7"}
+	mark := power.Note{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /home/tanaka/state, by tanaka@jump-7"}
 	node := &cluster.Node{Name: "n1", Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 	machine := "off: ssh 10.0.0.13:22 · on: mdx gpu-vm (956a0ca1-3198-83c2), spot: mdx may refuse"
 	n := NewNames()

@@ -145,11 +145,11 @@ func TestTheQuestionCountsTheWorkersThatTheGuardCounts(t *testing.T) {
 	}
 }
 
-// gate is a marker that annotates nothing and, once armed, blocks the next annotation
+// gate is a NoteStore that annotates nothing and, once armed, blocks the next annotation
 // of a node.
 type gate struct{ armed, entered, open chan struct{} }
 
-func (g gate) Note(ctx context.Context, node string, _ func(power.Mark) (power.Mark, bool)) error {
+func (g gate) Change(ctx context.Context, node string, _ func(power.Note) (power.Note, bool)) error {
 	if node != "kube-node3" {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (g gate) Note(ctx context.Context, node string, _ func(power.Mark) (power.M
 func TestTheEndOfAnEarlierRequestLeavesTheMachineBusy(t *testing.T) {
 	t.Parallel()
 	g := gate{armed: make(chan struct{}, 1), entered: make(chan struct{}), open: make(chan struct{})}
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Marks: g})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Annotations: g})
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	obey := x.board.hang("kube-node4")
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})

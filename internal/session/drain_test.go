@@ -310,10 +310,10 @@ func TestTheQuestionAboutLeavingFollowsWhatIsThere(t *testing.T) {
 	}
 }
 
-// slowNotes is a power.Marker that waits for an answer before each note.
+// slowNotes is a power.NoteStore that waits for an answer before each note.
 type slowNotes struct{ noting, on chan struct{} }
 
-func (m slowNotes) Note(context.Context, string, func(power.Mark) (power.Mark, bool)) error {
+func (m slowNotes) Change(context.Context, string, func(power.Note) (power.Note, bool)) error {
 	select {
 	case m.noting <- struct{}{}:
 	default:
@@ -330,7 +330,7 @@ func TestWhatIsAgreedToKeepsTheQuestionAboutLeaving(t *testing.T) {
 	d := newDrainer()
 	d.cordoned["kube-node3"], d.held["kube-node3"] = true, budget // by somebody else
 	notes := slowNotes{noting: make(chan struct{}, 1), on: make(chan struct{})}
-	w := drainWorld(t, d, session.Options{Marks: notes})
+	w := drainWorld(t, d, session.Options{Annotations: notes})
 	on := sync.OnceFunc(func() { close(notes.on) })
 	t.Cleanup(on)
 	w.ask("drain", "kube-node3")

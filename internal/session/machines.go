@@ -244,7 +244,7 @@ func (m *machines) reopen(node string, r power.Reading) {
 		return
 	}
 	if m.snapshot != nil {
-		if n := m.snapshot.Node(node); n != nil && len(power.MarksOn(n.Annotations)) > 0 {
+		if n := m.snapshot.Node(node); n != nil && len(power.NotesOn(n.Annotations)) > 0 {
 			return
 		}
 	}

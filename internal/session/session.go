@@ -52,9 +52,9 @@ type Options struct {
 	// Self names this program's own machine and the way to the cluster, for
 	// the guards; it may look names up.
 	Self func(ctx context.Context) power.Self
-	// Marks annotates nodes with the name of who switched them off; nil annotates
+	// Annotations annotates nodes with the name of who switched them off; nil annotates
 	// nothing.
-	Marks power.Marker
+	Annotations power.NoteStore
 	// Guards restricts switching off.
 	Guards power.Limits
 

@@ -61,7 +61,7 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *swit
 		return w
 	}
 	w.switcher = &power.Switcher{
-		Fleet: opt.Fleet, Journal: opt.Journal, World: w.world, Marks: opt.Marks, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
+		Fleet: opt.Fleet, Journal: opt.Journal, World: w.world, Annotations: opt.Annotations, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
 		WayBack: opt.Restore,
 	}
 	if opt.Drain != nil && opt.Journal != nil {

@@ -152,7 +152,7 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	out := power.Node{
 		NodeRef: NodeRef(n), Role: power.RoleWorker, Etcd: runsEtcd(s, n.Name),
 		Ready: n.Ready == cluster.TriTrue, Schedulable: n.TakesPods(),
-		Marks: power.MarksOn(n.Annotations), Ahead: s.Ahead(),
+		Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead(),
 	}
 	out.Heard = heard(n)
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // eyes is a process's view of the cluster, as its watches deliver it: late, and not at
 // all while the connection to the API server is broken or the process is stopped. It is
-// a session.Watcher and a power.Marker.
+// a session.Watcher and a power.NoteStore.
 type eyes struct {
 	p       *process
 	lag     time.Duration
@@ -101,8 +101,8 @@ func (e *eyes) Ask(ctx context.Context) error {
 	}
 }
 
-// Note changes the annotation of a node, and waits until the process sees it.
-func (e *eyes) Note(ctx context.Context, node string, change func(power.Mark) (power.Mark, bool)) error {
+// Change changes the annotation of a node, and waits until the process sees it.
+func (e *eyes) Change(ctx context.Context, node string, change func(power.Note) (power.Note, bool)) error {
 	p, w := e.p, e.p.w
 	r := w.dice("note " + p.name + node)
 	if err := p.wait(ctx, between(r, 2*time.Millisecond, 300*time.Millisecond)); err != nil {
@@ -123,18 +123,18 @@ func (e *eyes) Note(ctx context.Context, node string, change func(power.Mark) (p
 }
 
 // annotate changes what is there now, as an update of its resource version does.
-func (e *eyes) annotate(node string, change func(power.Mark) (power.Mark, bool)) (put bool, err error) {
+func (e *eyes) annotate(node string, change func(power.Note) (power.Note, bool)) (put bool, err error) {
 	for {
 		read, err := e.annotation(node)
 		if err != nil {
 			return false, err
 		}
-		m, ok := change(power.ReadMark(read)) // which may wait for a disk
+		m, ok := change(power.ParseNote(read)) // which may wait for a disk
 		if !ok {
 			return false, nil
 		}
 		text := ""
-		if put = m != (power.Mark{}); put {
+		if put = m != (power.Note{}); put {
 			text = m.Text()
 		}
 		if done, err := e.update(node, read, text); done || err != nil {
@@ -152,7 +152,7 @@ func (e *eyes) annotation(node string) (string, error) {
 	if !p.cut.IsZero() {
 		return "", errNoAPI
 	}
-	return w.vm(node).mark(), nil
+	return w.vm(node).annotation(), nil
 }
 
 // update writes an annotation unless it is no longer what was read.
@@ -168,9 +168,9 @@ func (e *eyes) update(node, read, text string) (done bool, err error) {
 		return false, errNoAPI
 	case !w.mayAnnotate:
 		return false, power.ErrMayNot
-	case v.mark() != read:
+	case v.annotation() != read:
 		return false, nil
 	}
-	v.marks = append(v.marks, marked{time.Now(), text})
+	v.annotations = append(v.annotations, marked{time.Now(), text})
 	return true, nil
 }

@@ -87,7 +87,7 @@ func (x *site) accounted() {
 	x.w.mu.Lock()
 	x.w.settle()
 	for _, v := range x.w.vms {
-		if v.ours != "" && !v.now().on && v.mark() == "" {
+		if v.ours != "" && !v.now().on && v.annotation() == "" {
 			off = append(off, v.name)
 		}
 	}
@@ -136,9 +136,9 @@ func (h *host) registered() map[string]bool {
 	for _, f := range files {
 		text, _ := os.ReadFile(f)
 		for line := range strings.Lines(string(text)) {
-			var n power.Noted
+			var n power.NodeNote
 			if json.Unmarshal([]byte(line), &n) == nil && n.Node != "" {
-				if nodes[n.Node] = true; n.Mark == (power.Mark{}) {
+				if nodes[n.Node] = true; n.Note == (power.Note{}) {
 					delete(nodes, n.Node)
 				}
 			}

@@ -73,7 +73,7 @@ func (x *site) start(st *stateDir, what string, called way) *parts {
 		st.printed = restore
 	}
 	return &parts{p: p, eyes: e, journal: j, fleet: fleet, switcher: &power.Switcher{
-		Fleet: fleet, Journal: j, World: session.NewWorld(e, nil, time.Now), Marks: e, WayBack: restore,
+		Fleet: fleet, Journal: j, World: session.NewWorld(e, nil, time.Now), Annotations: e, WayBack: restore,
 	}, restore: restore}
 }
 
@@ -94,7 +94,7 @@ func (x *site) session(a *parts, p *outage) {
 	}
 	opt := session.Options{
 		Cluster: "site", Recorder: rec, Questions: session.NewQuestions(), Watcher: a.eyes, Fleet: a.fleet, Journal: a.journal,
-		Restore: a.restore, Marks: a.eyes, Target: session.NewTarget(a.eyes, web, time.Now),
+		Restore: a.restore, Annotations: a.eyes, Target: session.NewTarget(a.eyes, web, time.Now),
 	}
 	t := &target{p: a.p}
 	if p != nil && p.allows > 0 {

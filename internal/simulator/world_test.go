@@ -56,8 +56,8 @@ type vm struct {
 	unplanned time.Time
 	// slow is how long its guest takes to shut down.
 	slow time.Duration
-	// marks are the annotation's values with their start.
-	marks []marked
+	// annotations are the annotation's values with their start.
+	annotations []marked
 }
 
 type span struct {
@@ -273,10 +273,10 @@ func (v *vm) node(t time.Time, lag time.Duration) *cluster.Node {
 		n.Ready, n.ReadySince = cluster.TriUnknown, beat.Add(notReadyAfter)
 	}
 	n.BootID = fmt.Sprintf("%s-boot-%d", v.name, v.at(beat).boot)
-	for i := len(v.marks) - 1; i >= 0; i-- {
-		if !v.marks[i].at.After(t) {
-			if v.marks[i].text != "" {
-				n.Annotations = map[string]string{"lightsout.dev/switched-off": v.marks[i].text}
+	for i := len(v.annotations) - 1; i >= 0; i-- {
+		if !v.annotations[i].at.After(t) {
+			if v.annotations[i].text != "" {
+				n.Annotations = map[string]string{"lightsout.dev/switched-off": v.annotations[i].text}
 			}
 			break
 		}
@@ -284,9 +284,9 @@ func (v *vm) node(t time.Time, lag time.Duration) *cluster.Node {
 	return n
 }
 
-func (v *vm) mark() string {
-	if len(v.marks) == 0 {
+func (v *vm) annotation() string {
+	if len(v.annotations) == 0 {
 		return ""
 	}
-	return v.marks[len(v.marks)-1].text
+	return v.annotations[len(v.annotations)-1].text
 }

@@ -52,7 +52,7 @@ func TestWhatTheHostHasNotedKeepsTheLastWorkerOn(t *testing.T) {
 // A note that somebody wrote by hand, or that another program did, says when it
 // was written or that it does not.
 func TestANoteWithoutATimeShowsAnUnknownTime(t *testing.T) {
-	if said := ReadMark("held for the technician").String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at an unknown time") {
+	if said := ParseNote("held for the technician").String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at an unknown time") {
 		t.Error(said)
 	}
 }
@@ -92,8 +92,8 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
 				}
 				view, _ = p.Look(t.Context())
-				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.marks["n1"] != (Mark{}) {
-					t.Errorf("noted by %v, the node by %v", others, p.w.marks["n1"])
+				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.annotations["n1"] != (Note{}) {
+					t.Errorf("noted by %v, the node by %v", others, p.w.annotations["n1"])
 				}
 				m.programs[2] = m.start(2)
 			})
@@ -116,16 +116,16 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		m.programs[0] = p
 		for range 2 {
 			view, _ := p.Look(t.Context())
-			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.marks["n1"] == (Mark{}) {
-				t.Errorf("noted: %v; on the node: %v", others, p.w.marks["n1"])
+			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.annotations["n1"] == (Note{}) {
+				t.Errorf("noted: %v; on the node: %v", others, p.w.annotations["n1"])
 			}
 		}
 		time.Sleep(2 * arrivesWithin)
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if noted := p.switcher.Registered(); p.w.marks["n1"] != (Mark{}) || len(noted) > 0 {
-			t.Errorf("it is back, and noted: %v, %v", p.w.marks["n1"], noted)
+		if noted := p.switcher.Registered(); p.w.annotations["n1"] != (Note{}) || len(noted) > 0 {
+			t.Errorf("it is back, and noted: %v, %v", p.w.annotations["n1"], noted)
 		}
 	})
 }
@@ -137,14 +137,14 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 		if err := other.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: other}); err != nil {
 			t.Fatal(err)
 		}
-		if p.w.marks["n1"] == (Mark{}) {
+		if p.w.annotations["n1"] == (Note{}) {
 			t.Fatal("no note")
 		}
 		time.Sleep(time.Minute)
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if m := p.w.marks["n1"]; m != (Mark{}) {
+		if m := p.w.annotations["n1"]; m != (Note{}) {
 			t.Errorf("still noted: %v", m)
 		}
 	})
@@ -158,14 +158,14 @@ func TestAMachineNotedTwiceIsReportedOnce(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if noted := p.switcher.Registered()["n1"]; noted != p.w.marks["n1"] {
-			t.Errorf("the host has noted %v, the node %v", noted, p.w.marks["n1"])
+		if noted := p.switcher.Registered()["n1"]; noted != p.w.annotations["n1"] {
+			t.Errorf("the host has noted %v, the node %v", noted, p.w.annotations["n1"])
 		}
 		for _, later := range []time.Duration{0, time.Second} { // as older programs noted it
 			view, _ := p.Look(t.Context())
 			for i := range view.Nodes {
-				for k := range view.Nodes[i].Marks {
-					view.Nodes[i].Marks[k].At = view.Nodes[i].Marks[k].At.Add(later)
+				for k := range view.Nodes[i].Notes {
+					view.Nodes[i].Notes[k].At = view.Nodes[i].Notes[k].At.Add(later)
 				}
 			}
 			s := &Switcher{Fleet: p.switcher.Fleet, Journal: other}
@@ -183,7 +183,7 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		mark := p.w.marks["n1"]
+		mark := p.w.annotations["n1"]
 		if want := "lightsout restore --state /here, by " + mark.By; mark.Back != want || mark.Boot != "one-n1-boot-1" {
 			t.Errorf("%+v", mark)
 		}
@@ -194,22 +194,22 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 // still hold.
 func TestALongRegisterHasEveryNote(t *testing.T) {
 	r := register{OpenLocks(filepath.Join(t.TempDir(), "locks")), Cluster{Name: "c"}}
-	put := func(node string, m Mark) {
+	put := func(node string, m Note) {
 		t.Helper()
-		if err := r.Note(t.Context(), node, func(Mark) (Mark, bool) { return m, true }); err != nil {
+		if err := r.Change(t.Context(), node, func(Note) (Note, bool) { return m, true }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stays := Mark{By: "somebody"}
+	stays := Note{By: "somebody"}
 	put("n1", stays)
 	for i := range 60 {
-		last := Mark{By: fmt.Sprint(i), Back: strings.Repeat("x", 100_000)}
+		last := Note{By: fmt.Sprint(i), Back: strings.Repeat("x", 100_000)}
 		put("n2", last)
 		if got := r.read(); got["n1"] != stays || got["n2"] != last {
 			t.Fatalf("after %d notes: n1 is noted by %q, n2 by %q", i+1, got["n1"].By, got["n2"].By)
 		}
 	}
-	put("n2", Mark{})
+	put("n2", Note{})
 	if got := r.read(); len(got) != 1 || got["n1"] != stays {
 		t.Errorf("%d notes are left", len(got))
 	}
@@ -235,9 +235,9 @@ func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 }
 
 // keeper keeps the last note.
-type keeper struct{ kept Mark }
+type keeper struct{ kept Note }
 
-func (k *keeper) Note(_ context.Context, _ string, change func(Mark) (Mark, bool)) error {
+func (k *keeper) Change(_ context.Context, _ string, change func(Note) (Note, bool)) error {
 	k.kept, _ = change(k.kept)
 	return nil
 }
@@ -247,9 +247,9 @@ func (k *keeper) Note(_ context.Context, _ string, change func(Mark) (Mark, bool
 func TestANoteFromAHostWithAWrongClockStaysInForce(t *testing.T) {
 	for _, ahead := range []time.Duration{31 * time.Minute, -31 * time.Minute} {
 		var k keeper
-		s := &Switcher{Fleet: &Fleet{}, Marks: &k}
+		s := &Switcher{Fleet: &Fleet{}, Annotations: &k}
 		q := Question{Request: Request{Action: ActionOff}, ahead: ahead, Bindings: []Binding{{Node: NodeRef{Name: "n1", BootID: "b"}}}}
-		if _, err := s.mark(t.Context(), []string{"n1"}, q); err != nil {
+		if _, err := s.notes().add(t.Context(), []string{"n1"}, q); err != nil {
 			t.Fatal(err)
 		}
 		wrong, server := time.Now(), time.Now().Add(ahead)
@@ -274,7 +274,7 @@ func TestANoteFromAHostWithAWrongClockStaysInForce(t *testing.T) {
 // A machine that had begun to reboot by itself before the shutdown request is Ready
 // with another boot while the request has yet to act on that boot.
 func TestANoteOutlivesARebootThatHadBegunBefore(t *testing.T) {
-	m := Mark{At: time.Now(), Boot: "boot-1"}
+	m := Note{At: time.Now(), Boot: "boot-1"}
 	n := Node{NodeRef: NodeRef{Name: "n1", BootID: "boot-2"}, Ready: true}
 	for after, over := range map[time.Duration]bool{time.Minute: false, bootCounts: false, bootCounts + time.Second: true} {
 		if n.Heard = m.At.Add(after); m.over(n) != over {
@@ -336,25 +336,25 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
 		ids := map[*program]string{}
 		for _, by := range []*program{p, other} {
-			id, err := by.switcher.mark(t.Context(), off.Nodes, Question{Request: off})
+			id, err := by.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids[by] = id
 		}
-		if all := p.w.marks["n1"].all(); len(all) != 2 || !other.switcher.Ours(all[0]) || !p.switcher.Ours(all[1]) {
+		if all := p.w.annotations["n1"].all(); len(all) != 2 || !other.switcher.notes().ours(all[0]) || !p.switcher.notes().ours(all[1]) {
 			t.Fatalf("noted: %+v", all)
 		}
-		p.switcher.returned(off.Nodes, nil, ids[p])
-		if all := MarksOn(map[string]string{AnnotationSwitchedOff: p.w.marks["n1"].Text()}); len(all) != 1 || !other.switcher.Ours(all[0]) {
+		p.switcher.notes().remove(off.Nodes, nil, ids[p])
+		if all := NotesOn(map[string]string{AnnotationSwitchedOff: p.w.annotations["n1"].Text()}); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
 			t.Errorf("the first journal has removed its note; these stay: %+v", all)
 		}
-		if noted := other.switcher.Registered()["n1"].all(); len(noted) != 1 || !other.switcher.Ours(noted[0]) {
+		if noted := other.switcher.Registered()["n1"].all(); len(noted) != 1 || !other.switcher.notes().ours(noted[0]) {
 			t.Errorf("in this host's register: %+v", noted)
 		}
-		other.switcher.returned(off.Nodes, nil, ids[other])
-		if p.w.marks["n1"] != (Mark{}) || len(p.switcher.Registered()) > 0 {
-			t.Errorf("both have: %+v", p.w.marks["n1"])
+		other.switcher.notes().remove(off.Nodes, nil, ids[other])
+		if p.w.annotations["n1"] != (Note{}) || len(p.switcher.Registered()) > 0 {
+			t.Errorf("both have: %+v", p.w.annotations["n1"])
 		}
 	})
 }
@@ -364,7 +364,7 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 func TestADamagedLineKeepsTheNotes(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-		if _, err := p.switcher.mark(t.Context(), off.Nodes, Question{Request: off}); err != nil {
+		if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
 			t.Fatal(err)
 		}
 		f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
@@ -375,9 +375,9 @@ func TestADamagedLineKeepsTheNotes(t *testing.T) {
 		if _, err := f.WriteString(`{"kind":"intent","op":"X","action":"shutdown","node":"n1","bind#` + "\n"); err != nil {
 			t.Fatal(err)
 		}
-		p.switcher.returned(off.Nodes, nil, p.w.marks["n1"].ID)
-		if !p.switcher.Ours(p.w.marks["n1"]) {
-			t.Errorf("noted: %+v", p.w.marks["n1"])
+		p.switcher.notes().remove(off.Nodes, nil, p.w.annotations["n1"].ID)
+		if !p.switcher.notes().ours(p.w.annotations["n1"]) {
+			t.Errorf("noted: %+v", p.w.annotations["n1"])
 		}
 	})
 }
@@ -389,7 +389,7 @@ func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inModel(t, func(t *testing.T, _ *model, p *program) {
 				off := Request{Action: ActionOff, Nodes: []string{"n1"}}
-				if _, err := p.switcher.mark(t.Context(), off.Nodes, Question{Request: off}); err != nil {
+				if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
 					t.Fatal(err)
 				}
 				p.w.mu.Lock()
@@ -401,8 +401,8 @@ func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				others := p.switcher.Sweep(view.Nodes)
-				if stays := len(others) == 1 && others[0].Older && p.w.marks["n1"] != (Mark{}); stays == on {
-					t.Errorf("named: %+v, annotated: %v", others, p.w.marks["n1"])
+				if stays := len(others) == 1 && others[0].Older && p.w.annotations["n1"] != (Note{}); stays == on {
+					t.Errorf("named: %+v, annotated: %v", others, p.w.annotations["n1"])
 				}
 			})
 		})
@@ -410,12 +410,12 @@ func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
 }
 
 func FuzzMarks(f *testing.F) {
-	one := Mark{By: "a", ID: "1"}
-	f.Add(together([]Mark{one, {By: "b"}}).Text())
+	one := Note{By: "a", ID: "1"}
+	f.Add(together([]Note{one, {By: "b"}}).Text())
 	f.Add(`{"by":"a","others":[{"by":"b","others":[{}]},7]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		all := ReadMark(text).all()
-		if again := ReadMark(together(all).Text()).all(); len(all) > 0 && !slices.Equal(all, again) {
+		all := ParseNote(text).all()
+		if again := ParseNote(together(all).Text()).all(); len(all) > 0 && !slices.Equal(all, again) {
 			t.Errorf("%q: %+v, then %+v", text, all, again)
 		}
 	})

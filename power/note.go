@@ -1,0 +1,123 @@
+package power
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"lightsout/internal/text"
+)
+
+// AnnotationSwitchedOff is the node annotation in which lightsout records that it has
+// switched a node's machine off.
+const AnnotationSwitchedOff = "lightsout.dev/switched-off"
+
+// Note is a note about who has switched a node's machine off. lightsout writes it on the
+// node, as an annotation, for operators on other hosts, who cannot see this host's
+// journal; and into the register of this host, which needs no right in the cluster.
+type Note struct {
+	// By is the account and the host. Journal identifies the account's journal, and
+	// distinguishes journals that had the same path one after the other.
+	By      string `json:"by"`
+	Journal string `json:"journal"`
+	// ID identifies the note. The journal contains it, unless somebody has put back an
+	// older copy of the journal.
+	ID string `json:"id,omitempty"`
+	// At is when the node was annotated, by the API server's clock if known.
+	At time.Time `json:"at"`
+	// Boot is the node's boot ID at that time; empty if unknown.
+	Boot string `json:"boot,omitempty"`
+	// Back describes how to power the machine on.
+	Back string `json:"back"`
+	// Others holds the notes of other journals on the node, in the combined Note that a
+	// NoteStore holds; in a single note it is empty.
+	Others others `json:"others,omitempty"`
+}
+
+// String describes the note in one sentence.
+func (m Note) String() string {
+	at := "an unknown time"
+	if !m.At.IsZero() {
+		at = m.At.UTC().Format(time.RFC3339)
+	}
+	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, at, m.Back), noteLimit)
+}
+
+// noteLimit is how much of a note is shown, in characters: a command with two
+// paths in it is of use only as a whole.
+const noteLimit = 1000
+
+// Text is the note as the annotation holds it.
+func (m Note) Text() string {
+	text, _ := json.Marshal(m) // plain fields
+	return string(text)
+}
+
+// ParseNote parses an annotation. One that it cannot parse still counts as the
+// annotation of an unknown operator.
+func ParseNote(text string) Note {
+	var m Note
+	if text == "" {
+		return m
+	}
+	if json.Unmarshal([]byte(text), &m) != nil || m == (Note{}) {
+		m = Note{By: Clean(text), Back: "unknown"}
+	}
+	return m
+}
+
+// NotesOn returns the notes in a node's annotations.
+func NotesOn(annotations map[string]string) []Note {
+	return ParseNote(annotations[AnnotationSwitchedOff]).all()
+}
+
+// NoteStore holds the notes on nodes. Its method ends with ctx.
+type NoteStore interface {
+	// Change changes the note on a node. It passes the present note (zero: none) to
+	// change, which returns the new one (zero: none) and whether to write it. After
+	// writing, Change returns only once a Look would also show the notes that were there
+	// before. The error is ErrMayNot if the account lacks the right; a deleted node has
+	// no annotation.
+	Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error
+}
+
+// ErrMayNot reports that the account may not write notes on nodes.
+var ErrMayNot = errors.New("the account may not annotate nodes")
+
+// bootCounts is how long after a note a new boot of its node ends the note. A machine
+// may have begun to reboot by itself just before the request, which then acts on the
+// new boot, and until then the node is Ready with it. A guest shuts down within 90 s
+// (systemd's DefaultTimeoutStopSec), or within the longer time that its units or its
+// kubelet's shutdownGracePeriod demand.
+const bootCounts = 10 * time.Minute
+
+// over reports whether a note is out of date. That is so if the node is Ready with
+// another boot than in the note, and has been for so long that the request cannot still
+// act on that boot; or if its heartbeats have continued for longer than a shutdown can
+// take. The API server calls a node Ready for most of a minute after its machine is
+// off; when in doubt, the note counts.
+func (m Note) over(n Node) bool {
+	if !n.Ready || n.NotLeft != "" || m.At.IsZero() {
+		return false
+	}
+	since := n.Heard.Add(n.Ahead).Sub(m.At)
+	return since > CarriedOutWithin || since > bootCounts && m.otherBoot(n.BootID)
+}
+
+// otherBoot reports whether a node has booted since the note was written, as far as
+// both boots are known.
+func (m Note) otherBoot(id string) bool { return otherBoot(m.Boot, id) }
+
+// otherBoot reports whether two boots are known, and not the same.
+func otherBoot(a, b string) bool { return a != "" && b != "" && a != b }
+
+// NodeNote is a note on a node.
+type NodeNote struct {
+	Node string `json:"node"`
+	Note Note   `json:"note"`
+	// Older: this program's journal wrote the note, but no longer has it, or no intent for
+	// it: somebody has put back an older copy of the journal.
+	Older bool `json:"-"`
+}

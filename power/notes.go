@@ -1,0 +1,302 @@
+package power
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lightsout/internal/clock"
+)
+
+// notes reads and writes the notes about the machines of a cluster, on its nodes and in
+// the register of this host, for one journal.
+type notes struct {
+	fleet            *Fleet
+	journal          *Journal  // nil: no note is this program's own
+	annotations      NoteStore // nil: nodes are not annotated
+	wayBack          string
+	dryRun, readOnly bool
+}
+
+// me is the note of this program's journal.
+func (s notes) me() Note {
+	host, _ := os.Hostname()
+	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
+	journal := ""
+	if s.journal != nil {
+		path := s.journal.Path()
+		if whole, err := filepath.Abs(path); err == nil {
+			path = whole
+		}
+		if first := s.journal.id(); first != "" {
+			sum := sha256.Sum256([]byte(by + "\x00" + path + "\x00" + first))
+			journal = hex.EncodeToString(sum[:6])
+		}
+	}
+	back := cmp.Or(s.wayBack, s.fleet.cfg.WayBack) + ", by " + by
+	return Note{By: by, Journal: journal, At: time.Now().UTC().Truncate(time.Second), Back: back}
+}
+
+// account returns the name of the account that runs this program.
+func account() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprint(os.Getuid())
+}
+
+// stores are where notes are kept: on this host, which needs no right, and on the
+// nodes.
+func (s notes) stores() []NoteStore {
+	out := []NoteStore{register{s.fleet.cfg.Locks, s.fleet.cluster()}}
+	if s.annotations != nil {
+		out = append(out, s.annotations)
+	}
+	return out
+}
+
+// change changes the notes on nodes. If the account may not write them on nodes, this
+// host's register has to suffice, unless must is true.
+func (s notes) change(ctx context.Context, nodes []string, must bool, change func(node string, had Note) (Note, bool)) (errs error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	for _, store := range s.stores() {
+		for _, n := range nodes {
+			err := store.Change(ctx, n, func(had Note) (Note, bool) { return change(n, had) })
+			if err != nil && (must || !errors.Is(err, ErrMayNot)) {
+				errs = errors.Join(errs, err)
+			}
+		}
+	}
+	return errs
+}
+
+// add annotates the nodes of an agreed question before they are switched off. If that
+// fails, the cluster is not what it seemed, and lightsout must switch nothing. The
+// notes of others stay, unless they are out of date: each journal removes its own.
+//
+// It returns the annotation's ID: lightsout has sent nothing for it yet.
+func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, err error) {
+	if s.dryRun || q.Action == ActionOn {
+		return "", nil
+	}
+	if s.journal != nil {
+		if err := s.journal.Begin(); err != nil {
+			return "", fmt.Errorf("nothing was switched: %w", err)
+		}
+	}
+	me := s.me() // the same in every place
+	if s.journal != nil {
+		me.ID = newOp()
+		if err := s.journal.annotating(me.ID, nodes); err != nil {
+			return "", fmt.Errorf("nothing was switched: %w", err)
+		}
+	}
+	uncertain := !s.fleet.cluster().Certain()
+	err = s.change(ctx, nodes, uncertain, func(node string, had Note) (Note, bool) {
+		m := me
+		m.At = m.At.Add(q.ahead).Truncate(time.Second)
+		for _, b := range q.Bindings {
+			if b.Node.Name == node && certainBoot(b.Heard, time.Now()) {
+				m.Boot = b.Node.BootID // otherwise the request may end another boot
+			}
+		}
+		rest, _ := had.without(func(o Note) bool { return s.ours(o) || slices.Contains(q.over, o) })
+		return together(append([]Note{m}, rest.all()...)), true
+	})
+	switch {
+	case uncertain && errors.Is(err, ErrMayNot):
+		return me.ID, fmt.Errorf("nothing was switched: %w, and %s", ErrMayNot, noIdentity)
+	case err != nil:
+		return me.ID, fmt.Errorf("nothing was switched: %w", err)
+	}
+	return me.ID, nil
+}
+
+// noIdentity is the reason why lightsout switches nothing off while nobody on another
+// host, or with another kubeconfig, would notice it.
+const noIdentity = "the cluster's UID is unknown, so a lightsout with another kubeconfig would not notice the machines that this one switches off; " +
+	"bind the ClusterRole lightsout-view (docs/clusterrole.yaml), and see lightsout check"
+
+// noIdentity returns the reason why lightsout cannot distinguish the cluster from
+// others; empty if it can, or if nodes carry the notes, which belong to the cluster
+// itself.
+func (s notes) noIdentity() string {
+	if s.annotations != nil || s.fleet.cluster().Certain() {
+		return ""
+	}
+	return "Nodes are not annotated (guards.annotate: false), and " + noIdentity
+}
+
+// remove removes our notes from those of the nodes that no journal of ours lists as
+// off. It also removes the notes of others from nodes whose machines were proven off at
+// a time and are proven on since, if a note is so much older than that time that its
+// request was the one that switched the machine off. It holds the cluster's lock,
+// because another program of this journal may have written a note for an intent that is
+// still to come. A note that it cannot remove stays visible, and sweep retries. The note
+// with the ID mine belongs to this program: if the journal has no intent for it,
+// lightsout sent nothing.
+func (s notes) remove(nodes []string, wasOff map[string]time.Time, mine string) {
+	if s.dryRun {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	unlock, err := s.fleet.cfg.Locks.take(ctx, clusterLock(s.fleet.cluster()))
+	switch {
+	case err == nil:
+		defer unlock()
+	case errors.Is(err, errLocked):
+		return
+	}
+	s.takeOff(nodes, wasOff, mine)
+}
+
+// arrivesWithin is how long after its note another program's request may still be on its
+// way: that program waits for its lock, a slot, a login and a slow power API.
+const arrivesWithin = time.Minute
+
+// takeOff does the work of remove, under the cluster's lock.
+func (s notes) takeOff(nodes []string, wasOff map[string]time.Time, mine string) {
+	back := s.accountedFor()
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !back(n) && wasOff[n].IsZero() })
+	_ = s.change(context.Background(), nodes, false, func(n string, had Note) (Note, bool) {
+		return had.without(func(m Note) bool {
+			if s.ours(m) {
+				return back(n) && (m.ID == mine || s.wasAsked(m, n))
+			}
+			return m.At.Add(arrivesWithin).Before(wasOff[n])
+		})
+	})
+}
+
+// accountedFor returns a function that reports whether the journal lists a node's
+// machine as on. For an unreadable or damaged journal it reports false for every node.
+func (s notes) accountedFor() func(node string) bool {
+	none := func(string) bool { return false }
+	if s.journal == nil {
+		return none
+	}
+	if damaged, err := s.journal.Damaged(); err != nil || len(damaged) > 0 {
+		return none
+	}
+	left, err := s.journal.LeftOff()
+	if err != nil {
+		return none
+	}
+	return func(n string) bool {
+		return !slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
+	}
+}
+
+// sweep takes off the notes that are over, and our own on nodes that no journal
+// of ours has as off; nodes are all that are seen, none where the cluster is
+// not. It returns the notes of others that stay.
+func (s notes) sweep(nodes []Node) (others []NodeNote) {
+	nodes = s.withRegister(nodes, true)
+	unlock, err := s.fleet.cfg.Locks.tryAll(clusterLock(s.fleet.cluster()))
+	if err == nil { // nobody is about to switch the nodes in the notes
+		defer unlock()
+	}
+	keep := err != nil || s.dryRun || s.readOnly
+	certain := s.fleet.cluster().Certain() // otherwise a note may belong to another cluster
+	for _, n := range nodes {
+		mine := ""
+		for _, m := range n.Notes {
+			switch {
+			case s.ours(m) && (s.wasAsked(m, n.Name) || s.isOn(n)):
+				mine = m.ID
+			case !m.over(n):
+				if slices.ContainsFunc(others, func(o NodeNote) bool { return o.Node == n.Name && o.Note.By == m.By && o.Note.Journal == m.Journal }) {
+					continue // noted both on the node and on this host
+				}
+				others = append(others, NodeNote{Node: n.Name, Note: m, Older: s.sameJournal(m)})
+			case !keep && certain:
+				_ = s.change(context.Background(), []string{n.Name}, false, func(_ string, had Note) (Note, bool) {
+					return had.without(func(o Note) bool { return o == m })
+				})
+			}
+		}
+		if mine != "" && !keep {
+			s.takeOff([]string{n.Name}, nil, mine)
+		}
+	}
+	return others
+}
+
+// registered returns the notes on this host, by node.
+func (s notes) registered() map[string]Note {
+	return register{s.fleet.cfg.Locks, s.fleet.cluster()}.read()
+}
+
+// withRegister adds the notes that are kept on this host to those on the nodes;
+// with all, also to nodes that are not seen.
+func (s notes) withRegister(nodes []Node, all bool) []Node {
+	noted := s.registered()
+	nodes = slices.Clone(nodes)
+	for i, n := range nodes {
+		nodes[i].Notes = slices.Clone(n.Notes)
+		for _, m := range noted[n.Name].all() {
+			if !slices.Contains(n.Notes, m) {
+				nodes[i].Notes = append(nodes[i].Notes, m)
+			}
+		}
+		delete(noted, n.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(noted)) {
+		if all {
+			nodes = append(nodes, Node{NodeRef: NodeRef{Name: name}, Notes: noted[name].all()})
+		}
+	}
+	return nodes
+}
+
+// ours reports whether this program's journal wrote a note and still has it. It is
+// false for the notes of an earlier journal that is lost, and for those written after
+// this journal was copied.
+func (s notes) ours(m Note) bool {
+	known, _ := s.journal.annotated(m.ID, "")
+	return s.sameJournal(m) && known
+}
+
+// wasAsked reports whether the journal has an intent for the operation that the note on
+// a node announces.
+func (s notes) wasAsked(m Note, node string) bool {
+	_, intent := s.journal.annotated(m.ID, node)
+	return intent
+}
+
+// onTime is the longest time between two heartbeats of a healthy node: its kubelet
+// renews its Lease every 10 s, a quarter of leaseDurationSeconds
+// (pkg/kubelet/kubelet.go).
+const onTime = 15 * time.Second
+
+// isOn reports whether a node is running, by its heartbeat or otherwise by its machine.
+// A note without an intent then belongs to a program that ended before it sent the
+// request.
+func (s notes) isOn(n Node) bool {
+	if n.Ready && n.NotLeft == "" && clock.Since(n.Heard) < onTime {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	defer cancel()
+	for _, r := range s.fleet.Read(ctx, s.fleet.Resolve(ctx, []NodeRef{n.NodeRef})) {
+		return r.State == On && r.Proof == Proven
+	}
+	return false
+}
+
+// sameJournal reports whether this program's journal wrote a note, or a later state of
+// it.
+func (s notes) sameJournal(m Note) bool {
+	return m.Journal != "" && m.Journal == s.me().Journal
+}
