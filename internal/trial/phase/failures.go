@@ -46,7 +46,7 @@ func (t *Tracker) Outages() loadgen.Outages { return slices.Clone(t.failures.out
 // forecastErrors forecasts the end of the error window: no endpoint on the nodes is
 // ready, kube-proxy has learned of it, and the last request has failed.
 func (t *Tracker) forecastErrors() {
-	r := t.row(view.PhaseErrors, Load)
+	r := t.rows.of(view.PhaseErrors, Load)
 	var predicted, first forecast.Interval
 	for _, name := range t.names {
 		if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil {

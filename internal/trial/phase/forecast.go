@@ -52,7 +52,7 @@ func (t *Tracker) forecastFirst() {
 		a, _ := soon.Node(name)
 		b, _ := late.Node(name)
 		for _, o := range outlooks {
-			r := t.row(o.name, name)
+			r := t.rows.of(o.name, name)
 			from, why := o.of(a)
 			to, _ := o.of(b)
 			if !r.first.IsZero() {
@@ -109,12 +109,12 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 // returned reports whether the node is up again, so that nothing more of the
 // outage is to come.
 func (t *Tracker) returned(n *node) bool {
-	return t.seen(view.PhaseBooted, n.name) || t.seen(view.PhaseReady, n.name)
+	return t.rows.seen(view.PhaseBooted, n.name) || t.rows.seen(view.PhaseReady, n.name)
 }
 
 func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 	for _, o := range outlooks {
-		r := t.row(o.name, n.name)
+		r := t.rows.of(o.name, n.name)
 		if !r.observed.IsZero() {
 			continue
 		}
@@ -129,8 +129,8 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 			case view.PhaseEvicted:
 				i = since(t, view.PhaseTainted, n, i)
 			default:
-				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(t.row(view.PhaseDetected, n.name).observed) {
-					i.From = t.row(view.PhaseDetected, n.name).observed
+				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(t.rows.of(view.PhaseDetected, n.name).observed) {
+					i.From = t.rows.of(view.PhaseDetected, n.name).observed
 				}
 			}
 			r.predicted = gracefully(n, o.name, i)
@@ -142,7 +142,7 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 		r.never = o.name == view.PhaseEvicted && no.NeverEvicted
 	}
 	if n.graceful > 0 {
-		t.row(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
+		t.rows.of(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
 
@@ -171,7 +171,7 @@ const backAgain = time.Minute
 // since moves a forecast that was worked out from the control plane's own time of
 // an earlier phase to our clock, if the control plane's is another.
 func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Interval {
-	r := t.row(name, n.name)
+	r := t.rows.of(name, n.name)
 	if !r.exact || r.coarse || r.source.IsZero() {
 		return i
 	}
@@ -189,8 +189,8 @@ func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Inter
 const readyRounds = 3
 
 func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
-	ready := t.row(view.PhaseReady, n.name)
-	booted := t.row(view.PhaseBooted, n.name)
+	ready := t.rows.of(view.PhaseReady, n.name)
+	booted := t.rows.of(view.PhaseBooted, n.name)
 	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
 		return // with both seen at once the forecast stays the same
 	}

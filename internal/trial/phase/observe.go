@@ -37,12 +37,12 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 	case cluster.ChangeStatus:
 		switch {
 		case cluster.IsNotReady(tr.To):
-			if n.wasDown || t.seen(view.PhaseBooted, n.name) {
+			if n.wasDown || t.rows.seen(view.PhaseBooted, n.name) {
 				return // a kubelet that has just started reports it itself
 			}
 			t.observe(view.PhaseDetected, n.name, tr.Seen, tr.SourceTime, true)
 			if tr.Cause == cluster.CauseShutdown {
-				t.row(view.PhaseDetected, n.name).note("the kubelet reported its own shutdown")
+				t.rows.of(view.PhaseDetected, n.name).note("the kubelet reported its own shutdown")
 			}
 		case tr.To == cluster.WordReady && returning(t, n):
 			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
@@ -69,25 +69,20 @@ func lost(taint string) bool {
 // evicting reports whether a pod that is deleted on the node is deleted because
 // the node is lost.
 func evicting(t *Tracker, n *node) bool {
-	return n.tainted && !t.seen(view.PhaseReady, n.name)
+	return n.tainted && !t.rows.seen(view.PhaseReady, n.name)
 }
 
 // returning reports whether the node is on its way back: it was found not Ready,
 // or has booted.
 func returning(t *Tracker, n *node) bool {
-	return n.wasDown || t.seen(view.PhaseDetected, n.name) || t.seen(view.PhaseBooted, n.name)
-}
-
-func (t *Tracker) seen(name, subject string) bool {
-	_, ok := t.Observed(name, subject)
-	return ok
+	return n.wasDown || t.rows.seen(view.PhaseDetected, n.name) || t.rows.seen(view.PhaseBooted, n.name)
 }
 
 // observe notes when a phase was seen. The first time stands, except that the
 // exact one of a transition replaces that of a look. After a blind span the
 // source's own time is the better one.
 func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bool) {
-	r := t.row(name, subject)
+	r := t.rows.of(name, subject)
 	if !r.observed.IsZero() && (r.exact || !exact) {
 		return
 	}
@@ -161,7 +156,7 @@ func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
 		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{}, false)
 	}
-	if evicting(t, n) && !t.seen(view.PhaseEvicted, n.name) {
+	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
 		for _, p := range s.PodsOn(n.name) {
 			if p.Gone.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) {
 				t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting, false)

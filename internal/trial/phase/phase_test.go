@@ -101,7 +101,7 @@ func TestTheForecastFollowsTheNewestHeartbeatAndIsFrozenByTheObservation(t *test
 	w.node(n4, func(n *cluster.Node) { n.RenewSeen = at(6) }) // late in its shutdown
 	w.look(6)
 	w.look(30)
-	if i := w.row(view.PhaseDetected, n4).predicted; !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
+	if i := w.rows.of(view.PhaseDetected, n4).predicted; !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
 		t.Errorf("expected in %v", i)
 	}
 	w.lose(n4, 58)
@@ -312,7 +312,7 @@ func TestNodesOneAfterTheOther(t *testing.T) {
 	w.ready(n3, 71)
 	w.podsOn(n3, func(p *cluster.Pod) { p.Ready = true })
 	w.look(72)
-	if !w.seen(view.PhaseRestored, llm.String()) {
+	if !w.rows.seen(view.PhaseRestored, llm.String()) {
 		t.Error("the first return is not seen")
 	}
 	w.Switched(n4, power.ActionOff, at(100))

@@ -47,7 +47,7 @@ func (v *service) forecastFirst(t *Tracker) {
 	} else if h.Place.Pending.High > h.Place.Waiting {
 		v.room, v.full = h.Room().Text, h.Place.Pending.Low > h.Place.Waiting
 	}
-	r := t.row(view.PhaseReplaced, t.deployment.String())
+	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
 	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && t.isDown(p.Node) }) {
 		r.observed = t.zero
 		r.notes = []string{"none of its pods was on the nodes"}
@@ -79,7 +79,7 @@ func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forec
 		if !v.has(t, name) {
 			continue
 		}
-		r := t.row(view.PhaseEvicted, name)
+		r := t.rows.of(view.PhaseEvicted, name)
 		e := r.seenOr(of(r))
 		// Pods that end with a graceful shutdown are replaced at once.
 		if n := t.nodes[name]; n.graceful > 0 {
@@ -121,20 +121,20 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 		return
 	}
 	subject := t.deployment.String()
-	r := t.row(view.PhaseReplaced, subject)
+	r := t.rows.of(view.PhaseReplaced, subject)
 	returned := func(name string) bool { return t.returned(t.nodes[name]) }
 	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), returned) {
 		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
 			r.predicted, r.why, r.never = i, why, v.never(t)
 		}
 	}
-	r = t.row(view.PhaseRestored, subject)
+	r = t.rows.of(view.PhaseRestored, subject)
 	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
 		return
 	}
 	var last forecast.Interval
 	for _, name := range t.down() {
-		ready := t.row(view.PhaseReady, name)
+		ready := t.rows.of(view.PhaseReady, name)
 		i := ready.seenOr(ready.predicted)
 		if i.IsZero() {
 			return
@@ -151,7 +151,7 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 		return
 	}
 	subject := t.deployment.String()
-	if !t.seen(view.PhaseReplaced, subject) {
+	if !t.rows.seen(view.PhaseReplaced, subject) {
 		n := 0
 		var last *cluster.Pod
 		for _, p := range s.PodsOf(t.deployment) {
@@ -171,7 +171,7 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 			t.observe(view.PhaseReplaced, subject, changed, last.ReadySince, true)
 		}
 	}
-	if !t.seen(view.PhaseRestored, subject) {
+	if !t.rows.seen(view.PhaseRestored, subject) {
 		d := s.Deployment(t.deployment)
 		if d == nil || !d.Gone.IsZero() || d.Available < d.Replicas || d.Replicas == 0 {
 			return
@@ -179,7 +179,7 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 		at := d.Changed
 		for _, name := range t.down() {
 			n := t.nodes[name]
-			ready := t.row(view.PhaseReady, name).observed
+			ready := t.rows.of(view.PhaseReady, name).observed
 			if n.on.IsZero() || ready.IsZero() || n.last == nil || n.last.Ready != cluster.TriTrue {
 				return
 			}

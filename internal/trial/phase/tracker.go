@@ -23,7 +23,7 @@ type Tracker struct {
 	snapshot   *cluster.Snapshot
 	nodes      map[string]*node
 	names      []string // of nodes, sorted
-	rows       map[rowKey]*row
+	rows       rows
 	wave       int
 	unforecast bool // nodes have been switched whose First is not worked out yet
 	forecast   time.Time
@@ -49,6 +49,24 @@ type node struct {
 }
 
 type rowKey struct{ name, subject string }
+
+// rows holds a row for each phase of each subject.
+type rows map[rowKey]*row
+
+// of returns the row of a phase, and adds it if there is none.
+func (all rows) of(name, subject string) *row {
+	k := rowKey{name, subject}
+	if all[k] == nil {
+		all[k] = &row{}
+	}
+	return all[k]
+}
+
+// seen reports whether a phase was observed.
+func (all rows) seen(name, subject string) bool {
+	r := all[rowKey{name, subject}]
+	return r != nil && !r.observed.IsZero()
+}
 
 // row is one phase of one subject.
 type row struct {
@@ -82,7 +100,7 @@ func (r *row) note(text string) {
 // NewTracker makes a Tracker. deployment may be the zero Key: then there are no
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
-	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: map[rowKey]*row{}}
+	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: rows{}}
 	t.failures.runs, t.failures.all = map[int]*loadgen.Window{}, loadgen.NewWindow(&t.failures.outages)
 	return t
 }
@@ -143,14 +161,14 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		return
 	}
 	at0 := func(name, note string) {
-		r := t.row(name, n.name)
+		r := t.rows.of(name, n.name)
 		r.observed, r.exact = at, true
 		r.note(note)
 	}
 	if n.last.Ready != cluster.TriTrue {
 		// Nobody sees the control plane notice this outage.
 		n.wasDown = true
-		t.row(view.PhaseDetected, n.name).note("not seen: it was not Ready before")
+		t.rows.of(view.PhaseDetected, n.name).note("not seen: it was not Ready before")
 	}
 	if n.last.ReadyEndpoints == 0 {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
@@ -205,23 +223,13 @@ func (t *Tracker) isDown(name string) bool {
 	return n != nil && n.wave == t.wave
 }
 
-func (t *Tracker) row(name, subject string) *row {
-	k := rowKey{name, subject}
-	r := t.rows[k]
-	if r == nil {
-		r = &row{}
-		t.rows[k] = r
-	}
-	return r
-}
-
 // Power records a reading of a machine.
 func (t *Tracker) Power(name string, r power.Reading) {
 	n := t.nodes[name]
 	if n == nil || r.State != power.Off || r.Arrived.Before(n.off) {
 		return
 	}
-	off := t.row(view.PhaseOff, name)
+	off := t.rows.of(view.PhaseOff, name)
 	if !n.on.IsZero() && r.Arrived.After(n.on) {
 		if !off.observed.IsZero() || r.Proof != power.Proven {
 			return
@@ -242,7 +250,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	if t.snapshot == nil || !t.seen(view.PhaseEvicted, name) {
+	if t.snapshot == nil || !t.rows.seen(view.PhaseEvicted, name) {
 		return false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.zero).Node(name)
