@@ -48,8 +48,11 @@ func (w world) Look(ctx context.Context) (power.View, error) {
 			v.Stale = append(v.Stale, notSeen("heartbeats (leases)", leases))
 		}
 	}
-	if s.Unread(cluster.KindPod) {
+	switch {
+	case s.Unread(cluster.KindPod):
 		v.Stale = append(v.Stale, "Which nodes run etcd is unknown: lightsout is "+s.Access[cluster.KindPod].Reading(cluster.KindPod))
+	case !s.SettingsRead:
+		v.Stale = append(v.Stale, "Which nodes run etcd is unknown: lightsout is reading the control plane's pods")
 	}
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() {
@@ -167,7 +170,9 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	return out
 }
 
-// runsEtcd reports whether one of the node's static pods is an etcd member.
+// runsEtcd reports whether one of the node's static pods in the watched namespaces is an
+// etcd member. The Watcher reads the members that kubeadm and RKE2 label in kube-system,
+// whatever namespaces it watches: their nodes belong to the control plane.
 func runsEtcd(s *cluster.Snapshot, node string) bool {
 	return slices.ContainsFunc(s.PodsOn(node), func(p *cluster.Pod) bool {
 		return p.Static && strings.HasPrefix(p.Name, "etcd-")

@@ -35,6 +35,22 @@ func TestATaintedWorkerDoesNotCountAsLeft(t *testing.T) {
 	}
 }
 
+// The nodes of etcd's members are known only when the control plane's own pods have been
+// read, which are in a namespace that lightsout need not watch.
+func TestWhoRunsEtcdIsUnknownUntilTheControlPlanesPodsAreRead(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		s := cluster.NewSnapshot(mdxSnapshot().Contents())
+		s.SettingsRead = read
+		view, err := session.NewWorld(&still{s: s}, nil, time.Now).Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unknown := strings.Contains(strings.Join(view.Stale, " "), "Which nodes run etcd is unknown"); unknown == read {
+			t.Errorf("read %v: %q", read, view.Stale)
+		}
+	}
+}
+
 // asked is a watcher whose API server answers as answer does.
 type asked struct {
 	*still
