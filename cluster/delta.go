@@ -100,6 +100,10 @@ func (s *state) kept(src *source) (out []object) {
 		for _, c := range s.components {
 			out = append(out, c)
 		}
+	case KindKnativeService, KindRevision:
+		for _, o := range s.keptKnative(src.kind) {
+			add(o, time.Time{})
+		}
 	default:
 		for _, o := range s.t.objects.span(func(o *Object) bool { return o.Kind >= src.kind }, func(o *Object) bool { return o.Kind > src.kind }) {
 			add(o, time.Time{})

@@ -203,6 +203,7 @@ var listKinds = map[string]string{
 	"nodes": "NodeList v1", "pods": "PodList v1", "components": "PodList v1", "events": "EventList v1",
 	"deployments": "DeploymentList apps/v1", "replicasets": "ReplicaSetList apps/v1",
 	"endpointslices": "EndpointSliceList discovery.k8s.io/v1", "leases": "LeaseList coordination.k8s.io/v1",
+	"services": "ServiceList serving.knative.dev/v1", "revisions": "RevisionList serving.knative.dev/v1",
 }
 
 func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespace string) {

@@ -31,6 +31,8 @@ type source struct {
 	trim      func(runtime.Object) object
 	// later: the past is not asked for, only what happens from now on.
 	later bool
+	// after: it is not followed before this is closed; nil: from the start.
+	after <-chan struct{}
 
 	// opened is when the watch last worked. Only the follower uses it.
 	opened time.Time
@@ -63,6 +65,13 @@ var errGone = errors.New("the API server no longer has the watch history that li
 // follow reports everything in src to the owner until ctx ends.
 func (w *Watcher) follow(ctx context.Context, src *source) {
 	version, failures := "", 0
+	if src.after != nil {
+		select {
+		case <-src.after:
+		case <-ctx.Done():
+			return
+		}
+	}
 	for w.gate.wait(ctx) {
 		began := time.Now()
 		next, err := w.stream(ctx, src, version)

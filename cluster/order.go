@@ -12,7 +12,7 @@ func stage(k Kind) int {
 	switch k {
 	case KindNode, KindLease, kindComponent:
 		return 0
-	case KindPod, KindNeighbour:
+	case KindPod, KindNeighbour, KindKnativeService, KindRevision:
 		return lastStage
 	}
 	return 1
@@ -75,7 +75,7 @@ func (o *readingOrder) tried(src *source) {
 func unread(sources []*source) map[Kind]Access {
 	out := map[Kind]Access{}
 	for _, src := range sources {
-		if src.kind != kindComponent {
+		if src.kind != kindComponent && src.after == nil {
 			out[src.kind] = Access{}
 		}
 	}

@@ -121,6 +121,7 @@ func (s *state) nodeTrouble(p *Pod) string {
 func (d *Deployment) id() Key { return d.Key }
 
 func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
+	d = s.withKnative(d)
 	old := s.deployment(d.Key)
 	fresh := old == nil || !old.Gone.IsZero() || old.UID != d.UID
 	if !fresh {

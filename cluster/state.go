@@ -29,6 +29,7 @@ type state struct {
 	readyOn    map[string]*readyCount
 	rising     map[string]*readyCount // of readyOn, those whose rise from 0 is still to be told
 	components map[string]*component
+	knative    map[Ref]*knativePart
 	kubelets   map[string]Kubelet
 	// kubeletErrs holds the error of each kubelet that did not answer, by node.
 	kubeletErrs map[string]string
@@ -61,7 +62,7 @@ func newState(w *Watcher, sources ...*source) *state {
 		w: w, t: newTables(),
 		leases: map[string]*heartbeat{},
 		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
-		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
+		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, access: unread(sources),
 	}
 	for _, src := range sources {

@@ -338,17 +338,6 @@ type Pod struct {
 	Gone    time.Time `json:"gone,omitzero"`
 }
 
-// Knative is what a deployment's labels, annotations and queue-proxy say of
-// the revision behind it.
-type Knative struct {
-	Service              string `json:"service,omitzero"`
-	Revision             string `json:"revision,omitzero"`
-	MinScale             int    `json:"min_scale,omitzero"` // 0: not set
-	MaxScale             int    `json:"max_scale,omitzero"`
-	ContainerConcurrency int    `json:"container_concurrency,omitzero"` // 0: unlimited
-	TimeoutSeconds       int    `json:"timeout_seconds,omitzero"`       // 0: unknown
-}
-
 // Deployment is a deployment, trimmed. Immutable.
 type Deployment struct {
 	Key

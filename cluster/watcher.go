@@ -33,6 +33,9 @@ type Watcher struct {
 	kubelets *kubelets
 	// order makes the watcher read the most urgent kinds first.
 	order *readingOrder
+	// knative is closed by seesKnative, when there is a deployment of Knative's.
+	knative     chan struct{}
+	seesKnative func()
 	// leasesFrom is since when changes of Leases have been coming; nil while they
 	// don't.
 	leasesFrom atomic.Pointer[time.Time]
@@ -48,8 +51,9 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	w := &Watcher{
 		opts: o, client: c,
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
-		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1),
+		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
+	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
 	return w
 }
@@ -121,6 +125,7 @@ func (w *Watcher) sources() []*source {
 	}
 	all = append(all, placeSources(namespaces)...)
 	for _, ns := range namespaces {
+		all = append(all, w.knativeSources(ns)...)
 		all = append(all,
 			&source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)},
 			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod)},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ func TestWatcherShowsWhatTheServerHas(t *testing.T) {
 			k := Key{"default", "web"}
 			d := s.Deployment(k)
 			want := Knative{Service: "web", Revision: "web-00001", MinScale: 16, MaxScale: 16, ContainerConcurrency: 1, TimeoutSeconds: 1800}
-			if d == nil || d.Word != "Running" || d.Knative == nil || *d.Knative != want {
+			if d == nil || d.Word != "Running" || !reflect.DeepEqual(d.Knative, &want) {
 				t.Fatalf("deployment %+v", d)
 			}
 			if now, target, _ := s.Capacity(k); len(s.PodsOf(k)) != 16 || now != 16 || target != 16 {

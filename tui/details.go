@@ -229,14 +229,7 @@ func (d *details) deployment(ref cluster.Ref) {
 	}
 	d.time("gone", dep.Gone)
 	if kn := dep.Knative; kn != nil {
-		d.head("Knative")
-		d.add("service", kn.Service)
-		d.add("revision", kn.Revision)
-		d.add("scale", fmt.Sprintf("%d to %s", kn.MinScale, bound(kn.MaxScale)))
-		d.add("concurrency", bound(kn.ContainerConcurrency))
-		if kn.TimeoutSeconds > 0 {
-			d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
-		}
+		d.knative(kn)
 	}
 	d.described(ref)
 	d.head("Deployment")

@@ -30,6 +30,9 @@ func objectAt(ref cluster.Ref) object {
 			d.pod(ref)
 		case cluster.KindDeployment:
 			d.deployment(ref)
+		case cluster.KindKnativeService:
+			d.knativeService(ref)
+			d.described(ref)
 		default:
 			d.add("name", ref.Name)
 			d.add("namespace", ref.Namespace)

@@ -50,6 +50,8 @@ type Impact struct {
 	MinScale bool
 	// BelowMinimum: fewer than Minimum are left available.
 	BelowMinimum bool
+	// Knative is the deployment's; nil if it has none.
+	Knative *cluster.Knative
 }
 
 // Hits counts the objects that the outage hits. The first call costs about 30 ms for
@@ -145,7 +147,7 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 			Key: k, Wanted: d.Replicas,
 			AvailableBefore: d.Available, AvailableAfter: d.Available,
 			CapacityBefore: now, CapacityAfter: now,
-			Minimum: max(0, d.Replicas-d.MaxUnavailable),
+			Minimum: max(0, d.Replicas-d.MaxUnavailable), Knative: d.Knative,
 		}
 		if d.Knative != nil && d.Knative.MinScale > 0 {
 			im.Minimum, im.MinScale = d.Knative.MinScale, true

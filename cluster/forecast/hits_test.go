@@ -63,7 +63,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		t.Errorf("%+v", f.Nodes)
 	}
 	want := Impact{Key: key("default", "llm"), Pods: 8, Wanted: 16, AvailableBefore: 16, AvailableAfter: 8,
-		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, MinScale: true, BelowMinimum: true}
+		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, MinScale: true, BelowMinimum: true, Knative: c.Deployments[0].Knative}
 	if len(h.Deployments) != 1 || h.Deployments[0] != want {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
 	}
@@ -83,6 +83,30 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	} {
 		if got := texts(lines.got); !slices.Equal(got, lines.want) {
 			t.Errorf("%s: %q\nwant %q", what, got, lines.want)
+		}
+	}
+}
+
+// An operator who is about to switch a node off sees that the Knative service is not Ready
+// even now, and why, and which part of its requests the deployment gets.
+func TestTheForecastNamesTheStateOfTheKnativeService(t *testing.T) {
+	const rest = "default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)"
+	ready := cluster.Readiness{Ready: cluster.TriTrue}
+	for want, k := range map[string]cluster.Knative{
+		rest: {ServiceReady: ready, RevisionReady: ready, Traffic: []cluster.Split{{Revision: "llm-00001", Percent: 100}}},
+		rest + ", gets 20% of the requests to llm": {ServiceReady: ready, RevisionReady: ready,
+			Traffic: []cluster.Split{{Revision: "llm-00001", Percent: 20}, {Revision: "llm-00002", Percent: 80}}},
+		rest + ", its Knative service is not Ready now (RevisionFailed: no room)": {
+			ServiceReady: cluster.Readiness{Ready: cluster.TriFalse, Reason: "RevisionFailed", Message: "no room"}},
+		rest + ", its revision is not Ready now (Deploying)": {ServiceReady: ready,
+			RevisionReady: cluster.Readiness{Ready: cluster.TriUnknown, Reason: "Deploying"}},
+	} {
+		c := mdx(nil)
+		k.Service, k.Revision, k.MinScale, k.ContainerConcurrency = "llm", "llm-00001", 16, 1
+		c.Deployments[0].Knative = &k
+		h := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, t0).Hits()
+		if got := texts(h.Lines()); len(got) != 2 || got[1] != "! "+want {
+			t.Errorf("%q\nwant %q", got, want)
 		}
 	}
 }

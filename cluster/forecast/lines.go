@@ -37,9 +37,33 @@ func (h Hits) Lines() []Line {
 		if d.BelowMinimum {
 			l.Warn, l.Text = true, l.Text+fmt.Sprintf(", below %s", d.minimum())
 		}
+		l.knative(d.Knative)
 		out = append(out, l)
 	}
 	return out
+}
+
+// knative adds what the operator should know of the Knative service behind a deployment:
+// that it is not Ready even now, and that only some of its requests come here.
+func (l *Line) knative(k *cluster.Knative) {
+	if k == nil {
+		return
+	}
+	if percent, known := k.Share(); known && percent < 100 {
+		l.Text += fmt.Sprintf(", gets %d%% of the requests to %s", percent, k.Service)
+	}
+	for _, part := range []struct {
+		what  string
+		ready cluster.Readiness
+	}{{"its Knative service", k.ServiceReady}, {"its revision", k.RevisionReady}} {
+		if part.ready.NotReady() {
+			l.Warn, l.Text = true, l.Text+", "+part.what+" is not Ready now"
+			if why := part.ready.Why(); why != "" {
+				l.Text += " (" + text.Clean(why, 120) + ")"
+			}
+			return
+		}
+	}
 }
 
 // minimum returns the disruption budget or minimum that applies.

@@ -1,0 +1,92 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"lightsout/cluster"
+)
+
+// knative adds the facts about a deployment's revision and its Knative service.
+func (d *details) knative(kn *cluster.Knative) {
+	d.head("Knative")
+	d.readiness("service", kn.Service, kn.ServiceReady, cluster.KindKnativeService)
+	d.readiness("revision", kn.Revision, kn.RevisionReady, cluster.KindRevision)
+	d.traffic(kn.Traffic)
+	d.bounds(kn)
+}
+
+// bounds adds how far a revision scales, and how many requests each of its pods takes.
+func (d *details) bounds(kn *cluster.Knative) {
+	d.add("scale", fmt.Sprintf("%d to %s", kn.MinScale, bound(kn.MaxScale)))
+	d.add("concurrency", bound(kn.ContainerConcurrency))
+	if kn.TimeoutSeconds > 0 {
+		d.add("timeout", age(time.Duration(kn.TimeoutSeconds)*time.Second))
+	}
+}
+
+// readiness adds a Knative object with its Ready condition, or why that is unknown.
+func (d *details) readiness(label, name string, r cluster.Readiness, kind cluster.Kind) {
+	switch {
+	case name == "":
+	case r.Ready == cluster.TriTrue:
+		d.look(d.s.t.good, label, name+": "+d.state("Ready", r.Since, r.Reason, r.Message))
+	case r.Ready == cluster.TriFalse:
+		d.look(d.s.t.bad, label, name+": "+d.state("not Ready", r.Since, r.Reason, r.Message))
+	case r.Ready == cluster.TriUnknown:
+		d.look(d.s.t.warn, label, name+": "+d.state("not Ready yet", r.Since, r.Reason, r.Message))
+	case d.s.snap.Access[kind].Forbidden:
+		d.look(d.s.t.warn, label, fmt.Sprintf("%s: whether it is Ready is unknown: this account may not list %ss", name, kind))
+	default:
+		d.add(label, name)
+	}
+}
+
+// traffic adds how a Knative service splits its requests.
+func (d *details) traffic(all []cluster.Split) {
+	for i, s := range all {
+		label := ""
+		if i == 0 {
+			label = "traffic"
+		}
+		d.add(label, fmt.Sprintf("%d%% to %s", s.Percent, s.Revision))
+	}
+}
+
+// knativeService adds the revisions of a Knative service: which of them are Ready, their
+// share of the requests, their pods and their bounds.
+func (d *details) knativeService(ref cluster.Ref) {
+	found := false
+	for _, dep := range d.s.snap.Deployments() {
+		kn := dep.Knative
+		if kn == nil || dep.Namespace != ref.Namespace || kn.Service != ref.Name || !dep.Gone.IsZero() {
+			continue
+		}
+		if !found {
+			d.readiness("status", kn.Service, kn.ServiceReady, cluster.KindKnativeService)
+			d.traffic(kn.Traffic)
+			found = true
+		}
+		d.revision(dep)
+	}
+	if !found {
+		why := d.s.missing(cluster.KindDeployment)
+		d.look(d.s.t.dim, "revisions", cmp.Or(why, "lightsout sees no deployment of this service"))
+	}
+}
+
+// revision adds a revision by its deployment.
+func (d *details) revision(dep *cluster.Deployment) {
+	kn := dep.Knative
+	d.head("Revision " + kn.Revision)
+	d.readiness("status", kn.Revision, kn.RevisionReady, cluster.KindRevision)
+	if percent, known := kn.Share(); known {
+		d.add("requests", fmt.Sprintf("%d%% of the service's", percent))
+	}
+	d.look(deploymentStyle(d.s.t, dep), "pods", fmt.Sprintf("%s, %d of %d available", dep.Word, dep.Available, dep.Replicas))
+	if now, target, limited := d.s.snap.Capacity(dep.Key); limited {
+		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
+	}
+	d.bounds(kn)
+}
