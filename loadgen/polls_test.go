@@ -33,7 +33,7 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				}
 				sources := func() (out []Source) {
 					for i := range tc.sources {
-						out = append(out, Source{Namespace: "knative-serving", Pod: fmt.Sprint("activator-", i), Metrics: ActivatorMetrics("default", "", "llm")})
+						out = append(out, Source{Namespace: "knative-serving", Pod: fmt.Sprint("activator-", i), Metrics: ActivatorMetrics("default", []string{"llm"})})
 					}
 					return out
 				}

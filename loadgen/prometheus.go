@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -23,9 +24,15 @@ type Metrics struct {
 	// Served and Queued are the names of gauges: requests that are being worked
 	// on, and that wait. Empty: it does not tell.
 	Served, Queued string
-	// Labels must all be among a sample's labels for it to count; what counts
-	// is summed up.
-	Labels map[string]string
+	// Held is the name of a gauge of both together, for a server that does not tell them
+	// apart; with it, Served and Queued are empty.
+	Held string
+	// Labels are those by which a sample counts: it must have each of them, with one of
+	// the values. The samples that count are summed up.
+	Labels map[string][]string
+	// Older are the metrics of the server's earlier versions, newest first: they are read
+	// if it does not have these.
+	Older []Metrics
 
 	// optional: an earlier version of the server answers without these metrics; it then
 	// is not a source, rather than a silent one.
@@ -45,17 +52,20 @@ func VLLMMetrics(port int32) Metrics {
 	return Metrics{Name: "vLLM", Port: port, Served: "vllm:num_requests_running", Queued: "vllm:num_requests_waiting"}
 }
 
-// ActivatorMetrics are the metrics of Knative's activator for one service, or for a
-// revision without a service. Knative has them since 1.22, and only if
-// config-observability sets metrics-protocol to prometheus.
-func ActivatorMetrics(namespace, service, revision string) Metrics {
-	labels := map[string]string{"k8s_namespace_name": namespace, "kn_service_name": service}
-	if service == "" {
-		labels = map[string]string{"k8s_namespace_name": namespace, "kn_revision_name": revision}
-	}
+// ActivatorMetrics are the metrics of Knative's activator for some revisions of a
+// namespace. Since 1.22 it counts served and queued requests apart; before, it has their
+// sum as an average over a second, by its present name since 1.19. Since 1.19 it has them
+// only if config-observability sets metrics-protocol to prometheus. An activator counts a
+// revision from the revision's first request on.
+func ActivatorMetrics(namespace string, revisions []string) Metrics {
+	labels := map[string][]string{"k8s_namespace_name": {namespace}, "kn_revision_name": revisions}
 	return Metrics{
 		Name: "activator", Port: 9090, Served: "kn_revision_request_active", Queued: "kn_revision_request_queued",
 		Labels: labels, optional: true,
+		Older: []Metrics{
+			{Held: "kn_revision_request_concurrency", Labels: labels},
+			{Held: "activator_request_concurrency", Labels: map[string][]string{"namespace_name": {namespace}, "revision_name": revisions}},
+		},
 	}
 }
 
@@ -65,18 +75,33 @@ const mostRequests = 1e6
 
 var errAbsent = errors.New("is not among the metrics")
 
-// decodeMetrics reads the two gauges of m. A required gauge that is missing is an
-// error: it is unknown, and not 0.
-func decodeMetrics(body []byte, m *Metrics) (served, queued float64, err error) {
+// decodeMetrics reads the gauges of m. A required gauge that is missing is an error: it
+// is unknown, and not 0.
+func decodeMetrics(body []byte, m *Metrics) (reading, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(io.MultiReader(bytes.NewReader(body), strings.NewReader("\n")))
-	if err == nil {
-		served, err = m.sum(families[m.Served], m.Served)
+	if err != nil {
+		return reading{}, err
 	}
-	if err == nil {
-		queued, err = m.sum(families[m.Queued], m.Queued)
+	r, err := m.read(families)
+	for i := 0; i < len(m.Older) && errors.Is(err, errAbsent); i++ {
+		r, err = m.Older[i].read(families)
 	}
-	return served, queued, err
+	return r, err
+}
+
+// read takes the gauges of one version of a server.
+func (m *Metrics) read(families map[string]*dto.MetricFamily) (r reading, err error) {
+	if m.Held != "" {
+		r.together = true
+		r.served, err = m.sum(families[m.Held], m.Held)
+		return r, err
+	}
+	r.served, err = m.sum(families[m.Served], m.Served)
+	if err == nil {
+		r.queued, err = m.sum(families[m.Queued], m.Queued)
+	}
+	return r, err
 }
 
 // sum adds up the samples with the labels. An empty name has no samples.
@@ -88,7 +113,7 @@ func (m *Metrics) sum(family *dto.MetricFamily, name string) (sum float64, err e
 	for _, s := range family.GetMetric() {
 		found := 0
 		for _, l := range s.GetLabel() {
-			if want, ok := m.Labels[l.GetName()]; ok && want == l.GetValue() {
+			if slices.Contains(m.Labels[l.GetName()], l.GetValue()) {
 				found++
 			}
 		}

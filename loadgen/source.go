@@ -25,8 +25,10 @@ type Report struct {
 	// Served and Queued are nil where no server has said: that is "no answer",
 	// and not 0. Where Answered is less than Asked, they are the sum of those
 	// that have said.
-	Served   *int `json:"served,omitzero"`
-	Queued   *int `json:"queued,omitzero"`
+	Served *int `json:"served,omitzero"`
+	Queued *int `json:"queued,omitzero"`
+	// Held is the sum of both, of servers that do not tell them apart; nil as well.
+	Held     *int `json:"held,omitzero"`
 	Asked    int  `json:"asked,omitzero"`
 	Answered int  `json:"answered,omitzero"`
 }
@@ -38,7 +40,7 @@ const disagreeAfter = 5 * time.Second
 // reporting gathers what servers of one kind say.
 type reporting struct {
 	Report
-	served, queued float64
+	served, queued, held float64
 }
 
 // reports lists all kinds, in the order of their first report.
@@ -60,6 +62,11 @@ func (l *reports) add(source string, m *Metrics, r reading) {
 		return
 	}
 	t.Answered++
+	if r.together {
+		t.held += r.served
+		t.Held = rounded(t.held)
+		return
+	}
 	if m.Served != "" {
 		t.served += r.served
 		t.Served = rounded(t.served)
@@ -87,6 +94,9 @@ func (l reports) results() []Report {
 type reading struct {
 	served, queued float64
 	ok             bool
+	// together: served includes the queued ones, of a server that does not tell them
+	// apart.
+	together bool
 	// none: the source answered, and has no such metrics.
 	none bool
 }
@@ -116,7 +126,7 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	if m.load != nil {
 		r.served, err = m.load(body)
 	} else {
-		r.served, r.queued, err = decodeMetrics(body, m)
+		r, err = decodeMetrics(body, m)
 	}
 	r.ok, r.none = err == nil, m.optional && errors.Is(err, errAbsent)
 	return r

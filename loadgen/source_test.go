@@ -21,7 +21,7 @@ something_else 7
 
 func TestDecodeMetrics(t *testing.T) {
 	t.Parallel()
-	activator := ActivatorMetrics("default", "", "llm-00001")
+	activator := ActivatorMetrics("default", []string{"llm-00001"})
 	llama, vllm := LlamaMetrics(8080), VLLMMetrics(8000)
 	for _, c := range []struct {
 		name           string
@@ -42,9 +42,9 @@ func TestDecodeMetrics(t *testing.T) {
 		{"negative", "a -1", &Metrics{Served: "a"}, 0, 0, true},
 		{"cut", `a{b="c`, &Metrics{Served: "a"}, 0, 0, true},
 	} {
-		served, queued, err := decodeMetrics([]byte(c.body), c.m)
-		if (err != nil) != c.bad || err == nil && (served != c.served || queued != c.queued) {
-			t.Errorf("%s: %g, %g, %v", c.name, served, queued, err)
+		r, err := decodeMetrics([]byte(c.body), c.m)
+		if (err != nil) != c.bad || err == nil && (r.served != c.served || r.queued != c.queued) {
+			t.Errorf("%s: %+v, %v", c.name, r, err)
 		}
 	}
 }
@@ -52,42 +52,54 @@ func TestDecodeMetrics(t *testing.T) {
 func FuzzDecodeMetrics(f *testing.F) {
 	f.Add([]byte(activatorText))
 	f.Add([]byte("kn_revision_request_active{k8s_namespace_name=\"default\",kn_revision_name=\"llm-00001\"} +Inf"))
-	m := ActivatorMetrics("default", "", "llm-00001")
+	m := ActivatorMetrics("default", []string{"llm-00001"})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		served, queued, err := decodeMetrics(body, &m)
-		if err == nil && !(served >= 0 && queued >= 0) {
-			t.Errorf("%g, %g", served, queued)
+		r, err := decodeMetrics(body, &m)
+		if err == nil && !(r.served >= 0 && r.queued >= 0) {
+			t.Errorf("%+v", r)
 		}
 	})
 }
 
-// An activator older than Knative 1.22 answers without these metrics: it does not count
-// as a source, nor as a silent one.
-func TestAnActivatorWithoutTheseMetricsIsNotASource(t *testing.T) {
+// What an activator reports of the service is shown, in the words of its version. One
+// without metrics of the service does not count as a source, nor as a silent one.
+func TestAnActivatorReportsByTheMetricsOfItsVersion(t *testing.T) {
 	t.Parallel()
-	v := serveRevision(t, 2)
-	o := v.options()
-	fetch := o.Fetch
-	asked := make(chan struct{}, 1000)
-	o.Sources = func() []Source {
-		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", "llm", "llm-00001")}}
+	for name, c := range map[string]struct {
+		body string
+		held int // -1: it is not a source
+	}{
+		"none":          {"go_goroutines 12\n", -1},
+		"1.15": {activator115, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := serveRevision(t, 2)
+			o := v.options()
+			fetch := o.Fetch
+			asked := make(chan struct{}, 1000)
+			o.Sources = func() []Source {
+				return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", []string{"llm-00001"})}}
+			}
+			o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+				if pod == "activator-0" {
+					asked <- struct{}{}
+					return []byte(c.body), nil
+				}
+				return fetch(ctx, namespace, pod, port, path)
+			}
+			g := start(t, o)
+			mustStart(t, g, Spec{Shape: Burst, N: 2})
+			gaugeIs(t, g, BasisMeasured, 2, 0, 0, 0)
+			<-asked
+			told := g.Run().Gauge.Reported
+			if c.held < 0 && len(told) != 0 || c.held >= 0 && (len(told) != 1 || told[0].Held == nil || *told[0].Held != c.held || told[0].Served != nil || told[0].Queued != nil) {
+				t.Errorf("%+v", told)
+			}
+			close(v.finish)
+			wait(t, g)
+		})
 	}
-	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-		if pod == "activator-0" {
-			asked <- struct{}{}
-			return []byte("activator_request_concurrency{namespace_name=\"default\",revision_name=\"llm-00001\"} 2\n"), nil
-		}
-		return fetch(ctx, namespace, pod, port, path)
-	}
-	g := start(t, o)
-	mustStart(t, g, Spec{Shape: Burst, N: 2})
-	gaugeIs(t, g, BasisMeasured, 2, 0, 0, 0)
-	<-asked
-	if told := g.Run().Gauge.Reported; len(told) != 0 {
-		t.Errorf("%+v", told)
-	}
-	close(v.finish)
-	wait(t, g)
 }
 
 // The activator's own numbers stand beside the ledger's: where it does not
@@ -100,7 +112,7 @@ func TestTheActivatorReportsItsRequests(t *testing.T) {
 	var silent atomic.Bool
 	var extra atomic.Int64
 	o.Sources = func() []Source {
-		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", "", "llm-00001")}}
+		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", []string{"llm-00001"})}}
 	}
 	fetch := o.Fetch
 	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {

@@ -346,6 +346,8 @@ func toldText(t *theme, g loadgen.Gauge) string {
 			text += fmt.Sprintf("%d served", *told.Served)
 		case told.Queued != nil:
 			text += fmt.Sprintf("%d waiting", *told.Queued)
+		case told.Held != nil:
+			text += fmt.Sprintf("%d seen", *told.Held)
 		default:
 			text += "no answer"
 		}

@@ -89,7 +89,10 @@ func (m *Metrics) Ask(b *loadgen.Backend) {
 	default:
 		b.Metrics = loadgen.Metrics{Name: m.Server, Port: m.Port, Served: m.Served, Queued: m.Queued}
 	}
-	b.Metrics.Path, b.Metrics.Labels = m.Path, m.Labels
+	b.Metrics.Path, b.Metrics.Labels = m.Path, map[string][]string{}
+	for name, value := range m.Labels {
+		b.Metrics.Labels[name] = []string{value}
+	}
 }
 
 func (m *Metrics) check(wrong fault) {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -95,12 +94,25 @@ func (t *Target) deployments() (s *cluster.Snapshot, all []*cluster.Deployment) 
 	return s, all
 }
 
+// receives reports whether new requests go to a deployment: its Knative service may send
+// all of them to other revisions.
+func receives(d *cluster.Deployment) bool {
+	if d.Knative == nil {
+		return true
+	}
+	percent, known := d.Knative.Share()
+	return percent > 0 || !known
+}
+
 // Capacity returns the number of requests that they can serve at once: now, and with
 // all desired pods. limited is false if one of them has no limit, or if nothing is
 // known.
 func (t *Target) Capacity() (now, target int, limited bool) {
 	s, all := t.deployments()
 	for _, d := range all {
+		if !receives(d) {
+			continue
+		}
 		n, wanted, bounded := s.Capacity(d.Key)
 		if !bounded {
 			return 0, 0, false
@@ -110,19 +122,21 @@ func (t *Target) Capacity() (now, target int, limited bool) {
 	return now, target, len(all) > 0
 }
 
-// Backends returns the pods of these deployments. A pod is on a dead node if the node
-// is silent or its machine is proven off.
+// Backends returns the pods of these deployments, also those of a revision that gets no
+// new requests: it may still work on earlier ones. A pod is on a dead node if the node is
+// silent or its machine is proven off.
 func (t *Target) Backends() []loadgen.Backend {
 	s, all := t.deployments()
 	now := t.now()
 	var out []loadgen.Backend
 	for _, d := range all {
+		receives := receives(d)
 		for _, p := range s.PodsOf(d.Key) {
 			if !p.Gone.IsZero() || p.Node == "" {
 				continue
 			}
 			out = append(out, loadgen.Backend{
-				Namespace: p.Namespace, Pod: p.Name, Node: p.Node, Ready: p.Ready && p.Deleting.IsZero(),
+				Namespace: p.Namespace, Pod: p.Name, Node: p.Node, Ready: receives && p.Ready && p.Deleting.IsZero(),
 				Concurrency: p.Concurrency, OnDead: t.dead(s, p.Node, now), QueueProxy: d.Knative != nil,
 			})
 		}
@@ -137,21 +151,25 @@ func (t *Target) dead(s *cluster.Snapshot, node string, now time.Time) bool {
 }
 
 // Sources returns the activators in front of the pods, as far as lightsout watches
-// them.
+// them. They count by revision.
 func (t *Target) Sources() []loadgen.Source {
 	s, all := t.deployments()
-	i := slices.IndexFunc(all, func(d *cluster.Deployment) bool { return d.Knative != nil })
-	if i < 0 {
+	var revisions []string
+	for _, d := range all {
+		if d.Knative != nil {
+			revisions = append(revisions, d.Knative.Revision)
+		}
+	}
+	if len(revisions) == 0 {
 		return nil
 	}
-	now, d := t.now(), all[i]
+	now := t.now()
 	var out []loadgen.Source
 	for _, p := range s.PodsOf(activators) {
 		if !p.Ready || !p.Gone.IsZero() || !p.Deleting.IsZero() || t.dead(s, p.Node, now) {
 			continue
 		}
-		out = append(out, loadgen.Source{Namespace: p.Namespace, Pod: p.Name,
-			Metrics: loadgen.ActivatorMetrics(d.Namespace, d.Knative.Service, d.Knative.Revision)})
+		out = append(out, loadgen.Source{Namespace: p.Namespace, Pod: p.Name, Metrics: loadgen.ActivatorMetrics(all[0].Namespace, revisions)})
 	}
 	return out
 }

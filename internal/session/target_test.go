@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,58 @@ func TestTheLoadFollowsTheServiceToItsNextRevision(t *testing.T) {
 	w.s = cluster.NewSnapshot(left)
 	if got := target.Backends(); len(got) != 4 {
 		t.Errorf("after the first revision was deleted: %d backends", len(got))
+	}
+}
+
+// split gives the service "llm" of a snapshot this split of its requests, by revision.
+func split(s *cluster.Snapshot, percent ...int) *cluster.Snapshot {
+	c := s.Contents()
+	var traffic []cluster.Split
+	for i, n := range percent {
+		traffic = append(traffic, cluster.Split{Revision: fmt.Sprintf("llm-%05d", i+1), Percent: n})
+	}
+	for i, d := range c.Deployments {
+		x, k := *d, *d.Knative
+		k.Traffic, x.Knative = traffic, &k
+		c.Deployments[i] = &x
+	}
+	return cluster.NewSnapshot(c)
+}
+
+// A revision that gets no requests adds no capacity, however many pods it keeps. Its pods
+// are still asked for what they have.
+func TestCapacityFollowsTheTrafficOfTheService(t *testing.T) {
+	w := &cast{}
+	target := newRevisionTarget(w)
+	for _, step := range []struct {
+		percent []int
+		now     int
+		ready   int
+	}{
+		{[]int{100}, 8, 4},
+		{[]int{80, 20}, 12, 6},
+		{[]int{0, 100}, 4, 2},
+	} {
+		w.s = split(revisions(4, 2), step.percent...)
+		ready, all := 0, target.Backends()
+		for _, b := range all {
+			if b.Ready {
+				ready++
+			}
+		}
+		if now, wanted, limited := target.Capacity(); now != step.now || wanted != step.now || !limited || ready != step.ready || len(all) != 6 {
+			t.Errorf("%v: capacity %d of %d (%v), %d ready of %d", step.percent, now, wanted, limited, ready, len(all))
+		}
+	}
+}
+
+// Activators count by revision: Knative 1.22 does not name the service in its metrics.
+func TestActivatorsAreAskedAboutEachRevision(t *testing.T) {
+	c := revisions(1, 1).Contents()
+	c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "knative-serving", Name: "activator-0"}, Node: "n1", Phase: "Running", Ready: true, Deployment: "activator"})
+	all := newRevisionTarget(&cast{s: cluster.NewSnapshot(c)}).Sources()
+	if len(all) != 1 || all[0].Pod != "activator-0" || !slices.Equal(all[0].Labels["kn_revision_name"], []string{"llm-00001", "llm-00002"}) {
+		t.Errorf("%+v", all)
 	}
 }
 
