@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -159,14 +161,51 @@ func trimKnative(kind Kind, o *knativeObject) *knativePart {
 
 func (p *knativePart) id() Key { return p.ref.Key }
 
-func (p *knativePart) put(s *state, _ time.Time, _ bool) {
+func (p *knativePart) put(s *state, seen time.Time, quiet bool) {
+	old := s.knative[p.ref]
 	s.knative[p.ref] = p
 	s.renewKnative(p.ref)
+	if quiet {
+		return
+	}
+	var was Readiness
+	var before string
+	if old != nil {
+		was, before = old.ready, splits(old.traffic)
+	}
+	if from, to := was.word(), p.ready.word(); from != to {
+		s.transit(Transition{Subject: p.ref, Kind: ChangeStatus, From: from, To: to, Was: was.health(), Is: p.ready.health(), Why: p.ready.Why(), Seen: seen})
+	}
+	if to := splits(p.traffic); before != to && to != "" {
+		s.transit(Transition{Subject: p.ref, Kind: ChangeTraffic, From: before, To: to, Seen: seen})
+	}
 }
 
-func (p *knativePart) drop(s *state, _ time.Time) {
-	delete(s.knative, p.ref)
-	s.renewKnative(p.ref)
+func (p *knativePart) drop(s *state, seen time.Time) {
+	if old := s.knative[p.ref]; old != nil {
+		delete(s.knative, p.ref)
+		s.renewKnative(p.ref)
+		s.transit(Transition{Subject: p.ref, Kind: ChangeStatus, From: old.ready.word(), Was: old.ready.health(), Cause: CauseDeleted, Why: "deleted", Seen: seen})
+	}
+}
+
+// word is the condition in the words of a node's; empty without a condition.
+func (r Readiness) word() string {
+	return map[Tri]string{TriTrue: WordReady, TriFalse: WordNotReady, TriUnknown: WordUnknown}[r.Ready]
+}
+
+func (r Readiness) health() Health {
+	return map[Tri]Health{TriTrue: HealthGood, TriFalse: HealthBad, TriUnknown: HealthChanging}[r.Ready]
+}
+
+// splits describes how a Knative service splits its requests: "80% to web-00001, 20% to
+// web-00002".
+func splits(all []Split) string {
+	var parts []string
+	for _, s := range all {
+		parts = append(parts, fmt.Sprintf("%d%% to %s", s.Percent, s.Revision))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // renewKnative puts what a changed object of Knative's contains into the deployments that

@@ -47,6 +47,8 @@ func TestDeploymentsShowWhatKnativesObjectsContain(t *testing.T) {
 	f.put("services", apiKnative("web", metav1.Condition{Status: "False", Reason: "RevisionFailed", Message: "no\x1b[2J room"},
 		knativeTraffic{"web-00001", ptr.To(int64(80))}, knativeTraffic{"web-00002", ptr.To(int64(20))}, knativeTraffic{"web-00003", nil}))
 	s = w.until("a service that is not ready", func(s *Snapshot) bool { return knative(s).ServiceReady.NotReady() })
+	w.untilTold("knative service default/web status: Ready → NotReady")
+	w.untilTold("knative service default/web traffic: 100% to web-00001 → 80% to web-00001, 20% to web-00002")
 	k := knative(s)
 	if k.ServiceReady.Why() != "RevisionFailed: no room" || !reflect.DeepEqual(k.Traffic, []Split{{"web-00001", 80}, {"web-00002", 20}}) {
 		t.Errorf("%+v", k)
@@ -62,6 +64,7 @@ func TestDeploymentsShowWhatKnativesObjectsContain(t *testing.T) {
 	}
 
 	f.remove("services", "default", "web")
+	w.untilTold("knative service default/web status: NotReady → ")
 	s = w.until("no service", func(s *Snapshot) bool { return knative(s).ServiceReady == Readiness{} })
 	if _, known := ptr.To(knative(s)).Share(); known || knative(s).RevisionReady.Ready != TriTrue {
 		t.Errorf("%+v", knative(s))

@@ -73,6 +73,8 @@ const (
 	ChangeCordon Change = "cordon"
 	// ChangeHeartbeat: a node's heartbeat became overdue or came again.
 	ChangeHeartbeat Change = "heartbeat"
+	// ChangeTraffic is how a Knative service splits its requests among revisions.
+	ChangeTraffic Change = "traffic"
 	// ChangeEvent is an Event of the cluster: its reason in To, its message in Why.
 	ChangeEvent Change = "event"
 )
@@ -95,7 +97,7 @@ const (
 func IsNotReady(word string) bool { return strings.HasPrefix(word, WordNotReady) }
 
 // Transition is one observed change of one thing: a node's status, a pod's
-// status, a deployment's word, a service's ready endpoints, a taint. None is
+// status, a Knative service's traffic, a deployment's word, a service's ready endpoints, a taint. None is
 // ever dropped or merged. Immutable once made.
 type Transition struct {
 	// Subject is what changed, Kind in which aspect.

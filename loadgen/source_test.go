@@ -69,7 +69,7 @@ func TestAnActivatorReportsByTheMetricsOfItsVersion(t *testing.T) {
 		body string
 		held int // -1: it is not a source
 	}{
-		"none":          {"go_goroutines 12\n", -1},
+		"none": {"go_goroutines 12\n", -1},
 		"1.15": {activator115, 20},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"strings"
+
 	"lightsout/cluster"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -81,7 +83,7 @@ type Facts struct {
 
 // TransitionCode returns the code of a change in the cluster: "pod_status".
 func TransitionCode(t cluster.Transition) Code {
-	return Code(t.Subject.Kind) + "_" + Code(t.Kind)
+	return Code(strings.ReplaceAll(string(t.Subject.Kind), " ", "_") + "_" + string(t.Kind))
 }
 
 // lanes lists the changes that have a lane of their own; every other change is in its
@@ -94,7 +96,11 @@ var lanes = map[cluster.Change]Lane{
 // Transition returns the event of a change in the cluster.
 func Transition(t cluster.Transition) Event {
 	lane := lanes[t.Kind]
-	if lane == "" {
+	switch {
+	case lane != "":
+	case t.Subject.Kind == cluster.KindKnativeService, t.Subject.Kind == cluster.KindRevision:
+		lane = LaneDeployment
+	default:
 		lane = Lane(t.Subject.Kind)
 	}
 	e := Event{

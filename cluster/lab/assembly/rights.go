@@ -24,6 +24,7 @@ func grant(ctx context.Context, client kubernetes.Interface) error {
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: read},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
 		{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: read},
+		{APIGroups: []string{"serving.knative.dev"}, Resources: []string{"services", "revisions"}, Verbs: read},
 		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: read},
 		{APIGroups: []string{""}, Resources: []string{"pods/proxy", "nodes/proxy", "nodes/configz"}, Verbs: []string{"get"}},
 	}}
