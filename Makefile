@@ -78,6 +78,7 @@ short: build
 
 test-lab:
 	cd cluster/lab && $(REQUIRE) $(GO) test -ldflags "$(LABFLAGS)" -timeout $(TIMEOUT) ./...
+	cd cluster/lab/serving && $(GO) test ./...
 
 # bench-scale measures the program on real API servers that are filled to several
 # sizes, and prints a table: make bench-scale SIZES="S M L XL". It takes about

@@ -115,6 +115,11 @@ const (
 	dialPause  = 30 * time.Millisecond
 )
 
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
 // patient dials into the lab's network as Knative's own dialer does.
 func patient(to proxy.ContextDialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -122,7 +127,7 @@ func patient(to proxy.ContextDialer) func(ctx context.Context, network, address 
 		for step := 0; ; step++ {
 			attempt, cancel := context.WithTimeout(ctx, limit)
 			c, err := to.DialContext(attempt, network, address)
-			late := attempt.Err() != nil
+			late := attempt.Err() != nil || isTimeout(err) // the connection's deadline may pass first
 			cancel()
 			switch {
 			case err == nil:
