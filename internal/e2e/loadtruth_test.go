@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,17 +22,24 @@ import (
 	"lightsout/loadgen"
 )
 
-// truth is the number of requests that Knative's own activator and queue-proxies report
-// between two moments: only the activator holds waiting requests.
+// truth is what Knative's own components report between two moments: the requests that
+// the activators hold, those of them that a pod works on, and the slots of the pods that
+// the activators send requests to. What is held and not worked on is queued in the
+// activator, or sits in pods without power.
 type truth struct {
-	from, to        time.Time
-	queued, running int
+	from, to            time.Time
+	held, running, room int
 }
 
-func (a truth) same(b truth) bool { return a.queued == b.queued && a.running == b.running }
+func (a truth) same(b truth) bool {
+	return a.held == b.held && a.running == b.running && a.room == b.room
+}
 
-// askKnative asks the lab for it by its control socket.
-func askKnative(lab *http.Client) (truth, error) {
+const privateEndpoints = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dllm-jp-31-13b-00001-private"
+
+// askKnative asks the activators and the queue-proxies by the lab's control socket, and
+// the API server for the endpoints of the article's service.
+func askKnative(lab *http.Client, api *labtest.API) (truth, error) {
 	t := truth{from: time.Now()}
 	var told struct{ Activators, QueueProxies float64 }
 	resp, err := lab.Get("http://lab/knative")
@@ -40,9 +50,25 @@ func askKnative(lab *http.Client) (truth, error) {
 	if err := json.NewDecoder(resp.Body).Decode(&told); err != nil {
 		return t, err
 	}
+	var slices struct {
+		Items []struct {
+			Endpoints []struct {
+				Conditions struct{ Ready bool }
+			}
+		}
+	}
+	if err := api.Try("GET", privateEndpoints, nil, &slices); err != nil {
+		return t, err
+	}
+	for _, s := range slices.Items {
+		for _, e := range s.Endpoints {
+			if e.Conditions.Ready {
+				t.room++
+			}
+		}
+	}
 	t.to = time.Now()
-	t.running = int(math.Round(told.QueueProxies))
-	t.queued = int(math.Round(told.Activators)) - t.running
+	t.held, t.running = int(math.Round(told.Activators)), int(math.Round(told.QueueProxies))
 	return t, nil
 }
 
@@ -50,18 +76,21 @@ const (
 	// atRest is how long nothing may have changed before a sample: it is up to
 	// a second old, and so are the averages over a second that it is made of.
 	atRest = 2500 * time.Millisecond
-	// lookEach is how often the lab is asked; what it says twice is taken to
+	// heldAtRest is the same for what the activator reports, which is as old as its
+	// last report when it is asked.
+	heldAtRest = 4500 * time.Millisecond
+	// lookEach is how often Knative is asked; what it says twice is taken to
 	// hold between, when that is no more than lookGap.
-	lookEach = 50 * time.Millisecond
+	lookEach = 100 * time.Millisecond
 	lookGap  = 500 * time.Millisecond
 )
 
-// restingAt gives what held from atRest before a moment until after it, and
+// restingAt gives what held from rest before a moment until after it, and
 // whether it was the same all that time.
-func restingAt(all []truth, at time.Time) (truth, bool) {
+func restingAt(all []truth, at time.Time, rest time.Duration) (truth, bool) {
 	var now truth
 	for i, t := range all {
-		if t.to.Before(at.Add(-atRest)) {
+		if t.to.Before(at.Add(-rest)) {
 			now = t
 			continue
 		}
@@ -75,101 +104,220 @@ func restingAt(all []truth, at time.Time) (truth, bool) {
 	return truth{}, false
 }
 
-// TestTheGaugeShowsTheServersCounts runs the built-in mdx plan and holds
-// each sample of the gauge that was taken at rest against what the lab's
-// activator and queue-proxies count themselves.
-func TestTheGaugeShowsTheServersCounts(t *testing.T) {
-	testenv.Long(t, 70)
+// witness asks Knative all the time.
+type witness struct {
+	mu  sync.Mutex
+	all []truth
+}
+
+func (w *witness) watch(ctx context.Context, lab *http.Client, api *labtest.API) {
+	tick := time.NewTicker(lookEach)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if one, err := askKnative(lab, api); err == nil {
+			w.mu.Lock()
+			w.all = append(w.all, one)
+			w.mu.Unlock()
+		}
+		<-tick.C
+	}
+}
+
+// looks returns all answers up to now.
+func (w *witness) looks() []truth {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.all)
+}
+
+// shown is the gauge on the screen.
+type shown struct{ served, room, queued, stalled, dead int }
+
+func (s shown) inFlight() int { return s.served + s.queued + s.stalled + s.dead }
+
+// An estimate, which has a ~, does not match.
+var shownGauge = regexp.MustCompile(`served (\d+) of (\d+) .*queued (\d+) .*stalled (\d+) .*dead nodes (\d+) `)
+
+func readGauge(screen string) (s shown, ok bool) {
+	m := shownGauge.FindStringSubmatch(screen)
+	if m == nil {
+		return s, false
+	}
+	for i, to := range []*int{&s.served, &s.room, &s.queued, &s.stalled, &s.dead} {
+		*to, _ = strconv.Atoi(m[i+1])
+	}
+	return s, true
+}
+
+// moment is one at which the screen must show what Knative reports.
+type moment struct {
+	what string
+	want shown
+}
+
+// compare waits until the screen and Knative show the moment's requests and slots, and
+// neither has changed for as long as a number on the screen may be old; then each number
+// must be the other's. It gives up after two minutes.
+func (w *witness) compare(x *terminal, m moment) {
+	x.t.Helper()
+	var last shown
+	var since time.Time
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(lookEach) {
+		screen := x.screen()
+		now, ok := readGauge(screen)
+		if !ok || now != last {
+			last, since = now, time.Now()
+		}
+		all := w.looks()
+		if len(all) > 0 && ok && now.inFlight() == m.want.inFlight() && time.Since(since) >= atRest {
+			at := all[len(all)-1].from.Add(-time.Nanosecond) // that answer came after it
+			truth, resting := restingAt(all, at, atRest)
+			if resting && truth.held == m.want.inFlight() && truth.room == m.want.room {
+				if now.served != truth.running || now.inFlight()-now.served != truth.held-truth.running || now.room != truth.room || now != m.want {
+					x.t.Errorf("%s: the screen shows %+v, Knative %+v, wanted %+v\n%s", m.what, now, truth, m.want, screen)
+				}
+				x.t.Logf("%s: %+v on the screen, %d held and %d worked on in Knative, %d slots", m.what, now, truth.held, truth.running, truth.room)
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%s: never at rest; the screen shows %+v, Knative %+v, wanted %+v\n%s", m.what, now, all[max(0, len(all)-3):], m.want, screen)
+		}
+	}
+}
+
+// send sends a burst of n requests by keyboard.
+func (x *terminal) send(n int) {
+	x.t.Helper()
+	x.keys("n")
+	x.waitFor("the prompt for a number", time.Minute, `requests at once`)
+	x.keys("C-u")
+	x.keys(strings.Split(fmt.Sprint(n), "")...)
+	x.keys("Enter")
+	x.waitFor(fmt.Sprintf("a burst of %d", n), time.Minute, fmt.Sprintf(`burst of %d\b`, n))
+	x.keys("4", "b")
+}
+
+// cancel cancels the requests in flight by keyboard.
+func (x *terminal) cancel() {
+	x.t.Helper()
+	x.keys("4", "c")
+	x.waitFor("the way to cancel", time.Minute, `c again cancels`)
+	x.keys("c")
+}
+
+// TestTheScreenShowsTheServersCounts is the mdx experiment with answers that take
+// minutes, so that each moment of it lasts until it has been looked at: what the screen
+// shows is what Knative's own activator and queue-proxies report then. So is each sample
+// of the record that was taken at rest.
+func TestTheScreenShowsTheServersCounts(t *testing.T) {
+	testenv.Long(t, 80)
 	t.Parallel()
 	l := labtest.Start(t, "mdx")
-	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
-	dir := filepath.Join(t.TempDir(), "record")
-
-	ctx, stop := context.WithCancel(t.Context())
-	var looks []truth
-	var wg sync.WaitGroup
-	lab := l.Control()
-	wg.Go(func() {
-		tick := time.NewTicker(lookEach)
-		defer tick.Stop()
-		for ctx.Err() == nil {
-			if one, err := askKnative(lab); err == nil {
-				looks = append(looks, one)
-			}
-			<-tick.C
-		}
+	state := t.TempDir()
+	config := l.ConfigWith(func(c map[string]any) {
+		c["state"] = state
+		c["load"].(map[string]any)["max_tokens"] = 4000 // ten minutes
 	})
-	out, errs, code := run(t, nil, args(l, config, "trial", "run", "mdx", "--yes", "-o", dir)...)
+	var w witness
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { w.watch(ctx, l.Control(), l.API()) })
+	defer wg.Wait()
+	defer stop()
+	x := openTerminal(t, 120, 36, nil, labtest.Program(t, "lightsout")+" --config "+config+" --kubeconfig "+l.Kubeconfig()+"; echo exit $?; exec sleep 600")
+	const long = 3 * time.Minute
+	x.waitFor("16 pods Running", long, `16/16\s+Running`, ready("5"))
+	x.keys("t")
+	x.answer("Start a trial?", "By keyboard")
+
+	w.compare(x, moment{"nothing sent", shown{room: 16}})
+	x.send(5)
+	w.compare(x, moment{"5 sent", shown{served: 5, room: 16}})
+	x.send(11)
+	w.compare(x, moment{"11 more", shown{served: 16, room: 16}})
+	x.send(4)
+	w.compare(x, moment{"4 more", shown{served: 16, room: 16, queued: 4}})
+	x.cancel()
+	w.compare(x, moment{"all cancelled", shown{room: 16}})
+	x.send(16)
+	w.compare(x, moment{"16 sent", shown{served: 16, room: 16}})
+
+	l.Post("/machines/kube-node3/off")
+	l.Post("/machines/kube-node4/off")
+	x.waitFor("the deployment without two nodes", long, `8/16\s+Scaling`, ready("3"))
+	w.compare(x, moment{"two nodes dead under 16", shown{served: 8, room: 8, dead: 8}})
+	x.cancel()
+	x.waitFor("none in flight", long, `served 0 of 8`)
+	x.send(12)
+	w.compare(x, moment{"12 sent, two nodes off", shown{served: 8, room: 8, queued: 4}})
+
+	l.Post("/machines/kube-node3/on")
+	l.Post("/machines/kube-node4/on")
+	x.waitFor("the deployment with all nodes", long, `16/16\s+Running`, ready("5"))
+	w.compare(x, moment{"two nodes on again", shown{served: 12, room: 16}})
+	x.send(6)
+	w.compare(x, moment{"6 more", shown{served: 16, room: 16, queued: 2}})
+	x.cancel()
+	x.waitFor("a balanced account", long, `54 scheduled in all = 0 ok \+ 0 failed \+ 54 cancelled`)
+	x.keys("t")
+	x.answer("End the trial by-keyboard?", "End now and give the verdict")
+	x.keys("q")
+	x.waitFor("the shell again", long, `exit \d`)
 	stop()
 	wg.Wait()
-	passed(t, readSummary(t, dir), code, out+errs)
-	r, err := record.Open(dir)
+	w.compareSamples(t, state)
+}
+
+// compareSamples compares the samples of a trial's record that were taken at rest.
+func (w *witness) compareSamples(t *testing.T, state string) {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("the trials are %v, %v", dirs, err)
+	}
+	r, err := record.Open(dirs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	// The loads, by the number of their run.
-	type span struct{ from, to time.Time }
-	spans := map[int]span{}
-	var ends []time.Time
-	if _, err := record.EachRequest(os.DirFS(dir), func(_ int, q *loadgen.Record) error {
-		s, known := spans[q.Run]
-		if !known || q.Scheduled.Before(s.from) {
-			s.from = q.Scheduled
-		}
-		if q.End.After(s.to) {
-			s.to = q.End
-		}
-		spans[q.Run] = s
-		ends = append(ends, q.End)
+	var changes []time.Time // when requests were sent or ended
+	if _, err := record.EachRequest(os.DirFS(dirs[0]), func(_ int, q *loadgen.Record) error {
+		changes = append(changes, q.Scheduled, q.End)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	compared := map[string]int{}
+	compared, held := map[string]int{}, 0
 	for _, x := range r.Samples {
 		if x.Load == nil || x.Load.Run == nil || x.Load.Run.Gauge.Outstanding == 0 {
 			continue
 		}
 		g := x.Load.Run.Gauge
-		want, resting := restingAt(looks, g.At)
-		// A server still counts a request that has just ended, and its worker may not
-		// have sent the next one yet.
-		resting = resting && !slices.ContainsFunc(ends, func(end time.Time) bool {
-			return end.After(g.At.Add(-atRest)) && !end.After(g.At)
-		})
-		// A request that has just been sent may not have reached a server yet.
-		for _, s := range spans {
-			resting = resting && !(s.from.After(g.At.Add(-atRest)) && s.from.Before(g.At))
+		rests := func(rest time.Duration) (truth, bool) {
+			// A request that has just been sent may not have reached a server yet, and a
+			// server still counts one that has just ended.
+			quiet := !slices.ContainsFunc(changes, func(at time.Time) bool { return at.After(g.At.Add(-rest)) && !at.After(g.At) })
+			want, resting := restingAt(w.looks(), g.At, rest)
+			return want, quiet && resting
 		}
+		want, resting := rests(atRest)
 		if !resting {
 			continue
 		}
-		for run, s := range spans {
-			if !g.At.Before(s.from) && !g.At.After(s.to) {
-				compared[fmt.Sprintf("load %d: %d served, %d queued", run, want.running, want.queued)]++
+		compared[fmt.Sprintf("%d of %d", want.running, want.held)]++
+		if g.Served != want.running || g.Queued+g.Stalled+g.OnDead != want.held-want.running || g.Basis != "measured" || g.NoAnswer != 0 || g.Disagreement != "" {
+			t.Errorf("%s: served %d, queued %d, stalled %d, on dead nodes %d, %s, %d without answer %s; the servers held %+v",
+				g.At.Format(time.StampMilli), g.Served, g.Queued, g.Stalled, g.OnDead, g.Basis, g.NoAnswer, g.Disagreement, want)
+		}
+		if want, resting := rests(heldAtRest); resting && want.held > 0 {
+			held++
+			if len(g.Reported) != 1 || g.Reported[0].Held == nil || *g.Reported[0].Held != want.held {
+				t.Errorf("%s: the activator holds %d, and the record shows %+v", g.At.Format(time.StampMilli), want.held, g.Reported)
 			}
 		}
-		if g.Served != want.running || g.Queued != want.queued || g.Stalled != 0 || g.OnDead != 0 || g.Basis != "measured" || g.NoAnswer != 0 {
-			t.Errorf("%s: served %d, queued %d, stalled %d, on dead nodes %d, %s, %d without answer; the servers held %d and %d",
-				g.At.Format(time.StampMilli), g.Served, g.Queued, g.Stalled, g.OnDead, g.Basis, g.NoAnswer, want.running, want.queued)
-		}
-		if len(g.Reported) != 0 { // the activator of 1.15 has no such metrics
-			t.Errorf("%s: told %+v", g.At.Format(time.StampMilli), g.Reported)
-		}
-		if g.Disagreement != "" {
-			t.Errorf("%s: %s", g.At.Format(time.StampMilli), g.Disagreement)
-		}
 	}
-	t.Logf("samples at rest: %v", compared)
-	all := 0
-	for _, phase := range []string{"load 1: 16 served, 0 queued", "load 2: 8 served, 4 queued", "load 2: 4 served, 0 queued", "load 3: 16 served, 0 queued"} {
-		all += compared[phase]
-		if compared[phase] == 0 {
-			t.Errorf("no sample at rest of %s", phase)
-		}
-	}
-	if all < 10 {
-		t.Errorf("only %d samples at rest", all)
+	t.Logf("samples at rest, worked on of held: %v; %d with the activator's own number", compared, held)
+	if len(compared) < 2 || held == 0 {
+		t.Error("too few samples were taken at rest")
 	}
 }
