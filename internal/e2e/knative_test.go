@@ -5,12 +5,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
 	"lightsout/internal/testenv"
@@ -167,19 +165,27 @@ func (k *knative) plan(steps string, while func()) (*record.Record, *record.Summ
 	return r, s
 }
 
-// knativeOf returns what a record shows of Knative in a deployment, as it changed.
-func knativeOf(r *record.Record, deployment string) (out []cluster.Knative) {
+// halved reports whether a record shows that a Knative service and its first revision were
+// Ready while the first and the second revision got half of the requests each.
+func halved(r *record.Record, service string) bool {
 	for _, s := range r.Samples {
 		if s.Cluster == nil {
 			continue
 		}
 		for _, d := range s.Cluster.Deployments {
-			if d.Name == deployment && d.Knative != nil && (len(out) == 0 || !reflect.DeepEqual(out[len(out)-1], *d.Knative)) {
-				out = append(out, *d.Knative)
+			kn := d.Knative
+			if kn == nil || kn.Service != service || kn.Revision != service+"-00001" || len(kn.Traffic) != 2 {
+				continue
+			}
+			share, _ := kn.Share()
+			other := kn.Traffic[1]
+			ready := kn.ServiceReady.Ready != 0 && !kn.ServiceReady.NotReady() && kn.RevisionReady.Ready != 0 && !kn.RevisionReady.NotReady()
+			if share == 50 && other.Revision == service+"-00002" && other.Percent == 50 && ready && kn.MinScale == 2 && kn.ContainerConcurrency == 1 {
+				return true
 			}
 		}
 	}
-	return out
+	return false
 }
 
 // endings counts the classes in which the requests of a record ended.
@@ -249,12 +255,8 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 		if last := all[len(all)-1]; last.Served == 0 || last.Capacity != 2 {
 			t.Errorf("by the next revision: %+v", last)
 		}
-		shares := knativeOf(r, "next-00001-deployment")
-		half := []cluster.Split{{Revision: "next-00001", Percent: 50}, {Revision: "next-00002", Percent: 50}}
-		if !slices.ContainsFunc(shares, func(kn cluster.Knative) bool {
-			return slices.Equal(kn.Traffic, half) && kn.ServiceReady.Ready == cluster.TriTrue && kn.RevisionReady.Ready == cluster.TriTrue && kn.MinScale == 2 && kn.ContainerConcurrency == 1
-		}) {
-			t.Errorf("the record shows no ready service with half of the requests to each revision: %+v", shares)
+		if !halved(r, "next") {
+			t.Error("the record shows no Ready service with half of the requests to each revision")
 		}
 	})
 
@@ -295,7 +297,7 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 		k := &knative{t: t, lab: l, api: l.API(), name: "llm-jp-31-13b", tokens: 130}
 		isWhole(t, l)
 		r, s := k.plan(`
-  - load: {burst: 16, background: true, timeout: 45s}
+  - load: {burst: 16, background: true, timeout: 2m}
     name: under way
   - pause: 3s
   - off: {nodes: [kube-node2, kube-node3], how: plug}
@@ -307,8 +309,8 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
   - load: {burst: 1, timeout: 60s}
     name: afterwards
 `, nil)
-		// Knative's activator gives none of the 8 up: their clients do.
-		if got, want := endings(t, r), (map[loadgen.Class]int{loadgen.ClassOK: 9, loadgen.ClassTotal: 8}); !maps.Equal(got, want) || s.Ledger.OK != 9 || s.Ledger.Failed != 8 {
+		// Knative's activator waits for the 8 until their machines, which boot, refuse to go on.
+		if got, want := endings(t, r), (map[loadgen.Class]int{loadgen.ClassOK: 9, loadgen.ClassTruncated: 8}); !maps.Equal(got, want) || s.Ledger.OK != 9 || s.Ledger.Failed != 8 {
 			t.Errorf("%v, wanted %v; %+v", got, want, s.Ledger)
 		}
 		all := gauges(r)
