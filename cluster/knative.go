@@ -52,7 +52,8 @@ func (r Readiness) Why() string {
 	return r.Reason + ": " + r.Message
 }
 
-// Split is the share of a revision in the requests to a Knative service.
+// Split is the share of a revision in the requests to a Knative service. A revision has at
+// most one.
 type Split struct {
 	Revision string `json:"revision,omitzero"`
 	Percent  int    `json:"percent,omitzero"` // 0 to 100
@@ -63,7 +64,7 @@ type Split struct {
 func (k *Knative) Share() (percent int, known bool) {
 	for _, s := range k.Traffic {
 		if s.Revision == k.Revision {
-			percent += s.Percent
+			percent = s.Percent
 		}
 	}
 	return percent, len(k.Traffic) > 0
@@ -152,8 +153,15 @@ func trimKnative(kind Kind, o *knativeObject) *knativePart {
 		}
 	}
 	for _, t := range o.Status.Traffic {
-		if t.Percent != nil && *t.Percent > 0 && *t.Percent <= 100 {
-			out.traffic = append(out.traffic, Split{word(t.RevisionName), int(*t.Percent)})
+		if t.Percent == nil || *t.Percent <= 0 || *t.Percent > 100 {
+			continue
+		}
+		name, percent := word(t.RevisionName), int(*t.Percent)
+		// By its name, by tags and as the latest, a revision may get requests several times.
+		if i := slices.IndexFunc(out.traffic, func(s Split) bool { return s.Revision == name }); i >= 0 {
+			out.traffic[i].Percent = min(out.traffic[i].Percent+percent, 100)
+		} else {
+			out.traffic = append(out.traffic, Split{name, percent})
 		}
 	}
 	return out

@@ -45,7 +45,7 @@ func TestDeploymentsShowWhatKnativesObjectsContain(t *testing.T) {
 	before := s.Deployment(Key{"default", "web"})
 
 	f.put("services", apiKnative("web", metav1.Condition{Status: "False", Reason: "RevisionFailed", Message: "no\x1b[2J room"},
-		knativeTraffic{"web-00001", ptr.To(int64(80))}, knativeTraffic{"web-00002", ptr.To(int64(20))}, knativeTraffic{"web-00003", nil}))
+		knativeTraffic{"web-00001", ptr.To(int64(50))}, knativeTraffic{"web-00002", ptr.To(int64(20))}, knativeTraffic{"web-00003", nil}, knativeTraffic{"web-00001", ptr.To(int64(30))}))
 	s = w.until("a service that is not ready", func(s *Snapshot) bool { return knative(s).ServiceReady.NotReady() })
 	w.untilTold("knative service default/web status: Ready → NotReady")
 	w.untilTold("knative service default/web traffic: 100% to web-00001 → 80% to web-00001, 20% to web-00002")

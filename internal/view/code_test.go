@@ -118,3 +118,18 @@ func TestTheLevelOfAnEventIgnoresItsWording(t *testing.T) {
 		}
 	}
 }
+
+// A Knative service and its revisions are in the lane of their deployments: their
+// sentences tell them apart.
+func TestKnativesObjectsAreInTheLaneOfTheirDeployments(t *testing.T) {
+	t.Parallel()
+	for want, tr := range map[string]cluster.Transition{
+		"Knative service Ready → NotReady":              {Subject: cluster.Ref{Kind: cluster.KindKnativeService}, Kind: cluster.ChangeStatus, From: "Ready", To: "NotReady"},
+		"revision Unknown → Ready":                      {Subject: cluster.Ref{Kind: cluster.KindRevision}, Kind: cluster.ChangeStatus, From: "Unknown", To: "Ready"},
+		"traffic 100% to llm-00001 → 100% to llm-00002": {Subject: cluster.Ref{Kind: cluster.KindKnativeService}, Kind: cluster.ChangeTraffic, From: "100% to llm-00001", To: "100% to llm-00002"},
+	} {
+		if e := Transition(tr); e.Text != want || e.Lane != LaneDeployment || strings.Contains(string(e.Code), " ") {
+			t.Errorf("%q in lane %s with code %s, wanted %q", e.Text, e.Lane, e.Code, want)
+		}
+	}
+}

@@ -144,6 +144,9 @@ func machineSentence(e *Event) string {
 	return "machine " + s
 }
 
+// knativeWords begin the sentences about objects in the lane of their deployments.
+var knativeWords = map[cluster.Kind]string{cluster.KindKnativeService: "Knative service ", cluster.KindRevision: "revision "}
+
 // transitionSentence describes a change in the cluster.
 func transitionSentence(e *Event) string {
 	var s string
@@ -156,6 +159,9 @@ func transitionSentence(e *Event) string {
 		s = "deleted (was " + e.From + ")"
 	default:
 		s = e.From + " → " + e.To
+	}
+	if e.Change == cluster.ChangeStatus {
+		s = knativeWords[cluster.Kind(e.Kind)] + s
 	}
 	switch e.Change {
 	case cluster.ChangeHeartbeat:
