@@ -103,10 +103,10 @@ func boundHoldings(list []holding, s *survey) int {
 }
 
 // frontReport returns the reports of the servers in front of the backends, if all of
-// them have reported their requests; else nil.
+// them have reported their requests and requests pass them; else nil.
 func (m *measurement) frontReport() *Report {
 	for i := range m.reported {
-		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked {
+		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked && !t.bypassed {
 			return t
 		}
 	}

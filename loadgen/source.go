@@ -31,6 +31,10 @@ type Report struct {
 	Held     *int `json:"held,omitzero"`
 	Asked    int  `json:"asked,omitzero"`
 	Answered int  `json:"answered,omitzero"`
+
+	// bypassed: the servers hold nothing, and requests may go to the backends without
+	// passing them: Knative's do while a revision has much spare capacity.
+	bypassed bool
 }
 
 // disagreeAfter is how long servers and ledger must differ by more than 1
@@ -41,6 +45,7 @@ const disagreeAfter = 5 * time.Second
 type reporting struct {
 	Report
 	served, queued, held float64
+	aside                bool
 }
 
 // reports lists all kinds, in the order of their first report.
@@ -58,6 +63,7 @@ func (l *reports) add(source string, m *Metrics, r reading) {
 	}
 	t := &(*l)[i]
 	t.Asked++
+	t.aside = m.aside
 	if !r.ok {
 		return
 	}
@@ -85,6 +91,7 @@ func rounded(f float64) *int {
 func (l reports) results() []Report {
 	var out []Report
 	for _, t := range l {
+		t.bypassed = t.aside && t.served+t.queued+t.held == 0
 		out = append(out, t.Report)
 	}
 	return out
@@ -136,7 +143,7 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 // than 1; empty: nowhere.
 func (g *Gauge) disagreement() string {
 	for _, t := range g.Reported {
-		if t.Answered < t.Asked {
+		if t.Answered < t.Asked || t.bypassed {
 			continue
 		}
 		// What sits on dead nodes or stalls is being served, as a proxy sees it.
