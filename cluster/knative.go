@@ -219,18 +219,18 @@ func splits(all []Split) string {
 // renewKnative puts what a changed object of Knative's contains into the deployments that
 // it is about.
 func (s *state) renewKnative(ref Ref) {
-	var changed []*Deployment
-	s.t.deployments.each(func(d *Deployment) bool {
-		if k := d.Knative; k != nil && d.Namespace == ref.Namespace && (ref.Kind == KindKnativeService && k.Service == ref.Name || ref.Kind == KindRevision && k.Revision == ref.Name) {
-			if now := s.withKnative(d); now != d {
-				changed = append(changed, now)
-			}
+	for _, d := range s.t.deployments.span(
+		func(d *Deployment) bool { return d.Namespace >= ref.Namespace },
+		func(d *Deployment) bool { return d.Namespace > ref.Namespace },
+	) {
+		k := d.Knative
+		if k == nil || ref.Kind == KindKnativeService && k.Service != ref.Name || ref.Kind == KindRevision && k.Revision != ref.Name {
+			continue
 		}
-		return true
-	})
-	for _, d := range changed {
-		s.t.deployments.set(d)
-		s.dirty = true
+		if now := s.withKnative(d); now != d {
+			s.t.deployments.set(now)
+			s.dirty = true
+		}
 	}
 }
 

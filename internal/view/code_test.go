@@ -120,13 +120,17 @@ func TestTheLevelOfAnEventIgnoresItsWording(t *testing.T) {
 }
 
 // A Knative service and its revisions are in the lane of their deployments: their
-// sentences tell them apart.
+// sentences tell them apart, and contain the reason why they are not Ready.
 func TestKnativesObjectsAreInTheLaneOfTheirDeployments(t *testing.T) {
 	t.Parallel()
+	service, revision := cluster.Ref{Kind: cluster.KindKnativeService}, cluster.Ref{Kind: cluster.KindRevision}
 	for want, tr := range map[string]cluster.Transition{
-		"Knative service Ready → NotReady":              {Subject: cluster.Ref{Kind: cluster.KindKnativeService}, Kind: cluster.ChangeStatus, From: "Ready", To: "NotReady"},
-		"revision Unknown → Ready":                      {Subject: cluster.Ref{Kind: cluster.KindRevision}, Kind: cluster.ChangeStatus, From: "Unknown", To: "Ready"},
-		"traffic 100% to llm-00001 → 100% to llm-00002": {Subject: cluster.Ref{Kind: cluster.KindKnativeService}, Kind: cluster.ChangeTraffic, From: "100% to llm-00001", To: "100% to llm-00002"},
+		"Knative service Ready → NotReady: RevisionFailed: no room": {Subject: service, Kind: cluster.ChangeStatus, From: "Ready", To: "NotReady",
+			Is: cluster.HealthBad, Why: "RevisionFailed: no room"},
+		"Knative service deleted (was Ready)": {Subject: service, Kind: cluster.ChangeStatus, From: "Ready", Why: "deleted"},
+		"revision Unknown → Ready":            {Subject: revision, Kind: cluster.ChangeStatus, From: "Unknown", To: "Ready", Is: cluster.HealthGood},
+		"traffic 100% to llm-00001 → 100% to llm-00002": {Subject: service, Kind: cluster.ChangeTraffic,
+			From: "100% to llm-00001", To: "100% to llm-00002"},
 	} {
 		if e := Transition(tr); e.Text != want || e.Lane != LaneDeployment || strings.Contains(string(e.Code), " ") {
 			t.Errorf("%q in lane %s with code %s, wanted %q", e.Text, e.Lane, e.Code, want)

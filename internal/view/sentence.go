@@ -160,8 +160,11 @@ func transitionSentence(e *Event) string {
 	default:
 		s = e.From + " → " + e.To
 	}
-	if e.Change == cluster.ChangeStatus {
-		s = knativeWords[cluster.Kind(e.Kind)] + s
+	if what := knativeWords[cluster.Kind(e.Kind)]; what != "" && e.Change == cluster.ChangeStatus {
+		s = what + s
+		if e.Is != cluster.HealthGood && e.To != "" && e.Why != "" {
+			s += ": " + e.Why
+		}
 	}
 	switch e.Change {
 	case cluster.ChangeHeartbeat:
