@@ -87,6 +87,19 @@ func TestTheQueueProxiesOfEachVersionAreRead(t *testing.T) {
 	}
 }
 
+// An activator that has never answered is not shown as silent: it may not have metrics.
+func TestAnActivatorWithoutMetricsIsNotSilent(t *testing.T) {
+	t.Parallel()
+	m := ActivatorMetrics("default", []string{"llm-00001"})
+	for _, heard := range []bool{false, true} {
+		var all reports
+		all.add("activator", &m, reading{}, heard)
+		if told := all.results(); len(told) == 0 == heard {
+			t.Errorf("heard %v: %+v", heard, told)
+		}
+	}
+}
+
 // With much spare capacity Knative takes the activator out of the way of the requests: that
 // it holds none is then no disagreement, and no measurement.
 func TestAnActivatorThatRequestsDoNotPassIsNoWitness(t *testing.T) {
@@ -102,7 +115,7 @@ func TestAnActivatorThatRequestsDoNotPassIsNoWitness(t *testing.T) {
 		{5, 0, false, BasisMeasured},
 	} {
 		var all reports
-		all.add("activator", &m, reading{served: c.served, queued: c.queued, ok: true})
+		all.add("activator", &m, reading{served: c.served, queued: c.queued, ok: true}, true)
 		told := all.results()
 		g := Gauge{Served: 5, Outstanding: 5, Reported: told}
 		if text := g.disagreement(); (text != "") != c.differ {

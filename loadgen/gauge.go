@@ -204,7 +204,8 @@ func (sm *sampler) measure() *measurement {
 	loads, told := sm.ask(asked[:turn], heard)
 	// One after the other, so that those asked first have their next turn first.
 	for i, r := range told {
-		sm.sources[heard[i].key()] = datedReading{r, m.at.Add(time.Duration(i))}
+		key := heard[i].key()
+		sm.sources[key] = datedReading{r, m.at.Add(time.Duration(i)), r.ok || sm.sources[key].heard}
 	}
 	for i, r := range loads {
 		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
@@ -212,7 +213,8 @@ func (sm *sampler) measure() *measurement {
 	now := sm.now()
 	var all reports
 	for i := range sources {
-		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, sm.sources[sources[i].key()].at(now))
+		last := sm.sources[sources[i].key()]
+		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard || !sources[i].optional)
 	}
 	var names []string // of the servers that answered
 	for i := range asked {
@@ -220,7 +222,7 @@ func (sm *sampler) measure() *measurement {
 		s := sm.servers[b.key()]
 		name := clean(b.Metrics.Name, 40)
 		if b.Metrics.Served != "" {
-			all.add(name, &b.Metrics, s.reading)
+			all.add(name, &b.Metrics, s.reading, true)
 		}
 		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -46,13 +46,16 @@ type reporting struct {
 	Report
 	served, queued, held float64
 	aside                bool
+	// heard: one of them has answered since the load began.
+	heard bool
 }
 
 // reports lists all kinds, in the order of their first report.
 type reports []reporting
 
-// add takes the answer of one server, or that there was none.
-func (l *reports) add(source string, m *Metrics, r reading) {
+// add takes the answer of one server, or that there was none. heard is whether it has ever
+// answered.
+func (l *reports) add(source string, m *Metrics, r reading, heard bool) {
 	if r.none {
 		return
 	}
@@ -63,7 +66,7 @@ func (l *reports) add(source string, m *Metrics, r reading) {
 	}
 	t := &(*l)[i]
 	t.Asked++
-	t.aside = m.aside
+	t.aside, t.heard = m.aside, t.heard || heard
 	if !r.ok {
 		return
 	}
@@ -88,9 +91,14 @@ func rounded(f float64) *int {
 	return &n
 }
 
+// results returns the reports, except of servers that may have no metrics and have never
+// answered: by default, Knative's activator has none since 1.19.
 func (l reports) results() []Report {
 	var out []Report
 	for _, t := range l {
+		if !t.heard {
+			continue
+		}
 		t.bypassed = t.aside && t.served+t.queued+t.held == 0
 		out = append(out, t.Report)
 	}
@@ -112,6 +120,8 @@ type reading struct {
 type datedReading struct {
 	reading
 	askedAt time.Time
+	// heard: an earlier poll has had an answer, or this one.
+	heard bool
 }
 
 // at returns the reading while it is valid.
