@@ -29,13 +29,13 @@ type run struct {
 	taken   map[*corev1.PersistentVolume]bool
 	first   int // node at which the next search begins
 
-	jobs   jobStates
-	quotas quotas
-	queue  []*item // pods that wait for the scheduler
-	sorted bool    // the queue is sorted
-	asleep []*item // pods that found no node
-	unmade []*item // pods that a quota forbids
-	fates  fates
+	jobs    jobStates
+	quotas  quotas
+	queue   []*item // pods that wait for the scheduler
+	sorted  bool    // the queue is sorted
+	asleep  []*item // pods that found no node
+	unmade  []*item // pods that a quota forbids
+	fates   fates
 	scoring scoring
 }
 

@@ -50,7 +50,7 @@ type World struct {
 	counters int      // number of counters
 	dead     []bool   // by node: lost in the current forecast
 	idle     []*class // classes with pods that wait for a node
-	scratch movers   // of Fits
+	scratch  movers   // of Fits
 }
 
 // load is the use of a node apart from the resources.
