@@ -89,6 +89,40 @@ func TestWatcherReportsAServersWrongClock(t *testing.T) {
 	}
 }
 
+// A program that has just started has heard no heartbeat itself. The first list of the
+// Leases proves how long a node has been silent, by the server's clock.
+func TestAnOldLeaseIsSilenceAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute} {
+		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFakeAPI(t)
+			f.clock = off
+			lease := func(name string, ago time.Duration) {
+				l := apiLease(name, 40)
+				l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(off - ago)}
+				f.put("leases", l)
+			}
+			for name, ago := range map[string]time.Duration{"dead": 48 * time.Second, "alive": 9 * time.Second} {
+				f.put("nodes", apiNode(name, "True"))
+				lease(name, ago)
+			}
+			w := watchFake(t, f)
+			s := w.until("everything", synced)
+			for _, name := range []string{"dead", "alive"} {
+				if _, silent := s.Silent(s.Node(name), time.Now()); silent != (name == "dead") || silent != s.Node(name).HeartbeatLate(time.Now()) {
+					t.Errorf("%s is silent: %v, %s", name, silent, s.NodeWord(s.Node(name), time.Now()))
+				}
+			}
+			lease("dead", 0)
+			w.until("it is heard again", func(s *Snapshot) bool {
+				_, silent := s.Silent(s.Node("dead"), time.Now())
+				return !silent
+			})
+		})
+	}
+}
+
 // What a node or a pod answers through the server has that machine's Date.
 func TestTheClockOfANodeIsNotTheServers(t *testing.T) {
 	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,8 @@ package cluster
 import (
 	"sync/atomic"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // overdueShare of a Lease's duration without a renewal is silence. A kubelet
@@ -33,6 +35,8 @@ type heartbeat struct {
 	// behind is seen - renewed of a renewal that was delivered live: the
 	// difference between the node's clock and ours.
 	behind time.Duration
+	// late: the first list already had no newer renewal, which proves the silence.
+	late bool
 }
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
@@ -69,10 +73,24 @@ func overdueAt(n *Node, watchedSince time.Time) (time.Time, bool) {
 	return from.Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
 }
 
+// late reports whether a renewal that is so old by now is overdue.
+func (l *lease) late(age time.Duration) bool {
+	return age > time.Duration(overdueShare*float64(l.duration))
+}
+
+// HeartbeatLate reports whether the node's last heartbeat is older than silence takes,
+// whatever the reason: lightsout may not have been able to receive one. It is false for
+// a node without a Lease.
+func (n *Node) HeartbeatLate(now time.Time) bool {
+	_, seen := n.Heartbeat()
+	l := lease{duration: n.LeaseDuration}
+	return !seen.IsZero() && n.LeaseDuration > 0 && l.late(clock.Age(now, seen))
+}
+
 // into takes the newest renewal over into a Node that is being made.
 func (h *heartbeat) into(n *Node) {
 	if h != nil {
-		n.beat, n.LeaseDuration = h, h.duration
+		n.beat, n.LeaseDuration, n.Overdue = h, h.duration, n.Overdue || h.late
 		n.Renewed, n.RenewSeen = n.Heartbeat()
 	}
 }
@@ -96,8 +114,8 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	case r.renewed.Equal(l.renewed) && r.duration == l.duration:
 		return
 	}
-	at := seen
-	if listed || seen.Sub(s.heartbeatsFrom) < catchUp {
+	first, at := r.newest.Load() == nil, seen
+	if listed || s.heartbeatsFrom.IsZero() || seen.Sub(s.heartbeatsFrom) < catchUp {
 		// It may have been renewed some time ago: by the node's clock, less what
 		// that is known to be off.
 		if ago := seen.Sub(l.renewed.Add(r.behind)); ago > 0 {
@@ -114,11 +132,12 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 		silence = seen.Sub(last)
 	}
 	r.newest.Store(&renewal{l.renewed, at})
+	r.late = first && l.late(seen.Sub(at))
 	if n == nil || !n.Gone.IsZero() {
 		return
 	}
-	back := n.Overdue && seen.Sub(at) < time.Duration(overdueShare*float64(l.duration))
-	if !back && n.beat == r && n.LeaseDuration == l.duration {
+	back := n.Overdue && !l.late(seen.Sub(at))
+	if !back && !r.late && n.beat == r && n.LeaseDuration == l.duration {
 		return
 	}
 	x := *n

@@ -164,7 +164,9 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	case n.OtherRole:
 		out.Role = power.RoleOther
 	}
-	if _, silent := s.Silent(n, now); silent {
+	// A program that has just started has heard nothing itself, and judges by the age of
+	// the heartbeat that it read.
+	if _, silent := s.Silent(n, now); silent || n.HeartbeatLate(now) {
 		out.NotLeft = "is silent"
 	}
 	return out

@@ -35,6 +35,31 @@ func TestATaintedWorkerDoesNotCountAsLeft(t *testing.T) {
 	}
 }
 
+// A worker whose last heartbeat is old does not count as left, although the watch of the
+// heartbeats has only just begun.
+func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
+	now := time.Now()
+	c := mdxSnapshot().Contents()
+	c.HeartbeatsSince = now
+	for i, n := range c.Nodes {
+		m := *n
+		m.Ready, m.LeaseDuration, m.RenewSeen, m.Renewed = cluster.TriTrue, 40*time.Second, now, now
+		if n.Name == "kube-node1" {
+			m.RenewSeen, m.Renewed = now.Add(-48*time.Second), now.Add(-48*time.Second)
+		}
+		c.Nodes[i] = &m
+	}
+	view, err := session.NewWorld(&still{s: cluster.NewSnapshot(c)}, nil, time.Now).Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range view.Nodes {
+		if (n.NotLeft != "") != (n.Name == "kube-node1") {
+			t.Errorf("%s: not left: %q", n.Name, n.NotLeft)
+		}
+	}
+}
+
 // The nodes of etcd's members are known only when the control plane's own pods have been
 // read, which are in a namespace that lightsout need not watch.
 func TestWhoRunsEtcdIsUnknownUntilTheControlPlanesPodsAreRead(t *testing.T) {
