@@ -110,7 +110,9 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 				m.Boot = b.Node.BootID // otherwise the request may end another boot
 			}
 		}
-		rest, _ := had.without(func(o Note) bool { return s.ours(o) || slices.Contains(q.over, o) })
+		// A note of our own stays until its request is settled: lightsout may find that
+		// the machine is off already, and send nothing for the new one.
+		rest, _ := had.without(func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || slices.Contains(q.over, o) })
 		return together(append([]Note{m}, rest.all()...)), true
 	})
 	switch {
@@ -167,12 +169,13 @@ const arrivesWithin = time.Minute
 
 // takeOff does the work of remove, under the cluster's lock.
 func (s notes) takeOff(nodes []string, wasOff map[string]time.Time, mine string) {
-	back := s.accountedFor()
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !back(n) && wasOff[n].IsZero() })
+	back, sound := s.accountedFor()
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
 	_ = s.change(context.Background(), nodes, false, func(n string, had Note) (Note, bool) {
 		return had.without(func(m Note) bool {
 			if s.ours(m) {
-				return back(n) && (m.ID == mine || s.wasAsked(m, n))
+				asked := s.wasAsked(m, n)
+				return sound && m.ID == mine && !asked || back(n) && (m.ID == mine || asked)
 			}
 			return m.At.Add(arrivesWithin).Before(wasOff[n])
 		})
@@ -180,22 +183,23 @@ func (s notes) takeOff(nodes []string, wasOff map[string]time.Time, mine string)
 }
 
 // accountedFor returns a function that reports whether the journal lists a node's
-// machine as on. For an unreadable or damaged journal it reports false for every node.
-func (s notes) accountedFor() func(node string) bool {
+// machine as on. For an unreadable or damaged journal, which is not sound, it reports
+// false for every node.
+func (s notes) accountedFor() (back func(node string) bool, sound bool) {
 	none := func(string) bool { return false }
 	if s.journal == nil {
-		return none
+		return none, false
 	}
 	if damaged, err := s.journal.Damaged(); err != nil || len(damaged) > 0 {
-		return none
+		return none, false
 	}
 	left, err := s.journal.LeftOff()
 	if err != nil {
-		return none
+		return none, false
 	}
 	return func(n string) bool {
 		return !slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
-	}
+	}, true
 }
 
 // sweep takes off the notes that are over, and our own on nodes that no journal

@@ -101,6 +101,31 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 	}
 }
 
+// A request for a machine that is off already sends nothing, and leaves the note of the
+// request that switched it off.
+func TestAnotherRequestForAMachineThatIsOffLeavesTheFirstNote(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		off := Request{Action: ActionOff, Nodes: []string{"n1"}}
+		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		first := p.w.annotations["n1"]
+		for range 2 {
+			time.Sleep(time.Minute)
+			if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
+				t.Fatal(err)
+			}
+			if now := p.w.annotations["n1"]; now != first || p.switcher.Registered()["n1"] != first {
+				t.Errorf("the note is %+v, and was %+v", now, first)
+			}
+			view, _ := p.Look(t.Context())
+			if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
+				t.Errorf("named as others': %+v", others)
+			}
+		}
+	})
+}
+
 // A journal that is lost has taken with it what is off: the notes are all that is
 // left, and those are not of the journal that comes in its place.
 func TestANoteOutlivesTheJournal(t *testing.T) {

@@ -48,10 +48,17 @@ func (r *restoration) takenOver(ctx context.Context) {
 	if len(r.left) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, takenOverWait)
+	wait := takenOverWait
+	if r.unanswered {
+		wait = 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
 	for _, o := range noted {
+		if o.Older { // this journal wrote it, and lists the machine as off
+			continue
+		}
 		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Note.At.After(l.Asked) }
 		if !slices.ContainsFunc(r.left, since) || r.foreignOn(o.Node) != nil {
 			continue

@@ -38,6 +38,13 @@ type restoration struct {
 	// and which nodes to uncordon.
 	chosen                   bool
 	on, leaveOff, uncordoned []string
+	// withheld are the nodes of this journal that withhold leaves off, and why is its
+	// reason.
+	withheld []string
+	why      error
+	// unanswered: the API server did not answer in settingsWait, so the register of this
+	// host has to suffice before lightsout powers on.
+	unanswered bool
 	// world is the view of the cluster, if the restoration needs one; stop ends it.
 	world power.World
 	stop  func()
@@ -359,8 +366,48 @@ func (r *restoration) nodes(ctx context.Context) ([]*cluster.Node, error) {
 // noWayError reports that the configuration has no API server for a cluster.
 type noWayError struct{ error }
 
-func (r *restoration) elsewhere() error {
-	return noWayError{fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.of.Name))}
+// Unwrap returns the reason.
+func (e noWayError) Unwrap() error { return e.error }
+
+// elsewhereError reports that the configuration leads to another cluster than the one
+// whose machines were switched off.
+type elsewhereError struct{ context string }
+
+func (e elsewhereError) Error() string {
+	return fmt.Sprintf("the context %s leads to another cluster now", power.Clean(e.context))
+}
+
+func (r *restoration) elsewhere() error { return noWayError{elsewhereError{r.of.Name}} }
+
+// settingsWait bounds the wait for the API server's answer to which cluster it is.
+const settingsWait = 3 * time.Second
+
+// withhold leaves alone the machines of a cluster to which the configuration does not
+// lead any more: its drivers may name machines of another cluster. named are the nodes
+// that the operator chose. If the API server does not answer, it withholds nothing.
+func (r *restoration) withhold(ctx context.Context, named []string) {
+	if len(r.left)+len(r.late) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settingsWait)
+	defer cancel()
+	_, err := r.proven(ctx)
+	r.unanswered = ctx.Err() != nil
+	if elsewhere := (elsewhereError{}); !errors.As(err, &elsewhere) {
+		return
+	}
+	r.late = nil
+	r.left = slices.DeleteFunc(r.left, func(l power.LeftOff) bool {
+		if slices.Contains(named, l.Node) {
+			return false
+		}
+		r.withheld = append(r.withheld, l.Node)
+		return true
+	})
+	if len(r.withheld) > 0 {
+		r.why = fmt.Errorf("lightsout leaves %s off, because %w, and its settings may name that cluster's machines: restore with the settings of cluster %s, or name the nodes: lightsout restore %s",
+			strings.Join(r.withheld, ", "), err, power.Clean(cmp.Or(r.of.Name, "(unnamed)")), strings.Join(r.withheld, " "))
+	}
 }
 
 // uncordon uncordons the chosen nodes, except those that lightsout could not power on.

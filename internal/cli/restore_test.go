@@ -2,6 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,5 +160,59 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 	}
 	if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
 		t.Errorf("the machine is %s: %v", machine(), err)
+	}
+}
+
+// An operator has edited lightsout.yaml, and it leads to another cluster now, with a node
+// of the same name. Its drivers ask that cluster's machines: restore settles nothing by
+// them, and powers none of them on.
+func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
+	for _, state := range []string{"on", "off"} {
+		t.Run("the other cluster's machine is "+state, func(t *testing.T) {
+			o, machine := switchedOffByAnother(t)
+			if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
+				t.Fatal(err)
+			}
+			uid, dir := "uid-b", filepath.Dir(o.File)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if strings.HasSuffix(r.URL.Path, "/nodes") {
+					fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
+					return
+				}
+				fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, uid)
+			}))
+			defer server.Close()
+			kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL)
+			set := func(name, text string) {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set("none", kubeconfig)
+			set("machine", "on\n")
+			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-b"}, o.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
+			if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.close()
+
+			uid = "uid-a"
+			set("machine", state+"\n")
+			for range 2 {
+				if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "lightsout leaves n3 off") || machine() != state {
+					t.Errorf("the other cluster's machine is %s: %v", machine(), err)
+				}
+			}
+			uid = "uid-b"
+			set("machine", "off\n")
+			if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
+				t.Errorf("with the settings of its own cluster the machine is %s: %v", machine(), err)
+			}
+		})
 	}
 }

@@ -41,6 +41,8 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	}()
 	own := 0
 	for _, r := range all {
+		r.withhold(ctx, named)
+		err = errors.Join(err, r.why)
 		r.findLate(ctx, o.dryRun)
 		r.takenOver(ctx)
 		own += r.show(ctx, len(all) > 1, o.dryRun)

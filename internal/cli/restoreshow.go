@@ -167,11 +167,11 @@ func (r *restoration) foreignOn(node string) *foreign {
 
 // stillOff returns the nodes that the journal lists as off now, including those that
 // another program has switched off meanwhile. It omits machines that a dry run found
-// on, which stay in the journal.
+// on, which stay in the journal, and those that an earlier error named.
 func (r *restoration) stillOff(dryRun bool) (names []string) {
 	left, _ := r.journal.LeftOff() // an earlier line reported its error
 	for _, l := range left {
-		if name := leftName(l); r.foreignOn(l.Node) == nil && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
+		if name := leftName(l); r.foreignOn(l.Node) == nil && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
 			names = append(names, name)
 		}
 	}
