@@ -30,6 +30,10 @@ egressSelections:
     proxyProtocol: Direct
 `
 
+// connectTimeout is how long a dial on the API server's behalf may take. A machine
+// without power does not answer; people who wait for its logs should see that.
+const connectTimeout = 8 * time.Second
+
 // egress answers the API server's CONNECT requests by dialling into the
 // lab's network.
 type egress struct {
@@ -79,7 +83,7 @@ func (e *egress) serve(c net.Conn) {
 		fmt.Fprint(c, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")
 		return
 	}
-	ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(e.ctx, connectTimeout)
 	defer cancel()
 	to, err := e.dial(ctx, "tcp", req.Host)
 	if err != nil {

@@ -54,7 +54,7 @@ func (k *kubelet) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	parts.Go(func() { k.sendEvents(ctx) })
-	if server, err := serveKubelet(k.life.power, k.m); err != nil {
+	if server, err := k.serve(); err != nil {
 		k.m.log.Error("the kubelet's own port can't be opened", "err", err)
 	} else {
 		k.life.started(server)

@@ -97,6 +97,8 @@ type Machine struct {
 	cfg Config
 	log *slog.Logger
 	ips *addresses
+	// logs are on the machine's disk: they outlive its power.
+	logs logs
 
 	mu      sync.Mutex
 	state   State

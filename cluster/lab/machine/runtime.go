@@ -115,7 +115,7 @@ func (w *worker) start(ctx context.Context) error {
 		if err != nil {
 			return fail("CreateContainerConfigError", err)
 		}
-		p, err := program(w.k.life.power, workload.Instance{Pod: pod, Container: c, IP: r.ip, Host: m.cfg.Host, Env: env})
+		p, err := program(w.k.life.power, workload.Instance{Pod: pod, Container: c, IP: r.ip, Host: m.cfg.Host, Env: env, Log: m.logs.begin(pod.UID, c.Name)})
 		if err != nil {
 			return fail("RunContainerError", err)
 		}
@@ -157,16 +157,19 @@ func (w *worker) end(ctx context.Context) {
 	}
 	pod, gone := w.current()
 	w.rt.release(w.k.m)
-	if gone {
-		return
+	w.k.m.logs.end(pod.UID)
+	if !gone {
+		w.rt.finish(code)
+		gone = retry(ctx, 200*time.Millisecond, 5*time.Second, func() error {
+			if err := w.post(ctx); err != nil {
+				return err
+			}
+			return w.k.deletePod(ctx, pod)
+		})
 	}
-	w.rt.finish(code)
-	retry(ctx, 200*time.Millisecond, 5*time.Second, func() error {
-		if err := w.post(ctx); err != nil {
-			return err
-		}
-		return w.k.deletePod(ctx, pod)
-	})
+	if gone {
+		w.k.m.logs.drop(pod.UID)
+	}
 }
 
 // kill ends the containers; it reports whether they ended by themselves. Until

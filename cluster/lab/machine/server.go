@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -20,10 +19,11 @@ import (
 	"lightsout/cluster/lab/workload"
 )
 
-// serveKubelet opens the kubelet's own port, with /healthz and /configz, which
-// the API server reaches by nodes/<name>/proxy. Anybody may ask: nothing there
-// is worth hiding.
-func serveKubelet(ctx context.Context, m *Machine) (workload.Process, error) {
+// serve opens the kubelet's own port, with /healthz and /configz, which the API server
+// reaches by nodes/<name>/proxy, and the containers' logs, which it reaches by
+// pods/<name>/log. Anybody may ask: nothing there is worth hiding.
+func (k *kubelet) serve() (workload.Process, error) {
+	m := k.m
 	cert, err := serverCertificate()
 	if err != nil {
 		return nil, err
@@ -34,7 +34,8 @@ func serveKubelet(ctx context.Context, m *Machine) (workload.Process, error) {
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(map[string]any{"kubeletconfig": m.kubeletConfig()})
 	})
-	return workload.ServeTLS(ctx, m.cfg.Host, port(m.cfg.IP, strconv.Itoa(kubeletPort)), mux, &tls.Config{
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.containerLog)
+	return workload.ServeTLS(k.life.power, m.cfg.Host, port(m.cfg.IP, strconv.Itoa(kubeletPort)), mux, &tls.Config{
 		Certificates: []tls.Certificate{cert},
 		NextProtos:   []string{"http/1.1"},
 	})

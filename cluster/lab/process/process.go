@@ -146,7 +146,8 @@ func (c *child) once() error {
 	}
 	defer told.Close()
 	cmd := exec.CommandContext(c.ctx, c.runner.Path, c.component)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = c.env, log, log, []*os.File{tell}
+	out := io.MultiWriter(log, c.in.Output())
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = c.env, out, out, []*os.File{tell}
 	leash, err := cmd.StdinPipe()
 	if err != nil {
 		tell.Close()

@@ -37,6 +37,8 @@ func Llama(t LlamaTiming) Program {
 			slots = 1
 		}
 		l := &llama{
+			Instance: in,
+
 			timing: t,
 			model:  in.Arg("--alias", "model"),
 			key:    in.Env["LLAMA_API_KEY"],
@@ -48,7 +50,19 @@ func Llama(t LlamaTiming) Program {
 		for i := range slots {
 			l.slots <- i
 		}
-		return Serve(ctx, in.Host, net.JoinHostPort(in.IP, in.Arg("--port", "8080")), l.routes())
+		at := net.JoinHostPort(in.IP, in.Arg("--port", "8080"))
+		in.printf("main: loading model")
+		s, err := Serve(ctx, in.Host, at, logged(l.routes(), l.access))
+		if err != nil {
+			return nil, err
+		}
+		go func() {
+			if Pause(ctx, t.Load) {
+				in.printf("main: model loaded")
+				in.printf("main: server is listening on http://%s - starting the main loop", at)
+			}
+		}()
+		return s, nil
 	}
 }
 
@@ -62,6 +76,8 @@ const defaultTokens = 64
 const maxBody = 4 << 20
 
 type llama struct {
+	Instance
+
 	timing LlamaTiming
 	model  string
 	key    string
@@ -99,6 +115,17 @@ func (l *llama) routes() http.Handler {
 			closed.ServeHTTP(w, r)
 		}
 	})
+}
+
+// access writes llama-server's line about a request; those for /health have none.
+func (l *llama) access(a answered) {
+	switch {
+	case strings.HasSuffix(a.URL.Path, "/health"):
+	case a.status == 0:
+		l.printf("srv          stop: cancel task, the client at %s went away", a.client())
+	default:
+		l.printf("srv  log_server_r: done request: %s %s %s %d", a.Method, a.RequestURI, a.client(), a.status)
+	}
 }
 
 func (l *llama) allowed(r *http.Request) bool {
@@ -192,13 +219,16 @@ func (l *llama) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.busy[slot].Store(true)
+	task := l.count.Add(1)
+	l.printf("slot launch_slot_: id %2d | task %d | processing task", slot, task)
 	defer func() {
+		l.printf("slot      release: id %2d | task %d | stop processing", slot, task)
 		l.busy[slot].Store(false)
 		l.slots <- slot
 	}()
 
 	a := answer{
-		id:      "chatcmpl-" + l.pod + "-" + strconv.FormatInt(l.count.Add(1), 10),
+		id:      "chatcmpl-" + l.pod + "-" + strconv.FormatInt(task, 10),
 		created: time.Now().Unix(),
 		model:   req.Model,
 		every:   l.timing.Token,

@@ -1,10 +1,12 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 )
 
 // Nginx is a web server with one page, as a freshly installed nginx has. Every
@@ -12,7 +14,18 @@ import (
 // X-Node-Name, so that a client can tell who answered. It takes the flag
 // --port (default 80).
 func Nginx(ctx context.Context, in Instance) (Process, error) {
-	return Serve(ctx, in.Host, net.JoinHostPort(in.IP, in.Arg("--port", "80")), nginx(in))
+	in.printf("%s [notice] 1#1: nginx", time.Now().UTC().Format("2006/01/02 15:04:05"))
+	in.printf("%s [notice] 1#1: start worker processes", time.Now().UTC().Format("2006/01/02 15:04:05"))
+	return Serve(ctx, in.Host, net.JoinHostPort(in.IP, in.Arg("--port", "80")), logged(nginx(in), in.combined))
+}
+
+// clientGone is nginx's status of a request whose client went away.
+const clientGone = 499
+
+// combined writes a line of nginx's access log, in its format "combined".
+func (in Instance) combined(a answered) {
+	in.printf("%s - - [%s] %q %d %d %q %q", a.client(), time.Now().UTC().Format("02/Jan/2006:15:04:05 -0700"),
+		a.Method+" "+a.RequestURI+" "+a.Proto, cmp.Or(a.status, clientGone), a.bytes, cmp.Or(a.Referer(), "-"), cmp.Or(a.UserAgent(), "-"))
 }
 
 func nginx(in Instance) http.Handler {

@@ -30,6 +30,8 @@ type Instance struct {
 	Host *network.Host
 	// Env is the container's environment, with references resolved.
 	Env map[string]string
+	// Log receives what the container writes; nil: nobody reads it.
+	Log *Log
 }
 
 // Arg returns the value of a command-line flag of the container, given as

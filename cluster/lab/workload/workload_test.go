@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -256,5 +258,48 @@ func TestImagesAreFoundWithoutTagOrDigest(t *testing.T) {
 	}
 	if _, ok := images.Find("registry:5000/a"); ok {
 		t.Error("found an image that is not there")
+	}
+}
+
+func TestProgramsWriteTheLogsThatRealOnesDo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		program Program
+		args    []string
+		method  string
+		path    string
+		body    string
+		want    string
+	}{
+		"nginx": {Nginx, []string{"--port", "8080"}, "GET", "/", "", `^10\.0\.0\.1 - - \[[^]]+\] "GET / HTTP/1\.1" 200 \d+ "-" "Go-http-client/1\.1"$`},
+		"llama": {Llama(LlamaTiming{}), nil, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"max_tokens":1}`,
+			`^srv  log_server_r: done request: POST /v1/chat/completions 10\.0\.0\.1 200$`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &Log{}
+			withLog := func(ctx context.Context, in Instance) (Process, error) {
+				in.Log = log
+				return tc.program(ctx, in)
+			}
+			c, node, _ := run(t, withLog, nil, tc.args...)
+			send(t, c, "GET", "/health", "", "")
+			io.Copy(io.Discard, send(t, c, tc.method, tc.path, "", tc.body).Body)
+			re := regexp.MustCompile(tc.want)
+			found := func() bool {
+				lines, _, _ := log.From(0)
+				return slices.ContainsFunc(lines, func(l Line) bool { return re.MatchString(l.Text) })
+			}
+			for end := time.Now().Add(time.Minute); !found(); time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					lines, _, _ := log.From(0)
+					t.Fatalf("no line is like %s: %v", tc.want, lines)
+				}
+			}
+			_, before, _ := log.From(0)
+			node.Cut()
+			Instance{Host: node, Log: log}.printf("written without power")
+			if _, after, _ := log.From(0); after != before {
+				t.Error("a machine without power wrote into a log")
+			}
+		})
 	}
 }
