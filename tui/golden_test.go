@@ -39,6 +39,7 @@ var scenes = []struct {
 	{"yaml", looked(view.Inspect{Of: lostPod}), "3 y", true},
 	{"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l", false},
 	{"log-search", looked(view.Inspect{Of: lostPod, Log: true}), "3 l g / 5 1 enter", true},
+	{"merged-log", mergedLogs, "2 l", true},
 	{"marked", calm, "down down space space", false},
 	{"driven", driven, "", true},
 	{"silent", silent, "", true},

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -51,24 +50,14 @@ func TestTheKeyLShowsALog(t *testing.T) {
 	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
 	typeKeys(m, "esc d l")
 	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
-	logged := func(keys string) *cluster.Pod {
-		t.Helper()
+	for _, keys := range []string{"2 l", "2 d l"} {
 		m, sent, _ := testModel(outage(), 120, 36, Options{})
 		typeKeys(m, keys)
-		asked, _ := (*sent)[len(*sent)-1].(view.Inspect)
-		if !asked.Log || asked.Of.Kind != cluster.KindPod {
-			t.Fatalf("%s leads to %#v", keys, (*sent)[len(*sent)-1])
-		}
-		return m.s.snap.Pod(asked.Of.Key)
-	}
-	for _, keys := range []string{"2 l", "2 d l"} {
-		if p := logged(keys); p.Deployment != llm.Name || !p.Ready {
-			t.Errorf("%s shows the log of %+v", keys, p)
-		}
+		wantIntent(t, sent, view.Inspect{Of: deploymentObject(llm).ref, Log: true})
 	}
 	m, sent, _ = testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "1 l")
-	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods and deployments have logs") {
+	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods and workloads have logs") {
 		t.Errorf("the key sends %v, and the screen does not name the panes with logs:\n%s", *sent, v)
 	}
 }

@@ -59,7 +59,8 @@ const (
 	aspectLog
 )
 
-// objectDialog shows an object: its details, its YAML, or the log of a pod.
+// objectDialog shows an object: its details, its YAML, or the log of a pod or of all
+// pods of a workload.
 type objectDialog struct {
 	factsDialog
 	m *Model
@@ -76,14 +77,12 @@ func openObject(a aspect) func(*Model) {
 		switch {
 		case !ok:
 			return
-		case a == aspectLog && logOf(&m.s, o.ref) == (cluster.Ref{}):
+		case a == aspectLog && !logOf(&m.s, o.ref):
 			m.say(noLog(o.ref))
 		case a != aspectDetails && o.ref == cluster.Ref{}:
 			m.say("the object of this line no longer exists")
 		case a != aspectDetails && m.s.f.Replay != nil:
 			m.say("this is a replay: YAML and logs are not in a record")
-		case a == aspectLog:
-			m.dialogs.open(newObjectDialog(m, objectAt(logOf(&m.s, o.ref)), a))
 		default:
 			m.dialogs.open(newObjectDialog(m, o, a))
 		}
@@ -93,35 +92,20 @@ func openObject(a aspect) func(*Model) {
 // hasLog reports whether the object under the cursor has a log.
 func hasLog(m *Model) bool {
 	o, ok := m.focus.row(&m.s)
-	return ok && logOf(&m.s, o.ref) != (cluster.Ref{})
+	return ok && logOf(&m.s, o.ref)
 }
 
-// logOf returns the pod whose log stands for an object's: the pod itself, or a
-// deployment's first ready pod; zero if there is none.
-func logOf(s *scene, ref cluster.Ref) cluster.Ref {
-	switch ref.Kind {
-	case cluster.KindPod:
-		return ref
-	case cluster.KindDeployment:
-		var found *cluster.Pod
-		for _, p := range s.snap.PodsOf(ref.Key) {
-			if p.Gone.IsZero() && (found == nil || p.Ready && !found.Ready) {
-				found = p
-			}
-		}
-		if found != nil {
-			return podObject(found.Key).ref
-		}
-	}
-	return cluster.Ref{}
+// logOf reports whether an object has a log: a pod, or a workload with pods.
+func logOf(s *scene, ref cluster.Ref) bool {
+	return ref.Kind == cluster.KindPod || len(s.snap.PodsOwnedBy(ref)) > 0
 }
 
 // noLog returns a sentence on why an object has no log.
 func noLog(ref cluster.Ref) string {
-	if ref.Kind == cluster.KindDeployment {
-		return "this deployment has no pod whose log could be read"
+	if ref.Kind.HasPods() {
+		return "this " + string(ref.Kind) + " has no pod whose log could be read"
 	}
-	return "pods and deployments have logs: 3 goes to the pods (in the pane of requests, h keeps requests in flight)"
+	return "pods and workloads have logs: 3 goes to the pods (in the pane of requests, h keeps requests in flight)"
 }
 
 func newObjectDialog(m *Model, o object, a aspect) *objectDialog {
@@ -161,7 +145,11 @@ func (d *objectDialog) title() string {
 	if d.aspect != aspectLog {
 		return d.heading
 	}
-	title := "Log of " + cmp.Or(d.shownContainer(), "a container")
+	title := "Log of "
+	if n := len(d.m.s.snap.PodsOwnedBy(d.ref)); d.ref.Kind != cluster.KindPod {
+		title = fmt.Sprintf("Logs of %d pods, ", n)
+	}
+	title += cmp.Or(d.shownContainer(), "a container")
 	if d.previous {
 		title += " before its restart"
 	}
@@ -188,7 +176,7 @@ func (d *objectDialog) offers() []offer {
 		{"y", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
 		{"c", "container", log && len(d.told().Containers) > 1, d.nextContainer},
 		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
-		{"lL", "log", !log && logOf(&d.m.s, d.ref) != (cluster.Ref{}), d.openLog},
+		{"lL", "log", !log && logOf(&d.m.s, d.ref), turn(aspectLog)},
 		{"d", "details", d.aspect != aspectDetails, turn(aspectDetails)},
 		{"u", "its " + string(owner.Kind), owner.Name != "", func() { d.m.dialogs.open(newObjectDialog(d.m, objectAt(owner), aspectDetails)) }},
 	}, func(o offer) bool { return !o.can })
@@ -222,15 +210,6 @@ func (d *objectDialog) press(p pressed) (view.Intent, bool) {
 		}
 	}
 	return nil, false
-}
-
-// openLog shows the pod's log, or opens the log of another object's pod.
-func (d *objectDialog) openLog() {
-	if d.ref.Kind == cluster.KindPod {
-		d.show(aspectLog)
-		return
-	}
-	d.m.dialogs.open(newObjectDialog(d.m, objectAt(logOf(&d.m.s, d.ref)), aspectLog))
 }
 
 // nextContainer turns to the log of the pod's next container.
@@ -295,22 +274,27 @@ func (d *objectDialog) yaml(s *scene) []fact {
 	return plainFacts(s, d.told().YAML)
 }
 
-// log is the last lines of the pod's log.
+// log is the last lines of the pod's log, or of those of a workload's pods.
 func (d *objectDialog) log(s *scene) []fact {
 	l := s.f.Inspection
 	if l == nil || l.Inspect != d.inspect() {
 		return []fact{waiting(s, d.ref)}
 	}
 	out := plainFacts(s, l.Lines)
+	if d.ref.Kind != cluster.KindPod {
+		out = mergedFacts(s, d.ref, l.Merged)
+	}
 	if l.Cut {
-		out = slices.Insert(out, 0, plainFact(s, s.t.dim, fmt.Sprintf("(the newest %d lines)", len(l.Lines))))
+		out = slices.Insert(out, 0, plainFact(s, s.t.dim, fmt.Sprintf("(the newest %d lines)", len(out))))
 	}
 	switch {
 	case l.Err != "":
 		out = append(out, plainFact(s, s.t.warn, l.Err))
 	case l.Ended:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
-	case len(l.Lines) == 0:
+	case len(out) == 0 && d.ref.Kind != cluster.KindPod:
+		out = append(out, plainFact(s, s.t.dim, "the containers have written nothing yet"))
+	case len(out) == 0:
 		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}
 	return out

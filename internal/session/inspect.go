@@ -36,12 +36,13 @@ type inspections struct {
 	asked   time.Time
 	seen    any // the object in the snapshot at the last request
 	log     *logTail
+	merged  *mergedLog
 }
 
 // ask switches to another object.
 func (l *inspections) ask(wanted view.Inspect) {
 	l.close()
-	l.wanted, l.shown, l.log, l.asking = wanted, nil, nil, false
+	l.wanted, l.shown, l.log, l.merged, l.asking = wanted, nil, nil, nil, false
 	switch {
 	case wanted == view.Inspect{}:
 	case l.opt.Inspect == nil:
@@ -64,6 +65,9 @@ func (l *inspections) close() {
 func (l *inspections) refresh() {
 	if l.cancel != nil && !l.asking && l.now().Sub(l.asked) >= describeAgain && l.object() != l.seen {
 		l.describe()
+	}
+	if l.cancel != nil && l.merged != nil {
+		l.merged.look()
 	}
 }
 
@@ -105,7 +109,7 @@ func (l *inspections) describe() {
 func (l *inspections) told(object *cluster.Description, err error) {
 	next := view.Inspection{Inspect: l.wanted, At: l.now(), Object: object}
 	if l.shown != nil {
-		next.Lines, next.Cut, next.Ended = l.shown.Lines, l.shown.Cut, l.shown.Ended
+		next.Lines, next.Cut, next.Ended, next.Merged = l.shown.Lines, l.shown.Cut, l.shown.Ended, l.shown.Merged
 		if err != nil {
 			next.Object = l.shown.Object
 		}
@@ -114,17 +118,23 @@ func (l *inspections) told(object *cluster.Description, err error) {
 		next.Err = err.Error()
 	}
 	l.shown = &next
-	if l.wanted.Log && l.log == nil && object != nil {
+	if l.wanted.Log && l.log == nil && l.merged == nil && object != nil {
 		l.readLog(object)
 	}
 }
 
 // readLog follows the log of the requested container; otherwise of the first container
-// that does not end before the others start.
+// that does not end before the others start. Of a workload it follows the logs of all
+// pods.
 func (l *inspections) readLog(object *cluster.Description) {
 	o := cluster.LogOptions{Pod: l.wanted.Of.Key, Container: l.wanted.Container, Previous: l.wanted.Previous, Lines: logLines}
 	if i := slices.IndexFunc(object.Containers, func(c cluster.Container) bool { return !c.Init }); o.Container == "" && i >= 0 {
 		o.Container = object.Containers[i].Name
+	}
+	if l.wanted.Of.Kind.HasPods() {
+		l.merged = &mergedLog{inspections: l, container: o.Container, lines: mergedLines{changed: l.inbox.wake}, pods: map[podID]*followedLog{}}
+		l.merged.look()
+		return
 	}
 	ctx, log := l.reading, &logTail{changed: l.inbox.wake}
 	l.log = log
@@ -146,6 +156,13 @@ func (l *inspections) newest() *view.Inspection {
 		next := *l.shown
 		next.At = l.now()
 		if l.log.take(&next) {
+			l.shown = &next
+		}
+	}
+	if l.merged != nil {
+		next := *l.shown
+		next.At = l.now()
+		if l.merged.take(&next) {
 			l.shown = &next
 		}
 	}
