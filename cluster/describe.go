@@ -18,13 +18,14 @@ import (
 	"lightsout/internal/text"
 )
 
-// Kinds that are not watched and can be described.
+// Kinds that can be described, beside those of Kinds.
 const (
 	KindRevision       Kind = "revision"        // Knative's
 	KindKnativeService Kind = "knative service" // Knative's
 	KindStatefulSet    Kind = "statefulset"
 	KindDaemonSet      Kind = "daemonset"
 	KindJob            Kind = "job"
+	KindService        Kind = "service"
 )
 
 // resource is where the objects of a kind are.
@@ -49,6 +50,7 @@ var resources = map[Kind]resource{
 	KindStatefulSet:    {"apps/v1", "statefulsets", "StatefulSet"},
 	KindDaemonSet:      {"apps/v1", "daemonsets", "DaemonSet"},
 	KindJob:            {"batch/v1", "jobs", "Job"},
+	KindService:        {"v1", "services", "Service"},
 	KindRevision:       {"serving.knative.dev/v1", "revisions", "Revision"},
 	KindKnativeService: {"serving.knative.dev/v1", "services", "Service"},
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unique"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -50,9 +51,12 @@ var namespaced = []source{
 	{kind: KindQuota, resource: resource{"v1", "resourcequotas", "ResourceQuota"}, trim: trimObject},
 	{kind: KindJob, resource: resource{"batch/v1", "jobs", "Job"}, trim: trimObject},
 	{kind: KindBudget, resource: resource{"policy/v1", "poddisruptionbudgets", "PodDisruptionBudget"}, trim: trimObject},
+	{kind: KindStatefulSet, resource: resources[KindStatefulSet], trim: trimObject},
+	{kind: KindDaemonSet, resource: resources[KindDaemonSet], trim: trimObject},
 }
 
-// placeSources returns the sources for forecasts of where pods go. When lightsout
+// placeSources returns the sources of Objects: for forecasts of where pods go, and of
+// workloads. When lightsout
 // watches only some namespaces, one more source follows the pods of all other
 // namespaces.
 func placeSources(namespaces []string) (all []*source) {
@@ -73,14 +77,14 @@ func placeSources(namespaces []string) (all []*source) {
 	return all
 }
 
-// Object is an object that decides where pods go, trimmed to the fields that matter for
-// that. Immutable.
+// Object is an object that decides where pods go, or a workload, trimmed to the fields
+// that matter. Immutable.
 type Object struct {
 	Kind Kind
 	Key
 	// Value is a *corev1.PersistentVolume, *corev1.PersistentVolumeClaim,
 	// *storagev1.StorageClass, *storagev1.CSINode, *corev1.ResourceQuota, *batchv1.Job,
-	// *policyv1.PodDisruptionBudget, *corev1.Namespace or *Pod. Its text is not yet
+	// *policyv1.PodDisruptionBudget, *corev1.Namespace, *Pod or *Workload. Its text is not yet
 	// safe for a terminal.
 	Value any
 }
@@ -101,7 +105,8 @@ func (o *Object) less(x *Object) bool {
 	return o.Kind < x.Kind || o.Kind == x.Kind && o.Key.less(x.Key)
 }
 
-// Objects returns the objects of one of PlaceKinds, sorted by namespace and name.
+// Objects returns the objects of one of PlaceKinds, or of KindStatefulSet or
+// KindDaemonSet, sorted by namespace and name.
 func (s *Snapshot) Objects(kind Kind) []*Object {
 	return s.objects.span(func(o *Object) bool { return o.Kind >= kind }, func(o *Object) bool { return o.Kind > kind })
 }
@@ -148,13 +153,17 @@ func trimObject(o runtime.Object) object {
 	case *batchv1.Job:
 		x.Spec.Template, x.Spec.Selector = corev1.PodTemplateSpec{}, nil
 		out.Kind, out.Value = KindJob, &batchv1.Job{ObjectMeta: meta, Spec: x.Spec, Status: batchv1.JobStatus{
-			Active: x.Status.Active, Succeeded: x.Status.Succeeded, Failed: x.Status.Failed, FailedIndexes: x.Status.FailedIndexes}}
+			Active: x.Status.Active, Succeeded: x.Status.Succeeded, Failed: x.Status.Failed, FailedIndexes: x.Status.FailedIndexes, Conditions: ends(x)}}
 	case *policyv1.PodDisruptionBudget:
 		out.Kind, out.Value = KindBudget, &policyv1.PodDisruptionBudget{ObjectMeta: meta, Spec: x.Spec, Status: policyv1.PodDisruptionBudgetStatus{
 			DisruptionsAllowed: x.Status.DisruptionsAllowed, CurrentHealthy: x.Status.CurrentHealthy, DesiredHealthy: x.Status.DesiredHealthy, ExpectedPods: x.Status.ExpectedPods}}
 	case *corev1.Namespace:
 		meta.Labels = maps.Clone(x.Labels)
 		out.Kind, out.Value = KindNamespace, &corev1.Namespace{ObjectMeta: meta}
+	case *appsv1.StatefulSet:
+		out.Kind, out.Value = KindStatefulSet, trimStatefulSet(x)
+	case *appsv1.DaemonSet:
+		out.Kind, out.Value = KindDaemonSet, trimDaemonSet(x)
 	default:
 		return nil
 	}

@@ -38,7 +38,9 @@ var (
 		"Lease":         {1: strippedMeta},
 		"EndpointSlice": {1: strippedMeta},
 		"Event":         {1: strippedMeta},
-		"Job":           {1: strippedMeta, 2: {6: nil}}, // spec: template
+		"Job":           {1: strippedMeta, 2: {6: nil}},         // spec: template
+		"StatefulSet":   {1: strippedMeta, 2: {3: nil, 4: nil}}, // spec: template, volumeClaimTemplates
+		"DaemonSet":     {1: strippedMeta, 2: {2: nil}},         // spec: template
 	}
 )
 

@@ -1,5 +1,165 @@
 package cluster
 
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Workload is a stateful set, a daemon set, a job, or a service with its endpoints.
+// Immutable.
+type Workload struct {
+	Kind Kind
+	Key
+	// Ready of Desired are kubectl's: ready pods; of a job completions, of a service
+	// endpoints.
+	Ready, Desired int
+	// Word is lightsout's: Running, Scaling, Updating, Down, Stopped; of a job Running,
+	// Complete, Failed, Suspended; of a service Serving, Partly, Down, Empty.
+	Word   string
+	Labels string
+	// Failed and Backoff are a job's failed pods, and how many of them it allows.
+	// Forgiving: its failure policy does not count pods that a lost node takes along.
+	Failed, Backoff int
+	Forgiving       bool
+}
+
+// Words of workloads, beside those of deployments.
+const (
+	WordComplete  = "Complete"
+	WordSuspended = "Suspended"
+	WordServing   = "Serving"
+	WordPartly    = "Partly"
+	WordEmpty     = "Empty"
+)
+
+// WorkloadKinds are the kinds of Snapshot.Workloads, in the order in which they are
+// shown.
+var WorkloadKinds = []Kind{KindStatefulSet, KindDaemonSet, KindJob, KindService}
+
+// Workloads gives the workloads of a kind by namespace and name. Its cost follows their
+// number. The services are those that have an endpoint slice: all but those without a
+// selector.
+func (s *Snapshot) Workloads(kind Kind) []*Workload {
+	var out []*Workload
+	if kind == KindService {
+		for _, e := range s.endpoints.all() {
+			out = append(out, serviceOf(e))
+		}
+		return out
+	}
+	for _, o := range s.Objects(kind) {
+		switch v := o.Value.(type) {
+		case *Workload:
+			out = append(out, v)
+		case *batchv1.Job:
+			out = append(out, jobOf(o.Key, v))
+		}
+	}
+	return out
+}
+
+// Workload returns a workload; nil if there is none of this kind and key.
+func (s *Snapshot) Workload(ref Ref) *Workload {
+	if ref.Kind == KindService {
+		if e := keyed(s.endpoints, ref.Key); e != nil {
+			return serviceOf(e)
+		}
+		return nil
+	}
+	all := s.Workloads(ref.Kind)
+	i, found := slices.BinarySearchFunc(all, ref.Key, func(w *Workload, k Key) int { return w.Compare(k) })
+	if !found {
+		return nil
+	}
+	return all[i]
+}
+
+// controllerWord is the word of a workload whose pods should all run.
+func controllerWord(desired, ready, updated int) string {
+	switch {
+	case desired == 0:
+		return "Stopped"
+	case ready == 0:
+		return "Down"
+	case ready < desired:
+		return "Scaling"
+	case updated < desired:
+		return "Updating"
+	}
+	return WordRunning
+}
+
+func trimStatefulSet(x *appsv1.StatefulSet) *Workload {
+	w := &Workload{Kind: KindStatefulSet, Key: Key{word(x.Namespace), harmless(x.Name)}, Labels: labels(x.Labels),
+		Desired: int(ptr.Deref(x.Spec.Replicas, 1)), Ready: int(x.Status.ReadyReplicas)}
+	updated := w.Desired
+	if x.Status.UpdateRevision != x.Status.CurrentRevision {
+		updated = int(x.Status.UpdatedReplicas)
+	}
+	w.Word = controllerWord(w.Desired, w.Ready, updated)
+	return w
+}
+
+func trimDaemonSet(x *appsv1.DaemonSet) *Workload {
+	w := &Workload{Kind: KindDaemonSet, Key: Key{word(x.Namespace), harmless(x.Name)}, Labels: labels(x.Labels),
+		Desired: int(x.Status.DesiredNumberScheduled), Ready: int(x.Status.NumberReady)}
+	w.Word = controllerWord(w.Desired, w.Ready, int(x.Status.UpdatedNumberScheduled))
+	return w
+}
+
+// ends are the conditions that tell how a job ended.
+func ends(j *batchv1.Job) (out []batchv1.JobCondition) {
+	for _, c := range j.Status.Conditions {
+		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue {
+			out = append(out, batchv1.JobCondition{Type: c.Type, Status: c.Status})
+		}
+	}
+	return out
+}
+
+func jobOf(k Key, j *batchv1.Job) *Workload {
+	w := &Workload{Kind: KindJob, Key: k, Ready: int(j.Status.Succeeded), Word: WordRunning,
+		Desired: int(ptr.Deref(cmp.Or(j.Spec.Completions, j.Spec.Parallelism), 1)),
+		Failed:  int(j.Status.Failed), Backoff: int(ptr.Deref(j.Spec.BackoffLimit, 6))}
+	if p := j.Spec.PodFailurePolicy; p != nil {
+		w.Forgiving = slices.ContainsFunc(p.Rules, func(r batchv1.PodFailurePolicyRule) bool {
+			return r.Action == batchv1.PodFailurePolicyActionIgnore && slices.ContainsFunc(r.OnPodConditions, func(c batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
+				return c.Type == corev1.DisruptionTarget
+			})
+		})
+	}
+	switch {
+	case slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobFailed }):
+		w.Word = "Failed"
+	case len(j.Status.Conditions) > 0:
+		w.Word = WordComplete
+	case ptr.Deref(j.Spec.Suspend, false):
+		w.Word = WordSuspended
+	}
+	return w
+}
+
+func serviceOf(e *Endpoints) *Workload {
+	w := &Workload{Kind: KindService, Key: e.Service, Ready: e.Ready, Desired: e.Total, Word: WordServing}
+	switch {
+	case e.Total == 0:
+		w.Word = WordEmpty
+	case e.Ready == 0:
+		w.Word = "Down"
+	case e.Ready < e.Total:
+		w.Word = WordPartly
+	}
+	return w
+}
+
+// Ref points at the workload.
+func (w *Workload) Ref() Ref { return Ref{w.Kind, w.Key} }
+
 // nameKept is how much of an owner's name is certainly in the names of its pods: the
 // API server shortens longer ones when it adds its random characters.
 const nameKept = 57

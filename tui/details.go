@@ -189,6 +189,7 @@ func (d *details) pod(ref cluster.Ref) {
 	d.head("When its node is lost")
 	d.add("unreachable", tolerates(p.UnreachableFor))
 	d.add("not ready", tolerates(p.NotReadyFor))
+	d.add("then", explained[cluster.Kind(strings.ToLower(p.OwnerKind))])
 	d.events(k.Name, k.String())
 }
 

@@ -40,6 +40,8 @@ var scenes = []struct {
 	{"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l", false},
 	{"log-search", looked(view.Inspect{Of: lostPod, Log: true}), "3 l g / 5 1 enter", true},
 	{"merged-log", mergedLogs, "2 l", true},
+	{"workloads", withWorkloads, "W", true},
+	{"workload-details", withWorkloads, ": s t s enter d", true},
 	{"marked", calm, "down down space space", false},
 	{"driven", driven, "", true},
 	{"silent", silent, "", true},

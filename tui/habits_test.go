@@ -65,7 +65,7 @@ func TestTheKeyLShowsALog(t *testing.T) {
 func TestAliasesLeadToPanes(t *testing.T) {
 	for typed, want := range map[string]string{
 		"po": "Pods", "pod": "Pods", "pods": "Pods", "no": "Nodes", "nodes": "Nodes", "nod": "Nodes", "deploy": "Deployments", "dp": "Deployments",
-		"svc": "Deployments", "events": "Timeline", "ev": "Timeline", "requests": "Requests",
+		"svc": "Workloads", "events": "Timeline", "ev": "Timeline", "requests": "Requests",
 	} {
 		m, sent, _ := testModel(calm(), 120, 36, Options{})
 		typeKeys(m, "4 : "+strings.Join(strings.Split(typed, ""), " ")+" enter")
@@ -87,9 +87,9 @@ func TestAliasesLeadToPanes(t *testing.T) {
 // Kinds without a pane lead to where they can be seen, and the screen says so.
 func TestKindsWithoutAPaneSayWhereTheyAre(t *testing.T) {
 	for typed, want := range map[string][2]string{
-		"svc": {"Deployments", "Services have no pane of their own"}, "endpoints": {"Deployments", "Services have no pane of their own"},
-		"sts": {"Pods", "StatefulSets have no pane of their own"}, "statefulsets": {"Pods", "StatefulSets have no pane of their own"},
-		"ds": {"Pods", "DaemonSets have no pane of their own"}, "jobs": {"Pods", "Jobs have no pane of their own"}, "cj": {"Pods", "Jobs have no pane of their own"},
+		"svc": {"Workloads", "Services"}, "endpoints": {"Workloads", "Services"}, "wl": {"Workloads", "Workloads"}, "workloads": {"Workloads", "Workloads"},
+		"sts": {"Workloads", "StatefulSets"}, "statefulsets": {"Workloads", "StatefulSets"},
+		"ds": {"Workloads", "DaemonSets"}, "jobs": {"Workloads", "Jobs"}, "cj": {"Workloads", "Jobs"},
 		"rs": {"Pods", "ReplicaSets have no pane of their own"},
 	} {
 		m, sent, _ := testModel(calm(), 160, 40, Options{})

@@ -33,6 +33,8 @@ func objectAt(ref cluster.Ref) object {
 		case cluster.KindKnativeService:
 			d.knativeService(ref)
 			d.described(ref)
+		case cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindJob, cluster.KindService:
+			d.workload(ref)
 		default:
 			d.add("name", ref.Name)
 			d.add("namespace", ref.Namespace)

@@ -1,6 +1,9 @@
 package tui
 
-// otherKind is a kind of object that has no pane, and what the screen shows instead.
+import "lightsout/cluster"
+
+// otherKind is a kind of object without a pane of its own, and what the screen shows
+// for it.
 type otherKind struct {
 	text  string   // in the palette
 	names []string // in kubectl and k9s
@@ -9,14 +12,17 @@ type otherKind struct {
 
 // otherKinds are the kinds that somebody who knows kubectl asks for in an outage.
 var otherKinds = []otherKind{
-	{"services: in the details of a deployment or a pod", []string{"svc", "service", "services", "ep", "endpoints"}, func(m *Model) {
-		focusOn("Deployments")(m)
-		m.say("Services have no pane of their own: the details (d) of a deployment or a pod list its services and their ready endpoints")
-	}},
-	podsOfKind("StatefulSets", "sts", "statefulset", "statefulsets"),
-	podsOfKind("DaemonSets", "ds", "daemonset", "daemonsets"),
-	podsOfKind("Jobs", "job", "jobs", "cj", "cronjob", "cronjobs"),
+	workloadsOf("workloads: all kinds beside deployments", "", "wl", "wk", "workload", "workloads"),
+	workloadsOf("StatefulSets", cluster.KindStatefulSet, "sts", "statefulset", "statefulsets"),
+	workloadsOf("DaemonSets", cluster.KindDaemonSet, "ds", "daemonset", "daemonsets"),
+	workloadsOf("Jobs", cluster.KindJob, "job", "jobs", "cj", "cronjob", "cronjobs"),
+	workloadsOf("services and their endpoints", cluster.KindService, "svc", "service", "services", "ep", "endpoints"),
 	podsOfKind("ReplicaSets", "rs", "replicaset", "replicasets"),
+}
+
+// workloadsOf is a kind that the pane of workloads lists.
+func workloadsOf(what string, kind cluster.Kind, names ...string) otherKind {
+	return otherKind{"go to: " + what, names, showKind(kind)}
 }
 
 // podsOfKind is a kind of which the pods are shown.

@@ -44,7 +44,7 @@ func openPalette(m *Model) {
 		}
 	}
 	for _, p := range m.panes {
-		if p.isThere(m.s.f) {
+		if p.isThere(m.s.f) && paneNames[p.name] != nil {
 			d.all = append(d.all, command{text: "go to: " + strings.ToLower(p.name), binding: bind(focusOn(p.name), "", "", ""), names: paneNames[p.name]})
 		}
 	}

@@ -78,6 +78,7 @@ var paneSpecs = []*paneSpec{
 	timelineSpec,
 	trialSpec,
 	pictureSpec,
+	workloadsSpec,
 }
 
 // slot is a pane on the screen, as it was last drawn.

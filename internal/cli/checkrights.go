@@ -50,6 +50,7 @@ var allNeeds = []need{
 		"forecasts ignore them", rolePlace, nil},
 	{"see Knative's objects", "list,watch services.serving.knative.dev; list,watch revisions.serving.knative.dev",
 		"lightsout does not show whether Knative services are Ready, nor how they split requests", rolePlace, nil},
+	{"see other workloads", "list,watch statefulsets.apps; list,watch daemonsets.apps", "the pane of workloads does not show StatefulSets and DaemonSets", rolePlace, nil},
 	{"see the control plane's settings", "list,watch pods@kube-system", "lightsout assumes its timings", roleView, nil},
 	{"query pods", "get pods/proxy", "served and queued are estimated, not measured", roleMeasure, nil},
 	{"query kubelets", "get nodes/proxy", "lightsout assumes the kubelets' settings", roleMeasure, nil},

@@ -1,0 +1,312 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+)
+
+var workloadsSpec = &paneSpec{
+	name: "Workloads", letter: "W", place: placeWhole, need: needCluster,
+	keys: append([]binding{
+		bind(nextKind, "kind", "a", "show the next kind only, or all", "a"),
+	}, rowKeys...),
+	bar:  []string{"details", "log", "YAML", "filter", "kind", "sort"},
+	open: func() pane { return newWorkloadsPane() },
+}
+
+// kindNames are the titles of the kinds of workloads.
+var kindNames = map[cluster.Kind]string{
+	cluster.KindStatefulSet: "StatefulSets", cluster.KindDaemonSet: "DaemonSets", cluster.KindJob: "Jobs", cluster.KindService: "Services",
+}
+
+// workloadsPane lists stateful sets, daemon sets, jobs and services, with what the loss
+// of a node means for each, on the whole screen.
+type workloadsPane struct {
+	list[cluster.Ref, *cluster.Workload]
+	only cluster.Kind // the kind that is shown; empty: all
+	many bool         // more than one namespace
+	lost map[cluster.Ref][]*cluster.Pod
+}
+
+func newWorkloadsPane() *workloadsPane {
+	p := &workloadsPane{}
+	p.list = list[cluster.Ref, *cluster.Workload]{
+		id: (*cluster.Workload).Ref, object: func(_ *scene, w *cluster.Workload) object { return objectAt(w.Ref()) },
+		trouble: func(s *scene, w *cluster.Workload) int {
+			if _, st := p.fate(s, w); st != s.t.dim || workloadStyle(s.t, w.Word) == s.t.bad {
+				return 0
+			}
+			return 1
+		},
+		namespace: func(w *cluster.Workload) string { return w.Namespace },
+		labels:    func(w *cluster.Workload) string { return w.Labels },
+		has: func(_ *scene, w *cluster.Workload, contains func(string) bool) bool {
+			return contains(w.Name) || contains(w.Namespace) || contains(w.Word) || contains(string(w.Kind))
+		},
+		lead: func(s *scene, r *row, w *cluster.Workload) {
+			sign, st := workloadSign(s.t, w)
+			r.put(st, sign).space(1)
+		},
+		leadWidth: 2, none: "no workloads beside deployments",
+		tailTitle: "WHEN A NODE IS LOST", tailLeast: 30,
+		tail: func(s *scene, r *row, w *cluster.Workload, _ int) {
+			text, st := p.fate(s, w)
+			r.rest(s.t, st, s.t.text(text))
+		},
+		columns: []column[*cluster.Workload]{
+			{fitting{ease: 20, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
+			{fitting{least: 11, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell { return dimCell(s, string(w.Kind)) }, nil},
+			{fitting{least: 5, right: true}, "READY", func(s *scene, w *cluster.Workload) cell {
+				return textCell(workloadStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
+			}, func(_ *scene, a, b *cluster.Workload) int { return cmp.Compare(a.Ready-a.Desired, b.Ready-b.Desired) }},
+			{fitting{least: 8, drop: 1}, "STATUS", func(s *scene, w *cluster.Workload) cell {
+				return textCell(workloadStyle(s.t, w.Word), s.t.text(w.Word))
+			}, nil},
+		},
+	}
+	return p
+}
+
+// settle does nothing: the pane finds its rows while it is shown.
+func (p *workloadsPane) settle(*scene) {}
+
+// kinds are those that are shown.
+func (p *workloadsPane) kinds() []cluster.Kind {
+	if p.only != "" {
+		return []cluster.Kind{p.only}
+	}
+	return cluster.WorkloadKinds
+}
+
+func (p *workloadsPane) find(s *scene) {
+	if !p.stale(s.snap, p.only, s.only.text) {
+		return
+	}
+	var all []*cluster.Workload
+	p.many = false
+	for _, kind := range p.kinds() {
+		all = append(all, s.snap.Workloads(kind)...)
+	}
+	for _, w := range all {
+		p.many = p.many || w.Namespace != all[0].Namespace
+	}
+	p.lost = lostPods(s)
+	p.take(s, all)
+}
+
+func (p *workloadsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
+
+func (p *workloadsPane) key(s *scene, m motion) {
+	p.find(s)
+	p.list.key(s, m)
+}
+
+func (p *workloadsPane) draw(s *scene, w, h int, focus bool) drawing {
+	p.find(s)
+	notes := p.unread(s)
+	lines := make([]string, 0, h)
+	if len(p.rows) == 0 && len(notes) > 0 {
+		lines = s.message(s.t.dim, strings.Join(notes, "; "), w, h)
+	} else {
+		room := max(1, h-len(notes))
+		lines = append(lines, p.list.draw(s, w, room, focus)...)
+		for _, note := range notes[:h-room] {
+			lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
+		}
+	}
+	title := "Workloads"
+	if p.only != "" {
+		title = kindNames[p.only]
+	}
+	facts := p.position(s)
+	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
+		facts = fmt.Sprint(n)
+	}
+	return drawing{title, facts, lines}
+}
+
+// unread are the reasons why a kind is not shown, in a sentence each.
+func (p *workloadsPane) unread(s *scene) (out []string) {
+	for _, kind := range p.kinds() {
+		read := kind
+		if kind == cluster.KindService {
+			read = cluster.KindEndpointSlice
+		}
+		_, tried := s.snap.Access[read]
+		why := s.missing(read)
+		switch {
+		case why != "":
+			out = append(out, kindNames[kind]+": "+why)
+		case !tried && s.f.Replay != nil:
+			out = append(out, kindNames[kind]+": a record does not keep them")
+		}
+	}
+	return out
+}
+
+// lostPods are the pods that hang on lost nodes, by their owners.
+func lostPods(s *scene) map[cluster.Ref][]*cluster.Pod {
+	out := map[cluster.Ref][]*cluster.Pod{}
+	for _, n := range s.snap.Nodes() {
+		if _, silent := s.snap.Silent(n, s.now); !silent || n.Ready == cluster.TriTrue || !n.Gone.IsZero() {
+			continue
+		}
+		for _, p := range s.snap.PodsOn(n.Name) {
+			if p.Gone.IsZero() && !p.Finished() {
+				ref := cluster.Ref{Kind: cluster.Kind(strings.ToLower(p.OwnerKind)), Key: cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}}
+				out[ref] = append(out[ref], p)
+			}
+		}
+	}
+	return out
+}
+
+// fate describes what the loss of a node means for a workload: now, or in general, then
+// in the faint look.
+func (p *workloadsPane) fate(s *scene, w *cluster.Workload) (string, style) {
+	return fate(s, w, p.lost[w.Ref()])
+}
+
+// fate describes what the loss of a node means for a workload with these pods on lost
+// nodes.
+func fate(s *scene, w *cluster.Workload, lost []*cluster.Pod) (string, style) {
+	who, where := podsAndNodes(w, lost)
+	counted := "counts as failed"
+	if w.Forgiving {
+		counted = "does not count as failed"
+	}
+	switch {
+	case w.Kind == cluster.KindService && w.Word == cluster.WordPartly:
+		return fmt.Sprintf("%d of %d endpoints are left", w.Ready, w.Desired), s.t.warn
+	case w.Kind == cluster.KindService && w.Word == wordDown:
+		return "no endpoint is ready: requests fail", s.t.bad
+	case w.Word == cluster.WordEmpty:
+		return "nothing: it has no endpoints", s.t.dim
+	case w.Kind == cluster.KindService:
+		return "it loses the endpoints on the node", s.t.dim
+	case w.Kind == cluster.KindStatefulSet && len(lost) > 0:
+		return who + " hangs until " + where + " is back", s.t.bad
+	case w.Kind == cluster.KindStatefulSet:
+		return "its pod hangs until the node is back", s.t.dim
+	case w.Kind == cluster.KindDaemonSet && len(lost) > 0:
+		return who + " waits on " + where, s.t.warn
+	case w.Kind == cluster.KindDaemonSet:
+		return "its pod waits on the node", s.t.dim
+	case w.Word == wordFailed || w.Word == cluster.WordComplete:
+		return "nothing: it has ended", s.t.dim
+	case len(lost) > 0:
+		return fmt.Sprintf("%s %s: %d of %d", who, counted, w.Failed, w.Backoff), s.t.warn
+	}
+	return fmt.Sprintf("its pod %s: %d of %d", counted, w.Failed, w.Backoff), s.t.dim
+}
+
+// podsAndNodes names the pods on lost nodes, and the nodes; several by their number.
+func podsAndNodes(w *cluster.Workload, lost []*cluster.Pod) (who, where string) {
+	nodes := map[string]bool{}
+	for _, p := range lost {
+		nodes[p.Node] = true
+		who, where = p.Name, p.Node
+	}
+	if len(lost) > 1 {
+		who = fmt.Sprintf("each of %d pods", len(lost))
+	} else if w.Kind != cluster.KindStatefulSet {
+		who = "its pod"
+	}
+	if len(nodes) > 1 {
+		where = "its node"
+	}
+	return who, where
+}
+
+// explained says in full how a workload of the kind behaves when a node is lost.
+var explained = map[cluster.Kind]string{
+	cluster.KindStatefulSet: "the control plane deletes the pod, but nobody confirms its end: it stays Terminating, and no other pod takes its name, " +
+		"until the node is back, the Node object is deleted, or the node has the taint node.kubernetes.io/out-of-service",
+	cluster.KindDaemonSet: "its pods tolerate a lost node: the pod stays where it is, no other node gets it, and it runs again when the node is back",
+	cluster.KindJob: "the control plane deletes the pod after its toleration, and the job starts another one; a deleted pod counts against backoffLimit, " +
+		"unless the podFailurePolicy ignores DisruptionTarget",
+	cluster.KindService: "the service loses the endpoints on the node when the control plane marks the node NotReady; until then requests are sent there",
+}
+
+// workload adds the facts about a workload.
+func (d *details) workload(ref cluster.Ref) {
+	s := d.s
+	w := s.snap.Workload(ref)
+	if w == nil {
+		d.add(string(ref.Kind), "is not there, or lightsout does not watch it")
+		d.described(ref)
+		return
+	}
+	d.look(workloadStyle(s.t, w.Word), "status", w.Word)
+	d.add("ready", fmt.Sprintf("%d of %d", w.Ready, w.Desired))
+	if w.Kind == cluster.KindJob {
+		d.add("failed pods", fmt.Sprintf("%d, of %d that backoffLimit allows", w.Failed, w.Backoff))
+	}
+	d.head("When a node is lost")
+	if text, st := fate(s, w, lostPods(s)[ref]); st != s.t.dim {
+		d.look(st, "now", text)
+	}
+	d.add("rule", explained[w.Kind])
+	if pods := s.snap.PodsOwnedBy(ref); len(pods) > 0 {
+		d.head("Pods")
+		for _, p := range pods[:min(len(pods), mostEvents)] {
+			_, st := podSign(s, p)
+			d.look(st, cmp.Or(p.Node, "no node"), p.Name+": "+s.snap.PodWord(p, s.now))
+		}
+		d.add("", some(max(0, len(pods)-mostEvents), "more"))
+	}
+	d.described(ref)
+	d.head("Workload")
+	d.add("kind", string(w.Kind))
+	d.add("name", w.Name)
+	d.add("namespace", w.Namespace)
+	d.add("labels", labelList(w.Labels))
+	d.events(ref.Name, ref.Key.String())
+}
+
+func workloadStyle(t *theme, word string) style {
+	switch word {
+	case wordRunning, cluster.WordServing, cluster.WordComplete:
+		return t.good
+	case wordDown, wordFailed:
+		return t.bad
+	case wordStopped, cluster.WordSuspended, cluster.WordEmpty:
+		return t.dim
+	}
+	return t.warn
+}
+
+// workloadSign is the sign before a workload: never its colour alone tells its state.
+func workloadSign(t *theme, w *cluster.Workload) (string, style) {
+	switch st := workloadStyle(t, w.Word); st {
+	case t.good:
+		return t.up, st
+	case t.dim:
+		return t.dash, st
+	default:
+		return t.down, st
+	}
+}
+
+// nextKind shows the next kind only, or all.
+func nextKind(m *Model) {
+	if p, ok := m.focus.pane.(*workloadsPane); ok {
+		all := append([]cluster.Kind{""}, cluster.WorkloadKinds...)
+		p.only = all[(slices.Index(all, p.only)+1)%len(all)]
+	}
+}
+
+// showKind goes to the workloads of a kind; an empty one is all.
+func showKind(kind cluster.Kind) func(*Model) {
+	return func(m *Model) {
+		p := m.find("Workloads")
+		p.pane.(*workloadsPane).only = kind
+		if m.focus != p {
+			focusOn(p.name)(m)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package tui
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// withWorkloads is outage in a cluster that has other workloads too.
+func withWorkloads() *view.Frame {
+	f := outage()
+	c := f.Snapshot.Contents()
+	key := func(name string) cluster.Key { return cluster.Key{Namespace: "default", Name: name} }
+	pod := func(name, node, kind, owner string) *cluster.Pod {
+		p := &cluster.Pod{Key: key(name), UID: name, Node: node, Phase: "Running", Status: "Running", ReadyContainers: 1, Containers: 1, Ready: node == "kube-node1",
+			OwnerKind: kind, OwnerName: owner, UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second}
+		c.Pods = append(c.Pods, p)
+		return p
+	}
+	pod("db-0", "kube-node1", "StatefulSet", "db")
+	db1 := pod("db-1", "kube-node3", "StatefulSet", "db")
+	db1.Deleting, db1.Status = t0.Add(60*time.Second), "Terminating"
+	pod("cache-0", "kube-node4", "StatefulSet", "cache")
+	pod("agent-4wtpx", "kube-node3", "DaemonSet", "agent")
+	pod("import-x2b7k", "kube-node4", "Job", "import")
+	workload := func(kind cluster.Kind, name string, ready, desired int, word string) {
+		c.Objects = append(c.Objects, &cluster.Object{Kind: kind, Key: key(name), Value: &cluster.Workload{Kind: kind, Key: key(name), Ready: ready, Desired: desired, Word: word}})
+	}
+	workload(cluster.KindStatefulSet, "db", 1, 2, "Scaling")
+	workload(cluster.KindStatefulSet, "cache", 0, 1, "Down")
+	workload(cluster.KindStatefulSet, "calm", 3, 3, "Running")
+	workload(cluster.KindDaemonSet, "agent", 3, 4, "Scaling")
+	c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindJob, Key: key("import"), Value: &batchv1.Job{
+		Spec: batchv1.JobSpec{Completions: ptr(int32(3)), BackoffLimit: ptr(int32(4))}, Status: batchv1.JobStatus{Succeeded: 1, Failed: 1}}})
+	c.Endpoints = []*cluster.Endpoints{{Service: key("web"), Ready: 8, Total: 16}, {Service: key("old"), Total: 2}, {Service: key("empty")}}
+	access := map[cluster.Kind]cluster.Access{cluster.KindStatefulSet: {Synced: true}, cluster.KindDaemonSet: {Synced: true}, cluster.KindJob: {Synced: true}}
+	for k, a := range c.Access {
+		access[k] = a
+	}
+	c.Access = access
+	f.Snapshot = cluster.NewSnapshot(c)
+	return f
+}
+
+func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
+	m, _, _ := testModel(withWorkloads(), 120, 36, Options{})
+	typeKeys(m, "W")
+	v := plainView(m)
+	for _, want := range []string{
+		"db .*statefulset +1/2 +Scaling +db-1 hangs until kube-node3 is back",
+		"cache .*statefulset +0/1 +Down +cache-0 hangs until kube-node4 is back",
+		"calm .*statefulset +3/3 +Running +its pod hangs until the node is back",
+		"agent .*daemonset +3/4 +Scaling +its pod waits on kube-node3",
+		"import .*job +1/3 +Running +its pod counts as failed: 1 of 4",
+		"web .*service +8/16 +Partly +8 of 16 endpoints are left",
+		"old .*service +0/2 +Down +no endpoint is ready: requests fail",
+	} {
+		if !regexp.MustCompile(want).MatchString(v) {
+			t.Errorf("%q is not on the screen:\n%s", want, v)
+		}
+	}
+	typeKeys(m, ": s t s enter")
+	if v := plainView(m); !strings.Contains(v, "StatefulSets") || strings.Contains(v, "daemonset") {
+		t.Errorf(":sts does not show the stateful sets alone:\n%s", v)
+	}
+	typeKeys(m, "d")
+	if v := plainView(m); !strings.Contains(v, "node.kubernetes.io/out-of-service") {
+		t.Errorf("the details do not explain how to go on:\n%s", v)
+	}
+}
+
+func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
+	f := withWorkloads()
+	c := f.Snapshot.Contents()
+	c.Access[cluster.KindStatefulSet] = cluster.Access{Forbidden: true}
+	c.Access[cluster.KindDaemonSet] = cluster.Access{Read: 1200}
+	f.Snapshot = cluster.NewSnapshot(c)
+	for _, s := range []size{{80, 24}, {120, 36}} {
+		m, _, _ := testModel(f, s.w, s.h, Options{})
+		typeKeys(m, "W")
+		for _, want := range []string{"StatefulSets: forbidden: this account may not list statefulsets", "DaemonSets: reading daemonsets (1,200 so far)"} {
+			if v := plainView(m); !strings.Contains(v, want) {
+				t.Errorf("%q is not on the screen:\n%s", want, v)
+			}
+		}
+	}
+	c.Objects = nil
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 80, 24, Options{})
+	typeKeys(m, ": d s enter")
+	if v := plainView(m); strings.Contains(v, "no workloads") || !strings.Contains(v, "reading daemonsets") {
+		t.Errorf("what is being read is shown as empty:\n%s", v)
+	}
+}
