@@ -17,6 +17,7 @@ var rowKeys = []binding{
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
 	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),
 	bind(sortBy(true), "", "I", "reverse the sort", "I"),
+	bind(openColumns, "", "v", "choose the columns", "v"),
 }
 
 // The key bar lists first the keys that a trial offers, then those of the pane in

@@ -28,6 +28,7 @@ const mostSorted = 20_000
 // come, go or change places.
 type list[K comparable, R any] struct {
 	columns []column[R]
+	choice  Choice // of columns
 	fits    []fitting
 	id      func(R) K
 	// object is what a row stands for.

@@ -79,9 +79,9 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	if l.needW != w {
 		l.fits, l.needW = nil, w
 		l.need = widths{make([]int, len(titles)), make([]int, len(titles))}
-		for i, c := range l.columns {
-			l.fits = append(l.fits, c.fitting)
-			if !c.extra {
+		for i := range l.columns {
+			l.fits = append(l.fits, l.fitted(i))
+			if !l.fits[i].extra {
 				l.need.full[i] = titles[i]
 			}
 		}
@@ -94,7 +94,7 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 		}
 		l.need.grow(out[y])
 	}
-	for i, c := range l.columns {
+	for i, c := range l.fits {
 		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
 			l.need.full[i] = max(l.need.full[i], titles[i])
 		}

@@ -36,6 +36,11 @@ type Options struct {
 	Burst, Hold int
 	// LoadOnly shows the requests on the whole screen: there is no cluster.
 	LoadOnly bool
+	// Columns are the choices of columns to begin with, by the names of panes.
+	Columns map[string]Choice
+	// KeepColumns keeps the choices for the next session. It may block, and is called
+	// by one goroutine after the other. Nil keeps nothing.
+	KeepColumns func(map[string]Choice) error
 }
 
 // FrameMsg hands a new frame to the Model.
@@ -70,6 +75,7 @@ type Model struct {
 	dialogs dialogs
 	notices notices
 	step    stepGuard
+	keeper  keeper
 
 	got      time.Time // when the frame came, by opts.Now
 	any      bool      // a frame has come
@@ -105,6 +111,7 @@ func New(o Options) *Model {
 		sizes: sizes{last: loadgen.Burst, of: map[loadgen.Shape]float64{
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}
+	m.adoptColumns()
 	m.focus, m.list = m.panes[0], m.panes[0]
 	if o.LoadOnly {
 		m.focus, m.zoom = m.find("Requests"), true

@@ -121,6 +121,7 @@ var commandNames = map[string][]string{
 	"P":        {"shot", "screenshot"},
 	"ctrl+r":   {"record", "cast", "gif"},
 	"r":        {"rollout", "restart"},
+	"v":        {"columns", "column", "cols", "wide"},
 }
 
 // write puts a text into the input.
