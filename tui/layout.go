@@ -49,8 +49,11 @@ func (m *Model) arrange(y, w, h int) layout {
 		return layout{lower: m.divide(m.stacked(w, lower), 0, y, w-2, h-1)}
 	}
 	half := min(max(w*48/100, min(w/2+2, 42)), 100)
-	if w >= 130 {
-		half = min(w/2, 100)
+	switch {
+	case w >= 190: // the nodes have room enough; names of pods are long
+		half = min(w*45/100, 100)
+	case w >= 130:
+		half = w / 2
 	}
 	left, right := m.placed(placeLeft), m.placed(placeRight)
 	lw, rw := half-2, w-half-2
