@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lightsout/loadgen"
@@ -92,12 +93,30 @@ func (c *Config) ways() (faults []error) {
 	if strings.ContainsAny(c.Bastion, " \t") {
 		faults = append(faults, fmt.Errorf("bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion))
 	}
+	if port, ok := portOf(c.Bastion); !ok {
+		faults = append(faults, fmt.Errorf("bastion: %q is not a port; write user@host:port, with a number up to 65535", power.Clean(port)))
+	}
+	faults = append(faults, c.Power.shared()...)
 	for _, file := range append([]string{c.Kubeconfig}, c.SSH.IdentityFiles...) {
 		if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
 			faults = append(faults, fmt.Errorf("%s does not exist; correct its path", file))
 		}
 	}
 	return faults
+}
+
+// portOf returns the port of [ssh://][user@]host[:port]; ok is false if it is not one.
+// An IPv6 address without brackets has no port.
+func portOf(spec string) (port string, ok bool) {
+	host := strings.TrimSuffix(strings.TrimPrefix(spec, "ssh://"), "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	host = host[strings.LastIndexByte(host, ']')+1:]
+	if strings.Count(host, ":") != 1 {
+		return "", true
+	}
+	_, port, _ = strings.Cut(host, ":")
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port, err == nil && n > 0
 }
 
 // FleetNodes returns the settings of the nodes for the fleet; the drivers use the other

@@ -272,6 +272,10 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"bastion: \"x foo\"":                       `bastion: "x foo" has a space`,
+		"bastion: ops@b:abc":                       `bastion: "abc" is not a port`,
+		"bastion: ops@[::1]:70000":                 `bastion: "70000" is not a port`,
+		"bastion: ops@b:2222":                      "",
+		"bastion: ::1":                             "",
 		"kubeconfig: /nonexistent/kubeconfig":      "/nonexistent/kubeconfig does not exist",
 		"ssh: {identity_files: [/nonexistent/id]}": "/nonexistent/id does not exist",
 		"bastion: ssh://ops@b:22":                  "", "kubeconfig: " + there: "", "ssh: {identity_files: [" + there + "], known_hosts: [/nonexistent/known]}": "",
@@ -282,6 +286,26 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 		}
 		if got := errors.Join(faults...); want == "" && got != nil || want != "" && (got == nil || !strings.Contains(got.Error(), want)) {
 			t.Errorf("%s: %v, want %q", text, got, want)
+		}
+	}
+}
+
+// To switch one of two nodes with one machine would switch the other.
+func TestConfigCheckFindsTwoNodesWithOneMachine(t *testing.T) {
+	for nodes, want := range map[string]string{
+		"{a: {machine: vm}, b: {machine: vm}}":                           "power.nodes: a and b have the same machine",
+		"{a: {address: 10.0.0.1}, b: {address: 10.0.0.1}}":               "power.nodes: a and b have the same address",
+		"{a: {machine: vm}, b: {machine: vm, on_by: mdx}, c: {}, d: {}}": "",
+		"{a: {machine: vm}, b: {machine: vm-2}}":                         "",
+	} {
+		c, _ := Faults([]byte("power:\n  off_by: ssh\n  nodes: " + nodes + "\n"))
+		faults := c.FileFaults(filepath.Join(t.TempDir(), "lightsout.yaml"))
+		got := ""
+		for _, fault := range faults {
+			got += fault.Error() + "\n"
+		}
+		if strings.Contains(got, "have the same") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %q", nodes, got, want)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -71,6 +73,30 @@ func (p *Power) check(wrong fault) {
 		tell(err)
 		Close(d)
 	}
+}
+
+// shared returns an error for each node that shares its machine or its address with
+// another one: to switch one of them would switch the other.
+func (p *Power) shared() (faults []error) {
+	type place struct{ off, on, machine, address string }
+	of := map[place]string{}
+	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
+		n := p.Nodes[name]
+		for _, at := range []place{{cmp.Or(n.Off, p.Off), cmp.Or(n.On, p.On), n.Machine, ""}, {"", "", "", n.Address}} {
+			field := "machine"
+			if at.address != "" {
+				field = "address"
+			}
+			switch other, taken := of[at]; {
+			case at.machine+at.address == "":
+			case taken:
+				faults = append(faults, fmt.Errorf("power.nodes: %s and %s have the same %s: give each its own", power.Clean(other), power.Clean(name), field))
+			default:
+				of[at] = name
+			}
+		}
+	}
+	return faults
 }
 
 // checkNamed checks that a driver is there and serves the side that it is named for.
