@@ -215,17 +215,29 @@ func (f *Fleet) able(m *Machine, a Action) bool {
 	return m != nil && f.drivers[m.Driver] != nil && f.drivers[m.Driver].Abilities().Can(a)
 }
 
+// unboundError reports, in one sentence, why a node has no machine.
+type unboundError struct {
+	text  string
+	cause error // the driver's; nil if there is none
+}
+
+// Error is the sentence.
+func (e *unboundError) Error() string { return e.text }
+
+// Unwrap gives the driver's error.
+func (e *unboundError) Unwrap() error { return e.cause }
+
 // Can returns the machine that would receive the request for a, or the reason, in one
 // sentence, why there is none. The power-on driver cuts the power if the power-off
 // driver only asks the guest, as ssh does.
 func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
-	m, why := b.Off, b.OffErr
+	m, why, cause := b.Off, b.OffErr, b.offCause
 	if a == ActionOn || a == ActionOff && !f.able(b.Off, a) && f.able(b.On, a) {
-		m, why = b.On, b.OnErr
+		m, why, cause = b.On, b.OnErr, b.onCause
 	}
 	switch {
 	case m == nil:
-		return Machine{}, errors.New(cmp.Or(why, "its machine is unknown"))
+		return Machine{}, &unboundError{cmp.Or(why, "its machine is unknown"), cause}
 	case f.drivers[m.Driver] == nil:
 		return Machine{}, fmt.Errorf("the driver %q is not configured", m.Driver)
 	case !f.able(m, a):

@@ -70,21 +70,22 @@ func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 			b.OffErr, b.OnErr = "the search was cancelled", "the search was cancelled"
 			return
 		}
-		b.Off, b.OffErr = f.find(ctx, b.Node, false)
-		b.On, b.OnErr = f.find(ctx, b.Node, true)
+		b.Off, b.OffErr, b.offCause = f.find(ctx, b.Node, false)
+		b.On, b.OnErr, b.onCause = f.find(ctx, b.Node, true)
 		b.Contradiction = f.contradiction(ctx, *b)
 	})
 	return out
 }
 
-// find finds the machine of one side; the string is the reason if there is none.
-func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, string) {
+// find finds the machine of one side; if there is none, why is the reason, and cause the
+// driver's error.
+func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (m *Machine, why string, cause error) {
 	name := f.driverFor(node.Name, on)
 	if name == "" {
 		if on {
-			return nil, "no driver is configured for powering on (power.on_by)"
+			return nil, "no driver is configured for powering on (power.on_by)", nil
 		}
-		return nil, "no driver is configured for switching off (power.off_by)"
+		return nil, "no driver is configured for switching off (power.off_by)", nil
 	}
 	d := f.drivers[name]
 	cfg := f.cfg.Nodes[node.Name]
@@ -93,24 +94,24 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, stri
 	if cfg.Address != "" {
 		ref.Addresses, ref.Configured = []string{cfg.Address}, true
 	}
-	m, err := d.Find(ctx, ref, hint)
+	found, err := d.Find(ctx, ref, hint)
 	if err != nil {
-		return nil, notFound(err, node.Name, name, node.Named(hint))
+		return nil, notFound(err, node.Name, name, node.Named(hint)), err
 	}
-	m.Driver = name
+	found.Driver = name
 	switch {
-	case m.How != "":
+	case found.How != "":
 	case hint != "":
-		m.How = HowConfig
+		found.How = HowConfig
 	case node.Named("") != "":
-		m.How = HowAnnotation
+		found.How = HowAnnotation
 	default: // all else that a driver could make a machine of
-		m.How = HowName
+		found.How = HowName
 	}
-	if m.How == HowAddress && cfg.Address != "" {
-		m.How = HowConfig
+	if found.How == HowAddress && cfg.Address != "" {
+		found.How = HowConfig
 	}
-	return &m, ""
+	return &found, "", nil
 }
 
 // contradiction describes a node whose address leads to another machine than its name,

@@ -236,6 +236,9 @@ type Binding struct {
 	On     *Machine `json:"on,omitempty"`
 	OffErr string   `json:"-"`
 	OnErr  string   `json:"-"`
+	// offCause and onCause are the drivers' errors behind OffErr and OnErr; nil if
+	// there was none. Can wraps them.
+	offCause, onCause error
 	// Heard is the time of the node's last heartbeat at the latest judgement; zero if
 	// unknown.
 	Heard time.Time `json:"-"`

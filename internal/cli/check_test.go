@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -118,3 +119,36 @@ func TestCheckListsMachinesThatAreOffInThisCluster(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAdviceAboutANodeWithoutAMachineFollowsItsCause(t *testing.T) {
+	for want, cause := range map[string]error{
+		"correct the driver's settings under power in lightsout.yaml": &power.RefusedError{Why: `the mdx portal has no project "x"`},
+		"check the power API, and the route to it":                    &power.SilentError{Text: "no answer"},
+		"name its machine": power.ErrNoMachine,
+	} {
+		fleet, err := power.NewFleet(power.Config{Off: "unfinding", On: "unfinding"}, power.OpenJournal(t.TempDir(), power.Cluster{Name: "c"}, ""), unfinding{cause})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := fleet.Resolve(t.Context(), []power.NodeRef{{Name: "node1"}})[0]
+		_, err = fleet.Can(b, power.ActionOn)
+		if got := unboundTodo(err, "name its machine"); got != want {
+			t.Errorf("%v: advised %q, want %q", err, got, want)
+		}
+	}
+}
+
+// unfinding is a driver that finds no machine.
+type unfinding struct{ err error }
+
+func (unfinding) Name() string { return "unfinding" }
+func (unfinding) Abilities() power.Abilities {
+	return power.Abilities{State: true, On: true, Off: true, Shutdown: true}
+}
+func (d unfinding) Find(context.Context, power.NodeRef, string) (power.Machine, error) {
+	return power.Machine{}, d.err
+}
+func (d unfinding) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reading{}, d.err
+}
+func (d unfinding) Switch(context.Context, power.Action, power.Machine) error { return d.err }

@@ -86,7 +86,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	}
 	switch {
 	case err != nil:
-		rows = append(rows, missing("off", err, "name its machine under power.nodes, and a driver with power.off_by"))
+		rows = append(rows, missing("off", err, unboundTodo(err, "name its machine under power.nodes, and a driver with power.off_by")))
 	case m.Driver == ssh.DriverName:
 		rows = append(rows, c.overSSH(ctx, node, b, m)...)
 	default:
@@ -94,12 +94,26 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	}
 	m, err = c.power.fleet.Can(b, power.ActionOn)
 	if err != nil {
-		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), "set power.on_by, and name its machine under power.nodes"))
+		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), unboundTodo(err, "set power.on_by, and name its machine under power.nodes")))
 	}
 	if err := c.power.fleet.Prove(ctx, []power.Binding{b})[node]; err != nil {
 		return append(rows, missing("on", fmt.Errorf("cannot prove that it can be powered on: %w", err), "check the power API, its token, and that the machine is there"))
 	}
 	return append(rows, works("on", "%s reports the state of %s", m.Driver, m.Title()))
+}
+
+// unboundTodo returns what to do about a node without a machine: about a driver that
+// could not search, or otherwise.
+func unboundTodo(err error, otherwise string) string {
+	var refused *power.RefusedError
+	var silent *power.SilentError
+	switch {
+	case errors.As(err, &refused):
+		return "correct the driver's settings under power in lightsout.yaml"
+	case errors.As(err, &silent):
+		return "check the power API, and the route to it"
+	}
+	return otherwise
 }
 
 // overSSH checks a node's ssh, clock and sudo.
