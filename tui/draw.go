@@ -165,7 +165,7 @@ func (m *Model) keyBar(w int) string {
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
 	for _, b := range barBindings(m) {
-		text := t.text(b.firstKey()) + " " + b.short
+		text := t.text(b.firstKey()) + " " + b.name(m)
 		if used+width(text)+width(sep) > w {
 			break
 		}

@@ -71,6 +71,9 @@ func linkState(m *Model) (state span) {
 	return span{t.warn, t.connecting + " connecting"}
 }
 
+// headerTrial is the width from which the header names the trial.
+const headerTrial = 100
+
 // badges are the texts at the right of the header: the trial's clock and name, the mode
 // of the session, whether it is recorded.
 func badges(m *Model, w int) (right []span) {
@@ -80,7 +83,7 @@ func badges(m *Model, w int) (right []span) {
 	if judged := f.Trial != nil && f.Trial.Verdict != ""; !f.Zero.IsZero() && (f.Replay != nil || !judged) {
 		add(t.strong, signed(m.s.now.Sub(f.Zero), false))
 	}
-	if text := trialWord(t, f.Trial); text != "" && w >= 100 {
+	if text := trialWord(t, f.Trial); text != "" && w >= headerTrial {
 		add("", text)
 	}
 	for _, mode := range []struct {
@@ -190,7 +193,10 @@ func strip(m *Model, w int, pane bool) string {
 	case f.Trial == nil || pane:
 		return ""
 	}
-	r := newRow(w).space(1).put(t.strong, fit(trialWord(t, f.Trial), w/3, t.ellipsis)).space(2)
+	r := newRow(w).space(1)
+	if w < headerTrial { // otherwise the header names it
+		r.put(t.strong, fit(trialWord(t, f.Trial), w/3, t.ellipsis)).space(2)
+	}
 	hint := " " + t.dash + " T shows all"
 	if f.Trial.Verdict == "" || r.left < 44 {
 		hint = ""

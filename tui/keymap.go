@@ -28,6 +28,9 @@ type binding struct {
 	barKey string
 	need   need
 	when   func(*Model) bool // the key bar names it only then; nil: always
+	other  string            // the key bar's name while otherWhen holds; "": none
+
+	otherWhen func(*Model) bool
 }
 
 // group is a titled part of the keys, as help shows it.
@@ -65,6 +68,20 @@ func (b binding) named(key string) binding {
 func (b binding) onlyWhen(when func(*Model) bool) binding {
 	b.when = when
 	return b
+}
+
+// called gives it another name in the key bar at times.
+func (b binding) called(other string, when func(*Model) bool) binding {
+	b.other, b.otherWhen = other, when
+	return b
+}
+
+// name is what the key bar calls it now.
+func (b binding) name(m *Model) string {
+	if b.other != "" && b.otherWhen(m) {
+		return b.other
+	}
+	return b.short
 }
 
 // usable reports whether the keys can do anything on this screen, and why not

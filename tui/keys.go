@@ -34,7 +34,7 @@ var (
 func commonKeys() []group {
 	return []group{
 		group{"Replay", []binding{
-			bind(replayPause, "pause", "space", "pause or continue; at the end: start again", "space"),
+			bind(replayPause, "pause", "space", "pause or continue; at the end: start again", "space").called("continue", replayPaused),
 			bind(seek(-seekNear), "5 s", "←", "5 s back", "left").named("←→"),
 			bind(seek(seekNear), "", "→", "5 s on", "right"),
 			bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),

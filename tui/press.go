@@ -160,8 +160,16 @@ func (m *Model) retaken() {
 }
 
 // point handles the mouse in a pane: a click focuses it and selects the row, the wheel
-// moves its cursor. A dialog covers all of them.
+// moves its cursor. A dialog covers all of them; a click presses a question's button.
 func point(m *Model, at tea.Mouse) {
+	if q, ok := m.dialogs.top().(*questionDialog); ok && at.Button == tea.MouseLeft {
+		if intent, done := q.click(at.X, at.Y); done {
+			m.dialogs.close(q)
+			m.step.uncovered()
+			m.opts.Send(intent)
+		}
+		return
+	}
 	panes := m.shown.all()
 	i := slices.IndexFunc(panes, func(p placed) bool {
 		return at.X >= p.x && at.X < p.x+p.w+2 && at.Y >= p.y && at.Y <= p.y+p.h

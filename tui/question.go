@@ -17,6 +17,10 @@ type questionDialog struct {
 	body   pager // the question's lines
 	now    func() time.Time
 	grace
+
+	x, y  int   // where its lines begin on the screen
+	row   int   // the line of the buttons; -1: it has no room
+	spots []int // where each button begins in that line, and where the last one ends
 }
 
 // renew takes the same question with other lines or choices.
@@ -143,6 +147,20 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 	return nil, false
 }
 
+// click answers by the button at a place of the screen; done is false if there is none,
+// or if it needs a text first. Clicks are absorbed as keys are.
+func (d *questionDialog) click(x, y int) (intent view.Intent, done bool) {
+	if d.absorbs(d.now()) || d.row < 0 || y != d.y+d.row {
+		return nil, false
+	}
+	for i := range d.choices() {
+		if x-d.x >= d.spots[i] && x-d.x < d.spots[i+1] && (i == 0 || d.open()) {
+			return d.answer(i), true
+		}
+	}
+	return nil, false
+}
+
 func (d *questionDialog) answer(choice int) view.Intent {
 	a := view.Answer{Question: d.q.ID, Choice: d.choices()[choice].ID}
 	if choice > 0 && d.typing() {
@@ -179,12 +197,21 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	r := newRow(wide).space((wide - bw) / 2)
 	r.spans(t, buttons, bw, fit)
 	tail = append(tail, r.String())
+	d.spots = []int{max(0, (wide-bw)/2)}
+	for i := 0; i < len(buttons); i += 2 { // each is followed by a gap
+		d.spots = append(d.spots, d.spots[i/2]+spansWidth(buttons[i:min(i+2, len(buttons))]))
+	}
 
 	lines := make([]string, len(body))
 	for i, l := range body {
 		lines[i] = newRow(wide).put(l.st, l.s).String()
 	}
-	return slices.Concat([]string{blank(wide)}, d.body.draw(s, lines, wide, h-len(tail)-1), tail), wide
+	all := slices.Concat([]string{blank(wide)}, d.body.draw(s, lines, wide, h-len(tail)-1), tail)
+	d.row = len(all) - 1
+	if d.row >= h {
+		d.row = -1
+	}
+	return all, wide
 }
 
 // wrapped are the question's lines, wrapped; roomy puts an empty line before each

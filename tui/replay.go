@@ -31,6 +31,8 @@ func replayPause(m *Model) {
 	m.opts.Send(view.ReplayPause{})
 }
 
+func replayPaused(m *Model) bool { return m.s.f.Replay != nil && m.s.f.Replay.Paused }
+
 // seekMark goes to the mark before or after this moment.
 func seekMark(after bool) func(*Model) {
 	return func(m *Model) {
@@ -38,7 +40,9 @@ func seekMark(after bool) func(*Model) {
 		mark, ok := neighbour(r, m.s.now, after)
 		switch {
 		case ok:
-			m.say(markText(&m.s, mark))
+			if scrubberHeight(m.s.h) == 1 { // otherwise it stands above the scrubber
+				m.say(markText(&m.s, mark))
+			}
 			m.opts.Send(view.ReplaySeek{At: mark.At})
 		case after:
 			m.say("the record has no later marker")

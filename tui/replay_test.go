@@ -120,3 +120,28 @@ func TestSpaceAtTheEndPlaysFromTheStart(t *testing.T) {
 		t.Errorf("sent %#v", *sent)
 	}
 }
+
+func TestAReplayNamesEachThingOnce(t *testing.T) {
+	m, _, _ := testModel(replayed(), 120, 36, Options{})
+	typeKeys(m, "p ]")
+	v := plainView(m)
+	if n := strings.Count(v, "trial mdx"); n != 1 {
+		t.Errorf("the trial is named %d times:\n%s", n, v)
+	}
+	if _, says := m.notices.answer(m.s.now); says {
+		t.Errorf("the marker stands above the scrubber and in a notice")
+	}
+	if !strings.Contains(v, "space continue") || strings.Contains(v, "space pause") {
+		t.Errorf("a paused replay offers to pause:\n%s", v)
+	}
+}
+
+func TestTheHelpHasTwoColumnsOnWideScreens(t *testing.T) {
+	m, _, _ := testModel(calm(), 200, 60, Options{})
+	typeKeys(m, "?")
+	v := plainView(m)
+	if len(strings.Split(v, "\n")) != 60 || !strings.Contains(v, "Nodes") || !strings.Contains(v, "Symbols of requests") {
+		t.Errorf("the help is not whole on one screen:\n%s", v)
+	}
+	checkWidths(t, m, 200, 60)
+}

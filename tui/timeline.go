@@ -57,7 +57,7 @@ func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000
 // eventObject is the whole line, with its times, and the object that it is about.
 func eventObject(s *scene, e view.Event) object {
 	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), e.Subject, e.Sentence()}, " ")
-	return object{line, "Event " + fmt.Sprint(e.Seq), func(d *details) { d.event(e) }, objectOf(s, e).ref}
+	return object{line, strings.TrimSpace("Event: " + e.Subject + " " + strings.TrimSpace(s.offset(e.At))), func(d *details) { d.event(e) }, objectOf(s, e).ref}
 }
 
 // sideBySide is the width from which the next actions are beside the timeline. In a
@@ -149,11 +149,11 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 func (d *details) event(e view.Event) {
 	s := d.s
 	_, st := levelStyle(s.t, e.Level)
-	d.look(st, "what", eventText(s.t, e))
-	d.add("of", strings.TrimSpace(e.Kind+" "+e.Subject))
-	d.add("kind", string(e.Lane))
+	d.look(st, "event", eventText(s.t, e))
+	d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
+	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {
-		d.add("when", s.offset(e.At))
+		d.add("offset", s.offset(e.At))
 	}
 	d.time("happened", e.At)
 	if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {

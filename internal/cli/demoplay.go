@@ -44,7 +44,7 @@ var demoScripts = func() map[string]demoScript {
 const (
 	demoKey     = time.Second
 	demoCaption = 4 * time.Second
-	demoAsk     = 6 * time.Second
+	demoAsk     = 4 * time.Second
 	demoEnd     = 15 * time.Second
 	// demoLeast is how long a screen stands before a key is pressed at any
 	// speed: keys that come sooner are not taken for an answer to it.

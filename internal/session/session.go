@@ -64,6 +64,8 @@ type Options struct {
 
 	// Rollout restarts a deployment's rollout.
 	Rollout func(ctx context.Context, deployment cluster.Key) error
+	// MayRollout asks whether the account may do that in a namespace; nil does not ask.
+	MayRollout func(ctx context.Context, namespace string) (bool, error)
 	// Drain cordons and drains nodes.
 	Drain Drainer
 	// Inspect reads single objects and logs; nil without a cluster.
