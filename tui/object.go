@@ -148,8 +148,9 @@ func (d *objectDialog) title() string {
 		return d.heading
 	}
 	title := "Log of "
-	if n := len(d.m.s.snap.PodsOwnedBy(d.ref)); d.ref.Kind != cluster.KindPod {
-		title = fmt.Sprintf("Logs of %d pods, ", n)
+	if d.ref.Kind != cluster.KindPod {
+		there := slices.DeleteFunc(slices.Clone(d.m.s.snap.PodsOwnedBy(d.ref)), func(p *cluster.Pod) bool { return !p.Gone.IsZero() })
+		title = fmt.Sprintf("Logs of %d pods, ", len(there))
 	}
 	title += cmp.Or(d.shownContainer(), "a container")
 	if d.previous {

@@ -23,6 +23,9 @@ var kindNames = map[cluster.Kind]string{
 	cluster.KindStatefulSet: "StatefulSets", cluster.KindDaemonSet: "DaemonSets", cluster.KindJob: "Jobs", cluster.KindService: "Services",
 }
 
+// kindShort are kubectl's short names of the kinds.
+var kindShort = map[cluster.Kind]string{cluster.KindStatefulSet: "sts", cluster.KindDaemonSet: "ds", cluster.KindJob: "job", cluster.KindService: "svc"}
+
 // workloadsPane lists stateful sets, daemon sets, jobs and services, with what the loss
 // of a node means for each, on the whole screen.
 type workloadsPane struct {
@@ -51,15 +54,17 @@ func newWorkloadsPane() *workloadsPane {
 			sign, st := workloadSign(s.t, w)
 			r.put(st, sign).space(1)
 		},
-		leadWidth: 2, none: "no workloads beside deployments",
+		leadWidth: 2,
 		tailTitle: "WHEN A NODE IS LOST", tailLeast: 30,
 		tail: func(s *scene, r *row, w *cluster.Workload, _ int) {
 			text, st := p.fate(s, w)
 			r.rest(s.t, st, s.t.text(text))
 		},
 		columns: []column[*cluster.Workload]{
-			{fitting{ease: 20, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
-			{fitting{least: 11, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell { return dimCell(s, string(w.Kind)) }, nil},
+			{fitting{ease: 16, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
+			{fitting{least: 11, leastShort: 4, short: 1, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell {
+				return shortCell(s.t.dim, string(w.Kind), kindShort[w.Kind])
+			}, nil},
 			{fitting{least: 5, right: true}, "READY", func(s *scene, w *cluster.Workload) cell {
 				return textCell(workloadStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
 			}, func(_ *scene, a, b *cluster.Workload) int { return cmp.Compare(a.Ready-a.Desired, b.Ready-b.Desired) }},
@@ -93,6 +98,10 @@ func (p *workloadsPane) find(s *scene) {
 	}
 	for _, w := range all {
 		p.many = p.many || w.Namespace != all[0].Namespace
+	}
+	p.none = "no workloads beside deployments"
+	if p.only != "" {
+		p.none = "no " + kindNames[p.only]
 	}
 	p.lost = lostPods(s)
 	p.take(s, all)
@@ -181,7 +190,7 @@ func fate(s *scene, w *cluster.Workload, lost []*cluster.Pod) (string, style) {
 	}
 	switch {
 	case w.Kind == cluster.KindService && w.Word == cluster.WordPartly:
-		return fmt.Sprintf("%d of %d endpoints are left", w.Ready, w.Desired), s.t.warn
+		return fmt.Sprintf("%d of %d endpoints left", w.Ready, w.Desired), s.t.warn
 	case w.Kind == cluster.KindService && w.Word == wordDown:
 		return "no endpoint is ready: requests fail", s.t.bad
 	case w.Word == cluster.WordEmpty:

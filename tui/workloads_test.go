@@ -60,7 +60,7 @@ func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
 		"calm .*statefulset +3/3 +Running +its pod hangs until the node is back",
 		"agent .*daemonset +3/4 +Scaling +its pod waits on kube-node3",
 		"import .*job +1/3 +Running +its pod counts as failed: 1 of 4",
-		"web .*service +8/16 +Partly +8 of 16 endpoints are left",
+		"web .*service +8/16 +Partly +8 of 16 endpoints left",
 		"old .*service +0/2 +Down +no endpoint is ready: requests fail",
 	} {
 		if !regexp.MustCompile(want).MatchString(v) {
@@ -98,5 +98,25 @@ func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
 	typeKeys(m, ": d s enter")
 	if v := plainView(m); strings.Contains(v, "no workloads") || !strings.Contains(v, "reading daemonsets") {
 		t.Errorf("what is being read is shown as empty:\n%s", v)
+	}
+}
+
+func TestTheFateOfWorkloadsHasRoomBesideLongNames(t *testing.T) {
+	f := withWorkloads()
+	c := f.Snapshot.Contents()
+	for i, name := range []string{"llm-jp-31-13b-00001-private", "autoscaler"} {
+		c.Endpoints = append(c.Endpoints, &cluster.Endpoints{Service: cluster.Key{Namespace: "knative-serving", Name: name}, Ready: 12, Total: 12 + 4*i})
+	}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 80, 24, Options{})
+	typeKeys(m, "W")
+	for _, want := range []string{`sts +1/2 +Scaling +db-1 hangs until`, `svc +12/16 +Partly +12 of 16 endpoints left`} {
+		if v := plainView(m); !regexp.MustCompile(want).MatchString(v) {
+			t.Errorf("%q is not on the screen:\n%s", want, v)
+		}
+	}
+	m, _, _ = testModel(calm(), 80, 24, Options{})
+	if typeKeys(m, ": s t s enter"); !strings.Contains(plainView(m), "no StatefulSets") {
+		t.Errorf("the empty pane does not name the kind:\n%s", plainView(m))
 	}
 }
