@@ -26,6 +26,13 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 					"whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{"matchLabels": labels}}},
 			}}},
 	}, nil)
+	l.API().Do(http.MethodPost, "/apis/batch/v1/namespaces/default/jobs", map[string]any{
+		"metadata": map[string]any{"name": "import"},
+		"spec": map[string]any{"backoffLimit": 4, "template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "nodeSelector": map[string]any{"kubernetes.io/hostname": "k8s2"},
+			"containers": []any{map[string]any{"name": "nginx", "image": "nginx:1.29"}},
+		}}},
+	}, nil)
 	screen := func(config string, more ...string) *terminal {
 		command := labtest.Program(t, "lightsout") + " " + strings.Join(append(args(l, config), more...), " ")
 		return openTerminal(t, 120, 36, nil, command+"; echo exit $?; exec sleep 600")
@@ -36,11 +43,13 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 	x := screen(config())
 	x.waitFor("the cluster", time.Minute, `3/3 ready`, `6/6\s+Running`)
 	x.press("W", `8 Workloads`)
-	x.waitFor("the workloads", time.Minute, `db\s+statefulset\s+2/2\s+Running\s+its pod hangs until the node is back`,
+	x.waitFor("the workloads", time.Minute, `import\s+job\s+0/1\s+Running\s+its pod counts as failed: 0 of 4`, `db\s+statefulset\s+2/2\s+Running\s+its pod hangs until the node is back`,
 		`nginx-webserver\s+service\s+6/6\s+Serving`)
 	l.Post("/machines/k8s2/off")
 	x.waitFor("what hangs", time.Minute, `db\s+statefulset\s+1/2\s+Scaling\s+db-[01] hangs until k8s2 is back`, `nginx-webserver\s+service\s+3/\d\s+Partly`)
-	x.keys("g", "d")
+	x.waitFor("the job, whose evicted pod counts", time.Minute, `import\s+job\s+0/1\s+Running\s+its pod counts as failed: 1 of 4`)
+	x.press("g", `▌○ db`)
+	x.keys("d")
 	x.waitFor("the rule", time.Minute, `Statefulset default/db`, `out-of-service`, `Terminating`)
 	x.press("Escape", `8 Workloads`)
 	l.Post("/machines/k8s2/on")

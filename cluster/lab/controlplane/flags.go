@@ -36,8 +36,8 @@ func Fast() Timings {
 }
 
 // controllers are those that the lab's scenarios need; the others would only
-// cost time. There are no service accounts' tokens in the lab's pods, no
-// volumes and no jobs.
+// cost time. There are no service accounts' tokens in the lab's pods, and no
+// volumes.
 var controllers = []string{
 	"daemonset-controller",
 	"deployment-controller",
@@ -46,6 +46,7 @@ var controllers = []string{
 	"endpointslice-controller",
 	"endpointslice-mirroring-controller",
 	"garbage-collector-controller",
+	"job-controller",
 	"namespace-controller",
 	"node-ipam-controller",
 	"node-lifecycle-controller",
