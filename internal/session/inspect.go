@@ -136,6 +136,9 @@ func (l *inspections) readLog(object *cluster.Description) {
 		l.merged.look()
 		return
 	}
+	// A kubelet sends nothing before the first line: only the silence of its node shows
+	// that it does not answer.
+	o.Patient = !l.silent(l.wanted.Of.Key)
 	ctx, log := l.reading, &logTail{changed: l.inbox.wake}
 	l.log = log
 	l.spawn(func() {
@@ -148,6 +151,23 @@ func (l *inspections) readLog(object *cluster.Description) {
 			log.end(err)
 		}
 	})
+}
+
+// silent reports whether the node of a pod is silent, or unknown.
+func (l *inspections) silent(pod cluster.Key) bool {
+	if l.snapshot == nil {
+		return true
+	}
+	p := l.snapshot.Pod(pod)
+	if p == nil {
+		return true
+	}
+	n := l.snapshot.Node(p.Node)
+	if n == nil {
+		return true
+	}
+	_, silent := l.snapshot.Silent(n, l.now())
+	return silent
 }
 
 // newest returns the present inspection, with the log's newest lines.

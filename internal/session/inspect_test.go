@@ -90,3 +90,32 @@ func TestALongLogIsBounded(t *testing.T) {
 		t.Errorf("%d lines, %d bytes, cut %v, ending in %.20q", len(lines), size, f.Inspection.Cut, lines[len(lines)-1])
 	}
 }
+
+// A kubelet sends nothing before a container's first line, so a log may begin late; that
+// of a pod on a silent node may not.
+func TestTheLogOfAQuietContainerMayBeginLate(t *testing.T) {
+	t.Parallel()
+	for silent, patient := range map[string]bool{"": true, "node1": false} {
+		s := &anyShelf{shelf{log: endless("")}}
+		w := &still{s: webSnapshot(silent, "web-1"), changed: make(chan struct{})}
+		b := newBoard(workers...)
+		x := run(t, t.TempDir(), b, b, w, session.Options{Inspect: s}, nil)
+		x.frame("the pod", func(f *view.Frame) bool { return f.Snapshot != nil })
+		x.Send(view.Inspect{Of: cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "default", Name: "web-1"}}, Log: true})
+		x.frame("the request for the log", func(*view.Frame) bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return len(s.asked) > 0
+		})
+		if got := s.asked[0].Patient; got != patient {
+			t.Errorf("with the silent node %q: patient is %v", silent, got)
+		}
+	}
+}
+
+// anyShelf has every pod.
+type anyShelf struct{ shelf }
+
+func (*anyShelf) Describe(_ context.Context, ref cluster.Ref) (*cluster.Description, error) {
+	return &cluster.Description{Ref: ref, Containers: []cluster.Container{{Name: "nginx"}}}, nil
+}
