@@ -117,6 +117,7 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	node := corev1.Node{ObjectMeta: heavyPod().ObjectMeta, Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"a"}}},
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}}
 	set := appsv1.ReplicaSet{ObjectMeta: heavyPod().ObjectMeta, Spec: appsv1.ReplicaSetSpec{Template: corev1.PodTemplateSpec{Spec: heavyPod().Spec}}}
+	three := int32(3)
 	want := heavyPod()
 	want.ManagedFields, want.Status.ContainerStatuses[0].Image, want.Status.ContainerStatuses[0].ImageID, want.Status.ContainerStatuses[0].ContainerID = nil, "", "", ""
 	c := &want.Spec.Containers[0]
@@ -137,6 +138,16 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 		{&appsv1.ReplicaSetList{Items: []appsv1.ReplicaSet{set}}, func(o runtime.Object) (string, string) {
 			r := o.(*appsv1.ReplicaSetList).Items[0]
 			return fmt.Sprint(r.Spec.Template.Spec.Containers, r.Name), fmt.Sprint([]corev1.Container(nil), "web-1")
+		}},
+		{&appsv1.StatefulSetList{Items: []appsv1.StatefulSet{{ObjectMeta: heavyPod().ObjectMeta, Status: appsv1.StatefulSetStatus{ReadyReplicas: 3}, Spec: appsv1.StatefulSetSpec{
+			Replicas: &three, Template: corev1.PodTemplateSpec{Spec: heavyPod().Spec}, VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{}}, ServiceName: "web"}}}}, func(o runtime.Object) (string, string) {
+			r := o.(*appsv1.StatefulSetList).Items[0]
+			return fmt.Sprint(r.Spec.Template.Spec.Containers, len(r.Spec.VolumeClaimTemplates), *r.Spec.Replicas, r.Spec.ServiceName, r.Status.ReadyReplicas, r.Name), "[] 0 3web3web-1"
+		}},
+		{&appsv1.DaemonSetList{Items: []appsv1.DaemonSet{{ObjectMeta: heavyPod().ObjectMeta, Status: appsv1.DaemonSetStatus{NumberReady: 3}, Spec: appsv1.DaemonSetSpec{
+			Template: corev1.PodTemplateSpec{Spec: heavyPod().Spec}, MinReadySeconds: 3}}}}, func(o runtime.Object) (string, string) {
+			r := o.(*appsv1.DaemonSetList).Items[0]
+			return fmt.Sprint(r.Spec.Template.Spec.Containers, r.Spec.MinReadySeconds, r.Status.NumberReady, r.Name), "[] 3 3web-1"
 		}},
 	} {
 		kinds, _, err := scheme.ObjectKinds(list.full)
