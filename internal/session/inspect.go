@@ -85,7 +85,11 @@ func (l *inspections) object() any {
 	case cluster.KindDeployment:
 		return l.snapshot.Deployment(of.Key)
 	}
-	return nil
+	w := l.snapshot.Workload(l.wanted.Of)
+	if w == nil {
+		return nil
+	}
+	return *w // the pointers of jobs and services differ each time
 }
 
 // describe requests the object, and then its log if the screen shows it.
