@@ -59,8 +59,8 @@ func (c *Client) Annotate(ctx context.Context, node, key string, change func(had
 	return err
 }
 
-// IsForbidden reports whether an error of Annotate means that the account lacks the
-// right.
+// IsForbidden reports whether an error of Annotate or PodLog means that the account
+// lacks the right.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 
 // IsGone reports whether an error of Cordon or Uncordon means that the node does not

@@ -22,6 +22,8 @@ const (
 	// readAgain is the pause before an ended log is read again: its container may have
 	// been started again.
 	readAgain = 3 * time.Second
+	// forbiddenAgain is the pause after a log that the account may not read.
+	forbiddenAgain = time.Minute
 	// fewestLines is how many earlier lines of each pod are read at least.
 	fewestLines = 10
 )
@@ -34,6 +36,7 @@ type mergedLog struct {
 	lines     mergedLines
 	pods      map[podID]*followedLog
 	beyond    bool // more pods than are followed
+	forbidden bool // the account may not read logs; reported once
 }
 
 // podID tells pods of one name apart.
@@ -165,6 +168,12 @@ func (m *mergedLog) ended(f *followedLog, err error) {
 	f.whole = m.wanted.Previous || err == nil && f.pod.Finished()
 	switch {
 	case m.reading.Err() != nil:
+	case cluster.IsForbidden(err):
+		f.next = m.now().Add(forbiddenAgain)
+		if !m.forbidden {
+			m.lines.note(m.now(), "", err.Error())
+		}
+		m.forbidden = true
 	case err != nil:
 		m.note(f, err.Error())
 	default:
