@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -191,3 +192,11 @@ var ownerKinds = map[Kind]string{KindStatefulSet: "StatefulSet", KindDaemonSet: 
 
 // HasPods reports whether objects of the kind have pods of their own.
 func (k Kind) HasPods() bool { return k == KindDeployment || ownerKinds[k] != "" }
+
+// Name returns the kind as Kubernetes writes it: "StatefulSet".
+func (k Kind) Name() string {
+	if owner := ownerKinds[k]; owner != "" {
+		return owner
+	}
+	return strings.ToUpper(string(k)[:1]) + string(k)[1:]
+}

@@ -21,7 +21,7 @@ type object struct {
 
 // objectAt is the object that a Ref points at.
 func objectAt(ref cluster.Ref) object {
-	o := object{name: ref.Name, title: strings.ToUpper(string(ref.Kind)[:1]) + string(ref.Kind)[1:] + " " + ref.Key.String(), ref: ref}
+	o := object{name: ref.Name, title: ref.Kind.Name() + " " + ref.Key.String(), ref: ref}
 	o.facts = func(d *details) {
 		switch ref.Kind {
 		case cluster.KindNode:
@@ -131,8 +131,8 @@ func (d *objectDialog) show(a aspect) {
 
 // named returns the reference at the API server; for an event, that of its object.
 func (d *objectDialog) named() string {
-	title := objectAt(d.ref).title
-	return strings.ToLower(title[:1]) + title[1:]
+	kind, name, _ := strings.Cut(objectAt(d.ref).title, " ")
+	return strings.ToLower(kind) + " " + name
 }
 
 // inspect returns the request to the session for this object.

@@ -50,7 +50,7 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 	x.waitFor("the job, whose evicted pod counts", time.Minute, `import\s+job\s+0/1\s+Running\s+its pod counts as failed: 1 of 4`)
 	x.press("g", `▌○ db`)
 	x.keys("d")
-	x.waitFor("the rule", time.Minute, `Statefulset default/db`, `out-of-service`, `Terminating`)
+	x.waitFor("the rule", time.Minute, `StatefulSet default/db`, `out-of-service`, `Terminating`)
 	x.press("Escape", `8 Workloads`)
 	l.Post("/machines/k8s2/on")
 	x.waitFor("both again", time.Minute, `db\s+statefulset\s+2/2\s+Running`)
