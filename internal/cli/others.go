@@ -123,8 +123,8 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 	if len(names) == 0 {
 		return nil, seen, err
 	}
-	return names, seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is lost, with lightsout restore %s; remove a wrong annotation with: kubectl annotate node %s %s-",
-		strings.Join(names, ", "), strings.Join(names, " "), strings.Join(names, " "), power.AnnotationSwitchedOff))
+	return names, seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is lost, with lightsout restore %s; remove a wrong annotation, in the node's own cluster, with: kubectl annotate node NODE %s-",
+		strings.Join(names, ", "), strings.Join(names, " "), power.AnnotationSwitchedOff))
 }
 
 // heardAgo is longer than the time for which the control plane still calls a node Ready

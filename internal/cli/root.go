@@ -76,8 +76,7 @@ func Main(v string) int {
 	if len(os.Args) > 1 && os.Args[1] == terminal.KeeperArg {
 		return terminal.Keep(os.Args[2:])
 	}
-	// Standard error is a file while the screen is shown: divertStderr.
-	cluster.SetLog(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	cluster.SetLog(slog.New(slog.NewTextHandler(terminal.Log{}, nil)))
 	// A closed standard output (`… | head`) does not end a program that has machines
 	// off: the write fails, and the work continues. Child processes get the usual
 	// SIGPIPE, which they would not if it were ignored.

@@ -254,6 +254,22 @@ func runProgram(ctx context.Context, p *tea.Program) error {
 	}
 }
 
+// diverted: standard error is a file.
+var diverted atomic.Bool
+
+// Log is a writer for what libraries log. It writes to standard error while that is a
+// file because the screen is shown, and discards the text otherwise: a command's own
+// messages say what the operator needs.
+type Log struct{}
+
+// Write writes to the log of the screen, if there is one.
+func (Log) Write(p []byte) (int, error) {
+	if !diverted.Load() {
+		return len(p), nil
+	}
+	return os.Stderr.Write(p)
+}
+
 // divertStderr redirects standard error of the whole process to a file, so that it does
 // not overwrite the screen; an empty path selects a temporary file.
 func divertStderr(path string) (log *os.File, restore func(), err error) {
@@ -274,7 +290,9 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 		log.Close()
 		return nil, nil, err
 	}
+	diverted.Store(true)
 	return log, sync.OnceFunc(func() {
+		diverted.Store(false)
 		_ = dup(saved, 2)
 		_ = unix.Close(saved)
 		_ = log.Close()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"lightsout/power"
 )
@@ -32,6 +33,8 @@ func Hide(text string, secrets ...string) string {
 			base64.StdEncoding.EncodeToString([]byte(s)),
 			url.QueryEscape(s),
 			url.PathEscape(s),
+			shellEscaped(s),
+			strings.ReplaceAll(s, "'", `'\''`),
 		} {
 			if form != "" {
 				text = strings.ReplaceAll(text, form, hidden)
@@ -39,6 +42,19 @@ func Hide(text string, secrets ...string) string {
 		}
 	}
 	return text
+}
+
+// shellEscaped is s as a shell's printf %q writes it: a backslash before each character
+// that a shell may interpret.
+func shellEscaped(s string) string {
+	var out strings.Builder
+	for _, r := range s {
+		if r < 0x80 && !strings.ContainsRune("_./:=@%^,+-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			out.WriteByte('\\')
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // Say makes a message of a program or a server safe to show: harmless for a terminal

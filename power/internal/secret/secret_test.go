@@ -13,6 +13,7 @@ func TestASecretIsHiddenInEveryForm(t *testing.T) {
 		"json":   `{"password":"pa\"ss wörd/1"}`,
 		"base64": "Basic " + base64.StdEncoding.EncodeToString([]byte(s)),
 		"query":  "x?p=pa%22ss+w%C3%B6rd%2F1",
+		"shell":  `pa\"ss\ wörd/1`,
 		"split":  "pa\"ss\x00 wö\u202erd/1",
 		"escape": "pa\"ss \x1b[31mwörd/1",
 	} {
