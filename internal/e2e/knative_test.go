@@ -26,6 +26,7 @@ type knative struct {
 	lab  *labtest.Lab
 	api  *labtest.API
 	name string
+	dir  string // the record of its trial
 	// tokens is the length of an answer, at 150 ms a token; 0: as in the lab's config.
 	tokens int
 }
@@ -134,7 +135,7 @@ func (k *knative) trial(steps string, while func()) (*record.Record, *record.Sum
 // plan runs the steps of a whole trial.
 func (k *knative) plan(steps string, while func()) (*record.Record, *record.Summary) {
 	k.t.Helper()
-	dir := filepath.Join(k.t.TempDir(), "record")
+	k.dir = filepath.Join(k.t.TempDir(), "record")
 	config := k.lab.ConfigWith(func(c map[string]any) {
 		c["state"] = k.t.TempDir()
 		load := c["load"].(map[string]any)
@@ -144,7 +145,7 @@ func (k *knative) plan(steps string, while func()) (*record.Record, *record.Summ
 		}
 	})
 	plan := write(k.t, "plan.yaml", "name: knative\nsteps:\n"+steps)
-	cmd, lines := start(k.t, args(k.lab, config, "trial", "run", plan, "--yes", "-o", dir)...)
+	cmd, lines := start(k.t, args(k.lab, config, "trial", "run", plan, "--yes", "-o", k.dir)...)
 	waitLine(k.t, lines, "load", "started")
 	if while != nil {
 		while()
@@ -154,11 +155,11 @@ func (k *knative) plan(steps string, while func()) (*record.Record, *record.Summ
 	if err := cmd.Wait(); err != nil {
 		k.t.Logf("the trial: %v", err) // the caller judges which requests may fail
 	}
-	r, err := record.Open(dir)
+	r, err := record.Open(k.dir)
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	s := readSummary(k.t, dir)
+	s := readSummary(k.t, k.dir)
 	if !s.Ledger.Balanced {
 		k.t.Errorf("the ledger is not balanced: %+v", s.Ledger)
 	}
@@ -186,6 +187,11 @@ func halved(r *record.Record, service string) bool {
 		}
 	}
 	return false
+}
+
+// sharing: the slots of two revisions with two pods each serve requests.
+func sharing(g loadgen.Gauge) bool {
+	return g.Basis == loadgen.BasisMeasured && g.Capacity == 4 && g.Served > 2
 }
 
 // endings counts the classes in which the requests of a record ended.
@@ -236,11 +242,15 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 		k.await("its pods are available", func() bool { return k.pods("next-00001") == 2 })
 		k.tokens = 8
 		change := func(spec object) { k.api.Do("PATCH", knativeServices+"/next", object{"spec": spec}, nil) }
-		r, s := k.trial("  - load: {hold: 4, for: 40s}\n", func() {
+		r, s := k.trial("  - load: {hold: 4, for: 60s}\n", func() {
 			change(object{"template": object{"metadata": object{"annotations": object{"changed": "yes"}}}, "traffic": []object{
 				{"revisionName": "next-00001", "percent": 50}, {"latestRevision": true, "percent": 50}}})
 			k.await("both revisions get requests", func() bool { return k.pods("next-00002") == 2 && len(k.traffic()) == 2 })
-			time.Sleep(8 * time.Second) // lightsout must have time to see both at work
+			over := time.Now().Add(time.Minute) // the load ends before
+			k.await("lightsout shows both at work", func() bool {
+				r, err := record.Open(k.dir)
+				return err == nil && slices.ContainsFunc(gauges(r), sharing) || time.Now().After(over)
+			})
 			change(object{"traffic": []object{{"latestRevision": true, "percent": 100}}})
 			k.await("the next revision gets the requests", func() bool { return k.ready() == "next-00002" })
 			k.await("the first revision has no pod", func() bool { return k.pods("next-00001") <= 0 })
@@ -249,7 +259,7 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 			t.Errorf("%+v", s.Ledger)
 		}
 		all := gauges(r)
-		if !slices.ContainsFunc(all, func(g loadgen.Gauge) bool { return g.Basis == loadgen.BasisMeasured && g.Capacity == 4 && g.Served > 2 }) {
+		if !slices.ContainsFunc(all, sharing) {
 			t.Errorf("never more than 2 served of 4, measured: %+v", first(all))
 		}
 		if last := all[len(all)-1]; last.Served == 0 || last.Capacity != 2 {
