@@ -88,12 +88,14 @@ func eventHealth(kind string) Health {
 	return ""
 }
 
-// PodLost reports whether the pod's node is lost: not Ready, and silent. Nobody can
-// tell whether such a pod still runs.
+// PodLost reports whether the pod's node is lost: not Ready and silent, or deleted.
+// Nobody can tell whether such a pod still runs.
 func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
 	if !p.Gone.IsZero() || p.Node == "" || !p.Deleting.IsZero() || p.Finished() {
 		return false
 	}
-	n := s.Node(p.Node)
-	return n != nil && s.lost(n, now)
+	if n := s.Node(p.Node); n != nil {
+		return s.lost(n, now)
+	}
+	return s.Access[KindNode].Synced
 }

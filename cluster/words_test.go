@@ -82,6 +82,17 @@ func TestSilenceIsNotConcludedWhileNothingCanBeHeard(t *testing.T) {
 	}
 }
 
+// A pod of a node whose object was deleted stays lost after the node has left the screen.
+func TestAPodOfADeletedNodeStaysLost(t *testing.T) {
+	p := &Pod{Key: Key{"default", "p"}, Node: "deleted", Phase: "Running", Status: "Running"}
+	for _, read := range []bool{false, true} {
+		s := NewSnapshot(Contents{At: t0, Pods: []*Pod{p}, Access: map[Kind]Access{KindNode: {Synced: read}}})
+		if lost := s.PodWord(p, t0) == "lost (was Running)"; lost != read {
+			t.Errorf("nodes read: %v, the pod is %q", read, s.PodWord(p, t0))
+		}
+	}
+}
+
 func TestPodWordSaysLostOnADeadNode(t *testing.T) {
 	on := func(nodeName string, change ...func(*Pod)) *Pod {
 		p := &Pod{Key: Key{"default", "p"}, Node: nodeName, Phase: "Running", Status: "Running"}

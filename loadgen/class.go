@@ -16,9 +16,9 @@ import (
 
 // Class is how a request ended. A request ends in exactly one class.
 //
-// If bytes of the answer have arrived, they decide first; then a cause of the client's
-// own (a passed bound, a cancel); then the phase of the request; then the system's
-// error. The number is the class's Code. The bounds are those of Timeouts and
+// A status of 400 or more, or an error inside the answer, decides first; then a cause of
+// the client's own (a passed bound, a cancel); then the phase of the request; then the
+// system's error. The number is the class's Code. The bounds are those of Timeouts and
 // KeepAlive.
 //
 //	class               code  phase       what has happened

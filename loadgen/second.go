@@ -69,7 +69,7 @@ func (s *Second) Sample(g Gauge) {
 	s.Capacity, s.Target = g.Capacity, g.Target
 }
 
-// Gauge is the gauge's last reading in the second.
+// Gauge returns the largest values in the second, and the last capacity.
 func (s Second) Gauge() Gauge {
 	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Capacity: s.Capacity, Target: s.Target}
 }

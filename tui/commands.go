@@ -52,7 +52,12 @@ func canShow(m *Model, p *slot) bool {
 	return true
 }
 
+// focusPane moves the focus. The timeline follows the newest events again once the
+// operator has left it: an event that nobody has seen must not stay below its end.
 func (m *Model) focusPane(p *slot) {
+	if m.focus != p && m.focus.name == "Timeline" {
+		m.focus.pane.key(&m.s, moveBottom)
+	}
 	m.focus = p
 	if p.listed() {
 		m.list = p
@@ -110,7 +115,6 @@ func clearOne(m *Model) {
 		m.say("marks cleared: u brings them back")
 	default:
 		s.look(scopeAuto)
-		m.focus.pane.key(s, moveHome)
 	}
 }
 

@@ -54,12 +54,12 @@ func commonKeys() []group {
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once (asks once, outside the Requests pane)", "b"),
-			bind(startLoad(loadgen.Hold), "keep in flight", "h", "hold this many in flight, or stop (asks too)", "h"),
-			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second, or stop (asks too)", "R"),
+			bind(startLoad(loadgen.Hold), "keep in flight", "h", "hold this many in flight (asks too); in the Requests pane again: stop", "h"),
+			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second (asks too); in the Requests pane again: stop", "R"),
 			bind(changeLoad(1), "", "+", "one more", "+", "="),
 			bind(changeLoad(-1), "", "-", "one less", "-"),
 			bind(openNumber, "how many", "n", "set how many", "n"),
-			bind(stopLoad, "stop sending", "c", "stop sending; again: cancel the requests in flight", "c"),
+			bind(stopLoad, "stop sending", "c", "stop sending (elsewhere press it twice); again: cancel those in flight", "c"),
 		}}.allNeed(needLive),
 		{"Trial", []binding{
 			bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needLive | needCluster),

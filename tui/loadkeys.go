@@ -19,6 +19,10 @@ func startLoad(shape loadgen.Shape) func(*Model) {
 		z := &m.s.sizes
 		z.last = shape
 		if runs(m) {
+			if m.focus.paneSpec != requestsSpec {
+				m.say("this load runs already: c stops it, and 4 goes to the requests")
+				return
+			}
 			m.opts.Send(view.StopLoad{})
 			m.say("sending stopped; the requests in flight continue")
 			return
@@ -33,6 +37,11 @@ func startLoad(shape loadgen.Shape) func(*Model) {
 func changeLoad(by int) func(*Model) {
 	return func(m *Model) {
 		z := &m.s.sizes
+		z.follow(m.s.f.Load)
+		if runs(m) && m.focus.paneSpec != requestsSpec {
+			m.say("a load is running: 4 goes to the requests, where + and - change it")
+			return
+		}
 		before := z.text()
 		z.step(by)
 		m.say(before + " " + m.s.t.arrow + " " + z.text())
@@ -65,7 +74,9 @@ func wantsLoad(m *Model) view.StartLoad {
 	return view.StartLoad{Spec: m.s.sizes.spec(), Ask: m.focus.paneSpec != requestsSpec}
 }
 
-// stopLoad stops sending, and at the second press cancels the requests in flight.
+// stopLoad stops sending, and at the next press cancels the requests in flight. Outside
+// the requests pane the operator may have meant another key: there the first press only
+// says so.
 func stopLoad(m *Model) {
 	now := m.opts.Now()
 	inFlight := m.s.f.Load.Totals.InFlight()
@@ -76,6 +87,9 @@ func stopLoad(m *Model) {
 		m.say("cancelling the requests in flight")
 	case !m.s.f.Load.Active && inFlight == 0:
 		m.say("no load is running (Y copies the name under the cursor)")
+	case m.focus.paneSpec != requestsSpec && !now.Before(m.stopAt):
+		m.stopAt = now.Add(cancelTwice)
+		m.say("c again stops sending")
 	default:
 		m.cancelAt = now.Add(cancelTwice)
 		m.opts.Send(view.StopLoad{})
@@ -105,6 +119,18 @@ func (z *sizes) spec() loadgen.Spec {
 		return loadgen.Spec{Shape: z.last, PerSecond: z.of[z.last]}
 	}
 	return loadgen.Spec{Shape: z.last, N: int(z.of[z.last])}
+}
+
+// follow takes over the shape of the load that runs: the operator may have refused
+// another one, or a trial may have started it.
+func (z *sizes) follow(run loadgen.Run) {
+	switch spec := run.Spec; {
+	case !run.Active || spec.Shape == z.last:
+	case spec.Shape == loadgen.Hold && spec.N > 0:
+		z.last, z.of[loadgen.Hold] = spec.Shape, float64(spec.N)
+	case spec.Shape == loadgen.Rate && spec.PerSecond > 0:
+		z.last, z.of[loadgen.Rate] = spec.Shape, spec.PerSecond
+	}
 }
 
 func (z *sizes) number(sh loadgen.Shape) string { return number(z.of[sh]) }

@@ -81,6 +81,7 @@ type Model struct {
 	any      bool      // a frame has come
 	quitAt   time.Time // of the last ctrl+c
 	cancelAt time.Time // until when a second stop cancels
+	stopAt   time.Time // until when, outside the requests pane, a second c stops
 
 	changes    int          // changes of the data in the panes
 	mouse      bool         // the program reads the mouse

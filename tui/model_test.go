@@ -132,7 +132,7 @@ func TestStopCancelsAtTheSecondPress(t *testing.T) {
 	f := calm()
 	f.Load.Active = true
 	m, sent, now := testModel(f, 120, 36, Options{})
-	typeKeys(m, "c")
+	typeKeys(m, "4 c")
 	wantIntent(t, sent, view.StopLoad{})
 	typeKeys(m, "c")
 	wantIntent(t, sent, view.StopLoad{Cancel: true})
@@ -140,6 +140,50 @@ func TestStopCancelsAtTheSecondPress(t *testing.T) {
 	*now = now.Add(cancelTwice + time.Second)
 	typeKeys(m, "c")
 	wantIntent(t, sent, view.StopLoad{})
+}
+
+// A key in a list may have been meant for another program: it neither stops nor changes
+// the load that runs.
+func TestLoadKeysOfAListDoNotTouchTheLoadThatRuns(t *testing.T) {
+	f := calm()
+	f.Load.Active, f.Load.Spec = true, loadgen.Spec{Shape: loadgen.Hold, N: 16}
+	m, sent, now := testModel(f, 120, 36, Options{Hold: 16})
+	typeKeys(m, "1 h + - c")
+	if len(*sent) > 0 {
+		t.Errorf("sent %v", *sent)
+	}
+	typeKeys(m, "c")
+	wantIntent(t, sent, view.StopLoad{})
+	*now = now.Add(cancelTwice + time.Second)
+	typeKeys(m, "R esc") // the session asks, and the operator refuses
+	*sent = nil
+	typeKeys(m, "4 +")
+	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 17}})
+}
+
+// Escape with nothing to clear leaves the cursor on its machine.
+func TestEscapeLeavesTheCursor(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "1 g j j esc esc s")
+	if last, ok := (*sent)[len(*sent)-1].(view.AskPower); !ok || len(last.Nodes) != 1 || last.Nodes[0] == m.s.f.Snapshot.Nodes()[0].Name {
+		t.Errorf("sent %+v", *sent)
+	}
+}
+
+// The timeline follows the newest events again once the focus has left it.
+func TestTheTimelineFollowsAgainAfterTheFocusHasLeft(t *testing.T) {
+	m, _, _ := testModel(outage(), 120, 36, Options{})
+	was := m.View().Content
+	typeKeys(m, "5 g 1")
+	if now := m.View().Content; now == "" || !strings.Contains(now, lastLine(was)) {
+		t.Errorf("the newest event is out of sight:\n%s", now)
+	}
+}
+
+// lastLine returns the last line of the timeline in a frame.
+func lastLine(frame string) string {
+	lines := strings.Split(frame, "\n")
+	return lines[len(lines)-3]
 }
 
 func TestLoadThatCantBeSentSaysWhy(t *testing.T) {

@@ -188,7 +188,7 @@ func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
 	}
 	for _, c := range []loadgen.Class{
 		loadgen.ClassOK, loadgen.ClassRefused, loadgen.ClassUnreachable, loadgen.ClassConnectTimeout, loadgen.ClassReset, loadgen.ClassTruncated,
-		loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead, loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502,
+		loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead, loadgen.ClassStale, loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502,
 		loadgen.Class503, loadgen.Class504, loadgen.ClassClient, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent,
 	} {
 		if row := fmt.Sprintf("| %s | %d |", c, c.Code()); strings.Count(string(b), row) != 1 {

@@ -42,7 +42,7 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 	}
 	x := screen(config())
 	x.waitFor("the cluster", time.Minute, `3/3 ready`, `6/6\s+Running`)
-	x.press("W", `8 Workloads`)
+	x.keys("W") // once: it leads back, too
 	x.waitFor("the workloads", time.Minute, `import\s+job\s+0/1\s+Running\s+its pod counts as failed: 0 of 4`, `db\s+statefulset\s+2/2\s+Running\s+its pod hangs until the node is back`,
 		`nginx-webserver\s+service\s+6/6\s+Serving`)
 	l.Post("/machines/k8s2/off")
@@ -51,13 +51,14 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 	x.press("g", `▌○ db`)
 	x.keys("d")
 	x.waitFor("the rule", time.Minute, `StatefulSet default/db`, `out-of-service`, `Terminating`)
-	x.press("Escape", `8 Workloads`)
+	x.keys("Escape")
+	x.waitFor("the pane again", time.Minute, `8 Workloads`)
 	l.Post("/machines/k8s2/on")
 	x.waitFor("both again", time.Minute, `db\s+statefulset\s+2/2\s+Running`)
 
 	seeing := applyRoles(t, l, "seeing", "lightsout-view")
 	x = screen(config(), "--kubeconfig", seeing)
 	x.waitFor("the cluster", time.Minute, `3/3 ready`, `6/6\s+Running`)
-	x.press("W", `8 Workloads`)
+	x.keys("W") // once: it leads back, too
 	x.waitFor("what is forbidden", time.Minute, `nginx-webserver\s+service\s+6/6`, `StatefulSets: forbidden: this account may not list statefulsets`)
 }
