@@ -44,6 +44,9 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 		`kube-node3\s+NotReady`, `kube-node4\s+NotReady`, ready("3"), `8/16\s+Scaling`)
 	x.waitFor("both machines off by the portal's word", long, `kube-node3\s+NotReady.*\boff\b`, `kube-node4\s+NotReady.*\boff\b`)
 
+	// For some seconds after the endpoints are out, Knative's activator still sends to the
+	// dead pods, and answers 502; the built-in plan waits 10 s, too.
+	x.waitFor("20 s since the first request to switch off", long, `T\+00:[2-5]\d|T\+0[1-9]:`)
 	x.keys("n")
 	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "2", "Enter")
