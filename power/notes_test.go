@@ -37,7 +37,7 @@ func TestWhatTheHostHasNotedKeepsTheLastWorkerOn(t *testing.T) {
 				t.Errorf("%s: %v", n, err)
 			}
 		}
-		// What is brought back is noted no more, whoever does it.
+		// The note ends when the machine is back, whoever powers it on.
 		p := m.programs[0]
 		time.Sleep(2 * arrivesWithin)
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2", "n3"}}, &yes{p: p}); err != nil {
@@ -126,8 +126,8 @@ func TestAnotherRequestForAMachineThatIsOffLeavesTheFirstNote(t *testing.T) {
 	})
 }
 
-// A journal that is lost has taken with it what is off: the notes are all that is
-// left, and those are not of the journal that comes in its place.
+// When a journal is lost, only the notes name the machines that it had switched off, and
+// they do not belong to the journal that replaces it.
 func TestANoteOutlivesTheJournal(t *testing.T) {
 	inModel(t, func(t *testing.T, m *model, p *program) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
@@ -175,7 +175,7 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 	})
 }
 
-// A machine that is noted on its node and on this host is named once.
+// lightsout names a machine once that has a note on its node and on this host.
 func TestAMachineNotedTwiceIsReportedOnce(t *testing.T) {
 	inModel(t, func(t *testing.T, m *model, p *program) {
 		other := OpenJournal(filepath.Join(m.root, "other"), p.cluster, "")

@@ -20,7 +20,7 @@ type filter struct {
 	shown, all int    // rows shown, and rows in total
 }
 
-// what is the text to search for, and whether rows must lack it.
+// what returns the text to search for, and whether rows must lack it.
 func (f filter) what() (text string, inverse bool) { return strings.CutPrefix(f.text, "!") }
 
 // on reports whether there is anything to filter by.

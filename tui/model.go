@@ -34,7 +34,7 @@ type Options struct {
 	Now func() time.Time
 	// Burst and Hold are the initial sizes of the load keys; 0 means 16.
 	Burst, Hold int
-	// LoadOnly shows the requests on the whole screen: there is no cluster.
+	// LoadOnly: there is no cluster, and the requests have the whole screen.
 	LoadOnly bool
 	// Columns are the choices of columns to begin with, by the names of panes.
 	Columns map[string]Choice

@@ -97,7 +97,7 @@ func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
 	m, _, _ := testModel(f, 80, 24, Options{})
 	typeKeys(m, ": d s enter")
 	if v := plainView(m); strings.Contains(v, "no workloads") || !strings.Contains(v, "reading daemonsets") {
-		t.Errorf("what is being read is shown as empty:\n%s", v)
+		t.Errorf("the screen shows a list as empty that lightsout is still reading:\n%s", v)
 	}
 }
 

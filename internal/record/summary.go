@@ -155,12 +155,14 @@ type Node struct {
 	OnProof  string `json:"on_proof"`
 }
 
-// Blind is a span without an answer from the API server.
+// Blind is a span in which the API server did not answer, or lightsout stood still.
 type Blind struct {
 	// From and To are seconds from zero, or from the start if there is no zero.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	Why  string  `json:"why"`
+	// StoodStill: lightsout itself did not run, so it sent no requests either.
+	StoodStill bool `json:"stood_still,omitempty"`
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty

@@ -31,7 +31,7 @@ func picture(r *record.Record) string {
 	d.ticks(bottom)
 	d.y = bottom + 34
 	if len(summaryOf(r).Blind) > 0 {
-		d.sign("blind: no answer from the API server", swatch(`fill="url(#p-blind)"`))
+		d.sign("blind: lightsout saw nothing", swatch(`fill="url(#p-blind)"`))
 	}
 	marks, _ := marksOf(r, d.axis)
 	if len(marks) > 0 {

@@ -125,13 +125,16 @@ func machinesOf(s *record.Summary) section {
 }
 
 func blindOf(s *record.Summary) section {
-	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: the API server answered all the time."}}
+	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	total := 0.0
 	for _, b := range s.Blind {
 		d := max(b.To-b.From, 0)
 		total += d
 		text := fmt.Sprintf("For %s (%s – %s) the API server did not answer", seconds(d), offset(b.From), offset(b.To))
-		if b.Why != "" {
+		switch {
+		case b.StoodStill:
+			text = fmt.Sprintf("For %s (%s – %s) lightsout itself stood still and sent no requests", seconds(d), offset(b.From), offset(b.To))
+		case b.Why != "":
 			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})

@@ -53,7 +53,7 @@ func (l *inspections) ask(wanted view.Inspect) {
 	}
 }
 
-// close ends what is being read.
+// close ends all reads.
 func (l *inspections) close() {
 	if l.cancel != nil {
 		l.cancel()

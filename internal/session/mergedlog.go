@@ -248,7 +248,7 @@ func (l *mergedLines) add(line view.LogLine) {
 		i--
 	}
 	if i == 0 && l.cut {
-		return // older than what was dropped
+		return // older than the dropped ones
 	}
 	l.lines = slices.Insert(l.lines, i, line)
 	l.bytes += len(line.Text)

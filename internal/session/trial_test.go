@@ -278,6 +278,37 @@ func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
 	}
 }
 
+// A program that stands still sends no requests: "none failed" proves nothing then.
+func TestATrialDuringWhichLightsoutStoodStillIsNotObserved(t *testing.T) {
+	t.Parallel()
+	for pause, want := range map[time.Duration]view.Verdict{10 * time.Second: view.NotObserved, time.Second: view.Pass} {
+		t.Run(pause.String(), func(t *testing.T) {
+			t.Parallel()
+			var ahead atomic.Int64
+			w := startWorld(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}, func(w *world) {
+				w.switched = func(action, _ string) {
+					if action != string(power.ActionOn) {
+						ahead.Store(int64(pause))
+					}
+				}
+			})
+			w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
+			sum, dir := w.outcome(t)
+			if sum.Verdict != want {
+				t.Fatalf("%s: %v", sum.Verdict, sum.Why)
+			}
+			still := slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.StoodStill && b.To-b.From > 9 })
+			if still != (want == view.NotObserved) {
+				t.Errorf("blind: %+v", sum.Blind)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, record.ReportFile))
+			if err != nil || strings.Contains(string(text), "lightsout itself stood still") != still {
+				t.Errorf("the report (%v):\n%s", err, text)
+			}
+		})
+	}
+}
+
 func TestAnUnmetExpectationFails(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)

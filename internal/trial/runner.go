@@ -157,6 +157,7 @@ func (t *Runner) Record(q loadgen.Record) bool {
 // underWay hands the trial under way on, if there is one.
 func (t *Runner) underWay(to func(*run)) {
 	if t.Running() {
+		t.run.tracker.Awake(t.run.now())
 		to(t.run)
 	}
 }

@@ -53,7 +53,7 @@ func summarize(r *run) *record.Summary {
 		if b.From.Before(r.started) {
 			b.From = r.started
 		}
-		sum.Blind = append(sum.Blind, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why})
+		sum.Blind = append(sum.Blind, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
 	}
 	if r.plan != nil {
 		for _, x := range r.plan.Expect {

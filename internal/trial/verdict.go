@@ -34,10 +34,10 @@ func (r *run) judge() {
 }
 
 // verdict judges a trial. To pass, the outage and the return of every node that was
-// switched off must have been observed.
+// switched off must have been observed, and lightsout must have run all the time.
 func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	failed := Shortcomings(r.plan, sum)
-	unseen := unobserved(r)
+	unseen := append(unobserved(r), stoodStill(sum)...)
 	switch {
 	case r.aborted:
 		return view.Aborted, append([]string{"the trial ended early"}, failed...)
@@ -111,6 +111,18 @@ func unobserved(r *run) []string {
 	}
 	if off == 0 {
 		out = append(out, "no machine was switched off")
+	}
+	return out
+}
+
+// stoodStill describes the spans after zero in which lightsout itself did not run: it
+// sent no requests, so what clients would have noticed is unknown.
+func stoodStill(sum *record.Summary) (out []string) {
+	for _, b := range sum.Blind {
+		if b.StoodStill && b.To > 0 {
+			out = append(out, fmt.Sprintf("lightsout itself stood still for %.0f s, until %.1f s after the first power-off: it sent no requests, and what clients would have noticed then is unknown",
+				b.To-b.From, b.To))
+		}
 	}
 	return out
 }

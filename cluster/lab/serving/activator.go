@@ -38,7 +38,7 @@ func runActivator(ctx context.Context, p *ports) error {
 	if err := p.metrics(9090); err != nil {
 		return err
 	}
-	// When the pod is told to end, requests end, but informers do not.
+	// At the signal to end, requests end, but informers do not.
 	run, cfg, err := client(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func serveUntil(ctx context.Context, p *ports, h http.Handler) error {
 	return nil
 }
 
-// drain is how long a component stays after it is told to end, so that others notice:
+// drain is how long a component runs on after the signal to end, so that others notice:
 // LAB_DRAIN, or Knative's own time.
 func drain(upstream time.Duration) time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("LAB_DRAIN")); err == nil {

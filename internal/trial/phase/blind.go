@@ -5,16 +5,39 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/clock"
 )
 
 // Blind is a span without an answer from the API server; To is zero while it lasts.
 type Blind struct {
 	From, To time.Time
 	Why      string
+	// StoodStill: lightsout itself did not run, so it sent no requests either.
+	StoodStill bool
 }
 
 // blindness keeps the blind spans.
-type blindness struct{ spans []Blind }
+type blindness struct {
+	spans []Blind
+	awake time.Time // when lightsout ran last
+}
+
+// stillness is the longest pause in which lightsout counts as running. Its session checks
+// the time once a second.
+const stillness = 5 * time.Second
+
+// run records that lightsout runs now.
+func (b *blindness) run(now time.Time) {
+	if !b.awake.IsZero() && clock.Age(now, b.awake) > stillness {
+		still := Blind{From: b.awake, To: now, Why: "lightsout itself stood still", StoodStill: true}
+		at := len(b.spans)
+		if b.open() != nil {
+			at-- // the open span stays the last
+		}
+		b.spans = slices.Insert(b.spans, at, still)
+	}
+	b.awake = now
+}
 
 // open is the present span; nil if there is none.
 func (b *blindness) open() *Blind {
@@ -65,7 +88,7 @@ func (b *blindness) hid(seen, source time.Time) (time.Duration, bool) {
 // last gives the end of the last span that ended after t.
 func (b *blindness) last(t time.Time) (time.Time, bool) {
 	for _, s := range slices.Backward(b.spans) {
-		if !s.To.IsZero() {
+		if !s.To.IsZero() && !s.StoodStill { // the control plane went on meanwhile
 			return s.To, s.To.After(t)
 		}
 	}

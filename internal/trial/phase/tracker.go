@@ -277,5 +277,10 @@ func (t *Tracker) Never(name, subject string) string {
 	return why
 }
 
-// Blind lists the spans without an answer from the API server, oldest first.
+// Awake records that lightsout runs. Call it before each observation, and at least once a
+// second: a longer pause is a span in which lightsout stood still, stopped or suspended.
+func (t *Tracker) Awake(now time.Time) { t.blind.run(now) }
+
+// Blind lists the spans in which the API server did not answer, or lightsout stood still,
+// oldest first.
 func (t *Tracker) Blind() []Blind { return slices.Clone(t.blind.spans) }
