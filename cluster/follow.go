@@ -189,20 +189,19 @@ func (w *Watcher) handOn(ctx context.Context, item object, what watch.EventType,
 // but never a streamed list (WatchList).
 func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	p := &pages{w: w, src: src, opts: metav1.ListOptions{Limit: pageSize}}
+	defer p.end()
 	defer cancel()
-	opts := metav1.ListOptions{Limit: pageSize}
 	if src.later {
-		opts.Limit = 1
+		p.opts.Limit = 1
 	}
 	var items []object
 	for {
-		answered := w.expectAnswer(src)
-		page, err := w.request(src, opts).Do(ctx).Get()
-		answered()
+		page, err := p.next(ctx)
 		if err != nil {
-			if apierrors.IsResourceExpired(err) && opts.Continue != "" {
+			if apierrors.IsResourceExpired(err) && p.opts.Continue != "" {
 				// The pages took longer than the server's history: all at once.
-				opts, items = metav1.ListOptions{ResourceVersion: "0"}, nil
+				p.opts, items = metav1.ListOptions{ResourceVersion: "0"}, nil
 				continue
 			}
 			return again("", err)
@@ -221,8 +220,7 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			return nil
 		})
 		w.send(ctx, reading{src, len(items)})
-		opts.Continue = m.GetContinue()
-		if opts.Continue == "" {
+		if p.opts.Continue = m.GetContinue(); p.opts.Continue == "" {
 			w.send(ctx, listed{src, items, time.Now()})
 			return m.GetResourceVersion(), nil
 		}

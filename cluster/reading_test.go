@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -98,8 +102,13 @@ func heavyPod() corev1.Pod {
 			Name: queueProxy, Image: "image", Command: []string{"run"}, Env: []corev1.EnvVar{{Name: "CONTAINER_CONCURRENCY", Value: "2"}},
 			Ports: []corev1.ContainerPort{{ContainerPort: 80}}, VolumeMounts: []corev1.VolumeMount{{Name: "v"}},
 			ReadinessProbe: &corev1.Probe{PeriodSeconds: 10}, SecurityContext: &corev1.SecurityContext{},
-		}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{
+		}}, Volumes: []corev1.Volume{
+			{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}},
+			{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}},
+			{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-0"}}},
+		}, SecurityContext: &corev1.PodSecurityContext{}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, HostIPs: []corev1.HostIP{{IP: "10.0.0.2"}}, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: queueProxy, Ready: true, Started: &started, RestartCount: 7, Image: "image", ImageID: "id", ContainerID: "c",
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
 	}
@@ -121,7 +130,13 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	want := heavyPod()
 	want.ManagedFields, want.Status.ContainerStatuses[0].Image, want.Status.ContainerStatuses[0].ImageID, want.Status.ContainerStatuses[0].ContainerID = nil, "", "", ""
 	c := &want.Spec.Containers[0]
-	c.VolumeMounts, c.ReadinessProbe, c.SecurityContext = nil, nil, nil
+	c.Image, c.VolumeMounts, c.ReadinessProbe, c.SecurityContext = "", nil, nil, nil
+	want.Spec.Volumes[0].Projected, want.Spec.Volumes[1].Secret = nil, nil
+	want.Spec.SecurityContext, want.Spec.ImagePullSecrets, want.Status.PodIPs, want.Status.HostIPs = nil, nil, nil, nil
+	full := heavyPod()
+	if got, want := trimPod(&want), trimPod(&full); !reflect.DeepEqual(got, want) {
+		t.Errorf("lightsout reads %+v of a stripped pod, %+v of a whole one", got, want)
+	}
 	for _, list := range []struct {
 		full runtime.Object
 		want func(runtime.Object) (string, string)
@@ -173,6 +188,67 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	}
 }
 
+// A list in JSON tells its continue token only when it is decoded.
+func TestOnlyProtobufTellsTheContinueTokenEarly(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{podPage(t, "next"): "next", podPage(t, ""): "", `{"metadata":{"continue":"next"}}`: ""} {
+		if got := continueToken([]byte(body)); got != want {
+			t.Errorf("the token is %q, want %q", got, want)
+		}
+	}
+}
+
+func podPage(t *testing.T, token string) string {
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: token}, Items: []corev1.Pod{heavyPod()}}
+	var b bytes.Buffer
+	if err := protobuf.NewSerializer(scheme, scheme).Encode(list, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// While lightsout decodes a page, the server prepares the next one.
+func TestTheNextPageIsRequestedBeforeThisOneIsDecoded(t *testing.T) {
+	t.Parallel()
+	requested := make(chan string, 3)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.URL.Query().Get("continue")
+		requested <- token
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		_, _ = io.WriteString(w, podPage(t, map[string]string{"": "second"}[token]))
+	}))
+	defer s.Close()
+	cfg, err := LoadConfig(Options{Path: writeKubeconfig(t, s.URL, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p := &pages{w: NewWatcher(c, WatchOptions{}), src: &source{kind: KindPod, resource: resources[KindPod]}, opts: metav1.ListOptions{Limit: 1}}
+	for _, want := range []string{"second", ""} {
+		page, err := p.next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := page.(*corev1.PodList)
+		if len(list.Items) != 1 || list.Continue != want {
+			t.Errorf("a page has %d pods and continues at %q, want 1 and %q", len(list.Items), list.Continue, want)
+		}
+		if want != "" {
+			<-requested
+			if got := <-requested; got != want { // nobody has called next
+				t.Errorf("lightsout requested page %q, want %q", got, want)
+			}
+		}
+		p.opts.Continue = list.Continue
+	}
+	p.end()
+}
+
 func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
 	codec := protobuf.NewSerializer(scheme, scheme)
 	var b bytes.Buffer
@@ -183,6 +259,7 @@ func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)
+		_ = continueToken(data)
 		_, _, plain := codec.Decode(data, nil, nil)
 		_, _, err := strippingSerializer{codec}.Decode(data, nil, nil)
 		if plain == nil && err != nil {

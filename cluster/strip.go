@@ -21,7 +21,7 @@ type omitted map[protowire.Number]omitted
 var (
 	strippedMeta      = omitted{17: nil} // managedFields
 	strippedContainer = omitted{
-		5: nil, 9: nil, // workingDir, volumeMounts
+		2: nil, 5: nil, 9: nil, // image, workingDir, volumeMounts
 		10: nil, 11: nil, 12: nil, 22: nil, // livenessProbe, readinessProbe, lifecycle, startupProbe
 		13: nil, 14: nil, 15: nil, 20: nil, // terminationMessagePath, imagePullPolicy, securityContext, terminationMessagePolicy
 	}
@@ -29,8 +29,15 @@ var (
 	stripped                = map[string]omitted{
 		"Pod": {
 			1: strippedMeta,
-			2: {2: strippedContainer, 20: strippedContainer, 34: nil},             // spec: containers, initContainers, ephemeralContainers
-			3: {8: strippedContainerStatus, 10: strippedContainerStatus, 13: nil}, // status: containerStatuses, initContainerStatuses, ephemeralContainerStatuses
+			2: {
+				1: {2: {6: nil, 16: nil, 19: nil, 26: nil}},          // volumes: secret, downwardAPI, configMap, projected
+				2: strippedContainer, 20: strippedContainer, 34: nil, // containers, initContainers, ephemeralContainers
+				14: nil, 15: nil, // securityContext, imagePullSecrets
+			},
+			3: {
+				8: strippedContainerStatus, 10: strippedContainerStatus, 13: nil, // containerStatuses, initContainerStatuses, ephemeralContainerStatuses
+				12: nil, 16: nil, // podIPs, hostIPs
+			},
 		},
 		"Node":          {1: strippedMeta, 3: {8: nil, 9: nil, 10: nil}}, // status: images, volumesInUse, volumesAttached
 		"Deployment":    {1: strippedMeta},
