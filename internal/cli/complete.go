@@ -94,9 +94,7 @@ func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.C
 	all := examples.Names()
 	if cfg, err := o.named().Read(); err == nil {
 		if state, err := cfg.StateDir(); err == nil {
-			kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
-			slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
-			all = append(all, kept...)
+			all = append(all, recordDirs(state)...)
 		}
 	}
 	if all = beginningWith(begun, all); len(all) == 0 {

@@ -27,7 +27,7 @@ var groupOf = map[string]string{
 	"check": "look", "snapshot": "look", "survey": "look",
 	"power": "switch", "restore": "switch",
 	"demo": "trials", "load": "trials", "trial": "trials",
-	"export": "recordings", "replay": "recordings",
+	"export": "recordings", "recorder": "recordings", "records": "recordings", "replay": "recordings",
 	"config": "setup",
 }
 

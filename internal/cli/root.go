@@ -126,7 +126,7 @@ func Command(v string) *cobra.Command {
 	o.sessionFlags(root)
 	o.drawFlags(root)
 	o.cast.add(root.Flags())
-	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o), newSurveyCommand(&o), newSnapshotCommand(&o))
+	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newRecorderCommand(&o), newRecordsCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o), newSurveyCommand(&o), newSnapshotCommand(&o))
 	addHelp(root, "lightsout")
 	root.AddCommand(topics()...)
 	group(root)

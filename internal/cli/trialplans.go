@@ -103,7 +103,11 @@ func recordLine(files fs.FS) string {
 	case s == nil:
 		return "no summary: the program ended before it was written"
 	}
-	return fmt.Sprintf("%s  %s  %s", text.Clean(s.Name, 40), s.Verdict, s.Started.Local().Format(time.DateTime))
+	how := string(s.Verdict)
+	if s.Unplanned != nil {
+		how = string(s.Unplanned.Severity)
+	}
+	return fmt.Sprintf("%s  %s  %s", text.Clean(s.Name, 40), how, s.Started.Local().Format(time.DateTime))
 }
 
 // showPlan prints a plan: a built-in one, a file's or a record's.

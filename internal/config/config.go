@@ -27,6 +27,8 @@ type Config struct {
 	SSH   SSH    `json:"ssh"`
 	Power Power  `json:"power"`
 	Load  Load   `json:"load"`
+	// Recorder is for `lightsout recorder`.
+	Recorder Recorder `json:"recorder"`
 	// Guards restricts switching off.
 	Guards Guards `json:"guards"`
 	// State is the folder of journals and records.
@@ -92,6 +94,7 @@ func (c *Config) check(wrong fault) {
 		wrong("guards", "%w", err)
 	}
 	c.Load.check(wrong)
+	c.Recorder.check(wrong)
 }
 
 // StateDir is where journals and records are kept.

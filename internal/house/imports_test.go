@@ -21,7 +21,7 @@ import (
 var imports = map[string]string{
 	".": "internal/cli",
 
-	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/session internal/survey internal/trial internal/trial/plan internal/report internal/view
+	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/session internal/survey internal/trial internal/trial/plan internal/report internal/view
 		internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile internal/text loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
@@ -30,6 +30,7 @@ var imports = map[string]string{
 	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/session":     "internal/clock internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial":       "internal/trial/* internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/recorder":    "internal/trial/phase internal/report internal/record internal/view cluster cluster/forecast power loadgen",
 	"internal/trial/phase": "internal/clock internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":  "internal/config/yamlfile internal/view internal/text power loadgen",
 	"internal/report":      "internal/record internal/view internal/text cluster power loadgen",

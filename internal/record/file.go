@@ -38,6 +38,7 @@ type disk interface {
 type file struct {
 	now   func() time.Time
 	names *Names // names to replace; may be nil
+	past  *past  // the newest lines, if they are kept; else nil
 
 	mu      sync.Mutex
 	disk    disk  // nil: closed
@@ -78,7 +79,7 @@ func (f *file) Redact(n *Names) { f.names = n }
 func (f *file) open() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.disk != nil
+	return f.disk != nil || f.past != nil
 }
 
 // write adds whole lines. It returns when they are written, or wait for it.
@@ -86,6 +87,12 @@ func (f *file) write(lines []byte) {
 	lines = f.names.JSON(lines)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.past.add(lines)
+	f.put(lines)
+}
+
+// put is write for the disk alone.
+func (f *file) put(lines []byte) {
 	switch {
 	case f.disk == nil:
 		return

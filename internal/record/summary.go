@@ -91,7 +91,42 @@ type Summary struct {
 	// has none.
 	LeftOff []string `json:"left_off,omitempty"`
 	Restore string   `json:"restore,omitempty"`
+	// Unplanned is there if the recorder wrote the record. Zero is then the time of the
+	// first sign, and there is no verdict.
+	Unplanned *Unplanned `json:"unplanned,omitempty"`
 }
+
+// Unplanned describes an outage that nobody planned.
+type Unplanned struct {
+	Severity Severity `json:"severity"`
+	// Signs are the signs of the outage in the order in which the recorder noticed them.
+	Signs []Sign `json:"signs"`
+	// Unseen lists what the recorder did not see, a sentence each.
+	Unseen []string `json:"unseen,omitempty"`
+	// Planned names nodes that lightsout switched off meanwhile, and who did that.
+	Planned []string `json:"planned,omitempty"`
+}
+
+// Sign is one sign of an outage.
+type Sign struct {
+	Kind view.Sign `json:"kind"`
+	// Subject is the node or the service; empty for other signs.
+	Subject string `json:"subject,omitempty"`
+	// At is when all was well last, Noticed when the recorder noticed the sign.
+	At      time.Time `json:"at"`
+	Noticed time.Time `json:"noticed"`
+}
+
+// Severity is what clients noticed of an outage, in a word.
+type Severity string
+
+// Severities of an outage.
+const (
+	SeverityUnknown   Severity = "unknown"   // no requests were sent
+	SeverityUnnoticed Severity = "unnoticed" // no request failed
+	SeverityDegraded  Severity = "degraded"  // some requests failed
+	SeverityDown      Severity = "down"      // several requests in a row failed
+)
 
 // Setting is one timing in force.
 type Setting struct {

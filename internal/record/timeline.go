@@ -95,14 +95,16 @@ func (t *Timeline) Add(e view.Event) view.Event {
 	return e
 }
 
-func (t *Timeline) write(e view.Event) {
+func (t *Timeline) write(e view.Event) { t.writeTo(e, t.file, t.tee) }
+
+func (t *Timeline) writeTo(e view.Event, files ...*file) {
 	b, err := json.Marshal(e)
 	if err != nil { // a source's year of more than four digits
 		e.At, e.Offset = e.Seen, nil
 		b, _ = json.Marshal(e)
 	}
 	b = append(b, '\n')
-	for _, f := range []*file{t.file, t.tee} {
+	for _, f := range files {
 		f.write(b)
 		if e.Lane == view.LanePower || e.Lane == view.LaneOperator {
 			f.sync()
@@ -116,6 +118,10 @@ func (t *Timeline) write(e view.Event) {
 func (t *Timeline) Tee(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.openTee(path)
+}
+
+func (t *Timeline) openTee(path string) error {
 	if t.tee.open() {
 		return fmt.Errorf("a trial is being recorded already")
 	}

@@ -123,6 +123,9 @@ func (c *causes) waited(a act, after, since string) string {
 		for _, f := range c.fallen {
 			if s := f.from.Sub(base(c.r)).Seconds(); slices.Contains(a.subjects, f.node) && s <= a.at && askedFor[f.how] != "" {
 				from, since = &s, askedFor[f.how]
+				if f.sign && f.how == fallSilent {
+					since = "its last heartbeat"
+				}
 			}
 		}
 	}

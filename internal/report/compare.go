@@ -138,7 +138,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 			set("verdict", verdictOf("").Text)
 			continue
 		}
-		set("verdict", verdictOf(s.Verdict).Text)
+		set("verdict", judged(s).Text)
 		set("trial", text.Clean(s.Name, 28))
 		set("pace", text.Clean(s.Pace, 28))
 		set("API server", text.Clean(s.Server, 28))

@@ -20,7 +20,7 @@ func Lines(s *record.Summary, dir string) []string {
 	for _, l := range loud(s) {
 		add("", "! "+l.Text)
 	}
-	title := verdictOf(s.Verdict).Text + "  " + clean(s.Name)
+	title := judged(s).Text + "  " + clean(s.Name)
 	if s.Pace != "" {
 		title += " (" + clean(s.Pace) + " pace)"
 	}

@@ -37,7 +37,12 @@ func opening(r *record.Record) []string {
 	if n := len(all) - outagesMost; n > 0 {
 		out = append(out, fmt.Sprintf("%s followed: see the timeline.", text.Count(n, "more outage", "more outages")))
 	}
-	if len(all) == 0 {
+	switch signs := otherSigns(r, len(all) == 0); {
+	case len(all) == 0 && len(signs) > 0:
+		out = append(out, capital(sentence(append(signs, clientsOf(r, all, -1))...)))
+	case len(signs) > 0:
+		out = append(out, capital(sentence(signs...)))
+	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
 	}
 	if broken(r) {

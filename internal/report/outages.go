@@ -29,6 +29,8 @@ type fallen struct {
 	to time.Time
 	// early: it was down when the record began.
 	early bool
+	// sign: from is the time of a sign that the recorder noticed.
+	sign bool
 	// silent: it was nothing worse.
 	silent bool
 	// off: its machine is off at the end, and not only silent.
@@ -102,6 +104,9 @@ func fallenOf(r *record.Record) []fallen {
 	if len(worse) == 0 {
 		worse = silent
 	}
+	if recorded(r) { // its past may contain an earlier outage
+		worse = slices.DeleteFunc(worse, func(f fallen) bool { return !f.to.IsZero() && f.to.Before(r.Zero) })
+	}
 	slices.SortFunc(worse, func(a, b fallen) int { return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.node, b.node)) })
 	return worse
 }
@@ -110,6 +115,8 @@ func fallenOf(r *record.Record) []fallen {
 type request struct {
 	at  time.Time
 	how fall
+	// sign: nobody asked; it is a sign that the recorder noticed.
+	sign bool
 	// failed is when lightsout gave it up; zero: it did not.
 	failed time.Time
 }
@@ -120,6 +127,9 @@ func askedOf(events []view.Event) map[string][]request {
 	out := map[string][]request{}
 	for i := range events {
 		e := &events[i]
+		if how := signHows[e.Sign]; e.Code == view.CodeOutageSign && how != "" {
+			out[e.Subject] = append(out[e.Subject], request{at: e.At, how: how, sign: true})
+		}
 		if e.Code != view.CodePowerOperation || hows[e.Action] == "" {
 			continue
 		}
@@ -132,6 +142,9 @@ func askedOf(events []view.Event) map[string][]request {
 	}
 	return out
 }
+
+// signHows are the ways to go down that the recorder's signs show.
+var signHows = map[view.Sign]fall{view.SignSilent: fallSilent, view.SignNotReady: fallNotReady}
 
 // gap is the longest time between two spans of one node that count as one: it
 // boots before it is heard.
@@ -167,8 +180,9 @@ func answer(all []fallen, node string, asked []request) []fallen {
 			continue
 		}
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
+		all[next].early, all[next].sign = all[next].early && !q.sign, q.sign
 	}
-	if n := len(asked); n > 0 && len(all) == 0 {
+	if n := len(asked); n > 0 && len(all) == 0 && !asked[n-1].sign {
 		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at}}
 	}
 	return all

@@ -74,7 +74,10 @@ func pageOf(r *record.Record) *page {
 func (p *page) fromSummary(r *record.Record) {
 	s := r.Summary
 	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
-	p.Verdict = verdictOf(s.Verdict)
+	p.Verdict = judged(s)
+	if u := s.Unplanned; u != nil {
+		p.Why = append(p.Why, severityMeans[u.Severity])
+	}
 	if s.Verdict == view.NotObserved {
 		p.Why = append(p.Why, noJudgement)
 	}
@@ -87,11 +90,19 @@ func (p *page) fromSummary(r *record.Record) {
 			p.fact(f[0], f[1])
 		}
 	}
-	p.fact("began", utc(s.Started))
-	p.zero(s.Zero)
+	if s.Unplanned != nil {
+		p.fact("noticed", utc(s.Started))
+	} else {
+		p.fact("began", utc(s.Started))
+	}
+	p.zero(r, s.Zero)
 	p.fact("ended", utc(s.Ended))
 	if d := s.Ended.Sub(s.Started).Seconds(); !s.Started.IsZero() && d >= 0 {
 		p.fact("took", seconds(d))
+	}
+	if s.Unplanned != nil {
+		p.Sections = append(p.Sections, signsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
+		return
 	}
 	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
@@ -129,17 +140,17 @@ func (p *page) fromTorn(r *record.Record) {
 	}
 	p.Why = append(p.Why, "This report shows the events and requests on disk, up to the last one.")
 	p.fact("record begins", utc(r.Start))
-	p.zero(r.Zero)
+	p.zero(r, r.Zero)
 	p.fact("record ends", utc(r.End))
 	p.Sections = append(p.Sections, spansOf(r), runsOf(r), answersOf(r), endedOf(r))
 }
 
 func (p *page) fact(name, value string) { p.facts.row(name, value) }
 
-func (p *page) zero(at time.Time) {
+func (p *page) zero(r *record.Record, at time.Time) {
 	if at.IsZero() {
 		p.fact("zero", "none: there was no power-off request, so T counts from the start")
 		return
 	}
-	p.fact("zero (T), the first power-off request", utc(at))
+	p.fact("zero (T), "+zeroOf(r), utc(at))
 }

@@ -125,6 +125,9 @@ func wait(waiting map[cluster.Key]struct{}, c *record.Cluster, deployment cluste
 // how many it had; 0: unknown.
 func wanted(r *record.Record, at time.Time) int {
 	cursor := record.Cursor{Record: r}
+	if recorded(r) {
+		at = latest(at, firstSight(r)) // the recorder may have begun later
+	}
 	if len(r.Samples) > 0 && !r.Samples[0].At.After(at) {
 		f := cursor.To(at).Frame(at)
 		if f.Snapshot != nil {

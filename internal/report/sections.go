@@ -30,7 +30,11 @@ func expectationsOf(s *record.Summary) section {
 
 func phasesOf(s *record.Summary) section {
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
-	t.say(plain, "From zero, the first power-off request. The forecast is the last one before the event.")
+	zero := "the first power-off request"
+	if s.Unplanned != nil {
+		zero = "the first sign"
+	}
+	t.say(plain, "From zero, "+zero+". The forecast is the last one before the event.")
 	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
 		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
 	})

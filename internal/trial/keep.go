@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -77,7 +76,10 @@ func (r *run) closeRecord() {
 	if err := errors.Join(errs...); err != nil {
 		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}
-	r.s.Async(reportWithin, func(context.Context) error { return writeReports(r.dir) }, func(err error) {
+	r.s.Async(reportWithin, func(context.Context) error {
+		_, err := report.Write(r.dir)
+		return err
+	}, func(err error) {
 		if err != nil {
 			r.s.Warn(view.LaneOperator, "trial", "the reports can't be written: "+err.Error())
 			return
@@ -88,22 +90,3 @@ func (r *run) closeRecord() {
 
 // reportWithin is not a bound: the reports are waited for.
 const reportWithin = time.Hour
-
-// writeReports makes report.md and report.html from the record in dir.
-func writeReports(dir string) error {
-	rec, err := record.Open(dir)
-	if err != nil {
-		return err
-	}
-	for name, write := range map[string]func(io.Writer, *record.Record) error{record.ReportFile: report.Markdown, record.HTMLFile: report.HTML} {
-		f, ferr := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-		if ferr == nil {
-			ferr = errors.Join(write(f, rec), f.Close())
-		}
-		err = errors.Join(err, ferr)
-	}
-	if err != nil {
-		return fmt.Errorf("the reports of %s: %w", dir, err)
-	}
-	return nil
-}

@@ -57,6 +57,9 @@ const (
 	CodeTrialPoweringOn  Code = "trial_powering_on"  // Nodes
 	CodeTrialVerdict     Code = "trial_verdict"      // Verdict; Reported is the reason
 	CodeReportWritten    Code = "report_written"     // Reported is the path
+	CodeOutageSign       Code = "outage_sign"        // Sign; At is when all was well last
+	CodeOutageOver       Code = "outage_over"        // Seconds without a sign; Nodes are still down
+	CodePlannedOff       Code = "planned_off"        // Name is who switched the node off
 	CodeRecordFails      Code = "record_fails"       // Name, Reported
 	CodeRecordWorks      Code = "record_works"       // Name, N lines missing
 	CodeWarning          Code = "warning"            // Reported
@@ -78,6 +81,7 @@ type Facts struct {
 	Class    loadgen.Class   `json:"class,omitempty"`
 	Counts   *loadgen.Counts `json:"counts,omitempty"`
 	Verdict  Verdict         `json:"verdict,omitempty"`
+	Sign     Sign            `json:"sign,omitempty"`
 	Reported string          `json:"reported,omitempty"`
 }
 

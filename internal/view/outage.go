@@ -66,3 +66,35 @@ func (o *Outages) Spans() []Outage {
 	o.handed = true
 	return slices.Clip(o.spans)
 }
+
+// Sign is what shows that an outage has begun.
+type Sign string
+
+// Signs of an outage, by which the recorder notices it.
+const (
+	SignSilent    Sign = "silent"    // a node's heartbeat is overdue
+	SignNotReady  Sign = "not ready" // a node is not Ready, and is heard
+	SignEndpoints Sign = "endpoints" // a service has lost its last ready endpoint
+	SignRequests  Sign = "requests"  // requests fail
+	SignPending   Sign = "pending"   // pods find no node
+	SignAPI       Sign = "api"       // the API server does not answer
+)
+
+// LastGood describes what was seen last before a sign; its time is that of the sign.
+func (s Sign) LastGood(subject string) string {
+	switch s {
+	case SignSilent:
+		return "the last heartbeat of " + subject
+	case SignNotReady:
+		return "the end of " + subject + "'s readiness"
+	case SignEndpoints:
+		return "the loss of the last ready endpoint of " + subject
+	case SignRequests:
+		return "the last good answer to a request"
+	case SignPending:
+		return "the first pod without a node"
+	case SignAPI:
+		return "the last answer of the API server"
+	}
+	return string(s)
+}

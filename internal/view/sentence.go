@@ -96,6 +96,16 @@ var kinds = map[Code]kind{
 	}},
 	CodeReportWritten: {LaneOperator, Info, after("the report is ")},
 
+	CodeOutageSign: {LaneOperator, Bad, func(e *Event) string { return "sign of an outage: " + e.Sign.LastGood(e.Subject) }},
+	CodeOutageOver: {LaneOperator, Info, func(e *Event) string {
+		s := "the record of the outage ends after " + text.Span(time.Duration(e.Seconds*float64(time.Second))) + " without a new sign"
+		if len(e.Nodes) > 0 {
+			s += "; still down: " + text.List(e.Nodes)
+		}
+		return s
+	}},
+	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " switched its machine off" }},
+
 	CodeRecordFails: {LaneOperator, Bad, func(e *Event) string { return e.Name + " cannot be written (retrying): " + e.Reported }},
 	CodeRecordWorks: {LaneOperator, Good, func(e *Event) string {
 		if e.N == 0 {

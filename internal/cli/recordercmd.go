@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/cluster"
+	"lightsout/internal/config"
+	"lightsout/internal/recorder"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+func newRecorderCommand(o *options) *cobra.Command {
+	var f config.Recorder
+	cmd := &cobra.Command{
+		Use:   "recorder",
+		Short: "Watch a cluster, switch nothing, and record outages that nobody planned",
+		Args:  takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runRecorder(cmd.Context(), *o, f, cmd.OutOrStdout())
+		},
+	}
+	o.clusterFlags(cmd)
+	o.Bound(cmd.Flags())
+	cmd.Flags().StringVar(&f.URL, "url", "", "request this `URL` by GET (default load.url, as the load keys do)")
+	cmd.Flags().DurationVar(&f.Every, "every", 0, "send a request at this `interval` (default 1s)")
+	cmd.Flags().DurationVar(&f.Steady, "steady", 0, "end a record after this `time` without a new sign (default 5m)")
+	return cmd
+}
+
+// hooksWait bounds how long the end of the recorder waits for its hooks.
+const hooksWait = 20 * time.Second
+
+// runRecorder watches and records until ctx ends. No power driver is made: the session
+// has no fleet.
+func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Writer) error {
+	cfg, err := o.Read()
+	if err != nil {
+		return err
+	}
+	set := recorderSettings(cfg, f)
+	client, err := newSSH(cfg, sshAsker{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	dial := bastionDialer(client)
+	access, err := apiAccess(cfg, dial)
+	if err != nil {
+		return err
+	}
+	api, err := cluster.NewClient(access)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	dir, err := clusterDir(cfg, access.Context)
+	if err != nil {
+		return err
+	}
+	dir = filepath.Join(dir, recorder.Folder)
+	unlock, err := recorder.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p := &printer{out: out}
+	for _, line := range recorder.Interrupted(dir) {
+		p.print(line)
+	}
+	hooks, err := newHooks(set, p)
+	if err != nil {
+		return err
+	}
+	defer hooks.Stop(hooksWait)
+	rec, err := session.NewRecorder("", time.Now)
+	if err != nil {
+		return err
+	}
+	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition})
+	load, err := probesOf(cfg, set, dial, rec)
+	if err != nil {
+		return err
+	}
+	opt := session.Options{
+		Cluster: access.Context, Via: client.Via(), Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
+		NoPower: "the recorder switches nothing", Recorder: rec, Questions: session.NewQuestions(), Watcher: watcher,
+		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load,
+	}
+	if cfg.Pace != "real" {
+		opt.Pace = cfg.Pace
+	}
+	s := session.New(opt)
+	guest := recorder.New(s.Controls(), recorder.Options{
+		Cluster: access.Context, Pace: opt.Pace, Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
+		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
+		Notify: hooks.Notify, Print: p.print, Now: time.Now,
+	})
+	p.print("watching " + access.Context + "; records go to " + dir)
+	return followCluster(ctx, watcher, s, guest)
+}
+
+// followCluster runs the watcher and the session until ctx ends.
+func followCluster(ctx context.Context, watcher *cluster.Watcher, s *session.Session, guest session.Guest) error {
+	signals.inOrder.Store(true)
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { s.Send(view.End{Why: "by a signal"}) })()
+	var wg sync.WaitGroup
+	var watched error
+	wg.Go(func() { watched = watcher.Run(inner) })
+	err := s.Run(inner, guest)
+	cancel()
+	wg.Wait()
+	if err == nil && ctx.Err() == nil {
+		err = watched
+	}
+	return err
+}
+
+// recorderSettings are those of the config, with the flags in their place.
+func recorderSettings(cfg *config.Config, f config.Recorder) config.Recorder {
+	if f.URL != "" {
+		cfg.Recorder.URL = f.URL
+	}
+	if f.Every != 0 {
+		cfg.Recorder.Every = f.Every
+	}
+	if f.Steady != 0 {
+		cfg.Recorder.Steady = f.Steady
+	}
+	return cfg.Recording()
+}
+
+// probesOf makes the generator of the recorder's requests; nil without a URL.
+func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session.Recorder) (*loadgen.Generator, error) {
+	l := cfg.Load
+	if set.URL != "" {
+		l = config.Load{URL: set.URL, Host: l.Host, CAFile: l.CAFile, ViaBastion: l.ViaBastion}
+	}
+	if l.URL == "" {
+		return nil, nil
+	}
+	o, err := l.Options()
+	if err != nil {
+		return nil, err
+	}
+	if l.ViaBastion == nil || *l.ViaBastion {
+		o.Dial = dial
+	}
+	o.WindowLimit, o.Record = windowsKept, rec.Request
+	return loadgen.New(o)
+}
+
+// newHooks starts what reports outages.
+func newHooks(set config.Recorder, p *printer) (*recorder.Hooks, error) {
+	source, err := set.Webhook.Source()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	h := &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print}
+	h.Start()
+	return h, nil
+}
+
+// printer prints lines with the time. It is safe for concurrent use.
+type printer struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (p *printer) print(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "%s  %s\n", time.Now().UTC().Format("2006-01-02 15:04:05"), line)
+}

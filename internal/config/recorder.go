@@ -1,0 +1,84 @@
+package config
+
+import (
+	"time"
+
+	"lightsout/power"
+)
+
+// Recorder is the section of lightsout.yaml for `lightsout recorder`.
+type Recorder struct {
+	// URL is requested instead of load.url, by a plain GET.
+	URL string `json:"url"`
+	// Every is the interval between two requests.
+	Every time.Duration `json:"every"`
+	// Past is how much of the time before an outage its record contains.
+	Past time.Duration `json:"past"`
+	// Steady is the time without a new sign after which an outage is over.
+	Steady time.Duration `json:"steady"`
+	// MemoryMB bounds the past in memory, KeepMB the records on the disk.
+	MemoryMB int `json:"memory_mb"`
+	KeepMB   int `json:"keep_mb"`
+	// Command is run for each notice.
+	Command []string `json:"command" path:"program"`
+	Webhook Webhook  `json:"webhook"`
+}
+
+// Webhook is where notices of outages are posted.
+type Webhook struct {
+	// Format is slack or alertmanager.
+	Format  string `json:"format"`
+	URLFile string `json:"url_file" path:"file"`
+	URLEnv  string `json:"url_env"`
+}
+
+// defaults replaces fields that are not set.
+func (r Recorder) defaults() Recorder {
+	set := func(d *time.Duration, to time.Duration) {
+		if *d == 0 {
+			*d = to
+		}
+	}
+	set(&r.Every, time.Second)
+	set(&r.Past, 15*time.Minute)
+	set(&r.Steady, 5*time.Minute)
+	if r.MemoryMB == 0 {
+		r.MemoryMB = 64
+	}
+	if r.KeepMB == 0 {
+		r.KeepMB = 2048
+	}
+	if r.Webhook.Format == "" {
+		r.Webhook.Format = "slack"
+	}
+	return r
+}
+
+// Recording returns the settings of the recorder with their defaults.
+func (c *Config) Recording() Recorder { return c.Recorder.defaults() }
+
+// check finds contradictions.
+func (r Recorder) check(wrong fault) {
+	for _, x := range []struct {
+		field string
+		value time.Duration
+	}{{"every", r.Every}, {"past", r.Past}, {"steady", r.Steady}} {
+		if x.value < 0 {
+			wrong("recorder."+x.field, "recorder.%s is negative", x.field)
+		}
+	}
+	if r.MemoryMB < 0 || r.KeepMB < 0 {
+		wrong("recorder", "recorder.memory_mb and recorder.keep_mb must not be negative")
+	}
+	if f := r.Webhook.Format; f != "" && f != "slack" && f != "alertmanager" {
+		wrong("recorder.webhook.format", "recorder.webhook.format is slack or alertmanager, not %q", f)
+	}
+	if _, err := r.Webhook.Source(); err != nil {
+		wrong("recorder.webhook", "%w", err)
+	}
+}
+
+// Source returns a function that reads the webhook's address; nil if there is none.
+func (w Webhook) Source() (func() (string, error), error) {
+	return secretSource(power.Secret{Field: "recorder.webhook.url", Name: "the webhook's address", File: w.URLFile, Env: w.URLEnv})
+}

@@ -1,0 +1,296 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lightsout/internal/labtest"
+	"lightsout/internal/record"
+	"lightsout/internal/testenv"
+	"lightsout/internal/view"
+)
+
+// watcher is a recorder that runs beside a lab, with its hooks.
+type watcher struct {
+	t       *testing.T
+	l       *labtest.Lab
+	config  string
+	state   string
+	notices string // the file that the hook command writes
+	cmd     *exec.Cmd
+	lines   <-chan string
+
+	mu     sync.Mutex
+	posted []string // what came to the webhook
+}
+
+// recorded is a notice as the hook command gets it.
+type recorded struct {
+	State, Sentence, Severity, Record, Report string
+	Zero                                      time.Time
+}
+
+// newRecorder starts a recorder on a lab.
+func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
+	t.Helper()
+	w := &watcher{t: t, l: l, state: t.TempDir(), notices: filepath.Join(t.TempDir(), "notices")}
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.posted = append(w.posted, string(b))
+	}))
+	t.Cleanup(web.Close)
+	hook := filepath.Join(t.TempDir(), "hook")
+	testenv.Script(t, hook, "#!/bin/sh\n(cat; echo) >> "+w.notices+"\n")
+	w.config = l.ConfigWith(func(c map[string]any) {
+		c["state"] = w.state
+		c["recorder"] = map[string]any{
+			"steady": "8s", "command": []string{hook},
+			"webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")},
+		}
+	})
+	w.start()
+	return w
+}
+
+func (w *watcher) start() {
+	w.t.Helper()
+	w.cmd, w.lines = start(w.t, args(w.l, w.config, "recorder")...)
+	waitLine(w.t, w.lines, "requests answered")
+}
+
+// got are the notices so far.
+func (w *watcher) got() (out []recorded) {
+	b, _ := os.ReadFile(w.notices) // missing before the first
+	for line := range bytes.Lines(b) {
+		var n recorded
+		if json.Unmarshal(line, &n) == nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// await returns the newest notice of that state once so many outages have reached it.
+func (w *watcher) await(state string, outages int) recorded {
+	w.t.Helper()
+	var found []recorded
+	until(w.t, state, func() bool {
+		found = slices.DeleteFunc(w.got(), func(n recorded) bool { return n.State != state })
+		return len(found) >= outages
+	})
+	if len(found) > outages {
+		w.t.Fatalf("%d outages %s, not %d: %+v", len(found), state, outages, found)
+	}
+	return found[outages-1]
+}
+
+// records are the summaries of the outages on the disk, the oldest first.
+func (w *watcher) records() (out []*record.Summary) {
+	w.t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(w.state, "*", "outages", "2*"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	slices.Sort(dirs)
+	for _, dir := range dirs {
+		out = append(out, readSummary(w.t, dir))
+	}
+	return out
+}
+
+// renewed is the last heartbeat of a node as the API server has it.
+func (w *watcher) renewed(node string) time.Time {
+	w.t.Helper()
+	var lease struct{ Spec struct{ RenewTime time.Time } }
+	w.l.API().Do(http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+node, nil, &lease)
+	return lease.Spec.RenewTime
+}
+
+// until polls a condition.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it took too long: %s", what)
+		}
+	}
+}
+
+// outage ends an outage in order and returns its summary. words must be in the last
+// sentence of the hooks.
+func (w *watcher) ended(number int, words ...string) *record.Summary {
+	w.t.Helper()
+	end := w.await("ended", number)
+	for _, word := range words {
+		if !strings.Contains(end.Sentence, word) {
+			w.t.Errorf("outage %d: %q is not in %q", number, word, end.Sentence)
+		}
+	}
+	all := w.records()
+	if len(all) != number {
+		w.t.Fatalf("%d records of %d outages", len(all), number)
+	}
+	if out, errs, code := run(w.t, nil, "replay", "--plain", end.Record); code != 0 || !strings.Contains(out, "sign of an outage") {
+		w.t.Errorf("replay: exit %d\n%s%s", code, out, errs)
+	}
+	if b, err := os.ReadFile(end.Report); err != nil || !bytes.Contains(b, []byte(words[0])) {
+		w.t.Errorf("the report: %v", err)
+	}
+	return all[number-1]
+}
+
+// TestTheRecorderRecordsEachOutageOnce has outages that nobody announces.
+func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
+	testenv.Long(t, 240)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	w := newRecorder(t, l)
+
+	// The plug of one node.
+	l.Post("/machines/k8s2/off")
+	began := w.await("began", 1)
+	if last := w.renewed("k8s2"); began.Zero.Sub(last).Abs() > time.Second || !strings.Contains(began.Sentence, "k8s2 fell silent at "+last.UTC().Format("15:04:")) {
+		t.Errorf("the last heartbeat was at %s: %+v", last, began)
+	}
+	l.Post("/machines/k8s2/on")
+	s := w.ended(1, "k8s2 fell silent at", "clients saw errors for", "pods")
+	if s.Unplanned == nil || s.Unplanned.Signs[0].Kind != view.SignSilent || !s.Zero.Equal(s.Unplanned.Signs[0].At) || !s.Ledger.Balanced || s.Ledger.Failed == 0 {
+		t.Errorf("%+v, ledger %+v", s.Unplanned, s.Ledger)
+	}
+	for _, p := range s.Phases {
+		if p.Observed == nil && (p.Name == view.PhaseDetected || p.Name == view.PhaseReady || p.Name == view.PhaseErrors) {
+			t.Errorf("not observed: %+v", p)
+		}
+	}
+
+	// One that flaps.
+	l.Post("/machines/k8s3/off")
+	w.await("began", 2)
+	l.Post("/machines/k8s3/on")
+	until(t, "k8s3 beats again", func() bool { return time.Since(w.renewed("k8s3")) < time.Second })
+	l.Post("/machines/k8s3/off")
+	until(t, "k8s3 is silent", func() bool { return time.Since(w.renewed("k8s3")) > 4*time.Second })
+	l.Post("/machines/k8s3/on")
+	w.ended(2, "k8s3 fell silent")
+
+	// Two at once, with all pods.
+	l.Post("/machines/k8s2/off")
+	l.Post("/machines/k8s3/off")
+	w.await("began", 3)
+	until(t, "both are silent", func() bool {
+		return time.Since(w.renewed("k8s2")) > 6*time.Second && time.Since(w.renewed("k8s3")) > 6*time.Second
+	})
+	l.Post("/machines/k8s2/on")
+	l.Post("/machines/k8s3/on")
+	if s := w.ended(3, "k8s2", "k8s3", "fell silent", "clients saw errors"); s.Unplanned.Severity != record.SeverityDown {
+		t.Errorf("%+v", s.Unplanned)
+	}
+
+	// The API server alone.
+	l.Post("/components/kube-apiserver/kill")
+	w.await("began", 4)
+	l.Post("/components/kube-apiserver/start")
+	if s := w.ended(4, "The API server did not answer for", "no request failed"); len(s.Blind) == 0 || s.Unplanned.Severity != record.SeverityUnnoticed {
+		t.Errorf("%+v, blind %+v", s.Unplanned, s.Blind)
+	}
+	w.mu.Lock()
+	posted := strings.Join(w.posted, "\n")
+	w.mu.Unlock()
+	if n := strings.Count(posted, `"text"`); n < 8 || !strings.Contains(posted, "k8s2 fell silent") {
+		t.Errorf("the webhook got\n%s", posted)
+	}
+	_ = filepath.WalkDir(w.state, func(path string, _ os.DirEntry, _ error) error {
+		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte("s3cret")) {
+			t.Errorf("%s contains the webhook's address", path)
+		}
+		return nil
+	})
+}
+
+const plugPlan = `
+name: plug
+steps:
+  - load: {rate: 1/s, background: true}
+    name: clients
+  - pause: 3s
+  - off: {nodes: [k8s2], how: plug}
+  - wait: detected
+  - on: [k8s2]
+  - wait: restored
+  - stop: clients
+expect:
+  - balanced: true
+`
+
+// TestTheRecorderRecordsNothingThatIsPlanned rolls a deployment out, drains a node and runs
+// a trial. Then the plug is pulled, and the record has the same phases as the trial's.
+func TestTheRecorderRecordsNothingThatIsPlanned(t *testing.T) {
+	testenv.Long(t, 150)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	w := newRecorder(t, l)
+	api := l.API()
+	const deployment = "/apis/apps/v1/namespaces/default/deployments/nginx-webserver"
+	whole := func() bool {
+		var d struct {
+			Metadata struct{ Generation int }
+			Status   struct{ ObservedGeneration, UpdatedReplicas, AvailableReplicas, Replicas int }
+		}
+		api.Do(http.MethodGet, deployment, nil, &d)
+		return d.Status.ObservedGeneration == d.Metadata.Generation && d.Status.UpdatedReplicas == 6 && d.Status.AvailableReplicas == 6 && d.Status.Replicas == 6
+	}
+	until(t, "the deployment is whole", whole)
+	api.Do(http.MethodPatch, deployment, map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{"rolled": "out"}}}}}, nil)
+	until(t, "the rollout is over", whole)
+
+	cordon := func(on bool) {
+		api.Do(http.MethodPatch, "/api/v1/nodes/k8s3", map[string]any{"spec": map[string]any{"unschedulable": on}}, nil)
+	}
+	cordon(true)
+	var pods struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Spec     struct{ NodeName string }
+		}
+	}
+	api.Do(http.MethodGet, "/api/v1/namespaces/default/pods", nil, &pods)
+	for _, p := range pods.Items {
+		if p.Spec.NodeName == "k8s3" {
+			api.Do(http.MethodPost, "/api/v1/namespaces/default/pods/"+p.Metadata.Name+"/eviction", map[string]any{
+				"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]string{"name": p.Metadata.Name, "namespace": "default"},
+			}, nil)
+		}
+	}
+	until(t, "the drain is over", whole)
+	cordon(false)
+
+	dir := filepath.Join(t.TempDir(), "trial")
+	out, errs, _ := run(t, nil, args(l, w.config, "trial", "run", write(t, "plug.yaml", plugPlan), "--yes", "-o", dir)...)
+	trial := readSummary(t, dir)
+	if trial.Verdict != view.Pass {
+		t.Errorf("%s %q\n%s%s", trial.Verdict, trial.Why, out, errs)
+	}
+	if got := w.got(); len(got) > 0 || len(w.records()) > 0 {
+		t.Fatalf("recorded what was planned: %+v", got)
+	}
+	planned, _ := filepath.Glob(filepath.Join(w.state, "*", "outages", "planned.jsonl"))
+	if len(planned) != 1 {
+		t.Fatal("no list of what was planned")
+	}
+	if b, err := os.ReadFile(planned[0]); err != nil || strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), "k8s2") {
+		t.Errorf("planned: %s %v", b, err)
+	}
+}

@@ -1,0 +1,193 @@
+package record
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// Rolling keeps the newest part of a record in memory until Spill writes it to a folder.
+// From then on it writes everything there as well, until Rest. Each line is in the hands
+// of the operating system before its function returns, as in any record. Offer, Spill and
+// Rest belong to one goroutine; Request is safe for concurrent use.
+type Rolling struct {
+	timeline *Timeline
+	requests *Requests
+	sampler  *Sampler
+	age      time.Duration
+	now      func() time.Time
+}
+
+// NewRolling keeps the events of the timeline, requests and samples of the time age. The
+// samples take at most that many bytes, compressed, and the requests a quarter of it.
+func NewRolling(t *Timeline, size int, age time.Duration, now func() time.Time) *Rolling {
+	r := &Rolling{timeline: t, age: age, now: now, requests: &Requests{&file{past: newPast(size/4, age, now)}}}
+	samples := &file{past: newPast(size, age, now)}
+	r.sampler = &Sampler{
+		beats: beats{}, now: now, samples: samples, life: lifeSign,
+		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
+	}
+	go r.sampler.run()
+	return r
+}
+
+// Offer hands a frame over. It never blocks.
+func (r *Rolling) Offer(f *view.Frame) { r.sampler.Offer(f) }
+
+// Request keeps a request that has ended.
+func (r *Rolling) Request(q loadgen.Record) { r.requests.Add(q) }
+
+// Spill writes the past to the files of a record in dir, with that zero of the clock, and
+// from now on everything else too. The error is the reason why it cannot.
+func (r *Rolling) Spill(dir string, zero time.Time) error {
+	err := r.requests.spill(filepath.Join(dir, RequestsFile))
+	if err == nil {
+		err = r.sampler.samples.spill(filepath.Join(dir, SamplesFile))
+	}
+	if err == nil {
+		err = r.timeline.teeSince(filepath.Join(dir, EventsFile), r.now().Add(-r.age), zero)
+	}
+	if err != nil {
+		return errors.Join(err, r.Rest())
+	}
+	return nil
+}
+
+// Rest ends the record. The error reports the missing lines.
+func (r *Rolling) Rest() error {
+	r.sampler.samples.last(Sample{At: r.now(), End: true})
+	err := errors.Join(r.sampler.samples.Close(), r.requests.Close(), r.timeline.Untee())
+	r.timeline.rest()
+	return err
+}
+
+// Err returns the reason why lines cannot be written now, and Lost counts those that are
+// missing.
+func (r *Rolling) Err() error {
+	return errors.Join(r.requests.Err(), r.sampler.Err(), r.timeline.Err())
+}
+
+// Lost is how many lines are missing in the files.
+func (r *Rolling) Lost() int { return r.requests.Lost() + r.sampler.Lost() }
+
+// Close ends the record, and the sampling.
+func (r *Rolling) Close() error {
+	close(r.sampler.stop)
+	<-r.sampler.done
+	return r.Rest()
+}
+
+// past holds the newest lines of a file, bounded by their size and age. Its file guards it.
+type past struct {
+	most, size int
+	age        time.Duration
+	now        func() time.Time
+	lines      []pastLines
+	pack       *flate.Writer
+}
+
+// pastLines are lines that were written together.
+type pastLines struct {
+	at     time.Time
+	text   []byte
+	packed bool
+}
+
+// packedFrom is the length from which compressing lines is worth its time.
+const packedFrom = 1 << 10
+
+func newPast(most int, age time.Duration, now func() time.Time) *past {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // its only error is a wrong level
+	return &past{most: most, age: age, now: now, pack: w}
+}
+
+// add keeps lines, and drops the oldest. p may be nil.
+func (p *past) add(lines []byte) {
+	if p == nil {
+		return
+	}
+	l := pastLines{at: p.now()}
+	if len(lines) < packedFrom {
+		l.text = bytes.Clone(lines)
+	} else {
+		var b bytes.Buffer
+		p.pack.Reset(&b)
+		_, _ = p.pack.Write(lines) // a Buffer has no errors
+		_ = p.pack.Close()
+		l.text, l.packed = bytes.Clone(b.Bytes()), true
+	}
+	p.lines, p.size = append(p.lines, l), p.size+len(l.text)
+	drop := 0
+	for drop < len(p.lines) && (p.size > p.most || l.at.Sub(p.lines[drop].at) > p.age) {
+		p.size -= len(p.lines[drop].text)
+		drop++
+	}
+	clear(p.lines[:drop]) // the array lives on
+	p.lines = p.lines[drop:]
+}
+
+// each calls to with all lines, the oldest first.
+func (p *past) each(to func(lines []byte)) {
+	for _, l := range p.lines {
+		if l.packed {
+			l.text, _ = io.ReadAll(flate.NewReader(bytes.NewReader(l.text))) // as add wrote it
+		}
+		to(l.text)
+	}
+}
+
+// spill creates the file at path, and writes the past and all that follows to it.
+func (f *file) spill(path string) error {
+	d, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now, f.disk, f.size, f.part, f.waiting, f.lost, f.err = time.Now, d, 0, false, nil, 0, nil
+	f.past.each(f.put)
+	return nil
+}
+
+// last writes a line that does not belong to the past.
+func (f *file) last(s Sample) {
+	b, _ := json.Marshal(s) // it has two fields
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.put(append(b, '\n'))
+}
+
+// teeSince is Tee with the events that were seen since then. The clock has that zero.
+func (t *Timeline) teeSince(path string, since, zero time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.openTee(path); err != nil {
+		return err
+	}
+	t.zero = zero
+	for i := range t.events {
+		if t.events[i].Seen.Before(since) {
+			continue
+		}
+		e := t.events[i]
+		d := e.At.Sub(zero).Seconds()
+		e.Offset = &d
+		t.writeTo(e, t.tee)
+	}
+	return nil
+}
+
+// rest ends the clock: the next events have no offset.
+func (t *Timeline) rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.zero = time.Time{}
+}

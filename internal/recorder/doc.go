@@ -1,0 +1,8 @@
+// Package recorder records outages that nobody planned.
+//
+// A Recorder is the guest of a session without power drivers: it receives what the
+// session observes, and acts on nothing. It keeps the newest minutes in memory
+// (record.Rolling), finds the signs of an outage in each snapshot (signs.go), records one
+// outage at a time (outage.go) and reports it to hooks (hooks.go). keep.go looks after
+// the folder of the records.
+package recorder

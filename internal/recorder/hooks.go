@@ -1,0 +1,200 @@
+package recorder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"time"
+
+	"lightsout/internal/record"
+)
+
+// State is the stage of an outage that a notice is about.
+type State string
+
+// States of an outage in notices.
+const (
+	StateBegan   State = "began"
+	StateChanged State = "changed" // there are new signs
+	StateEnded   State = "ended"
+)
+
+// Notice is what hooks receive: the command as JSON on its standard input.
+type Notice struct {
+	State    State           `json:"state"`
+	Sentence string          `json:"sentence"`
+	Severity record.Severity `json:"severity"`
+	Cluster  string          `json:"cluster"`
+	Zero     time.Time       `json:"zero"`
+	Ended    time.Time       `json:"ended,omitzero"`
+	// Record is the folder of the record; Report the path of its report, once it exists.
+	Record string `json:"record"`
+	Report string `json:"report,omitempty"`
+}
+
+// Format is the format of a webhook's body.
+type Format string
+
+// Formats of a webhook.
+const (
+	FormatSlack        Format = "slack"
+	FormatAlertmanager Format = "alertmanager"
+)
+
+const (
+	// hookTries is how often a hook is tried for one notice, each time for at most
+	// hookWithin, with a pause that doubles from hookPause.
+	hookTries  = 5
+	hookWithin = 10 * time.Second
+	hookPause  = time.Second
+	// hookQueue bounds the notices that wait for a hook.
+	hookQueue = 32
+)
+
+// Hooks report outages to a command and to a webhook. Each has a goroutine of its own.
+type Hooks struct {
+	// Command is a program with its arguments, which lightsout runs without a shell;
+	// empty: none.
+	Command []string
+	// URL reads the webhook's address each time; nil: none.
+	URL    func() (string, error)
+	Format Format
+	// Fail receives a sentence on a notice that was given up. It contains no address.
+	Fail func(what string)
+
+	queues []chan Notice
+	done   chan struct{}
+}
+
+// Start starts the hooks. Stop ends them.
+func (h *Hooks) Start() {
+	h.done = make(chan struct{})
+	if len(h.Command) > 0 {
+		h.serve("the command", h.run)
+	}
+	if h.URL != nil {
+		h.serve("the webhook", h.post)
+	}
+}
+
+// Notify gives a notice to the hooks. It never blocks.
+func (h *Hooks) Notify(n Notice) {
+	for _, q := range h.queues {
+		select {
+		case q <- n:
+		default:
+			h.Fail("a hook is so slow that a notice was dropped")
+		}
+	}
+}
+
+// Stop waits until the hooks have reported what waits, but not longer than that.
+func (h *Hooks) Stop(within time.Duration) {
+	for _, q := range h.queues {
+		close(q)
+	}
+	timeout := time.After(within)
+	for range h.queues {
+		select {
+		case <-h.done:
+		case <-timeout:
+			return
+		}
+	}
+}
+
+// serve reports the notices of a new queue.
+func (h *Hooks) serve(name string, report func(context.Context, Notice) error) {
+	q := make(chan Notice, hookQueue)
+	h.queues = append(h.queues, q)
+	go func() {
+		defer func() { h.done <- struct{}{} }()
+		for n := range q {
+			var err error
+			for try, pause := 0, hookPause; try < hookTries; try, pause = try+1, 2*pause {
+				if try > 0 {
+					time.Sleep(pause)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
+				err = report(ctx, n)
+				cancel()
+				if err == nil {
+					break
+				}
+			}
+			if err != nil {
+				h.Fail(fmt.Sprintf("%s failed %d times for a notice, and lightsout gave up: %v", name, hookTries, err))
+			}
+		}
+	}()
+}
+
+// run runs the command with the notice on its standard input.
+func (h *Hooks) run(ctx context.Context, n Notice) error {
+	b, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(b), os.Stderr, os.Stderr
+	cmd.WaitDelay = time.Second // for what it has left running
+	return cmd.Run()
+}
+
+// post posts the notice to the webhook.
+func (h *Hooks) post(ctx context.Context, n Notice) error {
+	target, err := h.URL()
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(h.body(n))
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(b))
+	if err != nil {
+		return errors.New("its address is not a URL")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		var with *url.Error // it quotes the address
+		if errors.As(err, &with) {
+			err = with.Err
+		}
+		return err
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<16) // so that the connection can be used again
+	_ = resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("it answered %d", resp.StatusCode)
+	}
+	return nil
+}
+
+// body is the notice in the webhook's format.
+func (h *Hooks) body(n Notice) any {
+	if h.Format == FormatAlertmanager {
+		a := map[string]any{
+			"labels":      map[string]string{"alertname": "LightsoutOutage", "cluster": n.Cluster, "outage": n.Zero.UTC().Format(time.RFC3339Nano)},
+			"annotations": map[string]string{"summary": n.Sentence, "severity": string(n.Severity), "record": n.Record, "report": n.Report},
+			"startsAt":    n.Zero.UTC().Format(time.RFC3339Nano),
+		}
+		if !n.Ended.IsZero() {
+			a["endsAt"] = n.Ended.UTC().Format(time.RFC3339Nano)
+		}
+		return []any{a}
+	}
+	text := n.Sentence
+	if n.Report != "" {
+		text += "\nreport: " + n.Report
+	}
+	return map[string]string{"text": text}
+}

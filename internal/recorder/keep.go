@@ -1,0 +1,133 @@
+package recorder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+)
+
+// PlannedFile lists, a line of JSON each, the nodes that lightsout switched off by plan
+// while the recorder was looking. It is in the folder of the records.
+const PlannedFile = "planned.jsonl"
+
+// Planned is a line of PlannedFile.
+type Planned struct {
+	// At is when the recorder noticed it.
+	At   time.Time `json:"at"`
+	Node string    `json:"node"`
+	// By is the account and the host.
+	By string `json:"by"`
+}
+
+func keepPlanned(dir string, p plannedOff, now time.Time) error {
+	b, err := json.Marshal(Planned{At: now.UTC(), Node: p.node, By: p.note.By})
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, PlannedFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// folders lists the records in dir, the oldest first.
+func folders(dir string) (out []string) {
+	all, _ := os.ReadDir(dir) // without the folder there are none
+	for _, e := range all {
+		if e.IsDir() {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out
+}
+
+// trim removes the oldest records in dir, except one, until all take at most that many
+// bytes. It returns the removed ones.
+func trim(dir string, most int64, except string) (gone []string, err error) {
+	all := folders(dir)
+	sizes, sum := make([]int64, len(all)), int64(0)
+	for i, path := range all {
+		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil
+			}
+			if info, err := d.Info(); err == nil {
+				sizes[i] += info.Size()
+			}
+			return nil
+		})
+		sum += sizes[i]
+	}
+	for i, path := range all {
+		if sum <= most {
+			break
+		}
+		if path == except {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return gone, err
+		}
+		gone, sum = append(gone, path), sum-sizes[i]
+	}
+	return gone, nil
+}
+
+// Interrupted writes the reports of the records in dir whose recorder was killed, and
+// returns a sentence for each.
+func Interrupted(dir string) (out []string) {
+	for _, path := range folders(dir) {
+		if exists(filepath.Join(path, record.SummaryFile)) || exists(filepath.Join(path, record.HTMLFile)) {
+			continue
+		}
+		r, err := record.Open(path)
+		if err == nil {
+			_, err = report.Write(path)
+		}
+		if err != nil {
+			out = append(out, fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err))
+			continue
+		}
+		out = append(out, fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and what happened until now is in no record",
+			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path))
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Folder is the folder of the records, in the state folder of a cluster.
+const Folder = "outages"
+
+// Lock makes the folder of the records, and keeps other recorders out of it until unlock
+// is called or the program ends.
+func Lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("another recorder writes to %s: end it, or use another --state", dir)
+	}
+	return func() { _ = f.Close() }, nil
+}

@@ -1,0 +1,288 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/trial/phase"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+const (
+	// stillDown is how many times the steady time a sign may show, without a change, until
+	// the record ends all the same.
+	stillDown = 12
+	// tellEvery is the least time between two notices of an outage, and tellMost their
+	// number.
+	tellEvery = 5 * time.Second
+	tellMost  = 20
+)
+
+// outage is the outage that is being recorded.
+type outage struct {
+	r        *Recorder
+	dir      string
+	zero     time.Time
+	began    time.Time
+	tracker  *phase.Tracker
+	focus    cluster.Key
+	signs    []record.Sign
+	down     map[string]bool // the nodes of the outage that are down
+	nodes    map[string]bool // all of them
+	settings []record.Setting
+	server   string
+	forecast []string
+	lowest   *int
+	pending  *int
+	// totals counts the requests from zero on; row and worst count failures in a row.
+	totals     loadgen.Totals
+	row, worst int
+	blank      []string
+	told       int // notices so far
+	toldAt     time.Time
+	toldSigns  int
+	said       string
+}
+
+// newOutage makes the outage whose record begins in dir.
+func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *outage {
+	o := &outage{
+		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+		server: s.ServerVersion,
+	}
+	before := r.calm
+	if before == nil {
+		before = s
+	}
+	for _, l := range forecast.Settings(before, o.focus) {
+		o.settings = append(o.settings, record.Setting{Name: l.Name, Value: l.Value, Source: l.Source})
+	}
+	o.tracker = phase.NewTracker(o.focus)
+	o.tracker.Look(before, o.began)
+	o.tracker.Zero(zero, before)
+	if r.opt.Load != nil {
+		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
+	}
+	if r.began.After(zero) {
+		o.unseen(fmt.Sprintf("the recorder began at %s UTC, after the first sign: what happened before, it did not see", r.began.UTC().Format("15:04:05")))
+	}
+	for _, q := range r.probes.recent {
+		if !q.End.Before(zero) {
+			o.request(q)
+		}
+	}
+	r.opt.Print("an outage began; its record is " + dir)
+	return o
+}
+
+// unseen notes something that the recorder did not see.
+func (o *outage) unseen(what string) { o.blank = append(o.blank, what) }
+
+// request counts the end of a request.
+func (o *outage) request(q loadgen.Record) {
+	o.tracker.Request(q)
+	o.totals.Count(q)
+	switch {
+	case q.Class.Failed():
+		o.row++
+		o.worst = max(o.worst, o.row)
+	case q.Class == loadgen.ClassOK:
+		o.row = 0
+	}
+}
+
+// follow takes a snapshot with its new signs, and ends the record when all is steady.
+func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
+	r := o.r
+	o.tracker.Awake(now)
+	for _, x := range news {
+		o.sign(s, x)
+	}
+	o.lookAtNodes(s, now)
+	o.tracker.Look(s, now)
+	if s.Link.State == cluster.LinkLive {
+		if d := s.Deployment(o.focus); d != nil && (o.lowest == nil || d.Available < *o.lowest) {
+			n := d.Available
+			o.lowest = &n
+		}
+		if n := forecast.Unscheduled(s); len(o.down) > 0 {
+			o.pending = &n
+		}
+	}
+	o.tell(now)
+	quiet := now.Sub(r.signs.changed)
+	if quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= stillDown*r.opt.Steady) {
+		o.finish(now)
+	}
+}
+
+// sign takes a sign: the first one is the zero of the clock.
+func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
+	o.signs = append(o.signs, x)
+	e := view.NewEvent(view.CodeOutageSign, x.Subject, view.Facts{Sign: x.Kind})
+	e.At, e.Seen = x.At, x.Noticed
+	if x.Kind == view.SignSilent || x.Kind == view.SignNotReady {
+		e.Kind = string(cluster.KindNode)
+		o.down[x.Subject], o.nodes[x.Subject] = true, true
+		o.tracker.Switched(x.Subject, power.ActionOff, x.At)
+		o.r.s.WantKubelets(x.Subject)
+		o.forecast = o.r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
+	}
+	o.r.s.Say(e)
+}
+
+// lookAtNodes finds the nodes of the outage that are back.
+func (o *outage) lookAtNodes(s *cluster.Snapshot, now time.Time) {
+	if s.Link.State != cluster.LinkLive {
+		return
+	}
+	for name := range o.down {
+		if o.r.signs.open[subject{view.SignSilent, name}] == nil {
+			delete(o.down, name)
+			o.tracker.Switched(name, power.ActionOn, now)
+		}
+	}
+}
+
+// reportWithin bounds nothing: the reports are waited for.
+const reportWithin = time.Hour
+
+// tell notifies of the outage, and of what has been learned since.
+func (o *outage) tell(now time.Time) {
+	if o.toldSigns == len(o.signs) || o.told >= tellMost || o.told > 0 && now.Sub(o.toldAt) < tellEvery {
+		return
+	}
+	state := StateChanged
+	if o.told == 0 {
+		state = StateBegan
+	}
+	o.told, o.toldAt, o.toldSigns = o.told+1, now, len(o.signs)
+	var sentence string
+	o.r.s.Async(reportWithin, func(context.Context) error {
+		rec, err := record.Open(o.dir)
+		if err == nil {
+			sentence = report.SoFar(rec)
+		}
+		return err
+	}, func(err error) {
+		if err != nil {
+			sentence = "An outage began at " + o.zero.UTC().Format("15:04:05") + " UTC."
+		}
+		if sentence == o.said {
+			return
+		}
+		o.said = sentence
+		o.notify(state, sentence, "")
+	})
+}
+
+// notify prints a sentence and gives it to the hooks.
+func (o *outage) notify(state State, sentence string, path string) {
+	o.r.opt.Print(sentence)
+	if o.r.opt.Notify != nil {
+		n := Notice{State: state, Sentence: sentence, Severity: o.severity(), Cluster: o.r.opt.Cluster, Zero: o.zero, Record: o.dir, Report: path}
+		if state == StateEnded {
+			n.Ended = o.r.opt.Now()
+		}
+		o.r.opt.Notify(n)
+	}
+}
+
+// severity is what clients have noticed so far.
+func (o *outage) severity() record.Severity {
+	switch {
+	case o.totals.Scheduled == 0:
+		return record.SeverityUnknown
+	case o.worst >= 3:
+		return record.SeverityDown
+	case o.totals.FailedSum() > 0:
+		return record.SeverityDegraded
+	}
+	return record.SeverityUnnoticed
+}
+
+// finish ends the record, and writes its summary and reports.
+func (o *outage) finish(now time.Time) {
+	r := o.r
+	r.outage = nil
+	down := r.signs.settle()
+	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
+	r.rolling.Offer(r.s.Publish())
+	sum := o.summary(now, down)
+	for _, err := range []error{r.rolling.Rest(), sum.Write(o.dir, nil)} {
+		if err != nil {
+			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
+		}
+	}
+	var sentence string
+	r.s.Async(reportWithin, func(context.Context) (err error) {
+		sentence, err = report.Write(o.dir)
+		return err
+	}, func(err error) {
+		if err != nil {
+			r.opt.Print("the reports can't be written: " + err.Error())
+		}
+		path := filepath.Join(o.dir, record.HTMLFile)
+		o.notify(StateEnded, sentence, path)
+		r.opt.Print("the report is " + path)
+	})
+}
+
+// summary sums the outage up.
+func (o *outage) summary(now time.Time, down []string) *record.Summary {
+	r := o.r
+	sum := &record.Summary{
+		Version: record.SummaryVersion, Name: "outage", Pace: r.opt.Pace, Cluster: r.opt.Cluster, Server: o.server,
+		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
+		LowestAvailable: o.lowest, Pending: o.pending,
+		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.blank},
+	}
+	if sum.Pace == "" {
+		sum.Pace = "real"
+	}
+	if o.focus != (cluster.Key{}) {
+		sum.Deployment = o.focus.String()
+	}
+	for _, p := range o.tracker.Table() {
+		// Nobody switched a machine, and a node may come back without a boot.
+		if p.Name != view.PhaseOff && (p.Name != view.PhaseBooted || p.Observed != nil) {
+			sum.Phases = append(sum.Phases, p)
+		}
+	}
+	if o.totals.Scheduled > 0 {
+		from, to := 0.0, now.Sub(o.zero).Seconds()
+		sum.Load = []record.Load{{
+			Step: r.opt.Load.Run().Spec.Text(), Run: r.run, Sent: o.totals.Scheduled - o.totals.Unsent, Counts: o.totals.Counts(),
+			Failures: record.FailuresOf(o.tracker.Window(r.run), o.zero), Started: &from, Ended: &to,
+		}}
+		sum.Ledger.Add(sum.Load[0].Counts)
+	}
+	sum.Ledger.Balanced = sum.Ledger.Adds()
+	for _, b := range o.tracker.Blind() {
+		if b.To.IsZero() {
+			b.To = now
+		}
+		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
+	}
+	for _, name := range down {
+		if o.nodes[name] {
+			o.unseen(name + " was still down when the record ended: its return is not in this record")
+		}
+	}
+	sum.Unplanned.Unseen = o.blank
+	for _, p := range r.signs.planned {
+		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
+	}
+	slices.Sort(sum.Unplanned.Planned)
+	return sum
+}

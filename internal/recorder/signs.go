@@ -1,0 +1,297 @@
+package recorder
+
+import (
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// graces are how long a sign must last: a rollout leaves pods without a node, and services
+// without an endpoint, for a moment, a server that restarts is soon back, and a heartbeat
+// may be a little late. Other signs count at once.
+var graces = map[view.Sign]time.Duration{
+	view.SignEndpoints: 10 * time.Second, view.SignPending: 10 * time.Second, view.SignAPI: 3 * time.Second, view.SignSilent: 2 * time.Second,
+}
+
+// cordonCalm is for how long after a node was cordoned pods without a node are no sign: a
+// drain moves them.
+const cordonCalm = 15 * time.Minute
+
+// subject identifies a sign: a node is silent or not Ready, and that is one sign.
+type subject struct {
+	kind view.Sign
+	name string
+}
+
+func subjectOf(x record.Sign) subject {
+	if x.Kind == view.SignNotReady {
+		x.Kind = view.SignSilent
+	}
+	return subject{x.Kind, x.Subject}
+}
+
+// open is a sign that shows now.
+type open struct {
+	record.Sign
+	since time.Time
+	told  bool
+	// ignored: it does not belong to an outage that begins now.
+	ignored bool
+}
+
+// plannedOff is a node whose machine lightsout has switched off.
+type plannedOff struct {
+	node string
+	note power.Note
+	told bool
+}
+
+// signs are the signs of an outage that show now.
+type signs struct {
+	past    time.Duration
+	first   time.Time // the first look
+	open    map[subject]*open
+	changed time.Time // when a sign came or went
+	// served names the services that had a ready endpoint.
+	served map[cluster.Key]bool
+	// waiting is how many pods have no node without being a sign; -1: not known.
+	waiting  int
+	cordoned time.Time
+	planned  map[string]*plannedOff
+}
+
+func newSigns(past time.Duration) signs {
+	return signs{past: past, open: map[subject]*open{}, served: map[cluster.Key]bool{}, waiting: -1, planned: map[string]*plannedOff{}}
+}
+
+// transition follows a change in the cluster.
+func (g *signs) transition(t cluster.Transition) {
+	if t.Kind == cluster.ChangeCordon {
+		g.cordoned = t.Seen
+	}
+}
+
+// look compares the signs in a snapshot with those before. It returns those that are new
+// and last long enough, the earliest first.
+func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []record.Sign) {
+	starting := g.first.IsZero()
+	if starting {
+		g.first = now
+	}
+	found := map[subject]record.Sign{}
+	add := func(kind view.Sign, name string, at time.Time) {
+		if at.IsZero() || at.After(now) {
+			at = now
+		}
+		x := record.Sign{Kind: kind, Subject: name, At: at, Noticed: now}
+		found[subjectOf(x)] = x
+	}
+	if s.Link.State == cluster.LinkLive {
+		g.lookAtPlanned(s, now)
+		g.find(s, now, add)
+	} else {
+		for k, x := range g.open { // nothing is known of them
+			if k.kind != view.SignAPI && k.kind != view.SignRequests {
+				found[k] = x.Sign
+			}
+		}
+		if s.Link.State == cluster.LinkLost {
+			add(view.SignAPI, "", s.Link.LastContact)
+		}
+	}
+	if at, failing := p.failing(now); failing {
+		add(view.SignRequests, "", at)
+	}
+	for k := range g.open {
+		if _, still := found[k]; !still {
+			delete(g.open, k)
+			g.changed = now
+		}
+	}
+	for k, x := range found {
+		o := g.open[k]
+		if o == nil {
+			o = &open{Sign: x, since: now, ignored: g.ignores(s, x, starting)}
+			g.open[k], g.changed = o, now
+		}
+		if !o.told && !o.ignored && now.Sub(o.since) >= graces[k.kind] {
+			o.told = true
+			news = append(news, o.Sign)
+		}
+	}
+	slices.SortFunc(news, func(a, b record.Sign) int { return a.At.Compare(b.At) })
+	return news
+}
+
+// find adds the signs in a snapshot.
+func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, string, time.Time)) {
+	for _, n := range s.Unwell(now) {
+		if !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining {
+			continue
+		}
+		if _, silent := s.Silent(n, now); silent {
+			_, heard := n.Heartbeat()
+			if heard.IsZero() {
+				heard = n.ReadySince.Add(-s.Ahead())
+			}
+			add(view.SignSilent, n.Name, heard)
+		} else {
+			add(view.SignNotReady, n.Name, n.ReadySince.Add(-s.Ahead()))
+		}
+	}
+	if s.Access[cluster.KindEndpointSlice].Synced {
+		for _, e := range s.Endpoints() {
+			switch {
+			case e.Ready > 0:
+				g.served[e.Service] = true
+			case e.Total == e.Terminating: // scaled to zero, or being deleted
+				delete(g.served, e.Service)
+			case g.served[e.Service]:
+				add(view.SignEndpoints, e.Service.String(), e.Changed)
+			}
+		}
+	}
+	if s.Access[cluster.KindPod].Synced {
+		n := forecast.Unscheduled(s)
+		if g.waiting < 0 || n < g.waiting {
+			g.waiting = n
+		}
+		if n > g.waiting {
+			add(view.SignPending, "", now)
+		}
+	}
+}
+
+// joining is the time within which a node that is not Ready has just joined, and has not
+// been Ready yet.
+const joining = 5 * time.Second
+
+// ignores reports whether a sign that shows for the first time is no sign of an outage
+// that begins now: somebody planned it, or it is older than the recorder's past.
+func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool {
+	switch x.Kind {
+	case view.SignSilent, view.SignNotReady:
+		n := s.Node(x.Subject)
+		return g.planned[x.Subject] != nil || n != nil && n.Unschedulable || starting && x.Noticed.Sub(x.At) > g.past
+	case view.SignPending:
+		return len(g.planned) > 0 || x.Noticed.Sub(g.cordoned) < cordonCalm
+	case view.SignEndpoints, view.SignRequests:
+		return len(g.planned) > 0
+	}
+	return false
+}
+
+// lookAtPlanned follows which nodes lightsout has switched off. One that is back counts
+// for as long as its return may be noticed.
+func (g *signs) lookAtPlanned(s *cluster.Snapshot, now time.Time) {
+	for _, n := range s.Nodes() {
+		text := n.Annotations[power.AnnotationSwitchedOff]
+		switch p := g.planned[n.Name]; {
+		case text != "" && p == nil && g.open[subject{view.SignSilent, n.Name}] == nil:
+			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text)}
+		case p != nil && text == "" && n.Ready == cluster.TriTrue && now.Sub(n.Changed) > plannedReturn:
+			delete(g.planned, n.Name)
+		}
+	}
+	for name := range g.planned {
+		if s.Node(name) == nil {
+			delete(g.planned, name)
+		}
+	}
+}
+
+// plannedReturn is how long after its return a node that was switched off by plan explains
+// failures.
+const plannedReturn = time.Minute
+
+// newlyPlanned returns the planned nodes that were not returned before.
+func (g *signs) newlyPlanned() (out []plannedOff) {
+	for _, p := range g.planned {
+		if !p.told {
+			p.told = true
+			out = append(out, *p)
+		}
+	}
+	return out
+}
+
+// forget makes signs new again.
+func (g *signs) forget(news []record.Sign) {
+	for _, x := range news {
+		if o := g.open[subjectOf(x)]; o != nil {
+			o.told = false
+		}
+	}
+}
+
+// settle ends an outage: the signs that still show begin no other one.
+func (g *signs) settle() (down []string) {
+	for _, o := range g.open {
+		o.ignored = true
+		if o.Kind == view.SignSilent || o.Kind == view.SignNotReady {
+			down = append(down, o.Subject)
+		}
+	}
+	slices.Sort(down)
+	return down
+}
+
+// showing reports whether a sign of the outage shows now.
+func (g *signs) showing() bool {
+	for _, o := range g.open {
+		if !o.ignored {
+			return true
+		}
+	}
+	return false
+}
+
+// probes follows the requests' ends.
+type probes struct {
+	good time.Time // the end of the newest good answer before the first of failed
+	// failed are the newest failures.
+	failed []time.Time
+	recent []loadgen.Record
+}
+
+const (
+	// failedWithin is the time within which failedLeast requests must fail to be a sign.
+	failedWithin = 10 * time.Second
+	failedLeast  = 2
+	// recentKept bounds the requests that a record looks back on.
+	recentKept = 4096
+)
+
+// note takes the end of a request. It reports whether that is the first good answer.
+func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
+	first = p.good.IsZero() && q.Class == loadgen.ClassOK
+	p.recent = append(p.recent, q)
+	if len(p.recent) > recentKept {
+		p.recent = slices.Clone(p.recent[recentKept/4:])
+	}
+	switch {
+	case q.Class.Failed():
+		p.failed = append(p.old(now), now)
+	case q.Class == loadgen.ClassOK && len(p.old(now)) == 0 && q.End.After(p.good):
+		p.good = q.End
+	}
+	return first
+}
+
+// old returns the failures without those that count no longer.
+func (p *probes) old(now time.Time) []time.Time {
+	p.failed = slices.DeleteFunc(p.failed, func(t time.Time) bool { return now.Sub(t) > failedWithin })
+	return p.failed
+}
+
+// failing reports whether requests fail, and when the last one before was good. A target
+// that has never answered is no sign.
+func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
+	return p.good, !p.good.IsZero() && len(p.old(now)) >= failedLeast
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+// signsIn are the events by which the recorder noticed the outage of a record, in the
+// order of notice. There are none in other records.
+func signsIn(r *record.Record) (out []view.Event) {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeOutageSign && !e.At.Before(r.Zero.Add(-gap)) {
+			out = append(out, *e)
+		}
+	}
+	return out
+}
+
+// recorded reports whether the recorder wrote a record, and not a trial or a session.
+func recorded(r *record.Record) bool { return len(signsIn(r)) > 0 }
+
+// SoFar is a sentence on the outage of a record that is still being written.
+func SoFar(r *record.Record) string {
+	var parts []string
+	var o outage
+	for _, e := range signsIn(r) {
+		same := func(f fallen) bool { return f.node == e.Subject }
+		if how := signHows[e.Sign]; how != "" && !slices.ContainsFunc(o.nodes, same) {
+			o.nodes = append(o.nodes, fallen{node: e.Subject, how: how, from: e.At})
+		}
+	}
+	if len(o.nodes) > 0 {
+		parts = append(parts, who(&o))
+	}
+	parts = append(parts, otherSigns(r, len(o.nodes) == 0)...)
+	failing := slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return len(x.Failed) > 0 && !x.At.Before(r.Zero) })
+	switch {
+	case failing:
+		parts = append(parts, "clients see errors")
+	case len(r.Seconds) > 0 && slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.Sent > 0 }):
+		parts = append(parts, "no request has failed so far")
+	}
+	said := sentence(parts...)
+	if len(o.nodes) == 0 {
+		said = capital(said)
+	}
+	return text.Clean(said, 2*textMost)
+}
+
+// otherSigns describes the signs that are not about nodes, each kind once. Failed requests
+// are a sign of their own only if there is none of a node.
+func otherSigns(r *record.Record, requests bool) (out []string) {
+	told := map[view.Sign]bool{view.SignRequests: !requests}
+	for _, e := range signsIn(r) {
+		if told[e.Sign] {
+			continue
+		}
+		told[e.Sign] = true
+		at := clock(e.At) + " UTC"
+		switch e.Sign {
+		case view.SignAPI:
+			s := "the API server stopped answering at " + at
+			if d := silentAPI(r, e.At); d > 0 {
+				s = "the API server did not answer for " + lasted(d) + " from " + at
+			}
+			out = append(out, s)
+		case view.SignEndpoints:
+			out = append(out, "service "+clean(e.Subject)+" lost its last ready endpoint at "+at)
+		case view.SignPending:
+			out = append(out, "pods found no node from "+at)
+		case view.SignRequests:
+			out = append(out, "requests began to fail after "+at)
+		}
+	}
+	return out
+}
+
+// silentAPI is how long the API server did not answer from that moment; 0 if it did not
+// answer again.
+func silentAPI(r *record.Record, from time.Time) time.Duration {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeAPIAnswers && e.Seen.After(from) {
+			return e.Seen.Sub(from)
+		}
+	}
+	return 0
+}
+
+// capital begins a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// severities are the words of a recorded outage, in the place of a verdict.
+var severities = map[record.Severity]cell{
+	record.SeverityDown: {"DOWN", bad}, record.SeverityDegraded: {"DEGRADED", warning},
+	record.SeverityUnnoticed: {"UNNOTICED", good}, record.SeverityUnknown: {"UNKNOWN", warning},
+}
+
+// judged is the verdict of a trial, or the severity of a recorded outage.
+func judged(s *record.Summary) cell {
+	if s.Unplanned == nil {
+		return verdictOf(s.Verdict)
+	}
+	if c, ok := severities[s.Unplanned.Severity]; ok {
+		return c
+	}
+	return cell{text.Clean(string(s.Unplanned.Severity), 40), warning}
+}
+
+// severityMeans explains the severities.
+var severityMeans = map[record.Severity]string{
+	record.SeverityDown: "several requests in a row failed", record.SeverityDegraded: "some requests failed",
+	record.SeverityUnnoticed: "no request failed", record.SeverityUnknown: "no requests were sent, so what clients noticed is unknown",
+}
+
+// zeroOf names the zero of the clock.
+func zeroOf(r *record.Record) string {
+	if all := signsIn(r); len(all) > 0 {
+		return all[0].Sign.LastGood(clean(all[0].Subject))
+	}
+	return "the first power-off request"
+}
+
+// signsOf lists the signs of a recorded outage, and what the recorder did not see.
+func signsOf(s *record.Summary) section {
+	t := section{ID: "signs", Title: "How the recorder noticed it"}
+	if s.Unplanned == nil {
+		return t
+	}
+	t.columns("sign")
+	t.figures("all was well until", "noticed", "after")
+	for _, x := range s.Unplanned.Signs {
+		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(x.Noticed.Sub(x.At).Seconds()))
+	}
+	for _, u := range s.Unplanned.Unseen {
+		t.Items = append(t.Items, cell{clean(fmt.Sprintf("Not seen: %s.", u)), warning})
+	}
+	for _, p := range s.Unplanned.Planned {
+		t.Items = append(t.Items, cell{Text: clean("Switched off by plan meanwhile: " + p + ".")})
+	}
+	return t
+}
