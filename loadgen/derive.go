@@ -9,8 +9,10 @@ import "math"
 //
 // In this order:
 //
-//   - On dead nodes: what their servers held, as far as that many requests
-//     have shown no life since.
+//   - On dead nodes: what their servers reported, as far as that many requests
+//     have shown no life since. Servers that died before they reported anything
+//     count with a share of the requests, but while the living report theirs only
+//     as far as these have room: else the requests are in a queue.
 //   - Stalled: answers that have stopped, connections that don't come about,
 //     and what servers held that have not been heard of for long.
 //   - Served: what the servers told (their numbers are averages over the last
@@ -25,14 +27,14 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	g := Gauge{Outstanding: s.outstanding}
 	left := s.outstanding
 
-	dead := boundHoldings(m.dead, s)
+	dead := boundHoldings(m.dead, s, m.answered == 0)
 	g.OnDead = min(dead, left-s.slow)
 	left -= g.OnDead
 
 	// Requests that stall because their server is dead are in OnDead already,
 	// or in what silent servers held.
 	stalled := max(s.stalled-g.OnDead, 0)
-	lost := min(boundHoldings(m.lost, s), left-s.slow)
+	lost := min(boundHoldings(m.lost, s, true), left-s.slow)
 	g.Stalled = min(s.slow+max(stalled, lost), left)
 	left -= g.Stalled
 
@@ -76,28 +78,39 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 		g.Asked, g.Servers = m.asked-m.waiting, m.asked
 	}
 	g.Served = max(min(served, left), 0)
-	g.Queued = left - g.Served
+	left -= g.Served
+	if m.answered > 0 && (!known || g.Served < room) {
+		unheard := min(boundHoldings(m.dead, s, true)-dead, left)
+		if unheard > 0 {
+			g.OnDead, g.Basis = g.OnDead+unheard, BasisPartial
+			left -= unheard
+		}
+	}
+	g.Queued = left
 	g.Heard = max(min(g.Heard, g.Served), 0)
 	return g
 }
 
 // told is the number of requests that the servers report. It assumes that servers that
-// wait for their poll are as busy as the others.
+// wait for their poll, or have never answered one, are as busy as the others.
 func (m *measurement) told() int {
-	all := float64(m.answered+m.waiting) / float64(m.answered)
+	all := float64(m.answered+m.waiting+m.unheard) / float64(m.answered)
 	n := int(math.Round(max(m.served, m.whole)*all + m.carried))
-	if m.waiting > 0 {
+	if m.waiting+m.unheard > 0 {
 		n = atMost(n, m.most)
 	}
 	return n
 }
 
 // boundHoldings adds up the requests that servers held, in the order in which the
-// servers fell silent, up to the number of requests that have shown no life since.
-func boundHoldings(list []holding, s *survey) int {
+// servers fell silent, up to the number of requests that have shown no life since. It
+// leaves out those of servers that never reported any unless unheard is true.
+func boundHoldings(list []holding, s *survey, unheard bool) int {
 	total := 0.0
 	for _, h := range list {
-		total = min(total+h.n, float64(s.silentSince(h.since)))
+		if unheard || !h.unheard {
+			total = min(total+h.n, float64(s.silentSince(h.since)))
+		}
 	}
 	return int(math.Round(total))
 }

@@ -24,6 +24,8 @@ type measurement struct {
 	// asked counts the ready servers that can be polled, answered those with a valid
 	// answer, and waiting those that wait for their turn.
 	asked, answered, waiting int
+	// unheard counts those that were polled and have never answered.
+	unheard int
 	// served is what those that answered work on; whole is the same with each
 	// answer rounded, which is steadier for servers that take one at a time.
 	served, whole float64
@@ -45,10 +47,12 @@ type measurement struct {
 	reported []Report
 }
 
-// holding is the number of requests that a server had at its last report.
+// holding is the number of requests that a server had at its last report. Of one that
+// never reported any (unheard), it is the server's share of the requests in flight.
 type holding struct {
-	since time.Time
-	n     float64
+	since   time.Time
+	n       float64
+	unheard bool
 }
 
 // server is the gauge's memory of a backend.
@@ -230,7 +234,7 @@ func (sm *sampler) measure() *measurement {
 	}
 	for _, s := range sm.servers {
 		if s.held > 0 {
-			m.dead = append(m.dead, holding{s.deadSince, s.held})
+			m.dead = append(m.dead, holding{s.deadSince, s.held, s.lastAt.IsZero()})
 		}
 	}
 	bySince := func(a, b holding) int { return a.since.Compare(b.since) }

@@ -283,6 +283,32 @@ func TestGaugeAfterDetectionQueuesForTheLiving(t *testing.T) {
 	wait(t, g)
 }
 
+// A server that was silent from the start told nothing: neither a dead one, of which
+// lightsout never heard anything, nor a living one, whose requests lightsout must not
+// take for requests on dead nodes.
+func TestGaugeGuessesNoRequestsOnDeadNodesWhileTheLivingAreFull(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 16)
+	for i, p := range v.pods {
+		p.dead = i >= 8 // still in the endpoints
+		v.silent[p.name] = i >= 4
+	}
+	g := start(t, v.options())
+	mustStart(t, g, Spec{Shape: Burst, N: 12})
+	waitFor(t, "eight in service", func() bool { return v.busy() == 8 })
+	waitFor(t, "the answers of four", func() bool {
+		ga := g.Run().Gauge
+		return ga.NoAnswer == 4 && ga.Basis == BasisPartial
+	})
+	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0)
+	v.mu.Lock()
+	clear(v.silent)
+	v.mu.Unlock()
+	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
+	close(v.finish)
+	wait(t, g)
+}
+
 // No answer is not an answer of zero.
 func TestGaugeWithoutAnswers(t *testing.T) {
 	t.Parallel()
@@ -382,25 +408,43 @@ func TestDerive(t *testing.T) {
 		{"streams stall on living servers", pods(8, 8, 8), survey{outstanding: 12, stalled: 2}, 8, Gauge{Served: 6, Heard: 6, Queued: 4, Stalled: 2, Basis: BasisMeasured}},
 		{"dead", func() measurement {
 			m := pods(8, 8, 8)
-			m.dead = []holding{{t0, 4}}
+			m.dead = []holding{{since: t0, n: 4}}
 			return m
 		}(), survey{outstanding: 16, lastActive: append(times(6, before), times(10, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, OnDead: 4, Basis: BasisMeasured}},
 		{"most requests of the dead have ended", func() measurement {
 			m := pods(8, 8, 8)
-			m.dead = []holding{{t0, 4}}
+			m.dead = []holding{{since: t0, n: 4}}
 			return m
 		}(), survey{outstanding: 11, lastActive: append(times(1, before), times(10, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 2, OnDead: 1, Basis: BasisMeasured}},
 		{"streams on dead nodes stall, and are told once", func() measurement {
 			m := pods(8, 8, 8)
-			m.dead = []holding{{t0, 4}}
+			m.dead = []holding{{since: t0, n: 4}}
 			return m
 		}(), survey{outstanding: 12, stalled: 4, lastActive: append(times(4, before), times(8, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, OnDead: 4, Basis: BasisMeasured}},
+		{"servers that died unheard explain what the living have room for", func() measurement {
+			m := pods(8, 8, 5)
+			m.dead = []holding{{since: t0, n: 2, unheard: true}}
+			return m
+		}(), survey{outstanding: 8, lastActive: times(8, before)}, 8,
+			Gauge{Served: 5, Heard: 5, Queued: 1, OnDead: 2, Basis: BasisPartial}},
+		{"servers that died unheard explain no queue before full ones", func() measurement {
+			m := pods(8, 8, 8)
+			m.dead = []holding{{since: t0, n: 4, unheard: true}}
+			return m
+		}(), survey{outstanding: 12, lastActive: times(12, before)}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"servers that never answered are as busy as those that did", func() measurement {
+			m := pods(8, 4, 4)
+			m.unheard = 4
+			return m
+		}(), survey{outstanding: 12}, 8,
+			Gauge{Served: 8, Heard: 4, Queued: 4, Basis: BasisPartial, NoAnswer: 4}},
 		{"silent servers before anybody knows that they are dead", func() measurement {
 			m := pods(16, 8, 8)
-			m.lost = []holding{{t0, 8}}
+			m.lost = []holding{{since: t0, n: 8}}
 			return m
 		}(), survey{outstanding: 16, stalled: 8, lastActive: append(times(8, before), times(8, after)...)}, 16,
 			Gauge{Served: 8, Heard: 8, Stalled: 8, Basis: BasisPartial, NoAnswer: 8}},
@@ -437,8 +481,8 @@ func FuzzDerive(f *testing.F) {
 		for i := range int(out) - s.slow {
 			s.lastActive = append(s.lastActive, t0.Add(time.Duration(i-int(young))*time.Second))
 		}
-		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), served: served, carried: carried,
-			room: int(room), known: room > 0, dead: []holding{{t0, dead}}, lost: []holding{{t0, lost}}}
+		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), unheard: int(room - min(answered, room)), served: served, carried: carried,
+			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost, unheard: true}}, lost: []holding{{since: t0, n: lost}}}
 		g := derive(&m, &s, int(answered), answered > 0)
 		if g.Served < 0 || g.Queued < 0 || g.Stalled < 0 || g.OnDead < 0 || g.Served+g.Queued+g.Stalled+g.OnDead != int(out) {
 			t.Fatalf("%+v of %+v and %+v", g, m, s)

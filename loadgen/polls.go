@@ -81,10 +81,13 @@ func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time
 	case waiting && b.Ready:
 		m.waiting++
 		return false
+	case b.Ready && s.lastAt.IsZero() && !s.reading.ok:
+		m.unheard++
+		return false
 	case waiting, !s.reading.ok && s.last == 0:
 		return false
 	case !s.reading.ok && stall > 0 && now.Sub(s.lastAt) >= stall:
-		m.lost = append(m.lost, holding{s.lastAt, s.last})
+		m.lost = append(m.lost, holding{since: s.lastAt, n: s.last})
 		return false
 	case !s.reading.ok:
 		m.carried += s.last
