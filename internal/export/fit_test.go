@@ -68,3 +68,16 @@ func TestExportKeepsTheLimitsOrRefusesTheFilm(t *testing.T) {
 		t.Error("a film of a millisecond")
 	}
 }
+
+func TestAFittedFilmKeepsItsFramesWithAMinimumTimePerFrame(t *testing.T) {
+	c := busy(3) // something changes for 3 times 5 s
+	frames, _, err := Fit(t.Context(), c, Options{Least: time.Second}, 10*time.Second)
+	if err != nil || len(frames) < 6 {
+		t.Errorf("%d frames: %v", len(frames), err)
+	}
+	for _, f := range frames[:len(frames)-1] {
+		if f.At > 0 && f.Until-f.At < time.Second {
+			t.Errorf("a frame lasts %s", f.Until-f.At)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func cut(all []moment, o Options) []Frame {
 		}
 		gap := time.Duration(float64(m.at-last) / o.Speed)
 		if o.Idle > 0 {
-			gap = min(gap, o.Idle)
+			gap = min(gap, max(o.Idle, o.Least))
 		}
 		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
 			f.Screen, f.Caption = m.screen, m.caption
