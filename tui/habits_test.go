@@ -44,6 +44,23 @@ func TestLoadKeysAskOutsideTheirPane(t *testing.T) {
 	wantIntent(t, sent, view.StartLoad{Spec: spec})
 }
 
+func TestSendingNothingKeepsTheLoadChosenBefore(t *testing.T) {
+	m, sent, now := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "3 R")
+	f := calm()
+	f.Question = &view.Question{ID: "load-1", Kind: view.QuestionLoad, Title: "Send requests?",
+		Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Send nothing"}, {ID: view.ChoiceYes, Label: "Send"}}}
+	m.Update(FrameMsg{f})
+	settleKeys(m, now)
+	typeKeys(m, "esc")
+	wantIntent(t, sent, view.Answer{Question: "load-1", Choice: view.ChoiceNo})
+	m.Update(FrameMsg{calm()})
+	typeKeys(m, "4 +")
+	if v := plainView(m); !strings.Contains(v, "burst of 16") || strings.Contains(v, "a second →") {
+		t.Errorf("+ changes another load than the one chosen before:\n%s", v)
+	}
+}
+
 func TestTheKeyLShowsALog(t *testing.T) {
 	m, sent, _ := testModel(outage(), 120, 36, Options{})
 	typeKeys(m, "3 l")

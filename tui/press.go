@@ -55,13 +55,24 @@ func (m *Model) pressDialog(p pressed) {
 		redraw(m)
 		return
 	}
+	top := m.dialogs.top()
 	intent, closed := m.dialogs.press(p)
 	if closed {
 		m.step.uncovered()
 	}
 	if intent != nil {
-		m.opts.Send(intent)
+		m.reply(top, intent)
 	}
+}
+
+// reply sends the intent of a dialog. An operator who sends no requests keeps the load
+// chosen before.
+func (m *Model) reply(d dialog, intent view.Intent) {
+	answer, _ := intent.(view.Answer)
+	if q, ok := d.(*questionDialog); ok && q.q.Kind == view.QuestionLoad && answer.Choice == view.ChoiceNo {
+		m.s.sizes.last = m.s.sizes.before
+	}
+	m.opts.Send(intent)
 }
 
 // readable is a dialog with text to read. reading reports that the operator is not
@@ -166,7 +177,7 @@ func point(m *Model, at tea.Mouse) {
 		if intent, done := q.click(at.X, at.Y); done {
 			m.dialogs.close(q)
 			m.step.uncovered()
-			m.opts.Send(intent)
+			m.reply(q, intent)
 		}
 		return
 	}
