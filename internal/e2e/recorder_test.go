@@ -41,7 +41,7 @@ type recorded struct {
 	Zero                                      time.Time
 }
 
-// newRecorder starts a recorder on a lab.
+// newRecorder starts a recorder on a lab, by an account that may only read.
 func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
 	t.Helper()
 	w := &watcher{t: t, l: l, state: t.TempDir(), notices: filepath.Join(t.TempDir(), "notices")}
@@ -55,7 +55,7 @@ func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
 	hook := filepath.Join(t.TempDir(), "hook")
 	testenv.Script(t, hook, "#!/bin/sh\n(cat; echo) >> "+w.notices+"\n")
 	w.config = l.ConfigWith(func(c map[string]any) {
-		c["state"] = w.state
+		c["state"], c["context"] = w.state, c["context"].(string)+"-viewer" // who may only read
 		c["recorder"] = map[string]any{
 			"steady": "8s", "command": []string{hook},
 			"webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")},
@@ -278,7 +278,8 @@ func TestTheRecorderRecordsNothingThatIsPlanned(t *testing.T) {
 	cordon(false)
 
 	dir := filepath.Join(t.TempDir(), "trial")
-	out, errs, _ := run(t, nil, args(l, w.config, "trial", "run", write(t, "plug.yaml", plugPlan), "--yes", "-o", dir)...)
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
+	out, errs, _ := run(t, nil, args(l, config, "trial", "run", write(t, "plug.yaml", plugPlan), "--yes", "-o", dir)...)
 	trial := readSummary(t, dir)
 	if trial.Verdict != view.Pass {
 		t.Errorf("%s %q\n%s%s", trial.Verdict, trial.Why, out, errs)
@@ -292,5 +293,87 @@ func TestTheRecorderRecordsNothingThatIsPlanned(t *testing.T) {
 	}
 	if b, err := os.ReadFile(planned[0]); err != nil || strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), "k8s2") {
 		t.Errorf("planned: %s %v", b, err)
+	}
+
+	// The same trial, without a word to the recorder: both tell of one outage.
+	until(t, "the trial is forgotten", func() bool {
+		out, _, _ := run(t, nil, args(l, config, "power", "status", "k8s2")...)
+		return strings.Contains(out, "Ready")
+	})
+	config = l.ConfigWith(func(c map[string]any) {
+		c["state"], c["guards"] = t.TempDir(), map[string]any{"annotate": false}
+	})
+	dir = filepath.Join(t.TempDir(), "secret")
+	run(t, nil, args(l, config, "trial", "run", write(t, "plug.yaml", plugPlan), "--yes", "-o", dir)...)
+	sameOutage(t, readSummary(t, dir), w.ended(1, "k8s2 fell silent", "clients saw errors"))
+}
+
+// sameOutage compares the phases that a trial and the recorder saw of one outage.
+func sameOutage(t *testing.T, trial, recorded *record.Summary) {
+	t.Helper()
+	at := func(s *record.Summary, name string) (from, to time.Time) {
+		for _, p := range s.Phases {
+			if p.Name == name && p.Observed != nil {
+				from = s.Zero.Add(time.Duration(*p.Observed * float64(time.Second)))
+				if to = from; p.From != nil {
+					from = s.Zero.Add(time.Duration(*p.From * float64(time.Second)))
+				}
+			}
+		}
+		return from, to
+	}
+	for name, most := range map[string]time.Duration{
+		view.PhaseDetected: time.Second, view.PhaseEndpointsOut: time.Second, view.PhaseTainted: time.Second, view.PhaseBooted: time.Second,
+		view.PhaseReady: time.Second, view.PhaseRestored: 2 * time.Second, view.PhaseErrors: 4 * time.Second, // each sends requests of its own
+	} {
+		from, to := at(trial, name)
+		recordedFrom, recordedTo := at(recorded, name)
+		if from.IsZero() || from.Sub(recordedFrom).Abs() > most || to.Sub(recordedTo).Abs() > most {
+			t.Errorf("%s: the trial saw it %s – %s, the recorder %s – %s", name, from, to, recordedFrom, recordedTo)
+		}
+	}
+	if early := trial.Zero.Sub(recorded.Zero); early < -time.Second || early > 3*time.Second {
+		t.Errorf("zero is %s before the power cut", early)
+	}
+}
+
+// TestAKilledRecorderLeavesAWholeRecord kills it in an outage, and starts it again.
+func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
+	testenv.Long(t, 60)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	w := newRecorder(t, l)
+	l.Post("/machines/k8s2/off")
+	first := w.await("began", 1)
+	until(t, "the node is NotReady in the record", func() bool {
+		b, _ := os.ReadFile(filepath.Join(first.Record, record.EventsFile))
+		return bytes.Contains(b, []byte(`"change":"status","from":"Ready","to":"NotReady`))
+	})
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.cmd.Wait()
+	r, err := record.Open(first.Record)
+	if err != nil || r.Zero.IsZero() || !r.Zero.Equal(first.Zero) || len(r.Torn) == 0 || len(r.Runs) == 0 || len(r.Samples) == 0 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	w.cmd, w.lines = start(t, args(w.l, w.config, "recorder")...)
+	waitLine(t, w.lines, "an earlier recorder ended at", first.Record)
+	if _, err := os.Stat(filepath.Join(first.Record, record.HTMLFile)); err != nil {
+		t.Error(err)
+	}
+	second := w.await("began", 2)
+	if second.Zero.Sub(first.Zero).Abs() > time.Second {
+		t.Errorf("the zero was %s, and is %s after the start", first.Zero, second.Zero)
+	}
+	l.Post("/machines/k8s2/on")
+	end := w.await("ended", 1)
+	s := readSummary(t, end.Record)
+	if len(s.Unplanned.Unseen) == 0 || !strings.Contains(s.Unplanned.Unseen[0], "the recorder began at") || !strings.Contains(end.Sentence, "k8s2 fell silent") {
+		t.Errorf("%q, unseen %q", end.Sentence, s.Unplanned.Unseen)
+	}
+	out, errs, code := run(t, nil, args(l, w.config, "records")...)
+	if code != 0 || strings.Count(out, first.Record+"\n") != 1 || !strings.Contains(out, "no summary") || !strings.Contains(out, string(s.Unplanned.Severity)) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }

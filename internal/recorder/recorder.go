@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -111,7 +112,7 @@ func (r *Recorder) Look(s *cluster.Snapshot) {
 	now := r.opt.Now()
 	r.startProbes()
 	if r.began.IsZero() {
-		if s.Link.State == cluster.LinkLive && !s.Access[cluster.KindNode].Synced {
+		if !seen(s) {
 			return
 		}
 		r.began = now
@@ -123,12 +124,24 @@ func (r *Recorder) Look(s *cluster.Snapshot) {
 		r.outage.follow(s, news, now)
 	case len(news) > 0:
 		r.begin(s, news, now)
-	case len(r.signs.open) == 0:
+	case !r.signs.showing():
 		r.calm = s
 	}
 	if now.Sub(r.trimmed) >= time.Minute {
 		r.trim(now)
 	}
+}
+
+// seen reports whether a snapshot is complete enough for a judgement: all kinds by which
+// an outage shows have been read, or cannot be.
+func seen(s *cluster.Snapshot) bool {
+	if s.Link.State != cluster.LinkLive {
+		return s.Link.State == cluster.LinkLost
+	}
+	return !slices.ContainsFunc([]cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}, func(k cluster.Kind) bool {
+		a := s.Access[k]
+		return !a.Synced && !a.Forbidden && a.Err == ""
+	})
 }
 
 // sayPlanned reports on the timeline which machines somebody switches off by plan.

@@ -55,7 +55,7 @@ type plannedOff struct {
 // signs are the signs of an outage that show now.
 type signs struct {
 	past    time.Duration
-	first   time.Time // the first look
+	first   time.Time // the first look at a complete snapshot
 	open    map[subject]*open
 	changed time.Time // when a sign came or went
 	// served names the services that had a ready endpoint.
@@ -80,7 +80,7 @@ func (g *signs) transition(t cluster.Transition) {
 // look compares the signs in a snapshot with those before. It returns those that are new
 // and last long enough, the earliest first.
 func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []record.Sign) {
-	starting := g.first.IsZero()
+	starting := g.first.IsZero() && s.Link.State == cluster.LinkLive && seen(s)
 	if starting {
 		g.first = now
 	}
@@ -178,7 +178,7 @@ func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool 
 	switch x.Kind {
 	case view.SignSilent, view.SignNotReady:
 		n := s.Node(x.Subject)
-		return g.planned[x.Subject] != nil || n != nil && n.Unschedulable || starting && x.Noticed.Sub(x.At) > g.past
+		return n != nil && (n.Annotations[power.AnnotationSwitchedOff] != "" || n.Unschedulable) || starting && x.Noticed.Sub(x.At) > g.past
 	case view.SignPending:
 		return len(g.planned) > 0 || x.Noticed.Sub(g.cordoned) < cordonCalm
 	case view.SignEndpoints, view.SignRequests:

@@ -125,10 +125,14 @@ func wait(waiting map[cluster.Key]struct{}, c *record.Cluster, deployment cluste
 // how many it had; 0: unknown.
 func wanted(r *record.Record, at time.Time) int {
 	cursor := record.Cursor{Record: r}
+	moments := []time.Time{at}
 	if recorded(r) {
-		at = latest(at, firstSight(r)) // the recorder may have begun later
+		moments = append(moments, r.End) // the recorder may have begun later
 	}
-	if len(r.Samples) > 0 && !r.Samples[0].At.After(at) {
+	for _, at := range moments {
+		if len(r.Samples) == 0 || r.Samples[0].At.After(at) {
+			continue
+		}
 		f := cursor.To(at).Frame(at)
 		if f.Snapshot != nil {
 			if d := f.Snapshot.Deployment(f.Focus); d != nil {

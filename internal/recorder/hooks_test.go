@@ -1,0 +1,61 @@
+package recorder
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A webhook that hangs delays no notice to others, and no error quotes its address.
+func TestAHookThatHangsDelaysNobody(t *testing.T) {
+	release := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer web.Close()
+	defer close(release)
+	failed := make(chan string, 100)
+	h := &Hooks{URL: func() (string, error) { return web.URL + "/s3cret", nil }, Fail: func(s string) { failed <- s }}
+	h.Start()
+	for range hookQueue + 2 { // one is under way
+		h.Notify(Notice{})
+	}
+	if s := <-failed; !strings.Contains(s, "dropped") {
+		t.Error(s)
+	}
+	h.Stop(0)
+}
+
+func TestNoErrorOfAWebhookQuotesItsAddress(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	for _, address := range []string{web.URL + "/s3cret", "http://127.0.0.1:1/s3cret", ":s3cret", "s3cret\n"} {
+		h := &Hooks{URL: func() (string, error) { return address, nil }}
+		if err := h.post(t.Context(), Notice{}); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	web.Close()
+	h := &Hooks{URL: func() (string, error) { return "", errors.New("it is missing") }}
+	if err := h.post(t.Context(), Notice{}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestANoticeInAlertmanagersFormat(t *testing.T) {
+	zero := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	h := &Hooks{Format: FormatAlertmanager}
+	b, err := json.Marshal(h.body(Notice{State: StateEnded, Sentence: "kube-node3 fell silent.", Zero: zero, Ended: zero.Add(time.Minute)}))
+	var alerts []struct {
+		Labels, Annotations map[string]string
+		StartsAt, EndsAt    time.Time
+	}
+	if err = errors.Join(err, json.Unmarshal(b, &alerts)); err != nil || len(alerts) != 1 {
+		t.Fatal(err, string(b))
+	}
+	a := alerts[0]
+	if a.Labels["alertname"] == "" || a.Annotations["summary"] != "kube-node3 fell silent." || !a.StartsAt.Equal(zero) || !a.EndsAt.Equal(zero.Add(time.Minute)) {
+		t.Errorf("%+v", a)
+	}
+}
