@@ -220,7 +220,8 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			return nil
 		})
 		w.send(ctx, reading{src, len(items)})
-		if p.opts.Continue = m.GetContinue(); p.opts.Continue == "" {
+		p.opts.Continue = m.GetContinue()
+		if p.opts.Continue == "" {
 			w.send(ctx, listed{src, items, time.Now()})
 			return m.GetResourceVersion(), nil
 		}

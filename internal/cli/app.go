@@ -118,6 +118,9 @@ func (a *app) record(access *cluster.Config) error {
 	if err != nil {
 		return err
 	}
+	if a.opt.lab {
+		a.recorder.Discard()
+	}
 	a.recorder.Redact(a.names)
 	a.journal, err = openJournal(a.config, a.opt, clusterOf(access))
 	return err

@@ -55,7 +55,7 @@ type plannedOff struct {
 // signs are the signs of an outage that show now.
 type signs struct {
 	past    time.Duration
-	first   time.Time // the first look at a complete snapshot
+	first   time.Time // when the first complete snapshot came
 	open    map[subject]*open
 	changed time.Time // when a sign came or went
 	// served names the services that had a ready endpoint.

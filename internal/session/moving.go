@@ -97,7 +97,10 @@ func (m *moving) question(to view.Place) view.Question {
 	}
 	q := view.Question{Kind: view.QuestionMove, Title: title, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay here"}, {ID: view.ChoiceYes, Label: yes}}}
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
-	if m.rec.kept {
+	switch {
+	case m.rec.discarded:
+		q.Lines = append(q.Lines, view.Line{Text: "Its timeline goes with it: only trials (t) leave a record here."})
+	case m.rec.kept:
 		q.Lines = append(q.Lines, view.Line{Text: "Its record stays, and can be replayed."})
 	}
 	if m.loads.busy() {

@@ -137,12 +137,30 @@ func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), car
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.asked, x.yes = true, false })
-	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q))
+	asked := x.w.question(q)
+	if q.Action != power.ActionOn && !asked.Refused {
+		asked.Lines = append(asked.Lines, x.meanwhile()...)
+	}
+	a, err := x.w.opt.Questions.Ask(ctx, asked)
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
 		x.w.post(func() { x.agreed("polling the machine once more") })
 	}
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
+}
+
+// meanwhile returns what else an operator has to know before an outage: the requests in
+// flight, and whether a trial keeps its record.
+func (x *request) meanwhile() (lines []view.Line) {
+	if load := x.w.opt.Load; load != nil {
+		if n := load.Run().Totals.InFlight(); n > 0 {
+			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
+		}
+	}
+	if x.course == nil {
+		lines = append(lines, view.Line{Text: "No trial is running: for a report of this outage, start one first (t)."})
+	}
+	return lines
 }
 
 // agreed shows the actions after the operator's yes.
