@@ -23,6 +23,6 @@ func (j *Journal) SetCarriedOut(d time.Duration) { j.carriedOut = d }
 // The error is r's own.
 func ReadJournal(r io.Reader) (entries []Entry, damaged int, err error) {
 	data, err := io.ReadAll(r)
-	readLines(data, true, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
+	readLines(data, func(e Entry) { entries = append(entries, e) }, func([]byte) { damaged++ })
 	return entries, damaged, err
 }

@@ -40,7 +40,7 @@ type Entry struct {
 	// Op is the operation's id; it joins an outcome to its intent.
 	Op string `json:"op,omitempty"`
 	// Cluster is the cluster's name for people; ClusterUID, ClusterCA and ClusterServer
-	// identify it. Entries of old journals have fewer of them.
+	// identify it.
 	Cluster       string    `json:"cluster,omitempty"`
 	ClusterUID    string    `json:"clusterUID,omitempty"`
 	ClusterCA     string    `json:"clusterCA,omitempty"`
@@ -62,8 +62,7 @@ type Entry struct {
 	// Asked is the time of the request whose answer is the entry's evidence.
 	Asked time.Time `json:"asked,omitzero"`
 	// Settles are the ids of the operations that this entry closes: their
-	// machine is on, and they can't switch it off any more. It is nil in
-	// entries of old journals.
+	// machine is on, and they can't switch it off any more.
 	Settles []string `json:"settles,omitzero"`
 	// Reopens lists the IDs of operations that a boot had settled although their
 	// machine was proven off afterwards.
@@ -79,7 +78,7 @@ type Entry struct {
 	SentAt time.Time `json:"sentAt,omitzero"`
 	Text   string    `json:"text,omitempty"`
 	// WasOff is when the operation saw its machine proven off last, also before
-	// its intent; zero when it did not, or in entries of older programs.
+	// its intent; zero when it did not.
 	WasOff time.Time `json:"wasOff,omitzero"`
 }
 
@@ -125,8 +124,8 @@ const JournalName = "power.jsonl"
 
 // OpenJournal opens the journal in dir, which is made (mode 0700) if it is not there;
 // the file has mode 0600. c is the cluster of new entries and of LeftOff; config is the
-// file with the drivers' settings, for a later restore. It also reads journals in
-// folders below dir, from the time when each context had one.
+// file with the drivers' settings, for a later restore. The lines of a journal
+// in a folder below dir, which earlier versions wrote, count as damaged.
 //
 // A journal that cannot be written can still be read: Unwritable then returns the
 // reason, and so does every attempt to write.
@@ -135,7 +134,7 @@ func OpenJournal(dir string, c Cluster, config string) *Journal {
 	j.unwritable = j.open(dir)
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {
-		j.tails = append(j.tails, &tail{path: path, old: true})
+		j.tails = append(j.tails, &tail{path: path})
 	}
 	j.tails = append(j.tails, &tail{path: j.path})
 	return j

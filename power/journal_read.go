@@ -16,12 +16,11 @@ import (
 const entryLimit = 1 << 20
 
 // readLines gives each line to one of the functions. Of a damaged line that is
-// longer than an entry can be only the beginning is given. summed: every line has
-// a checksum; those of old journals have none.
-func readLines(data []byte, summed bool, entry func(Entry), damaged func(line []byte)) {
+// longer than an entry can be only the beginning is given.
+func readLines(data []byte, entry func(Entry), damaged func(line []byte)) {
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)
-		if e, ok := parseEntry(line, summed); ok {
+		if e, ok := parseEntry(line); ok {
 			entry(e)
 		} else if len(line) > 0 {
 			damaged(line[:min(len(line), entryLimit)])
@@ -46,9 +45,9 @@ func sumHolds(line []byte) bool {
 	return bytes.Equal(line, withSum(append(slices.Clone(line[:len(line)-sumLength]), '}')))
 }
 
-func parseEntry(line []byte, summed bool) (Entry, bool) {
+func parseEntry(line []byte) (Entry, bool) {
 	var e Entry
-	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 && e.Kind != EntryAnnotating || summed && !sumHolds(line) {
+	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 && e.Kind != EntryAnnotating || !sumHolds(line) {
 		return Entry{}, false
 	}
 	// What is read here is shown on a terminal later.
@@ -70,11 +69,11 @@ func parseEntry(line []byte, summed bool) (Entry, bool) {
 // torn reports whether a last line without its end may be one that is just being
 // written, or that a crash cut off: then nothing that it was to tell of had
 // begun. Anything else there is an entry, or damage.
-func torn(line []byte, summed bool) bool {
+func torn(line []byte) bool {
 	if !bytes.HasPrefix(line, []byte("{")) || bytes.IndexByte(line, 0) >= 0 || len(line) > entryLimit {
 		return len(line) == 0
 	}
-	_, whole := parseEntry(line, summed)
+	_, whole := parseEntry(line)
 	return !whole
 }
 
@@ -109,8 +108,6 @@ type tail struct {
 	path string
 	file *os.File
 	read int64
-	// old: its lines have no checksum.
-	old bool
 }
 
 // catchUp reads the lines appended since the last call. again reports that the file is
@@ -144,10 +141,10 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 		return unreadable(err)
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
-	if !torn(data[whole:], !t.old) {
+	if !torn(data[whole:]) {
 		whole = len(data)
 	}
-	readLines(data[:whole], !t.old, entry, damaged)
+	readLines(data[:whole], entry, damaged)
 	t.read += int64(whole)
 	return false, nil
 }

@@ -20,13 +20,13 @@ func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
 	on := func(k EntryKind, change func(e *Entry)) Entry {
 		e := intent("2", "n3", ActionOn)
 		if e.Kind = k; k == EntryOutcome {
-			e.Phase, e.State, e.Proof = PhaseUncertain, Off.String(), Proven.String()
+			e.Phase, e.State, e.Proof, e.WasOff = PhaseUncertain, Off.String(), Proven.String(), time.Now().Add(time.Minute) // as asked is written now
 		}
 		change(&e)
 		return e
 	}
 	pulled := outcome("2", "n3", ActionOff, PhaseDone, true)
-	pulled.Binding = asked[0].Binding
+	pulled.Binding, pulled.WasOff = asked[0].Binding, time.Now().Add(time.Minute)
 	none := func(*Entry) {}
 	off := func(e *Entry) { e.WasOff = time.Now().Add(time.Minute) } // as asked is written now
 	for name, c := range map[string]struct {
@@ -38,8 +38,8 @@ func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
 		"killed, seen off before the request":    {[]Entry{on(EntryIntent, off)}, true},
 		"interrupted while booting, off before":  {[]Entry{on(EntryOutcome, func(e *Entry) { off(e); e.State = Transitioning.String() })}, true},
 		"killed, and nothing was seen":           {[]Entry{on(EntryIntent, none)}, false},
-		"presumed off":                           {[]Entry{on(EntryOutcome, func(e *Entry) { e.Proof = Presumed.String() })}, false},
-		"seen on":                                {[]Entry{on(EntryOutcome, func(e *Entry) { e.State = On.String() })}, false},
+		"presumed off":                           {[]Entry{on(EntryOutcome, func(e *Entry) { e.Proof, e.WasOff = Presumed.String(), time.Time{} })}, false},
+		"seen on":                                {[]Entry{on(EntryOutcome, func(e *Entry) { e.State, e.WasOff = On.String(), time.Time{} })}, false},
 		"seen off before it was asked":           {[]Entry{on(EntryOutcome, func(e *Entry) { e.WasOff = time.Now().Add(-time.Minute) })}, false},
 		"another machine":                        {[]Entry{on(EntryOutcome, func(e *Entry) { e.Binding = bind("ssh", "mdx", "n4")[0] })}, false},
 		"another cluster":                        {[]Entry{on(EntryOutcome, func(e *Entry) { e.Cluster, e.ClusterUID = "lab", "uid-other" })}, false},

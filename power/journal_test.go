@@ -229,31 +229,41 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 	}
 }
 
-func TestAnOldJournalIsTakenOver(t *testing.T) {
-	dir := t.TempDir()
-	old := filepath.Join(dir, "lab")
-	if err := os.Mkdir(old, 0o700); err != nil {
-		t.Fatal(err)
+// An earlier version wrote lines without a checksum, some in folders of the state
+// folder. Each of them may have switched a machine off.
+func TestAJournalOfAnEarlierFormatIsDamaged(t *testing.T) {
+	for _, folder := range []string{"", "lab"} {
+		dir := t.TempDir()
+		var lines []byte
+		for i, e := range []Entry{intent("1", "n3", ActionShutdown), {Kind: EntrySeen, Node: "n3"}, intent("2", "n4", ActionShutdown)} {
+			e.Cluster, e.At = labCluster.Name, time.Now().Add(time.Duration(i-100)*time.Second)
+			text, _ := json.Marshal(e)
+			lines = append(append(lines, text...), '\n')
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, folder), 0o700), os.WriteFile(filepath.Join(dir, folder, JournalName), lines, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		j := testJournal(t, dir)
+		lost, err := j.Damaged()
+		if err != nil || len(lost) != 2 || lost[0].Node != "n3" || lost[1].Node != "n4" || len(leftOff(t, j)) != 0 {
+			t.Fatalf("in %q: damaged %+v, left off %v, %v", folder, lost, leftOff(t, j), err)
+		}
+		if err := j.Acknowledge(lost, "polled"); err != nil {
+			t.Fatal(err)
+		}
+		if lost, _ := testJournal(t, dir).Damaged(); len(lost) != 0 {
+			t.Errorf("in %q, after it was polled: %+v", folder, lost)
+		}
 	}
-	lines := ""
-	for i, e := range []Entry{intent("1", "n3", ActionShutdown), {Kind: EntrySeen, Node: "n3"}, intent("2", "n3", ActionShutdown), intent("3", "n4", ActionShutdown)} {
-		e.Cluster, e.At = "lab", time.Now().Add(time.Duration(i-100)*time.Second)
-		text, _ := json.Marshal(e)
-		lines += string(text) + "\n"
-	}
-	if err := os.WriteFile(filepath.Join(old, JournalName), []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	j := testJournal(t, dir)
-	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain", "n4 uncertain"}) {
-		t.Fatalf("left off: %v", got)
-	}
-	seen := Seen{Node: NodeRef{Name: "n3"}, Machine: bind("ssh", "mdx", "n3")[0].On, WasOff: time.Now(), Asked: time.Now()}
-	if n, err := j.SeenOn(seen); err != nil || n != 1 {
-		t.Errorf("%d settled, %v", n, err)
-	}
-	if got := leftOff(t, testJournal(t, dir)); !reflect.DeepEqual(got, []string{"n4 uncertain"}) {
-		t.Errorf("left off afterwards: %v", got)
+}
+
+// Evidence without the operations that it settles, as an earlier version wrote it,
+// leaves the machine in the journal.
+func TestEvidenceWithoutOperationsSettlesNothing(t *testing.T) {
+	j := testJournal(t, t.TempDir())
+	write(t, j, intent("1", "n3", ActionShutdown), Entry{Kind: EntrySeen, Node: "n3"}, Entry{Kind: EntryOutcome, Op: "2", Action: ActionOn, Node: "n3", Phase: PhaseDone})
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {
+		t.Errorf("left off: %v", got)
 	}
 }
 

@@ -88,9 +88,6 @@ func (l *ledger) fold(e Entry) {
 	case e.Kind == EntryUncordoned:
 		l.cordon = slices.DeleteFunc(l.cordon, func(o Entry) bool { return e.sameNodeAs(o) && !o.At.After(e.At) })
 	case e.Kind == EntrySeen, e.Action == ActionOn:
-		if e.Settles == nil && (e.Kind == EntrySeen || e.Kind == EntryOutcome && e.Phase == PhaseDone) {
-			l.settleOld(e)
-		}
 	case l.isSettled(e.Op):
 	case e.Kind == EntryIntent:
 		if l.open[e.Op] == nil {
@@ -145,25 +142,13 @@ func (e Entry) sameNodeAs(o Entry) bool {
 	return e.Node == o.Node && e.Of().Same(o.Of())
 }
 
-// settleOld reads "seen on" as it was meant before operations were settled by
-// their ids: all of the node's by the context's name. It touches old entries only.
-func (l *ledger) settleOld(e Entry) {
-	maps.DeleteFunc(l.open, func(_ string, o *operationLeft) bool {
-		return o.Node == e.Node && o.Cluster == e.Cluster && o.ClusterUID == "" && o.ClusterCA == "" && !o.At.After(e.At)
-	})
-}
-
 // seenOff records that an operation, of any kind, proved a machine off: earlier
 // requests can no longer switch it off. It keeps later requests, and those of machines
 // presumed off. It also keeps a request to cut the power whose end is unknown if
 // another request switched the machine off: a power API may still have it queued.
 func (l *ledger) seenOff(e Entry) {
-	at := e.WasOff
-	if at.IsZero() && e.State == Off.String() && e.Proof == Proven.String() {
-		at = e.At // written by an older program
-	}
 	for _, o := range l.open {
-		if !at.After(o.asked) || !sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) || !o.Of().Proves(e.Of()) {
+		if !e.WasOff.After(o.asked) || !sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) || !o.Of().Proves(e.Of()) {
 			continue
 		}
 		another := e.Action != ActionOn && e.Op != o.Op

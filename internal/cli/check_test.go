@@ -16,6 +16,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/testenv"
 	"lightsout/power"
 )
 
@@ -108,7 +109,7 @@ func TestCheckListsMachinesThatAreOffInThisCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(state, "old")
-	if err := errors.Join(os.Mkdir(old, 0o700), os.WriteFile(filepath.Join(old, power.JournalName), append(line, '\n'), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(old, 0o700), os.WriteFile(filepath.Join(old, power.JournalName), []byte(testenv.JournalLine(line)), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for access, want := range map[*cluster.Config]checkResult{there: checkMissing, here: checkWorks} {

@@ -230,7 +230,7 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 	if err := os.MkdirAll(old, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(old, "power.jsonl"), append(line, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(old, "power.jsonl"), []byte(testenv.JournalLine(line)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, code := run(t, nil, "power", "on", "n3", "--yes", "--config", write(t, "lightsout.yaml", string(config)))
@@ -257,7 +257,7 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal(string(line) + "\n")
+	s.journal(testenv.JournalLine(line))
 	s.write(s.machine, "on\n")
 	// Twice: what the first look settles must not take the other with it.
 	for range 2 {

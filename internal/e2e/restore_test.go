@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // restoreLooks goes through machines of which only the asking is known, as after
@@ -128,14 +129,14 @@ func (j *journal) again(like func(entry map[string]any) bool, changes map[string
 		if err != nil {
 			j.t.Fatal(err)
 		}
-		// A journal of before, whose lines have no checksum, is read as well.
+		// lightsout also reads the journals in folders of the state folder.
 		old := filepath.Join(j.to, "before")
 		if err := os.MkdirAll(old, 0o700); err != nil {
 			j.t.Fatal(err)
 		}
 		f, err := os.OpenFile(filepath.Join(old, "power.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err == nil {
-			_, err = f.Write(append(out, '\n'))
+			_, err = f.WriteString(testenv.JournalLine(out))
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
 )
 
 // stranded is a machine that was switched off by a program that is gone: all
@@ -59,7 +60,7 @@ func newStranded(t *testing.T) *stranded {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.journal(string(line) + "\n")
+		s.journal(testenv.JournalLine(line))
 	}
 	return s
 }
@@ -140,7 +141,7 @@ func TestRestorePowersOnOnlyMachinesInItsQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal(string(line) + "\n")
+	s.journal(testenv.JournalLine(line))
 	x.tmux("send-keys", "-l", "y")
 	x.keys("Enter")
 	screen := x.waitFor("the end", time.Minute, `the journal still lists as off: n2`, `ended with 1`)
@@ -188,7 +189,7 @@ func TestAnInterruptedRestoreHasSeenTheMachineOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal(string(line) + "\n")
+	s.journal(testenv.JournalLine(line))
 	settings, err := os.ReadFile(s.settings)
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +307,7 @@ func TestRestoreGoesOnWhereSettingsCantBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal(string(line) + "\n")
+	s.journal(testenv.JournalLine(line))
 	settings, err := os.ReadFile(s.settings)
 	if err != nil {
 		t.Fatal(err)
