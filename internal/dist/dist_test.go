@@ -43,8 +43,8 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"man/lightsout.1": "lightsout restore", "man/lightsout-trial.1": "how: shutdown asks the guest", "man/lightsout.yaml.5": "off_by: ssh",
-			"completions/_lightsout": "#compdef lightsout",
-			"lightsout.cdx.json":     "pkg:golang/github.com/spf13/cobra@v1", "lightsout.yaml.example": "off_by",
+			"completions/_lightsout":     "#compdef lightsout",
+			"lightsout-recorder.service": "ExecStart=/usr/bin/lightsout recorder", "lightsout.cdx.json": "pkg:golang/github.com/spf13/cobra@v1", "lightsout.yaml.example": "off_by",
 		} {
 			if b, err := os.ReadFile(r.staged(name)); err != nil || !strings.Contains(string(b), want) {
 				t.Errorf("%s has no %q: %v", name, want, err)

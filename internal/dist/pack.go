@@ -49,7 +49,8 @@ func (r *release) contents(format string) files.Contents {
 		"completions/lightsout.fish": "/usr/share/fish/vendor_completions.d/lightsout.fish",
 		"completions/_lightsout":     zsh + "/_lightsout",
 		"LICENSE":                    doc + license, "README.md": doc + "README.md", "clusterrole.yaml": doc + "examples/clusterrole.yaml",
-		"lightsout.yaml.example": doc + "examples/lightsout.yaml", "lightsout.cdx.json": doc + "lightsout.cdx.json",
+		"lightsout-recorder.service": "/usr/lib/systemd/system/lightsout-recorder.service",
+		"lightsout.yaml.example":     doc + "examples/lightsout.yaml", "lightsout.cdx.json": doc + "lightsout.cdx.json",
 	} {
 		all = append(all, r.content(from, to))
 	}

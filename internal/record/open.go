@@ -255,8 +255,9 @@ func (r *Record) findZero() {
 	if r.Summary != nil {
 		r.Zero = r.Summary.Zero
 	}
+	rolling := len(r.Events) > 0 && r.Events[0].Offset != nil // its first samples may have the zero of the record before
 	for i := range r.Samples {
-		if z := r.Samples[i].Zero; z != nil && r.Zero.IsZero() {
+		if z := r.Samples[i].Zero; z != nil && r.Zero.IsZero() && !rolling {
 			r.Zero = *z
 		}
 	}

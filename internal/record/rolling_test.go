@@ -50,6 +50,7 @@ func TestRollingSpillsThePast(t *testing.T) {
 	mark("long ago")
 	now = now.Add(20 * time.Minute)
 	mark("before")
+	r.sampler.sample(&view.Frame{Now: now, Zero: now.Add(-time.Hour)}, false) // the zero of an earlier record
 	r.Request(loadgen.Record{Run: 1, Class: loadgen.ClassOK, Scheduled: now, End: now})
 	for i := range 2 {
 		dir := filepath.Join(t.TempDir(), fmt.Sprint(i))
@@ -69,7 +70,7 @@ func TestRollingSpillsThePast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(rec.Events); n != 2+2*i || rec.Events[0].Reported != "before" || *rec.Events[n-1].Offset != 1 || rec.Runs[0].Totals.OK != 1 {
+		if n := len(rec.Events); n != 2+2*i || rec.Events[0].Reported != "before" || *rec.Events[n-1].Offset != 1 || !rec.Zero.Equal(zero) || rec.Runs[0].Totals.OK != 1 {
 			t.Errorf("record %d: %+v, runs %+v", i, rec.Events, rec.Runs)
 		}
 	}

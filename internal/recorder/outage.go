@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -126,10 +127,13 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 	}
 }
 
+// about are the subjects of signs that have none of their own, on the timeline.
+var about = map[view.Sign]string{view.SignAPI: "API server", view.SignRequests: "load", view.SignPending: "pods"}
+
 // sign takes a sign: the first one is the zero of the clock.
 func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.signs = append(o.signs, x)
-	e := view.NewEvent(view.CodeOutageSign, x.Subject, view.Facts{Sign: x.Kind})
+	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, about[x.Kind]), view.Facts{Sign: x.Kind})
 	e.At, e.Seen = x.At, x.Noticed
 	if x.Kind == view.SignSilent || x.Kind == view.SignNotReady {
 		e.Kind = string(cluster.KindNode)

@@ -64,6 +64,7 @@ type signs struct {
 	waiting  int
 	cordoned time.Time
 	planned  map[string]*plannedOff
+	nodes    *cluster.Snapshot // whose annotations were read last
 }
 
 func newSigns(past time.Duration) signs {
@@ -190,6 +191,10 @@ func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool 
 // lookAtPlanned follows which nodes lightsout has switched off. One that is back counts
 // for as long as its return may be noticed.
 func (g *signs) lookAtPlanned(s *cluster.Snapshot, now time.Time) {
+	if g.nodes != nil && s.SameNodes(g.nodes) && len(g.planned) == 0 {
+		return
+	}
+	g.nodes = s
 	for _, n := range s.Nodes() {
 		text := n.Annotations[power.AnnotationSwitchedOff]
 		switch p := g.planned[n.Name]; {

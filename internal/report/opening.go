@@ -8,6 +8,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // outagesMost is the largest number of outages in the opening.
@@ -37,7 +38,11 @@ func opening(r *record.Record) []string {
 	if n := len(all) - outagesMost; n > 0 {
 		out = append(out, fmt.Sprintf("%s followed: see the timeline.", text.Count(n, "more outage", "more outages")))
 	}
-	switch signs := otherSigns(r, len(all) == 0); {
+	var told []view.Sign
+	if len(all) > 0 {
+		told = []view.Sign{view.SignRequests, view.SignPending} // in their sentences
+	}
+	switch signs := otherSigns(r, told...); {
 	case len(all) == 0 && len(signs) > 0:
 		out = append(out, capital(sentence(append(signs, clientsOf(r, all, -1))...)))
 	case len(signs) > 0:

@@ -38,7 +38,7 @@ func SoFar(r *record.Record) string {
 	if len(o.nodes) > 0 {
 		parts = append(parts, who(&o))
 	}
-	parts = append(parts, otherSigns(r, len(o.nodes) == 0)...)
+	parts = append(parts, otherSigns(r)...)
 	failing := slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return len(x.Failed) > 0 && !x.At.Before(r.Zero) })
 	switch {
 	case failing:
@@ -53,10 +53,13 @@ func SoFar(r *record.Record) string {
 	return text.Clean(said, 2*textMost)
 }
 
-// otherSigns describes the signs that are not about nodes, each kind once. Failed requests
-// are a sign of their own only if there is none of a node.
-func otherSigns(r *record.Record, requests bool) (out []string) {
-	told := map[view.Sign]bool{view.SignRequests: !requests}
+// otherSigns describes the signs that are not about nodes, each kind once, but not those
+// that another sentence describes.
+func otherSigns(r *record.Record, but ...view.Sign) (out []string) {
+	told := map[view.Sign]bool{}
+	for _, s := range but {
+		told[s] = true
+	}
 	for _, e := range signsIn(r) {
 		if told[e.Sign] {
 			continue
