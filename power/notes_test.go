@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -242,6 +243,25 @@ func TestALongRegisterHasEveryNote(t *testing.T) {
 
 // A node that boots while it is asked about is asked about again: the note would
 // name the boot before, and be taken for over.
+// A program that cannot reach the API server does not know the cluster's UID. What it
+// notes must not hide the machine from programs with another kubeconfig, which share
+// only the UID.
+func TestANoteKeepsTheUIDThatOneProgramDoesNotKnow(t *testing.T) {
+	locks := OpenLocks(filepath.Join(t.TempDir(), "locks"))
+	known := register{locks, Cluster{Name: "tunnel", UID: "u", CA: "ca-1"}}
+	unknown := register{locks, Cluster{Name: "tunnel", CA: "ca-1"}}
+	other := register{locks, Cluster{Name: "site", UID: "u", CA: "ca-2"}}
+	for i, r := range []register{known, unknown} {
+		note := Note{By: "B", Journal: "b", ID: strconv.Itoa(i)}
+		if err := r.Change(t.Context(), "n3", func(Note) (Note, bool) { return note, true }); err != nil {
+			t.Fatal(err)
+		}
+		if got := other.read()["n3"]; got != note {
+			t.Errorf("with another kubeconfig the note reads %+v, want %+v", got, note)
+		}
+	}
+}
+
 func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 	one := bind("mdx", "mdx", "n1")
 	one[0].Node.BootID = "boot-1"

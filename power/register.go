@@ -75,7 +75,7 @@ func (r register) Change(ctx context.Context, node string, change func(had Note)
 	if !ok || m == was {
 		return nil
 	}
-	line := Registered{NodeNote{Node: node, Note: m}, r.cluster}
+	line := Registered{NodeNote{Node: node, Note: m}, r.knownCluster(noted, node)}
 	if noted = line.fold(noted); len(noted) == 0 {
 		err = f.Truncate(0)
 	} else {
@@ -110,6 +110,19 @@ func (r register) of(noted []Registered) map[string]Note {
 		}
 	}
 	return notes
+}
+
+// knownCluster returns the cluster with what the note on a node already says of it: a
+// program that does not know the UID must not hide the note from those that know only
+// the UID.
+func (r register) knownCluster(noted []Registered, node string) Cluster {
+	known := r.cluster
+	for _, n := range noted {
+		if n.Node == node && n.Cluster.Same(r.cluster) {
+			known = n.Cluster.with(r.cluster)
+		}
+	}
+	return known
 }
 
 // read returns the notes of the register's cluster, by node; none if it is unreadable.
