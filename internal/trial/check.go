@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/session"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -53,7 +54,7 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 
 // checkMachines refuses a plan that switches a node without a machine, as far as
 // lightsout has found the machines.
-func checkMachines(p *plan.Plan, s Session) error {
+func checkMachines(p *plan.Plan, s session.Controls) error {
 	check := func(st plan.Step, a power.Action, nodes []string) error {
 		for _, n := range nodes {
 			if err := s.CanSwitch(a, n); err != nil {

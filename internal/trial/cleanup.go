@@ -44,7 +44,7 @@ func cleanUp(r *run) poll {
 		}
 		open := 0
 		for _, l := range r.loads {
-			if !r.atRest(l) {
+			if !r.loadEnded(l) {
 				open++
 			}
 		}

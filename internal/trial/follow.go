@@ -17,7 +17,7 @@ import (
 // show adds the trial to a frame.
 func (r *run) show(f *view.Frame) {
 	for _, l := range r.loads {
-		r.atRest(l) // notes when it came to rest
+		r.loadEnded(l) // notes when it came to rest
 	}
 	r.gauge(f.Load.Gauge)
 	f.Trial = r.view()

@@ -22,8 +22,8 @@ type loadRun struct {
 	failed []time.Time
 }
 
-// atRest reports whether a load starts no more requests and has none in flight.
-func (r *run) atRest(l *loadRun) bool {
+// loadEnded reports whether a load starts no more requests and has none in flight.
+func (r *run) loadEnded(l *loadRun) bool {
 	if l.ended.IsZero() && r.s.AtRest(l.number) {
 		l.ended = r.now()
 	}

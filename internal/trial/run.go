@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -18,7 +19,7 @@ import (
 // session's loop.
 type run struct {
 	t    *Runner
-	s    Session
+	s    session.Controls
 	plan *plan.Plan // nil for one by keyboard
 	opt  RunOptions
 	name string

@@ -9,6 +9,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -63,7 +64,7 @@ type RunOptions struct {
 // Outcome are its own.
 type Runner struct {
 	opt Options
-	s   Session
+	s   session.Controls
 	run *run // the trial under way, or the last one that is over
 	// tracked is the trial that transitions and requests are kept for.
 	tracked atomic.Pointer[run]
@@ -80,7 +81,7 @@ type start struct {
 }
 
 // NewRunner makes a Runner for a session.
-func NewRunner(s Session, opt Options) *Runner {
+func NewRunner(s session.Controls, opt Options) *Runner {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}

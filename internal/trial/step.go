@@ -43,7 +43,7 @@ func (r steps) Load(name string, load *plan.Load) plan.Poll {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
-		return r.atRest(l), loadText(r.t.opt.Load.RunTotals(l.number)), nil
+		return r.loadEnded(l), loadText(r.t.opt.Load.RunTotals(l.number)), nil
 	}
 }
 
@@ -73,7 +73,7 @@ func (r steps) Stop(name string) plan.Poll {
 	return func(time.Time) (bool, string, error) {
 		open := 0
 		for _, l := range stopped {
-			if !r.atRest(l) {
+			if !r.loadEnded(l) {
 				open += max(1, r.t.opt.Load.RunTotals(l.number).InFlight())
 			}
 		}
