@@ -72,7 +72,8 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer unlock()
-	p := &printer{out: out}
+	p, stop := newPrinter(out)
+	defer stop()
 	for _, line := range recorder.Interrupted(dir) {
 		p.print(line)
 	}
@@ -161,7 +162,7 @@ func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session
 }
 
 // newHooks starts what reports outages.
-func newHooks(set config.Recorder, p *printer) (*recorder.Hooks, error) {
+func newHooks(set config.Recorder, p printer) (*recorder.Hooks, error) {
 	source, err := set.Webhook.Source()
 	if err != nil {
 		return nil, usageError{err}
@@ -171,14 +172,38 @@ func newHooks(set config.Recorder, p *printer) (*recorder.Hooks, error) {
 	return h, nil
 }
 
-// printer prints lines with the time. It is safe for concurrent use.
-type printer struct {
-	mu  sync.Mutex
-	out io.Writer
+// printer prints lines with the time, in a goroutine of its own: a terminal or a pipe that
+// stands still delays no recording. It is safe for concurrent use.
+type printer chan string
+
+func newPrinter(out io.Writer) (p printer, stop func()) {
+	p = make(printer, 1000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for line := range p {
+			if line == "" {
+				return
+			}
+			fmt.Fprintln(out, line)
+		}
+	}()
+	return p, func() {
+		timeout := time.After(time.Second)
+		select {
+		case p <- "": // a hook that hangs may still print
+		case <-timeout:
+		}
+		select {
+		case <-done:
+		case <-timeout:
+		}
+	}
 }
 
-func (p *printer) print(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s  %s\n", time.Now().UTC().Format("2006-01-02 15:04:05"), line)
+func (p printer) print(line string) {
+	select {
+	case p <- time.Now().UTC().Format("2006-01-02 15:04:05") + "  " + line:
+	default: // the record has it too
+	}
 }

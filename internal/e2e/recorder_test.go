@@ -146,7 +146,7 @@ func (w *watcher) ended(number int, words ...string) *record.Summary {
 	if out, errs, code := run(w.t, nil, "replay", "--plain", end.Record); code != 0 || !strings.Contains(out, "sign of an outage") {
 		w.t.Errorf("replay: exit %d\n%s%s", code, out, errs)
 	}
-	if b, err := os.ReadFile(end.Report); err != nil || !bytes.Contains(b, []byte(words[0])) {
+	if b, err := os.ReadFile(end.Report); err != nil || !bytes.Contains(b, []byte(words[0])) || !bytes.Contains(b, []byte("would have shortened it")) {
 		w.t.Errorf("the report: %v", err)
 	}
 	return all[number-1]

@@ -63,7 +63,7 @@ func pageOf(r *record.Record) *page {
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
-	p.Sections = append([]section{momentsSection(r), kubernetesOf(r), p.facts}, append(p.Sections, timelineOf(r))...)
+	p.Sections = append([]section{momentsSection(r), kubernetesOf(r), shorterOf(r), p.facts}, append(p.Sections, timelineOf(r))...)
 	for i, s := range p.Sections {
 		p.Sections[i] = s.settled()
 	}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"lightsout/internal/record"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+// shorterOf lists changes that would have shortened a recorded outage, with a forecast for each
+// change beside the observation.
+func shorterOf(r *record.Record) section {
+	t := section{ID: "shorter", Title: "Changes that would have shortened it"}
+	if summaryOf(r).Unplanned == nil {
+		return t
+	}
+	t.columns("change", "then")
+	t.figures("forecast", "observed")
+	c, s := causesOf(r), r.Summary
+	at := func(phase string) (float64, bool) {
+		if p := lastSeen(s, phase); p != nil {
+			return *p, true
+		}
+		return 0, false
+	}
+	add := func(change, then string, forecast, observed float64) {
+		if observed-forecast >= 1 {
+			t.row(change, then, offset(max(forecast, 0)), offset(observed))
+		}
+	}
+	detected, seen := at(view.PhaseDetected)
+	tainted, marked := at(view.PhaseTainted)
+	evicted, deleted := at(view.PhaseEvicted)
+	replaced, moved := at(view.PhaseReplaced)
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed {
+		add("half of "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-detected/2, out)
+	}
+	if marked && deleted {
+		add("none of the "+c.setting(tolerationOf+c.taint(s)), "the pods are deleted, and their replacements are made", tainted, evicted)
+		if moved && replaced > evicted {
+			add("the same", "all pods are available on other nodes", tainted+replaced-evicted, replaced)
+		}
+	}
+	restored, back := at(view.PhaseRestored)
+	if all := outagesOf(r); len(all) > 0 && deleted && back && !moved {
+		if ready, ok := at(view.PhaseReady); ok {
+			if lack := unplaced(r, &all[0]); lack.most > 0 {
+				add("room for "+text.Count(lack.most, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
+		return t
+	}
+	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also takes nodes for lost that are only slow.", gracePeriod))
+	return t
+}
+
+// taint is the taint by which the pods of the outage went.
+func (c *causes) taint(s *record.Summary) string {
+	for _, p := range s.Phases {
+		if p.Name == view.PhaseEvicted && p.Observed != nil {
+			return cmp.Or(c.taints[p.Subject], unreachable)
+		}
+	}
+	return unreachable
+}
