@@ -79,6 +79,19 @@ func TestTheKeyLShowsALog(t *testing.T) {
 	}
 }
 
+// As in k9s, :po shows all pods, whatever node is marked or selected.
+func TestTheAliasOfPodsShowsAllPods(t *testing.T) {
+	m, _, _ := testModel(outage(), 120, 36, Options{})
+	typeKeys(m, "1 space")
+	if v := plainView(m); !strings.Contains(v, "Pods of ") {
+		t.Fatalf("the pods of the marked node are not shown:\n%s", v)
+	}
+	typeKeys(m, ": p o enter")
+	if v := plainView(m); strings.Contains(v, "Pods of ") || m.focus.name != "Pods" {
+		t.Errorf(":po shows:\n%s", v)
+	}
+}
+
 func TestAliasesLeadToPanes(t *testing.T) {
 	for typed, want := range map[string]string{
 		"po": "Pods", "pod": "Pods", "pods": "Pods", "no": "Nodes", "nodes": "Nodes", "nod": "Nodes", "deploy": "Deployments", "dp": "Deployments",

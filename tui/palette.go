@@ -45,7 +45,11 @@ func openPalette(m *Model) {
 	}
 	for _, p := range m.panes {
 		if p.isThere(m.s.f) && paneNames[p.name] != nil {
-			d.all = append(d.all, command{text: "go to: " + strings.ToLower(p.name), binding: bind(focusOn(p.name), "", "", ""), names: paneNames[p.name]})
+			show := focusOn(p.name)
+			if p.paneSpec == podsSpec {
+				show = goToAllPods
+			}
+			d.all = append(d.all, command{text: "go to: " + strings.ToLower(p.name), binding: bind(show, "", "", ""), names: paneNames[p.name]})
 		}
 	}
 	if !m.opts.LoadOnly {

@@ -62,9 +62,7 @@ func newPodsPane() *podsPane {
 		columns: []column[*cluster.Pod]{
 			{fitting{ease: 16, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
-			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", func(s *scene, p *cluster.Pod) cell {
-				return plainCell(s, strconv.Itoa(p.ReadyContainers)+"/"+strconv.Itoa(p.Containers))
-			}, nil},
+			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", podReady, nil},
 			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
 			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
 			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
@@ -162,6 +160,12 @@ func allPods(m *Model) {
 	m.s.look(to)
 }
 
+// goToAllPods goes to the pods and shows all of them, as `:po` of k9s does.
+func goToAllPods(m *Model) {
+	focusOn(podsSpec.name)(m)
+	m.s.look(scopeAll)
+}
+
 func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)
 	title := "Pods"
@@ -195,6 +199,15 @@ func podNode(s *scene, p *cluster.Pod) cell {
 		return textCell(s.t.warn, "no node")
 	}
 	return dimCell(s, p.Node)
+}
+
+// podReady shows how many containers are ready; of a lost pod nobody knows.
+func podReady(s *scene, p *cluster.Pod) cell {
+	of := "/" + strconv.Itoa(p.Containers)
+	if s.snap.PodLost(p, s.now) {
+		return dimCell(s, "?"+of)
+	}
+	return plainCell(s, strconv.Itoa(p.ReadyContainers)+of)
 }
 
 func podStatus(s *scene, p *cluster.Pod) cell {
