@@ -173,7 +173,7 @@ func newHooks(set config.Recorder, p printer) (*recorder.Hooks, error) {
 }
 
 // printer prints lines with the time, in a goroutine of its own: a terminal or a pipe that
-// stands still delays no recording. It is safe for concurrent use.
+// is stuck delays no recording. It is safe for concurrent use.
 type printer chan string
 
 func newPrinter(out io.Writer) (p printer, stop func()) {
