@@ -19,6 +19,8 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/testenv"
 	"lightsout/internal/view"
+
+	"sigs.k8s.io/yaml"
 )
 
 // watcher is a recorder that runs beside a lab, with its hooks.
@@ -41,9 +43,35 @@ type recorded struct {
 	Zero                                      time.Time
 }
 
+// mayWatch gives an account without rights those that the how-to names, and no others.
+func mayWatch(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(labtest.Root(t), "docs", "clusterrole.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
+	for _, name := range []string{"lightsout-view", "lightsout-place"} {
+		for doc := range strings.SplitSeq(string(b), "\n---\n") {
+			var role map[string]any
+			if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
+				t.Fatal(err)
+			}
+			if meta, _ := role["metadata"].(map[string]any); meta["name"] == name {
+				l.API().Do(http.MethodPost, rbac+"clusterroles", role, nil)
+			}
+		}
+		l.API().Do(http.MethodPost, rbac+"clusterrolebindings", map[string]any{
+			"metadata": map[string]string{"name": name}, "roleRef": map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+			"subjects": []any{map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "nobody"}},
+		}, nil)
+	}
+}
+
 // newRecorder starts a recorder on a lab, by an account that may only read.
 func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
 	t.Helper()
+	mayWatch(t, l)
 	w := &watcher{t: t, l: l, state: t.TempDir(), notices: filepath.Join(t.TempDir(), "notices")}
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -55,7 +83,7 @@ func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
 	hook := filepath.Join(t.TempDir(), "hook")
 	testenv.Script(t, hook, "#!/bin/sh\n(cat; echo) >> "+w.notices+"\n")
 	w.config = l.ConfigWith(func(c map[string]any) {
-		c["state"], c["context"] = w.state, c["context"].(string)+"-viewer" // who may only read
+		c["state"], c["context"] = w.state, c["context"].(string)+"-nobody"
 		c["recorder"] = map[string]any{
 			"steady": "8s", "command": []string{hook},
 			"webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")},
