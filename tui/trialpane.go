@@ -304,6 +304,9 @@ func verdictStyle(t *theme, v view.Verdict) (string, style) {
 	if v == view.Pass || v == view.Fail {
 		return okStyle(t, v == view.Pass)
 	}
+	if v == view.NoExpectations {
+		return levelStyle(t, view.Info)
+	}
 	return levelStyle(t, view.Warning)
 }
 

@@ -90,9 +90,9 @@ func JUnit(w io.Writer, s *record.Summary) error {
 	return err
 }
 
-// verdictResult is nil for a trial that passed.
+// verdictResult is nil for a trial in which nothing failed.
 func verdictResult(s *record.Summary) *junitResult {
-	if s.Verdict == view.Pass {
+	if s.Verdict == view.Pass || s.Verdict == view.NoExpectations {
 		return nil
 	}
 	r := &junitResult{Message: strings.ToLower(verdictOf(s.Verdict).Text), Type: strings.ToLower(verdictOf(s.Verdict).Text)}

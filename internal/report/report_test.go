@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"html"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -212,5 +213,17 @@ func TestANotObservedTrialIsAnErrorNotAFailure(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), `<error message="kube-node3 was never silent" type="not observed">`) {
 		t.Error(b.String())
+	}
+}
+
+func TestATrialWithoutExpectationsDoesNotPass(t *testing.T) {
+	s := mdxRecord().Summary
+	s.Verdict, s.Expectations = view.NoExpectations, nil
+	var b bytes.Buffer
+	if err := JUnit(&b, s); err != nil || strings.Contains(b.String(), "<failure") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if lines := Lines(s, ""); !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "NO EXPECTATIONS") }) {
+		t.Errorf("%q", lines)
 	}
 }

@@ -23,8 +23,11 @@ func (r *run) judge() {
 		f.Reported = sum.Why[0]
 	}
 	e := view.NewEvent(view.CodeTrialVerdict, "trial", f)
-	if sum.Verdict == view.Pass {
+	switch sum.Verdict {
+	case view.Pass:
 		e.Level = view.Good
+	case view.NoExpectations:
+		e.Level = view.Info
 	}
 	r.s.Say(e)
 	r.closeRecord()
@@ -47,6 +50,8 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 		return view.NotObserved, append(unseen, failed...)
 	case len(failed) > 0:
 		return view.Fail, failed
+	case len(sum.Expectations) == 0:
+		return view.NoExpectations, nil
 	}
 	return view.Pass, nil
 }

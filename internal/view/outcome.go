@@ -8,6 +8,9 @@ const (
 	// Pass: the outage was observed, the return was proven, and every
 	// expectation was met.
 	Pass Verdict = "pass"
+	// NoExpectations: the outage was observed and the return was proven, but the plan
+	// expects nothing of the service.
+	NoExpectations Verdict = "no expectations"
 	// Fail: an expectation was not met, or a step did not come to its end.
 	Fail Verdict = "fail"
 	// NotObserved: the outage or the return was not proven, so there is no verdict on
