@@ -1,72 +1,108 @@
 package house
 
 import (
+	"bytes"
+	"encoding/json"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// names are the names that a file declares for others, and those that it uses.
-type names struct{ declares, uses map[string]bool }
-
-func namesIn(t *testing.T, path string) names {
+// references gives the files of this module with a declaration that each file uses: of
+// all packages that contain one of the files. Paths are absolute.
+func references(t *testing.T, files []string) map[string][]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path), nil, parser.SkipObjectResolution)
+	list := exec.Command("go", "list", "-e", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "./...")
+	list.Dir = root
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := names{map[string]bool{}, map[string]bool{}}
-	for _, d := range file.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			n.declares[d.Name.Name] = true
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				switch s := s.(type) {
-				case *ast.TypeSpec:
-					n.declares[s.Name.Name] = true
-				case *ast.ValueSpec:
-					for _, v := range s.Names {
-						n.declares[v.Name] = true
-					}
-				}
+	exports, set, uses := map[string]string{}, token.NewFileSet(), map[string][]string{}
+	type listed struct {
+		Dir, ImportPath, Export string
+		GoFiles                 []string
+	}
+	var packages []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		exports[p.ImportPath] = p.Export
+		if slices.ContainsFunc(files, func(f string) bool { return filepath.Dir(f) == p.Dir }) {
+			packages = append(packages, p)
+		}
+	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	config := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
+	for _, p := range packages {
+		var parsed []*ast.File
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, file)
+		}
+		info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+		if _, err := config.Check(p.ImportPath, set, parsed, &info); err != nil {
+			t.Fatal(err)
+		}
+		for id, object := range info.Uses {
+			from, to := set.Position(id.Pos()).Filename, set.Position(object.Pos()).Filename
+			if from != to && to != "" && !slices.Contains(uses[from], to) {
+				uses[from] = append(uses[from], to)
 			}
 		}
 	}
-	ast.Inspect(file, func(x ast.Node) bool {
-		if id, ok := x.(*ast.Ident); ok {
-			n.uses[id.Name] = true
-		}
-		return true
-	})
-	return n
+	return uses
 }
 
-// reaches reports whether one of two files uses a name that the other one declares.
-func reaches(a, b names) bool {
-	for name := range b.declares {
-		if a.uses[name] && !a.declares[name] {
-			return true
-		}
-	}
-	return false
-}
+var (
+	flowFile = regexp.MustCompile("`([\\w./]+\\.go)`")
+	sentence = regexp.MustCompile(`[.:]\s`)
+)
 
-// In each flow of CONTRIBUTING.md every file uses the next one, or is used by it.
+// In each sentence of a flow of CONTRIBUTING.md, each file after an arrow uses a
+// declaration of a file before that arrow, or the other way round.
 func TestEachFlowIsTrueHopByHop(t *testing.T) {
-	flows := regexp.MustCompile(`(?ms)^\*\*[^*]+\*\*.*?(?:\n\n|\z)`).FindAllString(read(t, "CONTRIBUTING.md"), -1)
-	hops := 0
+	text := read(t, "CONTRIBUTING.md")
+	flows := regexp.MustCompile(`(?ms)^\*\*[^*]+\*\*.*?(?:\n\n|\z)`).FindAllString(text, -1)
+	top, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filesIn := func(text string) (out []string) {
+		for _, m := range flowFile.FindAllStringSubmatch(text, -1) {
+			out = append(out, filepath.Join(top, m[1]))
+		}
+		return out
+	}
+	uses, hops := references(t, filesIn(strings.Join(flows, ""))), 0
 	for _, flow := range flows {
-		files := regexp.MustCompile("`([\\w./]+\\.go)`").FindAllStringSubmatch(flow, -1)
-		for i := 1; i < len(files); i++ {
-			hops++
-			from, to := namesIn(t, files[i-1][1]), namesIn(t, files[i][1])
-			if !reaches(from, to) && !reaches(to, from) {
-				t.Errorf("%s: neither %s nor %s uses a name of the other", strings.SplitN(flow, "**", 3)[1], files[i-1][1], files[i][1])
+		for _, s := range sentence.Split(flow, -1) {
+			steps := strings.Split(s, "→")
+			for i := 1; i < len(steps); i++ {
+				before := filesIn(steps[i-1])
+				for _, to := range filesIn(steps[i]) {
+					hops++
+					if !slices.ContainsFunc(before, func(from string) bool { return slices.Contains(uses[from], to) || slices.Contains(uses[to], from) }) {
+						t.Errorf("%s: nothing joins %v and %s", strings.SplitN(flow, "**", 3)[1], before, strings.TrimPrefix(to, top))
+					}
+				}
 			}
 		}
 	}
