@@ -159,6 +159,17 @@ func (g *Generator) RunTotals(run int) Totals {
 	return Totals{Failed: map[Class]int{}}
 }
 
+// PeakQueued is the Result's PeakQueued of a run that Begin has returned, so far.
+func (g *Generator) PeakQueued(run int) int {
+	l := g.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.run(run); r != nil {
+		return r.PeakQueued
+	}
+	return 0
+}
+
 // Last is what came of the run that came to rest last; nil: none has. It is
 // immutable, and costs next to nothing.
 func (g *Generator) Last() *Result {

@@ -14,10 +14,10 @@ type loadRun struct {
 	number int // as the generator counts its runs
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
-	// Peaks of the gauge during the load, and their basis: a peak that servers reported
+	// The peak of the gauge during the load, and its basis: a peak that servers reported
 	// counts as measured; a derived one counts only without it.
-	served, queued int
-	basis          loadgen.Basis
+	served int
+	basis  loadgen.Basis
 	// failed lists when each failed request was sent.
 	failed []time.Time
 }
@@ -46,7 +46,6 @@ func (r *run) gauge(g loadgen.Gauge) {
 		if !l.ended.IsZero() || g.At.Before(l.started) {
 			continue
 		}
-		l.queued = max(l.queued, g.Queued)
 		switch heard := g.Heard > 0; {
 		case heard && !l.measured():
 			l.served, l.basis = g.Heard, g.Basis // a measured peak replaces any estimate

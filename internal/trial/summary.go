@@ -105,7 +105,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	t := r.t.opt.Load.RunTotals(l.number)
 	out := record.Load{
 		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
-		PeakServed: l.served, PeakQueued: l.queued, Basis: string(l.basis),
+		PeakServed: l.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
 	}
