@@ -78,17 +78,20 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 		g.Asked, g.Servers = m.asked-m.waiting, m.asked
 	}
 	g.Served = max(min(served, left), 0)
-	left -= g.Served
+	g.Queued = left - g.Served
 	if m.answered > 0 && (!known || g.Served < room) {
-		unheard := min(boundHoldings(m.dead, s, true)-dead, left)
-		if unheard > 0 {
-			g.OnDead, g.Basis = g.OnDead+unheard, BasisPartial
-			left -= unheard
-		}
+		g.presumeDead(boundHoldings(m.dead, s, true) - dead)
 	}
-	g.Queued = left
 	g.Heard = max(min(g.Heard, g.Served), 0)
 	return g
+}
+
+// presumeDead takes up to n requests from the queue for requests on servers that died
+// before they reported any.
+func (g *Gauge) presumeDead(n int) {
+	if n = min(n, g.Queued); n > 0 {
+		g.OnDead, g.Queued, g.Basis = g.OnDead+n, g.Queued-n, BasisPartial
+	}
 }
 
 // told is the number of requests that the servers report. It assumes that servers that

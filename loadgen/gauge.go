@@ -55,6 +55,8 @@ type holding struct {
 	unheard bool
 }
 
+func bySince(a, b holding) int { return a.since.Compare(b.since) }
+
 // server is the gauge's memory of a backend.
 type server struct {
 	since, seen time.Time // when it was first and last among the backends
@@ -237,7 +239,6 @@ func (sm *sampler) measure() *measurement {
 			m.dead = append(m.dead, holding{s.deadSince, s.held, s.lastAt.IsZero()})
 		}
 	}
-	bySince := func(a, b holding) int { return a.since.Compare(b.since) }
 	slices.SortFunc(m.dead, bySince)
 	slices.SortFunc(m.lost, bySince)
 	m.source = strings.Join(names, ", ")
