@@ -38,10 +38,7 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	g.Stalled = min(s.slow+max(stalled, lost), left)
 	left -= g.Stalled
 
-	room, known := m.room, m.known
-	if !known {
-		room, known = capacity, limited
-	}
+	room, known := m.slots(capacity, limited)
 	served := 0
 	switch {
 	case m.answered > 0:
@@ -84,6 +81,14 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	}
 	g.Heard = max(min(g.Heard, g.Served), 0)
 	return g
+}
+
+// slots returns the capacity of the ready servers, or otherwise that of the service.
+func (m *measurement) slots(capacity int, limited bool) (n int, known bool) {
+	if m.known {
+		return m.room, true
+	}
+	return capacity, limited
 }
 
 // presumeDead takes up to n requests from the queue for requests on servers that died
