@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -61,11 +62,24 @@ func (l *Loss) cells() []string {
 
 // Why is the problem with the loss in one line; empty without one.
 func (l *Loss) Why() string {
-	why := l.Broken
+	why := l.whys(1)
+	const shown = 2
+	if n := len(why) - shown; n > 0 {
+		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
+	}
+	return text.Clean(strings.Join(why, "; "), 600)
+}
+
+// whys describes each problem with the loss, with at most this many reasons for the
+// Pending pods of a workload.
+func (l *Loss) whys(reasons int) []string {
+	why := slices.Clone(l.Broken)
 	for _, w := range l.Workloads {
 		switch {
 		case w.Pending.High > 0 && len(w.Reasons) > 0:
-			why = append(why, fmt.Sprintf("%s: %v Pending: %s", w.Key, w.Pending, strings.TrimSuffix(w.Reasons[0], ".")))
+			for _, one := range w.Reasons[:min(reasons, len(w.Reasons))] {
+				why = append(why, fmt.Sprintf("%s: %v Pending: %s", w.Key, w.Pending, strings.TrimSuffix(one, ".")))
+			}
 		case w.Missing.High > 0:
 			why = append(why, fmt.Sprintf("%s: a quota keeps %v from being created", w.Key, w.Missing))
 		case w.Stuck.High > 0:
@@ -75,11 +89,30 @@ func (l *Loss) Why() string {
 	if l.Rule != "" {
 		why = append(why, l.Rule)
 	}
-	const shown = 2
-	if n := len(why) - shown; n > 0 {
-		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
+	return why
+}
+
+// Brief is the effect of the loss in a few words.
+func (l *Loss) Brief() string {
+	if l.Homeless.High == 0 && l.Missing.High == 0 && len(l.Broken) == 0 {
+		return l.Stuck.String() + " wait for the lost node"
 	}
-	return text.Clean(strings.Join(why, "; "), 600)
+	out := l.Homeless.String() + " without a node"
+	if l.Missing.High > 0 {
+		out += ", " + l.Missing.String() + " not created"
+	}
+	if len(l.Broken) > 0 {
+		out += fmt.Sprintf(", %s", text.Count(len(l.Broken), "broken minimum", "broken minimums"))
+	}
+	return out
+}
+
+// Explain describes the loss, one sentence a line.
+func (l *Loss) Explain() (out []string) {
+	for _, why := range l.whys(3) {
+		out = append(out, text.Clean(why, 600)+".")
+	}
+	return out
 }
 
 func (r *Report) table(out io.Writer) error {
@@ -126,6 +159,7 @@ type Cell struct {
 	Name  string
 	Heat  int // 0: no effect; 1: some pods wait for the node; 2 to 4: pods get no node, more of them with each step
 	Count string
+	Loss  *Loss // nil: the loss has no effect
 }
 
 // mapMost is the largest number of nodes for which there is a heat map.
@@ -155,7 +189,7 @@ func (r *Report) Map() [][]Cell {
 			}
 			c := Cell{Name: name}
 			if l := known[name]; l != nil {
-				c.Heat, c.Count = l.heat(), l.Homeless.String()
+				c.Heat, c.Count, c.Loss = l.heat(), l.Homeless.String(), l
 			}
 			row = append(row, c)
 		}
