@@ -71,22 +71,69 @@ const (
 	ClassUnsent    Class = "unsent"
 )
 
-// codes are the numbers of the classes.
-var codes = map[Class]int{
-	ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102,
-	ClassReset: 200, ClassTruncated: 201, ClassPeerDead: 202, ClassStale: 203,
-	ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302,
-	Class4xx: 400, Class5xx: 500, Class502: 502, Class503: 503, Class504: 504,
-	ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
+// Traits are all that the screen, the reports and the records show of a class beside
+// its name.
+type Traits struct {
+	// Code is the number of the class, which never changes.
+	Code int
+	// Group is the index of its group in Groups.
+	Group int
+	// Colour and Texture are its pattern in a report. Each colour is a kind of failure:
+	// red no connection, plum a timeout, rust a truncated answer, crimson a 5xx answer,
+	// ochre a 4xx answer, grey a fault of the client.
+	Colour, Texture string
+}
+
+// Groups are the kinds of failures that a chart of the screen distinguishes, by a
+// letter, in the order of its stack: the usual effects of a dead node first.
+var Groups = [8]struct{ Letter, Name string }{
+	{"r", "refused, unreachable"},
+	{"c", "connect timeout"},
+	{"x", "reset, truncated"},
+	{"t", "timeout"},
+	{"5", "5xx"},
+	{"4", "4xx"},
+	{"L", "client fault, stale connection"},
+	{"?", "other"},
+}
+
+const other = len(Groups) - 1
+
+// traits has every class.
+var traits = map[Class]Traits{
+	ClassOK:             {0, other, "", ""},
+	ClassRefused:        {100, 0, "red", "solid"},
+	ClassUnreachable:    {101, 0, "red", "vertical"},
+	ClassConnectTimeout: {102, 1, "plum", "rising"},
+	ClassReset:          {200, 2, "rust", "level"},
+	ClassTruncated:      {201, 2, "rust", "dots"},
+	ClassPeerDead:       {202, 2, "plum", "cross"},
+	ClassStale:          {203, 6, "grey", "level"},
+	ClassFirstByte:      {300, 3, "plum", "falling"},
+	ClassIdle:           {301, 3, "plum", "dots"},
+	ClassTotal:          {302, 3, "plum", "level"},
+	Class4xx:            {400, 5, "ochre", "vertical"},
+	Class5xx:            {500, 4, "crimson", "cross"},
+	Class502:            {502, 4, "crimson", "falling"},
+	Class503:            {503, 4, "crimson", "dots"},
+	Class504:            {504, 4, "crimson", "rising"},
+	ClassClient:         {900, 6, "grey", "cross"},
+	ClassCancelled:      {910, other, "", ""},
+	ClassCensored:       {911, other, "", ""},
+	ClassUnsent:         {920, other, "", ""},
+}
+
+// Traits returns the traits of the class; a Code of -1 and the last group for an
+// unknown one, which a newer program may have recorded.
+func (c Class) Traits() Traits {
+	if t, ok := traits[c]; ok {
+		return t
+	}
+	return Traits{-1, other, "grey", "solid"}
 }
 
 // Code is the number of the class, which never changes; -1: there is no such class.
-func (c Class) Code() int {
-	if n, ok := codes[c]; ok {
-		return n
-	}
-	return -1
-}
+func (c Class) Code() int { return c.Traits().Code }
 
 // Failed reports whether the class is a failure of the service's.
 func (c Class) Failed() bool {

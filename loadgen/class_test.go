@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -317,8 +319,8 @@ func TestCodesOfClasses(t *testing.T) {
 		ClassPeerDead: 202, ClassStale: 203, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,
 		Class503: 503, Class504: 504, ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
 	}
-	if len(want) != len(codes) {
-		t.Errorf("%d classes, %d are tested", len(codes), len(want))
+	if len(want) != len(traits) {
+		t.Errorf("%d classes, %d are tested", len(traits), len(want))
 	}
 	seen := map[int]Class{}
 	for c, n := range want {
@@ -337,5 +339,31 @@ func TestCodesOfClasses(t *testing.T) {
 	}
 	if n := Class("fine").Code(); n != -1 {
 		t.Errorf("what is no class has the number %d", n)
+	}
+}
+
+// The table has every class that class.go declares, each failure with a letter and a
+// pattern of its own, and docs/reference/load.md has its row.
+func TestEveryClassIsInTheTableAndTheDocuments(t *testing.T) {
+	source, err := os.ReadFile("class.go")
+	docs, err2 := os.ReadFile("../docs/reference/load.md")
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	declared := regexp.MustCompile(`(?m)^\tClass\w+ +Class = "(.+)"`).FindAllSubmatch(source, -1)
+	patterns := map[string]Class{}
+	for _, m := range declared {
+		c := Class(m[1])
+		tr, pattern := c.Traits(), c.Traits().Colour+" "+c.Traits().Texture
+		if c.Failed() && (tr.Group == other || tr.Colour == "" || patterns[pattern] != "") {
+			t.Errorf("%s: %+v; the pattern is also that of %q", c, tr, patterns[pattern])
+		}
+		patterns[pattern] = c
+		if row := fmt.Sprintf("\n| %s | %d |", c, tr.Code); !strings.Contains(string(docs), row) {
+			t.Errorf("docs/reference/load.md has no row %q", row)
+		}
+	}
+	if len(declared) != len(traits) {
+		t.Errorf("%d classes are declared, %d are in the table", len(declared), len(traits))
 	}
 }

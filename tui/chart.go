@@ -55,7 +55,7 @@ func (b *bin) add(win loadgen.Second) {
 	}
 	b.Add(win)
 	for class, n := range win.Failed {
-		b.failed[failGroup(class)] += max(n, 0)
+		b.failed[class.Traits().Group] += max(n, 0)
 		b.fails += max(n, 0)
 	}
 }
@@ -231,7 +231,7 @@ func (c *chart) axis() {
 		case b.Unresolved > 0:
 			g, st = t.open, t.accent
 		case b.fails > 0 && c.down == 0:
-			g, st = failSigns[largest(b.failed)].letter, t.bars.failed
+			g, st = loadgen.Groups[largest(b.failed)].Letter, t.bars.failed
 		case b.fails > 0:
 			g, st = t.sent, t.bad
 		case b.Sent > 0:

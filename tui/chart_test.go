@@ -80,16 +80,6 @@ func TestEveryCellBelowTheAxisGoesToAClassThatFailed(t *testing.T) {
 	}
 }
 
-func TestEveryClassHasALetter(t *testing.T) {
-	for _, c := range []loadgen.Class{loadgen.ClassRefused, loadgen.ClassUnreachable, loadgen.ClassConnectTimeout, loadgen.ClassReset,
-		loadgen.ClassTruncated, loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead, loadgen.ClassStale,
-		loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502, loadgen.Class503, loadgen.Class504, loadgen.ClassClient} {
-		if failGroup(c) == failGroups-1 {
-			t.Errorf("%q has no letter of its own", c)
-		}
-	}
-}
-
 func TestColumnsSumUpWhatTheyStandFor(t *testing.T) {
 	f := failing()
 	m, _, _ := testModel(f, 120, 36, Options{})

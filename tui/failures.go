@@ -10,40 +10,14 @@ import (
 	"lightsout/loadgen"
 )
 
-// failGroups is the number of kinds of failures that the chart distinguishes.
-const failGroups = 8
-
-// failSigns are their letters, names and classes, in the order of the stack: the usual
-// effects of a dead node first. The last one is any other failure.
-var failSigns = [failGroups]struct {
-	letter, name string
-	classes      []loadgen.Class
-}{
-	{"r", "refused, unreachable", []loadgen.Class{loadgen.ClassRefused, loadgen.ClassUnreachable}},
-	{"c", "connect timeout", []loadgen.Class{loadgen.ClassConnectTimeout}},
-	{"x", "reset, truncated", []loadgen.Class{loadgen.ClassReset, loadgen.ClassTruncated, loadgen.ClassPeerDead}},
-	{"t", "timeout", []loadgen.Class{loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal}},
-	{"5", "5xx", []loadgen.Class{loadgen.Class5xx, loadgen.Class502, loadgen.Class503, loadgen.Class504}},
-	{"4", "4xx", []loadgen.Class{loadgen.Class4xx}},
-	{"L", "client fault, stale connection", []loadgen.Class{loadgen.ClassClient, loadgen.ClassStale}},
-	{letter: "?", name: "other"},
-}
-
-// failGroup is the index of a class's letter.
-func failGroup(c loadgen.Class) int {
-	for i, sign := range failSigns {
-		if slices.Contains(sign.classes, c) {
-			return i
-		}
-	}
-	return failGroups - 1
-}
+// failGroups is the number of groups of failures that the chart distinguishes.
+const failGroups = len(loadgen.Groups)
 
 // failLegend gives all letters and all names, for help.
 func failLegend() [2]string {
 	var letters, names []string
-	for _, sign := range failSigns {
-		letters, names = append(letters, sign.letter), append(names, sign.name)
+	for _, group := range loadgen.Groups {
+		letters, names = append(letters, group.Letter), append(names, group.Name)
 	}
 	return [2]string{strings.Join(letters, " "), "failed: " + strings.Join(names, "; ")}
 }
@@ -62,7 +36,7 @@ func (c *chart) failures(x int, b *bin) {
 	y := c.up + 1
 	for group, n := range share(b.failed, b.fails, min(cells, c.down)) {
 		for range n {
-			c.set(y, x, failSigns[group].letter, c.t.bars.failed)
+			c.set(y, x, loadgen.Groups[group].Letter, c.t.bars.failed)
 			y++
 		}
 	}
@@ -85,6 +59,9 @@ func share(numbers [failGroups]int, sum, cells int) [failGroups]int {
 	return out
 }
 
+// letterOf is the chart's letter of a class.
+func letterOf(c loadgen.Class) string { return loadgen.Groups[c.Traits().Group].Letter }
+
 // classes lists failures by class, most first, with the chart's letters.
 func classes(failed map[loadgen.Class]int, sep string) string {
 	var parts []string
@@ -92,7 +69,7 @@ func classes(failed map[loadgen.Class]int, sep string) string {
 		return cmp.Or(cmp.Compare(failed[b], failed[a]), cmp.Compare(a, b))
 	}) {
 		if failed[c] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(string(c)), failSigns[failGroup(c)].letter))
+			parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(string(c)), letterOf(c)))
 		}
 	}
 	return strings.Join(parts, sep)

@@ -74,7 +74,7 @@ func (d *details) failedByClass(run *loadgen.Run, single *loadgen.Digest) {
 		if !first.IsZero() {
 			text += ", sent from " + d.s.offset(first.Local()) + " to " + d.s.offset(last.Local())
 		}
-		d.look(d.s.t.bad, fmt.Sprintf("%s [%s]", c, failSigns[failGroup(c)].letter), text)
+		d.look(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), text)
 	}
 }
 

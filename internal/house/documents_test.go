@@ -37,8 +37,7 @@ func TestWhatIsAddedToIsThere(t *testing.T) {
 		"power/registry.go":            "func Register",
 		"internal/cli/root.go":         "root.AddCommand(",
 		"internal/trial/plan/kinds.go": "kinds = []kind{",
-		"tui/failures.go":              "func failGroup",
-		"internal/report/patterns.go":  "loadgen.ClassPeerDead",
+		"loadgen/class.go":             "traits = map[Class]Traits{",
 	} {
 		b, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil || !strings.Contains(string(b), name) {

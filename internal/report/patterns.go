@@ -7,35 +7,10 @@ import (
 	"lightsout/loadgen"
 )
 
-// Texture, colour, legend and label identify a failure class. Each colour is a kind of
-// failure: red no connection, plum a timeout, rust a truncated answer, crimson a 5xx
-// answer, ochre a 4xx answer, grey a fault of the client.
-var classLook = map[loadgen.Class]struct{ colour, texture string }{
-	loadgen.ClassRefused:        {"red", "solid"},
-	loadgen.ClassUnreachable:    {"red", "vertical"},
-	loadgen.ClassConnectTimeout: {"plum", "rising"},
-	loadgen.ClassFirstByte:      {"plum", "falling"},
-	loadgen.ClassIdle:           {"plum", "dots"},
-	loadgen.ClassTotal:          {"plum", "level"},
-	loadgen.ClassPeerDead:       {"plum", "cross"},
-	loadgen.ClassReset:          {"rust", "level"},
-	loadgen.ClassTruncated:      {"rust", "dots"},
-	loadgen.Class4xx:            {"ochre", "vertical"},
-	loadgen.Class5xx:            {"crimson", "cross"},
-	loadgen.Class502:            {"crimson", "falling"},
-	loadgen.Class503:            {"crimson", "dots"},
-	loadgen.Class504:            {"crimson", "rising"},
-	loadgen.ClassClient:         {"grey", "cross"},
-	loadgen.ClassStale:          {"grey", "level"},
-}
-
 // classPattern is the id of the pattern of a class.
 func classPattern(c loadgen.Class) string {
-	look, ok := classLook[c]
-	if !ok {
-		return "f-grey-solid"
-	}
-	return "f-" + look.colour + "-" + look.texture
+	t := c.Traits()
+	return "f-" + t.Colour + "-" + t.Texture
 }
 
 // textures are what is drawn over a pattern's ground, on a tile of 6 × 6.
