@@ -14,14 +14,12 @@ import (
 // sayEnd prints, on the main screen, the machines and nodes that are still off or
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
-	_, dir, _ := a.trials.Outcome()
-	switch byHand := dir == "" && !a.recorder.Timeline().Zero().IsZero(); {
-	case dir != "":
-		fmt.Fprintf(os.Stderr, "the trial's record is in %s, its report in %s\n", dir, record.HTMLFile)
-	case byHand && a.opt.lab:
-		fmt.Fprintln(os.Stderr, "the record of this outage is gone with the lab: next time start a trial (t) before you switch, and lightsout keeps its record and report")
-	case byHand:
-		fmt.Fprintln(os.Stderr, "you switched by hand: start a trial (t) before you switch, and lightsout adds a report and the screens to the record")
+	if _, dir, _ := a.trials.Outcome(); dir != "" {
+		of := "trial"
+		if a.trials.ByHand() {
+			of = "outage"
+		}
+		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 	}
 	if a.opt.lab {
 		return // its machines and the session's record are gone with it

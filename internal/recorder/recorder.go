@@ -242,6 +242,7 @@ func (r *Recorder) trim(now time.Time) {
 // bystander is a guest that takes no part in what an operator does.
 type bystander struct{}
 
+func (bystander) SwitchingOff()                            {}
 func (bystander) Reading(string, power.Reading)            {}
 func (bystander) Switching(power.Action, []power.Binding)  {}
 func (bystander) Draining([]string)                        {}

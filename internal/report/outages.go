@@ -180,7 +180,7 @@ func answer(all []fallen, node string, asked []request) []fallen {
 			continue
 		}
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
-		all[next].early, all[next].sign = all[next].early && !q.sign, q.sign
+		all[next].early, all[next].sign = false, q.sign
 	}
 	if n := len(asked); n > 0 && len(all) == 0 && !asked[n-1].sign {
 		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at}}

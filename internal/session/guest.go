@@ -25,6 +25,8 @@ type Guest interface {
 	Look(*cluster.Snapshot)
 	// Reading reports a poll of the machine of a node.
 	Reading(node string, r power.Reading)
+	// SwitchingOff: the operator switches machines off by hand, from now on.
+	SwitchingOff()
 	// Switching: machines are switched now.
 	Switching(a power.Action, bindings []power.Binding)
 	// Draining: the operator has nodes drained before they are shut down.

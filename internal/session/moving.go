@@ -99,7 +99,7 @@ func (m *moving) question(to view.Place) view.Question {
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
 	switch {
 	case m.rec.discarded:
-		q.Lines = append(q.Lines, view.Line{Text: "Its timeline goes with it: only trials (t) leave a record here."})
+		q.Lines = append(q.Lines, view.Line{Text: "Its timeline goes with it. Records of outages and trials stay."})
 	case m.rec.kept:
 		q.Lines = append(q.Lines, view.Line{Text: "Its record stays, and can be replayed."})
 	}

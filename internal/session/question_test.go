@@ -34,12 +34,12 @@ func TestManyMachinesAreOneLineOfAQuestion(t *testing.T) {
 	}
 }
 
-func TestTheQuestionSaysThatNoTrialKeepsAReport(t *testing.T) {
+func TestTheQuestionSaysThatTheOutageIsRecorded(t *testing.T) {
 	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{}, nil)
+	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{ByHand: true}, nil)
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:]})
-	if text := questionText(x.question(view.QuestionSwitch)); !strings.Contains(text, "start one first (t)") || strings.Contains(text, "in flight now") {
+	if text := questionText(x.question(view.QuestionSwitch)); !strings.Contains(text, "records this outage by itself") || strings.Contains(text, "in flight now") {
 		t.Errorf("the question:\n%s", text)
 	}
 }

@@ -43,6 +43,8 @@ type Options struct {
 
 	Fleet   *power.Fleet
 	Journal *power.Journal
+	// ByHand has the guest record outages by hand.
+	ByHand bool
 	// NoPower is the reason, in one sentence, why lightsout cannot switch machines;
 	// empty if it can.
 	NoPower string

@@ -157,8 +157,8 @@ func (x *request) meanwhile() (lines []view.Line) {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	if x.course == nil {
-		lines = append(lines, view.Line{Text: "No trial is running: for a report of this outage, start one first (t)."})
+	if x.course == nil && x.w.opt.ByHand {
+		lines = append(lines, view.Line{Text: "No trial is running: lightsout records this outage by itself, and reports on it."})
 	}
 	return lines
 }
@@ -192,6 +192,9 @@ func (x *request) begun(q power.Question, at time.Time) {
 			w.say(view.NewEvent(view.CodeDryRun, n, view.Facts{Action: q.Action, Reported: string(q.Action) + " not requested"}))
 		}
 		return
+	}
+	if q.Action != power.ActionOn && w.opt.ByHand {
+		w.guest.SwitchingOff()
 	}
 	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {
 		e := view.NewEvent(view.CodeZero, "trial", view.Facts{})

@@ -572,3 +572,89 @@ func TestATrialNeedsADeploymentAndMachines(t *testing.T) {
 		t.Errorf("summary %v, refused: %v", sum, refused)
 	}
 }
+
+// byHand shuts kube-node4 down and powers it on again, while a hold is running.
+func byHand(t *testing.T, opt session.Options) *world {
+	t.Helper()
+	opt.ByHand = true
+	w := startWorld(t, opt, nil)
+	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 2}})
+	w.x.frame("answers", func(f *view.Frame) bool { return f.Load.Totals.OK > 0 })
+	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
+		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
+		w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+		w.x.frame("it switched", func(f *view.Frame) bool {
+			v := f.Power["kube-node4"]
+			return f.Trial == nil && v.Busy == "" && v.LeftOff == (a != power.ActionOn) && !f.Zero.IsZero()
+		})
+	}
+	return w
+}
+
+func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	w := byHand(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	w.x.frame("the node back", func(f *view.Frame) bool {
+		n := f.Snapshot.Node("kube-node4")
+		return n != nil && n.Ready == cluster.TriTrue && len(f.Next) == 0
+	})
+	w.x.Send(view.StopLoad{})
+	w.x.frame("rest", func(f *view.Frame) bool { return !f.Load.Active && f.Load.Totals.InFlight() == 0 })
+	stop := make(chan struct{})
+	go func() { // the clock runs fast until everything has been back for a while
+		for tick := time.NewTicker(20 * time.Millisecond); ; {
+			select {
+			case <-tick.C:
+				ahead.Add(int64(time.Second))
+			case <-stop:
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	f := w.x.frame("the summary", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSummary })
+	})
+	close(stop)
+	if text := f.Events[len(f.Events)-1].Text; !strings.Contains(text, "kube-node4 was shut down at ") || !strings.Contains(text, "no request failed") {
+		t.Errorf("the summary: %q", text)
+	}
+	w.x.Send(view.AskQuit{})
+	sum, dir := w.outcome(t)
+	if sum.Zero.IsZero() || len(sum.Load) != 1 || !sum.Ledger.Balanced || sum.Ledger.InFlight > 0 || sum.Verdict == view.Aborted {
+		t.Errorf("%s %+v", sum.Verdict, sum.Ledger)
+	}
+	r, err := record.Open(dir)
+	if err != nil || len(r.Samples) == 0 || !slices.ContainsFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeZero }) {
+		t.Fatalf("the record: %v", err)
+	}
+	counted := 0
+	for _, run := range r.Runs {
+		counted += run.Totals.OK
+	}
+	if counted != sum.Ledger.OK {
+		t.Errorf("%d requests are in the record, and %d in its ledger", counted, sum.Ledger.OK)
+	}
+}
+
+func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
+	t.Parallel()
+	w := byHand(t, session.Options{})
+	w.x.Send(view.AskQuit{})
+	sum, dir := w.outcome(t)
+	if sum.Verdict == view.Aborted || len(sum.Nodes) != 1 {
+		t.Errorf("%s %v %+v", sum.Verdict, sum.Why, sum.Nodes)
+	}
+	if _, err := os.Stat(record.ReportPath(dir)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestATrialEndsTheRecordOfAnOutageByHand(t *testing.T) {
+	t.Parallel()
+	w := byHand(t, session.Options{})
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Free && f.Trial.Name == "by-keyboard" })
+}

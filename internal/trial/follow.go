@@ -20,11 +20,14 @@ func (r *run) show(f *view.Frame) {
 		r.loadEnded(l) // notes when it came to rest
 	}
 	r.gauge(f.Load.Gauge)
-	f.Trial = r.view()
+	kept := r.shown(f)
+	if !r.opt.ByHand {
+		f.Trial = kept.Trial
+	}
 	if r.stage == stageOver {
 		return
 	}
-	r.sampler.Offer(f)
+	r.sampler.Offer(kept)
 	err := errors.Join(r.requests.Err(), r.sampler.Err())
 	if e, changed := r.health.Observe("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
 		r.t.opt.Timeline.Add(e)
@@ -32,6 +35,13 @@ func (r *run) show(f *view.Frame) {
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the trial's record can't be written: %v", err)
 	}
+}
+
+// shown returns a frame with the trial, as the record keeps it.
+func (r *run) shown(f *view.Frame) *view.Frame {
+	kept := *f
+	kept.Trial = r.view()
+	return &kept
 }
 
 // look stores the parts of a snapshot that the trial needs.
@@ -77,6 +87,7 @@ func (r *run) addStep(a plan.Action) {
 // switching keeps that machines are switched now.
 func (r *run) switching(a power.Action, bindings []power.Binding) {
 	now := r.now()
+	r.switched = now
 	on := a == power.ActionOn
 	nodes := make([]string, len(bindings))
 	for i, b := range bindings {

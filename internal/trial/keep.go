@@ -70,14 +70,16 @@ func (r *run) closeRecord() {
 		}
 		errs = append(errs, r.keepPlan(p.Marshal()))
 	}
-	last := r.s.Publish() // it has the verdict
+	last := r.shown(r.s.Publish()) // it has the verdict
 	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.t.opt.Timeline.Untee())
 	errs = append(errs, r.summary.Write(r.dir, r.t.opt.Names))
 	if err := errors.Join(errs...); err != nil {
 		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}
+	var said string
 	r.s.Async(reportWithin, func(context.Context) error {
-		_, err := report.Write(r.dir)
+		var err error
+		said, err = report.Write(r.dir)
 		return err
 	}, func(err error) {
 		if err != nil {
@@ -85,6 +87,9 @@ func (r *run) closeRecord() {
 			return
 		}
 		r.s.Notify(view.NewEvent(view.CodeReportWritten, "trial", view.Facts{Reported: filepath.Join(r.dir, record.HTMLFile)}))
+		if r.opt.ByHand {
+			r.s.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: said}))
+		}
 	})
 }
 

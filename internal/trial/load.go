@@ -12,6 +12,9 @@ import (
 type loadRun struct {
 	step   string
 	number int // as the generator counts its runs
+	burst  bool
+	// before counts its requests up to the start of the trial.
+	before loadgen.Totals
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
 	// The peak of the gauge during the load, and its basis: a peak that servers reported

@@ -32,8 +32,11 @@ type run struct {
 	requests   *record.Requests
 
 	started, zero, ended time.Time
-	steps                []*stepRun
-	next                 int
+	// switched is when a machine was last switched; whole is since when everything is
+	// back, of an outage by hand.
+	switched, whole time.Time
+	steps           []*stepRun
+	next            int
 	// waiting: a driven trial waits for the operator.
 	waiting bool
 	// poll returns the progress of the present step, or its end; nil between steps.
@@ -91,7 +94,7 @@ type nodeRun struct {
 	booted              bool
 }
 
-// newRun makes a trial and the files of its record.
+// newRun makes a trial, without the files of its record.
 func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
 	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus()}
 	if p != nil {
@@ -105,9 +108,6 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 		for _, st := range p.Steps {
 			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
 		}
-	}
-	if err := r.openRecord(); err != nil {
-		return nil, err
 	}
 	r.tracker = phase.NewTracker(r.deployment)
 	return r, nil
@@ -128,6 +128,13 @@ func (r *run) begin(s *cluster.Snapshot) {
 	}
 	r.before = podsByNode(s, r.deployment)
 	r.settings = settingsOf(s, r.deployment)
+	if r.opt.ByHand {
+		r.name = "by-hand"
+		for _, l := range r.t.running() {
+			l.before = r.t.opt.Load.RunTotals(l.number)
+			r.loads = append(r.loads, l)
+		}
+	}
 	r.s.Say(view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name}))
 	r.tracker.Look(s, r.now())
 	if r.plan != nil {
@@ -203,6 +210,10 @@ func (r *run) nextStep(step int) {
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
+	if r.opt.ByHand && r.stage == stageSteps && r.settled(now) {
+		r.judge()
+		return
+	}
 	for r.poll != nil && r.stage != stageOver {
 		switch done, doing, err := r.poll(now); {
 		case !done:

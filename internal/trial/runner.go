@@ -58,6 +58,9 @@ type RunOptions struct {
 	KeepOff bool
 	// End ends the session when the trial is over.
 	End bool
+	// ByHand: it is the record of an outage by hand, which no one started. The screen
+	// does not show it, and it ends by itself.
+	ByHand bool
 }
 
 // Runner runs trials in a session, as its guest: see session.Guest. Start and
@@ -66,6 +69,8 @@ type Runner struct {
 	opt Options
 	s   session.Controls
 	run *run // the trial under way, or the last one that is over
+	// loads are those that may still be running, of trials or not.
+	loads []*loadRun
 	// tracked is the trial that transitions and requests are kept for.
 	tracked atomic.Pointer[run]
 
@@ -119,6 +124,20 @@ func (t *Runner) startPending() {
 	}
 }
 
+// SwitchingOff begins the record of an outage by hand, unless a trial keeps one.
+func (t *Runner) SwitchingOff() {
+	if t.live() {
+		return
+	}
+	if err := t.start(nil, RunOptions{ByHand: true}); err != nil {
+		t.s.Warn(view.LaneOperator, "trial", "this outage leaves no record: "+err.Error())
+	}
+}
+
+// ByHand reports whether the newest trial is the record of an outage by hand. It must
+// not be called before the session has ended.
+func (t *Runner) ByHand() bool { return t.run != nil && t.run.opt.ByHand }
+
 // Outcome is the result of the newest trial: its summary once it has been judged and
 // the folder of its record, or why it was not started. It must not be called
 // before the session has ended.
@@ -129,8 +148,11 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 	return sum, dir, t.refused
 }
 
-// Running reports whether a trial is under way.
-func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
+// Running reports whether a trial that somebody started is under way.
+func (t *Runner) Running() bool { return t.live() && !t.run.opt.ByHand }
+
+// live reports whether a record is being kept.
+func (t *Runner) live() bool { return t.run != nil && t.run.stage != stageOver }
 
 // Course is the running trial; nil if there is none.
 func (t *Runner) Course() any {
@@ -157,7 +179,7 @@ func (t *Runner) Record(q loadgen.Record) bool {
 
 // underWay hands the trial under way on, if there is one.
 func (t *Runner) underWay(to func(*run)) {
-	if t.Running() {
+	if t.live() {
 		t.run.tracker.Awake(t.run.now())
 		to(t.run)
 	}
@@ -186,27 +208,35 @@ func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
 
 // Draining makes a drain by keyboard a step.
 func (t *Runner) Draining(nodes []string) {
-	if r := t.run; t.Running() && r.plan == nil && r.stage == stageSteps {
+	if r := t.run; t.live() && r.plan == nil && r.stage == stageSteps {
 		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
 
 // LoadStarted accounts for a load by keyboard.
 func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
-	if !t.Running() {
+	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
+	t.loads = append(t.running(), l)
+	if !t.live() {
 		return
 	}
 	r := t.run
-	r.loads = append(r.loads, &loadRun{step: r.loadName(spec), number: number, started: at})
+	l.step = r.loadName(spec)
+	r.loads = append(r.loads, l)
 	r.tracker.FailsWithin(t.opt.Load.FailsWithin(spec))
 	if r.plan == nil {
 		r.addStep(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst})
 	}
 }
 
+// running returns the loads that are not at rest.
+func (t *Runner) running() []*loadRun {
+	return slices.DeleteFunc(t.loads, func(l *loadRun) bool { return t.s.AtRest(l.number) })
+}
+
 // Did turns an action of the operator by keyboard into a step.
 func (t *Runner) Did(i view.Intent) {
-	if !t.Running() || t.run.plan != nil {
+	if !t.live() || t.run.plan != nil {
 		return
 	}
 	switch i := i.(type) {
@@ -255,8 +285,8 @@ func (t *Runner) WillUncordon(node string) bool {
 
 // End judges what there is when the session ends.
 func (t *Runner) End() {
-	if t.Running() {
-		t.run.aborted = true
+	if t.live() {
+		t.run.aborted = !t.run.opt.ByHand
 		t.run.judge()
 	}
 }
@@ -278,6 +308,12 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	}
 	r, err := newRun(t, p, opt, s)
 	if err != nil {
+		return err
+	}
+	if t.live() { // the record of an outage by hand
+		t.run.judge()
+	}
+	if err := r.openRecord(); err != nil {
 		return err
 	}
 	t.run = r

@@ -102,7 +102,7 @@ func lastDetection(r *run) time.Time {
 }
 
 func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
-	t := r.t.opt.Load.RunTotals(l.number)
+	t := r.t.opt.Load.RunTotals(l.number).Since(l.before)
 	out := record.Load{
 		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.basis),

@@ -29,7 +29,9 @@ func (r *run) judge() {
 	case view.NoExpectations:
 		e.Level = view.Info
 	}
-	r.s.Say(e)
+	if !r.opt.ByHand {
+		r.s.Say(e)
+	}
 	r.closeRecord()
 	if r.opt.End {
 		r.s.End()

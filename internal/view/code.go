@@ -57,6 +57,7 @@ const (
 	CodeTrialPoweringOn  Code = "trial_powering_on"  // Nodes
 	CodeTrialVerdict     Code = "trial_verdict"      // Verdict; Reported is the reason
 	CodeReportWritten    Code = "report_written"     // Reported is the path
+	CodeOutageSummary    Code = "outage_summary"     // Reported: the report's first sentences
 	CodeOutageSign       Code = "outage_sign"        // Sign; At is when all was well last
 	CodeOutageOver       Code = "outage_over"        // Seconds without a sign; Nodes are still down
 	CodePlannedOff       Code = "planned_off"        // Name is who switched the node off

@@ -94,6 +94,7 @@ var kinds = map[Code]kind{
 		}
 		return s
 	}},
+	CodeOutageSummary: {LaneOperator, Info, after("")},
 	CodeReportWritten: {LaneOperator, Info, after("the report is ")},
 
 	CodeOutageSign: {LaneOperator, Bad, func(e *Event) string { return "sign of an outage: " + e.Sign.LastGood(e.Subject) }},

@@ -1,0 +1,40 @@
+package trial
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// afterwards is how long the record of an outage by hand goes on when everything is
+	// back.
+	afterwards = 30 * time.Second
+	// byHandMost bounds it after the last switch.
+	byHandMost = 6 * time.Hour
+)
+
+// settled reports whether the record of an outage by hand ends: everything has been
+// back for a while, or it is too long.
+func (r *run) settled(now time.Time) bool {
+	switch {
+	case r.switched.IsZero():
+		return false
+	case !r.isWhole():
+		r.whole = time.Time{}
+	case r.whole.IsZero():
+		r.whole = now
+	}
+	return !r.whole.IsZero() && now.Sub(r.whole) >= afterwards || now.Sub(r.switched) > byHandMost
+}
+
+// isWhole reports whether the nodes and all pods of the deployment are back, and every
+// burst has ended.
+func (r *run) isWhole() bool {
+	if slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return r.s.LeftOff(n.name) || !isBack(r, n.name) }) {
+		return false
+	}
+	if d := r.s.Snapshot().Deployment(r.deployment); d != nil && d.Available < d.Replicas {
+		return false
+	}
+	return !slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.burst && !r.s.AtRest(l.number) })
+}
