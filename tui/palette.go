@@ -39,7 +39,7 @@ func openPalette(m *Model) {
 		for _, b := range g.bindings {
 			if b.run != nil && g.title != "Moving" {
 				h := b.key.Help()
-				d.all = append(d.all, command{text: strings.ToLower(g.title) + ": " + h.Desc, keys: h.Key, binding: b, names: commandNames[h.Key]})
+				d.all = append(d.all, command{text: h.Desc + "  (" + strings.ToLower(g.title) + ")", keys: h.Key, binding: b, names: commandNames[h.Key]})
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (d *paletteDialog) find() {
 	}
 	rank := func(c command) int {
 		switch {
-		case strings.Contains(c.text, ": "+typed+":"): // an example is ":shot"
+		case strings.HasPrefix(c.text, typed):
 			return 2
 		case strings.HasPrefix(c.text, "go to: "+typed):
 			return 1

@@ -14,7 +14,7 @@ import (
 func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "4 : s e n d space t h i s space m a n y space a t")
-	if v := plainView(m); !strings.Contains(v, "load: send this many at once") {
+	if v := plainView(m); !strings.Contains(v, "send this many at once") {
 		t.Fatalf("the command is not found:\n%s", v)
 	}
 	typeKeys(m, "enter")
