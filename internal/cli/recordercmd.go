@@ -109,16 +109,16 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	return followCluster(ctx, watcher, s, guest)
 }
 
-// followCluster runs the watcher and the session until ctx ends.
+// followCluster runs the watcher and the session until ctx ends. Then the session ends at
+// once: it waits for nothing, as a session does that has to power machines on.
 func followCluster(ctx context.Context, watcher *cluster.Watcher, s *session.Session, guest session.Guest) error {
 	signals.inOrder.Store(true)
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { s.Send(view.End{Why: "by a signal"}) })()
 	var wg sync.WaitGroup
 	var watched error
 	wg.Go(func() { watched = watcher.Run(inner) })
-	err := s.Run(inner, guest)
+	err := s.Run(ctx, guest)
 	cancel()
 	wg.Wait()
 	if err == nil && ctx.Err() == nil {
