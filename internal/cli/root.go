@@ -25,6 +25,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/internal/terminal"
+	"lightsout/internal/text"
 	"lightsout/tui"
 )
 
@@ -97,7 +98,7 @@ func Main(v string) int {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
+	fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}

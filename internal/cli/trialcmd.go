@@ -264,7 +264,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
 		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
-			fmt.Fprintf(os.Stderr, "lightsout: %v\n", err)
+			fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
 			s.session.Send(view.AbortTrial{Why: err.Error()})
 			return c.follow(ctx, s.session)
 		}

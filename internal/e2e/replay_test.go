@@ -68,3 +68,14 @@ func TestReplayOnATerminalPlaysPausesAndSeeks(t *testing.T) {
 
 // replayWithin is how long a screen may take to show what it was told.
 const replayWithin = 20 * time.Second
+
+func TestErrorsShowControlCharactersInsteadOfObeyingThem(t *testing.T) {
+	t.Parallel()
+	hostile := "no\x1b[31m\rrecord\u202e"
+	for _, args := range [][]string{{"replay", hostile}, {"export", hostile, "-o", "x.gif"}, {"trial", "compare", hostile, "mdx"}, {"replay", "--speed", hostile, "mdx"}, {hostile}} {
+		_, errs, code := run(t, nil, args...)
+		if code == 0 || strings.ContainsAny(errs, "\x1b\r\u202e") || !strings.Contains(errs, `\x1b[31m`) {
+			t.Errorf("%q: code %d, %q", args, code, errs)
+		}
+	}
+}
