@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -17,17 +18,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"lightsout/cluster"
 	"lightsout/cluster/place"
+	"lightsout/internal/survey"
 	"lightsout/internal/testenv"
 )
 
 var (
 	worlds = flag.Int("worlds", 40, "the number of random worlds in TestPlaceAgainstTheScheduler")
+	pairs  = flag.Int("pairs", 0, "the number of pairs of nodes of each world that are lost, judged by a survey; 0: the world's own loss")
 	seed   = flag.Uint64("seed", 1, "seed of the first world")
 	only   = flag.String("family", "", "play only worlds of one family")
 	planes = flag.Int("planes", 4, "number of parallel control planes")
@@ -106,6 +110,9 @@ func (p *plane) play(t testing.TB, w *world) *result {
 	begin := p.mine(w.prefix)
 	out.told = place.New(s).Lose(w.lost, place.Options{Seed: w.seed})
 	out.forecast, out.likely = out.told.Pending, out.told.Likely
+	if *pairs > 0 {
+		out.survey(t, s)
+	}
 	p.outage(ctx, w)
 	for _, pod := range p.homeless(w) {
 		out.truth++
@@ -119,6 +126,20 @@ func (p *plane) play(t testing.TB, w *world) *result {
 		p.clear(ctx, w)
 	}
 	return out
+}
+
+// survey takes the forecast of the lost pair from a survey of all pairs.
+func (r *result) survey(t testing.TB, s *cluster.Snapshot) {
+	report, err := survey.Make(t.Context(), s, survey.Question{Pairs: true}, nil)
+	must(t, err)
+	r.forecast = place.Range{Low: report.Waiting, High: report.Waiting}
+	for _, l := range report.Of(survey.Pair) {
+		if slices.Contains(l.Nodes, r.lost[0]) && slices.Contains(l.Nodes, r.lost[1]) {
+			r.forecast.Low += l.Homeless.Low
+			r.forecast.High += l.Homeless.High
+		}
+	}
+	r.likely = min(max(r.likely, r.forecast.Low), r.forecast.High)
 }
 
 // homeless returns the pods of a world that have no node.
@@ -152,7 +173,7 @@ func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
 	p.mu.Unlock()
 	for _, ns := range w.spaces() {
 		_, err := p.api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
-		if begin == nil {
+		if !errors.IsAlreadyExists(err) { // it stays when a world is over
 			must(p.t, err)
 		}
 	}
@@ -287,6 +308,17 @@ func TestPlaceAgainstTheScheduler(t *testing.T) {
 	for i := range *worlds {
 		family := cmp.Or(*only, families[i%len(families)])
 		list = append(list, newWorld(*seed+uint64(i), family))
+		for k := range *pairs {
+			w := newWorld(*seed+uint64(i), family)
+			w.lost = nil
+			for _, at := range rand.New(rand.NewPCG(w.seed, uint64(k))).Perm(len(w.nodes))[:2] {
+				w.lost = append(w.lost, w.nodes[at].Name)
+			}
+			if k == 0 {
+				list = list[:len(list)-1]
+			}
+			list = append(list, w)
+		}
 	}
 	next := make(chan *world, len(list))
 	for _, w := range list {
