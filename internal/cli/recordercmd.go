@@ -62,12 +62,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer api.Close()
-	dir, err := clusterDir(cfg, access.Context)
-	if err != nil {
-		return err
-	}
-	dir = filepath.Join(dir, recorder.Folder)
-	unlock, err := recorder.Lock(dir)
+	dir, unlock, err := lockRecords(cfg, access.Context)
 	if err != nil {
 		return err
 	}
@@ -107,6 +102,17 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, s, guest)
+}
+
+// lockRecords returns the folder of the recorder's records, locked against another
+// recorder.
+func lockRecords(cfg *config.Config, context string) (dir string, unlock func(), err error) {
+	if dir, err = clusterDir(cfg, context); err != nil {
+		return "", nil, err
+	}
+	dir = filepath.Join(dir, recorder.Folder)
+	unlock, err = recorder.Lock(dir)
+	return dir, unlock, err
 }
 
 // followCluster runs the watcher and the session until ctx ends. Then the session ends at
