@@ -65,7 +65,7 @@ func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 
 // tell is the sentence of one outage.
 func tell(r *record.Record, all []outage, i int) string {
 	o := &all[i]
-	return sentence(who(o), clientsOf(r, all, i), podsOf(r, o), still(o))
+	return sentence(who(o), queuedIn(r, o), clientsOf(r, all, i), podsOf(r, o), still(o))
 }
 
 // sentence joins the parts that there are.
@@ -158,6 +158,23 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// queuedIn describes the largest queue of the loads that began while nodes were down.
+func queuedIn(r *record.Record, o *outage) string {
+	var most record.Load
+	for _, l := range summaryOf(r).Load {
+		if l.Started == nil || l.PeakQueued <= most.PeakQueued {
+			continue
+		}
+		if at := secondsAfter(r, *l.Started); at.After(o.from) && at.Before(o.end(r)) {
+			most = l
+		}
+	}
+	if most.PeakQueued == 0 {
+		return ""
+	}
+	return fmt.Sprintf("of %s %d were served at once and %d queued", text.Count(most.Scheduled, "request", "requests"), most.PeakServed, most.PeakQueued)
 }
 
 // errorTime is how long error windows are, without what they have in common.
