@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -84,8 +85,12 @@ type Report struct {
 }
 
 // Make runs a survey. progress, which may be nil, receives the finished part; several
-// goroutines call it. The error reports that ctx ended.
+// goroutines call it. The error reports that ctx ended, or names a minimum of a workload
+// without pods.
 func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(done, all int)) (*Report, error) {
+	if err := q.known(s); err != nil {
+		return nil, err
+	}
 	r := &Report{Context: s.Context, At: s.At}
 	jobs := r.losses(s, q)
 	lone := len(jobs)
@@ -126,6 +131,18 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(do
 	slices.SortFunc(more, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, more...)
 	return r, nil
+}
+
+// known returns an error that names a workload with a minimum but without pods.
+func (q *Question) known(s *cluster.Snapshot) error {
+	left := maps.Clone(q.Min)
+	for _, p := range s.Pods() {
+		delete(left, cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)})
+	}
+	for key := range left {
+		return fmt.Errorf("the minimum names %s, which has no pods", key)
+	}
+	return nil
 }
 
 // candidates returns the nodes that the survey loses.

@@ -87,6 +87,14 @@ func TestAMinimumIsARequirement(t *testing.T) {
 	}
 }
 
+// A misspelt workload does not pass as a requirement that the cluster meets.
+func TestAMinimumNamesAWorkload(t *testing.T) {
+	typo := cluster.Key{Namespace: "secret-space", Name: "modle"}
+	if _, err := Make(t.Context(), small(), Question{Min: map[cluster.Key]int{typo: 1}}, nil); err == nil || !strings.Contains(err.Error(), "secret-space/modle") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A file gives the same answer as the cluster; a redacted one contains no name.
 func TestASurveyOfAFile(t *testing.T) {
 	s := small()
