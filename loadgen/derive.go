@@ -58,11 +58,7 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 		}
 		served += free
 	case m.frontReport() != nil:
-		front := m.frontReport()
-		// A proxy before the backends counts what sits on dead ones as well.
-		served = max(*front.Served-g.OnDead-max(stalled, lost), s.flowing)
-		g.Heard = served
-		g.Basis, g.Source = BasisMeasured, front.Source
+		served = m.behindFront(&g, s.flowing, max(stalled, lost), dead > boundHoldings(m.dead, s, false))
 	case known:
 		served = max(room-max(stalled-lost, 0), atMost(s.flowing, m.most))
 		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
@@ -81,6 +77,19 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	}
 	g.Heard = max(min(g.Heard, g.Served), 0)
 	return g
+}
+
+// behindFront returns how many requests the backends serve by the report of the servers
+// in front of them, which count what sits on dead backends as well. If that part is
+// presumed, so is the rest.
+func (m *measurement) behindFront(g *Gauge, flowing, stalled int, presumed bool) int {
+	front := m.frontReport()
+	served := max(*front.Served-g.OnDead-stalled, flowing)
+	g.Heard, g.Basis, g.Source = served, BasisMeasured, front.Source
+	if presumed {
+		g.Heard, g.Basis = flowing, BasisEstimated
+	}
+	return served
 }
 
 // slots returns the capacity of the ready servers, or otherwise that of the service.

@@ -436,6 +436,11 @@ func TestDerive(t *testing.T) {
 			return m
 		}(), survey{outstanding: 12, lastActive: times(12, before)}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"a share of servers that died unheard is not measured, even if a proxy reports", func() measurement {
+			n := 12
+			return measurement{reported: []Report{{Served: &n, Asked: 1, Answered: 1}}, dead: []holding{{since: t0, n: 4, unheard: true}}}
+		}(), survey{outstanding: 16, lastActive: times(16, before)}, 16,
+			Gauge{Served: 8, Queued: 4, OnDead: 4, Basis: BasisEstimated}},
 		{"servers that never answered are as busy as those that did", func() measurement {
 			m := pods(8, 4, 4)
 			m.unheard = 4
