@@ -104,7 +104,7 @@ func legendOf(t *testing.T, s shown, m *Model, labels map[string]layer) legend {
 		}
 		l.layers[key] = of
 	}
-	if labels["served"] != layerNone {
+	if labels["serving"] != layerNone {
 		line := m.s.t.rules[4] + " capacity"
 		y := s.row(t, line)
 		_, l.line, _ = s.at(s.find(line, y), y)
@@ -184,7 +184,7 @@ var chartScenes = []struct {
 }
 
 var (
-	inService = map[string]layer{"served": layerServed, "queued": layerQueued, "stalled": layerStalled, "dead": layerOnDead, "sent to dead": layerOnDead}
+	inService = map[string]layer{"serving": layerServed, "queued": layerQueued, "stalled": layerStalled, "dead": layerOnDead, "sent to dead": layerOnDead}
 	answers   = map[string]layer{"answered": layerServed, "waiting": layerWaiting}
 )
 

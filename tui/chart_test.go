@@ -201,7 +201,7 @@ func TestTheLegendKeepsWhatIsNeededMost(t *testing.T) {
 	for _, w := range []int{80, 100, 120, 200} {
 		m, _, _ := testModel(f, w, 36, Options{})
 		v := plainView(m)
-		for _, want := range []string{"█ served 8", "█ queued 4"} {
+		for _, want := range []string{"█ serving 8", "█ queued 4"} {
 			if !strings.Contains(v, want) {
 				t.Errorf("%d wide: %q is not explained:\n%s", w, want, v)
 			}

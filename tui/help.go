@@ -82,7 +82,7 @@ func signs(t *theme) []signList {
 			{t.aim, "the load goes to this deployment; its bars are the last minute's available pods"},
 		}},
 		{"Symbols of requests", 0, [][2]string{
-			{t.layerSigns(layerServed, layerQueued), "served, or answered; queued" + t.byColour()},
+			{t.layerSigns(layerServed, layerQueued), "serving: a pod works on it now; or answered; queued" + t.byColour()},
 			{t.layerSigns(layerStalled, layerOnDead), "stalled: no answer arrives; sent to dead nodes" + t.byColour()},
 			{t.layerSigns(layerWaiting), "waiting: sent and not answered" + t.byColour()},
 			{t.free, "capacity that is free"},
@@ -90,7 +90,7 @@ func signs(t *theme) []signList {
 			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},
 			failLegend(),
 			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
-			{t.unread, "in the chart: a second in which served and queued were not read"},
+			{t.unread, "in the chart: a second in which nothing was read"},
 			{"2", "this many nodes at once"},
 		}},
 		{"Symbols of timeline and trial", needCluster, [][2]string{

@@ -154,11 +154,11 @@ func numbers(s *scene, w, top int, rate string, drawn [layers]bool) string {
 	if perSecond(&s.f.Load) {
 		return answered(s, l, w, rate, dead)
 	}
-	served := fmt.Sprintf(" served %s%d", est, g.Served)
+	served := fmt.Sprintf(" serving %s%d", est, g.Served)
 	if limited(&g) {
 		served += fmt.Sprintf(" of %d", g.Capacity)
 	}
-	before := max(width(served), width(" served 00 of 00"))
+	before := max(width(served), width(" serving 00 of 00"))
 	l.add(layerQueued, t.warn, "queued", est, g.Queued)
 	if w >= 70 || g.Stalled > 0 || drawn[layerStalled] {
 		l.add(layerStalled, t.fresh, "stalled", "", g.Stalled)
@@ -187,7 +187,7 @@ func answered(s *scene, l labels, w int, rate, dead string) string {
 	l.add(layerWaiting, "", "waiting", "", tot.InFlight())
 	l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
 	if limited(&g) {
-		l.add(layerNone, "", fmt.Sprintf("capacity %d: served", g.Capacity), estimated(&g), g.Served)
+		l.add(layerNone, "", fmt.Sprintf("capacity %d: serving", g.Capacity), estimated(&g), g.Served)
 		l.add(layerNone, t.warn, "queued", estimated(&g), g.Queued)
 	}
 	if g.OnDead > 0 {
@@ -343,7 +343,7 @@ func toldText(t *theme, g loadgen.Gauge) string {
 		case told.Served != nil && told.Queued != nil:
 			text += fmt.Sprintf("%d seen, %d of them waiting", *told.Served+*told.Queued, *told.Queued)
 		case told.Served != nil:
-			text += fmt.Sprintf("%d served", *told.Served)
+			text += fmt.Sprintf("serving %d", *told.Served)
 		case told.Queued != nil:
 			text += fmt.Sprintf("%d waiting", *told.Queued)
 		case told.Held != nil:

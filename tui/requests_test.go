@@ -20,8 +20,8 @@ func TestTheScreenShowsTheServersReports(t *testing.T) {
 		{[]loadgen.Report{{Source: "activator", Held: n(12), Asked: 1, Answered: 1}}, "activator: 12 seen "},
 		{[]loadgen.Report{{Source: "activator", Asked: 2}}, "activator: no answer "},
 		{[]loadgen.Report{{Source: "activator", Queued: n(4), Asked: 2, Answered: 1}}, "activator: 4 waiting (1 of 2 answer) "},
-		{[]loadgen.Report{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM: 8 served · front: 4 waiting "},
-		{[]loadgen.Report{{Source: "a\x1b[31mb\u202e", Served: n(1), Asked: 1, Answered: 1}}, "1 served "},
+		{[]loadgen.Report{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM: serving 8 · front: 4 waiting "},
+		{[]loadgen.Report{{Source: "a\x1b[31mb\u202e", Served: n(1), Asked: 1, Answered: 1}}, "serving 1 "},
 	} {
 		f := told()
 		f.Load.Gauge.Reported = tc.told

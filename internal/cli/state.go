@@ -24,7 +24,7 @@ func stateLines(f *view.Frame) []string {
 	out = append(out, stateDeployments(f.Snapshot)...)
 	out = append(out, statePods(f.Snapshot, f.Now)...)
 	g, t := f.Load.Gauge, f.Load.Totals
-	out = append(out, fmt.Sprintf("Requests: %d scheduled, %d ok, %d failed, %d in flight; served %d of %d, queued %d",
+	out = append(out, fmt.Sprintf("Requests: %d scheduled, %d ok, %d failed, %d in flight; serving %d of %d, queued %d",
 		t.Scheduled, t.OK, t.FailedSum(), t.InFlight(), g.Served, g.Capacity, g.Queued))
 	if v := f.Trial; v != nil {
 		how := v.Doing

@@ -32,7 +32,7 @@ func TestPlainPrintsTheStateInLines(t *testing.T) {
 	for _, want := range []string{
 		" of mdx, namespaces shop, API server connecting, T+01:00.0", "Nodes: 1 of 2 Ready\n  NODE", "a     Ready", "asking", "1 of 1",
 		"off, proven", "0 of 1", "shop/web    1 of 3     Scaling", "Pods: 1 of 3 ready", "shop/web-3  no node",
-		"Requests: 12 scheduled, 4 ok, 0 failed, 8 in flight; served 8 of 8, queued 4", "Trial mdx: wait until b is back", "Next: pods of b",
+		"Requests: 12 scheduled, 4 ok, 0 failed, 8 in flight; serving 8 of 8, queued 4", "Trial mdx: wait until b is back", "Next: pods of b",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not told:\n%s", want, text)

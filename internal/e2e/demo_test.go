@@ -32,7 +32,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("t")
 	x.answer("Start a trial?", "By keyboard")
 	x.keys("4", "b")
-	x.waitFor("16 sent, 16 served", long, `served 16 of 16`, `queued 0`)
+	x.waitFor("16 sent, 16 served", long, `serving 16 of 16`, `queued 0`)
 	x.waitFor("all 16 ended ok", long, `16 scheduled = 16 ok`)
 
 	x.mark("kube-node3")
@@ -51,7 +51,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "2", "Enter")
 	x.keys("4", "b")
-	x.waitFor("12 sent: 8 served and 4 queued at once", long, `served 8 of 8`, `queued 4`)
+	x.waitFor("12 sent: 8 served and 4 queued at once", long, `serving 8 of 8`, `queued 4`)
 	x.waitFor("all 12 ended ok", long, `28 scheduled in all = 28 ok`)
 
 	x.keys("o")
@@ -62,7 +62,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.waitFor("the prompt for a number", long, `requests at once`)
 	x.keys("C-u", "1", "6", "Enter")
 	x.keys("4", "b")
-	x.waitFor("16 sent, 16 served again", long, `served 16 of 16`, `queued 0`)
+	x.waitFor("16 sent, 16 served again", long, `serving 16 of 16`, `queued 0`)
 	x.waitFor("all 44 ended ok", long, `44 scheduled in all = 44 ok`)
 
 	x.keys("t")

@@ -248,7 +248,7 @@ func TestTheScreenShowsTheServersCounts(t *testing.T) {
 	x.waitFor("the deployment without two nodes", long, `8/16\s+Scaling`, ready("3"))
 	w.compare(x, moment{"two nodes dead under 16", shown{served: 8, room: 8, dead: 8}})
 	x.cancel()
-	x.waitFor("none in flight", long, `served 0 of 8`)
+	x.waitFor("none in flight", long, `serving 0 of 8`)
 	x.send(12)
 	w.compare(x, moment{"12 sent, two nodes off", shown{served: 8, room: 8, queued: 4}})
 
