@@ -126,6 +126,14 @@ func (a *app) record(access *cluster.Config) error {
 	return err
 }
 
+// shownPace is the pace that the screen and the records name: real goes without saying.
+func shownPace(cfg *config.Config) string {
+	if cfg.Pace == "real" {
+		return ""
+	}
+	return cfg.Pace
+}
+
 // newSession makes the session, and the runner of its trials, from the parts.
 func (a *app) newSession(access *cluster.Config, questions *session.Questions) error {
 	cfg := a.config
@@ -141,10 +149,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(),
 	}
-	opt.ByHand = a.opt.byHand
-	if cfg.Pace != "real" {
-		opt.Pace = cfg.Pace
-	}
+	opt.ByHand, opt.Pace = a.opt.byHand, shownPace(cfg)
 	if a.load == nil {
 		opt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"
 	}

@@ -89,10 +89,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	opt := session.Options{
 		Cluster: access.Context, Via: client.Via(), Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
 		NoPower: "the recorder switches nothing", Recorder: rec, Questions: session.NewQuestions(), Watcher: watcher,
-		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load,
-	}
-	if cfg.Pace != "real" {
-		opt.Pace = cfg.Pace
+		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load, Pace: shownPace(cfg),
 	}
 	s := session.New(opt)
 	guest := recorder.New(s.Controls(), recorder.Options{
