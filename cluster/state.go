@@ -12,7 +12,7 @@ const (
 	// keep coming. It bounds the cost of a flood and is no pace for the eye:
 	// whoever draws chooses that.
 	publishEvery = 10 * time.Millisecond
-	// shownFor is how long what was deleted stays visible.
+	// shownFor is how long a deleted object stays visible.
 	shownFor = 30 * time.Second
 )
 
@@ -96,7 +96,7 @@ func (s *state) run(ctx context.Context) {
 	}
 }
 
-// applyWaiting applies what is waiting, up to a moment: under a flood of news
+// applyWaiting applies the waiting deltas, up to a moment: under a flood of news
 // there must still be Snapshots.
 func (s *state) applyWaiting(until time.Time) {
 	for n := 1; ; n++ {
@@ -155,7 +155,7 @@ func (s *state) publish(now time.Time) {
 	}
 }
 
-// expire takes away what was deleted long enough ago.
+// expire removes the objects whose time to stay visible is over.
 func (s *state) expire(now time.Time) {
 	for len(s.expiries) > 0 && !s.expiries[0].end.After(now) {
 		s.expiries[0].remove()
@@ -163,7 +163,7 @@ func (s *state) expire(now time.Time) {
 	}
 }
 
-// showDeleted lets what was deleted be shown for a while, and then removes it.
+// showDeleted shows a deleted object for a while, and then removes it.
 func (s *state) showDeleted(gone time.Time, remove func()) {
 	s.expiries = append(s.expiries, expiry{gone.Add(shownFor), remove})
 }

@@ -111,8 +111,8 @@ type Transition struct {
 	Cause   Cause
 	// Why is the reason and message of the source, made harmless for a terminal.
 	Why string
-	// SourceTime is when it happened, where that is known better than by Seen: the
-	// time the source itself gives (a condition's lastTransitionTime, a Lease's
+	// SourceTime is the time of the change, if a source reports it: the
+	// time in the object (a condition's lastTransitionTime, a Lease's
 	// renewTime, a taint's timeAdded), when a heartbeat became overdue, or when a
 	// number began to rise; else zero. Seen is when the watch delivered it.
 	SourceTime, Seen time.Time
@@ -160,7 +160,7 @@ type Access struct {
 	// Read is the number of objects that have arrived of the first list; 0 once the
 	// list is complete.
 	Read int `json:"read,omitzero"`
-	// Forbidden: RBAC refuses it; what is shown of it is "forbidden", never
+	// Forbidden: RBAC refuses it; the screen then shows "forbidden", never
 	// an empty list.
 	Forbidden bool `json:"forbidden"`
 	// Err is one sentence on the last failure; empty when it is being watched.

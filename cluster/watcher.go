@@ -106,7 +106,7 @@ func (w *Watcher) send(ctx context.Context, d delta) {
 // kindComponent is for the control plane's own pods, read for their flags.
 const kindComponent Kind = "component"
 
-// sources lists what is watched.
+// sources lists the watched kinds.
 func (w *Watcher) sources() []*source {
 	pods := resources[KindPod]
 	all := []*source{

@@ -21,7 +21,7 @@ import (
 // system's error. The number is the class's Code. The bounds are those of Timeouts and
 // KeepAlive.
 //
-//	class               code  phase       what has happened
+//	class               code  phase       meaning
 //	ok                     0  answer      complete, status below 400; a chat: with its [DONE]
 //	refused              100  connecting  ECONNREFUSED: a machine is there, nobody listens
 //	unreachable          101  connecting  EHOSTUNREACH, ENETUNREACH, EHOSTDOWN: no way, or no answer to ARP (3 s)

@@ -251,7 +251,7 @@ func (r *request) finish(c Class, err error) {
 	r.over = true
 	r.End = r.now()
 	if r.phase == phaseOutcome {
-		r.End = r.since // what was read after it does not count
+		r.End = r.since // bytes read after it do not count
 	}
 	r.conn = nil
 	if r.timer != nil {

@@ -140,7 +140,7 @@ func (g *Generator) rate(c *oneRun, begin time.Time) {
 	}
 }
 
-// tick sends request i of a rate, or skips what is too late or too much. It
+// tick sends request i of a rate, or skips it if it is too late, or if too many are in flight. It
 // returns how many requests it has dealt with, and whether there are more.
 func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
 	now, due := g.now(), begin.Add(c.Spec.dueAfter(i))

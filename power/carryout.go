@@ -14,7 +14,7 @@ import (
 // machine is then in a state that the weaker source cannot see.
 const unreadLimit = 3
 
-// carryOut sends the request and waits for the power state. It returns the operation's
+// carryOut sends the request and waits for the wanted power state. It returns the operation's
 // last phase and a sentence.
 func (o *operation) carryOut(ctx context.Context) (Phase, string) {
 	o.say(PhaseAsking, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
@@ -127,7 +127,7 @@ func (o *operation) permitted(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// await polls until the machine reaches the power state or the deadline passes.
+// await polls until the machine reaches the wanted power state or the deadline passes.
 // mayResend ends the wait early, without a phase, when the machine stays in its old
 // state.
 func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase, string) {

@@ -15,7 +15,7 @@
 // knows the Kubernetes API (a node comes in as a NodeRef), the screen, or one
 // vendor's interface. This package imports neither cluster nor loadgen.
 //
-// Two rules apply everywhere. An accepted call is not success: the power state must be
+// Two rules apply everywhere. An accepted call is not success: the wanted power state must be
 // seen. And lightsout never sends a request to switch off twice: if it cannot tell
 // whether the request arrived, it polls.
 package power

@@ -57,7 +57,7 @@ type Config struct {
 	// switching, everything else) are under way at once; 10.
 	Parallel int
 	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) bound the wait
-	// for the power state, counted from the request.
+	// for the wanted power state, counted from the request.
 	ShutdownTimeout, OffTimeout, OnTimeout time.Duration
 	// Locks keep other programs on this host from switching at the same time;
 	// nil keeps none.

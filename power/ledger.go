@@ -118,7 +118,7 @@ func (j *Journal) PoweredOn() map[string]time.Time {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_ = j.catchUp() // LeftOff reports what is unreadable
+	_ = j.catchUp() // LeftOff reports unreadable lines
 	for _, e := range j.left.on {
 		if e.Of().Same(j.cluster) {
 			out[e.Node] = e.At
@@ -314,7 +314,7 @@ func (j *Journal) LeftOffAll() ([]LeftOff, error) {
 func (j *Journal) LateAll() []LeftOff {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_ = j.catchUp() // LeftOff reports what is unreadable
+	_ = j.catchUp() // LeftOff reports unreadable lines
 	return leftBy(j.left.late(j.carriedOut), j.carriedOut)
 }
 

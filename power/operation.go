@@ -10,15 +10,15 @@ import (
 )
 
 // Do carries out an action on the machines of the given nodes in parallel. It returns
-// when each has reached the power state, failed, or passed its deadline. It calls
+// when each has reached the wanted power state, failed, or passed its deadline. It calls
 // report for every step as it happens, never from two goroutines at once; report must
 // not block for long. The error is nil if all succeeded, otherwise an *ActionError. Do
 // judges nothing: see Switcher.
 //
 // For each machine, Do locks it against other programs. It polls, and sends nothing if
-// the machine is in the power state already. It writes the intent to the journal, and
+// the machine is in the wanted power state already. It writes the intent to the journal, and
 // switches nothing off if that fails. It sends the request, and polls until the machine
-// reaches the power state. If a power API represents a machine that another driver
+// reaches the wanted power state. If a power API represents a machine that another driver
 // switches off, the API's reading counts. Do repeats a failed power-on until its
 // deadline, and sends a request to switch off once, whatever its result. When ctx ends,
 // it sends nothing new, and reports operations under way as uncertain.

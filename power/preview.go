@@ -255,7 +255,7 @@ func (s *Switcher) judged(ctx context.Context, view View, left map[string][]Left
 	return out
 }
 
-// worse lists what is worse in the new question than in the agreed one: a more severe
+// worse lists the findings of the new question that the agreed one lacks: a more severe
 // or longer finding, another machine, another boot, fewer workers left.
 func worse(asked, now Question) (changed []string) {
 	for _, f := range now.Findings {

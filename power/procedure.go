@@ -161,7 +161,7 @@ func (s *Switcher) lock(ctx context.Context, r Request) (unlock func(), err erro
 	return sync.OnceFunc(unlock), nil
 }
 
-// act carries out the agreed actions: journal, request, and polls until the power state
+// act carries out the agreed actions: journal, request, and polls until the wanted power state
 // is seen. It unlocks the cluster as soon as every intent is in the journal, because
 // others judge by the journal from then on.
 func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {

@@ -116,7 +116,7 @@ func (a Action) Wanted() State {
 }
 
 // Due reports whether to send a request to an API that accepts an action in one state
-// only, by the machine's present state: not if the machine is in the power state
+// only, by the machine's present state: not if the machine is in the wanted power state
 // already, and not in any other state, which the error names. It ends with the next
 // step.
 func Due(a Action, m Machine, now Reading, advice string) (bool, error) {
@@ -261,7 +261,7 @@ const (
 	PhaseDeferred  Phase = "deferred"  // another operation on the machine must end first
 	PhaseAsking    Phase = "asking"    // the request is being sent
 	PhaseAccepted  Phase = "accepted"  // accepted, not yet seen
-	PhaseDone      Phase = "done"      // the power state was seen; Proof is how certain it is
+	PhaseDone      Phase = "done"      // lightsout saw the wanted power state; Proof is how certain it is
 	PhaseFailed    Phase = "failed"    // refused, or the deadline passed
 	PhaseUncertain Phase = "uncertain" // unknown; poll before doing anything else
 )

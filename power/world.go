@@ -77,7 +77,7 @@ type Question struct {
 	// Left is how many workers that take pods would be left; -1 when that is
 	// not counted.
 	Left int
-	// Changed lists what has become worse since the operator answered yes; the Switcher
+	// Changed lists the findings that are new since the operator answered yes; the Switcher
 	// then asks again.
 	Changed []string
 	// ahead is how far the API server's clock is ahead of this host's.

@@ -52,7 +52,7 @@ func brief(subject, text string) string {
 	return strings.TrimPrefix(rest, "is ")
 }
 
-// btoi counts what is so.
+// btoi is 1 for true and 0 for false.
 func btoi(b bool) int {
 	if b {
 		return 1

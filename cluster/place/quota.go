@@ -9,7 +9,7 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// quotas are the ResourceQuotas by namespace, with what is used of them during a run.
+// quotas are the ResourceQuotas by namespace, with their use during a run.
 type quotas struct {
 	of    map[string][]*corev1.ResourceQuota
 	spent map[*corev1.ResourceQuota]corev1.ResourceList

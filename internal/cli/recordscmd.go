@@ -113,7 +113,7 @@ func recordIn(dir string) recordRow {
 	return k
 }
 
-// plannedIn reads what was switched off by plan.
+// plannedIn reads which machines the plan switched off.
 func plannedIn(path string) (out []recordRow, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -26,10 +26,10 @@ import (
 // root is the repository, from where this command is run.
 const root = "../.."
 
-// release is what is being made.
+// release is the release under way.
 type release struct {
 	version string
-	// out is the folder of what is made; stage that of the files that go into it.
+	// out is the folder of the packages, stage that of the files that go into them.
 	out, stage string
 	// when is the time of every file.
 	when time.Time
@@ -80,7 +80,7 @@ func (r *release) make(platforms []string) error {
 // completes is how kubectl finds out what its plugin completes.
 const completes = "#!/bin/sh\nexec lightsout __complete \"$@\"\n"
 
-// common stages what is the same on every platform.
+// common stages the files that all platforms share.
 func (r *release) common() error {
 	for _, dir := range []string{"man", "completions"} {
 		if err := os.Mkdir(filepath.Join(r.stage, dir), 0o755); err != nil {

@@ -12,7 +12,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// pack makes a package of what is staged.
+// pack makes a package of the staged files.
 func (r *release) pack(format, arch string) (err error) {
 	packager, err := nfpm.Get(format)
 	if err != nil {

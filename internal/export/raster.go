@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// pair is text and what is behind it.
+// pair is the colour of a text and of its background.
 type pair struct{ fg, bg Colour }
 
 // raster draws cells as pixels of a palette: for each pair of colours the

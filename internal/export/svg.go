@@ -182,7 +182,7 @@ func (d *svg) row(y, top int) {
 // interval is a part of the film.
 type interval struct{ from, until time.Duration }
 
-// during keeps what is shown for a part of the film.
+// during keeps the shapes that a part of the film shows.
 func (d *svg) during(text string, from, until time.Duration) {
 	k := interval{from, until}
 	if d.shown[k] == nil {

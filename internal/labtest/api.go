@@ -35,7 +35,7 @@ func (l *Lab) API() *API {
 }
 
 // Do sends an object, or nothing where it is nil, and reads the answer into
-// into, if that is wanted. A conflict (what is to be made is there already) is
+// into, if that is wanted. A conflict (the object exists already) is
 // no failure; a patch is a merge patch.
 func (a *API) Do(method, path string, object, into any) {
 	a.t.Helper()

@@ -161,7 +161,7 @@ func (o *outage) lookAtNodes(s *cluster.Snapshot, now time.Time) {
 // reportWithin bounds nothing: the reports are waited for.
 const reportWithin = time.Hour
 
-// tell notifies of the outage, and of what has been learned since.
+// tell notifies of the outage, and of later findings.
 func (o *outage) tell(now time.Time) {
 	if o.toldSigns == len(o.signs) || o.told >= tellMost || o.told > 0 && now.Sub(o.toldAt) < tellEvery {
 		return

@@ -34,7 +34,7 @@ func Markdown(w io.Writer, r *record.Record) error {
 	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "page", pageOf(r))
 }
 
-// mdCell sets off what is bad or must be known in bold.
+// mdCell sets bad values, and those that the reader must know, in bold.
 func mdCell(c cell) string {
 	if (c.Tone == bad || c.Tone == warning) && c.Text != "" {
 		return "**" + md(c.Text) + "**"

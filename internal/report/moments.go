@@ -206,7 +206,7 @@ func momentsSection(r *record.Record) section {
 	return t
 }
 
-// describeRacks says in words what is drawn.
+// describeRacks describes the drawn racks in words.
 func describeRacks(m moment) string {
 	var parts []string
 	for _, k := range m.racks {

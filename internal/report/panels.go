@@ -58,7 +58,7 @@ func per(size int) string {
 	return fmt.Sprintf("in each %d s", size)
 }
 
-// layers draws what is in the service, one on top of the other.
+// layers draws the requests in the service, one layer on top of the other.
 func (d *drawing) layers(bins []bin, zero, unit float64) {
 	d.printf(`<g data-unit="%.6g">`, unit)
 	below := make([]int, len(bins))
@@ -99,7 +99,7 @@ func limited(bins []bin) bool {
 	return slices.ContainsFunc(bins, func(b bin) bool { return b.Capacity > 0 || b.Target > 0 })
 }
 
-// service draws what is in the service, with failures below zero.
+// service draws the requests in the service, with failures below zero.
 func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	top, fails := 1, 0
 	sampled := false

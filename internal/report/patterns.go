@@ -13,7 +13,7 @@ func classPattern(c loadgen.Class) string {
 	return "f-" + t.Colour + "-" + t.Texture
 }
 
-// textures are what is drawn over a pattern's ground, on a tile of 6 × 6.
+// textures are the paths over a pattern's ground, on a tile of 6 × 6.
 var textures = map[string]string{
 	"solid":    "",
 	"rising":   "M-1 7L7 -1M-1 1L1 -1M5 7L7 5",

@@ -88,7 +88,7 @@ func classesOf(bins []bin) []loadgen.Class {
 	return byCount(sum)
 }
 
-// lanesMost and phasesMost bound what is drawn; the tables have the rest. More
+// lanesMost and phasesMost bound the picture; the tables have the rest. More
 // marks than linesMost have no lines of their own, which would be a fence.
 const (
 	lanesMost  = 12
@@ -185,7 +185,7 @@ func (d *drawing) ticks(y float64) {
 	d.text("label soft", 0, y+16, "start", "time from zero ("+d.axis.unit()+")")
 }
 
-// blind greys out what was not heard.
+// blind greys out the spans without contact.
 func (d *drawing) blind(r *record.Record, bottom float64) {
 	for _, s := range summaryOf(r).Blind {
 		x := d.axis.x(s.From)

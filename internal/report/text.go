@@ -13,7 +13,7 @@ import (
 // textMost is the most characters kept of one text of a record.
 const textMost = 400
 
-// none stands in a table for what is not there.
+// none stands in a table for a missing value.
 const none = "–"
 
 // clean makes a text of a record harmless for a terminal and for every format

@@ -76,7 +76,7 @@ func runsOf(r *record.Record) section {
 	return t
 }
 
-// endedOf is what is left of the ledger without a summary.
+// endedOf counts the requests of a record without a summary.
 func endedOf(r *record.Record) section {
 	t := section{ID: "ledger", Title: "Ledger"}
 	var n loadgen.Counts

@@ -54,7 +54,7 @@ func (r *returns) switchedOff(nodes []string) {
 	r.restore = r.restore && len(r.waiting) > 0
 }
 
-// look follows up on what is new.
+// look follows up on changes.
 func (r *returns) look(s *cluster.Snapshot) {
 	if !r.restore || s.Link.State != cluster.LinkLive {
 		return

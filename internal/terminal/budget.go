@@ -69,7 +69,7 @@ func newBudget() *budget {
 // output is the terminal, counted and asked.
 func (b *budget) output(tty *os.File) *countedFile { return &countedFile{File: tty, b: b} }
 
-// countedFile counts what is written to a terminal, and asks it when that has been
+// countedFile counts the bytes written to a terminal, and asks it when that has been
 // shown.
 type countedFile struct {
 	*os.File
@@ -124,7 +124,7 @@ func (b *budget) takes(msg tea.Msg) bool {
 	return true
 }
 
-// wait waits until what was written since the last call is paid for and, if the
+// wait waits until the bytes written since the last call are paid for and, if the
 // terminal is known to answer, shown; or ctx ends.
 func (b *budget) wait(ctx context.Context) {
 	b.mu.Lock()

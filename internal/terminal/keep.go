@@ -21,7 +21,7 @@ import (
 	"lightsout/tui"
 )
 
-// keepsake is what is to be kept of a screen, as it was when that was asked for.
+// keepsake is the part of a screen to keep, as it was when the operator asked for it.
 type keepsake struct {
 	frame  *view.Frame
 	screen string // as it is drawn

@@ -26,7 +26,7 @@ type recording struct {
 	keys    bool // record those that are commands
 }
 
-// key records a key that was pressed; what is typed into a dialog is left out.
+// key records a key. It leaves out the keys that the operator types into a dialog.
 func (r *recording) key(m *tui.Model, key tea.KeyPressMsg) {
 	if r.keys && r.screen != nil && tui.KeyCommands(m, key) {
 		r.screen.Key(key.String())

@@ -80,7 +80,7 @@ const (
 	SignAPI       Sign = "api"       // the API server does not answer
 )
 
-// LastGood describes what was seen last before a sign; its time is that of the sign.
+// LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
 	switch s {
 	case SignSilent:

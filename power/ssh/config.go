@@ -27,7 +27,7 @@ const systemConfig = "/etc/ssh/ssh_config"
 // host is a host to dial, after the look-up in the configuration.
 type host struct {
 	alias string // as it was given, without user and port
-	name  string // what is dialled
+	name  string // the address to dial
 	port  string
 	user  string
 	// identityFiles are tried in order; explicit: the configuration names them, and

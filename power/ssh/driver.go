@@ -57,7 +57,7 @@ type Driver struct {
 	seen map[string]*sight // by Machine.ID
 }
 
-// sight is what was seen of one machine.
+// sight holds the observations of one machine.
 type sight struct {
 	answered bool // it has answered once in this run
 	// silent counts looks in a row without an answer, the first at since.
@@ -176,7 +176,7 @@ var (
 	errMute   = errors.New("connected, but no ssh server answered")
 )
 
-// note reads and changes what was seen of a machine.
+// note reads and changes the observations of a machine.
 func (d *Driver) note(m power.Machine, f func(*sight)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

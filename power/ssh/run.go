@@ -64,7 +64,7 @@ type job struct {
 // run runs a command on a host ("alias" or "[user@]host[:port]") over a connection of
 // its own through the bastion, waiting while too many hosts are logged in to already.
 // An error means that the command was certainly not started (a *ConnectError, or the
-// server's refusal); in every other case the result holds what is known. Waiting ends
+// server's refusal); in every other case the result holds the known part. Waiting ends
 // with ctx.
 func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -93,7 +93,7 @@ func (m *marker) add(k mark) {
 	m.marks = append(m.marks, k)
 }
 
-// event marks what is notable.
+// event marks notable events.
 func (m *marker) event(e *view.Event) {
 	what, subject, ok := record.Moment(e)
 	if !ok {

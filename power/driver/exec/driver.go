@@ -66,7 +66,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 }
 
 // Driver switches machines by commands. It is safe for use by several
-// goroutines. Close ends what is under way.
+// goroutines. Close ends all calls under way.
 type Driver struct {
 	opt      Options
 	commands map[power.Action]command // that for the state by no action
@@ -129,7 +129,7 @@ func parse(what string, argv []string) (command, error) {
 	return out, nil
 }
 
-// Close ends what is under way.
+// Close ends all calls under way.
 func (d *Driver) Close() { d.looks.Close() }
 
 // Name gives "exec".

@@ -98,7 +98,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 }
 
 // Driver switches machines by a fence agent. It is safe for use by several
-// goroutines. Close ends what is under way.
+// goroutines. Close ends all calls under way.
 type Driver struct {
 	agent   string
 	secrets map[string]secret.Source
@@ -173,7 +173,7 @@ func (d *Driver) parse(where string, params map[string]string) (map[string]*fiel
 	return out, nil
 }
 
-// Close ends what is under way.
+// Close ends all calls under way.
 func (d *Driver) Close() { d.looks.Close() }
 
 // Name gives "fence".

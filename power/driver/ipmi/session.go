@@ -39,7 +39,7 @@ func cause(err error) string {
 	return power.Clean(said[len(said)-1])
 }
 
-// talk logs in to a machine's controller, does what is to be done, and logs out.
+// talk logs in to a machine's controller, runs the commands, and logs out.
 func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Context, *client.Client) error) error {
 	host, p, err := net.SplitHostPort(m.ID)
 	number, portErr := net.LookupPort("udp", p)

@@ -13,7 +13,7 @@ import (
 	"lightsout/power/internal/secret"
 )
 
-// checkToken takes what was read from where for a token, without the blanks
+// checkToken takes the text read from where for a token, without the blanks
 // around it.
 func checkToken(raw, where string) (string, error) {
 	token := strings.TrimSpace(raw)

@@ -23,7 +23,7 @@ const (
 	levelGuarantee = "guarantee"
 )
 
-// inventoryAge is how long what is known of the project's VMs is used for
+// inventoryAge is how long the list of the project's VMs is used for
 // finding nodes.
 const inventoryAge = time.Minute
 

@@ -63,7 +63,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 }
 
 // Driver switches servers by Nova. It is safe for use by several goroutines.
-// Close ends what is under way.
+// Close ends all calls under way.
 type Driver struct {
 	opt   Options
 	lists *look.Looks[[]servers.Server]
@@ -82,7 +82,7 @@ func New(opt Options) (*Driver, error) {
 	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: semaphore.NewWeighted(1)}, nil
 }
 
-// Close ends what is under way and closes connections.
+// Close ends all calls under way and closes connections.
 func (d *Driver) Close() {
 	d.lists.Close()
 	_ = d.turn.Acquire(context.Background(), 1) // whose end is the only error

@@ -54,7 +54,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 }
 
 // Driver switches the machines of one Vagrantfile. It is safe for use by
-// several goroutines. Close ends what is under way.
+// several goroutines. Close ends all calls under way.
 type Driver struct {
 	dir     string
 	command []string
@@ -77,7 +77,7 @@ func New(opt Options) (*Driver, error) {
 	}, nil
 }
 
-// Close ends what is under way.
+// Close ends all calls under way.
 func (d *Driver) Close() { d.looks.Close() }
 
 // Name gives "vagrant".

@@ -30,7 +30,7 @@ const (
 	grace = 2 * time.Second
 )
 
-// Program is what is to be run.
+// Program is a program to run.
 type Program struct {
 	// Argv is the program and its arguments, never empty. A name without a slash
 	// is looked for in PATH. Secrets must not be in it: others see it.
@@ -168,7 +168,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was kept.
+// String returns the kept bytes.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
