@@ -70,8 +70,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// health returns the cached results for every piece of the nodes.
-func (s *Snapshot) health(f func(h *nodeHealth, nodes []*Node)) {
+// eachHealth calls f with the cached results of every piece of the nodes.
+func eachHealth(s *Snapshot, f func(h *nodeHealth, nodes []*Node)) {
 	for _, c := range s.nodes.chunks {
 		f(noted(c, healthOf), c.items)
 	}
@@ -79,13 +79,13 @@ func (s *Snapshot) health(f func(h *nodeHealth, nodes []*Node)) {
 
 // NodeCount is how many nodes are Ready, of how many, those gone left out.
 func (s *Snapshot) NodeCount() (ready, total int) {
-	s.health(func(h *nodeHealth, _ []*Node) { ready, total = ready+h.ready, total+h.total })
+	eachHealth(s, func(h *nodeHealth, _ []*Node) { ready, total = ready+h.ready, total+h.total })
 	return ready, total
 }
 
 // Zones counts the nodes of every zone, in no order.
 func (s *Snapshot) Zones() (out []ZoneCount) {
-	s.health(func(h *nodeHealth, _ []*Node) {
+	eachHealth(s, func(h *nodeHealth, _ []*Node) {
 		for _, z := range h.zones {
 			out = addZone(out, z)
 		}
@@ -97,8 +97,8 @@ func (s *Snapshot) Zones() (out []ZoneCount) {
 // cost follows their number; it checks all nodes only when one of them may
 // have turned silent since the last time.
 func (s *Snapshot) Unwell(now time.Time) (out []*Node) {
-	seeing := s.seeing(now)
-	s.health(func(h *nodeHealth, nodes []*Node) {
+	seeing := seeingUntil(s, now)
+	eachHealth(s, func(h *nodeHealth, nodes []*Node) {
 		if q := h.quiet.Load(); q != nil && q.watchedSince.Equal(s.heartbeatsSince) && !seeing.After(q.until) {
 			out = append(out, h.unwell...)
 			return

@@ -95,7 +95,7 @@ func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
 		return false
 	}
 	if n := s.Node(p.Node); n != nil {
-		return s.lost(n, now)
+		return nodeLost(s, n, now)
 	}
 	return s.Access[KindNode].Synced
 }

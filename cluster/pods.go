@@ -57,11 +57,11 @@ func (p *Pod) changed(s *state, old *Pod, seen time.Time) {
 		if old.Deleting.IsZero() {
 			at = p.Deleting
 		}
-		p.report(s, old, Transition{Kind: ChangeStatus, From: old.Status, To: p.Status, Why: s.nodeTrouble(p), SourceTime: at, Seen: seen})
+		p.report(s, old, Transition{Kind: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, Seen: seen})
 	}
 	if old.Ready != p.Ready {
 		words := map[bool]string{false: WordNotReady, true: WordReady}
-		p.report(s, old, Transition{Kind: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: s.nodeTrouble(p), SourceTime: p.ReadySince, Seen: seen})
+		p.report(s, old, Transition{Kind: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, Seen: seen})
 	}
 }
 
@@ -71,13 +71,13 @@ func (p *Pod) report(s *state, old *Pod, t Transition) {
 	t.Subject = Ref{KindPod, p.Key}
 	switch t.Kind {
 	case ChangeReady:
-		t.Was, t.Is, t.Cause = conditionHealth(old.Ready), conditionHealth(p.Ready), s.causeOf(p)
+		t.Was, t.Is, t.Cause = conditionHealth(old.Ready), conditionHealth(p.Ready), causeOf(s, p)
 	case ChangeStatus:
 		if t.From != "" {
 			t.Was = old.health()
 		}
 		if t.To != "" {
-			t.Is, t.Cause = p.health(), s.causeOf(p)
+			t.Is, t.Cause = p.health(), causeOf(s, p)
 		}
 	}
 	s.transit(t)
@@ -101,7 +101,7 @@ func (p *Pod) drop(s *state, seen time.Time) {
 }
 
 // causeOf returns why a pod changed, if its node is the cause.
-func (s *state) causeOf(p *Pod) Cause {
+func causeOf(s *state, p *Pod) Cause {
 	if n := s.node(p.Node); p.Ready || n == nil || n.Ready == TriTrue {
 		return ""
 	}
@@ -110,7 +110,7 @@ func (s *state) causeOf(p *Pod) Cause {
 
 // nodeTrouble returns the problem of the node of a pod that is not ready; empty if
 // there is none.
-func (s *state) nodeTrouble(p *Pod) string {
+func nodeTrouble(s *state, p *Pod) string {
 	n := s.node(p.Node)
 	if p.Ready || n == nil || n.Ready == TriTrue {
 		return ""

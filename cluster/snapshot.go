@@ -95,7 +95,7 @@ func (s *Snapshot) Contents() Contents {
 	return Contents{
 		Version: s.Version, At: s.At,
 		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
-		Link: s.link(), Access: s.Access, Settings: s.Settings,
+		Link: linkOf(s), Access: s.Access, Settings: s.Settings,
 		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil,
 		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(), Objects: s.objects.all(),
 	}
@@ -112,7 +112,7 @@ func (s *Snapshot) Contact() time.Time {
 }
 
 // heartbeatsComplete is up to when all heartbeats have been delivered.
-func (s *Snapshot) heartbeatsComplete() time.Time {
+func heartbeatsComplete(s *Snapshot) time.Time {
 	if s.traffic != nil {
 		return s.traffic.noted(&s.traffic.complete)
 	}
@@ -128,7 +128,7 @@ func (s *Snapshot) Ahead() time.Duration {
 	return s.Link.Ahead
 }
 
-func (s *Snapshot) link() Link {
+func linkOf(s *Snapshot) Link {
 	l := s.Link
 	l.LastContact, l.Ahead = s.Contact(), s.Ahead()
 	return l

@@ -41,13 +41,13 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 		return since, false
 	}
 	slept := clock.Age(now, heard) - now.Sub(heard)
-	return since, s.seeing(now).Add(slept).After(at)
+	return since, seeingUntil(s, now).Add(slept).After(at)
 }
 
-// seeing is the latest moment up to now for which a missing heartbeat means
+// seeingUntil is the latest moment up to now for which a missing heartbeat means
 // something.
-func (s *Snapshot) seeing(now time.Time) time.Time {
-	for _, limit := range []time.Time{s.heartbeatsComplete(), s.heartbeatsUntil} {
+func seeingUntil(s *Snapshot, now time.Time) time.Time {
+	for _, limit := range []time.Time{heartbeatsComplete(s), s.heartbeatsUntil} {
 		if !limit.IsZero() && limit.Before(now) {
 			now = limit
 		}
@@ -106,8 +106,8 @@ func (s *Snapshot) PodWord(p *Pod, now time.Time) string {
 	return p.Status
 }
 
-// lost: the node is not Ready and nothing is heard of it.
-func (s *Snapshot) lost(n *Node, now time.Time) bool {
+// nodeLost: the node is not Ready and nothing is heard of it.
+func nodeLost(s *Snapshot, n *Node, now time.Time) bool {
 	if !n.Gone.IsZero() {
 		return true
 	}

@@ -54,8 +54,8 @@ func commonKeys() []group {
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once (asks once, outside the Requests pane)", "b"),
-			bind(startLoad(loadgen.Hold), "keep in flight", "h", "hold this many in flight (asks how many); in the Requests pane again: stop", "h"),
-			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second (asks how many); in the Requests pane again: stop", "R"),
+			bind(startLoad(loadgen.Hold), "keep in flight", "h", "hold this many in flight (asks once); in the Requests pane again: stop", "h"),
+			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second (asks once); in the Requests pane again: stop", "R"),
 			bind(changeLoad(1), "", "+", "one more", "+", "="),
 			bind(changeLoad(-1), "", "-", "one less", "-"),
 			bind(openNumber, "how many", "n", "set how many", "n"),

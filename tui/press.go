@@ -23,7 +23,7 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 		suspend(m)
 	case m.dialogs.top() != nil:
 		m.pressDialog(keyPressed(msg))
-	case key == "enter" && m.stepWaits():
+	case key == "enter" && stepWaits(m):
 		if m.step.take(m.opts.Now()) {
 			m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
 		}
@@ -95,7 +95,7 @@ func (m *Model) leave() {
 }
 
 // stepWaits reports whether enter is the key of a waiting step.
-func (m *Model) stepWaits() bool { return m.step.waits && m.s.f.Replay == nil }
+func stepWaits(m *Model) bool { return m.step.waits && m.s.f.Replay == nil }
 
 // stepAgain is how long enter is not sent twice for one and the same step.
 const stepAgain = 2 * time.Second
@@ -155,7 +155,7 @@ func toggleMouse(m *Model) {
 }
 
 // mouseMode is the mouse mode that the screen requests from the terminal.
-func (m *Model) mouseMode() tea.MouseMode {
+func mouseMode(m *Model) tea.MouseMode {
 	if m.mouse {
 		return tea.MouseModeCellMotion
 	}

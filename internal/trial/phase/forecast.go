@@ -90,7 +90,7 @@ func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
 
 // renewForecasts renews the forecasts of events that have not been observed yet.
 func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
-	down := slices.DeleteFunc(t.down(), func(name string) bool { return t.returned(t.nodes[name]) })
+	down := slices.DeleteFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) })
 	o := forecast.Outage(s, down, t.zero)
 	for _, name := range down {
 		if no, ok := o.Node(name); ok {
@@ -108,7 +108,7 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 
 // returned reports whether the node is up again, so that nothing more of the
 // outage is to come.
-func (t *Tracker) returned(n *node) bool {
+func returned(t *Tracker, n *node) bool {
 	return t.rows.seen(view.PhaseBooted, n.name) || t.rows.seen(view.PhaseReady, n.name)
 }
 

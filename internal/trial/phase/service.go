@@ -48,7 +48,7 @@ func (v *service) forecastFirst(t *Tracker) {
 		v.room, v.full = h.Room().Text, h.Place.Pending.Low > h.Place.Waiting
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && t.isDown(p.Node) }) {
+	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) }) {
 		r.observed = t.zero
 		r.notes = []string{"none of its pods was on the nodes"}
 		return
@@ -122,8 +122,8 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	}
 	subject := t.deployment.String()
 	r := t.rows.of(view.PhaseReplaced, subject)
-	returned := func(name string) bool { return t.returned(t.nodes[name]) }
-	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), returned) {
+	back := func(name string) bool { return returned(t, t.nodes[name]) }
+	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), back) {
 		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
 			r.predicted, r.why, r.never = i, why, v.never(t)
 		}
@@ -155,7 +155,7 @@ func (t *Tracker) lookAtService(s *cluster.Snapshot) {
 		n := 0
 		var last *cluster.Pod
 		for _, p := range s.PodsOf(t.deployment) {
-			if !p.Serving() || t.isDown(p.Node) {
+			if !p.Serving() || isDown(t, p.Node) {
 				continue
 			}
 			n++

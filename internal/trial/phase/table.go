@@ -70,7 +70,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 // overtaken explains why a phase of the outage did not come: the node returned before.
 func (t *Tracker) overtaken(name, subject string) string {
 	n := t.nodes[subject]
-	if n == nil || !t.returned(n) {
+	if n == nil || !returned(t, n) {
 		return ""
 	}
 	switch name {

@@ -218,7 +218,7 @@ func (t *Tracker) down() []string {
 }
 
 // isDown reports whether the node is one of the present outage.
-func (t *Tracker) isDown(name string) bool {
+func isDown(t *Tracker, name string) bool {
 	n := t.nodes[name]
 	return n != nil && n.wave == t.wave
 }
