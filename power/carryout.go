@@ -205,7 +205,7 @@ func (o *operation) look(ctx context.Context) (Reading, error) {
 	if best, ok := o.fleet.stateMachine(o.binding); ok {
 		m = best
 	}
-	return o.lookAt(ctx, m)
+	return o.pollMachine(ctx, m)
 }
 
 // secondLook asks the machine's other driver, when the first does not answer.
@@ -215,14 +215,14 @@ func (o *operation) secondLook(ctx context.Context) (Reading, bool) {
 		if ok && m.Driver == best.Driver {
 			continue
 		}
-		if r, err := o.lookAt(ctx, *m); err == nil {
+		if r, err := o.pollMachine(ctx, *m); err == nil {
 			return r, true
 		}
 	}
 	return Reading{}, false
 }
 
-func (o *operation) lookAt(ctx context.Context, m Machine) (Reading, error) {
+func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error) {
 	if err := o.fleet.looks.Acquire(ctx, 1); err != nil {
 		return Reading{}, err
 	}

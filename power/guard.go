@@ -132,8 +132,8 @@ func (g *guard) lastWorker() {
 		switch {
 		case slices.Contains(g.Targets, n.Name):
 			taken++
-		case n.NotLeft != "":
-			not = append(not, n.Name+" "+n.NotLeft)
+		case n.WhyNotCounted != "":
+			not = append(not, n.Name+" "+n.WhyNotCounted)
 		case n.Role == RoleWorker && n.Schedulable:
 			left++
 		}

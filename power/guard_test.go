@@ -100,7 +100,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *Plan) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Contradiction = "The annotation names vm-9" })
 		}, true},
-		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].NotLeft = "is silent" }, false},
+		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].WhyNotCounted = "is silent" }, false},
 		{"nodes that are not watched", RuleStaleView, Refuse, "", func(p *Plan) { p.Stale = []string{"nodes are forbidden"} }, false},
 		{"no heartbeats to be seen", RuleHeartbeats, Warn, "", func(p *Plan) { p.Blind = true }, false},
 		{"a bastion that can't be asked", RuleWayUnknown, Override, "", func(p *Plan) { p.Self.Unknown = []string{"The bastion's addresses are not known"} }, false},

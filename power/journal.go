@@ -114,7 +114,7 @@ type Journal struct {
 	// tails are the files to read: the journal itself comes last, after those from the
 	// time when each context had one, which are never written.
 	tails []*tail
-	left  *ledger
+	left  *journalState
 	// carriedOut is CarriedOutWithin, or a shorter time in tests.
 	carriedOut time.Duration
 }
@@ -130,7 +130,7 @@ const JournalName = "power.jsonl"
 // A journal that cannot be written can still be read: Unwritable then returns the
 // reason, and so does every attempt to write.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
-	j := &Journal{path: filepath.Join(dir, JournalName), mu: newMutex(), cluster: c, config: config, left: newLedger(), carriedOut: CarriedOutWithin}
+	j := &Journal{path: filepath.Join(dir, JournalName), mu: newMutex(), cluster: c, config: config, left: newJournalState(), carriedOut: CarriedOutWithin}
 	j.unwritable = j.open(dir)
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {

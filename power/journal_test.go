@@ -466,7 +466,7 @@ func FuzzReadJournal(f *testing.F) {
 		if lines := bytes.Count(data, []byte("\n")) + 1; len(entries)+damaged > lines {
 			t.Errorf("%d entries and %d damaged in %d lines", len(entries), damaged, lines)
 		}
-		l := newLedger()
+		l := newJournalState()
 		var out []byte
 		for _, e := range entries {
 			if e.Node == "" && len(e.Settles) == 0 || Clean(e.Node) != e.Node || Clean(e.Text) != e.Text {

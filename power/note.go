@@ -99,7 +99,7 @@ const bootCounts = 10 * time.Minute
 // take. The API server calls a node Ready for most of a minute after its machine is
 // off; when in doubt, the note counts.
 func (m Note) over(n Node) bool {
-	if !n.Ready || n.NotLeft != "" || m.At.IsZero() {
+	if !n.Ready || n.WhyNotCounted != "" || m.At.IsZero() {
 		return false
 	}
 	since := n.Heard.Add(n.Ahead).Sub(m.At)

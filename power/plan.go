@@ -27,10 +27,10 @@ type Node struct {
 	Etcd bool
 	// Ready and Schedulable count the workers that are left.
 	Ready, Schedulable bool
-	// NotLeft is the reason why the node does not count as a worker that is left
+	// WhyNotCounted is the reason why the node does not count as a worker that is left
 	// although the API server calls it Ready ("is silent", "was switched off 12 s
 	// ago"): the control plane takes most of a minute to notice. Empty: it counts.
-	NotLeft string
+	WhyNotCounted string
 	// Heard is the time of its last heartbeat; zero if unknown.
 	Heard time.Time
 	// Ahead is how far the API server's clock is ahead of this host's; 0 if the

@@ -209,18 +209,18 @@ func (s *Switcher) judged(ctx context.Context, view View, left map[string][]Left
 			}
 		}
 		switch {
-		case c.NotLeft != "":
+		case c.WhyNotCounted != "":
 		case p.Busy[c.Name] == ActionOff || p.Busy[c.Name] == ActionShutdown:
-			c.NotLeft = "is being switched off"
+			c.WhyNotCounted = "is being switched off"
 		case len(l) > 0:
-			c.NotLeft = "was switched off and not seen on again"
+			c.WhyNotCounted = "was switched off and not seen on again"
 		case c.NotedBy != "":
-			c.NotLeft = "was switched off by " + c.NotedBy
+			c.WhyNotCounted = "was switched off by " + c.NotedBy
 		case !c.Heard.IsZero() && c.Heard.Before(on[c.Name]):
-			c.NotLeft = "was powered on and has sent no heartbeat since"
+			c.WhyNotCounted = "was powered on and has sent no heartbeat since"
 		}
 		out = append(out, c)
-		if c.Ready && c.Schedulable && c.NotLeft == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name) {
+		if c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name) {
 			candidates = append(candidates, len(out)-1)
 		}
 	}
@@ -245,7 +245,7 @@ func (s *Switcher) judged(ctx context.Context, view View, left map[string][]Left
 		}
 		for _, i := range now {
 			if r := readings[out[i].Name]; r.State == Off || r.State == Transitioning {
-				out[i].NotLeft = fmt.Sprintf("has a machine that is %s", r.State)
+				out[i].WhyNotCounted = fmt.Sprintf("has a machine that is %s", r.State)
 				q.Left--
 				continue
 			}

@@ -383,8 +383,8 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 		}
 		var q Question
 		for _, n := range p.switcher.judged(t.Context(), view, nil, Plan{Action: ActionOff, Targets: []string{"n1"}, View: view}, &q, map[string]Reading{}) {
-			if not := n.NotLeft != ""; not != (n.Name == "n2") {
-				t.Errorf("%s: %q", n.Name, n.NotLeft)
+			if not := n.WhyNotCounted != ""; not != (n.Name == "n2") {
+				t.Errorf("%s: %q", n.Name, n.WhyNotCounted)
 			}
 		}
 	})

@@ -98,13 +98,13 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	return s.WasOff.After(o.asked) && !o.queued || o.certainty == LeftOffSeen && o.proven || late
 }
 
-func (l *ledger) isSettled(op string) bool {
+func (l *journalState) isSettled(op string) bool {
 	_, ok := l.settled[op]
 	return ok
 }
 
 // settle records the operations that an entry settles.
-func (l *ledger) settle(e Entry) {
+func (l *journalState) settle(e Entry) {
 	for _, op := range e.Settles {
 		l.settled[op] = settlement{op: l.open[op], asked: e.Asked}
 		if e.Asked.IsZero() {
@@ -117,7 +117,7 @@ func (l *ledger) settle(e Entry) {
 // reopen records that a machine was seen off, or its request sent, after its operation
 // was settled: the evidence was of a boot that had not ended yet, or somebody judged
 // while the request was still waiting.
-func (l *ledger) reopen(e Entry) {
+func (l *journalState) reopen(e Entry) {
 	ops := e.Reopens
 	if s, ok := l.settled[e.Op]; ok && e.Kind == EntryOutcome && e.Action != ActionOn {
 		seen := e.State == Off.String() && e.Asked.After(s.asked)

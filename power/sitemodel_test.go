@@ -187,7 +187,7 @@ func (p *program) Look(context.Context) (View, error) {
 		gone := now.Sub(m.since)
 		n.Ready = m.on && gone >= readyAfterBoot || !m.on && gone < notReadyAfter
 		if !m.on && gone >= silentAfter && n.Ready {
-			n.NotLeft = "is silent"
+			n.WhyNotCounted = "is silent"
 		}
 		if n.Heard = m.since; m.on && n.Ready {
 			n.Heard = now

@@ -89,7 +89,7 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 		hist[d.Key] = []int{num(), num(), num()}
 	}
 	f := &view.Frame{Title: view.Title{Cluster: word(), Via: word(), Pace: word(), Production: rnd.IntN(2) == 0, ReadOnly: rnd.IntN(3) == 0},
-		Now: t0, Zero: at(), Snapshot: cluster.NewSnapshot(c), History: hist, LoadReady: word(), Notice: view.Notice{Text: word(), At: at()},
+		Now: t0, Zero: at(), Snapshot: cluster.NewSnapshot(c), History: hist, NoLoad: word(), Notice: view.Notice{Text: word(), At: at()},
 		RecordErr: word(), Next: []string{word(), text}, Power: map[string]view.MachineView{}}
 	for _, n := range c.Nodes {
 		f.Power[n.Name] = view.MachineView{Reading: power.Reading{State: power.State(rnd.IntN(4)), Detail: word()}, Text: word(),

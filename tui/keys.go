@@ -65,7 +65,7 @@ func commonKeys() []group {
 			bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needLive | needCluster),
 			// The key itself is matched before all others: it is enter's other
 			// meaning while a step waits.
-			bind(nil, "next step", "enter", "take the next step, if one is waiting").onlyWhen((*Model).stepWaits).needs(needLive | needCluster),
+			bind(nil, "next step", "enter", "take the next step, if one is waiting").onlyWhen(stepWaits).needs(needLive | needCluster),
 			bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
 				onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster),
 			bind(openNote, "", "m", "put a line of your own on the timeline", "m").needs(needLive),

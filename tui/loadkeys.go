@@ -60,7 +60,7 @@ func runs(m *Model) bool {
 
 // sendLoad requests the load chosen last, or shows the reason why it cannot.
 func sendLoad(m *Model) bool {
-	if why := m.s.f.LoadReady; why != "" {
+	if why := m.s.f.NoLoad; why != "" {
 		m.say(why)
 		return false
 	}
@@ -171,7 +171,7 @@ func openNumber(m *Model) {
 				return nil, fault
 			}
 			m.say(z.text())
-			if runs(m) && m.s.f.LoadReady == "" {
+			if runs(m) && m.s.f.NoLoad == "" {
 				return wantsLoad(m), ""
 			}
 			return nil, ""

@@ -247,7 +247,7 @@ func (m *Model) adopt(f *view.Frame) {
 // a deployment's history grows at its end.
 func same(a, b *view.Frame) bool {
 	n := len(a.Events)
-	return a.Snapshot == b.Snapshot && a.Focus == b.Focus && a.Trial == b.Trial && a.Zero == b.Zero && a.LoadReady == b.LoadReady &&
+	return a.Snapshot == b.Snapshot && a.Focus == b.Focus && a.Trial == b.Trial && a.Zero == b.Zero && a.NoLoad == b.NoLoad &&
 		n == len(b.Events) && (n == 0 || a.Events[n-1].Seq == b.Events[n-1].Seq) && slices.Equal(a.Next, b.Next) && slices.Equal(a.Outages, b.Outages) &&
 		maps.Equal(a.Power, b.Power) && reflect.DeepEqual(a.Load, b.Load) &&
 		maps.EqualFunc(a.History, b.History, func(x, y []int) bool {

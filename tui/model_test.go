@@ -188,13 +188,13 @@ func lastLine(frame string) string {
 
 func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
 	f := calm()
-	f.LoadReady = "no URL is set: give load.url in lightsout.yaml"
+	f.NoLoad = "no URL is set: give load.url in lightsout.yaml"
 	m, sent, _ := testModel(f, 120, 36, Options{})
 	typeKeys(m, "b h R")
 	if len(*sent) > 0 {
 		t.Errorf("sent %#v", (*sent)[0])
 	}
-	if v := plainView(m); !strings.Contains(v, f.LoadReady) {
+	if v := plainView(m); !strings.Contains(v, f.NoLoad) {
 		t.Errorf("the screen does not say why:\n%s", v)
 	}
 }

@@ -226,8 +226,8 @@ func cause(s *scene, w int) string {
 		} else {
 			least = 0
 		}
-	case s.f.LoadReady != "":
-		text, st = t.warnSign+" "+t.text(s.f.LoadReady), t.warn
+	case s.f.NoLoad != "":
+		text, st = t.warnSign+" "+t.text(s.f.NoLoad), t.warn
 	case run.Gauge.OnDead > 0 && run.Gauge.Queued > 0 && run.Gauge.Served < run.Gauge.Capacity:
 		text, st = fmt.Sprintf("unused capacity: dead nodes hold %d requests", run.Gauge.OnDead), t.warn
 		least = width(text)

@@ -157,7 +157,7 @@ func asked(f *view.Frame) bool { return f.Question != nil }
 
 // demoSettled reports a cluster that is there, with all its replicas.
 func demoSettled(f *view.Frame) bool {
-	if f.Trial != nil && f.Trial.Verdict == "" || !synced(f.Snapshot) || !hitsKnown(f.Snapshot) || f.LoadReady != "" {
+	if f.Trial != nil && f.Trial.Verdict == "" || !synced(f.Snapshot) || !hitsKnown(f.Snapshot) || f.NoLoad != "" {
 		return false
 	}
 	return len(f.Snapshot.Deployments()) > 0 && !slices.ContainsFunc(f.Snapshot.Deployments(), func(d *cluster.Deployment) bool { return d.Available < d.Replicas })

@@ -88,3 +88,23 @@ func TestNoCommentHasARetiredClause(t *testing.T) {
 		t.Errorf("only %d comments were read", n)
 	}
 }
+
+// retiredNames are names of the program that another has replaced.
+var retiredNames = map[string]string{
+	"NotLeft": "WhyNotCounted", "LoadReady": "NoLoad", "Course": "UnderWay", "lookAtService": "observeService",
+	"failSigns": "loadgen.Groups", "classLook": "Class.Traits",
+}
+
+func TestNoRetiredNameIsUsed(t *testing.T) {
+	set := token.NewFileSet()
+	eachGoFile(t, set, parser.SkipObjectResolution, func(_ string, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if instead, is := retiredNames[id.Name]; is {
+					t.Errorf("%s: %s is retired; use %s", set.Position(id.Pos()), id.Name, instead)
+				}
+			}
+			return true
+		})
+	})
+}

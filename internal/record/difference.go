@@ -24,7 +24,7 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 	note := func(changed bool) { news = news || changed }
 	note(setIfChanged(&x.Title, old.Title, f.Title, equal))
 	note(setIfChanged(&x.Zero, old.Zero, f.Zero, time.Time.Equal))
-	note(setIfChanged(&x.LoadReady, old.LoadReady, f.LoadReady, equal))
+	note(setIfChanged(&x.NoLoad, old.NoLoad, f.NoLoad, equal))
 	note(setIfChanged(&x.Focus, old.Focus, f.Focus, equal))
 	note(setIfChanged(&x.Next, old.Next, append([]string{}, f.Next...), slices.Equal))
 	note(setIfChanged(&x.Outages, old.Outages, append([]view.Outage{}, f.Outages...), slices.Equal))

@@ -36,12 +36,12 @@ type Sample struct {
 	Cluster *Cluster    `json:"cluster,omitempty"`
 	// Machines are those that have changed, by node; null: no longer known.
 	// Reads are the times of polls of machines with the same result.
-	Machines  map[string]*view.MachineView `json:"machines,omitempty"`
-	Reads     map[string]time.Time         `json:"reads,omitempty"`
-	Load      *LoadSample                  `json:"load,omitempty"`
-	LoadReady *string                      `json:"load_ready,omitempty"`
-	Focus     *cluster.Key                 `json:"focus,omitempty"`
-	Next      *[]string                    `json:"next,omitempty"`
+	Machines map[string]*view.MachineView `json:"machines,omitempty"`
+	Reads    map[string]time.Time         `json:"reads,omitempty"`
+	Load     *LoadSample                  `json:"load,omitempty"`
+	NoLoad   *string                      `json:"load_ready,omitempty"`
+	Focus    *cluster.Key                 `json:"focus,omitempty"`
+	Next     *[]string                    `json:"next,omitempty"`
 	// Trial without a Name: there is none. Doing describes its present step.
 	Trial   *view.TrialView `json:"trial,omitempty"`
 	Doing   *string         `json:"doing,omitempty"`

@@ -67,7 +67,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 	for i := range reflect.TypeFor[view.Frame]().NumField() {
 		name := reflect.TypeFor[view.Frame]().Field(i).Name
 		switch name {
-		case "ReadOnly", "DryRun", "Production", "LoadReady": // see TestTitlesAreRecorded
+		case "ReadOnly", "DryRun", "Production", "NoLoad": // see TestTitlesAreRecorded
 			continue
 		}
 		if left[name] == "" && !shown[name] {
@@ -78,7 +78,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 
 func TestTitlesAreRecorded(t *testing.T) {
 	dir := t.TempDir()
-	f := &view.Frame{Title: view.Title{Cluster: "c", Via: "v", Pace: "fast", ReadOnly: true, DryRun: true, Production: true}, Now: t0, LoadReady: "no load"}
+	f := &view.Frame{Title: view.Title{Cluster: "c", Via: "v", Pace: "fast", ReadOnly: true, DryRun: true, Production: true}, Now: t0, NoLoad: "no load"}
 	if err := record.RecordFrames(dir, nil, []*view.Frame{f}, false); err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (s *State) Apply(x *Sample) {
 	f := &s.shown
 	take(&f.Title, x.Title)
 	take(&f.Zero, x.Zero)
-	take(&f.LoadReady, x.LoadReady)
+	take(&f.NoLoad, x.NoLoad)
 	take(&f.Focus, x.Focus)
 	take(&f.Next, x.Next)
 	take(&s.doing, x.Doing)

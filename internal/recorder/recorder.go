@@ -249,6 +249,6 @@ func (bystander) Draining([]string)                        {}
 func (bystander) LoadStarted(int, loadgen.Spec, time.Time) {}
 func (bystander) Did(view.Intent)                          {}
 func (bystander) Intent(view.Intent)                       {}
-func (bystander) Turn()                                    {}
-func (bystander) Course() any                              { return nil }
+func (bystander) AfterTurn()                               {}
+func (bystander) UnderWay() any                            { return nil }
 func (bystander) WillUncordon(string) bool                 { return false }

@@ -82,7 +82,7 @@ func (c Controls) Rollout(k cluster.Key) Progress { return c.s.rollouts.restart(
 // Switch has machines switched after the operator has agreed, or without asking
 // where nothing has to be typed. end is called when that is over, with why
 // nothing was switched (a power.NotDoneError), or what failed. It ends by
-// itself, unless it is under way, when the guest's Course does.
+// itself, unless it is under way, when the guest's UnderWay does.
 func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 	if err := c.s.switching.missing(); err != nil {
 		return err

@@ -38,12 +38,12 @@ type Guest interface {
 	// Intent is a request of the operator to the guest itself.
 	Intent(i view.Intent)
 
-	// Turn follows every turn of the loop.
-	Turn()
+	// AfterTurn follows every turn of the loop.
+	AfterTurn()
 	// Show adds to a frame before it is handed out.
 	Show(f *view.Frame)
-	// Course identifies the trial that the guest carries out; nil if there is none.
-	Course() any
+	// UnderWay identifies the trial that the guest carries out; nil if there is none.
+	UnderWay() any
 	// Running reports that the session must not just be left.
 	Running() bool
 	// WillUncordon reports whether the guest will uncordon the node itself.

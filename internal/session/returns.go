@@ -87,7 +87,7 @@ func (r *returns) look(s *cluster.Snapshot) {
 // tell adds an event, unless a trial reports it.
 func (r *returns) tell(kind cluster.Kind, ev view.Event) {
 	ev.Kind = string(kind)
-	if r.guest.Course() == nil {
+	if r.guest.UnderWay() == nil {
 		r.notify(ev)
 	}
 }

@@ -200,13 +200,13 @@ func (s *Session) turns() {
 			select {
 			case <-changed:
 				s.look()
-				s.guest.Turn()
+				s.guest.AfterTurn()
 			default:
 			}
 			s.publish()
 			continue
 		}
-		s.guest.Turn()
+		s.guest.AfterTurn()
 		s.switching.look()
 		s.leaving.look()
 		s.opt.Questions.look()
@@ -316,7 +316,7 @@ func (s *Session) publish() *view.Frame {
 		Events:     s.rec.timeline.Last(eventsShown),
 		Notice:     s.notice,
 		Recording:  s.rec.kept,
-		LoadReady:  s.opt.NoLoad,
+		NoLoad:     s.opt.NoLoad,
 		Focus:      s.opt.Target.Focus(),
 		Question:   s.opt.Questions.first(),
 		Switching:  s.switching.nodes(),

@@ -41,11 +41,11 @@ type request struct {
 	// unasked: a program answers the questions, so the operator has not seen a refusal
 	// yet.
 	unasked bool
-	// course identifies the guest's trial at the time of the request, which ends with
+	// underWay identifies the guest's trial at the time of the request, which ends with
 	// that trial unless it is under way.
-	course any
-	ended  context.CancelFunc
-	end    func(error)
+	underWay any
+	ended    context.CancelFunc
+	end      func(error)
 
 	// Of the loop.
 	nodes   []string
@@ -116,7 +116,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), car
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), course: w.guest.Course(), end: end}
+	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), end: end}
 	while, ended := context.WithCancel(w.ctx)
 	x.ended = ended
 	w.requests = append(w.requests, x)
@@ -157,7 +157,7 @@ func (x *request) meanwhile() (lines []view.Line) {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	if x.course == nil && x.w.opt.ByHand {
+	if x.underWay == nil && x.w.opt.ByHand {
 		lines = append(lines, view.Line{Text: "No trial is running: lightsout records this outage by itself, and reports on it."})
 	}
 	return lines
@@ -218,7 +218,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 // look ends requests of a trial that has ended, unless they are under way.
 func (w *switching) look() {
 	for _, x := range w.requests {
-		if x.course != nil && w.guest.Course() != x.course {
+		if x.underWay != nil && w.guest.UnderWay() != x.underWay {
 			x.ended()
 		}
 	}

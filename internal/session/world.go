@@ -167,7 +167,7 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	// A program that has just started has heard nothing itself, and judges by the age of
 	// the heartbeat that it read.
 	if _, silent := s.Silent(n, now); silent || n.HeartbeatLate(now) {
-		out.NotLeft = "is silent"
+		out.WhyNotCounted = "is silent"
 	}
 	return out
 }

@@ -54,8 +54,8 @@ func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range view.Nodes {
-		if (n.NotLeft != "") != (n.Name == "kube-node1") {
-			t.Errorf("%s: not left: %q", n.Name, n.NotLeft)
+		if (n.WhyNotCounted != "") != (n.Name == "kube-node1") {
+			t.Errorf("%s: not left: %q", n.Name, n.WhyNotCounted)
 		}
 	}
 }

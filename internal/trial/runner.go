@@ -154,8 +154,8 @@ func (t *Runner) Running() bool { return t.live() && !t.run.opt.ByHand }
 // live reports whether a record is being kept.
 func (t *Runner) live() bool { return t.run != nil && t.run.stage != stageOver }
 
-// Course is the running trial; nil if there is none.
-func (t *Runner) Course() any {
+// UnderWay is the running trial; nil if there is none.
+func (t *Runner) UnderWay() any {
 	if t.Running() && t.run.stage == stageSteps {
 		return t.run
 	}
@@ -261,8 +261,8 @@ func (t *Runner) Intent(i view.Intent) {
 	}
 }
 
-// Turn looks how far the trial is.
-func (t *Runner) Turn() {
+// AfterTurn looks how far the trial is.
+func (t *Runner) AfterTurn() {
 	t.startPending()
 	t.underWay((*run).advance)
 }
@@ -276,7 +276,7 @@ func (t *Runner) Show(f *view.Frame) {
 
 // WillUncordon reports whether a step to come uncordons the node.
 func (t *Runner) WillUncordon(node string) bool {
-	r, _ := t.Course().(*run)
+	r, _ := t.UnderWay().(*run)
 	return r != nil && slices.ContainsFunc(r.steps, func(st *stepRun) bool {
 		uncordon, ok := st.Action.(*plan.Uncordon)
 		return ok && st.state == view.StepToCome && slices.Contains(uncordon.Nodes, node)

@@ -33,8 +33,8 @@ type Frame struct {
 	// Requests sums up single requests; nil if unknown. Records leave it out: they
 	// contain each request.
 	Requests *loadgen.Digest
-	// LoadReady is empty when load can be sent, else one sentence why not.
-	LoadReady string
+	// NoLoad is empty when load can be sent, else one sentence why not.
+	NoLoad string
 	// Focus is the deployment that receives the load; zero if unknown.
 	Focus cluster.Key
 

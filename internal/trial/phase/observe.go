@@ -110,12 +110,12 @@ func (t *Tracker) Look(s *cluster.Snapshot, now time.Time) {
 	// times.
 	if due := now.Sub(t.forecast) >= time.Second; due || t.changed(s) && len(t.names) <= 64 {
 		for _, name := range t.names {
-			t.lookAt(t.nodes[name], s)
+			t.observeNode(t.nodes[name], s)
 		}
 		t.renewForecasts(s)
 		t.forecast = now
 	}
-	t.lookAtService(s)
+	t.observeService(s)
 }
 
 // changed reports whether a node of the trial is another one than before.
@@ -123,8 +123,8 @@ func (t *Tracker) changed(s *cluster.Snapshot) bool {
 	return slices.ContainsFunc(t.names, func(name string) bool { return s.Node(name) != t.nodes[name].last })
 }
 
-// lookAt finds events in a Snapshot that the transitions may not have reported yet.
-func (t *Tracker) lookAt(n *node, s *cluster.Snapshot) {
+// observeNode finds events in a Snapshot that the transitions may not have reported yet.
+func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	x := s.Node(n.name)
 	n.last = x
 	if x == nil || !x.Gone.IsZero() {

@@ -144,8 +144,8 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
 
-// lookAtService recognises the phases of the deployment.
-func (t *Tracker) lookAtService(s *cluster.Snapshot) {
+// observeService recognises the phases of the deployment.
+func (t *Tracker) observeService(s *cluster.Snapshot) {
 	v := &t.service
 	if !v.known || len(t.names) == 0 {
 		return

@@ -38,8 +38,8 @@ type LeftOff struct {
 	Ops []string
 }
 
-// ledger is the sum of the entries so far, for all clusters.
-type ledger struct {
+// journalState is the sum of the entries so far, for all clusters.
+type journalState struct {
 	open    map[string]*operationLeft // by operation
 	settled map[string]settlement     // by operation, including operations not read yet
 	cordon  []Entry                   // nodes cordoned by this program
@@ -58,11 +58,11 @@ type settlement struct {
 	asked time.Time      // of the evidence, see Entry.Asked; or when it was written
 }
 
-func newLedger() *ledger {
-	return &ledger{open: map[string]*operationLeft{}, settled: map[string]settlement{}, known: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}}
+func newJournalState() *journalState {
+	return &journalState{open: map[string]*operationLeft{}, settled: map[string]settlement{}, known: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}}
 }
 
-func (l *ledger) fold(e Entry) {
+func (l *journalState) fold(e Entry) {
 	l.lines++
 	switch {
 	case e.Kind == EntryAnnotating:
@@ -99,7 +99,7 @@ func (l *ledger) fold(e Entry) {
 }
 
 // poweredOn records when lightsout asked to power on a node's machine.
-func (l *ledger) poweredOn(e Entry) {
+func (l *journalState) poweredOn(e Entry) {
 	if e.Action != ActionOn || e.Kind != EntryIntent && !e.Sent {
 		return
 	}
@@ -146,7 +146,7 @@ func (e Entry) sameNodeAs(o Entry) bool {
 // requests can no longer switch it off. It keeps later requests, and those of machines
 // presumed off. It also keeps a request to cut the power whose end is unknown if
 // another request switched the machine off: a power API may still have it queued.
-func (l *ledger) seenOff(e Entry) {
+func (l *journalState) seenOff(e Entry) {
 	for _, o := range l.open {
 		if !e.WasOff.After(o.asked) || !sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) || !o.Of().Proves(e.Of()) {
 			continue
@@ -161,7 +161,7 @@ func (l *ledger) seenOff(e Entry) {
 
 // outcome applies the outcome of switching off to its intent. If the intent is damaged,
 // the outcome represents both.
-func (l *ledger) outcome(e Entry) {
+func (l *journalState) outcome(e Entry) {
 	o := l.open[e.Op]
 	if o == nil {
 		o = &operationLeft{Entry: e, certainty: LeftOffUncertain, asked: e.At}
@@ -186,7 +186,7 @@ var damagedField = regexp.MustCompile(`"(kind|op|action|node)":"([^"\\,]{1,253})
 
 // damage keeps a line that is not an entry, with its readable part as a hint: damage
 // may have changed a name into another. The next entry shows when it was written.
-func (l *ledger) damage(line []byte) {
+func (l *journalState) damage(line []byte) {
 	sum := sha256.Sum256(line)
 	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
 	for _, f := range damagedField.FindAllSubmatch(line, -1) {
@@ -222,7 +222,7 @@ func lookedAt(op string, c Cluster) []string {
 
 // lost returns the damaged lines that may have contained a machine of cluster c that is
 // off and that no other entry has.
-func (l *ledger) lost(c Cluster) []Entry {
+func (l *journalState) lost(c Cluster) []Entry {
 	var out []Entry
 	for _, e := range l.damaged {
 		if !slices.ContainsFunc(lookedAt(e.Op, c), l.isSettled) && !l.known[e.Text] {
@@ -234,7 +234,7 @@ func (l *ledger) lost(c Cluster) []Entry {
 }
 
 // all gives every open operation, oldest first.
-func (l *ledger) all() []*operationLeft {
+func (l *journalState) all() []*operationLeft {
 	return slices.SortedFunc(maps.Values(l.open), (*operationLeft).compare)
 }
 
@@ -244,7 +244,7 @@ func (o *operationLeft) compare(p *operationLeft) int {
 
 // late gives every settled operation that a power API could still carry out, oldest
 // first, unless another operation on its machine is open.
-func (l *ledger) late(carriedOut time.Duration) (out []*operationLeft) {
+func (l *journalState) late(carriedOut time.Duration) (out []*operationLeft) {
 	open := l.all()
 	for _, s := range l.settled {
 		if s.op == nil || time.Since(s.op.asked) > carriedOut {
@@ -368,7 +368,7 @@ func (j *Journal) catchUp() error {
 	for _, t := range j.tails {
 		again, err := t.catchUp(func(e Entry) { j.left.fold(e.notAfter(time.Now())) }, j.left.damage)
 		if again { // one of the files is shorter than it was: read all again
-			j.left = newLedger()
+			j.left = newJournalState()
 			for _, t := range j.tails {
 				t.read = 0
 			}
