@@ -638,6 +638,25 @@ func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
 	}
 }
 
+// A load that has ended before the outage is no part of it, and further loads are.
+func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{ByHand: true}, nil)
+	burst := view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 2}}
+	w.x.Send(burst)
+	w.x.frame("the first burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 2 && f.Load.Totals.InFlight() == 0 })
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node4"].LeftOff })
+	w.x.Send(burst)
+	w.x.frame("the second burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 4 })
+	w.x.Send(view.AskQuit{})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
+	if sum, _ := w.outcome(t); len(sum.Load) != 1 || sum.Ledger.OK != 2 {
+		t.Errorf("the record has %+v", sum.Load)
+	}
+}
+
 func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
 	t.Parallel()
 	w := byHand(t, session.Options{})

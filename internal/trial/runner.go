@@ -229,9 +229,9 @@ func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
 	}
 }
 
-// running returns the loads that are not at rest.
+// running returns the loads that are not at rest, in a slice of the caller's own.
 func (t *Runner) running() []*loadRun {
-	return slices.DeleteFunc(t.loads, func(l *loadRun) bool { return t.s.AtRest(l.number) })
+	return slices.DeleteFunc(slices.Clone(t.loads), func(l *loadRun) bool { return t.s.AtRest(l.number) })
 }
 
 // Did turns an action of the operator by keyboard into a step.
