@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"lightsout/internal/testenv"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // wire stands between a Watcher and a fakeAPI as a network does: each connection
@@ -193,6 +195,32 @@ func TestAskNeedsAnAnswerOnEveryConnection(t *testing.T) {
 		if err := w.Ask(t.Context()); err != nil {
 			t.Errorf("the connection of %s works again: %v", resource, err)
 		}
+	}
+}
+
+// A watch can be stuck while its connection answers. Then the nodes that lightsout shows
+// are old, and only a list of them tells.
+func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	fill16(f)
+	_, w := watchThrough(t, f)
+	w.until("everything", synced)
+	f.mu.Lock() // no watch delivers this
+	was := f.objects["nodes"]["/kube-node1"]
+	tainted := was.DeepCopyObject().(*corev1.Node)
+	tainted.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "x", Effect: corev1.TaintEffectNoSchedule}}
+	f.objects["nodes"]["/kube-node1"] = tainted
+	f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	err := w.Ask(ctx)
+	cancel()
+	if err == nil || !strings.Contains(err.Error(), "kube-node1") {
+		t.Errorf("the watch of the nodes is stuck: %v", err)
+	}
+	f.put("nodes", tainted)
+	if err := w.Ask(t.Context()); err != nil {
+		t.Errorf("the watch of the nodes works again: %v", err)
 	}
 }
 

@@ -150,8 +150,9 @@ func (w *Watcher) checkLink(l line) {
 }
 
 // Ask asks the API server now, on each of its connections. It returns once all have
-// answered and the Snapshot shows everything that arrived before. The error is the
-// reason why a connection gave no answer.
+// answered, the Snapshot shows everything that arrived before, and its nodes are those
+// that the API server has now. The error is the reason why a connection gave no answer,
+// or names a node that differs.
 func (w *Watcher) Ask(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var errs [lineCount]error
@@ -166,7 +167,7 @@ func (w *Watcher) Ask(ctx context.Context) error {
 	w.send(ctx, publishing{published})
 	select {
 	case <-published:
-		return nil
+		return w.nodesAreCurrent(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

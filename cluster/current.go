@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// compareAgain is the pause before lightsout lists the nodes once more: a change takes
+// about as long to arrive by the watch.
+const compareAgain = 100 * time.Millisecond
+
+// nodesAreCurrent returns nil once the nodes of the Snapshot agree with those that the
+// API server has now. A watch can be stuck on a connection that works, in a proxy for
+// instance: then nothing else shows that the nodes are old.
+func (w *Watcher) nodesAreCurrent(ctx context.Context) error {
+	for {
+		listed, err := w.client.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		differs := differingNode(w.Snapshot(), listed)
+		if differs == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node %s is not as lightsout shows it: the watch of the nodes is stuck", differs)
+		case <-time.After(compareAgain):
+		}
+	}
+}
+
+// differingNode names a node that is missing on one side, or differs in what guards
+// judge by; empty if there is none.
+func differingNode(s *Snapshot, listed []*Node) string {
+	there := make(map[string]bool, len(listed))
+	for _, n := range listed {
+		there[n.Name] = true
+		if shown := s.Node(n.Name); shown == nil || !sameToGuards(shown, n) {
+			return n.Name
+		}
+	}
+	for _, n := range s.Nodes() {
+		if n.Gone.IsZero() && !there[n.Name] {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// sameToGuards reports whether two states of a node are the same in what guards judge
+// by. Heartbeats come by another watch.
+func sameToGuards(a, b *Node) bool {
+	return a.Gone.IsZero() == b.Gone.IsZero() && a.UID == b.UID && a.BootID == b.BootID && a.ProviderID == b.ProviderID &&
+		a.Ready == b.Ready && a.Unschedulable == b.Unschedulable && a.OtherRole == b.OtherRole &&
+		slices.Equal(a.Roles, b.Roles) && slices.EqualFunc(a.Taints, b.Taints, sameTaint) && slices.Equal(a.Addresses, b.Addresses) &&
+		maps.Equal(a.Annotations, b.Annotations)
+}
+
+func sameTaint(a, b Taint) bool {
+	return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
+}
