@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +59,14 @@ const (
 	// lightsout spreads its lists over this time.
 	relistWithin = 3 * time.Second
 )
+
+// quietMost is how long a watch may bring nothing at all. An API server sends a bookmark
+// about every minute (defaultBookmarkFrequency of apiserver/pkg/storage/cacher), so a
+// longer silence comes from something between: a proxy whose stream is stuck.
+const quietMost = 2 * time.Minute
+
+// errQuiet reports such a watch.
+var errQuiet = errors.New("the watch is stuck")
 
 // errGone reports that the server no longer has the version from which to continue.
 var errGone = errors.New("the API server no longer has the watch history that lightsout needs")
@@ -154,9 +163,19 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	return w.read(ctx, src, stream, version)
 }
 
-// read passes the events of a watch on to the owner.
+// read passes the events of a watch on to the owner. A watch with bookmarks that has been
+// quiet for quietMost is stuck.
 func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string) (string, error) {
+	var stuck atomic.Bool
+	quiet := time.AfterFunc(w.quietMost, func() { stuck.Store(true); stream.Stop() })
+	defer quiet.Stop()
+	quiet.Stop()
+	bookmarks := false // not every server sends them for every kind
 	for ev := range stream.ResultChan() {
+		bookmarks = bookmarks || ev.Type == watch.Bookmark
+		if bookmarks {
+			quiet.Reset(w.quietMost)
+		}
 		now := time.Now()
 		if ev.Type == watch.Error {
 			return again(version, apierrors.FromObject(ev.Object))
@@ -169,6 +188,9 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			w.handOn(ctx, src.trim(ev.Object), ev.Type, now)
 		}
 		version = m.GetResourceVersion()
+	}
+	if stuck.Load() && ctx.Err() == nil {
+		return version, errQuiet
 	}
 	return version, nil
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -11,6 +12,9 @@ import (
 	"lightsout/internal/testenv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 )
 
 // wire stands between a Watcher and a fakeAPI as a network does: each connection
@@ -221,6 +225,31 @@ func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
 	f.put("nodes", tainted)
 	if err := w.Ask(t.Context()); err != nil {
 		t.Errorf("the watch of the nodes works again: %v", err)
+	}
+}
+
+// A server that sends bookmarks sends one each minute: a watch without any is stuck. From
+// one that sends none, silence tells nothing.
+func TestAWatchWithoutItsBookmarksIsStuck(t *testing.T) {
+	t.Parallel()
+	for _, bookmarks := range []bool{true, false} {
+		c, err := NewClient(&Config{rest: &rest.Config{Host: "http://127.0.0.1:1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := NewWatcher(c, WatchOptions{})
+		w.quietMost = 50 * time.Millisecond
+		stream := watch.NewFake()
+		if !bookmarks { // the server ends the watch, as it does every few minutes
+			time.AfterFunc(5*w.quietMost, stream.Stop)
+		} else {
+			go stream.Action(watch.Bookmark, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}})
+		}
+		version, err := w.read(t.Context(), &source{kind: KindNode}, stream, "3")
+		if want := map[bool]string{true: "7", false: "3"}[bookmarks]; version != want || errors.Is(err, errQuiet) != bookmarks {
+			t.Errorf("bookmarks %v: from version %s, %v", bookmarks, version, err)
+		}
+		c.Close()
 	}
 }
 

@@ -28,7 +28,9 @@ type Watcher struct {
 
 	deltas chan delta
 	checks [lineCount]chan struct{}
-	gate   *gate
+	// quietMost is quietMost, but in tests.
+	quietMost time.Duration
+	gate      *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
 	// order makes the watcher read the most urgent kinds first.
@@ -51,7 +53,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	w := &Watcher{
 		opts: o, client: c,
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
-		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
+		quietMost: quietMost, gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
