@@ -136,7 +136,7 @@ type shown struct{ served, room, queued, stalled, dead int }
 func (s shown) inFlight() int { return s.served + s.queued + s.stalled + s.dead }
 
 // An estimate, which has a ~, does not match.
-var shownGauge = regexp.MustCompile(`served (\d+) of (\d+) .*queued (\d+) .*stalled (\d+) .*dead nodes (\d+) `)
+var shownGauge = regexp.MustCompile(`serving (\d+) of (\d+) .*queued (\d+) .*stalled (\d+) .*dead nodes (\d+) `)
 
 func readGauge(screen string) (s shown, ok bool) {
 	m := shownGauge.FindStringSubmatch(screen)
