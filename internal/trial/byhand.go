@@ -15,11 +15,11 @@ const (
 
 // settled reports whether the record of an outage by hand ends: everything has been
 // back for a while, or it is too long.
-func (r *run) settled(now time.Time) bool {
+func settled(r *run, now time.Time) bool {
 	switch {
 	case r.switched.IsZero():
 		return false
-	case !r.isWhole():
+	case !isWhole(r):
 		r.whole = time.Time{}
 	case r.whole.IsZero():
 		r.whole = now
@@ -29,7 +29,7 @@ func (r *run) settled(now time.Time) bool {
 
 // isWhole reports whether the nodes and all pods of the deployment are back, and every
 // burst has ended.
-func (r *run) isWhole() bool {
+func isWhole(r *run) bool {
 	if slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return r.s.LeftOff(n.name) || !isBack(r, n.name) }) {
 		return false
 	}

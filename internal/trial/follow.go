@@ -78,7 +78,7 @@ func (r *run) request(rec loadgen.Record) {
 
 // addStep adds an action of the operator as a step of a trial by keyboard.
 func (r *run) addStep(a plan.Action) {
-	st := plan.Step{Action: a, Name: plan.Unique(a.Text(), r.hasStep)}
+	st := plan.Step{Action: a, Name: plan.Unique(a.Text(), func(name string) bool { return hasStep(r, name) })}
 	now := r.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)

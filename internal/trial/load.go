@@ -71,10 +71,10 @@ func (l *loadRun) measured() bool {
 // loadName names a load that was started by keyboard.
 func (r *run) loadName(spec loadgen.Spec) string {
 	return plan.Unique(spec.Text(), func(name string) bool {
-		return r.hasStep(name) || slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
+		return hasStep(r, name) || slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
 	})
 }
 
-func (r *run) hasStep(name string) bool {
+func hasStep(r *run, name string) bool {
 	return slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == name })
 }

@@ -210,7 +210,7 @@ func (r *run) nextStep(step int) {
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
-	if r.opt.ByHand && r.stage == stageSteps && r.settled(now) {
+	if r.opt.ByHand && r.stage == stageSteps && settled(r, now) {
 		r.judge()
 		return
 	}
