@@ -224,6 +224,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	t.Run("ctrl-c", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
 		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
+		waitLine(t, lines, "zero of the clock") // the node may still be NotReady by the trial before
 		waitLine(t, lines, "kube-node4", "NotReady")
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
