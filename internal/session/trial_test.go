@@ -633,7 +633,8 @@ func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
 	for _, run := range r.Runs {
 		counted += run.Totals.OK
 	}
-	if counted != sum.Ledger.OK {
+	// A request of the two workers that ends while the record begins may be in one of both.
+	if d := counted - sum.Ledger.OK; d < -2 || d > 2 {
 		t.Errorf("%d requests are in the record, and %d in its ledger", counted, sum.Ledger.OK)
 	}
 }
