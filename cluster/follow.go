@@ -35,8 +35,11 @@ type source struct {
 	// after: it is not followed before this is closed; nil: from the start.
 	after <-chan struct{}
 
-	// opened is when the watch last worked. Only the follower uses it.
+	// opened is when the watch last worked. Only the follower uses it, and bookmarks.
 	opened time.Time
+	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
+	// does for events.
+	bookmarks bool
 }
 
 // line is the one that the source is followed on.
@@ -60,10 +63,14 @@ const (
 	relistWithin = 3 * time.Second
 )
 
-// quietMost is how long a watch may bring nothing at all. An API server sends a bookmark
-// about every minute (defaultBookmarkFrequency of apiserver/pkg/storage/cacher), so a
-// longer silence comes from something between: a proxy whose stream is stuck.
-const quietMost = 2 * time.Minute
+// quietMost is how long a watch with bookmarks may bring nothing at all. An API server
+// sends a bookmark about every minute (defaultBookmarkFrequency of
+// apiserver/pkg/storage/cacher). After a longer silence the stream is stuck, in a proxy
+// for instance. endsWithin is how long after its timeout any watch ends.
+const (
+	quietMost  = 2 * time.Minute
+	endsWithin = 10 * time.Second
+)
 
 // errQuiet reports such a watch.
 var errQuiet = errors.New("the watch is stuck")
@@ -147,9 +154,10 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 
 // watch watches from version on and returns the version from which to continue.
 func (w *Watcher) watch(ctx context.Context, src *source, version string) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	seconds := 300 + rand.Int64N(300)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+endsWithin) // the server's end may get lost
 	defer cancel()
-	opts := metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: ptr.To(300 + rand.Int64N(300))}
+	opts := metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: ptr.To(seconds)}
 	answered := w.expectAnswer(src)
 	stream, err := w.request(src, opts).Watch(ctx)
 	answered()
@@ -169,11 +177,12 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 	var stuck atomic.Bool
 	quiet := time.AfterFunc(w.quietMost, func() { stuck.Store(true); stream.Stop() })
 	defer quiet.Stop()
-	quiet.Stop()
-	bookmarks := false // not every server sends them for every kind
+	if !src.bookmarks {
+		quiet.Stop()
+	}
 	for ev := range stream.ResultChan() {
-		bookmarks = bookmarks || ev.Type == watch.Bookmark
-		if bookmarks {
+		src.bookmarks = src.bookmarks || ev.Type == watch.Bookmark
+		if src.bookmarks {
 			quiet.Reset(w.quietMost)
 		}
 		now := time.Now()

@@ -228,28 +228,39 @@ func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
 	}
 }
 
-// A server that sends bookmarks sends one each minute: a watch without any is stuck. From
-// one that sends none, silence tells nothing.
+// A server that sends bookmarks sends one each minute: a watch without any is stuck. The
+// silence of a server that has never sent one means nothing.
 func TestAWatchWithoutItsBookmarksIsStuck(t *testing.T) {
 	t.Parallel()
-	for _, bookmarks := range []bool{true, false} {
-		c, err := NewClient(&Config{rest: &rest.Config{Host: "http://127.0.0.1:1"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := NewWatcher(c, WatchOptions{})
-		w.quietMost = 50 * time.Millisecond
+	c, err := NewClient(&Config{rest: &rest.Config{Host: "http://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	w := NewWatcher(c, WatchOptions{})
+	w.quietMost = 50 * time.Millisecond
+	for _, tt := range []struct {
+		name      string
+		before    bool // an earlier watch of the kind brought one
+		bookmark  bool
+		wantStuck bool
+		version   string
+	}{
+		{"a bookmark, then none", false, true, true, "7"},
+		{"none, after those of an earlier watch", true, false, true, "3"},
+		{"never one", false, false, false, "3"},
+	} {
 		stream := watch.NewFake()
-		if !bookmarks { // the server ends the watch, as it does every few minutes
+		if !tt.wantStuck { // the server ends the watch, as it does every few minutes
 			time.AfterFunc(5*w.quietMost, stream.Stop)
-		} else {
+		}
+		if tt.bookmark {
 			go stream.Action(watch.Bookmark, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}})
 		}
-		version, err := w.read(t.Context(), &source{kind: KindNode}, stream, "3")
-		if want := map[bool]string{true: "7", false: "3"}[bookmarks]; version != want || errors.Is(err, errQuiet) != bookmarks {
-			t.Errorf("bookmarks %v: from version %s, %v", bookmarks, version, err)
+		version, err := w.read(t.Context(), &source{kind: KindNode, bookmarks: tt.before}, stream, "3")
+		if version != tt.version || errors.Is(err, errQuiet) != tt.wantStuck {
+			t.Errorf("%s: from version %s, %v", tt.name, version, err)
 		}
-		c.Close()
 	}
 }
 
