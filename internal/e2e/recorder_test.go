@@ -249,6 +249,8 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 	})
 }
 
+// plugPlan leaves the node off for more than twice the connect timeout of 3 s.
+// Otherwise a request that times out counts as one that hung through the outage.
 const plugPlan = `
 name: plug
 steps:
@@ -257,6 +259,7 @@ steps:
   - pause: 3s
   - off: {nodes: [k8s2], how: plug}
   - wait: detected
+  - pause: 3s
   - on: [k8s2]
   - wait: restored
   - stop: clients
