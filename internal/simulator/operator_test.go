@@ -26,6 +26,7 @@ type operator struct {
 	promises []promise
 	trial    *outage   // the newest trial
 	began    time.Time // when it started
+	ending   bool      // a signal has ended it
 	absent   bool      // there is no terminal, so the operator types nothing
 }
 
@@ -127,19 +128,20 @@ func (o *operator) press(r *rand.Rand) {
 }
 
 // interrupt ends a trial by a signal. The trial powers on its machines at once, except
-// for busy ones.
+// for busy ones and those that the operator switches off by hand while it ends.
 func (o *operator) interrupt(signal string) {
 	p := o.a.p
 	o.x.w.tell(p.name, "%s", signal)
 	var off []string
 	for n, m := range o.frame.Power {
-		ours := o.trial != nil && (p.askedAfter(power.ActionOff, n, o.began) || p.askedAfter(power.ActionShutdown, n, o.began))
+		ours := o.trial != nil && !o.ending && (p.askedAfter(power.ActionOff, n, o.began) || p.askedAfter(power.ActionShutdown, n, o.began))
 		if ours && slices.Contains(o.trial.nodes, n) && m.LeftOff && m.Busy == "" {
 			off = append(off, n)
 		}
 	}
 	slices.Sort(off)
 	o.promises = append(o.promises, promise{at: time.Now(), stood: p.stood(), nodes: off, what: signal, within: askedWithin, powersOn: true})
+	o.ending = true
 	o.s.Send(view.End{Why: "by a signal"})
 }
 
@@ -147,7 +149,7 @@ func (o *operator) interrupt(signal string) {
 func (o *operator) start(p *outage, opt trial.RunOptions) {
 	o.x.w.tell(o.a.p.name, "runs a trial with %v, which asks no questions", p.nodes)
 	o.a.p.agree(p.nodes...)
-	o.trial, o.began, o.absent = p, time.Now(), opt.End
+	o.trial, o.began, o.ending, o.absent = p, time.Now(), false, opt.End
 	o.trials.Start(p.plan, opt)
 }
 
