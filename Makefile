@@ -16,7 +16,7 @@ RACE    = $(if $(CI),-race,)
 # In CI one package is tested after the other: several labs beside each other are
 # late on two cores, and lateness is what many tests look for.
 SERIAL  = $(if $(CI),-p 1,)
-# A machine that stands still for 5 s makes the lab's nodes silent, and end-to-end tests
+# A pause of 5 s of the machine makes the lab's nodes silent, and end-to-end tests
 # fail. In CI up to three of them run once more, alone.
 AGAIN   = $(if $(CI),2>&1 | tee $(LOG) || GO=$(GO) .ci/again $(LOG) $(RACE) -timeout $(TIMEOUT),)
 LOG     = bin/test.log
