@@ -228,7 +228,7 @@ func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error)
 	}
 	defer o.fleet.looks.Release(1)
 	r, err := o.fleet.look(ctx, m)
-	if err == nil && r.State == Off && r.Proof == Proven {
+	if err == nil && r.State == Off && r.Proof == Proven && !o.shared {
 		o.wasOff = r.CountsFrom()
 	}
 	return r, err

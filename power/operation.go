@@ -83,8 +83,11 @@ type operation struct {
 	answer string
 	last   Reading
 	told   time.Time // see waits
-	// wasOff is when the machine was last proven off.
+	// wasOff is when the machine was last proven off; zero if shared.
 	wasOff time.Time
+	// shared: another program holds the machine's lock. Its request may still be under
+	// way, whatever switched the machine off.
+	shared bool
 }
 
 func (o *operation) say(phase Phase, format string, args ...any) {
@@ -161,6 +164,7 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 	case err == nil:
 		return m, func() { unlock(); claim() }, nil
 	case o.action == ActionOn && ctx.Err() == nil: // no lock delays powering on
+		o.shared = true
 		o.say(PhaseAsking, "continuing without the lock of %s: %s", m.Title(), err)
 		return m, claim, nil
 	}

@@ -267,6 +267,48 @@ func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
 	})
 }
 
+// While another program holds the lock of a machine, its request may still be under way:
+// that the machine was off for another reason, and is on again, does not settle it.
+func TestWhatAnotherProgramIsSwitchingStaysOpen(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		left, _ := p.journal.LeftOff()
+		machine := *left[0].Binding.On
+		restore := func(want string) {
+			t.Helper()
+			err := p.switcher.Restore(t.Context(), Request{}, Automatic{})
+			if !p.w.vms["n1"].on || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Fatalf("n1 on: %v; %v", p.w.vms["n1"].on, err)
+			}
+		}
+		restore("")
+		// Another program is stopped after its request, and the machine loses its power.
+		if err := p.journal.append(Entry{Kind: EntryIntent, Op: newOp(), Action: ActionShutdown, Node: "n1", Binding: left[0].Binding}); err != nil {
+			t.Fatal(err)
+		}
+		free, err := p.switcher.Fleet.cfg.Locks.take(t.Context(), machineLock(p.switcher.Fleet.cluster(), machine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		p.w.mu.Lock()
+		p.w.vms["n1"].on, p.w.vms["n1"].since = false, time.Now()
+		p.w.mu.Unlock()
+		restore("an earlier request may still switch it off")
+		free()
+		if left, err := p.journal.LeftOff(); len(left) != 1 || left[0].Certainty != LeftOffUncertain {
+			t.Errorf("left off: %+v, %v", left, err)
+		}
+		time.Sleep(CarriedOutWithin)
+		restore("")
+		if left, err := p.journal.LeftOff(); len(left) > 0 {
+			t.Errorf("still left off: %+v, %v", left, err)
+		}
+	})
+}
+
 // A machine that was presumed off, and answers again, may still be shutting down.
 func TestPresumedOffIsNotAProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
