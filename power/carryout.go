@@ -117,6 +117,7 @@ func (o *operation) ask(ctx context.Context) error {
 // holds, and nobody has powered the machine on since the journal has the intent.
 func (o *operation) permitted(ctx context.Context) error {
 	if j, ok := ctx.Value(judgementKey{}).(*judgement); ok {
+		defer slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Phase: PhaseAsking, Text: judgingWaitsFor})()
 		if err := j.fresh(ctx); err != nil {
 			return err
 		}

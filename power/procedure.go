@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // Switcher is the one procedure that switches machines, whoever requests it: a key
@@ -107,14 +109,18 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(notDrained, err)
 		}
+		noted := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
 		note, err := s.notes().add(ctx, r.Nodes, q)
+		noted()
 		if err != nil {
 			unlock()
 			s.notes().remove(r.Nodes, nil, note)
 			return errors.Join(notDrained, err)
 		}
 		var now Question
+		looked := r.slowly(judgingWaitsFor)
 		now, err = s.preview(ctx, r, r.Action != ActionOn)
+		looked()
 		if err = cmp.Or(err, r.While.Err()); err == nil {
 			now.Changed, now.note = worse(q, now), note
 			if len(now.Changed) == 0 {
@@ -155,6 +161,7 @@ func (s *Switcher) lock(ctx context.Context, r Request) (unlock func(), err erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
+	defer r.slowly("nothing was sent yet: lightsout waits for another lightsout on this host that is judging the same cluster")()
 	if unlock, err = s.Fleet.cfg.Locks.take(ctx, clusterLock(s.Fleet.cluster())); err != nil {
 		return nil, fmt.Errorf("nothing was switched: %w", err)
 	}

@@ -207,3 +207,51 @@ func TestAQuestionSaysEachThingOnce(t *testing.T) {
 		}
 	})
 }
+
+// frozen is a World and a NoteStore whose API server has stopped answering.
+type frozen struct {
+	World
+	NoteStore
+	notes bool // only the requests to annotate get no answer
+}
+
+func (f frozen) LookNow(ctx context.Context) (View, error) {
+	if f.notes {
+		return f.World.LookNow(ctx)
+	}
+	<-ctx.Done()
+	return View{}, ctx.Err()
+}
+
+func (f frozen) Change(ctx context.Context, node string, change func(Note) (Note, bool)) error {
+	if !f.notes {
+		return f.NoteStore.Change(ctx, node, change)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// An operator who has answered learns within 10 s what lightsout waits for.
+func TestAnAnsweredSwitchSaysWhatItWaitsFor(t *testing.T) {
+	for _, notes := range []bool{false, true} {
+		inModel(t, func(t *testing.T, _ *model, p *program) {
+			f := frozen{p.switcher.World, p.switcher.Annotations, notes}
+			p.switcher.World, p.switcher.Annotations = f, f
+			began, told := time.Now(), map[string]time.Duration{}
+			report := func(pr Progress) {
+				if told[pr.Text] == 0 {
+					told[pr.Text] = time.Since(began)
+				}
+			}
+			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Report: report}, &yes{p: p})
+			want := "nothing was sent yet: lightsout waits for the API server"
+			early := false
+			for text, after := range told {
+				early = early || strings.HasPrefix(text, want) && after < 10*time.Second
+			}
+			if !early {
+				t.Errorf("annotations only %v: told %v; %v", notes, told, err)
+			}
+		})
+	}
+}

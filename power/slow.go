@@ -1,0 +1,39 @@
+package power
+
+import "time"
+
+// slowAfter is how long a part of the procedure takes before lightsout reports it: a
+// wait must be visible within 10 s.
+const slowAfter = 3 * time.Second
+
+// judgingWaitsFor is what lightsout waits for when it judges once more.
+const judgingWaitsFor = "nothing was sent yet: lightsout waits for the API server or a driver, to judge once more"
+
+// slowly reports steps unless done is called within slowAfter. Nothing is reported after
+// done.
+func slowly(report func(Progress), steps ...Progress) (done func()) {
+	reported := make(chan struct{})
+	t := time.AfterFunc(slowAfter, func() {
+		defer close(reported)
+		for _, p := range steps {
+			report(p)
+		}
+	})
+	return func() {
+		if !t.Stop() {
+			<-reported
+		}
+	}
+}
+
+// slowly reports the text for each node unless done is called within slowAfter.
+func (r Request) slowly(text string) (done func()) {
+	if r.Report == nil {
+		return func() {}
+	}
+	var steps []Progress
+	for _, n := range r.Nodes {
+		steps = append(steps, Progress{Action: r.Action, Node: n, Phase: PhaseAsking, Text: text, At: time.Now().Add(slowAfter)})
+	}
+	return slowly(r.Report, steps...)
+}
