@@ -26,7 +26,7 @@ type operator struct {
 	promises []promise
 	trial    *outage   // the newest trial
 	began    time.Time // when it started
-	ending   bool      // a signal has ended it
+	ending   bool      // a signal or the operator has ended it
 	absent   bool      // there is no terminal, so the operator types nothing
 }
 
@@ -187,6 +187,7 @@ func (o *operator) answer(q *view.Question, r *rand.Rand) {
 		}
 		o.promises = append(o.promises, promise{at: time.Now(), stood: o.a.p.stood(), nodes: off, what: choice.Label, within: visibleWithin})
 	}
+	o.ending = o.ending || i > 0 && q.Kind == view.QuestionTrial
 	o.s.Send(view.Answer{Question: q.ID, Choice: choice.ID, Typed: q.Type})
 }
 
