@@ -249,7 +249,7 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 			over := time.Now().Add(time.Minute) // the load ends before
 			k.await("lightsout shows both at work", func() bool {
 				r, err := record.Open(k.dir)
-				return err == nil && slices.ContainsFunc(gauges(r), sharing) || time.Now().After(over)
+				return err == nil && slices.ContainsFunc(gauges(r), sharing) && halved(r, "next") || time.Now().After(over)
 			})
 			change(object{"traffic": []object{{"latestRevision": true, "percent": 100}}})
 			k.await("the next revision gets the requests", func() bool { return k.ready() == "next-00002" })
