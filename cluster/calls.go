@@ -248,7 +248,7 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 		time.Now().Format(time.RFC3339))
 	err = c.lines[mainLine].Patch(types.StrategicMergePatchType).MaxRetries(0).AbsPath(resources[KindDeployment].path()).
 		Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
+		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, parameterCodec).
 		Body([]byte(patch)).Do(ctx).Error()
 	if err != nil {
 		return fail(err)

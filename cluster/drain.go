@@ -37,8 +37,9 @@ func (c *Client) Cordon(ctx context.Context, node string, before func() error) (
 	return c.setSchedulable(ctx, node, "cordoned", false, before)
 }
 
-// Uncordon lets pods be put on a node again; changed is false when they may
-// already. A node that is gone is an error that IsGone knows. See Cordon.
+// Uncordon makes a node schedulable again that lightsout has cordoned. changed is false
+// if the node is schedulable already, or if somebody else has cordoned it since.
+// IsGone recognizes the error for a deleted node. See Cordon.
 func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err error) {
 	return c.setSchedulable(ctx, node, "uncordoned", true, nil)
 }
@@ -69,7 +70,7 @@ func IsGone(err error) bool { return apierrors.IsNotFound(err) }
 
 func (c *Client) setSchedulable(ctx context.Context, node, verb string, schedulable bool, before func() error) (bool, error) {
 	return c.changeNode(ctx, node, verb, func(n *corev1.Node, p *nodePatch) (bool, error) {
-		if n.Spec.Unschedulable == !schedulable {
+		if n.Spec.Unschedulable == !schedulable || schedulable && othersCordon(n) {
 			return false, nil
 		}
 		p.Spec = map[string]bool{"unschedulable": !schedulable}
@@ -112,7 +113,7 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 			return false, merr
 		}
 		err = c.lines[mainLine].Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
-			VersionedParams(&metav1.PatchOptions{FieldManager: "lightsout"}, parameterCodec).
+			VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, parameterCodec).
 			Body(body).Do(ctx).Error()
 		if err == nil {
 			return true, nil
@@ -123,6 +124,30 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 	}
 	why := c.why(ctx, err, "get and patch on nodes", "it does not exist")
 	return false, sentence(fmt.Sprintf("node %s can't be %s: %s", harmless(node), verb, why), err)
+}
+
+// fieldManager identifies lightsout in the managedFields of the objects that it changes.
+const fieldManager = "lightsout"
+
+// othersCordon reports whether another program, and not lightsout, has made a node
+// unschedulable: the API server records in managedFields who set each field.
+func othersCordon(n *corev1.Node) bool {
+	others := false
+	for _, m := range n.ManagedFields {
+		var set struct {
+			Spec struct {
+				Unschedulable *struct{} `json:"f:unschedulable"`
+			} `json:"f:spec"`
+		}
+		if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.Raw, &set) != nil || set.Spec.Unschedulable == nil {
+			continue
+		}
+		if m.Manager == fieldManager {
+			return false
+		}
+		others = true
+	}
+	return others
 }
 
 // DrainProgress is how the drain of one node stands.

@@ -89,4 +89,15 @@ func TestANodeIsCordonedAndDrainedOnTheLab(t *testing.T) {
 	if changed, err := c.Uncordon(ctx, node); err != nil || !changed {
 		t.Errorf("uncordon: %v, %v", changed, err)
 	}
+
+	// Somebody has uncordoned the node, and cordoned it again.
+	if _, err := cordon(); err != nil {
+		t.Fatal(err)
+	}
+	for _, on := range []any{nil, true} {
+		api.Do(http.MethodPatch, "/api/v1/nodes/"+node, map[string]any{"spec": map[string]any{"unschedulable": on}}, nil)
+	}
+	if changed, err := c.Uncordon(ctx, node); err != nil || changed {
+		t.Errorf("uncordoned what somebody else has cordoned: %v, %v", changed, err)
+	}
 }

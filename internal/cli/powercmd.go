@@ -88,6 +88,11 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	}
 	c.lanes = []view.Lane{view.LanePower}
 	endInOrder()
+	defer func() {
+		if ctx.Err() != nil {
+			s.sayLeftOff()
+		}
+	}()
 	return s.run(ctx, func(ctx context.Context) error {
 		snapshot, err := s.view(ctx, c, wait)
 		if err == nil && action == power.ActionOn {

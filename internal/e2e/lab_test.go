@@ -112,11 +112,20 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 // interrupted ends `power shutdown` before the machine is off, and before
 // anything is sent.
 func interrupted(t *testing.T, l *labtest.Lab, config string) {
-	for _, at := range []struct{ line, says string }{
-		{"polling the cluster", "interrupted"},
-		{"still on, waiting", "interrupted before the result was seen"},
+	const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+	api := l.API()
+	for _, at := range []struct{ drain, line, says string }{
+		{"--drain", "power kube-node3 cordoned", "still cordoned: kube-node3. Uncordon with: lightsout restore"},
+		{"--drain=false", "polling the cluster", "interrupted"},
+		{"--drain=false", "still on, waiting", "interrupted before the result was seen"},
 	} {
-		cmd := program(context.Background(), t, nil, args(l, config, "power", "shutdown", "kube-node3", "--yes")...)
+		if at.drain == "--drain" { // which a budget blocks
+			api.Do("POST", budgets, map[string]any{
+				"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": map[string]any{"name": "all"},
+				"spec": map[string]any{"maxUnavailable": 0, "selector": map[string]any{}},
+			}, nil)
+		}
+		cmd := program(context.Background(), t, nil, args(l, config, "power", "shutdown", "kube-node3", "--yes", at.drain)...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -134,8 +143,12 @@ func interrupted(t *testing.T, l *labtest.Lab, config string) {
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(said.String(), at.says) {
 			t.Errorf("interrupted at %q: %v\n%s", at.line, err, said.String())
 		}
+		if at.drain == "--drain" {
+			api.Do("DELETE", budgets+"/all", nil, nil)
+		}
 	}
-	if out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...); code != 0 {
+	out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...)
+	if code != 0 || !strings.Contains(out, "uncordon") {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 }

@@ -231,7 +231,7 @@ func Uncordon(ctx context.Context, d Drainer, j *power.Journal, node string) (te
 	case err != nil:
 		return "", err
 	case !changed:
-		text = "was not cordoned any more"
+		text = "lightsout's cordon was gone already; a cordon of somebody else stays"
 	}
 	return text, j.Uncordoned(node, text)
 }
