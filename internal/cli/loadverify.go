@@ -63,16 +63,16 @@ func readClaims(folder fs.FS) (c claims, err error) {
 	return c, nil
 }
 
-// noSummary explains why the record of that folder has no summary: a session has events
-// and no plan.
-func noSummary(folder fs.FS) string {
+// errNoEnd reports the record of a trial or a load that did not end in order.
+var errNoEnd = errors.New("the record is incomplete: lightsout was killed before it wrote " + record.SummaryFile +
+	", so requests that were in flight then are missing")
+
+// ofSession reports whether the record of that folder is a session's, which has events,
+// no plan and no summary.
+func ofSession(folder fs.FS) bool {
 	_, planned := fs.Stat(folder, record.PlanFile)
 	_, events := fs.Stat(folder, record.EventsFile)
-	why := "the program was ended before it wrote one"
-	if events == nil && planned != nil {
-		why = "this is the record of a session, and only a trial and a load are summed up"
-	}
-	return "there is no summary to compare with: " + why
+	return events == nil && planned != nil
 }
 
 // verifyLoad checks the record in dir and prints its findings. The error reports a
@@ -98,13 +98,16 @@ func verifyLoad(dir string, out io.Writer) error {
 		fmt.Fprintln(out, "the last line is cut: the program was ended while it wrote")
 	}
 	v := &verification{recount: c, claims: said, folder: folder}
+	var incomplete error
 	switch {
 	case said.load != nil:
 		v.load()
 	case said.trial != nil:
 		v.trial()
+	case ofSession(folder):
+		v.unchecked = append(v.unchecked, "whether requests are missing: this is the record of a session, which has no "+record.SummaryFile)
 	default:
-		v.unchecked = append(v.unchecked, "whether requests are missing: "+noSummary(folder))
+		incomplete = errNoEnd
 	}
 	problems := append(c.faults, v.differences...)
 	if len(problems) == 0 && (said.load != nil || said.trial != nil) {
@@ -119,5 +122,5 @@ func verifyLoad(dir string, out io.Writer) error {
 	if len(problems) > 0 {
 		return fmt.Errorf("the record is inconsistent: %s", power.Clean(problems[0]))
 	}
-	return nil
+	return incomplete
 }
