@@ -320,13 +320,14 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 		}
 	}
 
-	// Killed while it wrote: the whole lines count, the cut one is told.
+	// Killed while it wrote: verify counts the whole lines, and reports the cut one and
+	// the missing summary.
 	d := t.TempDir()
 	if err := os.WriteFile(filepath.Join(d, "requests.jsonl"), requests[:len(requests)-5], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := load(t.Context(), t, "verify", d)
-	if err != nil || !strings.Contains(out, "9 ended") || !strings.Contains(out, "the last line is cut") {
+	if err == nil || !strings.Contains(err.Error(), "the record is incomplete") || !strings.Contains(out, "9 ended") || !strings.Contains(out, "the last line is cut") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
