@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -19,9 +20,13 @@ type Source = func() (string, error)
 // hidden replaces a secret.
 const hidden = "(secret)"
 
+// userinfo is the user and password of a URL (RFC 3986, 3.2.1).
+var userinfo = regexp.MustCompile(`(://[^\s/?#@:]*:)[^\s/?#@]*@`)
+
 // Hide replaces secrets in text, also where they are written in base64, in a
-// JSON string or in a URL.
+// JSON string or in a URL, and the password of each URL.
 func Hide(text string, secrets ...string) string {
+	text = userinfo.ReplaceAllString(text, "${1}"+hidden+"@")
 	for _, s := range secrets {
 		if s == "" {
 			continue

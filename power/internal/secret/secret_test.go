@@ -22,6 +22,14 @@ func TestASecretIsHiddenInEveryForm(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+	for text, want := range map[string]string{
+		"curl: https://admin:pass@host:443/x failed": "curl: https://admin:(secret)@host:443/x failed",
+		"GET http://host:80/a@b":                     "GET http://host:80/a@b",
+	} {
+		if got := Say(text); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 	if got := Say("nothing to hide\x1b[2J", "", s); got != "nothing to hide" {
 		t.Errorf("got %q", got)
 	}
