@@ -238,7 +238,10 @@ func sameMachine(a, b *Machine) bool {
 // node holds the rules about switching one node off.
 func (g *guard) node(name string) {
 	n, ok := g.byName[name]
-	if !ok {
+	switch {
+	case !ok && len(g.Nodes) == 0 && len(g.Stale) > 0:
+		return // lightsout could not get the nodes, and says so
+	case !ok:
 		g.say(RuleUnknownNode, Refuse, name, "The cluster has no node %s.", name)
 		return
 	}

@@ -280,7 +280,8 @@ func worse(asked, now Question) (changed []string) {
 			changed = append(changed, fmt.Sprintf("%s has booted again", b.Node.Name))
 		}
 	}
-	if now.Left < asked.Left && !slices.ContainsFunc(now.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker }) {
+	explained := slices.ContainsFunc(now.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker || f.Rule == RuleStaleView })
+	if now.Left < asked.Left && !explained {
 		changed = append(changed, fmt.Sprintf("it would leave %s, not %d", text.Count(now.Left, "worker that takes pods", "workers that take pods"), asked.Left))
 	}
 	if now.Type != asked.Type && now.Type != "" && len(now.Nodes) == len(asked.Nodes) && len(changed) == 0 {

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -244,6 +245,9 @@ func TestAnAnsweredSwitchSaysWhatItWaitsFor(t *testing.T) {
 				}
 			}
 			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Report: report}, &yes{p: p})
+			if all := fmt.Sprint(reasons(err)); !notes && strings.Trim(strings.ReplaceAll(all, RuleStaleView, ""), "[] ") != "" {
+				t.Errorf("refused for more than the missing answer: %v", err)
+			}
 			want := "nothing was sent yet: lightsout waits for the API server"
 			early := false
 			for text, after := range told {

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -136,11 +137,15 @@ func TestControlPlane(t *testing.T) {
 		if err := c.Do(APIServer, "stop"); err != nil {
 			t.Fatal(err)
 		}
-		short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-		defer cancel()
-		if _, err := admin.CoreV1().Nodes().Get(short, "node", metav1.GetOptions{}); err == nil {
-			t.Error("a stopped API server answered")
-		}
+		// The signal stops one thread after the other.
+		eventually(t, "it answers no more", func() error {
+			short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+			defer cancel()
+			if _, err := admin.CoreV1().Nodes().Get(short, "node", metav1.GetOptions{}); err == nil {
+				return errors.New("a stopped API server answered")
+			}
+			return nil
+		})
 		if err := c.Do(APIServer, "cont"); err != nil {
 			t.Fatal(err)
 		}
