@@ -72,7 +72,7 @@ func NewClient(cfg *Config) (*Client, error) {
 			return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
 		}
 		hc.Transport = endsWithContext(hc.Transport)
-		rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &corev1.SchemeGroupVersion, "/api", stripping{codecs.WithoutConversion()}
+		rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &corev1.SchemeGroupVersion, "/api", codecs.WithoutConversion()
 		c.lines[l], err = rest.RESTClientForConfigAndClient(rc, hc)
 		if err != nil {
 			return nil, fmt.Errorf("context %q of the kubeconfig cannot be used: %s", cfg.Context, flat(err))

@@ -2,13 +2,10 @@ package cluster
 
 import (
 	"bytes"
-	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // omitted lists, by number, the fields of a protobuf message that a list leaves out. A
@@ -122,35 +119,4 @@ func strippedList(buf, data []byte) []byte {
 		return out
 	}
 	return data
-}
-
-// strippingSerializer decodes lists without the fields that lightsout does not use.
-type strippingSerializer struct{ runtime.Serializer }
-
-var stripBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// Decode implements runtime.Decoder.
-func (s strippingSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	buf := stripBuffers.Get().(*[]byte)
-	defer stripBuffers.Put(buf)
-	short := strippedList(*buf, data)
-	if len(short) > 0 && len(data) > 0 && &short[0] != &data[0] {
-		*buf = short
-	}
-	return s.Serializer.Decode(short, defaults, into)
-}
-
-// stripping is a NegotiatedSerializer that strips protobuf lists before it decodes
-// them.
-type stripping struct{ runtime.NegotiatedSerializer }
-
-// SupportedMediaTypes implements runtime.NegotiatedSerializer.
-func (s stripping) SupportedMediaTypes() []runtime.SerializerInfo {
-	all := slices.Clone(s.NegotiatedSerializer.SupportedMediaTypes())
-	for i := range all {
-		if all[i].MediaType == runtime.ContentTypeProtobuf {
-			all[i].Serializer = strippingSerializer{all[i].Serializer}
-		}
-	}
-	return all
 }
