@@ -71,7 +71,8 @@ func (p *pages) ask(ctx context.Context, opts metav1.ListOptions) {
 	coming := make(chan page, 1)
 	p.coming = coming
 	request, body := p.w.request(p.src, opts), p.used
-	if p.used = nil; body == nil {
+	p.used = nil
+	if body == nil {
 		body = new(bytes.Buffer)
 	}
 	go func() {

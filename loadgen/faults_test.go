@@ -222,7 +222,7 @@ func testLedger(t *testing.T, target Target, all int, hangBound time.Duration, s
 					t.Errorf("scheduled went from %d to %d", last, run.Totals.Scheduled)
 				}
 				last = run.Totals.Scheduled
-				if ga := run.Gauge; ga.Outstanding != run.Totals.InFlight() || ga.Served+ga.Queued+ga.Stalled+ga.OnDead != ga.Outstanding {
+				if ga := run.Gauge; ga.Outstanding != run.Totals.InFlight() || ga.Served+ga.Queued+ga.Stalled+ga.OnDead+ga.Unknown != ga.Outstanding {
 					t.Errorf("the gauge %+v does not add up to %d in flight", ga, run.Totals.InFlight())
 				}
 				looks.Add(1)

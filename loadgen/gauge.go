@@ -85,6 +85,8 @@ type sampler struct {
 	// differ is where the servers and the ledger have differed since then.
 	differ      string
 	differSince time.Time
+	// doubtSince is since when requests have waited beside free slots.
+	doubtSince time.Time
 }
 
 func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
@@ -118,7 +120,7 @@ func (sm *sampler) loop() {
 		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
 		if !active {
 			sm.measured = nil
-			sm.differ, sm.differSince = "", time.Time{}
+			sm.differ, sm.differSince, sm.doubtSince = "", time.Time{}, time.Time{}
 			clear(sm.servers)
 			clear(sm.sources)
 		}
@@ -164,6 +166,11 @@ func (sm *sampler) sample() {
 	case now.Sub(sm.differSince) >= disagreeAfter:
 		sm.differ = text
 	}
+	if out.Unknown == 0 && !out.doubtful() {
+		sm.doubtSince = time.Time{}
+	} else if sm.doubtSince.IsZero() {
+		sm.doubtSince = now
+	}
 	sm.ledger.notify()
 }
 
@@ -178,6 +185,9 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	out := derive(m, &s, capacity, limited)
 	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
 	out.Reported, out.Disagreement = m.reported, sm.differ
+	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= disagreeAfter {
+		out.Unknown, out.Queued = out.Queued, 0
+	}
 	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
 		out.Basis, out.Source = BasisIdle, ""
 	}

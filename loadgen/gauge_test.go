@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type revision struct {
 	asked  map[string]int
 	silent map[string]bool // pods that don't answer, whatever their node does
 	lag    bool            // queue-proxies tell the state before the burst
+	lost   int             // of the next requests that never reach a pod
 }
 
 type revisionPod struct {
@@ -62,6 +64,12 @@ func serveRevision(t *testing.T, pods int) *revision {
 func (v *revision) acquire() *revisionPod {
 	for {
 		v.mu.Lock()
+		if v.lost > 0 {
+			v.lost--
+			v.mu.Unlock()
+			<-v.done
+			return nil
+		}
 		for _, p := range v.pods {
 			if !p.busy && !p.dead {
 				p.busy = true
@@ -187,6 +195,25 @@ func TestGaugeShowsAllServed(t *testing.T) {
 	}
 	if asked() != before {
 		t.Error("the servers are asked while nothing is outstanding")
+	}
+}
+
+// Two requests that a proxy has sent to pods that are gone: nothing tells them from
+// queued ones, but seven slots are free.
+func TestRequestsBesideFreeSlotsAreUnknown(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 8)
+	v.lost = 2
+	g := start(t, v.options())
+	mustStart(t, g, Spec{Shape: Burst, N: 3})
+	gaugeIs(t, g, BasisMeasured, 1, 2, 0, 0)
+	for begin := time.Now(); !slices.ContainsFunc(g.Run().Seconds, func(s Second) bool { return s.Unknown == 2 }); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > deadline {
+			t.Fatalf("no second has them: %+v", g.Run())
+		}
+	}
+	if ga := g.Run().Gauge; ga.Served != 1 || ga.Queued != 0 || ga.Unknown != 2 || ga.Outstanding != 3 {
+		t.Errorf("%+v", ga)
 	}
 }
 

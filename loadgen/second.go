@@ -19,12 +19,13 @@ type Second struct {
 	Cancelled  int           `json:"cancelled,omitzero"`
 	Unresolved int           `json:"unresolved,omitzero"`
 	Failed     map[Class]int `json:"failed,omitzero"`
-	// Served, Queued, Stalled and OnDead are the largest values of the gauge in
+	// Served, Queued, Stalled, OnDead and Unknown are the largest values of the gauge in
 	// it, Capacity and Target the last. Sampled is false when it was not read.
 	Served   int  `json:"served,omitzero"`
 	Queued   int  `json:"queued,omitzero"`
 	Stalled  int  `json:"stalled,omitzero"`
 	OnDead   int  `json:"on_dead,omitzero"`
+	Unknown  int  `json:"unknown,omitzero"`
 	Capacity int  `json:"capacity,omitzero"`
 	Target   int  `json:"target,omitzero"`
 	Sampled  bool `json:"sampled,omitzero"`
@@ -65,13 +66,13 @@ func (s *Second) end(c Class) {
 func (s *Second) Sample(g Gauge) {
 	s.Sampled = true
 	s.Served, s.Queued = max(s.Served, g.Served), max(s.Queued, g.Queued)
-	s.Stalled, s.OnDead = max(s.Stalled, g.Stalled), max(s.OnDead, g.OnDead)
+	s.Stalled, s.OnDead, s.Unknown = max(s.Stalled, g.Stalled), max(s.OnDead, g.OnDead), max(s.Unknown, g.Unknown)
 	s.Capacity, s.Target = g.Capacity, g.Target
 }
 
 // Gauge returns the largest values in the second, and the last capacity.
 func (s Second) Gauge() Gauge {
-	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Capacity: s.Capacity, Target: s.Target}
+	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Unknown: s.Unknown, Capacity: s.Capacity, Target: s.Target}
 }
 
 // Add adds the requests of another second.

@@ -149,6 +149,15 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	return r
 }
 
+// doubtful reports whether requests wait beside free slots and no server reports them as
+// queued. Knative's activator sends requests to pods that are gone until it has noticed,
+// and may wait seconds for pods that have come.
+func (g *Gauge) doubtful() bool {
+	queued := slices.ContainsFunc(g.Reported, func(t Report) bool { return t.Answered == t.Asked && t.Queued != nil && *t.Queued >= g.Queued })
+	heard := (g.Basis == BasisMeasured || g.Basis == BasisPartial) && g.NoAnswer == 0 && g.Servers == 0
+	return heard && !queued && g.Limited && g.Queued > 0 && g.Served+g.Stalled+g.OnDead < g.Capacity
+}
+
 // disagreement is one sentence on where a source and the gauge differ by more
 // than 1; empty: nowhere.
 func (g *Gauge) disagreement() string {
@@ -157,9 +166,9 @@ func (g *Gauge) disagreement() string {
 			continue
 		}
 		// What sits on dead nodes or stalls is being served, as a proxy sees it.
-		ours := g.Served + g.OnDead + g.Stalled
+		ours := g.Served + g.OnDead + g.Stalled + g.Unknown
 		servedDiffers := t.Served != nil && (*t.Served < g.Served-1 || *t.Served > ours+1)
-		queuedDiffers := t.Queued != nil && (*t.Queued < g.Queued-1 || *t.Queued > g.Queued+g.OnDead+g.Stalled+1)
+		queuedDiffers := t.Queued != nil && (*t.Queued < g.Queued-1 || *t.Queued > g.Queued+g.OnDead+g.Stalled+g.Unknown+1)
 		if !servedDiffers && !queuedDiffers {
 			continue
 		}

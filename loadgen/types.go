@@ -56,11 +56,13 @@ type Gauge struct {
 	Capacity int `json:"capacity,omitzero"`
 	Target   int `json:"target,omitzero"`
 	// Served is being worked on; Queued waits for a slot; Stalled makes no
-	// progress; OnDead sits on nodes that are silent or off.
+	// progress; OnDead sits on nodes that are silent or off. Unknown has waited beside
+	// free slots for 5 s: in a queue, or at a pod that is gone.
 	Served  int `json:"served,omitzero"`
 	Queued  int `json:"queued,omitzero"`
 	Stalled int `json:"stalled,omitzero"`
 	OnDead  int `json:"on_dead,omitzero"`
+	Unknown int `json:"unknown,omitzero"`
 	// Limited: Capacity is known, even if it is 0.
 	Limited bool `json:"limited,omitzero"`
 	// Heard is the part of Served that the servers themselves report, or that is proven

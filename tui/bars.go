@@ -18,9 +18,9 @@ func (c *chart) glyph(y, x int) string { return c.grid[y*c.w+x].s }
 // bar draws the requests outstanding at a time, or the requests answered and still
 // waiting.
 func (c *chart) bar(x int, b *bin) {
-	all, seconds := [...]part{{b.Served, layerServed}, {b.Stalled, layerStalled}, {b.OnDead, layerOnDead}, {b.Queued, layerQueued}}, 1
+	all, seconds := [...]part{{b.Served, layerServed}, {b.Stalled, layerStalled}, {b.OnDead, layerOnDead}, {b.Queued, layerQueued}, {b.Unknown, layerUnknown}}, 1
 	if c.scale.perSecond {
-		all, seconds = [...]part{{b.OK, layerServed}, {b.Unresolved, layerWaiting}, {}, {}}, b.seconds
+		all, seconds = [...]part{{b.OK, layerServed}, {b.Unresolved, layerWaiting}, {}, {}, {}}, b.seconds
 	}
 	parts := slices.DeleteFunc(all[:], func(p part) bool { return p.n <= 0 })
 	c.stack(x, parts, seconds)
@@ -32,6 +32,7 @@ func (c *chart) has() (out [layers]bool) {
 		b := &c.all[i]
 		out[layerStalled] = out[layerStalled] || b.Stalled > 0
 		out[layerOnDead] = out[layerOnDead] || b.OnDead > 0
+		out[layerUnknown] = out[layerUnknown] || b.Unknown > 0
 	}
 	return out
 }
@@ -138,7 +139,7 @@ func (c *chart) due(run *loadgen.Run) {
 // gaugeTop returns how much of the scale a gauge takes: requests in work or held, free
 // capacity, and waiting requests.
 func gaugeTop(g loadgen.Gauge) int {
-	return max(g.Target, max(g.Capacity, g.Served+g.Stalled+g.OnDead)+g.Queued, 1)
+	return max(g.Target, max(g.Capacity, g.Served+g.Stalled+g.OnDead)+g.Queued+g.Unknown, 1)
 }
 
 // gaugeBar draws the outstanding requests on one scale, in at most w cells: served,
@@ -146,7 +147,7 @@ func gaugeTop(g loadgen.Gauge) int {
 // at the target capacity. It always takes w cells, so that the text next to it does not
 // move.
 func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
-	for _, n := range []*int{&g.Served, &g.Queued, &g.Stalled, &g.OnDead, &g.Capacity, &g.Target} {
+	for _, n := range []*int{&g.Served, &g.Queued, &g.Stalled, &g.OnDead, &g.Unknown, &g.Capacity, &g.Target} {
 		*n = max(*n, 0)
 	}
 	top = max(top, gaugeTop(g))
@@ -165,7 +166,7 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		n  int
 		as span
 	}{{g.Served, t.swatch(layerServed)}, {g.Stalled, t.swatch(layerStalled)}, {g.OnDead, t.swatch(layerOnDead)},
-		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.good, t.free}}, {g.Queued, t.swatch(layerQueued)}} {
+		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.good, t.free}}, {g.Queued, t.swatch(layerQueued)}, {g.Unknown, t.swatch(layerUnknown)}} {
 		if part.n > 0 {
 			sum += part.n
 			put(part.as, max(at(sum), len(cells)+1))

@@ -50,6 +50,7 @@ func (b *bin) add(win loadgen.Second) {
 	if win.Sampled {
 		if !b.Sampled || outstanding(win) > outstanding(b.Second) {
 			b.Served, b.Queued, b.Stalled, b.OnDead = max(win.Served, 0), max(win.Queued, 0), max(win.Stalled, 0), max(win.OnDead, 0)
+			b.Unknown = max(win.Unknown, 0)
 		}
 		b.Capacity, b.Target, b.Sampled = win.Capacity, win.Target, true
 	}
@@ -61,7 +62,7 @@ func (b *bin) add(win loadgen.Second) {
 }
 
 func outstanding(win loadgen.Second) int {
-	return max(win.Served, 0) + max(win.Queued, 0) + max(win.Stalled, 0) + max(win.OnDead, 0)
+	return max(win.Served, 0) + max(win.Queued, 0) + max(win.Stalled, 0) + max(win.OnDead, 0) + max(win.Unknown, 0)
 }
 
 // gather sorts the windows into n columns by wall-clock time.

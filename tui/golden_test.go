@@ -172,7 +172,7 @@ func TestASignHasOneMeaning(t *testing.T) {
 			"good": th.okSign, "mind this": th.warnSign, "bad": th.badSign, "changed": th.changed, "under way": th.underWay, "to come": th.toCome, "gone": th.dash}
 		chart := map[string]string{"capacity": th.rules[4], "ended": th.sent, "not ended": th.open, "axis": th.axis,
 			"off": th.offOnly, "off, NotReady": th.offNotReady, "NotReady": th.notReady}
-		for l, meaning := range map[layer]string{layerServed: "served", layerQueued: "queued", layerStalled: "stalled", layerOnDead: "on dead nodes", layerWaiting: "waiting"} {
+		for l, meaning := range map[layer]string{layerServed: "served", layerQueued: "queued", layerStalled: "stalled", layerOnDead: "on dead nodes", layerWaiting: "waiting", layerUnknown: "unknown"} {
 			chart[meaning] = th.fills[l].full
 		}
 		if name == "unicode" { // there are enough signs for all to differ

@@ -85,6 +85,7 @@ func signs(t *theme) []signList {
 			{t.layerSigns(layerServed, layerQueued), "serving: a pod works on it now; or answered; queued" + t.byColour()},
 			{t.layerSigns(layerStalled, layerOnDead), "stalled: no answer arrives; sent to dead nodes" + t.byColour()},
 			{t.layerSigns(layerWaiting), "waiting: sent and not answered" + t.byColour()},
+			{t.layerSigns(layerUnknown), "unknown: queued, or sent to a pod that is gone" + t.byColour()},
 			{t.free, "capacity that is free"},
 			{t.rules[4], "the capacity; with gaps: the target capacity; " + t.tickNow + " " + t.tickTarget + " in the gauge's bar"},
 			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},

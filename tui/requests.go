@@ -166,6 +166,9 @@ func numbers(s *scene, w, top int, rate string, drawn [layers]bool) string {
 	if w >= 96 || g.OnDead > 0 || drawn[layerOnDead] {
 		l.add(layerOnDead, t.bad, dead, "", g.OnDead)
 	}
+	if g.Unknown > 0 || drawn[layerUnknown] {
+		l.add(layerUnknown, t.warn, "unknown", "", g.Unknown)
+	}
 	l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
 	if g.Target > 0 && w >= 130 {
 		l.add(layerNone, t.dim, t.tickTarget+" target", "", g.Target)
@@ -192,6 +195,9 @@ func answered(s *scene, l labels, w int, rate, dead string) string {
 	}
 	if g.OnDead > 0 {
 		l.add(layerNone, t.bad, dead, "", g.OnDead)
+	}
+	if g.Unknown > 0 {
+		l.add(layerNone, t.warn, "unknown", "", g.Unknown)
 	}
 	l.write(r)
 	return r.String()
@@ -232,7 +238,7 @@ func cause(s *scene, w int) string {
 		text, st = fmt.Sprintf("unused capacity: dead nodes hold %d requests", run.Gauge.OnDead), t.warn
 		least = width(text)
 	case freeBesideQueue(&run.Gauge) > 0:
-		text, st = fmt.Sprintf("%d wait beside %d free slots: perhaps sent to pods that are gone", run.Gauge.Queued, freeBesideQueue(&run.Gauge)), t.warn
+		text, st = fmt.Sprintf("%d wait beside %d free slots: perhaps sent to pods that are gone", run.Gauge.Queued+run.Gauge.Unknown, freeBesideQueue(&run.Gauge)), t.warn
 		least = width(text)
 	case run.URL != "":
 		text = "to " + t.text(run.URL)
@@ -254,7 +260,7 @@ func cause(s *scene, w int) string {
 // freeBesideQueue returns the number of slots that servers report as free while
 // requests wait: Knative's activator may hold those for pods that no longer answer.
 func freeBesideQueue(g *loadgen.Gauge) int {
-	if g.Basis != loadgen.BasisMeasured || g.Queued == 0 {
+	if g.Unknown == 0 && (g.Basis != loadgen.BasisMeasured || g.Queued == 0) {
 		return 0
 	}
 	return max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0)

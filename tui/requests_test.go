@@ -60,6 +60,27 @@ func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
 	}
 }
 
+// Where nobody can tell queued requests from those at pods that are gone, the pane shows
+// neither as a guess.
+func TestTheScreenShowsUnknownRequests(t *testing.T) {
+	f := outage()
+	f.Load.Gauge = loadgen.Gauge{Capacity: 8, Target: 8, Limited: true, Served: 1, Heard: 1, Unknown: 2, Outstanding: 3, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
+	f.Load.Totals.Failed, f.Load.LastError = nil, ""
+	for i := range f.Load.Seconds {
+		s := &f.Load.Seconds[i]
+		s.Served, s.Queued, s.Stalled, s.OnDead, s.Unknown = 1, 0, 0, 0, 2
+	}
+	for _, o := range []Options{{}, {ASCII: true}} {
+		m, _, _ := testModel(f, 120, 36, o)
+		out := plainView(m)
+		for _, text := range []string{"serving 1 of 8", "queued 0", "unknown 2", "2 wait beside 7 free slots"} {
+			if !strings.Contains(out, text) {
+				t.Errorf("%q is not on the screen:\n%s", text, out)
+			}
+		}
+	}
+}
+
 // Behind Knative's activator a request may wait up to 20 s for a pod that is gone while
 // slots are free: the screen explains that.
 func TestTheScreenExplainsARequestThatWaitsBesideFreeSlots(t *testing.T) {

@@ -11,6 +11,7 @@ const (
 	layerOnDead        // sent to dead nodes
 	layerQueued        // waits for a slot
 	layerWaiting       // sent and unanswered; lightsout cannot tell whether a pod serves it
+	layerUnknown       // queued, or sent to a pod that is gone
 	layers
 )
 

@@ -102,7 +102,7 @@ func newTheme(o Options) *theme {
 // paint sets the styles of the layers.
 func (t *theme) paint(c colours, textured bool) {
 	base := lipgloss.NewStyle()
-	of := [layers]color.Color{layerServed: c.good, layerStalled: c.fresh, layerOnDead: c.bad, layerQueued: c.warn, layerWaiting: c.wait}
+	of := [layers]color.Color{layerServed: c.good, layerStalled: c.fresh, layerOnDead: c.bad, layerQueued: c.warn, layerWaiting: c.wait, layerUnknown: c.wait}
 	for l := layerServed; l < layers; l++ {
 		t.fills[l].look = newStyle(base.Foreground(of[l]))
 		if textured {
@@ -150,7 +150,7 @@ func unicodeTheme() *theme {
 		live: "●", connecting: "◌", rec: "●",
 		full: "█", free: "░", none: "·", tickNow: "┃", tickTarget: "┊",
 		fills: [layers]cover{layerServed: {full: "█", half: "▄"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚", half: "▗"},
-			layerQueued: {full: "▒", half: "▖"}, layerWaiting: {full: "░", half: "▖"}},
+			layerQueued: {full: "▒", half: "▖"}, layerWaiting: {full: "░", half: "▖"}, layerUnknown: {full: "?"}},
 		sent: "•", open: "◦", axis: "─", noData: "┈", unread: "?",
 		offOnly: "╌", offNotReady: "═", notReady: "┅",
 		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
@@ -198,7 +198,7 @@ func asciiTheme() *theme {
 		live: "*", connecting: "~", rec: "*",
 		full: "#", free: ".", none: " ", tickNow: "|", tickTarget: ":",
 		fills: [layers]cover{layerServed: {full: "#", half: "o"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
-			layerQueued: {full: "Q", half: "q"}, layerWaiting: {full: "W", half: "w"}},
+			layerQueued: {full: "Q", half: "q"}, layerWaiting: {full: "W", half: "w"}, layerUnknown: {full: "?"}},
 		sent: ",", open: "u", axis: "-", noData: ".", unread: "?",
 		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",

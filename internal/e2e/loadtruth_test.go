@@ -305,7 +305,7 @@ func (w *witness) compareSamples(t *testing.T, state string) {
 			continue
 		}
 		compared[fmt.Sprintf("%d of %d", want.running, want.held)]++
-		if g.Served != want.running || g.Queued+g.Stalled+g.OnDead != want.held-want.running || g.NoAnswer != 0 || g.Disagreement != "" {
+		if g.Served != want.running || g.Queued+g.Stalled+g.OnDead+g.Unknown != want.held-want.running || g.NoAnswer != 0 || g.Disagreement != "" {
 			t.Errorf("%s: served %d, queued %d, stalled %d, on dead nodes %d, %s, %d without answer %s; the servers held %+v",
 				g.At.Format(time.StampMilli), g.Served, g.Queued, g.Stalled, g.OnDead, g.Basis, g.NoAnswer, g.Disagreement, want)
 		}

@@ -70,6 +70,7 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 		{"queued", `fill="url(#p-queued)"`, func(b bin) int { return b.Queued }},
 		{"stalled", `fill="url(#p-stalled)"`, func(b bin) int { return b.Stalled }},
 		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }},
+		{"unknown", `fill="url(#p-unknown)"`, func(b bin) int { return b.Unknown }},
 	} {
 		var boxes []box
 		for i, b := range bins {
@@ -106,7 +107,7 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	for _, b := range bins {
 		if b.Sampled {
 			sampled = true
-			top = max(top, b.Served+b.Queued+b.Stalled+b.OnDead, b.Capacity, b.Target)
+			top = max(top, b.Served+b.Queued+b.Stalled+b.OnDead+b.Unknown, b.Capacity, b.Target)
 		}
 		fails = max(fails, b.FailedSum()+b.Unresolved)
 	}
@@ -287,6 +288,7 @@ func (d *drawing) hover(bins []bin, top float64) {
 			}
 			say(&text, b.Stalled, ", stalled %d", b.Stalled)
 			say(&text, b.OnDead, ", on dead nodes %d", b.OnDead)
+			say(&text, b.Unknown, ", unknown %d", b.Unknown)
 			say(&text, b.Target, ", capacity %d of %d", b.Capacity, b.Target)
 		} else {
 			text += "not sampled"

@@ -39,6 +39,7 @@ func definitions(classes []loadgen.Class) string {
 	pattern("p-queued", "queued", "rising", "over")
 	pattern("p-stalled", "stalled", "cross", "over")
 	pattern("p-ondead", "ondead", "falling", "over")
+	pattern("p-unknown", "queued", "dots", "over")
 	pattern("p-silent", "ground", "rising", "ink-line")
 	pattern("p-notready", "ground", "dots", "bad-line")
 	pattern("p-blind", "veil", "falling", "veil-line")
