@@ -352,6 +352,16 @@ func TestWithoutACluster(t *testing.T) {
 	}
 }
 
+// The recorder tracks outages in which no node goes down.
+func TestAnOutageWithoutANodeHasNoPhaseOfNodes(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Zero(zero, w.snapshot())
+	w.look(1)
+	if rows := w.Table(); len(rows) != 1 || rows[0].Name != view.PhaseErrors {
+		t.Errorf("%+v", rows)
+	}
+}
+
 func TestNoPhaseLosesItsForecastByBeingQuick(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.off(power.ActionOff, n4)

@@ -117,7 +117,7 @@ func (v *service) has(t *Tracker, name string) bool {
 const backOff = 10 * time.Second
 
 func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
-	if !v.known {
+	if !v.known || len(t.names) == 0 {
 		return
 	}
 	subject := t.deployment.String()

@@ -26,7 +26,7 @@ func (t *Tracker) Table() []view.Phase {
 		case view.PhaseErrors:
 			subjects = []string{Load}
 		case view.PhaseReplaced, view.PhaseRestored:
-			if t.deployment != (cluster.Key{}) {
+			if t.deployment != (cluster.Key{}) && len(t.names) > 0 {
 				subjects = []string{t.deployment.String()}
 			}
 		default:
