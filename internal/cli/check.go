@@ -25,6 +25,8 @@ type checkup struct {
 	wanted []string // nodes to check; empty is all
 	// readOnly skips the checks that only acting needs.
 	readOnly bool
+	// recorder checks what the recorder needs, in place of machines and journal.
+	recorder bool
 	// restore is the command that powers on and uncordons what the check leaves off or
 	// cordoned.
 	restore string
@@ -92,6 +94,10 @@ func (c *checkup) run(ctx context.Context) {
 	reached := c.bastion(ctx)
 	nodes := c.cluster(ctx, reached)
 	if ctx.Err() != nil {
+		return
+	}
+	if c.recorder {
+		c.recording(ctx, reached)
 		return
 	}
 	c.machines(ctx, reached, nodes)

@@ -52,7 +52,7 @@ type checkReport struct {
 }
 
 func newCheckCommand(o *options) *cobra.Command {
-	output := ""
+	output, forRecorder := "", false
 	cmd := &cobra.Command{
 		Use:               "check [NODE...]",
 		Short:             "Test rights, bastion, machines and load; switch nothing",
@@ -61,7 +61,10 @@ func newCheckCommand(o *options) *cobra.Command {
 			if output != "" && output != "json" {
 				return usageError{fmt.Errorf("--output is json or nothing, not %q", output)}
 			}
-			return runCheck(cmd.Context(), *o, nodes, output == "json", os.Stdout)
+			if forRecorder && len(nodes) > 0 {
+				return usageError{errors.New("--recorder takes no NODE: the recorder switches no machine")}
+			}
+			return runCheck(cmd.Context(), *o, nodes, checkOptions{output == "json", forRecorder}, os.Stdout)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json (default a table)")
@@ -69,22 +72,27 @@ func newCheckCommand(o *options) *cobra.Command {
 	o.clusterFlags(cmd)
 	o.Bound(cmd.Flags())
 	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "skip the checks that only switching needs")
+	cmd.Flags().BoolVar(&forRecorder, "recorder", false, "check what lightsout recorder needs, and nothing else")
 	return cmd
 }
 
+// checkOptions are the flags that only check has.
+type checkOptions struct{ json, recorder bool }
+
 // runCheck runs all checks and prints them, a table area by area as they end.
-func runCheck(ctx context.Context, o options, nodes []string, asJSON bool, out io.Writer) error {
+func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, out io.Writer) error {
 	c, err := newCheckup(o, nodes, askOnTerminal())
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	if !asJSON {
+	c.recorder = opt.recorder
+	if !opt.json {
 		c.show = func(rows []checkRow) { printRows(out, rows) }
 	}
 	c.run(ctx)
 	report := c.report()
-	if asJSON {
+	if opt.json {
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
 		if err := e.Encode(report); err != nil {
@@ -97,7 +105,7 @@ func runCheck(ctx context.Context, o options, nodes []string, asJSON bool, out i
 	if n := report.Count[checkMissing]; n > 0 {
 		return fmt.Errorf("%d missing, %s", n, text.Count(report.Count[checkWorks], "works", "work"))
 	}
-	if !asJSON {
+	if !opt.json {
 		fmt.Fprintf(out, "nothing is missing (%s)\n", text.Count(report.Count[checkWorks], "works", "work"))
 	}
 	return nil

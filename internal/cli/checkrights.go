@@ -108,11 +108,14 @@ func rightsOf(words string, namespaces []string) (out []cluster.Right) {
 // rights asks for each need whether the account may.
 func (c *checkup) rights(ctx context.Context) []checkRow {
 	wanted := needs(c.config.Namespaces, c.readOnly)
+	if c.recorder {
+		wanted = slices.DeleteFunc(wanted, func(n need) bool { return n.role != roleView && n.role != rolePlace })
+	}
 	rows := make([]checkRow, 0, len(wanted))
 	for _, n := range wanted {
 		rows = append(rows, c.right(ctx, n))
 	}
-	if c.readOnly {
+	if c.readOnly && !c.recorder {
 		rows = append(rows, skipped("restart, cordon, drain", "--read-only"))
 	}
 	return rows

@@ -144,12 +144,18 @@ func recorderSettings(cfg *config.Config, f config.Recorder) config.Recorder {
 	return cfg.Recording()
 }
 
-// probesOf makes the generator of the recorder's requests; nil without a URL.
-func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session.Recorder) (*loadgen.Generator, error) {
+// probed is the target of the recorder's requests.
+func probed(cfg *config.Config, set config.Recorder) config.Load {
 	l := cfg.Load
 	if set.URL != "" {
 		l = config.Load{URL: set.URL, Host: l.Host, CAFile: l.CAFile, ViaBastion: l.ViaBastion}
 	}
+	return l
+}
+
+// probesOf makes the generator of the recorder's requests; nil without a URL.
+func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session.Recorder) (*loadgen.Generator, error) {
+	l := probed(cfg, set)
 	if l.URL == "" {
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,7 @@ type checkRow struct {
 // checked runs check and gives its rows by "node what".
 func checked(t *testing.T, wantCode int, args ...string) map[string]checkRow {
 	t.Helper()
-	out, errs, code := run(t, nil, append(args, "check", "-o", "json")...)
+	out, errs, code := run(t, nil, append([]string{"check", "-o", "json"}, args...)...)
 	var report struct{ Rows []checkRow }
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, out, errs)
@@ -224,4 +225,38 @@ func applyRoles(t *testing.T, l *labtest.Lab, user string, roles ...string) (kub
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestCheckTellsWhatTheRecorderNeeds checks with rights and hooks, and without.
+func TestCheckTellsWhatTheRecorderNeeds(t *testing.T) {
+	testenv.Long(t, 20)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	mayWatch(t, l)
+	asked := make(chan string, 10)
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Method + " " + r.URL.Path }))
+	t.Cleanup(web.Close)
+	config := func(recorder map[string]any, account string) string {
+		return l.ConfigWith(func(c map[string]any) {
+			c["context"], c["recorder"] = c["context"].(string)+account, recorder
+		})
+	}
+	good := config(map[string]any{"command": []string{"/bin/true"}, "webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")}}, "-nobody")
+	rows := checked(t, 0, args(l, good, "--recorder")...)
+	expect(t, rows, works, "see heartbeats", "forecast where pods go", "target", "folder", "command", "webhook")
+	if r, ok := rows["query pods"]; ok {
+		t.Errorf("the recorder does without it: %+v", r)
+	}
+	if got := <-asked; got != "HEAD /" || len(asked) > 0 {
+		t.Errorf("the webhook's host got %q and %d more", got, len(asked))
+	}
+	web.Close()
+	bad := config(map[string]any{"url": "http://10.0.0.10:9/", "command": []string{"/no/such"}, "webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")}}, "-nobody")
+	rows = checked(t, 1, args(l, bad, "--recorder")...)
+	expect(t, rows, missing, "target", "command", "webhook")
+	for _, r := range rows {
+		if strings.Contains(r.Detail, "s3cret") {
+			t.Errorf("%+v", r)
+		}
+	}
 }

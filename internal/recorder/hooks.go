@@ -165,11 +165,7 @@ func (h *Hooks) post(ctx context.Context, n Notice) error {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		var with *url.Error // it quotes the address
-		if errors.As(err, &with) {
-			err = with.Err
-		}
-		return err
+		return unquoted(err)
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<16) // so that the connection can be used again
 	_ = resp.Body.Close()
@@ -177,6 +173,46 @@ func (h *Hooks) post(ctx context.Context, n Notice) error {
 		return fmt.Errorf("it answered %d", resp.StatusCode)
 	}
 	return nil
+}
+
+// unquoted is an error without the address, which is a secret.
+func unquoted(err error) error {
+	var with *url.Error
+	if errors.As(err, &with) {
+		return with.Err
+	}
+	return err
+}
+
+// Reach checks that the command is a program and that the webhook's host answers. It
+// reports no outage.
+func (h *Hooks) Reach(ctx context.Context) (command, webhook error) {
+	if len(h.Command) > 0 {
+		_, command = exec.LookPath(h.Command[0])
+	}
+	if h.URL == nil {
+		return command, nil
+	}
+	target, err := h.URL()
+	if err != nil {
+		return command, err
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return command, errors.New("its address is not a URL")
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookWithin)
+	defer cancel()
+	root := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, root.String(), nil)
+	if err != nil {
+		return command, unquoted(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return command, unquoted(err)
+	}
+	return command, resp.Body.Close()
 }
 
 // body is the notice in the webhook's format.

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"lightsout/internal/config"
+	"lightsout/internal/recorder"
+)
+
+// recording checks what the recorder needs beside the cluster. It sends no request and
+// no notice.
+func (c *checkup) recording(ctx context.Context, reached bool) {
+	set := recorderSettings(c.config, config.Recorder{})
+	deployment := c.config.Load.Deployment
+	c.config.Load = probed(c.config, set)
+	c.config.Load.Deployment = deployment
+	c.load(ctx, reached)
+	c.records()
+	c.hooks(ctx, set)
+}
+
+// records checks that the folder of the records is writable.
+func (c *checkup) records() {
+	const todo = "make it writable for this user, or set state in lightsout.yaml; without it the recorder ends at once"
+	if c.access == nil {
+		c.add("records", skipped("folder", "not tested: its name contains that of the cluster"))
+		return
+	}
+	dir, err := clusterDir(c.config, c.access.Context)
+	if err == nil {
+		dir = filepath.Join(dir, recorder.Folder)
+		err = writable(dir)
+	}
+	if err != nil {
+		c.add("records", missing("folder", fmt.Errorf("%s is not writable (%w)", dir, err), todo))
+		return
+	}
+	c.add("records", works("folder", "%s is writable", dir))
+}
+
+// hooks checks what reports outages.
+func (c *checkup) hooks(ctx context.Context, set config.Recorder) {
+	source, err := set.Webhook.Source()
+	if err != nil {
+		c.add("hooks", missing("webhook", err, "correct recorder.webhook in lightsout.yaml"))
+		return
+	}
+	if len(set.Command) == 0 && source == nil {
+		c.add("hooks", note("hooks", "the recorder reports outages to nobody", "set recorder.command or recorder.webhook in lightsout.yaml"))
+		return
+	}
+	h := recorder.Hooks{Command: set.Command, URL: source}
+	command, webhook := h.Reach(ctx)
+	var rows []checkRow
+	switch {
+	case len(set.Command) == 0:
+	case command != nil:
+		rows = append(rows, missing("command", command, "correct recorder.command, or make the program executable"))
+	default:
+		rows = append(rows, works("command", "%s is a program; lightsout did not run it", set.Command[0]))
+	}
+	switch {
+	case source == nil:
+	case webhook != nil && errors.Is(webhook, context.Canceled):
+	case webhook != nil:
+		rows = append(rows, missing("webhook", webhook, "check its address, and that its host can be reached from here"))
+	default:
+		rows = append(rows, works("webhook", "its host answers; lightsout posted nothing"))
+	}
+	c.add("hooks", rows...)
+}
