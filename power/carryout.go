@@ -51,7 +51,7 @@ func (o *operation) answered(phase Phase, answer, then string) {
 // once sends the request one time, and returns the resulting phase and a sentence; no
 // phase if it may be sent again.
 func (o *operation) once(ctx, deadline context.Context) (Phase, string) {
-	err := o.ask(deadline)
+	err := o.send(deadline)
 	if errors.Is(err, errNotAsked) {
 		return o.timeOver(ctx)
 	}
@@ -94,12 +94,12 @@ func (o *operation) timeOver(ctx context.Context) (Phase, string) {
 
 var errNotAsked = errors.New("it ended before lightsout sent anything")
 
-// ask sends the request, holding a slot.
-func (o *operation) ask(ctx context.Context) error {
-	if o.fleet.asks.Acquire(ctx, 1) != nil {
+// send sends the request.
+func (o *operation) send(ctx context.Context) error {
+	if o.fleet.switches.Acquire(ctx, 1) != nil {
 		return errNotAsked
 	}
-	defer o.fleet.asks.Release(1)
+	defer o.fleet.switches.Release(1)
 	if ctx.Err() != nil {
 		return errNotAsked
 	}
@@ -136,11 +136,11 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase,
 	unread := 0
 	var lastErr error
 	for {
-		r, err := o.look(deadline)
+		r, err := o.poll(deadline)
 		if (err != nil || r.State == Unknown && r.NoAnswer) && deadline.Err() == nil {
 			lastErr = err
 			if unread++; unread >= unreadLimit {
-				if other, ok := o.secondLook(deadline); ok && (err != nil || other.State != Unknown) {
+				if other, ok := o.pollOther(deadline); ok && (err != nil || other.State != Unknown) {
 					r, err = other, nil
 				}
 			}
@@ -199,9 +199,9 @@ func (o *operation) gaveUp(ctx context.Context, lastErr error) (Phase, string) {
 	return phase, fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
 }
 
-// look reads the state from the source that counts for this action: the machine's
+// poll reads the state from the source that counts for this action: the machine's
 // driver, or a power API that proves Off.
-func (o *operation) look(ctx context.Context) (Reading, error) {
+func (o *operation) poll(ctx context.Context) (Reading, error) {
 	m := o.machine
 	if best, ok := o.fleet.stateMachine(o.binding); ok {
 		m = best
@@ -209,8 +209,8 @@ func (o *operation) look(ctx context.Context) (Reading, error) {
 	return o.pollMachine(ctx, m)
 }
 
-// secondLook asks the machine's other driver, when the first does not answer.
-func (o *operation) secondLook(ctx context.Context) (Reading, bool) {
+// pollOther asks the machine's other driver, when the first does not answer.
+func (o *operation) pollOther(ctx context.Context) (Reading, bool) {
 	best, ok := o.fleet.stateMachine(o.binding)
 	for _, m := range o.binding.machines() {
 		if ok && m.Driver == best.Driver {
@@ -224,11 +224,11 @@ func (o *operation) secondLook(ctx context.Context) (Reading, bool) {
 }
 
 func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error) {
-	if err := o.fleet.looks.Acquire(ctx, 1); err != nil {
+	if err := o.fleet.polls.Acquire(ctx, 1); err != nil {
 		return Reading{}, err
 	}
-	defer o.fleet.looks.Release(1)
-	r, err := o.fleet.look(ctx, m)
+	defer o.fleet.polls.Release(1)
+	r, err := o.fleet.poll(ctx, m)
 	if err == nil && r.State == Off && r.Proof == Proven && !o.shared {
 		o.wasOff = r.CountsFrom()
 	}

@@ -42,7 +42,7 @@ func TestShutdownIsProvenByThePowerAPI(t *testing.T) {
 	}
 	f, j := testFleet(t, Config{}, ssh, api)
 	var got phases
-	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3", "n4"), record(&got)); err != nil {
+	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3", "n4"), record(&got), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []string{"n3", "n4"} {
@@ -59,7 +59,7 @@ func TestShutdownIsProvenByThePowerAPI(t *testing.T) {
 	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off", "n4 off"}) && !reflect.DeepEqual(got, []string{"n4 off", "n3 off"}) {
 		t.Errorf("left off: %v", got)
 	}
-	if err := f.Do(context.Background(), ActionOn, bind("ssh", "mdx", "n3", "n4"), nil); err != nil {
+	if err := f.Do(context.Background(), ActionOn, bind("ssh", "mdx", "n3", "n4"), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := leftOff(t, j); len(got) != 0 {
@@ -95,7 +95,7 @@ func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 			}
 			f, j := testFleet(t, Config{ShutdownTimeout: timeout}, ssh, api)
 			var got phases
-			err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), record(&got))
+			err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), record(&got), nil)
 			state, phase, left := Off, PhaseDone, "n3 off"
 			if c.want == ProofNone {
 				state, phase, left = Unknown, PhaseUncertain, "n3 uncertain"
@@ -121,7 +121,7 @@ func TestASecondSourceThatKnowsNothingIsNotTaken(t *testing.T) {
 	ssh.machines["n3"].obey = func(Action, *fakeMachine) error { return nil }
 	f, _ := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond}, ssh, api)
 	var got phases
-	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "ipmi", "n3"), record(&got)); err == nil {
+	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "ipmi", "n3"), record(&got), nil); err == nil {
 		t.Error("no error")
 	}
 	if last := got.last["n3"]; last.Phase != PhaseUncertain || last.Reading.Detail != "the controller does not answer" {
@@ -143,7 +143,7 @@ func TestTheIntentIsOnDiskBeforeTheRequest(t *testing.T) {
 		api.set("n3", ActionOff)
 		return err
 	}
-	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil); err != nil {
+	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(seen) != 1 || seen[0].Kind != EntryIntent || seen[0].Node != "n3" ||
@@ -161,7 +161,7 @@ func TestNothingIsSwitchedWithoutAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, fleet := range []*Fleet{f, without} {
-		err := fleet.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil)
+		err := fleet.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil)
 		var failed *ActionError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Failed["n3"], "journal") {
 			t.Errorf("got %v, want a word about the journal", err)
@@ -177,7 +177,7 @@ func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 	api.set("n3", ActionOff)
 	f, j := testFleet(t, Config{}, api)
 	var got phases
-	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), record(&got)); err != nil {
+	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), record(&got), nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := []Phase{PhaseDone}; !reflect.DeepEqual(got.by["n3"], want) {
@@ -234,7 +234,7 @@ func TestARequestToSwitchOffIsSentOnce(t *testing.T) {
 				}
 				f, j := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond, OffTimeout: 150 * time.Millisecond}, api)
 				var got phases
-				err := f.Do(context.Background(), action, bind("mdx", "mdx", "n3"), record(&got))
+				err := f.Do(context.Background(), action, bind("mdx", "mdx", "n3"), record(&got), nil)
 				if (err == nil) != (c.phase == PhaseDone) {
 					t.Errorf("returned %v", err)
 				}
@@ -269,7 +269,7 @@ func TestPoweringOnIsAskedForAgain(t *testing.T) {
 				return nil
 			}
 			f, _ := testFleet(t, Config{}, api)
-			if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil); err != nil {
+			if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			if c := api.callsTo("n3"); len(c) != 3 {
@@ -282,7 +282,7 @@ func TestPoweringOnIsAskedForAgain(t *testing.T) {
 		api.set("n3", ActionOff)
 		api.machines["n3"].obey = func(Action, *fakeMachine) error { return &RefusedError{Why: "the token was refused"} }
 		f, _ := testFleet(t, Config{}, api)
-		if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil); err == nil {
+		if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, nil); err == nil {
 			t.Error("no error")
 		}
 		if c := api.callsTo("n3"); len(c) != 1 {
@@ -298,13 +298,13 @@ func TestGivingUpLeavesTheJournalUncertainAndStartsNothingNew(t *testing.T) {
 	api.machines["n3"].obey = func(Action, *fakeMachine) error { cancel(); return nil }
 	f, j := testFleet(t, Config{Parallel: 1}, api)
 	var got phases
-	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n3"), record(&got)); err == nil {
+	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n3"), record(&got), nil); err == nil {
 		t.Error("no error")
 	}
 	if got.last["n3"].Phase != PhaseUncertain {
 		t.Errorf("ended %q (%s)", got.last["n3"].Phase, got.last["n3"].Text)
 	}
-	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n4"), record(&got)); err == nil {
+	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n4"), record(&got), nil); err == nil {
 		t.Error("no error")
 	}
 	if c := api.callsTo("n4"); len(c) != 0 {
@@ -343,7 +343,7 @@ func TestManyMachinesAreSwitchedSideBySideWithinTheBound(t *testing.T) {
 		}
 	}
 	f, _ := testFleet(t, Config{Parallel: bound}, api)
-	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", names...), nil); err != nil {
+	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", names...), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if api.most != bound {
@@ -364,12 +364,12 @@ func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 	}
 	f, _ := testFleet(t, Config{}, api)
 	first := make(chan error)
-	go func() { first <- f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil) }()
+	go func() { first <- f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil) }()
 	<-asked
 	if got := f.Busy(); !reflect.DeepEqual(got, map[string]Action{"n3": ActionShutdown}) {
 		t.Errorf("busy: %v", got)
 	}
-	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil); err == nil || !strings.Contains(err.Error(), "under way") {
+	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, nil); err == nil || !strings.Contains(err.Error(), "under way") {
 		t.Errorf("switching off a busy machine: %v", err)
 	}
 	var deferred string
@@ -378,7 +378,7 @@ func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 			deferred = p.Text
 			close(goOn)
 		}
-	})
+	}, nil)
 	if err != nil || !strings.Contains(deferred, "waiting to power on n3") {
 		t.Errorf("powering on a busy machine: %v, deferred: %q", err, deferred)
 	}
@@ -398,7 +398,7 @@ func TestDryRunAndReadOnlySwitchNothing(t *testing.T) {
 		api := newFake("mdx", allAbilities, "n3")
 		f, j := testFleet(t, cfg, api)
 		var got phases
-		err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), record(&got))
+		err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil)
 		if (err != nil) != cfg.ReadOnly {
 			t.Errorf("%+v: %v", cfg, err)
 		}
@@ -442,7 +442,7 @@ func TestAskingAgainSettlesOnlyWhatIsOn(t *testing.T) {
 	f, j := testFleet(t, Config{}, api)
 	do := func(a Action) {
 		t.Helper()
-		if err := f.Do(context.Background(), a, bind("mdx", "mdx", "n3"), nil); err != nil {
+		if err := f.Do(context.Background(), a, bind("mdx", "mdx", "n3"), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -472,7 +472,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 			if strings.Contains(p.Text, "still on") {
 				close(waited)
 			}
-		})
+		}, nil)
 	}()
 	<-waited
 	if left := leftOff(t, j); !reflect.DeepEqual(left, []string{"n3 uncertain"}) {
@@ -487,7 +487,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	g, k := testFleet(t, Config{}, api)
 	k.carriedOut = 20 * time.Millisecond
 	write(t, k, intent("1", "n4", ActionShutdown))
-	if err := g.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
+	if err := g.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil, nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
 		t.Errorf("%v, left off %v, asked %v", err, leftOff(t, k), api.callsTo("n4"))
 	}
 }
@@ -519,7 +519,7 @@ func TestARepeatedFailureIsReportedOnce(t *testing.T) {
 	}
 	f, _ := testFleet(t, Config{OnTimeout: 400 * time.Millisecond}, api)
 	var told []string
-	if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) { told = append(told, p.Text) }); err == nil {
+	if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) { told = append(told, p.Text) }, nil); err == nil {
 		t.Error("no error")
 	}
 	if len(told) != 4 || !strings.Contains(told[1], "the portal is down; asked 1 time, and again every 20ms for ") ||
@@ -543,7 +543,7 @@ func TestWhatIsToldIsInOrder(t *testing.T) {
 			t.Errorf("%s: %s after what came %v later", p.Node, p.Text, last.Sub(p.At))
 		}
 		last = p.At
-	}); err != nil {
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 }

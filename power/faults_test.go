@@ -228,7 +228,7 @@ func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) 
 		t.Fatal(err)
 	}
 	f.SetRetryPause(20 * time.Millisecond)
-	err = f.Do(context.Background(), action, binding(), func(p power.Progress) { last = p })
+	err = f.Do(context.Background(), action, binding(), func(p power.Progress) { last = p }, nil)
 	var failed *power.ActionError
 	if (last.Phase == power.PhaseDone) != (err == nil) || (err != nil && (!errors.As(err, &failed) || failed.Failed["kube-node3"] != last.Text)) {
 		t.Errorf("returned %v after %q", err, last.Text)
@@ -323,7 +323,7 @@ func TestLightsoutReportsAnOutcomeThatItCannotWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last power.Progress
-	if err := f.Do(context.Background(), power.ActionOff, binding(), func(p power.Progress) { last = p }); err != nil {
+	if err := f.Do(context.Background(), power.ActionOff, binding(), func(p power.Progress) { last = p }, nil); err != nil {
 		t.Error(err)
 	}
 	if last.Phase != power.PhaseDone || !strings.Contains(last.Text, "not in the journal") {
@@ -353,7 +353,7 @@ func switchAndDie() {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
-	})
+	}, nil)
 }
 
 func TestKilledAtEveryStep(t *testing.T) {

@@ -53,7 +53,7 @@ type Config struct {
 	Off, On string
 	// Nodes holds what differs, by node name.
 	Nodes map[string]NodeConfig
-	// Parallel is how many requests of one sort (switching, looking while
+	// Parallel is how many requests of one sort (switching, polling while
 	// switching, everything else) are under way at once; 10.
 	Parallel int
 	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) bound the wait
@@ -63,7 +63,7 @@ type Config struct {
 	// nil keeps none.
 	Locks *Locks
 	// PollInterval is the pause between two polls of a machine during an
-	// action; 2 s. ReadTimeout bounds each look; 5 s, and never more.
+	// action; 2 s. ReadTimeout bounds each poll; 5 s, and never more.
 	PollInterval, ReadTimeout time.Duration
 	// WayBack is the command in error texts that powers on the machines that lightsout
 	// switched off; empty means lightsout restore.
@@ -98,9 +98,9 @@ type Fleet struct {
 	cfg     Config
 	journal *Journal
 	drivers map[string]Driver
-	// Requests to switch, looks during an action and everything else are
-	// bounded apart, so that looking at dead machines holds up no action.
-	asks, looks, others *semaphore.Weighted
+	// Three semaphores bound the requests to switch, the polls during an action and all
+	// other work, so that polling dead machines delays no action.
+	switches, polls, others *semaphore.Weighted
 	// retryPause is the pause after a failed or unanswered power-on before the next
 	// attempt.
 	retryPause time.Duration
@@ -123,10 +123,10 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	cfg.setDefaults()
 	f := &Fleet{
 		cfg: cfg, journal: journal,
-		drivers: make(map[string]Driver, len(drivers)),
-		asks:    semaphore.NewWeighted(int64(cfg.Parallel)),
-		looks:   semaphore.NewWeighted(int64(cfg.Parallel)),
-		others:  semaphore.NewWeighted(int64(cfg.Parallel)),
+		drivers:  make(map[string]Driver, len(drivers)),
+		switches: semaphore.NewWeighted(int64(cfg.Parallel)),
+		polls:    semaphore.NewWeighted(int64(cfg.Parallel)),
+		others:   semaphore.NewWeighted(int64(cfg.Parallel)),
 
 		retryPause: 10 * time.Second,
 		resolved:   map[string]resolved{},
@@ -185,9 +185,8 @@ func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error)
 // cluster returns the cluster of the machines, as far as it is known.
 func (f *Fleet) cluster() Cluster { return f.journal.Cluster() }
 
-// sideBySide runs do for each number below n, as many at once as there are slots,
-// and returns when all have ended. Where ctx ended before there was a slot, do is
-// given its error.
+// sideBySide runs do for each number below n, as many at once as others permits,
+// and returns when all have ended. If ctx ends before a slot is free, do gets its error.
 func (f *Fleet) sideBySide(ctx context.Context, n int, do func(i int, err error)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -280,7 +279,7 @@ func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error 
 		if err != nil {
 			return err
 		}
-		r, err := f.look(ctx, m)
+		r, err := f.poll(ctx, m)
 		switch {
 		case err != nil:
 			return err
@@ -308,9 +307,9 @@ func (f *Fleet) each(ctx context.Context, bindings []Binding, do func(context.Co
 	return errs
 }
 
-// look asks a machine's driver for its state once, within ReadTimeout. The
-// caller holds a slot.
-func (f *Fleet) look(ctx context.Context, m Machine) (Reading, error) {
+// poll asks a machine's driver for its state once, within ReadTimeout. The
+// caller has acquired a semaphore.
+func (f *Fleet) poll(ctx context.Context, m Machine) (Reading, error) {
 	d, ok := f.drivers[m.Driver]
 	if !ok {
 		return Reading{}, fmt.Errorf("the driver %q is not configured", m.Driver)

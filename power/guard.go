@@ -12,26 +12,26 @@ import (
 	"lightsout/internal/text"
 )
 
-// Guard judges a plan before anything happens. It is a pure function. It returns the
-// findings worst first, then those of the whole plan, then by node; none if all rules
-// permit the plan. Only read-only mode and a missing or shared machine prevent powering
+// Guard judges an action before lightsout sends anything. It is a pure function. It returns
+// the findings worst first, then those about all nodes, then by node; none if all rules
+// permit the action. Only read-only mode and a missing or shared machine prevent powering
 // on, which waits for another operation on the machine to end.
-func Guard(p Plan) []Finding {
-	g := guard{Plan: p, byName: make(map[string]Node, len(p.Nodes))}
-	for _, n := range p.Nodes {
+func Guard(in GuardInput) []Finding {
+	g := guard{GuardInput: in, byName: make(map[string]Node, len(in.Nodes))}
+	for _, n := range in.Nodes {
 		g.byName[n.Name] = n
 	}
 	g.whole()
-	for _, name := range p.Targets {
+	for _, name := range in.Targets {
 		g.machine(name)
-		if p.Action == ActionOn {
+		if in.Action == ActionOn {
 			g.switchedByOther(name, Warn)
 		} else {
 			g.node(name)
 		}
 	}
 	for i := range g.found {
-		if f := &g.found[i]; f.Severity == Override && g.Limits.NoOverride && p.Action != ActionOn {
+		if f := &g.found[i]; f.Severity == Override && g.Limits.NoOverride && in.Action != ActionOn {
 			f.Severity, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
 		}
 	}
@@ -41,10 +41,10 @@ func Guard(p Plan) []Finding {
 	return g.found
 }
 
-// Refused reports whether any finding refuses the plan.
+// Refused reports whether any finding refuses the action.
 func Refused(findings []Finding) bool { return worst(findings) >= Refuse }
 
-// NeedsOverride reports whether the plan may go on only after a typed override.
+// NeedsOverride reports whether the action needs a typed confirmation.
 func NeedsOverride(findings []Finding) bool { return worst(findings) == Override }
 
 func worst(findings []Finding) Severity {
@@ -56,7 +56,7 @@ func worst(findings []Finding) Severity {
 }
 
 type guard struct {
-	Plan
+	GuardInput
 	byName map[string]Node
 	found  []Finding
 }
@@ -65,7 +65,7 @@ func (g *guard) say(rule string, s Severity, node, format string, args ...any) {
 	g.found = append(g.found, Finding{Rule: rule, Severity: s, Node: node, Text: fmt.Sprintf(format, args...)})
 }
 
-// whole holds the rules about the plan as a whole.
+// whole applies the rules that concern no single node.
 func (g *guard) whole() {
 	if g.ReadOnly {
 		g.say(RuleReadOnly, Refuse, "", "lightsout switches nothing in read-only mode.")

@@ -8,8 +8,8 @@ import (
 
 // soundPlan shuts down the worker n3 of a cluster with one control-plane node
 // and two workers; no rule speaks against it.
-func soundPlan() Plan {
-	p := Plan{
+func soundPlan() GuardInput {
+	p := GuardInput{
 		Action: ActionShutdown, Targets: []string{"n3"},
 		View: View{
 			Age: time.Second,
@@ -44,7 +44,7 @@ func TestASoundPlanHasNoFindings(t *testing.T) {
 }
 
 func TestEveryRuleOfTheGuard(t *testing.T) {
-	rebind := func(p *Plan, node string, change func(*Bound)) {
+	rebind := func(p *GuardInput, node string, change func(*Bound)) {
 		b := p.Bound[node]
 		change(&b)
 		p.Bound[node] = b
@@ -54,74 +54,74 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		rule     string
 		severity Severity
 		node     string
-		change   func(*Plan)
+		change   func(*GuardInput)
 		// alsoOn: it holds for powering on, too.
 		alsoOn bool
 	}{
-		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *Plan) { p.Targets = []string{"n1"} }, false},
-		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *Plan) { p.Nodes[2].Etcd = true }, false},
-		{"a node whose role can't be told", RuleQuorumUnknown, Refuse, "n3", func(p *Plan) { p.Nodes[2].Role = RoleUnknown }, false},
-		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Nodes = p.Nodes[1:] }, false},
-		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *Plan) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
-		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *Plan) { p.Self.Names = []string{"N3"} }, false},
-		{"this machine, by the address of the VM", RuleSelf, Refuse, "n3", func(p *Plan) {
+		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *GuardInput) { p.Targets = []string{"n1"} }, false},
+		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Etcd = true }, false},
+		{"a node whose role can't be told", RuleQuorumUnknown, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Role = RoleUnknown }, false},
+		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Nodes = p.Nodes[1:] }, false},
+		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
+		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Names = []string{"N3"} }, false},
+		{"this machine, by the address of the VM", RuleSelf, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.Address = "192.0.2.7" })
 		}, false},
-		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *Plan) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, false},
-		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *Plan) { p.Self.BastionNames = []string{"n3"} }, false},
-		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *Plan) { p.Self.APIAddresses = []string{"10.0.0.3"} }, false},
-		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Ready = false }, false},
-		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].Schedulable = false }, false},
-		{"all workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Targets = []string{"n2", "n3"} }, false},
-		{"an old view", RuleStaleView, Refuse, "", func(p *Plan) { p.Age = ViewLimit + time.Millisecond }, false},
-		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *Plan) {
+		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *GuardInput) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, false},
+		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *GuardInput) { p.Self.BastionNames = []string{"n3"} }, false},
+		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *GuardInput) { p.Self.APIAddresses = []string{"10.0.0.3"} }, false},
+		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].Ready = false }, false},
+		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].Schedulable = false }, false},
+		{"all workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Targets = []string{"n2", "n3"} }, false},
+		{"an old view", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Age = ViewLimit + time.Millisecond }, false},
+		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *GuardInput) {
 			p.Targets = []string{"n9"}
 			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true, OnProven: true}
 		}, false},
-		{"no machine", RuleMachine, Refuse, "n3", func(p *Plan) { delete(p.Bound, "n3") }, true},
-		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *Plan) {
+		{"no machine", RuleMachine, Refuse, "n3", func(p *GuardInput) { delete(p.Bound, "n3") }, true},
+		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Can, b.Why = false, "2 machines match" })
 		}, true},
-		{"two nodes on one machine", RuleShared, Refuse, "n3", func(p *Plan) {
+		{"two nodes on one machine", RuleShared, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID = "n2" })
 		}, true},
-		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *Plan) {
+		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, "mdx has no machine" })
 		}, false},
-		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *Plan) {
+		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
 		}, false},
-		{"a machine with another node's name", RuleShared, Refuse, "n3", func(p *Plan) {
+		{"a machine with another node's name", RuleShared, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID, b.Binding.On.Name = "vm-7", "n1" })
 		}, true},
-		{"a machine with another node's address", RuleShared, Refuse, "n3", func(p *Plan) {
+		{"a machine with another node's address", RuleShared, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Off.Address, b.Binding.Off.How = "10.0.0.1", HowConfig })
 		}, true},
-		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *Plan) {
+		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Contradiction = "The annotation names vm-9" })
 		}, true},
-		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *Plan) { p.Nodes[1].WhyNotCounted = "is silent" }, false},
-		{"nodes that are not watched", RuleStaleView, Refuse, "", func(p *Plan) { p.Stale = []string{"nodes are forbidden"} }, false},
-		{"no heartbeats to be seen", RuleHeartbeats, Warn, "", func(p *Plan) { p.Blind = true }, false},
-		{"a bastion that can't be asked", RuleWayUnknown, Override, "", func(p *Plan) { p.Self.Unknown = []string{"The bastion's addresses are not known"} }, false},
-		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *Plan) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
-		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *Plan) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
-		{"nothing to write in", RuleJournal, Refuse, "", func(p *Plan) { p.NoJournal = "no space left on device" }, false},
-		{"switched off by somebody else", RuleOther, Override, "n3", func(p *Plan) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
-		{"an operation under way", RuleBusy, Refuse, "n3", func(p *Plan) { p.Busy["n3"] = ActionOn }, false},
-		{"a role that lightsout does not know", RuleQuorumUnknown, Override, "n3", func(p *Plan) { p.Nodes[2].Role = RoleOther }, false},
-		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
-		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *Plan) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
-		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady = 2 }, false},
-		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *Plan) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
-		{"a protected node", RuleProtected, Refuse, "n3", func(p *Plan) { p.Limits.Protect = []string{"n3"} }, false},
-		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *Plan) {
+		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].WhyNotCounted = "is silent" }, false},
+		{"nodes that are not watched", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Stale = []string{"nodes are forbidden"} }, false},
+		{"no heartbeats to be seen", RuleHeartbeats, Warn, "", func(p *GuardInput) { p.Blind = true }, false},
+		{"a bastion that can't be asked", RuleWayUnknown, Override, "", func(p *GuardInput) { p.Self.Unknown = []string{"The bastion's addresses are not known"} }, false},
+		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *GuardInput) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
+		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
+		{"nothing to write in", RuleJournal, Refuse, "", func(p *GuardInput) { p.NoJournal = "no space left on device" }, false},
+		{"switched off by somebody else", RuleOther, Override, "n3", func(p *GuardInput) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
+		{"an operation under way", RuleBusy, Refuse, "n3", func(p *GuardInput) { p.Busy["n3"] = ActionOn }, false},
+		{"a role that lightsout does not know", RuleQuorumUnknown, Override, "n3", func(p *GuardInput) { p.Nodes[2].Role = RoleOther }, false},
+		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
+		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
+		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady = 2 }, false},
+		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
+		{"a protected node", RuleProtected, Refuse, "n3", func(p *GuardInput) { p.Limits.Protect = []string{"n3"} }, false},
+		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *GuardInput) {
 			p.Limits.NoOverride = true
 			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
 		}, false},
-		{"read-only mode", RuleReadOnly, Refuse, "", func(p *Plan) { p.ReadOnly = true }, true},
-		{"a dry run", RuleDryRun, Warn, "", func(p *Plan) { p.DryRun = true }, true},
-		{"nothing chosen", RuleNothing, Refuse, "", func(p *Plan) { p.Targets = nil }, true},
+		{"read-only mode", RuleReadOnly, Refuse, "", func(p *GuardInput) { p.ReadOnly = true }, true},
+		{"a dry run", RuleDryRun, Warn, "", func(p *GuardInput) { p.DryRun = true }, true},
+		{"nothing chosen", RuleNothing, Refuse, "", func(p *GuardInput) { p.Targets = nil }, true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestLimitsOnlyTighten(t *testing.T) {
 func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
 		for how, calledSo := range map[string]bool{HowName: false, HowConfig: true} {
-			g := &guard{Plan: Plan{View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
+			g := &guard{GuardInput: GuardInput{View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
 			if other, so := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); other != "kube-cp1" || so != calledSo {
 				t.Errorf("%s, named by %q: %q, %v", id, how, other, so)
 			}
@@ -207,7 +207,7 @@ func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 // power it on.
 func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n3"}
-	p := Plan{
+	p := GuardInput{
 		Action: ActionOn, Targets: []string{"n3"}, View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, NotedBy: "anna@bastion"}}},
 		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}, Can: true}},
 	}

@@ -109,10 +109,10 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 // that readings lacks, and adds them to readings.
 func (s *Switcher) judgeView(ctx context.Context, q Question, view View, readings map[string]Reading) Question {
 	began := time.Now()
-	plan := s.plan(q.Request, view)
-	plan.Bound = q.bound
+	in := s.guardInput(q.Request, view)
+	in.Bound = q.bound
 	for _, n := range q.Nodes {
-		delete(plan.Busy, n) // this request itself keeps it busy
+		delete(in.Busy, n) // this request itself keeps it busy
 	}
 	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
 	for i, b := range now.Bindings {
@@ -122,8 +122,8 @@ func (s *Switcher) judgeView(ctx context.Context, q Question, view View, reading
 			}
 		}
 	}
-	plan.Nodes = s.judged(ctx, view, s.leftOff(), plan, &now, readings)
-	plan.Age += clock.Since(began)
-	now.Findings = s.judgeBy()(plan)
+	in.Nodes = s.judged(ctx, view, s.leftOff(), in, &now, readings)
+	in.Age += clock.Since(began)
+	now.Findings = s.judgeBy()(in)
 	return now
 }

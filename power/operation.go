@@ -12,8 +12,9 @@ import (
 // Do carries out an action on the machines of the given nodes in parallel. It returns
 // when each has reached the wanted power state, failed, or passed its deadline. It calls
 // report for every step as it happens, never from two goroutines at once; report must
-// not block for long. The error is nil if all succeeded, otherwise an *ActionError. Do
-// judges nothing: see Switcher.
+// not block for long. It calls written once, when the journal has every intent that it will
+// have; either function may be nil. The error is nil if all succeeded, otherwise an
+// *ActionError. Do judges nothing: see Switcher.
 //
 // For each machine, Do locks it against other programs. It polls, and sends nothing if
 // the machine is in the wanted power state already. It writes the intent to the journal, and
@@ -22,13 +23,7 @@ import (
 // switches off, the API's reading counts. Do repeats a failed power-on until its
 // deadline, and sends a request to switch off once, whatever its result. When ctx ends,
 // it sends nothing new, and reports operations under way as uncertain.
-func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress)) error {
-	return f.do(ctx, a, bindings, report, func() {})
-}
-
-// do is Do; written is called once, when nothing more will be written down
-// before it is sent: every intent is in the journal.
-func (f *Fleet) do(ctx context.Context, a Action, bindings []Binding, report func(Progress), written func()) error {
+func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress), written func()) error {
 	var (
 		mu           sync.Mutex
 		failed       = map[string]string{}
@@ -54,7 +49,9 @@ func (f *Fleet) do(ctx context.Context, a Action, bindings []Binding, report fun
 		})
 	}
 	intents.Wait()
-	written()
+	if written != nil {
+		written()
+	}
 	all.Wait()
 	if len(failed) > 0 {
 		return &ActionError{Action: a, Failed: failed}
@@ -73,10 +70,10 @@ type operation struct {
 	binding Binding
 	machine Machine
 	tell    func(Progress)
-	// written is called when the intent is in the journal, or never will be.
+	// written reports that the intent is in the journal, or never will be.
 	written func()
-	// sent: the request may have reached the machine. asked is how often it was
-	// made, answer what came of it the last time.
+	// sent: the request may have reached the machine. asked is the number of attempts,
+	// answer the result of the last one.
 	sent   bool
 	sentAt time.Time
 	asked  int
@@ -217,8 +214,8 @@ func (o *operation) seen(r Reading) Seen {
 func (o *operation) alreadyThere(ctx context.Context) bool {
 	wait, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
-	r, err := o.look(ctx)
-	for ; err == nil && (o.wanted(r) || r.State == Transitioning); r, err = o.look(ctx) {
+	r, err := o.poll(ctx)
+	for ; err == nil && (o.wanted(r) || r.State == Transitioning); r, err = o.poll(ctx) {
 		until := o.mayGoOff(r)
 		if until.IsZero() {
 			break

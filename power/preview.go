@@ -26,26 +26,26 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 	if err != nil && r.Action != ActionOn {
 		view.Stale = append(view.Stale, err.Error())
 	}
-	plan := s.plan(r, view)
+	in := s.guardInput(r, view)
 	left := s.leftOff()
 	all := s.bind(ctx, r, view, left)
 	for _, b := range all {
-		plan.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: left[b.Node.Name] != nil && r.Action == ActionOn}
-		if s.lockedElsewhere(b) && plan.Busy[b.Node.Name] == "" && r.Action != ActionOn {
-			plan.Busy[b.Node.Name] = ActionOff
+		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: left[b.Node.Name] != nil && r.Action == ActionOn}
+		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
+			in.Busy[b.Node.Name] = ActionOff
 		}
 	}
-	q := Question{Request: r, Left: -1, bound: plan.Bound, lookedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
+	q := Question{Request: r, Left: -1, bound: in.Bound, lookedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
 			b.Heard = heard(view, b.Node.Name)
 			q.Bindings = append(q.Bindings, b)
 		}
 	}
-	problems := s.tryOut(ctx, r.Action, q.Bindings, plan.Bound)
-	plan.Nodes = s.judged(ctx, view, left, plan, &q, map[string]Reading{})
-	plan.Age += clock.Since(began)
-	q.Findings = append(s.judgeBy()(plan), problems...)
+	problems := s.tryOut(ctx, r.Action, q.Bindings, in.Bound)
+	in.Nodes = s.judged(ctx, view, left, in, &q, map[string]Reading{})
+	in.Age += clock.Since(began)
+	q.Findings = append(s.judgeBy()(in), problems...)
 	if r.Action != ActionOn {
 		switch {
 		case s.Production != "":
@@ -57,13 +57,13 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 	return q, ctx.Err()
 }
 
-// plan returns the input of the guards, without machines and workers.
-func (s *Switcher) plan(r Request, view View) Plan {
-	return Plan{Action: r.Action, Targets: r.Nodes, View: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
+// guardInput returns the input of the guards, without machines and workers.
+func (s *Switcher) guardInput(r Request, view View) GuardInput {
+	return GuardInput{Action: r.Action, Targets: r.Nodes, View: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
 		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity()}
 }
 
-func (s *Switcher) judgeBy() func(Plan) []Finding {
+func (s *Switcher) judgeBy() func(GuardInput) []Finding {
 	if s.judge != nil {
 		return s.judge
 	}
@@ -194,7 +194,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 // count if it is being switched, if a journal or a note lists it as off, or if its own
 // driver reports it as off. judged polls the machines that readings lacks, and adds
 // them.
-func (s *Switcher) judged(ctx context.Context, view View, left map[string][]LeftOff, p Plan, q *Question, readings map[string]Reading) []Node {
+func (s *Switcher) judged(ctx context.Context, view View, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
 	var out []Node
 	var candidates []int
 	on := s.Journal.PoweredOn()

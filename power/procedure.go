@@ -51,7 +51,7 @@ type Switcher struct {
 	WayBack string
 
 	// judge is Guard; tests replace it to inject a fault.
-	judge func(Plan) []Finding
+	judge func(GuardInput) []Finding
 }
 
 // notes returns the notes of the Switcher's cluster.
@@ -184,7 +184,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		j := &judgement{mu: newMutex(), at: q.lookedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
-	err := s.Fleet.do(ctx, q.Action, q.Bindings, func(p Progress) {
+	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
 		if p.Phase == PhaseDone && p.Action == ActionOn && !p.WasOff.IsZero() {
 			wasOff[p.Node] = p.WasOff.Add(q.ahead)
 		}

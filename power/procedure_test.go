@@ -158,8 +158,8 @@ func (f askerFunc) Ask(ctx context.Context, q Question) (Answer, error) { return
 
 func TestAutomaticSaysWhichRuleNeedsTyping(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
-		p.switcher.judge = func(plan Plan) []Finding {
-			return append(Guard(plan), Finding{Rule: RuleNoWayBack, Severity: Override, Node: "n1", Text: "Powering n1 on again is not proven to work."})
+		p.switcher.judge = func(in GuardInput) []Finding {
+			return append(Guard(in), Finding{Rule: RuleNoWayBack, Severity: Override, Node: "n1", Text: "Powering n1 on again is not proven to work."})
 		}
 		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, Automatic{})
 		var notDone *NotDoneError

@@ -318,7 +318,7 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 			return nil
 		}
 		f, j := testFleet(t, Config{}, ssh)
-		if err := f.Do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil); err != nil {
+		if err := f.Do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -424,7 +424,7 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 			view.Nodes[i].Heard = time.Now().Add(-10 * time.Second)
 		}
 		var q Question
-		for _, n := range p.switcher.judged(t.Context(), view, nil, Plan{Action: ActionOff, Targets: []string{"n1"}, View: view}, &q, map[string]Reading{}) {
+		for _, n := range p.switcher.judged(t.Context(), view, nil, GuardInput{Action: ActionOff, Targets: []string{"n1"}, View: view}, &q, map[string]Reading{}) {
 			if not := n.WhyNotCounted != ""; not != (n.Name == "n2") {
 				t.Errorf("%s: %q", n.Name, n.WhyNotCounted)
 			}

@@ -99,11 +99,11 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 	})
 }
 
-// states looks once at machines of one driver. The caller holds a slot.
+// states polls machines of one driver once. The caller has acquired others.
 func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, error) {
 	d, ok := f.drivers[machines[0].Driver].(BulkDriver)
 	if !ok || len(machines) == 1 {
-		r, err := f.look(ctx, machines[0])
+		r, err := f.poll(ctx, machines[0])
 		return []Reading{r}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)

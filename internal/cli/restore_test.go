@@ -144,7 +144,7 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
 	bindings := []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}
 	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
-		if err := r.machines.fleet.Do(t.Context(), a, bindings, nil); err != nil {
+		if err := r.machines.fleet.Do(t.Context(), a, bindings, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
-			if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil); err != nil {
+			if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			r.close()

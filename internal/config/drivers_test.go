@@ -204,7 +204,7 @@ power:
 	bindings := fleet.Resolve(ctx, []power.NodeRef{{Name: "kube-node3"}, {Name: "kube-node4"}})
 	var said strings.Builder
 	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
-		err := fleet.Do(ctx, a, bindings, func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) })
+		err := fleet.Do(ctx, a, bindings, func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) }, nil)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", a, err, &said)
 		}
@@ -221,7 +221,7 @@ power:
 	if err := os.Chmod(secret, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) })
+	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
 	if err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a secret that others may read: %v", err)
 	}

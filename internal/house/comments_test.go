@@ -93,6 +93,7 @@ func TestNoCommentHasARetiredClause(t *testing.T) {
 var retiredNames = map[string]string{
 	"NotLeft": "WhyNotCounted", "LoadReady": "NoLoad", "Course": "UnderWay", "lookAtService": "observeService",
 	"failSigns": "loadgen.Groups", "classLook": "Class.Traits",
+	"planTimeout": "apiTimeout", "unmark": "sweepNotes", "secondLook": "pollOther",
 }
 
 func TestNoRetiredNameIsUsed(t *testing.T) {

@@ -149,7 +149,7 @@ func (c *cordons) uncordonDue() {
 			continue
 		}
 		o.busy = true
-		async(c.loop, planTimeout, func(ctx context.Context) uncordoning {
+		async(c.loop, apiTimeout, func(ctx context.Context) uncordoning {
 			text, err := Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
 			return uncordoning{node, text, err}
 		}, c.uncordoned)
@@ -271,7 +271,7 @@ func (c *cordons) cordonAll(nodes []string) Progress {
 	var errs []error
 	for _, n := range nodes {
 		c.keep(n)
-		async(c.loop, planTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, "by a step of a trial") }, func(r cordoning) {
+		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, "by a step of a trial") }, func(r cordoning) {
 			left--
 			c.cordoned(n, r)
 			if r.err != nil {
@@ -318,7 +318,7 @@ func (c *cordons) uncordonOwn() Progress {
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
 		if nodes == nil { // the first check may come long after
-			nodes, deadline = []string{}, now.Add(2*planTimeout)
+			nodes, deadline = []string{}, now.Add(2*apiTimeout)
 			for _, n := range c.names() {
 				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session {
 					nodes = append(nodes, n)

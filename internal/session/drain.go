@@ -90,7 +90,7 @@ func (r *drains) start(d *drain, nodes []string, within time.Duration) {
 		r.cordons.keep(name)
 		r.machines.busy(d.before, "cordoning", name)
 		r.spawn(func() {
-			ctx, stop := context.WithTimeout(n.ctx, planTimeout)
+			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
 			c := r.cordons.cordon(ctx, name, "before a drain")
 			r.post(func() { r.cordoned(d, n, c) })

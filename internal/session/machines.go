@@ -80,7 +80,7 @@ func (m *machines) resolve(s *cluster.Snapshot) {
 		return
 	}
 	m.resolving = true
-	async(m.loop, planTimeout, func(ctx context.Context) []power.Binding { return m.opt.Fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
+	async(m.loop, apiTimeout, func(ctx context.Context) []power.Binding { return m.opt.Fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
 		m.resolving, m.resolved, m.again = false, sign, time.Time{}
 		m.bindings = make(map[string]power.Binding, len(bindings))
 		for _, b := range bindings {

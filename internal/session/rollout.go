@@ -90,7 +90,7 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 	}
 	var asked bool
 	var failure error
-	async(r.loop, planTimeout, func(ctx context.Context) error { return r.opt.Rollout(ctx, k) }, func(err error) {
+	async(r.loop, apiTimeout, func(ctx context.Context) error { return r.opt.Rollout(ctx, k) }, func(err error) {
 		if asked, failure = true, err; err != nil {
 			r.warn(view.LaneOperator, k.String(), err.Error())
 			return

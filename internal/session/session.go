@@ -252,7 +252,7 @@ func (s *Session) look() {
 	s.machines.settleBoots(snap)
 	s.cordons.settle(snap)
 	s.machines.resolve(snap)
-	s.switching.unmark(snap)
+	s.switching.sweepNotes(snap)
 	s.returns.look(snap)
 	s.guest.Look(snap)
 }

@@ -13,8 +13,8 @@ import (
 	"lightsout/power"
 )
 
-// planTimeout bounds a request to the API server about a node.
-const planTimeout = 15 * time.Second
+// apiTimeout bounds a request to the API server, or to the API of a power driver.
+const apiTimeout = 15 * time.Second
 
 // switching switches machines through power.Switcher, for the operator, for the guest,
 // and at the end. Each request runs in a goroutine of its own and reports its progress
@@ -28,9 +28,9 @@ type switching struct {
 	world    world
 	switcher *power.Switcher // nil when nothing can be switched
 
-	requests   []*request
-	unmarkNext time.Time // when to look for notes of ours again
-	greeted    bool      // what an earlier run has left off was asked about
+	requests  []*request
+	sweepNext time.Time // when to sweep the notes again
+	greeted   bool      // lightsout has asked about the machines that an earlier run left off
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -49,7 +49,7 @@ type request struct {
 
 	// Of the loop.
 	nodes   []string
-	asked   bool // it has come to its question
+	asked   bool // the question is open, or answered
 	yes     bool // the operator has agreed to it
 	drained bool // its nodes were drained
 }
@@ -73,7 +73,7 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *swit
 	return w
 }
 
-// ask asks the operator whether machines are to be switched, and does so.
+// ask asks the operator, and switches the machines after a yes.
 func (w *switching) ask(a view.AskPower) {
 	switch {
 	case w.opt.ReadOnly:
@@ -109,9 +109,8 @@ func (w *switching) asking() bool {
 	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, func(x *request) bool { return !x.asked && !x.unasked })
 }
 
-// run has machines switched by one of the switcher's methods, after the answer of
-// asker, which is the operator when it is nil. end is called on the loop with what
-// came of it.
+// run switches machines by carryOut, a method of the switcher, after the answer of asker;
+// nil asks the operator. The loop calls end with the result.
 func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), carryOut func(context.Context, power.Request, power.Asker) error) {
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
@@ -224,17 +223,17 @@ func (w *switching) look() {
 	}
 }
 
-// unmarkEvery is between two looks for notes on nodes that are back.
-const unmarkEvery = 30 * time.Second
+// sweepEvery is the least time between two sweeps of the notes.
+const sweepEvery = 30 * time.Second
 
-// unmark takes our notes off nodes whose machines are back, however they came
-// back, and others' that are over.
-func (w *switching) unmark(s *cluster.Snapshot) {
-	if w.switcher == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.unmarkNext) || s.Link.State != cluster.LinkLive {
+// sweepNotes removes the notes of this journal from nodes whose machines are on, whoever
+// powered them on, and those of other journals that are out of date.
+func (w *switching) sweepNotes(s *cluster.Snapshot) {
+	if w.switcher == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.sweepNext) || s.Link.State != cluster.LinkLive {
 		return
 	}
 	now := w.now()
-	w.unmarkNext = now.Add(unmarkEvery)
+	w.sweepNext = now.Add(sweepEvery)
 	w.spawn(func() {
 		registered := w.switcher.Registered()
 		var noted []power.Node

@@ -204,7 +204,7 @@ func TestFiftyMachinesAreShutDownThroughABastionThatAllowsTenAtOnce(t *testing.T
 				if p.Phase == power.PhaseDone && p.Reading.State == power.Off && p.Reading.Proof == power.Proven {
 					proven[p.Node]++
 				}
-			})
+			}, nil)
 			var failed *power.ActionError
 			if errors.As(err, &failed) {
 				for node, why := range failed.Failed {
@@ -231,7 +231,7 @@ func TestFiftyMachinesAreShutDownThroughABastionThatAllowsTenAtOnce(t *testing.T
 			} else if n := bastion.log.count("Accepted publickey"); n != 1 {
 				t.Errorf("%d logins at the bastion", n)
 			}
-			if err := fleet.Do(context.Background(), power.ActionOn, bindings, nil); err != nil || b.ons != machines {
+			if err := fleet.Do(context.Background(), power.ActionOn, bindings, nil, nil); err != nil || b.ons != machines {
 				t.Errorf("powering on asked %d times: %v", b.ons, err)
 			}
 		})

@@ -303,7 +303,7 @@ func TestTheWholeWayThroughAFleet(t *testing.T) {
 	}
 	nodes := []power.NodeRef{{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}, {Name: "kube-node4", Addresses: []string{"10.0.0.14"}}}
 	b := f.Resolve(ctx, nodes)
-	if err := f.Do(ctx, power.ActionShutdown, b, nil); err != nil {
+	if err := f.Do(ctx, power.ActionShutdown, b, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range f.Read(ctx, b) {
@@ -311,11 +311,11 @@ func TestTheWholeWayThroughAFleet(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if err := f.Do(ctx, power.ActionOn, b, nil); err != nil {
+	if err := f.Do(ctx, power.ActionOn, b, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.with(func() { p.lazy = true })
-	err = f.Do(ctx, power.ActionShutdown, b[:1], nil)
+	err = f.Do(ctx, power.ActionShutdown, b[:1], nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "did not shut down") || !strings.Contains(err.Error(), "PowerON") {
 		t.Errorf("accepted and never done: %v", err)
 	}

@@ -46,7 +46,7 @@ type Node struct {
 // Bound is a node's binding with its known abilities.
 type Bound struct {
 	Binding Binding
-	// Can: exactly one machine can receive the request for the planned action (see
+	// Can: exactly one machine can receive the request for the action (see
 	// Fleet.Can); Why is the reason, in one sentence, if it cannot.
 	Can bool
 	Why string
@@ -70,8 +70,8 @@ type Self struct {
 	Unknown []string
 }
 
-// Plan holds the actions to judge, with all facts that the guards need.
-type Plan struct {
+// GuardInput holds an action to judge, with all facts that the guards need.
+type GuardInput struct {
 	Action Action
 	// Targets are names of nodes.
 	Targets []string
@@ -92,7 +92,7 @@ type Plan struct {
 	Limits Limits
 }
 
-// Severity is the effect of a finding on the plan.
+// Severity is the effect of a finding on the action.
 type Severity int
 
 // Severities, mildest first.
@@ -101,7 +101,7 @@ const (
 	Warn Severity = iota
 	// Override needs a typed confirmation.
 	Override
-	// Refuse ends it.
+	// Refuse prevents the action.
 	Refuse
 )
 
@@ -132,11 +132,11 @@ const (
 	RulePreflight     = "preflight"
 )
 
-// Finding is the result of one rule for a plan.
+// Finding is the result of one rule for an action.
 type Finding struct {
 	Rule     string
 	Severity Severity
-	// Node is empty when it is about the whole plan.
+	// Node is empty when no single node is concerned.
 	Node string
 	// Text is one sentence for the operator.
 	Text string
