@@ -51,12 +51,14 @@ func phasesIn(r *record.Record) []view.Phase {
 
 // phasesSeen are the phases that events show, each time that they were seen.
 func phasesSeen(r *record.Record) (out []view.Phase) {
+	past := recorded(r) // it is about an earlier outage, or about none
 	add := func(e *view.Event, phase, subject string) {
 		s := e.Seen.Sub(base(r)).Seconds()
 		out = append(out, view.Phase{Name: phase, Subject: subject, Observed: &s})
 	}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
+		case past && e.Seen.Before(r.Zero.Add(-gap)):
 		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthBad && e.Was != cluster.HealthBad:
 			add(e, view.PhaseDetected, e.Subject)
 		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthGood && e.Was == cluster.HealthBad:

@@ -44,11 +44,14 @@ func opening(r *record.Record) []string {
 	}
 	switch signs := otherSigns(r, told...); {
 	case len(all) == 0 && len(signs) > 0:
-		out = append(out, capital(sentence(append(signs, clientsOf(r, all, -1))...)))
+		out = append(out, capital(sentence(append(signs, clientsOf(r, all, -1), podsWithout(r))...)))
 	case len(signs) > 0:
 		out = append(out, capital(sentence(signs...)))
 	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
+	}
+	if did := doneIn(r); did != "" {
+		out = append(out, capital(sentence(did)))
 	}
 	if broken(r) {
 		out = append(out, "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended.")

@@ -105,7 +105,9 @@ func fallenOf(r *record.Record) []fallen {
 		worse = silent
 	}
 	if recorded(r) { // its past may contain an earlier outage
-		worse = slices.DeleteFunc(worse, func(f fallen) bool { return !f.to.IsZero() && f.to.Before(r.Zero) })
+		worse = slices.DeleteFunc(worse, func(f fallen) bool {
+			return !f.to.IsZero() && (f.to.Before(r.Zero) || !f.sign && f.to.Sub(f.from) < shortest)
+		})
 	}
 	slices.SortFunc(worse, func(a, b fallen) int { return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.node, b.node)) })
 	return worse
@@ -198,6 +200,9 @@ func (f *fallen) join(g fallen) {
 		f.to = g.to
 	}
 }
+
+// shortest is how long a node must be down to count in an outage of which it is no sign.
+const shortest = 2 * time.Second
 
 // firstSight is when the record first shows the cluster; zero when it does not.
 func firstSight(r *record.Record) time.Time {

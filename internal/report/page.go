@@ -101,7 +101,7 @@ func (p *page) fromSummary(r *record.Record) {
 		p.fact("took", seconds(d))
 	}
 	if s.Unplanned != nil {
-		p.Sections = append(p.Sections, signsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
+		p.Sections = append(p.Sections, signsOf(r), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
 		return
 	}
 	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
@@ -132,6 +132,9 @@ func (p *page) fromTorn(r *record.Record) {
 		p.Title = "trial"
 	}
 	p.Verdict = verdictOf("")
+	if recorded(r) {
+		p.Title, p.Verdict = "outage", cell{"BREAKS OFF", warning}
+	}
 	if off := offAtEnd(r); len(off) > 0 {
 		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". On the host where it ran, with the same --config and --state, lightsout restore lists the machines that are still off, and powers them on."), bad})
 	}

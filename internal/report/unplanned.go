@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -135,7 +136,8 @@ func zeroOf(r *record.Record) string {
 }
 
 // signsOf lists the signs of a recorded outage, and what the recorder did not see.
-func signsOf(s *record.Summary) section {
+func signsOf(r *record.Record) section {
+	s := r.Summary
 	t := section{ID: "signs", Title: "How the recorder noticed it"}
 	if s.Unplanned == nil {
 		return t
@@ -145,6 +147,7 @@ func signsOf(s *record.Summary) section {
 	for _, x := range s.Unplanned.Signs {
 		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(x.Noticed.Sub(x.At).Seconds()))
 	}
+	t.Items = append(t.Items, returnsOf(r)...)
 	for _, u := range s.Unplanned.Unseen {
 		t.Items = append(t.Items, cell{clean(fmt.Sprintf("Not seen: %s.", u)), warning})
 	}
@@ -152,4 +155,73 @@ func signsOf(s *record.Summary) section {
 		t.Items = append(t.Items, cell{Text: clean("Switched off by plan meanwhile: " + p + ".")})
 	}
 	return t
+}
+
+// returnsOf tells the nodes that booted from those whose machines ran on.
+func returnsOf(r *record.Record) (out []cell) {
+	var booted, ran []fallen
+	for _, f := range fallenOf(r) {
+		boot := func(e view.Event) bool {
+			return e.Change == cluster.ChangeBoot && e.Subject == f.node && e.Seen.After(f.from)
+		}
+		switch {
+		case slices.ContainsFunc(r.Events, boot):
+			booted = append(booted, f)
+		case !f.to.IsZero():
+			ran = append(ran, f)
+		}
+	}
+	if n := len(booted); n > 0 {
+		out = append(out, cell{Text: named(booted) + " booted again: " + text.Noun(n, "the machine", "the machines") + " went down."})
+	}
+	if n := len(ran); n > 0 {
+		out = append(out, cell{Text: named(ran) + " returned without a boot: " + text.Noun(n, "the machine", "the machines") +
+			" ran on, and the kubelet, the network or the API server failed."})
+	}
+	return out
+}
+
+// Somebody's change counts as one that an outage may come from if it is at most this long
+// before the first sign, or after.
+const (
+	changedBefore = time.Minute
+	changedAfter  = 10 * time.Second
+)
+
+// scaled is how many pods the deployment should have before and after the first sign of
+// an outage.
+func scaled(r *record.Record) (from, to int) {
+	from = wanted(r, r.Zero)
+	for after := time.Second; after <= changedAfter; after += time.Second {
+		if to = wanted(r, r.Zero.Add(after)); to != from {
+			break
+		}
+	}
+	return from, to
+}
+
+// doneIn describes changes by others around the first sign of an outage.
+func doneIn(r *record.Record) string {
+	if !recorded(r) {
+		return ""
+	}
+	var parts []string
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Change == cluster.ChangeCordon && e.To == "SchedulingDisabled" && e.Seen.After(r.Zero.Add(-changedBefore)) && e.Seen.Before(r.Zero.Add(changedAfter)) {
+			parts = append(parts, "somebody cordoned "+clean(e.Subject)+" at "+clock(e.Seen)+" UTC")
+		}
+	}
+	if from, to := scaled(r); from != to {
+		parts = append(parts, fmt.Sprintf("the deployment was scaled from %d to %d pods about then", from, to))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// podsWithout describes the pods in an outage without a node.
+func podsWithout(r *record.Record) string {
+	if from, to := scaled(r); from != to {
+		return ""
+	}
+	return podsOf(r, &outage{from: r.Zero, to: r.End})
 }
