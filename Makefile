@@ -87,7 +87,8 @@ test-lab:
 
 # bench-scale measures the program on real API servers that are filled to several
 # sizes, and prints a table: make bench-scale SIZES="S M L XL". It takes about
-# three minutes a size; XL has 150,000 pods and wants 8 GB.
+# three minutes a size; the benchmark's flag -cast FILE records the screen at the slow
+# link; XL has 150,000 pods and wants 8 GB.
 SIZES = S M L
 bench-scale: build
 	$(GO) test -run '^$$' -bench Scale -benchtime 1x -timeout 0 ./internal/scale -sizes "$(SIZES)"

@@ -19,7 +19,8 @@ activator_request_concurrency{configuration_name="llm",container_name="activator
 activator_request_concurrency{configuration_name="llm",container_name="activator",namespace_name="default",pod_name="activator-7d46b75c5b-97qnf",revision_name="llm-00002",service_name="llm"} 1
 activator_request_concurrency{configuration_name="web",container_name="activator",namespace_name="default",pod_name="activator-7d46b75c5b-97qnf",revision_name="web-00001",service_name="web"} 7
 `
-	// 1.22: from the instruments of serving v0.49.0 and its exporter.
+	// 1.22: what the activator's request handler of serving v0.49.0 exported with 20
+	// requests for 16 slots, and the same for two more revisions.
 	activator122 = `# HELP kn_revision_request_active Number of requests currently being proxied by the activator
 # TYPE kn_revision_request_active gauge
 kn_revision_request_active{k8s_namespace_name="default",kn_revision_name="llm-00001",otel_scope_name="knative.dev/serving/pkg/activator",otel_scope_schema_url="",otel_scope_version=""} 16

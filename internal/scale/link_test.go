@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -97,14 +98,27 @@ func (l *link) carry(client net.Conn) {
 	}
 }
 
-// throughLink measures the start through a slow link.
+// throughLink measures the start through a slow link. Until all pods have arrived the
+// screen must not say that there are none.
 func (r *trial) throughLink() {
 	l := openLink(r.b, r.info.Kubeconfig)
-	s := openScreen(r.b, l.kubeconfig)
+	var args []string
+	if *castFile != "" {
+		args = []string{"--cast", *castFile}
+	}
+	s := openScreen(r.b, l.kubeconfig, args...)
 	defer s.close()
-	nodes := s.waitText(r.allNodes(), 5*time.Minute).Sub(s.started)
+	until := func(text string) time.Duration {
+		return s.wait(text, 10*time.Minute, func(lines []string) bool {
+			if contains(lines, "no pods") >= 0 {
+				r.b.Fatalf("the screen claims that there are no pods:\n%s", strings.Join(lines, "\n"))
+			}
+			return contains(lines, text) >= 0
+		}).Sub(s.started)
+	}
+	nodes := until(r.allNodes())
 	s.keys("3az")
-	took := s.waitText(r.allPods(), 10*time.Minute).Sub(s.started)
+	took := until(r.allPods())
 	r.t.set("at 20 Mbit/s: all nodes on the screen", "%s", seconds(nodes))
 	r.t.set("at 20 Mbit/s: complete table", "%s", seconds(took))
 	r.t.set("at 20 Mbit/s: crossed the link until then", "%.1f MB", float64(l.crossed.Load())/1e6)

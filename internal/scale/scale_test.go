@@ -22,6 +22,7 @@ import (
 var (
 	sizes    = flag.String("sizes", "", "the sizes of BenchmarkScale, like \"S M L\"")
 	restFor  = flag.Duration("rest", 30*time.Second, "how long the program is watched at rest")
+	castFile = flag.String("cast", "", "record the screen at the slow link to this `file`")
 	watching = flag.String("watch", "", "be the peer that only watches, with this `kubeconfig`")
 )
 

@@ -38,9 +38,9 @@ type screen struct {
 }
 
 // openScreen starts the program in a new terminal, with its files in a folder of its own.
-func openScreen(b *testing.B, kubeconfig string) *screen {
+func openScreen(b *testing.B, kubeconfig string, args ...string) *screen {
 	home := b.TempDir()
-	cmd := exec.Command(labtest.Program(b, "lightsout"), "--kubeconfig", kubeconfig, "--state", home)
+	cmd := exec.Command(labtest.Program(b, "lightsout"), append(args, "--kubeconfig", kubeconfig, "--state", home)...)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR=", "HOME="+home, "XDG_CONFIG_HOME="+home)
 	s := &screen{b: b, cmd: cmd, stirred: make(chan struct{}, 1), ended: make(chan struct{}), em: vt.NewEmulator(width, height), started: time.Now()}
 	var err error
