@@ -265,3 +265,27 @@ func TestTheReportTellsTheStoryBeforeTheFigures(t *testing.T) {
 		at = i
 	}
 }
+
+// An outage without a node: a drain took all pods, and a node was not Ready for a moment.
+func TestTheOpeningNamesWhatSomebodyDid(t *testing.T) {
+	r := bare()
+	first := zero.Sub(at(0)).Seconds()
+	sign := view.NewEvent(view.CodeOutageSign, "load", view.Facts{Sign: view.SignRequests})
+	sign.At, sign.Seen = zero, zero
+	cordon := view.Event{Kind: string(cluster.KindNode), Subject: "k8s2", Change: cluster.ChangeCordon, From: "schedulable", To: "SchedulingDisabled", Seen: zero.Add(time.Second)}
+	early := cordon
+	early.Subject, early.Seen = "k8s3", zero.Add(-2*changedBefore)
+	r.Events = append(r.Events, early, sign, cordon)
+	fail(r, int(first)+1, int(first)+21)
+	lose(r, 0, int(first)+1, int(first)+21)
+	down(r, "k8s1", view.OutageNotReady, first+30, first+30.5)
+	said := strings.Join(opening(r), "\n")
+	for _, want := range []string{"Requests began to fail after", "6 of 6 pods were not available until", "Somebody cordoned k8s2 at"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "k8s1") || strings.Contains(said, "k8s3") {
+		t.Error(said)
+	}
+}

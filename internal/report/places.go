@@ -121,23 +121,33 @@ func wait(waiting map[cluster.Key]struct{}, c *record.Cluster, deployment cluste
 	}
 }
 
+// replicas is how many pods the deployment should have at a time, by the samples.
+func replicas(r *record.Record, at time.Time) (n int, known bool) {
+	if len(r.Samples) == 0 || r.Samples[0].At.After(at) {
+		return 0, false
+	}
+	cursor := record.Cursor{Record: r}
+	f := cursor.To(at).Frame(at)
+	if f.Snapshot == nil {
+		return 0, false
+	}
+	d := f.Snapshot.Deployment(f.Focus)
+	if d == nil {
+		return 0, false
+	}
+	return d.Replicas, true
+}
+
 // wanted is how many pods the deployment should have at a time, by the samples, or
 // how many it had; 0: unknown.
 func wanted(r *record.Record, at time.Time) int {
-	cursor := record.Cursor{Record: r}
 	moments := []time.Time{at}
 	if recorded(r) {
 		moments = append(moments, r.End) // the recorder may have begun later
 	}
 	for _, at := range moments {
-		if len(r.Samples) == 0 || r.Samples[0].At.After(at) {
-			continue
-		}
-		f := cursor.To(at).Frame(at)
-		if f.Snapshot != nil {
-			if d := f.Snapshot.Deployment(f.Focus); d != nil {
-				return d.Replicas
-			}
+		if n, known := replicas(r, at); known {
+			return n
 		}
 	}
 	most := 0

@@ -191,13 +191,13 @@ const (
 // scaled is how many pods the deployment should have before and after the first sign of
 // an outage.
 func scaled(r *record.Record) (from, to int) {
-	from = wanted(r, r.Zero)
-	for after := time.Second; after <= changedAfter; after += time.Second {
-		if to = wanted(r, r.Zero.Add(after)); to != from {
-			break
+	from, known := replicas(r, r.Zero)
+	for after := time.Second; known && after <= changedAfter; after += time.Second {
+		if to, known := replicas(r, r.Zero.Add(after)); known && to != from {
+			return from, to
 		}
 	}
-	return from, to
+	return from, from
 }
 
 // doneIn describes changes by others around the first sign of an outage.
