@@ -30,7 +30,7 @@ type source struct {
 	selector  string // of labels
 	fields    string // selector of fields
 	trim      func(runtime.Object) object
-	// later: the past is not asked for, only what happens from now on.
+	// later: only changes from now on count; nobody lists the past.
 	later bool
 	// after: it is not followed before this is closed; nil: from the start.
 	after <-chan struct{}

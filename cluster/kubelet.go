@@ -80,7 +80,7 @@ func parseConfigz(body []byte) (Kubelet, error) {
 	return k, nil
 }
 
-// kubeletAnswer is what came of asking one kubelet.
+// kubeletAnswer is the answer of one kubelet, or the error.
 type kubeletAnswer struct {
 	node   string
 	config *Kubelet
@@ -167,7 +167,7 @@ func (w *Watcher) askKubelets(ctx context.Context) {
 	}
 }
 
-// askKubelet asks one kubelet, and hands on what came of it.
+// askKubelet asks one kubelet, and hands on its answer or the error.
 func (w *Watcher) askKubelet(ctx context.Context, node string) {
 	answer := kubeletAnswer{node: node}
 	asking, cancel := context.WithTimeout(ctx, kubeletTimeout)

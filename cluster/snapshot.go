@@ -188,7 +188,7 @@ func (s *Snapshot) Pods() []*Pod { return s.pods.all() }
 
 // PodPieces gives all pods by namespace and name, in pieces, none of them empty.
 // A piece that begins at the same address in two Snapshots is the same piece:
-// what was found out about it holds for both. The cost follows the number of
+// a result derived from it holds for both. The cost follows the number of
 // pieces.
 func (s *Snapshot) PodPieces() [][]*Pod {
 	out := make([][]*Pod, 0, len(s.pods.chunks))

@@ -17,7 +17,7 @@ const chunkMax = 256
 type chunk[T any] struct {
 	epoch uint64
 	items []*T
-	note  atomic.Value // what was found out about it once frozen; see noted
+	note  atomic.Value // the result of find once frozen; see noted
 }
 
 // noted gives what find says of a chunk of a frozen view. It is found out once:

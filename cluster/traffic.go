@@ -73,8 +73,8 @@ func (t *traffic) contact() time.Time {
 // heard is as contact, on one line.
 func (t *traffic) heard(l line) time.Time { return t.noted(&t.answered[l]) }
 
-// knownUntil is up to when what is known by a line holds, when that has failed: the
-// other one may go on. Zero for never.
+// knownUntil is the time until which the data of a failed line holds; the other line may
+// still work. Zero for never.
 func (t *traffic) knownUntil(l line) time.Time {
 	at := t.contact()
 	if received := t.noted(&t.received[l]); received.Before(at) {

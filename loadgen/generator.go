@@ -170,7 +170,7 @@ func (g *Generator) PeakQueued(run int) int {
 	return 0
 }
 
-// Last is what came of the run that came to rest last; nil: none has. It is
+// Last returns the result of the newest run that has ended; nil: none has. It is
 // immutable, and costs next to nothing.
 func (g *Generator) Last() *Result {
 	g.ledger.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Result is what came of one run: a burst, or a hold or rate from its start
-// until it was at rest.
+// Result is the result of one run: a burst, or a hold or rate from its start until its
+// last request ended.
 type Result struct {
 	// Number is the run's number, as Begin has returned it.
 	Number int  `json:",omitzero"`

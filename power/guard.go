@@ -298,7 +298,7 @@ func meets(a, b []string) bool {
 
 // SameIP reports whether two strings are the same IP address, compared whole:
 // 10.0.0.1 is not 10.0.0.10, and an IPv4 address written as IPv6 is the same
-// one. What is no IP equals nothing.
+// one. A string that is not an IP equals nothing.
 func SameIP(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)

@@ -50,7 +50,7 @@ func parseEntry(line []byte) (Entry, bool) {
 	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 && e.Kind != EntryAnnotating || !sumHolds(line) {
 		return Entry{}, false
 	}
-	// What is read here is shown on a terminal later.
+	// A terminal shows this text later.
 	e.Text = Clean(e.Text)
 	if Clean(e.Node) != e.Node {
 		return Entry{}, false

@@ -25,10 +25,10 @@ import (
 // begins with a question to the API server, so that no old view passes for a new one.
 // It happens under the cluster's lock, so that no other program on this host
 // judges by the same workers, and after the note, so that of two operators on
-// two hosts at least one sees the other. The third is for what happens while a
+// two hosts at least one sees the other. The third covers the time in which a
 // machine waits for its turn: see BeforeSend. Powering on takes the same way, but
-// each machine by itself: one that is busy is waited for and one that is refused
-// is left out, and neither holds up the others. It needs no view of the cluster,
+// each machine by itself: the Switcher waits for a busy one, leaves a refused one out, and
+// neither delays the others. It needs no view of the cluster,
 // no journal and no lock.
 //
 // It is safe for concurrent use. It depends on neither Kubernetes nor a screen: World

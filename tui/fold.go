@@ -16,7 +16,7 @@ const foldWithin = 2 * time.Second
 // become one row: of few, each counts.
 const manyAlike = 5
 
-// fold draws what happens to many objects at once as one row, so that a node's
+// fold draws one transition of many objects at once as one row, so that a node's
 // loss does not push its own line off the screen. Pods to which the same
 // happened become one row with their number, and so do many nodes and machines;
 // steps of one count (16 → 15, 15 → 13) become one step. It folds rows of the

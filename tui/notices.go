@@ -55,7 +55,7 @@ func (n *notices) newest() string {
 	return cmp.Or(quoted(text), text)
 }
 
-// quoted is what stands between the first backquotes of a text.
+// quoted returns the part of a text between its first two backquotes.
 func quoted(text string) string {
 	_, rest, _ := strings.Cut(text, "`")
 	inside, _, _ := strings.Cut(rest, "`")

@@ -8,8 +8,7 @@ import (
 	"lightsout/internal/text"
 )
 
-// What is drawn is made harmless here as well, whatever came before: a screen
-// does not rely on others.
+// The screen makes every text harmless itself, and relies on no other package for that.
 
 func clean(s string) string                          { return text.Cells(s) }
 func onlyASCII(s string) string                      { return text.ASCII(s) }

@@ -40,8 +40,8 @@ type recordRow struct {
 	verdict, path string
 }
 
-// listRecords prints the records in the state folder, the newest first, and what was
-// switched off by plan while a recorder was looking.
+// listRecords prints the records in the state folder, the newest first, and the
+// machines that lightsout switched off while a recorder was watching.
 func listRecords(o options, out io.Writer) error {
 	cfg, err := whileReading(o.Read)
 	if err != nil {

@@ -33,9 +33,8 @@ func Example() string {
 	return strings.NewReplacer("#   (drivers)\n", drivers.String(), "#       (nodes)\n", nodes.String()).Replace(example)
 }
 
-// Show writes the config as YAML. What may be a secret is hidden: it has no
-// place in the file, but in headers, URLs and a driver's own parameters it can
-// stand.
+// Show writes the config as YAML. It hides values that may be secrets:
+// headers, URLs and parameters of drivers can contain some, against the rules.
 func (c *Config) Show() (string, error) {
 	doc := yamlfile.Encode(c)
 	hide(doc)

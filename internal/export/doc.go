@@ -1,8 +1,7 @@
 // Package export turns a recorded screen (an asciicast) into pictures: an
 // animated GIF or SVG, a PNG of one moment, or frames for a video program.
 //
-// What may live here: reading casts, the course of a film made of one, drawing
-// cells as pixels or as SVG. Box drawing, blocks, braille and the screen's signs
-// that the font lacks are drawn here. What may not: knowing what a screen means,
-// or running anything but ffmpeg.
+// It reads casts, times the frames, and draws cells as pixels or as SVG. It draws box
+// drawing, blocks, braille and the screen's signs that the font lacks. It knows nothing
+// of a screen's meaning, and runs no program but ffmpeg.
 package export

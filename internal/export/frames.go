@@ -147,7 +147,7 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 		if p.kept > cellsMost {
 			return nil, errTooLong
 		}
-		// What is written in one moment is one picture.
+		// All output of one moment is one picture.
 		if started && (i+1 == len(c.Events) || c.Events[i+1].At-e.At > time.Millisecond) {
 			add(e.At)
 		}

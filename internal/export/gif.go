@@ -65,8 +65,8 @@ func (c *canvas) text(row int, s string, style Cell) {
 	}
 }
 
-// show draws what differs from what was shown, and gives the rectangle that
-// has changed; empty when nothing has.
+// show draws the cells that differ from those shown, and returns the rectangle that
+// has changed; empty if none has.
 func (c *canvas) show(f Frame) image.Rectangle {
 	var dirty image.Rectangle
 	for y := range c.rows {

@@ -27,7 +27,7 @@ type raster struct {
 	shades  int
 	pairs   map[pair]int // the first index of their shades
 	palette color.Palette
-	clear   uint8 // the index of what is left as it was
+	clear   uint8 // the index of unchanged pixels
 	glyphs  map[glyph][]uint8
 }
 
@@ -83,7 +83,7 @@ func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
 			r.palette = append(r.palette, mix(p.fg, p.bg, i, r.shades-1).rgba())
 		}
 	}
-	// What is as it was need not be drawn again.
+	// Unchanged pixels need no drawing.
 	r.clear = uint8(len(r.palette))
 	r.palette = append(r.palette, color.RGBA{})
 	return r, nil

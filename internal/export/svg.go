@@ -192,8 +192,8 @@ func (d *svg) during(text string, from, until time.Duration) {
 	d.shown[k].WriteString(text)
 }
 
-// groups writes what was kept: what is always there, then a group for each
-// interval with an animation of its own.
+// groups writes the kept parts: those that always show, then an animated group for each
+// interval.
 func (d *svg) groups(b *strings.Builder) {
 	slices.SortFunc(d.order, func(x, y interval) int {
 		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(y.until, x.until))

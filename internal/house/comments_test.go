@@ -61,6 +61,7 @@ var retiredInComments = []struct{ pattern, instead string }{
 	{`\bbelongs to one goroutine\b`, "one goroutine may use it"},
 	{`\bwhat (becomes|became|has become) of\b`, "the result, the outcome"},
 	{`\bstands? still\b`, "is stuck, is stopped"},
+	{`\bwhat (was|were|came|has|had|stands)\b`, "name the thing: the result, the changes"},
 	{`\banew\b`, "again"},
 }
 

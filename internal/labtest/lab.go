@@ -1,5 +1,5 @@
-// Package labtest starts the lab for tests of any package, and leads to what is
-// in it: its control socket, its API server, the way through its bastion. It
+// Package labtest starts the lab for tests of any package, and gives them its
+// control socket, its API server and the route through its bastion. It
 // knows the lab by its program alone (bin/lightsout-lab, its ready line, its
 // config) and imports nothing else of lightsout, so that every package's tests
 // may use it.

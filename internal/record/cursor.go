@@ -6,7 +6,7 @@ import (
 )
 
 // Cursor gives the State of any moment of a record. It remembers where it was, so that
-// the next moments cost only what has changed. The zero Cursor with a Record is before
+// the next moments cost only their changes. The zero Cursor with a Record is before
 // its first sample. One goroutine may use it.
 type Cursor struct {
 	Record *Record

@@ -4,12 +4,11 @@
 // torn last line. If the disk is full, lines wait and the writer retries; an event
 // reports a gap.
 //
-// Events and requests are the proof, and are read strictly. What was on the
-// screen is kept beside them as Samples: differences, with a keyframe now and
-// then, that a State puts together again; a line of them that is lost costs the
-// time up to the next keyframe.
+// Events and requests are the proof, and are read strictly. Samples keep the
+// state of the screen beside them: differences, with a keyframe now and then, from which
+// a State restores it. A lost line of them costs the time up to the next keyframe.
 //
 // The package knows the value types of cluster, power and loadgen and nothing
 // of sessions; a picture of the screen is drawn by a function that it is given.
-// What is judged and forecast is handed to it.
+// It receives verdicts and forecasts and makes none.
 package record

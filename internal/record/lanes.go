@@ -10,8 +10,8 @@ import (
 	"lightsout/power"
 )
 
-// fillLanes works out the outages of each node from the events, by the time at
-// which they were seen. What was so from the beginning, the samples say.
+// fillLanes derives the outages of each node from the events, by the time at which
+// lightsout saw them, and those from the beginning from the samples.
 func (r *Record) fillLanes() {
 	l := lanes{nodes: map[string][]view.Outage{}, told: map[view.Outage]bool{}}
 	first := firstSights(r.Samples)

@@ -182,7 +182,7 @@ func (n *Names) Text(text string) string {
 	return n.text(text)
 }
 
-// addresses finds what may be an address.
+// addresses matches every text that may be an address.
 var addresses = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}`)
 
 func (n *Names) text(text string) string {

@@ -237,7 +237,7 @@ func (r *Record) tooLong() error {
 		r.Start.Format(time.DateOnly), r.End.Format(time.DateOnly), longest.Hours()/24)
 }
 
-// fill works out what follows from the files.
+// fill derives the other fields from the files.
 func (r *Record) fill(requests *requestSums) {
 	r.findZero()
 	r.history = newHistory(r.Samples)

@@ -133,7 +133,7 @@ func (n *Names) Line(line string) string {
 // leastCut is how much of a name must be left of it to be replaced.
 const leastCut = 3
 
-// cut replaces what stands before an ellipsis and begins as a name does.
+// cut replaces a text before an ellipsis that begins as a name does.
 func (n *Names) cut(text string) string {
 	for _, ellipsis := range []string{"…", ".."} {
 		for from := 0; ; {

@@ -13,7 +13,7 @@ import (
 // (loadgen.Record.CountedAt).
 const SampleSchema = 3
 
-// Sample is one line of samples.jsonl: what was on the screen beside the
+// Sample is one line of samples.jsonl: the state of the screen without the
 // events, as the difference from the line before. Fields that are absent have
 // not changed. Lines come when something has changed, at most two a second,
 // and at least one each five seconds while the program lives.

@@ -50,8 +50,8 @@ func (m *matrix) row(keys ...string) []cell {
 
 var errNothing = errors.New("there is nothing to compare: name at least one record")
 
-// Compare lines runs up, phase by phase, as plain text for a terminal: what was
-// observed in seconds from zero, how far that is from the first run, and the forecast
+// Compare lines runs up, phase by phase, as plain text for a terminal: the
+// observed seconds from zero, their difference from the first run, and the forecast
 // with "in" or "OUT"; then loads, ledgers, the settings that differ, and how well the
 // forecasts held over all runs. Records without a summary have empty columns. The error
 // is the writer's, or reports that there are no records.

@@ -49,9 +49,9 @@ type junitResult struct {
 }
 
 // JUnit writes a summary as JUnit XML: one suite, with a case "verdict" and one
-// for each expectation. What was wanted and seen otherwise is a failure; what
-// could not be told, because the outage or the return was not observed or the
-// trial was aborted, is an error of that type. The error is the writer's.
+// for each expectation. An expectation that did not hold is a failure. One that
+// nobody could judge, because the outage or the return was not observed or the trial was
+// aborted, is an error of that type. The error is the writer's.
 func JUnit(w io.Writer, s *record.Summary) error {
 	name := "lightsout." + clean(s.Name)
 	took := "0.000"

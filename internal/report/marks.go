@@ -17,8 +17,8 @@ import (
 // entriesMost bounds the lines of the timeline in a report.
 const entriesMost = 60
 
-// markGap is how close two marks may come, in the picture's units; what happens
-// within it bears one number.
+// markGap is how close two marks may come, in the picture's units; events
+// within it share one number.
 const markGap = 17.0
 
 // mark is a numbered moment: what happened at (nearly) the same time.

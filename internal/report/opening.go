@@ -25,7 +25,7 @@ func Opening(r *record.Record) (lines []string) {
 
 // opening has a sentence for each outage of a record: which nodes went down and when,
 // the clients' errors, and the lost and returned pods. It uses only the record's facts.
-// If a record breaks off, a last sentence names what is unknown.
+// If a record breaks off, a last sentence names the unknown part.
 func opening(r *record.Record) []string {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}

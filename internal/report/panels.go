@@ -188,8 +188,8 @@ func (d *drawing) labels(stretches []stretch, zero, unit float64) {
 	}
 }
 
-// failures draws what failed below zero, by the second in which it was sent, and
-// hollow what has no end in the record.
+// failures draws the failed requests below zero, by the second of their sending, and
+// hollow those whose end the record lacks.
 func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero float64, fails int) {
 	if fails == 0 {
 		d.y = zero + 12

@@ -36,8 +36,8 @@ func (c Controls) Notify(ev view.Event) { c.s.notify(ev) }
 // Warn shows a sentence at once and keeps it on the timeline.
 func (c Controls) Warn(lane view.Lane, subject, text string) { c.s.warn(lane, subject, text) }
 
-// Async runs work in a goroutine, for at most that long, and then what follows in
-// a turn of the loop.
+// Async runs work in a goroutine, for at most that long, and then runs then in a turn of
+// the loop.
 func (c Controls) Async(within time.Duration, work func(context.Context) error, then func(error)) {
 	async(c.s.loop, within, work, then)
 }
@@ -51,8 +51,8 @@ func (c Controls) Focus() cluster.Key { return c.s.opt.Target.Focus() }
 // SetFocus chooses it.
 func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
 
-// Publish hands out a frame now, and returns it. What came of the last load is
-// on the timeline then.
+// Publish hands out a frame now, and returns it. Its timeline has the result of the last
+// load.
 func (c Controls) Publish() *view.Frame {
 	c.s.loads.sayResult()
 	return c.s.publish()

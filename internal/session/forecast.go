@@ -5,8 +5,8 @@ import (
 	"lightsout/internal/view"
 )
 
-// forecastLines is the forecast in a question: what stops when the nodes are switched
-// off, what follows, and what is uncertain. left is the number of workers left by the
+// forecastLines is the forecast in a question: the pods that stop when the nodes go off,
+// the next actions of the control plane, and the uncertainties. left is the number of workers left by the
 // guard's count: the guard learns of machines that are off before the API server does.
 func forecastLines(f *forecast.Forecast, left int) (out []view.Line) {
 	h := f.Hits()

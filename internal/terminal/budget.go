@@ -37,7 +37,7 @@ const (
 )
 
 // Device status: each terminal answers the question with the answer once it has
-// shown what came before it (ECMA-48, DSR).
+// shown the output before it (ECMA-48, DSR).
 const (
 	question = "\x1b[5n"
 	answer   = uv.UnknownCsiEvent("\x1b[0n")

@@ -16,8 +16,8 @@ const marksMost = 2
 // and puts it on one line: whole escape sequences, control characters,
 // bidirectional overrides, zero-width and other invisible characters go, as do
 // combining marks beyond the second of a letter; white space becomes single
-// blanks; invalid UTF-8 and what is no character become U+FFFD. What is longer
-// than most characters is cut and ends in "…". Cleaning a clean text changes
+// blanks; invalid UTF-8 and code points without a character become U+FFFD. Clean cuts a
+// text to most characters and ends it in "…". Cleaning a clean text changes
 // nothing.
 func Clean(s string, most int) string {
 	if len(s) <= most && oneLine(s) {

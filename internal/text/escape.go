@@ -3,9 +3,8 @@ package text
 import "strings"
 
 // sequence is the length in bytes of the terminal escape sequence (ECMA-48)
-// that s begins with; 0 if there is none. What is begun and not ended is a
-// sequence as far as a terminal would take it for one: a control string that
-// nothing ends takes the rest of its line.
+// that s begins with; 0 if there is none. An unfinished sequence extends as far as a
+// terminal would read it: a control string without an end takes the rest of its line.
 func sequence(s string) int {
 	switch {
 	case s[0] == 0x1b:

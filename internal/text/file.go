@@ -21,7 +21,7 @@ func OpenFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// NotFile names what stands where a file is expected, like "a pipe"; it is empty for
+// NotFile names the type of a file that is not regular, like "a pipe"; it is empty for
 // a regular file. To open or read any of these may take for ever.
 func NotFile(mode fs.FileMode) string {
 	switch {

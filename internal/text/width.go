@@ -128,7 +128,7 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
-// likeness is what stands in printable ASCII for the signs that have one.
+// likeness maps signs to similar ones in printable ASCII.
 var likeness = map[rune]rune{'…': '.', '·': '.', '–': '-', '—': '-', '←': '<', '→': '>', '↑': '^', '↓': 'v', '×': 'x'}
 
 // ASCII writes a clean text in printable ASCII: a likeness where there is one,

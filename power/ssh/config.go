@@ -272,7 +272,7 @@ func (c *config) route(h host) ([]host, error) {
 	return append(way, h), nil
 }
 
-// word is what stands between blanks, which quotes may hold.
+// word matches a word between blanks; a quoted one may contain blanks.
 var word = regexp.MustCompile(`(?:"[^"]*"?|[^ \t"])+`)
 
 // fields splits at blanks, as ssh does for UserKnownHostsFile, minding quotes.

@@ -11,8 +11,8 @@ import (
 
 // conn adds deadlines to a connection through a tunnel, which has none of its
 // own (x/crypto/ssh answers "deadline not supported"): a pipe stands between, one
-// for each direction, as each may end by itself. What has been written may still
-// be on its way through the pipe.
+// for each direction, as each may end by itself. Written bytes may still be on
+// their way through the pipe.
 type conn struct {
 	net.Conn
 	remote  net.Addr

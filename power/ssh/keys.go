@@ -90,7 +90,7 @@ func publicOnly(file string) cryptossh.PublicKey {
 }
 
 // unlock asks for the passphrases of locked files and reports whether any key
-// was opened. What was not given is not asked for again in this run.
+// was opened. It does not ask again in this run for one that the operator did not give.
 func (k *keyring) unlock(ctx context.Context, files []string) bool {
 	if k.ask == nil || k.turn.Acquire(ctx, 1) != nil {
 		return false

@@ -1,8 +1,8 @@
 // Package yamlfile reads YAML files strictly, and reports errors with their lines: the
 // plans of trials, value by value, and lightsout.yaml.
 //
-// What may live here: reading a document, the values that files are made of,
-// and the words of errors about them. What may not: what any file means.
+// It reads a document and the values in it, and words the errors about them. The meaning
+// of a file belongs to other packages.
 package yamlfile
 
 import (

@@ -146,13 +146,13 @@ func (e Expectation) unit() string {
 }
 
 // Holds reports whether v, a count or seconds, lies within the bounds, which
-// belong to them. What was not observed (NaN) never holds. An expectation that
+// belong to them. A value that nobody observed (NaN) never holds. An expectation that
 // is Predicted has no bounds of its own: whoever knows the forecast judges it.
 func (e Expectation) Holds(v float64) bool {
 	return !math.IsNaN(v) && (e.Min == nil || v >= *e.Min) && (e.Max == nil || v <= *e.Max)
 }
 
-// value is what stands behind the measure in a file.
+// value returns the value of the measure's key in a file.
 func (e Expectation) value() any {
 	seconds := measures[e.Measure].seconds
 	bound := func(v *float64) any {

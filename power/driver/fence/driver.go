@@ -14,9 +14,7 @@
 // agent does with them is its own: fence_ipmilan, for one, hands the password to
 // ipmitool as an argument, which everybody on the machine can read. The drivers ipmi
 // and redfish do not.
-//
-// Here may live what holds for every agent. What may not: what one agent alone
-// needs; that is configuration.
+// The package holds for every agent; the configuration has the parameters of one.
 package fence
 
 import (

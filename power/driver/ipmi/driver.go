@@ -7,9 +7,6 @@
 // keyed sum of the password to whoever asks for it, so that its network should
 // be one that strangers don't reach. It is UDP, which ssh does not forward:
 // lightsout must run where the controllers can be reached.
-//
-// Here may live what concerns chassis power by IPMI. What may not: anything
-// else that IPMI manages.
 package ipmi
 
 import (
@@ -50,9 +47,9 @@ const (
 	// resends how often.
 	resend  = time.Second
 	resends = 3
-	// limit bounds one login with what is asked then.
+	// limit bounds one login with its requests.
 	limit = 30 * time.Second
-	// maxPassword is what IPMI 2.0 has room for, in bytes (22.30).
+	// maxPassword is the longest password of IPMI 2.0, in bytes (22.30).
 	maxPassword = 20
 )
 

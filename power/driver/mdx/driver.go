@@ -105,7 +105,7 @@ type Driver struct {
 func New(opt Options) (*Driver, error) {
 	u, err := url.Parse(cmp.Or(opt.URL, defaultURL))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
-		// What was given may hold a password, and is not repeated.
+		// The error does not repeat the value, which may hold a password.
 		return nil, power.Wrong("power.mdx.url", " is not the address of a portal: it looks like https://oprpl.mdx.jp, without user or query")
 	}
 	if u.Scheme == "http" && !opt.PlainHTTP && !rest.Loopback(u.Hostname()) {
@@ -237,8 +237,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case code == http.StatusTooManyRequests:
 		return fmt.Errorf("nothing was switched, because the mdx portal is busy: %w", err)
 	case code == http.StatusConflict:
-		// What was asked for before, perhaps by a program that was killed, is
-		// still being done.
+		// The portal still carries out an earlier request, perhaps of a program that
+		// was killed.
 		return fmt.Errorf("%s is busy: %w", m.Title(), err)
 	case code >= 500:
 		return &power.UnconfirmedError{Why: err.Error()}

@@ -5,9 +5,6 @@
 // os-stop asks the guest to shut down and pulls the plug when it has not after
 // a while (Nova's shutdown_timeout, a minute by default). There is no action
 // that pulls it at once.
-//
-// Here may live what concerns Nova's power actions and what they need of
-// Keystone. What may not: any other service of OpenStack.
 package openstack
 
 import (

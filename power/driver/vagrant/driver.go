@@ -5,10 +5,8 @@
 // "vagrant halt" asks the guest first and pulls the plug when it does not obey;
 // "vagrant halt -f" pulls it at once; "vagrant up" powers on. They lock the
 // machine and refuse to wait for each other, so that one of them runs at a time
-// for each Vagrantfile. A status takes a second or more, and tells all machines.
-//
-// Here may live what concerns that command. What may not: creating or
-// destroying machines.
+// for each Vagrantfile. A status takes a second or more, and reports all machines.
+// The driver creates and destroys no machines.
 package vagrant
 
 import (

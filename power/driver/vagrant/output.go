@@ -15,8 +15,8 @@ type line struct {
 
 var unescape = strings.NewReplacer("%!(VAGRANT_COMMA)", ",", `\n`, "\n", `\r`, "\r")
 
-// lines reads machine-readable output. What is not, such as a warning of Ruby's
-// or of a plugin, is left out.
+// lines reads machine-readable output. It skips other lines, such as
+// warnings of Ruby or of a plugin.
 func lines(text string) []line {
 	var out []line
 	for raw := range strings.Lines(text) {

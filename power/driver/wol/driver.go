@@ -8,8 +8,7 @@
 // driver knows no state, and whether a machine woke must be seen by other means
 // (ssh, or the cluster).
 //
-// Here may live what concerns magic packets. What may not: sending one by
-// another machine, which is a command for the driver exec.
+// To send a packet from another machine, use a command of the driver exec.
 package wol
 
 import (

@@ -139,7 +139,7 @@ func (r Result) OK() bool { return r.Status == 0 && r.Signal == "" }
 
 // Switched converts the end of a program that switches a machine into a driver's
 // result: a failed program may still have done its work, or half of it, and only a poll
-// can tell. what is "the command to …".
+// can tell. what names the program: "the command to …".
 func Switched(r Result, err error, what string) error {
 	var stopped *power.SilentError
 	switch {
