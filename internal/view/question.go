@@ -18,17 +18,6 @@ type Question struct {
 	Choices []Choice `json:"choices,omitempty"`
 }
 
-// Gravest returns the line with the reason for a refusal: the last bad one, or the
-// title.
-func (q Question) Gravest() string {
-	for i := len(q.Lines) - 1; i >= 0; i-- {
-		if q.Lines[i].Level == Bad {
-			return q.Lines[i].Text
-		}
-	}
-	return q.Title
-}
-
 // QuestionKind is the subject of a question.
 type QuestionKind string
 
