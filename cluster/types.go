@@ -87,7 +87,6 @@ const (
 	WordReady       = "Ready"
 	WordNotReady    = "NotReady"
 	WordUnknown     = "Unknown"
-	WordPending     = "Pending"
 	WordRunning     = "Running"
 	WordTerminating = "Terminating"
 )
