@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -190,10 +192,7 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 
 	// The plug of one node.
 	l.Post("/machines/k8s2/off")
-	began := w.await("began", 1)
-	if last := w.renewed("k8s2"); began.Zero.Sub(last).Abs() > time.Second || !strings.Contains(began.Sentence, "k8s2 fell silent at "+last.UTC().Format("15:04:")) {
-		t.Errorf("the last heartbeat was at %s: %+v", last, began)
-	}
+	w.zeroIs(w.await("began", 1), "k8s2")
 	l.Post("/machines/k8s2/on")
 	s := w.ended(1, "k8s2 fell silent at", "clients saw errors for", "pods")
 	if s.Unplanned == nil || s.Unplanned.Signs[0].Kind != view.SignSilent || !s.Zero.Equal(s.Unplanned.Signs[0].At) || !s.Ledger.Balanced || s.Ledger.Failed == 0 {
@@ -247,6 +246,89 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTheRecorderRecordsOutagesWithoutAPowerCut stops a kubelet, pulls the plug in a
+// rollout and before the recorder starts, and scales to nothing.
+func TestTheRecorderRecordsOutagesWithoutAPowerCut(t *testing.T) {
+	testenv.Long(t, 150)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	w := newRecorder(t, l)
+	api := l.API()
+
+	// The API server refuses what k8s2's kubelet reports; its pods serve on.
+	const admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+	api.Do(http.MethodPost, admission+"ies", map[string]any{
+		"metadata": map[string]string{"name": "mute"},
+		"spec": map[string]any{
+			"matchConstraints": map[string]any{"resourceRules": []any{
+				map[string]any{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"UPDATE"}, "resources": []string{"nodes/status"}},
+				map[string]any{"apiGroups": []string{"coordination.k8s.io"}, "apiVersions": []string{"v1"}, "operations": []string{"UPDATE"}, "resources": []string{"leases"}},
+			}},
+			"validations": []any{map[string]string{"expression": "object.metadata.name != 'k8s2' || request.userInfo.username != 'lab-machines'"}},
+		},
+	}, nil)
+	api.Do(http.MethodPost, admission+"ybindings", map[string]any{
+		"metadata": map[string]string{"name": "mute"}, "spec": map[string]any{"policyName": "mute", "validationActions": []string{"Deny"}},
+	}, nil)
+	w.zeroIs(w.await("began", 1), "k8s2")
+	until(t, "k8s2 is NotReady", func() bool { return time.Since(w.renewed("k8s2")) > 8*time.Second })
+	api.Do(http.MethodDelete, admission+"ybindings/mute", nil, nil)
+	w.ended(1, "k8s2 fell silent at", "no request failed")
+	w.reports("k8s2 returned without a boot")
+
+	// The plug, in a rollout.
+	const deployment = "/apis/apps/v1/namespaces/default/deployments/nginx-webserver"
+	api.Do(http.MethodPatch, deployment, map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{"rolled": "out"}}}}}, nil)
+	l.Post("/machines/k8s3/off")
+	w.zeroIs(w.await("began", 2), "k8s3")
+	l.Post("/machines/k8s3/on")
+	w.ended(2, "k8s3 fell silent at")
+	w.reports("k8s3 booted again")
+
+	// The plug, before the recorder starts.
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for range w.lines { // until it has ended
+	}
+	l.Post("/machines/k8s2/off")
+	until(t, "k8s2 is NotReady", func() bool { return time.Since(w.renewed("k8s2")) > 8*time.Second })
+	w.start()
+	w.zeroIs(w.await("began", 3), "k8s2")
+	l.Post("/machines/k8s2/on")
+	w.ended(3, "k8s2 fell silent at")
+	w.reports("the recorder began at")
+
+	// Nobody is left to answer.
+	scale := func(n int) {
+		api.Do(http.MethodPatch, deployment, map[string]any{"spec": map[string]any{"replicas": n}}, nil)
+	}
+	scale(0)
+	w.await("began", 4)
+	scale(6)
+	w.ended(4, "equests began to fail after", "clients saw errors for", "The deployment was scaled from 6 to 0 pods")
+}
+
+// zeroIs compares the zero of an outage with a node's last heartbeat.
+func (w *watcher) zeroIs(n recorded, node string) {
+	w.t.Helper()
+	if last := w.renewed(node); n.Zero.Sub(last).Abs() > time.Second || !strings.Contains(n.Sentence, node+" fell silent at "+last.UTC().Format("15:04:")) {
+		w.t.Errorf("the last heartbeat of %s was at %s: %+v", node, last, n)
+	}
+}
+
+// reports expects sentences in the newest report.
+func (w *watcher) reports(sentences ...string) {
+	w.t.Helper()
+	all := w.got()
+	b, err := os.ReadFile(all[len(all)-1].Report)
+	for _, s := range sentences {
+		if !bytes.Contains(b, []byte(s)) {
+			w.t.Errorf("%v: %q is not in %s", err, s, all[len(all)-1].Report)
+		}
+	}
 }
 
 // plugPlan leaves the node off for more than twice the connect timeout of 3 s.
@@ -412,5 +494,83 @@ func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
 	out, errs, code := run(t, nil, args(l, w.config, "records")...)
 	if code != 0 || strings.Count(out, first.Record+"\n") != 1 || !strings.Contains(out, "no summary") || !strings.Contains(out, string(s.Unplanned.Severity)) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
+
+// TestAKilledRecorderLosesNothing kills it LIGHTSOUT_KILLS times, or 3, each at a random
+// moment of an outage. The record has everything up to the kill, and the next start
+// names what is missing.
+func TestAKilledRecorderLosesNothing(t *testing.T) {
+	testenv.Long(t, 90)
+	t.Parallel()
+	kills := int(envNumber(t, "LIGHTSOUT_KILLS", 3))
+	seed := envNumber(t, "LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
+	t.Logf("%d kills, LIGHTSOUT_SEED=%d", kills, seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	l := labtest.Start(t, "vagrant")
+	w := newRecorder(t, l)
+	for i := range kills {
+		l.Post("/machines/k8s2/off")
+		dir := w.await("began", i+1).Record
+		off := random.IntN(2) == 0
+		if !off {
+			l.Post("/machines/k8s2/on")
+		}
+		time.Sleep(time.Duration(random.IntN(4000)) * time.Millisecond) // the moment is random, and nothing waits for it
+		if err := w.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		killed := time.Now()
+		_ = w.cmd.Wait()
+		w.whole(dir, killed)
+		if off {
+			l.Post("/machines/k8s2/on")
+		}
+		until(t, "k8s2 is Ready", func() bool {
+			out, _, _ := run(t, nil, args(l, w.config, "power", "status", "k8s2")...)
+			return strings.Contains(out, " Ready ") && time.Since(w.renewed("k8s2")) < time.Second
+		})
+		w.cmd, w.lines = start(t, args(w.l, w.config, "recorder")...)
+		waitLine(t, w.lines, "an earlier recorder ended at", dir, "in no record")
+		waitLine(t, w.lines, "requests answered")
+		if t.Failed() {
+			t.Fatalf("kill %d of %d, LIGHTSOUT_SEED=%d", i+1, kills, seed)
+		}
+	}
+}
+
+// whole expects that a record goes on to the kill and has each request.
+func (w *watcher) whole(dir string, killed time.Time) {
+	w.t.Helper()
+	r, err := record.Open(dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	// A request is sent and a sample due each second.
+	if gap := killed.Sub(r.End); gap > 3*time.Second || r.Zero.IsZero() {
+		w.t.Errorf("%s ends %s before the kill; zero %s", dir, gap, r.Zero)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, record.RequestsFile))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var numbers []int
+	for line := range bytes.Lines(b) {
+		var q struct{ ID string }
+		if json.Unmarshal(line, &q) != nil {
+			continue // torn
+		}
+		n, err := strconv.Atoi(q.ID[strings.LastIndexByte(q.ID, '-')+1:])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	const inFlight = 4 // at the kill: one a second, for 3 s at most
+	for i, n := range numbers {
+		if i > 0 && n != numbers[i-1]+1 && n <= numbers[len(numbers)-1]-inFlight {
+			w.t.Errorf("%s lacks the requests after number %d, before %d of %d", dir, numbers[i-1], n, numbers[len(numbers)-1])
+		}
 	}
 }
