@@ -80,8 +80,12 @@ func (o options) colorProfile() (*colorprofile.Profile, error) {
 
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
+	log := filepath.Join(s.dir, "stderr.log")
+	if s.opt.lab {
+		log = "" // the lab deletes its folder, also after a crash
+	}
 	return shown(ctx, terminal.Show{
-		Frames: s.session.Frames(), Dir: s.kept, Log: filepath.Join(s.dir, "stderr.log"), Restore: s.opt.restore(s.config), Color: color, Cast: s.opt.cast.file, CastKeys: s.opt.cast.keys, CastAgain: s.opt.cast.again, Recorded: &s.recorded, Names: s.names, Beside: s.opt.beside, UntilKey: true,
+		Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: color, Cast: s.opt.cast.file, CastKeys: s.opt.cast.keys, CastAgain: s.opt.cast.again, Recorded: &s.recorded, Names: s.names, Beside: s.opt.beside, UntilKey: true,
 		Screen: withKept(s.config, tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: s.opt.theme, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold}),
 	})
 }

@@ -102,6 +102,26 @@ func TestACrashLeavesTheTerminalRight(t *testing.T) {
 	}
 }
 
+// The log that a crashed demo names outlives the lab's folder.
+func TestACrashedDemoNamesALogThatStays(t *testing.T) {
+	testenv.Long(t, 20)
+	t.Parallel()
+	dir := t.TempDir()
+	command := "TMPDIR=" + dir + " " + labtest.Program(t, "lightsout") + " demo"
+	x := openTerminal(t, 200, 50, nil, "sh -c 'echo $$ >"+dir+"/pid; "+strings.Replace(command, " ", " exec ", 1)+"'; exec sleep 600")
+	x.waitFor("the screen", time.Minute, `kube-node\d`)
+	process(t, dir+"/pid").Signal(syscall.SIGQUIT)
+	s := x.waitFor("the name of the log", time.Minute, `Its last messages are in \S+`)
+	_, log, _ := strings.Cut(s, "Its last messages are in ")
+	log = strings.Fields(log)[0]
+	if filepath.Dir(log) != dir {
+		t.Errorf("the log is in a folder that the lab deletes: %s", log)
+	}
+	if b, err := os.ReadFile(log); err != nil || !strings.Contains(string(b), "goroutine ") {
+		t.Errorf("the log has no stack trace: %v", err)
+	}
+}
+
 // process is the one whose id is in a file.
 func process(t *testing.T, path string) *os.Process {
 	t.Helper()
