@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"runtime/debug"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,10 +88,15 @@ func (p *pages) ask(ctx context.Context, opts metav1.ListOptions) {
 	}()
 }
 
-// end waits for a request that nobody needs any more; its context has ended.
+// end waits for a request that nobody needs any more; its context has ended. It returns
+// the memory of large pages to the system.
 func (p *pages) end() {
 	if p.coming != nil {
 		<-p.coming
+	}
+	if cap(p.short) > 1<<20 {
+		p.used, p.short = nil, nil
+		debug.FreeOSMemory()
 	}
 }
 
