@@ -28,7 +28,7 @@ type Watcher struct {
 
 	deltas chan delta
 	checks [lineCount]chan struct{}
-	// quietMost is quietMost, but in tests.
+	// quietMost is the constant of that name; tests shorten it.
 	quietMost time.Duration
 	gate      *gate
 	// kubelets are those to be asked for their configuration.

@@ -132,7 +132,7 @@ func (c Class) Traits() Traits {
 	return Traits{-1, other, "grey", "solid"}
 }
 
-// Code is the number of the class, which never changes; -1: there is no such class.
+// Code returns the number of the class, which never changes; -1 if the class is unknown.
 func (c Class) Code() int { return c.Traits().Code }
 
 // Failed reports whether the class is a failure of the service's.

@@ -132,7 +132,7 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 func showHeat(ctx context.Context, r *survey.Report) error {
 	cells := r.Map()
 	if len(cells) == 0 {
-		return errors.New("there is no heat map: the cluster has no worker, or too many of them for a map")
+		return fmt.Errorf("lightsout draws a heat map of 1 to %d workers; this cluster has %d: use the table, or -o html", survey.MapMost, len(r.Names))
 	}
 	h := &tui.HeatMap{Title: r.Headline(), Names: r.Names}
 	for _, row := range cells {

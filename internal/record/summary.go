@@ -92,7 +92,7 @@ type Summary struct {
 	LeftOff []string `json:"left_off,omitempty"`
 	Restore string   `json:"restore,omitempty"`
 	// Unplanned is there if the recorder wrote the record. Zero is then the time of the
-	// first sign, and there is no verdict.
+	// first sign, and the verdict is empty.
 	Unplanned *Unplanned `json:"unplanned,omitempty"`
 }
 

@@ -158,7 +158,7 @@ func (o *outage) lookAtNodes(s *cluster.Snapshot, now time.Time) {
 	}
 }
 
-// reportWithin bounds nothing: the reports are waited for.
+// reportWithin bounds the time to read the record and write its first sentence.
 const reportWithin = time.Hour
 
 // tell notifies of the outage, and of later findings.

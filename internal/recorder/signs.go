@@ -173,8 +173,8 @@ func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, str
 // been Ready yet.
 const joining = 5 * time.Second
 
-// ignores reports whether a sign that shows for the first time is no sign of an outage
-// that begins now: somebody planned it, or it is older than the recorder's past.
+// ignores reports whether a new sign does not begin an outage: somebody planned it, or
+// it is older than the recorder's past.
 func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool {
 	switch x.Kind {
 	case view.SignSilent, view.SignNotReady:
@@ -295,8 +295,8 @@ func (p *probes) old(now time.Time) []time.Time {
 	return p.failed
 }
 
-// failing reports whether requests fail, and when the last one before was good. A target
-// that has never answered is no sign.
+// failing reports whether requests fail, and when the last one before succeeded. Failures
+// of a target that has never answered do not count.
 func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
 	return p.good, !p.good.IsZero() && len(p.old(now)) >= failedLeast
 }

@@ -639,7 +639,7 @@ func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
 	}
 }
 
-// A load that has ended before the outage is no part of it, and further loads are.
+// The record of an outage leaves out a load that ended before it, and has later loads.
 func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{ByHand: true}, nil)

@@ -162,13 +162,13 @@ type Cell struct {
 	Loss  *Loss // nil: the loss has no effect
 }
 
-// mapMost is the largest number of nodes for which there is a heat map.
-const mapMost = 120
+// MapMost is the largest number of workers for which Map returns a heat map.
+const MapMost = 120
 
 // Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
 // one node. It is nil if the survey did not try pairs, or if there are too many nodes.
 func (r *Report) Map() [][]Cell {
-	if r.Pairs == 0 || len(r.Names) > mapMost {
+	if r.Pairs == 0 || len(r.Names) > MapMost {
 		return nil
 	}
 	known := map[string]*Loss{}
