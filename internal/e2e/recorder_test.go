@@ -228,8 +228,11 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 	}
 
 	// The API server alone.
+	before := time.Now().Add(-2 * time.Second) // there is a heartbeat each second
 	l.Post("/components/kube-apiserver/kill")
-	w.await("began", 4)
+	if n := w.await("began", 4); n.Zero.Before(before) || n.Zero.After(time.Now()) {
+		t.Errorf("it was killed after %s: %+v", before, n)
+	}
 	l.Post("/components/kube-apiserver/start")
 	if s := w.ended(4, "The API server did not answer for", "no request failed"); len(s.Blind) == 0 || s.Unplanned.Severity != record.SeverityUnnoticed {
 		t.Errorf("%+v, blind %+v", s.Unplanned, s.Blind)
@@ -298,8 +301,13 @@ func TestTheRecorderRecordsOutagesWithoutAPowerCut(t *testing.T) {
 	w.start()
 	w.zeroIs(w.await("began", 3), "k8s2")
 	l.Post("/machines/k8s2/on")
-	w.ended(3, "k8s2 fell silent at")
-	w.reports("the recorder began at")
+	s := w.ended(3, "k8s2 fell silent at")
+	for _, p := range s.Phases {
+		if p.Name == view.PhaseDetected && p.Subject == "k8s2" && p.Observed != nil {
+			t.Errorf("seen before the recorder began: %+v", p)
+		}
+	}
+	w.reports("before the recorder began", "the recorder began at")
 
 	// Nobody is left to answer.
 	scale := func(n int) {

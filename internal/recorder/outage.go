@@ -258,6 +258,9 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		sum.Deployment = o.focus.String()
 	}
 	for _, p := range o.tracker.Table() {
+		if p.Observed != nil && r.began.After(o.zero) && *p.Observed <= r.began.Sub(o.zero).Seconds() {
+			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
+		}
 		// Nobody switched a machine, and a node may come back without a boot.
 		if p.Name != view.PhaseOff && (p.Name != view.PhaseBooted || p.Observed != nil) {
 			sum.Phases = append(sum.Phases, p)

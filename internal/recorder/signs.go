@@ -103,7 +103,13 @@ func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []reco
 			}
 		}
 		if s.Link.State == cluster.LinkLost {
-			add(view.SignAPI, "", s.Link.LastContact)
+			last := s.Link.LastContact
+			for _, n := range s.Nodes() { // heartbeats have a connection of their own
+				if _, heard := n.Heartbeat(); heard.After(last) {
+					last = heard
+				}
+			}
+			add(view.SignAPI, "", last)
 		}
 	}
 	if at, failing := p.failing(now); failing {
@@ -122,7 +128,7 @@ func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []reco
 			g.open[k], g.changed = o, now
 		}
 		if !o.told && !o.ignored && now.Sub(o.since) >= graces[k.kind] {
-			o.told = true
+			o.told, o.Noticed = true, now
 			news = append(news, o.Sign)
 		}
 	}
