@@ -20,13 +20,15 @@ import (
 )
 
 const (
-	// stillDown is how many times the steady time a sign may show, without a change, until
-	// the record ends all the same.
-	stillDown = 12
-	// tellEvery is the least time between two notices of an outage, and tellMost their
+	// unchangedMost bounds a record whose signs still show: it ends when none came or went
+	// for this many times Options.Steady.
+	unchangedMost = 12
+	// noticeEvery is the least time between two notices of an outage, and noticesMost their
 	// number.
-	tellEvery = 5 * time.Second
-	tellMost  = 20
+	noticeEvery = 5 * time.Second
+	noticesMost = 20
+	// reportWithin is long enough for every report: the recorder waits for them.
+	reportWithin = time.Hour
 )
 
 // outage is the outage that is being recorded.
@@ -45,14 +47,16 @@ type outage struct {
 	forecast []string
 	lowest   *int
 	pending  *int
-	// totals counts the requests from zero on; row and worst count failures in a row.
-	totals     loadgen.Totals
-	row, worst int
-	blank      []string
-	told       int // notices so far
-	toldAt     time.Time
-	toldSigns  int
-	said       string
+	// totals counts the requests from zero on, inRow the failures in a row, mostInRow the
+	// most of them.
+	totals           loadgen.Totals
+	inRow, mostInRow int
+	missed           []string // a sentence for each thing that the recorder did not see
+	// Notices so far, the time of the newest, the signs in it, and its sentence.
+	notices    int
+	notified   time.Time
+	inNotice   int
+	lastNotice string
 }
 
 // newOutage makes the outage whose record begins in dir.
@@ -86,8 +90,8 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	return o
 }
 
-// unseen notes something that the recorder did not see.
-func (o *outage) unseen(what string) { o.blank = append(o.blank, what) }
+// unseen adds a sentence to those on things that the recorder did not see.
+func (o *outage) unseen(sentence string) { o.missed = append(o.missed, sentence) }
 
 // request counts the end of a request.
 func (o *outage) request(q loadgen.Record) {
@@ -95,21 +99,22 @@ func (o *outage) request(q loadgen.Record) {
 	o.totals.Count(q)
 	switch {
 	case q.Class.Failed():
-		o.row++
-		o.worst = max(o.worst, o.row)
+		o.inRow++
+		o.mostInRow = max(o.mostInRow, o.inRow)
 	case q.Class == loadgen.ClassOK:
-		o.row = 0
+		o.inRow = 0
 	}
 }
 
-// follow takes a snapshot with its new signs, and ends the record when all is steady.
+// follow takes a snapshot with its new signs. It ends the record when no sign shows and
+// none came or went for Options.Steady; see also unchangedMost.
 func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	o.tracker.Awake(now)
 	for _, x := range news {
 		o.sign(s, x)
 	}
-	o.lookAtNodes(s, now)
+	o.findReturned(s, now)
 	o.tracker.Look(s, now)
 	if s.Link.State == cluster.LinkLive {
 		if d := s.Deployment(o.focus); d != nil && (o.lowest == nil || d.Available < *o.lowest) {
@@ -120,14 +125,14 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 			o.pending = &n
 		}
 	}
-	o.tell(now)
+	o.notifySigns(now)
 	quiet := now.Sub(r.signs.changed)
-	if quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= stillDown*r.opt.Steady) {
+	if quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
 	}
 }
 
-// about are the subjects of signs that have none of their own, on the timeline.
+// about holds the subjects, on the timeline, of signs that concern no single object.
 var about = map[view.Sign]string{view.SignAPI: "API server", view.SignRequests: "load", view.SignPending: "pods"}
 
 // sign takes a sign: the first one is the zero of the clock.
@@ -145,8 +150,8 @@ func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.r.s.Say(e)
 }
 
-// lookAtNodes finds the nodes of the outage that are back.
-func (o *outage) lookAtNodes(s *cluster.Snapshot, now time.Time) {
+// findReturned finds the nodes of the outage that are back.
+func (o *outage) findReturned(s *cluster.Snapshot, now time.Time) {
 	if s.Link.State != cluster.LinkLive {
 		return
 	}
@@ -158,19 +163,16 @@ func (o *outage) lookAtNodes(s *cluster.Snapshot, now time.Time) {
 	}
 }
 
-// reportWithin bounds the time to read the record and write its first sentence.
-const reportWithin = time.Hour
-
-// tell notifies of the outage, and of later findings.
-func (o *outage) tell(now time.Time) {
-	if o.toldSigns == len(o.signs) || o.told >= tellMost || o.told > 0 && now.Sub(o.toldAt) < tellEvery {
+// notifySigns sends a notice of the outage, and of later signs.
+func (o *outage) notifySigns(now time.Time) {
+	if o.inNotice == len(o.signs) || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
 		return
 	}
 	state := StateChanged
-	if o.told == 0 {
+	if o.notices == 0 {
 		state = StateBegan
 	}
-	o.told, o.toldAt, o.toldSigns = o.told+1, now, len(o.signs)
+	o.notices, o.notified, o.inNotice = o.notices+1, now, len(o.signs)
 	var sentence string
 	o.r.s.Async(reportWithin, func(context.Context) error {
 		rec, err := record.Open(o.dir)
@@ -182,10 +184,10 @@ func (o *outage) tell(now time.Time) {
 		if err != nil {
 			sentence = "An outage began at " + o.zero.UTC().Format("15:04:05") + " UTC."
 		}
-		if sentence == o.said {
+		if sentence == o.lastNotice {
 			return
 		}
-		o.said = sentence
+		o.lastNotice = sentence
 		o.notify(state, sentence, "")
 	})
 }
@@ -207,7 +209,7 @@ func (o *outage) severity() record.Severity {
 	switch {
 	case o.totals.Scheduled == 0:
 		return record.SeverityUnknown
-	case o.worst >= 3:
+	case o.mostInRow >= 3:
 		return record.SeverityDown
 	case o.totals.FailedSum() > 0:
 		return record.SeverityDegraded
@@ -249,7 +251,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		Version: record.SummaryVersion, Name: "outage", Pace: r.opt.Pace, Cluster: r.opt.Cluster, Server: o.server,
 		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
 		LowestAvailable: o.lowest, Pending: o.pending,
-		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.blank},
+		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed},
 	}
 	if sum.Pace == "" {
 		sum.Pace = "real"
@@ -286,7 +288,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 			o.unseen(name + " was still down when the record ended: its return is not in this record")
 		}
 	}
-	sum.Unplanned.Unseen = o.blank
+	sum.Unplanned.Unseen = o.missed
 	for _, p := range r.signs.planned {
 		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
 	}

@@ -29,7 +29,7 @@ type Options struct {
 	// Past is how much of the time before an outage is kept, in at most PastBytes.
 	Past      time.Duration
 	PastBytes int
-	// Steady is the time without a new sign after which an outage is over.
+	// Steady is how long no sign must show, come or go until an outage is over.
 	Steady time.Duration
 	// KeepBytes bounds the size of all records; the oldest are removed first.
 	KeepBytes int64

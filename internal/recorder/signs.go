@@ -40,7 +40,8 @@ func subjectOf(x record.Sign) subject {
 type open struct {
 	record.Sign
 	since time.Time
-	told  bool
+	// counted: it has lasted for its grace.
+	counted bool
 	// ignored: it does not belong to an outage that begins now.
 	ignored bool
 }
@@ -49,7 +50,8 @@ type open struct {
 type plannedOff struct {
 	node string
 	note power.Note
-	told bool
+	// listed: newlyPlanned has returned it.
+	listed bool
 }
 
 // signs are the signs of an outage that show now.
@@ -60,7 +62,7 @@ type signs struct {
 	changed time.Time // when a sign came or went
 	// served names the services that had a ready endpoint.
 	served map[cluster.Key]bool
-	// waiting is how many pods have no node without being a sign; -1: not known.
+	// waiting is the least number of pods without a node; more are a sign. -1: unknown.
 	waiting  int
 	cordoned time.Time
 	planned  map[string]*plannedOff
@@ -94,10 +96,10 @@ func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []reco
 		found[subjectOf(x)] = x
 	}
 	if s.Link.State == cluster.LinkLive {
-		g.lookAtPlanned(s, now)
+		g.followPlanned(s, now)
 		g.find(s, now, add)
 	} else {
-		for k, x := range g.open { // nothing is known of them
+		for k, x := range g.open { // their state is unknown
 			if k.kind != view.SignAPI && k.kind != view.SignRequests {
 				found[k] = x.Sign
 			}
@@ -127,8 +129,8 @@ func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []reco
 			o = &open{Sign: x, since: now, ignored: g.ignores(s, x, starting)}
 			g.open[k], g.changed = o, now
 		}
-		if !o.told && !o.ignored && now.Sub(o.since) >= graces[k.kind] {
-			o.told, o.Noticed = true, now
+		if !o.counted && !o.ignored && now.Sub(o.since) >= graces[k.kind] {
+			o.counted, o.Noticed = true, now
 			news = append(news, o.Sign)
 		}
 	}
@@ -194,9 +196,9 @@ func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool 
 	return false
 }
 
-// lookAtPlanned follows which nodes lightsout has switched off. One that is back counts
+// followPlanned follows which nodes lightsout has switched off. One that is back counts
 // for as long as its return may be noticed.
-func (g *signs) lookAtPlanned(s *cluster.Snapshot, now time.Time) {
+func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 	if g.nodes != nil && s.SameNodes(g.nodes) && len(g.planned) == 0 {
 		return
 	}
@@ -224,8 +226,8 @@ const plannedReturn = time.Minute
 // newlyPlanned returns the planned nodes that were not returned before.
 func (g *signs) newlyPlanned() (out []plannedOff) {
 	for _, p := range g.planned {
-		if !p.told {
-			p.told = true
+		if !p.listed {
+			p.listed = true
 			out = append(out, *p)
 		}
 	}
@@ -236,7 +238,7 @@ func (g *signs) newlyPlanned() (out []plannedOff) {
 func (g *signs) forget(news []record.Sign) {
 	for _, x := range news {
 		if o := g.open[subjectOf(x)]; o != nil {
-			o.told = false
+			o.counted = false
 		}
 	}
 }
@@ -288,15 +290,15 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 	}
 	switch {
 	case q.Class.Failed():
-		p.failed = append(p.old(now), now)
-	case q.Class == loadgen.ClassOK && len(p.old(now)) == 0 && q.End.After(p.good):
+		p.failed = append(p.failedLately(now), now)
+	case q.Class == loadgen.ClassOK && len(p.failedLately(now)) == 0 && q.End.After(p.good):
 		p.good = q.End
 	}
 	return first
 }
 
-// old returns the failures without those that count no longer.
-func (p *probes) old(now time.Time) []time.Time {
+// failedLately forgets the failures before failedWithin, and returns the others.
+func (p *probes) failedLately(now time.Time) []time.Time {
 	p.failed = slices.DeleteFunc(p.failed, func(t time.Time) bool { return now.Sub(t) > failedWithin })
 	return p.failed
 }
@@ -304,5 +306,5 @@ func (p *probes) old(now time.Time) []time.Time {
 // failing reports whether requests fail, and when the last one before succeeded. Failures
 // of a target that has never answered do not count.
 func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
-	return p.good, !p.good.IsZero() && len(p.old(now)) >= failedLeast
+	return p.good, !p.good.IsZero() && len(p.failedLately(now)) >= failedLeast
 }
