@@ -139,7 +139,7 @@ func othersCordon(n *corev1.Node) bool {
 				Unschedulable *struct{} `json:"f:unschedulable"`
 			} `json:"f:spec"`
 		}
-		if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.Raw, &set) != nil || set.Spec.Unschedulable == nil {
+		if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &set) != nil || set.Spec.Unschedulable == nil {
 			continue
 		}
 		if m.Manager == fieldManager {

@@ -20,8 +20,9 @@ type Source = func() (string, error)
 // hidden replaces a secret.
 const hidden = "(secret)"
 
-// userinfo is the user and password of a URL (RFC 3986, 3.2.1).
-var userinfo = regexp.MustCompile(`(://[^\s/?#@:]*:)[^\s/?#@]*@`)
+// userinfo is the password of a URL (RFC 3986, 3.2.1), or all that stands before the host
+// of a web address: some services take a token as the user.
+var userinfo = regexp.MustCompile(`(://[^\s/?#@:]*:|\bhttps?://)[^\s/?#@]*@`)
 
 // Hide replaces secrets in text, also where they are written in base64, in a
 // JSON string or in a URL, and the password of each URL.

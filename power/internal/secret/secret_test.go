@@ -23,8 +23,11 @@ func TestASecretIsHiddenInEveryForm(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"curl: https://admin:pass@host:443/x failed": "curl: https://admin:(secret)@host:443/x failed",
+		"curl: https://admin:pass@host:443/x failed": "curl: https://(secret)@host:443/x failed",
 		"GET http://host:80/a@b":                     "GET http://host:80/a@b",
+		"GET https://token@host/x":                   "GET https://(secret)@host/x",
+		"dial amqp://user:a:b@host":                  "dial amqp://user:(secret)@host",
+		"dial ssh://root@host":                       "dial ssh://root@host",
 	} {
 		if got := Say(text); got != want {
 			t.Errorf("got %q, want %q", got, want)
