@@ -246,9 +246,13 @@ func TestTheScreenShowsTheServersCounts(t *testing.T) {
 	l.Post("/machines/kube-node3/off")
 	l.Post("/machines/kube-node4/off")
 	x.waitFor("the deployment without two nodes", long, `8/16\s+Scaling`, ready("3"))
+	out := time.Now()
 	w.compare(x, moment{"two nodes dead under 16", shown{served: 8, room: 8, dead: 8}})
 	x.cancel()
 	x.waitFor("none in flight", long, `serving 0 of 8`)
+	// For some seconds after the endpoints are out, Knative's activator still sends to the
+	// dead pods.
+	until(t, "20 s since the endpoints are out", func() bool { return time.Since(out) > 20*time.Second })
 	x.send(12)
 	w.compare(x, moment{"12 sent, two nodes off", shown{served: 8, room: 8, queued: 4}})
 
