@@ -83,7 +83,7 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	// A cordon that a killed run has left behind.
 	j := openJournal(t, state)
 	j.again(func(e map[string]any) bool { return e["kind"] == "cordoned" }, nil)
-	api.Do(http.MethodPatch, "/api/v1/nodes/"+node, map[string]any{"spec": map[string]any{"unschedulable": true}}, nil)
+	api.Do(http.MethodPatch, "/api/v1/nodes/"+node+"?fieldManager=lightsout", map[string]any{"spec": map[string]any{"unschedulable": true}}, nil)
 	out, _, code = run(t, nil, "--config", config, "--kubeconfig", deadCopy(t, l.Kubeconfig()), "restore", "--yes")
 	if code != 1 || !strings.Contains(out, "kubectl uncordon "+node) || !unschedulable() {
 		t.Errorf("without the API server: exit %d\n%s", code, out)
