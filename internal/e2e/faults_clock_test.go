@@ -159,7 +159,7 @@ func serversClockOff(t *testing.T, l *labtest.Lab, s *scene) {
 	for n, off := range []struct {
 		by   time.Duration
 		says string
-	}{{5 * time.Minute, `CLOCKS .*the API server's is 5m0?\ds ahead of`}, {-5 * time.Minute, `CLOCKS .*the API server's is (5m0?\d|4m5\d)s behind`}, {0, isLive}} {
+	}{{5 * time.Minute, `CLOCKS .*the API server's is (5m0?\d|4m5\d)s ahead of`}, {-5 * time.Minute, `CLOCKS .*the API server's is (5m0?\d|4m5\d)s behind`}, {0, isLive}} {
 		c.set(off.by)
 		s.door.lead(s.bastion) // at rest nothing is asked
 		s.scale(n + 2)
