@@ -32,17 +32,19 @@ func (l *LoadOnly) Send(i view.Intent) { l.post(func() { l.carryOut(i) }) }
 func (l *LoadOnly) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	l.ctx = ctx
-	defer close(l.frames)
+	defer close(l.frames.out)
 	defer l.work.Wait()
 	defer l.loads.close()
 	defer cancel()
 	l.say(view.NewEvent(view.CodeLoadStarted, "load", view.Facts{Name: l.opt.Load.Run().Spec.Text()}))
 	l.loads.begin()
+	l.spawn(func() { l.frames.watch(ctx, l.now) })
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	p := newPace()
 	defer p.stop()
 	for !l.ending {
+		l.frames.turned()
 		var load <-chan struct{} // read when a frame is due: it changes thousands of times a second
 		if !p.armed {
 			load = l.loads.changed()
@@ -57,7 +59,7 @@ func (l *LoadOnly) Run(ctx context.Context) {
 		case <-ticker.C:
 		case <-p.due():
 			p.shown(time.Now())
-			l.show(&view.Frame{
+			l.frames.show(&view.Frame{
 				Title: view.Title{Cluster: "no cluster"}, Now: l.now(),
 				Load: *l.opt.Load.Run(), Requests: l.opt.Load.Digest(), Events: l.rec.timeline.Last(eventsShown), Notice: l.notice,
 			})

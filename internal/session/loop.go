@@ -20,7 +20,7 @@ type loop struct {
 	rec    *Recorder
 	inbox  inbox
 	work   sync.WaitGroup // goroutines that outlast one turn
-	frames chan *view.Frame
+	frames *frames
 
 	snapshot *cluster.Snapshot // nil before the first
 	guest    Guest             // nil where nothing is shown but requests
@@ -35,12 +35,12 @@ type loop struct {
 
 func newLoop(opt Options) *loop {
 	return &loop{
-		opt: opt, now: opt.Now, rec: opt.Recorder, inbox: inbox{notify: make(chan struct{}, 1)}, frames: make(chan *view.Frame, 1),
+		opt: opt, now: opt.Now, rec: opt.Recorder, inbox: inbox{notify: make(chan struct{}, 1)}, frames: newFrames(),
 	}
 }
 
 // Frames hands out frames, the newest only. It is closed when Run returns.
-func (l *loop) Frames() <-chan *view.Frame { return l.frames }
+func (l *loop) Frames() <-chan *view.Frame { return l.frames.out }
 
 // say puts ev on the timeline.
 func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
@@ -111,13 +111,4 @@ func (b *inbox) deliver() {
 	for _, hand := range messages {
 		hand()
 	}
-}
-
-// show sends a frame; it replaces one that nobody has received.
-func (l *loop) show(f *view.Frame) {
-	select {
-	case <-l.frames:
-	default:
-	}
-	l.frames <- f
 }

@@ -147,8 +147,9 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ctx, s.guest = ctx, guest
-	defer close(s.frames)
+	defer close(s.frames.out)
 	s.rec.follower.Store(s)
+	s.spawn(func() { s.frames.watch(ctx, s.now) })
 	s.start()
 	s.turns()
 	cancel()
@@ -174,6 +175,7 @@ func (s *Session) turns() {
 	p := newPace()
 	defer p.stop()
 	for !s.ending {
+		s.frames.turned()
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
 		var snapshots, load <-chan struct{}
@@ -334,7 +336,7 @@ func (s *Session) publish() *view.Frame {
 	}
 	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	s.show(f)
+	s.frames.show(f)
 	return f
 }
 
