@@ -130,7 +130,7 @@ func (j *Journal) PoweredOn() map[string]time.Time {
 // notAfter limits the time of an entry to now: it was written before it was read,
 // whatever this machine's clock was then.
 func (e Entry) notAfter(now time.Time) Entry {
-	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.Asked, &e.Heard} {
+	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.Asked, &e.Heard, &e.SentAt} {
 		if at.After(now) {
 			*at = now
 		}
@@ -172,6 +172,9 @@ func (l *journalState) outcome(e Entry) {
 		o.certainty, o.proven, o.off = LeftOffSeen, e.Proof == Proven.String(), e.At
 	case e.Phase == PhaseFailed && !e.Sent:
 		delete(l.open, e.Op)
+	}
+	if e.SentAt.After(o.sent) {
+		o.sent = e.SentAt
 	}
 	if e.Sent && e.At.After(o.asked) {
 		o.asked = e.At

@@ -369,6 +369,36 @@ func TestAMachineSeenOffReopensWhatAnEarlierBootSettled(t *testing.T) {
 	}
 }
 
+// lightsout was stopped between its intent and its request. The node may have rebooted
+// by itself meanwhile, so the request may have reached the new boot.
+func TestABootSinceTheIntentDoesNotSettleALaterRequest(t *testing.T) {
+	for sent, settles := range map[time.Duration]int{time.Second: 1, 47 * time.Second: 0} {
+		j := testJournal(t, t.TempDir())
+		at := time.Now().Add(-time.Minute)
+		e := intent("1", "n3", ActionShutdown)
+		e.Heard = at.Add(-time.Second)
+		presumed := outcome("1", "n3", ActionShutdown, PhaseDone, true)
+		presumed.Binding, presumed.Proof = bind("ssh", "mdx", "n3")[0], Presumed.String()
+		presumed.Sent, presumed.SentAt = true, at.Add(sent)
+		e.At, presumed.At = at, at.Add(50*time.Second)
+		var lines []byte
+		for _, entry := range []Entry{e, presumed} {
+			entry.Cluster, entry.ClusterUID = labCluster.Name, labCluster.UID
+			line, err := json.Marshal(entry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(append(lines, withSum(line)...), '\n')
+		}
+		if err := os.WriteFile(j.Path(), lines, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, Asked: time.Now()}); n != settles || err != nil {
+			t.Errorf("a request sent %s after its intent: %d settled by a boot, %v", sent, n, err)
+		}
+	}
+}
+
 // The clock was an hour ahead when a machine was switched off, and is correct now.
 func TestAClockThatWasAheadDoesNotKeepAMachineInTheJournal(t *testing.T) {
 	j := testJournal(t, t.TempDir())

@@ -29,6 +29,7 @@ type operationLeft struct {
 	proven    bool      // proven off, not only presumed
 	off       time.Time // when the entry was written that reports the machine off
 	asked     time.Time // when the request was last under way
+	sent      time.Time // when lightsout sent it last; zero if unknown
 	// queued: another request switched the machine off, so this one, whose end is
 	// unknown, may still wait in the power API. A guest's shutdown ends with its boot.
 	queued bool
@@ -47,7 +48,11 @@ const bootGap = 12 * time.Second
 // rebooted by itself. Otherwise the request may have reached a later boot, which was
 // still shutting down when the node was seen Ready.
 func (o *operationLeft) endsBoot() bool {
-	return o.certainty == LeftOffSeen && (o.proven || certainBoot(o.Heard, o.At))
+	at := o.At
+	if o.sent.After(at) { // lightsout was stopped, or waited, after it had written the intent
+		at = o.sent
+	}
+	return o.certainty == LeftOffSeen && (o.proven || certainBoot(o.Heard, at))
 }
 
 // certainBoot reports whether a node with this last heartbeat had certainly not

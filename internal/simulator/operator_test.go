@@ -27,6 +27,7 @@ type operator struct {
 	trial    *outage   // the newest trial
 	began    time.Time // when it started
 	ending   bool      // a signal or the operator has ended it
+	byHand   []string  // nodes that the operator was switching by hand when it started
 	absent   bool      // there is no terminal, so the operator types nothing
 }
 
@@ -135,7 +136,7 @@ func (o *operator) interrupt(signal string) {
 	var off []string
 	for n, m := range o.frame.Power {
 		ours := o.trial != nil && !o.ending && (p.askedAfter(power.ActionOff, n, o.began) || p.askedAfter(power.ActionShutdown, n, o.began))
-		if ours && slices.Contains(o.trial.nodes, n) && m.LeftOff && m.Busy == "" {
+		if ours && slices.Contains(o.trial.nodes, n) && !slices.Contains(o.byHand, n) && m.LeftOff && m.Busy == "" {
 			off = append(off, n)
 		}
 	}
@@ -150,6 +151,14 @@ func (o *operator) start(p *outage, opt trial.RunOptions) {
 	o.x.w.tell(o.a.p.name, "runs a trial with %v, which asks no questions", p.nodes)
 	o.a.p.agree(p.nodes...)
 	o.trial, o.began, o.ending, o.absent = p, time.Now(), false, opt.End
+	o.byHand = nil
+	if o.frame != nil {
+		for n, m := range o.frame.Power {
+			if m.Busy != "" {
+				o.byHand = append(o.byHand, n)
+			}
+		}
+	}
 	o.trials.Start(p.plan, opt)
 }
 
