@@ -43,6 +43,8 @@ type fakeAPI struct {
 	unready   bool              // /readyz fails
 	frozen    bool              // accepts connections, but neither answers nor sends
 	drops     int               // an increase ends all running watches
+	watches   int               // counts the watches
+	stuck     map[string]int    // watches of a resource up to this one send nothing more
 	lists     map[string]int
 	from      map[string]string // the address that last requested a resource
 	gitVer    string
@@ -103,6 +105,11 @@ func (f *fakeAPI) put(resource string, o runtime.Object) {
 		f.objects[resource][key] = o.DeepCopyObject()
 		f.history = append(f.history, fakeEvent{f.version, resource, kind, encode(f.t, o)})
 	})
+}
+
+// stick has the running watches of a resource send nothing more.
+func (f *fakeAPI) stick(resource string) {
+	f.change(func() { f.stuck = map[string]int{resource: f.watches} })
 }
 
 func (f *fakeAPI) remove(resource, namespace, name string) {
@@ -255,6 +262,8 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 	q := r.URL.Query()
 	f.mu.Lock()
 	generation := f.drops
+	f.watches++
+	number := f.watches
 	from, _ := strconv.Atoi(q.Get("resourceVersion"))
 	w.Header().Set("Content-Type", "application/json")
 	send := func(kind string, object []byte) {
@@ -274,7 +283,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 			f.mu.Unlock()
 			return
 		}
-		if !f.frozen {
+		if !f.frozen && number > f.stuck[resource] {
 			for _, e := range f.history {
 				if e.version > from && e.resource == resource {
 					var m struct{ Metadata metav1.ObjectMeta }

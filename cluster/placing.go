@@ -38,7 +38,7 @@ const (
 var PlaceKinds = []Kind{KindVolume, KindClaim, KindStorageClass, KindCSINode, KindQuota, KindJob, KindBudget, KindNamespace, KindNeighbour}
 
 // clustered are the sources of kinds without a namespace.
-var clustered = []source{
+var clustered = []*source{
 	{kind: KindVolume, resource: resource{"v1", "persistentvolumes", "PersistentVolume"}, trim: trimObject},
 	{kind: KindStorageClass, resource: resource{"storage.k8s.io/v1", "storageclasses", "StorageClass"}, trim: trimObject},
 	{kind: KindCSINode, resource: resource{"storage.k8s.io/v1", "csinodes", "CSINode"}, trim: trimObject},
@@ -46,7 +46,7 @@ var clustered = []source{
 }
 
 // namespaced are the sources for each watched namespace.
-var namespaced = []source{
+var namespaced = []*source{
 	{kind: KindClaim, resource: resource{"v1", "persistentvolumeclaims", "PersistentVolumeClaim"}, trim: trimObject},
 	{kind: KindQuota, resource: resource{"v1", "resourcequotas", "ResourceQuota"}, trim: trimObject},
 	{kind: KindJob, resource: resource{"batch/v1", "jobs", "Job"}, trim: trimObject},
@@ -61,13 +61,12 @@ var namespaced = []source{
 // namespaces.
 func placeSources(namespaces []string) (all []*source) {
 	for _, src := range clustered {
-		all = append(all, &src)
+		all = append(all, src.in(""))
 	}
 	others := "status.phase!=Succeeded,status.phase!=Failed"
 	for _, ns := range namespaces {
 		for _, src := range namespaced {
-			src.namespace = ns
-			all = append(all, &src)
+			all = append(all, src.in(ns))
 		}
 		others += ",metadata.namespace!=" + ns
 	}
@@ -75,6 +74,11 @@ func placeSources(namespaces []string) (all []*source) {
 		all = append(all, &source{kind: KindNeighbour, resource: resources[KindPod], fields: others, trim: trimNeighbour})
 	}
 	return all
+}
+
+// in returns a new source of the same kind for one namespace; for all, if it is empty.
+func (s *source) in(namespace string) *source {
+	return &source{kind: s.kind, resource: s.resource, namespace: namespace, trim: s.trim}
 }
 
 // Object is an object that decides where pods go, or a workload, trimmed to the fields

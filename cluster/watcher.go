@@ -42,6 +42,7 @@ type Watcher struct {
 	// don't.
 	leasesFrom atomic.Pointer[time.Time]
 
+	running  atomic.Pointer[[]*source] // the followed sources
 	snapshot atomic.Pointer[Snapshot]
 	changed  chan struct{}
 	ran      atomic.Bool
@@ -56,6 +57,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		quietMost: quietMost, gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
+	w.running.Store(&[]*source{})
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
 	return w
 }
@@ -86,6 +88,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		wg.Go(func() { w.askKubelets(ctx) })
 	}
 	sources := w.sources()
+	w.running.Store(&sources)
 	w.order = newReadingOrder(sources)
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })

@@ -30,7 +30,7 @@ func cleanUp(r *run) poll {
 			r.t.opt.Load.StopRun(l.number)
 		}
 	}
-	back, uncordoned := powerOnAgain(r), r.s.UncordonOwn()
+	back, uncordoned, compared := powerOnAgain(r), r.s.UncordonOwn(), compareOnce(r)
 	cancelled, settled, asked := false, false, false
 	return func(now time.Time) (bool, string, error) {
 		if done, doing, err := back(now); !done {
@@ -40,7 +40,7 @@ func cleanUp(r *run) poll {
 			return false, doing, err
 		}
 		if len(r.loads) == 0 || settled {
-			return true, "", nil
+			return compared(now)
 		}
 		open := 0
 		for _, l := range r.loads {

@@ -47,8 +47,13 @@ type run struct {
 	stage   stage
 	failed  bool
 	aborted bool
-	// unsteady reports nodes that were down before they were switched off.
+	// unsteady reports what the trial could not observe: nodes that were down before
+	// they were switched off, and watches that were stuck.
 	unsteady []string
+	// compared is when lightsout last began to compare its watches with the API server,
+	// and comparing is true until the answers are there.
+	compared  time.Time
+	comparing bool
 
 	loads []*loadRun
 	nodes []*nodeRun
