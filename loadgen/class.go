@@ -135,6 +135,15 @@ func (c Class) Traits() Traits {
 // Code returns the number of the class, which never changes; -1 if the class is unknown.
 func (c Class) Code() int { return c.Traits().Code }
 
+// String returns the class as people read it beside a count: "HTTP 502". Records contain
+// "502".
+func (c Class) String() string {
+	if c != "" && c[0] >= '0' && c[0] <= '9' {
+		return "HTTP " + string(c)
+	}
+	return string(c)
+}
+
 // Failed reports whether the class is a failure of the service's.
 func (c Class) Failed() bool {
 	return c != ClassOK && c != ClassCancelled && c != ClassCensored && c != ClassUnsent

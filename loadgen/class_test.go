@@ -359,7 +359,7 @@ func TestEveryClassIsInTheTableAndTheDocuments(t *testing.T) {
 			t.Errorf("%s: %+v; the pattern is also that of %q", c, tr, patterns[pattern])
 		}
 		patterns[pattern] = c
-		if row := fmt.Sprintf("\n| %s | %d |", c, tr.Code); !strings.Contains(string(docs), row) {
+		if row := fmt.Sprintf("\n| %s | %d |", string(c), tr.Code); !strings.Contains(string(docs), row) {
 			t.Errorf("docs/reference/load.md has no row %q", row)
 		}
 	}

@@ -115,7 +115,7 @@ func (l *ledger) end(r *request) {
 	case r.Class == ClassOK:
 		l.time.took(r.second, r.End.Sub(r.Scheduled))
 	case r.Class.Failed():
-		l.lastError = "request " + r.ID + ": " + string(r.Class) + ": " + r.Error
+		l.lastError = "request " + r.ID + ": " + r.Class.String() + ": " + r.Error
 	}
 	l.settleRun(r.of, r.End)
 	l.notify()

@@ -69,7 +69,7 @@ func classes(failed map[loadgen.Class]int, sep string) string {
 		return cmp.Or(cmp.Compare(failed[b], failed[a]), cmp.Compare(a, b))
 	}) {
 		if failed[c] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(string(c)), letterOf(c)))
+			parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(c.String()), letterOf(c)))
 		}
 	}
 	return strings.Join(parts, sep)

@@ -166,7 +166,7 @@ func round(d time.Duration) string {
 
 // request adds one request: when it was sent, how it ended, how long it took.
 func (d *details) request(r *loadgen.Record, st style) {
-	parts := []string{string(r.Class), took(r.End.Sub(r.Scheduled))}
+	parts := []string{r.Class.String(), took(r.End.Sub(r.Scheduled))}
 	if !r.FirstByte.IsZero() && !r.Sent.IsZero() {
 		parts = append(parts, "first byte after "+took(r.FirstByte.Sub(r.Sent)))
 	}
