@@ -16,6 +16,7 @@ import (
 // goroutine may use it.
 type Next struct {
 	known   time.Time // the At of the Snapshot that pending is of
+	lost    []string  // the nodes that pending is of
 	good    time.Duration
 	pending *place.Outcome
 }
@@ -81,7 +82,7 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	if nowhere := Unscheduled(s); nowhere > 0 {
 		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
 	} else if len(evictions) > 0 || waiting && rule == "" {
-		if o := x.homeless(s); o.Pending.High > 0 {
+		if o := x.homeless(s, lost); o.Pending.High > 0 {
 			last = append(last, event{text: noRoom(o)})
 		}
 	}
@@ -164,20 +165,19 @@ func Unscheduled(s *cluster.Snapshot) (n int) {
 	return n
 }
 
-// homeless forecasts which pods find no node after the eviction of all nodes that are
-// not Ready. It keeps the answer for a second, and longer if the answer was costly.
-func (x *Next) homeless(s *cluster.Snapshot) *place.Outcome {
-	if x.pending != nil && s.At.Sub(x.known).Abs() < x.good {
+// homeless forecasts which pods find no node after the eviction of all lost nodes. It
+// keeps the answer for a second, longer if the answer was costly, and less long once the
+// nodes are others.
+func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {
+	good := x.good
+	if !slices.Equal(lost, x.lost) {
+		good /= 10
+	}
+	if x.pending != nil && s.At.Sub(x.known).Abs() < good {
 		return x.pending
 	}
-	var names []string
-	for _, n := range s.Unwell(s.At) {
-		if n.Ready != cluster.TriTrue && n.Ready != cluster.TriNone && n.Gone.IsZero() {
-			names = append(names, n.Name)
-		}
-	}
 	begun := time.Now()
-	x.pending, x.known = place.New(s).Lose(names, place.Options{Orders: 3}), s.At
+	x.pending, x.known, x.lost = place.New(s).Lose(lost, place.Options{Orders: 3}), s.At, lost
 	x.good = max(pendingFor, 50*time.Since(begun))
 	return x.pending
 }

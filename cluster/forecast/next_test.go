@@ -23,13 +23,35 @@ func TestNextListsTheSoonestFirst(t *testing.T) {
 	want := []string{
 		"kube-node3 marked NotReady in 31–41 s (last heartbeat 19 s ago)",
 		"pods of kube-node4 evicted in 4m12s",
-		"no room for 4 pods: Pending until the nodes return",
+		"no room for 8 pods: Pending until the nodes return",
 	}
 	if got := new(Next).Lines(s, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	if got := new(Next).Lines(cluster.NewSnapshot(mdx(nil)), t0); len(got) != 0 {
 		t.Errorf("a healthy cluster has forecasts: %q", got)
+	}
+}
+
+// A second node is lost right after the forecast for the first.
+func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
+	after := func(at time.Time, nodes ...string) *cluster.Snapshot {
+		c := mdx(func(name string, n *cluster.Node) {
+			if slices.Contains(nodes, name) {
+				lostFor(100 * time.Second)(n)
+				tainted(t0.Add(-48 * time.Second))(n)
+			}
+		})
+		c.At = at
+		return cluster.NewSnapshot(c)
+	}
+	x := new(Next)
+	for i, nodes := range [][]string{{"kube-node3"}, {"kube-node3", "kube-node4"}} {
+		at := t0.Add(time.Duration(i) * 500 * time.Millisecond)
+		want := fmt.Sprintf("no room for %d pods: Pending until the nodes return", 4*len(nodes))
+		if got := x.Lines(after(at, nodes...), at); !slices.Contains(got, want) {
+			t.Errorf("%v are lost: %q", nodes, got)
+		}
 	}
 }
 
