@@ -102,12 +102,12 @@ func (w *Watcher) keepLink(ctx context.Context) {
 	}
 }
 
-// idle waits until nothing has been received for idleMax, or somebody checks
+// idle waits until nothing has been received for WatchOptions.Idle, or somebody checks
 // the link; false when ctx has ended.
 func (w *Watcher) idle(ctx context.Context) bool {
 	for {
 		quiet := time.Since(w.client.traffic.contact())
-		if quiet >= idleMax {
+		if quiet >= w.opts.Idle {
 			return true
 		}
 		select {
@@ -115,7 +115,7 @@ func (w *Watcher) idle(ctx context.Context) bool {
 			return false
 		case <-w.checks[mainLine]:
 			return true
-		case <-time.After(idleMax - quiet):
+		case <-time.After(w.opts.Idle - quiet):
 		}
 	}
 }

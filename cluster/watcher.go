@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -18,6 +19,9 @@ type WatchOptions struct {
 	// must return within milliseconds and must not call Run. Each call comes before the
 	// Snapshot that shows the change.
 	Sink func(Transition)
+	// Idle is how long the API server may send nothing before the watcher asks whether it
+	// is ready; 0 is 5 s.
+	Idle time.Duration
 }
 
 // Watcher keeps a Snapshot of a cluster up to date. All methods are safe for
@@ -51,6 +55,7 @@ type Watcher struct {
 // NewWatcher makes a Watcher that follows through c; nothing is sent before Run.
 func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
+	o.Idle = cmp.Or(o.Idle, idleMax)
 	w := &Watcher{
 		opts: o, client: c,
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},

@@ -81,7 +81,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	if err != nil {
 		return err
 	}
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition})
+	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition, Idle: recorder.AskEvery})
 	load, err := probesOf(cfg, set, dial, rec)
 	if err != nil {
 		return err

@@ -230,9 +230,11 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 	// The API server alone.
 	before := time.Now().Add(-2 * time.Second) // there is a heartbeat each second
 	l.Post("/components/kube-apiserver/kill")
-	if n := w.await("began", 4); n.Zero.Before(before) || n.Zero.After(time.Now()) {
+	n := w.await("began", 4)
+	if n.Zero.Before(before) || n.Zero.After(time.Now()) {
 		t.Errorf("it was killed after %s: %+v", before, n)
 	}
+	t.Logf("the first sentence came %s after the first sign", time.Since(n.Zero))
 	l.Post("/components/kube-apiserver/start")
 	if s := w.ended(4, "The API server did not answer for", "no request failed"); len(s.Blind) == 0 || s.Unplanned.Severity != record.SeverityUnnoticed {
 		t.Errorf("%+v, blind %+v", s.Unplanned, s.Blind)

@@ -16,8 +16,13 @@ import (
 // without an endpoint, for a moment, a server that restarts is soon back, and a heartbeat
 // may be a little late. Other signs count at once.
 var graces = map[view.Sign]time.Duration{
-	view.SignEndpoints: 10 * time.Second, view.SignPending: 10 * time.Second, view.SignAPI: 3 * time.Second, view.SignSilent: 2 * time.Second,
+	view.SignEndpoints: 10 * time.Second, view.SignPending: 10 * time.Second, view.SignAPI: 2 * time.Second, view.SignSilent: 2 * time.Second,
 }
+
+// AskEvery is how long the API server may send nothing before the recorder asks whether it
+// is ready. With the grace of view.SignAPI and one look a second, the first sentence about
+// a killed API server comes within 5 s of its last answer.
+const AskEvery = time.Second
 
 // cordonCalm is for how long after a node was cordoned pods without a node are no sign: a
 // drain moves them.
