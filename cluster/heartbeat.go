@@ -126,10 +126,13 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	}
 	r.lease = *l
 	n := s.node(l.node)
-	silence := time.Duration(0)
+	silence, renewed := time.Duration(0), l.renewed
 	if n != nil {
 		_, last := n.Heartbeat()
 		silence = seen.Sub(last)
+		if overdue, _ := overdueAt(n, s.heartbeatsFrom); renewed.Before(overdue) {
+			renewed = time.Time{} // it arrived late, and the node is back since then
+		}
 	}
 	r.newest.Store(&renewal{l.renewed, at})
 	r.late = first && l.late(seen.Sub(at))
@@ -145,7 +148,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	if back {
 		x.Overdue, x.Changed = false, seen
 		s.transit(Transition{Subject: nodeRef(n), Kind: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime, Was: HealthBad, Is: HealthGood,
-			Why: "after " + Span(silence) + " of silence", SourceTime: l.renewed, Seen: seen})
+			Why: "after " + Span(silence) + " of silence", SourceTime: renewed, Seen: seen})
 	}
 	s.t.nodes.set(&x)
 	s.awaitHeartbeat(&x)

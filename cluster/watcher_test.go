@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 func TestWatcherShowsWhatTheServerHas(t *testing.T) {
@@ -148,6 +150,25 @@ func TestWatcherNoticesAMissingHeartbeatAndItsReturn(t *testing.T) {
 	back := w.untilTold("node a heartbeat: overdue → on time")
 	if back.SourceTime.IsZero() {
 		t.Errorf("the renewal's own time is missing: %+v", back)
+	}
+}
+
+// A heartbeat may be renewed before it is overdue, and arrive afterwards. The timeline
+// shows the return after the loss.
+func TestALateHeartbeatReturnsAfterItWasOverdue(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.put("nodes", apiNode("a", "True"))
+	f.put("leases", apiLease("a", 2))
+	w := watchFake(t, f)
+	w.until("everything", synced)
+	overdue := w.untilTold("node a heartbeat: on time → overdue")
+	late := apiLease("a", 2)
+	late.Spec.RenewTime = ptr.To(metav1.NewMicroTime(overdue.SourceTime.Add(-50 * time.Millisecond)))
+	f.put("leases", late)
+	back := w.untilTold("node a heartbeat: overdue → on time")
+	if cmp.Or(back.SourceTime, back.Seen).Before(overdue.SourceTime) {
+		t.Errorf("overdue at %s, on time again at %s, seen at %s", overdue.SourceTime, back.SourceTime, back.Seen)
 	}
 }
 
