@@ -80,16 +80,18 @@ func (w *Watcher) late(ctx context.Context, src *source, namespace string) (bool
 	arrived := func() bool {
 		return src.delivered.Load() >= newest && (src.kind != KindPod || !slices.ContainsFunc(before, missing))
 	}
-	ctx, cancel := context.WithTimeout(ctx, staleAfter)
-	defer cancel()
-	for !arrived() {
+	// Counted pauses, because lightsout itself may be stopped meanwhile.
+	for range staleAfter / compareAgain {
+		if arrived() {
+			return false, nil
+		}
 		select {
 		case <-ctx.Done():
-			return true, nil
+			return false, ctx.Err()
 		case <-time.After(compareAgain):
 		}
 	}
-	return false, nil
+	return !arrived(), nil
 }
 
 // shows reports whether the newest Snapshot has a pod of the namespace that was not
