@@ -28,10 +28,11 @@ func Moment(e *view.Event) (what, subject string, ok bool) {
 	case view.CodeAPILost:
 		return "API server lost", "", true
 	case view.CodePodStatus:
-		if e.Is == cluster.HealthChanging && e.Cause == cluster.CauseNodeNotReady {
+		switch {
+		case e.Is != cluster.HealthChanging || e.Was == cluster.HealthChanging: // it was being deleted already
+		case e.Cause == cluster.CauseNodeNotReady:
 			return "pods evicted", "", true
-		}
-		if e.Is == cluster.HealthChanging {
+		default:
 			return "pods are deleted", "", true
 		}
 	case view.CodeLoadStarted:

@@ -1,11 +1,14 @@
 package replay
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
+	"lightsout/internal/view"
 )
 
 // A mark leads to the state in which what it names can be seen.
@@ -32,6 +35,30 @@ func TestMarksLandAfterTheirEvents(t *testing.T) {
 		}
 		if name == "mdx" && bursts != 3 {
 			t.Errorf("%d bursts are marked", bursts)
+		}
+	}
+}
+
+// A machine that is powered on reports the end of its evicted pods. That is no eviction.
+func TestTheCaptionsOfAnExampleHaveOneEviction(t *testing.T) {
+	for _, name := range examples.Names() {
+		files, _ := examples.Open(name)
+		r, err := record.OpenFS(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var moments record.Moments
+		var captions []string
+		err = Each(r, time.Second, func(f *view.Frame) error {
+			captions = append(captions, moments.In(f)...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := slices.Index(captions, "pods evicted")
+		if first < 0 || slices.Contains(captions[first+1:], "pods evicted") {
+			t.Errorf("%s: %q", name, captions)
 		}
 	}
 }
