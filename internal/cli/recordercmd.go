@@ -77,6 +77,12 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer hooks.Stop(hooksWait)
+	status := &recorder.Status{}
+	stopStatus, err := status.Serve(set.Listen, time.Now, p.print)
+	if err != nil {
+		return err
+	}
+	defer stopStatus()
 	rec, err := session.NewRecorder("", time.Now)
 	if err != nil {
 		return err
@@ -95,7 +101,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: opt.Pace, Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Notify: hooks.Notify, Print: p.print, Now: time.Now,
+		Notify: hooks.Notify, Status: status, Print: p.print, Now: time.Now,
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, s, guest)

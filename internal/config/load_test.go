@@ -191,7 +191,7 @@ func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
 		loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead, loadgen.ClassStale, loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502,
 		loadgen.Class503, loadgen.Class504, loadgen.ClassClient, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent,
 	} {
-		if row := fmt.Sprintf("| %s | %d |", c, c.Code()); strings.Count(string(b), row) != 1 {
+		if row := fmt.Sprintf("| %s | %d |", string(c), c.Code()); strings.Count(string(b), row) != 1 {
 			t.Errorf("the table of classes has no row %q", row)
 		}
 	}

@@ -19,6 +19,8 @@ type Recorder struct {
 	// MemoryMB bounds the past in memory, KeepMB the records on the disk.
 	MemoryMB int `json:"memory_mb"`
 	KeepMB   int `json:"keep_mb"`
+	// Listen is the address of /healthz and /metrics; empty serves nothing.
+	Listen string `json:"listen"`
 	// Command is run for each notice.
 	Command []string `json:"command" path:"program"`
 	Webhook Webhook  `json:"webhook"`

@@ -35,6 +35,8 @@ type Options struct {
 	KeepBytes int64
 	// Notify receives what the hooks report. It must not block. Nil reports nothing.
 	Notify func(Notice)
+	// Status receives what the recorder sees; nil receives nothing.
+	Status *Status
 	// Print shows the operator a line.
 	Print func(line string)
 	// Now is the clock.
@@ -113,6 +115,9 @@ func (r *Recorder) Request(q loadgen.Record) {
 // Look searches a new snapshot for signs, also once a second.
 func (r *Recorder) Look(s *cluster.Snapshot) {
 	now := r.opt.Now()
+	if r.opt.Status != nil {
+		defer func() { r.opt.Status.look(s, r.outage != nil, now) }()
+	}
 	r.startProbes()
 	if r.began.IsZero() {
 		if !seen(s) {

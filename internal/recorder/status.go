@@ -1,0 +1,98 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"lightsout/cluster"
+)
+
+// aliveWithin is how long ago a healthy recorder checked the cluster, which it does once
+// a second.
+const aliveWithin = 15 * time.Second
+
+// Status answers /healthz and /metrics. The zero Status is a recorder that has not checked
+// yet. It is safe for concurrent use.
+type Status struct {
+	mu        sync.Mutex
+	checked   time.Time
+	connected bool
+	recording bool
+	outages   int
+}
+
+// look keeps what the recorder sees.
+func (s *Status) look(snap *cluster.Snapshot, recording bool, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if recording && !s.recording {
+		s.outages++
+	}
+	s.checked, s.connected, s.recording = now, snap.Link.State == cluster.LinkLive, recording
+}
+
+// Handler serves /healthz, which fails if the recorder has stopped checking the cluster,
+// and /metrics in Prometheus' text format. While the API server does not
+// answer, /healthz still answers 200: that is an outage, which the recorder records.
+func (s *Status) Handler(now func() time.Time) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		checked := s.checked
+		s.mu.Unlock()
+		if since := now().Sub(checked); checked.IsZero() || since > aliveWithin {
+			http.Error(w, "the recorder does not check the cluster", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		flag := map[bool]int{true: 1}
+		for _, m := range []struct {
+			name, kind, help string
+			value            int
+		}{
+			{"api_server_connected", "gauge", "1 while the API server answers.", flag[s.connected]},
+			{"recording", "gauge", "1 while the recorder records an outage.", flag[s.recording]},
+			{"outages_total", "counter", "Outages that the recorder has begun to record.", s.outages},
+		} {
+			fmt.Fprintf(w, "# HELP lightsout_recorder_%[1]s %[3]s\n# TYPE lightsout_recorder_%[1]s %[2]s\nlightsout_recorder_%[1]s %[4]d\n", m.name, m.kind, m.help, m.value)
+		}
+	})
+	return mux
+}
+
+// Serve answers at an address until stop is called; an empty address serves nothing. fail
+// receives the reason why it ended by itself.
+func (s *Status) Serve(address string, now func() time.Time, fail func(string)) (stop func(), err error) {
+	if address == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("lightsout cannot serve /healthz and /metrics at %s: %w; choose another address for recorder.listen", address, err)
+	}
+	server := &http.Server{Handler: s.Handler(now), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			fail("lightsout no longer serves /healthz and /metrics: " + err.Error())
+		}
+	})
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			server.Close()
+		}
+		wg.Wait()
+	}, nil
+}
