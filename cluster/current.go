@@ -15,7 +15,7 @@ const compareAgain = 100 * time.Millisecond
 // nodesAreCurrent returns nil once the nodes of the Snapshot agree with those that the
 // API server has now. A watch can be stuck on a connection that works, in a proxy for
 // instance: then nothing else shows that the nodes are old.
-func (w *Watcher) nodesAreCurrent(ctx context.Context) error {
+func nodesAreCurrent(ctx context.Context, w *Watcher) error {
 	for {
 		listed, err := w.client.Nodes(ctx)
 		if err != nil {

@@ -167,7 +167,7 @@ func (w *Watcher) Ask(ctx context.Context) error {
 	w.send(ctx, publishing{published})
 	select {
 	case <-published:
-		return w.nodesAreCurrent(ctx)
+		return nodesAreCurrent(ctx, w)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

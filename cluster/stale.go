@@ -34,8 +34,12 @@ var comparedKinds = []Kind{KindPod, KindReplicaSet, KindDeployment, KindEndpoint
 func (w *Watcher) Stale(ctx context.Context, namespace string) ([]Kind, error) {
 	var stale []Kind
 	var failed error
-	for _, src := range w.compared(namespace) {
-		late, err := w.late(ctx, src, namespace)
+	for _, src := range *w.running.Load() {
+		c := comparison{w, src, namespace}
+		if !c.concerns() {
+			continue
+		}
+		late, err := c.late(ctx)
 		if late {
 			stale = append(stale, src.kind)
 			src.reopen()
@@ -45,21 +49,25 @@ func (w *Watcher) Stale(ctx context.Context, namespace string) ([]Kind, error) {
 	return stale, failed
 }
 
-// compared returns the sources whose watches Stale compares.
-func (w *Watcher) compared(namespace string) (out []*source) {
-	for _, src := range *w.running.Load() {
-		if slices.Contains(comparedKinds, src.kind) && (src.namespace == "" || src.namespace == namespace) && w.Snapshot().Access[src.kind].Synced {
-			out = append(out, src)
-		}
-	}
-	return out
+// comparison compares what one source has delivered of a namespace with the API server.
+type comparison struct {
+	w         *Watcher
+	src       *source
+	namespace string
+}
+
+// concerns reports whether the source follows objects of the namespace that are compared,
+// and has read them.
+func (c comparison) concerns() bool {
+	return slices.Contains(comparedKinds, c.src.kind) && (c.src.namespace == "" || c.src.namespace == c.namespace) &&
+		c.w.Snapshot().Access[c.src.kind].Synced
 }
 
 // late reports whether changes that the API server had made before it answered have not
 // arrived within staleAfter.
-func (w *Watcher) late(ctx context.Context, src *source, namespace string) (bool, error) {
-	before := w.Snapshot().Pods()
-	list, err := w.listMetadata(ctx, src, namespace)
+func (c comparison) late(ctx context.Context) (bool, error) {
+	before := c.w.Snapshot().Pods()
+	list, err := c.list(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -75,10 +83,10 @@ func (w *Watcher) late(ctx context.Context, src *source, namespace string) (bool
 	}
 	// The API server lists a namespace in the order of names.
 	missing := func(p *Pod) bool {
-		return !there[p.UID] && (list.Continue == "" || p.Name <= last) && w.shows(p, namespace)
+		return !there[p.UID] && (list.Continue == "" || p.Name <= last) && c.shows(p)
 	}
 	arrived := func() bool {
-		return src.delivered.Load() >= newest && (src.kind != KindPod || !slices.ContainsFunc(before, missing))
+		return c.src.delivered.Load() >= newest && (c.src.kind != KindPod || !slices.ContainsFunc(before, missing))
 	}
 	// Counted pauses, because lightsout itself may be stopped meanwhile.
 	for range staleAfter / compareAgain {
@@ -96,18 +104,18 @@ func (w *Watcher) late(ctx context.Context, src *source, namespace string) (bool
 
 // shows reports whether the newest Snapshot has a pod of the namespace that was not
 // deleted.
-func (w *Watcher) shows(p *Pod, namespace string) bool {
-	if p.Namespace != namespace || !p.Gone.IsZero() {
+func (c comparison) shows(p *Pod) bool {
+	if p.Namespace != c.namespace || !p.Gone.IsZero() {
 		return false
 	}
-	now := w.Snapshot().Pod(p.Key)
+	now := c.w.Snapshot().Pod(p.Key)
 	return now != nil && now.UID == p.UID && now.Gone.IsZero()
 }
 
-// listMetadata lists the metadata of a source's objects in one namespace.
-func (w *Watcher) listMetadata(ctx context.Context, src *source, namespace string) (*metav1.PartialObjectMetadataList, error) {
-	only := &source{kind: src.kind, resource: src.resource, namespace: namespace, selector: src.selector, fields: src.fields}
-	r := w.request(only, metav1.ListOptions{Limit: staleSample}).
+// list lists the metadata of the source's objects in the namespace.
+func (c comparison) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
+	only := &source{kind: c.src.kind, resource: c.src.resource, namespace: c.namespace, selector: c.src.selector, fields: c.src.fields}
+	r := c.w.request(only, metav1.ListOptions{Limit: staleSample}).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
 	body, err := read(ctx, r, staleBytes)
 	if err != nil {

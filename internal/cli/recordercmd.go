@@ -72,17 +72,11 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	for _, line := range recorder.Interrupted(dir) {
 		p.print(line)
 	}
-	hooks, err := newHooks(set, p)
+	hooks, status, end, err := newReports(set, p)
 	if err != nil {
 		return err
 	}
-	defer hooks.Stop(hooksWait)
-	status := &recorder.Status{}
-	stopStatus, err := status.Serve(set.Listen, time.Now, p.print)
-	if err != nil {
-		return err
-	}
-	defer stopStatus()
+	defer end()
 	rec, err := session.NewRecorder("", time.Now)
 	if err != nil {
 		return err
@@ -176,15 +170,20 @@ func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session
 	return loadgen.New(o)
 }
 
-// newHooks starts what reports outages.
-func newHooks(set config.Recorder, p printer) (*recorder.Hooks, error) {
+// newReports starts the hooks, /healthz and /metrics.
+func newReports(set config.Recorder, p printer) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
 	source, err := set.Webhook.Source()
 	if err != nil {
-		return nil, usageError{err}
+		return nil, nil, nil, usageError{err}
 	}
-	h := &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print}
+	s = &recorder.Status{}
+	stop, err := s.Serve(set.Listen, time.Now, p.print)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	h = &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print}
 	h.Start()
-	return h, nil
+	return h, s, func() { stop(); h.Stop(hooksWait) }, nil
 }
 
 // printer prints lines with the time, in a goroutine of its own: a terminal or a pipe that

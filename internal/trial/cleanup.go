@@ -30,7 +30,7 @@ func cleanUp(r *run) poll {
 			r.t.opt.Load.StopRun(l.number)
 		}
 	}
-	back, uncordoned, compared := powerOnAgain(r), r.s.UncordonOwn(), compareOnce(r)
+	back, uncordoned, compared := powerOnAgain(r), r.s.UncordonOwn(), r.comparison.once()
 	cancelled, settled, asked := false, false, false
 	return func(now time.Time) (bool, string, error) {
 		if done, doing, err := back(now); !done {

@@ -13,37 +13,43 @@ import (
 // with what the API server has.
 const compareEvery = 10 * time.Second
 
-// compareNowAndThen compares from the first power-off on, while the trial lasts.
-func (r *run) compareNowAndThen() {
-	if !r.zero.IsZero() && !r.comparing && r.now().Sub(r.compared) >= compareEvery {
-		r.compare()
+// comparison compares the watches of a trial with the API server. A trial whose watch was
+// stuck saw changes late, so its verdict is "not observed".
+type comparison struct {
+	r       *run
+	begun   time.Time // when the newest one began
+	running bool
+}
+
+// look begins a comparison when it is due, from the first power-off on.
+func (c *comparison) look() {
+	if !c.r.zero.IsZero() && !c.running && c.r.now().Sub(c.begun) >= compareEvery {
+		c.begin()
 	}
 }
 
-// compare begins a comparison. A trial whose watch was stuck saw changes late, so its
-// verdict is "not observed".
-func (r *run) compare() {
-	r.compared = r.now()
-	r.comparing = r.s.Stale(r.deployment.Namespace, func(stale []cluster.Kind) {
-		r.comparing = false
+func (c *comparison) begin() {
+	c.begun = c.r.now()
+	c.running = c.r.s.Stale(c.r.deployment.Namespace, func(stale []cluster.Kind) {
+		c.running = false
 		for _, kind := range stale {
 			why := fmt.Sprintf("the watch of the %ss was stuck: lightsout saw their changes late", kind)
-			if !slices.Contains(r.unsteady, why) {
-				r.unsteady = append(r.unsteady, why)
-				r.s.Warn(view.LaneLink, "API server", why)
+			if !slices.Contains(c.r.unsteady, why) {
+				c.r.unsteady = append(c.r.unsteady, why)
+				c.r.s.Warn(view.LaneLink, "API server", why)
 			}
 		}
 	})
 }
 
-// compareOnce returns a poll that ends when one more comparison is over.
-func compareOnce(r *run) poll {
+// once returns a poll that ends when one more comparison is over.
+func (c *comparison) once() poll {
 	begun := false
 	return func(time.Time) (bool, string, error) {
-		if !begun && !r.comparing {
+		if !begun && !c.running {
 			begun = true
-			r.compare()
+			c.begin()
 		}
-		return begun && !r.comparing, "comparing what the watches delivered with the API server", nil
+		return begun && !c.running, "comparing what the watches delivered with the API server", nil
 	}
 }

@@ -48,7 +48,7 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 func (r *run) look(s *cluster.Snapshot) {
 	r.tracker.Look(s, r.now())
 	r.server = s.ServerVersion
-	r.compareNowAndThen()
+	r.comparison.look()
 	if s.Link.State == cluster.LinkLive && !r.zero.IsZero() {
 		if d := s.Deployment(r.deployment); d != nil && (r.lowest == nil || d.Available < *r.lowest) {
 			n := d.Available

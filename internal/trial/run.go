@@ -49,11 +49,8 @@ type run struct {
 	aborted bool
 	// unsteady reports what the trial could not observe: nodes that were down before
 	// they were switched off, and watches that were stuck.
-	unsteady []string
-	// compared is when lightsout last began to compare its watches with the API server,
-	// and comparing is true until the answers are there.
-	compared  time.Time
-	comparing bool
+	unsteady   []string
+	comparison comparison
 
 	loads []*loadRun
 	nodes []*nodeRun
@@ -114,7 +111,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
 		}
 	}
-	r.tracker = phase.NewTracker(r.deployment)
+	r.tracker, r.comparison.r = phase.NewTracker(r.deployment), r
 	return r, nil
 }
 
