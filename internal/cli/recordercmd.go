@@ -72,15 +72,15 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	for _, line := range recorder.Interrupted(dir) {
 		p.print(line)
 	}
-	hooks, status, end, err := newReports(set, p)
-	if err != nil {
-		return err
-	}
-	defer end()
 	rec, err := session.NewRecorder("", time.Now)
 	if err != nil {
 		return err
 	}
+	hooks, status, end, err := newReports(set, p, rec)
+	if err != nil {
+		return err
+	}
+	defer end()
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition, Idle: recorder.AskEvery})
 	load, err := probesOf(cfg, set, dial, rec)
 	if err != nil {
@@ -171,7 +171,7 @@ func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session
 }
 
 // newReports starts the hooks, /healthz and /metrics.
-func newReports(set config.Recorder, p printer) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
+func newReports(set config.Recorder, p printer, rec *session.Recorder) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
 	source, err := set.Webhook.Source()
 	if err != nil {
 		return nil, nil, nil, usageError{err}
@@ -181,7 +181,7 @@ func newReports(set config.Recorder, p printer) (h *recorder.Hooks, s *recorder.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	h = &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print}
+	h = &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print, Called: func(e view.Event) { rec.Timeline().Add(e) }}
 	h.Start()
 	return h, s, func() { stop(); h.Stop(hooksWait) }, nil
 }

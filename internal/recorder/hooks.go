@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 )
 
 // State is the stage of an outage that a notice is about.
@@ -68,6 +69,9 @@ type Hooks struct {
 	Format Format
 	// Fail receives a sentence on a notice that was given up. It contains no address.
 	Fail func(what string)
+	// Called receives an event for each notice that a hook took or failed to take. Nil
+	// receives none. Each hook calls it in its own goroutine.
+	Called func(view.Event)
 
 	queues []chan Notice
 	done   chan struct{}
@@ -77,10 +81,10 @@ type Hooks struct {
 func (h *Hooks) Start() {
 	h.done = make(chan struct{})
 	if len(h.Command) > 0 {
-		h.serve("the command", h.run)
+		h.serve("command", h.run)
 	}
 	if h.URL != nil {
-		h.serve("the webhook", h.post)
+		h.serve("webhook", h.post)
 	}
 }
 
@@ -117,23 +121,38 @@ func (h *Hooks) serve(name string, report func(context.Context, Notice) error) {
 	go func() {
 		defer func() { h.done <- struct{}{} }()
 		for n := range q {
-			var err error
-			for try, pause := 0, hookPause; try < hookTries; try, pause = try+1, 2*pause {
-				if try > 0 {
-					time.Sleep(pause)
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
-				err = report(ctx, n)
-				cancel()
-				if err == nil {
-					break
-				}
-			}
-			if err != nil {
-				h.Fail(fmt.Sprintf("%s failed %d times for a notice, and lightsout gave up: %v", name, hookTries, err))
-			}
+			h.try(name, n, report)
 		}
 	}()
+}
+
+// try gives a notice to a hook until it takes it, at most hookTries times.
+func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) error) {
+	called := view.Facts{Name: string(n.State)}
+	begun := time.Now()
+	for pause := hookPause; ; pause *= 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
+		err := report(ctx, n)
+		cancel()
+		called.N++
+		if err == nil {
+			break
+		}
+		if called.N == hookTries {
+			called.Reported = err.Error()
+			break
+		}
+		time.Sleep(pause)
+	}
+	called.Seconds = time.Since(begun).Seconds()
+	e := view.NewEvent(view.CodeHookCalled, name, called)
+	if called.Reported != "" {
+		e.Level = view.Bad
+		h.Fail("the " + name + " " + e.Sentence())
+	}
+	if h.Called != nil {
+		h.Called(e)
+	}
 }
 
 // run runs the command with the notice on its standard input.

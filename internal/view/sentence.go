@@ -105,6 +105,12 @@ var kinds = map[Code]kind{
 		}
 		return s
 	}},
+	CodeHookCalled: {LaneOperator, Info, func(e *Event) string {
+		if e.Reported != "" {
+			return fmt.Sprintf("failed %d times for the notice %q, and lightsout gave up: %s", e.N, e.Name, e.Reported)
+		}
+		return fmt.Sprintf("took the notice %q after %.1f s, at try %d", e.Name, e.Seconds, e.N)
+	}},
 	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " switched its machine off" }},
 
 	CodeRecordFails: {LaneOperator, Bad, func(e *Event) string { return e.Name + " cannot be written (retrying): " + e.Reported }},
