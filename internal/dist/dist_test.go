@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"lightsout/internal/cli"
+	"lightsout/internal/testenv"
 )
 
 // TestWhatIsMadeIsWholeAndTheSameTwice makes everything around a program, with
@@ -64,6 +66,29 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 			}
 			made[filepath.Base(f)] = b
 		}
+	}
+}
+
+// systemd itself finds no fault in the recorder's unit. The unit names a program that is
+// not installed here, so the test puts itself in its place.
+func TestSystemdAcceptsTheRecordersUnit(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		testenv.Skip(t, "systemd-analyze is not installed")
+	}
+	unit, err := os.ReadFile("../../docs/lightsout-recorder.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "lightsout-recorder.service")
+	if err := os.WriteFile(path, bytes.ReplaceAll(unit, []byte("/usr/bin/lightsout"), []byte(self)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
