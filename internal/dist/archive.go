@@ -22,15 +22,20 @@ func (r *release) archive(name string) (err error) {
 	}
 	w := tar.NewWriter(zip)
 	defer func() { err = errors.Join(err, w.Close(), zip.Close(), f.Close()) }()
-	return filepath.WalkDir(r.stage, func(file string, d fs.DirEntry, err error) error { // in order of names
+	return r.tree(w, r.stage, name)
+}
+
+// tree writes the files of a folder to an archive, below another folder.
+func (r *release) tree(w *tar.Writer, dir, below string) error {
+	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error { // in order of names
 		if err != nil || d.IsDir() {
 			return err
 		}
-		inside, err := filepath.Rel(r.stage, file)
+		inside, err := filepath.Rel(dir, file)
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(name, filepath.ToSlash(inside)), Mode: 0o644, ModTime: r.when}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(below, filepath.ToSlash(inside)), Mode: 0o644, ModTime: r.when}
 		info, err := d.Info()
 		if err != nil {
 			return err

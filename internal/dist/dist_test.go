@@ -38,7 +38,7 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 		if err := os.WriteFile(r.staged("lightsout"), []byte("a program"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range []error{r.archive("lightsout_1.2.3"), r.pack("deb", "amd64"), r.pack("rpm", "arm64"), r.sums()} {
+		for _, err := range []error{r.archive("lightsout_1.2.3"), r.image("lightsout_1.2.3_linux_amd64", "amd64"), r.pack("deb", "amd64"), r.pack("rpm", "arm64"), r.sums()} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestWhatIsMadeIsWholeAndTheSameTwice(t *testing.T) {
 			}
 		}
 		files, _ := filepath.Glob(filepath.Join(r.out, "*"))
-		if len(files) != 4 {
+		if len(files) != 5 {
 			t.Fatalf("made %v", files)
 		}
 		for _, f := range files {
