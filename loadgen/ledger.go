@@ -105,7 +105,7 @@ func (l *ledger) end(r *request) {
 	l.live = l.live[:last]
 	l.place(r, r.CountedAt())
 	r.second.Unresolved--
-	r.second.end(r.Class)
+	r.second.end(r.Class, &l.time.at(r.End).Second)
 	l.all.end(&r.Record)
 	r.of.end(&r.Record)
 	r.of.inFlight--

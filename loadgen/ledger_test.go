@@ -42,6 +42,9 @@ func TestSecondsBelongToTheSecondOfSending(t *testing.T) {
 	if w := after[0]; w.Sent != 3 || w.Unresolved != 0 || w.Failed[Class503] != 3 {
 		t.Errorf("after the end: %+v", w)
 	}
+	if n := len(after) - 1; after[0].Waited() != 3 || len(after[0].FailedIn()) != 0 || after[n].FailedIn()[Class503] != 3 || after[n].FailedSum() != 0 {
+		t.Errorf("requests that failed 5 s after they were sent: %+v, at the end %+v", after[0], after[n])
+	}
 	if before[0].Unresolved != 3 || before[0].FailedSum() != 0 {
 		t.Error("a Run that was handed out has changed")
 	}

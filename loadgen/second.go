@@ -19,6 +19,10 @@ type Second struct {
 	Cancelled  int           `json:"cancelled,omitzero"`
 	Unresolved int           `json:"unresolved,omitzero"`
 	Failed     map[Class]int `json:"failed,omitzero"`
+	// Later are those of Failed that failed in a later second; Earlier are the requests
+	// that failed in this second and were sent in an earlier one.
+	Later   map[Class]int `json:"failed_later,omitzero"`
+	Earlier map[Class]int `json:"sent_earlier,omitzero"`
 	// Served, Queued, Stalled, OnDead and Unknown are the largest values of the gauge in
 	// it, Capacity and Target the last. Sampled is false when it was not read.
 	Served   int  `json:"served,omitzero"`
@@ -36,6 +40,26 @@ type Second struct {
 // FailedSum is the number of failed requests of all classes.
 func (s Second) FailedSum() int { return sumOf(s.Failed) }
 
+// FailedIn are the requests that failed in the second, whenever they were sent.
+func (s Second) FailedIn() map[Class]int {
+	if len(s.Later)+len(s.Earlier) == 0 {
+		return s.Failed
+	}
+	in := maps.Clone(s.Failed)
+	for c, n := range s.Earlier {
+		addTo(&in, c, n)
+	}
+	for c, n := range s.Later {
+		addTo(&in, c, -n)
+	}
+	maps.DeleteFunc(in, func(_ Class, n int) bool { return n <= 0 })
+	return in
+}
+
+// Waited is the number of requests of the second that it ended without: those that
+// failed later, and those that have not ended.
+func (s Second) Waited() int { return s.Unresolved + sumOf(s.Later) }
+
 // Counts are the requests of the second for a summary.
 func (s Second) Counts() Counts {
 	return Counts{
@@ -44,13 +68,18 @@ func (s Second) Counts() Counts {
 	}
 }
 
-// Count adds a request that has ended with class c; it was not unsent.
-func (s *Second) Count(c Class) {
+// Count adds a request that has ended with class c, in the second last; it was not
+// unsent.
+func (s *Second) Count(c Class, last *Second) {
 	s.Sent++
-	s.end(c)
+	s.end(c, last)
 }
 
-func (s *Second) end(c Class) {
+func (s *Second) end(c Class, last *Second) {
+	if c.Failed() && s != last {
+		addTo(&s.Later, c, 1)
+		addTo(&last.Earlier, c, 1)
+	}
 	switch {
 	case c == ClassOK:
 		s.OK++
@@ -81,11 +110,16 @@ func (s *Second) Add(o Second) {
 	s.OK += o.OK
 	s.Cancelled += o.Cancelled
 	s.Unresolved += o.Unresolved
-	for c, n := range o.Failed {
-		if n > 0 {
-			addTo(&s.Failed, c, n)
+	sum := func(to *map[Class]int, from map[Class]int) {
+		for c, n := range from {
+			if n > 0 {
+				addTo(to, c, n)
+			}
 		}
 	}
+	sum(&s.Failed, o.Failed)
+	sum(&s.Later, o.Later)
+	sum(&s.Earlier, o.Earlier)
 }
 
 // ledgerSecond is a second in the ledger. A request keeps a pointer to its second, so
@@ -158,7 +192,7 @@ func (l *timeline) seconds(now time.Time) []Second {
 		x := Second{At: time.Unix(unix, 0)}
 		if s := l.ring[((unix%n)+n)%n]; s != nil && s.unix == unix {
 			x = s.Second
-			x.Failed = maps.Clone(s.Failed)
+			x.Failed, x.Later, x.Earlier = maps.Clone(s.Failed), maps.Clone(s.Later), maps.Clone(s.Earlier)
 			x.Latency = s.latency.quantiles()
 		}
 		out = append(out, x)

@@ -20,7 +20,7 @@ func (c *chart) glyph(y, x int) string { return c.grid[y*c.w+x].s }
 func (c *chart) bar(x int, b *bin) {
 	all, seconds := [...]part{{b.Served, layerServed}, {b.Stalled, layerStalled}, {b.OnDead, layerOnDead}, {b.Queued, layerQueued}, {b.Unknown, layerUnknown}}, 1
 	if c.scale.perSecond {
-		all, seconds = [...]part{{b.OK, layerServed}, {b.Unresolved, layerWaiting}, {}, {}, {}}, b.seconds
+		all, seconds = [...]part{{b.OK, layerServed}, {b.Waited(), layerWaiting}, {}, {}, {}}, b.seconds
 	}
 	parts := slices.DeleteFunc(all[:], func(p part) bool { return p.n <= 0 })
 	c.stack(x, parts, seconds)

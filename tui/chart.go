@@ -16,7 +16,8 @@ var chartSpans = [...]int64{1, 5, 10}
 // chart is the grid of the load over time, newest at the right. Above the axis it shows
 // the requests in the service (served, stalled, on dead nodes and queued, with the
 // capacity as a step line) or, for a rate or an unknown capacity, the requests answered
-// per second and those waiting. Below the axis it shows failures by class, and below
+// per second and those waiting. Below the axis it shows failures by class, each in the
+// second in which it was known, and below
 // those the outages of nodes. It keeps its scale, and its memory, from one drawing to
 // the next.
 type chart struct {
@@ -36,7 +37,8 @@ type chart struct {
 }
 
 // bin is the load of one column's seconds: the gauge when most was
-// outstanding, the last capacity, and the outcomes of the requests sent in them.
+// outstanding, the last capacity, the outcomes of the requests sent in them, and the
+// requests that failed in them.
 type bin struct {
 	loadgen.Second
 	failed [failGroups]int
@@ -55,7 +57,7 @@ func (b *bin) add(win loadgen.Second) {
 		b.Capacity, b.Target, b.Sampled = win.Capacity, win.Target, true
 	}
 	b.Add(win)
-	for class, n := range win.Failed {
+	for class, n := range win.FailedIn() {
 		b.failed[class.Traits().Group] += max(n, 0)
 		b.fails += max(n, 0)
 	}
@@ -121,7 +123,7 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Second) > 0
 		if now.perSecond {
 			each := max(b.seconds, 1)
-			now.top = max(now.top, (b.OK+b.Unresolved+each-1)/each)
+			now.top = max(now.top, (b.OK+b.Waited()+each-1)/each)
 			now.fail = max(now.fail, (b.fails+each-1)/each)
 			continue
 		}
@@ -225,15 +227,15 @@ func (c *chart) axis() {
 	t := c.t
 	for x := range c.bins {
 		b := &c.bins[x]
-		g, st := t.axis, t.dim
+		g, st, lost := t.axis, t.dim, b.FailedSum() > 0
 		switch {
-		case b.Unresolved > 0 && b.fails > 0:
+		case b.Unresolved > 0 && lost:
 			g, st = t.open, t.bad
 		case b.Unresolved > 0:
 			g, st = t.open, t.accent
 		case b.fails > 0 && c.down == 0:
 			g, st = loadgen.Groups[largest(b.failed)].Letter, t.bars.failed
-		case b.fails > 0:
+		case lost:
 			g, st = t.sent, t.bad
 		case b.Sent > 0:
 			g, st = t.sent, t.good

@@ -253,9 +253,11 @@ func smallChart() *view.Frame {
 	return chartFrame(loadgen.Spec{Shape: loadgen.Hold, N: 8}, seconds)
 }
 
-// rateChart sends 6 requests a second; some hang and some fail.
+// rateChart sends 6 requests a second; some hang, and some fail after 3 seconds.
 func rateChart() *view.Frame {
+	const timeout = 3
 	seconds := make([]loadgen.Second, 60)
+	four := map[loadgen.Class]int{loadgen.ClassConnectTimeout: 4}
 	for i := range seconds {
 		s := loadgen.Second{Sent: 6, OK: 6, Served: i % 3}
 		switch {
@@ -264,7 +266,10 @@ func rateChart() *view.Frame {
 		case i >= 40:
 			s.OK, s.Unresolved = 4, 2
 		case i >= 30:
-			s.OK, s.Failed = 2, map[loadgen.Class]int{loadgen.ClassConnectTimeout: 4}
+			s.OK, s.Failed, s.Later = 2, four, four
+		}
+		if i >= 30+timeout && i < 40+timeout {
+			s.Earlier = four
 		}
 		seconds[i] = s
 	}
@@ -311,7 +316,10 @@ func readsBack(t *testing.T, m *Model, f *view.Frame, s shown, labels map[string
 		got := l.read(t, s, x, axis, c.up)
 		parts := []part{{want.Served, layerServed}, {want.Stalled, layerStalled}, {want.OnDead, layerOnDead}, {want.Queued, layerQueued}}
 		if c.scale.perSecond {
-			parts = []part{{want.OK, layerServed}, {want.Unresolved, layerWaiting}}
+			parts = []part{{want.OK, layerServed}, {want.Waited(), layerWaiting}}
+		}
+		if sign, _, _ := s.at(x, axis+1); c.down > 0 && (strings.TrimSpace(sign) != "") != (len(want.FailedIn()) > 0) {
+			t.Errorf("column %d from the right: %q below the axis, %v failed in it", i, sign, want.FailedIn())
 		}
 		c.compare(t, i, got, parts, edge)
 		if !c.scale.perSecond {

@@ -431,7 +431,7 @@ func (s *scene) chartLegend() [][2]span {
 	t := s.t
 	column := [2]span{{t.dim, ""}, {t.dim, fmt.Sprintf("%d s a column", chartSpans[s.span])}}
 	if perSecond(&s.f.Load) {
-		return [][2]span{{{t.dim, "by"}, {t.dim, "the time sent"}}, column}
+		return [][2]span{{{t.dim, "failures"}, {t.dim, "when they end"}}, column}
 	}
 	return [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
 		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}

@@ -83,11 +83,16 @@ func (s *requestSums) count(q *loadgen.Record) {
 	if q.Class == loadgen.ClassUnsent {
 		return
 	}
-	unix := q.CountedAt().Unix()
-	if s.seconds[unix] == nil {
-		s.seconds[unix] = &loadgen.Second{}
+	s.second(q.CountedAt()).Count(q.Class, s.second(q.End))
+}
+
+func (s *requestSums) second(at time.Time) *loadgen.Second {
+	x := s.seconds[at.Unix()]
+	if x == nil {
+		x = &loadgen.Second{}
+		s.seconds[at.Unix()] = x
 	}
-	s.seconds[unix].Count(q.Class)
+	return x
 }
 
 // ended returns how many requests of a second have a record.

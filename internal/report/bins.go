@@ -14,6 +14,8 @@ type bin struct {
 	loadgen.Second
 	from, to  float64 // seconds from base
 	available int     // the lowest number; -1 if unknown
+	failed    map[loadgen.Class]int
+	fails     int // the sum of failed: the requests that failed in the bin
 }
 
 // binsOf gathers the record's seconds into at most columnsMost bins of size
@@ -29,6 +31,10 @@ func binsOf(r *record.Record) (bins []bin, size int) {
 		b := bin{from: from, to: from + float64(len(group)), available: -1}
 		for _, s := range group {
 			b.take(s)
+		}
+		b.failed = b.FailedIn()
+		for _, n := range b.failed {
+			b.fails += n
 		}
 		bins = append(bins, b)
 	}

@@ -194,6 +194,19 @@ func figureOf(t *testing.T, r *record.Record) figure {
 // same tells whether two lengths are the same but for their rounding.
 func same(a, b float64) bool { return math.Abs(a-b) <= 0.02 }
 
+// A request that fails after 3 s is drawn in the second in which it failed.
+func TestAFailureStandsWhereItWasKnown(t *testing.T) {
+	r := mdxRecord()
+	one := map[loadgen.Class]int{loadgen.ClassConnectTimeout: 1}
+	sent, failed := &r.Seconds[10], &r.Seconds[13]
+	sent.Failed, sent.Later, failed.Earlier = one, one, one
+	f, a := figureOf(t, r), axisOf(r)
+	boxes := f.boxes["connect timeout"]
+	if len(boxes) != 1 || !same(boxes[0].x, a.x(failed.At.Sub(zero).Seconds())) {
+		t.Errorf("sent at %v, failed at %v: drawn at %+v", sent.At, failed.At, boxes)
+	}
+}
+
 func TestTheBarsAreTheNumbers(t *testing.T) {
 	r := mdxRecord()
 	f := figureOf(t, r)

@@ -109,7 +109,7 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 			sampled = true
 			top = max(top, b.Served+b.Queued+b.Stalled+b.OnDead+b.Unknown, b.Capacity, b.Target)
 		}
-		fails = max(fails, b.FailedSum()+b.Unresolved)
+		fails = max(fails, b.fails+b.Unresolved)
 	}
 	if len(bins) == 0 {
 		d.text("label soft", 0, d.y+11, "start", "no load was sent")
@@ -188,8 +188,8 @@ func (d *drawing) labels(stretches []stretch, zero, unit float64) {
 	}
 }
 
-// failures draws the failed requests below zero, by the second of their sending, and
-// hollow those whose end the record lacks.
+// failures draws the failed requests below zero, in the second in which they failed, and
+// hollow those whose end the record lacks, in the second in which they were sent.
 func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero float64, fails int) {
 	if fails == 0 {
 		d.y = zero + 12
@@ -198,7 +198,7 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 	}
 	fails = roundUp(fails)
 	unit := failedHeight / float64(fails)
-	d.frame(zero+6, "failed", "by the time sent, "+per(size))
+	d.frame(zero+6, "failed", "by the time of the failure, "+per(size))
 	d.scale(fails, zero, unit)
 	d.printf(`<g class="failures" data-unit="%.6g">`, unit)
 	below := make([]int, len(bins))
@@ -206,7 +206,7 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 		var boxes []box
 		sum := 0
 		for i, b := range bins {
-			if n := b.Failed[c]; n > 0 {
+			if n := b.failed[c]; n > 0 {
 				boxes = append(boxes, d.bar(b, zero+float64(below[i])*unit, float64(n)*unit))
 				below[i] += n
 				sum += n
@@ -236,12 +236,12 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 func (d *drawing) windows(bins []bin, y float64) {
 	free := plotLeft
 	for i := 0; i < len(bins); i++ {
-		if bins[i].FailedSum() == 0 {
+		if bins[i].fails == 0 {
 			continue
 		}
 		sum, last, total := map[loadgen.Class]int{}, i, 0
 		for j := i; j < len(bins) && d.axis.x(bins[j].from)-d.axis.x(bins[last].to) < 40; j++ {
-			for c, n := range bins[j].Failed {
+			for c, n := range bins[j].failed {
 				sum[c] += n
 				total += n
 				last = j
@@ -294,8 +294,9 @@ func (d *drawing) hover(bins []bin, top float64) {
 			text += "not sampled"
 		}
 		say(&text, b.Sent, "; sent %d, ok %d", b.Sent, b.OK)
-		say(&text, b.FailedSum(), ", failed %s", classes(b.Failed))
+		say(&text, b.Waited()-b.Unresolved, ", failed later %d", b.Waited()-b.Unresolved)
 		say(&text, b.Unresolved, ", no end %d", b.Unresolved)
+		say(&text, b.fails, "; failed %s", classes(b.failed))
 		r := d.column(b, top, d.y-top)
 		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), html.EscapeString(text))
 	}

@@ -64,7 +64,7 @@ func describe(r *record.Record, bins []bin) string {
 	var served, queued, failed int
 	for _, b := range bins {
 		served, queued = max(served, b.Served), max(queued, b.Queued)
-		failed += b.FailedSum()
+		failed += b.fails
 	}
 	parts := []string{fmt.Sprintf("From %s to %s.", offset(a.from), offset(a.to))}
 	for _, l := range lanesOf(r) {
@@ -81,7 +81,7 @@ func describe(r *record.Record, bins []bin) string {
 func classesOf(bins []bin) []loadgen.Class {
 	sum := map[loadgen.Class]int{}
 	for _, b := range bins {
-		for c, n := range b.Failed {
+		for c, n := range b.failed {
 			sum[c] += n
 		}
 	}

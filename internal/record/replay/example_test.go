@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // A mark leads to the state in which what it names can be seen.
@@ -59,6 +61,26 @@ func TestTheCaptionsOfAnExampleHaveOneEviction(t *testing.T) {
 		first := slices.Index(captions, "pods evicted")
 		if first < 0 || slices.Contains(captions[first+1:], "pods evicted") {
 			t.Errorf("%s: %q", name, captions)
+		}
+	}
+}
+
+// The replay draws each failure in the second in which the report draws it.
+func TestTheReplayShowsFailuresAsTheReport(t *testing.T) {
+	for _, name := range examples.Names() {
+		files, _ := examples.Open(name)
+		r, err := record.OpenFS(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := map[int64]map[loadgen.Class]int{}
+		for _, w := range newFrames(r).frame(r.End).Load.Seconds {
+			drawn[w.At.Unix()] = w.FailedIn()
+		}
+		for _, s := range r.Seconds {
+			if !maps.Equal(drawn[s.At.Unix()], s.FailedIn()) {
+				t.Errorf("%s at %v: %v in the replay, %v in the report", name, s.At, drawn[s.At.Unix()], s.FailedIn())
+			}
 		}
 	}
 }
