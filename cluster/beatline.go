@@ -80,7 +80,7 @@ func (s *state) heartbeatsWatched(now time.Time) {
 		}
 	case leases.Err != "":
 	case !s.heartbeatsTo.IsZero() && now.Sub(s.heartbeatsTo) < briefBreak:
-		s.heartbeatsTo, s.nextLook, s.dirty = time.Time{}, now, true
+		s.heartbeatsTo, s.nextCheck, s.dirty = time.Time{}, now, true
 	case !s.heartbeatsTo.IsZero() || s.heartbeatsFrom.IsZero():
 		s.heartbeatsTo = time.Time{}
 		s.resetHeartbeatClocks(now)

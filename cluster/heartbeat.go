@@ -155,34 +155,34 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	s.dirty = true
 }
 
-// lookBy schedules a check of the heartbeats for a moment.
-func (s *state) lookBy(at time.Time) {
-	if at.Before(s.nextLook) {
-		s.nextLook = at
+// checkBy schedules a check of the heartbeats for a moment.
+func (s *state) checkBy(at time.Time) {
+	if at.Before(s.nextCheck) {
+		s.nextCheck = at
 	}
 }
 
 // awaitHeartbeat schedules a check of the heartbeats for when the node's is overdue.
 func (s *state) awaitHeartbeat(n *Node) {
 	if at, ok := overdueAt(n, s.heartbeatsFrom); ok && !n.Overdue {
-		s.lookBy(at)
+		s.checkBy(at)
 	}
 }
 
 // resetHeartbeatClocks restarts the clocks of silence: a heartbeat that lightsout could
 // not have received is not missing.
 func (s *state) resetHeartbeatClocks(now time.Time) {
-	s.heartbeatsFrom, s.nextLook, s.dirty = now, now, true
+	s.heartbeatsFrom, s.nextCheck, s.dirty = now, now, true
 }
 
 // checkHeartbeats finds the nodes whose heartbeat is overdue. It checks all nodes when
 // the first one is due, which is seldom: most have been renewed since the last check,
 // and are due seconds later.
 func (s *state) checkHeartbeats(now time.Time) {
-	if s.nextLook.After(now) {
+	if s.nextCheck.After(now) {
 		return
 	}
-	s.nextLook = now.Add(time.Hour)
+	s.nextCheck = now.Add(time.Hour)
 	if s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
 		return // the next heartbeats trigger a check
 	}
@@ -192,11 +192,11 @@ func (s *state) checkHeartbeats(now time.Time) {
 		switch at, ok := overdueAt(n, s.heartbeatsFrom); {
 		case !ok || n.Overdue || !n.Gone.IsZero():
 		case at.After(now):
-			s.lookBy(at)
+			s.checkBy(at)
 		case complete.Before(at):
 			// Is it the node that is silent, or the line?
 			s.w.checkLink(heartbeatLine)
-			s.lookBy(now.Add(250 * time.Millisecond))
+			s.checkBy(now.Add(250 * time.Millisecond))
 		default:
 			late = append(late, n)
 		}

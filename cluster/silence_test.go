@@ -54,7 +54,7 @@ func TestAListedHeartbeatStandsOnOurOwnClock(t *testing.T) {
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	now := time.Now()
-	s.link.State, s.heartbeatsFrom, s.nextLook = LinkLive, now.Add(-time.Minute), now.Add(time.Hour)
+	s.link.State, s.heartbeatsFrom, s.nextCheck = LinkLive, now.Add(-time.Minute), now.Add(time.Hour)
 	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, now, true)
 	renewed := now.Add(-4 * time.Second).Round(0)
 	s.setLease(&lease{node: "a", renewed: renewed, duration: 40 * time.Second}, now, true)
@@ -62,7 +62,7 @@ func TestAListedHeartbeatStandsOnOurOwnClock(t *testing.T) {
 	if off := seen.Sub(renewed); off < -time.Second || off > time.Second {
 		t.Errorf("seen %v after its renewal", off)
 	}
-	for what, at := range map[string]time.Time{"the heartbeat": seen, "the next look": s.nextLook} {
+	for what, at := range map[string]time.Time{"the heartbeat": seen, "the next look": s.nextCheck} {
 		if at == at.Round(0) {
 			t.Errorf("%s is a time of day alone", what)
 		}
@@ -79,7 +79,7 @@ func TestALeaseThatWasNeverRenewedIsNoHeartbeat(t *testing.T) {
 	s.link.State, s.heartbeatsFrom = LinkLive, t0
 	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
 	s.setLease(&lease{node: "a", duration: 40 * time.Second}, t0, true)
-	s.nextLook = t0
+	s.nextCheck = t0
 	s.checkHeartbeats(t0.Add(time.Minute))
 	if n := s.node("a"); n.Overdue {
 		t.Error("its node is silent")

@@ -22,7 +22,7 @@ type state struct {
 	t *tables
 
 	leases     map[string]*heartbeat
-	nextLook   time.Time      // at heartbeats
+	nextCheck  time.Time      // at heartbeats
 	sets       map[Key]string // replica set to deployment
 	slices     map[Key]*slice
 	services   map[Key]map[Key]*slice
@@ -126,7 +126,7 @@ func (s *state) untilDue(now time.Time) time.Duration {
 	if len(s.expiries) > 0 {
 		earlier(s.expiries[0].end)
 	}
-	earlier(s.nextLook)
+	earlier(s.nextCheck)
 	for _, c := range s.rising {
 		earlier(c.changed.Add(endpointsSettle))
 	}

@@ -11,7 +11,7 @@ import (
 func soundPlan() GuardInput {
 	p := GuardInput{
 		Action: ActionShutdown, Targets: []string{"n3"},
-		View: View{
+		ClusterState: ClusterState{
 			Age: time.Second,
 			Nodes: []Node{
 				{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, Role: RoleControlPlane, Etcd: true, Ready: true},
@@ -73,7 +73,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].Ready = false }, false},
 		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].Schedulable = false }, false},
 		{"all workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Targets = []string{"n2", "n3"} }, false},
-		{"an old view", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Age = ViewLimit + time.Millisecond }, false},
+		{"an old view", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Age = StateLimit + time.Millisecond }, false},
 		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *GuardInput) {
 			p.Targets = []string{"n9"}
 			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true, OnProven: true}
@@ -176,13 +176,13 @@ func TestAddressesAreComparedWhole(t *testing.T) {
 }
 
 func TestLimitsOnlyTighten(t *testing.T) {
-	for _, good := range []Limits{{}, {ViewAge: ViewLimit}, {ViewAge: time.Second, KeepReady: 3, Protect: []string{"n"}, NoOverride: true}} {
+	for _, good := range []Limits{{}, {ViewAge: StateLimit}, {ViewAge: time.Second, KeepReady: 3, Protect: []string{"n"}, NoOverride: true}} {
 		if err := good.Check(); err != nil {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
 	for field, bad := range map[string]Limits{
-		"view_age": {ViewAge: ViewLimit + time.Second}, "guards.view_age": {ViewAge: -time.Second}, "keep_ready": {KeepReady: -1}, "protect": {Protect: []string{""}},
+		"view_age": {ViewAge: StateLimit + time.Second}, "guards.view_age": {ViewAge: -time.Second}, "keep_ready": {KeepReady: -1}, "protect": {Protect: []string{""}},
 	} {
 		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%+v: %v", bad, err)
@@ -195,7 +195,7 @@ func TestLimitsOnlyTighten(t *testing.T) {
 func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
 		for how, calledSo := range map[string]bool{HowName: false, HowConfig: true} {
-			g := &guard{GuardInput: GuardInput{View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
+			g := &guard{GuardInput: GuardInput{ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
 			if other, so := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); other != "kube-cp1" || so != calledSo {
 				t.Errorf("%s, named by %q: %q, %v", id, how, other, so)
 			}
@@ -208,7 +208,7 @@ func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n3"}
 	p := GuardInput{
-		Action: ActionOn, Targets: []string{"n3"}, View: View{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, NotedBy: "anna@bastion"}}},
+		Action: ActionOn, Targets: []string{"n3"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, NotedBy: "anna@bastion"}}},
 		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}, Can: true}},
 	}
 	found := Guard(p)

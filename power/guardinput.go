@@ -2,9 +2,9 @@ package power
 
 import "time"
 
-// ViewLimit is how old the view of the cluster may be when something is
+// StateLimit is how old the state of the cluster may be when something is
 // switched off.
-const ViewLimit = 15 * time.Second
+const StateLimit = 15 * time.Second
 
 // Role is a node's part in the cluster: control plane or worker.
 type Role int
@@ -75,8 +75,8 @@ type GuardInput struct {
 	Action Action
 	// Targets are names of nodes.
 	Targets []string
-	// View is the cluster, with the targets among its nodes.
-	View
+	// ClusterState has the targets among its nodes.
+	ClusterState
 	// Bound holds the binding of each node, by its name; all nodes' bindings,
 	// so that two nodes on one machine are seen.
 	Bound map[string]Bound

@@ -89,13 +89,13 @@ func BeforeSend(ctx context.Context) error {
 // workers that are left, which takes time, and then asks the API server how the
 // cluster is now. It returns the time of that view.
 func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, err error) {
-	view, err := s.look(ctx, false)
+	view, err := s.state(ctx, false)
 	if err != nil {
 		return time.Now(), err
 	}
 	readings := map[string]Reading{}
 	s.judgeView(ctx, q, view, readings)
-	if view, err = s.look(ctx, true); err != nil {
+	if view, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
 	now := s.judgeView(ctx, q, view, readings)
@@ -107,7 +107,7 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 
 // judgeView judges an agreed question by a view of the cluster. It polls the machines
 // that readings lacks, and adds them to readings.
-func (s *Switcher) judgeView(ctx context.Context, q Question, view View, readings map[string]Reading) Question {
+func (s *Switcher) judgeView(ctx context.Context, q Question, view ClusterState, readings map[string]Reading) Question {
 	began := time.Now()
 	in := s.guardInput(q.Request, view)
 	in.Bound = q.bound

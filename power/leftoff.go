@@ -206,11 +206,11 @@ func (l *journalState) damage(line []byte) {
 	l.damaged = append(l.damaged, e)
 }
 
-// lookedAt returns the operations that settle a damaged line for one cluster, because
+// inspectedOps returns the operations that settle a damaged line for one cluster, because
 // nobody can read to which cluster it belonged. There is one for each key of the
 // cluster, so that the settlement holds before the UID is known, and with another
 // kubeconfig.
-func lookedAt(op string, c Cluster) []string {
+func inspectedOps(op string, c Cluster) []string {
 	var out []string
 	for _, known := range []string{c.CA + c.Server, c.UID} {
 		if known != "" {
@@ -228,7 +228,7 @@ func lookedAt(op string, c Cluster) []string {
 func (l *journalState) lost(c Cluster) []Entry {
 	var out []Entry
 	for _, e := range l.damaged {
-		if !slices.ContainsFunc(lookedAt(e.Op, c), l.isSettled) && !l.known[e.Text] {
+		if !slices.ContainsFunc(inspectedOps(e.Op, c), l.isSettled) && !l.known[e.Text] {
 			e.Text = ""
 			out = append(out, e)
 		}
@@ -356,7 +356,7 @@ func (j *Journal) Acknowledge(damaged []Entry, text string) error {
 	}
 	e := Entry{Kind: EntrySeen, Settles: []string{}, Text: Clean(text)}
 	for _, d := range damaged {
-		e.Settles = append(e.Settles, lookedAt(d.Op, j.Cluster())...)
+		e.Settles = append(e.Settles, inspectedOps(d.Op, j.Cluster())...)
 	}
 	return j.append(e)
 }

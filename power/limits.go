@@ -11,7 +11,7 @@ import (
 // value but ControlPlane makes them weaker.
 type Limits struct {
 	// ViewAge is how old the view of the cluster may be when something is
-	// switched off; more than ViewLimit, or zero, means ViewLimit.
+	// switched off; more than StateLimit, or zero, means StateLimit.
 	ViewAge time.Duration
 	// KeepReady is how many Ready workers that take pods must be left; less
 	// than 1 means 1.
@@ -40,8 +40,8 @@ const (
 // configuration does.
 func (l Limits) Check() error {
 	switch {
-	case l.ViewAge < 0 || l.ViewAge > ViewLimit:
-		return fmt.Errorf("guards.view_age is %s: it can be made shorter than %s, not longer", l.ViewAge, ViewLimit)
+	case l.ViewAge < 0 || l.ViewAge > StateLimit:
+		return fmt.Errorf("guards.view_age is %s: it can be made shorter than %s, not longer", l.ViewAge, StateLimit)
 	case l.KeepReady < 0:
 		return fmt.Errorf("guards.keep_ready is %d: at least 1 Ready worker is kept", l.KeepReady)
 	case slices.Contains(l.Protect, ""):
@@ -57,7 +57,7 @@ func (l Limits) Check() error {
 }
 
 func (l Limits) viewAge() time.Duration {
-	return min(cmp.Or(max(l.ViewAge, 0), ViewLimit), ViewLimit)
+	return min(cmp.Or(max(l.ViewAge, 0), StateLimit), StateLimit)
 }
 
 func (l Limits) keepReady() int { return max(l.KeepReady, 1) }

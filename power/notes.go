@@ -67,7 +67,7 @@ func (s notes) stores() []NoteStore {
 // change changes the notes on nodes. If the account may not write them on nodes, this
 // host's register has to suffice, unless must is true.
 func (s notes) change(ctx context.Context, nodes []string, must bool, change func(node string, had Note) (Note, bool)) (errs error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	for _, store := range s.stores() {
 		for _, n := range nodes {
@@ -291,7 +291,7 @@ func (s notes) isOn(n Node) bool {
 	if n.Ready && n.WhyNotCounted == "" && clock.Since(n.Heard) < onTime {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 	defer cancel()
 	for _, r := range s.fleet.Read(ctx, s.fleet.Resolve(ctx, []NodeRef{n.NodeRef})) {
 		return r.State == On && r.Proof == Proven

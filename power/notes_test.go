@@ -82,7 +82,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 				v.on, v.since, v.ours = true, time.Now(), false
 				p.w.mu.Unlock()
 				time.Sleep(readyAfterBoot)
-				view, _ := p.Look(t.Context())
+				view, _ := p.State(t.Context())
 				if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" {
 					t.Errorf("before it is proven: %v", others)
 				}
@@ -92,7 +92,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 				if err != nil || NeedsOverride(q.Findings) || q.Left != 3 {
 					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
 				}
-				view, _ = p.Look(t.Context())
+				view, _ = p.State(t.Context())
 				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.annotations["n1"] != (Note{}) {
 					t.Errorf("noted by %v, the node by %v", others, p.w.annotations["n1"])
 				}
@@ -119,7 +119,7 @@ func TestAnotherRequestForAMachineThatIsOffLeavesTheFirstNote(t *testing.T) {
 			if now := p.w.annotations["n1"]; now != first || p.switcher.Registered()["n1"] != first {
 				t.Errorf("the note is %+v, and was %+v", now, first)
 			}
-			view, _ := p.Look(t.Context())
+			view, _ := p.State(t.Context())
 			if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
 				t.Errorf("named as others': %+v", others)
 			}
@@ -141,7 +141,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		p = m.start(0)
 		m.programs[0] = p
 		for range 2 {
-			view, _ := p.Look(t.Context())
+			view, _ := p.State(t.Context())
 			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.annotations["n1"] == (Note{}) {
 				t.Errorf("noted: %v; on the node: %v", others, p.w.annotations["n1"])
 			}
@@ -188,7 +188,7 @@ func TestAMachineNotedTwiceIsReportedOnce(t *testing.T) {
 			t.Errorf("the host has noted %v, the node %v", noted, p.w.annotations["n1"])
 		}
 		for _, later := range []time.Duration{0, time.Second} { // as older programs noted it
-			view, _ := p.Look(t.Context())
+			view, _ := p.State(t.Context())
 			for i := range view.Nodes {
 				for k := range view.Nodes[i].Notes {
 					view.Nodes[i].Notes[k].At = view.Nodes[i].Notes[k].At.Add(later)
@@ -353,7 +353,7 @@ func TestAnOlderCopyOfTheJournalForgetsNothing(t *testing.T) {
 			t.Fatalf("the copy is not older: %v, %v", left, err)
 		}
 		for range 2 {
-			view, err := p.Look(t.Context())
+			view, err := p.State(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -366,7 +366,7 @@ func TestAnOlderCopyOfTheJournalForgetsNothing(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(readyAfterBoot)
-		view, _ := p.Look(t.Context())
+		view, _ := p.State(t.Context())
 		if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
 			t.Errorf("n1 is on, and the notes name %+v", others)
 		}
@@ -441,7 +441,7 @@ func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
 				p.w.vms["n1"].on = on
 				p.w.mu.Unlock()
 				time.Sleep(onTime)
-				view, err := p.Look(t.Context())
+				view, err := p.State(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

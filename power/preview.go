@@ -22,7 +22,7 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 // preview is Preview; now asks the API server first.
 func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, error) {
 	began := time.Now()
-	view, err := s.look(ctx, now)
+	view, err := s.state(ctx, now)
 	if err != nil && r.Action != ActionOn {
 		view.Stale = append(view.Stale, err.Error())
 	}
@@ -35,7 +35,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 			in.Busy[b.Node.Name] = ActionOff
 		}
 	}
-	q := Question{Request: r, Left: -1, bound: in.Bound, lookedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
+	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
 			b.Heard = heard(view, b.Node.Name)
@@ -58,8 +58,8 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 }
 
 // guardInput returns the input of the guards, without machines and workers.
-func (s *Switcher) guardInput(r Request, view View) GuardInput {
-	return GuardInput{Action: r.Action, Targets: r.Nodes, View: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
+func (s *Switcher) guardInput(r Request, view ClusterState) GuardInput {
+	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
 		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity()}
 }
 
@@ -70,7 +70,7 @@ func (s *Switcher) judgeBy() func(GuardInput) []Finding {
 	return Guard
 }
 
-func heard(v View, node string) time.Time {
+func heard(v ClusterState, node string) time.Time {
 	for _, n := range v.Nodes {
 		if n.Name == node {
 			return n.Heard
@@ -107,17 +107,17 @@ func (q Question) withoutRefused() (Question, error) {
 	return rest, &ActionError{Action: q.Action, Failed: failed}
 }
 
-// look returns a view of the cluster; with now it asks the API server first.
-func (s *Switcher) look(ctx context.Context, now bool) (View, error) {
+// state returns the state of the cluster; with fresh it asks the API server first.
+func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) {
 	if s.World == nil {
-		return View{}, errors.New("lightsout knows nothing of the cluster")
+		return ClusterState{}, errors.New("lightsout knows nothing of the cluster")
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	if now {
-		return s.World.LookNow(ctx)
+	if fresh {
+		return s.World.FreshState(ctx)
 	}
-	return s.World.Look(ctx)
+	return s.World.State(ctx)
 }
 
 // leftOff returns the machines that the journal lists as off, by node.
@@ -135,7 +135,7 @@ func (s *Switcher) leftOff() map[string][]LeftOff {
 // bind finds the machines of all nodes, so that the guards notice two nodes with one
 // machine. For powering on it first takes the machines in the journal: those are the
 // ones that were switched off.
-func (s *Switcher) bind(ctx context.Context, r Request, view View, left map[string][]LeftOff) (all []Binding) {
+func (s *Switcher) bind(ctx context.Context, r Request, view ClusterState, left map[string][]LeftOff) (all []Binding) {
 	if r.Action == ActionOn {
 		for _, name := range r.Nodes {
 			for _, l := range left[name] {
@@ -158,7 +158,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, view View, left map[stri
 			refs = append(refs, NodeRef{Name: name})
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	return append(all, s.Fleet.resolveAll(ctx, refs, need)...)
 }
@@ -168,7 +168,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, view View, left map[stri
 func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, bound map[string]Bound) (problems []Finding) {
 	var unproven map[string]error
 	if a != ActionOn {
-		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 		defer cancel()
 		unproven = s.Fleet.Prove(ctx, targets)
 		for node, err := range s.Fleet.Preflight(ctx, a, targets) {
@@ -194,7 +194,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 // count if it is being switched, if a journal or a note lists it as off, or if its own
 // driver reports it as off. judged polls the machines that readings lacks, and adds
 // them.
-func (s *Switcher) judged(ctx context.Context, view View, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
+func (s *Switcher) judged(ctx context.Context, view ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
 	var out []Node
 	var candidates []int
 	on := s.Journal.PoweredOn()

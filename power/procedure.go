@@ -21,14 +21,14 @@ import (
 //	→ lock the machine → journal → take a slot → poll and guard a third time,
 //	unless the second was less than a second ago → act → verify by polling → settle
 //
-// The second look counts: between question and answer an hour may have passed. It
-// begins with a question to the API server, so that no old view passes for a new one.
+// The second judgement counts: between question and answer an hour may have passed. It
+// begins with a question to the API server, so that no old state passes for a new one.
 // It happens under the cluster's lock, so that no other program on this host
 // judges by the same workers, and after the note, so that of two operators on
 // two hosts at least one sees the other. The third covers the time in which a
 // machine waits for its turn: see BeforeSend. Powering on takes the same way, but
 // each machine by itself: the Switcher waits for a busy one, leaves a refused one out, and
-// neither delays the others. It needs no view of the cluster,
+// neither delays the others. It needs no state of the cluster,
 // no journal and no lock.
 //
 // It is safe for concurrent use. It depends on neither Kubernetes nor a screen: World
@@ -68,8 +68,8 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) { return s.notes().sw
 func (s *Switcher) Registered() map[string]Note { return s.notes().registered() }
 
 const (
-	// lookTimeout bounds each thing that is looked up before a question.
-	lookTimeout = 15 * time.Second
+	// stateTimeout bounds each query before a question.
+	stateTimeout = 15 * time.Second
 	// judgeTimeout bounds the wait for another program that is judging.
 	judgeTimeout = 30 * time.Second
 	// mostQuestions is how often the Switcher asks again because something changed.
@@ -181,7 +181,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	}
 	wasOff := map[string]time.Time{}
 	if q.Action != ActionOn {
-		j := &judgement{mu: newMutex(), at: q.lookedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
+		j := &judgement{mu: newMutex(), at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {

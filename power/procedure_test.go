@@ -216,12 +216,12 @@ type frozen struct {
 	notes bool // only the requests to annotate get no answer
 }
 
-func (f frozen) LookNow(ctx context.Context) (View, error) {
+func (f frozen) FreshState(ctx context.Context) (ClusterState, error) {
 	if f.notes {
-		return f.World.LookNow(ctx)
+		return f.World.FreshState(ctx)
 	}
 	<-ctx.Done()
-	return View{}, ctx.Err()
+	return ClusterState{}, ctx.Err()
 }
 
 func (f frozen) Change(ctx context.Context, node string, change func(Note) (Note, bool)) error {

@@ -139,7 +139,7 @@ type OffMachine struct {
 // not in the journal, by node. The error reports machines that it could not poll; the
 // result still has the others.
 func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error) {
-	view, err := s.look(ctx, false)
+	view, err := s.state(ctx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -446,7 +446,7 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 		on := intent("1", "n2", ActionOn)
 		on.Cluster, on.ClusterUID = p.cluster.Name, p.cluster.UID
 		write(t, p.journal, on)
-		view, err := p.Look(t.Context())
+		view, err := p.State(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -454,7 +454,7 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 			view.Nodes[i].Heard = time.Now().Add(-10 * time.Second)
 		}
 		var q Question
-		for _, n := range p.switcher.judged(t.Context(), view, nil, GuardInput{Action: ActionOff, Targets: []string{"n1"}, View: view}, &q, map[string]Reading{}) {
+		for _, n := range p.switcher.judged(t.Context(), view, nil, GuardInput{Action: ActionOff, Targets: []string{"n1"}, ClusterState: view}, &q, map[string]Reading{}) {
 			if not := n.WhyNotCounted != ""; not != (n.Name == "n2") {
 				t.Errorf("%s: %q", n.Name, n.WhyNotCounted)
 			}

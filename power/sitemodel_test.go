@@ -159,17 +159,17 @@ func (p *program) Drain(ctx context.Context, nodes []string) ([]string, error) {
 	return nodes, nil
 }
 
-// Look returns the API server's view, which is late.
-func (p *program) Look(context.Context) (View, error) {
+// State returns the API server's view, which is late.
+func (p *program) State(context.Context) (ClusterState, error) {
 	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settle()
 	now := time.Now()
-	v := View{At: now}
+	v := ClusterState{At: now}
 	if !w.apiLost.IsZero() {
-		if v.Age = now.Sub(w.apiLost); v.Age > ViewLimit {
-			return View{}, errors.New("the API server does not answer")
+		if v.Age = now.Sub(w.apiLost); v.Age > StateLimit {
+			return ClusterState{}, errors.New("the API server does not answer")
 		}
 	}
 	for _, name := range w.names() {
@@ -197,15 +197,15 @@ func (p *program) Look(context.Context) (View, error) {
 	return v, nil
 }
 
-// LookNow is Look while the API server answers.
-func (p *program) LookNow(ctx context.Context) (View, error) {
+// FreshState is State while the API server answers.
+func (p *program) FreshState(ctx context.Context) (ClusterState, error) {
 	p.w.mu.Lock()
 	lost := !p.w.apiLost.IsZero()
 	p.w.mu.Unlock()
 	if lost {
-		return View{}, errors.New("the API server does not answer")
+		return ClusterState{}, errors.New("the API server does not answer")
 	}
-	return p.Look(ctx)
+	return p.State(ctx)
 }
 
 func (w *modelWorld) address(node string) string {
@@ -338,7 +338,7 @@ func (d modelDriver) off(ctx context.Context, m Machine, after func(*vm) time.Du
 		w.wrong = append(w.wrong, "the control plane was switched off")
 	case !asked:
 		w.wrong = append(w.wrong, v.node+" was switched off, but no question named it")
-	case !w.apiLost.IsZero() && time.Since(w.apiLost) > 2*ViewLimit:
+	case !w.apiLost.IsZero() && time.Since(w.apiLost) > 2*StateLimit:
 		w.wrong = append(w.wrong, v.node+" was switched off without a view of the cluster")
 	case before && w.left() < 1:
 		w.wrong = append(w.wrong, "no worker is left after "+v.node)

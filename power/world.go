@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// World is the cluster and the way to it, as the procedure sees them. Looks are
-// taken by several goroutines at once.
+// World is the cluster and the way to it, as the procedure sees them. It is safe for
+// concurrent use.
 type World interface {
-	// Look returns the present state. The error is the reason, in one sentence, why it
+	// State returns the present state. The error is the reason, in one sentence, why it
 	// is unknown; powering on works without it.
-	Look(ctx context.Context) (View, error)
-	// LookNow is Look, but only with data that the API server has sent since the call.
+	State(ctx context.Context) (ClusterState, error)
+	// FreshState is State, but only with data that the API server has sent since the call.
 	// The error is the reason why that is missing.
-	LookNow(ctx context.Context) (View, error)
+	FreshState(ctx context.Context) (ClusterState, error)
 }
 
-// View is the state of the cluster at one moment.
-type View struct {
+// ClusterState is the state of the cluster at one moment.
+type ClusterState struct {
 	// At is when it was taken.
 	At time.Time
 	// Nodes are all nodes of the cluster.
@@ -35,7 +35,7 @@ type View struct {
 	Self  Self
 }
 
-func (v View) refs() (out []NodeRef) {
+func (v ClusterState) refs() (out []NodeRef) {
 	for _, n := range v.Nodes {
 		out = append(out, n.NodeRef)
 	}
@@ -84,11 +84,11 @@ type Question struct {
 	ahead time.Duration
 	// over lists the notes on nodes that are out of date.
 	over []Note
-	// bound holds the machines of all nodes that the judgement used, and lookedAt is
-	// the time of the view of the cluster.
-	bound    map[string]Bound
-	lookedAt time.Time
-	note     string // ID of the annotation for this question
+	// bound holds the machines of all nodes that the judgement used, and observedAt is
+	// the time of the state of the cluster.
+	bound      map[string]Bound
+	observedAt time.Time
+	note       string // ID of the annotation for this question
 	// CanDrain: the nodes can be drained first.
 	CanDrain bool
 	// DryRun: nothing will be switched.

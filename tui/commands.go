@@ -93,7 +93,7 @@ func undoMarks(m *Model) {
 	last := len(s.undo) - 1
 	s.marks, s.undo = s.undo[last], s.undo[:last]
 	s.dropMarks()
-	s.look(scopeAuto)
+	s.showPods(scopeAuto)
 }
 
 // clearOne removes one thing with each press: the filter of the pane, the zoom, the
@@ -111,10 +111,10 @@ func clearOne(m *Model) {
 	case len(s.marks) > 0:
 		s.remember()
 		clear(s.marks)
-		s.look(scopeAuto)
+		s.showPods(scopeAuto)
 		m.say("marks cleared: u brings them back")
 	default:
-		s.look(scopeAuto)
+		s.showPods(scopeAuto)
 	}
 }
 

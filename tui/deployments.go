@@ -48,7 +48,7 @@ func newDeploymentsPane() *deploymentsPane {
 		kind: cluster.KindDeployment, none: "no deployments",
 		chosen: func(s *scene, k cluster.Key) {
 			s.deployment = k
-			s.look(scopeDeployment)
+			s.showPods(scopeDeployment)
 		},
 		tailTitle: "LAST MINUTE", tailLeast: 12,
 		tail: func(s *scene, r *row, d *cluster.Deployment, w int) {

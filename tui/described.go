@@ -21,7 +21,7 @@ func (d *details) described(ref cluster.Ref) {
 		return
 	}
 	if l := d.s.f.Inspection; l.Err != "" && !l.Log {
-		d.look(d.s.t.warn, "not read again", l.Err)
+		d.addStyled(d.s.t.warn, "not read again", l.Err)
 	}
 	d.head("Conditions")
 	for _, c := range o.Conditions {
@@ -34,12 +34,12 @@ func (d *details) described(ref cluster.Ref) {
 	d.services(ref.Kind, o)
 	d.head("In use, by metrics-server")
 	d.add("now", o.Usage)
-	d.look(d.s.t.dim, "unknown", o.UsageErr)
+	d.addStyled(d.s.t.dim, "unknown", o.UsageErr)
 	d.head("Events of the cluster")
 	if o.EventsErr != "" {
-		d.look(d.s.t.warn, "can't be read", o.EventsErr)
+		d.addStyled(d.s.t.warn, "can't be read", o.EventsErr)
 	} else if len(o.Events) == 0 {
-		d.look(d.s.t.dim, "none", "the API server keeps them for about an hour")
+		d.addStyled(d.s.t.dim, "none", "the API server keeps them for about an hour")
 	}
 	for _, e := range o.Events {
 		text, st := e.Reason+": "+e.Message, style("")
@@ -49,7 +49,7 @@ func (d *details) described(ref cluster.Ref) {
 		if e.Warning {
 			st = d.s.t.warn
 		}
-		d.look(st, d.s.offset(e.At.Local()), text)
+		d.addStyled(st, d.s.offset(e.At.Local()), text)
 	}
 }
 
@@ -61,9 +61,9 @@ func (d *details) services(kind cluster.Kind, o *cluster.Description) {
 	}
 	d.head("Services")
 	if o.ServicesErr != "" {
-		d.look(d.s.t.warn, "can't be read", o.ServicesErr)
+		d.addStyled(d.s.t.warn, "can't be read", o.ServicesErr)
 	} else if len(o.Services) == 0 {
-		d.look(d.s.t.dim, "none", "no service selects these pods")
+		d.addStyled(d.s.t.dim, "none", "no service selects these pods")
 	}
 	for _, s := range o.Services {
 		text, st := s.Name+": "+s.Type, style("")
@@ -79,7 +79,7 @@ func (d *details) services(kind cluster.Kind, o *cluster.Description) {
 			}
 			text += fmt.Sprintf(" %s %d ready endpoints", d.s.t.bullet, e.Ready)
 		}
-		d.look(st, "service", text)
+		d.addStyled(st, "service", text)
 	}
 }
 
@@ -94,7 +94,7 @@ func (d *details) condition(kind cluster.Kind, c cluster.Condition) {
 	if c.Status == bad || c.Status == "Unknown" {
 		st = d.s.t.warn
 	}
-	d.look(st, c.Type, d.state(c.Status, c.Since, c.Reason, c.Message))
+	d.addStyled(st, c.Type, d.state(c.Status, c.Since, c.Reason, c.Message))
 }
 
 // state is a word with how long it has held and why.
@@ -136,9 +136,9 @@ func (d *details) container(c cluster.Container) {
 	if state == "" {
 		state, st = c.Image, "" // of a template
 	}
-	d.look(st, name, state)
+	d.addStyled(st, name, state)
 	if c.Last != "" {
-		d.look(t.warn, "", "before that: "+c.Last)
+		d.addStyled(t.warn, "", "before that: "+c.Last)
 	}
 	if c.State != "" {
 		d.add("", c.Image)

@@ -31,9 +31,9 @@ func (d *details) put(f fact) {
 	d.facts = append(d.facts, f)
 }
 
-func (d *details) add(label, value string) { d.look("", label, value) }
+func (d *details) add(label, value string) { d.addStyled("", label, value) }
 
-func (d *details) look(st style, label, value string) {
+func (d *details) addStyled(st style, label, value string) {
 	if value = strings.TrimSpace(d.s.t.text(value)); value != "" {
 		d.put(fact{label: label, value: value, st: st})
 	}
@@ -59,7 +59,7 @@ func (d *details) events(names ...string) {
 			continue
 		}
 		_, st := levelStyle(d.s.t, e.Level)
-		d.look(st, d.s.offset(e.At), brief(e.Subject, e.Sentence()))
+		d.addStyled(st, d.s.offset(e.At), brief(e.Subject, e.Sentence()))
 		if n++; n == mostEvents {
 			return
 		}
@@ -74,7 +74,7 @@ func (d *details) node(ref cluster.Ref) {
 		return
 	}
 	_, st := nodeSign(s, n)
-	d.look(st, "status", s.snap.NodeWord(n, s.now))
+	d.addStyled(st, "status", s.snap.NodeWord(n, s.now))
 	d.add("reason", n.Reason)
 	d.add("message", n.Message)
 	d.time("since", n.ReadySince)
@@ -112,14 +112,14 @@ func (d *details) node(ref cluster.Ref) {
 	d.events(ref.Name)
 	if s.snap.Unread(cluster.KindPod) {
 		d.head("Pods")
-		d.look(s.t.dim, s.missing(cluster.KindPod), "")
+		d.addStyled(s.t.dim, s.missing(cluster.KindPod), "")
 		return
 	}
 	pods := s.snap.PodsOn(ref.Name)
 	d.head(fmt.Sprintf("Pods (%d)", len(pods)))
 	for _, p := range pods[:min(len(pods), 250)] {
 		_, st := podSign(s, p)
-		d.look(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
+		d.addStyled(st, middle(s.t.text(p.Name), 24, s.t.ellipsis), s.snap.PodWord(p, s.now))
 	}
 }
 
@@ -132,16 +132,16 @@ func (d *details) machine(name string) {
 		return
 	}
 	_, st := powerWord(d.s.t, m, true)
-	d.look(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
+	d.addStyled(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
 	d.add("says", m.Reading.Detail)
 	d.time("read", cmp.Or(m.Reading.Asked, m.Reading.Arrived))
 	d.add("machine", m.Machine)
 	if m.Busy != "" {
-		d.look(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
+		d.addStyled(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
 	}
 	d.add("", m.Text)
 	if m.LeftOff {
-		d.look(d.s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
+		d.addStyled(d.s.t.warn, "left off", "lightsout switched it off and has not seen it on again")
 	}
 }
 
@@ -153,10 +153,10 @@ func (d *details) pod(ref cluster.Ref) {
 		return
 	}
 	_, st := podSign(s, p)
-	d.look(st, "status", s.snap.PodWord(p, s.now))
+	d.addStyled(st, "status", s.snap.PodWord(p, s.now))
 	d.add("phase", p.Phase)
 	if at, ok := forecast.EvictAt(s.snap, p); ok {
-		d.look(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
+		d.addStyled(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
 	}
 	d.add("ready", map[bool]string{true: "yes", false: "no"}[p.Ready])
 	d.time("since", p.ReadySince)
@@ -213,14 +213,14 @@ func (d *details) deployment(ref cluster.Ref) {
 		d.add("deployment", "is no longer there")
 		return
 	}
-	d.look(deploymentStyle(s.t, dep), "status", dep.Word)
+	d.addStyled(deploymentStyle(s.t, dep), "status", dep.Word)
 	d.number("replicas", dep.Replicas)
 	d.number("available", dep.Available)
 	d.number("ready", dep.ReadyReplicas)
 	d.number("up to date", dep.Updated)
 	d.number("pods", dep.Total)
 	if dep.ProgressFailed {
-		d.look(s.t.bad, "progress", "deadline exceeded")
+		d.addStyled(s.t.bad, "progress", "deadline exceeded")
 	}
 	if now, target, limited := s.snap.Capacity(k); limited {
 		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))

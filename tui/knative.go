@@ -31,13 +31,13 @@ func (d *details) readiness(label, name string, r cluster.Readiness, kind cluste
 	switch {
 	case name == "":
 	case r.Ready == cluster.TriTrue:
-		d.look(d.s.t.good, label, name+": "+d.state("Ready", r.Since, r.Reason, r.Message))
+		d.addStyled(d.s.t.good, label, name+": "+d.state("Ready", r.Since, r.Reason, r.Message))
 	case r.Ready == cluster.TriFalse:
-		d.look(d.s.t.bad, label, name+": "+d.state("not Ready", r.Since, r.Reason, r.Message))
+		d.addStyled(d.s.t.bad, label, name+": "+d.state("not Ready", r.Since, r.Reason, r.Message))
 	case r.Ready == cluster.TriUnknown:
-		d.look(d.s.t.warn, label, name+": "+d.state("not Ready yet", r.Since, r.Reason, r.Message))
+		d.addStyled(d.s.t.warn, label, name+": "+d.state("not Ready yet", r.Since, r.Reason, r.Message))
 	case d.s.snap.Access[kind].Forbidden:
-		d.look(d.s.t.warn, label, fmt.Sprintf("%s: whether it is Ready is unknown: this account may not list %ss", name, kind))
+		d.addStyled(d.s.t.warn, label, fmt.Sprintf("%s: whether it is Ready is unknown: this account may not list %ss", name, kind))
 	default:
 		d.add(label, name)
 	}
@@ -72,7 +72,7 @@ func (d *details) knativeService(ref cluster.Ref) {
 	}
 	if !found {
 		why := d.s.missing(cluster.KindDeployment)
-		d.look(d.s.t.dim, "revisions", cmp.Or(why, "lightsout sees no deployment of this service"))
+		d.addStyled(d.s.t.dim, "revisions", cmp.Or(why, "lightsout sees no deployment of this service"))
 	}
 }
 
@@ -84,7 +84,7 @@ func (d *details) revision(dep *cluster.Deployment) {
 	if percent, known := kn.Share(); known {
 		d.add("requests", fmt.Sprintf("%d%% of the service's", percent))
 	}
-	d.look(deploymentStyle(d.s.t, dep), "pods", fmt.Sprintf("%s, %d of %d available", dep.Word, dep.Available, dep.Replicas))
+	d.addStyled(deploymentStyle(d.s.t, dep), "pods", fmt.Sprintf("%s, %d of %d available", dep.Word, dep.Available, dep.Replicas))
 	if now, target, limited := d.s.snap.Capacity(dep.Key); limited {
 		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
 	}

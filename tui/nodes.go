@@ -34,7 +34,7 @@ func newNodesPane() *nodesPane {
 		kind: cluster.KindNode, none: "no nodes",
 		chosen: func(s *scene, name string) {
 			s.node = name
-			s.look(scopeNode)
+			s.showPods(scopeNode)
 		},
 		columns: []column[*cluster.Node]{
 			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName, nil},
@@ -106,7 +106,7 @@ func markAll(m *Model) {
 			}
 		}
 	}
-	s.look(scopeAuto)
+	s.showPods(scopeAuto)
 }
 
 func nodeTrouble(s *scene, n *cluster.Node) int {

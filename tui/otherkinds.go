@@ -29,7 +29,7 @@ func workloadsOf(what string, kind cluster.Kind, names ...string) otherKind {
 func podsOfKind(kind string, names ...string) otherKind {
 	return otherKind{kind + ": their pods are in the pane of pods", names, func(m *Model) {
 		focusOn("Pods")(m)
-		m.s.look(scopeAll)
+		m.s.showPods(scopeAll)
 		m.say(kind + " have no pane of their own: this pane now lists all pods (a); / filters them by name, and the details (d) of a pod name its owner")
 	}}
 }

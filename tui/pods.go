@@ -157,13 +157,13 @@ func allPods(m *Model) {
 	if m.s.scope == scopeAll {
 		to = scopeAuto
 	}
-	m.s.look(to)
+	m.s.showPods(to)
 }
 
 // goToAllPods goes to the pods and shows all of them, as `:po` of k9s does.
 func goToAllPods(m *Model) {
 	focusOn(podsSpec.name)(m)
-	m.s.look(scopeAll)
+	m.s.showPods(scopeAll)
 }
 
 func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {

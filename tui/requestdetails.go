@@ -27,7 +27,7 @@ func (d *details) requests() {
 	d.add("in all", fmt.Sprintf("%d scheduled: %d ok, %d failed, %d in flight, %d cancelled, %d not sent",
 		run.Totals.Scheduled, run.Totals.OK, failed, run.Totals.InFlight(), run.Totals.Cancelled, run.Totals.Unsent))
 	if failed == 0 {
-		d.look(d.s.t.good, "failed", "none")
+		d.addStyled(d.s.t.good, "failed", "none")
 	}
 	d.failedByClass(run, single)
 	if single != nil {
@@ -37,7 +37,7 @@ func (d *details) requests() {
 	d.took(run, single)
 	if single == nil {
 		d.head("Single requests")
-		d.look(d.s.t.dim, "none here", "requests.jsonl in the folder of the record has each request")
+		d.addStyled(d.s.t.dim, "none here", "requests.jsonl in the folder of the record has each request")
 		return
 	}
 	d.head("Newest failed requests")
@@ -74,7 +74,7 @@ func (d *details) failedByClass(run *loadgen.Run, single *loadgen.Digest) {
 		if !first.IsZero() {
 			text += ", sent from " + d.s.offset(first.Local()) + " to " + d.s.offset(last.Local())
 		}
-		d.look(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), text)
+		d.addStyled(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), text)
 	}
 }
 
@@ -90,7 +90,7 @@ func (d *details) failedByEndpoint(single *loadgen.Digest) {
 		if len(parts[e]) > 0 {
 			text += ": " + strings.Join(parts[e], ", ")
 		}
-		d.look(d.s.t.bad, cmp.Or(e, "no connection"), text)
+		d.addStyled(d.s.t.bad, cmp.Or(e, "no connection"), text)
 	}
 }
 
@@ -122,7 +122,7 @@ func (d *details) failedByTime(seconds []loadgen.Second) {
 		if last > first {
 			when += " " + d.s.t.dash + " " + d.s.offset(seconds[last].At.Local())
 		}
-		d.look(d.s.t.bad, when, fmt.Sprintf("%d of %d sent: %s", n, sent, classes(failed, ", ")))
+		d.addStyled(d.s.t.bad, when, fmt.Sprintf("%d of %d sent: %s", n, sent, classes(failed, ", ")))
 		i = last
 	}
 }
@@ -178,5 +178,5 @@ func (d *details) request(r *loadgen.Record, st style) {
 			parts = append(parts, part)
 		}
 	}
-	d.look(st, d.s.offset(r.CountedAt().Local()), strings.Join(parts, " "+d.s.t.bullet+" "))
+	d.addStyled(st, d.s.offset(r.CountedAt().Local()), strings.Join(parts, " "+d.s.t.bullet+" "))
 }

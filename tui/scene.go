@@ -42,8 +42,8 @@ type scene struct {
 	say func(string)
 }
 
-// look chooses the pods to show after the marks or a cursor changed.
-func (s *scene) look(sc scope) {
+// showPods chooses the pods to show after the marks or a cursor changed.
+func (s *scene) showPods(sc scope) {
 	s.scope = sc
 	s.marked++
 }
@@ -67,7 +67,7 @@ func (s *scene) toggleMark(node string) {
 	} else {
 		s.marks[node] = true
 	}
-	s.look(scopeAuto)
+	s.showPods(scopeAuto)
 }
 
 // dropMarks forgets the marks of nodes that are no longer there.

@@ -149,7 +149,7 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 func (d *details) event(e view.Event) {
 	s := d.s
 	_, st := levelStyle(s.t, e.Level)
-	d.look(st, "event", eventText(s.t, e))
+	d.addStyled(st, "event", eventText(s.t, e))
 	d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
 	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {

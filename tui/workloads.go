@@ -250,21 +250,21 @@ func (d *details) workload(ref cluster.Ref) {
 		d.described(ref)
 		return
 	}
-	d.look(workloadStyle(s.t, w.Word), "status", w.Word)
+	d.addStyled(workloadStyle(s.t, w.Word), "status", w.Word)
 	d.add("ready", fmt.Sprintf("%d of %d", w.Ready, w.Desired))
 	if w.Kind == cluster.KindJob {
 		d.add("failed pods", fmt.Sprintf("%d, of %d that backoffLimit allows", w.Failed, w.Backoff))
 	}
 	d.head("When a node is lost")
 	if text, st := fate(s, w, lostPods(s)[ref]); st != s.t.dim {
-		d.look(st, "now", text)
+		d.addStyled(st, "now", text)
 	}
 	d.add("rule", explained[w.Kind])
 	if pods := s.snap.PodsOwnedBy(ref); len(pods) > 0 {
 		d.head("Pods")
 		for _, p := range pods[:min(len(pods), mostEvents)] {
 			_, st := podSign(s, p)
-			d.look(st, cmp.Or(p.Node, "no node"), p.Name+": "+s.snap.PodWord(p, s.now))
+			d.addStyled(st, cmp.Or(p.Node, "no node"), p.Name+": "+s.snap.PodWord(p, s.now))
 		}
 		d.add("", some(max(0, len(pods)-mostEvents), "more"))
 	}

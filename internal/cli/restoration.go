@@ -95,14 +95,14 @@ func restorations(o options) ([]*restoration, error) {
 		f.errs = append(f.errs, fmt.Errorf("this host's register can't be read: %w", unread))
 	}
 	if noWay == nil {
-		f.look(here, f.AbsPath())
+		f.addCluster(here, f.AbsPath())
 		return f.all, errors.Join(f.errs...)
 	}
 	for _, n := range registered { // the operator may mean any of these clusters
-		f.look(n.Cluster, f.AbsPath())
+		f.addCluster(n.Cluster, f.AbsPath())
 	}
 	if len(f.all) == 0 {
-		f.look(here, f.AbsPath())
+		f.addCluster(here, f.AbsPath())
 	}
 	return f.all, errors.Join(f.errs...)
 }
@@ -130,7 +130,7 @@ func (f *restorationFinder) journal() {
 	}
 	for _, l := range j.LateAll() {
 		config := f.configFor(l.Of(), f.here, l.Config)
-		f.look(l.Of(), config)
+		f.addCluster(l.Of(), config)
 		for _, r := range f.all {
 			if r.of.Same(l.Of()) && r.journal.Config() == config {
 				r.late = append(r.late, l)
@@ -171,8 +171,8 @@ func (f *restorationFinder) find(of power.Cluster, config string) *restoration {
 	return r
 }
 
-// look adds a cluster that the journal has nothing of.
-func (f *restorationFinder) look(of power.Cluster, config string) {
+// addCluster adds a cluster that the journal has nothing of.
+func (f *restorationFinder) addCluster(of power.Cluster, config string) {
 	if slices.ContainsFunc(f.all, func(r *restoration) bool { return r.of.Same(of) }) {
 		return
 	}

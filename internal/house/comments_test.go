@@ -94,6 +94,7 @@ func TestNoCommentHasARetiredClause(t *testing.T) {
 var retiredNames = map[string]string{
 	"NotLeft": "WhyNotCounted", "LoadReady": "NoLoad", "Course": "UnderWay", "lookAtService": "observeService",
 	"failSigns": "loadgen.Groups", "classLook": "Class.Traits",
+	"LookNow": "FreshState", "lookTimeout": "stateTimeout", "silentLooks": "silentPolls",
 	"planTimeout": "apiTimeout", "unmark": "sweepNotes", "secondLook": "pollOther",
 }
 

@@ -73,7 +73,7 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 		o.settings = append(o.settings, record.Setting{Name: l.Name, Value: l.Value, Source: l.Source})
 	}
 	o.tracker = phase.NewTracker(o.focus)
-	o.tracker.Look(before, o.began)
+	o.tracker.Observe(before, o.began)
 	o.tracker.Zero(zero, before)
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
@@ -115,7 +115,7 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 		o.sign(s, x)
 	}
 	o.findReturned(s, now)
-	o.tracker.Look(s, now)
+	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
 		if d := s.Deployment(o.focus); d != nil && (o.lowest == nil || d.Available < *o.lowest) {
 			n := d.Available

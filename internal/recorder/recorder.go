@@ -112,11 +112,11 @@ func (r *Recorder) Request(q loadgen.Record) {
 	}
 }
 
-// Look searches a new snapshot for signs, also once a second.
-func (r *Recorder) Look(s *cluster.Snapshot) {
+// Observe searches a new snapshot for signs, also once a second.
+func (r *Recorder) Observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
 	if r.opt.Status != nil {
-		defer func() { r.opt.Status.look(s, r.outage != nil, now) }()
+		defer func() { r.opt.Status.observe(s, r.outage != nil, now) }()
 	}
 	r.startProbes()
 	if r.began.IsZero() {
@@ -125,7 +125,7 @@ func (r *Recorder) Look(s *cluster.Snapshot) {
 		}
 		r.began = now
 	}
-	news := r.signs.look(s, &r.probes, now)
+	news := r.signs.observe(s, &r.probes, now)
 	r.sayPlanned()
 	switch {
 	case r.outage != nil:
@@ -186,7 +186,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 		err = r.rolling.Spill(dir, news[0].At)
 	}
 	if err != nil {
-		// The signs stay new, and the next look tries again.
+		// The signs stay new, and the next Observe tries again.
 		r.signs.forget(news)
 		if e, changed := r.health.Observe("the outage's record", err, 0); changed {
 			r.s.Say(e)

@@ -85,9 +85,9 @@ func (g *signs) transition(t cluster.Transition) {
 	}
 }
 
-// look compares the signs in a snapshot with those before. It returns those that are new
+// observe compares the signs in a snapshot with those before. It returns those that are new
 // and last long enough, the earliest first.
-func (g *signs) look(s *cluster.Snapshot, p *probes, now time.Time) (news []record.Sign) {
+func (g *signs) observe(s *cluster.Snapshot, p *probes, now time.Time) (news []record.Sign) {
 	starting := g.first.IsZero() && s.Link.State == cluster.LinkLive && seen(s)
 	if starting {
 		g.first = now

@@ -26,8 +26,8 @@ type Status struct {
 	outages   int
 }
 
-// look keeps what the recorder sees.
-func (s *Status) look(snap *cluster.Snapshot, recording bool, now time.Time) {
+// observe keeps the figures of a snapshot.
+func (s *Status) observe(snap *cluster.Snapshot, recording bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if recording && !s.recording {

@@ -132,7 +132,7 @@ func drainWorld(t *testing.T, d *drainer, opt session.Options) *world {
 }
 
 // ask asks to shut nodes down and answers with choice.
-func (w *world) ask(choice string, nodes ...string) {
+func (w *world) confirm(choice string, nodes ...string) {
 	w.x.t.Helper()
 	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: nodes})
 	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: choice})
@@ -155,7 +155,7 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()
 	w := drainWorld(t, d, session.Options{})
-	w.ask("drain", "kube-node3", "kube-node4")
+	w.confirm("drain", "kube-node3", "kube-node4")
 	w.x.frame("both off", func(f *view.Frame) bool {
 		a, b := f.Power["kube-node3"], f.Power["kube-node4"]
 		return a.LeftOff && b.LeftOff && a.Busy == "" && b.Busy == "" && a.Phase == power.PhaseDone
@@ -215,7 +215,7 @@ func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
 		}
 	}
 	y := drainWorld(t, d, session.Options{DryRun: true})
-	y.ask("drain", "kube-node4")
+	y.confirm("drain", "kube-node4")
 	y.x.frame("the dry run's word", func(f *view.Frame) bool {
 		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "dry run: shutdown") })
 	})
@@ -223,9 +223,9 @@ func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
 		t.Errorf("done: %v", log)
 	}
 	z := drainWorld(t, d, session.Options{Production: true})
-	z.ask("drain", "kube-node4") // without the name typed
+	z.confirm("drain", "kube-node4") // without the name typed
 	z.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
-	z.ask("no", "kube-node4")
+	z.confirm("no", "kube-node4")
 	if log := d.calls(); len(log) > 0 {
 		t.Errorf("done: %v", log)
 	}
@@ -239,7 +239,7 @@ func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
 	d.held["kube-node3"] = budget
 	var ahead atomic.Int64
 	w := drainWorld(t, d, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	w.ask("drain", "kube-node3")
+	w.confirm("drain", "kube-node3")
 	f := w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node3"].Text, "keep-all") })
 	if f.Question != nil {
 		t.Errorf("asked at once: %+v", f.Question)
@@ -333,7 +333,7 @@ func TestWhatIsAgreedToKeepsTheQuestionAboutLeaving(t *testing.T) {
 	w := drainWorld(t, d, session.Options{Annotations: notes})
 	on := sync.OnceFunc(func() { close(notes.on) })
 	t.Cleanup(on)
-	w.ask("drain", "kube-node3")
+	w.confirm("drain", "kube-node3")
 	w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node3"].Text, "keep-all") })
 	w.x.Send(view.AskQuit{})
 	w.x.question("quit")
@@ -354,7 +354,7 @@ func TestWhatOthersHaveCordonedStaysSo(t *testing.T) {
 	d := newDrainer()
 	d.cordoned["kube-node3"] = true
 	w := drainWorld(t, d, session.Options{})
-	w.ask("drain", "kube-node3", "kube-node4")
+	w.confirm("drain", "kube-node3", "kube-node4")
 	w.x.frame("both off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node4"].LeftOff })
 	w.x.Send(view.AskQuit{})
 	w.x.Send(view.Answer{Question: w.x.question("quit").ID, Choice: "on"})
@@ -371,7 +371,7 @@ func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
 	w.mu.Lock()
 	w.refuse = true
 	w.mu.Unlock()
-	w.ask("drain", "kube-node3")
+	w.confirm("drain", "kube-node3")
 	w.x.frame("it refused", func(f *view.Frame) bool { return f.Power["kube-node3"].Phase == power.PhaseFailed })
 	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.leftCordoned()) == 0 })
 	if len(d.now()) > 0 || len(w.x.left()) > 0 {

@@ -21,8 +21,8 @@ type Guest interface {
 	Transition(cluster.Transition)
 	Request(loadgen.Record)
 
-	// Look is called for each new Snapshot and once a second.
-	Look(*cluster.Snapshot)
+	// Observe is called for each new Snapshot and once a second.
+	Observe(*cluster.Snapshot)
 	// Reading reports a poll of the machine of a node.
 	Reading(node string, r power.Reading)
 	// SwitchingOff: the operator switches machines off by hand, from now on.

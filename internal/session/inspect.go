@@ -67,7 +67,7 @@ func (l *inspections) refresh() {
 		l.describe()
 	}
 	if l.cancel != nil && l.merged != nil {
-		l.merged.look()
+		l.merged.followPods()
 	}
 }
 
@@ -137,7 +137,7 @@ func (l *inspections) readLog(object *cluster.Description) {
 	}
 	if l.wanted.Of.Kind.HasPods() {
 		l.merged = &mergedLog{inspections: l, container: o.Container, lines: mergedLines{changed: l.inbox.wake}, pods: map[podID]*followedLog{}}
-		l.merged.look()
+		l.merged.followPods()
 		return
 	}
 	// A kubelet sends nothing before the first line: only the silence of its node shows

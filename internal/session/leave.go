@@ -92,8 +92,8 @@ func (v *leaving) busy() bool {
 	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.yes })
 }
 
-// look ends the session when it is to end and the reason to stay has gone.
-func (v *leaving) look() {
+// endIfSettled ends the session when that was requested and the reason to stay has gone.
+func (v *leaving) endIfSettled() {
 	if v.whenOver && !v.guest.Running() {
 		v.ending = true
 	}

@@ -296,8 +296,8 @@ func (o *outages) power(node string, r power.Reading) {
 	}
 }
 
-// look follows the nodes' conditions.
-func (o *outages) look(s *cluster.Snapshot, now time.Time) {
+// observe follows the nodes' conditions.
+func (o *outages) observe(s *cluster.Snapshot, now time.Time) {
 	if o.seen != nil && s.SameNodes(o.seen) {
 		return
 	}

@@ -57,8 +57,8 @@ type followedLog struct {
 	current int                // counts the readings; only the newest reports
 }
 
-// look follows the pods that are there now.
-func (m *mergedLog) look() {
+// followPods follows the pods that are there now.
+func (m *mergedLog) followPods() {
 	if m.snapshot == nil {
 		return
 	}

@@ -77,9 +77,9 @@ func (l *Questions) follow(now func() (view.Question, bool), answer func(view.An
 	l.ask(q, answer).now = now
 }
 
-// look puts another question in the place of each whose matter has changed, and
+// renew puts another question in the place of each whose matter has changed, and
 // withdraws those that have none any more. An answer to the former does nothing.
-func (l *Questions) look() {
+func (l *Questions) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = slices.DeleteFunc(l.open, func(a *asked) bool {

@@ -15,12 +15,12 @@ func TestAQuestionFollowsItsMatter(t *testing.T) {
 		return view.Question{Title: fmt.Sprintf("Leave with %d off?", off), Choices: []view.Choice{{ID: "no"}, {ID: "leave"}}}, off > 0
 	}, func(view.Answer) { answers++ })
 	two := *l.first()
-	l.look()
+	l.renew()
 	if got := l.first(); got == nil || got.ID != two.ID {
 		t.Errorf("another question although nothing has changed: %+v", got)
 	}
 	off = 1
-	l.look()
+	l.renew()
 	one := *l.first()
 	if one.ID == two.ID || one.Title != "Leave with 1 off?" {
 		t.Errorf("after a change: %+v, was %+v", one, two)
@@ -29,7 +29,7 @@ func TestAQuestionFollowsItsMatter(t *testing.T) {
 		t.Error("an answer to the former question was taken")
 	}
 	off = 0
-	if l.look(); l.first() != nil {
+	if l.renew(); l.first() != nil {
 		t.Errorf("still asked: %+v", l.first())
 	}
 	off = 1

@@ -92,9 +92,9 @@ func (r *Recorder) Request(q loadgen.Record) {
 // Err returns the reason why lightsout cannot write the record now; the writer retries.
 func (r *Recorder) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
 
-// look reports on the timeline that the record cannot be written, and that it can be
+// sayHealth reports on the timeline that the record cannot be written, and that it can be
 // written again.
-func (r *Recorder) look(h *record.Health) error {
+func (r *Recorder) sayHealth(h *record.Health) error {
 	err := r.Err()
 	if e, changed := h.Observe("the session's record", err, r.timeline.Lost()+r.requests.Lost()); changed {
 		r.timeline.Add(e)

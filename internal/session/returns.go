@@ -54,8 +54,8 @@ func (r *returns) switchedOff(nodes []string) {
 	r.restore = r.restore && len(r.waiting) > 0
 }
 
-// look follows up on changes.
-func (r *returns) look(s *cluster.Snapshot) {
+// observe follows up on changes.
+func (r *returns) observe(s *cluster.Snapshot) {
 	if !r.restore || s.Link.State != cluster.LinkLive {
 		return
 	}

@@ -195,7 +195,7 @@ func (s *Session) turns() {
 			s.inbox.deliver()
 		case <-s.opt.Questions.changed:
 		case <-snapshots:
-			s.look()
+			s.observe()
 		case <-load:
 		case <-s.rec.timeline.Changed():
 		case <-ticker.C:
@@ -204,7 +204,7 @@ func (s *Session) turns() {
 			p.shown(time.Now())
 			select {
 			case <-changed:
-				s.look()
+				s.observe()
 				s.guest.AfterTurn()
 			default:
 			}
@@ -212,9 +212,9 @@ func (s *Session) turns() {
 			continue
 		}
 		s.guest.AfterTurn()
-		s.switching.look()
-		s.leaving.look()
-		s.opt.Questions.look()
+		s.switching.endOverdue()
+		s.leaving.endIfSettled()
+		s.opt.Questions.renew()
 		p.stirred(time.Now())
 	}
 }
@@ -227,7 +227,7 @@ func (s *Session) start() {
 }
 
 func (s *Session) tick() {
-	s.look()
+	s.observe()
 	s.drains.askAboutHeld()
 	s.inspections.refresh()
 	if s.snapshot != nil {
@@ -235,8 +235,8 @@ func (s *Session) tick() {
 	}
 }
 
-// look takes the newest snapshot and handles the changes in it.
-func (s *Session) look() {
+// observe takes the newest snapshot and handles the changes in it.
+func (s *Session) observe() {
 	if s.opt.Watcher == nil {
 		return
 	}
@@ -252,14 +252,14 @@ func (s *Session) look() {
 	s.opt.Target.findFocus(snap)
 	s.opt.Target.setOff(s.machines.provenOff())
 	if snap.Link.State == cluster.LinkLive {
-		s.machines.outages.look(snap, s.now())
+		s.machines.outages.observe(snap, s.now())
 	}
 	s.machines.settleBoots(snap)
 	s.cordons.settle(snap)
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
-	s.returns.look(snap)
-	s.guest.Look(snap)
+	s.returns.observe(snap)
+	s.guest.Observe(snap)
 }
 
 func (s *Session) sayLink(l cluster.Link) {
@@ -307,7 +307,7 @@ func (s *Session) carryOut(i view.Intent) {
 // publish hands out a frame of how things stand.
 func (s *Session) publish() *view.Frame {
 	now := s.now()
-	unwritten := s.rec.look(&s.health)
+	unwritten := s.rec.sayHealth(&s.health)
 	f := &view.Frame{
 		Title: view.Title{
 			Cluster: s.opt.Cluster, Via: s.opt.Via, Pace: s.opt.Pace, Namespaces: s.opt.Namespaces,

@@ -214,8 +214,8 @@ func (x *request) begun(q power.Question, at time.Time) {
 	}
 }
 
-// look ends requests of a trial that has ended, unless they are under way.
-func (w *switching) look() {
+// endOverdue ends requests of a trial that has ended, unless they are under way.
+func (w *switching) endOverdue() {
 	for _, x := range w.requests {
 		if x.underWay != nil && w.guest.UnderWay() != x.underWay {
 			x.ended()

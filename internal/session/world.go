@@ -27,14 +27,14 @@ func NewWorld(w Watcher, self func(ctx context.Context) power.Self, now func() t
 	return world{w, self, now}
 }
 
-// Look returns the state of the cluster in the newest snapshot, and its age.
-func (w world) Look(ctx context.Context) (power.View, error) {
+// State returns the state of the cluster in the newest snapshot, and its age.
+func (w world) State(ctx context.Context) (power.ClusterState, error) {
 	s := w.snapshot()
 	if s == nil {
-		return power.View{}, errors.New("lightsout has not seen the cluster yet")
+		return power.ClusterState{}, errors.New("lightsout has not seen the cluster yet")
 	}
 	now := w.now()
-	v := power.View{At: now}
+	v := power.ClusterState{At: now}
 	age, known := s.Age(cluster.KindNode, now)
 	v.Age = age
 	if !known {
@@ -44,7 +44,7 @@ func (w world) Look(ctx context.Context) (power.View, error) {
 	case !tried, leases.Forbidden:
 		v.Blind = true
 	default:
-		if age, known := s.Age(cluster.KindLease, now); !known || age > power.ViewLimit {
+		if age, known := s.Age(cluster.KindLease, now); !known || age > power.StateLimit {
 			v.Stale = append(v.Stale, notSeen("heartbeats (leases)", leases))
 		}
 	}
@@ -69,28 +69,28 @@ func (w world) Look(ctx context.Context) (power.View, error) {
 // switched off by.
 const confirmedWithin = 2 * time.Second
 
-// LookNow is Look after the API server has answered a request made now. It fails
+// FreshState is State after the API server has answered a request made now. It fails
 // when that takes too long, or when nodes or heartbeats are not being watched: after
 // SIGSTOP or suspend a Snapshot looks new that is not.
-func (w world) LookNow(ctx context.Context) (power.View, error) {
+func (w world) FreshState(ctx context.Context) (power.ClusterState, error) {
 	if w.watcher == nil {
-		return w.Look(ctx)
+		return w.State(ctx)
 	}
 	var err error
 	for range 3 {
 		var at time.Time
-		if at, err = w.ask(ctx); err == nil {
+		if at, err = w.confirm(ctx); err == nil {
 			return w.current(ctx, at)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return power.View{}, fmt.Errorf("lightsout could not get the state of the nodes from the API server: %w", err)
+	return power.ClusterState{}, fmt.Errorf("lightsout could not get the state of the nodes from the API server: %w", err)
 }
 
-// ask returns when the API server's answer came, unless that took too long.
-func (w world) ask(ctx context.Context) (at time.Time, err error) {
+// confirm returns when the API server's answer came, unless that took too long.
+func (w world) confirm(ctx context.Context) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, confirmedWithin)
 	defer cancel()
 	asked := time.Now()
@@ -102,16 +102,16 @@ func (w world) ask(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// current is Look as of at, and fails where a watch that switching off depends on is
+// current is State as of at, and fails where a watch that switching off depends on is
 // broken.
-func (w world) current(ctx context.Context, at time.Time) (power.View, error) {
+func (w world) current(ctx context.Context, at time.Time) (power.ClusterState, error) {
 	s := w.snapshot()
 	for kind, what := range map[cluster.Kind]string{cluster.KindNode: "nodes", cluster.KindLease: "heartbeats (leases)"} {
 		if age, known := s.Age(kind, w.now()); known && age > confirmedWithin {
-			return power.View{}, errors.New(notSeen(what, s.Access[kind]))
+			return power.ClusterState{}, errors.New(notSeen(what, s.Access[kind]))
 		}
 	}
-	v, err := w.Look(ctx)
+	v, err := w.State(ctx)
 	v.At = at
 	return v, err
 }

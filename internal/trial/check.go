@@ -109,7 +109,7 @@ func waited(w *plan.Wait, off []string, about cluster.Key) (subjects [][2]string
 func Hopeless(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key, now time.Time) map[int]string {
 	about := deploymentOf(p.Deployment, focus)
 	t := phase.NewTracker(about)
-	t.Look(s, now)
+	t.Observe(s, now)
 	out := map[int]string{}
 	var off []string
 	for i, st := range p.Steps {

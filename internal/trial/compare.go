@@ -21,8 +21,8 @@ type comparison struct {
 	running bool
 }
 
-// look begins a comparison when it is due, from the first power-off on.
-func (c *comparison) look() {
+// beginIfDue begins a comparison when it is due, from the first power-off on.
+func (c *comparison) beginIfDue() {
 	if !c.r.zero.IsZero() && !c.running && c.r.now().Sub(c.begun) >= compareEvery {
 		c.begin()
 	}

@@ -44,11 +44,11 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 	return &kept
 }
 
-// look stores the parts of a snapshot that the trial needs.
-func (r *run) look(s *cluster.Snapshot) {
-	r.tracker.Look(s, r.now())
+// observe stores the parts of a snapshot that the trial needs.
+func (r *run) observe(s *cluster.Snapshot) {
+	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
-	r.comparison.look()
+	r.comparison.beginIfDue()
 	if s.Link.State == cluster.LinkLive && !r.zero.IsZero() {
 		if d := s.Deployment(r.deployment); d != nil && (r.lowest == nil || d.Available < *r.lowest) {
 			n := d.Available

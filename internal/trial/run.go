@@ -138,7 +138,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 		}
 	}
 	r.s.Say(view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name}))
-	r.tracker.Look(s, r.now())
+	r.tracker.Observe(s, r.now())
 	if r.plan != nil {
 		r.s.WantKubelets(r.plan.Nodes()...)
 		if err := r.steady(r.plan.Nodes()); err != nil {

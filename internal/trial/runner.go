@@ -193,8 +193,8 @@ func (t *Runner) Transition(tr cluster.Transition) {
 // Request follows the end of a request.
 func (t *Runner) Request(q loadgen.Record) { t.underWay(func(r *run) { r.request(q) }) }
 
-// Look handles a new snapshot of the cluster.
-func (t *Runner) Look(s *cluster.Snapshot) { t.underWay(func(r *run) { r.look(s) }) }
+// Observe handles a new snapshot of the cluster.
+func (t *Runner) Observe(s *cluster.Snapshot) { t.underWay(func(r *run) { r.observe(s) }) }
 
 // Reading handles a reading of a machine.
 func (t *Runner) Reading(node string, rd power.Reading) {
@@ -261,7 +261,7 @@ func (t *Runner) Intent(i view.Intent) {
 	}
 }
 
-// AfterTurn looks how far the trial is.
+// AfterTurn advances the trial.
 func (t *Runner) AfterTurn() {
 	t.startPending()
 	t.underWay((*run).advance)

@@ -131,7 +131,7 @@ func TestContract(t *testing.T) {
 					Set:         func(state power.State) { s.set(state, "") },
 					Is:          func() power.State { state, _ := s.is(); return state },
 					States:      []power.State{power.Unknown},
-					Looks:       2,
+					Polls:       2,
 					Deaf:        true,
 					Unreachable: func() { s.suffer("unreachable") },
 					Gone:        func() { s.suffer("gone") },

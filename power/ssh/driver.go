@@ -60,7 +60,7 @@ type Driver struct {
 // sight holds the observations of one machine.
 type sight struct {
 	answered bool // it has answered once in this run
-	// silent counts looks in a row without an answer, the first at since.
+	// silent counts polls in a row without an answer, the first at since.
 	silent int
 	since  time.Time
 	// pending are connections still being tried; more than maxPending are not
@@ -70,8 +70,8 @@ type sight struct {
 
 const (
 	maxPending = 12
-	// silentLooks in a row, over a way that is alive, make a machine silent.
-	silentLooks = 2
+	// silentPolls in a row, over a way that is alive, make a machine silent.
+	silentPolls = 2
 )
 
 // NewDriver makes the driver.
@@ -127,9 +127,9 @@ func spec(m power.Machine) string {
 	return target
 }
 
-// State looks whether the machine's ssh server says who it is. That proves On.
+// State polls whether the ssh server of the machine identifies itself. That proves On.
 // A refused connection means that the host is up and sshd is not: Unknown.
-// Silence is Unknown too, until it lasts over two looks while the bastion
+// Silence is Unknown too, until it lasts over two polls while the bastion
 // answers, and the cluster or an earlier answer speaks for it: then it is
 // presumed Off. An error means that the way there is not to be had.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
@@ -186,7 +186,7 @@ func (d *Driver) note(m power.Machine, f func(*sight)) {
 	f(d.seen[m.ID])
 }
 
-// presumedOff counts one more look without an answer.
+// presumedOff counts one more poll without an answer.
 func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 	alive := time.Now()
 	if via != nil {
@@ -198,7 +198,7 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 			s.since = began
 		}
 		s.silent++
-		off = s.silent >= silentLooks && alive.After(s.since) && (d.opt.NodeSilent != nil || s.answered)
+		off = s.silent >= silentPolls && alive.After(s.since) && (d.opt.NodeSilent != nil || s.answered)
 	})
 	return off && (d.opt.NodeSilent == nil || d.opt.NodeSilent(m))
 }

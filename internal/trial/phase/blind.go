@@ -51,7 +51,7 @@ func (b *blindness) open() *Blind {
 // the span.
 const afterwards = 5 * time.Second
 
-func (b *blindness) look(l cluster.Link, now time.Time) {
+func (b *blindness) observe(l cluster.Link, now time.Time) {
 	open := b.open()
 	switch {
 	case l.State == cluster.LinkLost && open == nil:

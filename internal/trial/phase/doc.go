@@ -6,7 +6,7 @@
 //	t.Switched(node, power.ActionOff, at)   // each machine that is switched, off and on
 //	t.Power(node, reading)                  // each reading of a machine
 //	t.Transition(tr)                        // every transition of the cluster, in order
-//	t.Look(snapshot, now)                   // every new snapshot, and once a second
+//	t.Observe(snapshot, now)                // every new snapshot, and once a second
 //	t.Request(r)                            // each request that has ended
 //	t.Observed(view.PhaseDetected, node)  // when, for what waits for it
 //	t.AllEvicted(node)                      // not the first of its pods only

@@ -63,7 +63,7 @@ func (l *lab) until(what string, ok func(*cluster.Snapshot) bool) {
 			l.Transition(t)
 		}
 		s := l.watcher.Snapshot()
-		l.Look(s, time.Now())
+		l.Observe(s, time.Now())
 		if ok(s) {
 			return
 		}

@@ -95,14 +95,14 @@ func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bo
 	}
 }
 
-// Look notes a new Snapshot, and that time has passed. It should be called for
+// Observe takes a new Snapshot, and that time has passed. It should be called for
 // each Snapshot and once a second. Its cost follows the nodes that were
 // switched off and the pods on them and of the deployment.
-func (t *Tracker) Look(s *cluster.Snapshot, now time.Time) {
+func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.forecastFirst()
 	t.snapshot = s
 	t.forecastFirst() // if this is the first
-	t.blind.look(s.Link, now)
+	t.blind.observe(s.Link, now)
 	if t.zero.IsZero() {
 		return
 	}

@@ -48,7 +48,7 @@ func newWorld(t *testing.T, cpu int64) *world {
 			w.pod(fmt.Sprintf("llm-%d%d", i, k), name, cpu)
 		}
 	}
-	w.Look(w.snapshot(), w.now)
+	w.Observe(w.snapshot(), w.now)
 	return w
 }
 
@@ -73,7 +73,7 @@ func (w *world) snapshot() *cluster.Snapshot {
 // look makes the time s seconds from zero and shows the cluster as it is.
 func (w *world) look(s float64) {
 	w.now = at(s)
-	w.Look(w.snapshot(), w.now)
+	w.Observe(w.snapshot(), w.now)
 }
 
 // node changes a node; earlier Snapshots keep the old one.

@@ -22,7 +22,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/look"
+	"lightsout/power/internal/poll"
 	"lightsout/power/internal/program"
 )
 
@@ -70,7 +70,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 type Driver struct {
 	opt      Options
 	commands map[power.Action]command // that for the state by no action
-	looks    *look.Looks[power.Reading]
+	polls    *poll.Shared[power.Reading]
 }
 
 // command is a program and its arguments, values left open.
@@ -78,7 +78,7 @@ type command []*fields.Template
 
 // New makes the driver. It runs nothing.
 func New(opt Options) (*Driver, error) {
-	d := &Driver{opt: opt, commands: map[power.Action]command{}, looks: look.New[power.Reading](stateLimit)}
+	d := &Driver{opt: opt, commands: map[power.Action]command{}, polls: poll.New[power.Reading](stateLimit)}
 	for _, c := range []struct {
 		field  string
 		argv   []string
@@ -130,7 +130,7 @@ func parse(what string, argv []string) (command, error) {
 }
 
 // Close ends all calls under way.
-func (d *Driver) Close() { d.looks.Close() }
+func (d *Driver) Close() { d.polls.Close() }
 
 // Name gives "exec".
 func (d *Driver) Name() string { return DriverName }
@@ -235,7 +235,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	if d.commands[""] == nil {
 		return power.Reading{}, power.ErrCannot
 	}
-	r, asked, err := d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
+	r, asked, err := d.polls.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.commands[""], m)
 		if err != nil {
 			return power.Reading{}, err
@@ -290,8 +290,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if c == nil {
 		return power.ErrCannot
 	}
-	d.looks.Forget(m.ID)
-	defer d.looks.Forget(m.ID)
+	d.polls.Forget(m.ID)
+	defer d.polls.Forget(m.ID)
 	r, err := d.run(ctx, c, m)
 	return program.Switched(r, err, "the command to "+power.Verb(a)+" "+m.Title())
 }

@@ -28,7 +28,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/look"
+	"lightsout/power/internal/poll"
 	"lightsout/power/internal/program"
 	"lightsout/power/internal/secret"
 )
@@ -104,7 +104,7 @@ type Driver struct {
 	nodes   map[string]Node
 	// perNode holds the parsed Params of nodes.
 	perNode map[string]map[string]*fields.Template
-	looks   *look.Looks[power.Reading]
+	polls   *poll.Shared[power.Reading]
 }
 
 var parameter = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
@@ -122,7 +122,7 @@ func New(opt Options) (*Driver, error) {
 	}
 	d := &Driver{
 		agent: opt.Agent, secrets: opt.Secrets, nodes: opt.Nodes,
-		perNode: map[string]map[string]*fields.Template{}, looks: look.New[power.Reading](statusLimit),
+		perNode: map[string]map[string]*fields.Template{}, polls: poll.New[power.Reading](statusLimit),
 	}
 	for name := range opt.Secrets {
 		if err := checkName("power.fence.secrets", name); err != nil {
@@ -172,7 +172,7 @@ func (d *Driver) parse(where string, params map[string]string) (map[string]*fiel
 }
 
 // Close ends all calls under way.
-func (d *Driver) Close() { d.looks.Close() }
+func (d *Driver) Close() { d.polls.Close() }
 
 // Name gives "fence".
 func (d *Driver) Name() string { return DriverName }
@@ -185,7 +185,7 @@ func (d *Driver) Abilities() power.Abilities {
 // State asks the agent for the status. An agent that starts slowly is given
 // time beyond ctx: who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	r, asked, err := d.looks.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) })
+	r, asked, err := d.polls.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) })
 	r.Asked = asked
 	return power.Unanswered(r, err)
 }
@@ -241,8 +241,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if !d.Abilities().Can(a) {
 		return power.ErrCannot
 	}
-	d.looks.Forget(m.ID)
-	defer d.looks.Forget(m.ID)
+	d.polls.Forget(m.ID)
+	defer d.polls.Forget(m.ID)
 	r, err := d.run(ctx, string(a), m.Params) // in an agent's words, too, on and off
 	return program.Switched(r, err, "the fence agent was to power "+string(a)+" "+m.Title()+", and")
 }

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
-	"lightsout/power/internal/look"
 	"lightsout/power/internal/match"
+	"lightsout/power/internal/poll"
 	"lightsout/power/internal/rest"
 )
 
@@ -63,7 +63,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 // Close ends all calls under way.
 type Driver struct {
 	opt   Options
-	lists *look.Looks[[]servers.Server]
+	lists *poll.Shared[[]servers.Server]
 
 	turn *semaphore.Weighted // held while nova is read or set
 	nova *gophercloud.ServiceClient
@@ -76,7 +76,7 @@ func New(opt Options) (*Driver, error) {
 	if opt.CloudsFile != "" && opt.Cloud == "" {
 		return nil, power.Wrong("power.openstack.clouds_file", " is set without cloud: name one of its clouds")
 	}
-	return &Driver{opt: opt, lists: look.New[[]servers.Server](time.Minute), turn: semaphore.NewWeighted(1)}, nil
+	return &Driver{opt: opt, lists: poll.New[[]servers.Server](time.Minute), turn: semaphore.NewWeighted(1)}, nil
 }
 
 // Close ends all calls under way and closes connections.

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
-	"lightsout/power/internal/look"
+	"lightsout/power/internal/poll"
 	"lightsout/power/internal/program"
 )
 
@@ -58,7 +58,7 @@ type Driver struct {
 	command []string
 	// turn is held while a machine is switched.
 	turn  *semaphore.Weighted
-	looks *look.Looks[map[string]string]
+	polls *poll.Shared[map[string]string]
 }
 
 // New makes the driver. It runs nothing.
@@ -71,12 +71,12 @@ func New(opt Options) (*Driver, error) {
 	}
 	return &Driver{
 		dir: opt.Dir, command: opt.Command,
-		turn: semaphore.NewWeighted(1), looks: look.New[map[string]string](statusLimit),
+		turn: semaphore.NewWeighted(1), polls: poll.New[map[string]string](statusLimit),
 	}, nil
 }
 
 // Close ends all calls under way.
-func (d *Driver) Close() { d.looks.Close() }
+func (d *Driver) Close() { d.polls.Close() }
 
 // Name gives "vagrant".
 func (d *Driver) Name() string { return DriverName }
@@ -99,7 +99,7 @@ func (d *Driver) run(ctx context.Context, args ...string) (program.Result, error
 // status gives every machine's state. Who asks while one is under way is given
 // its answer.
 func (d *Driver) status(ctx context.Context) (states map[string]string, asked time.Time, err error) {
-	return d.looks.Do(ctx, "", func(ctx context.Context) (map[string]string, error) {
+	return d.polls.Do(ctx, "", func(ctx context.Context) (map[string]string, error) {
 		r, err := d.run(ctx, "status")
 		if err != nil {
 			return nil, err
@@ -185,7 +185,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return fmt.Errorf("nothing was done: vagrant was busy with another machine of the same Vagrantfile: %w", err)
 	}
 	defer d.turn.Release(1)
-	d.looks.Forget("")
+	d.polls.Forget("")
 	states, _, err := d.status(ctx)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case states[m.ID] == "" || states[m.ID] == "not_created":
 		return &power.RefusedError{Why: fmt.Sprintf("%s does not exist (%s); create it with vagrant up first", m.Title(), now.Detail)}
 	}
-	defer d.looks.Forget("")
+	defer d.polls.Forget("")
 	r, err := d.run(ctx, append(slices.Clone(commands[a]), m.ID)...)
 	if err != nil || r.OK() {
 		return program.Switched(r, err, "")

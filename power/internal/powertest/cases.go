@@ -89,15 +89,15 @@ func (s *subject) journalled() {
 
 func (s *subject) states() {
 	m := s.machine()
-	if s.w.Looks > 1 && s.w.Can.ProvesOff {
-		s.Errorf("it proves off, and takes %d looks to do so", s.w.Looks)
+	if s.w.Polls > 1 && s.w.Can.ProvesOff {
+		s.Errorf("it proves off, and takes %d polls to do so", s.w.Polls)
 	}
 	for _, want := range append([]power.State{power.On, power.Off, power.On}, s.w.States...) {
 		s.w.Set(want)
-		for look := 1; want == power.Off && look < s.w.Looks; look++ {
+		for poll := 1; want == power.Off && poll < s.w.Polls; poll++ {
 			r, err := s.state(s.Context(), m)
 			if err != nil || r.State != power.Unknown {
-				s.Errorf("look %d of %d at what is off gives %+v, %v", look, s.w.Looks, r, err)
+				s.Errorf("poll %d of %d of a machine that is off returns %+v, %v", poll, s.w.Polls, r, err)
 			}
 		}
 		r, err := s.state(s.Context(), m)
@@ -134,7 +134,7 @@ func (s *subject) unreachable() {
 	s.w.Unreachable()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
-	for range s.w.Looks + 1 { // and stays so
+	for range s.w.Polls + 1 { // and stays so
 		r, err := s.state(ctx, m)
 		if err != nil || r.State != power.Unknown {
 			s.Errorf("it is %+v, %v", r, err)

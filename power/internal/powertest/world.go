@@ -30,10 +30,10 @@ type World struct {
 	Is     func() power.State
 	States []power.State
 
-	// Looks is how many looks in a row it takes to presume Off, where silence is
+	// Polls is how many polls in a row lightsout needs to presume Off, where silence is
 	// all there is to see: until then the machine is Unknown. Zero is one. A
 	// driver that proves Off needs no more than that.
-	Looks int
+	Polls int
 	// Deaf: a machine that is off can't be asked anything, so that asking it to
 	// switch off again is an error, by which nothing was sent.
 	Deaf bool

@@ -1,6 +1,6 @@
-// Package look serves drivers whose poll of a machine takes longer than the caller can
+// Package poll serves drivers whose poll of a machine takes longer than the caller can
 // wait: a fence agent that logs in first, a command that starts slowly.
-package look
+package poll
 
 import (
 	"context"
@@ -12,16 +12,15 @@ import (
 	"lightsout/power"
 )
 
-// keep is how long an answer that nobody waited for is good for one who asks.
+// keep is how long an answer that nobody waited for stays valid.
 const keep = 15 * time.Second
 
 // ErrClosed is given when the driver has been closed.
 var ErrClosed = errors.New("the driver has been closed")
 
-// Looks carries looks on while those who asked come and go: who asks again is
-// given the answer to the question that is still under way. It is safe for use
-// by several goroutines; Close ends all of them.
-type Looks[T any] struct {
+// Shared polls on while its callers come and go: a caller that asks again receives the
+// answer of the poll under way. It is safe for concurrent use; Close ends all polls.
+type Shared[T any] struct {
 	limit  time.Duration
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -38,19 +37,19 @@ type flight[T any] struct {
 	ended time.Time
 	value T
 	err   error
-	taken bool // somebody got the answer; under Looks.mu
+	taken bool // somebody got the answer; under Shared.mu
 }
 
-// New makes Looks of which none takes longer than limit.
-func New[T any](limit time.Duration) *Looks[T] {
+// New makes a Shared whose polls take no longer than limit.
+func New[T any](limit time.Duration) *Shared[T] {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Looks[T]{limit: limit, ctx: ctx, cancel: cancel, flights: map[string]*flight[T]{}}
+	return &Shared[T]{limit: limit, ctx: ctx, cancel: cancel, flights: map[string]*flight[T]{}}
 }
 
 // Do returns the result of ask for key, and when that request was sent. It runs one
 // request for a key at a time. If ctx ends first, the request continues, and the error
 // is a *power.SilentError.
-func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (value T, asked time.Time, err error) {
+func (l *Shared[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (value T, asked time.Time, err error) {
 	var zero T
 	if ctx.Err() != nil {
 		return zero, asked, ctx.Err()
@@ -85,7 +84,7 @@ func (l *Looks[T]) Do(ctx context.Context, key string, ask func(context.Context)
 	}
 }
 
-// stale reports whether a flight can't answer who comes now.
+// stale reports whether a flight cannot answer a new caller.
 func (f *flight[T]) stale() bool {
 	select {
 	case <-f.done:
@@ -95,16 +94,16 @@ func (f *flight[T]) stale() bool {
 	}
 }
 
-// Forget makes who asks from now on get an answer to a question asked from now
-// on: after something was switched.
-func (l *Looks[T]) Forget(key string) {
+// Forget drops the poll of key, so that the next caller starts a new one: after a
+// machine was switched.
+func (l *Shared[T]) Forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, key)
 }
 
-// Close ends all looks and waits for them.
-func (l *Looks[T]) Close() {
+// Close ends all polls and waits for them.
+func (l *Shared[T]) Close() {
 	l.mu.Lock()
 	l.cancel()
 	l.mu.Unlock()
