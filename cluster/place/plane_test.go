@@ -50,7 +50,9 @@ clientConnection: {kubeconfig: %s, qps: 400, burst: 800}
 `
 
 func startPlane(t testing.TB) *plane {
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "rig") // the path of a socket must be short
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	in := func(name string) string { return filepath.Join(dir, name) }
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
@@ -79,7 +81,7 @@ func startPlane(t testing.TB) *plane {
 		return err == nil
 	})
 	start("kube-controller-manager --leader-elect=false --secure-port=0 --kube-api-qps=400 --kube-api-burst=800 --unhealthy-zone-threshold=1 --node-eviction-rate=100 " +
-		"--node-monitor-period=300ms --node-monitor-grace-period=3600s --node-startup-grace-period=3600s --kubeconfig=" + in("kubeconfig") + " --controllers=" +
+		"--node-monitor-period=300ms --node-monitor-grace-period=3600s --node-startup-grace-period=3600s --pvclaimbinder-sync-period=1s --kubeconfig=" + in("kubeconfig") + " --controllers=" +
 		"replicaset-controller,job-controller,statefulset-controller,node-lifecycle-controller,taint-eviction-controller,resourcequota-controller," +
 		"persistentvolume-binder-controller,ephemeral-volume-controller,disruption-controller,deployment-controller")
 	start("kube-scheduler --secure-port=0 --config=" + in("scheduler.yaml"))
@@ -166,7 +168,7 @@ func (p *plane) kubelet(ctx context.Context, what watch.EventType, pod *corev1.P
 		_ = p.api.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, now)
 	case pod.Status.Phase == corev1.PodPending:
 		_, _ = p.api.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType,
-			[]byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
+			[]byte(`{"status":{"phase":"Running","startTime":"`+time.Now().UTC().Format(time.RFC3339)+`","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
 	}
 }
 

@@ -66,6 +66,10 @@ func (p *plane) create(ctx context.Context, o runtime.Object) {
 		_, err = p.api.CoreV1().PersistentVolumes().Create(ctx, x, opts)
 	case *corev1.PersistentVolumeClaim:
 		_, err = p.api.CoreV1().PersistentVolumeClaims(x.Namespace).Create(ctx, x, opts)
+		p.until("the claim is bound", time.Minute, func() bool {
+			c, err := p.api.CoreV1().PersistentVolumeClaims(x.Namespace).Get(ctx, x.Name, metav1.GetOptions{})
+			return err == nil && c.Status.Phase == corev1.ClaimBound
+		})
 	case *corev1.ResourceQuota:
 		_, err = p.api.CoreV1().ResourceQuotas(x.Namespace).Create(ctx, x, opts)
 	case *corev1.Pod:
@@ -170,6 +174,7 @@ func (p *plane) start(ctx context.Context, begin []*corev1.Pod) {
 func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
 	p.mu.Lock()
 	clear(p.lost)
+	p.last = time.Now()
 	p.mu.Unlock()
 	for _, ns := range w.spaces() {
 		_, err := p.api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
@@ -208,9 +213,9 @@ func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
 			want += int(*x.Spec.Parallelism)
 		}
 	}
-	quota := slices.ContainsFunc(w.objects, func(o runtime.Object) bool { _, ok := o.(*corev1.ResourceQuota); return ok })
-	p.until(fmt.Sprintf("world %d of %s is populated", w.seed, w.family), 2*time.Minute, func() bool {
-		return p.settled(w.prefix, 700*time.Millisecond) && (quota || len(p.mine(w.prefix)) == want)
+	p.until(fmt.Sprintf("world %d of %s is populated", w.seed, w.family), 4*time.Minute, func() bool {
+		// Nobody replaces a bare pod that another one preempts, or the pods of a failed Job.
+		return p.settled(w.prefix, 700*time.Millisecond) && (w.quota() || len(p.mine(w.prefix)) == want) || p.settled(w.prefix, 30*time.Second)
 	})
 }
 
@@ -260,11 +265,30 @@ func (p *plane) outage(ctx context.Context, w *world) {
 	p.until("the pods of the lost nodes are evicted", time.Minute, func() bool {
 		return !slices.ContainsFunc(p.mine(w.prefix), func(pod *corev1.Pod) bool { return slices.Contains(w.lost, pod.Spec.NodeName) })
 	})
-	quiet := 2500 * time.Millisecond
-	if w.hasJobs() {
-		quiet = 25 * time.Second // a Job waits 20 s after its second failure
+	long := 6 * time.Minute // a Job waits 320 s after its sixth failure
+	if w.quota() {
+		long = time.Minute
 	}
-	p.until("nothing moves any more", 3*time.Minute, func() bool { return p.settled(w.prefix, quiet) })
+	p.until("nothing moves any more", 10*time.Minute, func() bool {
+		return p.settled(w.prefix, 2500*time.Millisecond) && p.jobsRest(ctx, w) || p.settled(w.prefix, long)
+	})
+}
+
+// jobsRest reports whether every Job has ended or has all its pods.
+func (p *plane) jobsRest(ctx context.Context, w *world) bool {
+	pods := map[string]int32{}
+	for _, pod := range p.mine(w.prefix) {
+		pods[pod.Labels["app"]]++
+	}
+	for _, o := range w.objects {
+		if x, ok := o.(*batchv1.Job); ok && pods[x.Labels["app"]] != *x.Spec.Parallelism {
+			now, err := p.api.BatchV1().Jobs(x.Namespace).Get(ctx, x.Name, metav1.GetOptions{})
+			if err != nil || len(now.Status.Conditions) == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // clear deletes the world.

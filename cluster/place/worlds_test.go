@@ -297,3 +297,7 @@ func (w *world) spaces() []string { return []string{w.space(0), w.space(1)} }
 func (w *world) hasJobs() bool {
 	return slices.ContainsFunc(w.objects, func(o runtime.Object) bool { _, ok := o.(*batchv1.Job); return ok })
 }
+
+func (w *world) quota() bool {
+	return slices.ContainsFunc(w.objects, func(o runtime.Object) bool { _, ok := o.(*corev1.ResourceQuota); return ok })
+}
