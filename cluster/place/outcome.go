@@ -103,7 +103,9 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, pending: map[int]int{}}
 	for _, i := range lost {
 		for _, p := range w.nodes[i].pods {
-			s.lost[p.class]++
+			if !p.ending {
+				s.lost[p.class]++
+			}
 		}
 	}
 	orders := cmp.Or(o.Orders, w.orders(evicted))
@@ -197,7 +199,7 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 	for c, f := range r.fates {
 		t := of(c)
 		t.stuck += f.stuck
-		t.after += f.placed - f.victims - f.over
+		t.after += f.placed - f.victims - f.ended
 		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
 	}
 	for _, i := range r.asleep {

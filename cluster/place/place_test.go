@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,6 +116,58 @@ func TestPreemptionMakesOthersHomeless(t *testing.T) {
 	for _, w := range o.Workloads {
 		if want := map[string]int{"important": 0, "spare": 1}[w.Name]; w.Pending != (Range{want, want}) {
 			t.Errorf("%s: %v", w.Name, w.Pending)
+		}
+	}
+}
+
+// A pod of a higher priority that waits, and may not preempt, takes the room for which
+// another one preempts.
+func TestAWaitingPodTakesFreedRoom(t *testing.T) {
+	c := tiny(2)
+	top, high, never := int32(500), int32(100), corev1.PreemptNever
+	patient, important := asking("cpu", "3"), asking("cpu", "3")
+	patient.Priority, patient.PreemptionPolicy, important.Priority = &top, &never, &high
+	put(c, "patient", "", patient)
+	put(c, "important", "a", important)
+	put(c, "spare", "b", asking("cpu", "3"))
+	o := lose(c, "a")
+	for _, w := range o.Workloads {
+		if want := map[string]int{"important": 1, "spare": 1}[w.Name]; w.Pending != (Range{want, want}) {
+			t.Errorf("%s: %v", w.Name, w.Pending)
+		}
+	}
+}
+
+// A Job replaces its pods all at once, the later the more of them failed.
+func TestAJobReplacesItsPodsAtOnce(t *testing.T) {
+	c := tiny(2)
+	put(c, "two", "a", asking("cpu", "2"))
+	put(c, "two", "a", asking("cpu", "2"))
+	put(c, "one", "a", asking("cpu", "4"))
+	for _, p := range c.Pods {
+		p.OwnerKind = "Job"
+	}
+	for _, name := range []string{"one", "two"} {
+		c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: name}, Value: &batchv1.Job{}})
+	}
+	if o := lose(c, "a"); o.Pending != (Range{2, 2}) {
+		t.Errorf("the pod that comes after 10 s does not fill the node: %v", o.Pending)
+	}
+}
+
+// The nodes of a zone are evicted one after the other, so their pods do not mix.
+func TestNodesAreEvictedOneByOne(t *testing.T) {
+	c := tiny(3)
+	for range 4 {
+		put(c, "small", "a", asking("cpu", "1"))
+	}
+	for range 2 {
+		put(c, "large", "b", asking("cpu", "2"))
+	}
+	w := New(cluster.NewSnapshot(*c))
+	for seed := range uint64(40) {
+		if o := w.Lose([]string{"a", "b"}, Options{Orders: 1, Seed: seed}); o.Pending.Low == 3 {
+			t.Fatalf("seed %d: the pods of both nodes came together", seed)
 		}
 	}
 }

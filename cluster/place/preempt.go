@@ -15,11 +15,11 @@ type preemption struct {
 	u    *rules
 }
 
-// do ends pods of lower priority on a node, and returns the node; -1 when no node helps.
-func (r *preemption) do() int {
+// do ends pods of lower priority on a node; false when no node helps.
+func (r *preemption) do() bool {
 	i, u := r.item, r.u
 	if u.never != "" || i.spec.PreemptionPolicy != nil && *i.spec.PreemptionPolicy == corev1.PreemptNever || !r.below() {
-		return -1
+		return false
 	}
 	var best *plan
 	offset := r.dice.IntN(len(r.nodes))
@@ -33,7 +33,7 @@ func (r *preemption) do() int {
 		}
 	}
 	if best == nil {
-		return -1
+		return false
 	}
 	for _, p := range best.pods {
 		r.remove(p)
@@ -41,7 +41,8 @@ func (r *preemption) do() int {
 		r.fates.of(p.class).victims++
 		r.replace(p.class, i.ready)
 	}
-	return best.node
+	r.wake(i)
+	return true
 }
 
 // below reports whether there is a pod with a lower priority.
@@ -94,6 +95,7 @@ func (r *preemption) victims(node int) *plan {
 	if len(lower) == 0 {
 		return nil
 	}
+	r.dice.Shuffle(len(lower), func(i, k int) { lower[i], lower[k] = lower[k], lower[i] }) // many are equally old
 	slices.SortStableFunc(lower, importance)
 	for _, p := range lower {
 		r.remove(p)

@@ -19,6 +19,7 @@ type fate struct {
 	// those of a StatefulSet, and of a Job that replaces only failed pods.
 	stuck   int
 	over    int // their Job has failed
+	ended   int // of these, those that ran on a node that is not lost
 	orphans int // without a controller, or with an unknown one
 }
 
@@ -63,8 +64,11 @@ func (s *jobStates) owner(c *class) *jobState {
 type item struct {
 	*class
 	ready time.Duration // when it arrives, after the first eviction
-	order uint32        // random order among those that arrive together
-	old   bool          // it existed before the outage
+	order uint32        // wave and random order among those that arrive together
+}
+
+func (r *run) item(c *class, at time.Duration) *item {
+	return &item{class: c, ready: at, order: r.wave<<24 | r.dice.Uint32()>>8}
 }
 
 // backoff is how long a Job waits before it replaces its first failed pod; it doubles
@@ -87,7 +91,7 @@ func (r *run) replace(c *class, at time.Duration) {
 	f := r.fates.of(c)
 	switch c.kind {
 	case "ReplicaSet", "ReplicationController":
-		r.create(&item{class: c, ready: at, order: r.dice.Uint32()})
+		r.create(r.item(c, at))
 	case "StatefulSet":
 		f.stuck++
 	case "Job":
@@ -102,7 +106,7 @@ func (r *run) replace(c *class, at time.Duration) {
 func (r *run) replaceJob(c *class, at time.Duration) {
 	j, f := r.jobs.owner(c), r.fates.of(c)
 	if j.job == nil {
-		r.create(&item{class: c, ready: at, order: r.dice.Uint32()})
+		r.create(r.item(c, at))
 		return
 	}
 	spec := &j.job.Spec
@@ -127,46 +131,52 @@ func (r *run) replaceJob(c *class, at time.Duration) {
 		}
 	}
 	if j.failed > limit {
-		r.failJob(c, j)
+		r.doomed, j.over = append(r.doomed, c), true
 		f.over++
 		return
 	}
 	delay := min(10*time.Minute, backoff<<min(10, j.failed-1))
-	r.create(&item{class: c, ready: at + delay, order: r.dice.Uint32()})
-}
-
-// failJob ends all pods of a Job.
-func (r *run) failJob(c *class, j *jobState) {
-	j.over = true
-	for _, x := range r.classes {
-		if x.kind != "Job" || x.owner != c.owner || x.namespace != c.namespace {
-			continue
-		}
-		for _, p := range x.pods {
-			if !r.dead[p.node] && !r.gone[p] {
-				r.remove(p)
-				r.quotas.spend(x, -1)
-				r.fates.of(x).over++
-			}
-		}
-		for node, list := range r.more {
-			for _, p := range list {
-				if p.class == x && !r.gone[p] && !r.dead[node] {
-					r.remove(p)
-					r.fates.of(x).placed--
-					r.fates.of(x).over++
-				}
-			}
-		}
-		for _, list := range []*[]*item{&r.queue, &r.asleep, &r.unmade} {
-			*list = slices.DeleteFunc(*list, func(i *item) bool {
-				if i.class == x {
-					r.fates.of(x).over++
-				}
-				return i.class == x
-			})
+	for _, i := range r.queue {
+		if i.kind == "Job" && i.owner == c.owner && i.namespace == c.namespace {
+			i.ready, r.sorted = at+delay, false // the Job replaces all its pods at once
 		}
 	}
+	r.create(r.item(c, at+delay))
+}
+
+// endJobs ends all pods of the Jobs that have failed. Then the scheduler tries the pods again
+// that it refused.
+func (r *run) endJobs() {
+	for _, c := range r.doomed {
+		for _, x := range r.classes {
+			if x.kind == "Job" && x.owner == c.owner && x.namespace == c.namespace {
+				r.end(x)
+			}
+		}
+		r.ready, r.asleep = append(r.asleep, r.ready...), nil
+	}
+	r.doomed = nil
+}
+
+// end ends the pods of a class on the nodes that are left.
+func (r *run) end(c *class) {
+	f := r.fates.of(c)
+	for node := range r.nodes {
+		for _, p := range r.on(node) {
+			if p.class == c && !r.dead[node] {
+				r.remove(p)
+				r.quotas.spend(c, -1)
+				f.over++
+				f.ended++
+			}
+		}
+	}
+	r.unmade = slices.DeleteFunc(r.unmade, func(i *item) bool {
+		if i.class == c {
+			f.over++
+		}
+		return i.class == c
+	})
 }
 
 // create creates a pod if the quotas allow it, and queues it.

@@ -27,14 +27,17 @@ type run struct {
 	active  map[int][]*counter // counters in use, by the class that they count
 	counts  map[int][]int32    // by counter; nil until used
 	taken   map[*corev1.PersistentVolume]bool
-	first   int // node at which the next search begins
+	first   int    // node at which the next search begins
+	wave    uint32 // of the pods that are evicted now
 
 	jobs    jobStates
 	quotas  quotas
-	queue   []*item // pods that wait for the scheduler
-	sorted  bool    // the queue is sorted
-	asleep  []*item // pods that found no node
-	unmade  []*item // pods that a quota forbids
+	queue   []*item  // pods that the scheduler will see
+	ready   []*item  // pods that it sees now
+	doomed  []*class // of Jobs that have failed, whose pods still run
+	sorted  bool     // the queue is sorted
+	asleep  []*item  // pods that found no node
+	unmade  []*item  // pods that a quota forbids
 	fates   fates
 	scoring scoring
 }

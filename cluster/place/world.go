@@ -272,7 +272,7 @@ func (w *World) topology(key string) *topology {
 // importance orders pods as preemption does: by priority, then by age, the oldest
 // first.
 func importance(a, b *pod) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), a.created.Compare(b.created), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.created.Compare(b.created))
 }
 
 func sortedNodes(w *World, names []string) (out []int) {
