@@ -41,6 +41,7 @@ type class struct {
 	pods    []*pod     // pods that have a node at first
 	waiting int        // pods without a node at first
 	rules   *rules     // nil until a pod of the class needs a node
+	budgets []*budget  // those that protect its pods; nil until needed
 }
 
 // needs is the demand of a specification on a node. Classes with the same specification

@@ -49,6 +49,8 @@ type Outcome struct {
 	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
 	// node.
 	Workloads []Workload
+	// Budgets lists, by key, the disruption budgets that the outage violates.
+	Budgets []Budget
 	// Moves lists the nodes that new pods get in one of the runs.
 	Moves []Move
 	// Unknown lists, one sentence each, what the forecast could not take into account.
@@ -70,6 +72,13 @@ type Workload struct {
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string
+}
+
+// Budget is a PodDisruptionBudget that requires more healthy pods than are left.
+type Budget struct {
+	cluster.Key
+	Healthy  Range
+	Required int
 }
 
 // Move is the node that a new pod gets.
@@ -176,6 +185,7 @@ type sum struct {
 	pending map[int]int // number of runs that ended with this many
 	of      map[cluster.Key]*Workload
 	reasons map[cluster.Key]map[string]int
+	budgets map[*budget]Range // healthy pods
 	runs    int
 }
 
@@ -252,10 +262,34 @@ func (s *sum) take(r *run, first bool) {
 		}
 	}
 	s.explain(r)
+	s.protect(r, first)
 	if first {
 		s.moves(r)
 	}
 	s.runs++
+}
+
+// protect counts the healthy pods that each budget has left.
+func (s *sum) protect(r *run, first bool) {
+	change := map[*budget]int{}
+	count := func(c *class, n int) {
+		for _, b := range s.w.budgetsOf(c) {
+			change[b] += n
+		}
+	}
+	for c, f := range r.fates {
+		count(c, f.placed-f.victims-f.ended)
+	}
+	for c, n := range s.lost {
+		count(c, -n)
+	}
+	if first {
+		s.budgets = map[*budget]Range{}
+	}
+	for b, n := range change {
+		_, known := s.budgets[b]
+		s.budgets[b] = s.budgets[b].with(max(0, int(b.Status.CurrentHealthy)+n), !known)
+	}
 }
 
 // explain collects the reasons why pods got no node.
@@ -351,6 +385,12 @@ func (s *sum) finish(orders int) *Outcome {
 		})
 		o.Workloads = append(o.Workloads, *x)
 	}
+	for b, left := range s.budgets {
+		if required := b.Status.DesiredHealthy; left.Low < int(min(required, b.Status.CurrentHealthy)) {
+			o.Budgets = append(o.Budgets, Budget{b.Key, left, int(required)})
+		}
+	}
+	slices.SortFunc(o.Budgets, func(a, b Budget) int { return a.Key.Compare(b.Key) })
 	slices.SortFunc(o.Workloads, func(a, b Workload) int { return a.Key.Compare(b.Key) })
 	o.Runs = orders
 	return o

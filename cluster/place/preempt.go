@@ -133,17 +133,25 @@ func (r *preemption) victims(node int) *plan {
 // guarded returns the pods whose end would violate a disruption budget.
 func (r *preemption) guarded(list []*pod) map[*pod]bool {
 	out := map[*pod]bool{}
-	left := make([]int32, len(r.budgets))
-	for k := range r.budgets {
-		left[k] = r.budgets[k].Status.DisruptionsAllowed
-	}
+	spent := map[*budget]int32{}
 	for _, p := range list {
-		for k := range r.budgets {
-			if b := &r.budgets[k]; b.Namespace == p.namespace && !b.selector.Empty() && len(p.labels) > 0 && b.selector.Matches(p.labelSet()) {
-				left[k]--
-				out[p] = out[p] || left[k] < 0
-			}
+		for _, b := range r.budgetsOf(p.class) {
+			spent[b]++
+			out[p] = out[p] || spent[b] > b.Status.DisruptionsAllowed
 		}
 	}
 	return out
+}
+
+// budgetsOf returns the budgets that protect the pods of a class.
+func (w *World) budgetsOf(c *class) []*budget {
+	if c.budgets == nil {
+		c.budgets = []*budget{}
+		for i := range w.budgets {
+			if b := &w.budgets[i]; b.Namespace == c.namespace && !b.selector.Empty() && len(c.labels) > 0 && b.selector.Matches(c.labelSet()) {
+				c.budgets = append(c.budgets, b)
+			}
+		}
+	}
+	return c.budgets
 }

@@ -35,6 +35,7 @@ type movers struct {
 	pods    int
 	evicted []*pod
 	left    int // pods that nobody recreates
+	hurt    map[*budget]int32
 	// Scratch space.
 	limits []int32
 	seen   []bool
@@ -56,12 +57,13 @@ func (m *movers) add(c *class, n int) {
 func (m *movers) collect(w *World, evicted []int) bool {
 	m.w = w
 	if len(m.of) != len(w.classes) {
-		m.of, m.total = make([]int, len(w.classes)), make([]int64, len(w.names))
+		m.of, m.total, m.hurt = make([]int, len(w.classes)), make([]int64, len(w.names)), map[*budget]int32{}
 	}
 	for _, c := range m.classes {
 		m.of[c.id] = 0
 	}
 	clear(m.total)
+	clear(m.hurt)
 	m.classes, m.evicted, m.pods = m.classes[:0], m.evicted[:0], 0
 	m.left = 0
 	for _, c := range w.idle {
@@ -79,6 +81,11 @@ func (m *movers) collect(w *World, evicted []int) bool {
 			case "DaemonSet":
 			case "StatefulSet", "":
 				m.left++
+				for _, b := range w.budgetsOf(p.class) {
+					if m.hurt[b]++; b.Status.CurrentHealthy-m.hurt[b] < b.Status.DesiredHealthy {
+						return false
+					}
+				}
 			default:
 				return false
 			}

@@ -56,16 +56,27 @@ type Loss struct {
 	// Preempted the pods that others displace.
 	Homeless, Missing, Stuck, Preempted place.Range
 	// Workloads lists those that do not recover fully.
-	Workloads []place.Workload `json:",omitempty"`
-	// Broken lists the violated minimums and disruption budgets, a sentence each.
-	Broken []string `json:",omitempty"`
+	Workloads []Workload `json:",omitempty"`
+	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
+	// sentence each.
+	Broken  []string `json:",omitempty"`
+	Budgets []string `json:",omitempty"`
 	// Rule describes the zone rule if it delays evictions.
 	Rule string `json:",omitempty"`
 }
 
+// Workload is a workload that does not recover fully.
+type Workload struct {
+	place.Workload
+	// Slots is how many requests one of its pods serves at once; 0 without a limit.
+	Slots int `json:",omitempty"`
+}
+
 // TooMuch reports whether the cluster cannot spare these nodes: some pods get no node,
-// or a minimum is violated.
-func (l *Loss) TooMuch() bool { return l.Homeless.High > 0 || l.Missing.High > 0 || len(l.Broken) > 0 }
+// or a minimum or a disruption budget is violated.
+func (l *Loss) TooMuch() bool {
+	return l.Homeless.High > 0 || l.Missing.High > 0 || len(l.Broken)+len(l.Budgets) > 0
+}
 
 // Report is the result of a survey.
 type Report struct {
@@ -230,9 +241,21 @@ func (a *asker) ask(l *Loss, orders int) {
 			for k, why := range w.Reasons {
 				w.Reasons[k] = text.Clean(why, 400)
 			}
-			l.Workloads = append(l.Workloads, *w)
+			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key)})
 		}
 	}
+	for _, b := range o.Budgets {
+		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
+	}
+}
+
+// slots returns how many requests one pod of a workload serves at once.
+func (a *asker) slots(key cluster.Key) int {
+	d := a.s.Deployment(key)
+	if _, all, limited := a.s.Capacity(key); limited && d.Replicas > 0 {
+		return all / d.Replicas
+	}
+	return 0
 }
 
 // Of returns the losses of one sort.

@@ -3,11 +3,13 @@ package survey
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -85,6 +87,34 @@ func TestAMinimumIsARequirement(t *testing.T) {
 	if l := r.Of(Node)[0]; len(l.Broken) != 1 || !strings.Contains(l.Broken[0], "2 left, fewer than 3") {
 		t.Errorf("%+v", l)
 	}
+}
+
+// A budget that a loss violates makes the loss too much, also when the pods only wait for
+// their node. The reason names what is left.
+func TestABrokenBudget(t *testing.T) {
+	c := small().Contents()
+	for i, p := range c.Pods {
+		web := *p
+		if web.Deployment == "secret-web" {
+			web.OwnerKind, web.OwnerName, web.Deployment = "StatefulSet", "secret-web", ""
+			c.Pods[i] = &web
+		}
+	}
+	key := cluster.Key{Namespace: "secret-space", Name: "secret-web"}
+	c.Objects = []*cluster.Object{{Kind: cluster.KindBudget, Key: key, Value: &policyv1.PodDisruptionBudget{
+		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}},
+		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 4, DesiredHealthy: 3}}}}
+	r := make_(t, cluster.NewSnapshot(c), Question{Pairs: true})
+	if l := r.Of(Node)[5]; l.TooMuch() || l.cells()[6] != "75 %" {
+		t.Errorf("one pod of four away: %+v", l)
+	}
+	for _, l := range r.Of(Pair) {
+		const why = "secret-space/secret-web: 2 healthy, the budget requires 3; secret-space/secret-web: 2 of 4 left, 2 wait for the lost node"
+		if slices.Equal(l.Nodes, []string{"secret-node-4", "secret-node-5"}) && l.Why() == why && l.cells()[5] == "1" {
+			return
+		}
+	}
+	t.Errorf("no pair breaks the budget: %v", r.Of(Pair))
 }
 
 // A misspelt workload does not pass as a requirement that the cluster meets.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -44,7 +45,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"LOST", "NO NODE", "NOT CREATED", "STUCK", "PREEMPTED", "WHY"}
+var columns = []string{"LOST", "NO NODE", "NOT CREATED", "STUCK", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
 
 func (l *Loss) cells() []string {
 	name := l.Name
@@ -57,7 +58,26 @@ func (l *Loss) cells() []string {
 		}
 		return s
 	}
-	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.Preempted.String()), l.Why()}
+	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.Preempted.String()),
+		dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), l.left(), l.Why()}
+}
+
+// left is the smallest share of its pods that a workload keeps.
+func (l *Loss) left() string {
+	least := 100
+	for _, w := range l.Workloads {
+		least = min(least, 100*w.After.Low/w.Running)
+	}
+	return fmt.Sprintf("%d %%", least)
+}
+
+// left is how many pods and slots the workload keeps.
+func (w *Workload) left() string {
+	if w.Slots == 0 {
+		return fmt.Sprintf("%v of %d left", w.After, w.Running)
+	}
+	slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
+	return fmt.Sprintf("%v of %d left, capacity %v of %d", w.After, w.Running, slots, w.Running*w.Slots)
 }
 
 // Why is the problem with the loss in one line; empty without one.
@@ -73,17 +93,17 @@ func (l *Loss) Why() string {
 // whys describes each problem with the loss, with at most this many reasons for the
 // Pending pods of a workload.
 func (l *Loss) whys(reasons int) []string {
-	why := slices.Clone(l.Broken)
+	why := slices.Concat(l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
 		switch {
 		case w.Pending.High > 0 && len(w.Reasons) > 0:
 			for _, one := range w.Reasons[:min(reasons, len(w.Reasons))] {
-				why = append(why, fmt.Sprintf("%s: %v Pending: %s", w.Key, w.Pending, strings.TrimSuffix(one, ".")))
+				why = append(why, fmt.Sprintf("%s: %s, %v Pending: %s", w.Key, w.left(), w.Pending, strings.TrimSuffix(one, ".")))
 			}
 		case w.Missing.High > 0:
-			why = append(why, fmt.Sprintf("%s: a quota keeps %v from being created", w.Key, w.Missing))
+			why = append(why, fmt.Sprintf("%s: %s, a quota keeps %v from being created", w.Key, w.left(), w.Missing))
 		case w.Stuck.High > 0:
-			why = append(why, fmt.Sprintf("%s: %v wait for the lost node", w.Key, w.Stuck))
+			why = append(why, fmt.Sprintf("%s: %s, %v wait for the lost node", w.Key, w.left(), w.Stuck))
 		}
 	}
 	if l.Rule != "" {
@@ -94,15 +114,15 @@ func (l *Loss) whys(reasons int) []string {
 
 // Brief is the effect of the loss in a few words.
 func (l *Loss) Brief() string {
-	if l.Homeless.High == 0 && l.Missing.High == 0 && len(l.Broken) == 0 {
+	if !l.TooMuch() {
 		return l.Stuck.String() + " wait for the lost node"
 	}
 	out := l.Homeless.String() + " without a node"
 	if l.Missing.High > 0 {
 		out += ", " + l.Missing.String() + " not created"
 	}
-	if len(l.Broken) > 0 {
-		out += fmt.Sprintf(", %s", text.Count(len(l.Broken), "broken minimum", "broken minimums"))
+	if n := len(l.Broken) + len(l.Budgets); n > 0 {
+		out += ", " + text.Count(n, "broken minimum or budget", "broken minimums or budgets")
 	}
 	return out
 }
@@ -201,7 +221,7 @@ func (r *Report) Map() [][]Cell {
 func (l *Loss) heat() int {
 	n := l.Homeless.High + l.Missing.High
 	switch {
-	case n == 0 && len(l.Broken) > 0:
+	case n == 0 && l.TooMuch():
 		return 2
 	case n == 0 && l.Stuck.High > 0:
 		return 1
