@@ -59,7 +59,8 @@ func (r *run) schedule() {
 		if len(r.ready) == 0 && (len(r.queue) == 0 || r.queue[0].ready > now) {
 			r.endJobs()
 		}
-		if r.arrive(strict); len(r.ready) == 0 {
+		r.arrive(strict)
+		if len(r.ready) == 0 {
 			return
 		}
 		next := 0

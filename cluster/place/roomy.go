@@ -82,7 +82,8 @@ func (m *movers) collect(w *World, evicted []int) bool {
 			case "StatefulSet", "":
 				m.left++
 				for _, b := range w.budgetsOf(p.class) {
-					if m.hurt[b]++; b.Status.CurrentHealthy-m.hurt[b] < b.Status.DesiredHealthy {
+					m.hurt[b]++
+					if b.Status.CurrentHealthy-m.hurt[b] < b.Status.DesiredHealthy {
 						return false
 					}
 				}
