@@ -165,6 +165,17 @@ func (m *machines) mayBeOff(node string) bool {
 	return n == nil || n.Ready != cluster.TriTrue || silent(m.snapshot, node, m.now())
 }
 
+// mayBeOn reports whether a machine may be on: it is not proven off, or its node is
+// Ready or gone.
+func (m *machines) mayBeOn(node string) bool {
+	r := m.views[node].Reading
+	if r.State != power.Off || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+		return true
+	}
+	n := m.snapshot.Node(node)
+	return n == nil || n.Ready == cluster.TriTrue
+}
+
 // update changes the view of a node's machine.
 func (m *machines) update(node string, change func(v *view.MachineView)) {
 	v := m.views[node]

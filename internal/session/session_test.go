@@ -473,8 +473,41 @@ func TestPoweringOnWhatIsOnIsNoQuestion(t *testing.T) {
 	x.frame("the machines", func(f *view.Frame) bool { return f.Power["kube-node1"].Reading.State == power.On })
 	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node1"}})
 	f := x.frame("a notice", func(f *view.Frame) bool { return f.Notice.Text != "" || f.Question != nil })
-	if f.Question != nil || f.Notice.Text != "kube-node1 is on already: nothing to power on" {
+	if f.Question != nil || f.Notice.Text != "kube-node1 is already on" {
 		t.Errorf("the question is %+v, the notice %q", f.Question, f.Notice.Text)
+	}
+}
+
+// A question names only the machines that it would change.
+func TestAQuestionLeavesOutWhatIsSoAlready(t *testing.T) {
+	t.Parallel()
+	c := mdxSnapshot().Contents()
+	for i, n := range c.Nodes {
+		if n.Name == "kube-node3" {
+			down := *n
+			down.Ready = cluster.TriUnknown
+			c.Nodes[i] = &down
+		}
+	}
+	s := cluster.NewSnapshot(c)
+	s.Link, s.Access = mdxSnapshot().Link, mdxSnapshot().Access
+	for action, want := range map[power.Action][2]string{
+		power.ActionOn: {"Power on kube-node3?", "kube-node4 is already on"}, power.ActionShutdown: {"Shut down kube-node4?", "kube-node3 is already off"},
+		power.ActionOff: {"Pull the plug on kube-node4?", "kube-node3 is already off"},
+	} {
+		b := newBoard(workers...)
+		b.state["kube-node3"] = power.Off
+		x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+		x.frame("the machines", func(f *view.Frame) bool {
+			return f.Power["kube-node3"].Reading.State == power.Off && f.Power["kube-node4"].Reading.State == power.On
+		})
+		x.Send(view.AskPower{Action: action, Nodes: []string{"kube-node3", "kube-node4"}})
+		q := x.question("switch")
+		f := x.frame("a notice", func(f *view.Frame) bool { return f.Notice.Text != "" })
+		if q.Title != want[0] || f.Notice.Text != want[1] {
+			t.Errorf("%s: the question is %q, the notice %q", action, q.Title, f.Notice.Text)
+		}
+		x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
 	}
 }
 

@@ -85,12 +85,8 @@ func (w *switching) ask(a view.AskPower) {
 	case len(a.Nodes) == 0 || w.asking():
 		return
 	}
-	if a.Action == power.ActionOn && !slices.ContainsFunc(a.Nodes, w.machines.mayBeOff) {
-		why := text.List(a.Nodes) + text.Noun(len(a.Nodes), " is", " are") + " on already: nothing to power on"
-		w.warn(view.LanePower, a.Nodes[0], why)
-		for _, n := range a.Nodes {
-			w.machines.update(n, func(v *view.MachineView) { v.Phase, v.Text = power.PhaseDone, why })
-		}
+	a.Nodes = w.needed(a)
+	if len(a.Nodes) == 0 {
 		return
 	}
 	if d, n := w.drains.of(a.Nodes...); n != nil {
@@ -102,6 +98,26 @@ func (w *switching) ask(a view.AskPower) {
 		return
 	}
 	w.run(a, nil, func(error) {}, w.switcher.Switch)
+}
+
+// needed returns the nodes of a request that it would change, and says of the others
+// that their machines are on, or off, already.
+func (w *switching) needed(a view.AskPower) []string {
+	may, state := w.machines.mayBeOn, "off"
+	if a.Action == power.ActionOn {
+		may, state = w.machines.mayBeOff, "on"
+	}
+	nodes := slices.Clone(a.Nodes)
+	done := slices.DeleteFunc(slices.Clone(nodes), may)
+	if len(done) == 0 {
+		return nodes
+	}
+	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
+	w.warn(view.LanePower, done[0], why)
+	for _, n := range done {
+		w.machines.update(n, func(v *view.MachineView) { v.Phase, v.Text = power.PhaseDone, why })
+	}
+	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
 }
 
 // asking reports whether something is being asked, or soon will be.
