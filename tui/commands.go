@@ -181,7 +181,6 @@ func markNode(m *Model) {
 	case !n.Gone.IsZero():
 		m.say("this node is gone")
 	default:
-		m.focus.key(&m.s, moveDown)
 		m.s.toggleMark(n.Name)
 	}
 }

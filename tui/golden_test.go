@@ -42,7 +42,7 @@ var scenes = []struct {
 	{"merged-log", mergedLogs, "2 l", true},
 	{"workloads", withWorkloads, "W", true},
 	{"workload-details", withWorkloads, ": s t s enter d", true},
-	{"marked", calm, "down down space space", false},
+	{"marked", calm, "down down space down space", false},
 	{"driven", driven, "", true},
 	{"silent", silent, "", true},
 	{"requests", lookedInto, "4 enter", true},

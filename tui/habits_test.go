@@ -7,6 +7,7 @@ import (
 
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // In a list, a key of k9s or kubectl sends nothing without a question, and switches
@@ -33,6 +34,13 @@ func TestNoKeyOfAListActsWithoutAQuestion(t *testing.T) {
 			}
 		}
 	}
+}
+
+// As in k9s, space marks the row and stays on it: the next key down goes to the next row.
+func TestSpaceMarksAndStays(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "g down space down space s")
+	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node1", "kube-node2"}})
 }
 
 func TestLoadKeysAskOutsideTheirPane(t *testing.T) {

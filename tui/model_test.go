@@ -37,7 +37,7 @@ func wantIntent(t *testing.T, sent *[]view.Intent, want view.Intent) {
 
 func TestMarkedNodesAreSwitchedTogether(t *testing.T) {
 	m, sent, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "down down space space s")
+	typeKeys(m, "down down space down space s")
 	nodes := []string{"kube-node3", "kube-node4"}
 	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown, Nodes: nodes})
 	typeKeys(m, "x")
@@ -228,7 +228,7 @@ func TestPodsFollowMarksThenSelection(t *testing.T) {
 	if n := len(podsOf(m).rows); n != 4 || podsOf(m).of != "kube-node1" {
 		t.Errorf("%d pods of %s for the node under the cursor", n, podsOf(m).of)
 	}
-	typeKeys(m, "space space")
+	typeKeys(m, "space down space")
 	if n := len(podsOf(m).rows); n != 8 {
 		t.Errorf("%d pods for two marked nodes", n)
 	}

@@ -99,7 +99,7 @@ func TestPodsOfNoNodeAreInSightWhileNodesAreMarked(t *testing.T) {
 
 func TestMarksCanBeBroughtBack(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "space space esc")
+	typeKeys(m, "space down space esc")
 	if len(m.s.marks) != 0 {
 		t.Fatal("esc leaves marks")
 	}
