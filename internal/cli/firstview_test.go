@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +77,26 @@ func TestLightsoutStopsALoadThatReachesNothing(t *testing.T) {
 	r.Totals.OK = 1
 	if ownFault(r) != "" {
 		t.Error("lightsout stopped a run that got an answer")
+	}
+}
+
+// A survey of a cluster whose pods have not been read would find room for all of them.
+func TestASurveyWaitsForEveryKindThatDecidesWherePodsGo(t *testing.T) {
+	read := func(unread ...cluster.Kind) *cluster.Snapshot {
+		access := map[cluster.Kind]cluster.Access{}
+		for _, k := range append([]cluster.Kind{
+			cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet,
+		}, cluster.PlaceKinds...) {
+			access[k] = cluster.Access{Synced: !slices.Contains(unread, k)}
+		}
+		return cluster.NewSnapshot(cluster.Contents{Access: access})
+	}
+	if k, late := unreadForPlace(read()); late {
+		t.Errorf("everything is read, and the survey waits for every %s", k)
+	}
+	for _, k := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindLease, cluster.KindClaim} {
+		if got, late := unreadForPlace(read(k)); !late || got != k {
+			t.Errorf("without every %s the survey begins (it waits for %q)", k, got)
+		}
 	}
 }

@@ -187,19 +187,29 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 	defer enough()
 	for {
 		s := watcher.Snapshot()
-		late := slices.IndexFunc(cluster.PlaceKinds, func(k cluster.Kind) bool {
-			a, followed := s.Access[k]
-			return !a.Synced && !a.Forbidden && (followed || k != cluster.KindNeighbour)
-		})
-		if late < 0 {
+		kind, late := unreadForPlace(s)
+		if !late {
 			return s, nil
 		}
 		select {
 		case <-watcher.Changed():
 		case <-waiting.Done():
-			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait", cluster.PlaceKinds[late], wait))
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait", kind, wait))
 		}
 	}
+}
+
+// unreadForPlace returns a kind that decides where pods go, or which pods there are, and
+// whose first list has not been read to the end. ok is false if there is none.
+func unreadForPlace(s *cluster.Snapshot) (kind cluster.Kind, ok bool) {
+	kinds := append([]cluster.Kind{
+		cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindLease,
+	}, cluster.PlaceKinds...)
+	i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) })
+	if i < 0 {
+		return "", false
+	}
+	return kinds[i], true
 }
 
 // progressBar shows the progress on standard error, if that is a terminal, after the
