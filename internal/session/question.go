@@ -136,7 +136,7 @@ func noLabel(a view.AskPower) string {
 func (w *switching) routeText(a power.Action, b power.Binding) string {
 	m, err := w.opt.Fleet.Can(b, a)
 	if err != nil {
-		return "no power-on: " + err.Error()
+		return "cannot " + power.Verb(a) + ": " + err.Error()
 	}
 	if a == power.ActionOn {
 		return "on: " + view.MachineRoute(&m)

@@ -43,3 +43,20 @@ func TestTheQuestionSaysThatTheOutageIsRecorded(t *testing.T) {
 		t.Errorf("the question:\n%s", text)
 	}
 }
+
+// unshuttable is a board that cannot shut machines down.
+type unshuttable struct{ *board }
+
+func (unshuttable) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
+}
+
+func TestARefusedShutdownNamesItself(t *testing.T) {
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, unshuttable{b}, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: workers[3:4]})
+	if text := questionText(x.question(view.QuestionSwitch)); !strings.Contains(text, "kube-node3  cannot shut down: the driver board can't shut down machines") {
+		t.Errorf("the question:\n%s", text)
+	}
+}
