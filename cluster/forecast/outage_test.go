@@ -139,16 +139,16 @@ func TestSettingsListSaysWhereEachValueComesFrom(t *testing.T) {
 	c.Settings.GracePeriod = cluster.Setting[time.Duration]{Value: 5 * time.Second, Source: manager}
 	c.Settings.MonitorPeriod = cluster.Setting[time.Duration]{Value: 500 * time.Millisecond, Source: manager}
 	c.Settings.KubeletErr = "forbidden"
-	lines := map[string]SettingLine{}
+	lines := map[string]Setting{}
 	for _, l := range Settings(cluster.NewSnapshot(c), key("default", "llm")) {
 		lines[l.Name] = l
 	}
-	for name, want := range map[string]SettingLine{
+	for name, want := range map[string]Setting{
 		"node-monitor-grace-period":                        {Value: "5s", Source: manager},
 		"node-monitor-period":                              {Value: "500ms", Source: manager},
 		"node-eviction-rate":                               {Value: "0.1", Source: cluster.Assumed},
 		"nodeLeaseDurationSeconds":                         {Value: "40s", Source: "lease"},
-		"shutdownGracePeriod":                              {Value: "0s", Source: "assumed (forbidden)"},
+		"shutdownGracePeriod":                              {Value: "0s", Source: cluster.Assumed, Why: "forbidden"},
 		"tolerationSeconds of " + cluster.TaintUnreachable: {Value: "20s to 300s", Source: "pod"},
 	} {
 		want.Name = name

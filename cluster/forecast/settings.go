@@ -4,42 +4,44 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
 )
 
-// SettingLine is one timing in force, for people and records.
-type SettingLine struct {
-	// Name is the flag's or field's own, without dashes in front.
-	Name, Value string
-	// Source is where it was learnt: a component's name, "kubelet configz",
-	// "lease", "pod", or a text that begins with "assumed".
-	Source string
+// Setting is one timing in force, for people and records.
+type Setting struct {
+	// Name is the flag's or field's own name, without dashes in front.
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Source is the component that reports the value, cluster.KubeletConfigz, "lease",
+	// "pod" or cluster.Assumed.
+	Source string `json:"source"`
+	// Why is the reason why lightsout could not read an assumed one; empty if unknown.
+	Why string `json:"why,omitempty"`
 }
 
 // Settings gives the settings that decide what an outage looks like, the
 // control plane's first, then the kubelets', then the tolerations of the
 // deployment's own pods, if there is one of this key.
-func Settings(s *cluster.Snapshot, deployment cluster.Key) []SettingLine {
+func Settings(s *cluster.Snapshot, deployment cluster.Key) []Setting {
 	set := s.Settings
-	kubelet := func(name string, st cluster.Setting[time.Duration]) SettingLine {
-		l := SettingLine{name, seconds(st.Value), st.Source}
-		if st.Source == cluster.Assumed && set.KubeletErr != "" {
-			l.Source += " (" + set.KubeletErr + ")"
+	kubelet := func(name string, st cluster.Setting[time.Duration]) Setting {
+		l := Setting{Name: name, Value: seconds(st.Value), Source: st.Source}
+		if st.Source == cluster.Assumed {
+			l.Why = set.KubeletErr
 		}
 		return l
 	}
-	out := []SettingLine{
-		{"node-monitor-grace-period", seconds(set.GracePeriod.Value), set.GracePeriod.Source},
-		{"node-monitor-period", seconds(set.MonitorPeriod.Value), set.MonitorPeriod.Source},
-		{"node-eviction-rate", number(set.EvictionRate.Value), set.EvictionRate.Source},
-		{"secondary-node-eviction-rate", number(set.SecondaryEvictionRate.Value), set.SecondaryEvictionRate.Source},
-		{"unhealthy-zone-threshold", number(set.UnhealthyZone.Value), set.UnhealthyZone.Source},
-		{"large-cluster-size-threshold", strconv.Itoa(set.LargeCluster.Value), set.LargeCluster.Source},
-		{"default-not-ready-toleration-seconds", seconds(set.NotReadyToleration.Value), set.NotReadyToleration.Source},
-		{"default-unreachable-toleration-seconds", seconds(set.UnreachableToleration.Value), set.UnreachableToleration.Source},
+	out := []Setting{
+		{"node-monitor-grace-period", seconds(set.GracePeriod.Value), set.GracePeriod.Source, ""},
+		{"node-monitor-period", seconds(set.MonitorPeriod.Value), set.MonitorPeriod.Source, ""},
+		{"node-eviction-rate", number(set.EvictionRate.Value), set.EvictionRate.Source, ""},
+		{"secondary-node-eviction-rate", number(set.SecondaryEvictionRate.Value), set.SecondaryEvictionRate.Source, ""},
+		{"unhealthy-zone-threshold", number(set.UnhealthyZone.Value), set.UnhealthyZone.Source, ""},
+		{"large-cluster-size-threshold", strconv.Itoa(set.LargeCluster.Value), set.LargeCluster.Source, ""},
+		{"default-not-ready-toleration-seconds", seconds(set.NotReadyToleration.Value), set.NotReadyToleration.Source, ""},
+		{"default-unreachable-toleration-seconds", seconds(set.UnreachableToleration.Value), set.UnreachableToleration.Source, ""},
 		leaseLine(s, kubelet("nodeLeaseDurationSeconds", set.LeaseDuration)),
 		kubelet("nodeStatusUpdateFrequency", set.StatusUpdate),
 		kubelet("shutdownGracePeriod", set.ShutdownGrace),
@@ -47,15 +49,15 @@ func Settings(s *cluster.Snapshot, deployment cluster.Key) []SettingLine {
 	}
 	if all := s.PodsOf(deployment); len(all) > 0 {
 		out = append(out,
-			SettingLine{"tolerationSeconds of " + cluster.TaintUnreachable, tolerations(all, func(p *cluster.Pod) time.Duration { return p.UnreachableFor }), "pod"},
-			SettingLine{"tolerationSeconds of " + cluster.TaintNotReady, tolerations(all, func(p *cluster.Pod) time.Duration { return p.NotReadyFor }), "pod"})
+			Setting{"tolerationSeconds of " + cluster.TaintUnreachable, tolerations(all, func(p *cluster.Pod) time.Duration { return p.UnreachableFor }), "pod", ""},
+			Setting{"tolerationSeconds of " + cluster.TaintNotReady, tolerations(all, func(p *cluster.Pod) time.Duration { return p.NotReadyFor }), "pod", ""})
 	}
 	return out
 }
 
 // leaseLine uses the duration in the leases if no kubelet has reported its own.
-func leaseLine(s *cluster.Snapshot, l SettingLine) SettingLine {
-	if !strings.HasPrefix(l.Source, cluster.Assumed) {
+func leaseLine(s *cluster.Snapshot, l Setting) Setting {
+	if l.Source != cluster.Assumed {
 		return l
 	}
 	var d time.Duration
@@ -63,7 +65,7 @@ func leaseLine(s *cluster.Snapshot, l SettingLine) SettingLine {
 		d = max(d, n.LeaseDuration)
 	}
 	if d > 0 {
-		l.Value, l.Source = seconds(d), "lease"
+		l = Setting{Name: l.Name, Value: seconds(d), Source: "lease"}
 	}
 	return l
 }

@@ -37,7 +37,7 @@ var imports = map[string]string{
 
 	"internal/survey": "internal/text cluster cluster/forecast cluster/place",
 
-	"internal/record":          "internal/view internal/text cluster power loadgen",
+	"internal/record":          "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
 	"internal/export":          "internal/text",

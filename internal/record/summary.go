@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -129,14 +130,7 @@ const (
 )
 
 // Setting is one timing in force.
-type Setting struct {
-	// Name is the flag's or field's own name, e.g. "node-monitor-grace-period".
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	// Source is the component that reports the value ("kube-controller-manager",
-	// "kubelet configz", "pod"), or "assumed".
-	Source string `json:"source"`
-}
+type Setting = forecast.Setting
 
 // Step is one step of the plan as it went.
 type Step struct {

@@ -27,8 +27,6 @@ const (
 	// number.
 	noticeEvery = 5 * time.Second
 	noticesMost = 20
-	// reportWithin is long enough for every report: the recorder waits for them.
-	reportWithin = time.Hour
 )
 
 // outage is the outage that is being recorded.
@@ -69,9 +67,7 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	if before == nil {
 		before = s
 	}
-	for _, l := range forecast.Settings(before, o.focus) {
-		o.settings = append(o.settings, record.Setting{Name: l.Name, Value: l.Value, Source: l.Source})
-	}
+	o.settings = forecast.Settings(before, o.focus)
 	o.tracker = phase.NewTracker(o.focus)
 	o.tracker.Observe(before, o.began)
 	o.tracker.Zero(zero, before)
@@ -135,7 +131,7 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 // about holds the subjects, on the timeline, of signs that concern no single object.
 var about = map[view.Sign]string{view.SignAPI: "API server", view.SignRequests: "load", view.SignPending: "pods"}
 
-// sign takes a sign: the first one is the zero of the clock.
+// sign records a sign. The zero is already set: see Recorder.begin.
 func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.signs = append(o.signs, x)
 	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, about[x.Kind]), view.Facts{Sign: x.Kind})
@@ -174,7 +170,7 @@ func (o *outage) notifySigns(now time.Time) {
 	}
 	o.notices, o.notified, o.inNotice = o.notices+1, now, len(o.signs)
 	var sentence string
-	o.r.s.Async(reportWithin, func(context.Context) error {
+	o.r.s.Async(report.Within, func(context.Context) error {
 		rec, err := record.Open(o.dir)
 		if err == nil {
 			sentence = report.SoFar(rec)
@@ -231,7 +227,7 @@ func (o *outage) finish(now time.Time) {
 		}
 	}
 	var sentence string
-	r.s.Async(reportWithin, func(context.Context) (err error) {
+	r.s.Async(report.Within, func(context.Context) (err error) {
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {

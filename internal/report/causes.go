@@ -76,7 +76,7 @@ func (c *causes) setting(name string) string {
 		return name + " (unknown)"
 	}
 	s := name + " " + c.settings[i].Value
-	if strings.HasPrefix(c.settings[i].Source, cluster.Assumed) {
+	if c.settings[i].Source == cluster.Assumed {
 		s += " (assumed)"
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -283,7 +284,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 	for i, r := range rs {
 		for _, s := range summaryOf(r).Settings {
 			value := text.Clean(s.Value, 20)
-			if s.Source == "assumed" {
+			if s.Source == cluster.Assumed {
 				value += " (ASSUMED)"
 			}
 			m.row(text.Clean(s.Name, 44))[i].Text = value

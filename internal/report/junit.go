@@ -76,11 +76,10 @@ func JUnit(w io.Writer, s *record.Summary) error {
 			continue
 		}
 		result := &junitResult{Message: clean("wanted " + e.Want + ", got " + e.Got), Type: "expectation"}
-		unseen := e.Got == "not observed"
-		if unseen {
+		if e.Unobserved {
 			result.Type = "not observed"
 		}
-		suite.add(c, result, unseen)
+		suite.add(c, result, e.Unobserved)
 	}
 	out, err := xml.MarshalIndent(junitSuites{Suite: suite}, "", "  ")
 	if err != nil {

@@ -118,8 +118,11 @@ func TestARecordWithoutSummaryWasNeverJudged(t *testing.T) {
 func compareTwice(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) }
 
 func TestTheReportMarksAssumedSettings(t *testing.T) {
-	text := string(write(t, Markdown, vagrantRecord()))
-	if !strings.Contains(text, "| node-monitor-grace-period | 50s | **ASSUMED** |") || !strings.Contains(text, "2 of 3 are assumed") {
+	r := vagrantRecord()
+	r.Summary.Settings[1].Why = "forbidden"
+	text := string(write(t, Markdown, r))
+	if !strings.Contains(text, "| node-monitor-grace-period | 50s | **ASSUMED** |") || !strings.Contains(text, "| node-monitor-period | 5s | **ASSUMED: forbidden** |") ||
+		!strings.Contains(text, "2 of 3 are assumed") {
 		t.Error("assumed settings are not marked")
 	}
 }

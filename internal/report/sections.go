@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 
@@ -192,9 +193,11 @@ func settingsOf(s *record.Summary) section {
 	assumed := 0
 	for _, x := range s.Settings {
 		source := cell{Text: x.Source}
-		if x.Source == "assumed" {
+		if x.Source == cluster.Assumed {
 			source = cell{"ASSUMED", warning}
-			assumed++
+			if assumed++; x.Why != "" {
+				source.Text += ": " + x.Why
+			}
 		}
 		t.row(x.Name, x.Value, source)
 	}

@@ -7,9 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"lightsout/internal/record"
 )
+
+// Within is far longer than Write takes: lightsout waits for every report.
+const Within = time.Hour
 
 // Write makes report.md and report.html from the record in dir, and returns the sentences
 // that they begin with.

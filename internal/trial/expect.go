@@ -18,7 +18,7 @@ const notObserved = "not observed"
 // Judge compares an expectation with the observations in a summary. It uses nothing
 // else, so every reader of the summary can repeat it.
 func Judge(x plan.Expectation, sum *record.Summary) view.Expectation {
-	out := view.Expectation{Name: x.Name(), Want: x.Want(), Got: notObserved}
+	out := view.Expectation{Name: x.Name(), Want: x.Want()}
 	number := func(v *int) {
 		if v != nil {
 			out.Got, out.OK = x.Got(float64(*v)), x.Holds(float64(*v))
@@ -40,7 +40,7 @@ func Judge(x plan.Expectation, sum *record.Summary) view.Expectation {
 			}
 		}
 	case plan.OfPhase:
-		out.Got, out.OK = meetPhase(x, sum.Phases)
+		out.Got, out.OK, out.Unobserved = meetPhase(x, sum.Phases)
 	case plan.OfLedger:
 		v := 0.0
 		out.Got = "not balanced"
@@ -63,6 +63,9 @@ func Judge(x plan.Expectation, sum *record.Summary) view.Expectation {
 		case x.Measure == "skew_before_rollout":
 			number(sum.SkewBeforeRollout)
 		}
+	}
+	if out.Got == "" {
+		out.Got, out.Unobserved = notObserved, true
 	}
 	return out
 }
@@ -92,9 +95,10 @@ func loadMeasure(name string, l record.Load) *int {
 
 // judgeWindows checks that each error window of a load is within bounds, or ends inside
 // the phase's forecast. The text also lists the failures outside all windows.
+// It is empty if there was no outage.
 func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got string, ok bool) {
 	if sum.Zero.IsZero() {
-		return notObserved, false
+		return "", false
 	}
 	windows := l.ErrorWindows
 	var parts []string
@@ -135,8 +139,9 @@ func predicted(phases []view.Phase, name string) *[2]float64 {
 	return nil
 }
 
-// meetPhase wants every row of the phase, or the one of the subject, in bounds.
-func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok bool) {
+// meetPhase wants every row of the phase, or the one of the subject, in bounds. The text
+// is empty if there is no row. unobserved: rows that nobody observed are all that is missing.
+func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobserved bool) {
 	var parts []string
 	ok = true
 	for _, p := range phases {
@@ -146,7 +151,7 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok bool) {
 		text := p.Subject + " " + notObserved
 		switch {
 		case p.Observed == nil:
-			ok = false
+			unobserved = true
 		case x.Predicted && p.Predicted == nil:
 			ok = false
 			text = fmt.Sprintf("%s at %.1f s, with no forecast", p.Subject, *p.Observed)
@@ -162,8 +167,6 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok bool) {
 		}
 		parts = append(parts, text)
 	}
-	if len(parts) == 0 {
-		return notObserved, false
-	}
-	return strings.Join(parts, "; "), ok
+	ok = ok && len(parts) > 0
+	return strings.Join(parts, "; "), ok && !unobserved, ok && unobserved
 }

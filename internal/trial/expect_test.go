@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/report"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -115,5 +116,31 @@ func TestAPlanMayExpectAForecastNumberOfPendingPods(t *testing.T) {
 	}
 	if got := Judge(plan.Expectation{Measure: "pending", Predicted: true}, &record.Summary{}); got.OK {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A phase that nobody observed is an error in JUnit, one that came late a failure.
+func TestJUnitSeparatesPhasesThatNobodyObserved(t *testing.T) {
+	t.Parallel()
+	late, sixty := 70.0, 60.0
+	ready := func(observed *float64) view.Phase {
+		return view.Phase{Name: view.PhaseReady, Subject: "k8s2", Observed: observed}
+	}
+	for _, tc := range []struct {
+		what   string
+		phases []view.Phase
+		want   string
+	}{
+		{"no row", nil, `<error message="wanted at most 60 s, got not observed" type="not observed">`},
+		{"a row that nobody observed", []view.Phase{ready(nil)}, `<error message="wanted at most 60 s, got k8s2 not observed" type="not observed">`},
+		{"another one came late", []view.Phase{ready(nil), ready(&late)}, `<failure message="wanted at most 60 s, got k8s2 not observed; k8s2 at 70.0 s" type="expectation">`},
+	} {
+		x := plan.Expectation{Measure: "ready", Max: &sixty}
+		s := &record.Summary{Verdict: view.NotObserved, Phases: tc.phases}
+		s.Expectations = []view.Expectation{Judge(x, s)}
+		var b strings.Builder
+		if err := report.JUnit(&b, s); err != nil || !strings.Contains(b.String(), tc.want) {
+			t.Errorf("%s: %v\n%s", tc.what, err, b.String())
+		}
 	}
 }

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
-	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/trial/plan"
@@ -50,15 +47,6 @@ func (r *run) keepPlan(text []byte) error {
 	return os.WriteFile(filepath.Join(r.dir, record.PlanFile), []byte(r.t.opt.Names.Text(string(text))), 0o600)
 }
 
-// settingsOf lists the timings in force as far as they are known.
-func settingsOf(s *cluster.Snapshot, deployment cluster.Key) []record.Setting {
-	var out []record.Setting
-	for _, l := range forecast.Settings(s, deployment) {
-		out = append(out, record.Setting{Name: l.Name, Value: l.Value, Source: l.Source})
-	}
-	return out
-}
-
 // closeRecord writes the last files of a trial's folder. The frame shows and keeps a
 // failure; files written before it stay.
 func (r *run) closeRecord() {
@@ -77,7 +65,7 @@ func (r *run) closeRecord() {
 		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}
 	var said string
-	r.s.Async(reportWithin, func(context.Context) error {
+	r.s.Async(report.Within, func(context.Context) error {
 		var err error
 		said, err = report.Write(r.dir)
 		return err
@@ -92,6 +80,3 @@ func (r *run) closeRecord() {
 		}
 	})
 }
-
-// reportWithin is not a bound: the reports are waited for.
-const reportWithin = time.Hour

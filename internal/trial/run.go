@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/trial/phase"
@@ -129,7 +130,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 		r.s.SetFocus(r.deployment)
 	}
 	r.before = podsByNode(s, r.deployment)
-	r.settings = settingsOf(s, r.deployment)
+	r.settings = forecast.Settings(s, r.deployment)
 	if r.opt.ByHand {
 		r.name = "by-hand"
 		for _, l := range r.t.running() {

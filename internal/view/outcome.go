@@ -27,6 +27,8 @@ type Expectation struct {
 	Want string `json:"want"`
 	Got  string `json:"got"`
 	OK   bool   `json:"ok"`
+	// Unobserved: it is not OK only because nobody observed what it is about.
+	Unobserved bool `json:"unobserved,omitempty"`
 }
 
 // Phase is one stage of the outage or the return, forecast and observed.
