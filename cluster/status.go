@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -86,16 +85,4 @@ func eventHealth(kind string) Health {
 		return HealthBad
 	}
 	return ""
-}
-
-// PodLost reports whether the pod's node is lost: not Ready and silent, or deleted.
-// Nobody can tell whether such a pod still runs.
-func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
-	if !p.Gone.IsZero() || p.Node == "" || !p.Deleting.IsZero() || p.Finished() {
-		return false
-	}
-	if n := s.Node(p.Node); n != nil {
-		return nodeLost(s, n, now)
-	}
-	return s.Access[KindNode].Synced
 }

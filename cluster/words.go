@@ -3,7 +3,6 @@ package cluster
 import (
 	"time"
 
-	"lightsout/internal/clock"
 	"lightsout/internal/text"
 )
 
@@ -16,44 +15,6 @@ func harmless(s string) string { return text.Clean(s, textMax) }
 // shuttingDown is the Ready condition's message while a kubelet's graceful
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.
 const shuttingDown = "node is shutting down"
-
-// Silent reports whether a node's heartbeat is overdue at now, and for how long
-// there has been none (0 if that is unknown): the node's Ready
-// condition is Unknown, or the renewal of its Lease is late by our own clock.
-// What could not have been seen is not concluded: while the API server is away
-// or leases are not being watched, no further node turns silent.
-func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent bool) {
-	if !n.Gone.IsZero() {
-		return 0, false
-	}
-	_, heard := n.Heartbeat()
-	if heard.IsZero() && n.Ready == TriUnknown {
-		heard = n.ReadySince
-	}
-	if !heard.IsZero() {
-		since = max(0, clock.Age(now, heard))
-	}
-	if n.Ready == TriUnknown || n.Overdue {
-		return since, true
-	}
-	at, ok := overdueAt(n, s.heartbeatsSince)
-	if !ok {
-		return since, false
-	}
-	slept := clock.Age(now, heard) - now.Sub(heard)
-	return since, seeingUntil(s, now).Add(slept).After(at)
-}
-
-// seeingUntil is the latest moment up to now for which a missing heartbeat means
-// something.
-func seeingUntil(s *Snapshot, now time.Time) time.Time {
-	for _, limit := range []time.Time{heartbeatsComplete(s), s.heartbeatsUntil} {
-		if !limit.IsZero() && limit.Before(now) {
-			now = limit
-		}
-	}
-	return now
-}
 
 // NodeWord is a node's status: kubectl's word (Ready, NotReady, Unknown for no
 // Ready condition, with ",SchedulingDisabled"), and in brackets what kubectl
@@ -104,15 +65,6 @@ func (s *Snapshot) PodWord(p *Pod, now time.Time) string {
 		return "lost (was " + p.Status + ")"
 	}
 	return p.Status
-}
-
-// nodeLost: the node is not Ready and nothing is heard of it.
-func nodeLost(s *Snapshot, n *Node, now time.Time) bool {
-	if !n.Gone.IsZero() {
-		return true
-	}
-	_, silent := s.Silent(n, now)
-	return silent && n.Ready != TriTrue
 }
 
 // The NoExecute taints of a lost node.

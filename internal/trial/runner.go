@@ -154,7 +154,8 @@ func (t *Runner) Running() bool { return t.live() && !t.run.opt.ByHand }
 // live reports whether a record is being kept.
 func (t *Runner) live() bool { return t.run != nil && t.run.stage != stageOver }
 
-// UnderWay is the running trial; nil if there is none.
+// UnderWay is the trial that takes its steps now; nil if there is none, and while one
+// cleans up.
 func (t *Runner) UnderWay() any {
 	if t.Running() && t.run.stage == stageSteps {
 		return t.run
@@ -177,8 +178,8 @@ func (t *Runner) Record(q loadgen.Record) bool {
 	return true
 }
 
-// underWay hands the trial under way on, if there is one.
-func (t *Runner) underWay(to func(*run)) {
+// ifLive calls to with the live run, if there is one.
+func (t *Runner) ifLive(to func(*run)) {
 	if t.live() {
 		t.run.tracker.Awake(t.run.now())
 		to(t.run)
@@ -187,23 +188,23 @@ func (t *Runner) underWay(to func(*run)) {
 
 // Transition follows a change in the cluster.
 func (t *Runner) Transition(tr cluster.Transition) {
-	t.underWay(func(r *run) { r.tracker.Transition(tr) })
+	t.ifLive(func(r *run) { r.tracker.Transition(tr) })
 }
 
 // Request follows the end of a request.
-func (t *Runner) Request(q loadgen.Record) { t.underWay(func(r *run) { r.request(q) }) }
+func (t *Runner) Request(q loadgen.Record) { t.ifLive(func(r *run) { r.request(q) }) }
 
 // Observe handles a new snapshot of the cluster.
-func (t *Runner) Observe(s *cluster.Snapshot) { t.underWay(func(r *run) { r.observe(s) }) }
+func (t *Runner) Observe(s *cluster.Snapshot) { t.ifLive(func(r *run) { r.observe(s) }) }
 
 // Reading handles a reading of a machine.
 func (t *Runner) Reading(node string, rd power.Reading) {
-	t.underWay(func(r *run) { r.reading(node, rd) })
+	t.ifLive(func(r *run) { r.reading(node, rd) })
 }
 
 // Switching follows machines that are switched now.
 func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
-	t.underWay(func(r *run) { r.switching(a, bindings) })
+	t.ifLive(func(r *run) { r.switching(a, bindings) })
 }
 
 // Draining makes a drain by keyboard a step.
@@ -254,17 +255,17 @@ func (t *Runner) Intent(i view.Intent) {
 		t.ask()
 	case view.NextStep:
 		if !t.s.Asking() {
-			t.underWay(func(r *run) { r.nextStep(i.Step) })
+			t.ifLive(func(r *run) { r.nextStep(i.Step) })
 		}
 	case view.AbortTrial:
-		t.underWay(func(r *run) { r.abort(i.Why) })
+		t.ifLive(func(r *run) { r.abort(i.Why) })
 	}
 }
 
 // AfterTurn advances the trial.
 func (t *Runner) AfterTurn() {
 	t.startPending()
-	t.underWay((*run).advance)
+	t.ifLive((*run).advance)
 }
 
 // Show adds the trial to a frame.

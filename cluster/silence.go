@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"time"
+
+	"lightsout/internal/clock"
+)
+
+// Silent reports whether a node's heartbeat is overdue at now, and for how long
+// there has been none (0 if that is unknown): the node's Ready
+// condition is Unknown, or the renewal of its Lease is late by our own clock.
+// What could not have been seen is not concluded: while the API server is away
+// or leases are not being watched, no further node turns silent.
+func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent bool) {
+	if !n.Gone.IsZero() {
+		return 0, false
+	}
+	_, heard := n.Heartbeat()
+	if heard.IsZero() && n.Ready == TriUnknown {
+		heard = n.ReadySince
+	}
+	if !heard.IsZero() {
+		since = max(0, clock.Age(now, heard))
+	}
+	if n.Ready == TriUnknown || n.Overdue {
+		return since, true
+	}
+	at, ok := overdueAt(n, s.heartbeatsSince)
+	if !ok {
+		return since, false
+	}
+	slept := clock.Age(now, heard) - now.Sub(heard)
+	return since, seeingUntil(s, now).Add(slept).After(at)
+}
+
+// seeingUntil is the latest moment up to now for which a missing heartbeat means
+// something.
+func seeingUntil(s *Snapshot, now time.Time) time.Time {
+	for _, limit := range []time.Time{heartbeatsComplete(s), s.heartbeatsUntil} {
+		if !limit.IsZero() && limit.Before(now) {
+			now = limit
+		}
+	}
+	return now
+}
+
+// PodLost reports whether the pod's node is lost: not Ready and silent, or deleted.
+// Nobody can tell whether such a pod still runs.
+func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
+	if !p.Gone.IsZero() || p.Node == "" || !p.Deleting.IsZero() || p.Finished() {
+		return false
+	}
+	if n := s.Node(p.Node); n != nil {
+		return nodeLost(s, n, now)
+	}
+	return s.Access[KindNode].Synced
+}
+
+// nodeLost: the node is not Ready and nothing is heard of it.
+func nodeLost(s *Snapshot, n *Node, now time.Time) bool {
+	if !n.Gone.IsZero() {
+		return true
+	}
+	_, silent := s.Silent(n, now)
+	return silent && n.Ready != TriTrue
+}
