@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -365,5 +366,18 @@ func TestEveryClassIsInTheTableAndTheDocuments(t *testing.T) {
 	}
 	if len(declared) != len(traits) {
 		t.Errorf("%d classes are declared, %d are in the table", len(declared), len(traits))
+	}
+}
+
+// The table that users read has every class.
+func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "load.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, traits := range traits {
+		if row := fmt.Sprintf("| %s | %d |", string(c), traits.Code); strings.Count(string(b), row) != 1 {
+			t.Errorf("the table of classes has no row %q", row)
+		}
 	}
 }

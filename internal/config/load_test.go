@@ -180,23 +180,6 @@ func TestFilesOfTheLoadThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestTheDocumentsClassesAreTheCodes compares the table that users are shown.
-func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("docs", "reference", "load.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []loadgen.Class{
-		loadgen.ClassOK, loadgen.ClassRefused, loadgen.ClassUnreachable, loadgen.ClassConnectTimeout, loadgen.ClassReset, loadgen.ClassTruncated,
-		loadgen.ClassFirstByte, loadgen.ClassIdle, loadgen.ClassTotal, loadgen.ClassPeerDead, loadgen.ClassStale, loadgen.Class4xx, loadgen.Class5xx, loadgen.Class502,
-		loadgen.Class503, loadgen.Class504, loadgen.ClassClient, loadgen.ClassCancelled, loadgen.ClassCensored, loadgen.ClassUnsent,
-	} {
-		if row := fmt.Sprintf("| %s | %d |", string(c), c.Code()); strings.Count(string(b), row) != 1 {
-			t.Errorf("the table of classes has no row %q", row)
-		}
-	}
-}
-
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
