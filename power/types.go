@@ -22,9 +22,9 @@ const (
 	Transitioning
 )
 
-// String gives one lower-case word: unknown, on, off, switching.
+// String gives one lower-case word: unknown, on, off, transitioning.
 func (s State) String() string {
-	return cmp.Or(map[State]string{On: "on", Off: "off", Transitioning: "switching"}[s], "unknown")
+	return cmp.Or(map[State]string{On: "on", Off: "off", Transitioning: "transitioning"}[s], "unknown")
 }
 
 // Proof is how certain a State is.

@@ -167,8 +167,8 @@ func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 		Sample{At: at(30), End: true})
 	events := jsonl(t,
 		view.Event{Seq: 1, Seen: at(5), Lane: "node", Kind: "node", Subject: "b", From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood},
-		view.Event{Seq: 2, Seen: at(6), Lane: "power", Subject: "b", From: "off", To: "switching", Code: view.CodeMachineState},
-		view.Event{Seq: 3, Seen: at(7), Lane: "power", Subject: "b", From: "switching", To: "on", Code: view.CodeMachineState},
+		view.Event{Seq: 2, Seen: at(6), Lane: "power", Subject: "b", From: "off", To: "transitioning", Code: view.CodeMachineState},
+		view.Event{Seq: 3, Seen: at(7), Lane: "power", Subject: "b", From: "transitioning", To: "on", Code: view.CodeMachineState},
 		view.Event{Seq: 4, Seen: at(8), Lane: "node", Kind: "node", Subject: "a", From: "up", To: "rebooted", Code: view.CodeNodeBoot, Change: cluster.ChangeBoot},
 		view.Event{Seq: 5, Seen: at(9), Lane: "pod", Kind: "pod", Subject: "a", From: "Ready", To: "NotReady", Change: cluster.ChangeReady, Is: cluster.HealthBad},
 		view.Event{Seq: 6, Seen: at(10), Lane: "node", Kind: "node", Subject: "a", From: "Ready", To: "NotReady", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad},
