@@ -7,6 +7,8 @@ import "math"
 //
 //	Outstanding = Served + Queued + Stalled + OnDead
 //
+// sampler.gauge may move Queued to Unknown later.
+//
 // In this order:
 //
 //   - On dead nodes: what their servers reported, as far as that many requests

@@ -174,7 +174,7 @@ func nodeUnderCursor(m *Model) (n *cluster.Node) {
 	return n
 }
 
-// markNode marks or unmarks the node under the cursor, and moves to the next one.
+// markNode marks or unmarks the node under the cursor.
 func markNode(m *Model) {
 	switch n := nodeUnderCursor(m); {
 	case n == nil:

@@ -46,8 +46,8 @@ func (t *Timeline) Redact(n *Names) {
 	t.file.Redact(n)
 }
 
-// Start sets the zero of the clock, the moment of the first power-off asked
-// for, and reports whether it was the first call. Later calls change nothing.
+// Start sets the zero of the clock, and reports whether it was the first call. Later
+// calls change nothing.
 func (t *Timeline) Start(zero time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

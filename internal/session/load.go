@@ -45,7 +45,7 @@ func (l *loads) busy() bool {
 	return run.Active || run.Totals.InFlight() > 0
 }
 
-// changed is closed when another load replaces this one; nil if there is none.
+// changed is closed at the generator's next change; nil if there is no generator.
 func (l *loads) changed() <-chan struct{} {
 	if l.opt.Load == nil {
 		return nil

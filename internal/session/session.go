@@ -32,7 +32,8 @@ type Watcher interface {
 // Options holds the parts of a Session. Recorder and Questions are required; a function
 // that needs a missing part reports that.
 type Options struct {
-	// Cluster, Via, Pace and Namespaces are shown in the title.
+	// Cluster, Via, Pace and Namespaces are shown in the title. With Production the
+	// operator types Cluster before machines are switched off.
 	Cluster, Via, Pace, Namespaces string
 	// ReadOnly hides switching; DryRun does everything but the switching;
 	// Production asks for the cluster's name before switching off.

@@ -18,7 +18,7 @@ type Frame struct {
 	Title
 
 	Now time.Time
-	// Zero is the trial's zero, the first power-off asked for; zero time
+	// Zero is the moment from which the record counts (docs/concepts.md); zero time
 	// before that.
 	Zero time.Time
 
