@@ -15,14 +15,14 @@ import (
 const unreadLimit = 3
 
 // carryOut sends the request and waits for the wanted power state. It returns the operation's
-// last phase and a sentence.
-func (o *operation) carryOut(ctx context.Context) (Phase, string) {
-	o.say(PhaseAsking, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
+// last stage and a sentence.
+func (o *operation) carryOut(ctx context.Context) (Stage, string) {
+	o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
 	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
 	for {
-		if phase, text := o.once(ctx, deadline); phase != "" {
-			return phase, text
+		if stage, text := o.once(ctx, deadline); stage != "" {
+			return stage, text
 		}
 	}
 }
@@ -41,36 +41,36 @@ func (o *operation) level() string {
 }
 
 // answered reports the result of a request, unless it is the same as the last one.
-func (o *operation) answered(phase Phase, answer, then string) {
+func (o *operation) answered(stage Stage, answer, then string) {
 	if answer != o.answer {
 		o.answer = answer
-		o.say(phase, "%s%s", answer, then)
+		o.say(stage, "%s%s", answer, then)
 	}
 }
 
-// once sends the request one time, and returns the resulting phase and a sentence; no
-// phase if it may be sent again.
-func (o *operation) once(ctx, deadline context.Context) (Phase, string) {
+// once sends the request one time, and returns the resulting stage and a sentence; no
+// stage if it may be sent again.
+func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	err := o.send(deadline)
-	if errors.Is(err, errNotAsked) {
+	if errors.Is(err, errNothingSent) {
 		return o.timeOver(ctx)
 	}
-	o.asked++
+	o.attempts++
 	var unconfirmed *UnconfirmedError
 	var refused *RefusedError
 	switch {
 	case err == nil:
 		o.sent = true
-		o.answered(PhaseAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
+		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
 	case errors.As(err, &unconfirmed):
 		o.sent = true
-		o.answered(PhaseAccepted, unconfirmed.Error(), "; polling the machine")
+		o.answered(StageAccepted, unconfirmed.Error(), "; polling the machine")
 	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
-		return PhaseFailed, err.Error()
+		return StageFailed, err.Error()
 	default:
 		until, _ := deadline.Deadline()
-		o.answered(PhaseAsking, err.Error(), fmt.Sprintf("; asked %s, and again every %s for %s more",
-			text.Count(o.asked, "time", "times"), o.fleet.retryPause, text.Span(time.Until(until))))
+		o.answered(StageSending, err.Error(), fmt.Sprintf("; asked %s, and again every %s for %s more",
+			text.Count(o.attempts, "time", "times"), o.fleet.retryPause, text.Span(time.Until(until))))
 		sleep(deadline, o.fleet.retryPause)
 		return "", ""
 	}
@@ -78,30 +78,30 @@ func (o *operation) once(ctx, deadline context.Context) (Phase, string) {
 }
 
 // timeOver is the end of an operation that can't ask any more.
-func (o *operation) timeOver(ctx context.Context) (Phase, string) {
+func (o *operation) timeOver(ctx context.Context) (Stage, string) {
 	switch {
-	case o.asked == 0:
-		return PhaseFailed, errNotAsked.Error()
+	case o.attempts == 0:
+		return StageFailed, errNothingSent.Error()
 	case o.sent:
 		return o.gaveUp(ctx, nil)
 	}
-	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.asked, "time", "times"))
+	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
 	if ctx.Err() != nil {
-		return PhaseUncertain, "stopped: " + why
+		return StageUncertain, "stopped: " + why
 	}
-	return PhaseFailed, why
+	return StageFailed, why
 }
 
-var errNotAsked = errors.New("it ended before lightsout sent anything")
+var errNothingSent = errors.New("lightsout sent nothing: the deadline passed or the request was cancelled")
 
 // send sends the request.
 func (o *operation) send(ctx context.Context) error {
 	if o.fleet.switches.Acquire(ctx, 1) != nil {
-		return errNotAsked
+		return errNothingSent
 	}
 	defer o.fleet.switches.Release(1)
 	if ctx.Err() != nil {
-		return errNotAsked
+		return errNothingSent
 	}
 	if o.action != ActionOn {
 		ctx = context.WithValue(ctx, permissionKey{}, permission(o.permitted))
@@ -117,7 +117,7 @@ func (o *operation) send(ctx context.Context) error {
 // holds, and nobody has powered the machine on since the journal has the intent.
 func (o *operation) permitted(ctx context.Context) error {
 	if j, ok := ctx.Value(judgementKey{}).(*judgement); ok {
-		defer slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Phase: PhaseAsking, Text: judgingWaitsFor})()
+		defer slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: judgingWaitsFor})()
 		if err := j.fresh(ctx); err != nil {
 			return err
 		}
@@ -129,9 +129,9 @@ func (o *operation) permitted(ctx context.Context) error {
 }
 
 // await polls until the machine reaches the wanted power state or the deadline passes.
-// mayResend ends the wait early, without a phase, when the machine stays in its old
+// mayResend ends the wait early, without a stage, when the machine stays in its old
 // state.
-func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase, string) {
+func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage, string) {
 	began := time.Now()
 	unread := 0
 	var lastErr error
@@ -156,12 +156,12 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase,
 				o.waits("%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
 			}
 			if o.wanted(r) && until.IsZero() {
-				return PhaseDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
+				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 			if stays := r.State != o.action.Wanted() && (r.State == On || r.State == Off); changed && stays {
-				o.say(PhaseAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
+				o.say(StageAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
 			} else if changed {
-				o.say(PhaseAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
+				o.say(StageAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
 			}
 			// A machine that is on, but may go off by an earlier request, is polled
 			// until it has, and then asked again.
@@ -179,24 +179,24 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Phase,
 
 // gaveUp ends an operation whose power state was not seen; lastErr is the error of the
 // last poll, if it failed.
-func (o *operation) gaveUp(ctx context.Context, lastErr error) (Phase, string) {
-	phase := PhaseFailed
+func (o *operation) gaveUp(ctx context.Context, lastErr error) (Stage, string) {
+	stage := StageFailed
 	if ctx.Err() != nil || o.last.Proof != Proven || o.wanted(o.last) {
-		phase = PhaseUncertain
+		stage = StageUncertain
 	}
 	seen := fmt.Sprintf("it was last seen %s (%s)", o.last.State, o.last.Detail)
 	switch {
 	case lastErr != nil:
 		seen = "its state can't be read: " + lastErr.Error()
-	case o.last.Asked.IsZero():
+	case o.last.RequestedAt.IsZero():
 		seen = "its state was never seen"
 	case o.wanted(o.last):
-		return phase, fmt.Sprintf("%s is %s (%s), but an earlier request may still switch it off; the journal keeps it: check again with: %s", o.machine.Title(), o.last.State, o.last.Detail, o.fleet.cfg.WayBack)
+		return stage, fmt.Sprintf("%s is %s (%s), but an earlier request may still switch it off; the journal keeps it: check again with: %s", o.machine.Title(), o.last.State, o.last.Detail, o.fleet.cfg.WayBack)
 	}
 	if ctx.Err() != nil {
-		return phase, fmt.Sprintf("stopped polling %s after the request to %s; %s", o.machine.Title(), Verb(o.action), seen)
+		return stage, fmt.Sprintf("stopped polling %s after the request to %s; %s", o.machine.Title(), Verb(o.action), seen)
 	}
-	return phase, fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
+	return stage, fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
 }
 
 // poll reads the state from the source that counts for this action: the machine's

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// phases collects the phases that were reported, by node.
-type phases struct {
-	by   map[string][]Phase
+// stages collects the stages that were reported, by node.
+type stages struct {
+	by   map[string][]Stage
 	last map[string]Progress
 }
 
-func record(p *phases) func(Progress) {
-	p.by, p.last = map[string][]Phase{}, map[string]Progress{}
+func record(p *stages) func(Progress) {
+	p.by, p.last = map[string][]Stage{}, map[string]Progress{}
 	return func(x Progress) {
-		p.by[x.Node] = append(p.by[x.Node], x.Phase)
+		p.by[x.Node] = append(p.by[x.Node], x.Stage)
 		p.last[x.Node] = x
 	}
 }
@@ -41,12 +41,12 @@ func TestShutdownIsProvenByThePowerAPI(t *testing.T) {
 		}
 	}
 	f, j := testFleet(t, Config{}, ssh, api)
-	var got phases
+	var got stages
 	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3", "n4"), record(&got), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []string{"n3", "n4"} {
-		if want := []Phase{PhaseAsking, PhaseAccepted, PhaseAccepted, PhaseDone}; !reflect.DeepEqual(got.by[n], want) {
+		if want := []Stage{StageSending, StageAccepted, StageAccepted, StageDone}; !reflect.DeepEqual(got.by[n], want) {
 			t.Errorf("%s went through %v, want %v", n, got.by[n], want)
 		}
 		if r := got.last[n].Reading; r.Proof != Proven || r.Detail != "PowerOFF" {
@@ -94,15 +94,15 @@ func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 				timeout = 150 * time.Millisecond
 			}
 			f, j := testFleet(t, Config{ShutdownTimeout: timeout}, ssh, api)
-			var got phases
+			var got stages
 			err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), record(&got), nil)
-			state, phase, left := Off, PhaseDone, "n3 off"
+			state, stage, left := Off, StageDone, "n3 off"
 			if c.want == ProofNone {
-				state, phase, left = Unknown, PhaseUncertain, "n3 uncertain"
+				state, stage, left = Unknown, StageUncertain, "n3 uncertain"
 			}
 			last := got.last["n3"]
-			if (err == nil) != (phase == PhaseDone) || last.Phase != phase || last.Reading.State != state || last.Reading.Proof != c.want {
-				t.Errorf("ended %q with %+v (%s), %v", last.Phase, last.Reading, last.Text, err)
+			if (err == nil) != (stage == StageDone) || last.Stage != stage || last.Reading.State != state || last.Reading.Proof != c.want {
+				t.Errorf("ended %q with %+v (%s), %v", last.Stage, last.Reading, last.Text, err)
 			}
 			if got := leftOff(t, j); !reflect.DeepEqual(got, []string{left}) {
 				t.Errorf("left off: %v", got)
@@ -120,12 +120,12 @@ func TestASecondSourceThatKnowsNothingIsNotTaken(t *testing.T) {
 	api.machines["n3"].reading = Reading{Detail: "the controller does not answer", NoAnswer: true}
 	ssh.machines["n3"].obey = func(Action, *fakeMachine) error { return nil }
 	f, _ := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond}, ssh, api)
-	var got phases
+	var got stages
 	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "ipmi", "n3"), record(&got), nil); err == nil {
 		t.Error("no error")
 	}
-	if last := got.last["n3"]; last.Phase != PhaseUncertain || last.Reading.Detail != "the controller does not answer" {
-		t.Errorf("ended %q with %+v", last.Phase, last.Reading)
+	if last := got.last["n3"]; last.Stage != StageUncertain || last.Reading.Detail != "the controller does not answer" {
+		t.Errorf("ended %q with %+v", last.Stage, last.Reading)
 	}
 }
 
@@ -176,11 +176,11 @@ func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3")
 	api.set("n3", ActionOff)
 	f, j := testFleet(t, Config{}, api)
-	var got phases
+	var got stages
 	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), record(&got), nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := []Phase{PhaseDone}; !reflect.DeepEqual(got.by["n3"], want) {
+	if want := []Stage{StageDone}; !reflect.DeepEqual(got.by["n3"], want) {
 		t.Errorf("went through %v, want %v", got.by["n3"], want)
 	}
 	if c := api.callsTo("n3"); len(c) != 0 {
@@ -196,30 +196,30 @@ func TestARequestToSwitchOffIsSentOnce(t *testing.T) {
 	cases := map[string]struct {
 		reply error
 		after Reading // what is seen afterwards
-		phase Phase
+		stage Stage
 		left  []string
 	}{
 		"accepted and never done": {
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed, left: []string{"n3 uncertain"},
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed, left: []string{"n3 uncertain"},
 		},
 		"accepted and then unknown": {
-			after: Reading{Detail: "Suspended"}, phase: PhaseUncertain, left: []string{"n3 uncertain"},
+			after: Reading{Detail: "Suspended"}, stage: StageUncertain, left: []string{"n3 uncertain"},
 		},
 		"unconfirmed and never done": {
 			reply: &UnconfirmedError{Why: "the connection was lost"},
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed, left: []string{"n3 uncertain"},
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed, left: []string{"n3 uncertain"},
 		},
 		"unconfirmed and done": {
 			reply: &UnconfirmedError{Why: "the connection was lost"},
-			after: Reading{State: Off, Proof: Proven, Detail: "PowerOFF"}, phase: PhaseDone, left: []string{"n3 off"},
+			after: Reading{State: Off, Proof: Proven, Detail: "PowerOFF"}, stage: StageDone, left: []string{"n3 off"},
 		},
 		"not sent": {
 			reply: errors.New("no route to the bastion"),
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed,
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed,
 		},
 		"refused": {
 			reply: &RefusedError{Why: "sudo wants a password"},
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, phase: PhaseFailed,
+			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed,
 		},
 	}
 	for _, action := range []Action{ActionShutdown, ActionOff} {
@@ -233,13 +233,13 @@ func TestARequestToSwitchOffIsSentOnce(t *testing.T) {
 					return c.reply
 				}
 				f, j := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond, OffTimeout: 150 * time.Millisecond}, api)
-				var got phases
+				var got stages
 				err := f.Do(context.Background(), action, bind("mdx", "mdx", "n3"), record(&got), nil)
-				if (err == nil) != (c.phase == PhaseDone) {
+				if (err == nil) != (c.stage == StageDone) {
 					t.Errorf("returned %v", err)
 				}
-				if got.last["n3"].Phase != c.phase {
-					t.Errorf("ended %q (%s), want %q", got.last["n3"].Phase, got.last["n3"].Text, c.phase)
+				if got.last["n3"].Stage != c.stage {
+					t.Errorf("ended %q (%s), want %q", got.last["n3"].Stage, got.last["n3"].Text, c.stage)
 				}
 				if calls := api.callsTo("n3"); !reflect.DeepEqual(calls, []Action{action}) {
 					t.Errorf("the machine was asked to %v, want once %v", calls, action)
@@ -297,12 +297,12 @@ func TestGivingUpLeavesTheJournalUncertainAndStartsNothingNew(t *testing.T) {
 	defer cancel()
 	api.machines["n3"].obey = func(Action, *fakeMachine) error { cancel(); return nil }
 	f, j := testFleet(t, Config{Parallel: 1}, api)
-	var got phases
+	var got stages
 	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n3"), record(&got), nil); err == nil {
 		t.Error("no error")
 	}
-	if got.last["n3"].Phase != PhaseUncertain {
-		t.Errorf("ended %q (%s)", got.last["n3"].Phase, got.last["n3"].Text)
+	if got.last["n3"].Stage != StageUncertain {
+		t.Errorf("ended %q (%s)", got.last["n3"].Stage, got.last["n3"].Text)
 	}
 	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n4"), record(&got), nil); err == nil {
 		t.Error("no error")
@@ -374,7 +374,7 @@ func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 	}
 	var deferred string
 	err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) {
-		if p.Phase == PhaseDeferred {
+		if p.Stage == StageDeferred {
 			deferred = p.Text
 			close(goOn)
 		}
@@ -397,7 +397,7 @@ func TestDryRunAndReadOnlySwitchNothing(t *testing.T) {
 	for _, cfg := range []Config{{DryRun: true}, {ReadOnly: true}, {DryRun: true, ReadOnly: true}} {
 		api := newFake("mdx", allAbilities, "n3")
 		f, j := testFleet(t, cfg, api)
-		var got phases
+		var got stages
 		err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil)
 		if (err != nil) != cfg.ReadOnly {
 			t.Errorf("%+v: %v", cfg, err)
@@ -426,7 +426,7 @@ func TestWatchReportsEveryMachineUntilItsContextEnds(t *testing.T) {
 			cancel()
 		}
 	})
-	if r := seen["n3"][1]; r.State != On || r.Asked.IsZero() {
+	if r := seen["n3"][1]; r.State != On || r.RequestedAt.IsZero() {
 		t.Errorf("n3: %+v", r)
 	}
 	if r := seen["n4"][1]; r.State != Unknown || r.Detail != "the portal is down" {

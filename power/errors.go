@@ -50,7 +50,7 @@ func (e *SilentError) Unwrap() error { return e.Err }
 func Unanswered(r Reading, err error) (Reading, error) {
 	var silent *SilentError
 	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
-		return Reading{Detail: Clean(silent.Text), NoAnswer: true, Asked: r.Asked}, nil
+		return Reading{Detail: Clean(silent.Text), NoAnswer: true, RequestedAt: r.RequestedAt}, nil
 	}
 	return r, err
 }

@@ -49,7 +49,7 @@ func held(t *testing.T, dir string) []string {
 			line += " " + string(e.Action)
 		}
 		if e.Kind == power.EntryOutcome {
-			line += " " + string(e.Phase)
+			line += " " + string(e.Stage)
 			if !e.Sent {
 				line += " (not sent)"
 			}
@@ -118,39 +118,39 @@ func TestFaultsAtEveryStep(t *testing.T) {
 		action power.Action
 		make   func(s *site)
 
-		phase   power.Phase
+		stage   power.Stage
 		told    string // part of the last sentence
 		posts   string // power requests that reached the portal
 		journal []string
 		left    string
 	}{
-		{"none", off, func(*site) {}, power.PhaseDone, "is off, proven (PowerOFF)", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
+		{"none", off, func(*site) {}, power.StageDone, "is off, proven (PowerOFF)", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"the portal is gone", off, func(s *site) { s.portal.Close() },
-			power.PhaseFailed, "can't be reached", "", []string{"intent off", "outcome off failed (not sent)"}, none},
+			power.StageFailed, "can't be reached", "", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"the portal has no such VM", off, func(s *site) {
 			s.answer = func(w http.ResponseWriter, _ *http.Request) bool { http.Error(w, `{}`, 404); return true }
-		}, power.PhaseFailed, "the portal has no such VM", "", []string{"intent off", "outcome off failed (not sent)"}, none},
+		}, power.StageFailed, "the portal has no such VM", "", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"the token is wrong", off, func(s *site) {
 			s.answer = func(w http.ResponseWriter, _ *http.Request) bool {
 				http.Error(w, `{"detail": "bad `+token+`"}`, 401)
 				return true
 			}
-		}, power.PhaseFailed, "token", "", []string{"intent off", "outcome off failed (not sent)"}, none},
+		}, power.StageFailed, "token", "", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"500, whatever is asked", off, func(s *site) {
 			s.answer = func(w http.ResponseWriter, _ *http.Request) bool { http.Error(w, `{}`, 500); return true }
-		}, power.PhaseFailed, "500", "", []string{"intent off", "outcome off failed (not sent)"}, none},
+		}, power.StageFailed, "500", "", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"404 to the request", off, answering(404, ""),
-			power.PhaseFailed, "404", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+			power.StageFailed, "404", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"403 to the request", off, answering(403, ""),
-			power.PhaseFailed, "does not allow", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+			power.StageFailed, "does not allow", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"429 to the request", off, answering(429, ""),
-			power.PhaseFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"500 to the request, not carried out", off, answering(500, ""),
-			power.PhaseFailed, "did not switch off within 600ms; it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
+			power.StageFailed, "did not switch off within 600ms; it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
 		{"500 to the request, carried out", off, answering(500, "PowerOFF"),
-			power.PhaseDone, "is off, proven", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
+			power.StageDone, "is off, proven", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"accepted and never done", off, func(s *site) { s.deaf = true },
-			power.PhaseFailed, "it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
+			power.StageFailed, "it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
 		{"no answer to the request", off, func(s *site) {
 			s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodPost {
@@ -158,7 +158,7 @@ func TestFaultsAtEveryStep(t *testing.T) {
 				}
 				return r.Method == http.MethodPost
 			}
-		}, power.PhaseUncertain, "its state", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
+		}, power.StageUncertain, "its state", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
 		{"accepted, and then the portal is gone", off, func(s *site) {
 			s.answer = func(w http.ResponseWriter, r *http.Request) bool {
 				s.mu.Lock()
@@ -171,7 +171,7 @@ func TestFaultsAtEveryStep(t *testing.T) {
 				}
 				return true
 			}
-		}, power.PhaseUncertain, "its state can't be read", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
+		}, power.StageUncertain, "its state can't be read", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
 		{"suspended by the platform", off, func(s *site) {
 			s.deaf = true
 			s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
@@ -180,14 +180,14 @@ func TestFaultsAtEveryStep(t *testing.T) {
 				}
 				return false
 			}
-		}, power.PhaseUncertain, "last seen unknown (Suspended, by the platform)", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
+		}, power.StageUncertain, "last seen unknown (Suspended, by the platform)", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
 		{"409 to the request", off, answering(409, ""),
-			power.PhaseFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"powering on: 429, then done", on, twice(http.StatusTooManyRequests),
-			power.PhaseDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
-		{"powering on: 409, then done", on, twice(http.StatusConflict), power.PhaseDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
+			power.StageDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
+		{"powering on: 409, then done", on, twice(http.StatusConflict), power.StageDone, "is on, proven", "power_on power_on power_on", []string{"intent on", "outcome on done"}, none},
 		{"powering on: not allowed", on, func(s *site) { s.status = "PowerOFF"; answering(403, "")(s) },
-			power.PhaseFailed, "does not allow", "power_on", []string{"intent on", "outcome on failed (not sent)"}, none},
+			power.StageFailed, "does not allow", "power_on", []string{"intent on", "outcome on failed (not sent)"}, none},
 	} {
 		t.Run(string(c.action)+": "+c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -195,8 +195,8 @@ func TestFaultsAtEveryStep(t *testing.T) {
 			c.make(s)
 			dir := t.TempDir()
 			last := do(t, s, dir, s.driver(t, nil), c.action)
-			if last.Phase != c.phase || !strings.Contains(last.Text, c.told) || strings.Contains(last.Text, "planted-secret") {
-				t.Errorf("told %q (%s), want %q with %q", last.Text, last.Phase, c.phase, c.told)
+			if last.Stage != c.stage || !strings.Contains(last.Text, c.told) || strings.Contains(last.Text, "planted-secret") {
+				t.Errorf("told %q (%s), want %q with %q", last.Text, last.Stage, c.stage, c.told)
 			}
 			s.mu.Lock()
 			posts := strings.Join(s.posts, " ")
@@ -230,7 +230,7 @@ func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) 
 	f.SetRetryPause(20 * time.Millisecond)
 	err = f.Do(context.Background(), action, binding(), func(p power.Progress) { last = p }, nil)
 	var failed *power.ActionError
-	if (last.Phase == power.PhaseDone) != (err == nil) || (err != nil && (!errors.As(err, &failed) || failed.Failed["kube-node3"] != last.Text)) {
+	if (last.Stage == power.StageDone) != (err == nil) || (err != nil && (!errors.As(err, &failed) || failed.Failed["kube-node3"] != last.Text)) {
 		t.Errorf("returned %v after %q", err, last.Text)
 	}
 	return last
@@ -243,8 +243,8 @@ func TestFaultsOfTheBastion(t *testing.T) {
 		client := s.throughBastion(t)
 		s.loseBastion()
 		last := do(t, s, dir, s.driver(t, client.DialContext), power.ActionOff)
-		if last.Phase != power.PhaseFailed || !strings.Contains(last.Text, s.bastion.Addr().String()) {
-			t.Errorf("told %q (%s)", last.Text, last.Phase)
+		if last.Stage != power.StageFailed || !strings.Contains(last.Text, s.bastion.Addr().String()) {
+			t.Errorf("told %q (%s)", last.Text, last.Stage)
 		}
 		if got := held(t, dir); !reflect.DeepEqual(got, []string{"intent off", "outcome off failed (not sent)"}) || leftOff(t, dir) != "" || len(s.posts) != 0 {
 			t.Errorf("the journal holds %q, left off %q, asked %q", got, leftOff(t, dir), s.posts)
@@ -265,8 +265,8 @@ func TestFaultsOfTheBastion(t *testing.T) {
 				return true
 			}
 			last := do(t, s, dir, s.driver(t, client.DialContext), power.ActionOff)
-			if last.Phase != power.PhaseUncertain || !strings.Contains(last.Text, "its state can't be read") {
-				t.Errorf("told %q (%s)", last.Text, last.Phase)
+			if last.Stage != power.StageUncertain || !strings.Contains(last.Text, "its state can't be read") {
+				t.Errorf("told %q (%s)", last.Text, last.Stage)
 			}
 			if got := held(t, dir); !reflect.DeepEqual(got, []string{"intent off", "outcome off uncertain"}) || leftOff(t, dir) != "kube-node3 uncertain" || len(s.posts) != 1 {
 				t.Errorf("the journal holds %q, left off %q, asked %q", got, leftOff(t, dir), s.posts)
@@ -278,13 +278,13 @@ func TestFaultsOfTheBastion(t *testing.T) {
 func TestAMachineThatComesBackByItselfIsSettled(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	d := s.driver(t, nil)
-	if last := do(t, s, dir, d, power.ActionOff); last.Phase != power.PhaseDone {
+	if last := do(t, s, dir, d, power.ActionOff); last.Stage != power.StageDone {
 		t.Fatalf("told %q", last.Text)
 	}
 	s.set("PowerON")
 	last := do(t, s, dir, d, power.ActionOn)
-	if last.Phase != power.PhaseDone || !strings.Contains(last.Text, "is already on") {
-		t.Errorf("told %q (%s)", last.Text, last.Phase)
+	if last.Stage != power.StageDone || !strings.Contains(last.Text, "is already on") {
+		t.Errorf("told %q (%s)", last.Text, last.Stage)
 	}
 	if got := held(t, dir); !reflect.DeepEqual(got, []string{"intent off", "outcome off done", "seen"}) || leftOff(t, dir) != "" || len(s.posts) != 1 {
 		t.Errorf("the journal holds %q, left off %q, asked %q", got, leftOff(t, dir), s.posts)
@@ -298,8 +298,8 @@ func TestAFullDiskSwitchesNothing(t *testing.T) {
 	}
 	for _, action := range []power.Action{power.ActionOff, power.ActionShutdown} {
 		last := do(t, s, dir, s.driver(t, nil), action)
-		if last.Phase != power.PhaseFailed || !strings.Contains(last.Text, "nothing was sent") || !strings.Contains(last.Text, "no space left") {
-			t.Errorf("told %q (%s)", last.Text, last.Phase)
+		if last.Stage != power.StageFailed || !strings.Contains(last.Text, "nothing was sent") || !strings.Contains(last.Text, "no space left") {
+			t.Errorf("told %q (%s)", last.Text, last.Stage)
 		}
 	}
 	if len(s.posts) != 0 {
@@ -326,8 +326,8 @@ func TestLightsoutReportsAnOutcomeThatItCannotWrite(t *testing.T) {
 	if err := f.Do(context.Background(), power.ActionOff, binding(), func(p power.Progress) { last = p }, nil); err != nil {
 		t.Error(err)
 	}
-	if last.Phase != power.PhaseDone || !strings.Contains(last.Text, "not in the journal") {
-		t.Errorf("told %q (%s)", last.Text, last.Phase)
+	if last.Stage != power.StageDone || !strings.Contains(last.Text, "not in the journal") {
+		t.Errorf("told %q (%s)", last.Text, last.Stage)
 	}
 	if got := held(t, dir); !reflect.DeepEqual(got, []string{"intent off"}) || leftOff(t, dir) != "kube-node3 uncertain" {
 		t.Errorf("the journal holds %q, left off %q", got, leftOff(t, dir))
@@ -337,7 +337,7 @@ func TestLightsoutReportsAnOutcomeThatItCannotWrite(t *testing.T) {
 func init() { power.Child = switchAndDie }
 
 // switchAndDie is what the child of the next test runs: it switches off at the
-// site of its environment and is killed as soon as it is in a given phase.
+// site of its environment and is killed as soon as it is in a given stage.
 func switchAndDie() {
 	d, err := mdx.New(mdx.Options{URL: os.Getenv("SITE_URL"), Token: func() (string, error) { return token, nil }})
 	if err != nil {
@@ -349,7 +349,7 @@ func switchAndDie() {
 		return
 	}
 	_ = f.Do(context.Background(), power.ActionOff, binding(), func(p power.Progress) {
-		if string(p.Phase) == os.Getenv(power.ChildEnv) {
+		if string(p.Stage) == os.Getenv(power.ChildEnv) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
@@ -358,14 +358,14 @@ func switchAndDie() {
 
 func TestKilledAtEveryStep(t *testing.T) {
 	for _, c := range []struct {
-		at      power.Phase
+		at      power.Stage
 		posts   string
 		journal []string
 		left    string
 	}{
-		{power.PhaseAsking, "", []string{"intent off"}, "kube-node3 uncertain"},
-		{power.PhaseAccepted, "power_off", []string{"intent off"}, "kube-node3 uncertain"},
-		{power.PhaseDone, "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
+		{power.StageSending, "", []string{"intent off"}, "kube-node3 uncertain"},
+		{power.StageAccepted, "power_off", []string{"intent off"}, "kube-node3 uncertain"},
+		{power.StageDone, "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 	} {
 		t.Run(string(c.at), func(t *testing.T) {
 			s, dir := newSite(t), t.TempDir()
@@ -378,7 +378,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				t.Errorf("the journal holds %q, the next start is told %q, the portal was asked to %q", got, leftOff(t, dir), s.posts)
 			}
 			// What is left off is powered on from the journal alone.
-			if last := do(t, s, dir, s.driver(t, nil), power.ActionOn); last.Phase != power.PhaseDone || leftOff(t, dir) != "" {
+			if last := do(t, s, dir, s.driver(t, nil), power.ActionOn); last.Stage != power.StageDone || leftOff(t, dir) != "" {
 				t.Errorf("powering on: told %q, left off %q", last.Text, leftOff(t, dir))
 			}
 		})

@@ -330,8 +330,8 @@ func (f *Fleet) poll(ctx context.Context, m Machine) (Reading, error) {
 // arrived completes a reading that the Fleet requested at asked. The driver may have
 // set an earlier time: it may return the answer to another caller's request.
 func (r Reading) arrived(asked time.Time) Reading {
-	if r.Asked.IsZero() || r.Asked.After(asked) {
-		r.Asked = asked
+	if r.RequestedAt.IsZero() || r.RequestedAt.After(asked) {
+		r.RequestedAt = asked
 	}
 	r.Arrived, r.Detail = time.Now(), Clean(r.Detail)
 	return r

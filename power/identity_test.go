@@ -113,7 +113,7 @@ func TestTwoClustersOfOneCAShareNeitherNotesNorEvidence(t *testing.T) {
 			if others := b.Sweep([]Node{n3}); len(others) > 0 || len(b.Registered()) > 0 {
 				t.Errorf("B shows A's note: %+v", others)
 			}
-			if n, err := journals[1].SeenOn(Seen{Node: n3.NodeRef, Machine: &machine, Asked: time.Now().Add(time.Hour), Text: "on"}); n > 0 || err != nil {
+			if n, err := journals[1].SeenOn(Seen{Node: n3.NodeRef, Machine: &machine, RequestedAt: time.Now().Add(time.Hour), Text: "on"}); n > 0 || err != nil {
 				t.Errorf("evidence of B's node settles A's machine: %d, %v", n, err)
 			}
 			if left, _ := journals[0].LeftOff(); len(left) != 1 || a.Registered()["n3"].By != mark.By {

@@ -59,8 +59,8 @@ type Entry struct {
 	// Heard is the time of the node's last heartbeat before the judgement
 	// (EntryIntent); zero if unknown.
 	Heard time.Time `json:"heard,omitzero"`
-	// Asked is the time of the request whose answer is the entry's evidence.
-	Asked time.Time `json:"asked,omitzero"`
+	// RequestedAt is the time of the poll whose answer is the entry's evidence.
+	RequestedAt time.Time `json:"asked,omitzero"`
 	// Settles are the ids of the operations that this entry closes: their
 	// machine is on, and they can't switch it off any more.
 	Settles []string `json:"settles,omitzero"`
@@ -70,7 +70,7 @@ type Entry struct {
 
 	// Phase, State, Proof and Text describe the outcome. Sent: the request may have
 	// reached the machine, whatever the outcome.
-	Phase Phase  `json:"phase,omitempty"`
+	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
 	Proof string `json:"proof,omitempty"`
 	Sent  bool   `json:"sent,omitempty"`

@@ -15,17 +15,17 @@ import (
 // A shutdown that was not seen to its end is over once the journal has the
 // machine proven off, later and of the same machine and cluster.
 func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
-	asked := []Entry{intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, PhaseUncertain, true)}
+	asked := []Entry{intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageUncertain, true)}
 	asked[1].State, asked[1].Proof = On.String(), Proven.String()
 	on := func(k EntryKind, change func(e *Entry)) Entry {
 		e := intent("2", "n3", ActionOn)
 		if e.Kind = k; k == EntryOutcome {
-			e.Phase, e.State, e.Proof, e.WasOff = PhaseUncertain, Off.String(), Proven.String(), time.Now().Add(time.Minute) // as asked is written now
+			e.Stage, e.State, e.Proof, e.WasOff = StageUncertain, Off.String(), Proven.String(), time.Now().Add(time.Minute) // as asked is written now
 		}
 		change(&e)
 		return e
 	}
-	pulled := outcome("2", "n3", ActionOff, PhaseDone, true)
+	pulled := outcome("2", "n3", ActionOff, StageDone, true)
 	pulled.Binding, pulled.WasOff = asked[0].Binding, time.Now().Add(time.Minute)
 	none := func(*Entry) {}
 	off := func(e *Entry) { e.WasOff = time.Now().Add(time.Minute) } // as asked is written now
@@ -58,7 +58,7 @@ func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
 				t.Fatalf("left off: %+v, %v; over: want %v", left, err, c.want)
 			}
 			// It stays named until the machine is proven on.
-			seen := Seen{Node: NodeRef{Name: "n3"}, Machine: left[0].Binding.On, Asked: time.Now().Add(2 * time.Minute)}
+			seen := Seen{Node: NodeRef{Name: "n3"}, Machine: left[0].Binding.On, RequestedAt: time.Now().Add(2 * time.Minute)}
 			if _, err := j.SeenOn(seen); err != nil {
 				t.Fatal(err)
 			}

@@ -42,12 +42,12 @@ func intent(op, node string, a Action) Entry {
 	return Entry{Kind: EntryIntent, Op: op, Node: node, Action: a, Binding: bind("ssh", "mdx", node)[0], Heard: time.Now().Add(-time.Second)}
 }
 
-func outcome(op, node string, a Action, p Phase, sent bool) Entry {
-	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Phase: p, Sent: sent}
+func outcome(op, node string, a Action, p Stage, sent bool) Entry {
+	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Stage: p, Sent: sent}
 	switch {
 	case a != ActionOn:
 		e.State, e.Proof = "off", Proven.String()
-	case p == PhaseDone:
+	case p == StageDone:
 		e.Settles = []string{"1"}
 	}
 	return e
@@ -63,7 +63,7 @@ func write(t *testing.T, j *Journal, entries ...Entry) {
 }
 
 func TestLeftOffIsWhatWeSwitchedOffAndHaveNotSeenOnAgain(t *testing.T) {
-	off := []Entry{intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, PhaseDone, true)}
+	off := []Entry{intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true)}
 	cases := map[string]struct {
 		entries []Entry
 		want    []string
@@ -71,17 +71,17 @@ func TestLeftOffIsWhatWeSwitchedOffAndHaveNotSeenOnAgain(t *testing.T) {
 		"nothing":                      {nil, nil},
 		"an intent without an outcome": {off[:1], []string{"n3 uncertain"}},
 		"seen off":                     {off, []string{"n3 off"}},
-		"not sent":                     {[]Entry{off[0], outcome("1", "n3", ActionShutdown, PhaseFailed, false)}, nil},
-		"sent and not seen off":        {[]Entry{off[0], outcome("1", "n3", ActionShutdown, PhaseFailed, true)}, []string{"n3 uncertain"}},
-		"uncertain":                    {[]Entry{off[0], outcome("1", "n3", ActionShutdown, PhaseUncertain, true)}, []string{"n3 uncertain"}},
+		"not sent":                     {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageFailed, false)}, nil},
+		"sent and not seen off":        {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageFailed, true)}, []string{"n3 uncertain"}},
+		"uncertain":                    {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageUncertain, true)}, []string{"n3 uncertain"}},
 		"powering on was asked for":    {append(off[:2:2], intent("2", "n3", ActionOn)), []string{"n3 off"}},
-		"powering on failed":           {append(off[:2:2], intent("2", "n3", ActionOn), outcome("2", "n3", ActionOn, PhaseFailed, true)), []string{"n3 off"}},
-		"powered on":                   {append(off[:2:2], intent("2", "n3", ActionOn), outcome("2", "n3", ActionOn, PhaseDone, true)), nil},
-		"off, on, off": {append(off[:2:2], outcome("2", "n3", ActionOn, PhaseDone, true), intent("3", "n3", ActionOff)),
+		"powering on failed":           {append(off[:2:2], intent("2", "n3", ActionOn), outcome("2", "n3", ActionOn, StageFailed, true)), []string{"n3 off"}},
+		"powered on":                   {append(off[:2:2], intent("2", "n3", ActionOn), outcome("2", "n3", ActionOn, StageDone, true)), nil},
+		"off, on, off": {append(off[:2:2], outcome("2", "n3", ActionOn, StageDone, true), intent("3", "n3", ActionOff)),
 			[]string{"n3 uncertain"}},
-		"asked twice, the second not sent": {append(off[:2:2], intent("2", "n3", ActionOff), outcome("2", "n3", ActionOff, PhaseFailed, false)),
+		"asked twice, the second not sent": {append(off[:2:2], intent("2", "n3", ActionOff), outcome("2", "n3", ActionOff, StageFailed, false)),
 			[]string{"n3 off"}},
-		"soft, then hard": {[]Entry{off[0], outcome("1", "n3", ActionShutdown, PhaseUncertain, true), intent("2", "n3", ActionOff), outcome("2", "n3", ActionOff, PhaseDone, true)},
+		"soft, then hard": {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageUncertain, true), intent("2", "n3", ActionOff), outcome("2", "n3", ActionOff, StageDone, true)},
 			[]string{"n3 off"}},
 		"another node": {append(off[:2:2], intent("2", "n4", ActionShutdown)), []string{"n3 off", "n4 uncertain"}},
 	}
@@ -111,9 +111,9 @@ func TestLeftOffCarriesAllThatPoweringOnNeeds(t *testing.T) {
 
 func TestSeenOnSettlesOnlyWithANewBoot(t *testing.T) {
 	j := testJournal(t, t.TempDir())
-	write(t, j, intent("1", "n3", ActionShutdown), intent("2", "n4", ActionShutdown), outcome("1", "n3", ActionShutdown, PhaseDone, true))
+	write(t, j, intent("1", "n3", ActionShutdown), intent("2", "n4", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true))
 	ready := func(node, boot string) Seen {
-		return Seen{Node: NodeRef{Name: node, BootID: boot}, Asked: time.Now()}
+		return Seen{Node: NodeRef{Name: node, BootID: boot}, RequestedAt: time.Now()}
 	}
 	for _, boot := range []string{"", "boot-1", "boot-2"} {
 		if _, err := j.SeenOn(ready("n3", boot)); err != nil {
@@ -140,7 +140,7 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 	}
 	machine := bind("ssh", "mdx", "n3")[0].On
 	on := func(after time.Duration) Seen {
-		return Seen{Node: NodeRef{Name: "n3"}, Machine: machine, Asked: now.Add(after)}
+		return Seen{Node: NodeRef{Name: "n3"}, Machine: machine, RequestedAt: now.Add(after)}
 	}
 	for name, c := range map[string]struct {
 		change func(o *operationLeft, s *Seen)
@@ -206,11 +206,11 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 			a, b := OpenJournal(dir, c[0], ""), OpenJournal(dir, c[1], "")
 			defer a.Close()
 			defer b.Close()
-			write(t, a, intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, PhaseDone, true))
+			write(t, a, intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true))
 			if err := a.Cordoned("n3", ""); err != nil {
 				t.Fatal(err)
 			}
-			n, err := b.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: bind("ssh", "mdx", "n3")[0].On, Asked: time.Now()})
+			n, err := b.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: bind("ssh", "mdx", "n3")[0].On, RequestedAt: time.Now()})
 			if err != nil || n != 0 {
 				t.Errorf("%d settled, %v", n, err)
 			}
@@ -261,7 +261,7 @@ func TestAJournalOfAnEarlierFormatIsDamaged(t *testing.T) {
 // leaves the machine in the journal.
 func TestEvidenceWithoutOperationsSettlesNothing(t *testing.T) {
 	j := testJournal(t, t.TempDir())
-	write(t, j, intent("1", "n3", ActionShutdown), Entry{Kind: EntrySeen, Node: "n3"}, Entry{Kind: EntryOutcome, Op: "2", Action: ActionOn, Node: "n3", Phase: PhaseDone})
+	write(t, j, intent("1", "n3", ActionShutdown), Entry{Kind: EntrySeen, Node: "n3"}, Entry{Kind: EntryOutcome, Op: "2", Action: ActionOn, Node: "n3", Stage: StageDone})
 	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {
 		t.Errorf("left off: %v", got)
 	}
@@ -273,7 +273,7 @@ func TestADamagedIntentIsNotForgotten(t *testing.T) {
 		text, _ := json.Marshal(e)
 		return string(withSum(text)) + "\n"
 	}
-	whole, done := line(intent("7", "n3", ActionShutdown)), line(outcome("7", "n3", ActionShutdown, PhaseDone, true))
+	whole, done := line(intent("7", "n3", ActionShutdown)), line(outcome("7", "n3", ActionShutdown, StageDone, true))
 	for name, c := range map[string]struct {
 		lines string
 		want  []string
@@ -339,7 +339,7 @@ func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
 			t.Fatal(step)
 		}
 	}
-	write(t, j, intent("1", "n3", ActionShutdown), outcome("2", "n3", ActionOn, PhaseDone, true)) // powering on does not uncordon
+	write(t, j, intent("1", "n3", ActionShutdown), outcome("2", "n3", ActionOn, StageDone, true)) // powering on does not uncordon
 	left, err := testJournal(t, dir).LeftCordoned()
 	if err != nil || len(left) != 2 || left[0].Node != "n3" || left[1].Node != "n2" {
 		t.Errorf("left cordoned: %+v, %v", left, err)
@@ -451,7 +451,7 @@ func TestTheNextStartKnowsMachinesThatAKilledProgramLeftOff(t *testing.T) {
 
 func FuzzReadJournal(f *testing.F) {
 	line := func(e Entry) []byte { b, _ := json.Marshal(e); return append(withSum(b), '\n') }
-	whole := append(line(intent("1", "n3", ActionShutdown)), line(outcome("1", "n3", ActionShutdown, PhaseDone, true))...)
+	whole := append(line(intent("1", "n3", ActionShutdown)), line(outcome("1", "n3", ActionShutdown, StageDone, true))...)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-20])
 	f.Add([]byte("\n\n{}\nnull\n[]\n\"x\"\n"))

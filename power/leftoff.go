@@ -31,9 +31,9 @@ type LeftOff struct {
 	// what powers on.
 	Entry
 	Certainty Certainty
-	// Asked is when it was asked to switch off for the last time, and Until
+	// RequestedAt is when it was requested to switch off for the last time, and Until
 	// when it can't be carried out any more if that was not seen.
-	Asked, Until time.Time
+	RequestedAt, Until time.Time
 	// Ops are the operations that are open.
 	Ops []string
 }
@@ -55,7 +55,7 @@ type journalState struct {
 // settlement describes how an operation was settled.
 type settlement struct {
 	op    *operationLeft // nil if its intent was not read before
-	asked time.Time      // of the evidence, see Entry.Asked; or when it was written
+	asked time.Time      // of the evidence, see Entry.RequestedAt; or when it was written
 }
 
 func newJournalState() *journalState {
@@ -130,7 +130,7 @@ func (j *Journal) PoweredOn() map[string]time.Time {
 // notAfter limits the time of an entry to now: it was written before it was read,
 // whatever this machine's clock was then.
 func (e Entry) notAfter(now time.Time) Entry {
-	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.Asked, &e.Heard, &e.SentAt} {
+	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.RequestedAt, &e.Heard, &e.SentAt} {
 		if at.After(now) {
 			*at = now
 		}
@@ -168,9 +168,9 @@ func (l *journalState) outcome(e Entry) {
 		l.open[e.Op] = o
 	}
 	switch {
-	case e.Phase == PhaseDone:
+	case e.Stage == StageDone:
 		o.certainty, o.proven, o.off = LeftOffSeen, e.Proof == Proven.String(), e.At
-	case e.Phase == PhaseFailed && !e.Sent:
+	case e.Stage == StageFailed && !e.Sent:
 		delete(l.open, e.Op)
 	}
 	if e.SentAt.After(o.sent) {
@@ -178,7 +178,7 @@ func (l *journalState) outcome(e Entry) {
 	}
 	if e.Sent && e.At.After(o.asked) {
 		o.asked = e.At
-		if e.Phase != PhaseDone { // earlier sightings no longer count
+		if e.Stage != StageDone { // earlier sightings no longer count
 			o.certainty, o.proven = LeftOffUncertain, false
 		}
 	}
@@ -280,7 +280,7 @@ func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 		if until := o.mayHappen(carriedOut); until.After(left.Until) {
 			left.Until = until
 		}
-		left.Asked = o.asked
+		left.RequestedAt = o.asked
 		left.Ops = append(left.Ops, o.Op)
 	}
 	return out

@@ -38,7 +38,7 @@ func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report fun
 				mu.Lock()
 				defer mu.Unlock()
 				p.At = time.Now() // in the order of the reports
-				if p.Phase == PhaseFailed || p.Phase == PhaseUncertain {
+				if p.Stage == StageFailed || p.Stage == StageUncertain {
 					failed[p.Node] = p.Text
 				}
 				if report != nil {
@@ -72,14 +72,14 @@ type operation struct {
 	tell    func(Progress)
 	// written reports that the intent is in the journal, or never will be.
 	written func()
-	// sent: the request may have reached the machine. asked is the number of attempts,
-	// answer the result of the last one.
-	sent   bool
-	sentAt time.Time
-	asked  int
-	answer string
-	last   Reading
-	told   time.Time // see waits
+	// sent: the request may have reached the machine. attempts is how often lightsout sent
+	// it, answer the result of the last one.
+	sent       bool
+	sentAt     time.Time
+	attempts   int
+	answer     string
+	last       Reading
+	reportedAt time.Time // see waits
 	// wasOff is when the machine was last proven off; zero if shared.
 	wasOff time.Time
 	// shared: another program holds the machine's lock. Its request may still be under
@@ -87,17 +87,17 @@ type operation struct {
 	shared bool
 }
 
-func (o *operation) say(phase Phase, format string, args ...any) {
+func (o *operation) say(stage Stage, format string, args ...any) {
 	o.tell(Progress{
 		Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine,
-		Phase: phase, Reading: o.last, WasOff: o.wasOff, Text: Clean(fmt.Sprintf(format, args...)),
+		Stage: stage, Reading: o.last, WasOff: o.wasOff, Text: Clean(fmt.Sprintf(format, args...)),
 	})
 }
 
 func (o *operation) run(ctx context.Context) {
 	m, free, err := o.begin(ctx)
 	if err != nil {
-		o.say(PhaseFailed, "%s", err)
+		o.say(StageFailed, "%s", err)
 		return
 	}
 	defer free()
@@ -106,31 +106,31 @@ func (o *operation) run(ctx context.Context) {
 		return
 	}
 	if o.fleet.cfg.DryRun {
-		o.say(PhaseDone, "dry run: %s would receive the request to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
+		o.say(StageDone, "dry run: %s would receive the request to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
 		return
 	}
 	if ctx.Err() != nil {
-		o.say(PhaseFailed, "stopped before lightsout sent anything")
+		o.say(StageFailed, "stopped before lightsout sent anything")
 		return
 	}
 	unwritten := o.fleet.journal.append(o.entry(EntryIntent))
 	if unwritten != nil && o.action != ActionOn {
-		o.say(PhaseFailed, "nothing was sent: %s", unwritten)
+		o.say(StageFailed, "nothing was sent: %s", unwritten)
 		return
 	}
 	o.written()
-	phase, text := o.carryOut(ctx)
+	stage, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
-	out.Phase, out.State, out.Proof, out.Sent, out.Text = phase, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
+	out.Stage, out.State, out.Proof, out.Sent, out.Text = stage, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
 	out.SentAt = o.sentAt.UTC()
-	out.Asked = o.last.CountsFrom().UTC()
-	if phase == PhaseDone && o.action == ActionOn {
+	out.RequestedAt = o.last.CountsFrom().UTC()
+	if stage == StageDone && o.action == ActionOn {
 		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))
 	}
 	if err := errors.Join(unwritten, o.fleet.journal.append(out)); err != nil {
 		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
 	}
-	o.say(phase, "%s", text)
+	o.say(stage, "%s", text)
 }
 
 // begin returns the machine that will receive the request, and reserves it for this
@@ -162,7 +162,7 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 		return m, func() { unlock(); claim() }, nil
 	case o.action == ActionOn && ctx.Err() == nil: // no lock delays powering on
 		o.shared = true
-		o.say(PhaseAsking, "continuing without the lock of %s: %s", m.Title(), err)
+		o.say(StageWaiting, "continuing without the lock of %s: %s", m.Title(), err)
 		return m, claim, nil
 	}
 	claim()
@@ -172,16 +172,16 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 // claim reserves a machine for one operation of this program. Powering on waits until
 // another operation on it has ended.
 func (o *operation) claim(ctx context.Context, node string, m Machine) (done func(), err error) {
-	told := false
+	reported := false
 	for {
 		done, err = o.fleet.claim(node, m, o.action)
 		if err == nil || o.action != ActionOn {
 			return done, err
 		}
-		if !told {
-			o.say(PhaseDeferred, "waiting to power on %s: %s", m.Title(), err)
+		if !reported {
+			o.say(StageDeferred, "waiting to power on %s: %s", m.Title(), err)
 		}
-		told = true
+		reported = true
 		if !sleep(ctx, claimPause) {
 			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
 		}
@@ -206,7 +206,7 @@ func (o *operation) seen(r Reading) Seen {
 	if best, ok := o.fleet.stateMachine(o.binding); ok {
 		m = best
 	}
-	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, WasOff: o.wasOff, Asked: r.CountsFrom()}
+	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, WasOff: o.wasOff, RequestedAt: r.CountsFrom()}
 }
 
 // alreadyThere polls before anything is sent. For powering on it waits for a machine
@@ -227,7 +227,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 			if ctx.Err() != nil {
 				return false
 			}
-			o.say(PhaseUncertain, "%s is %s (%s), but an earlier request may still switch it off until %s; the journal keeps it: check again then with: %s",
+			o.say(StageUncertain, "%s is %s (%s), but an earlier request may still switch it off until %s; the journal keeps it: check again then with: %s",
 				o.machine.Title(), r.State, r.Detail, until.Local().Format("15:04:05"), o.fleet.cfg.WayBack)
 			return true
 		}
@@ -244,7 +244,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 			text += " (and that is not in the journal: " + err.Error() + ")"
 		}
 	}
-	o.say(PhaseDone, "%s", text)
+	o.say(StageDone, "%s", text)
 	return true
 }
 
@@ -253,9 +253,9 @@ const signOfLife = 30 * time.Second
 
 // waits reports why the operation waits: at first, and again every signOfLife.
 func (o *operation) waits(format string, args ...any) {
-	if time.Since(o.told) >= signOfLife {
-		o.told = time.Now()
-		o.say(PhaseAsking, format, args...)
+	if time.Since(o.reportedAt) >= signOfLife {
+		o.reportedAt = time.Now()
+		o.say(StageWaiting, format, args...)
 	}
 }
 

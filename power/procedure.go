@@ -185,7 +185,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
-		if p.Phase == PhaseDone && p.Action == ActionOn && !p.WasOff.IsZero() {
+		if p.Stage == StageDone && p.Action == ActionOn && !p.WasOff.IsZero() {
 			wasOff[p.Node] = p.WasOff.Add(q.ahead)
 		}
 		if q.Report != nil {

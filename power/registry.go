@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Kind is a kind of driver: its section in the configuration, and the function that
+// DriverSpec is a kind of driver: its section in the configuration, and the function that
 // builds it.
-type Kind struct {
+type DriverSpec struct {
 	// Name is the driver's name, and that of its section below power.
 	Name string
 	// Needs is the error, in one sentence, when a driver that requires its section has
@@ -103,12 +103,12 @@ func Wrong(field, format string, args ...any) error {
 
 // kinds are all kinds of drivers, in the order of the example config. They register
 // before main begins, and never change after that.
-var kinds []Kind
+var kinds []DriverSpec
 
 // Register makes a kind of driver known. It is for init functions of drivers;
 // it panics when two have one name.
-func Register(k Kind) {
-	at, twice := slices.BinarySearchFunc(kinds, k.Name, func(k Kind, name string) int { return strings.Compare(k.Name, name) })
+func Register(k DriverSpec) {
+	at, twice := slices.BinarySearchFunc(kinds, k.Name, func(k DriverSpec, name string) int { return strings.Compare(k.Name, name) })
 	if twice {
 		panic("two power drivers are named " + k.Name)
 	}
@@ -116,4 +116,4 @@ func Register(k Kind) {
 }
 
 // Kinds are all kinds of drivers that the program was built with, by name.
-func Kinds() []Kind { return slices.Clone(kinds) }
+func Kinds() []DriverSpec { return slices.Clone(kinds) }

@@ -177,6 +177,6 @@ func (f *Fleet) Evidence(b Binding, r Reading) (seen Seen, ok bool) {
 	}
 	return Seen{
 		Node: NodeRef{Name: b.Node.Name}, Machine: &m,
-		Asked: r.CountsFrom(), Text: fmt.Sprintf("%s is on (%s)", m.Title(), r.Detail),
+		RequestedAt: r.CountsFrom(), Text: fmt.Sprintf("%s is on (%s)", m.Title(), r.Detail),
 	}, true
 }

@@ -49,7 +49,7 @@ func TestAnAnswerFromBeforeItWentOffSettlesNothing(t *testing.T) {
 		}
 		r := <-answers
 		seen, ok := f.Evidence(b[0], r)
-		if !ok || r.State != On || r.Arrived.Sub(r.Asked) < 4*time.Second {
+		if !ok || r.State != On || r.Arrived.Sub(r.RequestedAt) < 4*time.Second {
 			t.Fatalf("the late answer is %+v", r)
 		}
 		if n, err := p.journal.SeenOn(seen); n != 0 || err != nil {
@@ -164,10 +164,10 @@ func TestRestoreBringsBackOthersWhileOneIsBusy(t *testing.T) {
 		began, back := time.Now(), map[string]time.Duration{}
 		var deferred []string
 		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
-			switch pr.Phase {
-			case PhaseDone:
+			switch pr.Stage {
+			case StageDone:
 				back[pr.Node] = time.Since(began)
-			case PhaseDeferred:
+			case StageDeferred:
 				deferred = append(deferred, pr.Node)
 			}
 		}}, Automatic{})
@@ -340,22 +340,22 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 func TestAMachineSeenOffReopensWhatAnEarlierBootSettled(t *testing.T) {
 	for name, off := range map[string]func(t *testing.T, j *Journal, m Machine){
 		"by its own result": func(t *testing.T, j *Journal, _ Machine) {
-			e := outcome("1", "n3", ActionShutdown, PhaseDone, true)
-			e.Binding, e.Asked = bind("ssh", "mdx", "n3")[0], time.Now()
+			e := outcome("1", "n3", ActionShutdown, StageDone, true)
+			e.Binding, e.RequestedAt = bind("ssh", "mdx", "n3")[0], time.Now()
 			write(t, j, e)
 		},
 		"by a later poll": func(t *testing.T, j *Journal, m Machine) {
-			if n, err := j.SeenOff("n3", m, Reading{State: Off, Proof: Proven, Asked: time.Now()}); n != 1 || err != nil {
+			if n, err := j.SeenOff("n3", m, Reading{State: Off, Proof: Proven, RequestedAt: time.Now()}); n != 1 || err != nil {
 				t.Errorf("SeenOff reopened %d operations, %v", n, err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := testJournal(t, t.TempDir())
-			presumed := outcome("1", "n3", ActionShutdown, PhaseDone, true)
-			presumed.Binding, presumed.Proof, presumed.Asked = bind("ssh", "mdx", "n3")[0], Presumed.String(), time.Now()
+			presumed := outcome("1", "n3", ActionShutdown, StageDone, true)
+			presumed.Binding, presumed.Proof, presumed.RequestedAt = bind("ssh", "mdx", "n3")[0], Presumed.String(), time.Now()
 			write(t, j, intent("1", "n3", ActionShutdown), presumed)
-			if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, Asked: time.Now()}); n != 1 || err != nil {
+			if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, RequestedAt: time.Now()}); n != 1 || err != nil {
 				t.Fatalf("%d settled, %v", n, err)
 			}
 			off(t, j, *bind("ssh", "mdx", "n3")[0].On)
@@ -377,7 +377,7 @@ func TestABootSinceTheIntentDoesNotSettleALaterRequest(t *testing.T) {
 		at := time.Now().Add(-time.Minute)
 		e := intent("1", "n3", ActionShutdown)
 		e.Heard = at.Add(-time.Second)
-		presumed := outcome("1", "n3", ActionShutdown, PhaseDone, true)
+		presumed := outcome("1", "n3", ActionShutdown, StageDone, true)
 		presumed.Binding, presumed.Proof = bind("ssh", "mdx", "n3")[0], Presumed.String()
 		presumed.Sent, presumed.SentAt = true, at.Add(sent)
 		e.At, presumed.At = at, at.Add(50*time.Second)
@@ -393,7 +393,7 @@ func TestABootSinceTheIntentDoesNotSettleALaterRequest(t *testing.T) {
 		if err := os.WriteFile(j.Path(), lines, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, Asked: time.Now()}); n != settles || err != nil {
+		if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, RequestedAt: time.Now()}); n != settles || err != nil {
 			t.Errorf("a request sent %s after its intent: %d settled by a boot, %v", sent, n, err)
 		}
 	}
@@ -415,7 +415,7 @@ func TestAClockThatWasAheadDoesNotKeepAMachineInTheJournal(t *testing.T) {
 	if left := leftOff(t, j); len(left) != 1 {
 		t.Fatalf("left off: %v", left)
 	}
-	if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, WasOff: time.Now(), Asked: time.Now()}); n != 1 || err != nil {
+	if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, WasOff: time.Now(), RequestedAt: time.Now()}); n != 1 || err != nil {
 		t.Errorf("%d settled, %v", n, err)
 	}
 }
@@ -426,14 +426,14 @@ func TestRestorePollsAgainAMachineThatWentOffMeanwhile(t *testing.T) {
 	j := testJournal(t, t.TempDir())
 	write(t, j, intent("1", "n3", ActionShutdown))
 	asked := time.Now()
-	e := outcome("1", "n3", ActionShutdown, PhaseDone, true)
-	e.Binding, e.Asked = bind("ssh", "mdx", "n3")[0], time.Now()
+	e := outcome("1", "n3", ActionShutdown, StageDone, true)
+	e.Binding, e.RequestedAt = bind("ssh", "mdx", "n3")[0], time.Now()
 	write(t, j, e)
 	machine := bind("ssh", "mdx", "n3")[0].On
-	if over, until := j.closedBy(Seen{Machine: machine, Asked: asked}); len(over) > 0 || until.IsZero() {
+	if over, until := j.closedBy(Seen{Machine: machine, RequestedAt: asked}); len(over) > 0 || until.IsZero() {
 		t.Errorf("an earlier answer settles %v, and counts until %v", over, until)
 	}
-	if over, until := j.closedBy(Seen{Machine: machine, Asked: time.Now()}); len(over) != 1 || !until.IsZero() {
+	if over, until := j.closedBy(Seen{Machine: machine, RequestedAt: time.Now()}); len(over) != 1 || !until.IsZero() {
 		t.Errorf("a later answer settles %v, and does not count until %v", over, until)
 	}
 }
@@ -467,24 +467,24 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 func TestAnotherRequestDoesNotSettleAQueuedOne(t *testing.T) {
 	for first, want := range map[Action][]string{ActionOff: {"n3 uncertain"}, ActionShutdown: {}} {
 		j := testJournal(t, t.TempDir())
-		unknown := outcome("1", "n3", first, PhaseUncertain, true)
+		unknown := outcome("1", "n3", first, StageUncertain, true)
 		unknown.State, unknown.Proof = On.String(), Proven.String()
-		done := outcome("2", "n3", ActionOff, PhaseDone, true)
+		done := outcome("2", "n3", ActionOff, StageDone, true)
 		for _, e := range []*Entry{&unknown, &done} {
 			e.Binding = bind("ssh", "mdx", "n3")[0]
 		}
 		write(t, j, intent("1", "n3", first), unknown, intent("2", "n3", ActionOff))
-		done.WasOff, done.Asked = time.Now(), time.Now()
+		done.WasOff, done.RequestedAt = time.Now(), time.Now()
 		write(t, j, done)
 		wasOff := time.Now()
 		machine := bind("ssh", "mdx", "n3")[0].On
-		if _, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, WasOff: wasOff, Asked: time.Now()}); err != nil {
+		if _, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, WasOff: wasOff, RequestedAt: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if left := leftOff(t, j); !slices.Equal(left, want) {
 			t.Errorf("%s: left off: %v, want %v", first, left, want)
 		}
-		if over, _ := j.closedBy(Seen{Machine: machine, Asked: time.Now().Add(CarriedOutWithin + time.Minute)}); len(over) != len(want) {
+		if over, _ := j.closedBy(Seen{Machine: machine, RequestedAt: time.Now().Add(CarriedOutWithin + time.Minute)}); len(over) != len(want) {
 			t.Errorf("%s: 30 minutes later %v is over", first, over)
 		}
 	}

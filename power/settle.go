@@ -14,9 +14,9 @@ type Seen struct {
 	Machine *Machine
 	// WasOff is when the machine was last proven off; zero if never.
 	WasOff time.Time
-	// Asked is the time of the request that found the machine on: the evidence proves
+	// RequestedAt is the time of the poll that found the machine on: the evidence proves
 	// nothing about later events.
-	Asked time.Time
+	RequestedAt time.Time
 	// Text describes the evidence in one sentence.
 	Text string
 }
@@ -90,10 +90,10 @@ func (o *operationLeft) sameNode(n NodeRef) bool {
 // operation was carried out or no longer can be. A machine that is proven on may still
 // be shutting down, so that alone is not enough.
 func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
-	if s.Asked.Before(o.At) || o.certainty == LeftOffSeen && !s.Asked.After(o.off) {
+	if s.RequestedAt.Before(o.At) || o.certainty == LeftOffSeen && !s.RequestedAt.After(o.off) {
 		return false // an answer to a request from before it went off proves nothing
 	}
-	late := s.Asked.After(o.asked.Add(carriedOut))
+	late := s.RequestedAt.After(o.asked.Add(carriedOut))
 	if otherBoot(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node) {
 		return o.endsBoot() || late
 	}
@@ -111,8 +111,8 @@ func (l *journalState) isSettled(op string) bool {
 // settle records the operations that an entry settles.
 func (l *journalState) settle(e Entry) {
 	for _, op := range e.Settles {
-		l.settled[op] = settlement{op: l.open[op], asked: e.Asked}
-		if e.Asked.IsZero() {
+		l.settled[op] = settlement{op: l.open[op], asked: e.RequestedAt}
+		if e.RequestedAt.IsZero() {
 			l.settled[op] = settlement{op: l.open[op], asked: e.At}
 		}
 		delete(l.open, op)
@@ -125,7 +125,7 @@ func (l *journalState) settle(e Entry) {
 func (l *journalState) reopen(e Entry) {
 	ops := e.Reopens
 	if s, ok := l.settled[e.Op]; ok && e.Kind == EntryOutcome && e.Action != ActionOn {
-		seen := e.State == Off.String() && e.Asked.After(s.asked)
+		seen := e.State == Off.String() && e.RequestedAt.After(s.asked)
 		if seen || e.Sent && e.SentAt.After(s.asked) {
 			ops = []string{e.Op}
 		}
@@ -164,7 +164,7 @@ func (j *Journal) SeenOn(s Seen) (int, error) {
 	if len(ops) == 0 {
 		return 0, nil
 	}
-	return len(ops), j.append(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, Asked: s.Asked.UTC(), Settles: ops, Text: Clean(s.Text)})
+	return len(ops), j.append(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, RequestedAt: s.RequestedAt.UTC(), Settles: ops, Text: Clean(s.Text)})
 }
 
 // SeenOff reopens the operations that are settled although the power API could still
@@ -179,7 +179,7 @@ func (j *Journal) SeenOff(node string, m Machine, r Reading) (int, error) {
 	if len(ops) == 0 {
 		return 0, nil
 	}
-	return len(ops), j.append(Entry{Kind: EntrySeen, Node: node, Asked: r.CountsFrom().UTC(), Reopens: ops,
+	return len(ops), j.append(Entry{Kind: EntrySeen, Node: node, RequestedAt: r.CountsFrom().UTC(), Reopens: ops,
 		State: r.State.String(), Proof: r.Proof.String(), Text: Clean(m.Title() + " is off although it had been on again (" + r.Detail + ")")})
 }
 
@@ -233,7 +233,7 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 		if at.IsZero() { // it has gone off since the request for the evidence
 			at = o.off.Add(time.Millisecond)
 		}
-		if o.concerns(s.Machine) && at.After(s.Asked) && at.After(until) {
+		if o.concerns(s.Machine) && at.After(s.RequestedAt) && at.After(until) {
 			until = at
 		}
 	}

@@ -33,7 +33,7 @@ func (r Request) slowly(text string) (done func()) {
 	}
 	var steps []Progress
 	for _, n := range r.Nodes {
-		steps = append(steps, Progress{Action: r.Action, Node: n, Phase: PhaseAsking, Text: text, At: time.Now().Add(slowAfter)})
+		steps = append(steps, Progress{Action: r.Action, Node: n, Stage: StageWaiting, Text: text, At: time.Now().Add(slowAfter)})
 	}
 	return slowly(r.Report, steps...)
 }

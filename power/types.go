@@ -49,13 +49,13 @@ type Reading struct {
 	// Detail is the driver's own word for it ("PowerOFF", "ssh answers"),
 	// already harmless for a terminal.
 	Detail string `json:"detail"`
-	// Asked is when the request was sent, and Arrived when its answer arrived. Sampled
+	// RequestedAt is when the poll was sent, and Arrived when its answer arrived. Sampled
 	// is when the machine was in that state, if the driver knows; otherwise it is zero,
-	// and the state is only certain to be no older than Asked. Evidence counts from
-	// Asked: an answer may be older than it looks.
-	Asked   time.Time `json:"-"`
-	Sampled time.Time `json:"-"`
-	Arrived time.Time `json:"arrived"`
+	// and the state is only certain to be no older than
+	// RequestedAt. Evidence counts from RequestedAt: an answer may be older than it looks.
+	RequestedAt time.Time `json:"-"`
+	Sampled     time.Time `json:"-"`
+	Arrived     time.Time `json:"arrived"`
 	// NoAnswer: the state is Unknown because neither the machine nor the API for it
 	// answered, so that another driver's reading is not contradicted. An answer without
 	// On or Off ("Suspended", no such machine) leaves it unset.
@@ -65,10 +65,10 @@ type Reading struct {
 // CountsFrom returns the time as of which a reading is evidence: it proves nothing
 // about later events.
 func (r Reading) CountsFrom() time.Time {
-	if !r.Sampled.IsZero() && r.Sampled.Before(r.Asked) {
+	if !r.Sampled.IsZero() && r.Sampled.Before(r.RequestedAt) {
 		return r.Sampled
 	}
-	return r.Asked
+	return r.RequestedAt
 }
 
 // With adds the driver's own word to a text, where there is one.
@@ -79,9 +79,9 @@ func (r Reading) With(text string) string {
 	return text + " (" + r.Detail + ")"
 }
 
-// Told returns the reading for an answer of a power API; detail may contain any text.
+// Reported returns the reading for an answer of a power API; detail may contain any text.
 // Every State but Unknown is proven. The Fleet sets the times.
-func Told(s State, detail string) Reading {
+func Reported(s State, detail string) Reading {
 	r := Reading{State: s, Detail: Clean(detail)}
 	if s != Unknown {
 		r.Proof = Proven
@@ -253,18 +253,22 @@ func (b Binding) machines() []*Machine {
 	return slices.DeleteFunc([]*Machine{b.Off, b.On}, func(m *Machine) bool { return m == nil })
 }
 
-// Phase is where an operation on one machine stands.
-type Phase string
+// Stage is where an operation on one machine stands.
+type Stage string
 
-// Phases of an operation.
+// Stages of an operation.
 const (
-	PhaseDeferred  Phase = "deferred"  // another operation on the machine must end first
-	PhaseAsking    Phase = "asking"    // the request is being sent
-	PhaseAccepted  Phase = "accepted"  // accepted, not yet seen
-	PhaseDone      Phase = "done"      // lightsout saw the wanted power state; Proof is how certain it is
-	PhaseFailed    Phase = "failed"    // refused, or the deadline passed
-	PhaseUncertain Phase = "uncertain" // unknown; poll before doing anything else
+	StageDeferred  Stage = "deferred"  // another operation on the machine must end first
+	StageWaiting   Stage = "waiting"   // nothing was sent yet
+	StageSending   Stage = "sending"   // the request is being sent
+	StageAccepted  Stage = "accepted"  // accepted, not yet seen
+	StageDone      Stage = "done"      // lightsout saw the wanted power state; Proof is how certain it is
+	StageFailed    Stage = "failed"    // refused, or the deadline passed
+	StageUncertain Stage = "uncertain" // unknown; poll before doing anything else
 )
+
+// Active reports whether an operation at this stage waits, or has a machine to switch.
+func (s Stage) Active() bool { return s == StageWaiting || s == StageSending || s == StageAccepted }
 
 // Progress is one step of an operation on one machine, reported as it happens.
 type Progress struct {
@@ -272,7 +276,7 @@ type Progress struct {
 	Action  Action
 	Node    string
 	Machine Machine
-	Phase   Phase
+	Stage   Stage
 	Reading Reading
 	// WasOff is when the machine was proven off last, in this operation; zero
 	// when it was not.

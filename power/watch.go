@@ -54,7 +54,7 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 	var mu sync.Mutex
 	began := time.Now()
 	told := func(i int, r Reading) {
-		r = r.arrived(cmp.Or(r.Asked, began))
+		r = r.arrived(cmp.Or(r.RequestedAt, began))
 		mu.Lock()
 		defer mu.Unlock()
 		tell(i, r)

@@ -251,7 +251,7 @@ func suspend(m *Model) {
 		busy = "the load"
 	}
 	for _, p := range f.Power {
-		if p.Busy != "" && (p.Phase == power.PhaseAsking || p.Phase == power.PhaseAccepted) {
+		if p.Busy != "" && p.Stage.Active() {
 			busy = "the switching of machines"
 		}
 	}

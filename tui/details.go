@@ -134,10 +134,10 @@ func (d *details) machine(name string) {
 	_, st := powerWord(d.s.t, m, true)
 	d.addStyled(st, "power", fmt.Sprintf("%s, %s", m.Reading.State, m.Reading.Proof))
 	d.add("says", m.Reading.Detail)
-	d.time("read", cmp.Or(m.Reading.Asked, m.Reading.Arrived))
+	d.time("read", cmp.Or(m.Reading.RequestedAt, m.Reading.Arrived))
 	d.add("machine", m.Machine)
 	if m.Busy != "" {
-		d.addStyled(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Phase))
+		d.addStyled(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Stage))
 	}
 	d.add("", m.Text)
 	if m.LeftOff {

@@ -64,7 +64,7 @@ func mdxPower(at time.Time) map[string]view.MachineView {
 	for i := 1; i <= 4; i++ {
 		name := fmt.Sprintf("kube-node%d", i)
 		out[name] = view.MachineView{
-			Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", Asked: at, Arrived: at},
+			Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", RequestedAt: at, Arrived: at},
 			Machine: "mdx " + name + " by address",
 		}
 	}
@@ -122,7 +122,7 @@ func outage() *view.Frame {
 	f.Power = mdxPower(now)
 	for _, name := range []string{"kube-node3", "kube-node4"} {
 		m := f.Power[name]
-		m.Reading, m.LeftOff, m.Text = power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", Asked: now, Arrived: now}, true, "off by mdx (PowerOFF)"
+		m.Reading, m.LeftOff, m.Text = power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", RequestedAt: now, Arrived: now}, true, "off by mdx (PowerOFF)"
 		f.Power[name] = m
 	}
 	history := make([]int, 100)

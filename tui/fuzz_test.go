@@ -93,7 +93,7 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 		RecordErr: word(), Next: []string{word(), text}, Power: map[string]view.MachineView{}}
 	for _, n := range c.Nodes {
 		f.Power[n.Name] = view.MachineView{Reading: power.Reading{State: power.State(rnd.IntN(4)), Detail: word()}, Text: word(),
-			Busy: []power.Action{"", power.ActionOn, "other"}[rnd.IntN(3)], Phase: []power.Phase{power.PhaseAsking, power.PhaseFailed}[rnd.IntN(2)]}
+			Busy: []power.Action{"", power.ActionOn, "other"}[rnd.IntN(3)], Stage: []power.Stage{power.StageSending, power.StageFailed}[rnd.IntN(2)]}
 	}
 	f.Load = loadgen.Run{Spec: loadgen.Spec{Shape: loadgen.Hold, N: num()}, Active: rnd.IntN(2) == 0, URL: word(), LastError: word(),
 		Totals: loadgen.Totals{Scheduled: num(), OK: num(), Failed: map[loadgen.Class]int{loadgen.Class(word()): num()}, Sent: num()},

@@ -335,7 +335,7 @@ func TestOnlyAProvenOffStandsWithoutAQuestionMark(t *testing.T) {
 		{power.Reading{State: power.Off, Proof: power.Proven}, "off"},
 		{power.Reading{State: power.Off, Proof: power.Presumed}, "off?"},
 		{power.Reading{State: power.On, Proof: power.Proven}, "on"},
-		{power.Reading{Asked: t0, Arrived: t0}, "?"},
+		{power.Reading{RequestedAt: t0, Arrived: t0}, "?"},
 		{power.Reading{}, "asking…"},
 	} {
 		if got, _ := powerWord(th, view.MachineView{Reading: c.r}, true); got != c.want {

@@ -140,12 +140,12 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	switch {
 	case !known:
 		return t.dash, t.dim
-	case m.Busy != "" && (m.Phase == power.PhaseAsking || m.Phase == power.PhaseAccepted):
+	case m.Busy != "" && m.Stage.Active():
 		verb := map[power.Action]string{power.ActionOn: "on", power.ActionOff: "off", power.ActionShutdown: "off"}[m.Busy]
 		return verb + t.ellipsis, t.fresh
-	case m.Busy != "" && m.Phase == power.PhaseFailed:
+	case m.Busy != "" && m.Stage == power.StageFailed:
 		return "fail", t.bad
-	case m.Busy != "" && m.Phase == power.PhaseUncertain:
+	case m.Busy != "" && m.Stage == power.StageUncertain:
 		return "unsure", t.bad
 	case m.Reading.State == power.Unknown && m.Reading.Arrived.IsZero():
 		return asking(t), t.dim

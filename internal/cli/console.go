@@ -196,7 +196,7 @@ func settled(f *view.Frame, nodes []string) (done bool, failed []string) {
 		if v.Busy != "" || slices.Contains(f.Switching, n) {
 			return false, nil
 		}
-		if v.Phase == power.PhaseFailed || v.Phase == power.PhaseUncertain {
+		if v.Stage == power.StageFailed || v.Stage == power.StageUncertain {
 			failed = append(failed, n)
 		}
 	}

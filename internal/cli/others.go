@@ -59,7 +59,7 @@ func (r *restoration) takenOver(ctx context.Context) {
 		if o.Older { // this journal wrote it, and lists the machine as off
 			continue
 		}
-		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Note.At.After(l.Asked) }
+		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Note.At.After(l.RequestedAt) }
 		if !slices.ContainsFunc(r.left, since) || r.foreignOn(o.Node) != nil {
 			continue
 		}

@@ -114,7 +114,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		before := c.asked
 		var failed []string
 		err = c.show(ctx, s.session, func(f *view.Frame) bool {
-			if c.asked == before && slices.ContainsFunc(nodes, func(n string) bool { return f.Power[n].Phase == "" }) {
+			if c.asked == before && slices.ContainsFunc(nodes, func(n string) bool { return f.Power[n].Stage == "" }) {
 				return false // not begun; what needs no question has an end as well
 			}
 			done, bad := settled(f, nodes)

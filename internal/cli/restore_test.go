@@ -93,7 +93,7 @@ func TestRestoreLeavesMachinesThatAnotherJournalHasSwitchedOffSince(t *testing.T
 	defer r.close()
 	before, after := time.Now().Add(-2*time.Hour), time.Now()
 	for at, taken := range map[time.Time]bool{before: true, after: false} {
-		r.left, r.on, r.foreign = []power.LeftOff{{Entry: power.Entry{Node: "n3", At: at}, Asked: at}, {Entry: power.Entry{Node: "n4", At: at}, Asked: at}}, []string{"n3", "n4"}, nil
+		r.left, r.on, r.foreign = []power.LeftOff{{Entry: power.Entry{Node: "n3", At: at}, RequestedAt: at}, {Entry: power.Entry{Node: "n4", At: at}, RequestedAt: at}}, []string{"n3", "n4"}, nil
 		r.takenOver(t.Context())
 		if (r.foreignOn("n3") != nil) != taken || slices.Contains(r.on, "n3") == taken || !slices.Contains(r.on, "n4") {
 			t.Errorf("switched off by this journal at %s: powers on %v, of others %+v", at, r.on, r.foreign)

@@ -63,7 +63,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 		word := offWord(reading)
 		if on || reading.State == power.Transitioning {
 			word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
-				power.Verb(l.Action), int(time.Since(l.Asked).Seconds()), reading.State, reading.Detail, int(time.Until(l.Until).Seconds())+1)
+				power.Verb(l.Action), int(time.Since(l.RequestedAt).Seconds()), reading.State, reading.Detail, int(time.Until(l.Until).Seconds())+1)
 		}
 		fmt.Printf("  %s  %s  %s  since %s\n", l.Node, word, view.MachineText(l.Binding), l.At.Local().Format(time.DateTime))
 	}
@@ -100,7 +100,7 @@ func (r *restoration) findLate(ctx context.Context, dryRun bool) {
 				continue
 			}
 		}
-		fmt.Printf("%s was on again and is off (%s): the power API may have carried out the request of %s late\n", l.Node, reading.Detail, l.Asked.Local().Format(time.TimeOnly))
+		fmt.Printf("%s was on again and is off (%s): the power API may have carried out the request of %s late\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
 		r.left = append(r.left, l)
 	}
 }

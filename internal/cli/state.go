@@ -89,7 +89,7 @@ func statePower(all map[string]view.MachineView, node string) string {
 	case !known:
 		return "no machine"
 	case m.Busy != "":
-		return fmt.Sprintf("%s: %s", m.Busy, m.Phase)
+		return fmt.Sprintf("%s: %s", m.Busy, m.Stage)
 	case m.Reading.State == power.Unknown && m.Reading.Arrived.IsZero():
 		return "asking"
 	case m.Reading.State == power.Unknown:

@@ -24,7 +24,7 @@ func TestPlainPrintsTheStateInLines(t *testing.T) {
 			Pods:        []*cluster.Pod{pod("web-1", "a", true), pod("web-2", "b", false), pod("web-3", "", false)},
 			Deployments: []*cluster.Deployment{{Key: cluster.Key{Namespace: "shop", Name: "web"}, Replicas: 3, Available: 1, Word: "Scaling"}},
 		}),
-		Power: map[string]view.MachineView{"a": {}, "b": {Reading: power.Reading{State: power.Off, Proof: power.Proven, Asked: now, Arrived: now}}},
+		Power: map[string]view.MachineView{"a": {}, "b": {Reading: power.Reading{State: power.Off, Proof: power.Proven, RequestedAt: now, Arrived: now}}},
 		Load:  loadgen.Run{Totals: loadgen.Totals{Scheduled: 12, OK: 4, Sent: 8}, Gauge: loadgen.Gauge{Served: 8, Capacity: 8, Queued: 4}},
 		Trial: &view.TrialView{Name: "mdx", Doing: "wait until b is back"}, Next: []string{"pods of b are evicted in 4m"},
 	}

@@ -41,7 +41,7 @@ func Close(d power.Driver) {
 }
 
 // build builds one driver, or none where it is neither configured nor named.
-func (p *Power) build(k power.Kind, site power.Site) (power.Driver, error) {
+func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error) {
 	if k.Section == nil || p.Sections[k.Name] == nil && !slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name }) {
 		return nil, nil
 	}

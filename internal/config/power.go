@@ -29,7 +29,7 @@ type Power struct {
 // Node is an entry of power.nodes.
 type Node struct {
 	power.NodeConfig
-	// Own holds what power.Kind.Node made of the other fields, by driver.
+	// Own holds what power.DriverSpec.Node made of the other fields, by driver.
 	Own map[string]any
 }
 
@@ -102,7 +102,7 @@ func (p *Power) shared() (faults []error) {
 // checkNamed checks that a driver is there and serves the side that it is named for.
 func (p *Power) checkNamed(n naming) error {
 	kinds := power.Kinds()
-	i := slices.IndexFunc(kinds, func(k power.Kind) bool { return k.Name == n.driver })
+	i := slices.IndexFunc(kinds, func(k power.DriverSpec) bool { return k.Name == n.driver })
 	if i < 0 {
 		var names []string
 		for _, k := range kinds {
@@ -132,7 +132,7 @@ func (p *Power) checkNamed(n naming) error {
 }
 
 // section returns the section of a driver, or an empty one.
-func (p *Power) section(k power.Kind) power.Section {
+func (p *Power) section(k power.DriverSpec) power.Section {
 	if s := p.Sections[k.Name]; s != nil {
 		return s
 	}

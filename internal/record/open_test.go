@@ -163,7 +163,7 @@ func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }
 	samples := jsonl(t,
 		Sample{At: at(0), Key: true, Cluster: &Cluster{Nodes: []*cluster.Node{node("a", cluster.TriTrue), node("b", cluster.TriFalse), node("c", cluster.TriUnknown)}},
-			Machines: map[string]*view.MachineView{"b": {Reading: power.Reading{State: power.Off, Asked: at(0), Arrived: at(0)}}}},
+			Machines: map[string]*view.MachineView{"b": {Reading: power.Reading{State: power.Off, RequestedAt: at(0), Arrived: at(0)}}}},
 		Sample{At: at(30), End: true})
 	events := jsonl(t,
 		view.Event{Seq: 1, Seen: at(5), Lane: "node", Kind: "node", Subject: "b", From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood},

@@ -66,7 +66,7 @@ func (o *outage) begin() {
 			Name: name, UID: name, Ready: cluster.TriTrue, Renewed: t0, RenewSeen: t0, LeaseDuration: 4 * time.Second, BootID: "one",
 			Roles: []string{"worker"}, Addresses: []string{"10.0.0.1"}, Annotations: map[string]string{"lightsout.dev/machine": "x"},
 		})
-		o.f.Power[name] = view.MachineView{Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", Asked: t0, Arrived: t0}, Machine: "mdx " + name}
+		o.f.Power[name] = view.MachineView{Reading: power.Reading{State: power.On, Proof: power.Proven, Detail: "PowerON", RequestedAt: t0, Arrived: t0}, Machine: "mdx " + name}
 	}
 	for i := range 8 {
 		o.c.Pods = append(o.c.Pods, o.pod(fmt.Sprintf("web-%d", i), fmt.Sprintf("node%d", i%4)))
@@ -160,12 +160,12 @@ func (o *outage) second(s int) {
 		o.timeline.Start(o.now)
 		o.say("operator", "trial", "zero of the clock")
 		machine(func(v *view.MachineView) {
-			v.Busy, v.Phase, v.Text = power.ActionShutdown, power.PhaseAsking, "asking"
+			v.Busy, v.Stage, v.Text = power.ActionShutdown, power.StageSending, "asking"
 		})
 		o.view("shut down node3", 1, "")
 	case 14:
 		machine(func(v *view.MachineView) {
-			v.Reading.State, v.Busy, v.Phase, v.LeftOff = power.Off, "", power.PhaseDone, true
+			v.Reading.State, v.Busy, v.Stage, v.LeftOff = power.Off, "", power.StageDone, true
 		})
 		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine off", Level: view.Bad, From: "on", To: "off", Code: view.CodeMachineState})
 		o.f.Outages = []view.Outage{{Node: "node3", Kind: view.OutageOff, From: o.now}}

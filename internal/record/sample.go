@@ -10,8 +10,8 @@ import (
 
 // SampleSchema is the version of the schema of Sample, which every keyframe has. In
 // version 1, the seconds of the load counted requests by their due time
-// (loadgen.Record.CountedAt).
-const SampleSchema = 3
+// (loadgen.Record.CountedAt). Up to version 3, stage was called phase, and sending asking.
+const SampleSchema = 4
 
 // Sample is one line of samples.jsonl: the state of the screen without the
 // events, as the difference from the line before. Fields that are absent have

@@ -136,7 +136,7 @@ func pulse(got, want *cluster.Contents) (d string) {
 func unread(in map[string]view.MachineView) map[string]view.MachineView {
 	out := maps.Clone(in)
 	for name, v := range out {
-		v.Reading.Asked, v.Reading.Arrived = time.Time{}, time.Time{}
+		v.Reading.RequestedAt, v.Reading.Arrived = time.Time{}, time.Time{}
 		out[name] = v
 	}
 	return out

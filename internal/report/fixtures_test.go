@@ -49,7 +49,7 @@ func (r *recording) add(s float64, lane view.Lane, subject, from, to, text strin
 // asks adds the request to take a node's machine down.
 func (r *recording) asks(s float64, node string, action power.Action) {
 	o := s
-	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Phase: power.PhaseAsking, Reported: "asking to " + power.Verb(action) + " " + node})
+	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Stage: power.StageSending, Reported: "asking to " + power.Verb(action) + " " + node})
 	e.Seq, e.At, e.Seen, e.Offset = len(r.events)+1, at(s), at(s), &o
 	r.events = append(r.events, e)
 }

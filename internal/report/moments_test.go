@@ -58,7 +58,7 @@ func TestManyNodesAreTilesAndHostileNamesStayText(t *testing.T) {
 		n := &cluster.Node{Name: strings.Repeat("n", i+1), Ready: cluster.TriTrue}
 		if i < 3 {
 			n.Name += "</title><script>"
-			x.Machines[n.Name] = &view.MachineView{Reading: power.Reading{State: power.Off, Asked: at(-1), Arrived: at(-1)}}
+			x.Machines[n.Name] = &view.MachineView{Reading: power.Reading{State: power.Off, RequestedAt: at(-1), Arrived: at(-1)}}
 		}
 		c.Nodes = append(c.Nodes, n)
 	}

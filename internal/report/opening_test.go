@@ -38,8 +38,8 @@ func down(r *record.Record, node string, kind view.OutageKind, from, to float64)
 }
 
 // asks adds the request to take a machine down.
-func asks(r *record.Record, node string, s float64, action power.Action, phase power.Phase) {
-	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Phase: phase})
+func asks(r *record.Record, node string, s float64, action power.Action, phase power.Stage) {
+	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Stage: phase})
 	e.At, e.Seen = at(s), at(s)
 	r.Events = append(r.Events, e)
 }
@@ -86,13 +86,13 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			lose(r, 3, 62, 320)
 		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s; 3 of 6 pods were not available until 08:05:20."},
 		"shut down": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.OutageNotReady, 22, 300)
 			down(r, "k8s2", view.OutageOff, 25, 290)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
 		"the plug is pulled, without load": {func(r *record.Record) {
 			silence(r)
-			asks(r, "k8s2", 20, power.ActionOff, power.PhaseAsking)
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.OutageOff, 21, 290)
 			lose(r, 5, 60, 61)
 		}, "k8s2 lost power at 08:00:20 UTC; no requests were sent; 1 of 6 pods were not available until 08:01:01."},
@@ -105,7 +105,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)
-				asks(r, n, from, power.ActionShutdown, power.PhaseAsking)
+				asks(r, n, from, power.ActionShutdown, power.StageSending)
 				down(r, n, view.OutageOff, from+2, from+90)
 				lose(r, 4-i, 30+200*i, 100+200*i)
 			}
@@ -113,24 +113,24 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
 			" k8s3 was shut down at 08:03:40 UTC; clients saw errors for 5.0 s; 3 of 6 pods were not available until 08:05:00."},
 		"one outage of two kinds": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.OutageOff, 22, 90)
 			down(r, "k8s3", view.OutageSilent, 60, 120)
 			down(r, "k8s3", view.OutageNotReady, 80, 130)
 		}, "k8s2 was shut down at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; all 6 pods stayed available."},
 		"an outage that has not ended": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.OutageOff, 22, 0)
 			fail(r, 30, 600)
 			lose(r, 3, 30, 600)
 		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; 3 of 6 pods were still not available when the record ended; k8s2 was still off when the record ended."},
 		"a machine that did not go": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
-			asks(r, "k8s2", 140, power.ActionShutdown, power.PhaseFailed)
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 		}, "k8s2 was asked to go off at 08:00:20 UTC, and lightsout did not see it go; no request failed; all 6 pods stayed available."},
 		"a machine that goes long after a request that failed": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
-			asks(r, "k8s2", 140, power.ActionShutdown, power.PhaseFailed)
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 			down(r, "k8s2", view.OutageSilent, 400, 500)
 		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; all 6 pods stayed available."},
 		"many nodes": {func(r *record.Record) {

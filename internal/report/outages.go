@@ -136,9 +136,9 @@ func askedOf(events []view.Event) map[string][]request {
 			continue
 		}
 		switch n := len(out[e.Subject]); {
-		case e.Phase == power.PhaseAsking:
+		case e.Stage == power.StageSending:
 			out[e.Subject] = append(out[e.Subject], request{at: e.At, how: hows[e.Action]})
-		case e.Phase == power.PhaseFailed && n > 0:
+		case e.Stage == power.StageFailed && n > 0:
 			out[e.Subject][n-1].failed = e.At
 		}
 	}

@@ -90,7 +90,7 @@ expect:
   - balanced: true
 `), trial.RunOptions{Auto: true, End: true})
 	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool {
-		return f.Power["kube-node4"].Phase == power.PhaseAsking && w.is("kube-node3", power.Off)
+		return f.Power["kube-node4"].Stage == power.StageSending && w.is("kube-node3", power.Off)
 	})
 	w.x.Send(view.AbortTrial{Why: "by a signal"})
 	w.x.frame("kube-node3 is on", func(*view.Frame) bool { return w.is("kube-node3", power.On) })
@@ -178,7 +178,7 @@ func TestTheEndOfAnEarlierRequestLeavesTheMachineBusy(t *testing.T) {
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
 	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
 	x.frame("kube-node3 is off, kube-node4 goes down", func(f *view.Frame) bool {
-		return f.Power["kube-node3"].Phase == power.PhaseDone && f.Power["kube-node4"].Busy == power.ActionShutdown
+		return f.Power["kube-node3"].Stage == power.StageDone && f.Power["kube-node4"].Busy == power.ActionShutdown
 	})
 	g.armed <- struct{}{}
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3"}})
@@ -231,7 +231,7 @@ func switchingTrial(t *testing.T) (w *world, aborted func()) {
 	w = startWorld(t, session.Options{}, nil)
 	obey := w.board.hang("kube-node4")
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Phase == power.PhaseAsking })
+	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
 	return w, func() {
 		t.Helper()
 		obey()

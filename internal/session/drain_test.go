@@ -158,7 +158,7 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	w.confirm("drain", "kube-node3", "kube-node4")
 	w.x.frame("both off", func(f *view.Frame) bool {
 		a, b := f.Power["kube-node3"], f.Power["kube-node4"]
-		return a.LeftOff && b.LeftOff && a.Busy == "" && b.Busy == "" && a.Phase == power.PhaseDone
+		return a.LeftOff && b.LeftOff && a.Busy == "" && b.Busy == "" && a.Stage == power.StageDone
 	})
 	log := d.calls()
 	for _, n := range []string{"kube-node3", "kube-node4"} {
@@ -297,7 +297,7 @@ func TestTheQuestionAboutLeavingFollowsWhatIsThere(t *testing.T) {
 	}
 	close(d.free)
 	q := w.x.frame("another question", func(f *view.Frame) bool {
-		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3") && f.Power["kube-node3"].Phase == power.PhaseDone
+		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3") && f.Power["kube-node3"].Stage == power.StageDone
 	}).Question
 	if q.Title != "Leave with machines off?" || q.ID == old.ID {
 		t.Errorf("the question is %+v, was %+v", q, old)
@@ -372,7 +372,7 @@ func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
 	w.refuse = true
 	w.mu.Unlock()
 	w.confirm("drain", "kube-node3")
-	w.x.frame("it refused", func(f *view.Frame) bool { return f.Power["kube-node3"].Phase == power.PhaseFailed })
+	w.x.frame("it refused", func(f *view.Frame) bool { return f.Power["kube-node3"].Stage == power.StageFailed })
 	w.x.frame("it uncordoned", func(f *view.Frame) bool { return len(w.x.leftCordoned()) == 0 })
 	if len(d.now()) > 0 || len(w.x.left()) > 0 {
 		t.Errorf("still cordoned: %q, left off %v", d.calls(), w.x.left())

@@ -7,8 +7,8 @@ import (
 )
 
 // phaseLevel returns the level of a step of a power operation.
-func phaseLevel(p power.Phase) view.Severity {
-	return map[power.Phase]view.Severity{power.PhaseDone: view.Good, power.PhaseFailed: view.Bad, power.PhaseUncertain: view.Warning}[p] // else Info
+func stageLevel(p power.Stage) view.Severity {
+	return map[power.Stage]view.Severity{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}[p] // else Info
 }
 
 // spellEvent returns the timeline's event for a change of failures; r is the request

@@ -110,14 +110,14 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 func (m *machines) read(node string, r power.Reading) {
 	v := m.views[node]
 	old := v.Reading
-	if r.Asked.Before(old.Asked) {
+	if r.RequestedAt.Before(old.RequestedAt) {
 		return // a late answer describes an earlier state
 	}
 	v.Reading = r
 	m.outages.power(node, r)
 	m.guest.Reading(node, r)
 	m.views[node] = v
-	if (old.State == r.State && old.Proof == r.Proof) || (old.Asked.IsZero() && r.State == power.On) {
+	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
 		return
 	}
 	levels := map[power.State]view.Severity{power.On: view.Good, power.Off: view.Bad} // else Info
@@ -186,7 +186,7 @@ func (m *machines) update(node string, change func(v *view.MachineView)) {
 // busy shows that an action is under way on the machines of nodes.
 func (m *machines) busy(a power.Action, text string, nodes ...string) {
 	for _, n := range nodes {
-		m.update(n, func(v *view.MachineView) { v.Busy, v.Phase, v.Text = a, power.PhaseAsking, text })
+		m.update(n, func(v *view.MachineView) { v.Busy, v.Stage, v.Text = a, power.StageWaiting, text })
 	}
 }
 

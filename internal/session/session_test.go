@@ -75,7 +75,7 @@ func (b *board) State(_ context.Context, m power.Machine) (power.Reading, error)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.looked++
-	return power.Reading{State: b.state[m.Name], Proof: power.Proven, Asked: b.asOf}, nil
+	return power.Reading{State: b.state[m.Name], Proof: power.Proven, RequestedAt: b.asOf}, nil
 }
 
 func (b *board) Switch(_ context.Context, a power.Action, m power.Machine) error {
@@ -312,7 +312,7 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
 	f := x.frame("both off", func(f *view.Frame) bool {
 		a, b := f.Power["kube-node3"], f.Power["kube-node4"]
-		return a.Phase == power.PhaseDone && b.Phase == power.PhaseDone && a.Busy == "" && b.Busy == "" && a.LeftOff && b.LeftOff
+		return a.Stage == power.StageDone && b.Stage == power.StageDone && a.Busy == "" && b.Busy == "" && a.LeftOff && b.LeftOff
 	})
 	if f.Zero.IsZero() {
 		t.Error("the clock has no zero")
@@ -389,7 +389,7 @@ func TestProductionWantsTheClustersName(t *testing.T) {
 		}
 		x.Send(view.Answer{Question: q.ID, Choice: "yes", Typed: try.typed})
 		x.frame("an answer", func(f *view.Frame) bool {
-			return f.Question == nil && (try.calls == 0 || f.Power["kube-node4"].Phase == power.PhaseDone)
+			return f.Question == nil && (try.calls == 0 || f.Power["kube-node4"].Stage == power.StageDone)
 		})
 		if calls := x.board.calls(); len(calls) != try.calls {
 			t.Fatalf("after typing %q: %v", try.typed, calls)

@@ -115,7 +115,7 @@ func (w *switching) needed(a view.AskPower) []string {
 	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
 	w.warn(view.LanePower, done[0], why)
 	for _, n := range done {
-		w.machines.update(n, func(v *view.MachineView) { v.Phase, v.Text = power.PhaseDone, why })
+		w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageDone, why })
 	}
 	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
 }
@@ -290,20 +290,20 @@ func (w *switching) noPower() string {
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
 		v.Text = pr.Text
-		if pr.Phase != power.PhaseDeferred {
-			v.Busy, v.Phase = pr.Action, pr.Phase
+		if pr.Stage != power.StageDeferred {
+			v.Busy, v.Stage = pr.Action, pr.Stage
 		}
 	})
-	if !pr.Reading.Asked.IsZero() {
+	if !pr.Reading.RequestedAt.IsZero() {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
-	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Phase: pr.Phase, Reported: pr.Text})
-	e.At, e.Level = pr.At, phaseLevel(pr.Phase)
+	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
+	e.At, e.Level = pr.At, stageLevel(pr.Stage)
 	w.say(e)
-	if pr.Phase == power.PhaseDone || pr.Phase == power.PhaseUncertain {
+	if pr.Stage == power.StageDone || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
-	if pr.Phase == power.PhaseDone && pr.Action == power.ActionOn {
+	if pr.Stage == power.StageDone && pr.Action == power.ActionOn {
 		w.cordons.poweredOn(pr.Node)
 	}
 }
@@ -343,7 +343,7 @@ func (x *request) over(err error) {
 	default:
 		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
 		for _, n := range x.nodes {
-			w.machines.update(n, func(v *view.MachineView) { v.Phase, v.Text = power.PhaseFailed, err.Error() })
+			w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, err.Error() })
 		}
 	}
 	w.readJournal()

@@ -79,9 +79,9 @@ func (d portal) States(ctx context.Context, machines []power.Machine) ([]power.R
 func (w *world) told(name string, sampled time.Time) power.Reading {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := power.Told(power.Off, "PowerOFF")
+	r := power.Reported(power.Off, "PowerOFF")
 	if w.vm(name).at(sampled).on {
-		r = power.Told(power.On, "PowerON")
+		r = power.Reported(power.On, "PowerON")
 	}
 	if w.saysWhen {
 		r.Sampled = sampled
@@ -187,9 +187,9 @@ func (d guest) State(ctx context.Context, m power.Machine) (power.Reading, error
 	defer w.mu.Unlock()
 	w.settle()
 	if s := w.vm(m.Name).now(); s.on && time.Since(s.from) > answersAfter && !chance(r, 6) {
-		return power.Told(power.On, "ssh answers"), nil
+		return power.Reported(power.On, "ssh answers"), nil
 	}
-	reading := power.Told(power.Off, "ssh is silent")
+	reading := power.Reported(power.Off, "ssh is silent")
 	reading.Proof = power.Presumed
 	return reading, nil
 }

@@ -171,7 +171,7 @@ func (x *site) powerCommand(st *stateDir, action power.Action, nodes ...string) 
 func (a *parts) report(x *site) func(power.Progress) {
 	return func(p power.Progress) {
 		a.p.say(p.Node)
-		x.w.tell(a.p.name, "%s: %s: %s", p.Node, p.Phase, p.Text)
+		x.w.tell(a.p.name, "%s: %s: %s", p.Node, p.Stage, p.Text)
 	}
 }
 

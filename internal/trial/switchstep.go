@@ -91,7 +91,7 @@ func (r steps) switchingText(a view.AskPower) string {
 	var parts []string
 	for _, n := range a.Nodes {
 		v := r.s.Machine(n)
-		if v.Busy != "" && v.Phase != power.PhaseDone && v.Text != "" {
+		if v.Busy != "" && v.Stage != power.StageDone && v.Text != "" {
 			parts = append(parts, v.Text)
 		}
 	}

@@ -78,7 +78,7 @@ type Facts struct {
 	Gone     int             `json:"gone,omitempty"`
 	Seconds  float64         `json:"seconds,omitempty"`
 	Action   power.Action    `json:"action,omitempty"`
-	Phase    power.Phase     `json:"phase,omitempty"`
+	Stage    power.Stage     `json:"stage,omitempty"`
 	Proof    power.Proof     `json:"proof,omitempty"`
 	Class    loadgen.Class   `json:"class,omitempty"`
 	Counts   *loadgen.Counts `json:"counts,omitempty"`

@@ -101,7 +101,7 @@ type MachineView struct {
 	// Busy is the action under way, with its phase and sentence; empty if there is
 	// none. It includes a drain before a shutdown; Text describes its progress.
 	Busy  power.Action `json:"busy,omitzero"`
-	Phase power.Phase  `json:"phase,omitzero"`
+	Stage power.Stage  `json:"stage,omitzero"`
 	Text  string       `json:"text,omitzero"`
 	// Machine names the machine of the node, for details.
 	Machine string `json:"machine,omitzero"`

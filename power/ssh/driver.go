@@ -18,7 +18,7 @@ const DriverName = "ssh"
 
 func init() {
 	// It is built with the client that the way to the cluster uses too.
-	power.Register(power.Kind{Name: DriverName, Off: true})
+	power.Register(power.DriverSpec{Name: DriverName, Off: true})
 }
 
 // defaultShutdown is the command that a node is asked to shut down with.

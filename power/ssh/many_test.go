@@ -68,7 +68,7 @@ func (b *board) Find(_ context.Context, n power.NodeRef, _ string) (power.Machin
 }
 func (b *board) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	on, err := b.ask(ctx, http.MethodGet, m)
-	r := power.Reading{State: power.Off, Proof: power.Proven, Detail: "no power", Asked: time.Now(), Arrived: time.Now()}
+	r := power.Reading{State: power.Off, Proof: power.Proven, Detail: "no power", RequestedAt: time.Now(), Arrived: time.Now()}
 	if on {
 		r.State, r.Detail = power.On, "power"
 	}
@@ -201,7 +201,7 @@ func TestFiftyMachinesAreShutDownThroughABastionThatAllowsTenAtOnce(t *testing.T
 			bindings := fleet.Resolve(soon(t), nodes)
 			proven := map[string]int{}
 			err = fleet.Do(context.Background(), power.ActionShutdown, bindings, func(p power.Progress) {
-				if p.Phase == power.PhaseDone && p.Reading.State == power.Off && p.Reading.Proof == power.Proven {
+				if p.Stage == power.StageDone && p.Reading.State == power.Off && p.Reading.Proof == power.Proven {
 					proven[p.Node]++
 				}
 			}, nil)

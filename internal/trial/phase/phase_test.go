@@ -15,8 +15,8 @@ import (
 func TestAWholeOutageWithRoomElsewhere(t *testing.T) {
 	w := newWorld(t, 20000) // four leave room for two more
 	w.off(power.ActionOff, n4)
-	w.Power(n4, power.Reading{State: power.On, Asked: at(0.5), Arrived: at(0.5)})
-	w.Power(n4, power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", Asked: at(2), Arrived: at(2)})
+	w.Power(n4, power.Reading{State: power.On, RequestedAt: at(0.5), Arrived: at(0.5)})
+	w.Power(n4, power.Reading{State: power.Off, Proof: power.Proven, Detail: "PowerOFF", RequestedAt: at(2), Arrived: at(2)})
 	w.look(10)
 	w.lose(n4, 50.3)
 	w.taint(n4, 50.5)
@@ -343,7 +343,7 @@ func TestWithoutACluster(t *testing.T) {
 	tr.Zero(zero, nil)
 	tr.Switched(n4, power.ActionOff, zero)
 	tr.Switched(n3, power.ActionOn, zero)
-	tr.Power(n4, power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh silent", Asked: at(3), Arrived: at(3)})
+	tr.Power(n4, power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh silent", RequestedAt: at(3), Arrived: at(3)})
 	if rows := tr.Table(); len(rows) != 8 || *rows[0].Observed != 3 || rows[0].Note != "presumed (ssh silent)" {
 		t.Errorf("%+v", rows)
 	}
@@ -419,7 +419,7 @@ func TestAMachineThatGoesOffAfterItsPowerOnWasAgreed(t *testing.T) {
 	w := newWorld(t, 32000)
 	w.off(power.ActionOff, n4)
 	w.Switched(n4, power.ActionOn, at(0.6))
-	off := power.Told(power.Off, "PowerOFF")
+	off := power.Reported(power.Off, "PowerOFF")
 	off.Arrived = at(3.3)
 	w.Power(n4, off)
 	w.want(view.PhaseOff, n4, "– | 3.3 | proven (PowerOFF)")

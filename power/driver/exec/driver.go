@@ -30,7 +30,7 @@ import (
 const DriverName = "exec"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) },
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) },
 		Needs: "power.exec is missing: it needs at least on_command, off_command or shutdown_command",
 	})
 }
@@ -242,7 +242,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 		}
 		return reading(r, d.opt.ProvesOff), nil
 	})
-	r.Asked = asked
+	r.RequestedAt = asked
 	return power.Unanswered(r, err)
 }
 

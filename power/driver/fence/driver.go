@@ -37,7 +37,7 @@ import (
 const DriverName = "fence"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.fence is missing: it needs at least agent",
 	})
 }
@@ -186,7 +186,7 @@ func (d *Driver) Abilities() power.Abilities {
 // time beyond ctx: who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	r, asked, err := d.polls.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) { return d.status(ctx, m) })
-	r.Asked = asked
+	r.RequestedAt = asked
 	return power.Unanswered(r, err)
 }
 

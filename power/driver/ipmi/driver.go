@@ -32,7 +32,7 @@ import (
 const DriverName = "ipmi"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.ipmi is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -171,9 +171,9 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	case err != nil:
 		return power.Unanswered(power.Reading{}, err)
 	case on:
-		return power.Told(power.On, "chassis power is on"), nil
+		return power.Reported(power.On, "chassis power is on"), nil
 	}
-	return power.Told(power.Off, "chassis power is off"), nil
+	return power.Reported(power.Off, "chassis power is off"), nil
 }
 
 // status reads the chassis power state (28.2).

@@ -31,7 +31,7 @@ import (
 const DriverName = "mdx"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.mdx is missing: it needs at least project and token_file or token_env",
 	})
 }
@@ -143,7 +143,7 @@ func (d *Driver) Abilities() power.Abilities {
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	vm, err := d.detail(ctx, m.ID)
 	if rest.Code(err) == http.StatusNotFound {
-		return power.Told(power.Unknown, noVM), nil
+		return power.Reported(power.Unknown, noVM), nil
 	}
 	if err != nil {
 		return power.Reading{}, err
@@ -167,7 +167,7 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 		if status, ok := byID[m.ID]; ok {
 			out[i] = reading(status)
 		} else {
-			out[i] = power.Told(power.Unknown, noVM)
+			out[i] = power.Reported(power.Unknown, noVM)
 		}
 	}
 	return out, nil
@@ -200,7 +200,7 @@ func reading(status string) power.Reading {
 	case "":
 		detail = "the portal reports no status"
 	}
-	return power.Told(states[status], detail)
+	return power.Reported(states[status], detail)
 }
 
 // requests are the portal's words for the actions.

@@ -42,7 +42,7 @@ func TestStatusesAreStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, got := range []power.Reading{one, many[1]} {
-			got.Asked, got.Arrived = time.Time{}, time.Time{}
+			got.RequestedAt, got.Arrived = time.Time{}, time.Time{}
 			if got != want {
 				t.Errorf("%q is %+v, want %+v", status, got, want)
 			}

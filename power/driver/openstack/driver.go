@@ -31,7 +31,7 @@ import (
 const DriverName = "openstack"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }})
 }
 
 // Options are the section power.openstack: which cloud.
@@ -160,7 +160,7 @@ const noServer = "OpenStack has no such server"
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	s, err := d.get(ctx, m)
 	if rest.Code(err) == http.StatusNotFound {
-		return power.Told(power.Unknown, noServer), nil
+		return power.Reported(power.Unknown, noServer), nil
 	}
 	if err != nil {
 		return power.Reading{}, err
@@ -191,11 +191,11 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	}
 	out := make([]power.Reading, len(machines))
 	for i, m := range machines {
-		out[i] = power.Told(power.Unknown, noServer)
+		out[i] = power.Reported(power.Unknown, noServer)
 		if k := slices.IndexFunc(all, func(s servers.Server) bool { return s.ID == m.ID }); k >= 0 {
 			out[i] = reading(all[k])
 		}
-		out[i].Asked = asked
+		out[i].RequestedAt = asked
 	}
 	return out, nil
 }
@@ -205,14 +205,14 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 func reading(s servers.Server) power.Reading {
 	switch {
 	case s.TaskState != "":
-		return power.Told(power.Transitioning, s.Status+", "+s.TaskState)
+		return power.Reported(power.Transitioning, s.Status+", "+s.TaskState)
 	case s.Status == "ACTIVE" && (s.PowerState == servers.SHUTDOWN || s.PowerState == servers.CRASHED):
 		// Nova has seen that it stopped, and has not made it SHUTOFF yet.
-		return power.Told(power.Transitioning, "ACTIVE, and its power state is "+s.PowerState.String())
+		return power.Reported(power.Transitioning, "ACTIVE, and its power state is "+s.PowerState.String())
 	case s.Status == "":
-		return power.Told(power.Unknown, "OpenStack reports no status")
+		return power.Reported(power.Unknown, "OpenStack reports no status")
 	}
-	return power.Told(states[s.Status], s.Status)
+	return power.Reported(states[s.Status], s.Status)
 }
 
 // states are what a status means when no task is under way.

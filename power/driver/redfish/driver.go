@@ -23,7 +23,7 @@ import (
 const DriverName = "redfish"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -161,7 +161,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	var s system
 	switch err := d.get(ctx, m.ID, &s); {
 	case rest.Code(err) == http.StatusNotFound:
-		return power.Told(power.Unknown, "the controller has no such system"), nil
+		return power.Reported(power.Unknown, "the controller has no such system"), nil
 	case err != nil:
 		return power.Unanswered(power.Reading{}, err)
 	}
@@ -175,9 +175,9 @@ var powerStates = map[string]power.State{
 
 func reading(state string) power.Reading {
 	if state == "" {
-		return power.Told(power.Unknown, "the controller reports no PowerState")
+		return power.Reported(power.Unknown, "the controller reports no PowerState")
 	}
-	return power.Told(powerStates[state], "PowerState "+state)
+	return power.Reported(powerStates[state], "PowerState "+state)
 }
 
 // Preflight asks for the state, and whether the controller allows a ResetType

@@ -28,7 +28,7 @@ import (
 const DriverName = "vagrant"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }})
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }})
 }
 
 // statusLimit bounds one status.
@@ -146,14 +146,14 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	states, asked, err := d.status(ctx)
 	r := reading(states[m.ID])
-	r.Asked = asked
+	r.RequestedAt = asked
 	return power.Unanswered(r, err)
 }
 
 // States polls all machines with one status.
 func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.Reading, error) {
 	states, asked, err := d.status(ctx)
-	pending, err := power.Unanswered(power.Reading{Asked: asked}, err)
+	pending, err := power.Unanswered(power.Reading{RequestedAt: asked}, err)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 			out[i] = pending
 		} else {
 			out[i] = reading(states[m.ID])
-			out[i].Asked = asked
+			out[i].RequestedAt = asked
 		}
 	}
 	return out, nil

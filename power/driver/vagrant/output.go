@@ -74,7 +74,7 @@ var states = map[string]power.State{
 // reading maps a state.
 func reading(state string) power.Reading {
 	if state == "" {
-		return power.Told(power.Unknown, "the Vagrantfile defines no such machine")
+		return power.Reported(power.Unknown, "the Vagrantfile defines no such machine")
 	}
-	return power.Told(states[state], "vagrant: "+state)
+	return power.Reported(states[state], "vagrant: "+state)
 }

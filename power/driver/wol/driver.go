@@ -27,7 +27,7 @@ import (
 const DriverName = "wol"
 
 func init() {
-	power.Register(power.Kind{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) }})
+	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) }})
 }
 
 // defaultBroadcast is where packets go: to all of the segment that the default
