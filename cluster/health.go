@@ -12,8 +12,8 @@ type ZoneCount struct {
 	Nodes, NotReady int
 }
 
-// Asked is the sum of the requests of the pods on a node that have not ended.
-type Asked struct {
+// Requested is the sum of the requests of the pods on a node that have not ended.
+type Requested struct {
 	Node     string
 	CPUMilli int64
 	Pods     int64
@@ -122,18 +122,18 @@ func (s *Snapshot) Unwell(now time.Time) (out []*Node) {
 	return out
 }
 
-// askedOf sums up a piece of the pods by node.
-func askedOf(pods []*Pod) *[]Asked {
-	out := &[]Asked{}
+// requestedBy sums up a piece of the pods by node.
+func requestedBy(pods []*Pod) *[]Requested {
+	out := &[]Requested{}
 	for _, p := range pods {
 		if p.Node != "" && !p.Finished() && p.Gone.IsZero() {
-			*out = addAsked(*out, Asked{p.Node, p.CPUMilli, 1})
+			*out = addRequested(*out, Requested{p.Node, p.CPUMilli, 1})
 		}
 	}
 	return out
 }
 
-func addAsked(all []Asked, a Asked) []Asked {
+func addRequested(all []Requested, a Requested) []Requested {
 	if last := len(all) - 1; last >= 0 && all[last].Node == a.Node {
 		all[last].CPUMilli += a.CPUMilli
 		all[last].Pods += a.Pods
@@ -142,13 +142,13 @@ func addAsked(all []Asked, a Asked) []Asked {
 	return append(all, a)
 }
 
-// Asked returns the requests on each node that has pods, by the node's name. Its cost
+// Requested returns the requests on each node that has pods, by the node's name. Its cost
 // follows the number of nodes.
-func (s *Snapshot) Asked() []Asked {
-	out := make([]Asked, 0, s.nodes.n)
+func (s *Snapshot) Requested() []Requested {
+	out := make([]Requested, 0, s.nodes.n)
 	for _, c := range s.byNode.chunks {
-		for _, a := range *noted(c, askedOf) {
-			out = addAsked(out, a)
+		for _, a := range *noted(c, requestedBy) {
+			out = addRequested(out, a)
 		}
 	}
 	return out

@@ -186,18 +186,18 @@ func TestAskNeedsAnAnswerOnEveryConnection(t *testing.T) {
 		fill16(f)
 		x, w := watchThrough(t, f)
 		w.until("everything", synced)
-		if err := w.Ask(t.Context()); err != nil {
+		if err := w.Confirm(t.Context()); err != nil {
 			t.Errorf("an API server that answers: %v", err)
 		}
 		x.of(f, resource, freeze)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		err := w.Ask(ctx)
+		err := w.Confirm(ctx)
 		cancel()
 		if age, known := w.Snapshot().Age(KindNode, time.Now()); err == nil || !known || age > 3*time.Second {
 			t.Errorf("the connection of %s is stuck, and the data is %s old: %v", resource, age, err)
 		}
 		x.of(f, resource, (*cable).thaw)
-		if err := w.Ask(t.Context()); err != nil {
+		if err := w.Confirm(t.Context()); err != nil {
 			t.Errorf("the connection of %s works again: %v", resource, err)
 		}
 	}
@@ -218,13 +218,13 @@ func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
 	f.objects["nodes"]["/kube-node1"] = tainted
 	f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	err := w.Ask(ctx)
+	err := w.Confirm(ctx)
 	cancel()
 	if err == nil || !strings.Contains(err.Error(), "kube-node1") {
 		t.Errorf("the watch of the nodes is stuck: %v", err)
 	}
 	f.put("nodes", tainted)
-	if err := w.Ask(t.Context()); err != nil {
+	if err := w.Confirm(t.Context()); err != nil {
 		t.Errorf("the watch of the nodes works again: %v", err)
 	}
 }

@@ -153,7 +153,7 @@ func (w *Watcher) checkLink(l line) {
 // answered, the Snapshot shows everything that arrived before, and its nodes are those
 // that the API server has now. The error is the reason why a connection gave no answer,
 // or names a node that differs.
-func (w *Watcher) Ask(ctx context.Context) error {
+func (w *Watcher) Confirm(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var errs [lineCount]error
 	for l := range lineCount {

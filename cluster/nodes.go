@@ -38,7 +38,7 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 	}
 	report := func(kind Change, from, to, why string, at time.Time) {
 		n.Changed = seen
-		t := Transition{Subject: nodeRef(n), Kind: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen}
+		t := Transition{Subject: nodeRef(n), Change: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen}
 		if kind == ChangeStatus || kind == ChangeNode {
 			t.Cause = n.cause()
 			if from != "" {
@@ -81,7 +81,7 @@ func (n *Node) drop(s *state, seen time.Time) {
 			s.t.nodes.del(n)
 		}
 	})
-	s.transit(Transition{Subject: nodeRef(old), Kind: ChangeNode, From: nodeStatus(old), Was: old.health(), Cause: CauseDeleted, Seen: seen})
+	s.transit(Transition{Subject: nodeRef(old), Change: ChangeNode, From: nodeStatus(old), Was: old.health(), Cause: CauseDeleted, Seen: seen})
 	s.dirty = true
 }
 

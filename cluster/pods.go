@@ -35,33 +35,33 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 // name is gone.
 func (p *Pod) created(s *state, old *Pod, seen time.Time) {
 	if old != nil && old.Gone.IsZero() {
-		p.report(s, old, Transition{Kind: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", Seen: seen})
+		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", Seen: seen})
 	}
 	why := ""
 	if p.OwnerName != "" {
 		why = "created by " + p.OwnerKind + " " + p.OwnerName
 	}
-	p.report(s, old, Transition{Kind: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, Seen: seen})
+	p.report(s, old, Transition{Change: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, Seen: seen})
 	if p.Node != "" {
-		p.report(s, old, Transition{Kind: ChangeNode, To: p.Node, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeNode, To: p.Node, Seen: seen})
 	}
 }
 
 // changed reports the differences between old and p.
 func (p *Pod) changed(s *state, old *Pod, seen time.Time) {
 	if old.Node != p.Node {
-		p.report(s, old, Transition{Kind: ChangeNode, From: old.Node, To: p.Node, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeNode, From: old.Node, To: p.Node, Seen: seen})
 	}
 	if old.Status != p.Status {
 		at := time.Time{}
 		if old.Deleting.IsZero() {
 			at = p.Deleting
 		}
-		p.report(s, old, Transition{Kind: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, Seen: seen})
 	}
 	if old.Ready != p.Ready {
 		words := map[bool]string{false: WordNotReady, true: WordReady}
-		p.report(s, old, Transition{Kind: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, Seen: seen})
 	}
 }
 
@@ -69,7 +69,7 @@ func (p *Pod) changed(s *state, old *Pod, seen time.Time) {
 func (p *Pod) report(s *state, old *Pod, t Transition) {
 	p.Changed = t.Seen
 	t.Subject = Ref{KindPod, p.Key}
-	switch t.Kind {
+	switch t.Change {
 	case ChangeReady:
 		t.Was, t.Is, t.Cause = conditionHealth(old.Ready), conditionHealth(p.Ready), causeOf(s, p)
 	case ChangeStatus:
@@ -96,7 +96,7 @@ func (p *Pod) drop(s *state, seen time.Time) {
 			s.t.delPod(p)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Kind: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
+	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
 	s.dirty = true
 }
 
@@ -132,7 +132,7 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 	}
 	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
-		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Kind: kind, From: from, To: to, Why: why,
+		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Change: kind, From: from, To: to, Why: why,
 			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen})
 	}
 	switch {
@@ -165,7 +165,7 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 			s.t.deployments.del(d)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Kind: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word],
+	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Change: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word],
 		Cause: CauseDeleted, Why: "deleted", Seen: seen})
 	s.dirty = true
 }
@@ -209,7 +209,7 @@ func (e *clusterEvent) put(s *state, seen time.Time, _ bool) {
 	if e.count > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, e.count)
 	}
-	s.transit(Transition{Subject: e.subject, Kind: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, Seen: seen})
+	s.transit(Transition{Subject: e.subject, Change: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, Seen: seen})
 }
 
 // drop does nothing: a forgotten event is not a change.

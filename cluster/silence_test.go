@@ -135,7 +135,7 @@ func TestTheTimelineReportsTheFirstAndTheLastEndpointOfANode(t *testing.T) {
 		t.Helper()
 		var got []string
 		for _, tr := range told {
-			if tr.Subject.Kind == KindNode && tr.Kind == ChangeEndpoints {
+			if tr.Subject.Kind == KindNode && tr.Change == ChangeEndpoints {
 				got = append(got, fmt.Sprintf("%s → %s at %g", tr.From, tr.To, tr.SourceTime.Sub(t0).Seconds()))
 			}
 		}

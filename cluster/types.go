@@ -101,7 +101,7 @@ func IsNotReady(word string) bool { return strings.HasPrefix(word, WordNotReady)
 type Transition struct {
 	// Subject is what changed, Kind in which aspect.
 	Subject Ref
-	Kind    Change
+	Change  Change
 	// From and To are the words before and after; From is empty for a thing
 	// seen for the first time, To is empty for one that is gone.
 	From, To string

@@ -79,7 +79,7 @@ func (w *watching) told() []string {
 	defer w.mu.Unlock()
 	var out []string
 	for _, t := range w.ts {
-		out = append(out, fmt.Sprintf("%s %s: %s → %s", t.Subject, t.Kind, t.From, t.To))
+		out = append(out, fmt.Sprintf("%s %s: %s → %s", t.Subject, t.Change, t.From, t.To))
 	}
 	return out
 }
@@ -90,7 +90,7 @@ func (w *watching) untilTold(want string) Transition {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.ts {
-		if fmt.Sprintf("%s %s: %s → %s", t.Subject, t.Kind, t.From, t.To) == want {
+		if fmt.Sprintf("%s %s: %s → %s", t.Subject, t.Change, t.From, t.To) == want {
 			return t
 		}
 	}

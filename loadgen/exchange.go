@@ -156,7 +156,7 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 
 // errorText puts an answer's status and the beginning of its body into words.
 func (r *request) errorText(resp *http.Response, buf []byte) string {
-	r.enter(phaseOutcome, r.now())
+	r.enter(waitRest, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:1024])
 	text := fmt.Sprintf("the server answered %d", resp.StatusCode)
 	if body := clean(string(buf[:n]), 120); body != "" {
@@ -216,7 +216,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	case stream.done && err == nil:
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
-		r.enter(phaseOutcome, r.now())
+		r.enter(waitRest, r.now())
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		return nil
 	case stream.done:

@@ -217,7 +217,7 @@ func (sm *sampler) measure() *measurement {
 	}
 	m.at = sm.now()
 	m.oldest = m.at
-	loads, told := sm.ask(asked[:turn], heard)
+	loads, told := sm.poll(asked[:turn], heard)
 	// One after the other, so that those asked first have their next turn first.
 	for i, r := range told {
 		key := heard[i].key()
@@ -343,9 +343,9 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 	}
 }
 
-// ask fetches the report of each backend and each source, in parallel and within one
+// poll fetches the report of each backend and each source, in parallel and within one
 // bound.
-func (sm *sampler) ask(backends []Backend, sources []Source) (loads, reports []reading) {
+func (sm *sampler) poll(backends []Backend, sources []Source) (loads, reports []reading) {
 	loads, reports = make([]reading, len(backends)), make([]reading, len(sources))
 	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
 	defer cancel()

@@ -136,10 +136,10 @@ func (l *ledger) totals(of *oneRun) Totals {
 		if of != nil && r.of != of {
 			continue
 		}
-		switch r.phase {
-		case phaseDial, phaseWrite:
+		switch r.wait {
+		case waitDial, waitWrite:
 			t.Dialing++
-		case phaseWait:
+		case waitFirstByte:
 			t.Sent++
 		default:
 			t.Streaming++
@@ -185,13 +185,13 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 	for _, r := range l.live {
 		active := r.Scheduled
 		switch {
-		case r.phase < phaseWait && now.Sub(r.Scheduled) > slowDial:
+		case r.wait < waitFirstByte && now.Sub(r.Scheduled) > slowDial:
 			s.slow++
 			continue
 		case r.stalled.Load():
 			s.stalled++
 			active = r.lastByte()
-		case r.phase > phaseWait:
+		case r.wait > waitFirstByte:
 			active = r.lastByte()
 			if now.Sub(active) < flowing {
 				s.flowing++

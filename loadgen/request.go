@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// phase is what bounds a request's next wait.
-type phase uint8
+// waiting is what a request waits for: the time limit that runs.
+type waiting uint8
 
 const (
-	phaseDial    phase = iota // Connect
-	phaseWrite                // Total only
-	phaseWait                 // FirstByte
-	phaseRead                 // Idle, and the stall limit
-	phaseOutcome              // graceTime: the outcome is known
+	waitDial      waiting = iota // Connect
+	waitWrite                    // Total only
+	waitFirstByte                // FirstByte
+	waitBody                     // Idle, and the stall limit
+	waitRest                     // graceTime: the outcome is known
 )
 
 // graceTime bounds the reading of data that cannot change the outcome any more: an
@@ -42,8 +42,8 @@ type request struct {
 	// Guarded by the ledger's lock.
 	index  int // in the ledger's live
 	second *ledgerSecond
-	phase  phase
-	since  time.Time // of the phase
+	wait   waiting
+	since  time.Time // of wait
 	timer  *time.Timer
 	armed  time.Time // when the timer fires; zero: it is not set
 	cancel context.CancelFunc
@@ -68,7 +68,7 @@ func (r *request) lastByte() time.Time { return r.Scheduled.Add(time.Duration(r.
 // begin starts the clocks of a request.
 func (r *request) begin() {
 	r.Dial = r.now()
-	r.enter(phaseDial, r.Dial)
+	r.enter(waitDial, r.Dial)
 }
 
 // dialContext returns a context that ends when the request is aborted or over.
@@ -83,15 +83,15 @@ func (r *request) dialContext(parent context.Context) context.Context {
 	return ctx
 }
 
-// enter begins a phase.
-func (r *request) enter(p phase, now time.Time) {
+// enter begins a wait.
+func (r *request) enter(w waiting, now time.Time) {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
-	r.enterLocked(p, now)
+	r.enterLocked(w, now)
 }
 
-func (r *request) enterLocked(p phase, now time.Time) {
-	r.phase, r.since = p, now
+func (r *request) enterLocked(w waiting, now time.Time) {
+	r.wait, r.since = w, now
 	r.watch(now)
 	r.client.ledger.notify()
 }
@@ -102,7 +102,7 @@ func (r *request) attach(c net.Conn) bool {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	r.conn = c
-	r.enterLocked(phaseWrite, r.Connected)
+	r.enterLocked(waitWrite, r.Connected)
 	return r.cause == nil
 }
 
@@ -121,12 +121,12 @@ func (r *request) wrote(now time.Time) {
 	l := r.client.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.over || r.phase != phaseWrite {
+	if r.over || r.wait != waitWrite {
 		return
 	}
 	r.Sent = now
 	l.place(r, now)
-	r.enterLocked(phaseWait, now)
+	r.enterLocked(waitFirstByte, now)
 }
 
 // expired is the timer's function.
@@ -160,13 +160,13 @@ func (r *request) watch(now time.Time) {
 	}
 	last := r.lastByte()
 	switch {
-	case r.phase == phaseDial && passed(r.since, t.Connect):
+	case r.wait == waitDial && passed(r.since, t.Connect):
 		r.abort(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
-	case r.phase == phaseWait && passed(r.since, t.FirstByte):
+	case r.wait == waitFirstByte && passed(r.since, t.FirstByte):
 		r.abort(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
-	case r.phase == phaseRead && passed(last, t.Idle):
+	case r.wait == waitBody && passed(last, t.Idle):
 		r.abort(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
-	case r.phase == phaseOutcome && passed(r.since, graceTime):
+	case r.wait == waitRest && passed(r.since, graceTime):
 		r.abort("", errGrace)
 	case passed(r.Dial, r.total):
 		r.abort(ClassTotal, fmt.Errorf("not complete within %v", r.total))
@@ -174,7 +174,7 @@ func (r *request) watch(now time.Time) {
 	if r.cause != nil {
 		return
 	}
-	if r.phase == phaseRead && !r.stalled.Load() && passed(last, t.Stall) {
+	if r.wait == waitBody && !r.stalled.Load() && passed(last, t.Stall) {
 		r.stalled.Store(true)
 		r.Stalls = append(r.Stalls, Stall{From: now})
 		r.client.ledger.notify()
@@ -237,7 +237,7 @@ func (r *request) progress(n int) {
 	}
 	if first {
 		r.FirstByte = now
-		r.phase, r.since = phaseRead, now
+		r.wait, r.since = waitBody, now
 	}
 	r.watch(now)
 	r.client.ledger.notify()
@@ -250,7 +250,7 @@ func (r *request) finish(c Class, err error) {
 	defer r.client.ledger.mu.Unlock()
 	r.over = true
 	r.End = r.now()
-	if r.phase == phaseOutcome {
+	if r.wait == waitRest {
 		r.End = r.since // bytes read after it do not count
 	}
 	r.conn = nil

@@ -13,26 +13,26 @@ const Recovered = time.Minute
 // so much smaller than Recovered that a gap of that length contains whole buckets.
 const okBucket = 10 // seconds
 
-// Outages are the power-off requests of a trial in order, with the times that error
+// PowerOffs are the power-off requests of a trial in order, with the times that error
 // windows depend on. The first one is zero.
-type Outages []Outage
+type PowerOffs []PowerOff
 
-// Outage is one power-off request. On is the first power-on request after it, or the
+// PowerOff is one power-off request. On is the first power-on request after it, or the
 // zero time.
-type Outage struct {
+type PowerOff struct {
 	Off time.Time `json:"off"`
 	On  time.Time `json:"on,omitzero"`
 }
 
 // SwitchedOff adds a power-off request. Several at the same moment count as one.
-func (o *Outages) SwitchedOff(at time.Time) {
+func (o *PowerOffs) SwitchedOff(at time.Time) {
 	if n := len(*o); n == 0 || at.After((*o)[n-1].Off) {
-		*o = append(*o, Outage{Off: at})
+		*o = append(*o, PowerOff{Off: at})
 	}
 }
 
 // SwitchedOn adds a power-on request.
-func (o Outages) SwitchedOn(at time.Time) {
+func (o PowerOffs) SwitchedOn(at time.Time) {
 	for i := range o {
 		if o[i].On.IsZero() {
 			o[i].On = at
@@ -42,7 +42,7 @@ func (o Outages) SwitchedOn(at time.Time) {
 
 // SwitchedOnLater corrects a power-on request that was planned for one time and sent at
 // a later one, because the machine was still shutting down.
-func (o Outages) SwitchedOnLater(was, at time.Time) {
+func (o PowerOffs) SwitchedOnLater(was, at time.Time) {
 	for i := range o {
 		if o[i].On.Equal(was) && at.After(o[i].Off) {
 			o[i].On = at
@@ -60,7 +60,7 @@ func (o Outages) SwitchedOnLater(was, at time.Time) {
 // request in flight at zero counts from zero. The memory grows with time, not with
 // requests. One goroutine may use a Window.
 type Window struct {
-	outages *Outages
+	outages *PowerOffs
 	spans   []Failures // in order, at least Recovered apart
 	ok      map[int64]struct{}
 	atZero  Totals
@@ -68,7 +68,7 @@ type Window struct {
 }
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
-func NewWindow(o *Outages) *Window { return &Window{outages: o, ok: map[int64]struct{}{}} }
+func NewWindow(o *PowerOffs) *Window { return &Window{outages: o, ok: map[int64]struct{}{}} }
 
 // Note records the end of a request. Requests that ended before zero do not count.
 func (w *Window) Note(r *Record) {
@@ -96,7 +96,7 @@ func (w *Window) hangs(r *Record, from time.Time) bool {
 	if r.Class == ClassOK {
 		return false
 	}
-	return slices.ContainsFunc(*w.outages, func(o Outage) bool {
+	return slices.ContainsFunc(*w.outages, func(o PowerOff) bool {
 		if !r.Class.Failed() && r.LastByte.After(o.Off) {
 			return false
 		}

@@ -7,8 +7,8 @@ import (
 )
 
 // outageOf returns one outage from 0 on, with a power-on unless on is 0.
-func outageOf(on float64) *Outages {
-	o := &Outages{{Off: at(0)}}
+func outageOf(on float64) *PowerOffs {
+	o := &PowerOffs{{Off: at(0)}}
 	if on > 0 {
 		o.SwitchedOn(at(on))
 	}

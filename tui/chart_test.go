@@ -126,9 +126,9 @@ func TestOutagesAreShaded(t *testing.T) {
 }
 
 func TestALaneShowsItsNodesState(t *testing.T) {
-	l := lane{nodes: 1, spans: []view.Outage{
-		{Node: "a", Kind: view.OutageOff, From: t0, To: t0.Add(10 * time.Second)},
-		{Node: "a", Kind: view.OutageNotReady, From: t0.Add(5 * time.Second), To: t0.Add(15 * time.Second)},
+	l := lane{nodes: 1, spans: []view.NodeSpan{
+		{Node: "a", Kind: view.SpanOff, From: t0, To: t0.Add(10 * time.Second)},
+		{Node: "a", Kind: view.SpanNotReady, From: t0.Add(5 * time.Second), To: t0.Add(15 * time.Second)},
 	}}
 	for s, want := range map[int]int{-1: 0, 0: laneOff, 4: laneOff, 5: laneOff | laneNotReady, 9: laneOff | laneNotReady, 10: laneNotReady, 14: laneNotReady, 15: 0} {
 		from := t0.Add(time.Duration(s) * time.Second)

@@ -128,19 +128,19 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 // addTrial puts a trial, outages and a replay with anything in them into f.
 func addTrial(rnd *rand.Rand, f *view.Frame, word func() string, at func() time.Time, num func() int) {
 	for range rnd.IntN(8) {
-		f.Outages = append(f.Outages, view.Outage{Node: word(), Kind: []view.OutageKind{view.OutageOff, view.OutageNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
+		f.Outages = append(f.Outages, view.NodeSpan{Node: word(), Kind: []view.SpanKind{view.SpanOff, view.SpanNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
 	}
 	if rnd.IntN(4) == 0 {
 		r := &view.ReplayView{Dir: word(), Start: at(), End: at(), Paused: rnd.IntN(2) == 0, Speed: float64(num()) / 4, Torn: word()}
 		for range rnd.IntN(6) {
-			r.Marks = append(r.Marks, view.ReplayMark{At: at(), Text: word()})
+			r.Marks = append(r.Marks, view.Bookmark{At: at(), Text: word()})
 		}
 		f.Replay = r
 	}
 	if rnd.IntN(3) > 0 {
 		return
 	}
-	v := &view.TrialView{Name: word(), Free: rnd.IntN(3) == 0, Driven: rnd.IntN(2) == 0, Waiting: rnd.IntN(2) == 0, Next: num(), Doing: word(), Started: at(),
+	v := &view.TrialView{Name: word(), Keyboard: rnd.IntN(3) == 0, Driven: rnd.IntN(2) == 0, Waiting: rnd.IntN(2) == 0, Next: num(), Doing: word(), Started: at(),
 		Verdict: view.Verdict([]string{"", "", "pass", "fail", "not observed", word()}[rnd.IntN(6)])}
 	number := func() *float64 {
 		if rnd.IntN(3) == 0 {

@@ -68,7 +68,7 @@ func commonKeys() []group {
 			bind(nil, "next step", "enter", "take the next step, if one is waiting").onlyWhen(stepWaits).needs(needLive | needCluster),
 			bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
 				onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster),
-			bind(openNote, "", "m", "put a line of your own on the timeline", "m").needs(needLive),
+			bind(openRemark, "", "m", "put a line of your own on the timeline", "m").needs(needLive),
 		}},
 		movingKeys(),
 		screenKeys(),

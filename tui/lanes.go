@@ -17,7 +17,7 @@ const (
 // lane is one row below the chart: a node's outages, or those of several.
 type lane struct {
 	name  string
-	spans []view.Outage
+	spans []view.NodeSpan
 	nodes int
 }
 
@@ -68,7 +68,7 @@ func (l *lane) state(from, to time.Time) (bits, out int) {
 		if !o.From.Before(to) || !o.To.IsZero() && !o.To.After(from) {
 			continue
 		}
-		if o.Kind == view.OutageOff {
+		if o.Kind == view.SpanOff {
 			bits |= laneOff
 		} else {
 			bits |= laneNotReady

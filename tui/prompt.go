@@ -59,7 +59,7 @@ func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
 }
 
 // openNote asks for a line of the operator's own for the timeline.
-func openNote(m *Model) {
+func openRemark(m *Model) {
 	m.dialogs.open(&promptDialog{
 		heading: "Mark the timeline", label: "text:", in: newInput(false),
 		help: func() string { return "goes into the record with its time" },
@@ -67,7 +67,7 @@ func openNote(m *Model) {
 			if strings.TrimSpace(text) == "" {
 				return nil, "type a few words"
 			}
-			return view.Mark{Text: text}, ""
+			return view.Remark{Text: text}, ""
 		},
 	})
 }

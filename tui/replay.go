@@ -57,7 +57,7 @@ func seekMark(after bool) func(*Model) {
 const nearMark = time.Second
 
 // neighbour is the mark before or after a moment.
-func neighbour(r *view.ReplayView, now time.Time, after bool) (mark view.ReplayMark, ok bool) {
+func neighbour(r *view.ReplayView, now time.Time, after bool) (mark view.Bookmark, ok bool) {
 	if !r.Paused && !after {
 		now = now.Add(-nearMark)
 	}
@@ -73,7 +73,7 @@ func neighbour(r *view.ReplayView, now time.Time, after bool) (mark view.ReplayM
 }
 
 // markText is a mark with its time.
-func markText(s *scene, mark view.ReplayMark) string {
+func markText(s *scene, mark view.Bookmark) string {
 	return strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 }
 

@@ -104,7 +104,7 @@ func TestTheTrackShowsWhereWeAre(t *testing.T) {
 		at   time.Duration
 		want string
 	}{{0, "●─────┼───"}, {5 * time.Second, "━━━━━●┼───"}, {9 * time.Second, "━━━━━━┿━━●"}, {time.Minute, "━━━━━━┿━━●"}, {-time.Minute, "●─────┼───"}} {
-		r := &view.ReplayView{Start: t0, End: t0.Add(9 * time.Second), Marks: []view.ReplayMark{{At: t0.Add(6 * time.Second)}}}
+		r := &view.ReplayView{Start: t0, End: t0.Add(9 * time.Second), Marks: []view.Bookmark{{At: t0.Add(6 * time.Second)}}}
 		if got := stripped(newRow(10).track(newTheme(Options{NoColor: true}), r, t0.Add(c.at), 10).String()); got != c.want {
 			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
 		}

@@ -45,8 +45,8 @@ func between(lo, hi float64) *[2]float64  { return &[2]float64{lo, hi} }
 func yes(b bool) *bool                    { return &b }
 func gone(t time.Duration) time.Time      { return t0.Add(t) }
 func tenth(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-func off(node string, s float64) view.Outage {
-	return view.Outage{Node: node, Kind: view.OutageOff, From: gone(tenth(s))}
+func off(node string, s float64) view.NodeSpan {
+	return view.NodeSpan{Node: node, Kind: view.SpanOff, From: gone(tenth(s))}
 }
 
 // driven is a driven trial whose second step waits.
@@ -94,7 +94,7 @@ func silent() *view.Frame {
 		{Name: view.PhaseEndpointsOut, Subject: "default/llm-jp-31-13b-00001-deployment", Predicted: between(52, 67)},
 		{Name: view.PhaseEvicted, Subject: "kube-node3", Predicted: between(352, 362), Note: "none fits: 8 Pending"},
 	}
-	f.Outages = []view.Outage{off("kube-node3", 3.2), off("kube-node4", 3.9)}
+	f.Outages = []view.NodeSpan{off("kube-node3", 3.2), off("kube-node4", 3.9)}
 	f.Load.Totals = loadgen.Totals{Scheduled: 60, OK: 38, Failed: map[loadgen.Class]int{loadgen.ClassReset: 8}, Sent: 2, Streaming: 12}
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Hold, N: 14}, true
 	f.Load.Gauge = loadgen.Gauge{At: f.Now, Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4, Outstanding: 14, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
@@ -124,11 +124,11 @@ func silent() *view.Frame {
 func failing() *view.Frame {
 	f := outage()
 	f.Trial = planned(3, true)
-	f.Outages = []view.Outage{
-		{Node: "kube-node2", Kind: view.OutageNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},
+	f.Outages = []view.NodeSpan{
+		{Node: "kube-node2", Kind: view.SpanNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},
 		off("kube-node3", 3.2), off("kube-node4", 3.9),
-		{Node: "kube-node3", Kind: view.OutageNotReady, From: f.Now.Add(-22 * time.Second)},
-		{Node: "kube-node4", Kind: view.OutageNotReady, From: f.Now.Add(-20 * time.Second)},
+		{Node: "kube-node3", Kind: view.SpanNotReady, From: f.Now.Add(-22 * time.Second)},
+		{Node: "kube-node4", Kind: view.SpanNotReady, From: f.Now.Add(-20 * time.Second)},
 	}
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Rate, PerSecond: 6}, true
 	f.Load.Totals = loadgen.Totals{Scheduled: 720, OK: 520, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{
@@ -166,9 +166,9 @@ func judged(v view.Verdict) *view.Frame {
 	c := mdxContents(f.Now)
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Power = mdxPower(f.Now)
-	f.Outages = []view.Outage{off("kube-node3", 3.2), off("kube-node4", 3.9),
-		{Node: "kube-node3", Kind: view.OutageNotReady, From: gone(56 * time.Second), To: gone(341 * time.Second)},
-		{Node: "kube-node4", Kind: view.OutageNotReady, From: gone(58 * time.Second), To: gone(343 * time.Second)}}
+	f.Outages = []view.NodeSpan{off("kube-node3", 3.2), off("kube-node4", 3.9),
+		{Node: "kube-node3", Kind: view.SpanNotReady, From: gone(56 * time.Second), To: gone(341 * time.Second)},
+		{Node: "kube-node4", Kind: view.SpanNotReady, From: gone(58 * time.Second), To: gone(343 * time.Second)}}
 	f.Outages[0].To, f.Outages[1].To = gone(318*time.Second), gone(319*time.Second)
 	t := planned(7, false)
 	f.Trial = t
@@ -216,7 +216,7 @@ func replayed() *view.Frame {
 	f := failing()
 	f.Recording = false
 	f.Replay = &view.ReplayView{Dir: "mdx-20260304-102030", Start: t0.Add(-3 * time.Minute), End: t0.Add(400 * time.Second), Paused: true, Speed: 4,
-		Marks: []view.ReplayMark{
+		Marks: []view.Bookmark{
 			{At: t0, Text: "shutdown asked for"}, {At: gone(61 * time.Second), Text: "kube-node3 NotReady"},
 			{At: gone(300 * time.Second), Text: "power on asked for"}, {At: gone(341 * time.Second), Text: "kube-node3 Ready"},
 		}}
@@ -236,7 +236,7 @@ func replayedQuestion() *view.Frame {
 func free() *view.Frame {
 	f := silent()
 	v := *f.Trial
-	v.Name, v.Free, v.Driven, v.Waiting, v.Steps, v.Next, v.Doing = "by hand", true, false, false, nil, 0, ""
+	v.Name, v.Keyboard, v.Driven, v.Waiting, v.Steps, v.Next, v.Doing = "by hand", true, false, false, nil, 0, ""
 	f.Trial = &v
 	return f
 }

@@ -141,7 +141,7 @@ func doing(r *row, s *scene, keep int) *row {
 	}
 	switch {
 	case text != "":
-	case v.Free:
+	case v.Keyboard:
 		text = "the trial records what you do: t ends it"
 	default:
 		text = "all steps have ended"

@@ -149,7 +149,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(),
 	}
-	opt.ByHand, opt.Pace = a.opt.byHand, shownPace(cfg)
+	opt.Unprompted, opt.Pace = a.opt.unprompted, shownPace(cfg)
 	if a.load == nil {
 		opt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"
 	}

@@ -16,7 +16,7 @@ import (
 func (a *app) sayEnd() {
 	if _, dir, _ := a.trials.Outcome(); dir != "" {
 		of := "trial"
-		if a.trials.ByHand() {
+		if a.trials.Unprompted() {
 			of = "outage"
 		}
 		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)

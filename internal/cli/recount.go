@@ -38,7 +38,7 @@ const maxFaults = 10
 // recountRequests reads the requests in a record's folder. It keeps each failed request
 // in memory, and one bit for every other one. outages are those of the trial, for its
 // error windows.
-func recountRequests(folder fs.FS, outages *loadgen.Outages) (*recount, error) {
+func recountRequests(folder fs.FS, outages *loadgen.PowerOffs) (*recount, error) {
 	c := &recount{runs: map[int]*recountedRun{}}
 	var err error
 	c.torn, err = record.EachRequestStrict(folder, func(n int, r *loadgen.Record) error {

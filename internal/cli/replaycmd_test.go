@@ -26,8 +26,8 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		off, notReady := false, false
 		for _, l := range r.Lanes {
 			for _, s := range l.Spans {
-				off = off || s.Kind == view.OutageOff && s.To.Before(r.End)
-				notReady = notReady || s.Kind == view.OutageNotReady && s.To.Before(r.End)
+				off = off || s.Kind == view.SpanOff && s.To.Before(r.End)
+				notReady = notReady || s.Kind == view.SpanNotReady && s.To.Before(r.End)
 			}
 		}
 		if !off || !notReady {

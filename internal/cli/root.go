@@ -48,8 +48,8 @@ type options struct {
 	beside func(ctx context.Context, b terminal.Beside)
 	// noLoad: no requests are sent, so nothing of the load is needed.
 	noLoad bool
-	// byHand: lightsout records outages by hand.
-	byHand bool
+	// unprompted: lightsout records outages without a trial.
+	unprompted bool
 	// lab: the cluster is a lab that ends with this program; trials is the state
 	// folder for the records of its trials, empty is the usual one.
 	lab    bool

@@ -44,7 +44,7 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 	if err := o.cast.check(o.drawn()); err != nil {
 		return nil, "", err
 	}
-	o.byHand = true
+	o.unprompted = true
 	s, err := newApp(o)
 	if err != nil {
 		return nil, "", err

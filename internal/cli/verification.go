@@ -26,9 +26,9 @@ type verification struct {
 }
 
 // outages are those that the error windows depend on; a load alone has none.
-func (c claims) outages() *loadgen.Outages {
+func (c claims) outages() *loadgen.PowerOffs {
 	if c.trial == nil {
-		return &loadgen.Outages{}
+		return &loadgen.PowerOffs{}
 	}
 	return &c.trial.Outages
 }
@@ -208,7 +208,7 @@ func (v *verification) judgement(s *record.Summary) {
 		return
 	default:
 		for i, x := range p.Expect {
-			if got := trial.Judge(x, s); got != s.Expectations[i] {
+			if got := trial.JudgeExpectation(x, s); got != s.Expectations[i] {
 				v.differ("expectation %q: %+v, but the figures of the summary give %+v", got.Name, s.Expectations[i], got)
 			}
 		}

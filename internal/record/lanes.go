@@ -13,7 +13,7 @@ import (
 // fillLanes derives the outages of each node from the events, by the time at which
 // lightsout saw them, and those from the beginning from the samples.
 func (r *Record) fillLanes() {
-	l := lanes{nodes: map[string][]view.Outage{}, told: map[view.Outage]bool{}}
+	l := lanes{nodes: map[string][]view.NodeSpan{}, told: map[view.NodeSpan]bool{}}
 	first := firstSights(r.Samples)
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -26,7 +26,7 @@ func (r *Record) fillLanes() {
 	for _, s := range first {
 		l.begin(s)
 	}
-	for _, o := range slices.SortedStableFunc(slices.Values(l.outages.Spans()), func(a, b view.Outage) int { return a.From.Compare(b.From) }) {
+	for _, o := range slices.SortedStableFunc(slices.Values(l.outages.Spans()), func(a, b view.NodeSpan) int { return a.From.Compare(b.From) }) {
 		if o.To.IsZero() {
 			o.To = r.End
 		}
@@ -39,15 +39,15 @@ func (r *Record) fillLanes() {
 
 // lanes are the nodes with their outages.
 type lanes struct {
-	nodes   map[string][]view.Outage
-	outages view.Outages
+	nodes   map[string][]view.NodeSpan
+	outages view.NodeSpans
 	// told: an event has reported that kind for the node.
-	told map[view.Outage]bool
+	told map[view.NodeSpan]bool
 }
 
 // set begins or ends a node's outage.
-func (l *lanes) set(node string, kind view.OutageKind, down bool, at time.Time) {
-	l.told[view.Outage{Node: node, Kind: kind}] = true
+func (l *lanes) set(node string, kind view.SpanKind, down bool, at time.Time) {
+	l.told[view.NodeSpan{Node: node, Kind: kind}] = true
 	l.lane(node)
 	l.outages.Set(node, kind, down, at)
 }
@@ -63,7 +63,7 @@ func (l *lanes) lane(node string) {
 type sight struct {
 	at   time.Time
 	node string
-	kind view.OutageKind
+	kind view.SpanKind
 }
 
 func firstSights(samples []Sample) (out []sight) {
@@ -81,10 +81,10 @@ func firstSights(samples []Sample) (out []sight) {
 					continue
 				}
 				if n.Overdue || n.Ready == cluster.TriUnknown {
-					out = append(out, sight{x.At, n.Name, view.OutageSilent})
+					out = append(out, sight{x.At, n.Name, view.SpanSilent})
 				}
 				if n.Ready != cluster.TriTrue {
-					out = append(out, sight{x.At, n.Name, view.OutageNotReady})
+					out = append(out, sight{x.At, n.Name, view.SpanNotReady})
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func firstSights(samples []Sample) (out []sight) {
 			}
 			machines[name] = true
 			if m.Reading.State == power.Off {
-				out = append(out, sight{x.At, name, view.OutageOff})
+				out = append(out, sight{x.At, name, view.SpanOff})
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func firstSights(samples []Sample) (out []sight) {
 
 func (l *lanes) begin(s sight) {
 	l.lane(s.node)
-	if s.kind != "" && !l.told[view.Outage{Node: s.node, Kind: s.kind}] {
+	if s.kind != "" && !l.told[view.NodeSpan{Node: s.node, Kind: s.kind}] {
 		l.set(s.node, s.kind, true, s.at)
 	}
 }
@@ -113,14 +113,14 @@ func (l *lanes) follow(e *view.Event) {
 	switch e.Code {
 	case view.CodeMachineState:
 		if e.To == power.Off.String() || e.To == power.On.String() {
-			l.set(e.Subject, view.OutageOff, e.To == power.Off.String(), e.Seen)
+			l.set(e.Subject, view.SpanOff, e.To == power.Off.String(), e.Seen)
 		}
 	case view.CodeNodeHeartbeat:
-		l.set(e.Subject, view.OutageSilent, e.Is == cluster.HealthBad, e.Seen)
+		l.set(e.Subject, view.SpanSilent, e.Is == cluster.HealthBad, e.Seen)
 	case view.CodeNodeStatus, view.CodeNodeNode:
-		l.set(e.Subject, view.OutageNotReady, e.Is == cluster.HealthBad, e.Seen)
+		l.set(e.Subject, view.SpanNotReady, e.Is == cluster.HealthBad, e.Seen)
 		if e.Cause == cluster.CauseDeleted {
-			l.set(e.Subject, view.OutageSilent, false, e.Seen)
+			l.set(e.Subject, view.SpanSilent, false, e.Seen)
 		}
 	}
 }

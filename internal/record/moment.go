@@ -37,7 +37,7 @@ func Moment(e *view.Event) (what, subject string, ok bool) {
 		}
 	case view.CodeLoadStarted:
 		return e.Name, "", true
-	case view.CodeMark:
+	case view.CodeRemark:
 		return e.Reported, "", true
 	}
 	return "", "", false

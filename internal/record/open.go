@@ -53,7 +53,7 @@ type Second struct {
 // record ends, end with it.
 type Lane struct {
 	Node  string
-	Spans []view.Outage
+	Spans []view.NodeSpan
 }
 
 // longest is the longest time that a record may tell of.

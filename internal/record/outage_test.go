@@ -168,7 +168,7 @@ func (o *outage) second(s int) {
 			v.Reading.State, v.Busy, v.Stage, v.LeftOff = power.Off, "", power.StageDone, true
 		})
 		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine off", Level: view.Bad, From: "on", To: "off", Code: view.CodeMachineState})
-		o.f.Outages = []view.Outage{{Node: "node3", Kind: view.OutageOff, From: o.now}}
+		o.f.Outages = []view.NodeSpan{{Node: "node3", Kind: view.SpanOff, From: o.now}}
 	case 17:
 		o.node(3, func(n *cluster.Node) { n.Overdue = true })
 		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat overdue", Level: view.Bad, From: "on time", To: "overdue", Code: view.CodeNodeHeartbeat, Change: cluster.ChangeHeartbeat, Is: cluster.HealthBad})
@@ -180,7 +180,7 @@ func (o *outage) second(s int) {
 		o.pods("node3", func(p *cluster.Pod) { p.Ready = false })
 		o.deployment(6, "Scaling")
 		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "Ready → NotReady (silent)", Level: view.Bad, From: "Ready", To: "NotReady (silent)", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad})
-		o.f.Outages = append(o.f.Outages[:1:1], view.Outage{Node: "node3", Kind: view.OutageNotReady, From: o.now})
+		o.f.Outages = append(o.f.Outages[:1:1], view.NodeSpan{Node: "node3", Kind: view.SpanNotReady, From: o.now})
 	case 25:
 		o.pods("node3", func(p *cluster.Pod) { p.Deleting, p.Status = o.now, "Terminating" })
 		o.c.Pods = append(o.c.Pods, o.pod("web-8", "node0"), o.pod("web-9", "node1"))
@@ -200,7 +200,7 @@ func (o *outage) second(s int) {
 		o.node(3, func(n *cluster.Node) { n.Ready, n.BootID, n.Taints, n.Overdue = cluster.TriTrue, "two", nil, false })
 		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat on time", From: "overdue", To: "on time", Code: view.CodeNodeHeartbeat, Change: cluster.ChangeHeartbeat, Is: cluster.HealthGood})
 		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "NotReady → Ready", Level: view.Good, From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood})
-		ended := append([]view.Outage(nil), o.f.Outages...)
+		ended := append([]view.NodeSpan(nil), o.f.Outages...)
 		for i := range ended {
 			ended[i].To = o.now
 		}

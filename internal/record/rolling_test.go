@@ -46,7 +46,7 @@ func TestRollingSpillsThePast(t *testing.T) {
 	}
 	r := NewRolling(timeline, 1<<20, 15*time.Minute, clock)
 	defer r.Close()
-	mark := func(text string) { timeline.Add(view.NewEvent(view.CodeMark, "mark", view.Facts{Reported: text})) }
+	mark := func(text string) { timeline.Add(view.NewEvent(view.CodeRemark, "remark", view.Facts{Reported: text})) }
 	mark("long ago")
 	now = now.Add(20 * time.Minute)
 	mark("before")

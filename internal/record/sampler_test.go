@@ -182,10 +182,10 @@ func TestARecordTellsSecondsAndLanes(t *testing.T) {
 			t.Errorf("second %d: %+v", i, s)
 		}
 	}
-	want := []record.Lane{{Node: "node0"}, {Node: "node1"}, {Node: "node2"}, {Node: "node3", Spans: []view.Outage{
-		{Node: "node3", Kind: view.OutageOff, From: at(14), To: at(60)},
-		{Node: "node3", Kind: view.OutageSilent, From: at(17), To: at(66)},
-		{Node: "node3", Kind: view.OutageNotReady, From: at(20), To: at(66)},
+	want := []record.Lane{{Node: "node0"}, {Node: "node1"}, {Node: "node2"}, {Node: "node3", Spans: []view.NodeSpan{
+		{Node: "node3", Kind: view.SpanOff, From: at(14), To: at(60)},
+		{Node: "node3", Kind: view.SpanSilent, From: at(17), To: at(66)},
+		{Node: "node3", Kind: view.SpanNotReady, From: at(20), To: at(66)},
 	}}}
 	if d := same("lanes", reflect.ValueOf(r.Lanes), reflect.ValueOf(want)); d != "" {
 		t.Errorf("%s\n%+v", d, r.Lanes)

@@ -63,13 +63,13 @@ type Summary struct {
 	Expectations []view.Expectation `json:"expectations"`
 	// Outages lists the power-off requests, each with the power-on request that
 	// followed.
-	Outages loadgen.Outages `json:"outages,omitempty"`
-	Steps   []Step          `json:"steps"`
-	Phases  []view.Phase    `json:"phases"`
-	Load    []Load          `json:"load"`
-	Ledger  Ledger          `json:"ledger"`
-	Nodes   []Node          `json:"nodes"`
-	Blind   []Blind         `json:"blind"`
+	Outages loadgen.PowerOffs `json:"outages,omitempty"`
+	Steps   []Step            `json:"steps"`
+	Phases  []view.Phase      `json:"phases"`
+	Load    []Load            `json:"load"`
+	Ledger  Ledger            `json:"ledger"`
+	Nodes   []Node            `json:"nodes"`
+	Blind   []Blind           `json:"blind"`
 	// Skew is how the pods of Deployment lay over the nodes at the end, Start
 	// how they lay when the trial began; by node, with zeros.
 	Skew      map[string]int `json:"skew,omitempty"`

@@ -80,7 +80,7 @@ func newSigns(past time.Duration) signs {
 
 // transition follows a change in the cluster.
 func (g *signs) transition(t cluster.Transition) {
-	if t.Kind == cluster.ChangeCordon {
+	if t.Change == cluster.ChangeCordon {
 		g.cordoned = t.Seen
 	}
 }

@@ -23,8 +23,8 @@ func bare() *record.Record {
 }
 
 // down adds a span of a node, to the end for to 0.
-func down(r *record.Record, node string, kind view.OutageKind, from, to float64) {
-	o := view.Outage{Node: node, Kind: kind, From: at(from), To: at(to)}
+func down(r *record.Record, node string, kind view.SpanKind, from, to float64) {
+	o := view.NodeSpan{Node: node, Kind: kind, From: at(from), To: at(to)}
 	if to == 0 {
 		o.To = r.End
 	}
@@ -34,7 +34,7 @@ func down(r *record.Record, node string, kind view.OutageKind, from, to float64)
 			return
 		}
 	}
-	r.Lanes = append(r.Lanes, record.Lane{Node: node, Spans: []view.Outage{o}})
+	r.Lanes = append(r.Lanes, record.Lane{Node: node, Spans: []view.NodeSpan{o}})
 }
 
 // asks adds the request to take a machine down.
@@ -79,25 +79,25 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		}, "No node went down between 08:00:00 and 08:10:00 UTC; 4 requests failed between 08:00:10 and 08:00:12."},
 		"two nodes fall silent": {func(r *record.Record) {
 			for _, n := range []string{"kube-node4", "kube-node3"} {
-				down(r, n, view.OutageSilent, 20, 300)
-				down(r, n, view.OutageNotReady, 60, 300)
+				down(r, n, view.SpanSilent, 20, 300)
+				down(r, n, view.SpanNotReady, 60, 300)
 			}
 			fail(r, 21, 68)
 			lose(r, 3, 62, 320)
 		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s; 3 of 6 pods were not available until 08:05:20."},
 		"shut down": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
-			down(r, "k8s2", view.OutageNotReady, 22, 300)
-			down(r, "k8s2", view.OutageOff, 25, 290)
+			down(r, "k8s2", view.SpanNotReady, 22, 300)
+			down(r, "k8s2", view.SpanOff, 25, 290)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
 		"the plug is pulled, without load": {func(r *record.Record) {
 			silence(r)
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
-			down(r, "k8s2", view.OutageOff, 21, 290)
+			down(r, "k8s2", view.SpanOff, 21, 290)
 			lose(r, 5, 60, 61)
 		}, "k8s2 lost power at 08:00:20 UTC; no requests were sent; 1 of 6 pods were not available until 08:01:01."},
 		"nothing was sent meanwhile": {func(r *record.Record) {
-			down(r, "k8s2", view.OutageOff, 21, 50)
+			down(r, "k8s2", view.SpanOff, 21, 50)
 			for i := 15; i < 60; i++ {
 				r.Seconds[i] = record.Second{Second: loadgen.Second{At: r.Seconds[i].At}, Available: -1}
 			}
@@ -106,7 +106,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)
 				asks(r, n, from, power.ActionShutdown, power.StageSending)
-				down(r, n, view.OutageOff, from+2, from+90)
+				down(r, n, view.SpanOff, from+2, from+90)
 				lose(r, 4-i, 30+200*i, 100+200*i)
 			}
 			fail(r, 225, 230)
@@ -114,13 +114,13 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			" k8s3 was shut down at 08:03:40 UTC; clients saw errors for 5.0 s; 3 of 6 pods were not available until 08:05:00."},
 		"one outage of two kinds": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
-			down(r, "k8s2", view.OutageOff, 22, 90)
-			down(r, "k8s3", view.OutageSilent, 60, 120)
-			down(r, "k8s3", view.OutageNotReady, 80, 130)
+			down(r, "k8s2", view.SpanOff, 22, 90)
+			down(r, "k8s3", view.SpanSilent, 60, 120)
+			down(r, "k8s3", view.SpanNotReady, 80, 130)
 		}, "k8s2 was shut down at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; all 6 pods stayed available."},
 		"an outage that has not ended": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
-			down(r, "k8s2", view.OutageOff, 22, 0)
+			down(r, "k8s2", view.SpanOff, 22, 0)
 			fail(r, 30, 600)
 			lose(r, 3, 30, 600)
 		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; 3 of 6 pods were still not available when the record ended; k8s2 was still off when the record ended."},
@@ -131,16 +131,16 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		"a machine that goes long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
-			down(r, "k8s2", view.OutageSilent, 400, 500)
+			down(r, "k8s2", view.SpanSilent, 400, 500)
 		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; all 6 pods stayed available."},
 		"many nodes": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
-				down(r, n, view.OutageSilent, 20, 100)
+				down(r, n, view.SpanSilent, 20, 100)
 			}
 		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
 		"many outages": {func(r *record.Record) {
 			for i := range 5 {
-				down(r, "a", view.OutageOff, float64(20+50*i), float64(40+50*i))
+				down(r, "a", view.SpanOff, float64(20+50*i), float64(40+50*i))
 			}
 			silence(r)
 		}, "a was found off at 08:00:20 UTC; no requests were sent; all 6 pods stayed available." +
@@ -148,7 +148,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			" a was found off at 08:02:00 UTC; no requests were sent; all 6 pods stayed available. 2 more outages followed: see the timeline."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
-			down(r, "a", view.OutageSilent, 20, 0)
+			down(r, "a", view.SpanSilent, 20, 0)
 		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; all 6 pods stayed available; a was still down when the record ended." +
 			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
 		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
@@ -278,7 +278,7 @@ func TestTheOpeningNamesWhatSomebodyDid(t *testing.T) {
 	r.Events = append(r.Events, early, sign, cordon)
 	fail(r, int(first)+1, int(first)+21)
 	lose(r, 0, int(first)+1, int(first)+21)
-	down(r, "k8s1", view.OutageNotReady, first+30, first+30.5)
+	down(r, "k8s1", view.SpanNotReady, first+30, first+30.5)
 	said := strings.Join(opening(r), "\n")
 	for _, want := range []string{"Requests began to fail after", "6 of 6 pods were not available until", "Somebody cordoned k8s2 at"} {
 		if !strings.Contains(said, want) {

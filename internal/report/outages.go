@@ -84,7 +84,7 @@ func (o *outage) end(r *record.Record) time.Time {
 // to it.
 func fallenOf(r *record.Record) []fallen {
 	asked := askedOf(r.Events)
-	spans := map[string][]view.Outage{}
+	spans := map[string][]view.NodeSpan{}
 	for node := range asked {
 		spans[node] = nil
 	}
@@ -153,16 +153,16 @@ var signHows = map[view.Sign]fall{view.SignSilent: fallSilent, view.SignNotReady
 const gap = 5 * time.Second
 
 // hows are the ways to go down that spans show.
-var hows = map[view.OutageKind]fall{view.OutageOff: fallWentOff, view.OutageSilent: fallSilent, view.OutageNotReady: fallNotReady}
+var hows = map[view.SpanKind]fall{view.SpanOff: fallWentOff, view.SpanSilent: fallSilent, view.SpanNotReady: fallNotReady}
 
 // downs joins a node's spans into the times that it was down.
-func downs(r *record.Record, node string, spans []view.Outage) []fallen {
+func downs(r *record.Record, node string, spans []view.NodeSpan) []fallen {
 	began := firstSight(r)
 	var out []fallen
-	for _, s := range slices.SortedFunc(slices.Values(spans), func(a, b view.Outage) int { return a.From.Compare(b.From) }) {
-		f := fallen{node: node, how: hows[s.Kind], from: s.From, went: s.From, to: s.To, silent: s.Kind == view.OutageSilent, early: !s.From.After(began)}
+	for _, s := range slices.SortedFunc(slices.Values(spans), func(a, b view.NodeSpan) int { return a.From.Compare(b.From) }) {
+		f := fallen{node: node, how: hows[s.Kind], from: s.From, went: s.From, to: s.To, silent: s.Kind == view.SpanSilent, early: !s.From.After(began)}
 		if !s.To.Before(r.End) {
-			f.to, f.off = time.Time{}, s.Kind == view.OutageOff
+			f.to, f.off = time.Time{}, s.Kind == view.SpanOff
 		}
 		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !s.From.After(out[n-1].to.Add(gap))) {
 			out[n-1].join(f)

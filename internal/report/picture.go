@@ -114,7 +114,7 @@ func lanesOf(r *record.Record) []record.Lane {
 }
 
 // laneRows are a lane's rows: kinds of spans, from top to bottom.
-var laneRows = []view.OutageKind{view.OutageOff, view.OutageSilent, view.OutageNotReady}
+var laneRows = []view.SpanKind{view.SpanOff, view.SpanSilent, view.SpanNotReady}
 
 const laneRow = 13.0
 
@@ -143,7 +143,7 @@ func (d *drawing) lanes(r *record.Record) {
 	d.y += 10
 }
 
-func (d *drawing) span(r *record.Record, s view.Outage, y float64) {
+func (d *drawing) span(r *record.Record, s view.NodeSpan, y float64) {
 	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
 	x := d.axis.x(from)
 	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
@@ -153,12 +153,12 @@ func (d *drawing) span(r *record.Record, s view.Outage, y float64) {
 	}
 	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+" – "+offset(to)+", "+text))
 	switch s.Kind {
-	case view.OutageOff:
+	case view.SpanOff:
 		d.rect("off", b)
 		if textWidth(text) < b.w {
 			d.text("label small on-off", b.x+5, y+9, "start", text)
 		}
-	case view.OutageSilent:
+	case view.SpanSilent:
 		d.filled("p-silent", b)
 		d.rect("outline", b)
 	default:

@@ -45,7 +45,7 @@ func spansOf(r *record.Record) section {
 func offAtEnd(r *record.Record) []string {
 	var out []string
 	for _, l := range r.Lanes {
-		if slices.ContainsFunc(l.Spans, func(s view.Outage) bool { return s.Kind == view.OutageOff && !s.To.Before(r.End) }) {
+		if slices.ContainsFunc(l.Spans, func(s view.NodeSpan) bool { return s.Kind == view.SpanOff && !s.To.Before(r.End) }) {
 			out = append(out, l.Node)
 		}
 	}

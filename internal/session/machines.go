@@ -293,7 +293,7 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 
 // outages stores the spans in which nodes were off or not Ready.
 type outages struct {
-	view.Outages
+	view.NodeSpans
 	seen *cluster.Snapshot // whose nodes were checked last
 }
 
@@ -301,9 +301,9 @@ type outages struct {
 func (o *outages) power(node string, r power.Reading) {
 	switch r.State {
 	case power.Off:
-		o.Set(node, view.OutageOff, true, r.Arrived)
+		o.Set(node, view.SpanOff, true, r.Arrived)
 	case power.On:
-		o.Set(node, view.OutageOff, false, r.Arrived)
+		o.Set(node, view.SpanOff, false, r.Arrived)
 	}
 }
 
@@ -315,7 +315,7 @@ func (o *outages) observe(s *cluster.Snapshot, now time.Time) {
 	o.seen = s
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() {
-			o.Set(n.Name, view.OutageNotReady, n.Ready != cluster.TriTrue, now)
+			o.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestManyMachinesAreOneLineOfAQuestion(t *testing.T) {
 
 func TestTheQuestionSaysThatTheOutageIsRecorded(t *testing.T) {
 	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{ByHand: true}, nil)
+	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{Unprompted: true}, nil)
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:]})
 	if text := questionText(x.question(view.QuestionSwitch)); !strings.Contains(text, "records this outage by itself") || strings.Contains(text, "in flight now") {

@@ -20,7 +20,7 @@ type Watcher interface {
 	Changed() <-chan struct{}
 	// Ask returns once the API server has answered a request made now and Snapshot
 	// shows everything that it sent before.
-	Ask(ctx context.Context) error
+	Confirm(ctx context.Context) error
 	// Stale returns the kinds whose watch does not deliver what the API server has in a
 	// namespace, and opens those watches again.
 	Stale(ctx context.Context, namespace string) ([]cluster.Kind, error)
@@ -47,8 +47,8 @@ type Options struct {
 
 	Fleet   *power.Fleet
 	Journal *power.Journal
-	// ByHand has the guest record outages by hand.
-	ByHand bool
+	// Unprompted has the guest record each outage that the operator causes without a trial.
+	Unprompted bool
 	// NoPower is the reason, in one sentence, why lightsout cannot switch machines;
 	// empty if it can.
 	NoPower string
@@ -290,8 +290,8 @@ func (s *Session) carryOut(i view.Intent) {
 		s.inspections.ask(i)
 	case view.AskRollout:
 		s.rollouts.ask(i)
-	case view.Mark:
-		s.say(view.NewEvent(view.CodeMark, "mark", view.Facts{Reported: i.Text}))
+	case view.Remark:
+		s.say(view.NewEvent(view.CodeRemark, "remark", view.Facts{Reported: i.Text}))
 	case view.AskQuit:
 		if s.guest.Running() {
 			s.guest.Intent(view.AskTrial{})

@@ -126,7 +126,7 @@ func (w *still) Snapshot() *cluster.Snapshot {
 
 func (w *still) WantKubelets(nodes ...string) { w.wanted.Store(&nodes) }
 
-func (w *still) Ask(context.Context) error { return nil }
+func (w *still) Confirm(context.Context) error { return nil }
 
 func (w *still) Stale(context.Context, string) ([]cluster.Kind, error) { return nil, nil }
 
@@ -446,7 +446,7 @@ func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Recorder: newRecorder(t, dir)})
 	const marks = 2000
 	for i := range marks {
-		x.Send(view.Mark{Text: fmt.Sprint(i)})
+		x.Send(view.Remark{Text: fmt.Sprint(i)})
 	}
 	deadline := time.Now().Add(20 * time.Second)
 	for { // nobody takes a frame meanwhile

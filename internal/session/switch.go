@@ -172,7 +172,7 @@ func (x *request) meanwhile() (lines []view.Line) {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	if x.underWay == nil && x.w.opt.ByHand {
+	if x.underWay == nil && x.w.opt.Unprompted {
 		lines = append(lines, view.Line{Text: "No trial is running: lightsout records this outage by itself, and reports on it."})
 	}
 	return lines
@@ -208,7 +208,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 		}
 		return
 	}
-	if q.Action != power.ActionOn && w.opt.ByHand {
+	if q.Action != power.ActionOn && w.opt.Unprompted {
 		w.guest.SwitchingOff()
 	}
 	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {

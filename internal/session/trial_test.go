@@ -55,8 +55,8 @@ func (w *world) Snapshot() *cluster.Snapshot {
 	return w.s
 }
 
-func (w *world) WantKubelets(n ...string)  { w.wanted.Store(&n) }
-func (w *world) Ask(context.Context) error { return nil }
+func (w *world) WantKubelets(n ...string)      { w.wanted.Store(&n) }
+func (w *world) Confirm(context.Context) error { return nil }
 func (w *world) Stale(context.Context, string) ([]cluster.Kind, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,11 +113,11 @@ func (w *world) turn(node string, off bool) {
 		if m.Ready = cluster.TriUnknown; !off {
 			m.Ready, m.BootID = cluster.TriTrue, fmt.Sprintf("boot-%s-%d", node, w.boots)
 			from, to = to, from
-			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Kind: "boot", To: m.BootID, Seen: now})
+			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "boot", To: m.BootID, Seen: now})
 		}
 		m.ReadySince = now
 		c.Nodes[i] = &m
-		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Kind: "status", From: from, To: to, Seen: now})
+		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "status", From: from, To: to, Seen: now})
 	}
 	for i, p := range c.Pods {
 		if p.Node == node {
@@ -435,12 +435,12 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Send(view.AskTrial{})
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
-	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Free })
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard })
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 3}})
 	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
 	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff })
-	w.x.Send(view.Mark{Text: "look here"})
+	w.x.Send(view.Remark{Text: "look here"})
 	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node4"}})
 	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
 	w.x.frame("it on", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && !f.Power["kube-node4"].LeftOff })
@@ -594,7 +594,7 @@ func TestATrialNeedsADeploymentAndMachines(t *testing.T) {
 // byHand shuts kube-node4 down and powers it on again, while a hold is running.
 func byHand(t *testing.T, opt session.Options) *world {
 	t.Helper()
-	opt.ByHand = true
+	opt.Unprompted = true
 	w := startWorld(t, opt, nil)
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 2}})
 	w.x.frame("answers", func(f *view.Frame) bool { return f.Load.Totals.OK > 0 })
@@ -660,7 +660,7 @@ func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
 // The record of an outage leaves out a load that ended before it, and has later loads.
 func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, session.Options{ByHand: true}, nil)
+	w := startWorld(t, session.Options{Unprompted: true}, nil)
 	burst := view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 2}}
 	w.x.Send(burst)
 	w.x.frame("the first burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 2 && f.Load.Totals.InFlight() == 0 })
@@ -694,5 +694,5 @@ func TestATrialEndsTheRecordOfAnOutageByHand(t *testing.T) {
 	w := byHand(t, session.Options{})
 	w.x.Send(view.AskTrial{})
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
-	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Free && f.Trial.Name == "by-keyboard" })
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard && f.Trial.Name == "by-keyboard" })
 }

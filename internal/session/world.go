@@ -94,7 +94,7 @@ func (w world) confirm(ctx context.Context) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, confirmedWithin)
 	defer cancel()
 	asked := time.Now()
-	err = w.watcher.Ask(ctx)
+	err = w.watcher.Confirm(ctx)
 	at = time.Now()
 	if took := clock.Age(at, asked); err == nil && took > confirmedWithin {
 		err = fmt.Errorf("its answer took %s", took.Round(time.Second))

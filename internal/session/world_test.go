@@ -82,7 +82,7 @@ type asked struct {
 	answer func(ctx context.Context) error
 }
 
-func (a asked) Ask(ctx context.Context) error { return a.answer(ctx) }
+func (a asked) Confirm(ctx context.Context) error { return a.answer(ctx) }
 
 // A Snapshot looks new after SIGSTOP, when what had arrived before is read. The
 // judgement that counts needs an answer to a question asked now.

@@ -83,7 +83,7 @@ func (e *eyes) WantKubelets(...string) {}
 var errNoAPI = errors.New("the API server does not answer")
 
 // Ask waits until everything up to now has been delivered.
-func (e *eyes) Ask(ctx context.Context) error {
+func (e *eyes) Confirm(ctx context.Context) error {
 	for asked := time.Now(); ; {
 		e.Snapshot()
 		e.p.mu.Lock()

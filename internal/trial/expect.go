@@ -15,9 +15,9 @@ import (
 
 const notObserved = "not observed"
 
-// Judge compares an expectation with the observations in a summary. It uses nothing
+// JudgeExpectation compares an expectation with the observations in a summary. It uses nothing
 // else, so every reader of the summary can repeat it.
-func Judge(x plan.Expectation, sum *record.Summary) view.Expectation {
+func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation {
 	out := view.Expectation{Name: x.Name(), Want: x.Want()}
 	number := func(v *int) {
 		if v != nil {

@@ -44,7 +44,7 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 	t.Parallel()
 	sum := outage(t, request(loadgen.ClassTruncated, -1, 85), request(loadgen.ClassTruncated, -2, 106), request(loadgen.ClassOK, 110, 1))
 	five := 5.0
-	got := Judge(plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, sum)
+	got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, sum)
 	if got.OK || got.Got != "104 s, 2 requests; 2 in flight at zero: 2 failed (2 truncated)" {
 		t.Errorf("error window: %+v", got)
 	}
@@ -56,7 +56,7 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 	if why := Shortcomings(p, sum); why != nil {
 		t.Errorf("although the plan bounds them: %q", why)
 	}
-	if got := Judge(p.Expect[0], sum); got.OK || got.Got != "1" {
+	if got := JudgeExpectation(p.Expect[0], sum); got.OK || got.Got != "1" {
 		t.Errorf("hung: %+v", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 		{plan.Expectation{Measure: "error_window", Predicted: true}, "51 s, 2 requests, with no forecast; 1 failed later, from 137.0 s to 140.0 s", false},
 	} {
 		tc.x.Step = "a"
-		if got := Judge(tc.x, sum); got.Got != tc.got || got.OK != tc.ok {
+		if got := JudgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok {
 			t.Errorf("%s: %+v, want %q %v", tc.x.Want(), got, tc.got, tc.ok)
 		}
 	}
@@ -106,15 +106,15 @@ func TestAPlanMayExpectAForecastNumberOfPendingPods(t *testing.T) {
 		{plan.Expectation{Measure: "pending", Predicted: true}, "3 (forecast 3–4)", true},
 		{plan.Expectation{Measure: "pending", Max: new(float64)}, "3", false},
 	} {
-		if got := Judge(tc.x, sum); got.Got != tc.got || got.OK != tc.want {
+		if got := JudgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.want {
 			t.Errorf("%+v", got)
 		}
 	}
 	sum.PendingForecast = &[2]int{0, 0}
-	if got := Judge(plan.Expectation{Measure: "pending", Predicted: true}, sum); got.OK || got.Got != "3 (forecast 0)" {
+	if got := JudgeExpectation(plan.Expectation{Measure: "pending", Predicted: true}, sum); got.OK || got.Got != "3 (forecast 0)" {
 		t.Errorf("%+v", got)
 	}
-	if got := Judge(plan.Expectation{Measure: "pending", Predicted: true}, &record.Summary{}); got.OK {
+	if got := JudgeExpectation(plan.Expectation{Measure: "pending", Predicted: true}, &record.Summary{}); got.OK {
 		t.Errorf("%+v", got)
 	}
 }
@@ -137,7 +137,7 @@ func TestJUnitSeparatesPhasesThatNobodyObserved(t *testing.T) {
 	} {
 		x := plan.Expectation{Measure: "ready", Max: &sixty}
 		s := &record.Summary{Verdict: view.NotObserved, Phases: tc.phases}
-		s.Expectations = []view.Expectation{Judge(x, s)}
+		s.Expectations = []view.Expectation{JudgeExpectation(x, s)}
 		var b strings.Builder
 		if err := report.JUnit(&b, s); err != nil || !strings.Contains(b.String(), tc.want) {
 			t.Errorf("%s: %v\n%s", tc.what, err, b.String())

@@ -21,7 +21,7 @@ func (r *run) show(f *view.Frame) {
 	}
 	r.gauge(f.Load.Gauge)
 	kept := r.shown(f)
-	if !r.opt.ByHand {
+	if !r.opt.Unprompted {
 		f.Trial = kept.Trial
 	}
 	if r.stage == stageOver {

@@ -75,7 +75,7 @@ func (r *run) closeRecord() {
 			return
 		}
 		r.s.Notify(view.NewEvent(view.CodeReportWritten, "trial", view.Facts{Reported: filepath.Join(r.dir, record.HTMLFile)}))
-		if r.opt.ByHand {
+		if r.opt.Unprompted {
 			r.s.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: said}))
 		}
 	})

@@ -34,7 +34,7 @@ func TestAPeakCountsOnlyServedRequestsThatServersReport(t *testing.T) {
 			r.gauge(g)
 		}
 		sum := &record.Summary{Load: []record.Load{{Step: "again", PeakServed: l.served, Basis: string(l.basis)}}}
-		if got := Judge(want, sum); l.served != tt.peak || got.OK != tt.ok {
+		if got := JudgeExpectation(want, sum); l.served != tt.peak || got.OK != tt.ok {
 			t.Errorf("%s: peak %d (%s), %+v", tt.what, l.served, l.basis, got)
 		}
 	}

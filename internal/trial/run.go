@@ -34,7 +34,7 @@ type run struct {
 
 	started, zero, ended time.Time
 	// switched is when a machine was last switched; whole is since when everything is
-	// back, of an outage by hand.
+	// back, of an outage without a trial.
 	switched, whole time.Time
 	steps           []*stepRun
 	next            int
@@ -131,7 +131,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 	}
 	r.before = podsByNode(s, r.deployment)
 	r.settings = forecast.Settings(s, r.deployment)
-	if r.opt.ByHand {
+	if r.opt.Unprompted {
 		r.name = "by-hand"
 		for _, l := range r.t.running() {
 			l.before = r.t.opt.Load.RunTotals(l.number)
@@ -213,8 +213,8 @@ func (r *run) nextStep(step int) {
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
-	if r.opt.ByHand && r.stage == stageSteps && settled(r, now) {
-		r.judge()
+	if r.opt.Unprompted && r.stage == stageSteps && settled(r, now) {
+		r.conclude()
 		return
 	}
 	for r.poll != nil && r.stage != stageOver {
@@ -223,7 +223,7 @@ func (r *run) advance() {
 			r.doing = doing
 			return
 		case r.stage == stageCleanup:
-			r.judge()
+			r.conclude()
 		default:
 			r.endStep(doing, err)
 		}

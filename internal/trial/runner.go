@@ -58,9 +58,9 @@ type RunOptions struct {
 	KeepOff bool
 	// End ends the session when the trial is over.
 	End bool
-	// ByHand: it is the record of an outage by hand, which no one started. The screen
+	// Unprompted: it is the record of an outage without a trial, which nobody started. The screen
 	// does not show it, and it ends by itself.
-	ByHand bool
+	Unprompted bool
 }
 
 // Runner runs trials in a session, as its guest: see session.Guest. Start and
@@ -124,19 +124,19 @@ func (t *Runner) startPending() {
 	}
 }
 
-// SwitchingOff begins the record of an outage by hand, unless a trial keeps one.
+// SwitchingOff begins the record of an outage without a trial, unless a trial keeps one.
 func (t *Runner) SwitchingOff() {
 	if t.live() {
 		return
 	}
-	if err := t.start(nil, RunOptions{ByHand: true}); err != nil {
+	if err := t.start(nil, RunOptions{Unprompted: true}); err != nil {
 		t.s.Warn(view.LaneOperator, "trial", "this outage leaves no record: "+err.Error())
 	}
 }
 
-// ByHand reports whether the newest trial is the record of an outage by hand. It must
+// Unprompted reports whether the newest trial is the record of an outage without a trial. It must
 // not be called before the session has ended.
-func (t *Runner) ByHand() bool { return t.run != nil && t.run.opt.ByHand }
+func (t *Runner) Unprompted() bool { return t.run != nil && t.run.opt.Unprompted }
 
 // Outcome is the result of the newest trial: its summary once it has been judged and
 // the folder of its record, or why it was not started. It must not be called
@@ -149,7 +149,7 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 }
 
 // Running reports whether a trial that somebody started is under way.
-func (t *Runner) Running() bool { return t.live() && !t.run.opt.ByHand }
+func (t *Runner) Running() bool { return t.live() && !t.run.opt.Unprompted }
 
 // live reports whether a record is being kept.
 func (t *Runner) live() bool { return t.run != nil && t.run.stage != stageOver }
@@ -287,8 +287,8 @@ func (t *Runner) WillUncordon(node string) bool {
 // End judges what there is when the session ends.
 func (t *Runner) End() {
 	if t.live() {
-		t.run.aborted = !t.run.opt.ByHand
-		t.run.judge()
+		t.run.aborted = !t.run.opt.Unprompted
+		t.run.conclude()
 	}
 }
 
@@ -311,8 +311,8 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if err != nil {
 		return err
 	}
-	if t.live() { // the record of an outage by hand
-		t.run.judge()
+	if t.live() { // the record of an outage without a trial
+		t.run.conclude()
 	}
 	if err := r.openRecord(); err != nil {
 		return err

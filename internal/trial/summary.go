@@ -57,7 +57,7 @@ func summarize(r *run) *record.Summary {
 	}
 	if r.plan != nil {
 		for _, x := range r.plan.Expect {
-			sum.Expectations = append(sum.Expectations, Judge(x, sum))
+			sum.Expectations = append(sum.Expectations, JudgeExpectation(x, sum))
 		}
 	}
 	sum.Verdict, sum.Why = verdict(r, sum)

@@ -10,9 +10,9 @@ import (
 	"lightsout/power"
 )
 
-// judge ends the trial: it sums up the observations, gives the verdict and writes the
+// conclude ends the trial: it sums up the observations, gives the verdict and writes the
 // record's last files.
-func (r *run) judge() {
+func (r *run) conclude() {
 	r.stage, r.ended, r.doing = stageOver, r.now(), ""
 	r.t.tracked.Store(nil)
 	r.after = podsByNode(r.s.Snapshot(), r.deployment)
@@ -29,7 +29,7 @@ func (r *run) judge() {
 	case view.NoExpectations:
 		e.Level = view.Info
 	}
-	if !r.opt.ByHand {
+	if !r.opt.Unprompted {
 		r.s.Say(e)
 	}
 	r.closeRecord()

@@ -35,7 +35,7 @@ const (
 	CodeDryRun           Code = "dry_run"            // Reported: the action that lightsout did not carry out
 	CodeZero             Code = "zero"               //
 	CodeSessionStarted   Code = "session_started"    //
-	CodeMark             Code = "mark"               // Reported: the operator's text
+	CodeRemark           Code = "remark"             // Reported: the operator's text
 	CodeAPIAnswers       Code = "api_answers"        //
 	CodeAPILost          Code = "api_lost"           // Reported
 	CodeLoadStarted      Code = "load_started"       // Name
@@ -89,7 +89,7 @@ type Facts struct {
 
 // TransitionCode returns the code of a change in the cluster: "pod_status".
 func TransitionCode(t cluster.Transition) Code {
-	return Code(strings.ReplaceAll(string(t.Subject.Kind), " ", "_") + "_" + string(t.Kind))
+	return Code(strings.ReplaceAll(string(t.Subject.Kind), " ", "_") + "_" + string(t.Change))
 }
 
 // lanes lists the changes that have a lane of their own; every other change is in its
@@ -101,7 +101,7 @@ var lanes = map[cluster.Change]Lane{
 
 // Transition returns the event of a change in the cluster.
 func Transition(t cluster.Transition) Event {
-	lane := lanes[t.Kind]
+	lane := lanes[t.Change]
 	switch {
 	case lane != "":
 	case t.Subject.Kind == cluster.KindKnativeService, t.Subject.Kind == cluster.KindRevision:
@@ -110,15 +110,15 @@ func Transition(t cluster.Transition) Event {
 		lane = Lane(t.Subject.Kind)
 	}
 	e := Event{
-		At: t.SourceTime, Seen: t.Seen, Code: TransitionCode(t), Lane: lane, Kind: string(t.Subject.Kind), Change: t.Kind,
+		At: t.SourceTime, Seen: t.Seen, Code: TransitionCode(t), Lane: lane, Kind: string(t.Subject.Kind), Change: t.Change,
 		Namespace: t.Subject.Namespace, Subject: t.Subject.Name, From: t.From, To: t.To, Was: t.Was, Is: t.Is, Cause: t.Cause, Why: t.Why,
 	}
 	switch {
 	case t.Is == cluster.HealthBad:
 		e.Level = Bad
-	case t.Was == cluster.HealthBad, t.Is == cluster.HealthGood && t.Kind == cluster.ChangeStatus, t.Kind == cluster.ChangeBoot:
+	case t.Was == cluster.HealthBad, t.Is == cluster.HealthGood && t.Change == cluster.ChangeStatus, t.Change == cluster.ChangeBoot:
 		e.Level = Good
-	case t.Kind == cluster.ChangeTaint && t.From == "", t.Is == cluster.HealthChanging:
+	case t.Change == cluster.ChangeTaint && t.From == "", t.Is == cluster.HealthChanging:
 		e.Level = Warning
 	}
 	e.Text = e.Sentence()
@@ -127,7 +127,7 @@ func Transition(t cluster.Transition) Event {
 
 // NewEvent returns any other event. The code determines its Lane and Level.
 func NewEvent(code Code, subject string, f Facts) Event {
-	k := kinds[code]
+	k := codeSpecs[code]
 	e := Event{Code: code, Lane: k.lane, Subject: subject, Level: k.level, Facts: f}
 	e.Text = e.Sentence()
 	return e

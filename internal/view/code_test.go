@@ -39,19 +39,19 @@ func codes(t *testing.T) map[Code]bool {
 func TestEachCodeHasItsSentence(t *testing.T) {
 	t.Parallel()
 	all := codes(t)
-	for code := range kinds {
+	for code := range codeSpecs {
 		if !all[code] {
 			t.Errorf("%s is not a constant", code)
 		}
 	}
 	for code := range all {
-		if subject, change, ok := strings.Cut(string(code), "_"); ok && kinds[code].sentence == nil {
-			e := Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.Kind(subject)}, Kind: cluster.Change(change), To: "x"})
+		if subject, change, ok := strings.Cut(string(code), "_"); ok && codeSpecs[code].sentence == nil {
+			e := Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.Kind(subject)}, Change: cluster.Change(change), To: "x"})
 			if e.Code == code && e.Text != "" {
 				continue
 			}
 		}
-		if k := kinds[code]; k.sentence == nil || k.lane == "" {
+		if k := codeSpecs[code]; k.sentence == nil || k.lane == "" {
 			t.Errorf("%s has no sentence or no lane", code)
 		}
 	}
@@ -107,11 +107,11 @@ func TestTheLevelOfAnEventIgnoresItsWording(t *testing.T) {
 		t    cluster.Transition
 		want Severity
 	}{
-		{cluster.Transition{Kind: cluster.ChangeStatus, From: "lost and NotReady", To: "BackOff", Was: cluster.HealthGood, Is: cluster.HealthGood}, Good},
-		{cluster.Transition{Kind: cluster.ChangeStatus, From: "Ready", To: "fine", Was: cluster.HealthGood, Is: cluster.HealthBad}, Bad},
-		{cluster.Transition{Kind: cluster.ChangeStatus, To: "Unknown"}, Info},
-		{cluster.Transition{Kind: cluster.ChangeReady, Was: cluster.HealthBad, Is: cluster.HealthGood}, Good},
-		{cluster.Transition{Kind: cluster.ChangeTaint, To: "key:NoExecute"}, Warning},
+		{cluster.Transition{Change: cluster.ChangeStatus, From: "lost and NotReady", To: "BackOff", Was: cluster.HealthGood, Is: cluster.HealthGood}, Good},
+		{cluster.Transition{Change: cluster.ChangeStatus, From: "Ready", To: "fine", Was: cluster.HealthGood, Is: cluster.HealthBad}, Bad},
+		{cluster.Transition{Change: cluster.ChangeStatus, To: "Unknown"}, Info},
+		{cluster.Transition{Change: cluster.ChangeReady, Was: cluster.HealthBad, Is: cluster.HealthGood}, Good},
+		{cluster.Transition{Change: cluster.ChangeTaint, To: "key:NoExecute"}, Warning},
 	} {
 		if e := Transition(tc.t); e.Level != tc.want {
 			t.Errorf("%+v has level %d, not %d", tc.t, e.Level, tc.want)
@@ -125,11 +125,11 @@ func TestKnativesObjectsAreInTheLaneOfTheirDeployments(t *testing.T) {
 	t.Parallel()
 	service, revision := cluster.Ref{Kind: cluster.KindKnativeService}, cluster.Ref{Kind: cluster.KindRevision}
 	for want, tr := range map[string]cluster.Transition{
-		"Knative service Ready → NotReady: RevisionFailed: no room": {Subject: service, Kind: cluster.ChangeStatus, From: "Ready", To: "NotReady",
+		"Knative service Ready → NotReady: RevisionFailed: no room": {Subject: service, Change: cluster.ChangeStatus, From: "Ready", To: "NotReady",
 			Is: cluster.HealthBad, Why: "RevisionFailed: no room"},
-		"Knative service deleted (was Ready)": {Subject: service, Kind: cluster.ChangeStatus, From: "Ready", Why: "deleted"},
-		"revision Unknown → Ready":            {Subject: revision, Kind: cluster.ChangeStatus, From: "Unknown", To: "Ready", Is: cluster.HealthGood},
-		"traffic 100% to llm-00001 → 100% to llm-00002": {Subject: service, Kind: cluster.ChangeTraffic,
+		"Knative service deleted (was Ready)": {Subject: service, Change: cluster.ChangeStatus, From: "Ready", Why: "deleted"},
+		"revision Unknown → Ready":            {Subject: revision, Change: cluster.ChangeStatus, From: "Unknown", To: "Ready", Is: cluster.HealthGood},
+		"traffic 100% to llm-00001 → 100% to llm-00002": {Subject: service, Change: cluster.ChangeTraffic,
 			From: "100% to llm-00001", To: "100% to llm-00002"},
 	} {
 		if e := Transition(tr); e.Text != want || e.Lane != LaneDeployment || strings.Contains(string(e.Code), " ") {

@@ -49,7 +49,7 @@ type Frame struct {
 	Trial *TrialView
 	// Outages are the spans in which nodes were off or not Ready, in the order
 	// in which they began; To is zero while one lasts.
-	Outages []Outage
+	Outages []NodeSpan
 	// Replay is set when the frame comes from a record and not from a cluster.
 	Replay *ReplayView
 
@@ -120,8 +120,8 @@ type TrialView struct {
 	// soon after the verdict; empty before that and if there is none.
 	Dir    string `json:"-"`
 	Report string `json:"-"`
-	// Free: there is no plan; the operator's own actions are the trial.
-	Free bool `json:"free,omitzero"`
+	// Keyboard: there is no plan; the operator's own actions are the trial.
+	Keyboard bool `json:"keyboard,omitzero"`
 	// Driven: the trial takes each step of the plan at the operator's request. Waiting:
 	// the step at Next waits for that.
 	Driven  bool       `json:"driven,omitzero"`
@@ -178,11 +178,11 @@ type ReplayView struct {
 	// Torn reports, in one sentence, that the record was cut short; empty otherwise.
 	Torn string
 	// Marks are moments worth jumping to, in order.
-	Marks []ReplayMark
+	Marks []Bookmark
 }
 
-// ReplayMark is a moment of a record with a word for it ("kube-node3 NotReady").
-type ReplayMark struct {
+// Bookmark is a moment of a record with a word for it ("kube-node3 NotReady").
+type Bookmark struct {
 	At   time.Time
 	Text string
 }

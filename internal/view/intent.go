@@ -32,8 +32,8 @@ type (
 	StopLoad struct{ Cancel bool }
 	// SetFocus chooses the deployment that the gauge is about.
 	SetFocus struct{ Deployment cluster.Key }
-	// Mark puts a line of the operator's own on the timeline.
-	Mark struct{ Text string }
+	// Remark puts a line of the operator's own on the timeline.
+	Remark struct{ Text string }
 	// AbortTrial ends the trial under way at once; Why is one sentence.
 	AbortTrial struct{ Why string }
 	// AskTrial asks for a question about trials: which to start, or, while one
@@ -77,7 +77,7 @@ func (Answer) intent()       {}
 func (StartLoad) intent()    {}
 func (StopLoad) intent()     {}
 func (SetFocus) intent()     {}
-func (Mark) intent()         {}
+func (Remark) intent()       {}
 func (AbortTrial) intent()   {}
 func (AskTrial) intent()     {}
 func (NextStep) intent()     {}

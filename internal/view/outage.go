@@ -5,41 +5,41 @@ import (
 	"time"
 )
 
-// OutageKind is what an Outage is about.
-type OutageKind string
+// SpanKind is what a NodeSpan is about.
+type SpanKind string
 
-// Kinds of outages. Those of one node may overlap.
+// Kinds of spans. Those of one node may overlap.
 const (
-	OutageOff      OutageKind = "off"       // the machine is off, or presumed so
-	OutageSilent   OutageKind = "silent"    // heartbeats are missing; in records alone
-	OutageNotReady OutageKind = "not ready" // according to the control plane
+	SpanOff      SpanKind = "off"       // the machine is off, or presumed so
+	SpanSilent   SpanKind = "silent"    // heartbeats are missing; in records alone
+	SpanNotReady SpanKind = "not ready" // according to the control plane
 )
 
-// Outage is a span in which a node was off, silent or not Ready, by the time of
+// NodeSpan is a span in which a node was off, silent or not Ready, by the time of
 // observation; To is zero while it lasts.
-type Outage struct {
-	Node string     `json:"node"`
-	Kind OutageKind `json:"kind"`
-	From time.Time  `json:"from"`
-	To   time.Time  `json:"to,omitzero"`
+type NodeSpan struct {
+	Node string    `json:"node"`
+	Kind SpanKind  `json:"kind"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
 }
 
-// Outages follows the outages of nodes. The zero value has none. One goroutine may use
+// NodeSpans follows the outages of nodes. The zero value has none. One goroutine may use
 // it; the slices that it returns never change.
-type Outages struct {
-	spans  []Outage
-	last   map[outageKey]int // of each kind of a node
-	handed bool              // spans is in other hands
+type NodeSpans struct {
+	spans  []NodeSpan
+	last   map[spanKey]int // of each kind of a node
+	handed bool            // spans is in other hands
 }
 
-type outageKey struct {
+type spanKey struct {
 	node string
-	kind OutageKind
+	kind SpanKind
 }
 
 // Set records whether a node is down, and since when if that has changed.
-func (o *Outages) Set(node string, kind OutageKind, down bool, at time.Time) {
-	key := outageKey{node, kind}
+func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
+	key := spanKey{node, kind}
 	i, known := o.last[key]
 	if down == (known && o.spans[i].To.IsZero()) {
 		return // as it was
@@ -55,14 +55,14 @@ func (o *Outages) Set(node string, kind OutageKind, down bool, at time.Time) {
 		return
 	}
 	if o.last == nil {
-		o.last = map[outageKey]int{}
+		o.last = map[spanKey]int{}
 	}
 	o.last[key] = len(o.spans)
-	o.spans = append(o.spans, Outage{Node: node, Kind: kind, From: at})
+	o.spans = append(o.spans, NodeSpan{Node: node, Kind: kind, From: at})
 }
 
 // Spans are the outages so far, in the order in which they began.
-func (o *Outages) Spans() []Outage {
+func (o *NodeSpans) Spans() []NodeSpan {
 	o.handed = true
 	return slices.Clip(o.spans)
 }

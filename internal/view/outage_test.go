@@ -8,18 +8,18 @@ import (
 func TestOutagesBeginAndEndAndStayAsHandedOut(t *testing.T) {
 	t0 := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
-	var o Outages
-	o.Set("a", OutageOff, false, at(0)) // never was
-	o.Set("a", OutageOff, true, at(1))
-	o.Set("a", OutageOff, true, at(2)) // still is
-	o.Set("a", OutageNotReady, true, at(3))
+	var o NodeSpans
+	o.Set("a", SpanOff, false, at(0)) // never was
+	o.Set("a", SpanOff, true, at(1))
+	o.Set("a", SpanOff, true, at(2)) // still is
+	o.Set("a", SpanNotReady, true, at(3))
 	before := o.Spans()
-	o.Set("a", OutageOff, false, at(4))
-	o.Set("b", OutageOff, true, at(5))
-	o.Set("b", OutageOff, false, at(4)) // by a clock that was set back
-	o.Set("a", OutageOff, true, at(6))
-	want := []Outage{
-		{"a", OutageOff, at(1), at(4)}, {"a", OutageNotReady, at(3), time.Time{}}, {"b", OutageOff, at(5), at(5)}, {"a", OutageOff, at(6), time.Time{}},
+	o.Set("a", SpanOff, false, at(4))
+	o.Set("b", SpanOff, true, at(5))
+	o.Set("b", SpanOff, false, at(4)) // by a clock that was set back
+	o.Set("a", SpanOff, true, at(6))
+	want := []NodeSpan{
+		{"a", SpanOff, at(1), at(4)}, {"a", SpanNotReady, at(3), time.Time{}}, {"b", SpanOff, at(5), at(5)}, {"a", SpanOff, at(6), time.Time{}},
 	}
 	got := o.Spans()
 	if len(got) != len(want) {

@@ -10,8 +10,8 @@ import (
 	"lightsout/power"
 )
 
-// kind has the properties that all events of a code share.
-type kind struct {
+// codeSpec has the properties that all events of a code share.
+type codeSpec struct {
 	lane     Lane
 	level    Severity
 	sentence func(e *Event) string
@@ -23,8 +23,8 @@ func always(s string) func(*Event) string { return func(*Event) string { return 
 // after is a sentence that ends with Reported.
 func after(s string) func(*Event) string { return func(e *Event) string { return s + e.Reported } }
 
-// kinds is the only source of the events' sentences.
-var kinds = map[Code]kind{
+// codeSpecs is the only source of the events' sentences.
+var codeSpecs = map[Code]codeSpec{
 	CodeMachineState:   {LanePower, Info, machineSentence},
 	CodePowerOperation: {LanePower, Info, after("")},
 	CodeDrainBegun: {LanePower, Info, func(e *Event) string {
@@ -50,7 +50,7 @@ var kinds = map[Code]kind{
 
 	CodeZero:           {LaneOperator, Info, always("zero of the clock: first power-off request")},
 	CodeSessionStarted: {LaneOperator, Info, always("session started")},
-	CodeMark:           {LaneOperator, Info, after("")},
+	CodeRemark:         {LaneOperator, Info, after("")},
 	CodeAPIAnswers:     {LaneLink, Good, always("answers")},
 	CodeAPILost:        {LaneLink, Bad, after("does not answer: ")},
 
@@ -126,7 +126,7 @@ var kinds = map[Code]kind{
 // Sentence describes the event in words, without its subject. It may contain text from
 // outside: clean it before showing it.
 func (e Event) Sentence() string {
-	if k, ok := kinds[e.Code]; ok {
+	if k, ok := codeSpecs[e.Code]; ok {
 		return k.sentence(&e)
 	}
 	if e.Change == "" && e.Text != "" {

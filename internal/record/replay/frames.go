@@ -18,7 +18,7 @@ const eventsShown = 500
 // are immutable.
 type frames struct {
 	rec   *record.Record
-	marks []view.ReplayMark
+	marks []view.Bookmark
 	// seen is, for each event, the latest time at which it or an earlier one was seen:
 	// events are numbered in the order of their arrival.
 	seen []time.Time

@@ -44,7 +44,7 @@ const (
 var weights = map[view.Lane]int{view.LaneOperator: weightOperator, view.LaneLoad: weightLoad, view.LanePod: weightPod}
 
 // marksOf finds the moments worth jumping to, in order.
-func marksOf(r *record.Record) []view.ReplayMark {
+func marksOf(r *record.Record) []view.Bookmark {
 	m := marker{open: map[string]int{}}
 	if !r.Zero.IsZero() {
 		m.add(mark{at: r.Zero, what: "zero", weight: weightZero})
@@ -59,16 +59,16 @@ func marksOf(r *record.Record) []view.ReplayMark {
 	slices.SortStableFunc(m.marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.weight, b.weight), a.at.Compare(b.at)) })
 	m.marks = m.marks[:min(len(m.marks), marksMost)]
 	slices.SortStableFunc(m.marks, func(a, b mark) int { return a.at.Compare(b.at) })
-	out := make([]view.ReplayMark, 0, len(m.marks))
+	out := make([]view.Bookmark, 0, len(m.marks))
 	for _, k := range m.marks {
 		// Where all that the mark names can be seen.
 		at := k.at
 		if k.latest.Sub(at) <= together {
 			at = k.latest
 		}
-		out = append(out, view.ReplayMark{At: r.Within(r.Shown(at, k.seq)), Text: k.text()})
+		out = append(out, view.Bookmark{At: r.Within(r.Shown(at, k.seq)), Text: k.text()})
 	}
-	slices.SortStableFunc(out, func(a, b view.ReplayMark) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(out, func(a, b view.Bookmark) int { return a.At.Compare(b.At) })
 	return out
 }
 

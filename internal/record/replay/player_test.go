@@ -234,7 +234,7 @@ func TestSpeedIsBounded(t *testing.T) {
 }
 
 func TestNothingCanBeSwitchedInAReplay(t *testing.T) {
-	for _, i := range []view.Intent{view.AskPower{}, view.StartLoad{}, view.AskRollout{}, view.NextStep{}, view.Mark{}} {
+	for _, i := range []view.Intent{view.AskPower{}, view.StartLoad{}, view.AskRollout{}, view.NextStep{}, view.Remark{}} {
 		p := play(t, minute(t), Options{Paused: true})
 		p.Send(i)
 		p.until(fmt.Sprintf("the notice after %T", i), func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "replay") })
@@ -290,7 +290,7 @@ func TestMarksAreTheMomentsWorthSeeing(t *testing.T) {
 	for i := range 16 {
 		add(30+float64(i), view.Event{Lane: "pod", Kind: "pod", Subject: fmt.Sprint("p", i), From: "Running", To: "Terminating", Why: "node n3 is NotReady (silent)", Code: view.CodePodStatus, Change: cluster.ChangeStatus, Is: cluster.HealthChanging, Cause: cluster.CauseNodeNotReady})
 	}
-	add(50, view.Event{Lane: "operator", Subject: "mark", Facts: view.Facts{Reported: "here"}, Code: view.CodeMark})
+	add(50, view.Event{Lane: "operator", Subject: "remark", Facts: view.Facts{Reported: "here"}, Code: view.CodeRemark})
 	add(55, view.Event{Lane: "power", Subject: "n3", From: "off", To: "on", Code: view.CodeMachineState})
 	add(59, view.Event{Lane: "node", Kind: "node", Subject: "n3", From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood})
 	requests := jsonl(t, loadgen.Record{ID: "1", Class: loadgen.ClassOK, Scheduled: at(6), End: at(7)},

@@ -12,7 +12,7 @@ import (
 
 // failures collects the failed requests of the outage.
 type failures struct {
-	outages loadgen.Outages
+	outages loadgen.PowerOffs
 	all     *loadgen.Window
 	// runs holds the window of each of the generator's runs.
 	runs map[int]*loadgen.Window
@@ -41,7 +41,7 @@ func (t *Tracker) FailsWithin(d time.Duration) { t.failures.within = max(t.failu
 func (t *Tracker) Window(run int) *loadgen.Window { return t.failures.run(run) }
 
 // Outages returns the power-off requests so far.
-func (t *Tracker) Outages() loadgen.Outages { return slices.Clone(t.failures.outages) }
+func (t *Tracker) Outages() loadgen.PowerOffs { return slices.Clone(t.failures.outages) }
 
 // forecastErrors forecasts the end of the error window: no endpoint on the nodes is
 // ready, kube-proxy has learned of it, and the last request has failed.

@@ -22,7 +22,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 			t.nodeChanged(n, tr)
 		}
 	case cluster.KindPod:
-		if tr.Kind == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
+		if tr.Change == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
 			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
 				if n := t.nodes[p.Node]; n != nil && evicting(t, n) {
 					t.observe(view.PhaseEvicted, n.name, tr.Seen, tr.SourceTime, true)
@@ -33,7 +33,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 }
 
 func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
-	switch tr.Kind {
+	switch tr.Change {
 	case cluster.ChangeStatus:
 		switch {
 		case cluster.IsNotReady(tr.To):

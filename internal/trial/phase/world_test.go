@@ -112,7 +112,7 @@ func (w *world) told(kind cluster.Kind, name string, what cluster.Change, from, 
 	}
 	tr := cluster.Transition{
 		Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: ns, Name: name}},
-		Kind:    what, From: from, To: to, Seen: at(seen), SourceTime: source,
+		Change:  what, From: from, To: to, Seen: at(seen), SourceTime: source,
 	}
 	if to == "NotReady (shutting down)" {
 		tr.Cause = cluster.CauseShutdown

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// afterwards is how long the record of an outage by hand goes on when everything is
+	// afterwards is how long the record of an outage without a trial goes on when everything is
 	// back.
 	afterwards = 30 * time.Second
-	// byHandMost bounds it after the last switch.
-	byHandMost = 6 * time.Hour
+	// unpromptedMost bounds it after the last switch.
+	unpromptedMost = 6 * time.Hour
 )
 
-// settled reports whether the record of an outage by hand ends: everything has been
+// settled reports whether the record of an outage without a trial ends: everything has been
 // back for a while, or it is too long.
 func settled(r *run, now time.Time) bool {
 	switch {
@@ -24,7 +24,7 @@ func settled(r *run, now time.Time) bool {
 	case r.whole.IsZero():
 		r.whole = now
 	}
-	return !r.whole.IsZero() && now.Sub(r.whole) >= afterwards || now.Sub(r.switched) > byHandMost
+	return !r.whole.IsZero() && now.Sub(r.whole) >= afterwards || now.Sub(r.switched) > unpromptedMost
 }
 
 // isWhole reports whether the nodes and all pods of the deployment are back, and every
