@@ -89,40 +89,40 @@ func BeforeSend(ctx context.Context) error {
 // workers that are left, which takes time, and then asks the API server how the
 // cluster is now. It returns the time of that view.
 func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, err error) {
-	view, err := s.state(ctx, false)
+	state, err := s.state(ctx, false)
 	if err != nil {
 		return time.Now(), err
 	}
 	readings := map[string]Reading{}
-	s.judgeView(ctx, q, view, readings)
-	if view, err = s.state(ctx, true); err != nil {
+	s.judgeView(ctx, q, state, readings)
+	if state, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
-	now := s.judgeView(ctx, q, view, readings)
+	now := s.judgeView(ctx, q, state, readings)
 	if changed := worse(q, now); len(changed) > 0 {
-		return view.At, errors.New(strings.Join(changed, " "))
+		return state.At, errors.New(strings.Join(texts(changed), " "))
 	}
-	return view.At, ctx.Err()
+	return state.At, ctx.Err()
 }
 
 // judgeView judges an agreed question by a view of the cluster. It polls the machines
 // that readings lacks, and adds them to readings.
-func (s *Switcher) judgeView(ctx context.Context, q Question, view ClusterState, readings map[string]Reading) Question {
+func (s *Switcher) judgeView(ctx context.Context, q Question, state ClusterState, readings map[string]Reading) Question {
 	began := time.Now()
-	in := s.guardInput(q.Request, view)
+	in := s.guardInput(q.Request, state)
 	in.Bound = q.bound
 	for _, n := range q.Nodes {
 		delete(in.Busy, n) // this request itself keeps it busy
 	}
 	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
 	for i, b := range now.Bindings {
-		for _, n := range view.Nodes {
+		for _, n := range state.Nodes {
 			if n.Name == b.Node.Name {
 				now.Bindings[i].Node.BootID = n.BootID
 			}
 		}
 	}
-	in.Nodes = s.judged(ctx, view, s.leftOff(), in, &now, readings)
+	in.Nodes = s.judged(ctx, state, s.leftOff(), in, &now, readings)
 	in.Age += clock.Since(began)
 	now.Findings = s.judgeBy()(in)
 	return now

@@ -19,16 +19,16 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 	return s.preview(ctx, r, false)
 }
 
-// preview is Preview; now asks the API server first.
-func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, error) {
+// preview is Preview; with fresh it asks the API server first.
+func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question, error) {
 	began := time.Now()
-	view, err := s.state(ctx, now)
+	state, err := s.state(ctx, fresh)
 	if err != nil && r.Action != ActionOn {
-		view.Stale = append(view.Stale, err.Error())
+		state.Stale = append(state.Stale, err.Error())
 	}
-	in := s.guardInput(r, view)
+	in := s.guardInput(r, state)
 	left := s.leftOff()
-	all := s.bind(ctx, r, view, left)
+	all := s.bind(ctx, r, state, left)
 	for _, b := range all {
 		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: left[b.Node.Name] != nil && r.Action == ActionOn}
 		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
@@ -38,12 +38,12 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
-			b.Heard = heard(view, b.Node.Name)
+			b.Heard = heard(state, b.Node.Name)
 			q.Bindings = append(q.Bindings, b)
 		}
 	}
 	problems := s.tryOut(ctx, r.Action, q.Bindings, in.Bound)
-	in.Nodes = s.judged(ctx, view, left, in, &q, map[string]Reading{})
+	in.Nodes = s.judged(ctx, state, left, in, &q, map[string]Reading{})
 	in.Age += clock.Since(began)
 	q.Findings = append(s.judgeBy()(in), problems...)
 	if r.Action != ActionOn {
@@ -58,8 +58,8 @@ func (s *Switcher) preview(ctx context.Context, r Request, now bool) (Question, 
 }
 
 // guardInput returns the input of the guards, without machines and workers.
-func (s *Switcher) guardInput(r Request, view ClusterState) GuardInput {
-	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: view, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
+func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
+	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
 		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity()}
 }
 
@@ -135,7 +135,7 @@ func (s *Switcher) leftOff() map[string][]LeftOff {
 // bind finds the machines of all nodes, so that the guards notice two nodes with one
 // machine. For powering on it first takes the machines in the journal: those are the
 // ones that were switched off.
-func (s *Switcher) bind(ctx context.Context, r Request, view ClusterState, left map[string][]LeftOff) (all []Binding) {
+func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff) (all []Binding) {
 	if r.Action == ActionOn {
 		for _, name := range r.Nodes {
 			for _, l := range left[name] {
@@ -152,7 +152,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, view ClusterState, left 
 	if len(need) == 0 {
 		return all // the journal has all of them
 	}
-	refs := slices.DeleteFunc(view.refs(), func(n NodeRef) bool { return bound(n.Name) })
+	refs := slices.DeleteFunc(state.refs(), func(n NodeRef) bool { return bound(n.Name) })
 	for _, name := range need {
 		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
 			refs = append(refs, NodeRef{Name: name})
@@ -177,14 +177,14 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 		slices.SortFunc(problems, func(a, b Finding) int { return strings.Compare(a.Node, b.Node) })
 	}
 	for _, b := range targets {
-		now := bound[b.Node.Name]
-		now.OnProven = unproven[b.Node.Name] == nil && b.On != nil
+		m := bound[b.Node.Name]
+		m.OnProven = unproven[b.Node.Name] == nil && b.On != nil
 		if _, err := s.Fleet.Can(b, a); err != nil {
-			now.Why = err.Error()
+			m.Why = err.Error()
 		} else {
-			now.Can = true
+			m.Can = true
 		}
-		bound[b.Node.Name] = now
+		bound[b.Node.Name] = m
 	}
 	return problems
 }
@@ -194,13 +194,15 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 // count if it is being switched, if a journal or a note lists it as off, or if its own
 // driver reports it as off. judged polls the machines that readings lacks, and adds
 // them.
-func (s *Switcher) judged(ctx context.Context, view ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
+func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
 	var out []Node
 	var candidates []int
 	on := s.Journal.PoweredOn()
-	for _, n := range s.notes().withRegister(view.Nodes, false) {
+	if len(state.Nodes) > 0 {
+		q.ahead = state.Nodes[0].Ahead // the same for all
+	}
+	for _, n := range s.notes().withRegister(state.Nodes, false) {
 		c, l := n, left[n.Name]
-		q.ahead = n.Ahead
 		for _, m := range n.Notes {
 			if m.over(n) {
 				q.over = append(q.over, m)
@@ -232,10 +234,10 @@ func (s *Switcher) judged(ctx context.Context, view ClusterState, left map[strin
 	const round = 16
 	q.Left = len(candidates)
 	for enough := s.Limits.keepReady(); enough > 0 && len(candidates) > 0; {
-		now := candidates[:min(round, len(candidates))]
-		candidates = candidates[len(now):]
+		batch := candidates[:min(round, len(candidates))]
+		candidates = candidates[len(batch):]
 		var unread []Binding
-		for _, i := range now {
+		for _, i := range batch {
 			if _, known := readings[out[i].Name]; !known {
 				unread = append(unread, p.Bound[out[i].Name].Binding)
 			}
@@ -243,7 +245,7 @@ func (s *Switcher) judged(ctx context.Context, view ClusterState, left map[strin
 		for k, r := range s.Fleet.Read(ctx, unread) {
 			readings[unread[k].Node.Name] = r.Reading
 		}
-		for _, i := range now {
+		for _, i := range batch {
 			if r := readings[out[i].Name]; r.State == Off || r.State == Transitioning {
 				out[i].WhyNotCounted = fmt.Sprintf("has a machine that is %s", r.State)
 				q.Left--
@@ -255,37 +257,41 @@ func (s *Switcher) judged(ctx context.Context, view ClusterState, left map[strin
 	return out
 }
 
-// worse lists the findings of the new question that the agreed one lacks: a more severe
-// or longer finding, another machine, another boot, fewer workers left.
-func worse(asked, now Question) (changed []string) {
-	for _, f := range now.Findings {
-		was := slices.ContainsFunc(asked.Findings, func(o Finding) bool {
+// worse lists the findings of the question asked again that the agreed one lacks: a more
+// severe or longer finding, and, without a rule, another machine, another boot, fewer
+// workers left.
+func worse(agreed, again Question) (changed []Finding) {
+	add := func(node, format string, args ...any) {
+		changed = append(changed, Finding{Node: node, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, f := range again.Findings {
+		was := slices.ContainsFunc(agreed.Findings, func(o Finding) bool {
 			return o.Rule == f.Rule && o.Node == f.Node && o.Severity >= f.Severity
 		})
 		if !was && f.Severity >= Override {
-			changed = append(changed, f.Text)
+			changed = append(changed, f)
 		}
 	}
-	for _, b := range now.Bindings {
-		same := slices.IndexFunc(asked.Bindings, func(o Binding) bool {
+	for _, b := range again.Bindings {
+		same := slices.IndexFunc(agreed.Bindings, func(o Binding) bool {
 			return o.Node.Name == b.Node.Name && sameRequest(o.Off, b.Off) && sameRequest(o.On, b.On)
 		})
 		switch {
 		case same < 0:
-			changed = append(changed, fmt.Sprintf("%s has another machine than before", b.Node.Name))
-		case now.Action != ActionOn && otherBoot(asked.Bindings[same].Node.BootID, b.Node.BootID):
+			add(b.Node.Name, "%s has another machine than before", b.Node.Name)
+		case again.Action != ActionOn && otherBoot(agreed.Bindings[same].Node.BootID, b.Node.BootID):
 			// The annotation and the journal name the boot that the request ends: with
 			// an earlier boot, everybody who sees the node would take them for out of
 			// date.
-			changed = append(changed, fmt.Sprintf("%s has booted again", b.Node.Name))
+			add(b.Node.Name, "%s has booted again", b.Node.Name)
 		}
 	}
-	explained := slices.ContainsFunc(now.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker || f.Rule == RuleStaleView })
-	if now.Left < asked.Left && !explained {
-		changed = append(changed, fmt.Sprintf("it would leave %s, not %d", text.Count(now.Left, "worker that takes pods", "workers that take pods"), asked.Left))
+	explained := slices.ContainsFunc(again.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker || f.Rule == RuleStaleView })
+	if again.Left < agreed.Left && !explained {
+		add("", "it would leave %s, not %d", text.Count(again.Left, "worker that takes pods", "workers that take pods"), agreed.Left)
 	}
-	if now.Type != asked.Type && now.Type != "" && len(now.Nodes) == len(asked.Nodes) && len(changed) == 0 {
-		changed = append(changed, fmt.Sprintf("you must type %q now", now.Type))
+	if again.Type != agreed.Type && again.Type != "" && len(again.Nodes) == len(agreed.Nodes) && len(changed) == 0 {
+		add("", "you must type %q now", again.Type)
 	}
 	return changed
 }

@@ -117,19 +117,19 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			s.notes().remove(r.Nodes, nil, note)
 			return errors.Join(notDrained, err)
 		}
-		var now Question
+		var again Question
 		looked := r.slowly(judgingWaitsFor)
-		now, err = s.preview(ctx, r, r.Action != ActionOn)
+		again, err = s.preview(ctx, r, r.Action != ActionOn)
 		looked()
 		if err = cmp.Or(err, r.While.Err()); err == nil {
-			now.Changed, now.note = worse(q, now), note
-			if len(now.Changed) == 0 {
-				return errors.Join(leftOut, notDrained, s.act(ctx, now, unlock))
+			again.Changed, again.note = worse(q, again), note
+			if len(again.Changed) == 0 {
+				return errors.Join(leftOut, notDrained, s.act(ctx, again, unlock))
 			}
 		}
 		unlock()
 		s.notes().remove(r.Nodes, nil, note)
-		q = now
+		q = again
 	}
 	return cmp.Or(err, fmt.Errorf("nothing was switched: the situation got worse after each of %d answers", mostQuestions))
 }

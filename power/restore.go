@@ -139,13 +139,13 @@ type OffMachine struct {
 // not in the journal, by node. The error reports machines that it could not poll; the
 // result still has the others.
 func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error) {
-	view, err := s.state(ctx, false)
+	state, err := s.state(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	left := s.leftOff()
 	notes := map[string]Note{}
-	for _, n := range s.notes().withRegister(view.Nodes, false) {
+	for _, n := range s.notes().withRegister(state.Nodes, false) {
 		for _, m := range n.Notes {
 			if notes[n.Name] == (Note{}) || s.notes().ours(m) {
 				notes[n.Name] = m
@@ -153,7 +153,7 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 		}
 	}
 	var unread []string
-	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, view.refs())) {
+	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)

@@ -78,8 +78,8 @@ type Question struct {
 	// not counted.
 	Left int
 	// Changed lists the findings that are new since the operator answered yes; the Switcher
-	// then asks again.
-	Changed []string
+	// then asks again. Without a Rule it is a change that Findings lacks.
+	Changed []Finding
 	// ahead is how far the API server's clock is ahead of this host's.
 	ahead time.Duration
 	// over lists the notes on nodes that are out of date.
@@ -98,11 +98,16 @@ type Question struct {
 // Refused reports whether nothing but no can be answered.
 func (q Question) Refused() bool { return Refused(q.Findings) }
 
-// News lists the changes that no finding contains.
+// News returns the texts of the changes that no finding contains.
 func (q Question) News() []string {
-	return slices.DeleteFunc(slices.Clone(q.Changed), func(text string) bool {
-		return slices.ContainsFunc(q.Findings, func(f Finding) bool { return f.Text == text })
-	})
+	return texts(slices.DeleteFunc(slices.Clone(q.Changed), func(f Finding) bool { return f.Rule != "" }))
+}
+
+func texts(findings []Finding) (out []string) {
+	for _, f := range findings {
+		out = append(out, f.Text)
+	}
+	return out
 }
 
 // Answer is the answer to a Question.

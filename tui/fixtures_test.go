@@ -202,10 +202,10 @@ func asked() *view.Frame {
 	f.Question = &view.Question{
 		ID: "switch-1", Kind: "switch", Title: "Shut down kube-node3 and kube-node4?",
 		Lines: []view.Line{
-			{Text: "What goes down:"},
+			{Heading: true, Text: "What goes down:"},
 			{Text: "8 pods of 1 deployment, as of 2 s ago"},
 			{Level: view.Warning, Text: "default/llm-jp-31-13b-00001-deployment: 16 → 8 of 16, capacity 16 → 8 requests at once"},
-			{Text: "What follows:"},
+			{Heading: true, Text: "What follows:"},
 			{Text: "about T+00:40 both are marked NotReady (grace period 40s, assumed for v1.36)"},
 			{Text: "about T+05:40 the 8 pods are evicted; none of them fits on the nodes that stay"},
 			{Level: view.Good, Text: "both can be powered on again by mdx"},

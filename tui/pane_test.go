@@ -172,14 +172,14 @@ func TestTheTimelineIsInTheOrderOfItsOwnTimes(t *testing.T) {
 
 func TestRefusalsSayWhyFirst(t *testing.T) {
 	f := asked()
-	f.Question.Refused, f.Question.Title = true, "Shut down 154 nodes?"
+	f.Question.Refused, f.Question.Title = true, "154 nodes can't be shut down"
 	for range 160 {
 		f.Question.Lines = append(f.Question.Lines, view.Line{Text: "one more node"})
 	}
 	f.Question.Lines = append(f.Question.Lines, view.Line{Level: view.Bad, Text: "kube-master runs the control plane"})
 	m, _, now := testModel(f, 80, 24, Options{})
 	settleKeys(m, now)
-	if v := plainView(m); !strings.Contains(v, "kube-master runs the control plane") || !strings.Contains(v, "Refused: Shut down 154 nodes ") {
+	if v := plainView(m); !strings.Contains(v, "kube-master runs the control plane") || !strings.Contains(v, "154 nodes can't be shut down ") {
 		t.Errorf("the reason is out of sight:\n%s", v)
 	}
 }

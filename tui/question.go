@@ -32,9 +32,6 @@ func (d *questionDialog) renew(q *view.Question) {
 }
 
 func (d *questionDialog) title() string {
-	if title, asks := strings.CutSuffix(d.q.Title, "?"); asks && d.q.Refused {
-		return "Refused: " + title
-	}
 	return d.q.Title
 }
 
@@ -232,7 +229,7 @@ func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []span {
 		switch {
 		case strings.TrimSpace(text) == "":
 			body = append(body, span{})
-		case strings.HasSuffix(text, ":"):
+		case l.Heading:
 			if roomy && len(body) > 0 && body[len(body)-1].s != "" {
 				body = append(body, span{})
 			}

@@ -135,7 +135,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 	p := n.progress
 	if len(p.Held) > 0 {
 		q.Title = "The drain of " + n.node + " is blocked"
-		q.Lines = append(q.Lines, view.Line{Text: "These pods block it:"})
+		q.Lines = append(q.Lines, view.Line{Heading: true, Text: "These pods block it:"})
 	}
 	const most = 6
 	for i, k := range p.HeldPods() {

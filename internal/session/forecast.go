@@ -16,7 +16,7 @@ func forecastLines(f *forecast.Forecast, left int) (out []view.Line) {
 		lines []forecast.Line
 	}{{"What stops now:", h.Lines()}, {"What Kubernetes does next:", f.FollowLines(h)}, {"What will not protect you:", f.WontLines(h)}} {
 		if len(part.lines) > 0 {
-			out = append(append(out, view.Line{Text: part.title}), viewLines(part.lines)...)
+			out = append(append(out, view.Line{Heading: true, Text: part.title}), viewLines(part.lines)...)
 		}
 	}
 	return out

@@ -221,7 +221,7 @@ func (m *machines) lines(title string) []view.Line {
 func listed(title string, nodes []string, note func(node string) string) (lines []view.Line) {
 	for i, n := range nodes {
 		if i == 0 {
-			lines = append(lines, view.Line{Text: title})
+			lines = append(lines, view.Line{Heading: true, Text: title})
 		}
 		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + note(n)})
 	}

@@ -17,8 +17,8 @@ func (w *switching) question(p power.Question) view.Question {
 	if q.Refused {
 		q.Title = refusedTitle(a)
 	}
-	for _, text := range p.Changed {
-		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + text})
+	for _, f := range p.Changed {
+		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + f.Text})
 	}
 	machines := w.machineLines(p)
 	if len(machines) > manyMachines {
@@ -34,8 +34,8 @@ func (w *switching) question(p power.Question) view.Question {
 		}
 	}
 	for _, f := range p.Findings {
-		if slices.Contains(p.Changed, f.Text) {
-			continue // it stands above
+		if slices.Contains(p.Changed, f) {
+			continue // it is shown above
 		}
 		level := view.Warning
 		if f.Severity == power.Refuse || f.Rule == power.RulePreflight {
@@ -46,7 +46,7 @@ func (w *switching) question(p power.Question) view.Question {
 		}
 	}
 	if len(machines) > manyMachines {
-		q.Lines = append(append(q.Lines, view.Line{Text: "Each machine:"}), machines...)
+		q.Lines = append(append(q.Lines, view.Line{Heading: true, Text: "Each machine:"}), machines...)
 	}
 	if q.Refused {
 		q.Type = ""

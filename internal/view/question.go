@@ -8,7 +8,7 @@ type Question struct {
 	Title string       `json:"title,omitzero"`
 	// Refused: nothing can be answered but "close".
 	Refused bool `json:"refused,omitzero"`
-	// Lines are shown in order; a heading line ends in a colon.
+	// Lines are shown in order.
 	Lines []Line `json:"lines,omitempty"`
 	// Type, if set, must be typed out in full before Yes can be chosen.
 	Type string `json:"-"`
@@ -46,6 +46,8 @@ const (
 type Line struct {
 	Level Severity `json:"level,omitzero"`
 	Text  string   `json:"text"`
+	// Heading: the lines up to the next heading belong to it.
+	Heading bool `json:"heading,omitzero"`
 }
 
 // Choice is one way to answer.
