@@ -66,7 +66,7 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
 	default:
 		served = left
-		g.Basis, g.Source = BasisEstimated, "in flight"
+		g.Basis, g.Source = BasisEstimated, "requests in flight"
 	}
 	g.NoAnswer = m.asked - m.answered - m.waiting
 	if m.waiting > 0 {

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -123,9 +124,12 @@ func (s Spec) Text() string {
 }
 
 // Short is the load for a title: "burst 16", "hold 12", "rate 2/s".
-func (s Spec) Short() string {
+func (s Spec) Short() string { return clean(string(s.Shape), 20) + " " + s.Size() }
+
+// Size is the number of a load: "16", "2/s".
+func (s Spec) Size() string {
 	if s.Shape == Rate {
-		return "rate " + strings.TrimSuffix(fmt.Sprintf("%.1f", s.PerSecond), ".0") + "/s"
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", s.PerSecond), ".0") + "/s"
 	}
-	return fmt.Sprintf("%s %d", clean(string(s.Shape), 20), s.N)
+	return strconv.Itoa(s.N)
 }

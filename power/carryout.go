@@ -34,7 +34,7 @@ func (o *operation) level() string {
 	switch {
 	case o.action != ActionOn || level == "":
 		return ""
-	case o.machine.Params[ParamServiceLevelFrom] == "assumed":
+	case o.machine.Params[ParamServiceLevelFrom] == ServiceLevelAssumed:
 		return " as " + level + " (assumed)"
 	}
 	return " as " + level

@@ -29,10 +29,11 @@ const (
 const ParamAddress = "address"
 
 // ParamServiceLevel is the Machine.Params key of the service level with which a VM is
-// powered on, and ParamServiceLevelFrom is its source: "config", "portal" or "assumed".
+// powered on, and ParamServiceLevelFrom is its source: "config", "portal" or ServiceLevelAssumed.
 const (
 	ParamServiceLevel     = "service_level"
 	ParamServiceLevelFrom = "service_level_from"
+	ServiceLevelAssumed   = "assumed"
 )
 
 // NodeConfig is the configuration of one node. Empty fields are not configured.

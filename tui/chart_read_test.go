@@ -274,7 +274,7 @@ func rateChart() *view.Frame {
 		seconds[i] = s
 	}
 	f := chartFrame(loadgen.Spec{Shape: loadgen.Rate, PerSecond: 6}, seconds)
-	f.Load.Gauge = loadgen.Gauge{At: f.Now, Served: 60, Outstanding: 60, Basis: loadgen.BasisEstimated, Source: "in flight"}
+	f.Load.Gauge = loadgen.Gauge{At: f.Now, Served: 60, Outstanding: 60, Basis: loadgen.BasisEstimated, Source: "requests in flight"}
 	f.Load.Totals = loadgen.Totals{Scheduled: 360, OK: 240, Sent: 80, Failed: map[loadgen.Class]int{loadgen.ClassConnectTimeout: 40}}
 	f.NoLoad = ""
 	return f

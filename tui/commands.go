@@ -128,7 +128,7 @@ func sortBy(reverse bool) func(*Model) {
 	}
 }
 
-// aim sends the load to the selected deployment.
+// aim has the selected deployment measured.
 func aim(m *Model) {
 	if dep, ok := selectedDeployment(m); ok {
 		m.opts.Send(view.SetFocus{Deployment: dep})

@@ -11,9 +11,9 @@ import (
 var deploymentsSpec = &paneSpec{
 	name: "Deployments", place: placeRight, need: needCluster,
 	keys: append([]binding{
-		bind(aim, "send load here", "f", "send the load to the deployment", "f").needs(needLive),
+		bind(aim, "measure", "f", "measure this deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
-	bar:  []string{"details", "log", "YAML", "filter", "restart", "send load here", "sort"},
+	bar:  []string{"details", "log", "YAML", "filter", "restart", "measure", "sort"},
 	open: func() pane { return newDeploymentsPane() },
 }
 

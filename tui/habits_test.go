@@ -151,7 +151,7 @@ func TestTheKeyBarListsTheKeysOfThePane(t *testing.T) {
 		"1": " space mark · s shut down · o power on · enter details · / filter · S pull the plug",
 		"2": " enter details · l log · y YAML · / filter · r restart",
 		"3": " enter details · l log · y YAML · / filter · a all pods",
-		"4": " b burst · h keep in flight · R rate · c stop sending · n how many",
+		"4": " b burst · h hold · R rate · c stop sending · n how many",
 		"5": " enter details · / filter · y YAML",
 	} {
 		m, _, _ := testModel(calm(), 120, 36, Options{})

@@ -29,8 +29,8 @@ var (
 	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"}
 )
 
-// commonKeys are the keys that hold in every pane. Of those that share a letter
-// the first that can be used is meant.
+// commonKeys are the keys that hold in every pane. If two share a letter, the first
+// usable one acts.
 func commonKeys() []group {
 	return []group{
 		group{"Replay", []binding{
@@ -50,11 +50,11 @@ func commonKeys() []group {
 			bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s"),
 			bind(askPower(power.ActionOn), "power on", "o", "power them on (asks first)", "o"),
 			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull their plug (asks first)", "S", "x"),
-			bind(askRollout, "restart", "r", "restart the deployment's rollout (asks first)", "r"),
+			bind(askRollout, "restart", "r", "restart the rollout of the selected deployment, else of the one measured (asks first)", "r"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once (asks once, outside the Requests pane)", "b"),
-			bind(startLoad(loadgen.Hold), "keep in flight", "h", "hold this many in flight (asks once); in the Requests pane again: stop", "h"),
+			bind(startLoad(loadgen.Hold), "hold", "h", "hold this many in flight (asks once); in the Requests pane again: stop", "h"),
 			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second (asks once); in the Requests pane again: stop", "R"),
 			bind(changeLoad(1), "", "+", "one more", "+", "="),
 			bind(changeLoad(-1), "", "-", "one less", "-"),

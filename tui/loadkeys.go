@@ -111,7 +111,7 @@ const maxSize = 100000
 // loadWords are what shapes of load are called.
 var loadWords = map[loadgen.Shape]struct{ title, label, size, keys string }{
 	loadgen.Burst: {"Burst", "requests at once:", "burst of %s", "now %s; b sends them"},
-	loadgen.Hold:  {"Keep in flight", "requests in flight:", "%s in flight", "now %s; h starts and stops it"},
+	loadgen.Hold:  {"Hold", "requests in flight:", "%s in flight", "now %s; h starts and stops it"},
 	loadgen.Rate:  {"Rate", "requests a second:", "%s a second", "now %s; R starts and stops it"},
 }
 

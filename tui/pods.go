@@ -15,7 +15,7 @@ var podsSpec = &paneSpec{
 	name: "Pods", place: placeRight, need: needCluster,
 	keys: append([]binding{
 		bind(allPods, "all pods", "a", "show all pods, or only those of the selection", "a"),
-		bind(aim, "", "f", "send the load to the pod's deployment", "f").needs(needLive),
+		bind(aim, "", "f", "measure the pod's deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
 	bar:  []string{"details", "log", "YAML", "filter", "all pods", "sort"},
 	open: func() pane { return newPodsPane() },

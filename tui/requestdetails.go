@@ -24,7 +24,7 @@ const mostRequests = 24
 func (d *details) requests() {
 	run, single := &d.s.f.Load, d.s.f.Requests
 	failed := run.Totals.FailedSum()
-	d.add("in all", fmt.Sprintf("%d scheduled: %d ok, %d failed, %d in flight, %d cancelled, %d not sent",
+	d.add("in all", fmt.Sprintf("%d scheduled: %d ok, %d failed, %d in flight, %d cancelled, %d unsent",
 		run.Totals.Scheduled, run.Totals.OK, failed, run.Totals.InFlight(), run.Totals.Cancelled, run.Totals.Unsent))
 	if failed == 0 {
 		d.addStyled(d.s.t.good, "failed", "none")

@@ -14,7 +14,7 @@ var requestsSpec = &paneSpec{
 	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "failures by class, endpoint and time, a histogram of latency, single requests (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
 	},
-	bar:  []string{"details", "burst", "keep in flight", "rate", "stop sending", "how many", "span"},
+	bar:  []string{"details", "burst", "hold", "rate", "stop sending", "how many", "span"},
 	open: func() pane { return &requestsPane{} },
 }
 
@@ -68,9 +68,6 @@ func basisText(t *theme, g loadgen.Gauge) string {
 		}
 		return fmt.Sprintf("partly measured: %s (%s)", src, strings.Join(what, ", "))
 	case loadgen.BasisEstimated:
-		if src == "in flight" {
-			src = "requests in flight"
-		}
 		return "estimated from " + src
 	}
 	return ""
@@ -393,7 +390,7 @@ func ledger(s *scene, w int) string {
 		{tot.FailedSum(), "failed", t.bad, true},
 		{tot.Cancelled, "cancelled", "", false},
 		{tot.InFlight(), "in flight", t.accent, true},
-		{tot.Unsent, "not sent", t.warn, false},
+		{tot.Unsent, "unsent", t.warn, false},
 	} {
 		if p.n == 0 && !p.keep {
 			continue

@@ -124,7 +124,7 @@ func otherwise(cancelled, inFlight, unsent int) string {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{cancelled, "cancelled"}, {inFlight, "in flight"}, {unsent, "not sent"}} {
+	}{{cancelled, "cancelled"}, {inFlight, "in flight"}, {unsent, "unsent"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
 		}

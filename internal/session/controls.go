@@ -60,7 +60,7 @@ func (c Controls) Stale(namespace string, then func([]cluster.Kind)) bool {
 // Snapshot returns the newest snapshot of the cluster; nil before the first.
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 
-// Focus is the deployment that the load goes to.
+// Focus is the deployment that the gauge measures.
 func (c Controls) Focus() cluster.Key { return c.s.opt.Target.Focus() }
 
 // SetFocus chooses it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -65,8 +64,7 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 	}
 	e := view.NewEvent(view.CodeLoadStarted, "load", view.Facts{Name: spec.Text()})
 	if before.Active && before.Spec.Shape == spec.Shape && spec.Shape != loadgen.Burst {
-		size := func(s loadgen.Spec) string { return strings.TrimPrefix(s.Short(), string(s.Shape)+" ") }
-		e = view.Event{Code: view.CodeLoadChanged, Lane: view.LaneLoad, Subject: "load", From: size(before.Spec), To: size(spec), Facts: view.Facts{Name: string(spec.Shape)}}
+		e = view.Event{Code: view.CodeLoadChanged, Lane: view.LaneLoad, Subject: "load", From: before.Spec.Size(), To: spec.Size(), Facts: view.Facts{Name: string(spec.Shape)}}
 	}
 	if spec.Shape != loadgen.Burst {
 		l.steady = number

@@ -30,7 +30,8 @@ type (
 	}
 	// StopLoad stops starting requests; Cancel also ends those in flight.
 	StopLoad struct{ Cancel bool }
-	// SetFocus chooses the deployment that the gauge is about.
+	// SetFocus chooses the deployment that the gauge measures; requests still go to
+	// load.url.
 	SetFocus struct{ Deployment cluster.Key }
 	// Remark puts a line of the operator's own on the timeline.
 	Remark struct{ Text string }

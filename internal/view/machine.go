@@ -59,7 +59,7 @@ func named(m *power.Machine, name string) string {
 		text += ", spot: " + m.Driver + " may refuse to start it when it is short of capacity"
 	default:
 		text += ", service level " + level
-		if m.Params[power.ParamServiceLevelFrom] == "assumed" {
+		if m.Params[power.ParamServiceLevelFrom] == power.ServiceLevelAssumed {
 			text += " (assumed)"
 		}
 	}

@@ -60,7 +60,7 @@ var codeSpecs = map[Code]codeSpec{
 	CodeLoadCancelled: {LaneLoad, Info, always("stopped, requests in flight are cancelled")},
 	CodeLoadEnded:     {LaneLoad, Good, func(e *Event) string { return e.Name + " ended: " + e.Reported }},
 	CodeRequestsFail: {LaneLoad, Bad, func(e *Event) string {
-		s := "requests begin to fail: " + string(e.Class)
+		s := "requests begin to fail: " + e.Class.String()
 		if e.Reported != "" {
 			s += " (" + e.Reported + ")"
 		}

@@ -377,7 +377,7 @@ func TestAVMIsFoundByExactlyOneMatch(t *testing.T) {
 func TestAnUnknownServiceLevelIsAssumedAndMarked(t *testing.T) {
 	d := newDriver(t, newPortal(t, &portalVM{uuid: "u", name: "n", status: "PowerON", level: "新しい"}), "llm")
 	m, err := d.Find(ctx, power.NodeRef{Name: "n"}, "")
-	if err != nil || m.Params[power.ParamServiceLevel] != "spot" || m.Params[power.ParamServiceLevelFrom] != "assumed" {
+	if err != nil || m.Params[power.ParamServiceLevel] != "spot" || m.Params[power.ParamServiceLevelFrom] != power.ServiceLevelAssumed {
 		t.Errorf("%+v, %v", m, err)
 	}
 	d.nodes = map[string]Node{"n": {ServiceLevel: levelGuarantee}}

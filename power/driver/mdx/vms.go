@@ -198,5 +198,5 @@ func serviceLevel(said string) (level, from string) {
 	case strings.Contains(said, "保証"), strings.Contains(lower, levelGuarantee):
 		return levelGuarantee, "portal"
 	}
-	return levelSpot, "assumed"
+	return levelSpot, power.ServiceLevelAssumed
 }
