@@ -106,7 +106,7 @@ func TestEachFlowIsTrueHopByHop(t *testing.T) {
 			}
 		}
 	}
-	if len(flows) != 3 || hops < 40 {
+	if len(flows) != 6 || hops < 100 {
 		t.Errorf("%d flows with %d hops", len(flows), hops)
 	}
 }
