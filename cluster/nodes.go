@@ -13,7 +13,7 @@ func nodeRef(n *Node) Ref { return Ref{KindNode, Key{Name: n.Name}} }
 func nodeStatus(n *Node) string {
 	bare := *n
 	bare.Unschedulable = false
-	return nodeWord(&bare, n.Ready == TriUnknown || (n.Overdue && n.Ready != TriTrue), 0)
+	return statusOf(&bare, n.Ready == TriUnknown || (n.Overdue && n.Ready != TriTrue), 0).String()
 }
 
 func (n *Node) id() Key { return Key{Name: n.Name} }

@@ -207,15 +207,12 @@ type Taint struct {
 	Value     string    `json:"value,omitzero"`
 }
 
-// lifecycleTaints are the taints that the node lifecycle controller sets for a node's
-// conditions (pkg/controller/nodelifecycle) and removes by itself.
-var lifecycleTaints = []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
-
 // TakesPods reports whether the scheduler may put a pod without tolerations on the node
-// once it is Ready: it is neither cordoned nor tainted against them.
+// once it is Ready: it is neither cordoned nor tainted against them. The node lifecycle
+// controller removes the taints that it sets for a node's conditions by itself.
 func (n *Node) TakesPods() bool {
 	return !n.Unschedulable && !slices.ContainsFunc(n.Taints, func(t Taint) bool {
-		return (t.Effect == "NoSchedule" || t.Effect == "NoExecute") && !slices.Contains(lifecycleTaints, t.Key)
+		return (t.Effect == "NoSchedule" || t.Effect == "NoExecute") && t.Key != TaintNotReady && t.Key != TaintUnreachable
 	})
 }
 

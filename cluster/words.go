@@ -16,41 +16,78 @@ func harmless(s string) string { return text.Clean(s, textMax) }
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.
 const shuttingDown = "node is shutting down"
 
-// NodeWord is a node's status: kubectl's word (Ready, NotReady, Unknown for no
-// Ready condition, with ",SchedulingDisabled"), and in brackets what kubectl
-// does not tell apart: "NotReady (shutting down)", "NotReady (silent 52s)",
-// "Ready (silent 23s)". A node whose object was deleted is "gone".
-func (s *Snapshot) NodeWord(n *Node, now time.Time) string {
-	since, silent := s.Silent(n, now)
-	return nodeWord(n, silent, since)
+// NodeStatus is a node's status: kubectl's word, and the facts that kubectl does not show.
+type NodeStatus struct {
+	Word         string // WordReady, WordNotReady, WordUnknown (no Ready condition), "gone"
+	ShuttingDown bool
+	Silent       bool
+	SilentFor    time.Duration // 0: unknown
+	Cordoned     bool
 }
 
-// nodeWord leaves the duration away when since is 0.
-func nodeWord(n *Node, silent bool, since time.Duration) string {
+// NodeStatus returns a node's status at now.
+func (s *Snapshot) NodeStatus(n *Node, now time.Time) NodeStatus {
+	since, silent := s.Silent(n, now)
+	return statusOf(n, silent, since)
+}
+
+// NodeWord is a node's status as one text: see NodeStatus.String.
+func (s *Snapshot) NodeWord(n *Node, now time.Time) string { return s.NodeStatus(n, now).String() }
+
+func statusOf(n *Node, silent bool, since time.Duration) NodeStatus {
 	if !n.Gone.IsZero() {
-		return "gone"
+		return NodeStatus{Word: "gone"}
 	}
-	var word string
+	down := n.Ready == TriFalse && n.Message == shuttingDown
+	out := NodeStatus{Word: WordNotReady, ShuttingDown: down, Silent: silent && !down, SilentFor: since, Cordoned: n.Unschedulable}
 	switch n.Ready {
 	case TriTrue:
-		word = WordReady
+		out.Word = WordReady
 	case TriNone:
-		word = WordUnknown
-	default:
-		word = WordNotReady
+		out.Word = WordUnknown
 	}
+	return out
+}
+
+// String puts the facts in brackets: "NotReady (shutting down)", "NotReady (silent 52s)",
+// "Ready (silent 23s)", "Ready,SchedulingDisabled".
+func (s NodeStatus) String() string {
+	word := s.Word
 	switch {
-	case n.Ready == TriFalse && n.Message == shuttingDown:
+	case s.ShuttingDown:
 		word += " (shutting down)"
-	case silent && since >= time.Second:
-		word += " (silent " + Span(since) + ")"
-	case silent:
-		word += " (silent)"
+	case s.Silent:
+		word += " (" + s.silence() + ")"
 	}
-	if n.Unschedulable {
+	if s.Cordoned {
 		word += ",SchedulingDisabled"
 	}
 	return word
+}
+
+// Short keeps the facts that matter: "shutting down", "NotReady 52s", "silent 23s",
+// "Ready cordoned".
+func (s NodeStatus) Short() string {
+	word := s.Word
+	switch {
+	case s.ShuttingDown:
+		word = "shutting down"
+	case s.Silent && word == WordNotReady && s.SilentFor >= time.Second:
+		word += " " + Span(s.SilentFor)
+	case s.Silent && word != WordNotReady:
+		word = s.silence()
+	}
+	if s.Cordoned {
+		word += " cordoned"
+	}
+	return word
+}
+
+func (s NodeStatus) silence() string {
+	if s.SilentFor < time.Second {
+		return "silent"
+	}
+	return "silent " + Span(s.SilentFor)
 }
 
 // PodWord is a pod's status: kubectl's word, except that a pod which has not

@@ -213,3 +213,21 @@ func TestTheStatusMarksCountsOfAnEarlierGeneration(t *testing.T) {
 		}
 	}
 }
+
+func TestANodesStatusHasAShortForm(t *testing.T) {
+	for _, c := range []struct {
+		s           NodeStatus
+		text, short string
+	}{
+		{NodeStatus{Word: WordReady, Cordoned: true}, "Ready,SchedulingDisabled", "Ready cordoned"},
+		{NodeStatus{Word: WordReady, Silent: true, SilentFor: 23 * time.Second}, "Ready (silent 23s)", "silent 23s"},
+		{NodeStatus{Word: WordNotReady, Silent: true, SilentFor: 52 * time.Second}, "NotReady (silent 52s)", "NotReady 52s"},
+		{NodeStatus{Word: WordNotReady, Silent: true}, "NotReady (silent)", "NotReady"},
+		{NodeStatus{Word: WordUnknown, Silent: true}, "Unknown (silent)", "silent"},
+		{NodeStatus{Word: WordNotReady, ShuttingDown: true, SilentFor: time.Minute}, "NotReady (shutting down)", "shutting down"},
+	} {
+		if c.s.String() != c.text || c.s.Short() != c.short {
+			t.Errorf("%q, %q; want %q, %q", c.s.String(), c.s.Short(), c.text, c.short)
+		}
+	}
+}

@@ -21,8 +21,8 @@ func nodeName(s *scene, n *cluster.Node) cell {
 
 func nodeStatus(s *scene, n *cluster.Node) cell {
 	_, st := nodeSign(s, n)
-	word := s.t.text(s.snap.NodeWord(n, s.now))
-	return shortCell(s.just(st, n.Changed), word, shortNodeWord(word))
+	status := s.snap.NodeStatus(n, s.now)
+	return shortCell(s.just(st, n.Changed), status.String(), status.Short())
 }
 
 func nodePower(s *scene, n *cluster.Node) cell {
@@ -118,20 +118,6 @@ func nodeSign(s *scene, n *cluster.Node) (string, style) {
 		return s.t.warnSign, s.t.warn
 	}
 	return " ", s.t.good
-}
-
-// shortWords shortens what kubectl and more would say of a node.
-var shortWords = strings.NewReplacer("NotReady (silent ", "NotReady ", "Ready (silent ", "silent ",
-	"NotReady (shutting down)", "shutting down", "Ready (shutting down)", "shutting down", ")", "")
-
-// shortNodeWord shortens a node's word and keeps what matters.
-func shortNodeWord(word string) string {
-	word, cordoned := strings.CutSuffix(word, ",SchedulingDisabled")
-	word = shortWords.Replace(word)
-	if cordoned {
-		word += " cordoned"
-	}
-	return word
 }
 
 // powerWord returns the state of a machine in one word. Only a proven "off" has no

@@ -177,7 +177,7 @@ func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here 
 	}
 	m, known := s.f.Power[n.Name]
 	power, _ := powerWord(t, m, known)
-	word := shortNodeWord(t.text(s.snap.NodeWord(n, s.now)))
+	word := s.snap.NodeStatus(n, s.now).Short()
 	if known {
 		word += " " + t.bullet + " " + power
 	}

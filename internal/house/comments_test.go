@@ -95,6 +95,8 @@ var retiredNames = map[string]string{
 	"NotLeft": "WhyNotCounted", "LoadReady": "NoLoad", "Course": "UnderWay", "lookAtService": "observeService",
 	"failSigns": "loadgen.Groups", "classLook": "Class.Traits",
 	"LookNow": "FreshState", "lookTimeout": "stateTimeout", "silentLooks": "silentPolls",
+	"PhaseAsking": "StageSending", "errNotAsked": "errNothingSent", "SettingLine": "Setting", "ReplayMark": "Bookmark", "CodeMark": "CodeRemark",
+	"OutageKind": "SpanKind", "ByHand": "Unprompted",
 	"planTimeout": "apiTimeout", "unmark": "sweepNotes", "secondLook": "pollOther",
 }
 

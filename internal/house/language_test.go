@@ -41,6 +41,9 @@ var retired = []struct{ pattern, instead string }{
 	{`\blikewise\b`, "too"},
 	{`\bby when\b`, "by the time …"},
 	{`\bit can't happen\b`, "the condition cannot come true"},
+	{`\boutages? by hand\b`, "an outage without a trial"},
+	{`\bkeep in flight\b`, "hold"},
+	{`\bsend (the )?load here\b`, "measure"},
 	// "There is no …" and "is no longer …" are allowed.
 	{`\b([a-su-z]\w*|t[a-gi-z]\w*|th[a-df-z]\w*)( \([^)]*\))?,? is no ([a-km-z]|lo[a-mo-z])`, "is not a …"},
 	{`%[a-z],? is no ([a-km-z]|lo[a-mo-z])|^[, ]*is no [a-km-z]`, "is not a …"},

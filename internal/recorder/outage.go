@@ -244,16 +244,10 @@ func (o *outage) finish(now time.Time) {
 func (o *outage) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
 	sum := &record.Summary{
-		Version: record.SummaryVersion, Name: "outage", Pace: r.opt.Pace, Cluster: r.opt.Cluster, Server: o.server,
+		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
 		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
 		LowestAvailable: o.lowest, Pending: o.pending,
 		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed},
-	}
-	if sum.Pace == "" {
-		sum.Pace = "real"
-	}
-	if o.focus != (cluster.Key{}) {
-		sum.Deployment = o.focus.String()
 	}
 	for _, p := range o.tracker.Table() {
 		if p.Observed != nil && r.began.After(o.zero) && *p.Observed <= r.began.Sub(o.zero).Seconds() {

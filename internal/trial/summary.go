@@ -1,9 +1,9 @@
 package trial
 
 import (
+	"cmp"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -12,19 +12,13 @@ import (
 // summarize makes the summary of a trial that is over.
 func summarize(r *run) *record.Summary {
 	sum := &record.Summary{
-		Version: record.SummaryVersion, Name: r.name, Pace: r.t.opt.Pace, Cluster: r.t.opt.Cluster, Server: r.server,
+		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
 		LowestAvailable: r.lowest, Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
-	if sum.Pace == "" {
-		sum.Pace = "real"
-	}
 	if r.plan != nil {
 		sum.About = r.plan.About
-	}
-	if r.deployment != (cluster.Key{}) {
-		sum.Deployment = r.deployment.String()
 	}
 	for _, st := range r.steps {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
