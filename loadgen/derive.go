@@ -44,7 +44,7 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	served := 0
 	switch {
 	case m.answered > 0:
-		served = m.told()
+		served = m.reportedLoad()
 		// A stream that stalls on a living server still has its place there.
 		served = max(served-max(stalled-lost, 0), 0)
 		served = max(served, atMost(s.flowing, m.most))
@@ -110,9 +110,9 @@ func (g *Gauge) presumeDead(n int) {
 	}
 }
 
-// told is the number of requests that the servers report. It assumes that servers that
+// reportedLoad is the number of requests that the servers report. It assumes that servers that
 // wait for their poll, or have never answered one, are as busy as the others.
-func (m *measurement) told() int {
+func (m *measurement) reportedLoad() int {
 	all := float64(m.answered+m.waiting+m.unheard) / float64(m.answered)
 	n := int(math.Round(max(m.served, m.whole)*all + m.carried))
 	if m.waiting+m.unheard > 0 {

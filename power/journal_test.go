@@ -476,7 +476,7 @@ func FuzzReadJournal(f *testing.F) {
 			out = append(out, line(e)...)
 		}
 		leftBy(l.all(), CarriedOutWithin)
-		l.lost(labCluster)
+		l.unreadable(labCluster)
 		// What was read and is written again is read the same.
 		again, damaged, err := ReadJournal(bytes.NewReader(append(out, "{torn"...)))
 		if err != nil || len(again) != len(entries) || damaged != 1 {

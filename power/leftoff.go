@@ -223,9 +223,9 @@ func inspectedOps(op string, c Cluster) []string {
 	return out
 }
 
-// lost returns the damaged lines that may have contained a machine of cluster c that is
+// unreadable returns the damaged lines that may have contained a machine of cluster c that is
 // off and that no other entry has.
-func (l *journalState) lost(c Cluster) []Entry {
+func (l *journalState) unreadable(c Cluster) []Entry {
 	var out []Entry
 	for _, e := range l.damaged {
 		if !slices.ContainsFunc(inspectedOps(e.Op, c), l.isSettled) && !l.known[e.Text] {
@@ -345,7 +345,7 @@ func (j *Journal) Damaged() ([]Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.catchUp()
-	return j.left.lost(j.cluster), err
+	return j.left.unreadable(j.cluster), err
 }
 
 // Acknowledge settles damaged lines for this journal's cluster, after the machines that

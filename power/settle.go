@@ -90,17 +90,17 @@ func (o *operationLeft) sameNode(n NodeRef) bool {
 // operation was carried out or no longer can be. A machine that is proven on may still
 // be shutting down, so that alone is not enough.
 func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
-	if s.RequestedAt.Before(o.At) || o.certainty == LeftOffSeen && !s.RequestedAt.After(o.off) {
+	seenOff := o.certainty == LeftOffSeen
+	switch late := s.RequestedAt.After(o.asked.Add(carriedOut)); {
+	case s.RequestedAt.Before(o.At), seenOff && !s.RequestedAt.After(o.off):
 		return false // an answer to a request from before it went off proves nothing
-	}
-	late := s.RequestedAt.After(o.asked.Add(carriedOut))
-	if otherBoot(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node) {
+	case otherBoot(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node):
 		return o.endsBoot() || late
+	case s.Machine == nil, !o.concerns(s.Machine):
+		return false // it is about another machine
+	default:
+		return late || seenOff && o.proven || s.WasOff.After(o.asked) && !o.queued
 	}
-	if s.Machine == nil || !o.concerns(s.Machine) {
-		return false
-	}
-	return s.WasOff.After(o.asked) && !o.queued || o.certainty == LeftOffSeen && o.proven || late
 }
 
 func (l *journalState) isSettled(op string) bool {

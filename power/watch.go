@@ -53,7 +53,7 @@ func (f *Fleet) Read(ctx context.Context, bindings []Binding) []NamedReading {
 func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r Reading)) {
 	var mu sync.Mutex
 	began := time.Now()
-	told := func(i int, r Reading) {
+	report := func(i int, r Reading) {
 		r = r.arrived(cmp.Or(r.RequestedAt, began))
 		mu.Lock()
 		defer mu.Unlock()
@@ -70,7 +70,7 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 	for i, b := range bindings {
 		m, ok := f.stateMachine(b)
 		if !ok {
-			told(i, Reading{Detail: "no driver reports its state"})
+			report(i, Reading{Detail: "no driver reports its state"})
 			continue
 		}
 		q := bulk[m.Driver]
@@ -91,9 +91,9 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 		}
 		for k, at := range q.at {
 			if err != nil {
-				told(at, Reading{Detail: err.Error()})
+				report(at, Reading{Detail: err.Error()})
 			} else {
-				told(at, readings[k])
+				report(at, readings[k])
 			}
 		}
 	})

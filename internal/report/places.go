@@ -46,9 +46,9 @@ type lack struct {
 	unknown  bool // nothing is known of it
 }
 
-// note takes how many lack it at a time, in order; until is when the outage ends,
+// extend takes how many lack it at a time, in order; until is when the outage ends,
 // from which on no more are added. It reports whether there is nothing more to see.
-func (l *lack) note(n int, at, until time.Time) bool {
+func (l *lack) extend(n int, at, until time.Time) bool {
 	over := at.After(until)
 	switch {
 	case n == 0 && l.lasts:
@@ -74,7 +74,7 @@ func unavailable(r *record.Record, o *outage, want int) lack {
 			continue
 		}
 		l.unknown = false
-		if l.note(max(want-x.Available, 0), x.At, o.end(r)) {
+		if l.extend(max(want-x.Available, 0), x.At, o.end(r)) {
 			break
 		}
 	}
@@ -98,7 +98,7 @@ func unplaced(r *record.Record, o *outage) lack {
 		if x.Cluster != nil {
 			wait(waiting, x.Cluster, focus)
 		}
-		if !x.More && !x.At.Before(o.from) && l.note(len(waiting), x.At, o.end(r)) {
+		if !x.More && !x.At.Before(o.from) && l.extend(len(waiting), x.At, o.end(r)) {
 			break
 		}
 	}

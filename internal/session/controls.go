@@ -159,8 +159,8 @@ func (c Controls) Machine(node string) view.MachineView { return c.s.machines.vi
 // LeftOff reports whether lightsout has switched a node off and not seen it on
 // again.
 func (c Controls) LeftOff(node string) bool {
-	_, off := c.s.machines.leftOff[node]
-	return off
+	_, isOff := c.s.machines.leftOff[node]
+	return isOff
 }
 
 // CanSwitch returns the reason why lightsout cannot carry out the action on a node's

@@ -19,8 +19,8 @@ type loads struct {
 	// agreed: the operator has agreed to send requests.
 	agreed bool
 
-	telling sync.Mutex
-	told    *loadgen.Result // the last result on the timeline
+	telling    sync.Mutex
+	lastResult *loadgen.Result // the last result on the timeline
 }
 
 func (l *loads) begin() {
@@ -186,10 +186,10 @@ func (l *loads) sayResult() {
 	l.telling.Lock()
 	defer l.telling.Unlock()
 	last := l.opt.Load.Last()
-	if last == l.told {
+	if last == l.lastResult {
 		return
 	}
-	l.told = last
+	l.lastResult = last
 	n := last.Totals.Counts()
 	e := view.NewEvent(view.CodeLoadEnded, "load", view.Facts{Name: last.Spec.Text(), Counts: &n, Reported: last.Text()})
 	e.At = last.Ended

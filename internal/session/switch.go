@@ -44,8 +44,8 @@ type request struct {
 	// underWay identifies the guest's trial at the time of the request, which ends with
 	// that trial unless it is under way.
 	underWay any
-	ended    context.CancelFunc
-	end      func(error)
+	cancel   context.CancelFunc
+	onEnd    func(error)
 
 	// Of the loop.
 	nodes   []string
@@ -126,14 +126,14 @@ func (w *switching) asking() bool {
 }
 
 // run switches machines by carryOut, a method of the switcher, after the answer of asker;
-// nil asks the operator. The loop calls end with the result.
-func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), carryOut func(context.Context, power.Request, power.Asker) error) {
+// nil asks the operator. The loop calls onEnd with the result.
+func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), carryOut func(context.Context, power.Request, power.Asker) error) {
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), end: end}
-	while, ended := context.WithCancel(w.ctx)
-	x.ended = ended
+	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), onEnd: onEnd}
+	while, cancel := context.WithCancel(w.ctx)
+	x.cancel = cancel
 	w.requests = append(w.requests, x)
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
@@ -145,7 +145,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, end func(error), car
 	}
 	w.spawn(func() {
 		result := carryOut(w.ctx, r, asker)
-		w.post(func() { x.over(result) })
+		w.post(func() { x.finished(result) })
 	})
 }
 
@@ -187,13 +187,13 @@ func (x *request) agreed(text string) {
 // acting marks the start of the action. The clock's zero and the guest come before the
 // first packet, so the procedure waits for both.
 func (x *request) acting(q power.Question) {
-	at, told := x.w.now(), make(chan struct{})
+	at, done := x.w.now(), make(chan struct{})
 	x.w.post(func() {
-		defer close(told)
+		defer close(done)
 		x.begun(q, at)
 	})
 	select {
-	case <-told:
+	case <-done:
 	case <-x.w.ctx.Done():
 	}
 }
@@ -234,7 +234,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 func (w *switching) endOverdue() {
 	for _, x := range w.requests {
 		if x.underWay != nil && w.guest.UnderWay() != x.underWay {
-			x.ended()
+			x.cancel()
 		}
 	}
 }
@@ -317,10 +317,10 @@ func (w *switching) nodes() []string {
 	return nodes
 }
 
-// over is the end of a request, on the loop.
-func (x *request) over(err error) {
+// finished ends a request, on the loop.
+func (x *request) finished(err error) {
 	w := x.w
-	x.ended()
+	x.cancel()
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
 	under := w.under()
 	for _, o := range w.requests {
@@ -358,5 +358,5 @@ func (x *request) over(err error) {
 		w.leaveWhenOn = false
 	}
 	w.undone = true
-	x.end(err)
+	x.onEnd(err)
 }

@@ -71,7 +71,7 @@ func (r *run) request(rec loadgen.Record) {
 	r.tracker.Request(rec)
 	for _, l := range r.loads {
 		if l.number == rec.Run {
-			l.note(rec)
+			l.count(rec)
 			return
 		}
 	}
@@ -133,13 +133,13 @@ func (r *run) foretell(now time.Time) {
 	if s == nil {
 		return
 	}
-	var off []string
+	var names []string
 	for _, n := range r.nodes {
 		if n.wantedOff && !n.wantedOn {
-			off = append(off, n.name)
+			names = append(names, n.name)
 		}
 	}
-	h := forecast.Outage(s, off, now).Hits()
+	h := forecast.Outage(s, names, now).Hits()
 	if h.Unread != "" {
 		return
 	}

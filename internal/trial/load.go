@@ -33,8 +33,8 @@ func (r *run) loadEnded(l *loadRun) bool {
 	return !l.ended.IsZero()
 }
 
-// note stores the facts of a failed request.
-func (l *loadRun) note(r loadgen.Record) {
+// count stores the facts of a failed request.
+func (l *loadRun) count(r loadgen.Record) {
 	if r.Class.Failed() {
 		l.failed = append(l.failed, r.CountedAt())
 	}

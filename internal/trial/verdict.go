@@ -87,12 +87,12 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 // unobserved describes the part of the outage and the return that was not proven.
 func unobserved(r *run) []string {
 	var out []string
-	off := 0
+	switchedOff := 0
 	for _, n := range r.nodes {
 		if !n.wantedOff {
 			continue
 		}
-		off++
+		switchedOff++
 		_, detected := r.tracker.Observed(view.PhaseDetected, n.name)
 		_, ready := r.tracker.Observed(view.PhaseReady, n.name)
 		switch {
@@ -116,7 +116,7 @@ func unobserved(r *run) []string {
 			out = append(out, n.name+" was not seen Ready again")
 		}
 	}
-	if off == 0 {
+	if switchedOff == 0 {
 		out = append(out, "no machine was switched off")
 	}
 	return out

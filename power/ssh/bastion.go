@@ -50,7 +50,7 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 	defer cancel()
 	var id BastionIdentity
 	var addresses []string
-	told := false // the bastion has returned its addresses
+	reported := false // the bastion has returned its addresses
 	for hop := c.bastion; hop != nil; hop = hop.via {
 		ips, err := net.DefaultResolver.LookupHost(ctx, hop.host.name)
 		addresses = append(addresses, ips...)
@@ -66,7 +66,7 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 			if lines := strings.Split(strings.TrimSpace(r.Stdout), "\n"); err == nil && r.Outcome == succeeded && len(lines) > 1 {
 				id.Names = append(id.Names, strings.TrimSpace(lines[0]))
 				addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
-				told = true
+				reported = true
 				break
 			}
 		}
@@ -74,7 +74,7 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 		// in time the client asks again.
 		c.identity.asked = ctx.Err() == nil && (err != nil || r.Outcome != uncertain)
 	}
-	if !told {
+	if !reported {
 		id.Unknown = append(id.Unknown, c.bastion.host.alias)
 	}
 	for _, a := range addresses {

@@ -150,7 +150,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 		r.State, r.Proof, r.Detail = power.On, power.Proven, "ssh answers"
 		return r, nil
 	case causeOf(err) == causeRefused:
-		d.note(m, func(s *sight) { s.silent = 0 })
+		d.update(m, func(s *sight) { s.silent = 0 })
 		r.Detail = "sshd stopped: the host is up and refuses ssh"
 		return r, nil
 	case causeOf(err) == causeSilent, errors.Is(err, errSilent):
@@ -176,8 +176,8 @@ var (
 	errMute   = errors.New("connected, but no ssh server answered")
 )
 
-// note reads and changes the observations of a machine.
-func (d *Driver) note(m power.Machine, f func(*sight)) {
+// update reads and changes the observations of a machine.
+func (d *Driver) update(m power.Machine, f func(*sight)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.seen[m.ID] == nil {
@@ -193,7 +193,7 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 		alive = via.lastAlive()
 	}
 	off := false
-	d.note(m, func(s *sight) {
+	d.update(m, func(s *sight) {
 		if s.silent == 0 {
 			s.since = began
 		}
@@ -208,7 +208,7 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 // late success counts as an answer.
 func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) error {
 	full := false
-	d.note(m, func(s *sight) {
+	d.update(m, func(s *sight) {
 		if full = s.pending >= maxPending; !full {
 			s.pending++
 		}
@@ -221,7 +221,7 @@ func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) 
 	done := make(chan error, 1)
 	run := func() {
 		err := d.banner(via, h)
-		d.note(m, func(s *sight) {
+		d.update(m, func(s *sight) {
 			s.pending--
 			if err == nil {
 				s.answered, s.silent = true, 0
@@ -230,7 +230,7 @@ func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) 
 		done <- err
 	}
 	if !d.client.spawn(run) {
-		d.note(m, func(s *sight) { s.pending-- })
+		d.update(m, func(s *sight) { s.pending-- })
 		return errClosed
 	}
 	select {

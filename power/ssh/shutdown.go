@@ -117,7 +117,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	switch r.Outcome {
 	case succeeded, vanished, killed:
-		d.note(m, func(s *sight) { s.answered = true }) // it let us in
+		d.update(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
 	case failed:
 		return &power.RefusedError{Why: fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,

@@ -68,13 +68,13 @@ func (t *Tracker) forecastErrors() {
 			text += fmt.Sprintf(" in an earlier window from %.1f s to %.1f s", w.First.Sub(t.zero).Seconds(), w.Ended.Sub(t.zero).Seconds())
 		}
 		r.from, r.observed = w.First, w.Ended
-		r.note(text)
+		r.explain(text)
 	}
 	if n := t.failures.all.AtZero(); n.Scheduled > 0 {
-		r.note(AtZeroText(n))
+		r.explain(AtZeroText(n))
 	}
 	if later.N > 0 {
-		r.note(fmt.Sprintf("%d failed later, from %.1f s to %.1f s", later.N, later.First.Sub(t.zero).Seconds(), later.Ended.Sub(t.zero).Seconds()))
+		r.explain(fmt.Sprintf("%d failed later, from %.1f s to %.1f s", later.N, later.First.Sub(t.zero).Seconds(), later.Ended.Sub(t.zero).Seconds()))
 	}
 }
 

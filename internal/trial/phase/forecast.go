@@ -68,7 +68,7 @@ func (t *Tracker) forecastFirst() {
 			r.predicted, r.why = r.first, why
 			r.never = o.name == view.PhaseEvicted && a.NeverEvicted
 			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
-				r.note("assumed timings")
+				r.explain("assumed timings")
 			}
 		}
 	}
@@ -135,14 +135,14 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 			}
 			r.predicted = gracefully(n, o.name, i)
 			if assumed && o.name != view.PhaseEvicted {
-				r.note("assumed timings")
+				r.explain("assumed timings")
 			}
 		}
 		r.why = why
 		r.never = o.name == view.PhaseEvicted && no.NeverEvicted
 	}
 	if n.graceful > 0 {
-		t.rows.of(view.PhaseDetected, n.name).note(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
+		t.rows.of(view.PhaseDetected, n.name).explain(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
 

@@ -42,7 +42,7 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 			}
 			t.observe(view.PhaseDetected, n.name, tr.Seen, tr.SourceTime, true)
 			if tr.Cause == cluster.CauseShutdown {
-				t.rows.of(view.PhaseDetected, n.name).note("the kubelet reported its own shutdown")
+				t.rows.of(view.PhaseDetected, n.name).explain("the kubelet reported its own shutdown")
 			}
 		case tr.To == cluster.WordReady && returning(t, n):
 			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
@@ -88,7 +88,7 @@ func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bo
 	}
 	r.observed, r.source, r.exact = seen, source, exact
 	if span, ok := t.blind.hid(seen, source); ok {
-		r.note("seen after a blind span of " + text.Span(span))
+		r.explain("seen after a blind span of " + text.Span(span))
 		if !source.IsZero() {
 			r.observed, r.coarse = source, true
 		}

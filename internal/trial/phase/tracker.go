@@ -91,7 +91,7 @@ func (r *row) seenOr(i forecast.Interval) forecast.Interval {
 	return forecast.Interval{From: r.observed, To: r.observed}
 }
 
-func (r *row) note(text string) {
+func (r *row) explain(text string) {
 	if text != "" && !slices.Contains(r.notes, text) {
 		r.notes = append(r.notes, text)
 	}
@@ -163,12 +163,12 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
 		r.observed, r.exact = at, true
-		r.note(note)
+		r.explain(note)
 	}
 	if n.last.Ready != cluster.TriTrue {
 		// Nobody sees the control plane notice this outage.
 		n.wasDown = true
-		t.rows.of(view.PhaseDetected, n.name).note("not seen: it was not Ready before")
+		t.rows.of(view.PhaseDetected, n.name).explain("not seen: it was not Ready before")
 	}
 	if n.last.ReadyEndpoints == 0 {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
@@ -229,9 +229,9 @@ func (t *Tracker) Power(name string, r power.Reading) {
 	if n == nil || r.State != power.Off || r.Arrived.Before(n.off) {
 		return
 	}
-	off := t.rows.of(view.PhaseOff, name)
+	row := t.rows.of(view.PhaseOff, name)
 	if !n.on.IsZero() && r.Arrived.After(n.on) {
-		if !off.observed.IsZero() || r.Proof != power.Proven {
+		if !row.observed.IsZero() || r.Proof != power.Proven {
 			return
 		}
 		// The operator agreed to power the machine on while it was still shutting down:
@@ -239,11 +239,11 @@ func (t *Tracker) Power(name string, r power.Reading) {
 		t.failures.outages.SwitchedOnLater(n.on, r.Arrived)
 		n.on = r.Arrived
 	}
-	if off.observed.IsZero() {
-		off.observed = r.Arrived
+	if row.observed.IsZero() {
+		row.observed = r.Arrived
 	}
-	if r.Proof == power.Proven || len(off.notes) == 0 {
-		off.notes = []string{r.With(r.Proof.String())}
+	if r.Proof == power.Proven || len(row.notes) == 0 {
+		row.notes = []string{r.With(r.Proof.String())}
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *Plan) check() []error {
 		return c.faults
 	}
 	for i := range p.Expect {
-		c.note(c.expectation(i))
+		c.add(c.expectation(i))
 	}
 	return c.faults
 }
@@ -105,8 +105,8 @@ type checker struct {
 	faults  []error
 }
 
-// note keeps a fault; err may be nil.
-func (c *checker) note(err error) {
+// add keeps a fault; err may be nil.
+func (c *checker) add(err error) {
 	if err != nil {
 		c.faults = append(c.faults, err)
 	}
@@ -114,7 +114,7 @@ func (c *checker) note(err error) {
 
 // wrong adds a fault with its line.
 func (c *checker) wrong(line int, format string, args ...any) {
-	c.note(errorAt(line, format, args...))
+	c.add(errorAt(line, format, args...))
 }
 
 // loadState is a load step that has begun; stopped is the line of the step

@@ -68,7 +68,7 @@ func (st *Stop) check(c *checker, s *Step) {
 	case ok:
 		l.stopped = max(s.Line, 1)
 	default:
-		c.note(c.p.noLoad(s.Line, st.Step, "stop"))
+		c.add(c.p.noLoad(s.Line, st.Step, "stop"))
 	}
 }
 

@@ -160,7 +160,7 @@ func (w *Wait) check(c *checker, s *Step) {
 		c.wrong(s.Line, "no step before this one switches anything off, so there is nothing to wait for")
 		return
 	}
-	c.note(c.p.ofThis(s.Line, w.Deployment))
+	c.add(c.p.ofThis(s.Line, w.Deployment))
 	on, nodes := waitingFor(w.For).on, w.Nodes
 	if len(nodes) == 0 {
 		w.switched = c.switched()
