@@ -12,13 +12,6 @@ type ZoneCount struct {
 	Nodes, NotReady int
 }
 
-// Requested is the sum of the requests of the pods on a node that have not ended.
-type Requested struct {
-	Node     string
-	CPUMilli int64
-	Pods     int64
-}
-
 // nodeHealth is the cached result for a piece of the nodes.
 type nodeHealth struct {
 	ready, total int
@@ -119,37 +112,5 @@ func (s *Snapshot) Unwell(now time.Time) (out []*Node) {
 		}
 		h.quiet.Store(&next)
 	})
-	return out
-}
-
-// requestedBy sums up a piece of the pods by node.
-func requestedBy(pods []*Pod) *[]Requested {
-	out := &[]Requested{}
-	for _, p := range pods {
-		if p.Node != "" && !p.Finished() && p.Gone.IsZero() {
-			*out = addRequested(*out, Requested{p.Node, p.CPUMilli, 1})
-		}
-	}
-	return out
-}
-
-func addRequested(all []Requested, a Requested) []Requested {
-	if last := len(all) - 1; last >= 0 && all[last].Node == a.Node {
-		all[last].CPUMilli += a.CPUMilli
-		all[last].Pods += a.Pods
-		return all
-	}
-	return append(all, a)
-}
-
-// Requested returns the requests on each node that has pods, by the node's name. Its cost
-// follows the number of nodes.
-func (s *Snapshot) Requested() []Requested {
-	out := make([]Requested, 0, s.nodes.n)
-	for _, c := range s.byNode.chunks {
-		for _, a := range *noted(c, requestedBy) {
-			out = addRequested(out, a)
-		}
-	}
 	return out
 }
