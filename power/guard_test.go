@@ -224,10 +224,10 @@ func TestAChangedAddressNeedsANewAnswer(t *testing.T) {
 		return Question{Request: Request{Action: ActionOff, Nodes: []string{"n3"}}, Bindings: []Binding{{Node: NodeRef{Name: "n3"}, Off: &m, On: &m}}}
 	}
 	if changed := worse(asked("10.0.0.3"), asked("10.0.0.3")); len(changed) > 0 {
-		t.Errorf("for the same address: %q", changed)
+		t.Errorf("for the same address: %v", changed)
 	}
 	if changed := worse(asked("10.0.0.3"), asked("10.0.0.4")); len(changed) != 1 {
-		t.Errorf("for another address: %q", changed)
+		t.Errorf("for another address: %v", changed)
 	}
 }
 

@@ -274,7 +274,7 @@ func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 	}{{ActionOff, one, 0}, {ActionOff, two, 1}, {ActionOn, two, 0}} {
 		r := Request{Action: c.action, Nodes: []string{"n1"}}
 		if got := worse(Question{Request: r, Bindings: one}, Question{Request: r, Bindings: c.now}); len(got) != c.want {
-			t.Errorf("%s: %q", c.action, got)
+			t.Errorf("%s: %v", c.action, got)
 		}
 	}
 }

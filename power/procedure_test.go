@@ -190,7 +190,7 @@ func TestAQuestionSaysEachThingOnce(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if q := meanwhile.questions[len(meanwhile.questions)-1]; len(q.Changed) != 1 || len(q.News()) != 0 {
-			t.Errorf("%q, %q", q.Changed, q.News())
+			t.Errorf("%v, %q", q.Changed, q.News())
 		}
 		p.w.mu.Lock()
 		for _, name := range []string{"n2", "n3", "n4"} {

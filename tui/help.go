@@ -79,7 +79,7 @@ func signs(t *theme) []signList {
 			{"on off off?", "the machine's power; off: proven by a power API; off?: presumed, nothing answers"},
 			{"on" + t.ellipsis + " off" + t.ellipsis + " busy", "being switched on, off; busy: transitioning by itself"},
 			{"?", "a machine's power: unknown (asking" + t.ellipsis + ": not polled yet)"},
-			{t.aim, "lightsout measures this deployment; its bars are the last minute's available pods"},
+			{t.aim, "the deployment that is measured; its bars are the last minute's available pods"},
 		}},
 		{"Symbols of requests", 0, [][2]string{
 			{t.layerSigns(layerServed, layerQueued), "serving: a pod works on it now; or answered; queued" + t.byColour()},

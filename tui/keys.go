@@ -50,7 +50,7 @@ func commonKeys() []group {
 			bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s"),
 			bind(askPower(power.ActionOn), "power on", "o", "power them on (asks first)", "o"),
 			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull their plug (asks first)", "S", "x"),
-			bind(askRollout, "restart", "r", "restart the rollout of the selected deployment, else of the one measured (asks first)", "r"),
+			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once (asks once, outside the Requests pane)", "b"),
