@@ -104,6 +104,8 @@ func badges(m *Model, w int) (right []span) {
 	case f.Replay != nil:
 	case f.RecordErr != "":
 		add(t.bad, t.badSign+" not recorded")
+	case f.RecordsOutage:
+		add(t.bad, t.rec+" rec outage")
 	case f.Recording && f.Trial != nil && f.Trial.Verdict == "":
 		add(t.bad, t.rec+" rec")
 	}

@@ -113,6 +113,7 @@ func screenKeys() group {
 		bind(nextTheme, "", "C", "other colours: the terminal's own, dark, light, high contrast", "C"),
 		bind(toggleMouse, "", "O", "mouse on or off; when off, the terminal selects and copies", "O"),
 		bind(openNotices, "", "M", "messages of the program", "M"),
+		bind(openRecords, "", "H", "history: the records of trials and of outages, and their reports", "H"),
 		bind(send(view.RecordScreen{}), "", "ctrl+r", "start or stop recording the screen to a file beside the records (asciicast)", "ctrl+r"),
 		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P"),
 		bind(send(view.SaveTimeline{}), "", "E", "timeline: save it as a text file", "E"),

@@ -164,6 +164,8 @@ func (m *Model) take(msg tea.Msg) bool {
 		m.notices.add(notice{text: string(msg), at: m.opts.Now(), asked: true, long: true})
 	case ReportMsg:
 		m.report = &msg
+	case RecordsMsg:
+		m.showRecords(msg)
 	case tickMsg:
 		m.cmd = tick()
 	case tea.WindowSizeMsg:

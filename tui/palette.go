@@ -124,6 +124,7 @@ var commandNames = map[string][]string{
 	"y":        {"yaml"},
 	"P":        {"shot", "screenshot"},
 	"ctrl+r":   {"record", "cast", "gif"},
+	"H":        {"records", "history", "outages", "reports"},
 	"r":        {"rollout", "restart"},
 	"v":        {"columns", "column", "cols", "wide"},
 }

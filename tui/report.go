@@ -2,9 +2,10 @@ package tui
 
 import "lightsout/internal/view"
 
-// ReportMsg is the text of the trial's report, after view.ShowReport; Err is the
+// ReportMsg is the text of a report, after view.ShowReport with that Dir; Err is the
 // reason, in one sentence, why there is none.
 type ReportMsg struct {
+	Dir   string
 	Lines []string
 	Err   string
 }
@@ -16,18 +17,27 @@ func readReport(m *Model) {
 		wholeTrial(m)
 		return
 	}
+	openReport(m, "Report of trial "+m.s.f.Trial.Name, "", func() string {
+		if m.s.f.Trial == nil { // a replay has gone back to before it
+			return ""
+		}
+		return m.s.f.Trial.Report
+	})
+}
+
+// openReport opens the report of the record in a folder; empty: of the trial.
+func openReport(m *Model, heading, dir string, path func() string) {
 	m.report = nil
 	m.dialogs.open(&factsDialog{
-		heading: "Report of trial " + m.s.f.Trial.Name, copies: "its path",
-		facts: func(s *scene) []fact { return reportFacts(s, m.report) },
-		copied: func() string {
-			if m.s.f.Trial == nil { // a replay has gone back to before it
-				return ""
+		heading: heading, copies: "its path", copied: path,
+		facts: func(s *scene) []fact {
+			if m.report != nil && m.report.Dir != dir {
+				return reportFacts(s, nil) // it is another one's, which came late
 			}
-			return m.s.f.Trial.Report
+			return reportFacts(s, m.report)
 		},
 	})
-	m.opts.Send(view.ShowReport{Width: max(20, min(m.w-6, mostDialog))})
+	m.opts.Send(view.ShowReport{Dir: dir, Width: max(20, min(m.w-6, mostDialog))})
 }
 
 func judgedTrial(m *Model) bool { return m.s.f.Trial != nil && m.s.f.Trial.Verdict != "" }

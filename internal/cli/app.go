@@ -15,6 +15,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/internal/record"
+	"lightsout/internal/recorder"
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
 	"lightsout/internal/view"
@@ -31,6 +32,8 @@ type app struct {
 	config   *config.Config
 	session  *session.Session
 	trials   *trial.Runner
+	outages  *recorder.Recorder // nil without a screen
+	guest    session.Guest
 	recorder *session.Recorder
 	api      *cluster.Client
 	watcher  *cluster.Watcher
@@ -167,7 +170,17 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		return err
 	}
 	a.session = session.New(opt)
+	trials.Begin = func() {
+		if a.outages != nil {
+			a.outages.Yield()
+		}
+	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
+	a.guest = a.trials
+	if a.opt.byHand {
+		a.outages = a.newOutages(opt)
+		a.guest = guests{a.trials, a.outages}
+	}
 	return nil
 }
 
@@ -280,7 +293,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	wg.Go(func() { a.identify(inner) })
 	wg.Go(func() {
 		defer cancel()
-		ended = a.session.Run(inner, a.trials)
+		ended = a.session.Run(inner, a.guest)
 	})
 	var seen atomic.Int64 // the newest event when the end began
 	end := func(why string) {

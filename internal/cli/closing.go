@@ -14,12 +14,19 @@ import (
 // sayEnd prints, on the main screen, the machines and nodes that are still off or
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
-	if _, dir, _ := a.trials.Outcome(); dir != "" {
-		of := "trial"
-		if a.trials.Unprompted() {
-			of = "outage"
+	say := func(of, dir string) {
+		if dir != "" {
+			fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 		}
-		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
+	}
+	_, dir, _ := a.trials.Outcome()
+	of := "trial"
+	if a.trials.Unprompted() {
+		of = "outage"
+	}
+	say(of, dir)
+	if a.outages != nil {
+		say("outage", a.outages.Newest())
 	}
 	if a.opt.lab {
 		return // its machines and the session's record are gone with it

@@ -19,6 +19,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/recorder"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 func newRecordsCommand(o *options) *cobra.Command {
@@ -32,14 +33,6 @@ func newRecordsCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// recordRow is a line of the list of records.
-type recordRow struct {
-	at            time.Time
-	what          string
-	took          time.Duration // 0: unknown
-	verdict, path string
-}
-
 // listRecords prints the records in the state folder, the newest first, and the
 // machines that lightsout switched off while a recorder was watching.
 func listRecords(o options, out io.Writer) error {
@@ -51,10 +44,7 @@ func listRecords(o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var all []recordRow
-	for _, dir := range recordDirs(state) {
-		all = append(all, recordIn(dir))
-	}
+	all := recordLines(state)
 	plans, _ := filepath.Glob(filepath.Join(state, "*", recorder.Folder, recorder.PlannedFile)) // its only error is a wrong pattern
 	for _, path := range plans {
 		planned, err := plannedIn(path)
@@ -63,18 +53,28 @@ func listRecords(o options, out io.Writer) error {
 		}
 		all = append(all, planned...)
 	}
-	slices.SortStableFunc(all, func(a, b recordRow) int { return b.at.Compare(a.at) })
+	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-12s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
 	for _, k := range all {
 		took := "–"
-		if k.took > 0 {
-			took = text.Span(k.took)
+		if k.Took > 0 {
+			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-12s  %s\n", k.at.Local().Format(time.DateTime), text.Fit(k.what, 28, "…"), took, k.verdict, k.path)
+		fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-12s  %s\n", k.At.Local().Format(time.DateTime), text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
+}
+
+// recordLines lists the records of trials and outages below a state folder, the newest
+// first.
+func recordLines(state string) []view.RecordLine {
+	var all []view.RecordLine
+	for _, dir := range recordDirs(state) {
+		all = append(all, recordIn(dir))
+	}
+	return all
 }
 
 // recordDirs lists the folders of the records of trials and outages below a state folder.
@@ -88,33 +88,33 @@ func recordDirs(state string) (dirs []string) {
 }
 
 // recordIn is the line of a record.
-func recordIn(dir string) recordRow {
+func recordIn(dir string) view.RecordLine {
 	base, _, _ := strings.Cut(filepath.Base(dir), "-")
 	at, _ := time.Parse("20060102T150405Z", base) // a folder of another name is the oldest
-	k := recordRow{at: at, what: "trial", verdict: "no summary", path: dir}
+	k := view.RecordLine{At: at, What: "trial", Verdict: "no summary", Path: dir}
 	if filepath.Base(filepath.Dir(dir)) == recorder.Folder {
-		k.what = "outage"
+		k.What = "outage"
 	}
 	s, err := record.Summarized(os.DirFS(dir))
 	switch {
 	case err != nil:
-		k.verdict = "unreadable"
+		k.Verdict = "unreadable"
 	case s != nil && s.Unplanned != nil:
-		k.verdict, k.took = string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
+		k.Verdict, k.Took = string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
 		for _, x := range s.Unplanned.Signs {
-			if name := text.Clean(x.Subject, 60); name != "" && !strings.Contains(k.what, name) {
-				k.what += " " + name
+			if name := text.Clean(x.Subject, 60); name != "" && !strings.Contains(k.What, name) {
+				k.What += " " + name
 			}
 		}
 	case s != nil:
-		k.what += " " + text.Clean(s.Name, 60)
-		k.verdict, k.took = string(s.Verdict), s.Ended.Sub(s.Started)
+		k.What += " " + text.Clean(s.Name, 60)
+		k.Verdict, k.Took = string(s.Verdict), s.Ended.Sub(s.Started)
 	}
 	return k
 }
 
 // plannedIn reads which machines the plan switched off.
-func plannedIn(path string) (out []recordRow, err error) {
+func plannedIn(path string) (out []view.RecordLine, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -122,7 +122,7 @@ func plannedIn(path string) (out []recordRow, err error) {
 	for lines := bufio.NewScanner(bytes.NewReader(b)); lines.Scan(); {
 		var p recorder.Planned
 		if json.Unmarshal(lines.Bytes(), &p) == nil { // otherwise torn
-			out = append(out, recordRow{at: p.At, what: "planned: " + text.Clean(p.Node, 60), verdict: "by plan", path: "switched off by " + text.Clean(p.By, 100)})
+			out = append(out, view.RecordLine{At: p.At, What: "planned: " + text.Clean(p.Node, 60), Verdict: "by plan", Path: "switched off by " + text.Clean(p.By, 100)})
 		}
 	}
 	return out, err

@@ -39,6 +39,13 @@ func NewRolling(t *Timeline, size int, age time.Duration, now func() time.Time) 
 	return r
 }
 
+// Redact replaces names in the requests and samples; see Timeline.Redact for the events.
+// Call it before the first of them.
+func (r *Rolling) Redact(n *Names) {
+	r.requests.Redact(n)
+	r.sampler.samples.Redact(n)
+}
+
 // Offer hands a frame over. It never blocks.
 func (r *Rolling) Offer(f *view.Frame) { r.sampler.Offer(f) }
 

@@ -115,6 +115,9 @@ func exists(path string) bool {
 // Folder is the folder of the records, in the state folder of a cluster.
 const Folder = "outages"
 
+// errTaken is the advice when another program holds the lock.
+var errTaken = errors.New("end it, or use another --state")
+
 // Lock makes the folder of the records, and keeps other recorders out of it until unlock
 // is called or the program ends.
 func Lock(dir string) (unlock func(), err error) {
@@ -127,7 +130,7 @@ func Lock(dir string) (unlock func(), err error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("another recorder writes to %s: end it, or use another --state", dir)
+		return nil, fmt.Errorf("another recorder, or a screen, writes to %s: %w", dir, errTaken)
 	}
 	return func() { _ = f.Close() }, nil
 }

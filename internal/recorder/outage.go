@@ -33,6 +33,7 @@ const (
 type outage struct {
 	r        *Recorder
 	dir      string
+	unlock   func()
 	zero     time.Time
 	began    time.Time
 	tracker  *phase.Tracker
@@ -45,9 +46,9 @@ type outage struct {
 	forecast []string
 	lowest   *int
 	pending  *int
-	// totals counts the requests from zero on, inRow the failures in a row, mostInRow the
-	// most of them.
-	totals           loadgen.Totals
+	// loads are the requests from zero on by the generator's numbers, inRow the failures in
+	// a row, mostInRow the most of them.
+	loads            map[int]*load
 	inRow, mostInRow int
 	missed           []string // a sentence for each thing that the recorder did not see
 	// Notices so far, the time of the newest, the signs in it, and its sentence.
@@ -61,7 +62,7 @@ type outage struct {
 func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *outage {
 	o := &outage{
 		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion,
+		server: s.ServerVersion, loads: map[int]*load{},
 	}
 	before := r.calm
 	if before == nil {
@@ -77,6 +78,9 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	if r.began.After(zero) {
 		o.unseen(fmt.Sprintf("the recorder began at %s UTC, after the first sign: what happened before, it did not see", r.began.UTC().Format("15:04:05")))
 	}
+	if q := r.probes.recent; len(q) >= recentKept*3/4 && q[0].End.After(zero) {
+		o.unseen("lightsout counts only the newest requests before it noticed the outage: requests.jsonl has the others")
+	}
 	for _, q := range r.probes.recent {
 		if !q.End.Before(zero) {
 			o.request(q)
@@ -86,13 +90,25 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	return o
 }
 
+// load is a run of the generator during an outage.
+type load struct {
+	totals   loadgen.Totals
+	from, to time.Time
+}
+
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *outage) unseen(sentence string) { o.missed = append(o.missed, sentence) }
 
 // request counts the end of a request.
 func (o *outage) request(q loadgen.Record) {
 	o.tracker.Request(q)
-	o.totals.Count(q)
+	l := o.loads[q.Run]
+	if l == nil {
+		l = &load{from: q.Scheduled}
+		o.loads[q.Run] = l
+	}
+	l.totals.Count(q)
+	l.to = q.End
 	switch {
 	case q.Class.Failed():
 		o.inRow++
@@ -107,8 +123,12 @@ func (o *outage) request(q loadgen.Record) {
 func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	o.tracker.Awake(now)
+	down := len(o.nodes)
 	for _, x := range news {
 		o.sign(s, x)
+	}
+	if len(o.nodes) > down {
+		o.forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
 	}
 	o.findReturned(s, now)
 	o.tracker.Observe(s, now)
@@ -141,7 +161,6 @@ func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 		o.down[x.Subject], o.nodes[x.Subject] = true, true
 		o.tracker.Switched(x.Subject, power.ActionOff, x.At)
 		o.r.s.WantKubelets(x.Subject)
-		o.forecast = o.r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
 	}
 	o.r.s.Say(e)
 }
@@ -203,11 +222,11 @@ func (o *outage) notify(state State, sentence string, path string) {
 // severity is what clients have noticed so far.
 func (o *outage) severity() record.Severity {
 	switch {
-	case o.totals.Scheduled == 0:
+	case len(o.loads) == 0:
 		return record.SeverityUnknown
 	case o.mostInRow >= 3:
 		return record.SeverityDown
-	case o.totals.FailedSum() > 0:
+	case o.mostInRow > 0:
 		return record.SeverityDegraded
 	}
 	return record.SeverityUnnoticed
@@ -221,13 +240,14 @@ func (o *outage) finish(now time.Time) {
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	sum := o.summary(now, down)
-	for _, err := range []error{r.rolling.Rest(), sum.Write(o.dir, nil)} {
+	for _, err := range []error{r.rolling.Rest(), sum.Write(o.dir, r.opt.Names)} {
 		if err != nil {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
 	}
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
+		defer o.unlock()
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {
@@ -258,13 +278,14 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
-	if o.totals.Scheduled > 0 {
-		from, to := 0.0, now.Sub(o.zero).Seconds()
-		sum.Load = []record.Load{{
-			Step: r.opt.Load.Run().Spec.Text(), Run: r.run, Sent: o.totals.Scheduled - o.totals.Unsent, Counts: o.totals.Counts(),
-			Failures: record.FailuresOf(o.tracker.Window(r.run), o.zero), Started: &from, Ended: &to,
-		}}
-		sum.Ledger.Add(sum.Load[0].Counts)
+	for _, run := range slices.Sorted(maps.Keys(o.loads)) {
+		l := o.loads[run]
+		from, to := l.from.Sub(o.zero).Seconds(), l.to.Sub(o.zero).Seconds()
+		sum.Load = append(sum.Load, record.Load{
+			Step: r.specs[run].Text(), Run: run, Sent: l.totals.Scheduled - l.totals.Unsent, Counts: l.totals.Counts(),
+			Failures: record.FailuresOf(o.tracker.Window(run), o.zero), Started: &from, Ended: &to,
+		})
+		sum.Ledger.Add(l.totals.Counts())
 	}
 	sum.Ledger.Balanced = sum.Ledger.Adds()
 	for _, b := range o.tracker.Blind() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"lightsout/cluster"
@@ -22,8 +23,9 @@ type Options struct {
 	Dir string
 	// Timeline is the session's.
 	Timeline *record.Timeline
-	// Load is the session's generator; nil sends no requests. Every is the interval
-	// between two requests.
+	// Load is the session's generator; nil if there is none. Every is the interval between
+	// two requests of the recorder's own; 0 sends none, and then failures begin no outage:
+	// the operator may send more than the service can answer.
 	Load  *loadgen.Generator
 	Every time.Duration
 	// Past is how much of the time before an outage is kept, in at most PastBytes.
@@ -39,6 +41,11 @@ type Options struct {
 	Status *Status
 	// Print shows the operator a line.
 	Print func(line string)
+	// Kept is set on a screen, where an operator switches machines: it reports whether
+	// their outage or trial is being recorded. The screen locks Dir for each record.
+	Kept func() bool
+	// Names are replaced in the records; nil: none.
+	Names *record.Names
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -70,15 +77,22 @@ type Recorder struct {
 	calm *cluster.Snapshot
 	// began is when the recorder saw the cluster first.
 	began   time.Time
+	looked  time.Time // for signs
 	trimmed time.Time
 	probing bool
-	run     int // the generator's number of the probes
+	specs   map[int]loadgen.Spec // by the generator's numbers
+	newest  string               // the folder of the newest record
+	taken   bool                 // another recorder records the present outage
+
+	mu    sync.Mutex
+	ended []loadgen.Record // requests that the next Observe takes
 }
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
-	r := &Recorder{opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now)}
-	r.signs = newSigns(opt.Past)
+	r := &Recorder{opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}}
+	r.rolling.Redact(opt.Names)
+	r.signs, r.probes.count = newSigns(opt.Past), opt.Every > 0
 	return r
 }
 
@@ -88,7 +102,10 @@ func (r *Recorder) Tracks() bool { return true }
 // Record keeps a request that has ended. It is safe for concurrent use.
 func (r *Recorder) Record(q loadgen.Record) bool {
 	r.rolling.Request(q)
-	return true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, q)
+	return false // Observe takes it: thousands a second must not each take a turn
 }
 
 // Transition follows a change in the cluster.
@@ -102,13 +119,37 @@ func (r *Recorder) Transition(t cluster.Transition) {
 	}
 }
 
-// Request follows the end of a request.
-func (r *Recorder) Request(q loadgen.Record) {
-	if r.probes.note(q, r.opt.Now()) {
-		r.opt.Print("requests answered: failures are noticed from now on")
+// requests follows the requests that have ended.
+func (r *Recorder) requests(now time.Time) {
+	r.mu.Lock()
+	ended := r.ended
+	r.ended = nil
+	r.mu.Unlock()
+	for _, q := range ended {
+		if r.probes.note(q, now) {
+			r.opt.Print("requests answered: failures are noticed from now on")
+		}
+		if r.outage != nil {
+			r.outage.request(q)
+		}
 	}
+}
+
+// LoadStarted follows a load of the operator.
+func (r *Recorder) LoadStarted(number int, spec loadgen.Spec, _ time.Time) {
+	r.specs[number] = spec
 	if r.outage != nil {
-		r.outage.request(q)
+		r.outage.tracker.FailsWithin(r.opt.Load.FailsWithin(spec))
+	}
+}
+
+// Switching follows the operator's switching off of machines. During an outage these
+// nodes belong to it; otherwise another record has them.
+func (r *Recorder) Switching(a power.Action, bindings []power.Binding) {
+	if a != power.ActionOn {
+		for _, b := range bindings {
+			r.signs.switched[b.Node.Name] = true
+		}
 	}
 }
 
@@ -119,14 +160,28 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 		defer func() { r.opt.Status.observe(s, r.outage != nil, now) }()
 	}
 	r.startProbes()
+	r.requests(now)
 	if r.began.IsZero() {
 		if !seen(s) {
 			return
 		}
 		r.began = now
+		r.reportInterrupted()
 	}
-	news := r.signs.observe(s, &r.probes, now)
-	r.sayPlanned()
+	if r.outage == nil && now.Sub(r.looked).Abs() < lookEvery {
+		return
+	}
+	r.looked = now
+	news := r.signs.observe(s, &r.probes, r.outage != nil, now)
+	switch {
+	case r.opt.Kept == nil:
+		r.sayPlanned()
+	case r.opt.Kept():
+		r.signs.leave(news)
+		return
+	case r.outage == nil:
+		clear(r.signs.switched)
+	}
 	switch {
 	case r.outage != nil:
 		r.outage.follow(s, news, now)
@@ -135,10 +190,14 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	case !r.signs.showing():
 		r.calm = s
 	}
-	if now.Sub(r.trimmed) >= time.Minute {
+	if (r.opt.Kept == nil || r.outage != nil) && now.Sub(r.trimmed) >= time.Minute {
 		r.trim(now)
 	}
 }
+
+// lookEvery is the least time between two searches for signs, which cost more in a larger
+// cluster.
+const lookEvery = time.Second / 2
 
 // seen reports whether a snapshot is complete enough for a judgement: all kinds by which
 // an outage shows have been read, or cannot be.
@@ -167,41 +226,97 @@ func (r *Recorder) sayPlanned() {
 
 // startProbes starts the requests, once.
 func (r *Recorder) startProbes() {
-	if r.probing || r.opt.Load == nil {
+	if r.probing || r.opt.Load == nil || r.opt.Every == 0 {
 		return
 	}
 	r.probing = true
-	number, _, err := r.s.StartLoad(loadgen.Spec{Shape: loadgen.Rate, PerSecond: float64(time.Second) / float64(r.opt.Every)})
+	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: float64(time.Second) / float64(r.opt.Every)}
+	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
 		r.opt.Print("lightsout sends no requests: " + err.Error())
 	}
-	r.run = number
+	r.specs[number] = spec
 }
 
 // begin begins the record of an outage.
 func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time) {
-	r.trim(now)
-	dir, err := record.NewSessionDir(r.opt.Dir, news[0].At)
+	unlock, err := func() {}, error(nil)
+	if r.opt.Kept != nil {
+		unlock, err = Lock(r.opt.Dir)
+	}
+	dir := ""
 	if err == nil {
-		err = r.rolling.Spill(dir, news[0].At)
+		r.trim(now)
+		dir, err = record.NewSessionDir(r.opt.Dir, news[0].At)
+		if err == nil {
+			err = r.rolling.Spill(dir, news[0].At)
+		}
+		if err != nil {
+			unlock()
+		}
 	}
 	if err != nil {
 		// The signs stay new, and the next Observe tries again.
 		r.signs.forget(news)
-		if e, changed := r.health.Observe("the outage's record", err, 0); changed {
+		if errors.Is(err, errTaken) {
+			if !r.taken {
+				r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
+			}
+			r.taken = true
+		} else if e, changed := r.health.Observe("the outage's record", err, 0); changed {
 			r.s.Say(e)
 			r.opt.Print(e.Text)
 		}
 		return
 	}
+	r.newest, r.taken = dir, false
 	r.outage = newOutage(r, dir, s, news[0].At)
+	r.outage.unlock = unlock
 	r.outage.follow(s, news, now)
+}
+
+// reportInterrupted reports the records that a killed screen left. A recorder does that
+// before it begins.
+func (r *Recorder) reportInterrupted() {
+	if r.opt.Kept == nil || !exists(r.opt.Dir) {
+		return
+	}
+	var lines []string
+	r.s.Async(reportWithin, func(context.Context) error {
+		unlock, err := Lock(r.opt.Dir)
+		if err == nil {
+			lines = Interrupted(r.opt.Dir)
+			unlock()
+		}
+		return err
+	}, func(error) { // begin reports the error, if there is an outage
+		for _, line := range lines {
+			r.opt.Print(line)
+		}
+	})
+}
+
+// Newest returns the folder of the newest record; empty if there is none.
+func (r *Recorder) Newest() string { return r.newest }
+
+// Recording reports whether an outage is being recorded.
+func (r *Recorder) Recording() bool { return r.outage != nil }
+
+// Yield ends the record under way, because a trial begins one.
+func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's record has the rest") }
+
+// cut ends the record under way before the end of the outage.
+func (r *Recorder) cut(why string) {
+	if r.outage != nil {
+		r.outage.unseen(why)
+		r.outage.finish(r.opt.Now())
+	}
 }
 
 // Show gives a frame to the record.
 func (r *Recorder) Show(f *view.Frame) {
-	r.rolling.Offer(f)
-	f.Recording = r.outage != nil
+	f.RecordsOutage = r.outage != nil
+	defer r.rolling.Offer(f) // nothing may change it later
 	err := r.rolling.Err()
 	if r.outage == nil && err == nil {
 		return
@@ -219,10 +334,8 @@ func (r *Recorder) Running() bool { return r.outage != nil }
 
 // End ends the record under way.
 func (r *Recorder) End() {
-	if r.outage != nil {
-		r.outage.unseen("the recorder was stopped before the end of the outage")
-		r.outage.finish(r.opt.Now())
-	}
+	r.requests(r.opt.Now())
+	r.cut("the recorder was stopped before the end of the outage")
 	if err := r.rolling.Close(); err != nil {
 		r.opt.Print(err.Error())
 	}
@@ -247,13 +360,12 @@ func (r *Recorder) trim(now time.Time) {
 // bystander is a guest that takes no part in what an operator does.
 type bystander struct{}
 
-func (bystander) SwitchingOff()                            {}
-func (bystander) Reading(string, power.Reading)            {}
-func (bystander) Switching(power.Action, []power.Binding)  {}
-func (bystander) Draining([]string)                        {}
-func (bystander) LoadStarted(int, loadgen.Spec, time.Time) {}
-func (bystander) Did(view.Intent)                          {}
-func (bystander) Intent(view.Intent)                       {}
-func (bystander) AfterTurn()                               {}
-func (bystander) UnderWay() any                            { return nil }
-func (bystander) WillUncordon(string) bool                 { return false }
+func (bystander) SwitchingOff()                 {}
+func (bystander) Reading(string, power.Reading) {}
+func (bystander) Request(loadgen.Record)        {}
+func (bystander) Draining([]string)             {}
+func (bystander) Did(view.Intent)               {}
+func (bystander) Intent(view.Intent)            {}
+func (bystander) AfterTurn()                    {}
+func (bystander) UnderWay() any                 { return nil }
+func (bystander) WillUncordon(string) bool      { return false }

@@ -72,10 +72,12 @@ type signs struct {
 	cordoned time.Time
 	planned  map[string]*plannedOff
 	nodes    *cluster.Snapshot // whose annotations were read last
+	// switched are the nodes that the operator of the screen switches off.
+	switched map[string]bool
 }
 
 func newSigns(past time.Duration) signs {
-	return signs{past: past, open: map[subject]*open{}, served: map[cluster.Key]bool{}, waiting: -1, planned: map[string]*plannedOff{}}
+	return signs{past: past, open: map[subject]*open{}, served: map[cluster.Key]bool{}, waiting: -1, planned: map[string]*plannedOff{}, switched: map[string]bool{}}
 }
 
 // transition follows a change in the cluster.
@@ -86,8 +88,8 @@ func (g *signs) transition(t cluster.Transition) {
 }
 
 // observe compares the signs in a snapshot with those before. It returns those that are new
-// and last long enough, the earliest first.
-func (g *signs) observe(s *cluster.Snapshot, p *probes, now time.Time) (news []record.Sign) {
+// and last long enough, the earliest first. during: an outage is being recorded.
+func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Time) (news []record.Sign) {
 	starting := g.first.IsZero() && s.Link.State == cluster.LinkLive && seen(s)
 	if starting {
 		g.first = now
@@ -131,7 +133,7 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, now time.Time) (news []r
 	for k, x := range found {
 		o := g.open[k]
 		if o == nil {
-			o = &open{Sign: x, since: now, ignored: g.ignores(s, x, starting)}
+			o = &open{Sign: x, since: now, ignored: !(during && g.switched[k.name]) && g.ignores(s, x, starting)}
 			g.open[k], g.changed = o, now
 		}
 		if !o.counted && !o.ignored && now.Sub(o.since) >= graces[k.kind] {
@@ -248,6 +250,15 @@ func (g *signs) forget(news []record.Sign) {
 	}
 }
 
+// leave leaves signs to the record of the operator's own outage, except those of nodes
+// that the operator did not switch: they stay new.
+func (g *signs) leave(news []record.Sign) {
+	g.forget(news)
+	for k, o := range g.open {
+		o.ignored = o.ignored || k.kind != view.SignSilent || g.switched[k.name]
+	}
+}
+
 // settle ends an outage: the signs that still show begin no other one.
 func (g *signs) settle() (down []string) {
 	for _, o := range g.open {
@@ -272,7 +283,8 @@ func (g *signs) showing() bool {
 
 // probes follows the requests' ends.
 type probes struct {
-	good time.Time // the end of the newest good answer before the first of failed
+	count bool      // failures are a sign
+	good  time.Time // the end of the newest good answer before the first of failed
 	// failed are the newest failures.
 	failed []time.Time
 	recent []loadgen.Record
@@ -294,6 +306,8 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 		p.recent = slices.Clone(p.recent[recentKept/4:])
 	}
 	switch {
+	case !p.count:
+		return false
 	case q.Class.Failed():
 		p.failed = append(p.failedLately(now), now)
 	case q.Class == loadgen.ClassOK && len(p.failedLately(now)) == 0 && q.End.After(p.good):

@@ -104,26 +104,30 @@ func say(keep func() (string, error)) tea.Cmd {
 // reportEach is how often it is looked whether the report has been written.
 const reportEach = 100 * time.Millisecond
 
-// readReport reads the report of the trial that is shown, from its record.
-func (k keepsake) readReport(open func(dir string) (*record.Record, error), columns int) tea.Cmd {
+// readReport reads the report of the trial that is shown, or of the named record.
+func (k keepsake) readReport(open func(dir string) (*record.Record, error), of view.ShowReport) tea.Cmd {
 	return func() tea.Msg {
-		if k.frame == nil || k.frame.Trial == nil {
-			return tui.ReportMsg{Err: "there is no trial"}
-		}
-		for range 50 { // it is written after the verdict
-			if _, err := os.Stat(k.frame.Trial.Report); err == nil || k.frame.Replay != nil {
-				break
+		dir := of.Dir
+		if dir == "" {
+			if k.frame == nil || k.frame.Trial == nil {
+				return tui.ReportMsg{Err: "there is no trial"}
 			}
-			time.Sleep(reportEach)
+			for range 50 { // it is written after the verdict
+				if _, err := os.Stat(k.frame.Trial.Report); err == nil || k.frame.Replay != nil {
+					break
+				}
+				time.Sleep(reportEach)
+			}
+			dir = k.frame.Trial.Dir
 		}
 		var b bytes.Buffer
-		r, err := open(k.frame.Trial.Dir)
+		r, err := open(dir)
 		if err == nil {
-			err = report.Text(&b, r, columns)
+			err = report.Text(&b, r, of.Width)
 		}
 		if err != nil {
-			return tui.ReportMsg{Err: "the report can't be read: " + err.Error()}
+			return tui.ReportMsg{Dir: of.Dir, Err: "the report can't be read: " + err.Error()}
 		}
-		return tui.ReportMsg{Lines: strings.Split(strings.TrimRight(b.String(), "\n"), "\n")}
+		return tui.ReportMsg{Dir: of.Dir, Lines: strings.Split(strings.TrimRight(b.String(), "\n"), "\n")}
 	}
 }

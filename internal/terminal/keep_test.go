@@ -105,12 +105,12 @@ func TestTheReportOfARecordIsRead(t *testing.T) {
 		there, _ := examples.Open(name)
 		return record.OpenFS(there, name)
 	}
-	told, _ := keepsake{frame: f}.readReport(example, 74)().(tui.ReportMsg)
+	told, _ := keepsake{frame: f}.readReport(example, view.ShowReport{Width: 74})().(tui.ReportMsg)
 	if told.Err != "" || len(told.Lines) < 100 || told.Lines[0] != "mdx: PASS" {
 		t.Errorf("%s: %.300q", told.Err, told.Lines)
 	}
 	f.Trial.Dir = filepath.Join(t.TempDir(), "none")
-	if told, _ := (keepsake{frame: f}).readReport(record.Open, 74)().(tui.ReportMsg); !strings.Contains(told.Err, "can't be read") {
+	if told, _ := (keepsake{frame: f}).readReport(record.Open, view.ShowReport{Width: 74})().(tui.ReportMsg); !strings.Contains(told.Err, "can't be read") {
 		t.Errorf("of a record that is not there: %v", told)
 	}
 }

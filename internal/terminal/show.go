@@ -106,6 +106,8 @@ type Show struct {
 	Recorded *string
 	// Open reads the record in a folder, for the report of the trial on the screen.
 	Open func(dir string) (*record.Record, error)
+	// Records lists the records, the newest first; nil: the screen lists none.
+	Records func() []view.RecordLine
 	// Beside runs in parallel to the screen; it may be nil. With UntilKey the
 	// operator's first key ends it.
 	Beside   func(ctx context.Context, b Beside)
@@ -148,7 +150,7 @@ func (x Show) Run(ctx context.Context) (err error) {
 	o.ASCII, o.Console = o.ASCII || asciiOnly(), textConsole()
 	o.NoColor = x.Color != nil && *x.Color == colorprofile.ASCII
 	stage := newStage(o, x.Names)
-	stage.dir, stage.open, stage.rec.keys = x.Dir, x.Open, x.CastKeys
+	stage.dir, stage.open, stage.records, stage.rec.keys = x.Dir, x.Open, x.Records, x.CastKeys
 	if x.Cast != "" {
 		if err := stage.record(x.Cast, x.CastAgain); err != nil {
 			return CastError{err}

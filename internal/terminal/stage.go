@@ -17,9 +17,10 @@ type stage struct {
 	rec recording
 	// dir is the folder for saved screens when there is no trial; empty: the current
 	// folder.
-	dir   string
-	open  func(dir string) (*record.Record, error)
-	frame *view.Frame // the newest frame
+	dir     string
+	open    func(dir string) (*record.Record, error)
+	records func() []view.RecordLine
+	frame   *view.Frame // the newest frame
 	// asked holds the model's intents about the screen itself that the stage has not
 	// carried out yet.
 	asked []view.Intent
@@ -43,7 +44,7 @@ func newStage(o tui.Options, names *record.Names) *stage {
 	send := o.Send
 	o.Send = func(i view.Intent) {
 		switch i.(type) {
-		case view.RecordScreen, view.SaveScreen, view.SaveTimeline, view.ShowReport:
+		case view.RecordScreen, view.SaveScreen, view.SaveTimeline, view.ShowReport, view.ShowRecords:
 			s.asked = append(s.asked, i)
 		default:
 			send(i)
@@ -115,7 +116,12 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 	case view.SaveTimeline:
 		return say(k.timeline)
 	case view.ShowReport:
-		return k.readReport(s.open, i.Width)
+		return k.readReport(s.open, i)
+	case view.ShowRecords:
+		if s.records != nil {
+			return func() tea.Msg { return tui.RecordsMsg{Lines: s.records()} }
+		}
+		return s.pass(tui.SayMsg("this screen lists no records: `lightsout records` does"))
 	}
 	return nil
 }

@@ -40,6 +40,8 @@ type Options struct {
 	Render func(f *view.Frame, width, height int) string
 	// Names are replaced in the record of a trial; nil: none.
 	Names *record.Names
+	// Begin is called before a record begins, so that another one ends; nil: not.
+	Begin func()
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -126,7 +128,7 @@ func (t *Runner) startPending() {
 
 // SwitchingOff begins the record of an outage without a trial, unless a trial keeps one.
 func (t *Runner) SwitchingOff() {
-	if t.live() {
+	if t.Live() {
 		return
 	}
 	if err := t.start(nil, RunOptions{Unprompted: true}); err != nil {
@@ -149,10 +151,10 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 }
 
 // Running reports whether a trial that somebody started is under way.
-func (t *Runner) Running() bool { return t.live() && !t.run.opt.Unprompted }
+func (t *Runner) Running() bool { return t.Live() && !t.run.opt.Unprompted }
 
-// live reports whether a record is being kept.
-func (t *Runner) live() bool { return t.run != nil && t.run.stage != stageOver }
+// Live reports whether a record is being kept.
+func (t *Runner) Live() bool { return t.run != nil && t.run.stage != stageOver }
 
 // UnderWay is the trial that takes its steps now; nil if there is none, and while one
 // cleans up.
@@ -180,7 +182,7 @@ func (t *Runner) Record(q loadgen.Record) bool {
 
 // ifLive calls to with the live run, if there is one.
 func (t *Runner) ifLive(to func(*run)) {
-	if t.live() {
+	if t.Live() {
 		t.run.tracker.Awake(t.run.now())
 		to(t.run)
 	}
@@ -209,7 +211,7 @@ func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
 
 // Draining makes a drain by keyboard a step.
 func (t *Runner) Draining(nodes []string) {
-	if r := t.run; t.live() && r.plan == nil && r.stage == stageSteps {
+	if r := t.run; t.Live() && r.plan == nil && r.stage == stageSteps {
 		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
@@ -218,7 +220,7 @@ func (t *Runner) Draining(nodes []string) {
 func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
 	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
 	t.loads = append(t.running(), l)
-	if !t.live() {
+	if !t.Live() {
 		return
 	}
 	r := t.run
@@ -237,7 +239,7 @@ func (t *Runner) running() []*loadRun {
 
 // Did turns an action of the operator by keyboard into a step.
 func (t *Runner) Did(i view.Intent) {
-	if !t.live() || t.run.plan != nil {
+	if !t.Live() || t.run.plan != nil {
 		return
 	}
 	switch i := i.(type) {
@@ -286,7 +288,7 @@ func (t *Runner) WillUncordon(node string) bool {
 
 // End judges what there is when the session ends.
 func (t *Runner) End() {
-	if t.live() {
+	if t.Live() {
 		t.run.aborted = !t.run.opt.Unprompted
 		t.run.conclude()
 	}
@@ -311,8 +313,11 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if err != nil {
 		return err
 	}
-	if t.live() { // the record of an outage without a trial
+	if t.Live() { // the record of an outage without a trial
 		t.run.conclude()
+	}
+	if t.opt.Begin != nil {
+		t.opt.Begin()
 	}
 	if err := r.openRecord(); err != nil {
 		return err

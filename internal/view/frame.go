@@ -68,7 +68,9 @@ type Frame struct {
 	// one sentence, why it cannot.
 	Recording bool
 	RecordErr string
-	Notice    Notice
+	// RecordsOutage: an outage that nobody planned is being recorded.
+	RecordsOutage bool
+	Notice        Notice
 }
 
 // Title is the session's part of the title line.

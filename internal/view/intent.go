@@ -56,11 +56,16 @@ type (
 	// carried out by who shows the screen.
 	RecordScreen struct{}
 	// SaveScreen keeps a picture of the screen as it is, SaveTimeline the timeline as
-	// text. ShowReport asks for the report of the trial, in lines of Width cells. The
-	// program that shows the screen carries them out too.
+	// text. ShowRecords asks for the list of records, ShowReport for the report of the
+	// record in Dir, or else of the trial, in lines of Width cells. The program that shows
+	// the screen carries them out too.
 	SaveScreen   struct{}
 	SaveTimeline struct{}
-	ShowReport   struct{ Width int }
+	ShowRecords  struct{}
+	ShowReport   struct {
+		Dir   string
+		Width int
+	}
 
 	// ReplayPause pauses or continues a replay.
 	ReplayPause struct{}
@@ -88,6 +93,7 @@ func (AskQuit) intent()      {}
 func (RecordScreen) intent() {}
 func (SaveScreen) intent()   {}
 func (SaveTimeline) intent() {}
+func (ShowRecords) intent()  {}
 func (ShowReport) intent()   {}
 func (ReplayPause) intent()  {}
 func (ReplaySpeed) intent()  {}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"path/filepath"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/recorder"
+	"lightsout/internal/session"
+	"lightsout/internal/trial"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// guests are the guests of a screen's session: the trials, and the recorder of outages
+// that nobody planned. One outage goes into one record: the operator's own into that of
+// the trials, unless it joins one that is being recorded.
+type guests struct {
+	*trial.Runner
+	outages *recorder.Recorder
+}
+
+// newOutages makes the recorder of the screen.
+func (a *app) newOutages(opt session.Options) *recorder.Recorder {
+	set, c := a.config.Recording(), a.session.Controls()
+	return recorder.New(c, recorder.Options{
+		Cluster: opt.Cluster, Pace: opt.Pace, Dir: filepath.Join(a.kept, recorder.Folder), Timeline: a.recorder.Timeline(), Load: a.load,
+		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
+		Kept: a.trials.Live, Names: a.names, Now: time.Now,
+		Print: func(line string) {
+			c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
+		},
+	})
+}
+
+func (g guests) Tracks() bool { return true }
+
+func (g guests) Record(q loadgen.Record) bool {
+	g.outages.Record(q)
+	return g.Runner.Record(q)
+}
+
+func (g guests) Transition(t cluster.Transition) {
+	g.Runner.Transition(t)
+	g.outages.Transition(t)
+}
+
+func (g guests) Observe(s *cluster.Snapshot) {
+	g.Runner.Observe(s)
+	g.outages.Observe(s)
+}
+
+func (g guests) SwitchingOff() {
+	if !g.outages.Recording() {
+		g.Runner.SwitchingOff()
+	}
+}
+
+func (g guests) Switching(a power.Action, bindings []power.Binding) {
+	g.Runner.Switching(a, bindings)
+	g.outages.Switching(a, bindings)
+}
+
+func (g guests) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
+	g.Runner.LoadStarted(number, spec, at)
+	g.outages.LoadStarted(number, spec, at)
+}
+
+func (g guests) Show(f *view.Frame) {
+	g.Runner.Show(f)
+	g.outages.Show(f)
+}
+
+func (g guests) End() {
+	g.Runner.End()
+	g.outages.End()
+}

@@ -1,0 +1,255 @@
+package recorder
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// screen is a session with an operator, and a Recorder as its guest. A look takes a second.
+type screen struct {
+	*Recorder
+	t        *testing.T
+	now      time.Time
+	down     map[string]time.Time // nodes that are NotReady, and since when
+	noted    map[string]bool      // nodes whose machines lightsout switched off
+	kept     bool
+	timeline *record.Timeline
+	printed  []string
+}
+
+func (s *screen) Async(_ time.Duration, work func(context.Context) error, then func(error)) {
+	then(work(s.t.Context()))
+}
+func (s *screen) Publish() *view.Frame {
+	f := &view.Frame{Now: s.now, Snapshot: s.Snapshot(), Zero: s.timeline.Zero()}
+	s.Show(f)
+	return f
+}
+func (s *screen) Say(e view.Event)          { s.timeline.Add(e) }
+func (s *screen) Focus() cluster.Key        { return cluster.Key{} }
+func (s *screen) Outlook([]string) []string { return nil }
+func (s *screen) WantKubelets(...string)    {}
+func (s *screen) StartLoad(loadgen.Spec) (int, time.Time, error) {
+	s.t.Error("the screen sends requests of its own")
+	return 0, time.Time{}, nil
+}
+func (s *screen) Snapshot() *cluster.Snapshot {
+	c := cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkLive, LastContact: s.now}, Access: map[cluster.Kind]cluster.Access{}}
+	for _, k := range cluster.Kinds {
+		c.Access[k] = cluster.Access{Synced: true}
+	}
+	for _, name := range []string{"n1", "n2", "n3"} {
+		n := &cluster.Node{Name: name, Ready: cluster.TriTrue, ReadySince: s.now.Add(-time.Hour), Created: s.now.Add(-2 * time.Hour)}
+		if since, down := s.down[name]; down {
+			n.Ready, n.ReadySince = cluster.TriUnknown, since
+		}
+		if s.noted[name] {
+			n.Annotations = map[string]string{power.AnnotationSwitchedOff: power.Note{By: "me@here"}.Text()}
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	return cluster.NewSnapshot(c)
+}
+
+func newScreen(t *testing.T) *screen {
+	s := &screen{t: t, now: time.Now(), down: map[string]time.Time{}, noted: map[string]bool{}}
+	clock := func() time.Time { return s.now }
+	var err error
+	if s.timeline, err = record.NewTimeline("", clock); err != nil {
+		t.Fatal(err)
+	}
+	s.Recorder = New(s, Options{
+		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: 1 << 20,
+		Steady: 10 * time.Second, KeepBytes: 1 << 30, Kept: func() bool { return s.kept }, Now: clock,
+		Print: func(line string) { s.printed = append(s.printed, line) },
+	})
+	s.look(3)
+	return s
+}
+
+// look lets seconds pass, with a look in each.
+func (s *screen) look(seconds int) {
+	for range seconds {
+		s.now = s.now.Add(time.Second)
+		s.Observe(s.Snapshot())
+		s.Publish()
+	}
+}
+
+// fails begins the silence of a node.
+func (s *screen) fails(node string) { s.down[node] = s.now }
+
+// summaries ends the session and reads the records, the oldest first.
+func (s *screen) summaries() (out []*record.Summary) {
+	s.t.Helper()
+	s.End()
+	for _, dir := range folders(s.opt.Dir) {
+		sum, err := record.Summarized(os.DirFS(dir))
+		if err != nil || sum == nil || sum.Unplanned == nil || !exists(filepath.Join(dir, record.HTMLFile)) {
+			s.t.Fatalf("%s: %+v %v", dir, sum, err)
+		}
+		out = append(out, sum)
+	}
+	return out
+}
+
+func signsOf(sum *record.Summary) (names []string) {
+	for _, x := range sum.Unplanned.Signs {
+		names = append(names, x.Subject)
+	}
+	return names
+}
+
+func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
+	s := newScreen(t)
+	s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+	ended := func(class loadgen.Class) {
+		s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: class, Scheduled: s.now, Sent: s.now, End: s.now})
+	}
+	for range 3 { // the operator may send too much: failures alone begin no record
+		ended(loadgen.ClassOK)
+		ended(loadgen.ClassRefused)
+		s.look(1)
+	}
+	if s.Publish().RecordsOutage {
+		t.Fatal("failures alone began a record")
+	}
+	s.fails("n2")
+	zero := s.now
+	s.look(4)
+	ended(loadgen.ClassRefused)
+	s.look(1)
+	if f := s.Publish(); !f.RecordsOutage {
+		t.Error("the frame does not show the recording")
+	}
+	delete(s.down, "n2")
+	s.look(12)
+	if f := s.Publish(); f.RecordsOutage {
+		t.Error("the recording did not end")
+	}
+	all := s.summaries()
+	if len(all) != 1 || !all[0].Zero.Equal(zero) || all[0].Unplanned.Severity != record.SeverityDegraded {
+		t.Fatalf("%+v", all)
+	}
+	if l := all[0].Load; len(l) != 1 || l[0].Run != 7 || l[0].Failed != 1 || l[0].OK != 0 || !all[0].Ledger.Balanced {
+		t.Errorf("%+v", l)
+	}
+	rec, err := record.Open(s.Newest())
+	if err != nil || !rec.Start.Before(zero) {
+		t.Errorf("the record has no past: it begins at %s, zero is %s: %v", rec.Start, zero, err)
+	}
+	if last := s.printed[len(s.printed)-1]; !strings.Contains(last, filepath.Join(s.Newest(), record.HTMLFile)) {
+		t.Errorf("the last line does not name the report: %q", last)
+	}
+}
+
+// The operator's own outage is in the record of the trials. A node that they did not
+// switch begins a record as soon as that one has ended.
+func TestTheOperatorsOutageIsNotRecordedTwice(t *testing.T) {
+	s := newScreen(t)
+	s.kept = true
+	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.fails("n1") // not even annotated
+	s.look(30)
+	s.kept = false
+	s.look(5)
+	if all := folders(s.opt.Dir); len(all) > 0 {
+		t.Fatal("two records of one outage: ", all)
+	}
+	delete(s.down, "n1")
+	s.look(2)
+
+	s.kept = true
+	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.fails("n1")
+	s.fails("n3")
+	s.look(5)
+	delete(s.down, "n1")
+	s.look(2)
+	s.kept = false
+	s.look(5)
+	if all := s.summaries(); len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n3"}) {
+		t.Errorf("%d records", len(all))
+	}
+}
+
+// What the operator switches off during an outage belongs to it. A trial ends its record.
+func TestOneOutageOneRecord(t *testing.T) {
+	s := newScreen(t)
+	s.fails("n2")
+	s.look(4)
+	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.noted["n1"] = true
+	s.fails("n1")
+	s.look(4)
+	delete(s.down, "n2")
+	s.look(15)
+	if !s.Recording() {
+		t.Error("the record ended while a machine of it was off")
+	}
+	s.Yield()
+	s.kept = true
+	s.look(5)
+	clear(s.down)
+	s.look(5)
+	s.kept = false
+	s.look(5)
+	all := s.summaries()
+	if len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n2", "n1"}) || !strings.Contains(strings.Join(all[0].Unplanned.Unseen, "\n"), "the trial's record has the rest") {
+		t.Fatalf("%d records: %+v", len(all), all)
+	}
+}
+
+// The screen leaves an outage to a recorder that runs, and takes over when that ends.
+func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
+	s := newScreen(t)
+	unlock, err := Lock(s.opt.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fails("n1")
+	s.look(5)
+	if s.Recording() || len(s.printed) != 1 || !strings.Contains(s.printed[0], "another lightsout records this outage") {
+		t.Errorf("recording %t; %q", s.Recording(), s.printed)
+	}
+	unlock()
+	s.look(1)
+	if !s.Recording() {
+		t.Error("nobody records the outage")
+	}
+	if _, err := Lock(s.opt.Dir); err == nil {
+		t.Error("the screen does not lock the folder")
+	}
+	s.summaries()
+	if unlock, err = Lock(s.opt.Dir); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
+// No search for signs follows each frame: its cost grows with the cluster.
+func TestFramesSearchForNoSigns(t *testing.T) {
+	s := newScreen(t)
+	before := s.signs.nodes
+	for range 100 {
+		s.Observe(s.Snapshot())
+	}
+	if s.signs.nodes != before {
+		t.Error("signs were searched for")
+	}
+	if names := slices.Collect(maps.Keys(s.signs.open)); len(names) > 0 {
+		t.Error(names)
+	}
+}
