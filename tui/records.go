@@ -94,7 +94,7 @@ func (d *recordsDialog) press(p pressed) (view.Intent, bool) {
 func (d *recordsDialog) draw(s *scene, w, h int) ([]string, int) {
 	var below []string
 	if r, ok := d.selected(); ok {
-		below = wrap(s.t.text("replay: lightsout replay "+text.ShellWord(r.Path)), w)
+		below = wrap(s.t.text("lightsout replay "+text.ShellWord(r.Path)), w)
 	}
 	lines := d.list.draw(s, w, max(3, min(h-len(below)-1, d.lines())), true)
 	lines = append(lines, blank(w))

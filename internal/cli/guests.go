@@ -69,6 +69,7 @@ func (g guests) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
 
 func (g guests) Show(f *view.Frame) {
 	g.Runner.Show(f)
+	f.RecordsOutage = g.Live() && !g.Runner.Running() // by hand
 	g.outages.Show(f)
 }
 

@@ -74,9 +74,9 @@ func TestTheScreenRecordsAnUnplannedOutage(t *testing.T) {
 	}
 
 	x.keys("H")
-	x.waitFor("the list", time.Minute, `outage kube-node4`, `trial`, `replay: lightsout replay .*/trials/2`)
+	x.waitFor("the list", time.Minute, `outage kube-node4`, `trial`, `(?s)lightsout replay.*/trials/2`)
 	x.keys("Down")
-	x.waitFor("the command", time.Minute, `replay: lightsout replay .*/outages/2`)
+	x.waitFor("the command", time.Minute, `(?s)lightsout replay.*/outages/2`)
 	x.keys("Enter")
 	x.waitFor("the report", time.Minute, `Report of outage kube-node4`, `kube-node4 fell silent at`)
 	x.keys("Escape")

@@ -151,6 +151,9 @@ func (p *past) each(to func(lines []byte)) {
 	}
 }
 
+// spillBytes is how much of the past is written at once.
+const spillBytes = 1 << 20
+
 // spill creates the file at path, and writes the past and all that follows to it.
 func (f *file) spill(path string) error {
 	d, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -160,7 +163,14 @@ func (f *file) spill(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.now, f.disk, f.size, f.part, f.waiting, f.lost, f.err = time.Now, d, 0, false, nil, 0, nil
-	f.past.each(f.put)
+	var b []byte
+	f.past.each(func(lines []byte) { // a write for each line would take seconds
+		if b = append(b, lines...); len(b) >= spillBytes {
+			f.put(b)
+			b = b[:0]
+		}
+	})
+	f.put(b)
 	return nil
 }
 

@@ -315,7 +315,7 @@ func (r *Recorder) cut(why string) {
 
 // Show gives a frame to the record.
 func (r *Recorder) Show(f *view.Frame) {
-	f.RecordsOutage = r.outage != nil
+	f.RecordsOutage = f.RecordsOutage || r.outage != nil
 	defer r.rolling.Offer(f) // nothing may change it later
 	err := r.rolling.Err()
 	if r.outage == nil && err == nil {

@@ -68,7 +68,7 @@ type Frame struct {
 	// one sentence, why it cannot.
 	Recording bool
 	RecordErr string
-	// RecordsOutage: an outage that nobody planned is being recorded.
+	// RecordsOutage: an outage is being recorded that no trial caused.
 	RecordsOutage bool
 	Notice        Notice
 }
