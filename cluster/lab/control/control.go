@@ -15,7 +15,7 @@ import (
 	"lightsout/cluster/lab/portal"
 )
 
-// Machine is a machine's power.
+// Machine is a machine's power, and its network.
 type Machine interface {
 	Name() string
 	State() machine.State
@@ -23,6 +23,8 @@ type Machine interface {
 	PowerOn() error
 	PowerCut()
 	Shutdown() error
+	CutOff()
+	Join()
 }
 
 // Components is the control plane.
@@ -61,7 +63,7 @@ type Fault struct {
 // Handler returns the control's HTTP interface:
 //
 //	GET    /machines                    name, state and boot id of each
-//	POST   /machines/{name}/{action}    off (power cut), on, shutdown
+//	POST   /machines/{name}/{action}    off (power cut), on, shutdown; cut (off the network), join
 //	GET    /components                  name, state and process id of each
 //	POST   /components/{name}/{action}  stop, cont, kill, start
 //	GET    /knative                     requests in the activator and the queue-proxies
@@ -104,8 +106,12 @@ func Handler(c Config) http.Handler {
 			err = m.PowerOn()
 		case "shutdown":
 			err = m.Shutdown()
+		case "cut":
+			m.CutOff()
+		case "join":
+			m.Join()
 		default:
-			fail(w, http.StatusNotFound, fmt.Errorf("no action %q on a machine: take off, on or shutdown", action))
+			fail(w, http.StatusNotFound, fmt.Errorf("no action %q on a machine: take off, on, shutdown, cut or join", action))
 			return
 		}
 		done(w, err)

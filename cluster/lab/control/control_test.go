@@ -15,6 +15,7 @@ import (
 type plug struct {
 	name  string
 	state machine.State
+	cut   bool
 }
 
 func (p *plug) Name() string         { return p.name }
@@ -29,6 +30,8 @@ func (p *plug) PowerOn() error {
 	return nil
 }
 func (p *plug) Shutdown() error { p.state = machine.Stopping; return nil }
+func (p *plug) CutOff()         { p.cut = true }
+func (p *plug) Join()           { p.cut = false }
 
 type components struct{ done []string }
 
@@ -42,7 +45,7 @@ func (c *components) Do(component, action string) error {
 }
 
 func TestRequests(t *testing.T) {
-	node := &plug{"kube-node1", machine.On}
+	node := &plug{name: "kube-node1", state: machine.On}
 	parts := &components{}
 	sudo := map[string]string{}
 	p := portal.New(portal.Config{Token: "secret"})
@@ -63,6 +66,8 @@ func TestRequests(t *testing.T) {
 		{"POST", "/machines/kube-node1/on", "", 200, ""},
 		{"POST", "/machines/kube-node1/shutdown", "", 200, ""},
 		{"GET", "/machines", "", 200, `"state":"stopping"`},
+		{"POST", "/machines/kube-node1/join", "", 200, ""},
+		{"POST", "/machines/kube-node1/cut", "", 200, ""},
 		{"POST", "/machines/kube-node1/explode", "", 404, "explode"},
 		{"POST", "/machines/kube-node9/off", "", 404, "kube-node9"},
 		{"POST", "/components/etcd/stop", "", 200, ""},
@@ -80,8 +85,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s; want %d with %q", c.method, c.path, c.body, w.Code, w.Body, c.status, c.want)
 		}
 	}
-	if len(parts.done) != 1 || sudo["kube-node1"] != "no" {
-		t.Errorf("components %v, sudo %v", parts.done, sudo)
+	if len(parts.done) != 1 || sudo["kube-node1"] != "no" || !node.cut {
+		t.Errorf("components %v, sudo %v, cut off %v", parts.done, sudo, node.cut)
 	}
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("DELETE", "/faults", nil))
 	if sudo["kube-node1"] != "" {

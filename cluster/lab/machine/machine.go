@@ -204,6 +204,13 @@ func (m *Machine) PowerCut() {
 	m.lost()
 }
 
+// CutOff takes the machine off the network, as a pulled cable does: it and its pods run
+// on, and nobody hears them. Join puts it back.
+func (m *Machine) CutOff() { m.cfg.Host.Detach() }
+
+// Join puts the machine back on the network.
+func (m *Machine) Join() { m.cfg.Host.Attach() }
+
 // lost ends the present life. It is called with mu held.
 func (m *Machine) lost() {
 	if m.life != nil {

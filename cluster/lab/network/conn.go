@@ -24,6 +24,8 @@ type conn struct {
 	remote *net.TCPAddr
 
 	in        []byte // arrived, not read
+	held      []byte // under way to here, while the hosts are parted
+	finHeld   bool   // and then the end
 	off       int    // of in, what has been read
 	finIn     bool   // the peer writes no more
 	finOut    bool   // this end writes no more
@@ -37,8 +39,9 @@ type conn struct {
 }
 
 type link struct {
-	mu   sync.Mutex
-	cond *sync.Cond
+	mu     sync.Mutex
+	cond   *sync.Cond
+	parted int // how many of the two hosts are detached
 }
 
 // deadline is a time, and a timer that wakes the link then.
@@ -127,13 +130,18 @@ func (c *conn) Write(b []byte) (int, error) {
 			return written, c.wrap("write", os.ErrDeadlineExceeded)
 		case c.err != nil:
 			return written, c.wrap("write", c.err)
-		case p.closed && !p.dead:
+		case p.closed && !p.dead && c.link.parted == 0:
 			return written, c.wrap("write", syscall.EPIPE)
 		case len(b) == 0:
 			return written, nil
 		}
-		if room := window - (len(p.in) - p.off); room > 0 {
+		if room := window - (len(p.in) - p.off) - len(p.held); room > 0 {
 			n := min(room, len(b))
+			if c.link.parted > 0 {
+				p.held = append(p.held, b[:n]...)
+				b, written = b[n:], written+n
+				continue
+			}
 			if p.off > 0 && len(p.in)+n > cap(p.in) {
 				p.in = p.in[:copy(p.in, p.in[p.off:])]
 				p.off = 0
@@ -178,9 +186,7 @@ func (c *conn) Close() error {
 // called with the link locked.
 func (c *conn) shut() {
 	c.closed = true
-	if !c.dead {
-		c.peer.finIn = true
-	}
+	c.fin()
 	c.readBy.stop()
 	c.writeBy.stop()
 	if c.keepAlive != nil {
@@ -198,11 +204,40 @@ func (c *conn) CloseWrite() error {
 		return c.wrap("close", net.ErrClosed)
 	}
 	c.finOut = true
-	if !c.dead {
-		c.peer.finIn = true
-	}
+	c.fin()
 	c.link.cond.Broadcast()
 	return nil
+}
+
+// fin tells the peer that no more comes. It is called with the link locked.
+func (c *conn) fin() {
+	switch {
+	case c.dead:
+	case c.link.parted > 0:
+		c.peer.finHeld = true
+	default:
+		c.peer.finIn = true
+	}
+}
+
+// part is what detaching its host does to a connection; meet undoes it.
+func (c *conn) part() {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.link.parted++
+}
+
+func (c *conn) meet() {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	if c.link.parted--; c.link.parted > 0 {
+		return
+	}
+	for _, end := range []*conn{c, c.peer} {
+		end.in, end.held = append(end.in, end.held...), nil
+		end.finIn = end.finIn || end.finHeld
+	}
+	c.link.cond.Broadcast()
 }
 
 // cut is what a power cut of its host does to this end.

@@ -134,7 +134,7 @@ func (n *Network) dial(ctx context.Context, h *Host, network, addr string) (net.
 			return nil, fail(to, ErrPowerCut)
 		}
 		peer := n.byIP[target.Addr()]
-		if peer != nil && peer.up {
+		if peer != nil && peer.up && (peer == h || !peer.detached && !h.detached) {
 			l := peer.listening(target)
 			if l == nil {
 				n.mu.Unlock()
@@ -221,6 +221,8 @@ type Host struct {
 	listeners map[*listener]struct{}
 	conns     map[*conn]struct{} // this host's ends
 	silenced  []*conn            // the other ends of connections that a power cut froze
+	detached  bool
+	apart     []*conn // this host's ends of connections that Detach has parted
 	nextPort  uint16
 }
 

@@ -224,6 +224,54 @@ func TestPodAddressesComeAndGo(t *testing.T) {
 	}
 }
 
+// A host off the network runs on. What was sent meanwhile arrives when it is back, the
+// end of a stream too.
+func TestADetachedHostIsUnheardAndRunsOn(t *testing.T) {
+	a, b, near, far := pair(t)
+	own, err := b.Listen("10.0.0.2:81")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	near.Write([]byte("before "))
+	b.Detach()
+	near.Write([]byte("meanwhile"))
+	near.(interface{ CloseWrite() error }).CloseWrite()
+	far.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if got, err := io.ReadAll(far); string(got) != "before " || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("detached, it read %q, %v", got, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := a.DialContext(ctx, "tcp", "10.0.0.2:81"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a dial to it: %v", err)
+	}
+	if c, err := b.DialContext(t.Context(), "tcp", "10.0.0.2:81"); err != nil || !b.Up() {
+		t.Errorf("a dial to itself: %v", err)
+	} else {
+		c.Close()
+	}
+	dialled := make(chan error, 1)
+	go func() {
+		c, err := b.DialContext(t.Context(), "tcp", "10.0.0.1:80")
+		if err == nil {
+			c.Close()
+		}
+		dialled <- err
+	}()
+	b.Attach()
+	if err := within(t, dialled); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a dial from it, back on the network: %v", err)
+	}
+	far.SetReadDeadline(time.Time{})
+	if got, err := io.ReadAll(far); string(got) != "meanwhile" || err != nil {
+		t.Errorf("back on the network, it read %q, %v", got, err)
+	}
+	if _, err := far.Write([]byte("answer")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCutReleasesAccept(t *testing.T) {
 	n := New()
 	b := n.AddHost("b", "10.0.0.2")

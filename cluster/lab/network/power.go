@@ -88,3 +88,36 @@ func (h *Host) Boot() {
 		c.forgotten()
 	}
 }
+
+// Detach takes the host off the network, while it runs on. What is sent from and to other
+// hosts is under way until Attach: writes succeed until 256 KiB wait, reads block, and
+// dials hang. Connections within the host work on. Detaching twice does nothing.
+func (h *Host) Detach() {
+	n := h.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h.detached {
+		return
+	}
+	h.detached = true
+	for c := range h.conns {
+		if c.peer.host != h {
+			h.apart = append(h.apart, c)
+			c.part()
+		}
+	}
+	n.wake() // the network is another one for dials
+}
+
+// Attach puts the host back on the network: what is under way arrives.
+func (h *Host) Attach() {
+	n := h.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h.detached = false
+	for _, c := range h.apart {
+		c.meet()
+	}
+	h.apart = nil
+	n.wake()
+}
