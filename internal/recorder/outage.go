@@ -165,13 +165,13 @@ func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.r.s.Say(e)
 }
 
-// findReturned finds the nodes of the outage that are back.
+// findReturned finds the nodes of the outage that are back. One that was deleted is not.
 func (o *outage) findReturned(s *cluster.Snapshot, now time.Time) {
 	if s.Link.State != cluster.LinkLive {
 		return
 	}
 	for name := range o.down {
-		if o.r.signs.open[subject{view.SignSilent, name}] == nil {
+		if n := s.Node(name); n != nil && n.Gone.IsZero() && o.r.signs.open[subject{view.SignSilent, name}] == nil {
 			delete(o.down, name)
 			o.tracker.Switched(name, power.ActionOn, now)
 		}
@@ -294,10 +294,12 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
-	for _, name := range down {
-		if o.nodes[name] {
-			o.unseen(name + " was still down when the record ended: its return is not in this record")
+	for _, name := range slices.Sorted(maps.Keys(o.down)) {
+		why := " was still down when the record ended"
+		if !slices.Contains(down, name) {
+			why = " was deleted"
 		}
+		o.unseen(name + why + ": its return is not in this record")
 	}
 	sum.Unplanned.Unseen = o.missed
 	for _, p := range r.signs.planned {
