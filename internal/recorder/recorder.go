@@ -282,7 +282,7 @@ func (r *Recorder) reportInterrupted() {
 		return
 	}
 	var lines []string
-	r.s.Async(reportWithin, func(context.Context) error {
+	r.s.Async(report.Within, func(context.Context) error {
 		unlock, err := Lock(r.opt.Dir)
 		if err == nil {
 			lines = Interrupted(r.opt.Dir)
