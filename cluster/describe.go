@@ -210,12 +210,12 @@ func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]Obje
 // ownerOf finds what controls an object. Knative's labels say it where the
 // owner is not written down.
 func ownerOf(o *described, ref Ref) Ref {
-	named := func(kind Kind, name string) Ref { return Ref{kind, Key{ref.Namespace, harmless(name)}} }
+	beside := func(kind Kind, name string) Ref { return Ref{kind, Key{ref.Namespace, named(name)}} }
 	if ref.Kind == KindDeployment && o.Labels[knativeRevision] != "" {
-		return named(KindRevision, o.Labels[knativeRevision])
+		return beside(KindRevision, o.Labels[knativeRevision])
 	}
 	if ref.Kind == KindRevision && o.Labels[knativeService] != "" {
-		return named(KindKnativeService, o.Labels[knativeService])
+		return beside(KindKnativeService, o.Labels[knativeService])
 	}
 	owner := metav1.GetControllerOfNoCopy(o)
 	if owner == nil {
@@ -224,9 +224,9 @@ func ownerOf(o *described, ref Ref) Ref {
 	for kind, r := range resources {
 		if r.kind == owner.Kind && r.apiVersion == owner.APIVersion {
 			if kind == KindNode { // a static pod's
-				return Ref{KindNode, Key{Name: harmless(owner.Name)}}
+				return Ref{KindNode, Key{Name: named(owner.Name)}}
 			}
-			return named(kind, owner.Name)
+			return beside(kind, owner.Name)
 		}
 	}
 	return Ref{}
@@ -248,7 +248,7 @@ func containersOf(o *described) []Container {
 	var out []Container
 	add := func(all []corev1.Container, statuses []corev1.ContainerStatus, first bool) {
 		for _, c := range all {
-			v := Container{Name: harmless(c.Name), Image: harmless(c.Image), Init: first,
+			v := Container{Name: named(c.Name), Image: harmless(c.Image), Init: first,
 				Requests: amounts(c.Resources.Requests), Limits: amounts(c.Resources.Limits)}
 			for i := range statuses {
 				if statuses[i].Name == c.Name {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/internal/text"
@@ -229,5 +230,18 @@ func TestANodesStatusHasAShortForm(t *testing.T) {
 		if c.s.String() != c.text || c.s.Short() != c.short {
 			t.Errorf("%q, %q; want %q, %q", c.s.String(), c.s.Short(), c.text, c.short)
 		}
+	}
+}
+
+// TestNamesThatDifferStayDifferent: an invisible character makes another name, which
+// must not look like the name without it, or be taken for it.
+func TestNamesThatDifferStayDifferent(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"n1", "n1\x1b[31m", "n1\x1b[32m", "n\u200b1", "\u202en1", "n1\n", "n1\x00", "n1\u3164"} {
+		got := trimNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}).Name
+		if other, twice := seen[got]; twice || harmless(got) != got {
+			t.Errorf("%q is shown as %q, as %q is", name, got, other)
+		}
+		seen[got] = name
 	}
 }

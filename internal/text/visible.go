@@ -7,11 +7,16 @@ import (
 )
 
 // Visible writes control characters and other invisible characters as Go escapes, as
-// "\x1b", so that a terminal shows them and does not obey them. Line ends stay.
+// "\x1b", so that a terminal shows them and does not obey them, and that two names that
+// differ in one look different. Line ends stay. Making a text visible twice changes
+// nothing.
 func Visible(s string) string {
+	if printable(s) {
+		return s
+	}
 	var b strings.Builder
 	for _, r := range s {
-		if r == '\n' || unicode.IsPrint(r) {
+		if _, kind, _ := next(string(r)); r == '\n' || unicode.IsPrint(r) && kind != hidden {
 			b.WriteRune(r)
 			continue
 		}
