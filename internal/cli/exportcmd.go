@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +96,6 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	f.film.Captions = f.film.Captions && cast.HasMarkers()
 	if f.film.Keys && !cast.HasKeys() {
 		return usageError{errors.New("this recording has no keys: --cast-keys records them")}
 	}
@@ -103,6 +103,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
+	f.film.Captions = f.film.Captions && slices.ContainsFunc(frames, func(x export.Frame) bool { return x.Caption != "" })
 	length := frames[len(frames)-1].Until
 	if f.at < 0 {
 		f.at = frames[len(frames)-1].At

@@ -90,11 +90,6 @@ func drawable(width, height int) bool {
 	return width > 0 && height > 0 && width <= maxCells/height
 }
 
-// HasMarkers reports whether there is a caption to show.
-func (c *Cast) HasMarkers() bool {
-	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Code == "m" })
-}
-
 // HasKeys reports whether pressed keys were recorded.
 func (c *Cast) HasKeys() bool {
 	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Code == "i" })

@@ -12,6 +12,7 @@ import (
 	"image/png"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -392,6 +393,24 @@ func TestAFilmEndsWhenItIsNotWantedAnyMore(t *testing.T) {
 }
 
 // Keys stand in front of the caption for a while, and only on request.
+func TestACaptionOnTheScreenIsNotRepeated(t *testing.T) {
+	c := &Cast{Width: 40, Height: 2, Events: []Event{
+		{0, "m", "two nodes shut down"}, {0, "o", "> two nodes shut down"}, {time.Second, "o", "\x1b[H\x1b[2Kgone"},
+		{2 * time.Second, "m", "k1 off"}, {2 * time.Second, "o", "\x1b[H\x1b[2Kpower k1 off"},
+	}}
+	frames, err := Film(t.Context(), c, Options{Captions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range frames {
+		got = append(got, f.Caption)
+	}
+	if want := []string{"", "", "k1 off"}; !slices.Equal(got, want) {
+		t.Errorf("the captions are %q, want %q", got, want)
+	}
+}
+
 func TestPressedKeysAreShownOnRequest(t *testing.T) {
 	c := &Cast{Width: 20, Height: 3, Events: []Event{
 		{0, "o", "a"}, {time.Second, "i", "s"}, {time.Second, "i", "enter"}, {time.Second, "m", "off"}, {time.Second, "o", "b"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -67,6 +68,22 @@ type Cell struct {
 // row gives the cells of one row.
 func (s *Screen) row(y int) []Cell { return s.rows[y] }
 
+// shows reports whether a row of the screen is the beginning of a caption, after a sign.
+func (s *Screen) shows(caption string) bool {
+	start, _ := text.CutLeft(caption, 30)
+	for y := range s.rows {
+		var row strings.Builder
+		for _, c := range s.row(y) {
+			row.WriteString(c.Text)
+		}
+		_, rest, _ := strings.Cut(strings.TrimSpace(row.String()), " ")
+		if start != "" && strings.HasPrefix(rest, start) {
+			return true
+		}
+	}
+	return false
+}
+
 // Limits of a film's memory: changed cells, of 32 bytes each, and, for a GIF, pixels,
 // of one byte each.
 const (
@@ -118,9 +135,13 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	caption := ""
 	var keys pressed
 	add := func(at time.Duration) {
-		s, caption := p.screen(), keys.beside(caption, at)
-		if n := len(all); n == 0 || all[n-1].caption != caption || !equal(all[n-1].screen, s) {
-			all = append(all, moment{at, s, caption})
+		s := p.screen()
+		if s.shows(caption) {
+			caption = ""
+		}
+		below := keys.beside(caption, at)
+		if n := len(all); n == 0 || all[n-1].caption != below || !equal(all[n-1].screen, s) {
+			all = append(all, moment{at, s, below})
 		}
 	}
 	started := false
