@@ -2,12 +2,14 @@ package cli
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/record/replay"
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
 
@@ -22,6 +24,13 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		}
 		if r.Summary == nil || r.Summary.Verdict != view.Pass || len(r.Torn) > 0 || len(r.Samples) == 0 || r.Zero.IsZero() {
 			t.Errorf("%s: torn %q, %d samples, zero %v, summary %+v", name, r.Torn, len(r.Samples), r.Zero, r.Summary)
+		}
+		today, err := plan.Open(name)
+		if then, errThen := plan.Parse(r.Plan); err != nil || errThen != nil || !reflect.DeepEqual(then.Steps, today.Steps) || !reflect.DeepEqual(then.Expect, today.Expect) {
+			t.Errorf("%s: the plan is not today's: %v, %v", name, err, errThen)
+		}
+		if !strings.HasPrefix(r.Summary.Server, "v1.") {
+			t.Errorf("%s: the API server's version is %q", name, r.Summary.Server)
 		}
 		off, notReady := false, false
 		for _, l := range r.Lanes {

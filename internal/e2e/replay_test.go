@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
@@ -64,6 +66,26 @@ func TestReplayOnATerminalPlaysPausesAndSeeks(t *testing.T) {
 	x.waitFor("that nothing can be switched", replayWithin, "this is a replay|nothing can be switched")
 	x.keys("q")
 	x.waitFor("the way out", replayWithin, "ENDED 0")
+}
+
+// TestLeavingAfterResizesLeavesNoOldRow: the lines before the program are the only ones
+// above those after it.
+func TestLeavingAfterResizesLeavesNoOldRow(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 200, 50, nil, "echo BEGUN; "+labtest.Program(t, "lightsout")+" replay mdx; echo ENDED $?; exec sleep 600")
+	for _, at := range []struct{ w, h int }{{120, 36}, {200, 50}, {80, 24}, {100, 30}} {
+		x.waitFor("the screen", replayWithin, `1 Nodes`)
+		x.tmux("resize-window", "-x", fmt.Sprint(at.w), "-y", fmt.Sprint(at.h))
+		x.wait(fmt.Sprint("a frame of ", at), replayWithin, func(s string) bool {
+			first, _, _ := strings.Cut(s, "\n")
+			last := strings.TrimRight(s, "\n")
+			return utf8.RuneCountInString(first) <= at.w && strings.Count(last, "\n") == at.h-1 && strings.Contains(s[strings.LastIndex(last, "\n"):], "quit")
+		})
+	}
+	x.keys("q")
+	if s := strings.TrimSpace(x.waitFor("the way out", replayWithin, "ENDED 0")); s != "BEGUN\nENDED 0" {
+		t.Errorf("the terminal has other rows:\n%s", s)
+	}
 }
 
 // replayWithin is how long a screen may take to show what it was told.
