@@ -24,7 +24,7 @@ func actsOf(r *record.Record) []act {
 	var out []act
 	for _, p := range phasesIn(r) {
 		_, mine := does[p.Name]
-		if !mine || p.Observed == nil {
+		if !mine || p.Observed == nil || p.Before {
 			continue
 		}
 		i := slices.IndexFunc(out, func(a act) bool { return a.phase == p.Name && *p.Observed-a.at < 1 && a.at-*p.Observed < 1 })
@@ -130,7 +130,11 @@ func kubernetesOf(r *record.Record) section {
 	}
 	for _, p := range summaryOf(r).Phases {
 		if p.Observed == nil && p.Predicted == nil && p.Note != "" && (p.Name == view.PhaseReplaced || p.Name == view.PhaseEvicted) {
-			t.Items = append(t.Items, cell{Text: clean(fmt.Sprintf("The pods of %s were not %s: %s.", p.Subject, p.Name, strings.TrimSuffix(p.Note, ".")))})
+			say := "The pods of %s were not %s: %s."
+			if p.Name == view.PhaseEvicted {
+				say = "No pod of %s was %s: %s."
+			}
+			t.Items = append(t.Items, cell{Text: clean(fmt.Sprintf(say, p.Subject, p.Name, strings.TrimSuffix(p.Note, ".")))})
 		}
 	}
 	return t

@@ -129,11 +129,17 @@ func still(o *outage) string {
 	if len(down) == 0 {
 		return ""
 	}
-	word := "down"
-	if !slices.ContainsFunc(down, func(f fallen) bool { return !f.off }) {
-		word = "off"
+	all := func(is func(f fallen) bool) bool {
+		return !slices.ContainsFunc(down, func(f fallen) bool { return !is(f) })
 	}
-	return fmt.Sprintf("%s %s still %s when the record ended", named(down), text.Noun(len(down), "was", "were"), word)
+	was := text.Noun(len(down), "was", "were") + " still down"
+	switch {
+	case all(func(f fallen) bool { return f.off }):
+		was = text.Noun(len(down), "was", "were") + " still off"
+	case all(func(f fallen) bool { return f.on && !f.off }):
+		was = text.Noun(len(down), "was", "were") + " on again, but not yet Ready,"
+	}
+	return named(down) + " " + was + " when the record ended"
 }
 
 // clientsOf describes the clients' errors in outage number i; in the whole record for -1.

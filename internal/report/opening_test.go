@@ -124,6 +124,11 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			fail(r, 30, 600)
 			lose(r, 3, 30, 600)
 		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; 3 of 6 pods were still not available when the record ended; k8s2 was still off when the record ended."},
+		"a node that is not Ready yet": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
+			down(r, "k8s2", view.OutageOff, 22, 590)
+			down(r, "k8s2", view.OutageNotReady, 24, 0)
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available; k8s2 was on again, but not yet Ready, when the record ended."},
 		"a machine that did not go": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
@@ -251,6 +256,20 @@ func TestKubernetesActsForReasonsThatTheRecordHas(t *testing.T) {
 	r.Summary.Settings = append(r.Summary.Settings, record.Setting{Name: "shutdownGracePeriod", Value: "30s", Source: "kubelet configz"})
 	if got := kubernetesOf(r).Rows[0][3].Text; got != "its kubelet reported that it shuts down: shutdownGracePeriod 30s" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestKubernetesDidNothingWhereNothingWasToDo(t *testing.T) {
+	r := vagrantRecord()
+	r.Summary.Phases = []view.Phase{
+		{Name: view.PhaseEndpointsOut, Subject: "k8s2", Observed: p(0), Before: true, Note: "no endpoint on it was ready before"},
+		{Name: view.PhaseDetected, Subject: "k8s2", Observed: p(53)},
+		{Name: view.PhaseReplaced, Subject: "default/web", Observed: p(0), Before: true, Note: "none of its pods was on the nodes"},
+		{Name: view.PhaseEvicted, Subject: "k8s2", Note: "there are no pods on k8s2"},
+	}
+	got := kubernetesOf(r)
+	if len(got.Rows) != 1 || len(got.Items) != 1 || got.Items[0].Text != "No pod of k8s2 was evicted: there are no pods on k8s2." {
+		t.Errorf("%+v, %+v", got.Rows, got.Items)
 	}
 }
 

@@ -33,8 +33,9 @@ type fallen struct {
 	sign bool
 	// silent: it was nothing worse.
 	silent bool
-	// off: its machine is off at the end, and not only silent.
-	off bool
+	// off: its machine is off at the end, and not only silent. on: its machine was off
+	// and is on again.
+	off, on bool
 }
 
 // fall is how a node went down.
@@ -164,6 +165,7 @@ func downs(r *record.Record, node string, spans []view.NodeSpan) []fallen {
 		if !s.To.Before(r.End) {
 			f.to, f.off = time.Time{}, s.Kind == view.SpanOff
 		}
+		f.on = s.Kind == view.OutageOff && !f.off
 		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !s.From.After(out[n-1].to.Add(gap))) {
 			out[n-1].join(f)
 			continue
@@ -195,7 +197,7 @@ func (f *fallen) join(g fallen) {
 	if g.how == fallWentOff || f.how == fallNotReady {
 		f.how = g.how
 	}
-	f.off, f.silent = f.off || g.off, f.silent && g.silent
+	f.off, f.on, f.silent = f.off || g.off, f.on || g.on, f.silent && g.silent
 	if g.to.IsZero() || !f.to.IsZero() && g.to.After(f.to) {
 		f.to = g.to
 	}

@@ -51,6 +51,8 @@ type Phase struct {
 	From *float64 `json:"from,omitempty"`
 	// Inside reports that Observed lies in Predicted; null unless both are there.
 	Inside *bool `json:"inside,omitempty"`
+	// Before: it was so before the machine went off, so Kubernetes did nothing then.
+	Before bool `json:"before,omitempty"`
 	// Note is a one-sentence remark: "assumed timings", "will not fit: 8 Pending",
 	// "seen after a blind span".
 	Note string `json:"note,omitempty"`

@@ -2,6 +2,7 @@ package phase
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,6 +304,23 @@ func TestNodesThatWereDownAlready(t *testing.T) {
 	w.want(view.PhaseEndpointsOut, n4, "– | 0 | no endpoint on it was ready before")
 }
 
+// A phase that was there before the node went off is not one of Kubernetes' actions.
+func TestANodeWithoutPods(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.c.Pods = slices.DeleteFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Node == n4 })
+	w.node(n4, func(n *cluster.Node) { n.ReadyEndpoints = 0 })
+	w.look(-0.5)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	w.want(view.PhaseEvicted, n4, "– | – | there are no pods on kube-node4")
+	before := map[string]bool{view.PhaseEndpointsOut: true, view.PhaseReplaced: true}
+	for _, p := range w.Table() {
+		if p.Before != before[p.Name] {
+			t.Errorf("before the machine went off: %t for %+v", p.Before, p)
+		}
+	}
+}
+
 func TestNodesOneAfterTheOther(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.off(power.ActionOff, n3)
@@ -397,7 +415,7 @@ func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 	w.look(0)
 	w.off(power.ActionOff, n4)
 	w.look(1)
-	if why := w.Never(view.PhaseEvicted, n4); why != "no pod on kube-node4 will be evicted" {
+	if why := w.Never(view.PhaseEvicted, n4); why != "no pod on kube-node4 is subject to eviction" {
 		t.Errorf("evicted: %q", why)
 	}
 	if why := w.Never(view.PhaseReplaced, llm.String()); why == "" {

@@ -49,11 +49,11 @@ func (v *service) forecastFirst(t *Tracker) {
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
 	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) }) {
-		r.observed = t.zero
+		r.observed, r.before = t.zero, true
 		r.notes = []string{"none of its pods was on the nodes"}
 		return
 	}
-	r.observed, r.notes = time.Time{}, nil
+	r.observed, r.before, r.notes = time.Time{}, false, nil
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted, r.never = r.first, v.never(t)
 }

@@ -45,6 +45,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
+	p.Before = r.before
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
 	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)
 	if p.Predicted != nil && p.Observed != nil {

@@ -81,6 +81,8 @@ type row struct {
 	why   string
 	notes []string
 	never bool // the phase cannot come, and why is the reason
+	// before: it was so before the machine went off.
+	before bool
 }
 
 // seenOr is when it was observed, or the forecast if it was not.
@@ -162,7 +164,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	}
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
-		r.observed, r.exact = at, true
+		r.observed, r.exact, r.before = at, true, true
 		r.explain(note)
 	}
 	if n.last.Ready != cluster.TriTrue {
