@@ -19,12 +19,13 @@ func (a *app) sayEnd() {
 			fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 		}
 	}
-	_, dir, _ := a.trials.Outcome()
-	of := "trial"
-	if a.trials.Unprompted() {
-		of = "outage"
+	for _, k := range a.trials.Kept() {
+		of := "trial"
+		if k.Unprompted {
+			of = "outage"
+		}
+		say(of, k.Dir)
 	}
-	say(of, dir)
 	if a.outages != nil {
 		say("outage", a.outages.Newest())
 	}

@@ -55,13 +55,13 @@ func listRecords(o options, out io.Writer) error {
 	}
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-12s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
+	fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
 	for _, k := range all {
 		took := "–"
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-12s  %s\n", k.At.Local().Format(time.DateTime), text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
+		fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-16s  %s\n", k.At.Local().Format(time.DateTime), text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
@@ -107,7 +107,9 @@ func recordIn(dir string) view.RecordLine {
 			}
 		}
 	case s != nil:
-		k.What += " " + text.Clean(s.Name, 60)
+		if k.What += " " + text.Clean(s.Name, 60); s.Verdict == view.NotJudged {
+			k.What = "outage"
+		}
 		k.Verdict, k.Took = string(s.Verdict), s.Ended.Sub(s.Started)
 	}
 	return k

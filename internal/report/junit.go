@@ -91,7 +91,7 @@ func JUnit(w io.Writer, s *record.Summary) error {
 
 // verdictResult is nil for a trial in which nothing failed.
 func verdictResult(s *record.Summary) *junitResult {
-	if s.Verdict == view.Pass || s.Verdict == view.NoExpectations {
+	if s.Verdict == view.Pass || s.Verdict == view.NoExpectations || s.Verdict == view.NotJudged {
 		return nil
 	}
 	r := &junitResult{Message: strings.ToLower(verdictOf(s.Verdict).Text), Type: strings.ToLower(verdictOf(s.Verdict).Text)}

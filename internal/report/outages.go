@@ -165,7 +165,7 @@ func downs(r *record.Record, node string, spans []view.NodeSpan) []fallen {
 		if !s.To.Before(r.End) {
 			f.to, f.off = time.Time{}, s.Kind == view.SpanOff
 		}
-		f.on = s.Kind == view.OutageOff && !f.off
+		f.on = s.Kind == view.SpanOff && !f.off
 		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !s.From.After(out[n-1].to.Add(gap))) {
 			out[n-1].join(f)
 			continue

@@ -131,14 +131,15 @@ func (r *run) begin(s *cluster.Snapshot) {
 	}
 	r.before = podsByNode(s, r.deployment)
 	r.settings = forecast.Settings(s, r.deployment)
+	started := view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name})
 	if r.opt.Unprompted {
-		r.name = "by-hand"
+		r.name, started = "outage", view.NewEvent(view.CodeOutageRecorded, "outage", view.Facts{})
 		for _, l := range r.t.running() {
 			l.before = r.t.opt.Load.RunTotals(l.number)
 			r.loads = append(r.loads, l)
 		}
 	}
-	r.s.Say(view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name}))
+	r.s.Say(started)
 	r.tracker.Observe(s, r.now())
 	if r.plan != nil {
 		r.s.WantKubelets(r.plan.Nodes()...)

@@ -68,9 +68,10 @@ type RunOptions struct {
 // Runner runs trials in a session, as its guest: see session.Guest. Start and
 // Outcome are its own.
 type Runner struct {
-	opt Options
-	s   session.Controls
-	run *run // the trial under way, or the last one that is over
+	opt  Options
+	s    session.Controls
+	run  *run // the trial under way, or the last one that is over
+	kept []Kept
 	// loads are those that may still be running, of trials or not.
 	loads []*loadRun
 	// tracked is the trial that transitions and requests are kept for.
@@ -136,9 +137,15 @@ func (t *Runner) SwitchingOff() {
 	}
 }
 
-// Unprompted reports whether the newest trial is the record of an outage without a trial. It must
-// not be called before the session has ended.
-func (t *Runner) Unprompted() bool { return t.run != nil && t.run.opt.Unprompted }
+// Kept is the folder of a record: of a trial, or of an outage without a trial.
+type Kept struct {
+	Dir        string
+	Unprompted bool
+}
+
+// Kept lists the records of the session, oldest first. It must not be called before the
+// session has ended.
+func (t *Runner) Kept() []Kept { return t.kept }
 
 // Outcome is the result of the newest trial: its summary once it has been judged and
 // the folder of its record, or why it was not started. It must not be called
@@ -322,7 +329,7 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if err := r.openRecord(); err != nil {
 		return err
 	}
-	t.run = r
+	t.run, t.kept = r, append(t.kept, Kept{r.dir, opt.Unprompted})
 	t.tracked.Store(r)
 	r.begin(s)
 	return nil

@@ -44,6 +44,8 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	failed := Shortcomings(r.plan, sum)
 	unseen := append(unobserved(r), stoodStill(sum)...)
 	switch {
+	case r.opt.Unprompted:
+		return view.NotJudged, append(unseen, failed...)
 	case r.aborted:
 		return view.Aborted, append([]string{"the trial ended early"}, failed...)
 	case len(r.unsteady) > 0:
@@ -77,8 +79,11 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 			return x.Measure == "hung" && x.Step == l.Step
 		})
 		if l.Hung != nil && !bounded {
-			out = append(out, fmt.Sprintf("%s: %d hung through the outage (%s); to accept that, expect hung: {max: %d} of this step",
-				l.Step, l.Hung.Scheduled, l.Hung.Ends(), l.Hung.Scheduled))
+			hung := fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, l.Hung.Scheduled, l.Hung.Ends())
+			if p != nil {
+				hung += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", l.Hung.Scheduled)
+			}
+			out = append(out, hung)
 		}
 	}
 	return out

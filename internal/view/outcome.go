@@ -18,6 +18,9 @@ const (
 	NotObserved Verdict = "not observed"
 	// Aborted: the operator, or a signal, ended the trial before its end.
 	Aborted Verdict = "aborted"
+	// NotJudged: nobody started a trial. lightsout recorded an outage, and judges
+	// nothing.
+	NotJudged Verdict = "not judged"
 )
 
 // Expectation is one expected observation of the plan.
