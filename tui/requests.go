@@ -76,7 +76,7 @@ func basisText(t *theme, g loadgen.Gauge) string {
 func (p *requestsPane) lines(s *scene, w, h int) []string {
 	p.chart.gather(s, w)
 	p.chart.measure(&s.f.Load, s.span)
-	out := []string{numbers(s, w, p.chart.scale.top, p.answerRate(), p.chart.has())}
+	out := []string{numbers(s, w, p.chart.scale.top, p.answerRate(s), p.chart.has())}
 	// Where the servers and the ledger have differed for long.
 	if text := s.t.text(s.f.Load.Gauge.Disagreement); text != "" && h >= 7 {
 		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+text))
@@ -263,7 +263,7 @@ func freeBesideQueue(g *loadgen.Gauge) int {
 	return max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0)
 }
 
-// answers returns how many requests succeed per second, and how long they take; empty
+// answers returns how many requests succeed a second, and how long they take; empty
 // before the first.
 func (p *requestsPane) answers(s *scene) string {
 	run := s.f.Load
@@ -271,7 +271,10 @@ func (p *requestsPane) answers(s *scene) string {
 	if sent.Count == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("ok %s a second %s p50 %s %s p99 %s %s slowest %s", number(p.okRate()), s.t.bullet, took(sent.P50), s.t.bullet, took(sent.P99), s.t.bullet, took(sent.Max))
+	text := fmt.Sprintf("p50 %s %s p99 %s %s slowest %s", took(sent.P50), s.t.bullet, took(sent.P99), s.t.bullet, took(sent.Max))
+	if rate := p.answerRate(s); rate != "" {
+		text = fmt.Sprintf("ok %s %s ", rate, s.t.bullet) + text
+	}
 	if first.Count > 0 {
 		text += fmt.Sprintf(" %s first token p50 %s", s.t.bullet, took(first.P50))
 	}
@@ -290,9 +293,10 @@ type ended struct {
 	n  int
 }
 
-// answerRate is okRate as text; empty while it is unknown.
-func (p *requestsPane) answerRate() string {
-	if len(p.ended) < 2 {
+// answerRate is okRate as text; empty while it is unknown, and if no more requests will
+// be sent: a burst has no rate.
+func (p *requestsPane) answerRate(s *scene) string {
+	if len(p.ended) < 2 || !s.f.Load.Active {
 		return ""
 	}
 	return number(p.okRate()) + "/s"

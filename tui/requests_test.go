@@ -41,7 +41,7 @@ func TestHowLongAnswersTakeIsOnTheScreen(t *testing.T) {
 	f.Load.Latency = loadgen.Latency{Sent: loadgen.Quantiles{Count: 72, P50: 9100 * time.Millisecond, P99: 19 * time.Second, Max: 19200 * time.Millisecond},
 		FirstToken: loadgen.Quantiles{Count: 72, P50: 120 * time.Millisecond}}
 	m, _, _ := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "a second · p50 9.1 s · p99 19.0 s · slowest 19.2 s · first token p50 120 ms") {
+	if v := plainView(m); !strings.Contains(v, "p50 9.1 s · p99 19.0 s · slowest 19.2 s · first token p50 120 ms") {
 		t.Errorf("it is not there:\n%s", v)
 	}
 }
@@ -57,6 +57,16 @@ func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
 	}
 	if got := m.find("Requests").pane.(*requestsPane).okRate(); got < 2.9 || got > 3.1 {
 		t.Errorf("%.2f a second, want 3", got)
+	}
+	for _, active := range []bool{true, false} {
+		f := told()
+		f.Load.Active, f.Load.Latency.Sent.Count = active, 72
+		m.Update(FrameMsg{f})
+		*now = now.Add(time.Second)
+		m.Update(FrameMsg{f})
+		if v := plainView(m); strings.Contains(v, "/s") != active {
+			t.Errorf("more requests will be sent: %t; the screen:\n%s", active, v)
+		}
 	}
 }
 
