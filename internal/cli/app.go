@@ -177,7 +177,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
 	a.guest = a.trials
-	if a.opt.byHand {
+	if a.opt.unprompted {
 		a.outages = a.newOutages(opt)
 		a.guest = guests{a.trials, a.outages}
 	}

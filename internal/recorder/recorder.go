@@ -10,6 +10,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/report"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"

@@ -21,6 +21,7 @@ type loads struct {
 
 	telling    sync.Mutex
 	lastResult *loadgen.Result // the last result on the timeline
+	replaced   int             // the run that was changed last, which did not end
 }
 
 func (l *loads) begin() {
@@ -57,6 +58,8 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 	if l.opt.Load == nil {
 		return 0, started, errors.New(cmp.Or(l.opt.NoLoad, "no load can be sent: set load.url in lightsout.yaml"))
 	}
+	l.telling.Lock() // before the result of a changed run
+	defer l.telling.Unlock()
 	started = l.now()
 	before := l.opt.Load.Run()
 	if number, err = l.opt.Load.Begin(spec); err != nil {
@@ -65,6 +68,7 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 	e := view.NewEvent(view.CodeLoadStarted, "load", view.Facts{Name: spec.Text()})
 	if before.Active && before.Spec.Shape == spec.Shape && spec.Shape != loadgen.Burst {
 		e = view.Event{Code: view.CodeLoadChanged, Lane: view.LaneLoad, Subject: "load", From: before.Spec.Size(), To: spec.Size(), Facts: view.Facts{Name: string(spec.Shape)}}
+		l.replaced = l.steady
 	}
 	if spec.Shape != loadgen.Burst {
 		l.steady = number
@@ -190,6 +194,9 @@ func (l *loads) sayResult() {
 		return
 	}
 	l.lastResult = last
+	if last.Number == l.replaced {
+		return
+	}
 	n := last.Totals.Counts()
 	e := view.NewEvent(view.CodeLoadEnded, "load", view.Facts{Name: last.Spec.Text(), Counts: &n, Reported: last.Text()})
 	e.At = last.Ended

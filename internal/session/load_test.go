@@ -3,6 +3,7 @@ package session_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,5 +69,13 @@ func TestTheSessionAsksBeforeEachLoadOnProduction(t *testing.T) {
 	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 5}}) // a smaller load needs no question
 	x.frame("the smaller rate", func(f *view.Frame) bool { return f.Load.Spec.PerSecond == 5 && f.Question == nil })
 	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 40}})
-	x.question(view.QuestionLoad)
+	x.Send(view.Answer{Question: x.question(view.QuestionLoad).ID, Choice: view.ChoiceNo})
+	x.Send(view.StopLoad{})
+	ended := func(name string) func(view.Event) bool {
+		return func(e view.Event) bool { return e.Code == view.CodeLoadEnded && e.Name == name }
+	}
+	f := x.frame("the end", func(f *view.Frame) bool { return slices.ContainsFunc(f.Events, ended("rate of 5 a second")) })
+	if slices.ContainsFunc(f.Events, ended("rate of 20 a second")) {
+		t.Errorf("a changed rate has ended: %+v", f.Events)
+	}
 }
