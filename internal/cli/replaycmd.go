@@ -59,6 +59,9 @@ func openRecord(dir string) (*record.Record, error) {
 		if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
 			return record.OpenFS(example, dir)
 		}
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", dir)
+		}
 		return record.Open(dir)
 	})
 }

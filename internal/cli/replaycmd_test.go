@@ -58,6 +58,9 @@ func TestAFolderIsMeantBeforeAnExample(t *testing.T) {
 	if _, err := openRecord(name); err == nil || !strings.Contains(err.Error(), "not a record") {
 		t.Errorf("an empty folder of that name: %v", err)
 	}
+	if _, err := openRecord("one-web-node"); err == nil || !strings.Contains(err.Error(), "there is no record one-web-node: `lightsout records` lists all") {
+		t.Errorf("without a folder: %v", err)
+	}
 }
 
 func TestARecordIsPrintedInTheOrderOfItsTimes(t *testing.T) {
