@@ -96,8 +96,8 @@ func undoMarks(m *Model) {
 	s.showPods(scopeAuto)
 }
 
-// clearOne removes one thing with each press: the filter of the pane, the zoom, the
-// marks, and the choice of the list below.
+// clearOne removes one thing with each press: the filter of the pane, the zoom, in a list
+// the marks, and the choice of the list below.
 func clearOne(m *Model) {
 	s := &m.s
 	f := m.focus.filter()
@@ -108,7 +108,7 @@ func clearOne(m *Model) {
 		toggleWhole(m, m.focus)
 	case m.zoom:
 		m.zoom = false
-	case len(s.marks) > 0:
+	case len(s.marks) > 0 && m.focus.listed(): // they are not the timeline's
 		s.remember()
 		clear(s.marks)
 		s.showPods(scopeAuto)
@@ -156,6 +156,10 @@ func askPower(a power.Action) func(*Model) {
 		nodes := slices.Sorted(maps.Keys(m.s.marks))
 		if n := nodeUnderCursor(m); len(nodes) == 0 && n != nil {
 			nodes = []string{n.Name}
+		}
+		if len(nodes) == 0 && m.focus.name == "Nodes" {
+			m.say("no node matches the filter: esc clears it")
+			return
 		}
 		if len(nodes) == 0 {
 			m.say("choose nodes first: 1 goes to the nodes, space marks")

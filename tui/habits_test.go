@@ -122,6 +122,52 @@ func TestAliasesLeadToPanes(t *testing.T) {
 	}
 }
 
+// A kind with a text after it filters its pane, or shows a namespace, as in k9s.
+func TestAKindWithATextIsNarrowed(t *testing.T) {
+	for typed, want := range map[string][2]string{"pod llm": {"llm", ""}, "po knative-serving": {"", "knative-serving"}, "no node3": {"node3", ""}} {
+		m, sent, _ := testModel(places(calm()), 160, 40, Options{})
+		typeKeys(m, "4 : "+strings.ReplaceAll(strings.Join(strings.Split(typed, ""), " "), "   ", " space ")+" enter")
+		if f := m.focus.filter(); f == nil || f.text != want[0] || m.s.only.text != want[1] || len(*sent) > 0 {
+			t.Errorf(":%s filters %s by %+v and shows the namespace %q", typed, m.focus.name, f, m.s.only.text)
+		}
+	}
+	m, _, _ := testModel(places(calm()), 120, 36, Options{})
+	typeKeys(m, ": n s")
+	if v := plainView(m); strings.Contains(v, "suspend") || strings.Contains(v, "columns") || !strings.Contains(v, "ns NAME") {
+		t.Errorf(":ns also finds the middle of words:\n%s", v)
+	}
+	typeKeys(m, "space d e f u l t enter")
+	if v := plainView(m); !strings.Contains(v, "there was no namespace defult") {
+		t.Errorf("an unknown namespace:\n%s", v)
+	}
+}
+
+// Keys that edit or delete in k9s say that lightsout does neither.
+func TestKeysOfK9sThatEditSaySo(t *testing.T) {
+	for _, key := range []string{"e", "ctrl+d", "ctrl+k"} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, "3 "+key)
+		if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "lightsout edits and deletes nothing") {
+			t.Errorf("%s sends %v:\n%s", key, *sent, v)
+		}
+	}
+}
+
+// esc clears what the pane in focus has.
+func TestTheTimelineDoesNotClearMarks(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if typeKeys(m, "1 space 5 esc"); len(m.s.marks) != 1 {
+		t.Errorf("marks %v", m.s.marks)
+	}
+	if typeKeys(m, "1 esc"); len(m.s.marks) != 0 {
+		t.Errorf("marks %v", m.s.marks)
+	}
+	typeKeys(m, "/ x x x enter s")
+	if v := plainView(m); !strings.Contains(v, "no node matches the filter") {
+		t.Errorf("s without a node:\n%s", v)
+	}
+}
+
 // Kinds without a pane lead to where they can be seen, and the screen says so.
 func TestKindsWithoutAPaneSayWhereTheyAre(t *testing.T) {
 	for typed, want := range map[string][2]string{

@@ -46,7 +46,12 @@ func showNamespaces(names []string) func(*Model) {
 			return
 		}
 		s.only = newNamespaces(names)
+		unknown := slices.IndexFunc(names, func(name string) bool {
+			return s.f.Places != nil && len(s.f.Places.Namespaces) > 0 && !slices.Contains(s.f.Places.Namespaces, name) && !slices.Contains(watched, name)
+		})
 		switch {
+		case unknown >= 0:
+			m.say("there was no namespace " + names[unknown] + " at the start, so it may show nothing; 0 shows all again")
 		case len(names) > 0:
 			m.say("shown: deployments and pods of " + s.only.text + "; 0 shows all again")
 		case len(watched) > 0:

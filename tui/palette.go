@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"lightsout/internal/view"
 )
@@ -85,8 +86,9 @@ func (d *paletteDialog) find() {
 	}
 	words := strings.Fields(strings.ToLower(d.in.String()))
 	d.found = slices.DeleteFunc(slices.Clone(d.all), func(c command) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return !containsFold(c.text, word) })
+		return slices.ContainsFunc(words, func(word string) bool { return !beginsWord(c.text, word) })
 	})
+	d.found = append(d.found, d.narrowed()...)
 	typed := strings.Join(words, " ")
 	if called := slices.DeleteFunc(slices.Clone(d.all), func(c command) bool { return !slices.Contains(c.names, typed) }); len(called) > 0 {
 		d.found = append(called, slices.DeleteFunc(d.found, func(c command) bool { return slices.Contains(c.names, typed) })...)
@@ -102,6 +104,45 @@ func (d *paletteDialog) find() {
 		return 0
 	}
 	slices.SortStableFunc(d.found, func(a, b command) int { return rank(b) - rank(a) })
+}
+
+// beginsWord reports whether a word of the text begins so; what is in lower case.
+func beginsWord(text, what string) bool {
+	text = strings.ToLower(text)
+	for from := 0; ; from++ {
+		i := strings.Index(text[from:], what)
+		if i < 0 {
+			return false
+		}
+		if from += i; from == 0 || !unicode.IsLetter(rune(text[from-1])) {
+			return true
+		}
+	}
+}
+
+// narrowed returns the commands of k9s that name a kind and then a namespace or a filter:
+// "po shop", "deploy web".
+func (d *paletteDialog) narrowed() (out []command) {
+	kind, what, _ := strings.Cut(d.in.String(), " ")
+	what = strings.TrimSpace(what)
+	i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) })
+	if i < 0 || what == "" {
+		return nil
+	}
+	to := d.all[i]
+	then := func(text string, narrow func(*Model)) {
+		run := func(m *Model) { to.run(m); narrow(m) }
+		out = append(out, command{text: to.text + text, binding: bind(run, "", "", "")})
+	}
+	if slices.Contains(d.m.s.namespaces(), what) {
+		then(" in namespace "+what, showNamespaces([]string{what}))
+	}
+	then(" with "+what, func(m *Model) {
+		if f := m.focus.filter(); f != nil {
+			f.text = what
+		}
+	})
+	return out
 }
 
 // paneNames are the names in kubectl and k9s for a pane's objects.

@@ -34,9 +34,14 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 			m.say(refusal)
 		case b != nil && b.run != nil:
 			b.run(m)
+		case b == nil && slices.Contains(editKeys, key):
+			m.say("lightsout edits and deletes nothing")
 		}
 	}
 }
+
+// editKeys are the keys by which k9s edits, deletes and kills.
+var editKeys = []string{"e", "ctrl+d", "ctrl+k"}
 
 // pressDialog passes a key, or pasted text, to the topmost dialog, except for the keys
 // that work in every dialog: redraw, copy, and save a picture.

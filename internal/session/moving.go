@@ -96,10 +96,15 @@ func (m *moving) question(to view.Place) view.Question {
 		title, yes = "Watch "+cmp.Or(text.List(to.Namespaces), "all namespaces")+" from now on?", "Watch"
 	}
 	q := view.Question{Kind: view.QuestionMove, Title: title, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay here"}, {ID: view.ChoiceYes, Label: yes}}}
+	for _, ns := range to.Namespaces {
+		if m.known != nil && len(m.known.Namespaces) > 0 && !slices.Contains(m.known.Namespaces, ns) {
+			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "There was no namespace " + ns + " when this session began."})
+		}
+	}
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
 	switch {
 	case m.rec.discarded:
-		q.Lines = append(q.Lines, view.Line{Text: "Its timeline goes with it. Records of outages and trials stay."})
+		q.Lines = append(q.Lines, view.Line{Text: "The timeline of this session is lost. Records of outages and trials stay."})
 	case m.rec.kept:
 		q.Lines = append(q.Lines, view.Line{Text: "Its record stays, and can be replayed."})
 	}
