@@ -88,7 +88,7 @@ func runDemo(ctx context.Context, o options, scenario, pace string) error {
 // inLab starts a lab, and gives the options that lead to it. What is recorded
 // goes with it, but for trials.
 func (o options) inLab(ctx context.Context, scenario, pace string) (there options, stop func(), err error) {
-	fmt.Fprintf(os.Stderr, "starting the %s lab…\n", scenario)
+	fmt.Fprintf(os.Stderr, "starting the %s lab, a real control plane: that takes 10 to 40 s…\n", scenario)
 	lab, err := startLab(ctx, scenario, pace)
 	if err != nil {
 		return o, nil, err

@@ -72,7 +72,7 @@ const shortWait = 5 * time.Second
 
 // waitFlag adds the flag that bounds the wait for the API server.
 func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) {
-	cmd.Flags().DurationVar(wait, "wait-for-api", otherwise, "wait this `long` for the API server, as after a start of the cluster")
+	cmd.Flags().DurationVar(wait, "wait-for-api", otherwise, "wait this `duration` for the API server, as after a start of the cluster")
 }
 
 // powerSwitch does one action by the same session, guards and questions as the
