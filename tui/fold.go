@@ -52,6 +52,7 @@ func fold(events []view.Event) []view.Event {
 		case g.row < 0:
 			g.row = len(out)
 			if g.noun != "" && g.n > 1 {
+				e.Why = strings.ReplaceAll(e.Why, e.Subject, "…")
 				e.Subject = fmt.Sprintf("%d %s", g.n, g.noun)
 			}
 			out = append(out, e)
@@ -73,7 +74,7 @@ func alike(e view.Event) (noun, key string) {
 	case isCount(e):
 		return "", lane + e.Subject
 	case e.Lane == view.LanePod, e.Lane == view.LaneEvent && e.Kind == "pod":
-		return "pods", lane + e.Text
+		return "pods", lane + strings.ReplaceAll(e.Text, e.Subject, "") // the taint manager's events name their pod
 	case e.Lane == view.LanePower:
 		noun = "machines"
 	case e.Lane == view.LaneHeartbeat, e.Lane == view.LaneNode, e.Lane == view.LaneTaint, e.Lane == view.LaneEvent && e.Kind == "node":

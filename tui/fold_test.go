@@ -45,6 +45,19 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 	}
 }
 
+func TestEventsThatNameTheirPodsAreFolded(t *testing.T) {
+	var events []view.Event
+	for i := range 8 {
+		e := view.Event{Seq: i + 1, Lane: view.LaneEvent, Kind: "pod", Subject: fmt.Sprint("llm-", i), Change: cluster.ChangeEvent,
+			To: "TaintManagerEviction", Why: fmt.Sprint("Marking for deletion Pod default/llm-", i)}
+		e.Text = e.Sentence()
+		events = append(events, e)
+	}
+	if got := fold(events); len(got) != 1 || got[0].Subject != "8 pods" || got[0].Sentence() != "TaintManagerEviction: Marking for deletion Pod default/…" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestManyNodesAreFoldedAndFewAreNot(t *testing.T) {
 	at := time.Date(2026, 11, 21, 5, 37, 18, 0, time.UTC)
 	lost := func(n int) []view.Event {

@@ -88,6 +88,9 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 		}
 	}
 	out.facts = p.position(s)
+	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
+		out.facts = s.facts(out.facts, "older events: events.jsonl")
+	}
 	return out
 }
 
