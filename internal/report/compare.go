@@ -203,6 +203,9 @@ func phaseMatrix(rs []*record.Record) *matrix {
 // phaseCell is "48.2 +0.3 in 42.0–52.0"; first is when the first run saw it.
 func phaseCell(p view.Phase, first *float64) string {
 	var parts []string
+	if p.Observed == nil && p.Name == view.PhaseErrors {
+		return "none" // no request failed
+	}
 	if p.Observed == nil {
 		parts = append(parts, "not seen")
 	} else {
@@ -232,7 +235,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 			if e.OK {
 				word = "yes: "
 			}
-			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i].Text = word + text.Clean(e.Got, 22)
+			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i].Text = word + text.Clean(e.Got, 60)
 		}
 	}
 	return m

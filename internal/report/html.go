@@ -56,7 +56,7 @@ func caption(r *record.Record) string {
 	if size > 1 {
 		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
 	}
-	text := what + ". Each answered or failed request is drawn at the time it was sent, not when it ended. A dotted zero line means that the gauge was not read."
+	text := what + ". An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."
 	if basis := bases(summaryOf(r)); basis != "" {
 		text += " Served and queued: " + basis + "."
 	}
