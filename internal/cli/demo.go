@@ -15,17 +15,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"lightsout/internal/text"
+	"lightsout/internal/trial/plan"
 )
 
 // What a lab may be told.
-var scenarios, paces = []string{"mdx", "vagrant"}, []string{"fast", "real"}
+var scenarios, paces = []string{"mdx", "mixed", "vagrant"}, []string{"fast", "real"}
 
 func newDemoCommand(o *options) *cobra.Command {
 	var pace, build string
 	play := demoPlayer{}
 	var itself bool
 	cmd := &cobra.Command{
-		Use:       "demo [mdx|vagrant]",
+		Use:       "demo [mdx|mixed|vagrant]",
 		Short:     "Open the screen on the lab, a cluster of simulated machines",
 		ValidArgs: scenarios,
 		Args:      takes(0, 1, ""),
@@ -41,6 +44,8 @@ func newDemoCommand(o *options) *cobra.Command {
 			switch {
 			case !itself && (play.loop || play.quit || cmd.Flags().Changed("speed")):
 				return usageError{errors.New("--loop, --quit and --speed are for --play")}
+			case itself && demoScripts[scenario].begin == "":
+				return usageError{fmt.Errorf("--play has no experiment for %s; there are %s", scenario, text.List(plan.Builtin()))}
 			case play.loop && play.quit:
 				return usageError{errors.New("--loop has no end for --quit to leave at")}
 			case itself && !(play.speed >= 0.1 && play.speed <= 20):

@@ -15,6 +15,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/terminal"
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
@@ -29,10 +30,10 @@ type demoScript struct {
 //go:embed demo.txt
 var demoText string
 
-// demoScripts are the parts of demo.txt: a caption a line.
+// demoScripts are the parts of demo.txt, one for each built-in plan: a caption a line.
 var demoScripts = func() map[string]demoScript {
 	scripts := map[string]demoScript{}
-	for _, scenario := range scenarios {
+	for _, scenario := range plan.Builtin() {
 		lines := strings.Split(strings.TrimSpace(part(demoText, scenario)), "\n")
 		scripts[scenario] = demoScript{lines[0], lines[1:]}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestEachStepOfTheDemoHasItsCaption(t *testing.T) {
-	for _, name := range scenarios {
+	for _, name := range plan.Builtin() {
 		p, err := plan.Open(name)
 		if err != nil {
 			t.Fatal(err)

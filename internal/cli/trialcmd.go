@@ -66,7 +66,7 @@ func newTrialCommand(o *options) *cobra.Command {
 	}
 	run.Flags().StringVarP(&f.out, "output", "o", "", "`folder` of the record (default a new one below the state folder)")
 	run.Flags().BoolVar(&f.lab, "lab", false, "use a new lab instead of a cluster")
-	run.Flags().StringVar(&f.scenario, "scenario", "", "`name` of the lab's scenario, mdx or vagrant (default that of the plan's name)")
+	run.Flags().StringVar(&f.scenario, "scenario", "", "`name` of the lab's scenario: mdx, mixed or vagrant (default that of the plan's name)")
 	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
 	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave the machines off at the end")
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
@@ -218,7 +218,7 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	case oneOf("pace", f.pace, paces...) != nil:
 		return oneOf("pace", f.pace, paces...)
 	case f.lab && !slices.Contains(scenarios, f.scenario):
-		return fmt.Errorf("there is no lab for the plan %q; choose one with --scenario mdx or vagrant", f.scenario)
+		return fmt.Errorf("there is no lab for the plan %q; choose one with --scenario mdx, mixed or vagrant", f.scenario)
 	case f.times < 1:
 		return errors.New("--times must be at least 1")
 	case f.times > 1 && dryRun:

@@ -65,8 +65,8 @@ type Config struct {
 	APIServer string
 	// ControlPlane registers the node with the control-plane label and taint.
 	ControlPlane bool
-	// CPUs, MemoryGiB and Pods are the node's capacity.
-	CPUs, MemoryGiB, Pods int
+	// CPUs, MemoryGiB, Pods and GPUs are the node's capacity.
+	CPUs, MemoryGiB, Pods, GPUs int
 	// PodNet is the first three numbers of the pods' addresses, "10.244.3".
 	PodNet string
 	// Labels are added to the node's own.

@@ -93,6 +93,9 @@ func (k *kubelet) nodeStatus(old corev1.NodeStatus, ready bool) corev1.NodeStatu
 		corev1.ResourceMemory: *resource.NewQuantity(int64(c.MemoryGiB)<<30, resource.BinarySI),
 		corev1.ResourcePods:   *resource.NewQuantity(int64(c.Pods), resource.DecimalSI),
 	}
+	if c.GPUs > 0 {
+		capacity["nvidia.com/gpu"] = *resource.NewQuantity(int64(c.GPUs), resource.DecimalSI)
+	}
 	now := metav1.Now()
 	condition := func(t corev1.NodeConditionType, s corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
 		out := corev1.NodeCondition{Type: t, Status: s, Reason: reason, Message: message, LastHeartbeatTime: now, LastTransitionTime: now}

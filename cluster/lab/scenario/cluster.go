@@ -119,6 +119,8 @@ func (s *Scenario) Start(ctx context.Context, o Options) (*Cluster, error) {
 			ControlPlane: spec.ControlPlane,
 			CPUs:         spec.CPUs,
 			MemoryGiB:    spec.MemoryGiB,
+			GPUs:         spec.GPUs,
+			Labels:       spec.Labels,
 			Pods:         spec.Pods,
 			PodNet:       fmt.Sprintf("10.244.%d", i),
 			Images:       images,
@@ -171,6 +173,8 @@ func waits(o runtime.Object) bool {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		return o.Spec.Template.Spec.NodeSelector == nil
+	case *appsv1.StatefulSet:
+		return true
 	case *unstructured.Unstructured:
 		return o.GetKind() == "Service"
 	}
@@ -187,7 +191,7 @@ func (c *Cluster) Create(ctx context.Context) error {
 			last = append(last, o)
 			continue
 		}
-		if err := create(ctx, c.client, c.custom, o); err != nil {
+		if err := create(ctx, c.custom, o); err != nil {
 			return err
 		}
 	}
@@ -195,7 +199,7 @@ func (c *Cluster) Create(ctx context.Context) error {
 		return err
 	}
 	for _, o := range last {
-		if err := create(ctx, c.client, c.custom, o); err != nil {
+		if err := create(ctx, c.custom, o); err != nil {
 			return err
 		}
 	}
@@ -227,8 +231,8 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	})
 }
 
-// Settled waits until all of the scenario's deployments are complete. It fails
-// when ctx ends before.
+// Settled waits until all of the scenario's deployments and stateful sets are complete.
+// It fails when ctx ends before.
 func (c *Cluster) Settled(ctx context.Context) error {
 	for _, o := range c.scenario.Objects {
 		var key types.NamespacedName
@@ -247,6 +251,15 @@ func (c *Cluster) Settled(ctx context.Context) error {
 			n, _ := strconv.Atoi(scale)
 			least = int32(n)
 			key = types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName() + "-00001-deployment"}
+		case *appsv1.StatefulSet:
+			err := poll(ctx, fmt.Sprintf("stateful set %s is not complete", o.Name), func() (bool, error) {
+				now, err := c.client.AppsV1().StatefulSets(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
+				return err == nil && now.Status.AvailableReplicas == *o.Spec.Replicas, err
+			})
+			if err != nil {
+				return err
+			}
+			continue
 		default:
 			continue
 		}

@@ -3,20 +3,18 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"lightsout/cluster/lab/workload"
 )
@@ -97,56 +95,31 @@ func kubeProxy() *appsv1.DaemonSet {
 	}
 }
 
-// resourceOf returns the resource of an object whose plural ends in a plain s.
-func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
-	k := o.GroupVersionKind()
-	return k.GroupVersion().WithResource(strings.ToLower(k.Kind) + "s")
-}
-
 // create creates one object and leaves an existing one unchanged. It waits for a
 // namespace, a kind or a webhook that does not exist yet.
-func create(ctx context.Context, client kubernetes.Interface, custom dynamic.Interface, object runtime.Object) error {
-	for {
-		var err error
-		var what string
-		opts := metav1.CreateOptions{}
-		switch o := object.(type) {
-		case *corev1.Namespace:
-			what = "namespace " + o.Name
-			_, err = client.CoreV1().Namespaces().Create(ctx, o, opts)
-		case *corev1.Secret:
-			what = "secret " + o.Name
-			_, err = client.CoreV1().Secrets(o.Namespace).Create(ctx, o, opts)
-		case *corev1.Service:
-			what = "service " + o.Name
-			_, err = client.CoreV1().Services(o.Namespace).Create(ctx, o, opts)
-		case *appsv1.Deployment:
-			what = "deployment " + o.Name
-			_, err = client.AppsV1().Deployments(o.Namespace).Create(ctx, o, opts)
-		case *appsv1.DaemonSet:
-			what = "daemon set " + o.Name
-			_, err = client.AppsV1().DaemonSets(o.Namespace).Create(ctx, o, opts)
-		case *corev1.ConfigMap:
-			what = "config map " + o.Name
-			_, err = client.CoreV1().ConfigMaps(o.Namespace).Create(ctx, o, opts)
-		case *admissionv1.MutatingWebhookConfiguration:
-			what = "webhook " + o.Name
-			_, err = client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, o, opts)
-		case *admissionv1.ValidatingWebhookConfiguration:
-			what = "webhook " + o.Name
-			_, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, o, opts)
-		case *unstructured.Unstructured:
-			what = o.GetKind() + " " + o.GetName()
-			_, err = custom.Resource(resourceOf(o)).Namespace(o.GetNamespace()).Create(ctx, o, opts)
-		default:
-			return fmt.Errorf("the scenario has an object of a type that it can't create: %T", object)
+func create(ctx context.Context, custom dynamic.Interface, object runtime.Object) error {
+	o, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		kinds, _, err := scheme.Scheme.ObjectKinds(object)
+		if err != nil {
+			return fmt.Errorf("the scenario has an object of a type that it can't create: %w", err)
 		}
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		if err != nil {
+			return fmt.Errorf("the scenario has a %s that can't be encoded: %w", kinds[0].Kind, err)
+		}
+		o = &unstructured.Unstructured{Object: fields}
+		o.SetGroupVersionKind(kinds[0])
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	for {
+		_, err := custom.Resource(resource).Namespace(o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{})
 		switch {
 		case err == nil, errors.IsAlreadyExists(err):
 			return nil
 		case (errors.IsNotFound(err) || errors.IsInternalError(err)) && workload.Pause(ctx, 50*time.Millisecond):
 			continue
 		}
-		return fmt.Errorf("%s can't be created: %w", what, err)
+		return fmt.Errorf("%s %s can't be created: %w", o.GetKind(), o.GetName(), err)
 	}
 }

@@ -71,6 +71,10 @@ type MachineSpec struct {
 	ControlPlane bool
 	// CPUs, MemoryGiB and Pods are its capacity.
 	CPUs, MemoryGiB, Pods int
+	// GPUs is the number of its nvidia.com/gpu.
+	GPUs int
+	// Labels are added to the node's own.
+	Labels map[string]string
 	// ServiceLevel is mdx's: "spot" or "guarantee".
 	ServiceLevel string
 }
@@ -114,6 +118,7 @@ type Scenario struct {
 
 var scenarios = map[string]func(*Scenario){
 	"mdx":     mdx,
+	"mixed":   mixed,
 	"vagrant": vagrant,
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func TestUnknownScenarioOrPace(t *testing.T) {
-	if _, err := Get("moon", Fast); err == nil || !strings.Contains(err.Error(), `"moon"`) || !strings.Contains(err.Error(), "mdx, vagrant") {
+	if _, err := Get("moon", Fast); err == nil || !strings.Contains(err.Error(), `"moon"`) || !strings.Contains(err.Error(), "mdx, mixed, vagrant") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Get("mdx", "warp"); err == nil || !strings.Contains(err.Error(), `"warp"`) {
