@@ -53,3 +53,46 @@ func TestATrialJudgesWhereItsPodsFindAPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMixedLabDoesWhatTheQuestionForecasts shuts down a node whose GPUs no other one has
+// free: the question names the pod that finds no node, in the words that the scheduler
+// uses afterwards, and no other pod stays without one.
+func TestTheMixedLabDoesWhatTheQuestionForecasts(t *testing.T) {
+	testenv.Long(t, 60)
+	t.Parallel()
+	l := labtest.Start(t, "mixed")
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
+	const headline = "can't spare node node-a1 and node-b1; can't spare zone a, b and c\n"
+	if out, errs, code := run(t, nil, args(l, config, "survey")...); code != 0 || !strings.HasPrefix(out, headline) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	out, errs, code := run(t, nil, args(l, config, "power", "shutdown", "node-a1", "--yes")...)
+	_, forecast, found := strings.Cut(out, "default/model: 1 pod Pending: ")
+	forecast, _, _ = strings.Cut(forecast, ".")
+	if code != 0 || !found || !strings.Contains(forecast, "5 Insufficient nvidia.com/gpu") || strings.Count(out, " Pending: ") != 1 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	var observed []string
+	until(t, "the scheduler refuses the pods that the question names", func() bool {
+		var pods struct {
+			Items []struct {
+				Metadata struct{ Name string }
+				Spec     struct{ NodeName string }
+				Status   struct {
+					Conditions []struct{ Type, Status, Message string }
+				}
+			}
+		}
+		l.API().Do("GET", "/api/v1/namespaces/default/pods", nil, &pods)
+		observed = nil
+		for _, p := range pods.Items {
+			for _, c := range p.Status.Conditions {
+				if p.Spec.NodeName == "" && c.Type == "PodScheduled" && c.Status == "False" {
+					observed = append(observed, p.Metadata.Name+": "+c.Message)
+				}
+			}
+		}
+		return len(observed) == 1 && strings.HasPrefix(observed[0], "model-") && strings.Contains(observed[0], forecast)
+	})
+	t.Logf("forecast: %s; observed: %s", forecast, observed)
+}
