@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/cluster"
+	"lightsout/internal/testenv"
 )
 
 var t0 = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -196,6 +197,7 @@ func BenchmarkSurvey(b *testing.B) {
 	for _, pairs := range []bool{false, true} {
 		b.Run(fmt.Sprintf("pairs=%t", pairs), func(b *testing.B) {
 			b.ReportAllocs()
+			defer testenv.Measure(b)()
 			for b.Loop() {
 				r, err := Make(b.Context(), s, Question{Pairs: pairs}, nil)
 				if err != nil {
