@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 )
 
 // need is something that lightsout does with rights in the cluster.
@@ -31,6 +32,7 @@ const (
 	roleMeasure = "lightsout-measure"
 	roleAct     = "lightsout-act"
 	roleLogs    = "lightsout-logs"
+	roleLease   = "lightsout-recorder-lease" // a Role
 )
 
 // allNeeds lists the rights that lightsout uses: for watching, and for changes at the
@@ -80,6 +82,18 @@ func needs(namespaces []string, readOnly bool) (out []need) {
 	return out
 }
 
+// leaseNeeds returns the rights on the Lease by which several recorders choose the one that
+// reports, if there is one.
+func leaseNeeds(set config.Recorder) []need {
+	if set.Lease == "" {
+		return nil
+	}
+	k := leaseKey(set)
+	rights := rightsOf(fmt.Sprintf("get,update leases.coordination.k8s.io=%s@%s", k.Name, k.Namespace), nil)
+	rights = append(rights, rightsOf("create leases.coordination.k8s.io@"+k.Namespace, nil)...)
+	return []need{{"use the recorders' lease", "", "each recorder reports the same outages, a minute late", roleLease, rights}}
+}
+
 var clusterScoped = map[string]bool{"nodes": true, "namespaces": true, "persistentvolumes": true, "storageclasses": true, "csinodes": true}
 
 // rightsOf are the rights that words name.
@@ -110,6 +124,7 @@ func (c *checkup) rights(ctx context.Context) []checkRow {
 	wanted := needs(c.config.Namespaces, c.readOnly)
 	if c.recorder {
 		wanted = slices.DeleteFunc(wanted, func(n need) bool { return n.role != roleView && n.role != rolePlace })
+		wanted = append(wanted, leaseNeeds(c.config.Recorder)...)
 	}
 	rows := make([]checkRow, 0, len(wanted))
 	for _, n := range wanted {
@@ -136,8 +151,12 @@ func (c *checkup) right(ctx context.Context, n need) checkRow {
 		return skipped(n.what, "the account may not %s: %s; the ClusterRole %s gives it", inWords(lacks), n.without, n.role)
 	}
 	if len(lacks) > 0 {
+		kind := "ClusterRole"
+		if n.role == roleLease {
+			kind = "Role"
+		}
 		return missing(n.what, fmt.Errorf("the account may not %s: %s", inWords(lacks), n.without),
-			fmt.Sprintf("bind the ClusterRole %s (docs/clusterrole.yaml) to it", n.role))
+			fmt.Sprintf("bind the %s %s (docs/clusterrole.yaml) to it", kind, n.role))
 	}
 	return works(n.what, "it may %s", inWords(n.rights))
 }

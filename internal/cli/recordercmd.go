@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,16 +63,13 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer api.Close()
-	dir, unlock, err := lockRecords(cfg, access.Context)
+	p, stop := newPrinter(out)
+	defer stop()
+	dir, unlock, err := openRecords(cfg, access.Context, p)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	p, stop := newPrinter(out)
-	defer stop()
-	for _, line := range recorder.Interrupted(dir) {
-		p.print(line)
-	}
 	rec, err := session.NewRecorder("", time.Now)
 	if err != nil {
 		return err
@@ -92,35 +90,65 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load, Pace: shownPace(cfg),
 	}
 	s := session.New(opt)
+	elect, lease, err := newElection(api, set)
+	if err != nil {
+		return err
+	}
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: opt.Pace, Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Notify: hooks.Notify, Status: status, Print: p.print, Now: time.Now,
+		Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
-	return followCluster(ctx, watcher, s, guest)
+	return followCluster(ctx, watcher, elect, s, guest)
 }
 
-// lockRecords returns the folder of the recorder's records, locked against another
-// recorder.
-func lockRecords(cfg *config.Config, context string) (dir string, unlock func(), err error) {
+// openRecords returns the folder of the recorder's records, locked against another
+// recorder, and prints which of them a killed recorder left.
+func openRecords(cfg *config.Config, context string, p printer) (dir string, unlock func(), err error) {
 	if dir, err = clusterDir(cfg, context); err != nil {
 		return "", nil, err
 	}
 	dir = filepath.Join(dir, recorder.Folder)
-	unlock, err = recorder.Lock(dir)
-	return dir, unlock, err
+	if unlock, err = recorder.Lock(dir); err != nil {
+		return "", nil, err
+	}
+	for _, line := range recorder.Interrupted(dir) {
+		p.print(line)
+	}
+	return dir, unlock, nil
 }
 
-// followCluster runs the watcher and the session until ctx ends. Then the session ends at
-// once: it waits for nothing, as a session does that has to power machines on.
-func followCluster(ctx context.Context, watcher *cluster.Watcher, s *session.Session, guest session.Guest) error {
+// newElection returns what takes part in the election of the recorder that reports, until
+// its context ends, and the state of the Lease. Without a Lease that is nil.
+func newElection(api *cluster.Client, set config.Recorder) (run func(context.Context), state func() cluster.LeaseState, err error) {
+	if set.Lease == "" {
+		return func(context.Context) {}, nil, nil
+	}
+	l, err := api.NewLease(leaseKey(set))
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.Run, l.State, nil
+}
+
+// leaseKey is the key of the recorders' Lease.
+func leaseKey(set config.Recorder) (k cluster.Key) {
+	k.Namespace, k.Name, _ = strings.Cut(set.Lease, "/")
+	return k
+}
+
+// followCluster runs the watcher, the election and the session until ctx ends. Then the
+// session ends at once: it waits for nothing, as a session does that has to power machines
+// on. The election ends after it.
+func followCluster(ctx context.Context, watcher *cluster.Watcher, elect func(context.Context), s *session.Session, guest session.Guest) error {
 	signals.inOrder.Store(true)
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var wg sync.WaitGroup
 	var watched error
 	wg.Go(func() { watched = watcher.Run(inner) })
+	wg.Go(func() { elect(inner) })
 	err := s.Run(ctx, guest)
 	cancel()
 	wg.Wait()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"lightsout/power"
@@ -21,6 +22,9 @@ type Recorder struct {
 	KeepMB   int `json:"keep_mb"`
 	// Listen is the address of /healthz and /metrics; empty serves nothing.
 	Listen string `json:"listen"`
+	// Lease is NAMESPACE/NAME of the Lease by which several recorders choose the one that
+	// reports; empty: there is one recorder.
+	Lease string `json:"lease"`
 	// Command is run for each notice.
 	Command []string `json:"command" path:"program"`
 	Webhook Webhook  `json:"webhook"`
@@ -71,6 +75,9 @@ func (r Recorder) check(wrong fault) {
 	}
 	if r.MemoryMB < 0 || r.KeepMB < 0 {
 		wrong("recorder", "recorder.memory_mb and recorder.keep_mb must not be negative")
+	}
+	if ns, name, _ := strings.Cut(r.Lease, "/"); r.Lease != "" && (ns == "" || name == "" || strings.Contains(name, "/")) {
+		wrong("recorder.lease", "recorder.lease must be namespace/name: %q", r.Lease)
 	}
 	if f := r.Webhook.Format; f != "" && f != "slack" && f != "alertmanager" {
 		wrong("recorder.webhook.format", "recorder.webhook.format is slack or alertmanager, not %q", f)

@@ -250,6 +250,10 @@ func TestCheckTellsWhatTheRecorderNeeds(t *testing.T) {
 	if got := <-asked; got != "HEAD /" || len(asked) > 0 {
 		t.Errorf("the webhook's host got %q and %d more", got, len(asked))
 	}
+	shared := config(map[string]any{"lease": "default/lightsout-recorder"}, "-nobody")
+	expect(t, checked(t, 1, args(l, shared, "--recorder")...), missing, "use the recorders' lease")
+	mayWatch(t, l, "lightsout-recorder-lease")
+	expect(t, checked(t, 0, args(l, shared, "--recorder")...), works, "use the recorders' lease")
 	web.Close()
 	bad := config(map[string]any{"url": "http://10.0.0.10:9/", "command": []string{"/no/such"}, "webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")}}, "-nobody")
 	rows = checked(t, 1, args(l, bad, "--recorder")...)

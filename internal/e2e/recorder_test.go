@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -47,25 +48,33 @@ type recorded struct {
 }
 
 // mayWatch gives an account without rights those that the how-to names, and no others.
-func mayWatch(t *testing.T, l *labtest.Lab) {
+func mayWatch(t *testing.T, l *labtest.Lab, more ...string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(labtest.Root(t), "docs", "clusterrole.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
-	for _, name := range []string{"lightsout-view", "lightsout-place"} {
-		for doc := range strings.SplitSeq(string(b), "\n---\n") {
-			var role map[string]any
-			if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
-				t.Fatal(err)
-			}
-			if meta, _ := role["metadata"].(map[string]any); meta["name"] == name {
-				l.API().Do(http.MethodPost, rbac+"clusterroles", role, nil)
-			}
+	for doc := range strings.SplitSeq(string(b), "\n---\n") {
+		var role struct {
+			Kind     string
+			Metadata struct{ Name, Namespace string }
 		}
-		l.API().Do(http.MethodPost, rbac+"clusterrolebindings", map[string]any{
-			"metadata": map[string]string{"name": name}, "roleRef": map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+		var object map[string]any
+		if err := errors.Join(yaml.Unmarshal([]byte(doc), &role), yaml.Unmarshal([]byte(doc), &object)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(append(more, "lightsout-view", "lightsout-place"), role.Metadata.Name) {
+			continue
+		}
+		path := "/apis/rbac.authorization.k8s.io/v1/"
+		if role.Kind == "Role" {
+			path += "namespaces/" + role.Metadata.Namespace + "/"
+		}
+		path += strings.ToLower(role.Kind)
+		l.API().Do(http.MethodPost, path+"s", object, nil)
+		l.API().Do(http.MethodPost, path+"bindings", map[string]any{
+			"metadata": map[string]string{"name": role.Metadata.Name},
+			"roleRef":  map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": role.Kind, "name": role.Metadata.Name},
 			"subjects": []any{map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "nobody"}},
 		}, nil)
 	}
@@ -75,6 +84,41 @@ func mayWatch(t *testing.T, l *labtest.Lab) {
 func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
 	t.Helper()
 	mayWatch(t, l)
+	w := makeRecorder(t, l, "")
+	w.start()
+	return w
+}
+
+// twoRecorders starts two on a lab, each with a folder of its own, by an account that may
+// use their lease. The first one leads.
+func twoRecorders(t *testing.T, l *labtest.Lab) (leader, standby *watcher) {
+	t.Helper()
+	mayWatch(t, l, "lightsout-recorder-lease")
+	leader, standby = makeRecorder(t, l, "default/lightsout-recorder"), makeRecorder(t, l, "default/lightsout-recorder")
+	for _, w := range []*watcher{leader, standby} {
+		w.cmd, w.lines = start(t, args(l, w.config, "recorder")...)
+		w.ready(map[bool]string{true: "it holds the lease", false: "stands by"}[w == leader])
+	}
+	return leader, standby
+}
+
+// ready waits for a line with that word and one about answered requests, in any order.
+func (w *watcher) ready(word string) {
+	w.t.Helper()
+	missing := []string{word, "requests answered"}
+	for timeout := time.After(2 * time.Minute); len(missing) > 0; {
+		select {
+		case line := <-w.lines:
+			missing = slices.DeleteFunc(missing, func(word string) bool { return strings.Contains(line, word) })
+		case <-timeout:
+			w.t.Fatalf("no line with %q", missing)
+		}
+	}
+}
+
+// makeRecorder makes a recorder with hooks, by an account that mayWatch has given rights.
+func makeRecorder(t *testing.T, l *labtest.Lab, lease string) *watcher {
+	t.Helper()
 	w := &watcher{t: t, l: l, state: t.TempDir(), notices: filepath.Join(t.TempDir(), "notices")}
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -88,11 +132,10 @@ func newRecorder(t *testing.T, l *labtest.Lab) *watcher {
 	w.config = l.ConfigWith(func(c map[string]any) {
 		c["state"], c["context"] = w.state, c["context"].(string)+"-nobody"
 		c["recorder"] = map[string]any{
-			"steady": "8s", "command": []string{hook},
+			"steady": "8s", "lease": lease, "command": []string{hook},
 			"webhook": map[string]any{"url_file": write(t, "url", web.URL+"/s3cret\n")},
 		}
 	})
-	w.start()
 	return w
 }
 
@@ -198,11 +241,7 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 	if s.Unplanned == nil || s.Unplanned.Signs[0].Kind != view.SignSilent || !s.Zero.Equal(s.Unplanned.Signs[0].At) || !s.Ledger.Balanced || s.Ledger.Failed == 0 {
 		t.Errorf("%+v, ledger %+v", s.Unplanned, s.Ledger)
 	}
-	for _, p := range s.Phases {
-		if p.Observed == nil && (p.Name == view.PhaseDetected || p.Name == view.PhaseReady || p.Name == view.PhaseErrors) {
-			t.Errorf("not observed: %+v", p)
-		}
-	}
+	w.observed(s)
 
 	// One that flaps.
 	l.Post("/machines/k8s3/off")
@@ -507,46 +546,117 @@ func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
 	}
 }
 
-// TestAKilledRecorderLosesNothing kills it LIGHTSOUT_KILLS times, or 3, each at a random
-// moment of an outage. The record has everything up to the kill, and the next start
-// names what is missing.
+// TestAKilledRecorderLosesNothing kills the leader of two LIGHTSOUT_KILLS times, or 2,
+// each at a random moment of an outage. Its record has everything up to the kill, and its
+// next start names what is missing. The other one has the whole outage, takes over, and
+// reports the end.
 func TestAKilledRecorderLosesNothing(t *testing.T) {
-	testenv.Long(t, 90)
+	testenv.Long(t, 150)
 	t.Parallel()
-	kills := int(envNumber(t, "LIGHTSOUT_KILLS", 3))
+	kills := int(envNumber(t, "LIGHTSOUT_KILLS", 2))
 	seed := envNumber(t, "LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("%d kills, LIGHTSOUT_SEED=%d", kills, seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	l := labtest.Start(t, "vagrant")
-	w := newRecorder(t, l)
+	leader, standby := twoRecorders(t, l)
 	for i := range kills {
+		begun, taken := leader.notices("began"), standby.notices("")
 		l.Post("/machines/k8s2/off")
-		dir := w.await("began", i+1).Record
+		first := leader.await("began", begun+1)
+		silent := leader.renewed("k8s2")
 		off := random.IntN(2) == 0
 		if !off {
 			l.Post("/machines/k8s2/on")
 		}
 		time.Sleep(time.Duration(random.IntN(4000)) * time.Millisecond) // the moment is random, and nothing waits for it
-		if err := w.cmd.Process.Kill(); err != nil {
+		if n := standby.notices(""); n != taken {
+			t.Errorf("the other one reports while the leader runs: %+v", standby.got()[taken:])
+		}
+		if err := leader.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		killed := time.Now()
-		_ = w.cmd.Wait()
-		w.whole(dir, killed)
+		_ = leader.cmd.Wait()
+		leader.whole(first.Record, killed)
 		if off {
 			l.Post("/machines/k8s2/on")
 		}
-		until(t, "k8s2 is Ready", func() bool {
-			out, _, _ := run(t, nil, args(l, w.config, "power", "status", "k8s2")...)
-			return strings.Contains(out, " Ready ") && time.Since(w.renewed("k8s2")) < time.Second
-		})
-		w.cmd, w.lines = start(t, args(w.l, w.config, "recorder")...)
-		waitLine(t, w.lines, "an earlier recorder ended at", dir, "in no record")
-		waitLine(t, w.lines, "requests answered")
+		standby.tookOver(silent, taken)
+		leader.cmd, leader.lines = start(t, args(l, leader.config, "recorder")...)
+		waitLine(t, leader.lines, "an earlier recorder ended at", first.Record, "in no record")
+		leader.ready("stands by")
 		if t.Failed() {
 			t.Fatalf("kill %d of %d, LIGHTSOUT_SEED=%d", i+1, kills, seed)
 		}
+		leader, standby = standby, leader
 	}
+}
+
+// notices counts those of a state, or all.
+func (w *watcher) notices(state string) (n int) {
+	for _, x := range w.got() {
+		if state == "" || x.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// tookOver expects that a recorder takes over an outage of k8s2, reports its end, and has
+// all of it. before is the number of its notices at the kill.
+func (w *watcher) tookOver(silent time.Time, before int) {
+	w.t.Helper()
+	end := w.await("ended", w.notices("ended")+1)
+	news := w.got()[before:]
+	if news[0].State != "takeover" || !strings.Contains(news[0].Sentence, "may have reported the outage before") || news[0].Record != end.Record {
+		w.t.Errorf("it reports %+v", news)
+	}
+	s := readSummary(w.t, end.Record)
+	if s.Zero.Sub(silent).Abs() > time.Second || !s.Ledger.Balanced || s.Ledger.Failed == 0 || len(s.Unplanned.Unseen) > 0 {
+		w.t.Errorf("the last heartbeat was at %s; zero %s, ledger %+v, unseen %q", silent, s.Zero, s.Ledger, s.Unplanned.Unseen)
+	}
+	w.observed(s)
+	w.whole(end.Record, s.Ended)
+}
+
+// observed expects the phases that each power cut has.
+func (w *watcher) observed(s *record.Summary) {
+	w.t.Helper()
+	for _, p := range s.Phases {
+		if p.Observed == nil && (p.Name == view.PhaseDetected || p.Name == view.PhaseReady || p.Name == view.PhaseErrors) {
+			w.t.Errorf("not observed: %+v", p)
+		}
+	}
+}
+
+// TestOneOfTwoRecordersReports has two outages: the API server's, by which nobody can renew
+// the lease, and one after the leader has ended in order.
+func TestOneOfTwoRecordersReports(t *testing.T) {
+	testenv.Long(t, 90)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	leader, standby := twoRecorders(t, l)
+	l.Post("/components/kube-apiserver/kill")
+	lost := time.Now()
+	leader.await("began", 1)
+	until(t, "the lease has expired", func() bool { return time.Since(lost) > 20*time.Second })
+	l.Post("/components/kube-apiserver/start")
+	end := leader.ended(1, "The API server did not answer for")
+	waitLine(t, standby.lines, "the report is")
+	if got := standby.got(); len(got) > 0 {
+		t.Errorf("the other one reports %+v", got)
+	}
+	if kept := standby.records(); len(kept) != 1 || kept[0].Zero.Sub(end.Zero).Abs() > 2*time.Second {
+		t.Errorf("the other one keeps %+v", kept)
+	}
+	if err := leader.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	waitLine(t, standby.lines, "it holds the lease")
+	l.Post("/machines/k8s2/off")
+	standby.zeroIs(standby.await("began", 1), "k8s2")
+	l.Post("/machines/k8s2/on")
+	standby.await("ended", 1)
 }
 
 // whole expects that a record goes on to the kill and has each request.

@@ -25,6 +25,9 @@ const (
 	StateBegan   State = "began"
 	StateChanged State = "changed" // there are new signs
 	StateEnded   State = "ended"
+	// StateTakeover is the first notice of a recorder that took over: another one may have
+	// reported the outage.
+	StateTakeover State = "takeover"
 )
 
 // Notice is what hooks receive: the command as JSON on its standard input.

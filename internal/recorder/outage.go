@@ -56,6 +56,8 @@ type outage struct {
 	notified   time.Time
 	inNotice   int
 	lastNotice string
+	// withheld: another recorder was to report the beginning.
+	withheld bool
 }
 
 // newOutage makes the outage whose record begins in dir.
@@ -119,7 +121,7 @@ func (o *outage) request(q loadgen.Record) {
 }
 
 // follow takes a snapshot with its new signs. It ends the record when no sign shows and
-// none came or went for Options.Steady; see also unchangedMost.
+// none came or went for Options.Steady; see also unchangedMost and standbyWaits.
 func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	o.tracker.Awake(now)
@@ -143,6 +145,9 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 	}
 	o.notifySigns(now)
 	quiet := now.Sub(r.signs.changed)
+	if !r.leads {
+		quiet -= standbyWaits
+	}
 	if quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
 	}
@@ -178,13 +183,20 @@ func (o *outage) findReturned(s *cluster.Snapshot, now time.Time) {
 	}
 }
 
-// notifySigns sends a notice of the outage, and of later signs.
+// notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
 func (o *outage) notifySigns(now time.Time) {
+	if !o.r.leads {
+		o.withheld = true
+		return
+	}
 	if o.inNotice == len(o.signs) || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
 		return
 	}
 	state := StateChanged
-	if o.notices == 0 {
+	switch {
+	case o.notices == 0 && o.withheld:
+		state = StateTakeover
+	case o.notices == 0:
 		state = StateBegan
 	}
 	o.notices, o.notified, o.inNotice = o.notices+1, now, len(o.signs)
@@ -203,14 +215,18 @@ func (o *outage) notifySigns(now time.Time) {
 			return
 		}
 		o.lastNotice = sentence
+		if state == StateTakeover {
+			sentence += " This recorder took over: another one may have reported the outage before."
+		}
 		o.notify(state, sentence, "")
 	})
 }
 
-// notify prints a sentence and gives it to the hooks.
+// notify prints a sentence and gives it to the hooks: the end too, unless this recorder
+// has reported nothing.
 func (o *outage) notify(state State, sentence string, path string) {
 	o.r.opt.Print(sentence)
-	if o.r.opt.Notify != nil {
+	if o.r.opt.Notify != nil && o.notices > 0 {
 		n := Notice{State: state, Sentence: sentence, Severity: o.severity(), Cluster: o.r.opt.Cluster, Zero: o.zero, Record: o.dir, Report: path}
 		if state == StateEnded {
 			n.Ended = o.r.opt.Now()

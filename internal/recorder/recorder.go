@@ -38,6 +38,9 @@ type Options struct {
 	KeepBytes int64
 	// Notify receives what the hooks report. It must not block. Nil reports nothing.
 	Notify func(Notice)
+	// Lease returns the newest state of the Lease by which several recorders choose the one
+	// that reports. Each records. Nil: there is no other recorder.
+	Lease func() cluster.LeaseState
 	// Status receives what the recorder sees; nil receives nothing.
 	Status *Status
 	// Print shows the operator a line.
@@ -84,6 +87,12 @@ type Recorder struct {
 	specs   map[int]loadgen.Spec // by the generator's numbers
 	newest  string               // the folder of the newest record
 	taken   bool                 // another recorder records the present outage
+	// leads: this recorder reports outages. led is when the Lease changed last, role the
+	// newest sentence about it, leaseErr the newest error; see lead.
+	leads    bool
+	led      time.Time
+	role     string
+	leaseErr string
 
 	mu    sync.Mutex
 	ended []loadgen.Record // requests that the next Observe takes
@@ -91,7 +100,7 @@ type Recorder struct {
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
-	r := &Recorder{opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}}
+	r := &Recorder{opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}}
 	r.rolling.Redact(opt.Names)
 	r.signs, r.probes.count = newSigns(opt.Past), opt.Every > 0
 	return r
@@ -158,8 +167,9 @@ func (r *Recorder) Switching(a power.Action, bindings []power.Binding) {
 func (r *Recorder) Observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
 	if r.opt.Status != nil {
-		defer func() { r.opt.Status.observe(s, r.outage != nil, now) }()
+		defer func() { r.opt.Status.observe(s, r.outage != nil, r.leads, now) }()
 	}
+	r.lead(now)
 	r.startProbes()
 	r.requests(now)
 	if r.began.IsZero() {

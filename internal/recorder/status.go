@@ -23,17 +23,18 @@ type Status struct {
 	checked   time.Time
 	connected bool
 	recording bool
+	leads     bool
 	outages   int
 }
 
 // observe keeps the figures of a snapshot.
-func (s *Status) observe(snap *cluster.Snapshot, recording bool, now time.Time) {
+func (s *Status) observe(snap *cluster.Snapshot, recording, leads bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if recording && !s.recording {
 		s.outages++
 	}
-	s.checked, s.connected, s.recording = now, snap.Link.State == cluster.LinkLive, recording
+	s.checked, s.connected, s.recording, s.leads = now, snap.Link.State == cluster.LinkLive, recording, leads
 }
 
 // Handler serves /healthz, which fails if the recorder has stopped checking the cluster,
@@ -62,6 +63,7 @@ func (s *Status) Handler(now func() time.Time) http.Handler {
 		}{
 			{"api_server_connected", "gauge", "1 while the API server answers.", flag[s.connected]},
 			{"recording", "gauge", "1 while the recorder records an outage.", flag[s.recording]},
+			{"leads", "gauge", "1 while this recorder reports outages, 0 while another one does.", flag[s.leads]},
 			{"outages_total", "counter", "Outages that the recorder has begun to record.", s.outages},
 		} {
 			fmt.Fprintf(w, "# HELP lightsout_recorder_%[1]s %[3]s\n# TYPE lightsout_recorder_%[1]s %[2]s\nlightsout_recorder_%[1]s %[4]d\n", m.name, m.kind, m.help, m.value)

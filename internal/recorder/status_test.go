@@ -37,13 +37,13 @@ func TestStatusAnswersHealthzAndMetrics(t *testing.T) {
 	lost := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLost}})
 
 	health("before the first look", http.StatusServiceUnavailable)
-	s.observe(live, false, now)
+	s.observe(live, false, true, now)
 	health("at rest", http.StatusOK)
-	metrics("at rest", "api_server_connected 1", "recording 0", "outages_total 0")
-	s.observe(lost, true, now)
-	s.observe(lost, true, now)
+	metrics("at rest", "api_server_connected 1", "recording 0", "leads 1", "outages_total 0")
+	s.observe(lost, true, false, now)
+	s.observe(lost, true, false, now)
 	health("during an outage of the API server", http.StatusOK)
-	metrics("during an outage of the API server", "api_server_connected 0", "recording 1", "outages_total 1")
+	metrics("during an outage of the API server", "api_server_connected 0", "recording 1", "leads 0", "outages_total 1")
 	now = now.Add(time.Minute)
 	health("a minute after the last look", http.StatusServiceUnavailable)
 }

@@ -62,6 +62,7 @@ const (
 	CodeOutageSign       Code = "outage_sign"        // Sign; At is when all was well last
 	CodeOutageOver       Code = "outage_over"        // Seconds without a sign; Nodes are still down
 	CodePlannedOff       Code = "planned_off"        // Name is who switched the node off
+	CodeLeads            Code = "leads"              // Reported is why it does; else Name is the host of the recorder that does
 	CodeHookCalled       Code = "hook_called"        // Name is the notice's state, N the tries, Seconds their length; Reported is why all failed
 	CodeRecordFails      Code = "record_fails"       // Name, Reported
 	CodeRecordWorks      Code = "record_works"       // Name, N lines missing

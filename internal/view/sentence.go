@@ -112,6 +112,12 @@ var codeSpecs = map[Code]codeSpec{
 		}
 		return fmt.Sprintf("took the notice %q after %.1f s, at try %d", e.Name, e.Seconds, e.N)
 	}},
+	CodeLeads: {LaneOperator, Info, func(e *Event) string {
+		if e.Reported == "" {
+			return "stands by: the recorder on " + e.Name + " reports outages"
+		}
+		return "reports outages: " + e.Reported
+	}},
 	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " switched its machine off" }},
 
 	CodeRecordFails: {LaneOperator, Bad, func(e *Event) string { return e.Name + " cannot be written (retrying): " + e.Reported }},
