@@ -107,7 +107,7 @@ func noLog(ref cluster.Ref) string {
 	if ref.Kind.HasPods() {
 		return "this " + string(ref.Kind) + " has no pod whose log could be read"
 	}
-	return "pods and workloads have logs: 3 goes to the pods (in the pane of requests, h keeps requests in flight)"
+	return "pods and workloads have logs: 3 goes to the pods"
 }
 
 func newObjectDialog(m *Model, o object, a aspect) *objectDialog {

@@ -71,7 +71,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		got  []Line
 		want []string
 	}{
-		"hits": {h.Lines(), []string{"10 pods, 2 Ready workers left",
+		"hits": {h.Lines(), []string{"10 pods stop; 2 Ready workers left",
 			"! default/llm: 16 → 8 available, capacity 16 → 8, below minScale 16 (Knative)"}},
 		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
 			"its pods are evicted 0s to 5m00s later (from each pod's own toleration)", "! no room for 8 pods: Pending until the nodes return",
@@ -124,7 +124,7 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 	}
 	f = Outage(s, []string{"kube-node2", "kube-node3", "kube-node4", "kube-cp1"}, t0)
 	h := f.Hits()
-	if got := texts(h.Lines()); got[0] != "12 pods, 1 Ready worker left" {
+	if got := texts(h.Lines()); got[0] != "12 pods stop; 1 Ready worker left" {
 		t.Errorf("%q", got)
 	}
 	if got := texts(f.FollowLines(h)); len(got) != 2 || got[1] != "nothing to replace" {

@@ -25,7 +25,7 @@ func (h Hits) Lines() []Line {
 	if h.Unread != "" {
 		return []Line{{Text: h.Unread, Warn: true}, {Text: fmt.Sprintf("%d Ready %s left", h.ReadyWorkersLeft, left)}}
 	}
-	out := []Line{{Text: fmt.Sprintf("%s, %d Ready %s left", text.Count(h.Pods, "pod", "pods"), h.ReadyWorkersLeft, left)}}
+	out := []Line{{Text: fmt.Sprintf("%s; %d Ready %s left", text.Count(h.Pods, "pod stops", "pods stop"), h.ReadyWorkersLeft, left)}}
 	for i, d := range h.Deployments {
 		if i == impactsShown {
 			return append(out, Line{Text: fmt.Sprintf("and %d more deployments", len(h.Deployments)-impactsShown)})

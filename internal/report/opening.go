@@ -91,14 +91,29 @@ const namesMost = 4
 
 // who names the nodes, how they went down and when.
 func who(o *outage) string {
+	type cause struct {
+		node string
+		how  fall
+	}
+	times := map[cause]int{}
+	var nodes []fallen // each once
+	for _, f := range o.nodes {
+		if times[cause{f.node, f.how}]++; times[cause{f.node, f.how}] == 1 {
+			nodes = append(nodes, f)
+		}
+	}
 	var parts []string
-	for i := 0; i < len(o.nodes); {
-		j := i + 1
-		for j < len(o.nodes) && o.nodes[j].how == o.nodes[i].how && o.nodes[j].from.Sub(o.nodes[i].from) < 2*time.Second {
+	for i := 0; i < len(nodes); {
+		f := nodes[i]
+		n, j := times[cause{f.node, f.how}], i+1
+		for j < len(nodes) && nodes[j].how == f.how && times[cause{nodes[j].node, f.how}] == n && nodes[j].from.Sub(f.from) < 2*time.Second {
 			j++
 		}
-		f := o.nodes[i]
-		parts = append(parts, named(o.nodes[i:j])+" "+saidOf[f.how][min(j-i, 2)-1]+" at "+clock(f.from))
+		at := " at "
+		if n > 1 {
+			at = fmt.Sprintf(" %d times, first at ", n)
+		}
+		parts = append(parts, named(nodes[i:j])+" "+saidOf[f.how][min(j-i, 2)-1]+at+clock(f.from))
 		if i == 0 {
 			parts[0] += " UTC"
 		}

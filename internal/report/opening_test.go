@@ -125,10 +125,16 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			lose(r, 3, 30, 600)
 		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; 3 of 6 pods were still not available when the record ended; k8s2 was still off when the record ended."},
 		"a node that is not Ready yet": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionShutdown, power.PhaseAsking)
-			down(r, "k8s2", view.OutageOff, 22, 590)
-			down(r, "k8s2", view.OutageNotReady, 24, 0)
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 22, 590)
+			down(r, "k8s2", view.SpanNotReady, 24, 0)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available; k8s2 was on again, but not yet Ready, when the record ended."},
+		"a node that falls silent again and again": {func(r *record.Record) {
+			down(r, "k8s3", view.SpanSilent, 10, 0)
+			for i := range 7 {
+				down(r, "k8s2", view.SpanSilent, float64(20+30*i), float64(30+30*i))
+			}
+		}, "k8s3 fell silent at 08:00:10 UTC and k8s2 fell silent 7 times, first at 08:00:20; no request failed; all 6 pods stayed available; k8s3 was still down when the record ended."},
 		"a machine that did not go": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)

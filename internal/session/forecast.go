@@ -14,7 +14,7 @@ func forecastLines(f *forecast.Forecast, left int) (out []view.Line) {
 	for _, part := range []struct {
 		title string
 		lines []forecast.Line
-	}{{"What stops now:", h.Lines()}, {"What Kubernetes does next:", f.FollowLines(h)}, {"What will not protect you:", f.WontLines(h)}} {
+	}{{"What stops now:", h.Lines()}, {"What Kubernetes does next:", f.FollowLines(h)}, {"What Kubernetes does not do for you:", f.WontLines(h)}} {
 		if len(part.lines) > 0 {
 			out = append(append(out, view.Line{Heading: true, Text: part.title}), viewLines(part.lines)...)
 		}
@@ -40,7 +40,7 @@ func outlook(f *forecast.Forecast) (out []string) {
 		out = append(out, l.Text)
 	}
 	for _, l := range f.WontLines(h) {
-		out = append(out, "not expected: "+l.Text)
+		out = append(out, l.Text)
 	}
 	return out
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -114,8 +116,11 @@ func (l *loads) question(spec loadgen.Spec) view.Question {
 	q := view.Question{Kind: view.QuestionLoad, Title: "Send requests to " + cmp.Or(to, l.opt.Cluster) + "?",
 		Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Send nothing"}, {ID: view.ChoiceYes, Label: "Send"}}}
 	what := "lightsout sends a " + spec.Text() + "."
-	if spec.Shape != loadgen.Burst {
-		what = "lightsout sends a " + spec.Text() + " until you stop it."
+	switch spec.Shape {
+	case loadgen.Hold:
+		what = fmt.Sprintf("lightsout keeps %s in flight until you stop it.", text.Count(spec.N, "request", "requests"))
+	case loadgen.Rate:
+		what = fmt.Sprintf("lightsout sends requests at a rate of %g a second until you stop it.", spec.PerSecond)
 	}
 	q.Lines = append(q.Lines, view.Line{Text: what}, view.Line{Text: "Press c to stop sending, and c again to cancel the requests in flight."})
 	if l.opt.Production {

@@ -53,9 +53,9 @@ func (m *moving) begin() {
 // ask asks the operator whether to end the session and show another place, or reports
 // why that is impossible now.
 func (m *moving) ask(i view.SwitchPlace) {
-	what := "Namespaces unchanged: "
+	what := "Namespaces stay: "
 	if i.Context != "" {
-		what = "Context unchanged: "
+		what = "Context stays: "
 	}
 	refuse := func(why string) { m.warn(view.LaneOperator, "lightsout", what+why) }
 	if m.opt.Around == nil {
@@ -124,7 +124,7 @@ func (m *moving) held() string {
 	case m.guest.Running():
 		return "a trial is under way: t ends it"
 	case len(off) > 0:
-		return fmt.Sprintf("%s: switched off from here; o powers on", strings.Join(off, ", "))
+		return fmt.Sprintf("%s %s still off from here (o powers on)", text.List(off), text.Noun(len(off), "is", "are"))
 	case !m.leaving.settled():
 		return "machines are being switched, or nodes are cordoned or drained from here"
 	case m.opt.Questions.first() != nil:

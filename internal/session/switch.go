@@ -153,8 +153,8 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.asked, x.yes = true, false })
 	asked := x.w.question(q)
-	if q.Action != power.ActionOn && !asked.Refused {
-		asked.Lines = append(asked.Lines, x.meanwhile()...)
+	if also := x.meanwhile(); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
+		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain

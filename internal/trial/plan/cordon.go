@@ -43,8 +43,8 @@ type Uncordon struct{ Nodes []string }
 
 var uncordonKind = kind{
 	name: "uncordon", meant: "schedulable", fields: "nodes",
-	help: `  uncordon [node, …] that an earlier step has cordoned or drained; without such a step it is
-           done when the node has returned, and at the end of the trial
+	help: `  uncordon [node, …] that an earlier step has cordoned or drained; without this step
+           lightsout uncordons it when it has returned, at the latest at the end of the trial
 `,
 	decode: onNodes("this uncordon step", 0, func(nodes []string, _ time.Duration) Action { return &Uncordon{nodes} }),
 }
