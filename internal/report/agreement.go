@@ -89,7 +89,7 @@ func (a *agreementRow) count(p view.Phase, run string) {
 func agreementTable(rs []*record.Record) section {
 	t := section{Title: "how well the forecasts held"}
 	t.columns("phase")
-	t.figures("compared", "inside", fmt.Sprintf("within %.0f s", near), "inside at T+0", "never happened", "not forecast", "farthest")
+	t.figures("compared", "inside", fmt.Sprintf("within %.0f s", near), "inside at T+0", "not seen", "not forecast", "farthest")
 	t.columns("where")
 	of := func(n, all int) string {
 		if all == 0 {

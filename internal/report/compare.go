@@ -235,7 +235,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 			if e.OK {
 				word = "yes: "
 			}
-			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i].Text = word + text.Clean(e.Got, 60)
+			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i].Text = word + text.Clean(e.Got, 22)
 		}
 	}
 	return m
