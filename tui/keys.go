@@ -114,7 +114,7 @@ func screenKeys() group {
 		bind(toggleMouse, "", "O", "mouse on or off; when off, the terminal selects and copies", "O"),
 		bind(openNotices, "", "M", "messages of the program", "M"),
 		bind(openRecords, "", "H", "history: the records of trials and of outages, and their reports", "H"),
-		bind(send(view.RecordScreen{}), "", "ctrl+r", "start or stop recording the screen to a file beside the records (asciicast)", "ctrl+r"),
+		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file beside the records (asciicast), or stop", "ctrl+r"),
 		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P"),
 		bind(send(view.SaveTimeline{}), "", "E", "timeline: save it as a text file", "E"),
 		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
