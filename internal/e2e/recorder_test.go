@@ -102,10 +102,11 @@ func twoRecorders(t *testing.T, l *labtest.Lab) (leader, standby *watcher) {
 	return leader, standby
 }
 
-// ready waits for a line with that word and one about answered requests, in any order.
+// ready waits until the recorder sees cluster and requests and has printed a line with that
+// word, and for a heartbeat after that.
 func (w *watcher) ready(word string) {
 	w.t.Helper()
-	missing := []string{word, "requests answered"}
+	missing := []string{word, "requests answered", "in view"}
 	for timeout := time.After(2 * time.Minute); len(missing) > 0; {
 		select {
 		case line := <-w.lines:
@@ -114,6 +115,8 @@ func (w *watcher) ready(word string) {
 			w.t.Fatalf("no line with %q", missing)
 		}
 	}
+	now := time.Now()
+	until(w.t, "a heartbeat after its start", func() bool { return w.renewed("k8s2").After(now) })
 }
 
 // makeRecorder makes a recorder with hooks, by an account that mayWatch has given rights.
@@ -560,7 +563,7 @@ func TestAKilledRecorderLosesNothing(t *testing.T) {
 	l := labtest.Start(t, "vagrant")
 	leader, standby := twoRecorders(t, l)
 	for i := range kills {
-		begun, taken := leader.notices("began"), standby.notices("")
+		begun, taken := leader.count("began"), standby.count("")
 		l.Post("/machines/k8s2/off")
 		first := leader.await("began", begun+1)
 		silent := leader.renewed("k8s2")
@@ -569,7 +572,7 @@ func TestAKilledRecorderLosesNothing(t *testing.T) {
 			l.Post("/machines/k8s2/on")
 		}
 		time.Sleep(time.Duration(random.IntN(4000)) * time.Millisecond) // the moment is random, and nothing waits for it
-		if n := standby.notices(""); n != taken {
+		if n := standby.count(""); n != taken {
 			t.Errorf("the other one reports while the leader runs: %+v", standby.got()[taken:])
 		}
 		if err := leader.cmd.Process.Kill(); err != nil {
@@ -592,8 +595,8 @@ func TestAKilledRecorderLosesNothing(t *testing.T) {
 	}
 }
 
-// notices counts those of a state, or all.
-func (w *watcher) notices(state string) (n int) {
+// count counts the notices of a state, or all.
+func (w *watcher) count(state string) (n int) {
 	for _, x := range w.got() {
 		if state == "" || x.State == state {
 			n++
@@ -606,24 +609,24 @@ func (w *watcher) notices(state string) (n int) {
 // all of it. before is the number of its notices at the kill.
 func (w *watcher) tookOver(silent time.Time, before int) {
 	w.t.Helper()
-	end := w.await("ended", w.notices("ended")+1)
+	end := w.await("ended", w.count("ended")+1)
 	news := w.got()[before:]
 	if news[0].State != "takeover" || !strings.Contains(news[0].Sentence, "may have reported the outage before") || news[0].Record != end.Record {
 		w.t.Errorf("it reports %+v", news)
 	}
 	s := readSummary(w.t, end.Record)
-	if s.Zero.Sub(silent).Abs() > time.Second || !s.Ledger.Balanced || s.Ledger.Failed == 0 || len(s.Unplanned.Unseen) > 0 {
+	if s.Zero.Sub(silent).Abs() > time.Second || !s.Ledger.Balanced || len(s.Unplanned.Unseen) > 0 {
 		w.t.Errorf("the last heartbeat was at %s; zero %s, ledger %+v, unseen %q", silent, s.Zero, s.Ledger, s.Unplanned.Unseen)
 	}
 	w.observed(s)
 	w.whole(end.Record, s.Ended)
 }
 
-// observed expects the phases that each power cut has.
+// observed expects the phases of a power cut that clients noticed or not.
 func (w *watcher) observed(s *record.Summary) {
 	w.t.Helper()
 	for _, p := range s.Phases {
-		if p.Observed == nil && (p.Name == view.PhaseDetected || p.Name == view.PhaseReady || p.Name == view.PhaseErrors) {
+		if p.Observed == nil && (p.Name == view.PhaseDetected || p.Name == view.PhaseReady || p.Name == view.PhaseErrors && s.Ledger.Failed > 0) {
 			w.t.Errorf("not observed: %+v", p)
 		}
 	}

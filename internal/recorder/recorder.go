@@ -178,6 +178,9 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 		}
 		r.began = now
 		r.reportInterrupted()
+		if r.opt.Kept == nil {
+			r.opt.Print("the cluster is in view: outages are noticed from now on")
+		}
 	}
 	if r.outage == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
