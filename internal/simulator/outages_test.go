@@ -36,7 +36,7 @@ type outageKind struct {
 
 const (
 	apiWord     = "API server did not answer"
-	clientsWord = "requests"
+	clientsWord = "equests"
 )
 
 var outageKinds = []outageKind{

@@ -225,10 +225,15 @@ func (p *plant) roll(a *app, now time.Time) {
 	switch {
 	case len(old) > 0 && len(live) > a.replicas && (ready > a.replicas || !old[0].ready):
 		p.deletePod(old[0], now)
-	case len(old) > 0 && len(live) <= a.replicas && a.replicas > 0, len(live) < a.replicas:
+	case len(old) > 0 && len(live) <= a.replicas && a.replicas > 0:
 		p.newPod(a, now)
-	case len(old) == 0 && len(live) > a.replicas:
-		p.deletePod(live[len(live)-1], now)
+	case len(old) == 0:
+		for n := len(live); n < a.replicas; n++ {
+			p.newPod(a, now)
+		}
+		for n := len(live); n > a.replicas; n-- {
+			p.deletePod(live[n-1], now)
+		}
 	}
 }
 

@@ -198,7 +198,7 @@ func simulate(t *testing.T, seed uint64, live func(*director)) (w *watch) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		p := newPlant(rand.New(rand.NewPCG(seed, 3)))
 		go p.run()
-		w = newWatch(p, dir, 3<<20)
+		w = newWatch(p, dir, 100<<20)
 		ctx, stop := context.WithCancel(context.Background())
 		var inspecting sync.WaitGroup
 		inspecting.Go(func() { w.inspect(ctx) })

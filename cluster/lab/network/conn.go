@@ -230,7 +230,8 @@ func (c *conn) part() {
 func (c *conn) meet() {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
-	if c.link.parted--; c.link.parted > 0 {
+	c.link.parted--
+	if c.link.parted > 0 {
 		return
 	}
 	for _, end := range []*conn{c, c.peer} {
