@@ -310,6 +310,11 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.signs.booted)) {
+		if !o.nodes[name] && !r.signs.booted[name].Before(o.zero) {
+			o.unseen(name + " booted, and the recorder did not see it go down")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.down)) {
 		why := " was still down when the record ended"
 		if !slices.Contains(down, name) {

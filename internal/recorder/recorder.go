@@ -122,9 +122,6 @@ func (r *Recorder) Record(q loadgen.Record) bool {
 func (r *Recorder) Transition(t cluster.Transition) {
 	r.signs.transition(t)
 	if r.outage != nil {
-		if t.Change == cluster.ChangeBoot && !r.outage.nodes[t.Subject.Name] {
-			r.outage.unseen(t.Subject.Name + " booted, and the recorder did not see it go down")
-		}
 		r.outage.tracker.Transition(t)
 	}
 }

@@ -70,20 +70,28 @@ type signs struct {
 	// waiting is the least number of pods without a node; more are a sign. -1: unknown.
 	waiting  int
 	cordoned time.Time
-	planned  map[string]*plannedOff
-	nodes    *cluster.Snapshot // whose annotations were read last
+	// booted is when each node booted last.
+	booted  map[string]time.Time
+	planned map[string]*plannedOff
+	nodes   *cluster.Snapshot // whose annotations were read last
 	// switched are the nodes that the operator of the screen switches off.
 	switched map[string]bool
 }
 
 func newSigns(past time.Duration) signs {
-	return signs{past: past, open: map[subject]*open{}, served: map[cluster.Key]bool{}, waiting: -1, planned: map[string]*plannedOff{}, switched: map[string]bool{}}
+	return signs{
+		past: past, open: map[subject]*open{}, served: map[cluster.Key]bool{}, waiting: -1,
+		booted: map[string]time.Time{}, planned: map[string]*plannedOff{}, switched: map[string]bool{},
+	}
 }
 
 // transition follows a change in the cluster.
 func (g *signs) transition(t cluster.Transition) {
-	if t.Change == cluster.ChangeCordon {
+	switch t.Change {
+	case cluster.ChangeCordon:
 		g.cordoned = t.Seen
+	case cluster.ChangeBoot:
+		g.booted[t.Subject.Name] = t.Seen
 	}
 }
 
@@ -124,11 +132,16 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	if at, failing := p.failing(now); failing {
 		add(view.SignRequests, "", at)
 	}
-	for k := range g.open {
-		if _, still := found[k]; !still {
-			delete(g.open, k)
-			g.changed = now
+	for k, o := range g.open {
+		if _, still := found[k]; still {
+			continue
 		}
+		if !o.counted && !o.ignored && k.kind == view.SignSilent && !g.booted[k.name].Before(o.since) {
+			o.Noticed = now // a boot proves that it was no late heartbeat
+			news = append(news, o.Sign)
+		}
+		delete(g.open, k)
+		g.changed = now
 	}
 	for k, x := range found {
 		o := g.open[k]

@@ -1,0 +1,43 @@
+package recorder
+
+import (
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// A heartbeat that is late for a moment is no sign; one that is late because the node
+// booted is.
+func TestABootProvesASilence(t *testing.T) {
+	for _, booted := range []bool{false, true} {
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		heard := now
+		g, p := newSigns(15*time.Minute), &probes{}
+		look := func() int {
+			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second}
+			s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
+				Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
+			news := g.observe(s, p, now)
+			if len(news) > 0 && (news[0].Kind != view.SignSilent || !news[0].At.Equal(time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC))) {
+				t.Errorf("%+v", news)
+			}
+			return len(news)
+		}
+		signs := look()
+		now = now.Add(17 * time.Second)
+		signs += look()
+		if len(g.open) != 1 {
+			t.Fatalf("the heartbeat is not overdue: %+v", g.open)
+		}
+		now = now.Add(time.Second)
+		heard = now
+		if booted {
+			g.transition(cluster.Transition{Kind: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: now})
+		}
+		if signs += look(); signs != map[bool]int{true: 1}[booted] {
+			t.Errorf("booted %v: %d signs", booted, signs)
+		}
+	}
+}
