@@ -34,7 +34,6 @@ type class struct {
 	kind      string // kind of the owner
 	owner     string
 	workload  cluster.Key
-	pod       *corev1.Pod // an example, without a name
 	*needs
 
 	set     labels.Set // parsed labels; nil until needed
@@ -47,6 +46,7 @@ type class struct {
 // needs is the demand of a specification on a node. Classes with the same specification
 // share it.
 type needs struct {
+	pod      *corev1.Pod // an example: its specification
 	spec     *corev1.PodSpec
 	requests []amount
 	cpu, mem int64 // requests; 0 without one
@@ -63,10 +63,9 @@ func (w *World) compile(spec cluster.Spec) *needs {
 	if n := w.specs[spec]; n != nil {
 		return n
 	}
-	n := &needs{spec: spec.Decode()}
-	w.specs[spec] = n
-	example := &corev1.Pod{Spec: *n.spec}
-	for name, q := range resources.PodRequests(example, resources.PodResourcesOptions{}) {
+	n := &needs{pod: &corev1.Pod{Spec: *spec.Decode()}}
+	n.spec, w.specs[spec] = &n.pod.Spec, n
+	for name, q := range resources.PodRequests(n.pod, resources.PodResourcesOptions{}) {
 		v := q.Value()
 		if name == corev1.ResourceCPU {
 			v = q.MilliValue()
@@ -78,7 +77,7 @@ func (w *World) compile(spec cluster.Spec) *needs {
 			n.requests = append(n.requests, amount{w.resource(string(name)), v})
 		}
 	}
-	counted := resources.PodRequests(example, resources.PodResourcesOptions{NonMissingContainerRequests: missing})
+	counted := resources.PodRequests(n.pod, resources.PodResourcesOptions{NonMissingContainerRequests: missing})
 	n.scoreCPU, n.scoreMem = counted.Cpu().MilliValue(), counted.Memory().Value()
 	if n.spec.Priority != nil {
 		n.priority = *n.spec.Priority
@@ -113,12 +112,16 @@ type classKey struct {
 
 func (w *World) classOf(p *cluster.Pod) *class {
 	k := classKey{p.Spec, p.CPUMilli, p.Namespace, p.Labels, p.OwnerKind, p.OwnerName}
+	if w.last != nil && k == w.lastKey { // a snapshot lists the pods of an owner side by side
+		return w.last
+	}
 	if c := w.byKey[k]; c != nil {
+		w.lastKey, w.last = k, c
 		return c
 	}
 	c := &class{id: len(w.classes), namespace: p.Namespace, labels: p.Labels, kind: p.OwnerKind, owner: p.OwnerName, needs: w.compile(p.Spec)}
 	if p.Spec == (cluster.Spec{}) && p.CPUMilli > 0 { // the format of records
-		c.needs = &needs{spec: c.spec, cpu: p.CPUMilli, scoreCPU: p.CPUMilli, requests: []amount{{cpu, p.CPUMilli}}}
+		c.needs = &needs{pod: c.pod, spec: c.spec, cpu: p.CPUMilli, scoreCPU: p.CPUMilli, requests: []amount{{cpu, p.CPUMilli}}}
 	}
 	c.workload = cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}
 	if p.Deployment != "" {
@@ -126,8 +129,6 @@ func (w *World) classOf(p *cluster.Pod) *class {
 	} else if p.OwnerName == "" {
 		c.workload.Name = p.Name
 	}
-	c.pod = &corev1.Pod{Spec: *c.spec}
-	c.pod.Namespace = p.Namespace
 	w.byKey[k], w.classes = c, append(w.classes, c)
 	if c.anti != nil || c.affinity != nil {
 		w.guards = append(w.guards, c)
@@ -138,7 +139,6 @@ func (w *World) classOf(p *cluster.Pod) *class {
 func (c *class) labelSet() labels.Set {
 	if c.set == nil {
 		c.set = parseLabels(c.labels)
-		c.pod.Labels = c.set
 	}
 	return c.set
 }
@@ -216,10 +216,10 @@ func (n *needs) affinityTerms() []corev1.PodAffinityTerm {
 
 // required returns the node selector and the required node affinity of a pod; nil when
 // it has none.
-func (n *needs) required(pod *corev1.Pod) *nodeaffinity.RequiredNodeAffinity {
+func (n *needs) required() *nodeaffinity.RequiredNodeAffinity {
 	if len(n.spec.NodeSelector) == 0 && (n.spec.Affinity == nil || n.spec.Affinity.NodeAffinity == nil) {
 		return nil
 	}
-	r := nodeaffinity.GetRequiredNodeAffinity(pod)
+	r := nodeaffinity.GetRequiredNodeAffinity(n.pod)
 	return &r
 }

@@ -1,6 +1,8 @@
 package place
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -77,6 +79,19 @@ type spread struct {
 	skew, least int32 // maxSkew and minDomains
 	self        bool  // counts the pod itself
 	hostname    bool
+	domains     []int32 // with an eligible node
+}
+
+// minimum returns the smallest count among the domains with an eligible node.
+func (s *spread) minimum(counts []int32) int32 {
+	if int32(len(s.domains)) < s.least {
+		return 0
+	}
+	least := int32(math.MaxInt32)
+	for _, d := range s.domains {
+		least = min(least, counts[d])
+	}
+	return least
 }
 
 // affinityCounters returns a counter for each required affinity term; a pod must match
@@ -156,7 +171,7 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 	if soft {
 		action = corev1.ScheduleAnyway
 	}
-	required := c.required(c.pod)
+	required := c.required()
 	for _, t := range c.spec.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable != action {
 			continue
@@ -194,6 +209,12 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 			return !empty && x.namespace == c.namespace && sel.Matches(x.labelSet())
 		})
 		s.self = sel.Matches(c.labelSet())
+		seen := make([]bool, len(s.names))
+		for i, d := range s.of {
+			if d >= 0 && !skip[i] && !seen[d] {
+				seen[d], s.domains = true, append(s.domains, d)
+			}
+		}
 		out = append(out, s)
 	}
 	return out
@@ -216,7 +237,7 @@ func (w *World) defaultSpreads(c *class) (out []spread) {
 	}{{corev1.LabelHostname, 3}, {corev1.LabelTopologyZone, 5}} {
 		t := w.topology(d.key)
 		var skip []bool
-		if required := c.required(c.pod); required != nil {
+		if required := c.required(); required != nil {
 			skip = make([]bool, len(w.nodes))
 			for i, n := range w.nodes {
 				fits, _ := required.Match(n.api)

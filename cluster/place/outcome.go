@@ -139,7 +139,11 @@ func (w *World) orders(evicted []int) int {
 	for _, i := range evicted {
 		pods += len(w.nodes[i].pods)
 	}
-	return min(31, max(3, 300_000/(pods*(len(w.nodes)+1))))
+	work := pods * (len(w.nodes) + 1)
+	if work > 5_000_000 { // a zone of a large cluster
+		return 2
+	}
+	return min(31, max(3, 300_000/work))
 }
 
 // unknown lists the pods and objects to which the rules cannot apply.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/cluster"
+	"lightsout/internal/testenv"
 )
 
 var t0 = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -102,6 +103,22 @@ func TestALostNodeStaysADomain(t *testing.T) {
 	}
 }
 
+// The pods of the second node count in its domain until they are evicted: meanwhile a
+// constraint admits the replacement of the first node's pod.
+func TestAPodCountsUntilItsEviction(t *testing.T) {
+	c := tiny(4)
+	spec := asking("cpu", "100m")
+	spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: "rack", WhenUnsatisfiable: corev1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+	for i, n := range c.Nodes {
+		n.Labels += fmt.Sprintf(",rack=%d", i/2)
+		put(c, "web", n.Name, spec)
+	}
+	if o := lose(c, "a", "b"); o.Pending != (Range{1, 1}) {
+		t.Errorf("both nodes' pods were evicted before the first replacement: %v", o.Pending)
+	}
+}
+
 func TestPreemptionMakesOthersHomeless(t *testing.T) {
 	c := tiny(2)
 	low, high := asking("cpu", "3"), asking("cpu", "3")
@@ -152,6 +169,29 @@ func TestAJobReplacesItsPodsAtOnce(t *testing.T) {
 	}
 	if o := lose(c, "a"); o.Pending != (Range{2, 2}) {
 		t.Errorf("the pod that comes after 10 s does not fill the node: %v", o.Pending)
+	}
+}
+
+// A Job that fails frees its room long before another Job replaces its lost pods, so a pod
+// that waits gets it.
+func TestAFailedJobFreesItsRoomBeforeOthersReplaceTheirPods(t *testing.T) {
+	c := tiny(2)
+	put(c, "failing", "a", asking("cpu", "1"))
+	put(c, "failing", "b", asking("cpu", "1"))
+	put(c, "late", "a", asking("cpu", "1"))
+	for _, p := range c.Pods {
+		p.OwnerKind, p.Deployment = "Job", ""
+	}
+	none := int32(0)
+	for name, job := range map[string]*batchv1.Job{"failing": {Spec: batchv1.JobSpec{BackoffLimit: &none}}, "late": {}} {
+		c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: name}, Value: job})
+	}
+	put(c, "web", "a", asking("cpu", "2"))
+	put(c, "base", "b", asking("cpu", "2"))
+	for _, w := range lose(c, "a").Workloads {
+		if want := map[string]int{"late": 1}[w.Name]; w.Pending != (Range{want, want}) {
+			t.Errorf("%s: %v", w.Name, w.Pending)
+		}
 	}
 }
 
@@ -210,12 +250,14 @@ func BenchmarkOutageQuestion(b *testing.B) {
 	s := crowd(1000, 30)
 	b.Run("compile", func(b *testing.B) {
 		b.ReportAllocs()
+		defer testenv.Measure(b)()
 		for b.Loop() {
 			New(s)
 		}
 	})
 	b.Run("two nodes", func(b *testing.B) {
 		b.ReportAllocs()
+		defer testenv.Measure(b)()
 		for b.Loop() {
 			New(s).Lose([]string{"n0001", "n0500"}, Options{})
 		}

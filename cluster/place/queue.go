@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// later is the wave of pods that are created after the evictions.
-const later = 1<<8 - 1
+// waves is the largest number of waves that have an order.
+const waves = 1 << 8
 
 // play simulates the loss of the dead nodes: evictions, new pods and scheduling until
 // nothing changes any more.
@@ -23,17 +23,20 @@ func (r *run) play(evicted []int) {
 		}
 	}
 	// The controller evicts the nodes of one zone one after the other.
-	waves := map[string]uint32{}
+	ahead := map[string]uint32{}
 	for _, k := range r.dice.Perm(len(evicted)) {
 		n := r.nodes[evicted[k]]
 		zone := n.api.Labels[corev1.LabelTopologyZone]
-		r.wave = min(waves[zone], later-1)
-		waves[zone]++
+		r.wave = min(ahead[zone], waves-1)
+		ahead[zone]++
 		for _, p := range n.pods {
-			r.evict(p)
+			if !p.ending && !p.static && p.kind != "DaemonSet" && p.stays >= 0 {
+				i := r.item(p.class, p.stays)
+				i.lost = p
+				r.queue = append(r.queue, i)
+			}
 		}
 	}
-	r.wave = later
 	for {
 		r.schedule()
 		before := r.placed
@@ -50,63 +53,81 @@ func (r *run) play(evicted []int) {
 	}
 }
 
-// schedule empties the queue. Pods arrive at their time, in random order if the times
-// are equal. Of the pods that have arrived, the one with the highest priority is next.
-// When none is left, the pods of failed Jobs end.
+// schedule empties the queue. Pods are evicted and arrive at their time and in their wave,
+// in random order if those are equal. Of the pods that have arrived, the one with the
+// highest priority is next. When none is left, the next wave begins, and before a later
+// time the pods of failed Jobs end.
 func (r *run) schedule() {
 	strict := r.dice.IntN(2) == 0
 	for now := time.Duration(0); len(r.queue)+len(r.ready)+len(r.doomed) > 0; {
+		if !r.sorted {
+			r.sorted = true
+			slices.SortFunc(r.queue, sooner)
+		}
 		if len(r.ready) == 0 && (len(r.queue) == 0 || r.queue[0].ready > now) {
 			r.endJobs()
 		}
-		r.arrive(strict)
+		if len(r.queue) > 0 && (len(r.ready) == 0 || r.queue[0].ready <= now && r.queue[0].wave() <= r.wave) {
+			now = max(now, r.queue[0].ready)
+			r.arrive(strict)
+		}
 		if len(r.ready) == 0 {
-			return
+			continue
 		}
-		next := 0
-		for k, i := range r.ready {
-			if i.priority > r.ready[next].priority {
-				next = k
-			}
-		}
-		i := r.ready[next]
-		r.ready = slices.Delete(r.ready, next, next+1)
+		i := r.ready[0]
+		r.ready = r.ready[1:]
 		if r.jobFailed(i) {
 			continue
 		}
-		now = i.ready
 		r.try(i)
 	}
 }
 
-// arrive moves some pods, or all, that arrive at the same time from the queue to the ready
-// ones.
+// sooner orders the queue.
+func sooner(a, b *item) int {
+	return cmp.Or(cmp.Compare(a.ready, b.ready), cmp.Compare(a.order, b.order))
+}
+
+// arrive takes some items, or all, of the first time and wave from the queue: it evicts
+// pods, and makes new ones ready.
 func (r *run) arrive(all bool) {
-	if len(r.queue) == 0 {
-		return
-	}
-	if !r.sorted {
-		r.sorted = true
-		slices.SortFunc(r.queue, func(a, b *item) int { return cmp.Or(cmp.Compare(a.ready, b.ready), cmp.Compare(a.order, b.order)) })
-	}
 	n := 1 + r.dice.IntN(3)
 	if all {
 		n = len(r.queue)
 	}
 	n = min(n, len(r.queue))
 	for k := 1; k < n; k++ {
-		if r.queue[k].ready != r.queue[0].ready {
+		if a, b := r.queue[0], r.queue[k]; a.ready != b.ready || a.wave() != b.wave() {
 			n = k
 		}
 	}
-	r.ready = append(r.ready, r.queue[:n]...)
+	var fresh []*item
+	first := r.queue[:n]
 	r.queue = r.queue[n:]
+	for _, i := range first {
+		r.wave = i.wave()
+		if i.lost != nil {
+			r.note(change{i.class, i.lost.node, -1, true})
+			r.replace(i.class, i.ready)
+		} else {
+			fresh = append(fresh, i)
+		}
+	}
+	if len(fresh) > 0 {
+		r.admit(r.ready, fresh)
+	}
+}
+
+// admit makes pods ready, in the order of their priority.
+func (r *run) admit(lists ...[]*item) {
+	r.ready = slices.Concat(lists...)
+	slices.SortStableFunc(r.ready, func(a, b *item) int { return cmp.Compare(b.priority, a.priority) })
 }
 
 // wake makes a pod ready again for which others have ended, and all that found no node:
 // one of a higher priority may take the room.
 func (r *run) wake(nominated *item) {
-	r.ready = slices.Concat([]*item{nominated}, r.asleep, r.ready)
+	r.admit([]*item{nominated}, r.asleep, r.ready)
 	r.asleep = nil
 }
 

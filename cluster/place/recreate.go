@@ -11,7 +11,6 @@ import (
 
 // fate counts what happened to the pods of one class.
 type fate struct {
-	lost    int // evicted from lost nodes
 	victims int // preempted
 	made    int // created
 	placed  int
@@ -60,12 +59,15 @@ func (s *jobStates) owner(c *class) *jobState {
 	return j
 }
 
-// item is a pod that needs a node.
+// item is a pod that needs a node, or the eviction of a pod.
 type item struct {
 	*class
+	lost  *pod          // the evicted pod
 	ready time.Duration // when it arrives, after the first eviction
 	order uint32        // wave and random order among those that arrive together
 }
+
+func (i *item) wave() uint32 { return i.order >> 24 }
 
 func (r *run) item(c *class, at time.Duration) *item {
 	return &item{class: c, ready: at, order: r.wave<<24 | r.dice.Uint32()>>8}
@@ -74,17 +76,6 @@ func (r *run) item(c *class, at time.Duration) *item {
 // backoff is how long a Job waits before it replaces its first failed pod; it doubles
 // with each failure (pkg/controller/job, DefaultJobPodFailureBackOff).
 const backoff = 10 * time.Second
-
-// evict marks a pod of a lost node as deleted and makes its owner react. The pod object
-// stays as long as the node is silent.
-func (r *run) evict(p *pod) {
-	if p.ending || p.static || p.kind == "DaemonSet" || p.stays < 0 {
-		return
-	}
-	r.fates.of(p.class).lost++
-	r.note(change{p.class, p.node, -1, true})
-	r.replace(p.class, p.stays)
-}
 
 // replace creates the successor of a pod at a time, if its owner does that.
 func (r *run) replace(c *class, at time.Duration) {
@@ -137,7 +128,7 @@ func (r *run) replaceJob(c *class, at time.Duration) {
 	}
 	delay := min(10*time.Minute, backoff<<min(10, j.failed-1))
 	for _, i := range r.queue {
-		if i.kind == "Job" && i.owner == c.owner && i.namespace == c.namespace {
+		if i.lost == nil && i.kind == "Job" && i.owner == c.owner && i.namespace == c.namespace {
 			i.ready, r.sorted = at+delay, false // the Job replaces all its pods at once
 		}
 	}
@@ -153,7 +144,8 @@ func (r *run) endJobs() {
 				r.end(x)
 			}
 		}
-		r.ready, r.asleep = append(r.asleep, r.ready...), nil
+		r.admit(r.asleep, r.ready)
+		r.asleep = nil
 	}
 	r.doomed = nil
 }
@@ -186,5 +178,9 @@ func (r *run) create(i *item) {
 		return
 	}
 	r.fates.of(i.class).made++
-	r.queue, r.sorted = append(r.queue, i), false
+	at := len(r.queue)
+	if r.sorted {
+		at, _ = slices.BinarySearchFunc(r.queue, i, sooner)
+	}
+	r.queue = slices.Insert(r.queue, at, i)
 }

@@ -12,17 +12,15 @@ func (w *World) Fits(nodes ...string) (left int, certain bool) {
 	return w.scratch.left, certain
 }
 
-// mark marks the lost nodes.
+// mark marks the lost nodes, and no others.
 func (w *World) mark(lost []int) {
-	if len(w.dead) != len(w.nodes) {
-		w.dead = make([]bool, len(w.nodes))
-	}
-	for i, n := range w.nodes {
-		w.dead[i] = n.lost
+	for _, i := range w.marked {
+		w.dead[i] = w.nodes[i].lost
 	}
 	for _, i := range lost {
 		w.dead[i] = true
 	}
+	w.marked = lost
 }
 
 // movers are the pods that need a node in an outage, by class, including those that
@@ -36,9 +34,7 @@ type movers struct {
 	evicted []*pod
 	left    int // pods that nobody recreates
 	hurt    map[*budget]int32
-	// Scratch space.
-	limits []int32
-	seen   []bool
+	limits  []int32 // scratch space
 }
 
 func (m *movers) add(c *class, n int) {
@@ -226,26 +222,15 @@ func (m *movers) bound(s *spread) int32 {
 	if !s.self {
 		n++
 	}
-	least, domains := int32(1<<30), int32(0)
-	lost := map[int32]int32{}
-	for _, p := range m.evicted {
-		if d := s.counter.of[p.node]; d >= 0 && s.counter.match[p.class.id] {
-			lost[d]++
+	move := func(by int32) {
+		for _, p := range m.evicted {
+			if s.match[p.class.id] {
+				s.count(s.base, p.node, by)
+			}
 		}
 	}
-	if len(m.seen) < len(s.counter.base) {
-		m.seen = make([]bool, len(s.counter.base))
-	}
-	clear(m.seen)
-	for i, d := range s.counter.of {
-		if d >= 0 && !m.seen[d] && !s.skip[i] {
-			m.seen[d] = true
-			domains++
-			least = min(least, s.counter.base[d]-lost[d])
-		}
-	}
-	if domains < s.least {
-		least = 0
-	}
-	return s.skew + max(0, least) - n
+	move(-1)
+	least := s.minimum(s.base)
+	move(1)
+	return s.skew + least - n
 }

@@ -74,7 +74,7 @@ func (w *World) rulesOf(c *class) *rules {
 	c.rules = r
 	r.tolerates = tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoSchedule}) &&
 		tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoExecute})
-	required := c.required(c.pod)
+	required := c.required()
 	note := func(i int, why string) {
 		if r.before == nil {
 			r.before = make([]string, len(w.nodes))

@@ -22,10 +22,10 @@ type run struct {
 	log []change
 	// version increases with each change.
 	version int
-	lowest  map[int]lowest // by counter
+	lowest  []lowest // by counter, like counts
 	placed  int
 	active  map[int][]*counter // counters in use, by the class that they count
-	counts  map[int][]int32    // by counter; nil until used
+	counts  [][]int32          // by counter; nil until used
 	taken   map[*corev1.PersistentVolume]bool
 	first   int    // node at which the next search begins
 	wave    uint32 // of the pods that are evicted now
@@ -53,8 +53,8 @@ type change struct {
 
 func (w *World) newRun(seed uint64) *run {
 	r := &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
-		gone: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
-		counts: map[int][]int32{}, active: map[int][]*counter{}, lowest: map[int]lowest{}, jobs: jobStates{of: w.jobs, now: map[cluster.Key]*jobState{}},
+		version: 1, gone: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
+		active: map[int][]*counter{}, jobs: jobStates{of: w.jobs, now: map[cluster.Key]*jobState{}},
 		quotas: quotas{of: w.quotas, spent: map[*corev1.ResourceQuota]corev1.ResourceList{}}, fates: fates{}}
 	r.scoring.run = r
 	return r
@@ -62,18 +62,20 @@ func (w *World) newRun(seed uint64) *run {
 
 // of returns the current counts of a counter.
 func (r *run) of(k *counter) []int32 {
-	now, ok := r.counts[k.id]
-	if !ok {
-		now = slices.Clone(k.base)
-		r.counts[k.id] = now
-		for _, ch := range r.log {
-			r.follow(k, ch)
-		}
-		for _, id := range k.ids {
-			r.active[id] = append(r.active[id], k)
-		}
+	if k.id < len(r.counts) && r.counts[k.id] != nil {
+		return r.counts[k.id]
 	}
-	return now
+	if n := r.counters - len(r.counts); n > 0 {
+		r.counts, r.lowest = append(r.counts, make([][]int32, n)...), append(r.lowest, make([]lowest, n)...)
+	}
+	r.counts[k.id] = slices.Clone(k.base)
+	for _, ch := range r.log {
+		r.follow(k, ch)
+	}
+	for _, id := range k.ids {
+		r.active[id] = append(r.active[id], k)
+	}
+	return r.counts[k.id]
 }
 
 func (r *run) follow(k *counter, ch change) {
@@ -96,7 +98,9 @@ func (r *run) add(c *class, node int, sign int64) {
 	for _, a := range c.requests {
 		r.used[at+a.resource] += sign * a.n
 	}
-	r.load[node].add(c, sign)
+	l := &r.load[node]
+	l.add(c, sign)
+	l.balance = balance(r.used[at+cpu], r.used[at+memory], r.nodes[node].capacity)
 	r.note(change{c, node, int32(sign), false})
 }
 
@@ -205,25 +209,14 @@ func (r *run) uneven(u *rules, node int) string {
 	return ""
 }
 
-// minimum returns the smallest count among the domains with an eligible node. It caches
-// the result until the next change.
+// minimum returns the smallest count of a constraint's domains. It caches the result until
+// the next change.
 func (r *run) minimum(s *spread, counts []int32) int32 {
-	if known, ok := r.lowest[s.id]; ok && known.version == r.version {
-		return known.n
+	k := &r.lowest[s.id]
+	if k.version != r.version {
+		*k = lowest{r.version, s.minimum(counts)}
 	}
-	least, domains, seen := int32(1<<30), int32(0), make([]bool, len(counts))
-	for i, d := range s.counter.of {
-		if d >= 0 && !s.skip[i] && !seen[d] {
-			seen[d] = true
-			domains++
-			least = min(least, counts[d])
-		}
-	}
-	if domains < s.least {
-		least = 0
-	}
-	r.lowest[s.id] = lowest{r.version, least}
-	return least
+	return k.n
 }
 
 // lowest is a cached minimum and the version of the run for which it holds.

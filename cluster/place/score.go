@@ -21,8 +21,8 @@ func (r *scoring) best(c *class, u *rules) int {
 	for i, node := range r.fits {
 		r.scores[i] = r.resourceScore(c, node)
 	}
-	r.weigh(3, true, func(node int) int64 { return at(u.reluctant, node) })
-	r.weigh(2, false, func(node int) int64 { return at(u.preferred, node) })
+	r.weigh(-3, u.reluctant)
+	r.weigh(2, u.preferred)
 	if len(u.soft) > 0 {
 		r.spreadScore(u, len(c.spec.TopologySpreadConstraints) > 0)
 	}
@@ -42,22 +42,15 @@ func (r *scoring) best(c *class, u *rules) int {
 	return r.fits[chosen]
 }
 
-// weigh adds a score, scaled so that the highest value is 100; reverse makes the lowest
-// value the best.
-func (r *scoring) weigh(weight int64, reverse bool, of func(node int) int64) {
+// weigh adds the values of the nodes, scaled so that the highest is 100; nil adds nothing.
+func (r *scoring) weigh(weight int64, of []int64) {
 	var most int64
-	for i, node := range r.fits {
-		r.parts[i] = of(node)
-		most = max(most, r.parts[i])
+	for _, node := range r.fits {
+		most = max(most, at(of, node))
 	}
-	for i := range r.fits {
-		switch {
-		case most == 0 && reverse:
-			r.scores[i] += weight * 100
-		case most > 0 && reverse:
-			r.scores[i] += weight * (100 - 100*r.parts[i]/most)
-		case most > 0:
-			r.scores[i] += weight * (100 * r.parts[i] / most)
+	for i, node := range r.fits {
+		if most > 0 {
+			r.scores[i] += weight * (100 * of[node] / most)
 		}
 	}
 }
@@ -83,7 +76,7 @@ func (r *scoring) resourceScore(c *class, node int) int64 {
 		return sum // the scheduler does not balance pods without requests
 	}
 	with := balance(used[cpu]+c.cpu, used[memory]+c.mem, capacity)
-	return sum + 50 + (50+with-balance(used[cpu], used[memory], capacity))/2
+	return sum + 50 + (50+with-l.balance)/2
 }
 
 // balance is 100 when a node uses equal parts of its CPU and memory.

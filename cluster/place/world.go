@@ -31,6 +31,8 @@ type World struct {
 	specs     map[cluster.Spec]*needs
 	classes   []*class
 	byKey     map[classKey]*class
+	lastKey   classKey // of last
+	last      *class
 	guards    []*class // classes with pod affinity or anti-affinity
 	spaces    map[string]labels.Set
 	tops      map[string]*topology
@@ -48,7 +50,8 @@ type World struct {
 	load []load
 
 	counters int      // number of counters
-	dead     []bool   // by node: lost in the current forecast
+	dead     []bool   // by node: lost before or in the current forecast
+	marked   []int    // the nodes of the current forecast
 	idle     []*class // classes with pods that wait for a node
 	scratch  movers   // of Fits
 }
@@ -57,6 +60,7 @@ type World struct {
 type load struct {
 	pods     int64
 	cpu, mem int64 // as the least-allocated score counts them
+	balance  int64 // of its CPU and memory; see balance
 }
 
 // node is a node before the outage.
@@ -177,7 +181,7 @@ func (w *World) addNode(n *cluster.Node, lost bool) {
 		}
 	}
 	w.byName[n.Name] = len(w.nodes)
-	w.nodes = append(w.nodes, out)
+	w.nodes, w.dead = append(w.nodes, out), append(w.dead, lost)
 }
 
 func (w *World) addPod(p *cluster.Pod) {
@@ -230,6 +234,7 @@ func (w *World) fill() {
 			}
 			w.load[i].add(p.class, 1)
 		}
+		w.load[i].balance = balance(used[cpu], used[memory], n.capacity)
 		n.tainted = len(n.api.Spec.Taints) > 0
 	}
 }

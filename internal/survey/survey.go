@@ -118,8 +118,8 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(do
 		wg.Go(func() {
 			a := &asker{w: place.New(s), s: s, q: q}
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if i < lone {
-					a.ask(&jobs[i], 0)
+				if i < lone { // the largest, which are the last, first
+					a.ask(&jobs[lone-1-i], 0)
 				} else if q.Pairs {
 					found[k] = append(found[k], a.row(pairs, i-lone)...)
 				}
