@@ -100,31 +100,43 @@ func (h *HeatMap) grid() []string {
 	columns := min(max(1, (h.size.w-label-1)/2), len(h.Names))
 	h.top = min(max(h.top, h.row-rows+1), h.row)
 	h.left = min(max(h.left, h.col-columns+1), h.col)
-	out := append(title, "", strings.Repeat(" ", label+1+2*(h.col-h.left))+"v")
+	out := append(title, "", strings.Repeat(" ", label+1+2*(h.col-h.left))+"v "+h.Names[h.col])
 	for i := h.top; i < h.top+rows; i++ {
 		line := fmt.Sprintf("%-*s ", label, ansi.Truncate(h.Names[i], label, h.theme.ellipsis))
 		if i == h.row {
 			line = paint(h.theme.strong, line)
 		}
 		for k := h.left; k < h.left+columns; k++ {
-			line += h.sign(i, k) + " "
+			line += h.cell(i, k)
 		}
 		out = append(out, line)
 	}
-	signs := heatSigns[h.ASCII]
-	return append(out, "", h.Cells[h.row][h.col].Brief,
-		paint(h.theme.dim, fmt.Sprintf("%s none  %s wait for a lost node  %s 1-2 without a node  %s 3-9  %s 10 or more", signs[0], signs[1], signs[2], signs[3], signs[4])),
+	key := ""
+	for heat, text := range []string{"none", "wait for a lost node", "1-2 without a node", "3-9", "10 or more"} {
+		look, sign := h.look(heat)
+		key += paint(look, sign) + " " + paint(h.theme.dim, text) + "  "
+	}
+	return append(out, "", h.Cells[h.row][h.col].Brief, key,
 		paint(h.theme.dim, fmt.Sprintf("arrows move (row %d, column %d of %d)   enter explains   q quits", h.row+1, h.col+1, len(h.Names))))
 }
 
-func (h *HeatMap) sign(i, k int) string {
-	heat := h.Cells[i][k].Heat
-	look := [5]style{h.theme.dim, h.theme.warn, h.theme.warn, h.theme.bad, h.theme.bad}[heat]
-	sign := heatSigns[h.ASCII][heat]
+// cell is two columns wide, so that neighbours of one heat make an area.
+func (h *HeatMap) cell(i, k int) string {
+	look, sign := h.look(h.Cells[i][k].Heat)
 	if i == h.row && k == h.col {
-		return paint("\x1b[7m", sign)
+		return paint(look+"\x1b[7m", "[]")
 	}
 	return paint(look, sign)
+}
+
+func (h *HeatMap) look(heat int) (style, string) {
+	sign := heatSigns[h.ASCII][heat]
+	if heat > 0 {
+		sign += sign
+	} else {
+		sign += " "
+	}
+	return [5]style{h.theme.dim, h.theme.warn, h.theme.warn, h.theme.bad, h.theme.bad}[heat], sign
 }
 
 func (h *HeatMap) explanation() []string {
