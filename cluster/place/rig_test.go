@@ -66,7 +66,7 @@ func (p *plane) create(ctx context.Context, o runtime.Object) {
 		_, err = p.api.CoreV1().PersistentVolumes().Create(ctx, x, opts)
 	case *corev1.PersistentVolumeClaim:
 		_, err = p.api.CoreV1().PersistentVolumeClaims(x.Namespace).Create(ctx, x, opts)
-		p.until("the claim is bound", time.Minute, func() bool {
+		p.until("the claim is bound", func() bool {
 			c, err := p.api.CoreV1().PersistentVolumeClaims(x.Namespace).Get(ctx, x.Name, metav1.GetOptions{})
 			return err == nil && c.Status.Phase == corev1.ClaimBound
 		})
@@ -161,7 +161,7 @@ func (p *plane) start(ctx context.Context, begin []*corev1.Pod) {
 		p.create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace, Labels: old.Labels}, Spec: old.Spec})
 	}
 	placed := slices.DeleteFunc(slices.Clone(begin), func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" })
-	p.until("the pods of the same start run", time.Minute, func() bool {
+	p.until("the pods of the same start run", func() bool {
 		running := 0
 		for _, pod := range p.mine("") {
 			running += count(pod.Status.Phase == corev1.PodRunning)
@@ -186,7 +186,7 @@ func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
 		p.create(ctx, n)
 	}
 	// The controller taints new nodes as not ready until it has seen them.
-	p.until("the nodes take pods", time.Minute, func() bool {
+	p.until("the nodes take pods", func() bool {
 		list, err := p.api.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		ready := 0
 		for i := range list.Items {
@@ -213,7 +213,7 @@ func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
 			want += int(*x.Spec.Parallelism)
 		}
 	}
-	p.until(fmt.Sprintf("world %d of %s is populated", w.seed, w.family), 4*time.Minute, func() bool {
+	p.until(fmt.Sprintf("world %d of %s is populated", w.seed, w.family), func() bool {
 		// Nobody replaces a bare pod that another one preempts, or the pods of a failed Job.
 		return p.settled(w.prefix, 700*time.Millisecond) && (w.quota() || len(p.mine(w.prefix)) == want) || p.settled(w.prefix, 30*time.Second)
 	})
@@ -226,7 +226,7 @@ func (p *plane) snapshot(t testing.TB, w *world) *cluster.Snapshot {
 		watcher = p.watch(t, w.space(0))
 	}
 	var s *cluster.Snapshot
-	p.until("lightsout knows the world", time.Minute, func() bool {
+	p.until("lightsout knows the world", func() bool {
 		s = watcher.Snapshot()
 		bound, known := 0, 0
 		for _, pod := range p.mine(w.prefix) {
@@ -262,15 +262,34 @@ func (p *plane) outage(ctx context.Context, w *world) {
 			[]byte(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown"}]}}`), metav1.PatchOptions{}, "status")
 		must(p.t, err)
 	}
-	p.until("the pods of the lost nodes are evicted", time.Minute, func() bool {
+	p.until("the pods of the lost nodes are evicted", func() bool {
 		return !slices.ContainsFunc(p.mine(w.prefix), func(pod *corev1.Pod) bool { return slices.Contains(w.lost, pod.Spec.NodeName) })
 	})
 	long := 6 * time.Minute // a Job waits 320 s after its sixth failure
 	if w.quota() {
 		long = time.Minute
 	}
-	p.until("nothing moves any more", 10*time.Minute, func() bool {
+	p.until("nothing moves any more", func() bool {
 		return p.settled(w.prefix, 2500*time.Millisecond) && p.jobsRest(ctx, w) || p.settled(w.prefix, long)
+	})
+	p.pass(ctx)
+	p.until("nothing moves after that", func() bool { return p.settled(w.prefix, 2500*time.Millisecond) })
+}
+
+// pass waits until the controllers and the scheduler have worked off what they had queued:
+// a new ReplicaSet has its pod, of the lowest priority, and the scheduler has refused it.
+// On a busy machine they may rest for seconds although they have work.
+func (p *plane) pass(ctx context.Context) {
+	one, labels := int32(1), map[string]string{"app": "sentinel"}
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "sentinel", Namespace: "default"}, Spec: appsv1.ReplicaSetSpec{Replicas: &one,
+		Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+			PriorityClassName: "low", NodeSelector: labels, Containers: []corev1.Container{{Name: "main", Image: "i"}}}}}}
+	p.create(ctx, set)
+	p.until("the scheduler refuses the last pod", func() bool { return slices.ContainsFunc(p.mine(set.Namespace), refused) })
+	must(p.t, p.api.AppsV1().ReplicaSets(set.Namespace).Delete(ctx, set.Name, now))
+	p.until("the last pod is gone", func() bool {
+		_ = p.api.CoreV1().Pods(set.Namespace).DeleteCollection(ctx, now, metav1.ListOptions{})
+		return len(p.mine(set.Namespace)) == 0
 	})
 }
 
@@ -304,7 +323,7 @@ func (p *plane) clear(ctx context.Context, w *world) {
 		_ = p.api.CoreV1().PersistentVolumeClaims(ns).DeleteCollection(ctx, now, all)
 	}
 	_ = p.api.CoreV1().PersistentVolumes().DeleteCollection(ctx, now, all)
-	p.until("the world is gone", time.Minute, func() bool {
+	p.until("the world is gone", func() bool {
 		for _, ns := range w.spaces() {
 			_ = p.api.CoreV1().Pods(ns).DeleteCollection(ctx, now, all)
 		}

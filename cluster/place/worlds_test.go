@@ -227,7 +227,7 @@ func (w *world) inits(spec *corev1.PodSpec) {
 		over := "over"
 		spec.RuntimeClassName = &over
 	}
-	if w.chance(20) {
+	if pod := resource.MustParse("4Gi"); w.chance(20) && pod.Cmp(spec.Containers[0].Resources.Requests["memory"]) >= 0 { // else the API server refuses the pod
 		spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5500m", "memory", "4Gi")}
 	}
 }
