@@ -39,7 +39,7 @@ func (c *Client) servicesOf(ctx context.Context, kind Kind, o *described) (found
 		if json.Unmarshal(item, &s) != nil || len(s.Spec.Selector) == 0 || !selectors.SelectorFromSet(s.Spec.Selector).Matches(selectors.Set(own)) {
 			continue
 		}
-		v := Service{Key: Key{o.Namespace, named(s.Name)}, Type: harmless(cmp.Or(string(s.Spec.Type), "ClusterIP"))}
+		v := Service{Key: Key{o.Namespace, nameOf(s.Name)}, Type: harmless(cmp.Or(string(s.Spec.Type), "ClusterIP"))}
 		if s.Spec.ClusterIP == corev1.ClusterIPNone {
 			v.Type = "headless"
 		}

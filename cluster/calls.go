@@ -122,7 +122,7 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for i := range list.Items {
-		out = append(out, named(list.Items[i].Name))
+		out = append(out, nameOf(list.Items[i].Name))
 	}
 	slices.Sort(out)
 	return out, nil
@@ -147,7 +147,7 @@ func (c *Client) Deployments(ctx context.Context, namespace string) ([]string, e
 	}
 	var out []string
 	for i := range list.Items {
-		out = append(out, named(list.Items[i].Namespace)+"/"+named(list.Items[i].Name))
+		out = append(out, nameOf(list.Items[i].Namespace)+"/"+nameOf(list.Items[i].Name))
 	}
 	slices.Sort(out)
 	return out, nil

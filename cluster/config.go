@@ -147,7 +147,7 @@ func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error)
 	}
 	return &Config{
 		Context: harmless(name), Cluster: harmless(ctx.Cluster), User: harmless(ctx.AuthInfo),
-		Server: harmless(u.Scheme + "://" + u.Host + u.Path), Namespace: cmp.Or(named(ctx.Namespace), "default"),
+		Server: harmless(u.Scheme + "://" + u.Host + u.Path), Namespace: cmp.Or(nameOf(ctx.Namespace), "default"),
 	}, nil
 }
 

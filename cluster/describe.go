@@ -210,7 +210,7 @@ func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]Obje
 // ownerOf finds what controls an object. Knative's labels say it where the
 // owner is not written down.
 func ownerOf(o *described, ref Ref) Ref {
-	beside := func(kind Kind, name string) Ref { return Ref{kind, Key{ref.Namespace, named(name)}} }
+	beside := func(kind Kind, name string) Ref { return Ref{kind, Key{ref.Namespace, nameOf(name)}} }
 	if ref.Kind == KindDeployment && o.Labels[knativeRevision] != "" {
 		return beside(KindRevision, o.Labels[knativeRevision])
 	}
@@ -224,7 +224,7 @@ func ownerOf(o *described, ref Ref) Ref {
 	for kind, r := range resources {
 		if r.kind == owner.Kind && r.apiVersion == owner.APIVersion {
 			if kind == KindNode { // a static pod's
-				return Ref{KindNode, Key{Name: named(owner.Name)}}
+				return Ref{KindNode, Key{Name: nameOf(owner.Name)}}
 			}
 			return beside(kind, owner.Name)
 		}
@@ -248,7 +248,7 @@ func containersOf(o *described) []Container {
 	var out []Container
 	add := func(all []corev1.Container, statuses []corev1.ContainerStatus, first bool) {
 		for _, c := range all {
-			v := Container{Name: named(c.Name), Image: harmless(c.Image), Init: first,
+			v := Container{Name: nameOf(c.Name), Image: harmless(c.Image), Init: first,
 				Requests: amounts(c.Resources.Requests), Limits: amounts(c.Resources.Limits)}
 			for i := range statuses {
 				if statuses[i].Name == c.Name {

@@ -77,7 +77,7 @@ func TestAnObjectIsDescribed(t *testing.T) {
 	if len(d.Events) != 2 || d.Events[0].Reason != "Pulled" || !d.Events[1].Warning || d.Events[1].Count != 4 {
 		t.Errorf("events %+v", d.Events)
 	}
-	if want := []Service{{Key{"shop", "all"}, "headless", ""}, {Key{"shop", "web"}, "NodePort", "http 80/TCP on node port 31514, 53/UDP"}}; !slices.Equal(d.Services, want) {
+	if want := []Service{{Key{"shop", `all\x1b[31m`}, "headless", ""}, {Key{"shop", "web"}, "NodePort", "http 80/TCP on node port 31514, 53/UDP"}}; !slices.Equal(d.Services, want) {
 		t.Errorf("services %+v", d.Services)
 	}
 	if d.Usage != "0.25 CPU, 1.50 GiB" {

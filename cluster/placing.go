@@ -134,7 +134,7 @@ func trimObject(o runtime.Object) object {
 	if !ok {
 		return nil
 	}
-	out := &Object{Key: Key{word(m.GetNamespace()), named(m.GetName())}}
+	out := &Object{Key: Key{word(m.GetNamespace()), nameOf(m.GetName())}}
 	meta := metav1.ObjectMeta{Name: m.GetName(), Namespace: m.GetNamespace()}
 	switch x := o.(type) {
 	case *corev1.PersistentVolume:

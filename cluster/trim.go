@@ -42,12 +42,12 @@ func trimming[O runtime.Object, T any, P interface {
 	}
 }
 
-// word is a harmless name that many objects share; it is stored once.
+// word is a name that many objects share, as nameOf makes it; it is stored once.
 func word(s string) string {
 	if s == "" {
 		return ""
 	}
-	return unique.Make(named(s)).Value()
+	return unique.Make(nameOf(s)).Value()
 }
 
 // labels joins labels in the order of their keys. The pods of a replica set
@@ -73,7 +73,7 @@ type lease struct {
 
 func trimLease(l *coordinationv1.Lease) *lease {
 	return &lease{
-		node:     named(l.Name), // not kept for long: no word
+		node:     nameOf(l.Name), // not kept for long: no word
 		renewed:  moment(ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time),
 		duration: time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second,
 	}
@@ -135,7 +135,7 @@ func trimNode(n *corev1.Node) *Node {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			out.Ready = tri(c.Status)
-			out.Reason, out.Message = word(c.Reason), word(c.Message)
+			out.Reason, out.Message = word(c.Reason), word(harmless(c.Message))
 			out.ReadySince = moment(c.LastTransitionTime.Time)
 		}
 	}
@@ -172,7 +172,7 @@ func tri(s corev1.ConditionStatus) Tri {
 func trimPod(p *corev1.Pod) *Pod {
 	c := columns(p)
 	out := &Pod{
-		Key: Key{word(p.Namespace), named(p.Name)}, UID: harmless(string(p.UID)),
+		Key: Key{word(p.Namespace), nameOf(p.Name)}, UID: harmless(string(p.UID)),
 		Node: word(p.Spec.NodeName), Phase: word(string(p.Status.Phase)), Status: word(c.status),
 		ReadyContainers: c.ready, Containers: c.containers,
 		Restarts: c.restarts, RestartedAt: c.restarted,

@@ -140,7 +140,7 @@ func trimSlice(es *discoveryv1.EndpointSlice) *slice {
 	}
 	ns := word(es.Namespace)
 	out := &slice{
-		name: Key{ns, named(es.Name)}, service: Key{ns, word(service)},
+		name: Key{ns, nameOf(es.Name)}, service: Key{ns, word(service)},
 		addressType: word(string(es.AddressType)), total: len(es.Endpoints), readyOn: map[string]int{},
 	}
 	for i := range es.Endpoints {
@@ -170,7 +170,7 @@ func trimComponent(p *corev1.Pod) *component {
 	if p.DeletionTimestamp != nil {
 		return nil
 	}
-	out := &component{pod: named(p.Name), node: word(p.Spec.NodeName)}
+	out := &component{pod: nameOf(p.Name), node: word(p.Spec.NodeName)}
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
 		if c.Name == controllerManager || c.Name == apiServer {
@@ -212,7 +212,7 @@ func trimEvent(e *corev1.Event) *clusterEvent {
 	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), health: eventHealth(e.Type)}
 	out.at, out.count = lastOf(e)
 	kind := cmp.Or(eventKinds[e.InvolvedObject.Kind], KindEvent)
-	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), named(e.InvolvedObject.Name)}}
+	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), nameOf(e.InvolvedObject.Name)}}
 	return out
 }
 

@@ -13,9 +13,9 @@ const textMax = 1024
 // harmless makes a text from the cluster fit for a terminal and a log.
 func harmless(s string) string { return text.Clean(s, textMax) }
 
-// named makes a name harmless. Invisible characters of it become escapes, as "\x1b", so
+// nameOf makes a name harmless. Invisible characters of it become escapes, as "\x1b", so
 // that two names never become one.
-func named(s string) string { return harmless(strings.ReplaceAll(text.Visible(s), "\n", `\n`)) }
+func nameOf(s string) string { return harmless(strings.ReplaceAll(text.Visible(s), "\n", `\n`)) }
 
 // shuttingDown is the Ready condition's message while a kubelet's graceful
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.

@@ -96,7 +96,7 @@ func controllerWord(desired, ready, updated int) string {
 }
 
 func trimStatefulSet(x *appsv1.StatefulSet) *Workload {
-	w := &Workload{Kind: KindStatefulSet, Key: Key{word(x.Namespace), named(x.Name)}, Labels: labels(x.Labels),
+	w := &Workload{Kind: KindStatefulSet, Key: Key{word(x.Namespace), nameOf(x.Name)}, Labels: labels(x.Labels),
 		Desired: int(ptr.Deref(x.Spec.Replicas, 1)), Ready: int(x.Status.ReadyReplicas)}
 	updated := w.Desired
 	if x.Status.UpdateRevision != x.Status.CurrentRevision {
@@ -107,7 +107,7 @@ func trimStatefulSet(x *appsv1.StatefulSet) *Workload {
 }
 
 func trimDaemonSet(x *appsv1.DaemonSet) *Workload {
-	w := &Workload{Kind: KindDaemonSet, Key: Key{word(x.Namespace), named(x.Name)}, Labels: labels(x.Labels),
+	w := &Workload{Kind: KindDaemonSet, Key: Key{word(x.Namespace), nameOf(x.Name)}, Labels: labels(x.Labels),
 		Desired: int(x.Status.DesiredNumberScheduled), Ready: int(x.Status.NumberReady)}
 	w.Word = controllerWord(w.Desired, w.Ready, int(x.Status.UpdatedNumberScheduled))
 	return w

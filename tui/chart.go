@@ -29,7 +29,7 @@ type chart struct {
 	top      int // the value at that height, at least scale.top
 	scale    scale
 	grid     []span  // row by row from the top, one span per cell
-	solid    []layer // the layer that fills the cell
+	solid    []layer // the layer that fills most of the cell
 	all      []bin   // one per second, as many as the pane has cells for
 	bins     []bin   // one per column
 	first    int     // first column with a window; -1: no requests were sent

@@ -124,6 +124,14 @@ func (l *legend) read(t *testing.T, s shown, x, axis, rows int) readColumn {
 	out := readColumn{line: -1}
 	for y := range rows {
 		sign, fg, bg := s.at(x, axis-1-y)
+		if p := slices.Index(l.theme.rules[:], sign); p >= 0 && fg == l.line {
+			left, fgLeft, bgLeft := s.at(x-1, axis-1-y)
+			right, _, _ := s.at(x+1, axis-1-y)
+			if _, _, ok := l.bar(left, fgLeft, bgLeft); ok && left == right && left != sign { // a tick in a bar
+				out.line = y*8 + p + 1
+				sign, fg, bg = left, fgLeft, bgLeft
+			}
+		}
 		if low, height, ok := l.bar(sign, fg, bg); ok {
 			out.heights[low] += height
 			if above := l.layers[bg]; height < 8 && !l.textured && bg != "" {
@@ -473,6 +481,31 @@ func TestChartsMatchTheirGoldenFiles(t *testing.T) {
 				typeKeys(m, "4")
 				plainView(m)
 				golden(t, fmt.Sprintf("chart/%s-%dx%d-%s.ansi", sc.name, at.w, at.h, look.name), strings.Join(m.find("Requests").drawn.lines, "\n"))
+			}
+		}
+	}
+}
+
+// TestBarsDoNotHideTheCapacity: under bars of each height, all over the chart, the line of
+// the capacity, or the edge of a bar, is where the capacity is.
+func TestBarsDoNotHideTheCapacity(t *testing.T) {
+	for _, look := range chartLooks {
+		for _, at := range chartSizes {
+			for n := range 25 {
+				seconds := make([]loadgen.Second, 200)
+				for i := range seconds {
+					seconds[i] = loadgen.Second{Capacity: 16, Target: 16, Served: min(n, 16), Queued: max(n-16, 0)}
+				}
+				m, _, _ := testModel(chartFrame(loadgen.Spec{Shape: loadgen.Hold, N: n}, seconds), at.w, at.h, look.o)
+				plainView(m)
+				c := &m.find("Requests").pane.(*requestsPane).chart
+				y, ticks := c.level(16), 0
+				for x := range c.w {
+					ticks += btoi(c.glyph(y, x) == c.t.rules[(c.lineAt(16)-1)%8])
+				}
+				if edge := n > 0 && c.edge(1, y) == (c.lineAt(16)-1)%8+1; !edge && ticks < c.w/tickEvery-1 {
+					t.Errorf("%s %dx%d: %d in flight leave %d cells of the line of 16\n%s", look.name, at.w, at.h, n, ticks, plainView(m))
+				}
 			}
 		}
 	}

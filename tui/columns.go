@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lightsout/cluster"
 )
@@ -96,8 +98,8 @@ func (c cell) plain() string {
 // widths are the widths that columns need: in full and in their short form.
 type widths struct{ full, short []int }
 
-// grow makes room for the cells of a row. Widths never shrink, so that a table
-// does not jump with every row that scrolls into it.
+// grow makes room for the cells of a row. Widths do not shrink with the cells, so that
+// a table does not jump with every row that scrolls into it.
 func (n *widths) grow(cells []cell) {
 	for len(n.full) < len(cells) {
 		n.full, n.short = append(n.full, 0), append(n.short, 0)
@@ -109,11 +111,65 @@ func (n *widths) grow(cells []cell) {
 }
 
 // plan is the outcome of fitting columns: a width each, 0 for those left away,
-// whether each is in its short form, and the gap between them.
+// whether each is in its short form, the gap between them, and how to shorten the cells
+// of a column; nil as its fitting has it.
 type plan struct {
-	widths []int
-	short  []bool
-	gap    int
+	widths  []int
+	short   []bool
+	gap     int
+	shorten []shortener
+}
+
+// shortener shortens a text to at most w cells.
+type shortener func(s string, w int, ellipsis string) string
+
+// tellApart chooses for each column of names a way to shorten them that keeps the
+// names of these rows different.
+func (p *plan) tellApart(t *theme, cols []fitting, rows [][]cell) {
+	p.shorten = make([]shortener, len(cols))
+	for i, c := range cols {
+		if c.middle && p.widths[i] > 0 {
+			p.shorten[i] = tellsApart(t, p.widths[i], rows, i)
+		}
+	}
+}
+
+// tellsApart returns the first way to shorten the cells of a column to w cells that
+// leaves no two different ones alike: without the middle, the end, the beginning, or the
+// beginning that they share.
+func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
+	names, cut, same := map[string]bool{}, false, rows[0][i].plain()
+	for _, r := range rows {
+		name := r[i].plain()
+		names[name], cut = true, cut || width(name) > w
+		for !strings.HasPrefix(name, same) {
+			_, size := utf8.DecodeLastRuneInString(same)
+			same = same[:len(same)-size]
+		}
+	}
+	ending := func(s string, w int, dots string) string { return dots + cutRight(s, w-width(dots)) }
+	after := func(s string, w int, dots string) string { return dots + fit(s[len(same):], w-width(dots), dots) }
+	for _, way := range []shortener{middle, fit, ending, after} {
+		if !cut {
+			break
+		}
+		short := map[string]bool{}
+		for name := range names {
+			short[shortened(name, w, t.ellipsis, way)] = true
+		}
+		if len(short) == len(names) {
+			return way
+		}
+	}
+	return middle
+}
+
+// shortened shortens a text that is wider than w cells.
+func shortened(s string, w int, dots string, way shortener) string {
+	if width(s) <= w || w <= width(dots) {
+		return fit(s, w, dots)
+	}
+	return way(s, w, dots)
 }
 
 // used is how many cells they take.
@@ -215,6 +271,9 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 		if cols[i].middle {
 			shorten = middle
 		}
+		if p.shorten != nil && p.shorten[i] != nil {
+			shorten = p.shorten[i]
+		}
 		used := r.spans(t, spans, wide, shorten)
 		if !cols[i].right {
 			r.space(wide - used)
@@ -223,10 +282,10 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 }
 
 // spans writes spans in at most w cells, and gives how many they took.
-func (r *row) spans(t *theme, spans []span, w int, shorten func(s string, w int, ellipsis string) string) int {
+func (r *row) spans(t *theme, spans []span, w int, shorten shortener) int {
 	used := 0
 	for _, s := range spans {
-		text := shorten(s.s, w-used, t.ellipsis)
+		text := shortened(s.s, w-used, t.ellipsis, shorten)
 		r.put(s.st, text)
 		used += width(text)
 	}

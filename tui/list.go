@@ -75,8 +75,11 @@ type list[K comparable, R any] struct {
 
 	seen inputs // the input of the present rows
 
-	need  widths
-	needW int // the width that need was found for
+	need   widths
+	lately widths // that the cells needed since needAt
+	needAt int64  // in seconds
+	needW  int    // the width that need was found for
+	tight  bool   // a column had too little room at the last drawing
 }
 
 // troubles is the number of ranks that list.trouble may give.

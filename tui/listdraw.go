@@ -1,6 +1,13 @@
 package tui
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// needKept is for how many seconds a column that leaves others too little room keeps a
+// width that no cell needs any more; at most twice as long.
+const needKept = 10
 
 // leastHeader is the height from which there are column headers, also where
 // they take the place of a row.
@@ -49,6 +56,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 	from, to := l.window(h - l.headers)
 	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])
 	p := l.plan(w - l.leadWidth - 2)
+	p.tellApart(s.t, l.fits, cells)
 	out := make([]string, 0, h)
 	if l.headers > 0 {
 		out = append(out, l.header(s, w, p))
@@ -78,13 +86,16 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	}
 	if l.needW != w {
 		l.fits, l.needW = nil, w
-		l.need = widths{make([]int, len(titles)), make([]int, len(titles))}
 		for i := range l.columns {
 			l.fits = append(l.fits, l.fitted(i))
-			if !l.fits[i].extra {
-				l.need.full[i] = titles[i]
-			}
 		}
+		l.need, l.lately = l.titled(titles), l.titled(titles)
+	}
+	if at := floor(s.now.Unix(), needKept); l.needAt != at {
+		if l.tight {
+			l.need = l.lately
+		}
+		l.lately, l.needAt = l.titled(titles), at
 	}
 	out := make([][]cell, len(rows))
 	for y, r := range rows {
@@ -93,6 +104,7 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 			out[y][i] = c.cell(s, r)
 		}
 		l.need.grow(out[y])
+		l.lately.grow(out[y])
 	}
 	for i, c := range l.fits {
 		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
@@ -102,8 +114,28 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	return out
 }
 
+// titled returns the widths that the titles need.
+func (l *list[K, R]) titled(titles []int) widths {
+	n := widths{make([]int, len(titles)), make([]int, len(titles))}
+	for i, c := range l.fits {
+		if !c.extra {
+			n.full[i] = titles[i]
+		}
+	}
+	return n
+}
+
 // plan fits the columns, with room for the tail if that costs nothing.
 func (l *list[K, R]) plan(w int) plan {
+	p := l.fit(w)
+	l.tight = p.gap < 2 || slices.Contains(p.short, true)
+	for i, c := range l.fits {
+		l.tight = l.tight || !c.extra && !c.hidden && p.widths[i] < l.need.full[i]
+	}
+	return p
+}
+
+func (l *list[K, R]) fit(w int) plan {
 	if l.tail != nil {
 		room := w - 2 - l.tailLeast
 		if p := fitColumns(room, l.fits, l.need); p.used() <= room && p.gap >= 2 {

@@ -121,17 +121,20 @@ func (c *chart) fillCell(y, x int, segments, whole []segment) {
 		}
 		one := merged(filled, whole, 1)[0]
 		c.set(y, x, t.texture(one), t.fills[one.of].look)
+		c.solid[y*c.w+x] = one.of
 		return
 	}
 	two := merged(segments, whole, 2)
-	low := two[0]
-	switch {
-	case len(two) == 1:
+	low, most := two[0], two[0]
+	if len(two) == 1 {
 		c.set(y, x, t.full, t.fills[low.of].look)
-		c.solid[y*c.w+x] = low.of
-	default:
+	} else {
 		c.set(y, x, t.eighths[low.height], t.pairs[low.of][two[1].of])
+		if low.height < 4 {
+			most = two[1]
+		}
 	}
+	c.solid[y*c.w+x] = most.of
 }
 
 // texture returns the sign for a cell whose lowest segment is s.

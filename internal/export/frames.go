@@ -76,8 +76,8 @@ func (s *Screen) shows(caption string) bool {
 		for _, c := range s.row(y) {
 			row.WriteString(c.Text)
 		}
-		_, rest, _ := strings.Cut(strings.TrimSpace(row.String()), " ")
-		if start != "" && strings.HasPrefix(rest, start) {
+		sign, rest, _ := strings.Cut(strings.TrimSpace(row.String()), " ")
+		if start != "" && text.Width(sign) == 1 && strings.HasPrefix(rest, start) {
 			return true
 		}
 	}
