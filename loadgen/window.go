@@ -13,6 +13,14 @@ const Recovered = time.Minute
 // so much smaller than Recovered that a gap of that length contains whole buckets.
 const okBucket = 10 // seconds
 
+// hungLeast is the least time without a byte after which a request that lightsout ended
+// counts as hung, and wave the least time between the first and the last failed request of
+// a second error window while a machine is still off.
+const (
+	hungLeast = 10 * time.Second
+	wave      = 10 * time.Second
+)
+
 // PowerOffs are the power-off requests of a trial in order, with the times that error
 // windows depend on. The first one is zero.
 type PowerOffs []PowerOff
@@ -57,18 +65,25 @@ func (o PowerOffs) SwitchedOnLater(was, at time.Time) {
 // (Record.CountedAt) until its last failed request has ended. It is over when requests
 // have succeeded, and none has failed, for Recovered. The window of a power-off request
 // is the first that ends after it; failures in no such window are later failures. A
-// request in flight at zero counts from zero. The memory grows with time, not with
-// requests. One goroutine may use a Window.
+// request in flight at zero counts from zero. Requests that go on failing for longer than
+// wave while a machine is still off have an error window of that outage too. The memory
+// grows with time, not with requests. One goroutine may use a Window.
 type Window struct {
 	outages *PowerOffs
 	spans   []Failures // in order, at least Recovered apart
 	ok      map[int64]struct{}
 	atZero  Totals
 	hung    Totals
+	// slowest is the longest time that a request took that was ok. waited counts the
+	// requests that lightsout ended, by the whole seconds for which they got no byte.
+	slowest time.Duration
+	waited  map[int64]int
 }
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
-func NewWindow(o *PowerOffs) *Window { return &Window{outages: o, ok: map[int64]struct{}{}} }
+func NewWindow(o *PowerOffs) *Window {
+	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[int64]int{}}
+}
 
 // Note records the end of a request. Requests that ended before zero do not count.
 func (w *Window) Note(r *Record) {
@@ -80,15 +95,28 @@ func (w *Window) Note(r *Record) {
 		w.atZero.Count(*r)
 		from = zero
 	}
-	if w.hangs(r, from) {
+	hangs := w.hangs(r, from)
+	if hangs {
 		w.hung.Count(*r)
 	}
 	switch {
 	case r.Class == ClassOK:
 		w.ok[from.Unix()/okBucket] = struct{}{}
+		w.slowest = max(w.slowest, r.End.Sub(r.CountedAt()))
 	case r.Class.Failed():
 		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
+	case !hangs:
+		w.wait(r)
 	}
+}
+
+// wait counts a request that lightsout ended before it was answered.
+func (w *Window) wait(r *Record) {
+	since := r.CountedAt()
+	if r.LastByte.After(since) {
+		since = r.LastByte
+	}
+	w.waited[int64(r.End.Sub(since)/time.Second)] += r.Requests()
 }
 
 // hangs reports whether a request that counts from that moment hung through an outage.
@@ -156,7 +184,7 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 		own[slices.IndexFunc(all, func(f Failures) bool { return !f.Ended.Before(o.Off) })] = true
 	}
 	for i, f := range all {
-		if own[i] {
+		if own[i] || f.Last.Sub(f.First) >= wave && w.outages.off(f.First) {
 			errors = append(errors, f)
 		} else {
 			later.join(f)
@@ -165,10 +193,28 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 	return errors, later
 }
 
+// off reports whether a machine was switched off, and not on again, at that time.
+func (o PowerOffs) off(at time.Time) bool {
+	return slices.ContainsFunc(o, func(x PowerOff) bool {
+		return !at.Before(x.Off) && (x.On.IsZero() || at.Before(x.On))
+	})
+}
+
 // AtZero counts the requests that were in flight at zero and have ended since.
 func (w *Window) AtZero() Counts { return w.atZero.Counts() }
 
-// Hung counts the requests that hung through an outage: they were in flight from its
-// first half until after the power-on request. Then they failed, or lightsout ended
-// them before they got another byte.
-func (w *Window) Hung() Counts { return w.hung.Counts() }
+// Hung counts the requests that hung. They were in flight from the first half of an
+// outage until after its power-on request, and then failed, or lightsout ended them before
+// they got another byte. Or lightsout ended them, and they had got no byte for hungLeast
+// and for twice as long as the slowest request took that was ok: so requests count that hang
+// from later on, and through an outage that nobody has ended.
+func (w *Window) Hung() Counts {
+	hung := w.hung
+	for seconds, n := range w.waited {
+		if waited := time.Duration(seconds) * time.Second; w.slowest > 0 && waited >= max(hungLeast, 2*w.slowest) {
+			hung.Scheduled += n
+			hung.Cancelled += n
+		}
+	}
+	return hung.Counts()
+}

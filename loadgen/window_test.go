@@ -111,3 +111,55 @@ func TestHungCountsRequestsThatHungThroughTheOutage(t *testing.T) {
 		}
 	}
 }
+
+// Clients that hang until lightsout ends them hung, whether the machine stays off or they
+// began to hang late. Slow answers, and requests that got bytes, are not hung.
+func TestRequestsThatHangUntilTheEndHung(t *testing.T) {
+	t.Parallel()
+	fed := ended(40, ClassCancelled, 60)
+	fed.LastByte = at(95)
+	for _, tc := range []struct {
+		name     string
+		on       float64
+		slowest  float64
+		requests []*Record
+		want     int
+	}{
+		{"the machine stays off", 0, 0.1, []*Record{ended(1, ClassCancelled, 40), ended(30, ClassCancelled, 11)}, 2},
+		{"from the second half on", 60, 0.1, []*Record{ended(45, ClassCancelled, 50)}, 1},
+		{"from the power-on on", 60, 0.1, []*Record{ended(61, ClassCancelled, 30)}, 1},
+		{"answers are as slow", 60, 20, []*Record{ended(61, ClassCancelled, 30)}, 0},
+		{"in flight when the load was stopped", 60, 0.1, []*Record{ended(89, ClassCancelled, 1)}, 0},
+		{"bytes came until the end", 60, 0.1, []*Record{fed}, 0},
+	} {
+		w := NewWindow(outageOf(tc.on))
+		for _, r := range append(tc.requests, ended(2, ClassOK, tc.slowest)) {
+			w.Note(r)
+		}
+		if n := w.Hung(); n.Scheduled != tc.want || n.Cancelled != tc.want {
+			t.Errorf("%s: %+v hung, want %d", tc.name, n, tc.want)
+		}
+	}
+}
+
+// Requests that all fail a second time, while the machine is still off, do so in an error
+// window of the outage; after the power-on, or alone, they are later failures.
+func TestASecondWaveOfTheOutageHasAnErrorWindow(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		from, to float64
+		windows  int
+	}{{68, 116, 2}, {68, 69, 1}, {130, 170, 1}} {
+		w := NewWindow(outageOf(120))
+		w.Note(ended(1, ClassReset, 1))
+		for s := 3.0; s < tc.from; s++ {
+			w.Note(ended(s, ClassOK, 0.1))
+		}
+		for s := tc.from; s < tc.to; s++ {
+			w.Note(ended(s, ClassReset, 0.1))
+		}
+		if errors, later := w.Errors(); len(errors) != tc.windows || (later.N > 0) != (tc.windows == 1) {
+			t.Errorf("failures from %g to %g: %+v, later %+v", tc.from, tc.to, errors, later)
+		}
+	}
+}
