@@ -144,6 +144,18 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 			down(r, "k8s2", view.SpanSilent, 400, 500)
 		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; all 6 pods stayed available."},
+		"a node that nobody switches, just after somebody did": {func(r *record.Record) {
+			r.Zero = at(62)
+			down(r, "k8s2", view.SpanSilent, 20, 60)
+			down(r, "k8s2", view.SpanSilent, 62, 100)
+			e := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignSilent})
+			e.At = at(62)
+			r.Events = append(r.Events, e)
+		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; all 6 pods stayed available."},
+		"nobody saw the pods": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			r.Summary.Blind = []record.Blind{{From: 22, To: 45, Why: "timeout"}}
+		}, "k8s2 fell silent at 08:00:20 UTC; no request failed; all 6 pods were available whenever lightsout saw them."},
 		"many nodes": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				down(r, n, view.SpanSilent, 20, 100)

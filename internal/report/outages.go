@@ -166,7 +166,7 @@ func downs(r *record.Record, node string, spans []view.NodeSpan) []fallen {
 			f.to, f.off = time.Time{}, s.Kind == view.SpanOff
 		}
 		f.on = s.Kind == view.SpanOff && !f.off
-		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !s.From.After(out[n-1].to.Add(gap))) {
+		if n := len(out); n > 0 && (out[n-1].to.IsZero() || !s.From.After(out[n-1].to.Add(gap))) && !(recorded(r) && past(r, out[n-1].from) && !past(r, s.From)) {
 			out[n-1].join(f)
 			continue
 		}
@@ -174,6 +174,10 @@ func downs(r *record.Record, node string, spans []view.NodeSpan) []fallen {
 	}
 	return out
 }
+
+// past reports whether a time is in the past that the record of an unplanned outage
+// begins with, before the last heartbeat of the first node.
+func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-time.Second)) }
 
 // answer finds the last request before each time that a node went down. Of a node
 // that never did, it tells the last request.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -29,6 +30,8 @@ func podsOf(r *record.Record, o *outage) string {
 	switch lack := unavailable(r, o, want); {
 	case lack.unknown:
 		return ""
+	case lack.most == 0 && blind(r, o):
+		return fmt.Sprintf("all %s were available whenever lightsout saw them", text.Count(want, "pod", "pods"))
 	case lack.most == 0:
 		return fmt.Sprintf("all %s stayed available", text.Count(want, "pod", "pods"))
 	case lack.lasts:
@@ -36,6 +39,12 @@ func podsOf(r *record.Record, o *outage) string {
 	default:
 		return fmt.Sprintf("%d of %s were not available until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
 	}
+}
+
+// blind reports whether lightsout did not see the cluster during a part of the outage.
+func blind(r *record.Record, o *outage) bool {
+	at := func(s float64) time.Time { return r.Zero.Add(time.Duration(s * float64(time.Second))) }
+	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool { return at(b.From).Before(o.end(r)) && at(b.To).After(o.from) })
 }
 
 // lack is a time in which pods lacked something: most is how many at once.
