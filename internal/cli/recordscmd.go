@@ -107,7 +107,8 @@ func recordIn(dir string) view.RecordLine {
 			}
 		}
 	case s != nil:
-		if k.What += " " + text.Clean(s.Name, 60); s.Verdict == view.NotJudged {
+		k.What += " " + text.Clean(s.Name, 60)
+		if s.Verdict == view.NotJudged {
 			k.What = "outage"
 		}
 		k.Verdict, k.Took = string(s.Verdict), s.Ended.Sub(s.Started)

@@ -240,16 +240,7 @@ func (w *watcher) happens(o unannounced) {
 	}
 }
 
-// count counts the notices of a state, and last returns the newest.
-func (w *watcher) count(state string) (n int) {
-	for _, x := range w.got() {
-		if x.State == state {
-			n++
-		}
-	}
-	return n
-}
-
+// last returns the newest notice of a state.
 func (w *watcher) last(state string) (last recorded) {
 	for _, x := range w.got() {
 		if x.State == state {

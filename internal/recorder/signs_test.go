@@ -19,7 +19,7 @@ func TestABootProvesASilence(t *testing.T) {
 			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second}
 			s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
 				Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
-			news := g.observe(s, p, now)
+			news := g.observe(s, p, false, now)
 			if len(news) > 0 && (news[0].Kind != view.SignSilent || !news[0].At.Equal(time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC))) {
 				t.Errorf("%+v", news)
 			}
@@ -34,7 +34,7 @@ func TestABootProvesASilence(t *testing.T) {
 		now = now.Add(time.Second)
 		heard = now
 		if booted {
-			g.transition(cluster.Transition{Kind: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: now})
+			g.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: now})
 		}
 		if signs += look(); signs != map[bool]int{true: 1}[booted] {
 			t.Errorf("booted %v: %d signs", booted, signs)

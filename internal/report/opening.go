@@ -98,7 +98,8 @@ func who(o *outage) string {
 	times := map[cause]int{}
 	var nodes []fallen // each once
 	for _, f := range o.nodes {
-		if times[cause{f.node, f.how}]++; times[cause{f.node, f.how}] == 1 {
+		times[cause{f.node, f.how}]++
+		if times[cause{f.node, f.how}] == 1 {
 			nodes = append(nodes, f)
 		}
 	}
