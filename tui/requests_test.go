@@ -59,11 +59,12 @@ func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
 		t.Errorf("%.2f a second, want 3", got)
 	}
 	for _, active := range []bool{true, false} {
-		f := told()
-		f.Load.Active, f.Load.Latency.Sent.Count = active, 72
-		m.Update(FrameMsg{f})
-		*now = now.Add(time.Second)
-		m.Update(FrameMsg{f})
+		for range 3 {
+			*now = now.Add(time.Second)
+			f := told()
+			f.Now, f.Load.Active, f.Load.Latency.Sent.Count = *now, active, 72
+			m.Update(FrameMsg{f})
+		}
 		if v := plainView(m); strings.Contains(v, "/s") != active {
 			t.Errorf("more requests will be sent: %t; the screen:\n%s", active, v)
 		}
