@@ -172,24 +172,22 @@ func TestAJobReplacesItsPodsAtOnce(t *testing.T) {
 	}
 }
 
-// A Job that fails frees its room long before another Job replaces its lost pods, so a pod
-// that waits gets it.
-func TestAFailedJobFreesItsRoomBeforeOthersReplaceTheirPods(t *testing.T) {
+// The controller takes a second to end a Job that fails, so the first pods that come do
+// not find its room.
+func TestAFailedJobFreesItsRoomAfterTheFirstPods(t *testing.T) {
 	c := tiny(2)
 	put(c, "failing", "a", asking("cpu", "1"))
 	put(c, "failing", "b", asking("cpu", "1"))
-	put(c, "late", "a", asking("cpu", "1"))
 	for _, p := range c.Pods {
 		p.OwnerKind, p.Deployment = "Job", ""
 	}
 	none := int32(0)
-	for name, job := range map[string]*batchv1.Job{"failing": {Spec: batchv1.JobSpec{BackoffLimit: &none}}, "late": {}} {
-		c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: name}, Value: job})
-	}
-	put(c, "web", "a", asking("cpu", "2"))
+	c.Objects = []*cluster.Object{{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: "failing"}, Value: &batchv1.Job{Spec: batchv1.JobSpec{BackoffLimit: &none}}}}
+	put(c, "large", "a", asking("cpu", "2"))
+	put(c, "small", "a", asking("cpu", "1"))
 	put(c, "base", "b", asking("cpu", "2"))
 	for _, w := range lose(c, "a").Workloads {
-		if want := map[string]int{"late": 1}[w.Name]; w.Pending != (Range{want, want}) {
+		if want := map[string]int{"large": 1}[w.Name]; w.Pending != (Range{want, want}) {
 			t.Errorf("%s: %v", w.Name, w.Pending)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -127,12 +128,37 @@ func (p *plane) follow(kubeconfig string) {
 	p.watcher = p.watch(p.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	w, err := p.api.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
-	must(p.t, err)
+	see := func(pod *corev1.Pod, gone bool) {
+		p.mu.Lock()
+		p.last = time.Now()
+		if p.pods[pod.UID] = pod; gone {
+			delete(p.pods, pod.UID)
+		}
+		p.mu.Unlock()
+		wg.Go(func() { p.kubelet(ctx, pod, gone) }) // the API server ends the watch of a client that takes its events too slowly
+	}
 	wg.Go(func() {
-		for ev := range w.ResultChan() {
-			if pod, ok := ev.Object.(*corev1.Pod); ok {
-				p.kubelet(ctx, ev.Type, pod)
+		for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			list, err := p.api.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+			if err != nil {
+				continue
+			}
+			w, err := p.api.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+			if err != nil {
+				continue
+			}
+			known := map[types.UID]bool{}
+			for i := range list.Items {
+				known[list.Items[i].UID] = true
+				see(&list.Items[i], false)
+			}
+			p.mu.Lock()
+			maps.DeleteFunc(p.pods, func(id types.UID, _ *corev1.Pod) bool { return !known[id] })
+			p.mu.Unlock()
+			for ev := range w.ResultChan() {
+				if pod, ok := ev.Object.(*corev1.Pod); ok {
+					see(pod, ev.Type == watch.Deleted)
+				}
 			}
 		}
 	})
@@ -154,16 +180,12 @@ func (p *plane) watch(t testing.TB, namespaces ...string) *cluster.Watcher {
 }
 
 // kubelet acts as the kubelet of a pod's node.
-func (p *plane) kubelet(ctx context.Context, what watch.EventType, pod *corev1.Pod) {
+func (p *plane) kubelet(ctx context.Context, pod *corev1.Pod, gone bool) {
 	p.mu.Lock()
-	p.last = time.Now()
-	if p.pods[pod.UID] = pod; what == watch.Deleted {
-		delete(p.pods, pod.UID)
-	}
 	alive := pod.Spec.NodeName != "" && !p.lost[pod.Spec.NodeName]
 	p.mu.Unlock()
 	switch {
-	case what == watch.Deleted || !alive:
+	case gone || !alive:
 	case pod.DeletionTimestamp != nil:
 		_ = p.api.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, now)
 	case pod.Status.Phase == corev1.PodPending:
