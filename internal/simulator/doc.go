@@ -13,4 +13,12 @@
 //	LIGHTSOUT_INVARIANTS  checks only these, by their names
 //	LIGHTSOUT_STORY       1 shows the whole story of a sequence that fails
 //	LIGHTSOUT_FAULTS      1 puts each fault of testdata/faults back and finds it
+//
+// It also runs the recorder beside a cluster of its own, which writes to an API server
+// whose connections are pipes: the recorder's watcher, session and generator are the
+// program's. Every outage must be in one record, and quiet hours in none
+// (recorder_test.go).
+//
+//	LIGHTSOUT_HOURS       how many hours pass (1); 50 outages happen in 24
+//	LIGHTSOUT_SEED        the seed (by the clock; the test prints it)
 package simulator

@@ -20,6 +20,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/recorder"
 	"lightsout/internal/session"
+	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -216,13 +217,14 @@ func simulate(t *testing.T, seed uint64, live func(*director)) (w *watch) {
 
 // LIGHTSOUT_HOURS=24 LIGHTSOUT_SEED=7 go test -run TestTheRecorderRecordsEachOutage -v ./internal/simulator
 func TestTheRecorderRecordsEachOutageOfAWorldOnce(t *testing.T) {
-	hours, seed := number("LIGHTSOUT_HOURS", 2), number("LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
+	testenv.Long(t, 10)
+	hours, seed := number("LIGHTSOUT_HOURS", 1), number("LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("LIGHTSOUT_HOURS=%d LIGHTSOUT_SEED=%d", hours, seed)
 	began := time.Now()
 	var outages []truth
 	var before, after int64
 	w := simulate(t, seed, func(d *director) {
-		outages = d.outages(time.Duration(hours)*time.Hour, int(hours)*50/24, func() { before = heap() })
+		outages = d.outages(time.Duration(hours)*time.Hour, int(hours)*50/24+2, func() { before = heap() })
 		after = heap()
 	})
 	w.judge(outages)
@@ -240,7 +242,8 @@ func TestTheRecorderRecordsEachOutageOfAWorldOnce(t *testing.T) {
 
 // LIGHTSOUT_HOURS=10 runs ten quiet hours.
 func TestTheRecorderRecordsNothingInQuietHours(t *testing.T) {
-	hours, seed := number("LIGHTSOUT_HOURS", 2), number("LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
+	testenv.Long(t, 10)
+	hours, seed := number("LIGHTSOUT_HOURS", 1), number("LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("LIGHTSOUT_HOURS=%d LIGHTSOUT_SEED=%d", hours, seed)
 	began := time.Now()
 	done := map[string]int{}
