@@ -290,5 +290,5 @@ func (w *watcher) well() bool {
 	}
 	s := d.Status
 	return len(nodes.Items) == 3 && s.AvailableReplicas == 6 && s.UpdatedReplicas == 6 && s.Replicas == 6 &&
-		time.Since(w.renewed("k8s2")) < 1500*time.Millisecond && time.Since(w.renewed("k8s3")) < 1500*time.Millisecond
+		time.Since(w.renewed("k8s2")) < 3*time.Second && time.Since(w.renewed("k8s3")) < 3*time.Second
 }
