@@ -202,7 +202,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		q.ahead = state.Nodes[0].Ahead // the same for all
 	}
 	for _, n := range s.notes().withRegister(state.Nodes, false) {
-		c, l := n, left[n.Name]
+		c := n
 		for _, m := range n.Notes {
 			if m.over(n) {
 				q.over = append(q.over, m)
@@ -210,16 +210,8 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 				c.NotedBy = m.String()
 			}
 		}
-		switch {
-		case c.WhyNotCounted != "":
-		case p.Busy[c.Name] == ActionOff || p.Busy[c.Name] == ActionShutdown:
-			c.WhyNotCounted = "is being switched off"
-		case len(l) > 0:
-			c.WhyNotCounted = "was switched off and not seen on again"
-		case c.NotedBy != "":
-			c.WhyNotCounted = "was switched off by " + c.NotedBy
-		case !c.Heard.IsZero() && c.Heard.Before(on[c.Name]):
-			c.WhyNotCounted = "was powered on and has sent no heartbeat since"
+		if c.WhyNotCounted == "" {
+			c.WhyNotCounted = whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0, on[c.Name])
 		}
 		out = append(out, c)
 		if c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name) {
@@ -255,6 +247,23 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		}
 	}
 	return out
+}
+
+// whyNotCounted is the reason why a node is not a worker that is left: its machine is busy
+// with an action, a journal or a note lists it as off, or it has been powered on and has sent
+// no heartbeat since. It is empty if the node counts.
+func whyNotCounted(n Node, busy Action, listed bool, on time.Time) string {
+	switch {
+	case busy == ActionOff || busy == ActionShutdown:
+		return "is being switched off"
+	case listed:
+		return "was switched off and not seen on again"
+	case n.NotedBy != "":
+		return "was switched off by " + n.NotedBy
+	case !n.Heard.IsZero() && n.Heard.Before(on):
+		return "was powered on and has sent no heartbeat since"
+	}
+	return ""
 }
 
 // worse lists the findings of the question asked again that the agreed one lacks: a more

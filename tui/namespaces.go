@@ -65,7 +65,7 @@ func showNamespaces(names []string) func(*Model) {
 // places returns the namespaces ("ns") or contexts ("ctx") whose names match the typed
 // text, the best match first. The operator may also type a namespace that lightsout
 // does not know.
-func (m *Model) places(kind, typed string) []command {
+func places(m *Model, kind, typed string) []command {
 	var names []string
 	if kind == "ctx" {
 		if p := m.s.f.Places; p != nil {

@@ -200,20 +200,8 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	if tainted {
 		key = taint.Key
 	}
-	least, serving := time.Duration(-1), 0
-	for _, p := range f.s.PodsOn(n.Name) {
-		if p.Serving() {
-			serving++
-		}
-		wait, ok := p.Evictable(key)
-		if !ok {
-			continue
-		}
-		out.Pods++
-		if least < 0 || wait < least {
-			least = wait
-		}
-	}
+	serving, evictable, least := f.hit(n, key)
+	out.Pods = evictable
 	if serving > 0 && out.NoDetection == "" {
 		out.EndpointsOut = found.plus(0, 4*latency+time.Duration(serving)*podNotReady)
 	}
@@ -243,6 +231,26 @@ func (f *Forecast) node(n *cluster.Node) Node {
 		out.Evicted = out.Tainted.plus(least, least+2*latency)
 	}
 	return out
+}
+
+// hit counts the pods of a node that serve, and those that a taint evicts. least is the
+// shortest time for which one of them tolerates the taint; -1 if there is none.
+func (f *Forecast) hit(n *cluster.Node, taint string) (serving, evictable int, least time.Duration) {
+	least = -1
+	for _, p := range f.s.PodsOn(n.Name) {
+		if p.Serving() {
+			serving++
+		}
+		wait, ok := p.Evictable(taint)
+		if !ok {
+			continue
+		}
+		evictable++
+		if least < 0 || wait < least {
+			least = wait
+		}
+	}
+	return serving, evictable, least
 }
 
 // lastHeartbeat is when the last heartbeat of a Ready node that loses its power

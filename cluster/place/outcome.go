@@ -277,7 +277,7 @@ func (s *sum) take(r *run, first bool) {
 func (s *sum) protect(r *run, first bool) {
 	change := map[*budget]int{}
 	count := func(c *class, n int) {
-		for _, b := range s.w.budgetsOf(c) {
+		for _, b := range c.budgetsIn(s.w) {
 			change[b] += n
 		}
 	}

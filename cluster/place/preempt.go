@@ -135,7 +135,7 @@ func (r *preemption) guarded(list []*pod) map[*pod]bool {
 	out := map[*pod]bool{}
 	spent := map[*budget]int32{}
 	for _, p := range list {
-		for _, b := range r.budgetsOf(p.class) {
+		for _, b := range p.class.budgetsIn(r.World) {
 			spent[b]++
 			out[p] = out[p] || spent[b] > b.Status.DisruptionsAllowed
 		}
@@ -143,8 +143,8 @@ func (r *preemption) guarded(list []*pod) map[*pod]bool {
 	return out
 }
 
-// budgetsOf returns the budgets that protect the pods of a class.
-func (w *World) budgetsOf(c *class) []*budget {
+// budgetsIn returns the budgets that protect the pods of a class.
+func (c *class) budgetsIn(w *World) []*budget {
 	if c.budgets == nil {
 		c.budgets = []*budget{}
 		for i := range w.budgets {

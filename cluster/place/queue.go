@@ -40,7 +40,11 @@ func (r *run) play(evicted []int) {
 	for {
 		r.schedule()
 		before := r.placed
-		r.retryUnmade()
+		unmade := r.unmade
+		r.unmade = nil
+		for _, i := range unmade { // the quota may have room now
+			r.create(i)
+		}
 		if len(r.queue) > 0 {
 			continue
 		}
@@ -155,13 +159,4 @@ func (r *run) try(i *item) {
 	}
 	r.put(i.class, node)
 	r.fates.of(i.class).placed++
-}
-
-// retryUnmade creates the pods for which the quota has room now.
-func (r *run) retryUnmade() {
-	list := r.unmade
-	r.unmade = nil
-	for _, i := range list {
-		r.create(i)
-	}
 }

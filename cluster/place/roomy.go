@@ -77,7 +77,7 @@ func (m *movers) collect(w *World, evicted []int) bool {
 			case "DaemonSet":
 			case "StatefulSet", "":
 				m.left++
-				for _, b := range w.budgetsOf(p.class) {
+				for _, b := range p.class.budgetsIn(w) {
 					m.hurt[b]++
 					if b.Status.CurrentHealthy-m.hurt[b] < b.Status.DesiredHealthy {
 						return false

@@ -202,27 +202,25 @@ func (r *run) uneven(u *rules, node int) string {
 		if s.self {
 			n++
 		}
-		if n-r.minimum(s, counts) > s.skew {
+		if n-r.lowest[s.id].of(r.version, s, counts) > s.skew {
 			return unevenSpread
 		}
 	}
 	return ""
 }
 
-// minimum returns the smallest count of a constraint's domains. It caches the result until
-// the next change.
-func (r *run) minimum(s *spread, counts []int32) int32 {
-	k := &r.lowest[s.id]
-	if k.version != r.version {
-		*k = lowest{r.version, s.minimum(counts)}
-	}
-	return k.n
-}
-
 // lowest is a cached minimum and the version of the run for which it holds.
 type lowest struct {
 	version int
 	n       int32
+}
+
+// of returns the minimum of a spread's counts, which have changed only with the version.
+func (l *lowest) of(version int, s *spread, counts []int32) int32 {
+	if l.version != version {
+		*l = lowest{version, s.minimum(counts)}
+	}
+	return l.n
 }
 
 // near reports whether the domain has the pods that the class requires nearby.
