@@ -62,10 +62,10 @@ func showNamespaces(names []string) func(*Model) {
 	}
 }
 
-// places returns the namespaces ("ns") or contexts ("ctx") whose names match the typed
+// placesOf returns the namespaces ("ns") or contexts ("ctx") whose names match the typed
 // text, the best match first. The operator may also type a namespace that lightsout
 // does not know.
-func places(m *Model, kind, typed string) []command {
+func placesOf(m *Model, kind, typed string) []command {
 	var names []string
 	if kind == "ctx" {
 		if p := m.s.f.Places; p != nil {

@@ -81,7 +81,7 @@ func (d *paletteDialog) elsewhere() bool { return d.m.s.f.Replay == nil && !d.m.
 func (d *paletteDialog) find() {
 	d.chosen = 0
 	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && (kind == "ns" && !d.m.opts.LoadOnly || kind == "ctx" && d.elsewhere()) {
-		d.found = places(d.m, kind, strings.TrimSpace(name))
+		d.found = placesOf(d.m, kind, strings.TrimSpace(name))
 		return
 	}
 	words := strings.Fields(strings.ToLower(d.in.String()))
