@@ -79,7 +79,7 @@ func TestTheScreenSwitchesContexts(t *testing.T) {
 	m, sent, _ := testModel(places(calm()), 120, 36, Options{})
 	typeKeys(m, ": c t x space v i e enter")
 	wantIntent(t, sent, view.SwitchPlace{Place: view.Place{Context: "mdx-viewer"}})
-	typeKeys(m, ": o t h e r space c o n t e x t enter")
+	typeKeys(m, ": a n o t h e r space c o n t e x t enter")
 	if v := plainView(m); !strings.Contains(v, "ctx mdx-viewer") {
 		t.Errorf("the palette does not offer the contexts:\n%s", v)
 	}
