@@ -10,7 +10,7 @@ import (
 
 // The screen makes every text harmless itself, and relies on no other package for that.
 
-func clean(s string) string                          { return text.Cells(text.Visible(s)) }
+func clean(s string) string                          { return text.Cells(s) }
 func onlyASCII(s string) string                      { return text.ASCII(s) }
 func width(s string) int                             { return text.Width(s) }
 func cutLeft(s string, w int) (string, int)          { return text.CutLeft(s, w) }
