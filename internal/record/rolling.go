@@ -29,13 +29,19 @@ type Rolling struct {
 // NewRolling keeps the events of the timeline, requests and samples of the time age. The
 // samples take at most that many bytes, compressed, and the requests a quarter of it.
 func NewRolling(t *Timeline, size int, age time.Duration, now func() time.Time) *Rolling {
+	r := newRolling(t, size, age, now)
+	go r.sampler.run()
+	return r
+}
+
+// newRolling returns a Rolling whose sampler does not run.
+func newRolling(t *Timeline, size int, age time.Duration, now func() time.Time) *Rolling {
 	r := &Rolling{timeline: t, age: age, now: now, requests: &Requests{&file{past: newPast(size/4, age, now)}}}
 	samples := &file{past: newPast(size, age, now)}
 	r.sampler = &Sampler{
 		beats: beats{}, now: now, samples: samples, life: lifeSign,
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
 	}
-	go r.sampler.run()
 	return r
 }
 

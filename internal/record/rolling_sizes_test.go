@@ -77,8 +77,8 @@ func TestThePastOfALargeClusterIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := heap()
-			r := NewRolling(timeline, 64<<20, 15*time.Minute, func() time.Time { return c.now })
-			defer r.Close()
+			r := newRolling(timeline, 64<<20, 15*time.Minute, func() time.Time { return c.now })
+			defer r.Rest()
 			var worst time.Duration
 			for range 15 * time.Minute / time.Second {
 				f := c.next(size.changes)

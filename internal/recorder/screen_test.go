@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type screen struct {
 	*Recorder
 	t        *testing.T
 	now      time.Time
+	shared   atomic.Pointer[time.Time] // now, for the goroutines of the recorder
 	down     map[string]time.Time // nodes that are NotReady, and since when
 	noted    map[string]bool      // nodes whose machines lightsout switched off
 	kept     bool
@@ -64,8 +66,9 @@ func (s *screen) Snapshot() *cluster.Snapshot {
 }
 
 func newScreen(t *testing.T) *screen {
-	s := &screen{t: t, now: time.Now(), down: map[string]time.Time{}, noted: map[string]bool{}}
-	clock := func() time.Time { return s.now }
+	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}}
+	s.setTime(time.Now())
+	clock := func() time.Time { return *s.shared.Load() }
 	var err error
 	if s.timeline, err = record.NewTimeline("", clock); err != nil {
 		t.Fatal(err)
@@ -79,10 +82,15 @@ func newScreen(t *testing.T) *screen {
 	return s
 }
 
+func (s *screen) setTime(at time.Time) {
+	s.now = at
+	s.shared.Store(&at)
+}
+
 // look lets seconds pass, with a look in each.
 func (s *screen) look(seconds int) {
 	for range seconds {
-		s.now = s.now.Add(time.Second)
+		s.setTime(s.now.Add(time.Second))
 		s.Observe(s.Snapshot())
 		s.Publish()
 	}

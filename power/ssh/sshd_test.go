@@ -186,7 +186,9 @@ func startSSHDOn(t *testing.T, w *world, sshd, port, authFile string, hostKeys [
 	lines := append(slices.Clone(config),
 		"Port "+s.port, "ListenAddress 127.0.0.1", "AuthorizedKeysFile "+authFile, "PidFile none",
 		"UsePAM no", "StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
-		"LogLevel VERBOSE", "PermitRootLogin prohibit-password", "MaxStartups 100")
+		"LogLevel VERBOSE", "PermitRootLogin prohibit-password", "MaxStartups 100",
+		// The account's own .bashrc may take seconds, or wait for another login.
+		"SetEnv HOME="+t.TempDir())
 	for _, k := range hostKeys {
 		lines = append(lines, "HostKey "+k.file)
 	}
