@@ -24,8 +24,8 @@ type screen struct {
 	t        *testing.T
 	now      time.Time
 	shared   atomic.Pointer[time.Time] // now, for the goroutines of the recorder
-	down     map[string]time.Time // nodes that are NotReady, and since when
-	noted    map[string]bool      // nodes whose machines lightsout switched off
+	down     map[string]time.Time      // nodes that are NotReady, and since when
+	noted    map[string]bool           // nodes whose machines lightsout switched off
 	kept     bool
 	timeline *record.Timeline
 	printed  []string
