@@ -23,8 +23,8 @@ type Second struct {
 	// that failed in this second and were sent in an earlier one.
 	Later   map[Class]int `json:"failed_later,omitzero"`
 	Earlier map[Class]int `json:"sent_earlier,omitzero"`
-	// Served, Queued, Stalled, OnDead and Unknown are the largest values of the gauge in
-	// it, Capacity and Target the last. Sampled is false when it was not read.
+	// Served, Queued, Stalled, OnDead and Unknown are one reading of the gauge in it (see
+	// Sample), Capacity and Target the last ones. Sampled is false when it was not read.
 	Served   int  `json:"served,omitzero"`
 	Queued   int  `json:"queued,omitzero"`
 	Stalled  int  `json:"stalled,omitzero"`
@@ -90,16 +90,24 @@ func (s *Second) end(c Class, last *Second) {
 	}
 }
 
-// Sample takes a reading of the gauge: the largest values, and the last
-// capacity.
+// Sample takes a reading of the gauge. Of several readings in a second the one with the
+// most requests in flight counts, and of those the newest with the fewest served. The
+// capacity is always the last.
 func (s *Second) Sample(g Gauge) {
-	s.Sampled = true
-	s.Served, s.Queued = max(s.Served, g.Served), max(s.Queued, g.Queued)
-	s.Stalled, s.OnDead, s.Unknown = max(s.Stalled, g.Stalled), max(s.OnDead, g.OnDead), max(s.Unknown, g.Unknown)
-	s.Capacity, s.Target = g.Capacity, g.Target
+	x := *s
+	x.Served, x.Queued, x.Stalled, x.OnDead, x.Unknown = g.Served, g.Queued, g.Stalled, g.OnDead, g.Unknown
+	if more := x.InFlight() - s.InFlight(); !s.Sampled || more > 0 || more == 0 && x.Served <= s.Served {
+		*s = x
+	}
+	s.Capacity, s.Target, s.Sampled = g.Capacity, g.Target, true
 }
 
-// Gauge returns the largest values in the second, and the last capacity.
+// InFlight is the number of requests in the gauge's reading.
+func (s *Second) InFlight() int {
+	return max(s.Served, 0) + max(s.Queued, 0) + max(s.Stalled, 0) + max(s.OnDead, 0) + max(s.Unknown, 0)
+}
+
+// Gauge returns the reading of the gauge that counts for the second.
 func (s Second) Gauge() Gauge {
 	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Unknown: s.Unknown, Capacity: s.Capacity, Target: s.Target}
 }

@@ -49,7 +49,7 @@ func (c *chart) gaps() {
 			continue
 		}
 		if n := x - last - 1; last >= 0 && n > 0 && n <= gapMost {
-			least := min(outstanding(c.bins[last].Second), outstanding(c.bins[x].Second))
+			least := min(c.bins[last].InFlight(), c.bins[x].InFlight())
 			for y := 0; least > 0 && y < max(1, c.eighths(least, 1)/8); y++ {
 				for gap := last + 1; gap < x; gap++ {
 					c.set(c.up-1-y, gap, c.t.unread, c.t.dim)

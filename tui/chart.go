@@ -50,21 +50,13 @@ type bin struct {
 func (b *bin) add(win loadgen.Second) {
 	b.seconds++
 	if win.Sampled {
-		if !b.Sampled || outstanding(win) > outstanding(b.Second) {
-			b.Served, b.Queued, b.Stalled, b.OnDead = max(win.Served, 0), max(win.Queued, 0), max(win.Stalled, 0), max(win.OnDead, 0)
-			b.Unknown = max(win.Unknown, 0)
-		}
-		b.Capacity, b.Target, b.Sampled = win.Capacity, win.Target, true
+		b.Sample(win.Gauge())
 	}
 	b.Add(win)
 	for class, n := range win.FailedIn() {
 		b.failed[class.Traits().Group] += max(n, 0)
 		b.fails += max(n, 0)
 	}
-}
-
-func outstanding(win loadgen.Second) int {
-	return max(win.Served, 0) + max(win.Queued, 0) + max(win.Stalled, 0) + max(win.OnDead, 0) + max(win.Unknown, 0)
 }
 
 // gather sorts the windows into n columns by wall-clock time.
@@ -120,7 +112,7 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 	}
 	for i := range c.all {
 		b := &c.all[i]
-		some = some || b.Sent > 0 || b.fails > 0 || outstanding(b.Second) > 0
+		some = some || b.Sent > 0 || b.fails > 0 || b.InFlight() > 0
 		if now.perSecond {
 			each := max(b.seconds, 1)
 			now.top = max(now.top, (b.OK+b.Waited()+each-1)/each)
@@ -128,7 +120,7 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 			continue
 		}
 		now.fail = max(now.fail, b.fails)
-		now.top = max(now.top, outstanding(b.Second), b.Capacity, b.Target)
+		now.top = max(now.top, b.InFlight(), b.Capacity, b.Target)
 		now.level(b.Target)
 		now.level(b.Capacity)
 	}
