@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/clock"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -82,6 +84,7 @@ type Recorder struct {
 	// began is when the recorder saw the cluster first.
 	began   time.Time
 	looked  time.Time // for signs
+	running time.Time // when Observe began last
 	trimmed time.Time
 	probing bool
 	specs   map[int]loadgen.Spec // by the generator's numbers
@@ -166,6 +169,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	if r.opt.Status != nil {
 		defer func() { r.opt.Status.observe(s, r.outage != nil, r.leads, now) }()
 	}
+	r.printPause(now)
 	r.lead(now)
 	r.startProbes()
 	r.requests(now)
@@ -204,6 +208,19 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	if (r.opt.Kept == nil || r.outage != nil) && now.Sub(r.trimmed) >= time.Minute {
 		r.trim(now)
 	}
+}
+
+// pauseLeast is the least time between two calls of Observe, normally a second, that the
+// recorder reports. A stopped process, a suspended machine or a starved host is the cause.
+const pauseLeast = 10 * time.Second
+
+// printPause reports a time in which an outage may have gone unnoticed. The timeline has
+// it from the session.
+func (r *Recorder) printPause(now time.Time) {
+	if age := clock.Age(now, r.running); r.opt.Kept == nil && !r.running.IsZero() && age >= pauseLeast {
+		r.opt.Print(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
+	}
+	r.running = now
 }
 
 // lookEvery is the least time between two searches for signs, which cost more in a larger

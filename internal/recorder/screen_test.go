@@ -261,3 +261,19 @@ func TestFramesSearchForNoSigns(t *testing.T) {
 		t.Error(names)
 	}
 }
+
+// An outage that begins and ends while the recorder is stopped leaves no sign; the
+// recorder says for how long it saw nothing.
+func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
+	s := newScreen(t)
+	s.opt.Kept = nil
+	s.look(3)
+	if len(s.printed) > 0 {
+		t.Fatalf("%q", s.printed)
+	}
+	s.setTime(s.now.Add(2 * time.Minute))
+	s.look(1)
+	if len(s.printed) != 1 || !strings.Contains(s.printed[0], "did not run for 2m01s") {
+		t.Errorf("%q", s.printed)
+	}
+}

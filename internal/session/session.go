@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/clock"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -103,6 +104,7 @@ type Session struct {
 	next        forecast.Next
 	link        cluster.LinkState
 	health      record.Health
+	ticked      time.Time
 }
 
 // New makes a session; nothing happens before Run.
@@ -228,12 +230,24 @@ func (s *Session) start() {
 }
 
 func (s *Session) tick() {
+	s.sayPause(s.now())
 	s.observe()
 	s.drains.askAboutHeld()
 	s.inspections.refresh()
 	if s.snapshot != nil {
 		s.history = s.history.with(s.snapshot)
 	}
+}
+
+// pauseLeast is the least time between two ticks, normally a second, that the session
+// reports. A stopped process, a suspended machine or a starved host is the cause.
+const pauseLeast = 10 * time.Second
+
+func (s *Session) sayPause(now time.Time) {
+	if age := clock.Age(now, s.ticked); !s.ticked.IsZero() && age >= pauseLeast {
+		s.say(view.NewEvent(view.CodeProgramPaused, "lightsout", view.Facts{Seconds: age.Seconds()}))
+	}
+	s.ticked = now
 }
 
 // observe takes the newest snapshot and handles the changes in it.

@@ -118,6 +118,9 @@ var codeSpecs = map[Code]codeSpec{
 		}
 		return "reports outages: " + e.Reported
 	}},
+	CodeProgramPaused: {LaneOperator, Warning, func(e *Event) string {
+		return "did not run for " + text.Span(time.Duration(e.Seconds*float64(time.Second))) + ": it saw nothing in that time"
+	}},
 	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " switched its machine off" }},
 
 	CodeRecordFails: {LaneOperator, Bad, func(e *Event) string { return e.Name + " cannot be written (retrying): " + e.Reported }},
