@@ -42,12 +42,13 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 	case plan.OfPhase:
 		out.Got, out.OK, out.Unobserved = meetPhase(x, sum.Phases)
 	case plan.OfLedger:
-		v := 0.0
-		out.Got = "not balanced"
-		if sum.Ledger.Balanced && len(sum.Load) > 0 {
-			v, out.Got = 1, "balanced"
+		switch {
+		case len(sum.Load) == 0: // nothing to account for
+		case sum.Ledger.Balanced:
+			out.Got, out.OK = "balanced", x.Holds(1)
+		default:
+			out.Got, out.OK = "not balanced", x.Holds(0)
 		}
-		out.OK = x.Holds(v)
 	case plan.OfTrial:
 		switch {
 		case x.Measure == "lowest_available":
