@@ -28,12 +28,20 @@ type requestsPane struct {
 	ended []ended // once a second, oldest first
 }
 
+// lowHeight is the height of a screen below which shares alone leave the chart a row or
+// two.
+const lowHeight = 30
+
 // want: while there is nothing to show, its lines go to the others.
 func (p *requestsPane) want(s *scene, _ int) want {
 	if s.f.Load.Totals.Scheduled == 0 && !s.f.Load.Active && len(s.f.Outages) == 0 {
 		return want{least: 2, most: 2}
 	}
-	return want{least: 4, most: 26, share: 7}
+	least := 4
+	if s.h < lowHeight {
+		least = 6 // three rows of bars are worth more than three of the timeline
+	}
+	return want{least: least, most: 26, share: 7}
 }
 
 func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
