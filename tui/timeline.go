@@ -79,7 +79,7 @@ func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
 		side := min(w/3, 60)
 		out.lines = beside(p.events(s, w-side, h, focus), p.next(s, side, h))
 	default:
-		n := min(1+btoi(h >= 6)*(nextBelow-1), len(next), h-1)
+		n := max(min(1+btoi(h >= 6)*(nextBelow-1), len(next), h-1), 0)
 		out.lines = p.events(s, w, h-n, focus)
 		lead := "next: "
 		for _, sentence := range next[:n] {
