@@ -124,7 +124,7 @@ func (l *labels) add(of layer, st style, label, est string, n int) {
 	for _, p := range parts {
 		room += width(p.s)
 	}
-	l.width += l.gap + room + max(2-len(fmt.Sprint(n)), 0)
+	l.width += l.gap + room + btoi(n < 10)
 }
 
 // write appends the labels to a line: only complete ones.

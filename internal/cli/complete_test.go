@@ -107,6 +107,7 @@ func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 	for line, want := range map[string]string{
 		"trail run mdx --lab":           `there is no command "lightsout trail"; did you mean "trial"?`,
 		"power of kube-node1":           `there is no command "lightsout power of"; did you mean "off"?`,
+		"load http://x/ --bogus":        `lightsout load takes no --bogus; see: lightsout load --help`,
 		"power nonsense":                `there is no command "lightsout power nonsense"; there are off, on, shutdown, status`,
 		"power off":                     "which node? lightsout power off NODE...",
 		"power off n1 --drian":          "lightsout power off takes no --drian; see: lightsout power off --help",

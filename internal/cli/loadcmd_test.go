@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/loadgen"
@@ -23,7 +24,7 @@ func FuzzParseRate(f *testing.F) {
 func FuzzRecountRequests(f *testing.F) {
 	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}}, &loadgen.PowerOffs{})
+		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}}, &loadgen.PowerOffs{}, time.Time{})
 		if err == nil && !c.all.Balanced() {
 			t.Errorf("%+v does not balance", c.all)
 		}

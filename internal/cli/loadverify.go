@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -68,11 +69,13 @@ var errNoEnd = errors.New("the record is incomplete: lightsout was killed before
 	", so requests that were in flight then are missing")
 
 // ofSession reports whether the record of that folder is a session's, which has events,
-// no plan and no summary.
-func ofSession(folder fs.FS) bool {
-	_, planned := fs.Stat(folder, record.PlanFile)
-	_, events := fs.Stat(folder, record.EventsFile)
-	return events == nil && planned != nil
+// but neither a plan nor a sign of an outage.
+func ofSession(folder fs.FS, dir string) bool {
+	if _, err := fs.Stat(folder, record.PlanFile); err == nil {
+		return false
+	}
+	r, err := record.OpenFS(folder, dir)
+	return err == nil && !r.Unplanned()
 }
 
 // verifyLoad checks the record in dir and prints its findings. The error reports a
@@ -83,7 +86,7 @@ func verifyLoad(dir string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the summary can't be read: %w", err)
 	}
-	c, err := whileReading(func() (*recount, error) { return recountRequests(folder, said.outages()) })
+	c, err := whileReading(func() (*recount, error) { return recountRequests(folder, said.outages(), said.since()) })
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there are no requests to verify: %w", err)
 	}
@@ -91,8 +94,11 @@ func verifyLoad(dir string, out io.Writer) error {
 		return fmt.Errorf("the requests in %s can't be read: %w", dir, err)
 	}
 	t := c.all
-	fmt.Fprintf(out, "by requests.jsonl: %d ended = ok %d + failed %d + cancelled %d + unsent %d, in %d runs\n",
-		t.Scheduled, t.OK, t.FailedSum(), t.Cancelled, t.Unsent, len(c.runs))
+	fmt.Fprintf(out, "by requests.jsonl: %d ended = ok %d + failed %d + cancelled %d + unsent %d, in %s\n",
+		t.Scheduled, t.OK, t.FailedSum(), t.Cancelled, t.Unsent, text.Count(len(c.runs), "run", "runs"))
+	if c.earlier > 0 {
+		fmt.Fprintf(out, "%s before the outage began do not count\n", text.Count(c.earlier, "request", "requests"))
+	}
 	writeFailed(out, t.Failed)
 	if c.torn {
 		fmt.Fprintln(out, "the last line is cut: the program was ended while it wrote")
@@ -104,7 +110,7 @@ func verifyLoad(dir string, out io.Writer) error {
 		v.load()
 	case said.trial != nil:
 		v.trial()
-	case ofSession(folder):
+	case ofSession(folder, dir):
 		v.unchecked = append(v.unchecked, "whether requests are missing: this is the record of a session, which has no "+record.SummaryFile)
 	default:
 		incomplete = errNoEnd

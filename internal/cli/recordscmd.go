@@ -92,20 +92,17 @@ func recordIn(dir string) view.RecordLine {
 	base, _, _ := strings.Cut(filepath.Base(dir), "-")
 	at, _ := time.Parse("20060102T150405Z", base) // a folder of another name is the oldest
 	k := view.RecordLine{At: at, What: "trial", Verdict: "no summary", Path: dir}
-	if filepath.Base(filepath.Dir(dir)) == recorder.Folder {
-		k.What = "outage"
-	}
 	s, err := record.Summarized(os.DirFS(dir))
 	switch {
 	case err != nil:
 		k.Verdict = "unreadable"
 	case s != nil && s.Unplanned != nil:
-		k.Verdict, k.Took = string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
+		k.What, k.Verdict, k.Took = "outage", string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
 		for _, x := range s.Unplanned.Signs {
-			if name := text.Clean(x.Subject, 60); name != "" && !strings.Contains(k.What, name) {
-				k.What += " " + name
-			}
+			k.What = withName(k.What, x.Subject)
 		}
+	case s == nil && filepath.Base(filepath.Dir(dir)) == recorder.Folder:
+		unfinished(&k)
 	case s != nil:
 		k.What += " " + text.Clean(s.Name, 60)
 		if s.Verdict == view.NotJudged {
@@ -114,6 +111,34 @@ func recordIn(dir string) view.RecordLine {
 		k.Verdict, k.Took = string(s.Verdict), s.Ended.Sub(s.Started)
 	}
 	return k
+}
+
+// unfinished describes the record of an outage without a summary: one that is being
+// written, or of a program that was killed.
+func unfinished(k *view.RecordLine) {
+	k.What, k.Verdict = "outage", "breaks off"
+	r, err := record.Open(k.Path)
+	if err != nil {
+		k.Verdict = "unreadable"
+		return
+	}
+	for _, e := range r.Events {
+		if e.Code == view.CodeOutageSign {
+			k.What = withName(k.What, e.Subject)
+		}
+	}
+	k.Took = r.End.Sub(r.Zero)
+	if r.Recording {
+		k.Verdict = "recording"
+	}
+}
+
+// withName appends a name to a text that lacks it.
+func withName(list, name string) string {
+	if name = text.Clean(name, 60); name == "" || strings.Contains(list, name) {
+		return list
+	}
+	return list + " " + name
 }
 
 // plannedIn reads which machines the plan switched off.

@@ -19,6 +19,8 @@ type recount struct {
 	all  loadgen.Totals
 	runs map[int]*recountedRun
 	seen idSet
+	// earlier counts the requests that ended before an unplanned outage began.
+	earlier int
 	// torn: the last line is cut off, because the program was killed.
 	torn bool
 	// faults are the contradictions in the ledger; at most maxFaults.
@@ -37,8 +39,8 @@ const maxFaults = 10
 
 // recountRequests reads the requests in a record's folder. It keeps each failed request
 // in memory, and one bit for every other one. outages are those of the trial, for its
-// error windows.
-func recountRequests(folder fs.FS, outages *loadgen.PowerOffs) (*recount, error) {
+// error windows. Requests that ended before since do not count.
+func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since time.Time) (*recount, error) {
 	c := &recount{runs: map[int]*recountedRun{}}
 	var err error
 	c.torn, err = record.EachRequestStrict(folder, func(n int, r *loadgen.Record) error {
@@ -47,6 +49,10 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs) (*recount, error)
 			c.fault("line %d: request %q has ended before", n, r.ID)
 		}
 		c.check(n, r)
+		if r.End.Before(since) {
+			c.earlier++
+			return nil
+		}
 		c.all.Count(*r)
 		run := c.runs[r.Run]
 		if run == nil {

@@ -79,7 +79,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown):
 		// A command that is not there has none of the flags that it was meant to have.
-		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && cmd.ValidateArgs(args) != nil {
 			return usageError{noCommand(cmd, args[0])}
 		}
 		name := unknown.GetSpecifiedName()

@@ -33,6 +33,14 @@ func (c claims) outages() *loadgen.PowerOffs {
 	return &c.trial.Outages
 }
 
+// since returns when requests begin to count: at the zero of an unplanned outage.
+func (c claims) since() time.Time {
+	if c.trial == nil || c.trial.Unplanned == nil {
+		return time.Time{}
+	}
+	return c.trial.Zero
+}
+
 func (v *verification) differ(format string, args ...any) {
 	v.differences = append(v.differences, fmt.Sprintf(format, args...))
 }

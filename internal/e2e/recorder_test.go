@@ -544,7 +544,7 @@ func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
 		t.Errorf("%q, unseen %q", end.Sentence, s.Unplanned.Unseen)
 	}
 	out, errs, code := run(t, nil, args(l, w.config, "records")...)
-	if code != 0 || strings.Count(out, first.Record+"\n") != 1 || !strings.Contains(out, "no summary") || !strings.Contains(out, string(s.Unplanned.Severity)) {
+	if code != 0 || strings.Count(out, first.Record+"\n") != 1 || !strings.Contains(out, "breaks off") || !strings.Contains(out, string(s.Unplanned.Severity)) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -45,13 +46,14 @@ func eachRequest(fsys fs.FS, decode func([]byte, any) error, each func(line int,
 // requestSums holds the sums of a record's requests: its memory grows with the seconds
 // of the record, not with the requests.
 type requestSums struct {
+	since   time.Time // runs count the requests that ended from then on
 	seconds map[int64]*loadgen.Second
 	runs    map[int]*loadgen.RunSum
 }
 
 // readRequests sums up requests.jsonl.
 func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
-	s := &requestSums{seconds: map[int64]*loadgen.Second{}, runs: map[int]*loadgen.RunSum{}}
+	s := &requestSums{since: r.countsFrom(), seconds: map[int64]*loadgen.Second{}, runs: map[int]*loadgen.RunSum{}}
 	torn, err := EachRequest(fsys, func(n int, q *loadgen.Record) error {
 		r.span(q.Scheduled)
 		r.span(q.CountedAt())
@@ -74,16 +76,36 @@ func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 }
 
 func (s *requestSums) count(q *loadgen.Record) {
+	if !q.End.Before(s.since) {
+		s.countRun(q)
+	}
+	if q.Class != loadgen.ClassUnsent {
+		s.second(q.CountedAt()).Count(q.Class, s.second(q.End))
+	}
+}
+
+func (s *requestSums) countRun(q *loadgen.Record) {
 	run := s.runs[q.Run]
 	if run == nil {
 		run = &loadgen.RunSum{Result: loadgen.Result{Number: q.Run, Spec: loadgen.Spec{Shape: q.Shape}}, Untimed: len(s.runs) >= timedRuns}
 		s.runs[q.Run] = run
 	}
 	run.Count(q)
-	if q.Class == loadgen.ClassUnsent {
-		return
+}
+
+// countsFrom returns when the requests of an unplanned outage begin to count: those
+// before its zero are of the time before, and perhaps of another outage. All requests of
+// other records count.
+func (r *Record) countsFrom() time.Time {
+	if !r.Unplanned() {
+		return time.Time{}
 	}
-	s.second(q.CountedAt()).Count(q.Class, s.second(q.End))
+	return r.zeroOfEvents()
+}
+
+// Unplanned reports whether the record is of an outage that nobody planned.
+func (r *Record) Unplanned() bool {
+	return slices.ContainsFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSign })
 }
 
 func (s *requestSums) second(at time.Time) *loadgen.Second {

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"lightsout/internal/text"
@@ -37,6 +40,8 @@ type Record struct {
 	Start, End, Zero time.Time
 	history          history
 
+	// Recording: a program is still writing the record of this outage.
+	Recording bool
 	// Torn lists the missing parts, one sentence each; empty for a complete record.
 	Torn []string
 }
@@ -71,12 +76,30 @@ func Open(dir string) (*Record, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("not a record: %s is not a folder", dir)
 	}
-	return OpenFS(os.DirFS(dir), dir)
+	return open(os.DirFS(dir), dir, recording(dir))
+}
+
+// LockFile is the file in the folder of the records of outages that a program locks (see
+// recorder.Lock) and in which it names the record that it is writing.
+const LockFile = ".lock"
+
+// recording reports whether a program that runs is writing the record in dir.
+func recording(dir string) bool {
+	f, err := os.Open(filepath.Join(filepath.Dir(dir), LockFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // also unlocks it
+	name, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return err == nil && string(name) == filepath.Base(dir) &&
+		errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 // OpenFS is Open for the folder at the root of fsys; name is its name in errors.
-func OpenFS(fsys fs.FS, name string) (*Record, error) {
-	r := &Record{Dir: name}
+func OpenFS(fsys fs.FS, name string) (*Record, error) { return open(fsys, name, false) }
+
+func open(fsys fs.FS, name string, recording bool) (*Record, error) {
+	r := &Record{Dir: name, Recording: recording}
 	requests, err := r.read(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("not a record: there is no %s in %s", EventsFile, name)
@@ -243,7 +266,10 @@ func (r *Record) fill(requests *requestSums) {
 	r.history = newHistory(r.Samples)
 	r.fillSeconds(requests)
 	r.fillLanes()
-	if n := len(r.Samples); n > 0 && !r.Samples[n-1].End {
+	switch n := len(r.Samples); {
+	case r.Recording:
+		r.Torn = append(r.Torn, "lightsout is still recording it; later events are not shown")
+	case n > 0 && !r.Samples[n-1].End:
 		r.Torn = append(r.Torn, "lightsout was killed after "+r.End.Sub(r.Start).Round(time.Second).String()+"; later events are not recorded")
 	}
 	if r.Summary == nil && len(r.Plan) > 0 {
@@ -261,9 +287,18 @@ func (r *Record) findZero() {
 			r.Zero = *z
 		}
 	}
+	if r.Zero.IsZero() {
+		r.Zero = r.zeroOfEvents()
+	}
+}
+
+// zeroOfEvents returns the zero of the clock by the events; the zero time if they have
+// none.
+func (r *Record) zeroOfEvents() time.Time {
 	for i := range r.Events {
-		if e := &r.Events[i]; e.Offset != nil && r.Zero.IsZero() {
-			r.Zero = e.At.Add(-time.Duration(*e.Offset * float64(time.Second))).Round(time.Microsecond)
+		if e := &r.Events[i]; e.Offset != nil {
+			return e.At.Add(-time.Duration(*e.Offset * float64(time.Second))).Round(time.Microsecond)
 		}
 	}
+	return time.Time{}
 }

@@ -74,6 +74,20 @@ func TestRollingSpillsThePast(t *testing.T) {
 			t.Errorf("record %d: %+v, runs %+v", i, rec.Events, rec.Runs)
 		}
 	}
+	mark("a sign")
+	timeline.Add(view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignSilent}))
+	dir := t.TempDir()
+	if err := r.Spill(dir, now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Second)
+	r.Request(loadgen.Record{Run: 1, Class: loadgen.ClassRefused, Scheduled: now, End: now})
+	if err := r.Rest(); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := Open(dir); err != nil || rec.Runs[0].Totals.OK != 0 || rec.Runs[0].Totals.FailedSum() != 1 {
+		t.Errorf("%v: requests before the zero of an outage count: %+v", err, rec.Runs)
+	}
 	if err := r.Spill(filepath.Join(t.TempDir(), "none"), now); err == nil {
 		t.Error("a record without a folder")
 	}

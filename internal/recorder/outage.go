@@ -244,6 +244,8 @@ func (o *outage) severity() record.Severity {
 		return record.SeverityDown
 	case o.mostInRow > 0:
 		return record.SeverityDegraded
+	case o.r.began.After(o.zero):
+		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed
 }
@@ -251,16 +253,17 @@ func (o *outage) severity() record.Severity {
 // finish ends the record, and writes its summary and reports.
 func (o *outage) finish(now time.Time) {
 	r := o.r
-	r.outage = nil
 	down := r.signs.settle()
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
-	sum := o.summary(now, down)
-	for _, err := range []error{r.rolling.Rest(), sum.Write(o.dir, r.opt.Names)} {
+	failed := r.rest(now)
+	r.outage = nil
+	for _, err := range []error{failed, o.summary(now, down).Write(o.dir, r.opt.Names)} {
 		if err != nil {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
 	}
+	writes(r.opt.Dir, "")
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
 		defer o.unlock()
@@ -287,6 +290,9 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 	}
 	for _, p := range o.tracker.Table() {
 		if p.Observed != nil && r.began.After(o.zero) && *p.Observed <= r.began.Sub(o.zero).Seconds() {
+			if p.Predicted == nil {
+				continue
+			}
 			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
 		}
 		// Nobody switched a machine, and a node may come back without a boot.
@@ -304,6 +310,9 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		sum.Ledger.Add(l.totals.Counts())
 	}
 	sum.Ledger.Balanced = sum.Ledger.Adds()
+	if r.began.After(o.zero) {
+		sum.Blind = append(sum.Blind, record.Blind{To: r.began.Sub(o.zero).Seconds(), Why: "the recorder had not begun", StoodStill: true})
+	}
 	for _, b := range o.tracker.Blind() {
 		if b.To.IsZero() {
 			b.To = now

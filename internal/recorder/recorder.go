@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -114,9 +115,9 @@ func (r *Recorder) Tracks() bool { return true }
 
 // Record keeps a request that has ended. It is safe for concurrent use.
 func (r *Recorder) Record(q loadgen.Record) bool {
-	r.rolling.Request(q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.rolling.Request(q)
 	r.ended = append(r.ended, q)
 	return false // Observe takes it: thousands a second must not each take a turn
 }
@@ -135,6 +136,21 @@ func (r *Recorder) requests(now time.Time) {
 	ended := r.ended
 	r.ended = nil
 	r.mu.Unlock()
+	r.follow(ended, now)
+}
+
+// rest ends the files of the record, and follows exactly the requests in them.
+func (r *Recorder) rest(now time.Time) error {
+	r.mu.Lock()
+	err := r.rolling.Rest()
+	ended := r.ended
+	r.ended = nil
+	r.mu.Unlock()
+	r.follow(ended, now)
+	return err
+}
+
+func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 	for _, q := range ended {
 		if r.probes.note(q, now) {
 			r.opt.Print("requests answered: failures are noticed from now on")
@@ -297,6 +313,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 		}
 		return
 	}
+	writes(r.opt.Dir, filepath.Base(dir))
 	r.newest, r.taken = dir, false
 	r.outage = newOutage(r, dir, s, news[0].At)
 	r.outage.unlock = unlock

@@ -13,6 +13,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/report"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -142,6 +143,9 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 	if f := s.Publish(); !f.RecordsOutage {
 		t.Error("the frame does not show the recording")
 	}
+	if rec, err := record.Open(s.Newest()); err != nil || !rec.Recording || !strings.Contains(strings.Join(report.Opening(rec), " "), "still recording") {
+		t.Errorf("a reader takes the record for one that breaks off: %v", err)
+	}
 	delete(s.down, "n2")
 	s.look(12)
 	if f := s.Publish(); f.RecordsOutage {
@@ -155,7 +159,7 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	rec, err := record.Open(s.Newest())
-	if err != nil || !rec.Start.Before(zero) {
+	if err != nil || rec.Recording || !rec.Start.Before(zero) {
 		t.Errorf("the record has no past: it begins at %s, zero is %s: %v", rec.Start, zero, err)
 	}
 	if last := s.printed[len(s.printed)-1]; !strings.Contains(last, filepath.Join(s.Newest(), record.HTMLFile)) {

@@ -311,9 +311,10 @@ const (
 	recentKept = 4096
 )
 
-// note takes the end of a request. It reports whether that is the first good answer.
+// note takes the end of a request. It reports whether failures are a sign from now on:
+// it is the first good answer while none fails.
 func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
-	first = p.good.IsZero() && q.Class == loadgen.ClassOK
+	before := p.good
 	p.recent = append(p.recent, q)
 	if len(p.recent) > recentKept {
 		p.recent = slices.Clone(p.recent[recentKept/4:])
@@ -326,7 +327,7 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 	case q.Class == loadgen.ClassOK && len(p.failedLately(now)) == 0 && q.End.After(p.good):
 		p.good = q.End
 	}
-	return first
+	return before.IsZero() && !p.good.IsZero()
 }
 
 // failedLately forgets the failures before failedWithin, and returns the others.

@@ -53,13 +53,22 @@ func opening(r *record.Record) []string {
 	if did := doneIn(r); did != "" {
 		out = append(out, capital(sentence(did)))
 	}
-	if broken(r) {
+	switch {
+	case r.Recording:
+		out = append(out, "lightsout is still recording: this is what it knew at "+clock(r.End)+" UTC.")
+	case broken(r):
 		out = append(out, "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended.")
 	}
 	for i := range out {
 		out[i] = text.Clean(out[i], 2*textMost)
 	}
 	return out
+}
+
+// stoodStill reports whether lightsout did not run, and sent no requests, for a part of
+// the record.
+func stoodStill(r *record.Record) bool {
+	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool { return b.StoodStill })
 }
 
 // broken reports whether the program ended before its record did.
@@ -179,7 +188,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to))
 	case meanwhile == 0:
 		return "no requests were sent meanwhile"
-	case broken(r):
+	case broken(r), stoodStill(r):
 		return "no request is known to have failed"
 	}
 	return "no request failed"
@@ -218,7 +227,7 @@ func errorTime(r *record.Record, windows []failed) string {
 	if parts > 1 {
 		said = fmt.Sprintf("%s in all, %d times", said, parts)
 	}
-	if !slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.OK > 0 && x.At.Add(time.Second).After(end) }) {
+	if stoodStill(r) || !slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.OK > 0 && x.At.Add(time.Second).After(end) }) {
 		return "at least " + said
 	}
 	return said

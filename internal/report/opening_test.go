@@ -152,6 +152,10 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			e.At = at(62)
 			r.Events = append(r.Events, e)
 		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; all 6 pods stayed available."},
+		"the recorder began later": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; all 6 pods were available whenever lightsout saw them."},
 		"nobody saw the pods": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{From: 22, To: 45, Why: "timeout"}}

@@ -135,6 +135,9 @@ func (p *page) fromTorn(r *record.Record) {
 	if recorded(r) {
 		p.Title, p.Verdict = "outage", cell{"BREAKS OFF", warning}
 	}
+	if r.Recording {
+		p.Verdict = cell{"RECORDING", warning}
+	}
 	if off := offAtEnd(r); len(off) > 0 {
 		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". On the host where it ran, with the same --config and --state, lightsout restore lists the machines that are still off, and powers them on."), bad})
 	}

@@ -138,7 +138,7 @@ func blindOf(s *record.Summary) section {
 		text := fmt.Sprintf("For %s (%s – %s) the API server did not answer", seconds(d), offset(b.From), offset(b.To))
 		switch {
 		case b.StoodStill:
-			text = fmt.Sprintf("For %s (%s – %s) lightsout itself stood still and sent no requests", seconds(d), offset(b.From), offset(b.To))
+			text = fmt.Sprintf("For %s (%s – %s) lightsout did not run, and sent no requests", seconds(d), offset(b.From), offset(b.To))
 		case b.Why != "":
 			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
 		}

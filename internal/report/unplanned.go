@@ -124,7 +124,7 @@ func judged(s *record.Summary) cell {
 // severityMeans explains the severities.
 var severityMeans = map[record.Severity]string{
 	record.SeverityDown: "several requests in a row failed", record.SeverityDegraded: "some requests failed",
-	record.SeverityUnnoticed: "no request failed", record.SeverityUnknown: "no requests were sent, so what clients noticed is unknown",
+	record.SeverityUnnoticed: "no request failed", record.SeverityUnknown: "lightsout sent no requests, or not all the time: what clients noticed is unknown",
 }
 
 // zeroOf names the zero of the clock.

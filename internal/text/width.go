@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -11,11 +12,26 @@ import (
 // runeWidth is a character's cells. Box drawing and blocks are one cell: where
 // they are not, ASCII is drawn instead.
 func runeWidth(r rune) int {
-	if r >= ' ' && r <= '~' || r >= 0x2500 && r < 0x25A0 {
+	switch {
+	case r >= ' ' && r <= '~' || r >= 0x2500 && r < 0x25A0:
 		return 1
+	case r >= symbolsFrom && r < symbolsTo:
+		return int(symbolWidths()[r-symbolsFrom])
 	}
 	return ansi.StringWidthWc(string(r))
 }
+
+// The Unicode blocks from General Punctuation to Miscellaneous Symbols and Arrows hold
+// most characters of a screen that are not ASCII.
+const symbolsFrom, symbolsTo = 0x2000, 0x2C00
+
+var symbolWidths = sync.OnceValue(func() *[symbolsTo - symbolsFrom]uint8 {
+	var widths [symbolsTo - symbolsFrom]uint8
+	for i := range widths {
+		widths[i] = uint8(ansi.StringWidthWc(string(rune(symbolsFrom + i))))
+	}
+	return &widths
+})
 
 // Width is the number of cells that a clean text takes on a terminal.
 func Width(s string) int {

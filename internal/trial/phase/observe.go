@@ -78,12 +78,16 @@ func returning(t *Tracker, n *node) bool {
 	return n.wasDown || t.rows.seen(view.PhaseDetected, n.name) || t.rows.seen(view.PhaseBooted, n.name)
 }
 
-// observe notes when a phase was seen. The first time stands, except that the
-// exact one of a transition replaces that of a look. After a blind span the
-// source's own time is the better one.
+// sameEvent is how much later a transition may be than the snapshot that showed it first.
+// A later one is another event: a node that boots is tainted a second time.
+const sameEvent = 2 * time.Second
+
+// observe records when a phase was seen. The first time stands, except that the exact
+// time of a transition replaces that of a snapshot. After a blind span the source's own
+// time is better.
 func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bool) {
 	r := t.rows.of(name, subject)
-	if !r.observed.IsZero() && (r.exact || !exact) {
+	if !r.observed.IsZero() && (r.exact || !exact || seen.Sub(r.observed) > sameEvent) {
 		return
 	}
 	r.observed, r.source, r.exact = seen, source, exact

@@ -125,6 +125,23 @@ func TestTheTransitionsTimeReplacesThatOfALook(t *testing.T) {
 	w.want(view.PhaseDetected, n4, "47.5..58.5 | 50.7 | assumed timings")
 }
 
+// A recorder begins after the taint: it has it from a snapshot. When the node boots, the
+// control plane taints it a second time, which is not the taint of the outage.
+func TestTheTaintOfABootIsNotThatOfTheOutage(t *testing.T) {
+	w := newWorld(t, 1000)
+	w.off(power.ActionOff, n4)
+	w.now = at(4)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, w.now, 0
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: w.now}}
+	})
+	w.look(6)
+	w.told(cluster.KindNode, n4, "taint", "", "node.kubernetes.io/not-ready:NoExecute", 54, at(53))
+	if seen, ok := w.Observed(view.PhaseTainted, n4); !ok || !seen.Equal(at(4)) {
+		t.Errorf("tainted at %s", seen.Sub(zero))
+	}
+}
+
 func TestAShutdownThatTheKubeletReports(t *testing.T) {
 	w := newWorld(t, 32000)
 	w.node(n4, func(n *cluster.Node) {
