@@ -55,6 +55,12 @@ type open struct {
 type plannedOff struct {
 	node string
 	note power.Note
+	text string // of the annotation
+	// back is when it was seen to have booted again, though the annotation may stay: other
+	// operators, or somebody at the machine, powered it on. down: it has been silent or
+	// not Ready.
+	back time.Time
+	down bool
 	// listed: newlyPlanned has returned it.
 	listed bool
 }
@@ -206,14 +212,34 @@ const joining = 5 * time.Second
 func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool {
 	switch x.Kind {
 	case view.SignSilent, view.SignNotReady:
-		n := s.Node(x.Subject)
-		return n != nil && (n.Annotations[power.AnnotationSwitchedOff] != "" || n.Unschedulable) || starting && x.Noticed.Sub(x.At) > g.past
+		n, p := s.Node(x.Subject), g.planned[x.Subject]
+		return p != nil && p.back.IsZero() || n != nil && n.Unschedulable || starting && x.Noticed.Sub(x.At) > g.past
 	case view.SignPending:
-		return len(g.planned) > 0 || x.Noticed.Sub(g.cordoned) < cordonCalm
+		return g.anyPlanned(x.Noticed) || x.Noticed.Sub(g.cordoned) < cordonCalm
 	case view.SignEndpoints, view.SignRequests:
-		return len(g.planned) > 0
+		return g.anyPlanned(x.Noticed)
 	}
 	return false
+}
+
+// anyPlanned reports whether a planned switch-off explains failures now.
+func (g *signs) anyPlanned(now time.Time) bool {
+	for _, p := range g.planned {
+		if p.back.IsZero() || now.Sub(p.back) < plannedReturn {
+			return true
+		}
+	}
+	return false
+}
+
+// observe finds out whether the machine is back.
+func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
+	up := n.Ready == cluster.TriTrue && !silent
+	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
+	if p.back.IsZero() && (booted || p.note.Boot == "" && p.down && up) {
+		p.back = now
+	}
+	p.down = p.down || !up
 }
 
 // followPlanned follows which nodes lightsout has switched off. One that is back counts
@@ -226,16 +252,20 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 	for _, n := range s.Nodes() {
 		text := n.Annotations[power.AnnotationSwitchedOff]
 		switch p := g.planned[n.Name]; {
-		case text != "" && p == nil && g.open[subject{view.SignSilent, n.Name}] == nil:
-			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text)}
+		case text != "" && (p == nil && g.open[subject{view.SignSilent, n.Name}] == nil || p != nil && p.text != text):
+			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text), text: text}
 		case p != nil && text == "" && n.Ready == cluster.TriTrue && now.Sub(n.Changed) > plannedReturn:
 			delete(g.planned, n.Name)
 		}
 	}
-	for name := range g.planned {
-		if s.Node(name) == nil {
+	for name, p := range g.planned {
+		n := s.Node(name)
+		if n == nil {
 			delete(g.planned, name)
+			continue
 		}
+		_, silent := s.Silent(n, now)
+		p.observe(n, silent, now)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // A heartbeat that is late for a moment is no sign; one that is late because the node
@@ -38,6 +39,43 @@ func TestABootProvesASilence(t *testing.T) {
 		}
 		if signs += look(); signs != map[bool]int{true: 1}[booted] {
 			t.Errorf("booted %v: %d signs", booted, signs)
+		}
+	}
+}
+
+// A node whose annotation is still there although its machine is back, because somebody
+// else powered it on, may fail again: nobody planned that.
+func TestAReturnedNodeIsNoLongerPlanned(t *testing.T) {
+	for _, boot := range []string{"", "first"} {
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		heard, booted, note := now, "first", ""
+		g, p := newSigns(15*time.Minute), &probes{}
+		look := func(seconds int, silent bool) (news []string) {
+			for range seconds {
+				now = now.Add(time.Second)
+				if !silent {
+					heard = now
+				}
+				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: booted, Annotations: map[string]string{}}
+				if note != "" {
+					n.Annotations[power.AnnotationSwitchedOff] = note
+				}
+				s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
+					Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
+				for _, x := range g.observe(s, p, false, now) {
+					news = append(news, x.Subject)
+				}
+			}
+			return news
+		}
+		look(3, false)
+		note = power.Note{By: "me@here", Boot: boot}.Text()
+		news := append(look(2, false), look(60, true)...)
+		if booted = "second"; len(append(news, look(20, false)...)) > 0 {
+			t.Errorf("boot ID %q: a planned outage is a sign: %v", boot, news)
+		}
+		if news := look(60, true); len(news) != 1 {
+			t.Errorf("boot ID %q: signs of the second outage: %v", boot, news)
 		}
 	}
 }
