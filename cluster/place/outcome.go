@@ -11,7 +11,10 @@ import (
 )
 
 // Range is a number: exact, or between two bounds.
-type Range struct{ Low, High int }
+type Range struct {
+	Low  int `json:"low"`
+	High int `json:"high"`
+}
 
 // Exact reports whether the bounds are equal.
 func (r Range) Exact() bool { return r.Low == r.High }
@@ -62,16 +65,20 @@ type Outcome struct {
 // Workload is a deployment, a StatefulSet, a Job or another owner of pods.
 type Workload struct {
 	cluster.Key
-	Kind string // kind of the pods' owner
+	Kind string `json:"kind"` // kind of the pods' owner
 	// Running is the number of its pods that ran before, Lost the number of those on
 	// the lost nodes.
-	Running, Lost int
+	Running int `json:"running"`
+	Lost    int `json:"lost"`
 	// After is the number of pods that run in the end; Pending, Missing and Stuck are
 	// those of Outcome for this workload.
-	After, Pending, Missing, Stuck Range
+	After   Range `json:"after"`
+	Pending Range `json:"pending"`
+	Missing Range `json:"missing"`
+	Stuck   Range `json:"stuck"`
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
-	Reasons []string
+	Reasons []string `json:"reasons"`
 }
 
 // Budget is a PodDisruptionBudget that requires more healthy pods than are left.

@@ -47,8 +47,9 @@ type open struct {
 	since time.Time
 	// counted: it has lasted for its grace.
 	counted bool
-	// ignored: it does not belong to an outage that begins now.
-	ignored bool
+	// ignored: it does not belong to an outage that begins now. excused: a plan explains it
+	// for a time; see signs.ignores.
+	ignored, excused bool
 }
 
 // plannedOff is a node whose machine lightsout has switched off.
@@ -56,11 +57,11 @@ type plannedOff struct {
 	node string
 	note power.Note
 	text string // of the annotation
-	// back is when it was seen to have booted again, though the annotation may stay: other
-	// operators, or somebody at the machine, powered it on. down: it has been silent or
-	// not Ready.
-	back time.Time
-	down bool
+	// back is when it was seen to have returned, though the annotation may stay: other
+	// operators, or somebody at the machine, powered it on. removed is when the annotation
+	// was gone. down: it has been silent or not Ready.
+	back, removed time.Time
+	down          bool
 	// listed: newlyPlanned has returned it.
 	listed bool
 }
@@ -142,7 +143,7 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 		if _, still := found[k]; still {
 			continue
 		}
-		if !o.counted && !o.ignored && k.kind == view.SignSilent && !g.booted[k.name].Before(o.since) {
+		if !o.counted && !o.ignored && !o.excused && k.kind == view.SignSilent && !g.booted[k.name].Before(o.since) {
 			o.Noticed = now // a boot proves that it was no late heartbeat
 			news = append(news, o.Sign)
 		}
@@ -152,10 +153,13 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	for k, x := range found {
 		o := g.open[k]
 		if o == nil {
-			o = &open{Sign: x, since: now, ignored: !(during && g.switched[k.name]) && g.ignores(s, x, starting)}
+			o = &open{Sign: x, since: now, excused: !(during && g.switched[k.name]) && g.ignores(s, x, starting)}
 			g.open[k], g.changed = o, now
 		}
-		if !o.counted && !o.ignored && now.Sub(o.since) >= graces[k.kind] {
+		if o.excused && k.kind != view.SignSilent && !g.ignores(s, x, false) {
+			o.excused, o.since = false, now // it lasts longer than the plan explains
+		}
+		if !o.counted && !o.ignored && !o.excused && now.Sub(o.since) >= graces[k.kind] {
 			o.counted, o.Noticed = true, now
 			news = append(news, o.Sign)
 		}
@@ -236,7 +240,7 @@ func (g *signs) anyPlanned(now time.Time) bool {
 func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
 	up := n.Ready == cluster.TriTrue && !silent
 	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
-	if p.back.IsZero() && (booted || p.note.Boot == "" && p.down && up) {
+	if p.back.IsZero() && (booted || up && (!p.removed.IsZero() || p.note.Boot == "" && p.down)) {
 		p.back = now
 	}
 	p.down = p.down || !up
@@ -254,7 +258,9 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 		switch p := g.planned[n.Name]; {
 		case text != "" && (p == nil && g.open[subject{view.SignSilent, n.Name}] == nil || p != nil && p.text != text):
 			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text), text: text}
-		case p != nil && text == "" && n.Ready == cluster.TriTrue && now.Sub(n.Changed) > plannedReturn:
+		case p != nil && text == "" && p.removed.IsZero():
+			p.removed = now
+		case p != nil && text == "" && !p.back.IsZero() && now.Sub(p.removed) > plannedReturn && now.Sub(p.back) > plannedReturn:
 			delete(g.planned, n.Name)
 		}
 	}
@@ -317,7 +323,7 @@ func (g *signs) settle() (down []string) {
 // showing reports whether a sign of the outage shows now.
 func (g *signs) showing() bool {
 	for _, o := range g.open {
-		if !o.ignored {
+		if !o.ignored && !o.excused {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -76,6 +77,42 @@ func TestAReturnedNodeIsNoLongerPlanned(t *testing.T) {
 		}
 		if news := look(60, true); len(news) != 1 {
 			t.Errorf("boot ID %q: signs of the second outage: %v", boot, news)
+		}
+	}
+}
+
+// After a planned outage that ended in order, failing requests are a sign again; those
+// that begin in the minute after the return, and last longer, are one then.
+func TestFailuresAfterAPlannedOutageAreASign(t *testing.T) {
+	for _, after := range []int{30, 90} {
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		boot, note := "first", ""
+		g, p := newSigns(15*time.Minute), &probes{count: true}
+		look := func(seconds int, class loadgen.Class) (news []view.Sign) {
+			for range seconds {
+				now = now.Add(time.Second)
+				p.note(loadgen.Record{Class: class, Scheduled: now, Sent: now, End: now}, now)
+				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: now, RenewSeen: now, Changed: now, LeaseDuration: 40 * time.Second, BootID: boot, Annotations: map[string]string{}}
+				if note != "" {
+					n.Annotations[power.AnnotationSwitchedOff] = note
+				}
+				s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
+					Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
+				for _, x := range g.observe(s, p, false, now) {
+					news = append(news, x.Kind)
+				}
+			}
+			return news
+		}
+		look(3, loadgen.ClassOK)
+		note = power.Note{By: "me@here", Boot: boot}.Text()
+		news := append(look(2, loadgen.ClassOK), look(20, loadgen.ClassRefused)...)
+		boot, note = "second", ""
+		if news = append(news, look(after, loadgen.ClassOK)...); len(news) > 0 {
+			t.Errorf("%d s: signs in a planned outage: %v", after, news)
+		}
+		if news := look(90, loadgen.ClassRefused); len(news) != 1 || news[0] != view.SignRequests {
+			t.Errorf("failures from %d s after the return on: %v", after, news)
 		}
 	}
 }

@@ -49,27 +49,31 @@ const (
 // Loss is the forecast for the cluster when some nodes are lost.
 type Loss struct {
 	// Sort is Node, Pair, Zone or a label key; Name is the lost object.
-	Sort, Name string
-	Nodes      []string
+	Sort  string   `json:"kind"`
+	Name  string   `json:"name"`
+	Nodes []string `json:"nodes"`
 	// Homeless counts the additional pods that get no node, Missing the pods that a
 	// quota forbids, Stuck the pods that nobody recreates while the nodes are away, and
 	// Preempted the pods that others displace.
-	Homeless, Missing, Stuck, Preempted place.Range
+	Homeless  place.Range `json:"pending"`
+	Missing   place.Range `json:"missing"`
+	Stuck     place.Range `json:"stuck"`
+	Preempted place.Range `json:"preempted"`
 	// Workloads lists those that do not recover fully.
-	Workloads []Workload `json:",omitempty"`
+	Workloads []Workload `json:"workloads,omitempty"`
 	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
 	// sentence each.
-	Broken  []string `json:",omitempty"`
-	Budgets []string `json:",omitempty"`
+	Broken  []string `json:"broken,omitempty"`
+	Budgets []string `json:"budgets,omitempty"`
 	// Rule describes the zone rule if it delays evictions.
-	Rule string `json:",omitempty"`
+	Rule string `json:"rule,omitempty"`
 }
 
 // Workload is a workload that does not recover fully.
 type Workload struct {
 	place.Workload
 	// Slots is how many requests one of its pods serves at once; 0 without a limit.
-	Slots int `json:",omitempty"`
+	Slots int `json:"slots,omitempty"`
 }
 
 // TooMuch reports whether the cluster cannot spare these nodes: some pods get no node,
@@ -80,19 +84,20 @@ func (l *Loss) TooMuch() bool {
 
 // Report is the result of a survey.
 type Report struct {
-	Context string    `json:",omitempty"`
-	At      time.Time // time of the Snapshot
+	Context string    `json:"context,omitempty"`
+	At      time.Time `json:"at"` // time of the Snapshot
 	// Nodes is the number of nodes in the cluster; Waiting is the number of pods that
 	// wait for a node already.
-	Nodes, Waiting int
+	Nodes   int `json:"nodes"`
+	Waiting int `json:"waiting"`
 	// Losses lists all losses of nodes, zones and groups, and the pairs that are too
 	// much; Pairs is the number of pairs that the survey tried.
-	Losses []Loss
-	Pairs  int
+	Losses []Loss `json:"losses"`
+	Pairs  int    `json:"pairs"`
 	// Unknown lists what the survey could not take into account.
-	Unknown []string `json:",omitempty"`
+	Unknown []string `json:"unknown,omitempty"`
 	// Names are the names of the nodes, for the heat map.
-	Names []string
+	Names []string `json:"names"`
 }
 
 // Make runs a survey. progress, which may be nil, receives the finished part; several

@@ -119,7 +119,11 @@ func (m *marker) verdict(r *record.Record) {
 		}
 	}
 	if s := r.Summary; s != nil && said == "" && !s.Ended.IsZero() {
-		m.add(mark{at: s.Ended, what: "verdict: " + string(s.Verdict), weight: weightVerdict})
+		what := "verdict: " + string(s.Verdict)
+		if s.Unplanned != nil {
+			what = "outage over: " + string(s.Unplanned.Severity)
+		}
+		m.add(mark{at: s.Ended, what: what, weight: weightVerdict})
 	}
 }
 
