@@ -588,6 +588,8 @@ func TestAKilledRecorderLosesNothing(t *testing.T) {
 		leader.cmd, leader.lines = start(t, args(l, leader.config, "recorder")...)
 		waitLine(t, leader.lines, "an earlier recorder ended at", first.Record, "in no record")
 		leader.ready("stands by")
+		ready := time.Now()
+		until(t, "a heartbeat after the start", func() bool { return leader.renewed("k8s2").After(ready) })
 		if t.Failed() {
 			t.Fatalf("kill %d of %d, LIGHTSOUT_SEED=%d", i+1, kills, seed)
 		}
