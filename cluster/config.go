@@ -112,6 +112,13 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 	return raw, where, nil
 }
 
+// NoContextError reports a context that the kubeconfig lacks.
+type NoContextError struct{ Kubeconfig, Context, there string }
+
+func (e *NoContextError) Error() string {
+	return fmt.Sprintf("kubeconfig %s has no context %q; choose another with --context (%s)", e.Kubeconfig, e.Context, e.there)
+}
+
 // resolve finds the context, its cluster and its user.
 func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error) {
 	name := cmp.Or(o.Context, raw.CurrentContext)
@@ -124,7 +131,7 @@ func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error)
 	}
 	ctx := raw.Contexts[name]
 	if ctx == nil {
-		return nil, fmt.Errorf("kubeconfig %s has no context %q; choose another with --context (%s)", where, name, there)
+		return nil, &NoContextError{Kubeconfig: where, Context: name, there: there}
 	}
 	cluster := raw.Clusters[ctx.Cluster]
 	switch {

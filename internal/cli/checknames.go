@@ -58,7 +58,7 @@ const namesWithin = 5 * time.Second
 // checkNames compares the names in a config file with the cluster, if the cluster
 // answers without a prompt, and prints the names that the cluster does not have.
 func checkNames(ctx context.Context, flags config.Flags, cfg *config.Config, out, progress io.Writer) (faults int, err error) {
-	if cfg.Load.Deployment == "" && len(cfg.Power.Nodes) == 0 {
+	if cfg.Context == "" && cfg.Load.Deployment == "" && len(cfg.Power.Nodes) == 0 {
 		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, namesWithin)
@@ -71,6 +71,10 @@ func checkNames(ctx context.Context, flags config.Flags, cfg *config.Config, out
 	var nodes []*cluster.Node
 	if err = c.accessErr; err == nil {
 		nodes, err = c.api.Nodes(ctx)
+	}
+	if none := (*cluster.NoContextError)(nil); errors.As(err, &none) {
+		_, err = fmt.Fprintf(out, "%s: %v\n", flags.Path(), none)
+		return 1, err
 	}
 	if err != nil {
 		fmt.Fprintf(progress, "lightsout did not compare names of nodes and deployments with a cluster: %v\n", err)

@@ -49,6 +49,7 @@ func TestConfigCheckFindsUnknownNames(t *testing.T) {
 		"load: {deployment: default/nginx}\n":           {`load.deployment: the cluster has no deployment "default/nginx"`, "default/nginx-webserver"},
 		"load: {deployment: shop/bd}\n":                 {`the cluster has no deployment "shop/bd"; did you mean "shop/db"?`},
 		"load: {deployment: default/nginx-webserver}\n": nil,
+		"context: lab\n":                                {`has no context "lab"; choose another with --context (there are: c)`},
 		"power: {nodes: {k8s3: {machine: vm3}}}\n":      {`power.nodes names it: the cluster has no node "k8s3"; did you mean`},
 	} {
 		file := namesServer(t, more)
