@@ -290,8 +290,8 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 	}
 	for _, p := range o.tracker.Table() {
 		if p.Observed != nil && r.began.After(o.zero) && *p.Observed <= r.began.Sub(o.zero).Seconds() {
-			if p.Predicted == nil {
-				continue
+			if p.Predicted == nil && p.Name == view.PhaseReplaced {
+				continue // a report would conclude that it never came
 			}
 			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
 		}
