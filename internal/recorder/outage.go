@@ -77,7 +77,7 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
-	if r.began.After(zero) {
+	if o.late() {
 		o.unseen(fmt.Sprintf("the recorder began at %s UTC, after the first sign: what happened before, it did not see", r.began.UTC().Format("15:04:05")))
 	}
 	if q := r.probes.recent; len(q) >= recentKept*3/4 && q[0].End.After(zero) {
@@ -91,6 +91,13 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
 }
+
+// lateFrom is how long after the zero a recorder may begin and still have seen all: the
+// zero is the last good heartbeat or answer, and what failed, failed later.
+const lateFrom = 2 * time.Second
+
+// late reports whether the recorder began after the outage.
+func (o *outage) late() bool { return o.r.began.Sub(o.zero) > lateFrom }
 
 // load is a run of the generator during an outage.
 type load struct {
@@ -244,7 +251,7 @@ func (o *outage) severity() record.Severity {
 		return record.SeverityDown
 	case o.mostInRow > 0:
 		return record.SeverityDegraded
-	case o.r.began.After(o.zero):
+	case o.late():
 		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed
@@ -289,7 +296,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed},
 	}
 	for _, p := range o.tracker.Table() {
-		if p.Observed != nil && r.began.After(o.zero) && *p.Observed <= r.began.Sub(o.zero).Seconds() {
+		if p.Observed != nil && o.late() && *p.Observed <= r.began.Sub(o.zero).Seconds() {
 			if p.Predicted == nil && p.Name == view.PhaseReplaced {
 				continue // a report would conclude that it never came
 			}
@@ -310,7 +317,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		sum.Ledger.Add(l.totals.Counts())
 	}
 	sum.Ledger.Balanced = sum.Ledger.Adds()
-	if r.began.After(o.zero) {
+	if o.late() {
 		sum.Blind = append(sum.Blind, record.Blind{To: r.began.Sub(o.zero).Seconds(), Why: "the recorder had not begun", StoodStill: true})
 	}
 	for _, b := range o.tracker.Blind() {
