@@ -92,16 +92,20 @@ func recordIn(dir string) view.RecordLine {
 	base, _, _ := strings.Cut(filepath.Base(dir), "-")
 	at, _ := time.Parse("20060102T150405Z", base) // a folder of another name is the oldest
 	k := view.RecordLine{At: at, What: "trial", Verdict: "no summary", Path: dir}
+	ofOutage := filepath.Base(filepath.Dir(dir)) == recorder.Folder
+	if ofOutage {
+		k.What = "outage"
+	}
 	s, err := record.Summarized(os.DirFS(dir))
 	switch {
 	case err != nil:
 		k.Verdict = "unreadable"
 	case s != nil && s.Unplanned != nil:
-		k.What, k.Verdict, k.Took = "outage", string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
+		k.Verdict, k.Took = string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
 		for _, x := range s.Unplanned.Signs {
 			k.What = withName(k.What, x.Subject)
 		}
-	case s == nil && filepath.Base(filepath.Dir(dir)) == recorder.Folder:
+	case s == nil && ofOutage:
 		unfinished(&k)
 	case s != nil:
 		k.What += " " + text.Clean(s.Name, 60)
@@ -116,7 +120,7 @@ func recordIn(dir string) view.RecordLine {
 // unfinished describes the record of an outage without a summary: one that is being
 // written, or of a program that was killed.
 func unfinished(k *view.RecordLine) {
-	k.What, k.Verdict = "outage", "breaks off"
+	k.Verdict = "breaks off"
 	r, err := record.Open(k.Path)
 	if err != nil {
 		k.Verdict = "unreadable"

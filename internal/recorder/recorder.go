@@ -133,18 +133,22 @@ func (r *Recorder) Transition(t cluster.Transition) {
 // requests follows the requests that have ended.
 func (r *Recorder) requests(now time.Time) {
 	r.mu.Lock()
-	ended := r.ended
-	r.ended = nil
+	ended := r.take()
 	r.mu.Unlock()
 	r.follow(ended, now)
+}
+
+// take returns the requests that have ended since the last call. The caller holds mu.
+func (r *Recorder) take() (ended []loadgen.Record) {
+	ended, r.ended = r.ended, nil
+	return ended
 }
 
 // rest ends the files of the record, and follows exactly the requests in them.
 func (r *Recorder) rest(now time.Time) error {
 	r.mu.Lock()
 	err := r.rolling.Rest()
-	ended := r.ended
-	r.ended = nil
+	ended := r.take()
 	r.mu.Unlock()
 	r.follow(ended, now)
 	return err

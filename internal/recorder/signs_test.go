@@ -10,6 +10,21 @@ import (
 	"lightsout/power"
 )
 
+// oneNode is a cluster with one node, all of which has been read.
+func oneNode(now time.Time, n *cluster.Node) *cluster.Snapshot {
+	read := cluster.Access{Synced: true}
+	return cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
+		Access: map[cluster.Kind]cluster.Access{cluster.KindNode: read, cluster.KindLease: read, cluster.KindPod: read, cluster.KindEndpointSlice: read}})
+}
+
+// annotated holds the note of a planned switch-off; none for an empty note.
+func annotated(note string) map[string]string {
+	if note == "" {
+		return nil
+	}
+	return map[string]string{power.AnnotationSwitchedOff: note}
+}
+
 // A heartbeat that is late for a moment is no sign; one that is late because the node
 // booted is.
 func TestABootProvesASilence(t *testing.T) {
@@ -19,8 +34,7 @@ func TestABootProvesASilence(t *testing.T) {
 		g, p := newSigns(15*time.Minute), &probes{}
 		look := func() int {
 			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second}
-			s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
-				Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
+			s := oneNode(now, n)
 			news := g.observe(s, p, false, now)
 			if len(news) > 0 && (news[0].Kind != view.SignSilent || !news[0].At.Equal(time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC))) {
 				t.Errorf("%+v", news)
@@ -57,12 +71,8 @@ func TestAReturnedNodeIsNoLongerPlanned(t *testing.T) {
 				if !silent {
 					heard = now
 				}
-				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: booted, Annotations: map[string]string{}}
-				if note != "" {
-					n.Annotations[power.AnnotationSwitchedOff] = note
-				}
-				s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
-					Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
+				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: booted, Annotations: annotated(note)}
+				s := oneNode(now, n)
 				for _, x := range g.observe(s, p, false, now) {
 					news = append(news, x.Subject)
 				}
@@ -92,12 +102,8 @@ func TestFailuresAfterAPlannedOutageAreASign(t *testing.T) {
 			for range seconds {
 				now = now.Add(time.Second)
 				p.note(loadgen.Record{Class: class, Scheduled: now, Sent: now, End: now}, now)
-				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: now, RenewSeen: now, Changed: now, LeaseDuration: 40 * time.Second, BootID: boot, Annotations: map[string]string{}}
-				if note != "" {
-					n.Annotations[power.AnnotationSwitchedOff] = note
-				}
-				s := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Nodes: []*cluster.Node{n},
-					Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}, cluster.KindLease: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindEndpointSlice: {Synced: true}}})
+				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: now, RenewSeen: now, Changed: now, LeaseDuration: 40 * time.Second, BootID: boot, Annotations: annotated(note)}
+				s := oneNode(now, n)
 				for _, x := range g.observe(s, p, false, now) {
 					news = append(news, x.Kind)
 				}
