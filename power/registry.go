@@ -48,8 +48,6 @@ type Site struct {
 	Secret func(Secret) (func() (string, error), error)
 	// Nodes holds what Kind.Node made, by node name, where there is anything.
 	Nodes map[string]any
-	// Lab: the machines and the network to them are the lab's, within one process.
-	Lab bool
 	// CheckOnly: the driver is built only to see whether it can be. No file is read.
 	CheckOnly bool
 }

@@ -148,25 +148,25 @@ func notFound(err error, node, driver, hint string) string {
 
 // refuseShared unbinds machines that more than one node was bound to.
 func refuseShared(bindings []Binding) {
-	for _, side := range []func(*Binding) (**Machine, *string){
-		func(b *Binding) (**Machine, *string) { return &b.Off, &b.OffErr },
-		func(b *Binding) (**Machine, *string) { return &b.On, &b.OnErr },
+	for _, side := range []func(*Binding) (**Machine, *string, *error){
+		func(b *Binding) (**Machine, *string, *error) { return &b.Off, &b.OffErr, &b.offCause },
+		func(b *Binding) (**Machine, *string, *error) { return &b.On, &b.OnErr, &b.onCause },
 	} {
 		owners := map[string][]string{}
 		for i := range bindings {
-			if m, _ := side(&bindings[i]); *m != nil {
+			if m, _, _ := side(&bindings[i]); *m != nil {
 				owners[(*m).key()] = append(owners[(*m).key()], bindings[i].Node.Name)
 			}
 		}
 		for i := range bindings {
-			m, why := side(&bindings[i])
+			m, why, cause := side(&bindings[i])
 			if *m == nil || len(owners[(*m).key()]) < 2 {
 				continue
 			}
 			nodes := owners[(*m).key()]
 			*why = fmt.Sprintf("the machine %s of %s matches %d nodes (%s and %s); name the right one for each under power.nodes",
 				(*m).Title(), (*m).Driver, len(nodes), nodes[0], nodes[1])
-			*m = nil
+			*m, *cause = nil, ErrShared
 		}
 	}
 }

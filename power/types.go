@@ -214,6 +214,8 @@ type Driver interface {
 var (
 	ErrNoMachine = errors.New("no machine matches")
 	ErrCannot    = errors.New("this driver can't do that")
+	// ErrShared: several nodes lead to one machine. Fleet.Can returns it, wrapped.
+	ErrShared = errors.New("several nodes have this machine")
 )
 
 // AmbiguousError reports that several machines match a node.

@@ -108,6 +108,8 @@ func unboundTodo(err error, otherwise string) string {
 	var refused *power.RefusedError
 	var silent *power.SilentError
 	switch {
+	case errors.Is(err, power.ErrShared):
+		return "give each node its own machine under power.nodes in lightsout.yaml"
 	case errors.As(err, &refused):
 		return "correct the driver's settings under power in lightsout.yaml"
 	case errors.As(err, &silent):

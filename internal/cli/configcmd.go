@@ -65,10 +65,7 @@ func checkConfig(ctx context.Context, flags config.Flags, out, progress io.Write
 	if err != nil {
 		return err
 	}
-	c, faults := config.Faults(data)
-	if len(faults) == 0 {
-		faults = c.FileFaults(path)
-	}
+	c, faults := config.AllFaults(path, data)
 	for _, f := range faults {
 		if _, err := fmt.Fprintf(out, "%s: %v\n", path, f); err != nil {
 			return err

@@ -146,7 +146,7 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	}
 	b.WriteString("\n")
 	for _, l := range []struct{ key, name string }{
-		{"scheduled", "from when it was due"}, {"sent", "from when it was sent"}, {"late", "late in sending"},
+		{"scheduled", "from when it was due"}, {"sent", "from when it was sent"}, {"late", "sent late by"},
 		{"first_token", "to the first token"}, {"token_gap", "between two tokens"}, {"per_token", "for each token"},
 	} {
 		if q := s.Latency[l.key]; q.Count > 0 {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -45,7 +44,7 @@ func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error)
 	if k.Section == nil || p.Sections[k.Name] == nil && !slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name }) {
 		return nil, nil
 	}
-	site.Nodes, site.Lab = map[string]any{}, p.lab
+	site.Nodes = map[string]any{}
 	for name, n := range p.Nodes {
 		if own := n.Own[k.Name]; own != nil {
 			site.Nodes[name] = own
@@ -58,51 +57,58 @@ func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error)
 	return d, nil
 }
 
-// FileFaults returns the errors in the files and secrets to which a config refers, as
-// they are now. path is the config's own file. It opens no connection.
-func (c *Config) FileFaults(path string) []error {
-	c.place(path)
-	faults := c.ways()
-	tell := func(err error) {
+// drivers checks the files and secrets of the power drivers and of the load.
+func (c *Config) drivers(wrong fault) {
+	tell := func(field string, err error) {
+		var at *power.FieldError
+		if errors.As(err, &at) {
+			field = at.Field
+		}
 		if err != nil {
-			faults = append(faults, err)
+			wrong(field, "%w", err)
 		}
 	}
 	site := power.Site{Secret: func(s power.Secret) (func() (string, error), error) {
 		read, err := secretSource(s)
 		if err == nil && read != nil {
 			_, err := read()
-			tell(err)
+			field := s.Field + "_file"
+			if s.Env != "" {
+				field = s.Field + "_env"
+			}
+			tell(field, err)
 		}
 		return read, err
 	}}
 	for _, k := range power.Kinds() {
 		d, err := c.Power.build(k, site)
-		tell(err)
+		tell("power."+k.Name, err)
 		Close(d)
 	}
 	_, err := c.Load.APIKey()
-	tell(err)
-	tell(c.Load.ReadFiles(&loadgen.Options{}))
-	return faults
+	tell("load.api_key_file", err)
+	tell("load", c.Load.ReadFiles(&loadgen.Options{}))
 }
 
-// ways returns the errors in the files and addresses that lead to the cluster and its
-// hosts. It leaves out known_hosts, which lightsout makes.
-func (c *Config) ways() (faults []error) {
+// ways checks the files and addresses that lead to the cluster and its hosts. It leaves
+// out known_hosts, which lightsout makes.
+func (c *Config) ways(wrong fault) {
 	if strings.ContainsAny(c.Bastion, " \t") {
-		faults = append(faults, fmt.Errorf("bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion))
+		wrong("bastion", "bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion)
 	}
 	if port, ok := portOf(c.Bastion); !ok {
-		faults = append(faults, fmt.Errorf("bastion: %q is not a port; write user@host:port, with a number up to 65535", power.Clean(port)))
+		wrong("bastion", "bastion: %q is not a port; write user@host:port, with a number up to 65535", power.Clean(port))
 	}
-	faults = append(faults, c.Power.shared()...)
-	for _, file := range append([]string{c.Kubeconfig}, c.SSH.IdentityFiles...) {
+	c.Power.shared(wrong)
+	exists := func(field, file string) {
 		if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
-			faults = append(faults, fmt.Errorf("%s does not exist; correct its path", file))
+			wrong(field, "%s: %s does not exist; correct its path", field, file)
 		}
 	}
-	return faults
+	exists("kubeconfig", c.Kubeconfig)
+	for _, file := range c.SSH.IdentityFiles {
+		exists("ssh.identity_files", file)
+	}
 }
 
 // portOf returns the port of [ssh://][user@]host[:port]; ok is false if it is not one.

@@ -244,7 +244,7 @@ func TestAPortalInTheOpenNeedsAWord(t *testing.T) {
 		"power: {mdx: {url: \"http://portal.example/\", token_env: T, plain_http: true}}": true,
 		"power: {mdx: {url: \"http://127.0.0.1:8080/\", token_env: T}}":                   true,
 		"power: {mdx: {url: \"https://portal.example/\", token_env: T}}":                  true,
-		"{pace: fast, power: {mdx: {url: \"http://10.0.0.2/\", token_env: T}}}":           true, // as the lab writes it
+		"{pace: fast, power: {mdx: {url: \"http://10.0.0.2/\", token_env: T}}}":           false,
 	} {
 		if _, err := Parse([]byte(yaml)); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "plain_http: true") {
 			t.Errorf("%s: %v", yaml, err)
@@ -276,14 +276,12 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 		"bastion: ops@[::1]:70000":                 `bastion: "70000" is not a port`,
 		"bastion: ops@b:2222":                      "",
 		"bastion: ::1":                             "",
-		"kubeconfig: /nonexistent/kubeconfig":      "/nonexistent/kubeconfig does not exist",
-		"ssh: {identity_files: [/nonexistent/id]}": "/nonexistent/id does not exist",
+		"kubeconfig: /nonexistent/kubeconfig":      "line 1: kubeconfig: /nonexistent/kubeconfig does not exist",
+		"contxt: a\nkubeconfig: /nonexistent/kube": "line 2: kubeconfig: /nonexistent/kube does not exist",
+		"ssh: {identity_files: [/nonexistent/id]}": "line 1: ssh.identity_files: /nonexistent/id does not exist",
 		"bastion: ssh://ops@b:22":                  "", "kubeconfig: " + there: "", "ssh: {identity_files: [" + there + "], known_hosts: [/nonexistent/known]}": "",
 	} {
-		c, faults := Faults([]byte(text + "\n"))
-		if len(faults) == 0 {
-			faults = c.FileFaults(filepath.Join(t.TempDir(), "lightsout.yaml"))
-		}
+		_, faults := AllFaults(filepath.Join(t.TempDir(), "lightsout.yaml"), []byte(text+"\n"))
 		if got := errors.Join(faults...); want == "" && got != nil || want != "" && (got == nil || !strings.Contains(got.Error(), want)) {
 			t.Errorf("%s: %v, want %q", text, got, want)
 		}
@@ -293,13 +291,12 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 // To switch one of two nodes with one machine would switch the other.
 func TestConfigCheckFindsTwoNodesWithOneMachine(t *testing.T) {
 	for nodes, want := range map[string]string{
-		"{a: {machine: vm}, b: {machine: vm}}":                           "power.nodes: a and b have the same machine",
-		"{a: {address: 10.0.0.1}, b: {address: 10.0.0.1}}":               "power.nodes: a and b have the same address",
+		"{a: {machine: vm}, b: {machine: vm}}":                           "line 3: power.nodes: a and b have the same machine",
+		"{a: {address: 10.0.0.1}, b: {address: 10.0.0.1}}":               "line 3: power.nodes: a and b have the same address",
 		"{a: {machine: vm}, b: {machine: vm, on_by: mdx}, c: {}, d: {}}": "",
 		"{a: {machine: vm}, b: {machine: vm-2}}":                         "",
 	} {
-		c, _ := Faults([]byte("power:\n  off_by: ssh\n  nodes: " + nodes + "\n"))
-		faults := c.FileFaults(filepath.Join(t.TempDir(), "lightsout.yaml"))
+		_, faults := AllFaults(filepath.Join(t.TempDir(), "lightsout.yaml"), []byte("power:\n  off_by: ssh\n  nodes: "+nodes+"\n"))
 		got := ""
 		for _, fault := range faults {
 			got += fault.Error() + "\n"

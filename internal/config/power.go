@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,8 +21,6 @@ type Power struct {
 	Sections map[string]power.Section `json:"-"`
 	// Nodes holds what differs, by node name.
 	Nodes map[string]Node `json:"-"`
-	// lab: the lab has written the file.
-	lab bool
 }
 
 // Node is an entry of power.nodes.
@@ -75,9 +72,9 @@ func (p *Power) check(wrong fault) {
 	}
 }
 
-// shared returns an error for each node that shares its machine or its address with
-// another one: to switch one of them would switch the other.
-func (p *Power) shared() (faults []error) {
+// shared reports each node that shares its machine or its address with another one: to
+// switch one of them would switch the other.
+func (p *Power) shared(wrong fault) {
 	type place struct{ off, on, machine, address string }
 	of := map[place]string{}
 	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
@@ -90,13 +87,12 @@ func (p *Power) shared() (faults []error) {
 			switch other, taken := of[at]; {
 			case at.machine+at.address == "":
 			case taken:
-				faults = append(faults, fmt.Errorf("power.nodes: %s and %s have the same %s: give each its own", power.Clean(other), power.Clean(name), field))
+				wrong("power.nodes."+name+"."+field, "power.nodes: %s and %s have the same %s: give each its own", power.Clean(other), power.Clean(name), field)
 			default:
 				of[at] = name
 			}
 		}
 	}
-	return faults
 }
 
 // checkNamed checks that a driver is there and serves the side that it is named for.

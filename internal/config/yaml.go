@@ -32,28 +32,31 @@ const maxFaults = 100
 
 // Faults reads a config strictly and returns all its errors. Each starts with "line N:
 // " if the line is known. The config leaves the faulty fields out. It keeps file names
-// as they are written.
+// as they are written, and reads no other file.
 func Faults(data []byte) (*Config, []error) {
-	if len(data) > maxSize {
-		return nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}
+	c, _, faults := read(data)
+	return c, faults
+}
+
+// AllFaults is Faults, followed by the errors in the files and secrets to which the
+// config refers, as they are now. path is the config's own file. It opens no connection.
+func AllFaults(path string, data []byte) (*Config, []error) {
+	c, root, faults := read(data)
+	if c == nil {
+		return nil, faults
 	}
-	root, err := file.Read(data)
-	if err != nil {
-		return nil, []error{err}
+	c.place(path)
+	wrong := lined(root, &faults)
+	c.ways(wrong)
+	if len(faults) == 0 { // a driver without one of its fields reports another error
+		c.drivers(wrong)
 	}
-	var faults []error
-	c := &Config{}
-	for err := yamlfile.Decode(root, "the config", c); err != nil; err = yamlfile.Decode(root, "the config", c) {
-		faults = append(faults, err)
-		// What else is wrong shows when this field is not there.
-		var at *yamlfile.Error
-		if !errors.As(err, &at) || at.Node() == nil || len(faults) == maxFaults || !yamlfile.Remove(root, at.Node()) {
-			return nil, faults
-		}
-		c = &Config{}
-	}
-	c.Power.lab = c.Pace != ""
-	c.check(func(field, format string, args ...any) {
+	return c, faults
+}
+
+// lined appends each error to faults, with the line of its field or of what holds that.
+func lined(root *yaml.Node, faults *[]error) fault {
+	return func(field, format string, args ...any) {
 		for at := field; ; at = at[:strings.LastIndexByte(at, '.')] {
 			if line := yamlfile.Line(root, at); line > 0 {
 				format = fmt.Sprintf("line %d: ", line) + format
@@ -63,9 +66,33 @@ func Faults(data []byte) (*Config, []error) {
 				break
 			}
 		}
-		faults = append(faults, fmt.Errorf(format, args...))
-	})
-	return c, faults
+		*faults = append(*faults, fmt.Errorf(format, args...))
+	}
+}
+
+// read reads a config and its tree. Both are nil where the text has no fields that can
+// be read.
+func read(data []byte) (*Config, *yaml.Node, []error) {
+	if len(data) > maxSize {
+		return nil, nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}
+	}
+	root, err := file.Read(data)
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	var faults []error
+	c := &Config{}
+	for err := yamlfile.Decode(root, "the config", c); err != nil; err = yamlfile.Decode(root, "the config", c) {
+		faults = append(faults, err)
+		// What else is wrong shows when this field is not there.
+		var at *yamlfile.Error
+		if !errors.As(err, &at) || at.Node() == nil || len(faults) == maxFaults || !yamlfile.Remove(root, at.Node()) {
+			return nil, nil, faults
+		}
+		c = &Config{}
+	}
+	c.check(lined(root, &faults))
+	return c, root, faults
 }
 
 // DecodeYAML reads the section power: the fields of its own, and those of the

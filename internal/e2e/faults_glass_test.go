@@ -132,7 +132,7 @@ func (g *glass) gone(what, pattern string) {
 // until waits until ok.
 func (g *glass) until(what string, ok func() bool) {
 	g.t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(lookAtScreen) {
 		if time.Now().After(deadline) {
 			g.t.Fatalf("never: %s; the screen is\n%s", what, g.screen())
 		}

@@ -92,7 +92,7 @@ func mixedServer(t *testing.T) (url string, seen *atomic.Int64) {
 func TestLoadAccountsForEveryRequest(t *testing.T) {
 	t.Parallel()
 	url, seen := mixedServer(t)
-	for _, shape := range [][]string{{"--burst", "70"}, {"--rate", "500/s", "--requests", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
+	for _, shape := range [][]string{{"--burst", "70"}, {"--rate", "50/s", "--requests", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
 		seen.Store(0)
 		dir := filepath.Join(t.TempDir(), "record")
 		out, err := load(t.Context(), t, append([]string{url, "-o", "json", "--record", dir, "--timeout", "20s"}, shape...)...)

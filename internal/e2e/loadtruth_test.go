@@ -81,8 +81,8 @@ const (
 	heldAtRest = 4500 * time.Millisecond
 	// lookEach is how often Knative is asked; what it says twice is taken to
 	// hold between, when that is no more than lookGap.
-	lookEach = 100 * time.Millisecond
-	lookGap  = 500 * time.Millisecond
+	lookEach = 200 * time.Millisecond
+	lookGap  = time.Second
 )
 
 // restingAt gives what held from rest before a moment until after it, and

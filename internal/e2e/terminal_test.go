@@ -47,6 +47,9 @@ func (x *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
+// lookAtScreen is how often a test looks at the screen. Each look starts a process.
+const lookAtScreen = 150 * time.Millisecond
+
 // screen is what is on the terminal.
 func (x *terminal) screen() string { return x.tmux("capture-pane", "-p") }
 
@@ -86,7 +89,7 @@ func (x *terminal) wait(what string, within time.Duration, ok func(string) bool)
 		if time.Now().After(deadline) {
 			x.t.Fatalf("never seen: %s; the screen is\n%s", what, s)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(lookAtScreen)
 	}
 }
 
@@ -96,7 +99,7 @@ func (x *terminal) press(key, pattern string) {
 	re := regexp.MustCompile(pattern)
 	for deadline := time.Now().Add(time.Minute); ; {
 		x.keys(key)
-		for wait := time.Now().Add(time.Second); time.Now().Before(wait); time.Sleep(50 * time.Millisecond) {
+		for wait := time.Now().Add(time.Second); time.Now().Before(wait); time.Sleep(lookAtScreen) {
 			if re.MatchString(x.screen()) {
 				return
 			}
@@ -122,7 +125,7 @@ func (x *terminal) answer(title, label string) {
 			}
 			x.keys(key)
 			for wait := time.Now().Add(5 * time.Second); !until(x.screen()) && time.Now().Before(wait); {
-				time.Sleep(50 * time.Millisecond)
+				time.Sleep(lookAtScreen)
 			}
 		}
 	}

@@ -18,9 +18,11 @@ type API struct {
 	host   string
 }
 
-// API leads to the lab's API server.
-func (l *Lab) API() *API {
-	l.t.Helper()
+// API leads to the lab's API server. It is the same for all of a test, and may be used
+// concurrently.
+func (l *Lab) API() *API { l.t.Helper(); return l.api() }
+
+func (l *Lab) newAPI() *API {
 	cfg, err := clientcmd.BuildConfigFromFlags("", l.info.Kubeconfig)
 	if err != nil {
 		l.t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,6 +31,7 @@ import (
 type Lab struct {
 	t    testing.TB
 	info info
+	api  func() *API // asks through one connection
 }
 
 // info is the lab's ready line.
@@ -54,6 +56,7 @@ type Settings struct {
 func Start(t testing.TB, scenario string) *Lab {
 	t.Helper()
 	l := &Lab{t: t}
+	l.api = sync.OnceValue(l.newAPI)
 	Launch(t, &l.info, "--scenario", scenario, "--pace", "fast")
 	return l
 }
@@ -156,7 +159,8 @@ func (l *Lab) read(into any) {
 	}
 }
 
-// Dial returns a dialer to addresses behind the lab's bastion.
+// Dial returns a dialer to addresses behind the lab's bastion. All its connections share
+// one SSH connection, which it makes again where it was lost.
 func (l *Lab) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
 	l.t.Helper()
 	s := l.Settings()
@@ -168,16 +172,70 @@ func (l *Lab) Dial() func(ctx context.Context, network, address string) (net.Con
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	user, address, _ := strings.Cut(s.Bastion, "@")
-	client, err := ssh.Dial("tcp", address, &ssh.ClientConfig{
-		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
+	b := &bastion{config: ssh.ClientConfig{
+		Auth:            []ssh.AuthMethod{ssh.PublicKeys(signer)},
 		HostKeyCallback: ssh.InsecureIgnoreHostKey(), // the lab's own, on loopback
-	})
-	if err != nil {
-		l.t.Fatal(err)
+	}}
+	b.config.User, b.address, _ = strings.Cut(s.Bastion, "@")
+	l.t.Cleanup(b.close)
+	return b.dial
+}
+
+// bastion holds the SSH connection to the lab's bastion.
+type bastion struct {
+	config  ssh.ClientConfig
+	address string
+
+	mu     sync.Mutex
+	client *ssh.Client
+}
+
+// connected returns the connection, and makes it where there is none.
+func (b *bastion) connected() (*ssh.Client, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.client != nil {
+		return b.client, nil
 	}
-	l.t.Cleanup(func() { client.Close() })
-	return client.DialContext
+	client, err := ssh.Dial("tcp", b.address, &b.config)
+	if err != nil {
+		return nil, err
+	}
+	b.client = client
+	return client, nil
+}
+
+// dial opens a connection through the bastion. Where the bastion itself does not
+// answer, the next call connects anew.
+func (b *bastion) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	client, err := b.connected()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.DialContext(ctx, network, address)
+	var refused *ssh.OpenChannelError
+	if err != nil && !errors.As(err, &refused) {
+		b.lost(client)
+	}
+	return c, err
+}
+
+// lost closes a connection that does not answer.
+func (b *bastion) lost(client *ssh.Client) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.client == client {
+		b.client = nil
+	}
+	client.Close()
+}
+
+func (b *bastion) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.client != nil {
+		b.client.Close()
+	}
 }
 
 // Control is a client of the lab's control socket: http://lab/machines and so on.

@@ -85,7 +85,7 @@ func (p *page) fromSummary(r *record.Record) {
 		p.Why = append(p.Why, clean(w))
 	}
 	p.Loud = append(p.Loud, loud(s)...)
-	for _, f := range [][2]string{{"cluster", s.Cluster}, {"API server", s.Server}, {"deployment", s.Deployment}, {"pace", s.Pace}} {
+	for _, f := range [][2]string{{"cluster", s.Cluster}, {"API server", s.Server}, {"deployment", s.Deployment}} {
 		if f[1] != "" {
 			p.fact(f[0], f[1])
 		}

@@ -30,25 +30,22 @@ func shorterOf(r *record.Record) section {
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
+	all := outagesOf(r)
 	detected, seen := at(view.PhaseDetected)
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && survived(r, all) {
+		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-detected/2, out)
+	}
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
 	replaced, moved := at(view.PhaseReplaced)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed {
-		add("half of "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-detected/2, out)
-	}
-	if marked && deleted {
-		add("none of the "+c.setting(tolerationOf+c.taint(s)), "the pods are deleted, and their replacements are made", tainted, evicted)
-		if moved && replaced > evicted {
-			add("the same", "all pods are available on other nodes", tainted+replaced-evicted, replaced)
-		}
+	if marked && deleted && moved {
+		add("set "+tolerationOf+c.taint(s)+" to 0", "all pods are available on other nodes", tainted+max(replaced-evicted, 0), replaced)
 	}
 	restored, back := at(view.PhaseRestored)
-	if all := outagesOf(r); len(all) > 0 && deleted && back && !moved {
-		if ready, ok := at(view.PhaseReady); ok {
-			if lack := unplaced(r, &all[0]); lack.most > 0 {
-				add("room for "+text.Count(lack.most, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
-			}
+	ready, known := at(view.PhaseReady)
+	if len(all) > 0 && deleted && back && known && !moved {
+		if lack := unplaced(r, &all[0]); lack.most > 0 {
+			add("keep room for "+text.Count(lack.most, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -57,6 +54,17 @@ func shorterOf(r *record.Record) section {
 	}
 	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also takes nodes for lost that are only slow.", gracePeriod))
 	return t
+}
+
+// survived reports whether some pods stayed available in the first outage: only those can
+// receive the requests that the lost ones receive no more.
+func survived(r *record.Record, all []outage) bool {
+	if len(all) == 0 {
+		return false
+	}
+	want := wanted(r, all[0].from)
+	lack := unavailable(r, &all[0], want)
+	return want > 0 && !lack.unknown && lack.most < want
 }
 
 // taint is the taint by which the pods of the outage went.

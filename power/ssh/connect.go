@@ -21,7 +21,7 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 		var offered *offer
 		offered, err = c.keys.offer(h)
 		if err != nil {
-			return nil, connectError(h.String(), causeAuth, err, "there is no ssh connection to %s: %s", h, err)
+			return nil, connectError(h.String(), causeKeys, err, "there is no ssh connection to %s: %s", h, err)
 		}
 		passwords = passwords || len(offered.locked) == 0
 		var client *cryptossh.Client

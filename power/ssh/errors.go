@@ -31,6 +31,8 @@ const (
 	causeRefused
 	// causeAuth: no key was accepted.
 	causeAuth
+	// causeKeys: a key or certificate on this machine can't be used.
+	causeKeys
 	// causeHostKey: the host's key is unknown, changed or revoked.
 	causeHostKey
 	// causeLost: the connection was lost while it was being made.
@@ -56,12 +58,14 @@ func (e *ConnectError) Error() string { return e.text }
 // Lost reports whether the connection was lost while it was being made.
 func (e *ConnectError) Lost() bool { return e.cause == causeLost }
 
-// Todo is what to do where the host answered and the keys are at fault; empty for any
-// other cause.
+// Todo is what to do where the keys of this machine or of the host are at fault; empty
+// for any other cause.
 func (e *ConnectError) Todo() string {
 	switch e.cause {
 	case causeAuth:
 		return "check the user, and that the host accepts one of your keys"
+	case causeKeys:
+		return "correct ssh.identity_files in lightsout.yaml, or IdentityFile and CertificateFile in the ssh configuration"
 	case causeHostKey:
 		return "compare its host key with the host's own before you accept it"
 	}

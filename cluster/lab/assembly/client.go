@@ -104,6 +104,7 @@ func (l *Lab) config() map[string]any {
 			"mdx": map[string]any{
 				"url": "http://" + portalIP, "project": projectName,
 				"token_file": l.folder.in(tokenFile), "via_bastion": true,
+				"plain_http": true, // within one process
 			},
 			"nodes": nodes,
 		},

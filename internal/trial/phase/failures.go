@@ -43,15 +43,35 @@ func (t *Tracker) Window(run int) *loadgen.Window { return t.failures.run(run) }
 // Outages returns the power-off requests so far.
 func (t *Tracker) Outages() loadgen.PowerOffs { return slices.Clone(t.failures.outages) }
 
-// forecastErrors forecasts the end of the error window: no endpoint on the nodes is
-// ready, kube-proxy has learned of it, and the last request has failed.
-func (t *Tracker) forecastErrors() {
-	r := t.rows.of(view.PhaseErrors, Load)
-	var predicted, first forecast.Interval
+// healed forecasts when requests can be answered again, as it is now and as it was at
+// first: no endpoint on the nodes is ready; where that leaves no pod, the pods are
+// replaced or have returned.
+func (t *Tracker) healed() (predicted, first forecast.Interval, why string) {
 	for _, name := range t.names {
 		if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil {
 			predicted, first = predicted.Latest(x.predicted), first.Latest(x.first)
 		}
+	}
+	if !t.service.gone {
+		return predicted, first, ""
+	}
+	replaced := t.rows.of(view.PhaseReplaced, t.deployment.String())
+	restored := t.rows.of(view.PhaseRestored, t.deployment.String())
+	predicted = replaced.seenOr(replaced.predicted)
+	if back := restored.seenOr(restored.predicted); predicted.IsZero() || !back.IsZero() && back.To.Before(predicted.To) {
+		predicted = back
+	}
+	return predicted, replaced.first, "all pods that served are on the lost nodes"
+}
+
+// forecastErrors forecasts the end of the error window: requests can be answered again,
+// kube-proxy has learned of it, and the last request has failed.
+func (t *Tracker) forecastErrors() {
+	r := t.rows.of(view.PhaseErrors, Load)
+	predicted, first, why := t.healed()
+	r.why = ""
+	if predicted.IsZero() && why != "" {
+		r.predicted, r.why = forecast.Interval{}, why
 	}
 	after := proxySync + t.failures.within
 	if !predicted.To.IsZero() {

@@ -55,7 +55,7 @@ func (t *Tracker) forecastFirst() {
 			r := t.rows.of(o.name, name)
 			from, why := o.of(a)
 			to, _ := o.of(b)
-			if !r.first.IsZero() {
+			if !r.first.IsZero() || r.before {
 				continue
 			}
 			if !from.IsZero() {

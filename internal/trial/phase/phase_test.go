@@ -287,6 +287,30 @@ func TestTheErrorWindowEndsWithItsLastFailure(t *testing.T) {
 	}
 }
 
+// Where no pod is left, requests fail until the replacements are available.
+func TestTheErrorWindowOfATotalLossLastsUntilThePodsAreReplaced(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.c.Pods = slices.DeleteFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Node != n4 })
+	w.look(-0.5)
+	w.off(power.ActionOff, n4)
+	w.look(10)
+	w.lose(n4, 50.3)
+	w.taint(n4, 50.5)
+	w.evict(n4, 350.8)
+	w.look(351)
+	w.want(view.PhaseReplaced, llm.String(), "350.8..362.8 | – | ")
+	w.want(view.PhaseErrors, Load, "0..364.3 | – | ")
+}
+
+func TestTheErrorWindowOfATotalLossIsUnknownWithoutRoom(t *testing.T) {
+	w := newWorld(t, 200000) // on no other node
+	w.c.Pods = slices.DeleteFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Node != n4 })
+	w.look(-0.5)
+	w.off(power.ActionOff, n4)
+	w.look(10)
+	w.want(view.PhaseErrors, Load, "– | – | all pods that served are on the lost nodes")
+}
+
 func TestANodeThatNeverGoesDownHasNothingObserved(t *testing.T) {
 	w := newWorld(t, 32000)
 	w.off(power.ActionShutdown, n4)
@@ -330,6 +354,10 @@ func TestANodeWithoutPods(t *testing.T) {
 	w.off(power.ActionOff, n4)
 	w.look(1)
 	w.want(view.PhaseEvicted, n4, "– | – | there are no pods on kube-node4")
+	w.want(view.PhaseEndpointsOut, n4, "– | 0 | no endpoint on it was ready before")
+	if first := w.first(view.PhaseEndpointsOut, n4); first != "–" {
+		t.Errorf("the forecast of what was so before: %s", first)
+	}
 	before := map[string]bool{view.PhaseEndpointsOut: true, view.PhaseReplaced: true}
 	for _, p := range w.Table() {
 		if p.Before != before[p.Name] {

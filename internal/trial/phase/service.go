@@ -17,6 +17,8 @@ type service struct {
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
+	// gone: all of its pods that served were on the nodes.
+	gone bool
 	// room is the reason why the replacements do not fit; empty if they do.
 	room string
 	// full: the replacements certainly do not fit.
@@ -48,7 +50,11 @@ func (v *service) forecastFirst(t *Tracker) {
 		v.room, v.full = h.Room().Text, h.Place.Pending.Low > h.Place.Waiting
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	if !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) }) {
+	serves := func(down bool) bool {
+		return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) == down })
+	}
+	v.gone = serves(true) && !serves(false)
+	if !serves(true) {
 		r.observed, r.before = t.zero, true
 		r.notes = []string{"none of its pods was on the nodes"}
 		return

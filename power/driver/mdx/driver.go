@@ -73,7 +73,7 @@ func (o *Options) Sides() (off, on bool) { return true, true }
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.Dial, opt.PlainHTTP, opt.Nodes = site.Via(o.ViaBastion), o.PlainHTTP || site.Lab, power.NodesOf[Node](site)
+	opt.Dial, opt.PlainHTTP, opt.Nodes = site.Via(o.ViaBastion), o.PlainHTTP, power.NodesOf[Node](site)
 	var err error
 	opt.Token, err = site.Secret(power.Secret{
 		Field: "power.mdx.token", Name: "the portal's token", File: o.TokenFile, Env: o.TokenEnv, Must: true,
