@@ -14,6 +14,14 @@ var paces = []struct {
 	fastest float64
 }{{2 * time.Second, 1}, {time.Second, 1.5}, {500 * time.Millisecond, 3}, {250 * time.Millisecond, math.MaxFloat64}}
 
+// readings are how long each caption stays at least, tried in order: two seconds suffice
+// for a line.
+var readings = []time.Duration{2 * time.Second, 1500 * time.Millisecond, 0}
+
+// fastestRead bounds the speed of a film whose captions are to be read: the pictures
+// between them must be seen, too.
+const fastestRead = 12
+
 // ShortestFit is the shortest that a film can be asked to be.
 const ShortestFit = time.Second
 
@@ -36,22 +44,37 @@ func Fit(ctx context.Context, c *Cast, o Options, most time.Duration) ([]Frame, 
 	}
 	wanted := most
 	most -= time.Second / framesPerSecond // what a video's last picture may add
+	for _, o.read = range readings {
+		if frames, ok := shorten(all, &o, speed, idle, most); ok {
+			frames, err = fitted(frames, th)
+			return frames, o, err
+		}
+	}
+	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", wanted, speed, o.Idle)
+}
+
+// shorten looks for the slowest pace at which the film lasts at most so long. It keeps
+// speed and idle where they are set.
+func shorten(all []moment, o *Options, speed float64, idle, most time.Duration) ([]Frame, bool) {
 	for _, p := range paces {
 		o.Idle = idle
 		if idle <= 0 {
 			o.Idle = p.idle
 		}
-		if speed > 0 {
-			p.fastest = 1
+		fastest := p.fastest * max(speed, 1)
+		switch {
+		case speed > 0:
+			fastest = speed
+		case o.read > 0:
+			fastest = min(fastest, fastestRead)
 		}
-		for o.Speed = max(speed, 1); o.Speed <= p.fastest*max(speed, 1); o.Speed = faster(o.Speed) {
-			if frames := cut(all, o); frames[len(frames)-1].Until <= most {
-				frames, err = fitted(frames, th)
-				return frames, o, err
+		for o.Speed = max(speed, 1); o.Speed <= fastest; o.Speed = faster(o.Speed) {
+			if frames := cut(all, *o); frames[len(frames)-1].Until <= most {
+				return frames, true
 			}
 		}
 	}
-	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", wanted, speed, o.Idle)
+	return nil, false
 }
 
 // faster is the next speed to be tried, in tenths.

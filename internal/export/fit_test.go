@@ -1,7 +1,9 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +37,29 @@ func TestAFilmFitsWhateverIsInIt(t *testing.T) {
 			same, err := Film(t.Context(), c, o)
 			if err != nil || len(same) != len(frames) || same[len(same)-1].Until != frames[len(frames)-1].Until {
 				t.Errorf("%s: the options that were chosen make another film: %v, %v", name, same, err)
+			}
+		}
+	}
+}
+
+func TestCaptionsOfAFittedFilmCanBeRead(t *testing.T) {
+	c := busy(8)
+	for i := range 8 {
+		c.Events = append(c.Events, Event{time.Duration(i*70+3) * time.Second, "m", fmt.Sprintf("caption %d", i)})
+	}
+	slices.SortStableFunc(c.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	for most, want := range map[time.Duration]time.Duration{30 * time.Second: 2 * time.Second, 16 * time.Second: 1500 * time.Millisecond} {
+		frames, _, err := Fit(t.Context(), c, Options{Captions: true}, most)
+		if err != nil || frames[len(frames)-1].Until > most {
+			t.Fatalf("%s: %v", most, err)
+		}
+		stays := map[string]time.Duration{}
+		for _, f := range frames {
+			stays[f.Caption] += f.Until - f.At
+		}
+		for i := range 8 {
+			if got := stays[fmt.Sprintf("caption %d", i)]; got < want {
+				t.Errorf("%s: caption %d stays for %s, want %s", most, i, got, want)
 			}
 		}
 	}

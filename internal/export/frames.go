@@ -41,6 +41,8 @@ type Options struct {
 	Keys bool
 	// Size is the font's height in pixels, for pictures made of pixels; 0 is 15.
 	Size int
+	// read is how long each caption stays at least.
+	read time.Duration
 }
 
 // Frame is the screen for a while.
@@ -116,6 +118,7 @@ type moment struct {
 	at      time.Duration
 	screen  *Screen
 	caption string
+	said    string // the caption without keys
 }
 
 // play gives the moments of the part of the cast that o chooses, without those that
@@ -141,7 +144,7 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 		}
 		below := keys.beside(caption, at)
 		if n := len(all); n == 0 || all[n-1].caption != below || !equal(all[n-1].screen, s) {
-			all = append(all, moment{at, s, below})
+			all = append(all, moment{at, s, below, caption})
 		}
 	}
 	started := false
@@ -182,8 +185,9 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 // cut makes the film of moments: it plays them faster, and shortens where nothing
 // changes.
 func cut(all []moment, o Options) []Frame {
-	frames := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}
+	frames, said := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}, all[0].said
 	at, last := time.Duration(0), all[0].at // of the newest picture, in the film and in the cast
+	read := o.read                          // until when the caption must stay, in the film
 	for _, m := range all[1:] {
 		f := &frames[len(frames)-1]
 		if f.Caption == m.caption && equal(f.Screen, m.screen) {
@@ -193,11 +197,22 @@ func cut(all []moment, o Options) []Frame {
 		if o.Idle > 0 {
 			gap = min(gap, max(o.Idle, o.Least))
 		}
+		turned := said != m.said
+		if turned && said != "" {
+			gap = max(gap, read-at)
+		}
+		said = m.said
 		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
 			f.Screen, f.Caption = m.screen, m.caption
+			if turned {
+				read = f.At + o.read
+			}
 			continue
 		}
 		at += max(gap, shortest)
+		if turned {
+			read = at + o.read
+		}
 		f.Until, last = at, m.at
 		frames = append(frames, Frame{At: at, Screen: m.screen, Caption: m.caption})
 	}
