@@ -94,10 +94,40 @@ type Report struct {
 	// much; Pairs is the number of pairs that the survey tried.
 	Losses []Loss `json:"losses"`
 	Pairs  int    `json:"pairs"`
+	// OneNode lists the deployments whose pods, two or more, all run on one node.
+	OneNode []OneNode `json:"one_node,omitempty"`
 	// Unknown lists what the survey could not take into account.
 	Unknown []string `json:"unknown,omitempty"`
 	// Names are the names of the nodes, for the heat map.
 	Names []string `json:"names"`
+}
+
+// OneNode is a deployment of which no pod is left when a node is lost, until the control
+// plane replaces its pods.
+type OneNode struct {
+	Deployment cluster.Key `json:"deployment"`
+	Node       string      `json:"node"`
+	Pods       int         `json:"pods"`
+}
+
+// onOneNode finds the deployments whose pods, two or more, all serve on one node.
+func onOneNode(s *cluster.Snapshot) (out []OneNode) {
+	for _, d := range s.Deployments() {
+		one := OneNode{Deployment: d.Key}
+		for _, p := range s.PodsOf(d.Key) {
+			if p.Serving() && one.Node != "" && one.Node != p.Node {
+				one.Pods = 0
+				break
+			}
+			if p.Serving() {
+				one.Node, one.Pods = p.Node, one.Pods+1
+			}
+		}
+		if one.Pods > 1 {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // Make runs a survey. progress, which may be nil, receives the finished part; several
@@ -142,7 +172,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(do
 	if ctx.Err() != nil {
 		return nil, errors.New("the survey was interrupted")
 	}
-	r.Losses = jobs
+	r.Losses, r.OneNode = jobs, onOneNode(s)
 	more := slices.Concat(found...)
 	slices.SortFunc(more, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, more...)
@@ -295,6 +325,8 @@ func (r *Report) Headline() string {
 			}
 		}
 		switch {
+		case len(bad) == 0 && sort == Node && len(r.OneNode) > 0:
+			parts = append(parts, "replaces all pods of any single node, but "+text.Count(len(r.OneNode), "deployment has", "deployments have")+" all pods on one node")
 		case len(bad) == 0 && sort == Node:
 			parts = append(parts, "survives any single node")
 		case len(bad) == 0:

@@ -62,6 +62,38 @@ func make_(t *testing.T, s *cluster.Snapshot, q Question) *Report {
 	return r
 }
 
+// A deployment with all pods on one node is gone until the control plane replaces them.
+func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
+	c := cluster.Contents{At: t0}
+	for _, name := range []string{"a", "b", "c"} {
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 4000, MemoryBytes: 8 << 30, MaxPods: 110, RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second})
+	}
+	add := func(deployment string, nodes ...string) {
+		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: deployment}, Replicas: len(nodes)})
+		for i, node := range nodes {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("%s-%d", deployment, i)}, Node: node, Phase: "Running", Ready: true,
+				OwnerKind: "ReplicaSet", OwnerName: deployment + "-1", Deployment: deployment, UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(&corev1.PodSpec{}, "ReplicaSet")})
+		}
+	}
+	add("crowded", "b", "b", "b")
+	add("spread", "a", "b")
+	add("alone", "c")
+	r := make_(t, cluster.NewSnapshot(c), Question{})
+	var b bytes.Buffer
+	if err := r.Write(&b, Table); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"replaces all pods of any single node, but 1 deployment has all pods on one node",
+		"All 3 pods of default/crowded run on b: if it is lost, requests fail until the control plane replaces them."} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &b)
+		}
+	}
+	if len(r.OneNode) != 1 || !r.Meets("n-1") {
+		t.Errorf("%+v", r.OneNode)
+	}
+}
+
 // The GPUs of one node cannot take the pods of the other; the web server survives the
 // loss of any two nodes.
 func TestTheSurveyOfASmallCluster(t *testing.T) {

@@ -147,9 +147,19 @@ func (r *Report) table(out io.Writer) error {
 	return w.Flush()
 }
 
+// oneNodeShown is the largest number of deployments on one node that the notes name.
+const oneNodeShown = 3
+
 func (r *Report) notes() (out []string) {
 	if r.Waiting > 0 {
 		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
+	}
+	for i, one := range r.OneNode {
+		if i == oneNodeShown {
+			out = append(out, fmt.Sprintf("So it is with %s more.", text.Count(len(r.OneNode)-i, "deployment", "deployments")))
+			break
+		}
+		out = append(out, fmt.Sprintf("All %d pods of %s run on %s: if it is lost, requests fail until the control plane replaces them.", one.Pods, one.Deployment, one.Node))
 	}
 	for _, u := range r.Unknown {
 		out = append(out, "This survey is incomplete: "+u+".")
