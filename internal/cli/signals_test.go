@@ -144,3 +144,30 @@ func withoutStep(t *testing.T, summary []byte, step string) []byte {
 	}
 	return data
 }
+
+// One signal ends a command whose kubeconfig does not answer, such as one on a server
+// that is away.
+func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, "power", "status", "--kubeconfig", pipe, "--state", t.TempDir())
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // until it is read
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 128+int(syscall.SIGTERM) {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}

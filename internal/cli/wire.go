@@ -65,7 +65,9 @@ func bastionDialer(client *ssh.Client) dialer {
 
 // apiAccess reads the kubeconfig. Connections are made by dial unless it is nil.
 func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
-	return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
+	return whileReading(func() (*cluster.Config, error) {
+		return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
+	})
 }
 
 // newClient makes the client of the API server that the configuration leads to,
