@@ -31,8 +31,12 @@ func loadOf(s *record.Summary) section {
 		if l.Failed > 0 {
 			failed.Tone = bad
 		}
+		served, queued := itoa(l.PeakServed), itoa(l.PeakQueued)
+		if l.PeakServed+l.PeakQueued == 0 && l.OK > 0 { // nobody counted them
+			served, queued = none, none
+		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
-			otherwise(l.Cancelled, l.InFlight, l.Unsent), l.PeakServed, l.PeakQueued, orNone(l.Basis),
+			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, ends(l.AtZero), ends(l.Hung))
 	}
 	t.trim("of these", "else", "basis", "error window", "failed later", "failed, sent after detection", "in flight at zero", "hung")

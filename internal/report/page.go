@@ -97,14 +97,26 @@ func (p *page) fromSummary(r *record.Record) {
 	}
 	p.zero(r, s.Zero)
 	p.fact("ended", utc(s.Ended))
-	if d := s.Ended.Sub(s.Started).Seconds(); !s.Started.IsZero() && d >= 0 {
-		p.fact("took", seconds(d))
+	if d := lasted(s); d >= 0 {
+		p.fact("took", seconds(d.Seconds()))
 	}
 	if s.Unplanned != nil {
 		p.Sections = append(p.Sections, signsOf(r), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
 		return
 	}
 	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+}
+
+// lasted is how long a trial took, or an outage from its zero on; negative: unknown.
+func lasted(s *record.Summary) time.Duration {
+	from := s.Started
+	if s.Unplanned != nil {
+		from = s.Zero
+	}
+	if from.IsZero() {
+		return -1
+	}
+	return s.Ended.Sub(from)
 }
 
 // loud is what must be read before anything else in a summary.

@@ -31,16 +31,16 @@ func expectationsOf(s *record.Summary) section {
 
 func phasesOf(s *record.Summary) section {
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
-	zero := "the first power-off request"
+	zero, early := "the first power-off request", "forecast at zero"
 	if s.Unplanned != nil {
-		zero = "the first sign"
+		zero, early = "the first sign", "first forecast"
 	}
 	t.say(plain, "From zero, "+zero+". The forecast is the last one before the event.")
 	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
 		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
 	})
 	t.columns("phase", "subject")
-	t.figures("forecast at zero", "forecast", "observed", "by its source")
+	t.figures(early, "forecast", "observed", "by its source")
 	t.columns("inside", "note")
 	for _, p := range inOrder(s.Phases) {
 		word, ok := inside(p)
@@ -60,7 +60,7 @@ func phasesOf(s *record.Summary) section {
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), cell{word, tone}, note)
 	}
-	t.trim("forecast at zero", "by its source")
+	t.trim(early, "by its source")
 	return t
 }
 
@@ -150,6 +150,9 @@ func blindOf(s *record.Summary) section {
 
 func forecastOf(s *record.Summary) section {
 	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
+	if s.Unplanned != nil {
+		t.Title = "Forecast when it was noticed: what would happen, and what would not"
+	}
 	for _, f := range s.Forecast {
 		t.Items = append(t.Items, cell{Text: clean(f)})
 	}
