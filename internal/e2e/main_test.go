@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.SideBySide(4) // each starts a control plane, and then mostly waits for its clocks
+	testenv.SideBySide(3) // each starts a control plane, and then mostly waits for its clocks
 	os.Exit(m.Run())
 }
