@@ -143,7 +143,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("trial", text.Clean(s.Name, 28))
 		set("pace", text.Clean(s.Pace, 28))
 		set("API server", text.Clean(s.Server, 28))
-		set("took", seconds(max(lasted(s).Seconds(), 0)))
+		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
 		blind := 0.0
 		for _, b := range s.Blind {
 			blind += max(b.To-b.From, 0)

@@ -97,7 +97,7 @@ func (p *page) fromSummary(r *record.Record) {
 	}
 	p.zero(r, s.Zero)
 	p.fact("ended", utc(s.Ended))
-	if d := lasted(s); d >= 0 {
+	if d := lengthOf(s); d >= 0 {
 		p.fact("took", seconds(d.Seconds()))
 	}
 	if s.Unplanned != nil {
@@ -107,8 +107,8 @@ func (p *page) fromSummary(r *record.Record) {
 	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
 
-// lasted is how long a trial took, or an outage from its zero on; negative: unknown.
-func lasted(s *record.Summary) time.Duration {
+// lengthOf is how long a trial took, or an outage from its zero on; negative: unknown.
+func lengthOf(s *record.Summary) time.Duration {
 	from := s.Started
 	if s.Unplanned != nil {
 		from = s.Zero
