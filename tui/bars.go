@@ -52,6 +52,7 @@ func (c *chart) gaps() {
 			least := min(c.bins[last].InFlight(), c.bins[x].InFlight())
 			for y := 0; least > 0 && y < max(1, c.eighths(least, 1)/8); y++ {
 				for gap := last + 1; gap < x; gap++ {
+					c.unread = true
 					c.set(c.up-1-y, gap, c.t.unread, c.t.dim)
 				}
 			}

@@ -34,6 +34,7 @@ type chart struct {
 	bins     []bin   // one per column
 	first    int     // first column with a window; -1: no requests were sent
 	lanes    []lane
+	unread   bool // some columns show that nothing was read
 }
 
 // bin is the load of one column's seconds: the gauge when most was
@@ -168,6 +169,7 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	c.rows, c.top = c.scale.rows(c.up, c.t.grid())
 	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
 	c.solid = cleared(c.solid, len(c.grid))
+	c.unread = false
 	for x := range c.bins {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
