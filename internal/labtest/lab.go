@@ -206,7 +206,7 @@ func (b *bastion) connected() (*ssh.Client, error) {
 }
 
 // dial opens a connection through the bastion. Where the bastion itself does not
-// answer, the next call connects anew.
+// answer, the next call connects again.
 func (b *bastion) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	client, err := b.connected()
 	if err != nil {
