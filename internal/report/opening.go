@@ -50,6 +50,9 @@ func opening(r *record.Record) []string {
 	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
 	}
+	if n := summaryOf(r).Ledger.Unsent; n > 0 {
+		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
+	}
 	if did := doneIn(r); did != "" {
 		out = append(out, capital(sentence(did)))
 	}
