@@ -322,7 +322,7 @@ func (k *killing) restore(operators []operator) {
 
 func (k *killing) wait(what string, done func() bool) {
 	k.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * time.Minute); !done(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			k.Fatalf("waited for 2 minutes until %s", what)
 		}

@@ -157,12 +157,12 @@ type moment struct {
 
 // compare waits until the screen and Knative show the moment's requests and slots, and
 // neither has changed for as long as a number on the screen may be old; then each number
-// must be the other's. It gives up after two minutes.
+// must be the other's. It gives up after four minutes.
 func (w *witness) compare(x *terminal, m moment) {
 	x.t.Helper()
 	var last shown
 	var since time.Time
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(lookEach) {
+	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(lookEach) {
 		screen := x.screen()
 		now, ok := readGauge(screen)
 		if !ok || now != last {
