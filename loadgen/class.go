@@ -91,8 +91,8 @@ var Groups = [8]struct{ Letter, Name string }{
 	{"c", "connect timeout"},
 	{"x", "reset, truncated"},
 	{"t", "timeout"},
-	{"5", "5xx"},
-	{"4", "4xx"},
+	{"s", "5xx, server error"},
+	{"b", "4xx, bad request"},
 	{"L", "client fault, stale connection"},
 	{"?", "other"},
 }

@@ -249,8 +249,13 @@ func (c *chart) lines(w int, run *loadgen.Run) []string {
 	labels := map[int]label{c.up: {"0", c.t.dim}}
 	unit := ""
 	put := func(n int, look style) {
-		if y := c.level(n); y >= 0 && labels[y].text == "" {
-			labels[y] = label{fmt.Sprint(n) + unit, look}
+		value, y := fmt.Sprint(n)+unit, c.level(n)
+		switch {
+		case y < 0 || labels[y].text == value:
+		case labels[y].text == "":
+			labels[y] = label{value, look}
+		case len(labels[y].text)+1+len(value) < c.label: // two values end in this row
+			labels[y] = label{labels[y].text + "/" + value, labels[y].look}
 		}
 	}
 	g := run.Gauge

@@ -45,7 +45,7 @@ func TestTheScaleHoldsWhileARunLasts(t *testing.T) {
 
 func TestTheChartMarksFailuresWithLetters(t *testing.T) {
 	_, v := chartOf(failing(), 120, 30)
-	for _, want := range []string{"xxc", "crr", "96 connect timeout [c]", "60 HTTP 502 [5]", "◦◦◦◦"} {
+	for _, want := range []string{"xxc", "crr", "96 connect timeout [c]", "60 HTTP 502 [s]", "◦◦◦◦"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}

@@ -53,9 +53,9 @@ func commonKeys() []group {
 			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
-			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once (asks once, outside the Requests pane)", "b"),
-			bind(startLoad(loadgen.Hold), "hold", "h", "hold this many in flight (asks once); in the Requests pane again: stop", "h"),
-			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second (asks once); in the Requests pane again: stop", "R"),
+			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once; asks once outside pane 4", "b"),
+			bind(startLoad(loadgen.Hold), "hold", "h", "hold this many in flight; asks once outside pane 4; there again: stop", "h"),
+			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second; asks once outside pane 4; there again: stop", "R"),
 			bind(changeLoad(1), "", "+", "one more", "+", "="),
 			bind(changeLoad(-1), "", "-", "one less", "-"),
 			bind(openNumber, "how many", "n", "set how many", "n"),

@@ -49,7 +49,7 @@ func TestTheRequestsPaneOpensIntoItsRequests(t *testing.T) {
 	f.Requests = nil
 	m, _, _ = testModel(f, 140, 70, Options{})
 	typeKeys(m, "4 enter")
-	if v := plainView(m); !strings.Contains(v, "requests.jsonl") || !strings.Contains(v, "502 [5]") {
+	if v := plainView(m); !strings.Contains(v, "requests.jsonl") || !strings.Contains(v, "502 [s]") {
 		t.Errorf("without single requests:\n%s", v)
 	}
 	// Without requests there is nothing to open.

@@ -37,11 +37,16 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 	case c.power.missing != "":
 		rows = append(rows, missing("drivers", errors.New("machines can't be switched"), noPowerTodo))
 	}
+	all := nodes
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *cluster.Node) bool {
 		return n.ControlPlane || len(c.wanted) > 0 && !slices.Contains(c.wanted, n.Name)
 	})
 	if len(nodes) == 0 {
-		c.add("machines", append(rows, skipped("machines", "lightsout sees no worker node"))...)
+		why := "lightsout sees no worker node"
+		if all == nil {
+			why = "not tested: lightsout could not read the nodes"
+		}
+		c.add("machines", append(rows, skipped("machines", "%s", why))...)
 		return
 	}
 	var bindings []power.Binding

@@ -291,10 +291,12 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 // To switch one of two nodes with one machine would switch the other.
 func TestConfigCheckFindsTwoNodesWithOneMachine(t *testing.T) {
 	for nodes, want := range map[string]string{
-		"{a: {machine: vm}, b: {machine: vm}}":                           "line 3: power.nodes: a and b have the same machine",
-		"{a: {address: 10.0.0.1}, b: {address: 10.0.0.1}}":               "line 3: power.nodes: a and b have the same address",
-		"{a: {machine: vm}, b: {machine: vm, on_by: mdx}, c: {}, d: {}}": "",
-		"{a: {machine: vm}, b: {machine: vm-2}}":                         "",
+		"{a: {machine: vm}, b: {machine: vm}}":                                 "line 3: power.nodes: a and b have the same machine",
+		"{a: {address: 10.0.0.1}, b: {address: 10.0.0.1}}":                     "line 3: power.nodes: a and b have the same address",
+		"{a: {machine: vm}, b: {machine: vm, on_by: mdx}, c: {}, d: {}}":       "",
+		"{a: {machine: vm}, b: {machine: vm-2}}":                               "",
+		"{a: {bmc: 10.7.0.1}, b: {bmc: 10.7.0.1}}":                             "line 3: power.nodes: a and b have the same bmc",
+		"{a: {bmc: 10.7.0.1, machine: one}, b: {bmc: 10.7.0.1, machine: two}}": "",
 	} {
 		_, faults := AllFaults(filepath.Join(t.TempDir(), "lightsout.yaml"), []byte("power:\n  off_by: ssh\n  nodes: "+nodes+"\n"))
 		got := ""

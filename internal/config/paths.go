@@ -68,6 +68,11 @@ func placeIn(dir string, v reflect.Value, kind string) {
 }
 
 func placed(dir, name, kind string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
 	switch {
 	case name == "" && kind != "folder", filepath.IsAbs(name), strings.HasPrefix(name, "~"):
 		return name

@@ -47,8 +47,12 @@ load: {url: "https://a/", ca_file: ca.pem, profile: chat, prompts_file: ../promp
 			t.Errorf("%s, not %s", f[0], want)
 		}
 	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
 	asWritten := []string{c.SSH.IdentityFiles[1], c.SSH.IdentityFiles[2], s["exec"].(*exec.Options).State[1], s["exec"].(*exec.Options).On[0], s["fence"].(*fence.Options).Agent, c.State}
-	if got := strings.Join(asWritten, " "); got != "~/.ssh/id /abs/id n1/x virsh fence_virsh mine" {
+	if got := strings.Join(asWritten, " "); got != home+"/.ssh/id /abs/id n1/x virsh fence_virsh mine" {
 		t.Error(got)
 	}
 }

@@ -75,24 +75,34 @@ func (p *Power) check(wrong fault) {
 // shared reports each node that shares its machine or its address with another one: to
 // switch one of them would switch the other.
 func (p *Power) shared(wrong fault) {
-	type place struct{ off, on, machine, address string }
+	type place struct{ field, off, on, machine, address, bmc string }
 	of := map[place]string{}
 	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
 		n := p.Nodes[name]
-		for _, at := range []place{{cmp.Or(n.Off, p.Off), cmp.Or(n.On, p.On), n.Machine, ""}, {"", "", "", n.Address}} {
-			field := "machine"
-			if at.address != "" {
-				field = "address"
-			}
+		for _, at := range []place{
+			{field: "machine", off: cmp.Or(n.Off, p.Off), on: cmp.Or(n.On, p.On), machine: n.Machine, bmc: n.bmc()},
+			{field: "address", address: n.Address},
+			{field: "bmc", bmc: n.bmc(), machine: n.Machine}, // one controller may serve several machines by name
+		} {
 			switch other, taken := of[at]; {
-			case at.machine+at.address == "":
+			case at.field == "machine" && n.Machine == "", at.field == "address" && n.Address == "", at.field == "bmc" && n.bmc() == "":
 			case taken:
-				wrong("power.nodes."+name+"."+field, "power.nodes: %s and %s have the same %s: give each its own", power.Clean(other), power.Clean(name), field)
+				wrong("power.nodes."+name+"."+at.field, "power.nodes: %s and %s have the same %s: give each its own", power.Clean(other), power.Clean(name), at.field)
 			default:
 				of[at] = name
 			}
 		}
 	}
+}
+
+// bmc is the controller of the node's machine; empty if its entry names none.
+func (n *Node) bmc() string {
+	for _, own := range n.Own {
+		if c, ok := own.(interface{ Controls() string }); ok && c.Controls() != "" {
+			return c.Controls()
+		}
+	}
+	return ""
 }
 
 // checkNamed checks that a driver is there and serves the side that it is named for.

@@ -14,12 +14,11 @@ var paces = []struct {
 	fastest float64
 }{{2 * time.Second, 1}, {time.Second, 1.5}, {500 * time.Millisecond, 3}, {250 * time.Millisecond, math.MaxFloat64}}
 
-// readings are how long each caption stays at least, tried in order: two seconds suffice
-// for a line.
-var readings = []time.Duration{2 * time.Second, 1500 * time.Millisecond, 0}
+// readings are parts of the usual time for reading a narration, tried in order.
+var readings = []float64{1, 0.75, 0.5, 0.35, 0}
 
-// fastestRead bounds the speed of a film whose captions are to be read: the pictures
-// between them must be seen, too.
+// fastestRead bounds the speed of a film whose narration is to be read: the pictures
+// between its sentences must be seen, too.
 const fastestRead = 12
 
 // ShortestFit is the shortest that a film can be asked to be.

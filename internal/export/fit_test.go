@@ -42,24 +42,31 @@ func TestAFilmFitsWhateverIsInIt(t *testing.T) {
 	}
 }
 
-func TestCaptionsOfAFittedFilmCanBeRead(t *testing.T) {
-	c := busy(8)
+// Sentences of the narration follow each other quickly, and stay for a while all the same.
+func TestTheNarrationOfAFittedFilmCanBeRead(t *testing.T) {
+	c := busy(4)
+	var said []string
 	for i := range 8 {
-		c.Events = append(c.Events, Event{time.Duration(i*70+3) * time.Second, "m", fmt.Sprintf("caption %d", i)})
+		text := fmt.Sprintf("sentence no. %d", i)
+		at := time.Duration(i/2*65+i%2)*300*time.Millisecond + time.Duration(i/2)*45*time.Second
+		c.Events = append(c.Events, Event{at, "m", text}, Event{at, "o", "\x1b[2;1H\x1b[K► " + text})
+		said = append(said, text)
 	}
 	slices.SortStableFunc(c.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
-	for most, want := range map[time.Duration]time.Duration{30 * time.Second: 2 * time.Second, 16 * time.Second: 1500 * time.Millisecond} {
+	for most, want := range map[time.Duration]time.Duration{30 * time.Second: 1300 * time.Millisecond, 12 * time.Second: 650 * time.Millisecond} {
 		frames, _, err := Fit(t.Context(), c, Options{Captions: true}, most)
 		if err != nil || frames[len(frames)-1].Until > most {
 			t.Fatalf("%s: %v", most, err)
 		}
-		stays := map[string]time.Duration{}
-		for _, f := range frames {
-			stays[f.Caption] += f.Until - f.At
-		}
-		for i := range 8 {
-			if got := stays[fmt.Sprintf("caption %d", i)]; got < want {
-				t.Errorf("%s: caption %d stays for %s, want %s", most, i, got, want)
+		for _, text := range said {
+			stays := time.Duration(0)
+			for _, f := range frames {
+				if f.Screen.shows(text) {
+					stays += f.Until - f.At
+				}
+			}
+			if stays < want {
+				t.Errorf("%s: %q stays for %s, want %s", most, text, stays, want)
 			}
 		}
 	}

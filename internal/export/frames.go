@@ -41,8 +41,8 @@ type Options struct {
 	Keys bool
 	// Size is the font's height in pixels, for pictures made of pixels; 0 is 15.
 	Size int
-	// read is how long each caption stays at least.
-	read time.Duration
+	// read is which part of the usual time for reading it each narration stays at least.
+	read float64
 }
 
 // Frame is the screen for a while.
@@ -118,7 +118,7 @@ type moment struct {
 	at      time.Duration
 	screen  *Screen
 	caption string
-	said    string // the caption without keys
+	said    string // the narration: a caption that the screen itself shows
 }
 
 // play gives the moments of the part of the cast that o chooses, without those that
@@ -135,16 +135,19 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	}
 	p := newPlayer(c, th)
 	defer p.close()
-	caption := ""
+	caption, said := "", ""
 	var keys pressed
 	add := func(at time.Duration) {
 		s := p.screen()
 		if s.shows(caption) {
-			caption = ""
+			caption, said = "", caption
+		}
+		if said != "" && !s.shows(said) {
+			said = ""
 		}
 		below := keys.beside(caption, at)
 		if n := len(all); n == 0 || all[n-1].caption != below || !equal(all[n-1].screen, s) {
-			all = append(all, moment{at, s, below, caption})
+			all = append(all, moment{at, s, below, said})
 		}
 	}
 	started := false
@@ -182,12 +185,22 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	return all, nil
 }
 
+// reading is how long a text stays at least: a moment to notice it, and 25 characters a
+// second.
+func (o *Options) reading(said string) time.Duration {
+	if said == "" {
+		return 0
+	}
+	usual := 800*time.Millisecond + time.Duration(text.Width(said))*time.Second/25
+	return time.Duration(o.read * float64(usual))
+}
+
 // cut makes the film of moments: it plays them faster, and shortens where nothing
 // changes.
 func cut(all []moment, o Options) []Frame {
 	frames, said := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}, all[0].said
 	at, last := time.Duration(0), all[0].at // of the newest picture, in the film and in the cast
-	read := o.read                          // until when the caption must stay, in the film
+	read := o.reading(said)                 // until when the narration must stay, in the film
 	for _, m := range all[1:] {
 		f := &frames[len(frames)-1]
 		if f.Caption == m.caption && equal(f.Screen, m.screen) {
@@ -205,13 +218,13 @@ func cut(all []moment, o Options) []Frame {
 		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
 			f.Screen, f.Caption = m.screen, m.caption
 			if turned {
-				read = f.At + o.read
+				read = f.At + o.reading(said)
 			}
 			continue
 		}
 		at += max(gap, shortest)
 		if turned {
-			read = at + o.read
+			read = at + o.reading(said)
 		}
 		f.Until, last = at, m.at
 		frames = append(frames, Frame{At: at, Screen: m.screen, Caption: m.caption})

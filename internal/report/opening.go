@@ -201,8 +201,8 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 func queuedIn(r *record.Record, o *outage) string {
 	var most record.Load
 	for _, l := range summaryOf(r).Load {
-		if l.Started == nil || l.PeakQueued <= most.PeakQueued {
-			continue
+		if l.Started == nil || l.PeakQueued <= most.PeakQueued || l.Scheduled > l.PeakServed+l.PeakQueued {
+			continue // with more requests than those it is not a burst
 		}
 		if at := secondsAfter(r, *l.Started); at.After(o.from) && at.Before(o.end(r)) {
 			most = l

@@ -239,13 +239,25 @@ func (x *request) begun(q power.Question, at time.Time) {
 	} else {
 		w.returns.switchedOff(q.Nodes)
 	}
-	w.guest.Switching(q.Action, q.Bindings)
+	w.guest.Switching(q.Action, w.addressed(q))
 	under := w.under()
 	for _, n := range q.Nodes {
 		if under[n] == "" { // otherwise the screen keeps the action under way until it ends
 			w.machines.busy(q.Action, "", n)
 		}
 	}
+}
+
+// addressed returns the bindings of a request with the machine that receives it as the one
+// for switching off: to cut the power lightsout may ask another driver than for a shutdown.
+func (w *switching) addressed(q power.Question) []power.Binding {
+	out := slices.Clone(q.Bindings)
+	for i := range out {
+		if m, err := w.opt.Fleet.Can(out[i], q.Action); err == nil && q.Action != power.ActionOn {
+			out[i].Off = &m
+		}
+	}
+	return out
 }
 
 // endOverdue ends requests of a trial that has ended, unless they are under way.

@@ -47,6 +47,10 @@ type Node struct {
 	BMC string `json:"bmc"`
 }
 
+// Controls returns the host name or address of the machine's controller; empty if the
+// entry has none.
+func (n *Node) Controls() string { return n.BMC }
+
 // Template is a text with values left open. It is safe for use by several
 // goroutines.
 type Template struct {

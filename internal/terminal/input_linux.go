@@ -1,0 +1,11 @@
+package terminal
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropInput drops what was typed and not read yet (tcflush(3), TCIFLUSH). It does nothing
+// where f is no terminal.
+func dropInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
