@@ -99,11 +99,17 @@ func (r *restoration) findForeign(ctx context.Context) {
 // whose annotations lightsout could not read.
 func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []string, seen bool, err error) {
 	seen = true
+	var ours, others []string
 	for _, r := range all {
 		noted, unseen := r.others(ctx, dryRun)
 		for _, o := range noted {
 			if r.foreignOn(o.Node) == nil { // otherwise an earlier line named it
 				fmt.Printf("not in this journal: %s was switched off by %s%s\n", o.Node, o.Note, olderCopy(o))
+			}
+			if o.Older {
+				ours = append(ours, o.Node)
+			} else {
+				others = append(others, o.Node)
 			}
 			if !slices.Contains(names, o.Node) {
 				names = append(names, o.Node)
@@ -123,8 +129,15 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 	if len(names) == 0 {
 		return nil, seen, err
 	}
-	return names, seen, errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is lost, with lightsout restore %s; remove a wrong annotation, in the node's own cluster, with: kubectl annotate node NODE %s-",
-		strings.Join(names, ", "), strings.Join(names, " "), power.AnnotationSwitchedOff))
+	if len(others) > 0 {
+		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is lost, with lightsout restore %s; remove a wrong annotation, in the node's own cluster, with: kubectl annotate node NODE %s-",
+			strings.Join(others, ", "), strings.Join(others, " "), power.AnnotationSwitchedOff))
+	}
+	if len(ours) > 0 {
+		err = errors.Join(err, fmt.Errorf("this journal has annotated %s and has no request after it: if they are off, bring them back with lightsout restore %s",
+			strings.Join(ours, ", "), strings.Join(ours, " ")))
+	}
+	return names, seen, err
 }
 
 // heardAgo is longer than the time for which the control plane still calls a node Ready
@@ -148,7 +161,7 @@ func olderCopy(o power.NodeNote) string {
 	if !o.Older {
 		return ""
 	}
-	return "; this journal is an older copy, without an entry for it"
+	return "; the annotation is of this journal, which has no request for it: lightsout ended before it sent one, or the journal is an older copy"
 }
 
 // others gives the notes of others on nodes of the cluster; without the API

@@ -80,6 +80,15 @@ func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 	}
 }
 
+// A name on which restore cannot act does not hold up the others.
+func TestAWrongNameDoesNotHoldUpRestore(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	err := restore(t.Context(), o, []string{"n4", "n3"}, true)
+	if err == nil || !strings.Contains(err.Error(), "lightsout power on n4") || machine() != "on" {
+		t.Errorf("the machine is %s: %v", machine(), err)
+	}
+}
+
 // If this journal switches a machine off, and another journal does after it was on
 // again, the machine belongs to the other operator: neither --yes nor a question that
 // names other machines powers it on.

@@ -50,9 +50,11 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	var foreign int
 	if !yes || len(named) > 0 { // otherwise powering on does not wait for them
 		foreign = findForeign(ctx, all)
-		if unknown := knownNames(all, named); unknown != nil {
-			return errors.Join(err, unknown)
+		known, unknown := knownNames(all, named)
+		if err = errors.Join(err, unknown); unknown != nil && len(known) == 0 {
+			return err
 		}
+		named = known // the others do not wait for a name that is wrong
 	}
 	switch {
 	case o.dryRun && own+foreign > 0:
@@ -69,8 +71,9 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	return sayEnd(ctx, all, o.dryRun, err)
 }
 
-// knownNames returns an error unless restore could act on each named node.
-func knownNames(all []*restoration, named []string) error {
+// knownNames returns the named nodes on which restore can act, and an error about each
+// other one.
+func knownNames(all []*restoration, named []string) (known []string, unknown error) {
 	for _, n := range named {
 		own, others := 0, 0
 		for _, r := range all {
@@ -83,12 +86,14 @@ func knownNames(all []*restoration, named []string) error {
 		}
 		switch {
 		case own+others == 0:
-			return fmt.Errorf("neither the journal nor an annotation nor this host's register lists %s as off; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n)))
+			unknown = errors.Join(unknown, fmt.Errorf("neither the journal nor an annotation nor this host's register lists %s as off; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
 		case others > 1:
-			return fmt.Errorf("several clusters have a node %s that somebody else has switched off; choose one with --context", power.Clean(n))
+			unknown = errors.Join(unknown, fmt.Errorf("several clusters have a node %s that somebody else has switched off; choose one with --context", power.Clean(n)))
+		default:
+			known = append(known, n)
 		}
 	}
-	return nil
+	return known, unknown
 }
 
 // choose asks what to power on and uncordon, for each cluster: one question for all

@@ -57,7 +57,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 			continue
 		}
 		if len(still) == 0 {
-			fmt.Println("switched off by lightsout (in this journal) and not seen on again:")
+			fmt.Println("switched off by lightsout (in this journal), and not on now:")
 		}
 		still = append(still, l)
 		word := offWord(reading)
@@ -100,7 +100,7 @@ func (r *restoration) findLate(ctx context.Context, dryRun bool) {
 				continue
 			}
 		}
-		fmt.Printf("%s was on again and is off (%s): the power API may have carried out the request of %s late\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
+		fmt.Printf("%s was on again and is off (%s): the power API may have carried out the request of %s late, or somebody has switched it off since\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
 		r.left = append(r.left, l)
 	}
 }

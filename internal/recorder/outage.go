@@ -340,6 +340,9 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 	}
 	sum.Unplanned.Unseen = o.missed
 	for _, p := range r.signs.planned {
+		if !p.down {
+			continue // it was annotated, and stayed up
+		}
 		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
 	}
 	slices.Sort(sum.Unplanned.Planned)

@@ -62,6 +62,8 @@ type plannedOff struct {
 	// was gone. down: it has been silent or not Ready.
 	back, removed time.Time
 	down          bool
+	// since is when the recorder saw the annotation.
+	since time.Time
 	// listed: newlyPlanned has returned it.
 	listed bool
 }
@@ -240,11 +242,16 @@ func (g *signs) anyPlanned(now time.Time) bool {
 func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
 	up := n.Ready == cluster.TriTrue && !silent
 	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
-	if p.back.IsZero() && (booted || up && (!p.removed.IsZero() || p.note.Boot == "" && p.down)) {
+	stayed := !p.down && now.Sub(p.since) > plannedGoes
+	if p.back.IsZero() && (booted || up && (stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down)) {
 		p.back = now
 	}
 	p.down = p.down || !up
 }
+
+// plannedGoes is how long an annotated node may stay up until its machine goes off. A
+// lightsout that ended before its request leaves a node that stays up.
+const plannedGoes = 45 * time.Second
 
 // followPlanned follows which nodes lightsout has switched off. One that is back counts
 // for as long as its return may be noticed.
@@ -257,7 +264,7 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 		text := n.Annotations[power.AnnotationSwitchedOff]
 		switch p := g.planned[n.Name]; {
 		case text != "" && (p == nil && g.open[subject{view.SignSilent, n.Name}] == nil || p != nil && p.text != text):
-			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text), text: text}
+			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text), text: text, since: now}
 		case p != nil && text == "" && p.removed.IsZero():
 			p.removed = now
 		case p != nil && text == "" && !p.back.IsZero() && now.Sub(p.removed) > plannedReturn && now.Sub(p.back) > plannedReturn:
@@ -279,10 +286,10 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 // failures.
 const plannedReturn = time.Minute
 
-// newlyPlanned returns the planned nodes that were not returned before.
+// newlyPlanned returns the planned nodes that have gone down and were not returned before.
 func (g *signs) newlyPlanned() (out []plannedOff) {
 	for _, p := range g.planned {
-		if !p.listed {
+		if p.down && !p.listed {
 			p.listed = true
 			out = append(out, *p)
 		}

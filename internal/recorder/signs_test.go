@@ -91,6 +91,35 @@ func TestAReturnedNodeIsNoLongerPlanned(t *testing.T) {
 	}
 }
 
+// A lightsout that ended before its request leaves an annotated node that stays up. When
+// that node falls silent later, nobody planned it.
+func TestAnAnnotatedNodeThatStaysUpIsNotPlanned(t *testing.T) {
+	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	heard, note := now, ""
+	g, p := newSigns(15*time.Minute), &probes{}
+	look := func(seconds int, silent bool) (news []string) {
+		for range seconds {
+			now = now.Add(time.Second)
+			if !silent {
+				heard = now
+			}
+			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: "first", Annotations: annotated(note)}
+			for _, x := range g.observe(oneNode(now, n), p, false, now) {
+				news = append(news, x.Subject)
+			}
+		}
+		return news
+	}
+	look(3, false)
+	note = power.Note{By: "me@here", Boot: "first"}.Text()
+	if news := look(60, false); len(news) > 0 || len(g.newlyPlanned()) > 0 {
+		t.Errorf("a node that stays up: signs %v", news)
+	}
+	if news := look(60, true); len(news) != 1 {
+		t.Errorf("signs after the node fell silent: %v", news)
+	}
+}
+
 // After a planned outage that ended in order, failing requests are a sign again; those
 // that begin in the minute after the return, and last longer, are one then.
 func TestFailuresAfterAPlannedOutageAreASign(t *testing.T) {

@@ -180,6 +180,7 @@ func momentsSection(r *record.Record) section {
 	t.figures("time", "nodes Ready", "machines off", "pods ready", "available", "served", "queued")
 	for _, m := range all {
 		ready, off, pods, podsReady := 0, 0, 0, 0
+		machines := none // without power drivers nobody read them
 		for _, k := range m.racks {
 			switch k.look {
 			case rackReady:
@@ -189,6 +190,9 @@ func momentsSection(r *record.Record) section {
 			}
 			pods += len(k.tiles)
 			podsReady += k.count(tileReady)
+		}
+		if len(m.frame.Power) > 0 {
+			machines = itoa(off)
 		}
 		nodes := len(m.racks)
 		if m.racks[nodes-1].look == rackNone {
@@ -200,7 +204,7 @@ func momentsSection(r *record.Record) section {
 		}
 		g := m.frame.Load.Gauge
 		at := offset(m.at.Sub(base(r)).Seconds())
-		t.row(m.name, at, fmt.Sprintf("%d/%d", ready, nodes), off, fmt.Sprintf("%d/%d", podsReady, pods), available, g.Served, g.Queued)
+		t.row(m.name, at, fmt.Sprintf("%d/%d", ready, nodes), machines, fmt.Sprintf("%d/%d", podsReady, pods), available, g.Served, g.Queued)
 		t.Pictures = append(t.Pictures, drawn{Title: clean(at + " " + m.name), SVG: template.HTML(drawRacks(m))})
 	}
 	return t
