@@ -81,7 +81,7 @@ func (d *details) node(ref cluster.Ref) {
 	_, heard := n.Heartbeat()
 	d.time("last heartbeat", heard)
 	if n.LeaseDuration > 0 {
-		d.add("lease", n.LeaseDuration.String())
+		d.add("lease duration", n.LeaseDuration.String())
 	}
 	for _, t := range n.Taints {
 		text := t.Key + ":" + t.Effect

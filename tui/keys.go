@@ -48,8 +48,8 @@ func commonKeys() []group {
 		}}.allNeed(needReplay),
 		group{"Machines", []binding{
 			bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s"),
-			bind(askPower(power.ActionOn), "power on", "o", "power them on (asks first)", "o"),
-			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull their plug (asks first)", "S", "x"),
+			bind(askPower(power.ActionOn), "power on", "o", "power the marked nodes on (asks first)", "o"),
+			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull the plug of the marked nodes (asks first)", "S", "x"),
 			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{

@@ -137,12 +137,20 @@ func evictionsNext(all []Node, follow time.Duration, now time.Time) event {
 			out += fmt.Sprintf(", of %d more nodes by %s later", len(all)-together-most, text.Span(all[len(all)-1].Evicted.From.Sub(first)))
 			break
 		}
-		out += fmt.Sprintf(", of %s %s later", e.Node, spaced(e.Evicted.From.Sub(first)))
+		out += ", of " + e.Node + " " + later(e.Evicted.From.Sub(first))
 	}
 	if follow > 0 {
-		out += fmt.Sprintf(", the next node %s later", spaced(follow))
+		out += ", the next node " + later(follow)
 	}
 	return event{first, out}
+}
+
+// later is how much later something happens.
+func later(d time.Duration) string {
+	if d < time.Second {
+		return "right after"
+	}
+	return spaced(d) + " later"
 }
 
 // ending counts the pods on a node that are being deleted and are still there.

@@ -55,7 +55,7 @@ func newExportCommand(o *options) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "the `file` to make: .gif, .svg, .png or .mp4")
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
-	fl.DurationVar(&f.at, "at", 0, "show this `time` in a .png, as in a .gif (default the end)")
+	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, for a .png (default the end)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "play this many `times` as fast")
 	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut idle time to this; 0 keeps it")
 	fl.DurationVar(&f.fit, "fit", 0, "last at most this long: choose --speed and --idle as needed")
@@ -134,7 +134,7 @@ func (f *exportFlags) frames(ctx context.Context, cast *export.Cast) (frames []e
 		return frames, "", err
 	}
 	frames, f.film, err = export.Fit(ctx, cast, f.film, f.fit)
-	return frames, fmt.Sprintf("; to fit %s: --speed %g --idle %s", f.fit, f.film.Speed, f.film.Idle), err
+	return frames, fmt.Sprintf("; to fit %s it plays %g times faster and shows no picture longer than %s without need", f.fit, f.film.Speed, f.film.Idle), err
 }
 
 // openCast reads the cast at that path, or draws the record of that name.

@@ -70,7 +70,7 @@ var codeSpecs = map[Code]codeSpec{
 		return fmt.Sprintf("some of the requests fail: %s (%d of %d failed)", percent(e.N, e.Of), e.N, e.Of)
 	}},
 	CodeRequestsRecover: {LaneLoad, Good, func(e *Event) string {
-		return fmt.Sprintf("requests sent from here on succeed; %d of %d failed within %.1f s", e.N, e.Of, e.Seconds)
+		return fmt.Sprintf("requests succeed again; before, %d of %d failed within %.1f s", e.N, e.Of, e.Seconds)
 	}},
 
 	CodeRolloutRestarted: {LaneOperator, Info, always("rollout restarted")},
