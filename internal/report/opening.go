@@ -50,7 +50,8 @@ func opening(r *record.Record) []string {
 	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
 	}
-	if n := summaryOf(r).Ledger.Unsent; n > 0 {
+	if l := summaryOf(r).Ledger; l.Unsent*unsentShare > l.Scheduled {
+		n := l.Unsent
 		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
 	}
 	if did := doneIn(r); did != "" {
@@ -67,6 +68,10 @@ func opening(r *record.Record) []string {
 	}
 	return out
 }
+
+// unsentShare: fewer unsent requests than one in so many are those that were due when the
+// record ended.
+const unsentShare = 20
 
 // stoodStill reports whether lightsout did not run, and sent no requests, for a part of
 // the record.
