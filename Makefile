@@ -8,7 +8,7 @@ LDFLAGS = -s -w -X main.version=$(VERSION)
 KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes v//p' cluster/lab/go.mod)
 LABFLAGS = -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBERNETES) -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES)))
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-TIMEOUT = 30m
+TIMEOUT = 60m
 # CI=1 turns every skipped test into a failure, and looks for data races: in the
 # tests, and in the program that they run.
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)

@@ -266,6 +266,7 @@ func TestTheScreenShowsTheServersCounts(t *testing.T) {
 	x.waitFor("a balanced account", long, `54 scheduled in all = 0 ok \+ 0 failed \+ 54 cancelled`)
 	x.keys("t")
 	x.answer("End the trial by-keyboard?", "End now and give the verdict")
+	x.waitFor("the verdict", long, `NOT OBSERVED`)
 	x.keys("q")
 	x.waitFor("the shell again", long, `exit \d`)
 	stop()

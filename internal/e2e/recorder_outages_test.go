@@ -113,7 +113,7 @@ var unannouncedOutages = []unannounced{
 			w.l.Post("/machines/" + node + "/on")
 		}
 	}},
-	{name: "a node deleted while its machine is off", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, happen: func(w *watcher, began func()) {
+	{name: "a node deleted while its machine is off", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"k8s2 booted again"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s2/off")
 		began()
 		w.silentFor("k8s2", 8*time.Second)

@@ -45,6 +45,19 @@ type Options struct {
 	read float64
 }
 
+// complete fills in the defaults.
+func (o *Options) complete() {
+	if o.Speed <= 0 {
+		o.Speed = 1
+	}
+	if o.Hold <= 0 {
+		o.Hold = 3 * time.Second
+	}
+	if o.To <= 0 || o.To > maxTime {
+		o.To = maxTime
+	}
+}
+
 // Frame is the screen for a while.
 type Frame struct {
 	// At and Until are film time.
@@ -124,15 +137,7 @@ type moment struct {
 // play gives the moments of the part of the cast that o chooses, without those that
 // show nothing new. It fills in what o leaves open.
 func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, err error) {
-	if o.Speed <= 0 {
-		o.Speed = 1
-	}
-	if o.Hold <= 0 {
-		o.Hold = 3 * time.Second
-	}
-	if o.To <= 0 || o.To > maxTime {
-		o.To = maxTime
-	}
+	o.complete()
 	p := newPlayer(c, th)
 	defer p.close()
 	caption, said := "", ""

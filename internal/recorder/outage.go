@@ -338,13 +338,6 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
-	sum.Unplanned.Unseen = o.missed
-	for _, p := range r.signs.planned {
-		if !p.down {
-			continue // it was annotated, and stayed up
-		}
-		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
-	}
-	slices.Sort(sum.Unplanned.Planned)
+	sum.Unplanned.Unseen, sum.Unplanned.Planned = o.missed, r.signs.wentByPlan()
 	return sum
 }

@@ -129,13 +129,7 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 			}
 		}
 		if s.Link.State == cluster.LinkLost {
-			last := s.Link.LastContact
-			for _, n := range s.Nodes() { // heartbeats have a connection of their own
-				if _, heard := n.Heartbeat(); heard.After(last) {
-					last = heard
-				}
-			}
-			add(view.SignAPI, "", last)
+			add(view.SignAPI, "", lastContact(s))
 		}
 	}
 	if at, failing := p.failing(now); failing {
@@ -168,6 +162,17 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	}
 	slices.SortFunc(news, func(a, b record.Sign) int { return a.At.Compare(b.At) })
 	return news
+}
+
+// lastContact is when the API server answered last.
+func lastContact(s *cluster.Snapshot) time.Time {
+	last := s.Link.LastContact
+	for _, n := range s.Nodes() { // heartbeats have a connection of their own
+		if _, heard := n.Heartbeat(); heard.After(last) {
+			last = heard
+		}
+	}
+	return last
 }
 
 // find adds the signs in a snapshot.
@@ -294,6 +299,18 @@ func (g *signs) newlyPlanned() (out []plannedOff) {
 			out = append(out, *p)
 		}
 	}
+	return out
+}
+
+// wentByPlan lists the nodes that went down by plan, and who switched them off. One that
+// was annotated and stayed up is not among them.
+func (g *signs) wentByPlan() (out []string) {
+	for _, p := range g.planned {
+		if p.down {
+			out = append(out, p.node+", by "+p.note.By)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

@@ -157,6 +157,13 @@ func signsOf(r *record.Record) section {
 	return t
 }
 
+// bootSeen reports whether a phase of the record is a boot of the node.
+func bootSeen(r *record.Record, node string) bool {
+	return slices.ContainsFunc(summaryOf(r).Phases, func(p view.Phase) bool {
+		return p.Name == view.PhaseBooted && p.Subject == node && p.Observed != nil
+	})
+}
+
 // returnsOf tells the nodes that booted from those whose machines ran on.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
@@ -165,7 +172,7 @@ func returnsOf(r *record.Record) (out []cell) {
 			return e.Change == cluster.ChangeBoot && e.Subject == f.node && e.Seen.After(f.from)
 		}
 		switch {
-		case slices.ContainsFunc(r.Events, boot):
+		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
 		case !f.to.IsZero():
 			ran = append(ran, f)
@@ -175,8 +182,12 @@ func returnsOf(r *record.Record) (out []cell) {
 		out = append(out, cell{Text: named(booted) + " booted again: " + text.Noun(n, "the machine", "the machines") + " went down."})
 	}
 	if n := len(ran); n > 0 {
+		failed := "the kubelet or the network"
+		if len(summaryOf(r).Blind) > 0 {
+			failed = "the kubelet, the network or the API server"
+		}
 		out = append(out, cell{Text: named(ran) + " returned without a boot: " + text.Noun(n, "the machine", "the machines") +
-			" ran on, and the kubelet, the network or the API server failed."})
+			" ran on, and " + failed + " failed."})
 	}
 	return out
 }

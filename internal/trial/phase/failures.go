@@ -46,7 +46,7 @@ func (t *Tracker) Outages() loadgen.PowerOffs { return slices.Clone(t.failures.o
 // healed forecasts when requests can be answered again, as it is now and as it was at
 // first: no endpoint on the nodes is ready; where that leaves no pod, the pods are
 // replaced or have returned.
-func (t *Tracker) healed() (predicted, first forecast.Interval, why string) {
+func healed(t *Tracker) (predicted, first forecast.Interval, why string) {
 	for _, name := range t.names {
 		if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil {
 			predicted, first = predicted.Latest(x.predicted), first.Latest(x.first)
@@ -68,7 +68,7 @@ func (t *Tracker) healed() (predicted, first forecast.Interval, why string) {
 // kube-proxy has learned of it, and the last request has failed.
 func (t *Tracker) forecastErrors() {
 	r := t.rows.of(view.PhaseErrors, Load)
-	predicted, first, why := t.healed()
+	predicted, first, why := healed(t)
 	r.why = ""
 	if predicted.IsZero() && why != "" {
 		r.predicted, r.why = forecast.Interval{}, why
