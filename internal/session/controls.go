@@ -79,6 +79,12 @@ func (c Controls) End() { c.s.ending = true }
 // Ask asks the operator.
 func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.opt.Questions.ask(q, answer) }
 
+// AskWhile asks what now returns, for as long as now reports that there is something to
+// ask. An answer to a question that has changed since does nothing.
+func (c Controls) AskWhile(now func() (view.Question, bool), answer func(view.Answer)) {
+	c.s.opt.Questions.follow(now, answer)
+}
+
 // Asking reports whether something is being asked, or soon will be.
 func (c Controls) Asking() bool { return c.s.switching.asking() }
 

@@ -53,19 +53,37 @@ func (t *Runner) ask() {
 	})
 }
 
-// askEnd asks what to do with the trial under way.
+// askEnd asks what to do with the trial under way. The question follows the trial, and
+// ends with it.
 func (t *Runner) askEnd() {
 	r := t.run
-	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Go on"}}}
-	var off []string
+	t.s.AskWhile(func() (view.Question, bool) { return t.endQuestion(r), r.stage != stageOver }, func(a view.Answer) {
+		switch a.Choice {
+		case choiceEndOn:
+			r.end(true)
+		case choiceEnd:
+			r.end(len(t.off(r)) == 0)
+		case choiceAbort:
+			r.abort("by the operator")
+		}
+	})
+}
+
+// off names the nodes of a trial whose machines are off.
+func (t *Runner) off(r *run) (out []string) {
 	for _, n := range r.nodes {
 		if t.s.LeftOff(n.name) {
-			off = append(off, n.name)
+			out = append(out, n.name)
 		}
 	}
-	switch {
+	return out
+}
+
+func (t *Runner) endQuestion(r *run) view.Question {
+	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Go on"}}}
+	switch off := t.off(r); {
 	case r.stage == stageCleanup:
-		q.Lines = append(q.Lines, view.Line{Text: "It is ending: " + r.doing})
+		q.Lines = append(q.Lines, view.Line{Text: "It is ending; the pane Trial shows how far it is."})
 	case len(off) > 0:
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Still off: " + strings.Join(off, ", ")})
 		q.Choices = append(q.Choices, view.Choice{ID: choiceEndOn, Label: "Power on, then give the verdict"}, view.Choice{ID: choiceEnd, Label: "Give the verdict, leave them off"})
@@ -76,21 +94,5 @@ func (t *Runner) askEnd() {
 		q.Lines = append(q.Lines, view.Line{Text: "Aborting stops the load and powers on what the trial switched off."})
 	}
 	q.Choices = append(q.Choices, view.Choice{ID: choiceAbort, Label: "Abort"})
-	t.s.Ask(q, func(a view.Answer) {
-		switch {
-		case a.Choice == view.ChoiceNo:
-			return
-		case r.stage == stageOver:
-			t.s.Warn(view.LaneOperator, "trial", fmt.Sprintf("the trial %s is over (%s): nothing is left to end", r.name, r.summary.Verdict))
-			return
-		}
-		switch a.Choice {
-		case choiceEndOn:
-			r.end(true)
-		case choiceEnd:
-			r.end(len(off) == 0)
-		case choiceAbort:
-			r.abort("by the operator")
-		}
-	})
+	return q
 }
