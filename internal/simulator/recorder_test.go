@@ -211,6 +211,7 @@ func simulate(t *testing.T, seed uint64, live func(*director)) (w *watch) {
 		inspecting.Wait()
 		close(p.end)
 		p.api.end()
+		time.Sleep(time.Second) // the last answers are on their way, and time stands still after this
 	})
 	return w
 }

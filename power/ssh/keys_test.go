@@ -97,7 +97,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 		t.Errorf("no key: %v", err)
 	}
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{"/none/such"}}))
-	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "/none/such") {
+	if causeOf(err) != causeKeys || !strings.Contains(err.Error(), "/none/such") {
 		t.Errorf("a missing file: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
