@@ -104,12 +104,14 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 		noted, unseen := r.others(ctx, dryRun)
 		for _, o := range noted {
 			if r.foreignOn(o.Node) == nil { // otherwise an earlier line named it
-				fmt.Printf("not in this journal: %s was switched off by %s%s\n", o.Node, o.Note, olderCopy(o))
+				fmt.Println(noteText(o))
 			}
+			list := &others
 			if o.Older {
-				ours = append(ours, o.Node)
-			} else {
-				others = append(others, o.Node)
+				list = &ours
+			}
+			if !slices.Contains(*list, o.Node) {
+				*list = append(*list, o.Node)
 			}
 			if !slices.Contains(names, o.Node) {
 				names = append(names, o.Node)
@@ -155,13 +157,12 @@ func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node 
 	return out
 }
 
-// olderCopy explains why the journal lacks an entry for its own annotation; empty if
-// the annotation belongs to another journal.
-func olderCopy(o power.NodeNote) string {
-	if !o.Older {
-		return ""
+// noteText describes the annotation of a machine that is not in this journal.
+func noteText(o power.NodeNote) string {
+	if o.Older {
+		return fmt.Sprintf("%s has an annotation of this journal, and no request after it: lightsout ended before it sent one, or the journal is an older copy: %s", o.Node, o.Note)
 	}
-	return "; the annotation is of this journal, which has no request for it: lightsout ended before it sent one, or the journal is an older copy"
+	return fmt.Sprintf("not in this journal: %s was switched off by %s", o.Node, o.Note)
 }
 
 // others gives the notes of others on nodes of the cluster; without the API

@@ -69,8 +69,8 @@ func opening(r *record.Record) []string {
 	return out
 }
 
-// unsentShare: fewer unsent requests than one in so many are those that were due when the
-// record ended.
+// unsentShare: the opening names unsent requests if they are more than one in so many; a
+// few may have been due when the load was stopped. The ledger has all.
 const unsentShare = 20
 
 // stoodStill reports whether lightsout did not run, and sent no requests, for a part of

@@ -7,5 +7,5 @@ import (
 )
 
 // dropInput drops the keys that were typed and not read yet (tcflush(3), TCIFLUSH). It does nothing
-// where f is no terminal.
+// if f is not a terminal.
 func dropInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

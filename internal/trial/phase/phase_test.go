@@ -356,7 +356,7 @@ func TestANodeWithoutPods(t *testing.T) {
 	w.want(view.PhaseEvicted, n4, "– | – | there are no pods on kube-node4")
 	w.want(view.PhaseEndpointsOut, n4, "– | 0 | no endpoint on it was ready before")
 	if first := w.first(view.PhaseEndpointsOut, n4); first != "–" {
-		t.Errorf("the forecast of what was so before: %s", first)
+		t.Errorf("a phase that came before the outage has the forecast %s", first)
 	}
 	before := map[string]bool{view.PhaseEndpointsOut: true, view.PhaseReplaced: true}
 	for _, p := range w.Table() {
