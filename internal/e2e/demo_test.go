@@ -57,6 +57,8 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("o")
 	x.answer("Power on kube-node3 and kube-node4?", "Power on 2 nodes")
 	x.waitFor("4 workers Ready, the deployment Running", long, ready("5"), `16/16\s+Running`)
+	// Until its next sync, up to a second after the endpoints are back, kube-proxy refuses connections.
+	x.waitForClock(5 * time.Second)
 
 	x.keys("n")
 	x.waitFor("the prompt for a number", long, `requests at once`)
@@ -133,6 +135,22 @@ func (x *terminal) mark(node string) {
 		}
 		s = x.wait("the cursor leaves "+from, time.Minute, func(s string) bool { return at(s) != "" && at(s) != from })
 	}
+}
+
+// waitForClock waits until the clock on the screen has gone on for d.
+func (x *terminal) waitForClock(d time.Duration) {
+	x.t.Helper()
+	clock := regexp.MustCompile(`T\+(\d\d):(\d\d) `)
+	read := func(s string) time.Duration {
+		m := clock.FindStringSubmatch(s)
+		if m == nil {
+			return -1
+		}
+		at, _ := time.ParseDuration(m[1] + "m" + m[2] + "s")
+		return at
+	}
+	from := read(x.wait("the clock", time.Minute, func(s string) bool { return read(s) >= 0 }))
+	x.wait(d.String()+" later", time.Minute, func(s string) bool { return read(s) >= from+d })
 }
 
 // checkRecord looks for what must be on disk after a session.

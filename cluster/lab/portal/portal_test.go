@@ -81,9 +81,16 @@ func status(p *Portal, id string) string {
 	return d.Status
 }
 
+// await waits until machine id has the status and no operation is under way: a
+// machine is off some moments before its portal ends the task.
 func await(t *testing.T, p *Portal, id, want string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); status(p, id) != want; time.Sleep(time.Millisecond) {
+	busy := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.find(id).busy != ""
+	}
+	for end := time.Now().Add(10 * time.Second); status(p, id) != want || busy(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("status %s, want %s", status(p, id), want)
 		}
