@@ -60,7 +60,7 @@ func linkState(m *Model) (state span) {
 	case snap.Link.State == cluster.LinkLive:
 		state = span{t.good, t.live + " live"}
 		if old := m.s.now.Sub(snap.Contact()); !snap.Contact().IsZero() && old >= 10*time.Second {
-			state.s += " " + coarseAge(old)
+			state.s += " (" + coarseAge(old) + " ago)"
 		}
 		return state
 	case snap.Link.State == cluster.LinkLost:

@@ -118,7 +118,7 @@ func (l *labels) add(of layer, st style, label, est string, n int) {
 	}
 	parts := []span{{st, fmt.Sprintf("%s %s%d", label, est, n)}}
 	if of != layerNone {
-		parts = []span{l.t.swatch(of), {st, " " + parts[0].s}}
+		parts = []span{l.t.legend(of), {st, " " + parts[0].s}}
 	}
 	l.parts = append(l.parts, parts)
 	room := 0

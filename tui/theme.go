@@ -124,6 +124,16 @@ func (t *theme) paint(c colours, textured bool) {
 // swatch is a full cell of a layer.
 func (t *theme) swatch(l layer) span { return span{t.fills[l].look, t.fills[l].full} }
 
+// legend is what a legend shows of a layer: the sign of a full cell, and before it the
+// sign of a half one where a texture tells the layers apart and both signs differ.
+func (t *theme) legend(l layer) span {
+	f := t.fills[l]
+	if t.textured && l != layerServed {
+		return span{f.look, f.half + f.full}
+	}
+	return span{f.look, f.full}
+}
+
 // grid returns the multiple of eighths of a row at which lines and bars meet best.
 func (t *theme) grid() int {
 	if t.grain > 1 {
