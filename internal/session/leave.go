@@ -15,9 +15,12 @@ const (
 // leaving ends the session in order.
 type leaving struct {
 	*switching
+	loads *loads
 
 	// whenOver: the session ends as soon as the guest has ended.
 	whenOver bool
+	// asked: the operator wants to leave and has not answered how.
+	asked bool
 }
 
 // end ends the session without asking, after its guest.
@@ -28,25 +31,28 @@ func (v *leaving) end(i view.End) {
 	}
 }
 
-// ask ends the session, or first asks what to do with machines that are off.
+// ask ends the session, or first asks what to do with machines that are off and with
+// requests that are in flight.
 func (v *leaving) ask() {
 	v.readJournal() // including machines that are being switched off now
 	switch {
-	case v.settled():
+	case v.settled() && !v.loads.busy():
 		v.ending = true
 	case !v.opt.Questions.has(view.QuestionQuit):
+		v.asked = true
 		v.opt.Questions.follow(v.question, v.answered)
 	}
 }
 
-// question asks about the machines and nodes that would stay off or cordoned.
+// question asks about the machines and nodes that would stay off or cordoned, and the
+// requests that would be cancelled.
 func (v *leaving) question() (view.Question, bool) {
 	question := func(title, on, now string, lines ...view.Line) (view.Question, bool) {
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
 		if on == "" { // nothing can be undone before
 			q.Choices = slices.Delete(q.Choices, 1, 2)
 		}
-		return q, !v.settled()
+		return q, !v.settled() || v.loads.busy()
 	}
 	off, cordoned := v.machines.lines("Still off:"), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
@@ -56,12 +62,15 @@ func (v *leaving) question() (view.Question, bool) {
 		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned")
 	case v.busy():
 		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
+	case cordoned == nil:
+		return question("Leave while requests are in flight?", "", "Cancel them and leave", view.Line{Text: "lightsout stops sending and cancels the requests in flight."})
 	}
 	return question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
 }
 
 // answered leaves as the operator has chosen.
 func (v *leaving) answered(a view.Answer) {
+	v.asked = false
 	switch a.Choice {
 	case leaveNow:
 		v.ending = true
@@ -97,7 +106,7 @@ func (v *leaving) endIfSettled() {
 	if v.whenOver && !v.guest.Running() {
 		v.ending = true
 	}
-	if (v.leaveWhenOn && v.undone || v.opt.Questions.has(view.QuestionQuit)) && v.settled() {
+	if (v.leaveWhenOn && v.undone || v.asked && !v.loads.busy()) && v.settled() {
 		v.ending = true
 	}
 	v.undone = false

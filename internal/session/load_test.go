@@ -15,7 +15,13 @@ import (
 // loadSession returns a session that can send requests.
 func loadSession(t *testing.T, opt session.Options) *bench {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	return loadSessionTo(t, opt, func(http.ResponseWriter, *http.Request) {})
+}
+
+// loadSessionTo returns a session that sends its requests to a handler.
+func loadSessionTo(t *testing.T, opt session.Options, handler http.HandlerFunc) *bench {
+	t.Helper()
+	srv := httptest.NewServer(handler)
 	t.Cleanup(srv.Close)
 	b := newBoard(workers...)
 	return run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, func(*session.Target, *session.Recorder) *loadgen.Generator {
@@ -49,6 +55,25 @@ func TestTheSessionAsksOnceBeforeItSendsRequests(t *testing.T) {
 	x.allEnded(3)
 	x.Send(view.StartLoad{Spec: burst(4), Ask: true}) // agreed
 	x.allEnded(7)
+}
+
+func TestLeavingAsksWhileRequestsAreInFlight(t *testing.T) {
+	t.Parallel()
+	x := loadSessionTo(t, session.Options{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	x.Send(view.StartLoad{Spec: burst(2)})
+	x.frame("the requests", func(f *view.Frame) bool { return f.Load.Totals.InFlight() == 2 })
+	x.Send(view.AskQuit{})
+	q := x.question(view.QuestionQuit)
+	if text := questionText(q); !strings.Contains(text, "cancels the requests in flight") || q.Choices[0].ID != view.ChoiceNo {
+		t.Errorf("got the question\n%s\n%v", text, q.Choices)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
+	x.frame("no question, and the requests", func(f *view.Frame) bool { return f.Load.Totals.InFlight() == 2 && f.Question == nil })
+
+	x.Send(view.AskQuit{})
+	x.question(view.QuestionQuit)
+	x.Send(view.StopLoad{Cancel: true}) // nothing is left to ask about
+	x.waitEnd()
 }
 
 func TestTheSessionAsksBeforeEachLoadOnProduction(t *testing.T) {

@@ -121,7 +121,7 @@ func New(opt Options) *Session {
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains, s.returns)
-	s.leaving = &leaving{switching: s.switching}
+	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving, loads: s.loads}
 	return s
 }

@@ -682,7 +682,8 @@ func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
 func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
 	t.Parallel()
 	w := byHand(t, session.Options{})
-	w.x.Send(view.AskQuit{})
+	w.x.Send(view.AskQuit{}) // asks, because requests are in flight
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
 	sum, dir := w.outcome(t)
 	if sum.Verdict == view.Aborted || len(sum.Nodes) != 1 {
 		t.Errorf("%s %v %+v", sum.Verdict, sum.Why, sum.Nodes)
