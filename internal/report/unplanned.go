@@ -143,7 +143,7 @@ func signsOf(r *record.Record) section {
 		return t
 	}
 	t.columns("sign")
-	t.figures("all was well until", "noticed", "after")
+	t.figures("at", "noticed", "after")
 	for _, x := range s.Unplanned.Signs {
 		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(x.Noticed.Sub(x.At).Seconds()))
 	}
